@@ -1,0 +1,1 @@
+"""The project beside its peers, on the same mathematics, weights and batches: `python -m bench`."""

@@ -1,0 +1,23 @@
+"""The interpreters of the peers: virtual environments outside the project."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+PACKAGES = {"torch": ["torch==2.13.0", "numpy"]}
+CACHE = Path.home() / ".cache" / "fluidcore-peers"
+
+
+def interpreter(peer: str) -> Path:
+    """The Python that has the peer; makes the environment if there is none (a long download)."""
+    folder = CACHE / peer
+    python = folder / "bin" / "python"
+    if (folder / "complete").exists():
+        return python
+    print(f"bench: installing {' '.join(PACKAGES[peer])} into {folder}", file=sys.stderr)
+    subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
+    subprocess.run([str(python), "-m", "pip", "install", "-q", *PACKAGES[peer]], check=True)
+    (folder / "complete").touch()
+    return python

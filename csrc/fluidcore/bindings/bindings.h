@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <pybind11/pybind11.h>
+
+#include "fluidcore/program/program_desc.h"
+#include "fluidcore/tensor/tensor.h"
+
+// Each binding file adds its part of the module; module.cc is the table of contents.
+namespace fluidcore::bindings {
+
+void bind_errors(pybind11::module_& m);
+void bind_dtypes(pybind11::module_& m);
+void bind_program(pybind11::module_& m);
+void bind_ops(pybind11::module_& m);
+void bind_tensor(pybind11::module_& m);
+void bind_runtime(pybind11::module_& m);
+
+// Python's handle of a block: a program and an index, so that it stays valid when blocks are added.
+struct BlockRef {
+  std::shared_ptr<ProgramDesc> program;
+  std::int64_t idx = 0;
+
+  BlockDesc& get() const { return program->block(idx); }
+};
+
+// {"factor": 2.0} <-> AttributeMap. Only bool, int, float, str, lists of one of these and
+// BlockIndex are taken, and nothing is converted; `op` is named in messages.
+AttributeMap attributes_from_python(const std::string& op, const pybind11::dict& attrs);
+Attribute attribute_from_python(const std::string& op,
+                                const std::string& name,
+                                pybind11::handle value);
+pybind11::object attribute_to_python(const Attribute& attribute);
+
+// A view of the array's memory where it is dense and row-major, else a copy.
+Tensor tensor_from_array(pybind11::handle array, const std::string& who);
+// A view of the tensor's memory.
+pybind11::object tensor_to_array(const Tensor& tensor);
+
+}  // namespace fluidcore::bindings

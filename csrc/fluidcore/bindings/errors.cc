@@ -1,0 +1,74 @@
+#include <string>
+
+#include <pybind11/pybind11.h>
+
+#include "fluidcore/base/error.h"
+#include "fluidcore/bindings/bindings.h"
+
+namespace py = pybind11;
+
+namespace fluidcore::bindings {
+
+namespace {
+
+// The text of a line of the user's code behind "... added at train.py:41", or "".
+std::string source_line(const std::string& note) {
+  constexpr std::string_view kAddedAt = "added at ";
+  const std::size_t start = note.rfind(kAddedAt);
+  const std::size_t colon = note.rfind(':');
+  if (start == std::string::npos || colon == std::string::npos || colon < start) return "";
+  const std::string file = note.substr(start + kAddedAt.size(), colon - start - kAddedAt.size());
+  const py::object line = py::module_::import("linecache")
+                              .attr("getline")(file, py::int_(py::str(note.substr(colon + 1))));
+  return line.attr("strip")().cast<std::string>();
+}
+
+void raise(const py::object& type, const Error& error) {
+  py::object exception = type(error.what());
+  if (!error.note().empty()) {
+    const std::string line = source_line(error.note());
+    exception.attr("add_note")(line.empty() ? error.note() : str_cat(error.note(), ": ", line));
+  }
+  PyErr_SetObject(type.ptr(), exception.ptr());
+}
+
+py::object new_class(py::module_& m, const char* name, const py::tuple& bases, const char* doc) {
+  const std::string qualified = std::string("fluidcore.") + name;
+  py::object type = py::reinterpret_steal<py::object>(
+      PyErr_NewExceptionWithDoc(qualified.c_str(), doc, bases.ptr(), nullptr));
+  m.attr(name) = type;
+  return type;
+}
+
+}  // namespace
+
+void bind_errors(py::module_& m) {
+  // Exceptions are classes of the interpreter, kept for the life of the process.
+  static py::handle error;
+  static py::handle invalid_argument;
+  static py::handle not_found;
+  const py::handle runtime_error(PyExc_RuntimeError);
+  const py::handle value_error(PyExc_ValueError);
+  const py::handle lookup_error(PyExc_LookupError);
+  error = new_class(m, "Error", py::make_tuple(runtime_error), "Root of fluidcore's exceptions.")
+              .release();
+  invalid_argument = new_class(m, "InvalidArgument", py::make_tuple(error, value_error),
+                               "A wrong value, shape, dtype or attribute.")
+                         .release();
+  not_found =
+      new_class(m, "NotFound", py::make_tuple(error, lookup_error), "A name that is unknown.")
+          .release();
+  py::register_exception_translator([](std::exception_ptr pointer) {
+    try {
+      if (pointer) std::rethrow_exception(pointer);
+    } catch (const InvalidArgument& e) {
+      raise(py::reinterpret_borrow<py::object>(invalid_argument), e);
+    } catch (const NotFound& e) {
+      raise(py::reinterpret_borrow<py::object>(not_found), e);
+    } catch (const Error& e) {
+      raise(py::reinterpret_borrow<py::object>(error), e);
+    }
+  });
+}
+
+}  // namespace fluidcore::bindings

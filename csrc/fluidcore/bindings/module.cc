@@ -1,0 +1,16 @@
+#include <pybind11/pybind11.h>
+
+#include "fluidcore/base/threads.h"
+#include "fluidcore/bindings/bindings.h"
+
+// NOLINTNEXTLINE
+PYBIND11_MODULE(_core, m) {
+  m.doc() = "C++ core of fluidcore.";
+  fluidcore::survive_fork();
+  fluidcore::bindings::bind_errors(m);
+  fluidcore::bindings::bind_dtypes(m);
+  fluidcore::bindings::bind_program(m);
+  fluidcore::bindings::bind_ops(m);
+  fluidcore::bindings::bind_tensor(m);
+  fluidcore::bindings::bind_runtime(m);
+}

@@ -1,0 +1,88 @@
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "fluidcore/bindings/bindings.h"
+#include "fluidcore/ops/register_ops.h"
+
+namespace py = pybind11;
+
+namespace fluidcore::bindings {
+
+namespace {
+
+using GradOps = std::pair<std::vector<BlockDesc::OpPtr>, std::map<std::string, std::string>>;
+
+GradOps get_grad_op_desc(const OpDesc& op,
+                         const std::set<std::string>& no_grad_set,
+                         const std::vector<BlockRef>& grad_sub_blocks) {
+  std::vector<BlockIndex> blocks;
+  for (const BlockRef& block : grad_sub_blocks) blocks.push_back({block.idx});
+  GradContext context(op, no_grad_set, std::move(blocks));
+  GradOps result;
+  for (OpDesc& grad : builtin_ops().get(op.type()).grad_ops(context)) {
+    result.first.push_back(std::make_shared<OpDesc>(std::move(grad)));
+  }
+  result.second = context.grad_to_var();
+  return result;
+}
+
+std::vector<std::pair<std::string, std::string>> kernel_list(const OpDef& def) {
+  std::vector<std::pair<std::string, std::string>> kernels;
+  for (const auto& [key, kernel] : def.kernels()) {
+    kernels.emplace_back(to_string(key.first), to_string(key.second));
+  }
+  return kernels;
+}
+
+}  // namespace
+
+void bind_ops(py::module_& m) {
+  py::class_<OpDef> def(m, "OpDef", "What an operator is: slots, attributes, kernels.");
+  py::class_<OpDef::Slot>(def, "Slot")
+      .def_readonly("name", &OpDef::Slot::name)
+      .def_readonly("doc", &OpDef::Slot::doc)
+      .def_property_readonly("list", [](const OpDef::Slot& slot) { return slot.traits.list; })
+      .def_property_readonly("optional",
+                             [](const OpDef::Slot& slot) { return slot.traits.optional; })
+      .def_property_readonly("intermediate",
+                             [](const OpDef::Slot& slot) { return slot.traits.intermediate; })
+      .def_property_readonly("shape_only",
+                             [](const OpDef::Slot& slot) { return slot.traits.shape_only; });
+  py::class_<OpDef::Attr>(def, "Attr")
+      .def_readonly("name", &OpDef::Attr::name)
+      .def_readonly("doc", &OpDef::Attr::doc)
+      .def_readonly("required", &OpDef::Attr::required)
+      .def_readonly("choices", &OpDef::Attr::choices)
+      .def_property_readonly(
+          "type",
+          [](const OpDef::Attr& attr) { return std::string(type_name(attr.default_value)); })
+      .def_property_readonly("default", [](const OpDef::Attr& attr) -> py::object {
+        return attr.required ? py::none() : attribute_to_python(attr.default_value);
+      });
+  def.def_property_readonly("type", &OpDef::type)
+      .def_property_readonly("doc", [](const OpDef& self) { return self.doc(); })
+      .def_property_readonly("inputs", &OpDef::inputs)
+      .def_property_readonly("outputs", &OpDef::outputs)
+      .def_property_readonly("attrs", &OpDef::attrs)
+      .def_property_readonly("kernels", &kernel_list, "Pairs of device and dtype.")
+      .def_property_readonly("has_grad", &OpDef::has_grad)
+      .def_property_readonly("is_constant", &OpDef::is_constant,
+                             "append_backward treats its outputs as constants.");
+  m.def("op_types", [] { return builtin_ops().types(); }, "The names of all operators, sorted.");
+  m.def(
+      "op_def", [](const std::string& type) { return &builtin_ops().get(type); }, py::arg("type"),
+      py::return_value_policy::reference, "The definition of an operator.");
+  m.def("get_grad_op_desc", &get_grad_op_desc, py::arg("op_desc"),
+        py::arg("no_grad_set") = std::set<std::string>(),
+        py::arg("grad_sub_blocks") = std::vector<BlockRef>(),
+        "The operators that calculate the gradient of one operator, and which gradient belongs to "
+        "which forward variable.");
+}
+
+}  // namespace fluidcore::bindings

@@ -1,0 +1,98 @@
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "fluidcore/base/error.h"
+#include "fluidcore/bindings/bindings.h"
+#include "fluidcore/ops/register_ops.h"
+#include "fluidcore/runtime/executor.h"
+#include "fluidcore/runtime/scope.h"
+
+namespace py = pybind11;
+
+namespace fluidcore::bindings {
+
+namespace {
+
+struct CpuPlace {};
+struct CudaPlace {
+  int id = 0;
+};
+
+py::list run(Executor& executor,
+             const ProgramDesc& program,
+             const py::dict& feed,
+             const std::vector<std::string>& fetch_list,
+             const std::shared_ptr<Scope>& scope,
+             int threads,
+             bool check_nan,
+             bool return_numpy) {
+  NamedTensors feeds;
+  feeds.reserve(feed.size());
+  for (const auto& [key, value] : feed) {
+    auto name = key.cast<std::string>();
+    Tensor tensor = tensor_from_array(value, name);
+    feeds.emplace_back(std::move(name), std::move(tensor));
+  }
+  std::vector<Tensor> results;
+  {
+    const py::gil_scoped_release release;
+    results = executor.run(program, feeds, fetch_list, scope, {Device::kCpu, threads, check_nan});
+  }
+  py::list list(results.size());
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    list[i] = return_numpy ? tensor_to_array(results[i]) : py::cast(std::move(results[i]));
+  }
+  return list;
+}
+
+}  // namespace
+
+void bind_runtime(py::module_& m) {
+  py::class_<CpuPlace>(m, "CPUPlace", "The processor.")
+      .def(py::init<>())
+      .def("__repr__", [](const CpuPlace& /*place*/) { return "CPUPlace()"; });
+  py::class_<CudaPlace>(m, "CUDAPlace", "A CUDA device.")
+      .def(py::init([](int id) { return CudaPlace{id}; }), py::arg("id") = 0)
+      .def("__repr__", [](const CudaPlace& place) { return str_cat("CUDAPlace(", place.id, ")"); });
+
+  py::class_<Variable, std::shared_ptr<Variable>>(m, "Variable", "What a Scope holds under a name.")
+      .def("get_tensor", static_cast<Tensor& (Variable::*)()>(&Variable::tensor),
+           py::return_value_policy::reference_internal);
+  py::class_<Scope, std::shared_ptr<Scope>>(m, "Scope",
+                                            "Names -> variables that live between runs.")
+      .def(py::init(&Scope::create))
+      .def("var", &Scope::var, py::arg("name"), "The variable here, created if there is none.")
+      .def("find_var", &Scope::find_var, py::arg("name"), "The variable here or above, or None.")
+      .def("new_scope", &Scope::new_scope, "A child of this scope.")
+      .def("drop_kids", &Scope::drop_kids, "Empties the children.")
+      .def("local_var_names", &Scope::local_var_names)
+      .def(
+          "erase",
+          [](Scope& scope, const std::vector<std::string>& names) {
+            for (const std::string& name : names) scope.erase(name);
+          },
+          py::arg("names"));
+
+  py::class_<Executor>(m, "Executor", "Finds or builds the plan of a program, and runs it.")
+      .def(py::init(
+               [](const CpuPlace& /*place*/) { return std::make_unique<Executor>(builtin_ops()); }),
+           py::arg("place"))
+      .def(py::init([](const CudaPlace& /*place*/) -> std::unique_ptr<Executor> {
+             throw InvalidArgument("executor: the place must be CPUPlace() in this build, got ",
+                                   "CUDAPlace; the CUDA kernels are not part of it");
+           }),
+           py::arg("place"))
+      .def("run", &run, py::arg("program"), py::arg("feed"), py::arg("fetch_list"),
+           py::arg("scope"), py::arg("threads") = 1, py::arg("check_nan") = false,
+           py::arg("return_numpy") = false,
+           "Runs block 0; returns copies of the fetched variables.")
+      .def("close", &Executor::close, "Forgets every plan.")
+      .def("cached_plans", &Executor::cached_plans);
+}
+
+}  // namespace fluidcore::bindings

@@ -1,0 +1,160 @@
+#include "fluidcore/tensor/tensor.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "fluidcore/bindings/bindings.h"
+#include "fluidcore/tensor/dlpack.h"
+
+namespace py = pybind11;
+
+namespace fluidcore::bindings {
+
+namespace {
+
+// NumPy's own dtypes by kind and size; bfloat16 is a dtype of the package ml_dtypes.
+std::optional<DType> dtype_of_array(const py::dtype& dtype) {
+  const char kind = dtype.kind();
+  const auto size = dtype.itemsize();
+  if (kind == 'f' && size == 4) return DType::kFloat32;
+  if (kind == 'f' && size == 8) return DType::kFloat64;
+  if (kind == 'i' && size == 8) return DType::kInt64;
+  if (kind == 'i' && size == 4) return DType::kInt32;
+  if (kind == 'i' && size == 2) return DType::kInt16;
+  if (kind == 'b') return DType::kBool;
+  if (kind == 'f' && size == 2) return DType::kFloat16;
+  if (py::str(dtype.attr("name")).cast<std::string>() == "bfloat16") return DType::kBFloat16;
+  return std::nullopt;
+}
+
+py::dtype array_dtype(DType dtype) {
+  if (dtype != DType::kBFloat16) return py::dtype(std::string(to_string(dtype)));
+  return py::dtype::from_args(py::module_::import("ml_dtypes").attr("bfloat16"));
+}
+
+// Python may destroy the last copy of a tensor on any thread.
+std::shared_ptr<void> keep_alive(py::object object) {
+  auto* owned = new py::object(std::move(object));
+  return {owned, [](void* pointer) {
+            const py::gil_scoped_acquire gil;
+            delete static_cast<py::object*>(pointer);
+          }};
+}
+
+void set(Tensor& tensor, const py::object& array, const py::object& /*place*/) {
+  const Tensor source = tensor_from_array(array, "tensor");
+  tensor = source.clone();
+}
+
+py::object as_array(const Tensor& tensor, const py::object& dtype, const py::object& copy) {
+  py::object array = tensor_to_array(tensor);
+  const bool converts = !dtype.is_none() && !py::dtype::from_args(dtype).equal(array.attr("dtype"));
+  const bool must_copy = !copy.is_none() && copy.cast<bool>();
+  const bool may_copy = copy.is_none() || must_copy;
+  if (converts && !may_copy)
+    throw py::value_error("tensor: another dtype needs a copy, got copy=False");
+  if (converts) return array.attr("astype")(dtype);
+  return must_copy ? array.attr("copy")() : array;
+}
+
+py::capsule to_capsule(const Tensor& tensor) {
+  return py::capsule(to_dlpack(tensor), "dltensor", [](PyObject* capsule) {
+    // A consumer that took the tensor has renamed the capsule.
+    if (!PyCapsule_IsValid(capsule, "dltensor")) return;
+    auto* managed = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
+    managed->deleter(managed);
+  });
+}
+
+Tensor from_capsule(const py::object& object) {
+  py::object capsule = py::hasattr(object, "__dlpack__") ? object.attr("__dlpack__")() : object;
+  auto* managed = PyCapsule_IsValid(capsule.ptr(), "dltensor")
+                      ? PyCapsule_GetPointer(capsule.ptr(), "dltensor")
+                      : nullptr;
+  require(managed != nullptr, "dlpack: the argument must have __dlpack__ or be a capsule, got ",
+          py::repr(object).cast<std::string>());
+  Tensor tensor = from_dlpack(static_cast<DLManagedTensor*>(managed));
+  PyCapsule_SetName(capsule.ptr(), "used_dltensor");
+  // The producer's deleter may touch Python objects.
+  return Tensor(tensor.spec(), tensor.raw(), keep_alive(py::cast(tensor)));
+}
+
+std::string describe(const Tensor& tensor) {
+  return tensor.is_initialized() ? str_cat("Tensor(", tensor.spec(), ")")
+                                 : "Tensor(not initialized)";
+}
+
+}  // namespace
+
+Tensor tensor_from_array(py::handle source, const std::string& who) {
+  if (py::isinstance<Tensor>(source)) return source.cast<Tensor>();
+  py::array array;
+  if (py::isinstance<py::array>(source)) {
+    array = py::reinterpret_borrow<py::array>(source);
+  } else {
+    array = py::array::ensure(source);
+    if (!array) {
+      PyErr_Clear();
+      throw InvalidArgument(who, ": must be an array or a Tensor, got ",
+                            py::repr(source).cast<std::string>());
+    }
+  }
+  const std::optional<DType> dtype = dtype_of_array(array.dtype());
+  if (!dtype || !array.dtype().attr("isnative").cast<bool>()) {
+    throw InvalidArgument(who, ": the dtype must be one of bool, int16, int32, int64, float16, ",
+                          "bfloat16, float32, float64 in native byte order, got ",
+                          py::str(py::object(array.dtype())).cast<std::string>(),
+                          "; write .astype(...)");
+  }
+  const auto usable = [](const py::array& candidate) {
+    constexpr int kAligned = py::detail::npy_api::NPY_ARRAY_ALIGNED_;
+    return (candidate.flags() & py::array::c_style) != 0 && (candidate.flags() & kAligned) != 0;
+  };
+  if (!usable(array)) {
+    array = py::module_::import("numpy").attr("array")(array, py::arg("order") = "C",
+                                                       py::arg("copy") = true);
+  }
+  Shape shape(std::vector<std::int64_t>(array.shape(), array.shape() + array.ndim()));
+  void* data = const_cast<void*>(array.data());
+  return Tensor({std::move(shape), *dtype}, data, keep_alive(std::move(array)));
+}
+
+py::object tensor_to_array(const Tensor& tensor) {
+  require(tensor.is_initialized(), "tensor: must be initialized before it is read; set() it");
+  const py::object owner = py::cast(Tensor(tensor));
+  return py::array(array_dtype(tensor.dtype()), tensor.shape().extents(), tensor.raw(), owner);
+}
+
+void bind_tensor(py::module_& m) {
+  py::class_<Tensor>(m, "Tensor", "A dense, row-major block of memory with a shape and a dtype.")
+      .def(py::init<>())
+      .def("set", &set, py::arg("array"), py::arg("place") = py::none(),
+           "Copies the array into new memory.")
+      .def("shape", [](const Tensor& tensor) { return tensor.shape().extents(); })
+      .def("get_dims", [](const Tensor& tensor) { return tensor.shape().extents(); })
+      .def("dtype", [](const Tensor& tensor) { return std::string(to_string(tensor.dtype())); })
+      .def("size", &Tensor::size, "The number of elements.")
+      .def("is_initialized", &Tensor::is_initialized)
+      .def("get_float_element", &Tensor::get_float_element, py::arg("index"),
+           "Element `index` of the flattened tensor.")
+      .def("set_float_element", &Tensor::set_float_element, py::arg("index"), py::arg("value"),
+           "Sets element `index` of the flattened tensor.")
+      .def("numpy", &tensor_to_array, "A view of the memory as a NumPy array.")
+      .def("__array__", &as_array, py::arg("dtype") = py::none(), py::arg("copy") = py::none())
+      .def("__dlpack__",
+           [](const Tensor& tensor, const py::kwargs& /*options*/) { return to_capsule(tensor); })
+      .def("__dlpack_device__",
+           [](const Tensor& /*tensor*/) { return py::make_tuple(kDlpackCpu, 0); })
+      .def_static("from_dlpack", &from_capsule, py::arg("source"),
+                  "A view of another library's tensor: no copy.")
+      .def("__repr__", &describe);
+}
+
+}  // namespace fluidcore::bindings

@@ -1,0 +1,200 @@
+#include "fluidcore/kernels/cpu/conv2d.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+
+#include "fluidcore/base/threads.h"
+#include "fluidcore/kernels/cpu/gemm.h"
+#include "fluidcore/tensor/tensor.h"
+
+namespace fluidcore::cpu {
+
+namespace {
+
+// Work that is worth a thread.
+constexpr double kThreadWork = 1e6;
+
+std::int64_t divide_up(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+// The outputs j of a row for which j * stride + offset lies in [0, extent).
+struct Range {
+  std::int64_t first;
+  std::int64_t last;
+};
+Range inside(std::int64_t offset, std::int64_t stride, std::int64_t extent, std::int64_t outputs) {
+  const std::int64_t first = offset < 0 ? divide_up(-offset, stride) : 0;
+  const std::int64_t last = extent > offset ? divide_up(extent - offset, stride) : 0;
+  return {std::min(first, outputs), std::clamp(last, std::min(first, outputs), outputs)};
+}
+
+// Calls f(row, y, x, range) for every row of the matrix of windows ([taps, out_plane]) and every
+// line of the output: the inputs are input[y * width + x + j * stride] for j in `range`, and zeros
+// elsewhere; y is -1 for a line of zeros.
+template <class F>
+void for_window_lines(const Conv2dProblem& p, const F& f) {
+  std::int64_t row = 0;
+  for (std::int64_t channel = 0; channel < p.channels / p.groups; ++channel) {
+    for (std::int64_t i = 0; i < p.kernel_height; ++i) {
+      for (std::int64_t j = 0; j < p.kernel_width; ++j, ++row) {
+        const std::int64_t x = j * p.dilation_width - p.pad_width;
+        const Range range = inside(x, p.stride_width, p.width, p.out_width);
+        for (std::int64_t line = 0; line < p.out_height; ++line) {
+          const std::int64_t y = line * p.stride_height + i * p.dilation_height - p.pad_height;
+          const bool padding = y < 0 || y >= p.height;
+          f(row * p.out_plane() + line * p.out_width, channel * p.in_plane() + y * p.width + x,
+            padding ? Range{0, 0} : range);
+        }
+      }
+    }
+  }
+}
+
+template <class T>
+void windows_of(const Conv2dProblem& p, const T* input, T* windows) {
+  for_window_lines(p, [&](std::int64_t to, std::int64_t from, Range range) {
+    T* line = windows + to;
+    std::fill(line, line + range.first, T(0));
+    if (p.stride_width == 1) {
+      std::copy(input + from + range.first, input + from + range.last, line + range.first);
+    } else {
+      for (std::int64_t j = range.first; j < range.last; ++j)
+        line[j] = input[from + j * p.stride_width];
+    }
+    std::fill(line + range.last, line + p.out_width, T(0));
+  });
+}
+
+template <class T>
+void add_windows(const Conv2dProblem& p, const T* windows, T* input) {
+  for_window_lines(p, [&](std::int64_t from, std::int64_t to, Range range) {
+    const T* line = windows + from;
+    for (std::int64_t j = range.first; j < range.last; ++j)
+      input[to + j * p.stride_width] += line[j];
+  });
+}
+
+// Scratch memory for each of the parts that the images are divided into: a matrix of windows and
+// what the product needs.
+template <class T>
+class Parts {
+ public:
+  Parts(const Conv2dProblem& p, const Gemm<T>& gemm, std::int64_t limit)
+      : images_(p.batch),
+        count_(std::clamp<std::int64_t>(
+            std::min(p.batch, static_cast<std::int64_t>(std::min(p.flops() / kThreadWork, 1e6))),
+            1,
+            limit)),
+        window_bytes_(padded(static_cast<std::size_t>(p.taps() * p.out_plane()) * sizeof(T))),
+        part_bytes_(window_bytes_ + padded(gemm.scratch_bytes())),
+        memory_(allocate(part_bytes_ * static_cast<std::size_t>(count_))) {}
+
+  // Calls f(image, windows, scratch) for every image; parts run on several threads.
+  template <class F>
+  void for_images(const F& f) const {
+    parallel_for(count_, 1, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t part = first; part < last; ++part) {
+        auto* memory =
+            static_cast<std::byte*>(memory_.get()) + part_bytes_ * static_cast<std::size_t>(part);
+        auto* windows = reinterpret_cast<T*>(memory);
+        auto* scratch = reinterpret_cast<T*>(memory + window_bytes_);
+        for (std::int64_t i = images_ * part / count_; i < images_ * (part + 1) / count_; ++i) {
+          f(i, windows, scratch);
+        }
+      }
+    });
+  }
+
+ private:
+  static std::size_t padded(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+  std::int64_t images_;
+  std::int64_t count_;
+  std::size_t window_bytes_;
+  std::size_t part_bytes_;
+  std::shared_ptr<void> memory_;
+};
+
+// Elements of one group of one image, and of the group's filters.
+struct GroupSizes {
+  explicit GroupSizes(const Conv2dProblem& p)
+      : filters(p.filters / p.groups),
+        input(p.channels / p.groups * p.in_plane()),
+        output(filters * p.out_plane()),
+        filter(filters * p.taps()) {}
+
+  std::int64_t filters;
+  std::int64_t input;
+  std::int64_t output;
+  std::int64_t filter;
+};
+
+}  // namespace
+
+template <class T>
+Prepared2<T> prepare_conv2d(const Conv2dProblem& p) {
+  const GroupSizes size(p);
+  const Gemm<T> gemm(size.filters, p.out_plane(), p.taps(), {p.taps(), 1}, {p.out_plane(), 1},
+                     {p.out_plane(), 1});
+  const Parts<T> parts(p, gemm, num_threads());
+  return [=](const T* input, const T* filter, T* output) {
+    parts.for_images([&](std::int64_t image, T* windows, T* scratch) {
+      for (std::int64_t group = 0; group < p.groups; ++group) {
+        const std::int64_t index = image * p.groups + group;
+        windows_of(p, input + index * size.input, windows);
+        gemm(filter + group * size.filter, windows, output + index * size.output, false, scratch);
+      }
+    });
+  };
+}
+
+template <class T>
+Prepared2<T> prepare_conv2d_input_grad(const Conv2dProblem& p) {
+  const GroupSizes size(p);
+  const Gemm<T> gemm(p.taps(), p.out_plane(), size.filters, {1, p.taps()}, {p.out_plane(), 1},
+                     {p.out_plane(), 1});
+  const Parts<T> parts(p, gemm, num_threads());
+  return [=](const T* output_grad, const T* filter, T* input_grad) {
+    parts.for_images([&](std::int64_t image, T* windows, T* scratch) {
+      for (std::int64_t group = 0; group < p.groups; ++group) {
+        const std::int64_t index = image * p.groups + group;
+        T* grad = input_grad + index * size.input;
+        gemm(filter + group * size.filter, output_grad + index * size.output, windows, false,
+             scratch);
+        std::fill_n(grad, size.input, T(0));
+        add_windows(p, windows, grad);
+      }
+    });
+  };
+}
+
+template <class T>
+Prepared2<T> prepare_conv2d_filter_grad(const Conv2dProblem& p) {
+  const GroupSizes size(p);
+  const Gemm<T> gemm(size.filters, p.taps(), p.out_plane(), {p.out_plane(), 1}, {1, p.out_plane()},
+                     {p.taps(), 1});
+  // One part: all images add to the same gradient, in their order.
+  const Parts<T> parts(p, gemm, 1);
+  return [=](const T* input, const T* output_grad, T* filter_grad) {
+    if (p.batch == 0) std::fill_n(filter_grad, p.groups * size.filter, T(0));
+    parts.for_images([&](std::int64_t image, T* windows, T* scratch) {
+      for (std::int64_t group = 0; group < p.groups; ++group) {
+        const std::int64_t index = image * p.groups + group;
+        windows_of(p, input + index * size.input, windows);
+        gemm(output_grad + index * size.output, windows, filter_grad + group * size.filter,
+             image > 0, scratch);
+      }
+    });
+  };
+}
+
+template Prepared2<float> prepare_conv2d<float>(const Conv2dProblem&);
+template Prepared2<double> prepare_conv2d<double>(const Conv2dProblem&);
+template Prepared2<float> prepare_conv2d_input_grad<float>(const Conv2dProblem&);
+template Prepared2<double> prepare_conv2d_input_grad<double>(const Conv2dProblem&);
+template Prepared2<float> prepare_conv2d_filter_grad<float>(const Conv2dProblem&);
+template Prepared2<double> prepare_conv2d_filter_grad<double>(const Conv2dProblem&);
+
+}  // namespace fluidcore::cpu

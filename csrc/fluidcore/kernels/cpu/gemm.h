@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+
+#include "fluidcore/kernels/cpu/isa.h"
+
+namespace fluidcore::cpu {
+
+// Where the elements of a matrix are: element (i, j) at i * row + j * col.
+struct MatrixLayout {
+  std::int64_t row = 0;
+  std::int64_t col = 0;
+
+  MatrixLayout transposed() const { return {col, row}; }
+};
+
+// The product of an m x k matrix A and a k x n matrix B of fixed sizes and layouts:
+//
+//   const Gemm<float> product(m, n, k, {k, 1}, {n, 1}, {n, 1});
+//   const std::shared_ptr<void> scratch = allocate(product.scratch_bytes());
+//   product(a, b, c, /*accumulate=*/false, static_cast<float*>(scratch.get()));
+//
+// Works through blocks that fit the caches, copied into the order in which a register-tiled inner
+// loop reads them. Large products use num_threads() threads; the result does not depend on how
+// many. T is float or double. Any size may be 0; k = 0 gives zeros.
+template <class T>
+class Gemm {
+ public:
+  Gemm(std::int64_t m,
+       std::int64_t n,
+       std::int64_t k,
+       MatrixLayout a,
+       MatrixLayout b,
+       MatrixLayout c,
+       Isa isa = cpu_isa());
+
+  // C = A B, or C += A B. `scratch` is aligned to 64 bytes and used by no other thread meanwhile.
+  void operator()(const T* a, const T* b, T* c, bool accumulate, T* scratch) const;
+
+  std::size_t scratch_bytes() const;
+
+  // c += a b for one tile: packed panels a[k][kRows] and b[k][columns].
+  using Tile = void (*)(std::int64_t k,
+                        const T* a,
+                        const T* b,
+                        T* c,
+                        MatrixLayout c_layout,
+                        std::int64_t columns,
+                        bool accumulate);
+
+ private:
+  struct Block;  // what one pass over packed panels multiplies
+
+  void pack_a(const Block& block, const T* a, T* packed, std::int64_t panel) const;
+  void pack_b(const Block& block, const T* b, T* packed, std::int64_t panel) const;
+  void multiply(const Block& block, const T* a, const T* b, T* c) const;
+
+  std::int64_t m_;
+  std::int64_t n_;
+  std::int64_t k_;
+  MatrixLayout a_;
+  MatrixLayout b_;
+  MatrixLayout c_;
+  bool swapped_ = false;           // calculates the transposed product
+  std::int64_t tile_rows_ = 0;     // of the inner loop
+  std::int64_t tile_columns_ = 0;  // of the inner loop
+  const Tile* tiles_ = nullptr;    // [rows - 1]: the inner loop for 1 .. tile_rows_ rows
+};
+
+}  // namespace fluidcore::cpu

@@ -1,0 +1,263 @@
+#include "fluidcore/kernels/cpu/reduce.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "fluidcore/base/threads.h"
+#include "fluidcore/kernels/cpu/elementwise.h"
+#include "fluidcore/kernels/cpu/isa.h"
+#include "fluidcore/kernels/functors.h"
+
+namespace fluidcore::cpu {
+
+namespace {
+
+constexpr std::int64_t kBlock = 16384;   // elements that become one partial result
+constexpr std::int64_t kSegment = 4096;  // elements that are added before a total is updated
+constexpr std::int64_t kColumns = 256;   // columns that are reduced together
+constexpr std::int64_t kRows = 64;       // rows that are added before the totals are updated
+constexpr std::int64_t kFewResults = 64;
+
+// Where element `index` of the dimensions begins.
+std::int64_t offset(const std::vector<ReduceDim>& dims, std::int64_t index) {
+  if (dims.empty()) return 0;
+  std::int64_t sum = 0;
+  for (std::size_t axis = dims.size() - 1; axis > 0; --axis) {
+    const std::int64_t outer = index / dims[axis].extent;
+    sum += (index - outer * dims[axis].extent) * dims[axis].stride;
+    index = outer;
+  }
+  return sum + index * dims[0].stride;
+}
+
+template <class Operation, class T>
+constexpr T identity() {
+  if constexpr (Operation::kIsSum) {
+    return T(0);
+  } else if constexpr (std::is_integral_v<T>) {
+    return std::numeric_limits<T>::lowest();
+  } else {
+    return -std::numeric_limits<T>::infinity();
+  }
+}
+
+template <class Operation, class T>
+T combine(T a, T b) {
+  if constexpr (Operation::kIsSum) {
+    return Add()(a, b);
+  } else {
+    return Max()(a, b);
+  }
+}
+
+template <class Out, class Total>
+Out finish(Total total, double divisor) {
+  if constexpr (std::is_integral_v<Total>) {
+    return static_cast<Out>(divisor == 1.0 ? total : total / static_cast<Total>(divisor));
+  } else {
+    using C = ComputeType<Out>;
+    return static_cast<Out>(static_cast<C>(divisor == 1.0 ? total : total / divisor));
+  }
+}
+
+// The type that elements are added in before they reach a total.
+template <class T>
+using Lane = std::conditional_t<std::is_integral_v<T>, std::int64_t, ComputeType<T>>;
+
+// One result from `count` adjacent elements, in as many lanes as the widest registers have.
+template <class Operation, class T>
+Lane<T> reduce_segment(const T* in, std::int64_t count) {
+  constexpr int kLanes = 32;
+  std::array<Lane<T>, kLanes> lanes;
+  for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = identity<Operation, Lane<T>>();
+  std::int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (int lane = 0; lane < kLanes; ++lane) {
+      lanes[lane] = combine<Operation>(lanes[lane], static_cast<Lane<T>>(in[i + lane]));
+    }
+  }
+  Lane<T> result = identity<Operation, Lane<T>>();
+  for (; i < count; ++i) result = combine<Operation>(result, static_cast<Lane<T>>(in[i]));
+  if (count < kLanes) return result;
+  for (int width = kLanes / 2; width > 0; width /= 2) {
+    for (int lane = 0; lane < width; ++lane) {
+      lanes[lane] = combine<Operation>(lanes[lane], lanes[lane + width]);
+    }
+  }
+  return combine<Operation>(result, lanes[0]);
+}
+
+}  // namespace
+
+ReduceNest::ReduceNest(const Shape& in, const std::vector<bool>& is_reduced) {
+  struct Merged {
+    ReduceDim dim;
+    bool reduced;
+  };
+  std::vector<Merged> dims;  // innermost first
+  std::int64_t stride = 1;
+  for (std::size_t axis = in.rank(); axis-- > 0;) {
+    if (in[axis] == 1) continue;
+    if (!dims.empty() && dims.back().reduced == is_reduced[axis]) {
+      dims.back().dim.extent *= in[axis];
+    } else {
+      dims.push_back({{in[axis], stride}, is_reduced[axis]});
+    }
+    stride *= in[axis];
+  }
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    auto& [dim, is_inside] = dims[i];
+    if (i == 0) {
+      row = dim.extent;
+      row_is_reduced = is_inside;
+    } else {
+      (is_inside ? reduced : kept).insert((is_inside ? reduced : kept).begin(), dim);
+      (is_inside ? reduced_count : kept_count) *= dim.extent;
+    }
+  }
+}
+
+template <class Operation, class T, class Out>
+Reduction<Operation, T, Out>::Reduction(const Shape& in, const std::vector<bool>& reduced)
+    : nest_(in, reduced) {
+  // Many results give every thread enough to do; few are divided.
+  std::int64_t results = nest_.kept_count;
+  std::int64_t elements = nest_.reduced_count * nest_.row;
+  if (!nest_.row_is_reduced) {
+    results *= (nest_.row + kColumns - 1) / kColumns;
+    elements = nest_.reduced_count * std::min(nest_.row, kColumns);
+  }
+  if (results < kFewResults) blocks_ = std::max<std::int64_t>(1, (elements + kBlock - 1) / kBlock);
+  if (blocks_ > 1) {
+    const std::int64_t outputs = nest_.kept_count * (nest_.row_is_reduced ? 1 : nest_.row);
+    partial_.resize(static_cast<std::size_t>(outputs * blocks_));
+  }
+}
+
+template <class Operation, class T, class Out>
+void Reduction<Operation, T, Out>::run(const T* in, Out* out, double divisor) {
+  if (nest_.row_is_reduced) {
+    run_rows(in, out, divisor);
+  } else {
+    run_columns(in, out, divisor);
+  }
+}
+
+template <class Operation, class T, class Out>
+void Reduction<Operation, T, Out>::run_rows(const T* in, Out* out, double divisor) {
+  const Isa isa = cpu_isa();
+  const ReduceNest* nest = &nest_;
+  const std::int64_t blocks = blocks_;
+  const std::int64_t elements = nest_.reduced_count * nest_.row;
+  const std::int64_t block = (elements + blocks - 1) / blocks;
+  Total* partial = partial_.data();
+  const std::int64_t grain = kGrain / std::max<std::int64_t>(block, 1);
+  parallel_for(nest_.kept_count * blocks, grain, [&](std::int64_t first, std::int64_t last) {
+    run_on(isa, [=] {
+      for (std::int64_t task = first; task < last; ++task) {
+        const std::int64_t result = task / blocks;
+        const T* base = in + offset(nest->kept, result);
+        Total total = identity<Operation, Total>();
+        std::int64_t at = (task - result * blocks) * block;
+        const std::int64_t end = std::min(at + block, elements);
+        while (at < end) {
+          const std::int64_t row = at / nest->row;
+          const std::int64_t column = at - row * nest->row;
+          const std::int64_t count = std::min({nest->row - column, end - at, kSegment});
+          const T* segment = base + offset(nest->reduced, row) + column;
+          const auto sum = reduce_segment<Operation>(segment, count);
+          total = combine<Operation>(total, static_cast<Total>(sum));
+          at += count;
+        }
+        if (blocks == 1) {
+          out[result] = finish<Out>(total, divisor);
+        } else {
+          partial[task] = total;
+        }
+      }
+    });
+  });
+  if (blocks == 1) return;
+  for (std::int64_t result = 0; result < nest_.kept_count; ++result) {
+    Total total = identity<Operation, Total>();
+    for (std::int64_t i = 0; i < blocks; ++i) {
+      total = combine<Operation>(total, partial[result * blocks + i]);
+    }
+    out[result] = finish<Out>(total, divisor);
+  }
+}
+
+template <class Operation, class T, class Out>
+void Reduction<Operation, T, Out>::run_columns(const T* in, Out* out, double divisor) {
+  const Isa isa = cpu_isa();
+  const ReduceNest* nest = &nest_;
+  const std::int64_t blocks = blocks_;
+  const std::int64_t chunks = (nest_.row + kColumns - 1) / kColumns;
+  const std::int64_t block = (nest_.reduced_count + blocks - 1) / blocks;  // in rows
+  const std::int64_t outputs = nest_.kept_count * nest_.row;
+  Total* partial = partial_.data();
+  const std::int64_t grain =
+      kGrain / std::max<std::int64_t>(block * std::min(nest_.row, kColumns), 1);
+  const std::int64_t tasks = nest_.kept_count * chunks * blocks;
+  parallel_for(tasks, grain, [&](std::int64_t first, std::int64_t last) {
+    run_on(isa, [=] {
+      std::array<Total, kColumns> totals;
+      std::array<Lane<T>, kColumns> lanes;
+      for (std::int64_t task = first; task < last; ++task) {
+        const std::int64_t chunk = task / blocks;
+        const std::int64_t kept = chunk / chunks;
+        const std::int64_t column = (chunk - kept * chunks) * kColumns;
+        const std::int64_t count = std::min(kColumns, nest->row - column);
+        const T* base = in + offset(nest->kept, kept) + column;
+        for (std::int64_t i = 0; i < count; ++i) totals[i] = identity<Operation, Total>();
+        std::int64_t row = (task - chunk * blocks) * block;
+        const std::int64_t end = std::min(row + block, nest->reduced_count);
+        while (row < end) {
+          for (std::int64_t i = 0; i < count; ++i) lanes[i] = identity<Operation, Lane<T>>();
+          for (const std::int64_t stop = std::min(row + kRows, end); row < stop; ++row) {
+            const T* line = base + offset(nest->reduced, row);
+            for (std::int64_t i = 0; i < count; ++i) {
+              lanes[i] = combine<Operation>(lanes[i], static_cast<Lane<T>>(line[i]));
+            }
+          }
+          for (std::int64_t i = 0; i < count; ++i) {
+            totals[i] = combine<Operation>(totals[i], static_cast<Total>(lanes[i]));
+          }
+        }
+        const std::int64_t to = kept * nest->row + column;
+        if (blocks == 1) {
+          for (std::int64_t i = 0; i < count; ++i) out[to + i] = finish<Out>(totals[i], divisor);
+        } else {
+          Total* sums = partial + (task - chunk * blocks) * outputs + to;
+          for (std::int64_t i = 0; i < count; ++i) sums[i] = totals[i];
+        }
+      }
+    });
+  });
+  if (blocks == 1) return;
+  for (std::int64_t i = 0; i < outputs; ++i) {
+    Total total = identity<Operation, Total>();
+    for (std::int64_t b = 0; b < blocks; ++b) {
+      total = combine<Operation>(total, partial[b * outputs + i]);
+    }
+    out[i] = finish<Out>(total, divisor);
+  }
+}
+
+template class Reduction<SumOf, float>;
+template class Reduction<SumOf, double>;
+template class Reduction<SumOf, Float16>;
+template class Reduction<SumOf, BFloat16>;
+template class Reduction<SumOf, float, Float16>;
+template class Reduction<SumOf, float, BFloat16>;
+template class Reduction<SumOf, std::int32_t>;
+template class Reduction<SumOf, std::int64_t>;
+template class Reduction<MaxOf, float>;
+template class Reduction<MaxOf, double>;
+template class Reduction<MaxOf, Float16>;
+template class Reduction<MaxOf, BFloat16>;
+template class Reduction<MaxOf, std::int32_t>;
+template class Reduction<MaxOf, std::int64_t>;
+
+}  // namespace fluidcore::cpu

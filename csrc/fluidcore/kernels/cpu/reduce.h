@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "fluidcore/base/dtype.h"
+#include "fluidcore/base/shape.h"
+
+namespace fluidcore::cpu {
+
+// A dimension of the input of a reduction: its extent and how far apart its elements are.
+struct ReduceDim {
+  std::int64_t extent;
+  std::int64_t stride;
+};
+
+// The dimensions of a reduction, adjacent ones of the same kind merged.
+struct ReduceNest {
+  // `reduced` says for each axis whether it is reduced.
+  ReduceNest(const Shape& in, const std::vector<bool>& reduced);
+
+  std::vector<ReduceDim> kept;     // without the innermost dimension
+  std::vector<ReduceDim> reduced;  // likewise
+  std::int64_t row = 1;            // the innermost extent
+  bool row_is_reduced = true;
+  std::int64_t kept_count = 1;     // the product of the extents of `kept`
+  std::int64_t reduced_count = 1;  // of `reduced`
+};
+
+struct SumOf {
+  static constexpr bool kIsSum = true;
+};
+struct MaxOf {
+  static constexpr bool kIsSum = false;
+};
+
+// The sum or the maximum of a T tensor over some dimensions, as an Out tensor. Floating numbers are
+// added in blocks of fixed sizes, and the blocks in float64: the result does not depend on the
+// number of threads. A maximum is NaN if one of its elements is; an empty sum is 0.
+//
+// Made once for a shape; run() allocates nothing. One thread at a time may run one object.
+// Instantiated for Out = T, and for T = float with the 16-bit floats.
+template <class Operation, class T, class Out = T>
+class Reduction {
+ public:
+  Reduction(const Shape& in, const std::vector<bool>& reduced);
+
+  // out = result / divisor; integers are divided toward zero.
+  void run(const T* in, Out* out, double divisor = 1.0);
+
+ private:
+  using Total = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
+
+  void run_rows(const T* in, Out* out, double divisor);     // the innermost dimension is reduced
+  void run_columns(const T* in, Out* out, double divisor);  // or kept
+
+  ReduceNest nest_;
+  std::int64_t blocks_ = 1;  // parts that the elements of one result are divided into
+  std::vector<Total> partial_;
+};
+
+}  // namespace fluidcore::cpu

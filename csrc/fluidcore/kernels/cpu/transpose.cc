@@ -1,0 +1,100 @@
+#include "fluidcore/kernels/cpu/transpose.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "fluidcore/base/threads.h"
+#include "fluidcore/kernels/cpu/elementwise.h"
+
+namespace fluidcore::cpu {
+
+namespace {
+
+constexpr std::int64_t kBlock = 32;  // a square of this side stays in the cache
+
+}  // namespace
+
+Transpose::Transpose(const Shape& in,
+                     const std::vector<std::size_t>& axes,
+                     std::size_t element_bytes)
+    : element_bytes_(element_bytes),
+      size_(in.num_elements()),
+      from_inner_{1, 0, 0},
+      to_inner_{1, 1, 1} {
+  std::vector<std::int64_t> from_strides(in.rank(), 1);
+  for (std::size_t axis = in.rank(); axis-- > 1;) {
+    from_strides[axis - 1] = from_strides[axis] * in[axis];
+  }
+  std::vector<Dim> dims;  // of the result, innermost first, neighbours in both tensors merged
+  std::int64_t to_stride = 1;
+  for (std::size_t d = axes.size(); d-- > 0;) {
+    const std::int64_t extent = in[axes[d]];
+    if (extent == 1) continue;
+    const std::int64_t from_stride = from_strides[axes[d]];
+    if (!dims.empty() && from_stride == dims.back().from_stride * dims.back().extent) {
+      dims.back().extent *= extent;
+    } else {
+      dims.push_back({extent, to_stride, from_stride});
+    }
+    to_stride *= extent;
+  }
+  if (dims.empty()) return;
+  to_inner_ = dims.front();
+  dims.erase(dims.begin());
+  const auto inner = std::find_if(dims.begin(), dims.end(),
+                                  [](const Dim& dim) { return dim.from_stride == 1; });
+  if (inner != dims.end()) {
+    from_inner_ = *inner;
+    dims.erase(inner);
+  }
+  outer_.assign(dims.rbegin(), dims.rend());
+}
+
+template <class Word>
+void Transpose::run_words(Word* to, const Word* from) const {
+  const Dim a = from_inner_;
+  const Dim b = to_inner_;
+  const std::int64_t a_blocks = (a.extent + kBlock - 1) / kBlock;
+  const std::int64_t tasks = size_ / (a.extent * b.extent) * a_blocks;
+  const std::int64_t grain = kGrain / (std::min(a.extent, kBlock) * b.extent);
+  parallel_for(tasks, grain, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t task = first; task < last; ++task) {
+      std::int64_t index = task / a_blocks;
+      const std::int64_t a_begin = (task - index * a_blocks) * kBlock;
+      const std::int64_t a_end = std::min(a_begin + kBlock, a.extent);
+      Word* target = to;
+      const Word* source = from;
+      for (std::size_t axis = outer_.size(); axis-- > 0;) {
+        const Dim& dim = outer_[axis];
+        const std::int64_t next = index / dim.extent;
+        target += (index - next * dim.extent) * dim.to_stride;
+        source += (index - next * dim.extent) * dim.from_stride;
+        index = next;
+      }
+      if (b.from_stride == 1) {
+        std::memcpy(target, source, static_cast<std::size_t>(b.extent) * sizeof(Word));
+        continue;
+      }
+      for (std::int64_t b_begin = 0; b_begin < b.extent; b_begin += kBlock) {
+        const std::int64_t b_end = std::min(b_begin + kBlock, b.extent);
+        for (std::int64_t i = a_begin; i < a_end; ++i) {
+          Word* line = target + i * a.to_stride;
+          const Word* column = source + i * a.from_stride;
+          for (std::int64_t j = b_begin; j < b_end; ++j) line[j] = column[j * b.from_stride];
+        }
+      }
+    }
+  });
+}
+
+void Transpose::run(void* to, const void* from) const {
+  if (size_ == 0) return;
+  switch (element_bytes_) {
+    case 1: return run_words(static_cast<std::uint8_t*>(to), static_cast<const std::uint8_t*>(from));
+    case 2: return run_words(static_cast<std::uint16_t*>(to), static_cast<const std::uint16_t*>(from));
+    case 4: return run_words(static_cast<std::uint32_t*>(to), static_cast<const std::uint32_t*>(from));
+    default: return run_words(static_cast<std::uint64_t*>(to), static_cast<const std::uint64_t*>(from));
+  }
+}
+
+}  // namespace fluidcore::cpu

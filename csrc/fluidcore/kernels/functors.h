@@ -1,0 +1,389 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "fluidcore/base/host_device.h"
+#include "fluidcore/kernels/math.h"
+
+namespace fluidcore {
+
+// One scalar formula each, compiled for every device. T is a type to calculate in: float, double
+// or, where it makes sense, an integer.
+
+// Integers wrap around instead of overflowing.
+template <class T>
+struct Wrapping {
+  using Type = T;
+};
+template <class T>
+  requires std::is_integral_v<T>
+struct Wrapping<T> {
+  using Type = std::make_unsigned_t<T>;
+};
+
+struct Identity {
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x) const {
+    return x;
+  }
+};
+
+struct Negate {
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x) const {
+    return -x;
+  }
+};
+
+struct Relu {  // keeps NaN
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x) const {
+    return x < T(0) ? T(0) : x;
+  }
+};
+
+struct ReluGrad {  // from the output; 0 at 0
+  template <class T>
+  FC_HOST_DEVICE T operator()(T out, T dout) const {
+    return out > T(0) ? dout : T(0);
+  }
+};
+
+struct Sigmoid {
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x) const {
+    return math::sigmoid(x);
+  }
+};
+
+struct SigmoidGrad {  // from the output
+  template <class T>
+  FC_HOST_DEVICE T operator()(T out, T dout) const {
+    return dout * out * (T(1) - out);
+  }
+};
+
+struct Tanh {
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x) const {
+    return math::tanh(x);
+  }
+};
+
+struct TanhGrad {  // from the output
+  template <class T>
+  FC_HOST_DEVICE T operator()(T out, T dout) const {
+    return dout * (T(1) - out * out);
+  }
+};
+
+struct Exp {
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x) const {
+    return math::exp(x);
+  }
+};
+
+struct ExpGrad {  // from the output
+  template <class T>
+  FC_HOST_DEVICE T operator()(T out, T dout) const {
+    return dout * out;
+  }
+};
+
+struct Log {
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x) const {
+    return std::log(x);
+  }
+};
+
+struct LogGrad {
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x, T dout) const {
+    return dout / x;
+  }
+};
+
+struct Sqrt {
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x) const {
+    return std::sqrt(x);
+  }
+};
+
+struct SqrtGrad {  // from the output
+  template <class T>
+  FC_HOST_DEVICE T operator()(T out, T dout) const {
+    return T(0.5) * dout / out;
+  }
+};
+
+struct Square {
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x) const {
+    return x * x;
+  }
+};
+
+struct SquareGrad {
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x, T dout) const {
+    return T(2) * x * dout;
+  }
+};
+
+struct Abs {
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x) const {
+    return std::abs(x);
+  }
+};
+
+struct AbsGrad {  // 0 at 0
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x, T dout) const {
+    return x > T(0) ? dout : (x < T(0) ? -dout : T(0) * dout);
+  }
+};
+
+struct GeluErf {  // x P(N(0, 1) <= x)
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x) const {
+    return T(0.5) * x * (T(1) + std::erf(x * T(0.70710678118654752440)));
+  }
+};
+
+struct GeluErfGrad {
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x, T dout) const {
+    const T below = T(0.5) * (T(1) + std::erf(x * T(0.70710678118654752440)));
+    const T density = T(0.39894228040143267794) * math::exp(T(-0.5) * x * x);
+    return dout * (below + x * density);
+  }
+};
+
+struct GeluTanh {
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x) const {
+    return T(0.5) * x * (T(1) + math::tanh(T(kScale) * (x + T(kCubic) * x * x * x)));
+  }
+  static constexpr double kScale = 0.79788456080286535588;  // sqrt(2 / pi)
+  static constexpr double kCubic = 0.044715;
+};
+
+struct GeluTanhGrad {
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x, T dout) const {
+    const T t = math::tanh(T(GeluTanh::kScale) * (x + T(GeluTanh::kCubic) * x * x * x));
+    const T slope = T(GeluTanh::kScale) * (T(1) + T(3 * GeluTanh::kCubic) * x * x);
+    return dout * T(0.5) * (T(1) + t + x * (T(1) - t * t) * slope);
+  }
+};
+
+struct Clip {  // keeps NaN
+  double min;
+  double max;
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x) const {
+    const T low = static_cast<T>(min);
+    const T high = static_cast<T>(max);
+    const T raised = x < low ? low : x;
+    return raised > high ? high : raised;
+  }
+};
+
+struct ClipGrad {  // passes where min < x < max
+  double min;
+  double max;
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x, T dout) const {
+    return x > static_cast<T>(min) && x < static_cast<T>(max) ? dout : T(0);
+  }
+};
+
+struct Scale {
+  double factor;
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x) const {
+    return static_cast<T>(factor) * x;
+  }
+};
+
+struct ScaleWhole {  // an integer by a whole number, wrapping around
+  std::int64_t factor;
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x) const {
+    using U = typename Wrapping<T>::Type;
+    return static_cast<T>(static_cast<U>(factor) * static_cast<U>(x));
+  }
+};
+
+struct Add {
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x, T y) const {
+    using U = typename Wrapping<T>::Type;
+    return static_cast<T>(static_cast<U>(x) + static_cast<U>(y));
+  }
+};
+
+struct Sub {
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x, T y) const {
+    using U = typename Wrapping<T>::Type;
+    return static_cast<T>(static_cast<U>(x) - static_cast<U>(y));
+  }
+};
+
+struct Mul {
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x, T y) const {
+    using U = typename Wrapping<T>::Type;
+    return static_cast<T>(static_cast<U>(x) * static_cast<U>(y));
+  }
+};
+
+struct MulGradX {
+  template <class T>
+  FC_HOST_DEVICE T operator()(T /*x*/, T y, T dout) const {
+    return dout * y;
+  }
+};
+
+struct MulGradY {
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x, T /*y*/, T dout) const {
+    return dout * x;
+  }
+};
+
+struct Div {  // integers: toward zero, 0 for a divisor of 0
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x, T y) const {
+    if constexpr (std::is_integral_v<T>) {
+      if (y == T(0)) return T(0);
+      if (y == T(-1)) return Sub()(T(0), x);  // the lowest / -1 would trap
+    }
+    return x / y;
+  }
+};
+
+struct DivGradX {
+  template <class T>
+  FC_HOST_DEVICE T operator()(T /*x*/, T y, T dout) const {
+    return dout / y;
+  }
+};
+
+struct DivGradY {
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x, T y, T dout) const {
+    return -dout * (x / y) / y;
+  }
+};
+
+struct Max {  // NaN if one of the two is
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x, T y) const {
+    return x > y || x != x ? x : y;
+  }
+};
+
+struct MaxGradX {
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x, T y, T dout) const {
+    return x > y ? dout : T(0);
+  }
+};
+
+struct MaxGradY {
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x, T y, T dout) const {
+    return x <= y ? dout : T(0);
+  }
+};
+
+struct Min {  // NaN if one of the two is
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x, T y) const {
+    return x < y || x != x ? x : y;
+  }
+};
+
+struct MinGradX {
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x, T y, T dout) const {
+    return x < y ? dout : T(0);
+  }
+};
+
+struct MinGradY {
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x, T y, T dout) const {
+    return x >= y ? dout : T(0);
+  }
+};
+
+struct Pow {
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x, T y) const {
+    return std::pow(x, y);
+  }
+};
+
+struct PowGradX {  // 0 for an exponent of 0, also at x = 0
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x, T y, T dout) const {
+    return y == T(0) ? T(0) : dout * y * std::pow(x, y - T(1));
+  }
+};
+
+struct PowGradY {  // 0 at x = 0 for y >= 0, where the power does not depend on y or has no slope
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x, T y, T dout) const {
+    return x == T(0) && y >= T(0) ? T(0) : dout * std::pow(x, y) * std::log(x);
+  }
+};
+
+struct Less {
+  template <class T>
+  FC_HOST_DEVICE bool operator()(T x, T y) const {
+    return x < y;
+  }
+};
+
+struct WhereEqual {  // dout where x is the chosen value
+  template <class T>
+  FC_HOST_DEVICE T operator()(T chosen, T dout, T x) const {
+    return x == chosen ? dout : T(0);
+  }
+};
+
+// A number as another type. To bool: whether it is not 0. To an integer: toward zero, the nearest
+// limit when out of range, 0 for NaN.
+template <class To, class From>
+FC_HOST_DEVICE To convert(From x) {
+  if constexpr (std::is_same_v<To, bool>) {
+    return x != From(0);
+  } else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
+    constexpr auto kLowest = static_cast<From>(std::numeric_limits<To>::lowest());
+    if (!(x >= kLowest)) return x != x ? To(0) : std::numeric_limits<To>::lowest();
+    // The largest integer may not be a floating number; the one above it is.
+    return x >= -kLowest ? std::numeric_limits<To>::max() : static_cast<To>(x);
+  } else {
+    return static_cast<To>(x);
+  }
+}
+
+struct ScaleRounding {  // an integer by any factor, toward zero
+  double factor;
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x) const {
+    return convert<T>(factor * static_cast<double>(x));
+  }
+};
+
+}  // namespace fluidcore

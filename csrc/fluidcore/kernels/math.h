@@ -1,0 +1,70 @@
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+#include "fluidcore/base/host_device.h"
+
+namespace fluidcore::math {
+
+// Functions for formulas. Those for float have no branches and no table, so that loops that call
+// them are vectorized; those for double are the C library's.
+
+FC_HOST_DEVICE inline double exp(double x) {
+  return std::exp(x);
+}
+
+// Within 2 units in the last place; 0 below -104, infinity above 88.73, NaN for NaN.
+FC_HOST_DEVICE inline float exp(float x) {
+  constexpr float kRound = 0x1.8p23f;        // adding it rounds to the nearest whole number
+  constexpr float kLog2High = 0x1.62e4p-1f;  // short, so that n * kLog2High is exact
+  constexpr float kLog2Low = 0x1.7f7d1cp-20f;
+  float bounded = x > 89.0f ? 89.0f : x;
+  bounded = bounded < -104.0f ? -104.0f : bounded;
+  const float shifted = bounded * 0x1.715476p0f + kRound;
+  const float n = shifted - kRound;
+  const float r = (bounded - n * kLog2High) - n * kLog2Low;
+  // The Taylor series of (e^r - 1 - r) / r^2 on |r| <= log(2) / 2, degree 5.
+  float tail = 1.0f / 5040.0f;
+  tail = tail * r + 1.0f / 720.0f;
+  tail = tail * r + 1.0f / 120.0f;
+  tail = tail * r + 1.0f / 24.0f;
+  tail = tail * r + 1.0f / 6.0f;
+  tail = tail * r + 0.5f;
+  const float value = 1.0f + (r + r * r * tail);
+  // 2^n in two factors, because n = 128 and n < -126 are outside the range of one.
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(shifted) + 256u;
+  const std::uint32_t half = (bits & 0x1ffu) >> 1;  // floor((n + 256) / 2)
+  const std::uint32_t rest = (bits & 0x1ffu) - half;
+  const float scale_a = std::bit_cast<float>((half - 128u + 127u) << 23);
+  const float scale_b = std::bit_cast<float>((rest - 128u + 127u) << 23);
+  return value * scale_a * scale_b;
+}
+
+FC_HOST_DEVICE inline double tanh(double x) {
+  return std::tanh(x);
+}
+
+// Within 2 units in the last place.
+FC_HOST_DEVICE inline float tanh(float x) {
+  const float magnitude = x < 0.0f ? -x : x;
+  const float large = 1.0f - 2.0f / (exp(2.0f * magnitude) + 1.0f);
+  // An odd polynomial for |x| < 0.625, where the formula above loses digits.
+  const float z = x * x;
+  float small = -5.70498872745e-3f;
+  small = small * z + 2.06390887954e-2f;
+  small = small * z - 5.37397155531e-2f;
+  small = small * z + 1.33314422036e-1f;
+  small = small * z - 3.33332819422e-1f;
+  small = small * z * x + x;
+  const float signed_large = x < 0.0f ? -large : large;
+  return magnitude < 0.625f ? small : signed_large;
+}
+
+template <class T>
+FC_HOST_DEVICE T sigmoid(T x) {
+  return T(1) / (T(1) + exp(-x));
+}
+
+}  // namespace fluidcore::math

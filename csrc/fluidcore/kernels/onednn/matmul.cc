@@ -1,0 +1,63 @@
+#include <cstdint>
+#include <memory>
+
+#include "fluidcore/kernels/onednn/onednn.h"
+#include "fluidcore/kernels/onednn/pipeline.h"
+
+namespace fluidcore::onednn {
+
+namespace {
+
+using Desc = dnnl::memory::desc;
+
+// The operand as oneDNN describes it: batch dimensions, rows, columns.
+Desc describe(const MatmulProblem& problem,
+              const MatmulOperand& operand,
+              std::int64_t rows,
+              std::int64_t cols) {
+  dnnl::memory::dims dims;
+  dnnl::memory::dims strides;
+  std::int64_t span = rows * cols;
+  for (std::size_t i = 0; i < problem.batch.size(); ++i) {
+    const bool repeats = operand.batch[i] == 0;
+    dims.push_back(repeats ? 1 : problem.batch[i]);
+    strides.push_back(repeats ? span : operand.batch[i]);
+  }
+  dims.push_back(rows);
+  dims.push_back(cols);
+  // The stride of an extent of 1 says nothing, but oneDNN has fast paths only for sensible ones.
+  const std::int64_t col = cols == 1 ? 1 : operand.col;
+  strides.push_back(rows == 1 ? (col == 1 ? cols : 1) : operand.row);
+  strides.push_back(col);
+  return {dims, dnnl::memory::data_type::f32, strides};
+}
+
+}  // namespace
+
+Prepared2<float> prepare_matmul(const MatmulProblem& original) {
+  MatmulProblem problem = simplified(original);
+  const bool swapped = problem.c.col != 1 && problem.c.row == 1;
+  if (swapped) problem = transposed(problem);
+  constexpr std::size_t kMaxBatchDims = 4;
+  if (problem.is_empty() || problem.adds_products() || problem.batch.size() > kMaxBatchDims)
+    return {};
+
+  return prepare("matmul", problem.flops(), [&]() -> Prepared2<float> {
+    auto pipeline = std::make_shared<Pipeline>();
+    const Desc a = describe(problem, problem.a, problem.m, problem.k);
+    const Desc b = describe(problem, problem.b, problem.k, problem.n);
+    const Desc c = describe(problem, problem.c, problem.m, problem.n);
+    const dnnl::matmul::primitive_desc desc(pipeline->engine(), a, b, c, with_scratchpad());
+    const dnnl::memory first = pipeline->external(a);
+    const dnnl::memory second = pipeline->external(b);
+    pipeline->add(
+        dnnl::matmul(desc), desc.scratchpad_desc(),
+        {{DNNL_ARG_SRC, first}, {DNNL_ARG_WEIGHTS, second}, {DNNL_ARG_DST, pipeline->external(c)}});
+    if (swapped) {
+      return [pipeline](const float* x, const float* y, float* out) { pipeline->run({y, x, out}); };
+    }
+    return [pipeline](const float* x, const float* y, float* out) { pipeline->run({x, y, out}); };
+  });
+}
+
+}  // namespace fluidcore::onednn

@@ -1,0 +1,69 @@
+#include "fluidcore/kernels/onednn/pipeline.h"
+
+#include <cstddef>
+
+namespace fluidcore::onednn {
+
+Pipeline::Pipeline()
+    : engine_(dnnl::engine::kind::cpu, 0), stream_(engine_), threads_(num_threads()) {
+}
+
+dnnl::memory Pipeline::external(const dnnl::memory::desc& desc) {
+  externals_.push_back(dnnl::memory(desc, engine_, nullptr));
+  return externals_.back();
+}
+
+dnnl::memory Pipeline::temporary(const dnnl::memory::desc& desc) const {
+  return dnnl::memory(desc, engine_);
+}
+
+void Pipeline::add(const dnnl::primitive& primitive,
+                   const dnnl::memory::desc& scratchpad,
+                   std::initializer_list<std::pair<int, dnnl::memory>> arguments) {
+  Step step;
+  step.primitive = primitive;
+  const auto add_argument = [&](int index, const dnnl::memory& memory) {
+    step.memories.push_back(memory);
+    step.arguments.push_back({index, memory.get()});
+  };
+  for (const auto& [index, memory] : arguments) add_argument(index, memory);
+  if (scratchpad.get_size() > 0) add_argument(DNNL_ARG_SCRATCHPAD, temporary(scratchpad));
+  steps_.push_back(std::move(step));
+}
+
+dnnl::memory Pipeline::converted(const dnnl::memory& memory, const dnnl::memory::desc& wanted) {
+  if (memory.get_desc() == wanted) return memory;
+  const dnnl::memory result = temporary(wanted);
+  copy(memory, result);
+  return result;
+}
+
+void Pipeline::copy(const dnnl::memory& from, const dnnl::memory& to) {
+  const dnnl::reorder::primitive_desc desc(from, to, with_scratchpad());
+  add(dnnl::reorder(desc), desc.scratchpad_desc(), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
+}
+
+void Pipeline::run(std::initializer_list<const void*> addresses) {
+  std::size_t index = 0;
+  for (const void* address : addresses) {
+    const dnnl::memory& memory = externals_[index++];
+    if (memory.get_data_handle() != address) memory.set_data_handle(const_cast<void*>(address));
+  }
+  const ThreadCountScope scope(threads_);
+  for (const Step& step : steps_) {
+    // The C function, because the C++ one copies the arguments into a new vector.
+    const dnnl_status_t status =
+        dnnl_primitive_execute(step.primitive.get(), stream_.get(),
+                               static_cast<int>(step.arguments.size()), step.arguments.data());
+    if (status != dnnl_success)
+      throw Error("oneDNN: must run, got its status ", static_cast<int>(status));
+  }
+}
+
+dnnl::primitive_attr with_scratchpad() {
+  dnnl::primitive_attr attr;
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return attr;
+}
+
+}  // namespace fluidcore::onednn

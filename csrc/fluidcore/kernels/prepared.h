@@ -1,0 +1,20 @@
+#pragma once
+
+#include <functional>
+
+namespace fluidcore {
+
+// Mathematics in its two stages: a function `prepare_...(problem)` decides everything that sizes
+// and layouts decide, and returns what calculates, given only the memory of one run:
+//
+//   const Prepared2<float> product = cpu::prepare_matmul<float>(problem);
+//   product(a, b, c);
+//
+// Prepared for as many threads as num_threads() says then. Owns its scratch memory: two threads
+// must not call one at the same time.
+template <class T>
+using Prepared1 = std::function<void(const T* in, T* out)>;
+template <class T>
+using Prepared2 = std::function<void(const T* first, const T* second, T* out)>;
+
+}  // namespace fluidcore

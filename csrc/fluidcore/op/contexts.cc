@@ -1,0 +1,36 @@
+#include "fluidcore/op/contexts.h"
+
+#include "fluidcore/base/error.h"
+
+namespace fluidcore {
+
+template <class Value>
+const Value& SlotContext<Value>::find(const Slots& slots,
+                                      std::string_view slot,
+                                      std::size_t index) const {
+  const auto it = slots.find(slot);
+  if (it == slots.end() || index >= it->second.size()) {
+    throw NotFound(op_.type(), ": no variable ", index, " in slot '", slot, "'");
+  }
+  return it->second[index];
+}
+
+template <class Value>
+bool SlotContext<Value>::has_output(std::string_view slot, std::size_t index) const {
+  const auto& names = op_.output(slot);
+  return index < names.size() && names[index] != kEmptyName;
+}
+
+template class SlotContext<TensorSpec>;
+template class SlotContext<const Cell*>;
+
+void InferContext::set_output(std::string_view slot, TensorSpec spec, std::size_t index) {
+  if (has_output(slot, index)) outputs_.find(slot)->second[index] = std::move(spec);
+}
+
+void KernelContext::check_dtype(std::string_view slot, DType actual, DType wanted) const {
+  require(actual == wanted, type(), ": ", slot, " must be ", wanted,
+          " as the operator's kernel is, got ", actual, "; write cast(x, '", wanted, "')");
+}
+
+}  // namespace fluidcore

@@ -1,0 +1,158 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fluidcore/base/device.h"
+#include "fluidcore/base/shape.h"
+#include "fluidcore/op/random_stream.h"
+#include "fluidcore/program/attribute.h"
+#include "fluidcore/program/op_desc.h"
+
+namespace fluidcore {
+
+// What shape inference and kernels share: an operator's slots by name, and its attributes.
+// `Value` is what is known of one variable.
+template <class Value>
+class SlotContext {
+ public:
+  using Slots = std::map<std::string, std::vector<Value>, std::less<>>;
+
+  SlotContext(const OpDesc& op, Slots inputs, Slots outputs)
+      : op_(op), inputs_(std::move(inputs)), outputs_(std::move(outputs)) {}
+
+  const std::string& type() const { return op_.type(); }
+
+  // A slot that was left out, or an output that nobody wants (@EMPTY@), is not there.
+  bool has_input(std::string_view slot) const { return count(inputs_, slot) > 0; }
+  bool has_output(std::string_view slot, std::size_t index = 0) const;
+  std::size_t input_count(std::string_view slot) const { return count(inputs_, slot); }
+  std::size_t output_count(std::string_view slot) const { return count(outputs_, slot); }
+
+  // Calls f(slot, index) for every output that is there.
+  template <class F>
+  void each_output(F f) const {
+    for (const auto& [slot, values] : outputs_) {
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        if (has_output(slot, i)) f(slot, i);
+      }
+    }
+  }
+
+  // The attributes were completed and checked when the operator was added to its block.
+  template <class T>
+  const T& attr(std::string_view name) const {
+    return std::get<T>(op_.attr(name));
+  }
+
+ protected:
+  static std::size_t count(const Slots& slots, std::string_view slot) {
+    const auto it = slots.find(slot);
+    return it == slots.end() ? 0 : it->second.size();
+  }
+  const Value& find(const Slots& slots, std::string_view slot, std::size_t index) const;
+
+  const OpDesc& op_;
+  Slots inputs_;
+  Slots outputs_;
+};
+
+// Shape and dtype inference: called when an operator is added, with -1 for unknown extents, and
+// again with the real extents when a Plan is built.
+class InferContext : public SlotContext<TensorSpec> {
+ public:
+  using SlotContext::SlotContext;
+
+  const TensorSpec& input(std::string_view slot, std::size_t index = 0) const {
+    return find(inputs_, slot, index);
+  }
+  const TensorSpec& output(std::string_view slot, std::size_t index = 0) const {
+    return find(outputs_, slot, index);
+  }
+  // Does nothing for an output that is not there.
+  void set_output(std::string_view slot, TensorSpec spec, std::size_t index = 0);
+};
+
+// One variable of a Plan: what is fixed when the Plan is built, and where its memory is while the
+// Plan runs. The address may change from run to run, never within one.
+struct Cell {
+  TensorSpec spec;
+  void* data = nullptr;
+};
+
+// A kernel's handle on one variable. Small: a running kernel captures it by value.
+template <class T>
+class Arg {
+ public:
+  Arg() = default;
+  explicit Arg(const Cell* cell) : cell_(cell) {}
+
+  explicit operator bool() const { return cell_ != nullptr; }
+  T* data() const { return static_cast<T*>(cell_->data); }  // valid only while the Plan runs
+  const TensorSpec& spec() const { return cell_->spec; }
+  const Shape& shape() const { return cell_->spec.shape; }
+  std::int64_t size() const { return cell_->spec.shape.num_elements(); }
+
+ private:
+  const Cell* cell_ = nullptr;
+};
+
+// What a kernel is given when a Plan is built. Names, shapes and attributes are looked up here,
+// once; the function that is returned only calculates.
+class KernelContext : public SlotContext<const Cell*> {
+ public:
+  KernelContext(const OpDesc& op,
+                Slots inputs,
+                Slots outputs,
+                DType dtype,
+                const RunState& state,
+                std::uint64_t stream)
+      : SlotContext(op, std::move(inputs), std::move(outputs)),
+        dtype_(dtype),
+        state_(state),
+        stream_(stream) {}
+
+  DType dtype() const { return dtype_; }  // the one that chose the kernel
+
+  // Throws InvalidArgument when the variable does not hold T; NotFound when it is not there.
+  template <class T>
+  Arg<const T> input(std::string_view slot, std::size_t index = 0) const {
+    const Cell* cell = find(inputs_, slot, index);
+    check_dtype(slot, cell->spec.dtype, dtype_of<T>);
+    return Arg<const T>(cell);
+  }
+  template <class T>
+  Arg<T> output(std::string_view slot, std::size_t index = 0) const {
+    const Cell* cell = find(outputs_, slot, index);
+    check_dtype(slot, cell->spec.dtype, dtype_of<T>);
+    return Arg<T>(cell);
+  }
+  // As output(), but an empty handle when the output is not wanted.
+  template <class T>
+  Arg<T> optional_output(std::string_view slot, std::size_t index = 0) const {
+    return has_output(slot, index) ? output<T>(slot, index) : Arg<T>();
+  }
+  // Of any dtype: for kernels that move bytes or depend on two dtypes.
+  Arg<const void> raw_input(std::string_view slot, std::size_t index = 0) const {
+    return Arg<const void>(find(inputs_, slot, index));
+  }
+  Arg<void> raw_output(std::string_view slot, std::size_t index = 0) const {
+    return Arg<void>(find(outputs_, slot, index));
+  }
+
+  // The random numbers of this operator; `seed` is the operator's own attribute, 0 if it has none.
+  RandomStream random(std::int64_t seed) const { return {&state_, stream_, seed}; }
+
+ private:
+  void check_dtype(std::string_view slot, DType actual, DType wanted) const;
+
+  DType dtype_;
+  const RunState& state_;
+  std::uint64_t stream_;
+};
+
+}  // namespace fluidcore

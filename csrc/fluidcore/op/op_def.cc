@@ -1,0 +1,259 @@
+#include "fluidcore/op/op_def.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "fluidcore/base/error.h"
+#include "fluidcore/base/strings.h"
+
+namespace fluidcore {
+
+namespace {
+
+template <class Items>
+auto find_named(const Items& items, std::string_view name) {
+  return std::find_if(items.begin(), items.end(),
+                      [name](const auto& item) { return item.name == name; });
+}
+
+template <class Items>
+std::vector<std::string> names_of(const Items& items) {
+  std::vector<std::string> names;
+  for (const auto& item : items) names.push_back(item.name);
+  return names;
+}
+
+// "; did you mean 'X'?" or "; it has: X, Y"
+std::string cure(std::string_view name, const std::vector<std::string>& known) {
+  const std::string near = nearest(name, known);
+  return near.empty() ? "; it has: " + join(known) : "; did you mean '" + near + "'?";
+}
+
+// An int may stand for a float, and an empty list for any list; nothing else converts.
+bool assign(const Attribute& value, Attribute& slot) {
+  if (value.index() == slot.index()) {
+    slot = value;
+    return true;
+  }
+  if (const auto* number = std::get_if<std::int64_t>(&value);
+      number && std::holds_alternative<double>(slot)) {
+    slot = static_cast<double>(*number);
+    return true;
+  }
+  const auto* ints = std::get_if<std::vector<std::int64_t>>(&value);
+  if (!ints) return false;
+  if (std::holds_alternative<std::vector<double>>(slot)) {
+    slot = std::vector<double>(ints->begin(), ints->end());
+    return true;
+  }
+  if (!ints->empty()) return false;
+  if (std::holds_alternative<std::vector<std::string>>(slot)) {
+    slot = std::vector<std::string>();
+    return true;
+  }
+  if (std::holds_alternative<std::vector<bool>>(slot)) {
+    slot = std::vector<bool>();
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+OpDef&& OpDef::doc(std::string text) && {
+  doc_ = std::move(text);
+  return std::move(*this);
+}
+
+OpDef&& OpDef::input(std::string name, std::string doc, SlotTraits traits) && {
+  inputs_.push_back({std::move(name), std::move(doc), traits});
+  return std::move(*this);
+}
+
+OpDef&& OpDef::output(std::string name, std::string doc, SlotTraits traits) && {
+  outputs_.push_back({std::move(name), std::move(doc), traits});
+  return std::move(*this);
+}
+
+OpDef&& OpDef::attr(std::string name, Attribute default_value, std::string doc) && {
+  attrs_.push_back({std::move(name), std::move(default_value), std::move(doc)});
+  return std::move(*this);
+}
+
+OpDef&& OpDef::required_attr(std::string name,
+                             Attribute example,
+                             std::string doc,
+                             std::vector<std::string> choices) && {
+  attrs_.push_back({std::move(name), std::move(example), std::move(doc), true, std::move(choices)});
+  return std::move(*this);
+}
+
+OpDef&& OpDef::infer(InferFn infer) && {
+  infer_ = std::move(infer);
+  return std::move(*this);
+}
+
+OpDef&& OpDef::kernels(KernelTable table) && {
+  kernels_.merge(std::move(table));
+  return std::move(*this);
+}
+
+OpDef&& OpDef::grad(GradMaker maker) && {
+  grad_ = std::move(maker);
+  return std::move(*this);
+}
+
+OpDef&& OpDef::not_differentiable() && {
+  not_differentiable_ = true;
+  return std::move(*this);
+}
+
+OpDef&& OpDef::in_place(std::string input, std::string output) && {
+  in_place_.emplace_back(std::move(input), std::move(output));
+  return std::move(*this);
+}
+
+OpDef&& OpDef::mixed_dtypes() && {
+  mixed_dtypes_ = true;
+  return std::move(*this);
+}
+
+OpDef&& OpDef::checks_data() && {
+  checks_data_ = true;
+  return std::move(*this);
+}
+
+bool OpDef::is_in_place(std::string_view input, std::string_view output) const {
+  return std::any_of(in_place_.begin(), in_place_.end(), [&](const auto& pair) {
+    return pair.first == input && pair.second == output;
+  });
+}
+
+const OpDef::Slot* OpDef::find_input(std::string_view name) const {
+  const auto it = find_named(inputs_, name);
+  return it == inputs_.end() ? nullptr : &*it;
+}
+
+const OpDef::Slot* OpDef::find_output(std::string_view name) const {
+  const auto it = find_named(outputs_, name);
+  return it == outputs_.end() ? nullptr : &*it;
+}
+
+void OpDef::check_slots(const SlotMap& given,
+                        const std::vector<Slot>& slots,
+                        std::string_view kind) const {
+  for (const auto& [name, variables] : given) {
+    const auto it = find_named(slots, name);
+    if (it == slots.end()) {
+      throw NotFound(type_, ": no ", kind, " slot '", name, "'", cure(name, names_of(slots)));
+    }
+    require(it->traits.list || variables.size() <= 1, type_, ": ", kind, " ", name,
+            " takes one variable, got ", variables.size(), ": ", join(variables));
+  }
+  for (const Slot& slot : slots) {
+    if (slot.traits.optional || slot.traits.intermediate) continue;
+    const auto it = given.find(slot.name);
+    require(it != given.end() && !it->second.empty(), type_, ": ", kind, " ", slot.name,
+            " must be given (", slot.doc, "), got nothing");
+  }
+}
+
+AttributeMap OpDef::complete_attrs(const AttributeMap& given) const {
+  AttributeMap complete;
+  for (const Attr& attr : attrs_) {
+    require(!attr.required || given.contains(attr.name), type_, ": attribute '", attr.name,
+            "' must be given (", attr.doc, "), got nothing");
+    complete.emplace(attr.name, attr.default_value);
+  }
+  for (const auto& [name, value] : given) {
+    const auto it = complete.find(name);
+    if (it == complete.end()) {
+      throw NotFound(type_, ": no attribute '", name, "'", cure(name, names_of(attrs_)));
+    }
+    require(assign(value, it->second), type_, ": attribute '", name, "' must be a ",
+            type_name(it->second), ", got the ", type_name(value), " ", value);
+    const Attr& attr = *find_named(attrs_, name);
+    const auto* text = std::get_if<std::string>(&value);
+    require(attr.choices.empty() || std::count(attr.choices.begin(), attr.choices.end(), *text) > 0,
+            type_, ": attribute '", name, "' must be one of ", join(attr.choices), ", got ", value);
+  }
+  return complete;
+}
+
+void OpDef::complete(OpDesc& op) const {
+  check_slots(op.inputs(), inputs_, "input");
+  check_slots(op.outputs(), outputs_, "output");
+  op.set_attrs(complete_attrs(op.attrs()));
+}
+
+void OpDef::infer(InferContext& context) const {
+  if (!mixed_dtypes_) {
+    const TensorSpec* first = nullptr;
+    std::string_view first_slot;
+    for (const Slot& slot : inputs_) {
+      for (std::size_t i = 0; i < context.input_count(slot.name); ++i) {
+        const TensorSpec& spec = context.input(slot.name, i);
+        if (!is_floating(spec.dtype)) continue;
+        if (first == nullptr) {
+          first = &spec;
+          first_slot = slot.name;
+        }
+        require(spec.dtype == first->dtype, type_, ": ", slot.name, " must have the dtype of ",
+                first_slot, ", got ", first_slot, " ", *first, ", ", slot.name, " ", spec,
+                "; write cast(x, '", first->dtype, "')");
+      }
+    }
+  }
+  if (infer_) infer_(context);
+}
+
+DType OpDef::kernel_dtype(const InferContext& context) const {
+  const TensorSpec* first = nullptr;
+  for (const Slot& slot : inputs_) {
+    for (std::size_t i = 0; i < context.input_count(slot.name); ++i) {
+      const TensorSpec& spec = context.input(slot.name, i);
+      if (is_floating(spec.dtype)) return spec.dtype;
+      if (first == nullptr) first = &spec;
+    }
+  }
+  if (first != nullptr) return first->dtype;
+  for (const Slot& slot : outputs_) {
+    if (context.has_output(slot.name)) return context.output(slot.name).dtype;
+  }
+  return DType::kFloat32;
+}
+
+KernelFactory OpDef::kernel(Device device, DType dtype) const {
+  const auto it = kernels_.find({device, dtype});
+  if (it != kernels_.end()) return it->second;
+  std::vector<std::string> available;
+  for (const auto& [key, kernel] : kernels_) {
+    available.push_back(str_cat(key.second, " on ", key.first));
+  }
+  throw InvalidArgument(type_, ": no kernel for ", dtype, " on ", device,
+                        "; it has: ", join(available));
+}
+
+std::vector<OpDesc> OpDef::grad_ops(GradContext& context) const {
+  if (not_differentiable_) return {};
+  require(grad_ != nullptr, type_, ": has no gradient; stop the gradient at its inputs",
+          " (stop_gradient = True, or no_grad_set)");
+  std::vector<OpDesc> ops = grad_(context);
+  for (OpDesc& op : ops) op.set_call_site(context.forward().call_site());
+  return ops;
+}
+
+InferFn same_as(std::string slot) {
+  return [slot = std::move(slot)](InferContext& context) {
+    context.set_output("Out", context.input(slot));
+  };
+}
+
+void infer_grads_like_inputs(InferContext& context) {
+  context.each_output([&context](const std::string& slot, std::size_t index) {
+    const std::string_view forward = std::string_view(slot).substr(0, slot.find(kGradSuffix));
+    if (context.has_input(forward)) context.set_output(slot, context.input(forward, index), index);
+  });
+}
+
+}  // namespace fluidcore

@@ -1,0 +1,130 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "fluidcore/base/device.h"
+#include "fluidcore/op/contexts.h"
+#include "fluidcore/op/grad_context.h"
+
+namespace fluidcore {
+
+using InferFn = std::function<void(InferContext&)>;
+
+// A kernel in its two stages. The factory is called when a Plan is built: it looks up slots,
+// shapes and attributes and prepares what the shapes allow (a oneDNN primitive, a table of
+// strides). The function it returns is called once per run and only calculates.
+using Kernel = std::function<void()>;
+using KernelFactory = Kernel (*)(const KernelContext&);
+using KernelKey = std::pair<Device, DType>;
+using KernelTable = std::map<KernelKey, KernelFactory>;
+
+struct SlotTraits {
+  bool list = false;          // any number of variables
+  bool optional = false;      // may be left out
+  bool intermediate = false;  // an output that callers need not ask for
+  bool shape_only = false;    // an input whose elements are never read
+};
+
+// Everything fluidcore knows about one operator, declared in one place:
+//
+//   registry.add(OpDef("relu")
+//                    .doc("Out = max(X, 0), element by element.")
+//                    .input("X", "any shape, floating")
+//                    .output("Out", "shape and dtype of X")
+//                    .infer(same_as("X"))
+//                    .kernels(unary_kernels<Relu>())
+//                    .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
+class OpDef {
+ public:
+  struct Slot {
+    std::string name;
+    std::string doc;
+    SlotTraits traits;
+  };
+  struct Attr {
+    std::string name;
+    Attribute default_value;  // gives the type also where a value is required
+    std::string doc;
+    bool required = false;
+    std::vector<std::string> choices = {};  // of a str; empty: any
+  };
+
+  explicit OpDef(std::string type) : type_(std::move(type)) {}
+
+  OpDef&& doc(std::string text) &&;
+  OpDef&& input(std::string name, std::string doc, SlotTraits traits = {}) &&;
+  OpDef&& output(std::string name, std::string doc, SlotTraits traits = {}) &&;
+  OpDef&& attr(std::string name, Attribute default_value, std::string doc) &&;
+  OpDef&& required_attr(std::string name,
+                        Attribute example,
+                        std::string doc,
+                        std::vector<std::string> choices = {}) &&;
+  OpDef&& infer(InferFn infer) &&;
+  OpDef&& kernels(KernelTable table) &&;  // adds to what is there
+  OpDef&& grad(GradMaker maker) &&;
+  OpDef&& not_differentiable() &&;  // append_backward treats the outputs as constants
+  // The kernel is right when the variable of `input` is also that of `output`, in one memory.
+  // Where the user writes one variable in both without this, the output gets memory of its own.
+  OpDef&& in_place(std::string input, std::string output) &&;
+  OpDef&& mixed_dtypes() &&;  // floating inputs may differ in dtype
+  OpDef&& checks_data() &&;   // a kernel may throw when it sees the data
+
+  const std::string& type() const { return type_; }
+  const std::string& doc() const { return doc_; }
+  const std::vector<Slot>& inputs() const { return inputs_; }
+  const std::vector<Slot>& outputs() const { return outputs_; }
+  const std::vector<Attr>& attrs() const { return attrs_; }
+  const KernelTable& kernels() const { return kernels_; }
+  bool has_grad() const { return grad_ != nullptr; }
+  bool is_constant() const { return not_differentiable_; }
+  bool may_throw() const { return checks_data_; }
+  bool is_in_place(std::string_view input, std::string_view output) const;
+  const Slot* find_input(std::string_view name) const;
+  const Slot* find_output(std::string_view name) const;
+
+  // Checks slots and attributes of `op` and fills in the defaults. Throws InvalidArgument for a
+  // missing slot, a wrong number of variables, a wrong type; NotFound for an unknown slot or
+  // attribute, naming the nearest.
+  void complete(OpDesc& op) const;
+  // Sets the specs of the outputs. Throws InvalidArgument for shapes or dtypes that do not fit.
+  void infer(InferContext& context) const;
+  // The dtype that chooses the kernel: of the first floating input, else of the first input, else
+  // of the first output.
+  DType kernel_dtype(const InferContext& context) const;
+  // Throws InvalidArgument if there is none, listing what there is.
+  KernelFactory kernel(Device device, DType dtype) const;
+  // Throws InvalidArgument for an operator without gradient, naming the cure.
+  std::vector<OpDesc> grad_ops(GradContext& context) const;
+
+ private:
+  void check_slots(const SlotMap& given,
+                   const std::vector<Slot>& slots,
+                   std::string_view kind) const;
+  AttributeMap complete_attrs(const AttributeMap& given) const;
+
+  std::string type_;
+  std::string doc_;
+  std::vector<Slot> inputs_;
+  std::vector<Slot> outputs_;
+  std::vector<Attr> attrs_;
+  InferFn infer_;
+  KernelTable kernels_;
+  GradMaker grad_;
+  std::vector<std::pair<std::string, std::string>> in_place_;
+  bool not_differentiable_ = false;
+  bool mixed_dtypes_ = false;
+  bool checks_data_ = false;
+};
+
+// Inference: every output has the spec of the first variable of input `slot`.
+InferFn same_as(std::string slot);
+
+// Inference of gradient operators: the output "S@GRAD" has the specs of the input slot "S".
+void infer_grads_like_inputs(InferContext& context);
+
+}  // namespace fluidcore

@@ -1,0 +1,35 @@
+#include "fluidcore/op/op_registry.h"
+
+#include <utility>
+
+#include "fluidcore/base/error.h"
+#include "fluidcore/base/strings.h"
+
+namespace fluidcore {
+
+void OpRegistry::add(OpDef&& def) {
+  std::string type = def.type();
+  const bool inserted = defs_.emplace(type, std::move(def)).second;
+  require(inserted, "operator '", type, "' is defined twice");
+}
+
+const OpDef* OpRegistry::find(std::string_view type) const {
+  const auto it = defs_.find(type);
+  return it == defs_.end() ? nullptr : &it->second;
+}
+
+const OpDef& OpRegistry::get(std::string_view type) const {
+  if (const OpDef* def = find(type)) return *def;
+  const std::string near = nearest(type, types());
+  throw NotFound("no operator '", type, "'",
+                 near.empty() ? "; op_types() lists them" : "; did you mean '" + near + "'?");
+}
+
+std::vector<std::string> OpRegistry::types() const {
+  std::vector<std::string> types;
+  types.reserve(defs_.size());
+  for (const auto& [type, def] : defs_) types.push_back(type);
+  return types;
+}
+
+}  // namespace fluidcore

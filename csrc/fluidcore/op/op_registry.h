@@ -1,0 +1,24 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fluidcore/op/op_def.h"
+
+namespace fluidcore {
+
+// The operators one program may use. A plain value: tests build their own.
+class OpRegistry {
+ public:
+  void add(OpDef&& def);                           // throws InvalidArgument on a second definition
+  const OpDef& get(std::string_view type) const;   // throws NotFound, naming the nearest
+  const OpDef* find(std::string_view type) const;  // null if unknown
+  std::vector<std::string> types() const;          // sorted
+
+ private:
+  std::map<std::string, OpDef, std::less<>> defs_;
+};
+
+}  // namespace fluidcore

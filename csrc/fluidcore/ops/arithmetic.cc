@@ -1,0 +1,203 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+
+#include "fluidcore/base/threads.h"
+#include "fluidcore/kernels/cpu/elementwise.h"
+#include "fluidcore/kernels/cpu/isa.h"
+#include "fluidcore/kernels/functors.h"
+#include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/register_ops.h"
+
+namespace fluidcore {
+
+namespace {
+
+constexpr const char* kMinDoc = "the least value of Out";
+constexpr const char* kMaxDoc = "the greatest value of Out";
+
+Scale scale_from(const KernelContext& context) {
+  return {context.attr<double>("scale")};
+}
+
+Clip clip_from(const KernelContext& context) {
+  return {context.attr<double>("min"), context.attr<double>("max")};
+}
+
+ClipGrad clip_grad_from(const KernelContext& context) {
+  return {context.attr<double>("min"), context.attr<double>("max")};
+}
+
+ScaleWhole whole_scale_from(const KernelContext& context) {
+  return {convert<std::int64_t>(context.attr<double>("scale"))};
+}
+
+ScaleRounding rounding_scale_from(const KernelContext& context) {
+  return {context.attr<double>("scale")};
+}
+
+template <class T>
+Kernel scale_integer(const KernelContext& context) {
+  const double factor = context.attr<double>("scale");
+  // A whole factor within int64 multiplies exactly; others go through float64.
+  const bool is_whole = factor == std::trunc(factor) && std::abs(factor) < 0x1p63;
+  return is_whole ? cpu_unary<ScaleWhole, T, whole_scale_from>(context)
+                  : cpu_unary<ScaleRounding, T, rounding_scale_from>(context);
+}
+
+void add_scale(OpRegistry& registry) {
+  registry.add(
+      OpDef("scale")
+          .doc("Out = scale * X, element by element; of integers rounded toward zero.")
+          .input("X", "any shape")
+          .output("Out", "shape and dtype of X")
+          .attr("scale", 1.0, "the factor")
+          .infer(same_as("X"))
+          .in_place("X", "Out")
+          .kernels(unary_kernels<Scale, scale_from>())
+          .kernels(cpu_kernels<std::int32_t, std::int64_t>([](auto tag) -> KernelFactory {
+            return scale_integer<typename decltype(tag)::type>;
+          }))
+          .grad([](GradContext& context) -> std::vector<OpDesc> {
+            const std::vector<std::string> grads = context.input_grad("X");
+            if (grads[0] == kEmptyName) return {};
+            return {OpDesc("scale", {{"X", context.output_grad("Out")}}, {{"Out", grads}},
+                           context.forward().attrs())};
+          }));
+}
+
+// Adds tile by tile, so that Out may be any of the inputs and 16-bit sums are rounded once.
+template <class T>
+Kernel sum(const KernelContext& context) {
+  std::vector<Arg<const T>> inputs;
+  for (std::size_t i = 0; i < context.input_count("X"); ++i) {
+    inputs.push_back(context.input<T>("X", i));
+  }
+  const auto out = context.output<T>("Out");
+  return [inputs = std::move(inputs), out, size = out.size()] {
+    const cpu::Isa isa = cpu::cpu_isa();
+    parallel_for(size, cpu::kGrain, [&](std::int64_t begin, std::int64_t end) {
+      using C = ComputeType<T>;
+      constexpr std::int64_t kTile = 1024;
+      alignas(64) std::array<C, kTile> total;
+      for (; begin < end; begin += kTile) {
+        const std::int64_t count = std::min(kTile, end - begin);
+        cpu::convert_row(isa, count, total.data(), inputs[0].data() + begin);
+        for (std::size_t i = 1; i < inputs.size(); ++i) {
+          cpu::calculate_row(isa, Add(), count, total.data(), cpu::Operand<C>{total.data()},
+                             cpu::Operand<T>{inputs[i].data() + begin});
+        }
+        cpu::convert_row(isa, count, out.data() + begin, total.data());
+      }
+    });
+  };
+}
+
+void infer_sum(InferContext& context) {
+  require(context.input_count("X") > 0, "sum: X must hold at least one variable, got none");
+  TensorSpec out = context.input("X");
+  for (std::size_t i = 1; i < context.input_count("X"); ++i) {
+    const TensorSpec& x = context.input("X", i);
+    require(x.dtype == out.dtype && compatible(x.shape, out.shape),
+            "sum: all of X must have one shape and dtype, got ", out, " and, at position ", i, ", ",
+            x);
+    for (std::size_t axis = 0; axis < out.shape.rank(); ++axis) {
+      if (out.shape[axis] == -1) out.shape[axis] = x.shape[axis];
+    }
+  }
+  context.set_output("Out", out);
+}
+
+std::vector<OpDesc> sum_grad(GradContext& context) {
+  std::vector<OpDesc> ops;
+  for (const std::string& grad : context.input_grad("X")) {
+    if (grad == kEmptyName) continue;
+    ops.emplace_back("scale", SlotMap{{"X", context.output_grad("Out")}}, SlotMap{{"Out", {grad}}},
+                     AttributeMap{{"scale", 1.0}});
+  }
+  return ops;
+}
+
+void add_sum(OpRegistry& registry) {
+  registry.add(OpDef("sum")
+                   .doc("Out = the sum of all X, element by element.")
+                   .input("X", "one or more tensors of one shape and dtype", {.list = true})
+                   .output("Out", "shape and dtype of X")
+                   .infer(infer_sum)
+                   .in_place("X", "Out")
+                   .kernels(cpu_kernels<float, double, Float16, BFloat16, std::int32_t,
+                                        std::int64_t>([](auto tag) -> KernelFactory {
+                     return sum<typename decltype(tag)::type>;
+                   }))
+                   .grad(sum_grad));
+}
+
+void infer_clip(InferContext& context) {
+  const double min = context.attr<double>("min");
+  const double max = context.attr<double>("max");
+  require(min <= max, context.type(), ": min must be at most max, got min ", min, ", max ", max);
+  context.set_output(context.type() == "clip" ? "Out" : "X@GRAD", context.input("X"));
+}
+
+void add_clip(OpRegistry& registry) {
+  registry.add(unary_op("clip", "Out = min(max(X, min), max), element by element.")
+                   .required_attr("min", -1.0, kMinDoc)
+                   .required_attr("max", 1.0, kMaxDoc)
+                   .infer(infer_clip)
+                   .kernels(unary_kernels<Clip, clip_from>())
+                   .grad(unary_grad(GradFrom::kInput)));
+  registry.add(unary_grad_op("clip_grad", "X@GRAD = Out@GRAD where min < X < max, else 0.",
+                             GradFrom::kInput)
+                   .required_attr("min", -1.0, kMinDoc)
+                   .required_attr("max", 1.0, kMaxDoc)
+                   .infer(infer_clip)
+                   .kernels(unary_grad_kernels<ClipGrad, GradFrom::kInput, clip_grad_from>()));
+}
+
+template <class T>
+Kernel increment(const KernelContext& context) {
+  const auto x = context.input<T>("X");
+  const auto out = context.output<T>("Out");
+  using C = ComputeType<T>;
+  const C step = convert<C>(context.attr<double>("step"));
+  return [=] { *out.data() = static_cast<T>(Add()(static_cast<C>(*x.data()), step)); };
+}
+
+void infer_increment(InferContext& context) {
+  const TensorSpec& x = context.input("X");
+  const std::int64_t size = x.shape.num_elements();
+  require(size == 1 || size == -1, "increment: X must have one element, got ", x.shape,
+          "; write scale or elementwise_add for more");
+  const double step = context.attr<double>("step");
+  require(is_floating(x.dtype) || step == std::trunc(step),
+          "increment: step must be a whole number for ", x.dtype, ", got ", step);
+  context.set_output("Out", x);
+}
+
+void add_increment(OpRegistry& registry) {
+  registry.add(
+      OpDef("increment")
+          .doc("Out = X + step, for counters; not differentiated.")
+          .input("X", "one element")
+          .output("Out", "shape and dtype of X; may be the variable X")
+          .attr("step", 1.0, "what is added; a whole number for an integer X")
+          .infer(infer_increment)
+          .in_place("X", "Out")
+          .kernels(cpu_kernels<std::int16_t, std::int32_t, std::int64_t, float, double, Float16,
+                               BFloat16>([](auto tag) -> KernelFactory {
+            return increment<typename decltype(tag)::type>;
+          }))
+          .not_differentiable());
+}
+
+}  // namespace
+
+void register_arithmetic_ops(OpRegistry& registry) {
+  add_scale(registry);
+  add_sum(registry);
+  add_clip(registry);
+  add_increment(registry);
+}
+
+}  // namespace fluidcore

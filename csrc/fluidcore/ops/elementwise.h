@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fluidcore/kernels/cpu/elementwise.h"
+#include "fluidcore/op/op_def.h"
+
+namespace fluidcore {
+
+// A table with one CPU kernel for each of the types T: choose(TypeTag<T>{}) is its factory.
+template <class... T, class Choose>
+KernelTable cpu_kernels(const Choose& choose) {
+  return {{{Device::kCpu, dtype_of<T>}, choose(TypeTag<T>{})}...};
+}
+template <class Choose>
+KernelTable floating_cpu_kernels(const Choose& choose) {
+  return cpu_kernels<float, double, Float16, BFloat16>(choose);
+}
+template <class Choose>
+KernelTable all_cpu_kernels(const Choose& choose) {
+  return cpu_kernels<bool, std::int16_t, std::int32_t, std::int64_t, Float16, float, double,
+                     BFloat16>(choose);
+}
+
+// A kernel for an operator whose outputs are not wanted or are empty.
+inline Kernel nothing_to_do() {
+  return [] {};
+}
+
+// Makes a formula from the operator's attributes.
+template <class Formula>
+using FormulaMaker = Formula (*)(const KernelContext&);
+template <class Formula>
+Formula without_attributes(const KernelContext& /*context*/) {
+  return Formula();
+}
+
+template <class Formula, class T, FormulaMaker<Formula> make>
+Kernel cpu_unary(const KernelContext& context) {
+  const auto x = context.input<T>("X");
+  const auto out = context.output<T>("Out");
+  return [formula = make(context), size = out.size(), x, out] {
+    cpu::elementwise(formula, size, out.data(), x.data());
+  };
+}
+
+// Which forward variable the formula of a gradient reads.
+enum class GradFrom { kInput, kOutput };
+
+template <class Formula, GradFrom from, class T, FormulaMaker<Formula> make>
+Kernel cpu_unary_grad(const KernelContext& context) {
+  const auto value = context.input<T>(from == GradFrom::kInput ? "X" : "Out");
+  const auto dout = context.input<T>("Out@GRAD");
+  const auto dx = context.optional_output<T>("X@GRAD");
+  if (!dx) return nothing_to_do();
+  return [formula = make(context), size = dx.size(), value, dout, dx] {
+    cpu::elementwise(formula, size, dx.data(), value.data(), dout.data());
+  };
+}
+
+// Out = formula(X) for every floating dtype.
+template <class Formula, FormulaMaker<Formula> make = without_attributes<Formula>>
+KernelTable unary_kernels() {
+  return floating_cpu_kernels([](auto tag) -> KernelFactory {
+    return cpu_unary<Formula, typename decltype(tag)::type, make>;
+  });
+}
+
+// X@GRAD = formula(X or Out, Out@GRAD) for every floating dtype.
+template <class Formula,
+          GradFrom from,
+          FormulaMaker<Formula> make = without_attributes<Formula>>
+KernelTable unary_grad_kernels() {
+  return floating_cpu_kernels([](auto tag) -> KernelFactory {
+    return cpu_unary_grad<Formula, from, typename decltype(tag)::type, make>;
+  });
+}
+
+// Out = f(X), of the shape and dtype of X.
+inline OpDef unary_op(std::string type, std::string doc) {
+  return OpDef(std::move(type))
+      .doc(std::move(doc))
+      .input("X", "any shape, floating")
+      .output("Out", "shape and dtype of X")
+      .infer(same_as("X"))
+      .in_place("X", "Out");
+}
+
+// X@GRAD from Out@GRAD and from X or Out.
+inline OpDef unary_grad_op(std::string type, std::string doc, GradFrom from) {
+  const bool reads_input = from == GradFrom::kInput;
+  const std::string slot = reads_input ? "X" : "Out";
+  return OpDef(std::move(type))
+      .doc(std::move(doc))
+      .input(slot, reads_input ? "input of the forward operator" : "output of the forward operator")
+      .input("Out@GRAD", "gradient of Out, shape of Out")
+      .output("X@GRAD", "gradient of X, shape of X")
+      .infer([slot](InferContext& context) { context.set_output("X@GRAD", context.input(slot)); })
+      .in_place(slot, "X@GRAD")
+      .in_place("Out@GRAD", "X@GRAD");
+}
+
+inline GradMaker unary_grad(GradFrom from) {
+  if (from == GradFrom::kInput) return standard_grad({.inputs = {"X"}, .differentiable = {"X"}});
+  return standard_grad({.outputs = {"Out"}, .differentiable = {"X"}});
+}
+
+}  // namespace fluidcore

@@ -1,0 +1,169 @@
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "fluidcore/kernels/cpu/copy.h"
+#include "fluidcore/kernels/functors.h"
+#include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/register_ops.h"
+#include "fluidcore/ops/shape_attr.h"
+
+namespace fluidcore {
+
+namespace {
+
+template <class T>
+void fill(Arg<T> out, std::int64_t size, T value) {
+  parallel_for(size, cpu::kGrain, [&](std::int64_t begin, std::int64_t end) {
+    std::fill(out.data() + begin, out.data() + end, value);
+  });
+}
+
+template <class T>
+Kernel fill_constant(const KernelContext& context) {
+  const auto out = context.output<T>("Out");
+  const T value = static_cast<T>(convert<ComputeType<T>>(context.attr<double>("value")));
+  return [out, value, size = out.size()] { fill(out, size, value); };
+}
+
+void infer_fill_constant(InferContext& context) {
+  const TensorSpec out = spec_from_attrs(context);
+  const double value = context.attr<double>("value");
+  if (!is_floating(out.dtype)) {
+    visit_dtype(out.dtype, [&](auto tag) {
+      using T = typename decltype(tag)::type;
+      if constexpr (std::is_integral_v<T>) {
+        // The limit above the greatest integer is a floating number; the greatest may not be.
+        const double above = std::ldexp(1.0, std::numeric_limits<T>::digits);
+        const double lowest = std::is_same_v<T, bool> ? 0.0 : -above;
+        require(value == std::trunc(value) && value >= lowest && value < above,
+                "fill_constant: value must be a whole number in the range of ", out.dtype, ", got ",
+                value);
+      }
+    });
+  }
+  context.set_output("Out", out);
+}
+
+Kernel fill_zeros_like(const KernelContext& context) {
+  const auto out = context.raw_output("Out");
+  const auto bytes = static_cast<std::int64_t>(size_of(out.spec().dtype)) * out.size();
+  return [out, bytes] {
+    parallel_for(bytes, std::int64_t{1} << 18, [&](std::int64_t begin, std::int64_t end) {
+      std::memset(static_cast<char*>(out.data()) + begin, 0, static_cast<std::size_t>(end - begin));
+    });
+  };
+}
+
+Kernel assign(const KernelContext& context) {
+  const auto x = context.raw_input("X");
+  const auto out = context.raw_output("Out");
+  const auto bytes = static_cast<std::int64_t>(size_of(out.spec().dtype)) * out.size();
+  return [x, out, bytes] { cpu::copy_bytes(out.data(), x.data(), bytes); };
+}
+
+template <class To, class From>
+Kernel cast_between(const KernelContext& context) {
+  const auto x = context.input<From>("X");
+  const auto out = context.output<To>("Out");
+  return [x, out, size = out.size()] {
+    parallel_for(size, cpu::kGrain, [&](std::int64_t begin, std::int64_t end) {
+      const From* from = x.data();
+      To* to = out.data();
+      using C = ComputeType<To>;
+      if constexpr (!std::is_integral_v<From> && !std::is_integral_v<To>) {
+        cpu::convert_row(cpu::cpu_isa(), end - begin, to + begin, from + begin);
+      } else {
+        for (std::int64_t i = begin; i < end; ++i) {
+          to[i] = static_cast<To>(convert<C>(static_cast<ComputeType<From>>(from[i])));
+        }
+      }
+    });
+  };
+}
+
+template <class From>
+Kernel cast(const KernelContext& context) {
+  const DType to = context.raw_output("Out").spec().dtype;
+  return visit_dtype(to, [&](auto tag) {
+    return cast_between<typename decltype(tag)::type, From>(context);
+  });
+}
+
+void infer_cast(InferContext& context) {
+  const TensorSpec& x = context.input("X");
+  const DType from = dtype_from_number(context.attr<std::int64_t>("in_dtype"));
+  const DType to = dtype_from_number(context.attr<std::int64_t>("out_dtype"));
+  require(x.dtype == from, "cast: in_dtype must be the dtype of X, got in_dtype ", from, ", X ", x);
+  context.set_output("Out", {x.shape, to});
+}
+
+std::vector<OpDesc> cast_grad(GradContext& context) {
+  const std::vector<std::string> grads = context.input_grad("X");
+  if (grads[0] == kEmptyName) return {};
+  const OpDesc& forward = context.forward();
+  return {OpDesc("cast", {{"X", context.output_grad("Out")}}, {{"Out", grads}},
+                 {{"in_dtype", forward.attr("out_dtype")}, {"out_dtype", forward.attr("in_dtype")}})};
+}
+
+std::vector<OpDesc> assign_grad(GradContext& context) {
+  if (context.input("X").empty()) return {};
+  const std::vector<std::string> grads = context.input_grad("X");
+  if (grads[0] == kEmptyName) return {};
+  return {OpDesc("assign", {{"X", context.output_grad("Out")}}, {{"Out", grads}})};
+}
+
+template <KernelFactory factory>
+KernelTable same_for_all_dtypes() {
+  return all_cpu_kernels([](auto /*tag*/) -> KernelFactory { return factory; });
+}
+
+}  // namespace
+
+void register_fill_ops(OpRegistry& registry) {
+  registry.add(OpDef("fill_constant")
+                   .doc("Out = value everywhere.")
+                   .output("Out", "the shape and dtype of the attributes")
+                   .required_attr("shape", std::vector<std::int64_t>{}, "extents of Out, known")
+                   .attr("dtype", static_cast<std::int64_t>(DType::kFloat32), "number of Out's dtype")
+                   .attr("value", 0.0, "a whole number in range for an integer dtype")
+                   .attr("force_cpu", false, "whether Out is on the CPU even where others are not")
+                   .infer(infer_fill_constant)
+                   .kernels(all_cpu_kernels([](auto tag) -> KernelFactory {
+                     return fill_constant<typename decltype(tag)::type>;
+                   }))
+                   .not_differentiable());
+  registry.add(OpDef("fill_zeros_like")
+                   .doc("Out = 0 everywhere.")
+                   .input("X", "any shape", {.shape_only = true})
+                   .output("Out", "shape and dtype of X")
+                   .infer(same_as("X"))
+                   .in_place("X", "Out")
+                   .kernels(same_for_all_dtypes<fill_zeros_like>())
+                   .not_differentiable());
+  registry.add(OpDef("assign")
+                   .doc("Out = X, a copy.")
+                   .input("X", "any shape")
+                   .output("Out", "shape and dtype of X")
+                   .infer(same_as("X"))
+                   .in_place("X", "Out")
+                   .kernels(same_for_all_dtypes<assign>())
+                   .grad(assign_grad));
+  registry.add(
+      OpDef("cast")
+          .doc("Out = X as another dtype. Floating to integer: toward zero, the nearest limit when "
+               "out of range, 0 for NaN. To bool: whether X is not 0.")
+          .input("X", "any shape")
+          .output("Out", "shape of X, dtype out_dtype")
+          .required_attr("in_dtype", std::int64_t{5}, "number of X's dtype")
+          .required_attr("out_dtype", std::int64_t{5}, "number of Out's dtype")
+          .infer(infer_cast)
+          .kernels(all_cpu_kernels([](auto tag) -> KernelFactory {
+            return cast<typename decltype(tag)::type>;
+          }))
+          .grad(cast_grad));
+}
+
+}  // namespace fluidcore

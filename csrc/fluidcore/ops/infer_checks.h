@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "fluidcore/base/error.h"
+#include "fluidcore/op/contexts.h"
+
+namespace fluidcore {
+
+// Checks that inference functions have in common; each throws InvalidArgument.
+
+inline void require_shape(const InferContext& context, std::string_view slot, const Shape& shape) {
+  const Shape& actual = context.input(slot).shape;
+  require(compatible(actual, shape), context.type(), ": ", slot, " must have shape ", shape,
+          ", got ", actual);
+}
+
+// `meaning` names the dimensions: "[N, C, H, W]".
+inline void require_rank(const InferContext& context,
+                         std::string_view slot,
+                         std::size_t rank,
+                         std::string_view meaning) {
+  const Shape& actual = context.input(slot).shape;
+  require(actual.rank() == rank, context.type(), ": ", slot, " must have rank ", rank, " ", meaning,
+          ", got ", actual);
+}
+
+inline void require_dtype(const InferContext& context, std::string_view slot, DType dtype) {
+  const DType actual = context.input(slot).dtype;
+  require(actual == dtype, context.type(), ": ", slot, " must be ", dtype, ", got ", actual,
+          "; write cast(x, '", dtype, "')");
+}
+
+}  // namespace fluidcore

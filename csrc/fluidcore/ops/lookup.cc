@@ -1,0 +1,218 @@
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "fluidcore/base/threads.h"
+#include "fluidcore/kernels/cpu/elementwise.h"
+#include "fluidcore/kernels/functors.h"
+#include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/register_ops.h"
+
+namespace fluidcore {
+
+namespace {
+
+// The positions that a lookup reads: `count` indices of rows of `width` elements.
+struct Lookup {
+  explicit Lookup(const KernelContext& context)
+      : ids(context.input<std::int64_t>("Ids")),
+        count(ids.size()),
+        height(context.raw_input("W").shape()[0]),
+        width(context.raw_input("W").shape()[1]),
+        padding(context.attr<std::int64_t>("padding_idx")) {}
+
+  // Throws InvalidArgument for the first index that is no row of W.
+  void check(const std::string& who) const {
+    const std::int64_t* id = ids.data();
+    for (std::int64_t i = 0; i < count; ++i) {
+      require((id[i] >= 0 && id[i] < height) || (padding != -1 && id[i] == padding), who,
+              ": Ids must be in [0, ", height, "), got ", id[i], " at position ", i);
+    }
+  }
+
+  Arg<const std::int64_t> ids;
+  std::int64_t count;
+  std::int64_t height;
+  std::int64_t width;
+  std::int64_t padding;
+};
+
+template <class T>
+Kernel lookup_table(const KernelContext& context) {
+  const Lookup lookup(context);
+  const auto w = context.input<T>("W");
+  const auto out = context.output<T>("Out");
+  return [=] {
+    lookup.check("lookup_table");
+    const std::int64_t width = lookup.width;
+    const auto row_bytes = static_cast<std::size_t>(width) * sizeof(T);
+    if (row_bytes == 0) return;
+    parallel_for(lookup.count, cpu::kGrain / width, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const std::int64_t id = lookup.ids.data()[i];
+        T* row = out.data() + i * width;
+        if (id == lookup.padding && id != -1) {
+          std::memset(static_cast<void*>(row), 0, row_bytes);
+        } else {
+          std::memcpy(row, w.data() + id * width, row_bytes);
+        }
+      }
+    });
+  };
+}
+
+// Every thread adds up a range of W's rows, looking at all indices: the order of the additions
+// does not depend on the number of threads.
+template <class T>
+Kernel lookup_table_grad(const KernelContext& context) {
+  const auto dw = context.optional_output<T>("W@GRAD");
+  if (!dw) return nothing_to_do();
+  const Lookup lookup(context);
+  const auto dout = context.input<T>("Out@GRAD");
+  return [=] {
+    lookup.check("lookup_table_grad");
+    const std::int64_t width = lookup.width;
+    const cpu::Isa isa = cpu::cpu_isa();
+    const std::int64_t grain = cpu::kGrain / std::max<std::int64_t>(width, 1);
+    parallel_for(lookup.height, grain, [&](std::int64_t begin, std::int64_t end) {
+      std::fill(dw.data() + begin * width, dw.data() + end * width, T(0));
+      for (std::int64_t i = 0; i < lookup.count; ++i) {
+        const std::int64_t id = lookup.ids.data()[i];
+        if (id < begin || id >= end || id == lookup.padding) continue;
+        T* row = dw.data() + id * width;
+        cpu::calculate_row(isa, Add(), width, row, cpu::Operand<T>{row},
+                           cpu::Operand<T>{dout.data() + i * width});
+      }
+    });
+  };
+}
+
+void check_table(const InferContext& context) {
+  const TensorSpec& w = context.input("W");
+  const TensorSpec& ids = context.input("Ids");
+  require(w.shape.rank() == 2, context.type(), ": W must be [rows, width], got ", w.shape);
+  require(ids.dtype == DType::kInt64, context.type(), ": Ids must be int64, got ", ids.dtype);
+  require(ids.shape.rank() > 0 && compatible(ids.shape.back(), 1), context.type(),
+          ": the last extent of Ids must be 1, got ", ids.shape);
+}
+
+OpDef with_table_attrs(OpDef&& def) {
+  return std::move(def)
+      .attr("is_sparse", false, "accepted; the gradient is dense either way")
+      .attr("padding_idx", std::int64_t{-1}, "an index that gives zeros; -1: none")
+      .checks_data();
+}
+
+void add_lookup_table(OpRegistry& registry) {
+  registry.add(with_table_attrs(OpDef("lookup_table"))
+                   .doc("Out = the rows of W that Ids name.")
+                   .input("W", "[rows, width], floating")
+                   .input("Ids", "int64 [..., 1], each in [0, rows) or padding_idx")
+                   .output("Out", "[..., width], dtype of W")
+                   .infer([](InferContext& context) {
+                     check_table(context);
+                     TensorSpec out = context.input("Ids");
+                     out.shape[out.shape.rank() - 1] = context.input("W").shape[1];
+                     out.dtype = context.input("W").dtype;
+                     context.set_output("Out", out);
+                   })
+                   .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+                     return lookup_table<typename decltype(tag)::type>;
+                   }))
+                   .grad(standard_grad({.inputs = {"W", "Ids"}, .differentiable = {"W"}})));
+  registry.add(with_table_attrs(OpDef("lookup_table_grad"))
+                   .doc("W@GRAD = for each row, the sum of Out@GRAD where Ids name it; 0 for the "
+                        "row padding_idx.")
+                   .input("W", "input of the forward operator", {.shape_only = true})
+                   .input("Ids", "input of the forward operator")
+                   .input("Out@GRAD", "gradient of Out, shape of Out")
+                   .output("W@GRAD", "gradient of W, shape of W")
+                   .infer([](InferContext& context) {
+                     check_table(context);
+                     infer_grads_like_inputs(context);
+                   })
+                   .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+                     return lookup_table_grad<typename decltype(tag)::type>;
+                   })));
+}
+
+// The positions of the k greatest of `size` elements, greatest first; of equal elements the first
+// ones, and NaN before everything else.
+template <class T>
+void find_top(const T* row, std::int64_t size, std::int64_t k, std::int64_t* found) {
+  const auto precedes = [row](std::int64_t a, std::int64_t b) {
+    const T x = row[a];
+    const T y = row[b];
+    const bool x_is_nan = x != x;
+    const bool y_is_nan = y != y;
+    if (x_is_nan != y_is_nan) return x_is_nan;
+    if (!x_is_nan && x != y) return x > y;
+    return a < b;
+  };
+  // A heap with the least of the best k on top.
+  for (std::int64_t i = 0; i < k; ++i) found[i] = i;
+  std::make_heap(found, found + k, precedes);
+  for (std::int64_t i = k; i < size; ++i) {
+    if (!precedes(i, found[0])) continue;
+    std::pop_heap(found, found + k, precedes);
+    found[k - 1] = i;
+    std::push_heap(found, found + k, precedes);
+  }
+  std::sort_heap(found, found + k, precedes);
+}
+
+template <class T>
+Kernel top_k(const KernelContext& context) {
+  const auto x = context.input<T>("X");
+  const auto out = context.output<T>("Out");
+  const auto indices = context.output<std::int64_t>("Indices");
+  const std::int64_t k = context.attr<std::int64_t>("k");
+  const std::int64_t width = x.shape().back();
+  const std::int64_t rows = out.size() / k;
+  return [=] {
+    parallel_for(rows, 4096 / width, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; ++row) {
+        const T* from = x.data() + row * width;
+        std::int64_t* found = indices.data() + row * k;
+        find_top(from, width, k, found);
+        for (std::int64_t i = 0; i < k; ++i) out.data()[row * k + i] = from[found[i]];
+      }
+    });
+  };
+}
+
+void infer_top_k(InferContext& context) {
+  TensorSpec out = context.input("X");
+  const std::int64_t k = context.attr<std::int64_t>("k");
+  require(out.shape.rank() > 0, "top_k: X must have a last dimension, got a scalar");
+  const std::int64_t width = out.shape.back();
+  require(k >= 1 && (width == -1 || k <= width),
+          "top_k: k must be in [1, last extent of X], got k ", k, ", X ", out.shape);
+  out.shape[out.shape.rank() - 1] = k;
+  context.set_output("Out", out);
+  context.set_output("Indices", {out.shape, DType::kInt64});
+}
+
+void add_top_k(OpRegistry& registry) {
+  registry.add(
+      OpDef("top_k")
+          .doc("The k greatest elements along the last dimension, greatest first; of equal ones "
+               "the first.")
+          .input("X", "[..., width]")
+          .output("Out", "[..., k], dtype of X: the elements")
+          .output("Indices", "int64 [..., k]: where they are in the last dimension")
+          .attr("k", std::int64_t{1}, "how many, at most width")
+          .infer(infer_top_k)
+          .kernels(cpu_kernels<float, double, Float16, BFloat16, std::int32_t, std::int64_t>(
+              [](auto tag) -> KernelFactory { return top_k<typename decltype(tag)::type>; }))
+          .not_differentiable());
+}
+
+}  // namespace
+
+void register_lookup_ops(OpRegistry& registry) {
+  add_lookup_table(registry);
+  add_top_k(registry);
+}
+
+}  // namespace fluidcore

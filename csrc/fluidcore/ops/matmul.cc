@@ -1,0 +1,265 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "fluidcore/kernels/cpu/matmul.h"
+#include "fluidcore/kernels/onednn/onednn.h"
+#include "fluidcore/ops/bilinear.h"
+#include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/infer_checks.h"
+#include "fluidcore/ops/register_ops.h"
+
+namespace fluidcore {
+
+namespace {
+
+template <class T>
+Prepared2<T> prepare_product(const MatmulProblem& problem) {
+  if constexpr (onednn::kEnabled && std::is_same_v<T, float>) {
+    if (Prepared2<float> product = onednn::prepare_matmul(problem)) return product;
+  }
+  return cpu::prepare_matmul<T>(problem);
+}
+
+// From the shapes of X and Y and the attributes to the shape of Out, and to the product that it is.
+using OutShape = Shape (*)(const InferContext&);
+using Describe = MatmulProblem (*)(const KernelContext&, const Shape& x, const Shape& y);
+
+template <class T, Describe describe>
+Kernel product(const KernelContext& context) {
+  const auto x = context.input<T>("X");
+  const auto y = context.input<T>("Y");
+  const auto out = context.output<T>("Out");
+  return [product = prepare_product<T>(describe(context, x.shape(), y.shape())), x, y, out] {
+    product(x.data(), y.data(), out.data());
+  };
+}
+
+template <class T, Describe describe>
+Kernel product_grad(const KernelContext& context) {
+  const auto x = context.input<T>("X");
+  const auto y = context.input<T>("Y");
+  const auto dout = context.input<T>("Out@GRAD");
+  const auto dx = context.optional_output<T>("X@GRAD");
+  const auto dy = context.optional_output<T>("Y@GRAD");
+  const MatmulProblem forward = describe(context, x.shape(), y.shape());
+  const Prepared2<T> to_x = dx ? prepare_product<T>(a_gradient(forward)) : nullptr;
+  const Prepared2<T> to_y = dy ? prepare_product<T>(b_gradient(forward)) : nullptr;
+  return [=] {
+    if (to_x) to_x(dout.data(), y.data(), dx.data());
+    if (to_y) to_y(x.data(), dout.data(), dy.data());
+  };
+}
+
+template <OutShape out_shape>
+void infer_product(InferContext& context) {
+  context.set_output("Out", {out_shape(context), context.input("X").dtype});
+}
+
+template <OutShape out_shape>
+void infer_product_grad(InferContext& context) {
+  require_shape(context, "Out@GRAD", out_shape(context));
+  infer_grads_like_inputs(context);
+}
+
+template <Describe describe>
+KernelTable product_kernels() {
+  return cpu_kernels<float, double>(
+      [](auto tag) -> KernelFactory { return product<typename decltype(tag)::type, describe>; });
+}
+
+template <Describe describe>
+KernelTable product_grad_kernels() {
+  return cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+    return product_grad<typename decltype(tag)::type, describe>;
+  });
+}
+
+// mul
+
+// Where `slot` is cut into the two dimensions of a matrix.
+std::size_t mul_cut(const InferContext& context, std::string_view slot, std::string_view attr) {
+  const auto cut = context.attr<std::int64_t>(attr);
+  const Shape& shape = context.input(slot).shape;
+  require(cut >= 1 && cut < static_cast<std::int64_t>(shape.rank()), context.type(), ": ", attr,
+          " must be at least 1 and less than the rank of ", slot, ", got ", attr, " ", cut, ", ",
+          slot, " ", shape);
+  return static_cast<std::size_t>(cut);
+}
+
+Shape mul_shape(const InferContext& context) {
+  const Shape& x = context.input("X").shape;
+  const Shape& y = context.input("Y").shape;
+  const std::size_t x_cut = mul_cut(context, "X", "x_num_col_dims");
+  const std::size_t y_cut = mul_cut(context, "Y", "y_num_col_dims");
+  require(compatible(x.product(x_cut, x.rank()), y.product(0, y_cut)), context.type(),
+          ": columns of X must equal rows of Y, got X ", x, ", Y ", y);
+  std::vector<std::int64_t> out(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(x_cut));
+  out.insert(out.end(), y.begin() + static_cast<std::ptrdiff_t>(y_cut), y.end());
+  return Shape(std::move(out));
+}
+
+MatmulProblem mul_problem(const KernelContext& context, const Shape& x, const Shape& y) {
+  const auto x_cut = static_cast<std::size_t>(context.attr<std::int64_t>("x_num_col_dims"));
+  const auto y_cut = static_cast<std::size_t>(context.attr<std::int64_t>("y_num_col_dims"));
+  const std::int64_t m = x.product(0, x_cut);
+  const std::int64_t k = x.product(x_cut, x.rank());
+  const std::int64_t n = y.product(y_cut, y.rank());
+  return {.batch = {}, .m = m, .n = n, .k = k, .a = {k, 1, {}}, .b = {n, 1, {}}, .c = {n, 1, {}}};
+}
+
+OpDef mul_attrs(OpDef def) {
+  return std::move(def)
+      .attr("x_num_col_dims", std::int64_t{1},
+            "how many dimensions of X are rows; the others are columns")
+      .attr("y_num_col_dims", std::int64_t{1},
+            "how many dimensions of Y are rows; the others are columns");
+}
+
+void add_mul(OpRegistry& registry) {
+  registry.add(mul_attrs(OpDef("mul"))
+                   .doc("Out = X Y, the product of two matrices. Tensors of higher rank are seen "
+                        "as matrices: the "
+                        "first x_num_col_dims (y_num_col_dims) dimensions are the rows, the others "
+                        "the columns.")
+                   .input("X", "[rows..., inner...], floating")
+                   .input("Y", "[inner..., columns...]")
+                   .output("Out", "[rows of X..., columns of Y...]")
+                   .infer(infer_product<mul_shape>)
+                   .kernels(product_kernels<mul_problem>())
+                   .grad(standard_grad({.inputs = {"X", "Y"}, .differentiable = {"X", "Y"}})));
+  registry.add(mul_attrs(OpDef("mul_grad"))
+                   .doc("X@GRAD = Out@GRAD Y^T and Y@GRAD = X^T Out@GRAD, of matrices as in mul.")
+                   .input("X", "input of the forward operator")
+                   .input("Y", "input of the forward operator")
+                   .input("Out@GRAD", "gradient of Out, shape of Out")
+                   .output("X@GRAD", "gradient of X, shape of X")
+                   .output("Y@GRAD", "gradient of Y, shape of Y")
+                   .infer(infer_product_grad<mul_shape>)
+                   .kernels(product_grad_kernels<mul_problem>())
+                   .grad(bilinear_grad_grad("mul", "X", "Y", "Out")));
+}
+
+// matmul
+
+// An operand seen as a matrix in each of its batch dimensions.
+struct Matrices {
+  Shape batch;
+  std::int64_t rows = 0;
+  std::int64_t cols = 0;
+  bool transposed = false;
+};
+
+// `vector_is_row` says what a tensor of rank 1 is before it is transposed.
+Matrices as_matrices(const Shape& shape, bool transpose, bool vector_is_row) {
+  const std::size_t rank = shape.rank();
+  Matrices result;
+  result.transposed = transpose;
+  if (rank == 1) {
+    result.rows = vector_is_row ? 1 : shape[0];
+    result.cols = vector_is_row ? shape[0] : 1;
+  } else {
+    result.batch = Shape(std::vector<std::int64_t>(shape.begin(), shape.end() - 2));
+    result.rows = shape[rank - 2];
+    result.cols = shape[rank - 1];
+  }
+  if (transpose) std::swap(result.rows, result.cols);
+  return result;
+}
+
+Shape matmul_shape(const InferContext& context) {
+  const Shape& x = context.input("X").shape;
+  const Shape& y = context.input("Y").shape;
+  const bool transpose_x = context.attr<bool>("transpose_X");
+  const bool transpose_y = context.attr<bool>("transpose_Y");
+  require(x.rank() >= 1 && y.rank() >= 1, context.type(),
+          ": X and Y must have rank 1 or more, got X ", x, ", Y ", y,
+          "; write scale or elementwise_mul for a product with a scalar");
+  const Matrices left = as_matrices(x, transpose_x, true);
+  const Matrices right = as_matrices(y, transpose_y, false);
+  require(compatible(left.cols, right.rows), context.type(),
+          ": columns of X must equal rows of Y, got X ", x, transpose_x ? " transposed" : "",
+          ", Y ", y, transpose_y ? " transposed" : "");
+  const Shape batch =
+      broadcast(left.batch, right.batch, -1,
+                str_cat(context.type(), " of X ", x, ", Y ", y, ", batch dimensions"));
+  std::vector<std::int64_t> out = batch.extents();
+  if (x.rank() > 1 || transpose_x) out.push_back(left.rows);
+  if (y.rank() > 1 || transpose_y) out.push_back(right.cols);
+  return Shape(std::move(out));
+}
+
+// Strides of `matrices` in row-major memory; 0 in batch dimensions that are repeated.
+MatmulOperand operand(const Matrices& matrices, const Shape& batch) {
+  MatmulOperand result;
+  result.row = matrices.transposed ? 1 : matrices.cols;
+  result.col = matrices.transposed ? matrices.rows : 1;
+  result.batch.assign(batch.rank(), 0);
+  std::int64_t stride = matrices.rows * matrices.cols;
+  for (std::size_t i = matrices.batch.rank(); i-- > 0;) {
+    const std::size_t dim = batch.rank() - matrices.batch.rank() + i;
+    if (matrices.batch[i] == batch[dim]) result.batch[dim] = stride;
+    stride *= matrices.batch[i];
+  }
+  return result;
+}
+
+MatmulProblem matmul_problem(const KernelContext& context, const Shape& x, const Shape& y) {
+  const Matrices left = as_matrices(x, context.attr<bool>("transpose_X"), true);
+  const Matrices right = as_matrices(y, context.attr<bool>("transpose_Y"), false);
+  const Shape batch = broadcast(left.batch, right.batch, -1, context.type());
+  const Matrices out{batch, left.rows, right.cols};
+  return {.batch = batch.extents(),
+          .m = left.rows,
+          .n = right.cols,
+          .k = left.cols,
+          .a = operand(left, batch),
+          .b = operand(right, batch),
+          .c = operand(out, batch)};
+}
+
+OpDef matmul_attrs(OpDef def) {
+  return std::move(def)
+      .attr("transpose_X", false, "exchange the last two dimensions of X first")
+      .attr("transpose_Y", false, "exchange the last two dimensions of Y first");
+}
+
+void add_matmul(OpRegistry& registry) {
+  registry.add(matmul_attrs(OpDef("matmul"))
+                   .doc("Out = X Y, the product of the matrices in the last two dimensions; the "
+                        "dimensions before "
+                        "are a batch and broadcast as NumPy's do. X of rank 1 is a row (transposed "
+                        "a column), Y of "
+                        "rank 1 a column (transposed a row); the 1 that a row X or a column Y adds "
+                        "is not in Out.")
+                   .input("X", "[batch..., rows, inner], floating")
+                   .input("Y", "[batch..., inner, columns]")
+                   .output("Out", "[batch..., rows, columns]")
+                   .infer(infer_product<matmul_shape>)
+                   .kernels(product_kernels<matmul_problem>())
+                   .grad(standard_grad({.inputs = {"X", "Y"}, .differentiable = {"X", "Y"}})));
+  registry.add(matmul_attrs(OpDef("matmul_grad"))
+                   .doc("X@GRAD = Out@GRAD Y^T and Y@GRAD = X^T Out@GRAD, matrix by matrix, added "
+                        "up over the batch "
+                        "dimensions in which X or Y was repeated.")
+                   .input("X", "input of the forward operator")
+                   .input("Y", "input of the forward operator")
+                   .input("Out@GRAD", "gradient of Out, shape of Out")
+                   .output("X@GRAD", "gradient of X, shape of X")
+                   .output("Y@GRAD", "gradient of Y, shape of Y")
+                   .infer(infer_product_grad<matmul_shape>)
+                   .kernels(product_grad_kernels<matmul_problem>())
+                   .grad(bilinear_grad_grad("matmul", "X", "Y", "Out")));
+}
+
+}  // namespace
+
+void register_matmul_ops(OpRegistry& registry) {
+  add_mul(registry);
+  add_matmul(registry);
+}
+
+}  // namespace fluidcore

@@ -1,0 +1,66 @@
+#include <algorithm>
+
+#include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/register_ops.h"
+
+namespace fluidcore {
+
+namespace {
+
+Kernel accuracy(const KernelContext& context) {
+  const auto indices = context.input<std::int64_t>("Indices");
+  const auto label = context.input<std::int64_t>("Label");
+  const auto accuracy = context.optional_output<float>("Accuracy");
+  const auto correct = context.optional_output<std::int32_t>("Correct");
+  const auto total = context.optional_output<std::int32_t>("Total");
+  const std::int64_t samples = indices.shape()[0];
+  const std::int64_t k = indices.shape()[1];
+  return [=] {
+    std::int32_t hits = 0;
+    for (std::int64_t i = 0; i < samples; ++i) {
+      const std::int64_t* row = indices.data() + i * k;
+      hits += std::find(row, row + k, label.data()[i]) != row + k ? 1 : 0;
+    }
+    if (accuracy) {
+      *accuracy.data() = samples == 0 ? 0.0F : static_cast<float>(hits) / static_cast<float>(samples);
+    }
+    if (correct) *correct.data() = hits;
+    if (total) *total.data() = static_cast<std::int32_t>(samples);
+  };
+}
+
+void infer_accuracy(InferContext& context) {
+  const TensorSpec& out = context.input("Out");
+  const TensorSpec& indices = context.input("Indices");
+  const TensorSpec& label = context.input("Label");
+  require(indices.dtype == DType::kInt64 && label.dtype == DType::kInt64,
+          "accuracy: Indices and Label must be int64, got ", indices.dtype, " and ", label.dtype);
+  require(indices.shape.rank() == 2 && compatible(out.shape, indices.shape),
+          "accuracy: Out and Indices must have one shape [samples, k], got Out ", out.shape,
+          ", Indices ", indices.shape);
+  require(compatible(label.shape, Shape{indices.shape[0], 1}),
+          "accuracy: Label must be [samples, 1], got Indices ", indices.shape, ", Label ",
+          label.shape);
+  context.set_output("Accuracy", {Shape{1}, DType::kFloat32});
+  context.set_output("Correct", {Shape{1}, DType::kInt32});
+  context.set_output("Total", {Shape{1}, DType::kInt32});
+}
+
+}  // namespace
+
+void register_metrics_ops(OpRegistry& registry) {
+  registry.add(
+      OpDef("accuracy")
+          .doc("Accuracy = the part of the samples whose Label is among their k Indices; 0 of none.")
+          .input("Out", "[samples, k]: output Out of top_k", {.shape_only = true})
+          .input("Indices", "int64 [samples, k]: output Indices of top_k")
+          .input("Label", "int64 [samples, 1]")
+          .output("Accuracy", "float32 [1]")
+          .output("Correct", "int32 [1]: how many samples are right", {.intermediate = true})
+          .output("Total", "int32 [1]: how many samples there are", {.intermediate = true})
+          .infer(infer_accuracy)
+          .kernels(floating_cpu_kernels([](auto /*tag*/) -> KernelFactory { return accuracy; }))
+          .not_differentiable());
+}
+
+}  // namespace fluidcore

@@ -1,0 +1,223 @@
+#include <cmath>
+#include <utility>
+
+#include "fluidcore/kernels/cpu/elementwise.h"
+#include "fluidcore/kernels/functors.h"
+#include "fluidcore/kernels/philox.h"
+#include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/register_ops.h"
+#include "fluidcore/ops/shape_attr.h"
+
+namespace fluidcore {
+
+namespace {
+
+constexpr const char* kSeedDoc =
+    "of these numbers, the same in every run; 0: the seed of the program, other numbers in every run";
+
+RandomSequence sequence(const RandomStream& stream) {
+  return {stream.key(), stream.offset()};
+}
+
+// out[i] = draw(numbers, i): the same numbers for any number of threads.
+template <class T, class Draw>
+void draw_all(const RandomSequence& numbers, std::int64_t size, T* out, const Draw& draw) {
+  constexpr std::int64_t kDrawGrain = 4096;
+  const cpu::Isa isa = cpu::cpu_isa();
+  parallel_for(size, kDrawGrain, [&](std::int64_t begin, std::int64_t end) {
+    cpu::run_on(isa, [=] {
+#pragma GCC ivdep
+      for (std::int64_t i = begin; i < end; ++i) {
+        out[i] = static_cast<T>(draw(numbers, static_cast<std::uint64_t>(i)));
+      }
+    });
+  });
+}
+
+template <class T>
+Kernel uniform_random(const KernelContext& context) {
+  using C = ComputeType<T>;
+  const auto out = context.output<T>("Out");
+  const C min = static_cast<C>(context.attr<double>("min"));
+  const C max = static_cast<C>(context.attr<double>("max"));
+  const C below_max = max > min ? std::nextafter(max, min) : min;
+  const RandomStream stream = context.random(context.attr<std::int64_t>("seed"));
+  return [=, size = out.size()] {
+    draw_all(sequence(stream), size, out.data(), [=](const RandomSequence& numbers, std::uint64_t i) {
+      const C value = min + (max - min) * numbers.uniform<C>(i);
+      return value > below_max ? below_max : value;  // the sum may round up to max
+    });
+  };
+}
+
+template <class T>
+Kernel gaussian_random(const KernelContext& context) {
+  using C = ComputeType<T>;
+  const auto out = context.output<T>("Out");
+  const C mean = static_cast<C>(context.attr<double>("mean"));
+  const C deviation = static_cast<C>(context.attr<double>("std"));
+  const RandomStream stream = context.random(context.attr<std::int64_t>("seed"));
+  return [=, size = out.size()] {
+    draw_all(sequence(stream), size, out.data(), [=](const RandomSequence& numbers, std::uint64_t i) {
+      return mean + deviation * numbers.normal<C>(i);
+    });
+  };
+}
+
+TensorSpec floating_spec_from_attrs(const InferContext& context) {
+  TensorSpec spec = spec_from_attrs(context);
+  require(is_floating(spec.dtype), context.type(), ": dtype must be floating, got ", spec.dtype);
+  return spec;
+}
+
+void infer_uniform(InferContext& context) {
+  const double min = context.attr<double>("min");
+  const double max = context.attr<double>("max");
+  require(min <= max && std::isfinite(max - min), "uniform_random: min must be at most max, got min ",
+          min, ", max ", max);
+  context.set_output("Out", floating_spec_from_attrs(context));
+}
+
+void infer_gaussian(InferContext& context) {
+  const double deviation = context.attr<double>("std");
+  require(deviation >= 0, "gaussian_random: std must be at least 0, got ", deviation);
+  context.set_output("Out", floating_spec_from_attrs(context));
+}
+
+OpDef random_op(std::string type, std::string doc) {
+  return OpDef(std::move(type))
+      .doc(std::move(doc))
+      .output("Out", "the shape and dtype of the attributes")
+      .required_attr("shape", std::vector<std::int64_t>{}, "extents of Out, known")
+      .attr("dtype", static_cast<std::int64_t>(DType::kFloat32), "number of Out's dtype, floating")
+      .attr("seed", std::int64_t{0}, kSeedDoc)
+      .not_differentiable();
+}
+
+// The seed attribute of a dropout; a fixed seed of 0 must not mean "none".
+std::int64_t dropout_seed(const KernelContext& context) {
+  if (!context.attr<bool>("fix_seed")) return 0;
+  constexpr std::int64_t kFixedZero = 0x5eed5eed5eed5eed;
+  const std::int64_t seed = context.attr<std::int64_t>("seed");
+  return seed == 0 ? kFixedZero : seed;
+}
+
+template <class T>
+Kernel dropout(const KernelContext& context) {
+  const auto x = context.input<T>("X");
+  const auto out = context.output<T>("Out");
+  const std::int64_t size = out.size();
+  const double probability = context.attr<double>("dropout_prob");
+  if (context.attr<bool>("is_test")) {
+    return [=] { cpu::elementwise(Scale{1.0 - probability}, size, out.data(), x.data()); };
+  }
+  using C = ComputeType<T>;
+  const auto mask = context.optional_output<T>("Mask");
+  const RandomStream stream = context.random(dropout_seed(context));
+  const C threshold = static_cast<C>(probability);
+  const auto keep = [threshold](const RandomSequence& numbers, std::uint64_t i) {
+    return numbers.uniform<C>(i) >= threshold ? C(1) : C(0);
+  };
+  if (!mask) {
+    return [=] {
+      const T* from = x.data();
+      draw_all(sequence(stream), size, out.data(),
+               [=](const RandomSequence& numbers, std::uint64_t i) {
+                 return static_cast<C>(from[i]) * keep(numbers, i);
+               });
+    };
+  }
+  return [=] {
+    draw_all(sequence(stream), size, mask.data(), keep);
+    cpu::elementwise(Mul(), size, out.data(), x.data(), static_cast<const T*>(mask.data()));
+  };
+}
+
+template <class T>
+Kernel dropout_grad(const KernelContext& context) {
+  const auto mask = context.input<T>("Mask");
+  const auto dout = context.input<T>("Out@GRAD");
+  const auto dx = context.optional_output<T>("X@GRAD");
+  if (!dx) return nothing_to_do();
+  return [=, size = dx.size()] {
+    cpu::elementwise(Mul(), size, dx.data(), dout.data(), mask.data());
+  };
+}
+
+void check_probability(const InferContext& context) {
+  const double probability = context.attr<double>("dropout_prob");
+  require(probability >= 0 && probability <= 1, context.type(),
+          ": dropout_prob must be in [0, 1], got ", probability);
+}
+
+OpDef with_dropout_attrs(OpDef&& def) {
+  return std::move(def)
+      .attr("dropout_prob", 0.5, "probability of an element to become 0")
+      .attr("is_test", false, "whether to scale by 1 - dropout_prob in place of dropping")
+      .attr("fix_seed", false, "whether `seed` is used")
+      .attr("seed", std::int64_t{0}, "of the mask, the same in every run, if fix_seed");
+}
+
+void add_dropout(OpRegistry& registry) {
+  registry.add(
+      with_dropout_attrs(OpDef("dropout"))
+          .doc("Training: Out = X * Mask, Mask being 0 with probability dropout_prob, else 1; the "
+               "kept elements are not scaled up. Test: Out = X * (1 - dropout_prob).")
+          .input("X", "any shape, floating")
+          .output("Out", "shape and dtype of X")
+          .output("Mask", "shape and dtype of X; not written in test mode", {.intermediate = true})
+          .infer([](InferContext& context) {
+            check_probability(context);
+            context.set_output("Out", context.input("X"));
+            context.set_output("Mask", context.input("X"));
+          })
+          .in_place("X", "Out")
+          .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+            return dropout<typename decltype(tag)::type>;
+          }))
+          .grad([](GradContext& context) {
+            require(!std::get<bool>(context.forward().attr("is_test")),
+                    "dropout: is_test must be False to be differentiated, got True; ",
+                    "build the training program with is_test=False");
+            require(!context.output("Mask").empty() && context.output("Mask")[0] != kEmptyName,
+                    "dropout: Mask must be an output to be differentiated, got nothing");
+            return standard_grad({.outputs = {"Mask"}, .differentiable = {"X"}})(context);
+          }));
+  registry.add(with_dropout_attrs(OpDef("dropout_grad"))
+                   .doc("X@GRAD = Out@GRAD * Mask.")
+                   .input("Mask", "output of the forward operator")
+                   .input("Out@GRAD", "gradient of Out, shape of Mask")
+                   .output("X@GRAD", "gradient of X, shape of Mask")
+                   .infer([](InferContext& context) {
+                     require(!context.attr<bool>("is_test"),
+                             "dropout_grad: is_test must be False, got True");
+                     context.set_output("X@GRAD", context.input("Mask"));
+                   })
+                   .in_place("Out@GRAD", "X@GRAD")
+                   .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+                     return dropout_grad<typename decltype(tag)::type>;
+                   })));
+}
+
+}  // namespace
+
+void register_random_ops(OpRegistry& registry) {
+  registry.add(random_op("uniform_random",
+                         "Out = random numbers from [min, max), each equally likely.")
+                   .attr("min", -1.0, "the least number")
+                   .attr("max", 1.0, "the limit of the numbers; 16-bit dtypes may round up to it")
+                   .infer(infer_uniform)
+                   .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+                     return uniform_random<typename decltype(tag)::type>;
+                   })));
+  registry.add(random_op("gaussian_random", "Out = random numbers with a normal distribution.")
+                   .attr("mean", 0.0, "mean of the distribution")
+                   .attr("std", 1.0, "standard deviation, at least 0")
+                   .infer(infer_gaussian)
+                   .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+                     return gaussian_random<typename decltype(tag)::type>;
+                   })));
+  add_dropout(registry);
+}
+
+}  // namespace fluidcore

@@ -1,0 +1,212 @@
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "fluidcore/kernels/cpu/broadcast.h"
+#include "fluidcore/kernels/cpu/reduce.h"
+#include "fluidcore/kernels/functors.h"
+#include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/register_ops.h"
+
+namespace fluidcore {
+
+namespace {
+
+// Which dimensions of an input of this rank an operator reduces.
+template <class Context>
+std::vector<bool> reduced_axes(const Context& context, std::size_t rank) {
+  if (context.type().starts_with("mean") || context.template attr<bool>("reduce_all")) {
+    return std::vector<bool>(rank, true);
+  }
+  std::vector<bool> reduced(rank, false);
+  reduced[normalize_axis(context.template attr<std::int64_t>("dim"), rank, context.type())] = true;
+  return reduced;
+}
+
+// How many elements of X are behind one element of Out.
+std::int64_t reduced_count(const Shape& x, const std::vector<bool>& reduced) {
+  std::int64_t count = 1;
+  for (std::size_t axis = 0; axis < x.rank(); ++axis) {
+    if (reduced[axis]) count *= x[axis];
+  }
+  return count;
+}
+
+// x with 1 in place of the reduced extents: the shape of Out, with the rank of X.
+Shape kept_shape(const Shape& x, const std::vector<bool>& reduced) {
+  Shape kept = x;
+  for (std::size_t axis = 0; axis < x.rank(); ++axis) {
+    if (reduced[axis]) kept[axis] = 1;
+  }
+  return kept;
+}
+
+template <class Operation, bool divides, class T>
+Kernel reduce(const KernelContext& context) {
+  const auto x = context.input<T>("X");
+  const auto out = context.output<T>("Out");
+  if (out.size() == 0) return nothing_to_do();
+  const std::vector<bool> reduced = reduced_axes(context, x.shape().rank());
+  const auto reduction = std::make_shared<cpu::Reduction<Operation, T>>(x.shape(), reduced);
+  const auto divisor = divides ? static_cast<double>(reduced_count(x.shape(), reduced)) : 1.0;
+  return [=] { reduction->run(x.data(), out.data(), divisor); };
+}
+
+// X@GRAD = Out@GRAD / count, repeated over the reduced dimensions.
+template <bool divides, class T>
+Kernel spread_grad(const KernelContext& context) {
+  const auto dx = context.optional_output<T>("X@GRAD");
+  if (!dx || dx.size() == 0) return nothing_to_do();
+  const auto dout = context.input<T>("Out@GRAD");
+  const Shape& x = dx.shape();
+  const std::vector<bool> reduced = reduced_axes(context, x.rank());
+  const auto nest = std::make_shared<const cpu::BroadcastNest>(
+      x, std::vector{kept_shape(x, reduced)});
+  const Scale scale{divides ? 1.0 / static_cast<double>(reduced_count(x, reduced)) : 1.0};
+  return [=] { cpu::broadcast_elementwise(*nest, scale, dx.data(), dout.data()); };
+}
+
+// X@GRAD = Out@GRAD where X equals its maximum, else 0.
+template <class T>
+Kernel max_grad(const KernelContext& context) {
+  const auto dx = context.optional_output<T>("X@GRAD");
+  if (!dx || dx.size() == 0) return nothing_to_do();
+  const auto x = context.input<T>("X");
+  const auto out = context.input<T>("Out");
+  const auto dout = context.input<T>("Out@GRAD");
+  const Shape kept = kept_shape(x.shape(), reduced_axes(context, x.shape().rank()));
+  const auto nest =
+      std::make_shared<const cpu::BroadcastNest>(x.shape(), std::vector{kept, kept});
+  return [=] {
+    cpu::broadcast_elementwise(*nest, WhereEqual(), dx.data(), out.data(), dout.data(), x.data());
+  };
+}
+
+void infer_reduce(InferContext& context) {
+  const TensorSpec& x = context.input("X");
+  const std::vector<bool> reduced = reduced_axes(context, x.shape.rank());
+  std::vector<std::int64_t> extents;
+  const bool all = context.attr<bool>("reduce_all");
+  for (std::size_t axis = 0; axis < x.shape.rank() && !all; ++axis) {
+    if (!reduced[axis]) {
+      extents.push_back(x.shape[axis]);
+    } else if (context.attr<bool>("keep_dim")) {
+      extents.push_back(1);
+    }
+  }
+  if (extents.empty()) extents.push_back(1);
+  const Shape out(std::move(extents));
+  if (context.type() == "reduce_max" && out.num_elements() != 0) {
+    require(reduced_count(x.shape, reduced) != 0,
+            "reduce_max: X must have an element to choose along dim, got X ", x.shape);
+  }
+  context.set_output("Out", {out, x.dtype});
+}
+
+OpDef with_reduce_attrs(OpDef&& def) {
+  return std::move(def)
+      .attr("dim", std::int64_t{0}, "the dimension to reduce, counted from the end if negative")
+      .attr("keep_dim", false, "whether Out keeps the dimension, with extent 1")
+      .attr("reduce_all", false, "whether to reduce all dimensions, to Out [1]");
+}
+
+OpDef reduce_op(std::string type, std::string doc) {
+  return with_reduce_attrs(OpDef(std::move(type)))
+      .doc(std::move(doc))
+      .input("X", "any shape")
+      .output("Out", "X without dimension dim; [1] if nothing is left")
+      .infer(infer_reduce);
+}
+
+OpDef reduce_grad_op(std::string type, std::string doc) {
+  return with_reduce_attrs(OpDef(std::move(type)))
+      .doc(std::move(doc))
+      .infer(infer_grads_like_inputs);
+}
+
+template <class Operation, bool divides>
+KernelTable reduce_kernels() {
+  return cpu_kernels<float, double, Float16, BFloat16, std::int32_t, std::int64_t>(
+      [](auto tag) -> KernelFactory {
+        return reduce<Operation, divides, typename decltype(tag)::type>;
+      });
+}
+
+template <bool divides>
+KernelTable spread_kernels() {
+  return floating_cpu_kernels([](auto tag) -> KernelFactory {
+    return spread_grad<divides, typename decltype(tag)::type>;
+  });
+}
+
+constexpr SlotTraits kShapeOnly{.shape_only = true};
+
+void add_mean(OpRegistry& registry) {
+  registry.add(OpDef("mean")
+                   .doc("Out = the mean of all elements of X.")
+                   .input("X", "any shape, floating")
+                   .output("Out", "[1], dtype of X")
+                   .infer([](InferContext& context) {
+                     context.set_output("Out", {Shape{1}, context.input("X").dtype});
+                   })
+                   .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+                     return reduce<cpu::SumOf, true, typename decltype(tag)::type>;
+                   }))
+                   .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
+  registry.add(OpDef("mean_grad")
+                   .doc("X@GRAD = Out@GRAD / number of elements of X.")
+                   .input("X", "input of the forward operator", kShapeOnly)
+                   .input("Out@GRAD", "gradient of Out, [1]")
+                   .output("X@GRAD", "gradient of X, shape of X")
+                   .infer(infer_grads_like_inputs)
+                   .kernels(spread_kernels<true>()));
+}
+
+void add_reduce_sum(OpRegistry& registry) {
+  const GradMaker grad = standard_grad({.inputs = {"X"}, .differentiable = {"X"}});
+  registry.add(reduce_op("reduce_sum", "Out = the sum of X over dimension dim.")
+                   .kernels(reduce_kernels<cpu::SumOf, false>())
+                   .grad(grad));
+  registry.add(reduce_grad_op("reduce_sum_grad", "X@GRAD = Out@GRAD, repeated.")
+                   .input("X", "input of the forward operator", kShapeOnly)
+                   .input("Out@GRAD", "gradient of Out, shape of Out")
+                   .output("X@GRAD", "gradient of X, shape of X")
+                   .kernels(spread_kernels<false>()));
+  registry.add(
+      reduce_op("reduce_mean", "Out = the mean of X over dimension dim; integers toward zero.")
+          .kernels(reduce_kernels<cpu::SumOf, true>())
+          .grad(grad));
+  registry.add(reduce_grad_op("reduce_mean_grad",
+                              "X@GRAD = Out@GRAD / number of reduced elements, repeated.")
+                   .input("X", "input of the forward operator", kShapeOnly)
+                   .input("Out@GRAD", "gradient of Out, shape of Out")
+                   .output("X@GRAD", "gradient of X, shape of X")
+                   .kernels(spread_kernels<true>()));
+}
+
+void add_reduce_max(OpRegistry& registry) {
+  registry.add(
+      reduce_op("reduce_max", "Out = the maximum of X over dimension dim; NaN if there is one.")
+          .kernels(reduce_kernels<cpu::MaxOf, false>())
+          .grad(standard_grad({.inputs = {"X"}, .outputs = {"Out"}, .differentiable = {"X"}})));
+  registry.add(reduce_grad_op("reduce_max_grad",
+                              "X@GRAD = Out@GRAD for every element equal to its maximum, else 0.")
+                   .input("X", "input of the forward operator")
+                   .input("Out", "output of the forward operator")
+                   .input("Out@GRAD", "gradient of Out, shape of Out")
+                   .output("X@GRAD", "gradient of X, shape of X")
+                   .in_place("X", "X@GRAD")
+                   .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+                     return max_grad<typename decltype(tag)::type>;
+                   })));
+}
+
+}  // namespace
+
+void register_reduction_ops(OpRegistry& registry) {
+  add_mean(registry);
+  add_reduce_sum(registry);
+  add_reduce_max(registry);
+}
+
+}  // namespace fluidcore

@@ -1,0 +1,29 @@
+#include "fluidcore/ops/register_ops.h"
+
+namespace fluidcore {
+
+const OpRegistry& builtin_ops() {
+  static const OpRegistry kOps = [] {
+    OpRegistry registry;
+    register_activation_ops(registry);
+    register_arithmetic_ops(registry);
+    register_conv_ops(registry);
+    register_elementwise_ops(registry);
+    register_fill_ops(registry);
+    register_lookup_ops(registry);
+    register_loss_ops(registry);
+    register_matmul_ops(registry);
+    register_metrics_ops(registry);
+    register_norm_ops(registry);
+    register_optimizer_ops(registry);
+    register_pool_ops(registry);
+    register_random_ops(registry);
+    register_reduction_ops(registry);
+    register_shape_ops(registry);
+    register_softmax_ops(registry);
+    return registry;
+  }();
+  return kOps;
+}
+
+}  // namespace fluidcore

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "fluidcore/op/op_registry.h"
+
+namespace fluidcore {
+
+// One function for each .cc file of this folder; builtin_ops() calls them all.
+void register_activation_ops(OpRegistry& registry);
+void register_arithmetic_ops(OpRegistry& registry);
+void register_conv_ops(OpRegistry& registry);
+void register_elementwise_ops(OpRegistry& registry);
+void register_fill_ops(OpRegistry& registry);
+void register_lookup_ops(OpRegistry& registry);
+void register_loss_ops(OpRegistry& registry);
+void register_matmul_ops(OpRegistry& registry);
+void register_metrics_ops(OpRegistry& registry);
+void register_norm_ops(OpRegistry& registry);
+void register_optimizer_ops(OpRegistry& registry);
+void register_pool_ops(OpRegistry& registry);
+void register_random_ops(OpRegistry& registry);
+void register_reduction_ops(OpRegistry& registry);
+void register_shape_ops(OpRegistry& registry);
+void register_softmax_ops(OpRegistry& registry);
+
+// Every operator that comes with fluidcore. Built on first use, then never changed.
+const OpRegistry& builtin_ops();
+
+}  // namespace fluidcore

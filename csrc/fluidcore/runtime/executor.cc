@@ -1,0 +1,127 @@
+#include "fluidcore/runtime/executor.h"
+
+#include <algorithm>
+#include <iterator>
+#include <random>
+
+#include "fluidcore/base/error.h"
+#include "fluidcore/program/program_desc.h"
+#include "fluidcore/runtime/scope.h"
+
+namespace fluidcore {
+
+namespace {
+
+constexpr std::size_t kMaxPlans = 64;
+
+std::uint64_t draw_seed() {
+  std::random_device device;
+  return (std::uint64_t{device()} << 32) | device() | 1u;
+}
+
+bool same_feeds(const std::vector<std::pair<std::string, TensorSpec>>& specs,
+                const NamedTensors& feeds) {
+  return std::equal(specs.begin(), specs.end(), feeds.begin(), feeds.end(),
+                    [](const auto& spec, const auto& feed) {
+                      return spec.second == feed.second.spec() && spec.first == feed.first;
+                    });
+}
+
+}  // namespace
+
+// The revision keeps the program's counter alive, so that its address names one program only.
+struct Executor::CachedPlan {
+  Revision program;
+  std::uint64_t version = 0;
+  PlanRequest request;
+  std::unique_ptr<Plan> plan;  // null while it runs
+  bool is_running = false;
+};
+
+Executor::Executor(const OpRegistry& ops) : ops_(ops), drawn_seed_(draw_seed()) {
+}
+
+Executor::~Executor() = default;
+
+std::vector<Tensor> Executor::run(const ProgramDesc& program,
+                                  const NamedTensors& feeds,
+                                  const std::vector<std::string>& fetches,
+                                  const std::shared_ptr<Scope>& scope,
+                                  const Options& options) {
+  require(options.threads >= 1, "executor: threads must be at least 1, got ", options.threads);
+  for (const auto& [name, tensor] : feeds) {
+    require(tensor.is_initialized(), "feed: '", name, "' must hold a value, got an empty tensor");
+  }
+  const Entry entry = take(program, feeds, fetches, scope, options);
+  std::unique_ptr<Plan> plan = std::move(entry->plan);
+  try {
+    if (!plan) plan = std::make_unique<Plan>(ops_, program, entry->request, *scope);
+    const std::uint64_t seed = program.random_seed() != 0 ? program.random_seed() : drawn_seed_;
+    std::vector<Tensor> results = plan->run(scope, feeds, {seed, next_step(program.revision())});
+    give_back(entry, std::move(plan));
+    return results;
+  } catch (...) {
+    give_back(entry, std::move(plan));
+    throw;
+  }
+}
+
+Executor::Entry Executor::take(const ProgramDesc& program,
+                               const NamedTensors& feeds,
+                               const std::vector<std::string>& fetches,
+                               const std::shared_ptr<Scope>& scope,
+                               const Options& options) {
+  const std::lock_guard lock(mutex_);
+  const Revision& revision = program.revision();
+  const auto serves = [&](const CachedPlan& cached) {
+    const PlanRequest& request = cached.request;
+    return !cached.is_running && cached.program == revision && cached.version == *revision &&
+           request.device == options.device && request.threads == options.threads &&
+           request.check_nan == options.check_nan && request.fetches == fetches &&
+           same_feeds(request.feeds, feeds) && cached.plan->fits(scope);
+  };
+  Entry entry = std::find_if(cache_.begin(), cache_.end(), serves);
+  if (entry == cache_.end()) {
+    // A program that has changed will not be asked for in its old version again.
+    std::erase_if(cache_, [&](const CachedPlan& cached) {
+      return !cached.is_running && cached.program == revision && cached.version != *revision;
+    });
+    PlanRequest request{{}, fetches, options.device, options.threads, options.check_nan};
+    for (const auto& [name, tensor] : feeds) request.feeds.emplace_back(name, tensor.spec());
+    entry = cache_.insert(cache_.begin(), {revision, *revision, std::move(request), nullptr});
+  } else {
+    cache_.splice(cache_.begin(), cache_, entry);
+  }
+  entry->is_running = true;
+  return entry;
+}
+
+void Executor::give_back(Entry entry, std::unique_ptr<Plan> plan) {
+  const std::lock_guard lock(mutex_);
+  entry->is_running = false;
+  entry->plan = std::move(plan);
+  if (!entry->plan) cache_.erase(entry);
+  if (cache_.size() > kMaxPlans && !cache_.back().is_running) cache_.pop_back();
+}
+
+std::uint64_t Executor::next_step(const Revision& revision) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(counters_, [](const Counter& counter) { return counter.program.expired(); });
+  for (Counter& counter : counters_) {
+    if (counter.program.lock() == revision) return counter.steps++;
+  }
+  counters_.push_back({revision, 1});
+  return 0;
+}
+
+void Executor::close() {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(cache_, [](const CachedPlan& cached) { return !cached.is_running; });
+}
+
+std::size_t Executor::cached_plans() const {
+  const std::lock_guard lock(mutex_);
+  return cache_.size();
+}
+
+}  // namespace fluidcore

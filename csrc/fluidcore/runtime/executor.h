@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fluidcore/program/revision.h"
+#include "fluidcore/runtime/plan.h"
+
+namespace fluidcore {
+
+// Finds or builds the Plan for what is asked, and runs it.
+//
+//   Executor executor(builtin_ops());
+//   executor.run(startup, {}, {}, scope, {});
+//   const Tensor loss = executor.run(train, {{"img", img}, {"label", label}}, {"loss"}, scope,
+//   {})[0];
+//
+// The first run with a given program version, fed shapes, fetches and options builds a Plan; later
+// ones find it. The program is never changed. Any number of threads may call run() at a time, each
+// with a scope of its own.
+class Executor {
+ public:
+  struct Options {
+    Device device = Device::kCpu;
+    int threads = 1;
+    bool check_nan = false;
+  };
+
+  explicit Executor(const OpRegistry& ops);
+  ~Executor();
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+
+  // Returns copies of the fetched variables. Throws what Plan throws; then `scope` is as before.
+  std::vector<Tensor> run(const ProgramDesc& program,
+                          const NamedTensors& feeds,
+                          const std::vector<std::string>& fetches,
+                          const std::shared_ptr<Scope>& scope,
+                          const Options& options);
+
+  void close();  // forgets every Plan and frees its memory
+  std::size_t cached_plans() const;
+
+ private:
+  struct CachedPlan;
+  using Entry = std::list<CachedPlan>::iterator;
+
+  // The step counter of one program: random operators give new numbers in every run.
+  struct Counter {
+    std::weak_ptr<std::uint64_t> program;
+    std::uint64_t steps = 0;
+  };
+
+  // Takes a Plan that serves the call out of the cache, or leaves an entry to be filled.
+  Entry take(const ProgramDesc& program,
+             const NamedTensors& feeds,
+             const std::vector<std::string>& fetches,
+             const std::shared_ptr<Scope>& scope,
+             const Options& options);
+  void give_back(Entry entry, std::unique_ptr<Plan> plan);
+  std::uint64_t next_step(const Revision& revision);
+
+  const OpRegistry& ops_;
+  std::uint64_t drawn_seed_;
+  mutable std::mutex mutex_;
+  std::list<CachedPlan> cache_;  // most recently used first
+  std::vector<Counter> counters_;
+};
+
+}  // namespace fluidcore

@@ -1,0 +1,178 @@
+#include "fluidcore/runtime/plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "fluidcore/base/threads.h"
+#include "fluidcore/program/program_desc.h"
+#include "fluidcore/runtime/plan_builder.h"
+#include "fluidcore/runtime/scope.h"
+
+namespace fluidcore {
+
+namespace {
+
+// A variable of the scope while a Plan is bound to it.
+struct Binding {
+  std::shared_ptr<Variable> variable;  // null: the run will create it
+  Tensor fresh;   // memory for a variable that has none of the right shape; committed at the end
+  Tensor backup;  // what the variable held before the run
+};
+
+bool has_nan(const Cell& cell) {
+  return visit_dtype(cell.spec.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const auto* data = static_cast<const T*>(cell.data);
+    return std::any_of(data, data + cell.spec.shape.num_elements(), [](T value) {
+      const auto number = static_cast<ComputeType<T>>(value);
+      return number != number;
+    });
+  });
+}
+
+void copy_bytes(void* to, const void* from, std::size_t bytes) {
+  if (bytes > 0) std::memcpy(to, from, bytes);
+}
+
+}  // namespace
+
+struct Plan::Impl {
+  PlanRequest request;
+  RunState state;
+  PlanParts parts;
+  std::vector<Binding> bindings;  // one for each scope cell
+  std::weak_ptr<Scope> scope;     // the bindings are for this scope with this layout
+  std::uint64_t layout = 0;
+
+  void bind(const std::shared_ptr<Scope>& to) {
+    if (scope.lock() == to && layout == to->layout()) return;
+    for (std::size_t i = 0; i < bindings.size(); ++i) {
+      bindings[i].variable = to->find_var(parts.scope_cells[i].name);
+    }
+    scope = to;
+    layout = to->layout();
+  }
+
+  void point_to_scope() {
+    for (std::size_t i = 0; i < bindings.size(); ++i) {
+      const ScopeCell& cell = parts.scope_cells[i];
+      Binding& binding = bindings[i];
+      const Tensor* held = binding.variable ? &binding.variable->tensor() : nullptr;
+      if (held != nullptr && held->is_initialized() && held->spec() == cell.cell->spec) {
+        cell.cell->data = held->raw();
+        if (!cell.needs_backup) continue;
+        if (!binding.backup.is_initialized()) binding.backup = Tensor(cell.cell->spec);
+        copy_bytes(binding.backup.raw(), held->raw(), held->bytes());
+      } else {
+        binding.fresh = Tensor(cell.cell->spec);
+        cell.cell->data = binding.fresh.raw();
+      }
+    }
+  }
+
+  void roll_back() {
+    for (std::size_t i = 0; i < bindings.size(); ++i) {
+      Binding& binding = bindings[i];
+      if (binding.fresh.is_initialized()) {
+        binding.fresh = Tensor();
+      } else if (parts.scope_cells[i].needs_backup) {
+        copy_bytes(parts.scope_cells[i].cell->data, binding.backup.raw(), binding.backup.bytes());
+      }
+    }
+  }
+
+  void commit(Scope& to) {
+    for (std::size_t i = 0; i < bindings.size(); ++i) {
+      Binding& binding = bindings[i];
+      if (!binding.fresh.is_initialized()) continue;
+      if (!binding.variable) binding.variable = to.var(parts.scope_cells[i].name);
+      binding.variable->tensor() = std::move(binding.fresh);
+      binding.fresh = Tensor();
+    }
+  }
+
+  void run_steps() {
+    for (PreparedStep& step : parts.steps) {
+      try {
+        step.kernel();
+      } catch (Error& error) {
+        error.set_note(step.note);
+        throw;
+      }
+      if (request.check_nan) check_nan(step);
+    }
+  }
+
+  static void check_nan(const PreparedStep& step) {
+    for (std::size_t i = 0; i < step.written.size(); ++i) {
+      if (!has_nan(*step.written[i])) continue;
+      InvalidArgument error("'", step.written_names[i], "' must be free of NaN, got at least one; ",
+                            step.note, " is the first to make one");
+      error.set_note(step.note);
+      throw error;
+    }
+  }
+};
+
+Plan::Plan(const OpRegistry& ops,
+           const ProgramDesc& program,
+           PlanRequest request,
+           const Scope& scope)
+    : impl_(std::make_unique<Impl>()) {
+  impl_->request = std::move(request);
+  const ThreadCountScope threads(impl_->request.threads);
+  impl_->parts = PlanBuilder(program, impl_->request, scope, impl_->state).build(ops);
+  impl_->bindings.resize(impl_->parts.scope_cells.size());
+}
+
+Plan::~Plan() = default;
+
+bool Plan::fits(const std::shared_ptr<Scope>& scope) {
+  impl_->bind(scope);
+  for (std::size_t i = 0; i < impl_->bindings.size(); ++i) {
+    const ScopeCell& cell = impl_->parts.scope_cells[i];
+    if (!cell.is_read) continue;
+    const auto& variable = impl_->bindings[i].variable;
+    if (!variable || !(variable->tensor().spec() == cell.cell->spec)) return false;
+    if (!variable->tensor().is_initialized()) return false;
+  }
+  return true;
+}
+
+std::vector<Tensor> Plan::run(const std::shared_ptr<Scope>& scope,
+                              const NamedTensors& feeds,
+                              const RunState& state) {
+  Impl& impl = *impl_;
+  const ThreadCountScope threads(impl.request.threads);
+  impl.state = state;
+  for (std::size_t i = 0; i < feeds.size(); ++i) {
+    impl.parts.feeds[i]->data = feeds[i].second.raw();
+  }
+  std::vector<Tensor> results;
+  try {
+    impl.bind(scope);
+    impl.point_to_scope();
+    impl.run_steps();
+    results.reserve(impl.parts.fetches.size());
+    for (const Cell* cell : impl.parts.fetches) {
+      const Tensor& result = results.emplace_back(cell->spec);
+      copy_bytes(result.raw(), cell->data, result.bytes());
+    }
+  } catch (...) {
+    impl.roll_back();
+    throw;
+  }
+  impl.commit(*scope);
+  return results;
+}
+
+std::size_t Plan::num_steps() const {
+  return impl_->parts.steps.size();
+}
+
+std::size_t Plan::arena_bytes() const {
+  return impl_->parts.arena_bytes;
+}
+
+}  // namespace fluidcore

@@ -1,0 +1,88 @@
+#include "fluidcore/tensor/tensor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace fluidcore {
+
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+
+// True when `value` is a whole number that T can hold.
+template <class T>
+bool fits(double value) {
+  // The upper bound max + 1 is a power of two, so it is exact as a double; max need not be.
+  const double bound = std::ldexp(1.0, std::numeric_limits<T>::digits);
+  return value == std::floor(value) &&
+         value >= static_cast<double>(std::numeric_limits<T>::min()) && value < bound;
+}
+
+}  // namespace
+
+std::shared_ptr<void> allocate(std::size_t bytes) {
+  const std::size_t rounded =
+      (std::max<std::size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
+  void* memory = rounded < bytes ? nullptr : std::aligned_alloc(kAlignment, rounded);
+  if (memory == nullptr) throw Error("tensor: no memory for ", bytes, " bytes");
+  return {memory, std::free};
+}
+
+Tensor::Tensor(TensorSpec spec) : spec_(std::move(spec)), size_(spec_.shape.num_elements()) {
+  for (const std::int64_t extent : spec_.shape) {
+    require(extent >= 0, "tensor: extents must be at least 0, got ", spec_.shape);
+  }
+  std::int64_t bytes = 0;
+  require(!__builtin_mul_overflow(size_, static_cast<std::int64_t>(size_of(spec_.dtype)), &bytes),
+          "tensor: ", spec_, " does not fit in memory");
+  owner_ = allocate(static_cast<std::size_t>(bytes));
+  data_ = owner_.get();
+}
+
+Tensor::Tensor(TensorSpec spec, void* data, std::shared_ptr<void> owner)
+    : spec_(std::move(spec)),
+      size_(spec_.shape.num_elements()),
+      data_(data),
+      owner_(std::move(owner)) {
+}
+
+void Tensor::check_index(std::int64_t index) const {
+  require(is_initialized(), "tensor: must be initialized before its elements are used; set() it");
+  require(index >= 0 && index < size_, "tensor: index must be in [0, ", size_,
+          ") for a tensor of shape ", spec_.shape, ", got ", index);
+}
+
+double Tensor::get_float_element(std::int64_t index) const {
+  check_index(index);
+  return visit_dtype(spec_.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    return static_cast<double>(static_cast<const T*>(data_)[index]);
+  });
+}
+
+void Tensor::set_float_element(std::int64_t index, double value) {
+  check_index(index);
+  visit_dtype(spec_.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (std::is_integral_v<T>) {
+      require(fits<T>(value), "tensor: an element of ", spec_.dtype,
+              " must be a whole number in its range, got ", value);
+    }
+    static_cast<T*>(data_)[index] = static_cast<T>(static_cast<ComputeType<T>>(value));
+  });
+}
+
+Tensor Tensor::clone() const {
+  if (!is_initialized()) return {};
+  Tensor copy(spec_);
+  if (bytes() > 0) std::memcpy(copy.data_, data_, bytes());
+  return copy;
+}
+
+}  // namespace fluidcore

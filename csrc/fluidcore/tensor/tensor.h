@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "fluidcore/base/device.h"
+#include "fluidcore/base/dtype.h"
+#include "fluidcore/base/error.h"
+#include "fluidcore/base/shape.h"
+
+namespace fluidcore {
+
+// A dense, row-major block of memory on one device. Copies share the memory.
+class Tensor {
+ public:
+  Tensor() = default;                // not initialized: no memory
+  explicit Tensor(TensorSpec spec);  // new memory, contents undefined, aligned to 64 bytes
+  // A view of memory that `owner` keeps alive.
+  Tensor(TensorSpec spec, void* data, std::shared_ptr<void> owner);
+
+  bool is_initialized() const { return owner_ != nullptr; }
+  const TensorSpec& spec() const { return spec_; }
+  const Shape& shape() const { return spec_.shape; }
+  DType dtype() const { return spec_.dtype; }
+  Device device() const { return Device::kCpu; }
+  std::int64_t size() const { return size_; }  // number of elements
+  std::size_t bytes() const { return static_cast<std::size_t>(size_) * size_of(spec_.dtype); }
+  void* raw() const { return data_; }
+
+  // Throws InvalidArgument unless T is the tensor's dtype.
+  template <class T>
+  T* data() const {
+    require(dtype_of<T> == spec_.dtype, "tensor: holds ", spec_.dtype, ", got a request for ",
+            dtype_of<T>);
+    return static_cast<T*>(data_);
+  }
+
+  // Element `index` of the flattened tensor as a double, for every dtype. Throws InvalidArgument
+  // when the index is outside or the tensor is not initialized.
+  double get_float_element(std::int64_t index) const;
+  // Rounds `value` to the tensor's dtype; an integer dtype takes only whole numbers in its range.
+  void set_float_element(std::int64_t index, double value);
+
+  Tensor clone() const;  // a copy with memory of its own
+
+ private:
+  void check_index(std::int64_t index) const;
+
+  TensorSpec spec_;
+  std::int64_t size_ = 0;
+  void* data_ = nullptr;
+  std::shared_ptr<void> owner_;
+};
+
+// New memory of `bytes` bytes, aligned to 64; never null. Throws Error when there is none.
+std::shared_ptr<void> allocate(std::size_t bytes);
+
+}  // namespace fluidcore

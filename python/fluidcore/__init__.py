@@ -1,0 +1,108 @@
+"""fluidcore: a deep-learning core in which a model is a program.
+
+import fluidcore as fluid
+
+x = fluid.layers.data("x", [13])
+y = fluid.layers.data("y", [1])
+cost = fluid.layers.mean(fluid.layers.square_error_cost(fluid.layers.fc(x, 1), y))
+fluid.optimizer.SGD(learning_rate=0.01).minimize(cost)
+
+exe = fluid.Executor()
+exe.run(fluid.default_startup_program())
+loss, = exe.run(feed={"x": xs, "y": ys}, fetch_list=[cost])
+"""
+
+from fluidcore import (
+    backward,
+    clip,
+    core,
+    initializer,
+    io,
+    layers,
+    optimizer,
+    regularizer,
+)
+from fluidcore import names as unique_name
+from fluidcore.backward import append_backward, gradients
+from fluidcore.clip import (
+    BaseErrorClipAttr,
+    ErrorClipByValue,
+    GradientClipByGlobalNorm,
+    GradientClipByNorm,
+    GradientClipByValue,
+    error_clip_callback,
+    set_gradient_clip,
+)
+from fluidcore.core import (
+    CPUPlace,
+    CUDAPlace,
+    Error,
+    InvalidArgument,
+    NotFound,
+    Scope,
+    Tensor,
+)
+from fluidcore.executor import (
+    Executor,
+    get_num_threads,
+    global_scope,
+    scope_guard,
+    set_num_threads,
+)
+from fluidcore.param_attr import ParamAttr
+from fluidcore.program import (
+    Block,
+    Operator,
+    Parameter,
+    Program,
+    Variable,
+    default_main_program,
+    default_startup_program,
+    grad_var_name,
+    program_guard,
+)
+
+__version__: str = core.version()
+
+__all__ = [
+    "BaseErrorClipAttr",
+    "Block",
+    "CPUPlace",
+    "CUDAPlace",
+    "Error",
+    "ErrorClipByValue",
+    "Executor",
+    "GradientClipByGlobalNorm",
+    "GradientClipByNorm",
+    "GradientClipByValue",
+    "InvalidArgument",
+    "NotFound",
+    "Operator",
+    "ParamAttr",
+    "Parameter",
+    "Program",
+    "Scope",
+    "Tensor",
+    "Variable",
+    "append_backward",
+    "backward",
+    "clip",
+    "core",
+    "default_main_program",
+    "default_startup_program",
+    "error_clip_callback",
+    "get_num_threads",
+    "global_scope",
+    "grad_var_name",
+    "gradients",
+    "initializer",
+    "io",
+    "layers",
+    "optimizer",
+    "program_guard",
+    "regularizer",
+    "scope_guard",
+    "set_gradient_clip",
+    "set_num_threads",
+    "unique_name",
+]

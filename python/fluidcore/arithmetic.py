@@ -1,0 +1,111 @@
+"""x + y, 2 * x, x < y, x.astype(...) for Variables: each appends an operator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fluidcore import core
+from fluidcore.dtypes import FLOATING, DTypeLike, dtype_number
+
+if TYPE_CHECKING:
+    from fluidcore.block import Block
+    from fluidcore.variable import Variable
+
+_SCALARS = (bool, int, float, np.bool_, np.integer, np.floating)
+
+
+def _append(x: Variable, op_type: str, y: Variable | None = None, **attrs: Any) -> Variable:
+    inputs = {"X": x} if y is None else {"X": x, "Y": y}
+    return _block(x).append_single(op_type, inputs, attrs, key="tmp")
+
+
+def _block(x: Variable) -> Block:
+    return x.block.program.current_block()
+
+
+def _constant_like(x: Variable, value: Any) -> Variable:
+    if x.dtype not in FLOATING and not float(value).is_integer():
+        raise core.InvalidArgument(
+            f"a number combined with the {x.dtype} Variable '{x.name}' must be whole, "
+            f"got {value}; write {x.name}.astype('float32') first"
+        )
+    shape = [1] if x.shape else []
+    attrs = {"shape": shape, "value": float(value), "dtype": x.dtype}
+    out = _block(x).append_single("fill_constant", {}, attrs, key="tmp")
+    out.stop_gradient = True
+    return out
+
+
+class Arithmetic:
+    """The operators of Python on Variables.
+
+    A scalar on either side becomes a constant of the Variable's dtype. Shapes broadcast as in
+    NumPy. `==` stays identity, so that Variables can be keys.
+    """
+
+    __array_ufunc__ = None  # NumPy scalars on the left leave the operator to us
+
+    def _binary(self: Any, other: Any, op_type: str, swap: bool = False) -> Any:
+        if isinstance(other, _SCALARS):
+            other = _constant_like(self, other)
+        elif not isinstance(other, Arithmetic):
+            return NotImplemented
+        return _append(other, op_type, self) if swap else _append(self, op_type, other)
+
+    def __add__(self, other: Any) -> Variable:
+        return self._binary(other, "elementwise_add")
+
+    def __radd__(self, other: Any) -> Variable:
+        return self._binary(other, "elementwise_add")
+
+    def __sub__(self, other: Any) -> Variable:
+        return self._binary(other, "elementwise_sub")
+
+    def __rsub__(self, other: Any) -> Variable:
+        return self._binary(other, "elementwise_sub", swap=True)
+
+    def __mul__(self, other: Any) -> Variable:
+        return self._binary(other, "elementwise_mul")
+
+    def __rmul__(self, other: Any) -> Variable:
+        return self._binary(other, "elementwise_mul")
+
+    def __truediv__(self, other: Any) -> Variable:
+        return self._binary(other, "elementwise_div")
+
+    def __rtruediv__(self, other: Any) -> Variable:
+        return self._binary(other, "elementwise_div", swap=True)
+
+    def __pow__(self, other: Any) -> Variable:
+        return self._binary(other, "elementwise_pow")
+
+    def __rpow__(self, other: Any) -> Variable:
+        return self._binary(other, "elementwise_pow", swap=True)
+
+    def __matmul__(self, other: Any) -> Variable:
+        if not isinstance(other, Arithmetic):
+            return NotImplemented
+        return self._binary(other, "matmul")
+
+    def __lt__(self, other: Any) -> Variable:
+        return self._binary(other, "less_than")
+
+    def __gt__(self, other: Any) -> Variable:
+        return self._binary(other, "less_than", swap=True)
+
+    def __neg__(self: Any) -> Variable:
+        return _append(self, "scale", scale=-1.0)
+
+    def __bool__(self: Any) -> bool:
+        raise TypeError(
+            f"the value of Variable '{self.name}' is known only when the program runs; "
+            "fetch it with Executor.run, or compare with None"
+        )
+
+    def astype(self: Any, dtype: DTypeLike) -> Variable:
+        """The Variable converted to another element type."""
+        return _append(
+            self, "cast", in_dtype=dtype_number(self.dtype), out_dtype=dtype_number(dtype)
+        )

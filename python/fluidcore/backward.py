@@ -1,0 +1,409 @@
+"""append_backward and gradients: the program that calculates gradients, as ordinary operators.
+
+In passes: find the operators between the parameters and the loss; collect their gradient
+operators in reverse; drop those that calculate only zeros; sum partial gradients; append what is
+left, operator by operator, with shapes, element types and callbacks.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from fluidcore import core
+from fluidcore.call_site import explain
+from fluidcore.dtypes import FLOATING
+from fluidcore.grad_passes import (
+    EMPTY,
+    ForwardOp,
+    GradOp,
+    check_values_kept,
+    check_written_once,
+    ops_on_path,
+    remove_no_grad_branches,
+    sum_partials,
+)
+from fluidcore.program import Block, Parameter, Variable
+
+Callback = Callable[..., object]
+Names = Iterable[Variable | str] | None
+
+
+def append_backward(
+    loss: Variable,
+    parameter_list: Names = None,
+    no_grad_set: Names = None,
+    callbacks: Sequence[Callback] | None = None,
+) -> list[tuple[Parameter, Variable | None]]:
+    """Appends the operators that calculate the gradient of `loss` to its program.
+
+    Args:
+        loss: One number, for example [1].
+        parameter_list: Parameters, or their names, whose gradients are wanted; None for all
+            trainable ones, and data that does not stop gradients.
+        no_grad_set: Variables, or their names, that are constants, beside those with
+            `stop_gradient`.
+        callbacks: Each is called as `callback(block=..., context=grad_to_var)` after each appended
+            operator; the context maps names of complete gradients to forward variables.
+
+    Returns:
+        Each parameter with its gradient; None where the loss does not depend on the parameter.
+
+    Raises:
+        core.InvalidArgument: The loss is not one number, an operator between the parameters and
+            the loss has no gradient, or a value that is needed is overwritten.
+    """
+    _check_loss(loss)
+    callbacks = _checked_callbacks(callbacks)
+    block = loss.block
+    given = _checked_names("no_grad_set", no_grad_set)
+    if parameter_list is None:
+        wanted = [p for p in block.program.all_parameters() if p.trainable]
+        sources = {p.name for p in wanted} | _leaves(block)
+    else:
+        wanted = [
+            _parameter(block, name) for name in _checked_names("parameter_list", parameter_list)
+        ]
+        sources = {p.name for p in wanted}
+    ones = {"shape": list(loss.shape), "value": 1.0, "dtype": core.dtype_number(loss.dtype)}
+    names = GradientNames(block)
+    seed = GradOp("fill_constant", {}, {"Out": [names.final(loss.name)]}, ones)
+    names.grad_to_var[names.final(loss.name)] = loss.name
+    stopped = _stopped_names(block) | set(given)
+    _append_backward(block, [loss.name], sources, stopped, [seed], names, callbacks)
+    return [(p, names.variable(p.name)) for p in wanted]
+
+
+def gradients(
+    targets: Variable | Sequence[Variable],
+    inputs: Variable | Sequence[Variable],
+    target_gradients: Variable | Sequence[Variable | None] | None = None,
+    no_grad_set: Names = None,
+) -> list[Variable | None]:
+    """Appends the operators that calculate the gradients of `targets` with respect to `inputs`.
+
+    Args:
+        targets: Variables of any shape; their gradients are added.
+        inputs: Variables, also such that stop gradients otherwise.
+        target_gradients: A gradient for each target, of its shape; None stands for ones.
+        no_grad_set: Variables, or their names, that are constants.
+
+    Returns:
+        The gradient of each input, of its shape; None where no target depends on the input.
+    """
+    targets = [targets] if isinstance(targets, Variable) else list(targets)
+    inputs = [inputs] if isinstance(inputs, Variable) else list(inputs)
+    if target_gradients is None or isinstance(target_gradients, Variable):
+        target_gradients = [target_gradients] * (1 if target_gradients else len(targets))
+    if not targets or len(target_gradients) != len(targets):
+        raise core.InvalidArgument(
+            "gradients: there must be a gradient for each of at least one target, "
+            f"got {len(target_gradients)} for {len(targets)}"
+        )
+    block = targets[0].block
+    names = GradientNames(block)
+    seeds: list[GradOp] = []
+    for target, gradient in zip(targets, target_gradients, strict=True):
+        seeds += _target_seeds(target, gradient, names)
+    stopped = _stopped_names(block) - {v.name for v in inputs}
+    stopped |= set(_checked_names("no_grad_set", no_grad_set))
+    wanted = [v.name for v in inputs]
+    _append_backward(block, [t.name for t in targets], wanted, stopped, seeds, names, ())
+    return [names.variable(name) for name in wanted]
+
+
+class GradientNames:
+    """The names of the gradients of one append_backward, and which of them exist."""
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+        self.grad_to_var: dict[str, str] = {}
+        self.produced: set[str] = set()
+        self._final: dict[str, str] = {}
+
+    def final(self, name: str) -> str:
+        """x@GRAD for "x"; x@GRAD_0 if an earlier append_backward took that name."""
+        return self.unused(core.grad_var_name(name))
+
+    def unused(self, name: str) -> str:
+        """The name of this append_backward for what a gradient maker calls `name`."""
+        final = self._final.get(name)
+        if final is None:
+            final, count = name, 0
+            while self.block.desc.has_var_recursive(final):
+                final, count = f"{name}_{count}", count + 1
+            self._final[name] = final
+        return final
+
+    def variable(self, name: str) -> Variable | None:
+        """The gradient of a variable; None if nothing calculates it."""
+        final = self._final.get(core.grad_var_name(name))
+        return self.block.var(final) if final in self.produced and final is not None else None
+
+
+def _append_backward(
+    block: Block,
+    targets: list[str],
+    sources: Iterable[str],
+    stopped: set[str],
+    seeds: list[GradOp],
+    names: GradientNames,
+    callbacks: Sequence[Callback],
+) -> None:
+    ops = [
+        ForwardOp(op.type(), op.input_arg_names(), op.output_arg_names(), position, op)
+        for position, op in enumerate(block.desc.ops())
+    ]
+    sources = set(sources)
+    path = ops_on_path(ops, sources, targets, stopped, lambda name: _traits(name).is_constant)
+    if path.variables.isdisjoint(targets):
+        return
+    check_written_once(ops, path)
+    mark = block.mark()
+    no_grad_dict = {block.idx: {n for op in path.ops for n in op.inputs} - path.variables}
+    try:
+        _append_backward_ops_(path.ops, ops, block, no_grad_dict, seeds, names, callbacks)
+    except BaseException:
+        mark.rollback()
+        for name in names.produced:
+            if block.desc.has_var(name):
+                block.desc.remove_var(name)
+        raise
+
+
+def _append_backward_ops_(
+    path: Sequence[ForwardOp],
+    ops: Sequence[ForwardOp],
+    target_block: Block,
+    no_grad_dict: dict[int, set[str]],
+    seeds: list[GradOp],
+    names: GradientNames,
+    callbacks: Sequence[Callback],
+) -> None:
+    """Appends the gradient operators of `path`, in reverse, to `target_block`.
+
+    Args:
+        path: Operators to differentiate, in execution order.
+        ops: All operators of their block.
+        target_block: Where to append.
+        no_grad_dict: Block index -> names whose gradients are not wanted.
+        seeds: Operators that start the gradients.
+        names: The names of the gradients.
+        callbacks: Called after each appended operator.
+    """
+    no_grad = no_grad_dict[target_block.idx]
+    grads: list[GradOp] = []
+    reads: list[tuple[ForwardOp, list[str]]] = []
+    for op in reversed(path):
+        made = _gradient_of(op, no_grad, names)
+        reads += [(op, _values_read(grad)) for grad in made]
+        grads += made
+    check_values_kept(ops, reads)
+    grads = seeds + _remove_no_grad_branch_(grads, seeds)
+    for grad in sum_partials(grads):
+        first = target_block.desc.op_size()
+        names.produced.update(grad.output_names())
+        _append(target_block.desc, grad)
+        _append_backward_vars_(target_block, first)
+        if callbacks:
+            first += 1
+            for callback in callbacks:
+                callback(block=target_block, context=names.grad_to_var)
+            _append_backward_vars_(target_block, first)
+
+
+def _remove_no_grad_branch_(grads: Iterable[GradOp], seeds: Iterable[GradOp]) -> list[GradOp]:
+    """Drops what calculates only zeros, and makes the zeros that are read."""
+    return remove_no_grad_branches(grads, [name for seed in seeds for name in seed.output_names()])
+
+
+def _append_backward_vars_(block: Block, start_op_idx: int) -> None:
+    """Creates the outputs of the operators from `start_op_idx` on, with shape and element type."""
+    desc = block.desc
+    for index in range(start_op_idx, desc.op_size()):
+        desc.op(index).infer_shape(desc)
+
+
+def _append(block: core.BlockDesc, grad: GradOp) -> None:
+    op = block.append_op()
+    if grad.desc is None:
+        op.copy_from(core.OpDesc(grad.type, grad.inputs, grad.outputs, grad.attrs))
+    else:
+        op.copy_from(grad.desc)
+        if grad.renamed:
+            for slot, args in grad.inputs.items():
+                op.set_input(slot, args)
+            for slot, args in grad.outputs.items():
+                op.set_output(slot, args)
+    op.set_call_site(grad.call_site)
+
+
+def _gradient_of(op: ForwardOp, no_grad: set[str], names: GradientNames) -> list[GradOp]:
+    """The gradient operators of one forward operator, with the names of this append_backward."""
+    assert op.desc is not None
+    site = op.desc.call_site()
+    traits = _traits(op.type)
+    if traits.has_block or not traits.has_grad:
+        what = "operators with a sub-block" if traits.has_block else f"'{op.type}'"
+        error = core.InvalidArgument(
+            f"append_backward: {what} must have a gradient to lie between a parameter and the "
+            f"loss, got '{op.type}', which has none; set stop_gradient=True on its output "
+            f"'{', '.join(op.outputs)}', or put the output into no_grad_set"
+        )
+        explain(error, site)
+        raise error
+    descs, grad_to_var = core.get_grad_op_desc(op.desc, no_grad.intersection(op.inputs), [])
+    own = {*op.inputs, *op.outputs}
+    incoming = {core.grad_var_name(name): name for name in op.outputs}
+    made: set[str] = set()
+    grads = []
+    for desc in descs:
+        cotangents: dict[str, str] = {}
+
+        def read(name: str, cotangents: dict[str, str] = cotangents) -> str:
+            if name == EMPTY or name in own or (name not in incoming and name not in made):
+                return name
+            final = names.unused(name)
+            if name in incoming:
+                cotangents[final] = names.grad_to_var[final] = incoming[name]
+            return final
+
+        inputs = desc.inputs()
+        outputs = desc.outputs()
+        new_inputs = {slot: [read(name) for name in args] for slot, args in inputs.items()}
+        new_outputs = {
+            slot: [name if name == EMPTY else names.unused(name) for name in args]
+            for slot, args in outputs.items()
+        }
+        made.update(name for args in outputs.values() for name in args)
+        renamed = new_inputs != inputs or new_outputs != outputs
+        grads.append(
+            GradOp(desc.type(), new_inputs, new_outputs, {}, cotangents, desc, renamed, site)
+        )
+    for grad, forward in grad_to_var.items():
+        names.grad_to_var[names.unused(grad)] = forward
+    return grads
+
+
+class _Traits:
+    """What append_backward must know of an operator type."""
+
+    def __init__(self, op_type: str) -> None:
+        definition = core.op_def(op_type)
+        self.is_constant = definition.is_constant
+        self.has_grad = definition.has_grad
+        self.has_block = any(attr.type == "block" for attr in definition.attrs)
+        self.shape_only = frozenset(slot.name for slot in definition.inputs if slot.shape_only)
+
+
+_traits = functools.cache(_Traits)
+
+
+def _values_read(grad: GradOp) -> list[str]:
+    """The names whose elements, and not just their shape, a gradient operator reads."""
+    shape_only = _traits(grad.type).shape_only
+    return [name for slot, args in grad.inputs.items() if slot not in shape_only for name in args]
+
+
+def _stopped_names(block: Block) -> set[str]:
+    """The variables that gradients do not pass: by stop_gradient or by element type."""
+    stopped: set[str] = set()
+    current: Block | None = block
+    while current is not None:
+        stopped.update(
+            desc.name()
+            for desc in current.desc.all_vars()
+            if desc.stop_gradient() or desc.dtype() not in FLOATING
+        )
+        current = block.program.block(current.parent_idx) if current.parent_idx >= 0 else None
+    return stopped
+
+
+def _leaves(block: Block) -> set[str]:
+    """Variables that nothing writes and that do not live between runs: data."""
+    written = {name for op in block.desc.ops() for name in op.output_arg_names()}
+    return {
+        desc.name()
+        for desc in block.desc.all_vars()
+        if not desc.persistable() and desc.name() not in written
+    }
+
+
+def _check_loss(loss: Variable) -> None:
+    if not isinstance(loss, Variable):
+        raise TypeError(f"append_backward: loss must be a Variable, got {type(loss).__name__}")
+    if any(extent != 1 for extent in loss.shape):
+        raise core.InvalidArgument(
+            f"append_backward: the loss must be one number, got '{loss.name}' of shape "
+            f"{list(loss.shape)}; reduce it, for example with layers.mean"
+        )
+    if loss.dtype not in FLOATING:
+        raise core.InvalidArgument(
+            f"append_backward: the loss must be floating, got '{loss.name}' of {loss.dtype}"
+        )
+    if loss.block.idx != 0:
+        raise core.InvalidArgument(
+            "append_backward: the loss must be in the outermost block, "
+            f"got '{loss.name}' of block {loss.block.idx}"
+        )
+
+
+def _checked_callbacks(callbacks: Any) -> Sequence[Callback]:
+    if callbacks is None:
+        return ()
+    if not isinstance(callbacks, (list, tuple)) or not all(callable(c) for c in callbacks):
+        raise TypeError(
+            f"append_backward: callbacks must be a list of functions, got {callbacks!r}"
+        )
+    return callbacks
+
+
+def _checked_names(what: str, items: Names) -> list[str]:
+    if isinstance(items, (str, Variable)):
+        raise TypeError(f"append_backward: {what} must be a list or a set, got {items!r}")
+    names = []
+    for item in items or ():
+        if not isinstance(item, (str, Variable)):
+            raise TypeError(
+                f"append_backward: {what} must hold Variables or names, got {type(item).__name__}"
+            )
+        names.append(item if isinstance(item, str) else item.name)
+    return names
+
+
+def _parameter(block: Block, name: str) -> Parameter:
+    found = block.program.global_block().var(name)
+    if not isinstance(found, Parameter):
+        raise core.InvalidArgument(
+            f"append_backward: parameter_list must hold parameters, got the Variable '{name}'; "
+            "use gradients() for other variables"
+        )
+    return found
+
+
+def _target_seeds(
+    target: Variable, gradient: Variable | None, names: GradientNames
+) -> list[GradOp]:
+    grad = names.final(target.name)
+    names.grad_to_var[grad] = target.name
+    out = {"Out": [grad]}
+    if gradient is not None:
+        if gradient.dtype != target.dtype or gradient.shape != target.shape:
+            raise core.InvalidArgument(
+                f"gradients: the gradient of a target must have its shape and dtype, "
+                f"got {gradient!r} for {target!r}"
+            )
+        return [GradOp("assign", {"X": [gradient.name]}, out)]
+    if -1 not in target.shape:
+        ones = {
+            "shape": list(target.shape),
+            "value": 1.0,
+            "dtype": core.dtype_number(target.dtype),
+        }
+        return [GradOp("fill_constant", {}, out, ones)]
+    zeros = names.unused(f"{core.grad_var_name(target.name)}@ZEROS")
+    return [  # exp(0) is 1 for a shape known only at run time
+        GradOp("fill_zeros_like", {"X": [target.name]}, {"Out": [zeros]}),
+        GradOp("exp", {"X": [zeros]}, out),
+    ]

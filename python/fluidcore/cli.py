@@ -1,0 +1,115 @@
+"""The command `fluidcore`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from fluidcore import __version__, core
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command; the exit code is 0, 1 after an error, or 2 for wrong arguments.
+
+    Args:
+        arguments: Without the name of the program; None for those of the process.
+    """
+    chosen = _parser().parse_args(arguments)
+    try:
+        return int(chosen.command(chosen))
+    except BrokenPipeError:  # the reader, `head` for example, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        print("\nfluidcore: interrupted", file=sys.stderr)
+        return 130
+    except (core.Error, OSError) as error:
+        print(f"fluidcore: {error}", file=sys.stderr)
+        for note in getattr(error, "__notes__", ()):
+            print(f"  {note}", file=sys.stderr)
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="fluidcore", description="A deep-learning core in which a model is a program."
+    )
+    parser.add_argument("--version", action="version", version=_versions())
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    demo = commands.add_parser("demo", help="train a network on handwritten digits, step by step")
+    demo.add_argument(
+        "--seed", type=_count, default=0, help="default 0; the same seed, the same numbers"
+    )
+    demo.add_argument("--epochs", type=_count, help="how often training sees every image")
+    demo.add_argument("--dir", help="where the model goes; default ./fluidcore-demo")
+    demo.add_argument("--quick", action="store_true", help="a few seconds less of everything")
+    demo.set_defaults(command=_demo)
+    show = commands.add_parser("show", help="print the program of a saved model")
+    show.add_argument("dir", help="a folder of save_inference_model, or a program.json")
+    show.set_defaults(command=_show)
+    ops = commands.add_parser("ops", help="list the operators, or describe one")
+    ops.add_argument("type", nargs="?", help="for example conv2d")
+    ops.set_defaults(command=_ops)
+    return parser
+
+
+def _count(text: str) -> int:
+    value = int(text)
+    if not 0 <= value < 2**31:
+        raise argparse.ArgumentTypeError(f"must be 0 to {2**31 - 1}, got {value}")
+    return value
+
+
+def _versions() -> str:
+    onednn = core.onednn_version()
+    kernels = f"oneDNN {onednn}" if onednn else "without oneDNN"
+    return f"fluidcore {__version__} ({kernels}, {core.cpu_isa()})"
+
+
+def _demo(chosen: argparse.Namespace) -> int:
+    from fluidcore import demo
+
+    settings = demo.QUICK if chosen.quick else demo.FULL
+    if chosen.epochs is not None:
+        settings = settings._replace(epochs=chosen.epochs)
+    try:
+        demo.run(chosen.seed, settings, chosen.dir or demo.MODEL_FOLDER)
+    except demo.DemoFailure as failure:
+        print(f"\nfluidcore demo: {failure}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _show(chosen: argparse.Namespace) -> int:
+    from fluidcore.io import PROGRAM_FILE
+    from fluidcore.program import Program
+
+    path = chosen.dir
+    if os.path.isdir(path):
+        path = os.path.join(path, PROGRAM_FILE)
+    with open(path, "rb") as file:
+        print(Program.parse_from_string(file.read()), end="")
+    return 0
+
+
+def _ops(chosen: argparse.Namespace) -> int:
+    if chosen.type is None:
+        for op_type in core.op_types():
+            summary = core.op_def(op_type).doc.partition("\n")[0]
+            print(f"{op_type:36} {summary}".rstrip())
+        return 0
+    definition = core.op_def(chosen.type)
+    print(f"{definition.type}: {definition.doc}")
+    for title, slots in (("reads", definition.inputs), ("writes", definition.outputs)):
+        for slot in slots:
+            kind = " (a list)" if slot.list else " (optional)" if slot.optional else ""
+            print(f"  {title:7} {slot.name}{kind}: {slot.doc}")
+    for attr in definition.attrs:
+        default = "must be given" if attr.required else f"default {attr.default!r}"
+        print(f"  {'takes':7} {attr.name}: {attr.type}, {default}. {attr.doc}")
+    dtypes = ", ".join(dict.fromkeys(dtype for _, dtype in definition.kernels))
+    print(f"  {'for':7} {dtypes or 'any element type'}")
+    print(f"  {'has':7} {'a gradient' if definition.has_grad else 'no gradient'}")
+    return 0

@@ -1,0 +1,228 @@
+"""Error clips, which act during backward, and gradient clips, which act after it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from fluidcore.program import Block, Parameter, Program, Variable, default_main_program
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ParamsGrads = list[tuple[Parameter, Variable | None]]
+
+
+class BaseErrorClipAttr:
+    """Clips the gradient of a variable before the next gradient operator reads it."""
+
+    def append_clip_op(self, block: Block, grad_name: str) -> None:
+        """Appends to `block` the operator that clips `grad_name` in place."""
+        raise NotImplementedError
+
+
+class ErrorClipByValue(BaseErrorClipAttr):
+    """Clips every element of a variable's gradient to [min, max].
+
+    Args:
+        max: The largest value kept.
+        min: The smallest value kept; None means -max.
+    """
+
+    def __init__(self, max: float, min: float | None = None) -> None:
+        self.max, self.min = _bounds("ErrorClipByValue", max, min)
+
+    def append_clip_op(self, block: Block, grad_name: str) -> None:
+        """Appends `clip`, in place."""
+        clip_op_desc = block.desc.append_op()
+        clip_op_desc.set_type("clip")
+        clip_op_desc.set_input("X", [grad_name])
+        clip_op_desc.set_output("Out", [grad_name])
+        clip_op_desc.set_attr("min", self.min)
+        clip_op_desc.set_attr("max", self.max)
+
+
+def error_clip_callback(block: Block, context: Mapping[str, str]) -> None:
+    """Appends the error clips of the gradients that the last operator of `block` completes.
+
+    Args:
+        block: Its last operator is a gradient operator.
+        context: Name of a complete gradient -> name of its forward variable.
+    """
+    grad_to_var = context
+    op_desc = block.desc.op(block.desc.op_size() - 1)
+    for grad_name in dict.fromkeys(op_desc.output_arg_names()):
+        forward_name = grad_to_var.get(grad_name)
+        if forward_name is None:
+            continue
+        forward = block.find_var_recursive(forward_name)
+        error_clip = getattr(forward, "error_clip", None)
+        if not (error_clip is None or isinstance(error_clip, BaseErrorClipAttr)):
+            raise TypeError(
+                "Variable's error_clip should be an instance of BaseErrorClipAttr or None."
+            )
+        if error_clip is not None:
+            error_clip.append_clip_op(block, grad_name)
+
+
+def _bounds(kind: str, high: float, low: float | None) -> tuple[float, float]:
+    high = float(high)
+    low = -high if low is None else float(low)
+    if not low <= high:
+        raise ValueError(f"{kind}: min must be at most max, got min {low}, max {high}")
+    return high, low
+
+
+def _positive(kind: str, clip_norm: float) -> float:
+    if not (clip_norm > 0 and math.isfinite(clip_norm)):
+        raise ValueError(f"{kind}: clip_norm must be positive and finite, got {clip_norm}")
+    return float(clip_norm)
+
+
+class BaseGradientClipAttr:
+    """Clips the gradient of a parameter after backward, before the optimizer."""
+
+    def process_context(self, context: dict[Any, Any], param: Parameter, grad: Variable) -> None:
+        """Told of every gradient before the first is clipped."""
+
+    def create_operators(
+        self, context: dict[Any, Any], param: Parameter, grad: Variable
+    ) -> Variable:
+        """Appends the operators that clip `grad`; returns the clipped gradient."""
+        raise NotImplementedError
+
+
+class GradientClipByValue(BaseGradientClipAttr):
+    """Clips every element of a gradient to [min, max]; `min` None means -max."""
+
+    def __init__(self, max: float, min: float | None = None) -> None:
+        self.max, self.min = _bounds("GradientClipByValue", max, min)
+
+    def create_operators(
+        self, context: dict[Any, Any], param: Parameter, grad: Variable
+    ) -> Variable:
+        """Appends clip."""
+        bounds = {"min": self.min, "max": self.max}
+        return _append(grad.block, "clip", {"X": grad}, bounds, grad)
+
+
+class GradientClipByNorm(BaseGradientClipAttr):
+    """Scales a gradient down to an L2 norm of `clip_norm` if its norm is larger."""
+
+    def __init__(self, clip_norm: float) -> None:
+        self.clip_norm = _positive("GradientClipByNorm", clip_norm)
+
+    def create_operators(
+        self, context: dict[Any, Any], param: Parameter, grad: Variable
+    ) -> Variable:
+        """Appends the norm, the factor and the product."""
+        factor = _norm_factor([grad], self.clip_norm)
+        return _append(grad.block, "elementwise_mul", {"X": grad, "Y": factor}, {}, grad)
+
+
+class GradientClipByGlobalNorm(BaseGradientClipAttr):
+    """Scales the gradients of a group by one factor, so that their common norm is bounded.
+
+    The factor is clip_norm / max(clip_norm, sqrt(sum of squares of all gradients of the group)).
+
+    Args:
+        clip_norm: The largest norm; the same for the whole group.
+        group_name: Parameters with the same name are one group.
+    """
+
+    def __init__(self, clip_norm: float, group_name: str = "default_group") -> None:
+        self.clip_norm = _positive("GradientClipByGlobalNorm", clip_norm)
+        self.group_name = group_name
+
+    def process_context(self, context: dict[Any, Any], param: Parameter, grad: Variable) -> None:
+        """Adds the gradient to its group."""
+        clip_norm, grads = context.setdefault(self.group_name, (self.clip_norm, []))
+        if clip_norm != self.clip_norm:
+            raise ValueError(
+                f"GradientClipByGlobalNorm: all parameters of group '{self.group_name}' must have "
+                f"the same clip_norm, got {clip_norm} and {self.clip_norm}"
+            )
+        grads.append(grad)
+
+    def create_operators(
+        self, context: dict[Any, Any], param: Parameter, grad: Variable
+    ) -> Variable:
+        """Appends the factor once for each group, and the product."""
+        key = (self.group_name, "factor")
+        if key not in context:
+            context[key] = _norm_factor(context[self.group_name][1], self.clip_norm)
+        return _append(grad.block, "elementwise_mul", {"X": grad, "Y": context[key]}, {}, grad)
+
+
+def _append(
+    block: Block, op_type: str, inputs: dict[str, Any], attrs: dict[str, Any], grad: Variable
+) -> Variable:
+    return block.append_single(op_type, inputs, attrs, key=f"{grad.name}.clip")
+
+
+def _norm_factor(grads: list[Variable], clip_norm: float) -> Variable:
+    """clip_norm / max(clip_norm, norm of all gradients together), of shape [1]."""
+    first = grads[0]
+    block = first.block
+
+    def square_sum(grad: Variable) -> Variable:
+        square = _append(block, "square", {"X": grad}, {}, grad)
+        return _append(block, "reduce_sum", {"X": square}, {"reduce_all": True}, grad)
+
+    total = _append(block, "sum", {"X": [square_sum(grad) for grad in grads]}, {}, first)
+    norm = _append(block, "sqrt", {"X": total}, {}, first)
+    constant = {"shape": [1], "value": clip_norm, "dtype": first.dtype}
+    limit = _append(block, "fill_constant", {}, constant, first)
+    bounded = _append(block, "elementwise_max", {"X": norm, "Y": limit}, {}, first)
+    return _append(block, "elementwise_div", {"X": limit, "Y": bounded}, {}, first)
+
+
+def set_gradient_clip(
+    clip: BaseGradientClipAttr,
+    param_list: Iterable[Parameter | str] | None = None,
+    program: Program | None = None,
+) -> None:
+    """Sets the gradient clip of parameters.
+
+    Args:
+        clip: How to clip.
+        param_list: Parameters or their names; None for all parameters of the program.
+        program: None for the default main program.
+    """
+    if not isinstance(clip, BaseGradientClipAttr):
+        raise TypeError(f"clip must be a BaseGradientClipAttr, got {type(clip).__name__}")
+    block = (program or default_main_program()).global_block()
+    params = block.all_parameters() if param_list is None else param_list
+    for item in params:
+        param = block.var(item) if isinstance(item, str) else item
+        if not isinstance(param, Parameter):
+            raise TypeError(f"param_list must hold parameters, got {param!r}")
+        param.gradient_clip_attr = clip
+
+
+def append_gradient_clip_ops(
+    params_grads: Iterable[tuple[Parameter, Variable | None]],
+) -> ParamsGrads:
+    """Appends the gradient clips of the parameters.
+
+    Returns:
+        The parameters with their clipped gradients.
+    """
+    params_grads = list(params_grads)
+    context: dict[Any, Any] = {}
+    for param, grad in params_grads:
+        clip = param.gradient_clip_attr
+        if not (clip is None or isinstance(clip, BaseGradientClipAttr)):
+            raise TypeError(
+                f"the gradient clip of parameter '{param.name}' must be a BaseGradientClipAttr, "
+                f"got {type(clip).__name__}"
+            )
+        if clip is not None and grad is not None:
+            clip.process_context(context, param, grad)
+    return [
+        (param, grad)
+        if param.gradient_clip_attr is None or grad is None
+        else (param, param.gradient_clip_attr.create_operators(context, param, grad))
+        for param, grad in params_grads
+    ]

@@ -1,0 +1,155 @@
+"""grad_table: every gradient of a training program against numerical differentiation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fluidcore import core
+from fluidcore.gradcheck.network import Doubles, Network
+from fluidcore.gradcheck.numerical import differentiate
+from fluidcore.program import Program, Variable
+
+Pair: TypeAlias = "tuple[Variable | str, Variable | str | None]"
+
+_EPSILON = {"float32": 2.0**-24, "float64": 2.0**-53}
+_DELTA = {"float32": 2.0**-7, "float64": 2.0**-18}
+_TOLERANCE = {"float32": 0.02, "float64": 1e-6}
+_SMALLEST = 0.01  # elements below this part of the largest are compared with that part
+_LADDER = (1.0, 2.0**-3, 2.0**-6)  # a step that crosses a kink of relu is made smaller
+
+
+class GradRow(NamedTuple):
+    """The verdict on the gradient of one parameter."""
+
+    name: str
+    shape: tuple[int, ...]
+    checked: int  # elements
+    max_abs_error: float
+    max_rel_error: float  # relative to the element, or to 1 % of the largest where that is more
+    ok: bool
+
+
+def grad_table(
+    program: Program,
+    loss: Variable | str,
+    feed: Mapping[str, Any],
+    parameters: Sequence[Pair],
+    *,
+    scope: core.Scope | None = None,
+    elements: int = 20,
+    seed: int = 0,
+    dtype: str = "float64",
+    delta: float | None = None,
+    tolerance: float | None = None,
+) -> list[GradRow]:
+    """Compares the gradients of a program with numerical ones.
+
+    The operators of the program are run in `dtype`, whatever their own element type: the same
+    formulas in float64 leave rounding no room to hide an error. Neither the program nor the scope
+    changes, and random operators draw the same numbers in every run.
+
+    Args:
+        program: With the operators of append_backward.
+        loss: The number that is differentiated, [1].
+        feed: Name -> value of the data.
+        parameters: What append_backward returned: (parameter, gradient).
+        scope: Holds the parameters; None for the global scope.
+        elements: How many elements of each parameter are checked, drawn at random; 0 for all.
+        seed: Of the drawing.
+        dtype: "float64", or "float32" to see the accuracy of training itself.
+        delta: Step of the central differences; None for what suits `dtype`.
+        tolerance: The largest relative error that is right; None for what suits `dtype`.
+
+    Returns:
+        A row for each parameter that has a gradient.
+    """
+    if dtype not in _DELTA:
+        raise core.InvalidArgument(f"grad_table: dtype must be float32 or float64, got '{dtype}'")
+    delta = _DELTA[dtype] if delta is None else delta
+    tolerance = _TOLERANCE[dtype] if tolerance is None else tolerance
+    loss_name = _name(loss)
+    pairs = [(_name(p), _name(grad)) for p, grad in parameters if grad is not None]
+    wanted = [loss_name, *(grad for _, grad in pairs)]
+    network = Network(
+        program, feed, wanted, scope=_global_scope() if scope is None else scope, dtype=dtype
+    )
+    value, *gradients = (array.astype(np.float64) for array in network.run(wanted))
+    noise = 8 * _EPSILON[dtype] * max(1.0, float(np.max(np.abs(value), initial=0.0))) / delta
+    rng = np.random.default_rng(seed)
+    rows = []
+    for (name, _), gradient in zip(pairs, gradients, strict=True):
+        size = gradient.size
+        count = min(elements, size) if elements > 0 else size
+        chosen = np.sort(rng.choice(size, count, replace=False))
+        largest = float(np.max(np.abs(gradient), initial=0.0))
+        limits = _Limits(tolerance, _SMALLEST * largest, noise, delta)
+        absolute, relative = _errors(
+            network, loss_name, name, chosen, gradient.ravel()[chosen], limits
+        )
+        rows.append(
+            GradRow(
+                name,
+                gradient.shape,
+                count,
+                float(np.max(absolute, initial=0.0)),
+                float(np.max(relative, initial=0.0)),
+                bool(np.all(relative <= tolerance)),
+            )
+        )
+    return rows
+
+
+class _Limits(NamedTuple):
+    tolerance: float
+    small: float  # what smaller elements are compared with
+    noise: float  # rounding error of a derivative taken with the step delta
+    delta: float
+
+    def scale(self, numerical: Doubles, factor: float) -> Doubles:
+        """What the error of a derivative is divided by, at the step factor * delta."""
+        floor = max(self.small, self.noise / factor / self.tolerance)
+        return np.maximum(np.abs(numerical), floor)
+
+
+def _errors(
+    network: Network,
+    loss: str,
+    name: str,
+    elements: NDArray[np.int64],
+    gradient: Doubles,
+    limits: _Limits,
+) -> tuple[Doubles, Doubles]:
+    """The absolute and relative error of each element, at the step where it is least.
+
+    A right gradient agrees as soon as the step is too small to cross a kink; a wrong one at none.
+    """
+    absolute = np.full(len(elements), np.inf)
+    relative = absolute.copy()
+    for factor in _LADDER:
+        again = np.flatnonzero(~(relative <= limits.tolerance))
+        if again.size == 0:
+            break
+        numerical = differentiate(
+            network, loss, name, limits.delta * factor, elements=[int(i) for i in elements[again]]
+        )
+        error = np.abs(numerical - gradient[again])
+        error = np.where(np.isfinite(error), error, np.inf)
+        scaled = error / limits.scale(numerical, factor)
+        better = scaled < relative[again]
+        absolute[again] = np.where(better, error, absolute[again])
+        relative[again] = np.where(better, scaled, relative[again])
+    return absolute, relative
+
+
+def _name(variable: Variable | str) -> str:
+    return variable if isinstance(variable, str) else variable.name
+
+
+def _global_scope() -> core.Scope:
+    from fluidcore.executor import global_scope
+
+    return global_scope()

@@ -1,0 +1,152 @@
+"""The first values of parameters: operators of the startup program."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fluidcore.program import Block, Operator, Variable
+
+_HALF = frozenset({"float16", "bfloat16"})
+
+
+def _fans(shape: tuple[int, ...]) -> tuple[int, int]:
+    """(fan_in, fan_out) of a weight: [in, out], or [out, in, window...] of a convolution."""
+    if len(shape) < 2:
+        size = math.prod(shape)
+        return size, size
+    if len(shape) == 2:
+        return shape[0], shape[1]
+    window = math.prod(shape[2:])
+    return shape[1] * window, shape[0] * window
+
+
+class Initializer:
+    """Called with a variable of the startup program, appends the operator that fills it."""
+
+    def __call__(self, var: Variable, block: Block) -> Operator:
+        """Appends to `block` the operator that writes `var`."""
+        raise NotImplementedError
+
+
+class _Random(Initializer):
+    """Random numbers; 16-bit variables get rounded float32 numbers."""
+
+    seed: int
+
+    def _append(self, var: Variable, block: Block, op_type: str, **attrs: Any) -> Operator:
+        attrs |= {"shape": var.shape, "seed": self.seed}
+        if var.dtype not in _HALF:
+            return block.append_op(op_type, {}, {"Out": var}, attrs | {"dtype": var.dtype})
+        wide = block.append_single(
+            op_type, {}, attrs | {"dtype": "float32"}, key=f"{var.name}.wide"
+        )
+        cast = {"in_dtype": "float32", "out_dtype": var.dtype}
+        return block.append_op("cast", {"X": wide}, {"Out": var}, cast)
+
+
+class ConstantInitializer(Initializer):
+    """Every element is `value`."""
+
+    def __init__(self, value: float = 0.0, force_cpu: bool = False) -> None:
+        self.value = float(value)
+        self.force_cpu = force_cpu
+
+    def __call__(self, var: Variable, block: Block) -> Operator:
+        """Appends fill_constant."""
+        attrs = {"shape": var.shape, "value": self.value, "dtype": var.dtype}
+        return block.append_op("fill_constant", {}, {"Out": var}, attrs)
+
+
+class UniformInitializer(_Random):
+    """Uniform in [low, high). A seed of 0 means the program's."""
+
+    def __init__(self, low: float = -1.0, high: float = 1.0, seed: int = 0) -> None:
+        if not low <= high:
+            raise ValueError(f"Uniform: low must be at most high, got low {low}, high {high}")
+        self.low = float(low)
+        self.high = float(high)
+        self.seed = seed
+
+    def __call__(self, var: Variable, block: Block) -> Operator:
+        """Appends uniform_random."""
+        return self._append(var, block, "uniform_random", min=self.low, max=self.high)
+
+
+class NormalInitializer(_Random):
+    """Normal with mean `loc` and standard deviation `scale`. A seed of 0 means the program's."""
+
+    def __init__(self, loc: float = 0.0, scale: float = 1.0, seed: int = 0) -> None:
+        if not scale >= 0:
+            raise ValueError(f"Normal: scale must be at least 0, got {scale}")
+        self.loc = float(loc)
+        self.scale = float(scale)
+        self.seed = seed
+
+    def __call__(self, var: Variable, block: Block) -> Operator:
+        """Appends gaussian_random."""
+        return self._append(var, block, "gaussian_random", mean=self.loc, std=self.scale)
+
+
+class XavierInitializer(Initializer):
+    """Keeps the variance through a layer with a symmetric activation (Glorot).
+
+    Args:
+        uniform: Uniform in ±sqrt(6 / (fan_in + fan_out)), else normal with the same variance.
+        fan_in: Number of inputs of one output; None takes it from the shape.
+        fan_out: Number of outputs of one input; None takes it from the shape.
+        seed: 0 means the program's.
+    """
+
+    def __init__(
+        self,
+        uniform: bool = True,
+        fan_in: float | None = None,
+        fan_out: float | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.uniform = uniform
+        self.fan_in = fan_in
+        self.fan_out = fan_out
+        self.seed = seed
+
+    def __call__(self, var: Variable, block: Block) -> Operator:
+        """Appends uniform_random or gaussian_random."""
+        fan_in, fan_out = _fans(var.shape)
+        fans = (self.fan_in or fan_in) + (self.fan_out or fan_out)
+        return _with_variance(2.0 / max(fans, 1), self.uniform, self.seed)(var, block)
+
+
+class MSRAInitializer(Initializer):
+    """Keeps the variance through a layer with ReLU (He).
+
+    Args:
+        uniform: Uniform in ±sqrt(6 / fan_in), else normal with the same variance.
+        fan_in: Number of inputs of one output; None takes it from the shape.
+        seed: 0 means the program's.
+    """
+
+    def __init__(self, uniform: bool = True, fan_in: float | None = None, seed: int = 0) -> None:
+        self.uniform = uniform
+        self.fan_in = fan_in
+        self.seed = seed
+
+    def __call__(self, var: Variable, block: Block) -> Operator:
+        """Appends uniform_random or gaussian_random."""
+        fan_in = self.fan_in or _fans(var.shape)[0]
+        return _with_variance(2.0 / max(fan_in, 1), self.uniform, self.seed)(var, block)
+
+
+def _with_variance(variance: float, uniform: bool, seed: int) -> Initializer:
+    if uniform:
+        limit = math.sqrt(3.0 * variance)
+        return UniformInitializer(-limit, limit, seed)
+    return NormalInitializer(0.0, math.sqrt(variance), seed)
+
+
+Constant = ConstantInitializer
+Uniform = UniformInitializer
+Normal = NormalInitializer
+Xavier = XavierInitializer
+MSRA = MSRAInitializer

@@ -1,0 +1,310 @@
+"""Saving and loading: program.json beside params.safetensors.
+
+Saving is atomic: a crash leaves the old files or the new ones, never a mixture. Loading executes
+nothing, and after an error the scope is as it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from fluidcore import core
+from fluidcore.dtypes import numpy_dtype
+from fluidcore.executor import Executor, global_scope
+from fluidcore.program import Parameter, Program, Variable, default_main_program
+
+PROGRAM_FILE = "program.json"
+PARAMS_FILE = "params.safetensors"
+_NEW = ".new"  # written, but not in its place yet
+_SAFETENSORS = {
+    "BOOL": "bool",
+    "I16": "int16",
+    "I32": "int32",
+    "I64": "int64",
+    "F16": "float16",
+    "BF16": "bfloat16",
+    "F32": "float32",
+    "F64": "float64",
+}
+
+Path = str | os.PathLike[str]
+
+
+def save_params(executor: Executor, dirname: Path, main_program: Program | None = None) -> None:
+    """Writes the parameters to params.safetensors.
+
+    Args:
+        executor: Accepted for Fluid's sake.
+        dirname: Folder; made if there is none.
+        main_program: Whose parameters; None for the default main program.
+
+    Raises:
+        core.NotFound: A parameter has no value in the global scope.
+    """
+    del executor
+    _save(dirname, [v for v in _persistables(main_program) if isinstance(v, Parameter)])
+
+
+def save_persistables(
+    executor: Executor, dirname: Path, main_program: Program | None = None
+) -> None:
+    """Writes all that lives between runs, the optimizer's state too; otherwise as save_params."""
+    del executor
+    _save(dirname, _persistables(main_program))
+
+
+def load_params(executor: Executor, dirname: Path, main_program: Program | None = None) -> None:
+    """Reads what save_params or save_persistables wrote into the global scope.
+
+    Args:
+        executor: Accepted for Fluid's sake.
+        dirname: Folder.
+        main_program: Whose parameters; None for the default main program.
+
+    Raises:
+        core.NotFound: There is no such file, or it lacks a parameter.
+        core.InvalidArgument: The file is damaged, or a shape or element type differs.
+    """
+    del executor
+    _load(dirname, [v for v in _persistables(main_program) if isinstance(v, Parameter)])
+
+
+def load_persistables(
+    executor: Executor, dirname: Path, main_program: Program | None = None
+) -> None:
+    """Reads all that lives between runs; otherwise as load_params."""
+    del executor
+    _load(dirname, _persistables(main_program))
+
+
+def save_inference_model(
+    dirname: Path,
+    feeded_var_names: Sequence[str],
+    target_vars: Sequence[Variable],
+    executor: Executor,
+    main_program: Program | None = None,
+) -> None:
+    """Writes the part of a program that calculates `target_vars`, and its parameters.
+
+    Args:
+        dirname: Folder; made if there is none.
+        feeded_var_names: Variables that will be fed.
+        target_vars: Variables that will be fetched.
+        executor: Accepted for Fluid's sake.
+        main_program: None for the default main program.
+
+    Raises:
+        core.NotFound: A variable does not exist, or a parameter has no value in the global scope.
+        core.InvalidArgument: The targets need data that is not fed.
+    """
+    del executor
+    feeds, targets = list(feeded_var_names), list(target_vars)
+    if isinstance(feeded_var_names, str) or isinstance(target_vars, Variable):
+        raise TypeError("feeded_var_names and target_vars must be lists")
+    program = main_program or default_main_program()
+    fetches = [target if isinstance(target, str) else target.name for target in targets]
+    pruned = program.clone(for_test=True).prune(fetches, feeds)
+    block = pruned.global_block()
+    for name in feeds:
+        block.var(name)
+    unfed = [v.name for v in block.vars.values() if v.desc.is_data() and v.name not in feeds]
+    if unfed:
+        raise core.InvalidArgument(
+            f"save_inference_model: the targets must need only what is fed, {feeds}; "
+            f"got targets that need {unfed} too"
+        )
+    text = pruned.serialize_to_string().encode()
+    metadata = {
+        "format": "fluidcore inference model",
+        "program_sha256": hashlib.sha256(text).hexdigest(),
+        "feed": json.dumps(feeds),
+        "fetch": json.dumps(fetches),
+    }
+    arrays = _values(_persistables(pruned))
+    # The parameters name their program, so moving them into place is what makes the new model the
+    # model; a crash before leaves the old pair, a crash after leaves program.json.new to be found.
+    folder = _folder(dirname)
+    program_file = os.path.join(folder, PROGRAM_FILE)
+    _write(program_file + _NEW, text)
+    _write_safetensors(os.path.join(folder, PARAMS_FILE), arrays, metadata)
+    os.replace(program_file + _NEW, program_file)
+    _sync_folder(folder)
+
+
+def load_inference_model(
+    dirname: Path, executor: Executor
+) -> tuple[Program, list[str], list[Variable]]:
+    """Reads what save_inference_model wrote; the parameters go into the global scope.
+
+    Args:
+        dirname: Folder.
+        executor: Accepted for Fluid's sake.
+
+    Returns:
+        The program, the names to feed, and the variables to fetch.
+
+    Raises:
+        core.NotFound: A file is missing.
+        core.InvalidArgument: A file is damaged, or the two do not belong together.
+    """
+    del executor
+    arrays, metadata = _read_safetensors(os.path.join(os.fspath(dirname), PARAMS_FILE))
+    feeds, fetches = (_name_list(dirname, metadata, key) for key in ("feed", "fetch"))
+    text = _program_text(dirname, metadata.get("program_sha256", ""))
+    program = Program.parse_from_string(text)
+    block = program.global_block()
+    for name in feeds:
+        block.var(name)
+    targets = [block.var(name) for name in fetches]
+    _set(_checked(arrays, _persistables(program), os.path.join(os.fspath(dirname), PARAMS_FILE)))
+    return program, feeds, targets
+
+
+def _program_text(dirname: Path, sha256: str) -> bytes:
+    path = os.path.join(os.fspath(dirname), PROGRAM_FILE)
+    found = False
+    for candidate in (path, path + _NEW):
+        if not os.path.exists(candidate):
+            continue
+        found = True
+        with open(candidate, "rb") as file:
+            text = file.read()
+        if hashlib.sha256(text).hexdigest() == sha256:
+            return text
+    if not found:
+        raise core.NotFound(f"load_inference_model: no file {path}")
+    raise core.InvalidArgument(
+        f"load_inference_model: {PROGRAM_FILE} and {PARAMS_FILE} in {os.fspath(dirname)} must come "
+        "from the same save, got files that do not belong together; save the model again"
+    )
+
+
+def _name_list(dirname: Path, metadata: dict[str, str], key: str) -> list[str]:
+    try:
+        names = json.loads(metadata.get(key, ""))
+    except ValueError:
+        names = None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise core.InvalidArgument(
+            f"load_inference_model: {PARAMS_FILE} in {os.fspath(dirname)} must name what to {key}, "
+            "got a file that does not; was it written by save_inference_model?"
+        )
+    return names
+
+
+def _persistables(program: Program | None) -> list[Variable]:
+    variables = (program or default_main_program()).list_vars()
+    return [variable for variable in variables if variable.persistable]
+
+
+def _values(variables: Iterable[Variable]) -> dict[str, np.ndarray[Any, Any]]:
+    scope = global_scope()
+    arrays = {}
+    for variable in variables:
+        held = scope.find_var(variable.name)
+        if held is None or not held.get_tensor().is_initialized():
+            raise core.NotFound(
+                f"save: variable '{variable.name}' must have a value in the global scope, "
+                "got none; run the startup program first"
+            )
+        arrays[variable.name] = np.ascontiguousarray(np.asarray(held.get_tensor()))
+    return arrays
+
+
+def _save(dirname: Path, variables: Iterable[Variable]) -> None:
+    folder = _folder(dirname)
+    _write_safetensors(os.path.join(folder, PARAMS_FILE), _values(variables), {})
+    _sync_folder(folder)
+
+
+def _load(dirname: Path, variables: Iterable[Variable]) -> None:
+    path = os.path.join(os.fspath(dirname), PARAMS_FILE)
+    arrays, _ = _read_safetensors(path)
+    _set(_checked(arrays, variables, path))
+
+
+def _checked(
+    arrays: dict[str, np.ndarray[Any, Any]], variables: Iterable[Variable], path: str
+) -> dict[str, np.ndarray[Any, Any]]:
+    checked = {}
+    for variable in variables:
+        array = arrays.get(variable.name)
+        if array is None:
+            raise core.NotFound(f"load: no variable '{variable.name}' in {path}")
+        if tuple(array.shape) != variable.shape or array.dtype.name != variable.dtype:
+            raise core.InvalidArgument(
+                f"load: '{variable.name}' must be {variable.dtype} {list(variable.shape)}, "
+                f"got {array.dtype.name} {list(array.shape)} in {path}"
+            )
+        checked[variable.name] = array
+    return checked
+
+
+def _set(arrays: dict[str, np.ndarray[Any, Any]]) -> None:
+    scope = global_scope()
+    for name, array in arrays.items():
+        scope.var(name).get_tensor().set(array)
+
+
+def _folder(dirname: Path) -> str:
+    os.makedirs(dirname, exist_ok=True)
+    return os.fspath(dirname)
+
+
+def _write(path: str, content: bytes) -> None:
+    with open(path, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_folder(folder: str) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _write_safetensors(
+    path: str, arrays: dict[str, np.ndarray[Any, Any]], metadata: dict[str, str]
+) -> None:
+    from safetensors.numpy import save_file
+
+    save_file(arrays, path + _NEW, metadata or None)
+    with open(path + _NEW, "rb") as file:
+        os.fsync(file.fileno())
+    os.replace(path + _NEW, path)
+
+
+def _read_safetensors(path: str) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, str]]:
+    """The arrays and the metadata of a file; the format holds numbers and names only."""
+    import safetensors
+
+    if not os.path.isfile(path):
+        raise core.NotFound(f"load: no file {path}")
+    with open(path, "rb") as file:
+        content = file.read()
+    try:
+        tensors = safetensors.deserialize(content)
+        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+        arrays = {name: _array(tensor) for name, tensor in tensors}
+    except (safetensors.SafetensorError, ValueError, KeyError) as error:
+        raise core.InvalidArgument(
+            f"load: {path} must be a whole safetensors file, got a damaged one: {error}"
+        ) from None
+    metadata = header.get("__metadata__") or {}
+    return arrays, {str(key): str(value) for key, value in metadata.items()}
+
+
+def _array(tensor: Any) -> np.ndarray[Any, Any]:
+    name = _SAFETENSORS.get(tensor["dtype"])
+    if name is None:
+        raise ValueError(f"element type {tensor['dtype']} is unknown")
+    return np.frombuffer(tensor["data"], numpy_dtype(name)).reshape(tensor["shape"])

@@ -1,0 +1,91 @@
+"""Functions that append operators to the default main program.
+
+Those with parameters or several operators are written out, by family; every other operator with
+one result has a function made from its definition (`layers.generated`).
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from fluidcore.layers import generated
+from fluidcore.layers.conv import batch_norm, conv2d, pool2d
+from fluidcore.layers.io import data
+from fluidcore.layers.loss import (
+    accuracy,
+    cross_entropy,
+    softmax_with_cross_entropy,
+    square_error_cost,
+    topk,
+)
+from fluidcore.layers.nn import (
+    dropout,
+    embedding,
+    fc,
+    matmul,
+    mul,
+    reduce_max,
+    reduce_mean,
+    reduce_sum,
+)
+from fluidcore.layers.tensor import (
+    assign,
+    cast,
+    concat,
+    create_global_var,
+    create_parameter,
+    fill_constant,
+    increment,
+    less_than,
+    ones,
+    reshape,
+    split,
+    sums,
+    transpose,
+    zeros,
+)
+
+__all__ = [
+    "accuracy",
+    "assign",
+    "batch_norm",
+    "cast",
+    "concat",
+    "conv2d",
+    "create_global_var",
+    "create_parameter",
+    "cross_entropy",
+    "data",
+    "dropout",
+    "embedding",
+    "fc",
+    "fill_constant",
+    "increment",
+    "less_than",
+    "matmul",
+    "mul",
+    "ones",
+    "pool2d",
+    "reduce_max",
+    "reduce_mean",
+    "reduce_sum",
+    "reshape",
+    "softmax_with_cross_entropy",
+    "split",
+    "square_error_cost",
+    "sums",
+    "topk",
+    "transpose",
+    "zeros",
+]
+
+
+def __getattr__(name: str) -> Callable[..., Any]:
+    try:
+        function: Callable[..., Any] = getattr(generated, name)
+    except AttributeError:
+        raise AttributeError(f"module 'fluidcore.layers' has no layer '{name}'") from None
+    return function
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *generated.layer_names()})

@@ -1,0 +1,182 @@
+"""Layers made from operator definitions: one function for each operator with a single result.
+
+`relu(x, *, name=None)` appends a `relu` operator and returns its result. Inputs are positional,
+attributes are keyword-only with the defaults of the definition. A function is made when it is
+first asked for, so that importing fluidcore stays cheap.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import keyword
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from fluidcore import core
+from fluidcore.layers.helper import LayerHelper, check_variable
+from fluidcore.program import Variable
+
+_PYTHON_TYPES = {"list of bool": "list[bool]", "list of int": "list[int]"} | {
+    "list of float": "list[float]",
+    "list of str": "list[str]",
+}
+_DTYPE_ATTRS = frozenset({"dtype", "in_dtype", "out_dtype"})
+
+
+class Argument(NamedTuple):
+    """One argument of a generated function.
+
+    Attributes:
+        name: Of the argument, a Python identifier.
+        source: Name of the slot or attribute.
+        annotation: Its type, as text.
+        doc: What it is.
+        default: None for an optional slot; inspect.Parameter.empty if there is no default.
+        is_list: Whether a slot takes several variables.
+    """
+
+    name: str
+    source: str
+    annotation: str
+    doc: str
+    default: Any = inspect.Parameter.empty
+    is_list: bool = False
+
+
+class Layer(NamedTuple):
+    """What a generated function is made from."""
+
+    op_type: str
+    doc: str
+    inputs: list[Argument]
+    attrs: list[Argument]
+    out: str
+    out_doc: str
+
+
+def _identifier(name: str) -> str:
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+def _input(slot: Any) -> Argument:
+    annotation = "Sequence[Variable]" if slot.list else "Variable"
+    default = inspect.Parameter.empty
+    if slot.optional:
+        annotation, default = f"{annotation} | None", None
+    name = _identifier(slot.name.lower())
+    return Argument(name, slot.name, annotation, slot.doc, default, slot.list)
+
+
+def _attr(attr: Any) -> Argument:
+    annotation = _PYTHON_TYPES.get(attr.type, attr.type)
+    default = inspect.Parameter.empty if attr.required else attr.default
+    if attr.name in _DTYPE_ATTRS:
+        annotation = "DTypeLike"
+        default = default if attr.required else core.dtype_name(attr.default)
+    return Argument(_identifier(attr.name), attr.name, annotation, attr.doc, default)
+
+
+def describe(op_type: str) -> Layer | None:
+    """How the function of an operator looks; None if the operator has none.
+
+    Operators of gradients and optimizers, with several results, or with a block have none.
+    """
+    if op_type.endswith("_grad"):
+        return None
+    definition = core.op_def(op_type)
+    outputs = [slot for slot in definition.outputs if not slot.intermediate]
+    if len(outputs) != 1 or outputs[0].list:
+        return None
+    if any(slot.name == "Param" for slot in definition.inputs):
+        return None
+    if any(attr.type == "block" for attr in definition.attrs):
+        return None
+    inputs = [_input(slot) for slot in definition.inputs]
+    inputs.sort(key=lambda argument: argument.default is None)
+    attrs = [_attr(attr) for attr in definition.attrs]
+    out = outputs[0]
+    return Layer(op_type, definition.doc, inputs, attrs, out.name, out.doc)
+
+
+def layer_names() -> list[str]:
+    """The operators that have a generated function."""
+    return [op_type for op_type in core.op_types() if describe(op_type) is not None]
+
+
+def docstring(layer: Layer) -> str:
+    """The documentation of a generated function, in Google's style."""
+    lines = [layer.doc, "", "Args:"]
+    lines += [f"    {argument.name}: {argument.doc}" for argument in layer.inputs + layer.attrs]
+    lines.append("    name: Name of the layer; None makes one up.")
+    return "\n".join([*lines, "", "Returns:", f"    {layer.out}: {layer.out_doc}", ""])
+
+
+def _signature(layer: Layer) -> inspect.Signature:
+    parameters = [
+        inspect.Parameter(a.name, kind, default=a.default, annotation=a.annotation)
+        for kind, arguments in (
+            (inspect.Parameter.POSITIONAL_OR_KEYWORD, layer.inputs),
+            (inspect.Parameter.KEYWORD_ONLY, layer.attrs),
+        )
+        for a in arguments
+    ]
+    name = inspect.Parameter(
+        "name", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="str | None"
+    )
+    return inspect.Signature([*parameters, name], return_annotation="Variable")
+
+
+def _checked_input(op_type: str, argument: Argument, value: Any) -> Any:
+    if value is None and argument.default is None:
+        return None
+    if argument.is_list and isinstance(value, Sequence) and not isinstance(value, str):
+        for item in value:
+            check_variable(op_type, f"every item of {argument.name}", item)
+        return list(value)
+    check_variable(op_type, argument.name, value)
+    return value
+
+
+def make_layer(layer: Layer) -> Callable[..., Variable]:
+    """The function that appends an operator and returns its result."""
+    signature = _signature(layer)
+    op_type = layer.op_type
+
+    def function(*args: Any, **kwargs: Any) -> Variable:
+        try:
+            given = signature.bind(*args, **kwargs).arguments
+        except TypeError as error:
+            raise TypeError(f"{op_type}() {error}") from None
+        inputs = {
+            a.source: _checked_input(op_type, a, given[a.name])
+            for a in layer.inputs
+            if a.name in given
+        }
+        attrs = {a.source: given[a.name] for a in layer.attrs if a.name in given}
+        return LayerHelper(op_type, given.get("name")).append(op_type, inputs, attrs, layer.out)
+
+    function.__name__ = function.__qualname__ = op_type
+    function.__doc__ = docstring(layer)
+    function.__signature__ = signature  # type: ignore[attr-defined]
+    return function
+
+
+@functools.cache
+def _function(name: str) -> Callable[..., Variable] | None:
+    try:
+        layer = describe(name)
+    except core.NotFound:
+        return None
+    return None if layer is None else make_layer(layer)
+
+
+def __getattr__(name: str) -> Callable[..., Variable]:
+    function = None if name.startswith("__") else _function(name)
+    if function is None:
+        raise AttributeError(f"module '{__name__}' has no layer '{name}'")
+    return function
+
+
+def __dir__() -> list[str]:
+    return layer_names()

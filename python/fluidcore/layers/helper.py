@@ -1,0 +1,181 @@
+"""What every layer needs: names, parameters, and going back after an error."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ParamSpec, TypeVar
+
+from fluidcore import core, names
+from fluidcore.block import Argument
+from fluidcore.dtypes import DTypeLike
+from fluidcore.initializer import Constant, Initializer, Xavier
+from fluidcore.param_attr import ParamAttr, ParamAttrLike
+from fluidcore.program import (
+    Parameter,
+    Variable,
+    default_main_program,
+    default_startup_program,
+)
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def atomic(layer: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Makes a layer leave nothing behind when it raises: no operator, variable or parameter."""
+
+    @functools.wraps(layer)
+    def wrapper(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        main, startup = default_main_program(), default_startup_program()
+        blocks = {main.current_block(), main.global_block(), startup.global_block()}
+        marks = [block.mark() for block in blocks]
+        try:
+            return layer(*args, **kwargs)
+        except BaseException:
+            for mark in marks:
+                mark.rollback()
+            raise
+
+    return wrapper
+
+
+def check_variable(layer: str, argument: str, value: object) -> None:
+    """Raises TypeError unless `value` is a Variable."""
+    if not isinstance(value, Variable):
+        raise TypeError(
+            f"{layer}: {argument} must be a Variable, got {type(value).__name__} {value!r}"
+        )
+
+
+class LayerHelper:
+    """The operators and parameters of one layer, named after it: fc_0.tmp_0, fc_0.w_0.
+
+    Args:
+        layer_type: "fc".
+        name: Name of the layer; None makes one up.
+    """
+
+    def __init__(self, layer_type: str, name: str | None = None) -> None:
+        self.layer_type = layer_type
+        self.name = name or names.generate(layer_type)
+        self.main_program = default_main_program()
+        self.startup_program = default_startup_program()
+        self.block = self.main_program.current_block()
+
+    def temporary(self) -> str:
+        """A new name for a result of this layer."""
+        return self.block.unique_name(f"{self.name}.tmp")
+
+    def append(
+        self,
+        op_type: str,
+        inputs: Mapping[str, Argument],
+        attrs: Mapping[str, Any] | None = None,
+        out: str = "Out",
+    ) -> Variable:
+        """Appends an operator; its result is a new variable in slot `out`."""
+        return self.block.append_single(op_type, inputs, attrs, out=out, key=f"{self.name}.tmp")
+
+    def append_into(
+        self,
+        out: Variable | None,
+        op_type: str,
+        inputs: Mapping[str, Argument],
+        attrs: Mapping[str, Any] | None = None,
+    ) -> Variable:
+        """Appends an operator that writes `out`, or a new variable if that is None."""
+        if out is None:
+            return self.append(op_type, inputs, attrs)
+        check_variable(self.layer_type, "the output", out)
+        self.block.append_op(op_type, inputs, {"Out": out}, attrs)
+        return out
+
+    def activation(self, x: Variable, act: str | None) -> Variable:
+        """The activation of x; x itself for None."""
+        return x if act is None else self.append(act, {"X": x})
+
+    def bias(self, x: Variable, attr: ParamAttrLike, size: int, axis: int) -> Variable:
+        """X plus a new parameter [size] along `axis`; x itself if `attr` is False."""
+        parameter = self.create_parameter(attr, [size], x.dtype, "b", Constant(0.0))
+        if parameter is None:
+            return x
+        return self.append("elementwise_add", {"X": x, "Y": parameter}, {"axis": axis})
+
+    def weight(
+        self,
+        attr: ParamAttrLike,
+        shape: Iterable[int],
+        dtype: DTypeLike,
+        default_initializer: Initializer | None = None,
+    ) -> Parameter:
+        """A new weight; a layer cannot do without it."""
+        initializer = default_initializer or Xavier()
+        parameter = self.create_parameter(attr, shape, dtype, "w", initializer)
+        if parameter is None:
+            raise core.InvalidArgument(
+                f"{self.layer_type}: param_attr must not be False; the layer needs its weight"
+            )
+        return parameter
+
+    def create_parameter(
+        self,
+        attr: ParamAttrLike,
+        shape: Iterable[int],
+        dtype: DTypeLike,
+        suffix: str,
+        default_initializer: Initializer,
+        **settings: Any,
+    ) -> Parameter | None:
+        """A parameter, and in the startup program the operator that initializes it.
+
+        Args:
+            attr: What the user said of it; False for no parameter.
+            shape: Extents.
+            dtype: Element type.
+            suffix: "w" gives fc_0.w_0.
+            default_initializer: If the user gave none.
+            **settings: Of Parameter.
+
+        Returns:
+            The parameter, an existing one if the user gave its name; None if attr is False.
+        """
+        given = ParamAttr.of(attr)
+        if given is None:
+            return None
+        block = self.main_program.global_block()
+        name = given.name or block.unique_name(f"{self.name}.{suffix}")
+        existing = block.find_var(name)
+        if isinstance(existing, Parameter):
+            _check_shared(self.layer_type, existing, list(shape), dtype)
+            return existing
+        settings = {"trainable": given.trainable} | settings
+        parameter = Parameter(
+            block,
+            shape,
+            dtype,
+            name,
+            optimize_attr={"learning_rate": given.learning_rate},
+            regularizer=given.regularizer,
+            gradient_clip_attr=given.gradient_clip,
+            **settings,
+        )
+        initialize(self.startup_program, parameter, given.initializer or default_initializer)
+        return parameter
+
+
+def initialize(startup_program: Any, variable: Variable, initializer: Initializer) -> None:
+    """Adds `variable` to the startup program, and the operator that fills it."""
+    block = startup_program.global_block()
+    if not block.has_var(variable.name):
+        twin = Variable(block, variable.name, variable.shape, variable.dtype, persistable=True)
+        twin.desc.set_is_parameter(variable.desc.is_parameter())
+        initializer(twin, block)
+
+
+def _check_shared(layer: str, found: Parameter, shape: list[int], dtype: DTypeLike) -> None:
+    if list(found.shape) != shape or found.dtype != dtype:
+        raise core.InvalidArgument(
+            f"{layer}: a shared parameter must fit all its layers, got '{found.name}' of "
+            f"{found.dtype} {list(found.shape)} where {dtype} {shape} is needed"
+        )

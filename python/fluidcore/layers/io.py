@@ -1,0 +1,44 @@
+"""Where data comes in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fluidcore.dtypes import DTypeLike
+from fluidcore.program import Variable, default_main_program
+
+
+def data(
+    name: str,
+    shape: Sequence[int | None],
+    dtype: DTypeLike = "float32",
+    append_batch_size: bool = True,
+    stop_gradient: bool = True,
+    lod_level: int = 0,
+) -> Variable:
+    """A variable that is given by `feed`.
+
+    Args:
+        name: The name to feed.
+        shape: Extents; -1 or None where known only at run time.
+        dtype: Element type.
+        append_batch_size: Puts -1 in front of `shape`, unless that holds an unknown extent itself.
+        stop_gradient: False if the gradient of the data is wanted.
+        lod_level: Depth of nested sequences, 0 for a plain tensor.
+
+    Returns:
+        [-1, *shape], or `shape`.
+    """
+    extents = [-1 if extent is None else extent for extent in shape]
+    if append_batch_size and -1 not in extents:
+        extents = [-1, *extents]
+    block = default_main_program().global_block()
+    variable = block.create_var(
+        name,
+        shape=extents,
+        dtype=dtype,
+        lod_level=lod_level,
+        stop_gradient=stop_gradient,
+    )
+    variable.desc.set_is_data(True)
+    return variable

@@ -1,0 +1,240 @@
+"""Layers of dense networks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from fluidcore import core
+from fluidcore.dtypes import DTypeLike
+from fluidcore.layers.helper import LayerHelper, atomic, check_variable
+from fluidcore.param_attr import ParamAttrLike
+from fluidcore.program import Variable
+
+
+@atomic
+def fc(
+    input: Variable | Sequence[Variable],
+    size: int,
+    num_flatten_dims: int = 1,
+    param_attr: ParamAttrLike | Sequence[ParamAttrLike] = None,
+    bias_attr: ParamAttrLike = None,
+    act: str | None = None,
+    name: str | None = None,
+) -> Variable:
+    """Fully connected layer: act(x W + b), or act(x1 W1 + x2 W2 + ... + b).
+
+    Args:
+        input: [batch..., features...], floating; several inputs have a weight each.
+        size: Number of output features.
+        num_flatten_dims: How many leading dimensions are batch; the others are flattened.
+        param_attr: Of the weights [features, size]; a list for several inputs.
+        bias_attr: Of the bias [size]; False for none.
+        act: Type of an activation operator, for example "relu".
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        [batch..., size], dtype of the input.
+    """
+    inputs = [input] if isinstance(input, Variable) else list(input)
+    if isinstance(param_attr, Sequence) and not isinstance(param_attr, str):
+        attrs = list(param_attr)
+    else:
+        attrs = [param_attr] * len(inputs)
+    if not inputs or len(attrs) != len(inputs):
+        raise core.InvalidArgument(
+            "fc: there must be a param_attr for each of at least one input, "
+            f"got {len(attrs)} for {len(inputs)}"
+        )
+    helper = LayerHelper("fc", name)
+    terms = []
+    for x, attr in zip(inputs, attrs, strict=True):
+        check_variable("fc", "input", x)
+        features = _features(x, num_flatten_dims)
+        weight = helper.weight(attr, [features, size], x.dtype)
+        terms.append(
+            helper.append("mul", {"X": x, "Y": weight}, {"x_num_col_dims": num_flatten_dims})
+        )
+    total = terms[0] if len(terms) == 1 else helper.append("sum", {"X": terms})
+    return helper.activation(helper.bias(total, bias_attr, size, num_flatten_dims), act)
+
+
+def _features(x: Variable, num_flatten_dims: int) -> int:
+    if not 0 < num_flatten_dims < len(x.shape):
+        raise core.InvalidArgument(
+            f"fc: num_flatten_dims must be at least 1 and below the rank of the input, "
+            f"got {num_flatten_dims} for '{x.name}' of shape {list(x.shape)}"
+        )
+    features = x.shape[num_flatten_dims:]
+    if -1 in features:
+        raise core.InvalidArgument(
+            f"fc: the extents from {num_flatten_dims} on must be known, "
+            f"got '{x.name}' of shape {list(x.shape)}"
+        )
+    return math.prod(features)
+
+
+@atomic
+def embedding(
+    input: Variable,
+    size: Sequence[int],
+    is_sparse: bool = False,
+    padding_idx: int | None = None,
+    param_attr: ParamAttrLike = None,
+    dtype: DTypeLike = "float32",
+) -> Variable:
+    """Rows of a table.
+
+    Args:
+        input: [n, 1], int64: numbers of rows.
+        size: [rows, width] of the table, a new parameter.
+        is_sparse: Whether the table's gradient holds only the rows that were read.
+        padding_idx: A row that reads as zeros; negative counts from the end.
+        param_attr: Of the table.
+        dtype: Of the table.
+
+    Returns:
+        [n, width].
+    """
+    check_variable("embedding", "input", input)
+    rows, width = size
+    if padding_idx is not None and not -rows <= padding_idx < rows:
+        raise core.InvalidArgument(
+            f"embedding: padding_idx must be a row of the table, got {padding_idx} of {rows} rows"
+        )
+    padding = -1 if padding_idx is None else padding_idx % rows
+    helper = LayerHelper("embedding")
+    table = helper.weight(param_attr, [rows, width], dtype)
+    attrs = {"is_sparse": is_sparse, "padding_idx": padding}
+    return helper.append("lookup_table", {"W": table, "Ids": input}, attrs)
+
+
+def dropout(
+    x: Variable,
+    dropout_prob: float,
+    is_test: bool = False,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Variable:
+    """Sets elements to zero at random; when testing, scales all by 1 - dropout_prob instead.
+
+    Args:
+        x: Any shape, floating.
+        dropout_prob: Probability of a zero.
+        is_test: Whether to scale instead; `Program.clone(for_test=True)` sets it.
+        seed: Gives the same zeros in every run; None for new ones.
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Shape and dtype of x.
+    """
+    check_variable("dropout", "x", x)
+    attrs = {
+        "dropout_prob": dropout_prob,
+        "is_test": is_test,
+        "fix_seed": seed is not None,
+        "seed": seed or 0,
+    }
+    return LayerHelper("dropout", name).append("dropout", {"X": x}, attrs)
+
+
+def matmul(
+    x: Variable,
+    y: Variable,
+    transpose_x: bool = False,
+    transpose_y: bool = False,
+    name: str | None = None,
+) -> Variable:
+    """Matrix product, batched over leading dimensions.
+
+    Args:
+        x: [..., m, k].
+        y: [..., k, n].
+        transpose_x: Whether x is [..., k, m] instead.
+        transpose_y: Whether y is [..., n, k] instead.
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        [..., m, n].
+    """
+    check_variable("matmul", "x", x)
+    check_variable("matmul", "y", y)
+    attrs = {"transpose_X": transpose_x, "transpose_Y": transpose_y}
+    return LayerHelper("matmul", name).append("matmul", {"X": x, "Y": y}, attrs)
+
+
+def mul(
+    x: Variable,
+    y: Variable,
+    x_num_col_dims: int = 1,
+    y_num_col_dims: int = 1,
+    name: str | None = None,
+) -> Variable:
+    """Matrix product of x and y, each flattened to two dimensions.
+
+    Args:
+        x: [rows..., k...].
+        y: [k..., columns...].
+        x_num_col_dims: How many dimensions of x are rows.
+        y_num_col_dims: How many dimensions of y are multiplied away.
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        [rows..., columns...].
+    """
+    check_variable("mul", "x", x)
+    check_variable("mul", "y", y)
+    attrs = {"x_num_col_dims": x_num_col_dims, "y_num_col_dims": y_num_col_dims}
+    return LayerHelper("mul", name).append("mul", {"X": x, "Y": y}, attrs)
+
+
+def _reduce(
+    op_type: str,
+    x: Variable,
+    dim: int | None,
+    keep_dim: bool,
+    name: str | None,
+) -> Variable:
+    check_variable(op_type, "input", x)
+    attrs = {"dim": 0 if dim is None else dim, "keep_dim": keep_dim, "reduce_all": dim is None}
+    return LayerHelper(op_type, name).append(op_type, {"X": x}, attrs)
+
+
+def reduce_sum(
+    input: Variable,
+    dim: int | None = None,
+    keep_dim: bool = False,
+    name: str | None = None,
+) -> Variable:
+    """The sum along one dimension, or of all elements.
+
+    Args:
+        input: Any shape.
+        dim: The dimension to add up; None for all.
+        keep_dim: Whether the result keeps the dimension, with extent 1.
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        The shape of the input without `dim`; [1] for all.
+    """
+    return _reduce("reduce_sum", input, dim, keep_dim, name)
+
+
+def reduce_mean(
+    input: Variable,
+    dim: int | None = None,
+    keep_dim: bool = False,
+    name: str | None = None,
+) -> Variable:
+    """The mean along one dimension, or of all elements; arguments as of reduce_sum."""
+    return _reduce("reduce_mean", input, dim, keep_dim, name)
+
+
+def reduce_max(
+    input: Variable,
+    dim: int | None = None,
+    keep_dim: bool = False,
+    name: str | None = None,
+) -> Variable:
+    """The largest element along one dimension, or of all; arguments as of reduce_sum."""
+    return _reduce("reduce_max", input, dim, keep_dim, name)

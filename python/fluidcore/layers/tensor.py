@@ -1,0 +1,220 @@
+"""Layers that make and rearrange tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fluidcore import core
+from fluidcore.dtypes import DTypeLike, dtype_name
+from fluidcore.initializer import Constant, Initializer, Xavier
+from fluidcore.layers.helper import LayerHelper, atomic, check_variable, initialize
+from fluidcore.param_attr import ParamAttr, ParamAttrLike
+from fluidcore.program import Parameter, Variable
+
+
+@atomic
+def create_parameter(
+    shape: Sequence[int],
+    dtype: DTypeLike = "float32",
+    name: str | None = None,
+    attr: ParamAttrLike = None,
+    is_bias: bool = False,
+    default_initializer: Initializer | None = None,
+) -> Parameter:
+    """A parameter, initialized in the startup program.
+
+    Args:
+        shape: Extents, all known.
+        dtype: Element type.
+        name: Its name; None makes one up.
+        attr: How it is initialized and learnt.
+        is_bias: Whether it starts at zero.
+        default_initializer: If `attr` has none.
+
+    Returns:
+        `shape`.
+    """
+    given = ParamAttr.of(attr)
+    if given is not None and given.name is None and name is not None:
+        settings = (given.initializer, given.learning_rate, given.regularizer, given.trainable)
+        given = ParamAttr(name, *settings, given.gradient_clip)
+    initializer = default_initializer or (Constant(0.0) if is_bias else Xavier())
+    helper = LayerHelper("create_parameter", name)
+    made = helper.create_parameter(given, shape, dtype_name(dtype), "w", initializer)
+    if made is None:
+        raise core.InvalidArgument("create_parameter: attr must not be False")
+    return made
+
+
+@atomic
+def create_global_var(
+    shape: Sequence[int],
+    value: float,
+    dtype: DTypeLike,
+    persistable: bool = False,
+    force_cpu: bool = False,
+    name: str | None = None,
+) -> Variable:
+    """A variable that the startup program fills with one value.
+
+    Args:
+        shape: Extents, all known.
+        value: Of every element.
+        dtype: Element type.
+        persistable: Whether it lives in the Scope between runs.
+        force_cpu: Accepted for Fluid's sake.
+        name: Its name; None makes one up.
+
+    Returns:
+        `shape`; stops gradients.
+    """
+    helper = LayerHelper("global_var", name)
+    block = helper.main_program.global_block()
+    variable = block.create_var(
+        name or block.unique_name("global_var"),
+        shape=shape,
+        dtype=dtype,
+        persistable=persistable,
+        stop_gradient=True,
+    )
+    initialize(helper.startup_program, variable, Constant(value, force_cpu))
+    return variable
+
+
+def fill_constant(
+    shape: Sequence[int],
+    dtype: DTypeLike,
+    value: float,
+    force_cpu: bool = False,
+    out: Variable | None = None,
+) -> Variable:
+    """A tensor of one value.
+
+    Args:
+        shape: Extents, all known.
+        dtype: Element type.
+        value: Of every element.
+        force_cpu: Whether the tensor stays on the CPU.
+        out: Is written if given.
+
+    Returns:
+        `shape`; stops gradients.
+    """
+    attrs = {"shape": shape, "dtype": dtype, "value": float(value), "force_cpu": force_cpu}
+    result = LayerHelper("fill_constant").append_into(out, "fill_constant", {}, attrs)
+    result.stop_gradient = True
+    return result
+
+
+def ones(shape: Sequence[int], dtype: DTypeLike) -> Variable:
+    """A tensor of ones; stops gradients."""
+    return fill_constant(shape, dtype, 1.0)
+
+
+def zeros(shape: Sequence[int], dtype: DTypeLike) -> Variable:
+    """A tensor of zeros; stops gradients."""
+    return fill_constant(shape, dtype, 0.0)
+
+
+def assign(input: Variable, output: Variable | None = None) -> Variable:
+    """A copy of a variable, in `output` if given."""
+    check_variable("assign", "input", input)
+    return LayerHelper("assign").append_into(output, "assign", {"X": input})
+
+
+def cast(x: Variable, dtype: DTypeLike) -> Variable:
+    """X converted to another element type."""
+    check_variable("cast", "x", x)
+    return LayerHelper("cast").append("cast", {"X": x}, {"in_dtype": x.dtype, "out_dtype": dtype})
+
+
+def sums(input: Sequence[Variable], out: Variable | None = None) -> Variable:
+    """The sum of several variables of one shape, in `out` if given."""
+    terms = [input] if isinstance(input, Variable) else list(input)
+    for term in terms:
+        check_variable("sums", "every item of input", term)
+    return LayerHelper("sum").append_into(out, "sum", {"X": terms})
+
+
+def increment(x: Variable, value: float = 1.0, in_place: bool = True) -> Variable:
+    """X + value for a single number, by default in x itself. Not differentiable."""
+    check_variable("increment", "x", x)
+    out = x if in_place else None
+    return LayerHelper("increment").append_into(out, "increment", {"X": x}, {"step": float(value)})
+
+
+def less_than(x: Variable, y: Variable, cond: Variable | None = None) -> Variable:
+    """X < y, element by element, bool; in `cond` if given."""
+    check_variable("less_than", "x", x)
+    check_variable("less_than", "y", y)
+    return LayerHelper("less_than").append_into(cond, "less_than", {"X": x, "Y": y})
+
+
+@atomic
+def reshape(
+    x: Variable, shape: Sequence[int], act: str | None = None, name: str | None = None
+) -> Variable:
+    """The elements of x in another shape.
+
+    Args:
+        x: Any shape.
+        shape: The new extents; one may be -1 and follows from the others.
+        act: Type of an activation operator, for example "relu".
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        `shape`.
+    """
+    check_variable("reshape", "x", x)
+    helper = LayerHelper("reshape", name)
+    return helper.activation(helper.append("reshape", {"X": x}, {"shape": shape}), act)
+
+
+def transpose(x: Variable, perm: Sequence[int], name: str | None = None) -> Variable:
+    """X with its dimensions in the order `perm`: dimension i of the result is perm[i] of x."""
+    check_variable("transpose", "x", x)
+    return LayerHelper("transpose", name).append("transpose", {"X": x}, {"axis": perm})
+
+
+def concat(
+    input: Sequence[Variable],
+    axis: int = 0,
+    name: str | None = None,
+) -> Variable:
+    """Several variables one after the other along `axis`; the other extents are equal."""
+    parts = [input] if isinstance(input, Variable) else list(input)
+    for part in parts:
+        check_variable("concat", "every item of input", part)
+    return LayerHelper("concat", name).append("concat", {"X": parts}, {"axis": axis})
+
+
+def split(
+    input: Variable,
+    num_or_sections: int | Sequence[int],
+    dim: int = -1,
+    name: str | None = None,
+) -> list[Variable]:
+    """Parts of a variable along `dim`.
+
+    Args:
+        input: Any shape.
+        num_or_sections: A number of equal parts, or the extent of each part.
+        dim: The dimension to divide; negative counts from the end.
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        The parts.
+    """
+    check_variable("split", "input", input)
+    if isinstance(num_or_sections, int):
+        count, attrs = num_or_sections, {"num": num_or_sections}
+    else:
+        count = len(num_or_sections)
+        attrs = {"sections": list(num_or_sections)}  # type: ignore[dict-item]
+    if count < 1:
+        raise core.InvalidArgument(f"split: there must be at least one part, got {count}")
+    axis = dim + len(input.shape) if dim < 0 else dim
+    helper = LayerHelper("split", name)
+    parts = [helper.temporary() for _ in range(count)]
+    helper.block.append_op("split", {"X": input}, {"Out": parts}, {**attrs, "axis": axis})
+    return [helper.block.var(part) for part in parts]

@@ -1,0 +1,295 @@
+"""Optimizers: operators that update the parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from fluidcore import core
+from fluidcore.backward import append_backward
+from fluidcore.clip import append_gradient_clip_ops, error_clip_callback
+from fluidcore.dtypes import FLOATING, dtype_number
+from fluidcore.initializer import Constant
+from fluidcore.layers.helper import initialize
+from fluidcore.program import (
+    Operator,
+    Parameter,
+    Program,
+    Variable,
+    default_startup_program,
+    program_guard,
+)
+from fluidcore.regularizer import WeightDecayRegularizer, append_regularization_ops
+
+ParamsGrads = list[tuple[Parameter, Variable | None]]
+
+
+class Optimizer:
+    """What all optimizers share: minimize, the learning rate, and state for each parameter.
+
+    Args:
+        learning_rate: A number, or a floating Variable [1] of the program.
+        regularization: Weight decay of parameters without a regularizer of their own.
+        name: Starts the names of the optimizer's variables; None takes the class's.
+    """
+
+    type = "optimizer"
+
+    def __init__(
+        self,
+        learning_rate: float | Variable,
+        regularization: WeightDecayRegularizer | None = None,
+        name: str | None = None,
+    ) -> None:
+        if not isinstance(learning_rate, Variable):
+            learning_rate = float(learning_rate)
+        self.learning_rate = learning_rate
+        self.regularization = regularization
+        self.name = name
+        # Of the program that minimize is working on.
+        self._startup: Program | None = None
+        self._shared: dict[tuple[int, str, str], Variable] = {}
+
+    def minimize(
+        self,
+        loss: Variable,
+        startup_program: Program | None = None,
+        parameter_list: Iterable[Variable | str] | None = None,
+        no_grad_set: Iterable[Variable | str] | None = None,
+    ) -> tuple[list[Operator], ParamsGrads]:
+        """Appends backward and the operators that update the parameters.
+
+        Backward with error clips, then gradient clips, then weight decay, then the updates.
+
+        Args:
+            loss: One number, for example [1].
+            startup_program: Initializes the optimizer's state; None for the default one.
+            parameter_list: Parameters to learn; None for all trainable ones.
+            no_grad_set: Variables that are constants.
+
+        Returns:
+            The update operators, and each parameter with its gradient as it is used (None where
+            the loss does not depend on the parameter).
+
+        Raises:
+            core.InvalidArgument: As append_backward; or the loss depends on no parameter.
+        """
+        startup = startup_program or default_startup_program()
+        if not isinstance(loss, Variable):
+            raise TypeError(f"minimize: loss must be a Variable, got {type(loss).__name__}")
+        marks = [loss.block.mark(), startup.global_block().mark()]
+        before = dict(self._shared)
+        backward: list[str] = []
+        try:
+            with program_guard(loss.block.program, startup):
+                grads = append_backward(loss, parameter_list, no_grad_set, [error_clip_callback])
+                backward = _new_gradients(loss, marks[0].num_ops)
+                if all(grad is None for _, grad in grads):
+                    raise core.InvalidArgument(
+                        f"minimize: the loss must depend on a trainable parameter, got "
+                        f"'{loss.name}', which depends on none of "
+                        f"{[param.name for param, _ in grads]}"
+                    )
+                clipped = append_gradient_clip_ops(grads)
+                decayed = append_regularization_ops(clipped, self.regularization)
+                return self._append_updates(decayed, startup), decayed
+        except BaseException:
+            for mark in marks:
+                mark.rollback()
+            for name in backward:
+                if loss.block.has_var(name):
+                    loss.block.desc.remove_var(name)
+            self._shared = before
+            raise
+
+    def _append_updates(self, params_grads: ParamsGrads, startup: Program) -> list[Operator]:
+        self._startup = startup
+        pairs = [(param, grad) for param, grad in params_grads if grad is not None]
+        updates = [self._append_update(param, grad) for param, grad in pairs]
+        return updates + self._finish_update(pairs)
+
+    def _append_update(self, param: Parameter, grad: Variable) -> Operator:
+        raise NotImplementedError
+
+    def _finish_update(self, pairs: list[tuple[Parameter, Variable]]) -> list[Operator]:
+        """Appends what is done once after all parameters."""
+        del pairs
+        return []
+
+    def _state(self, name: str, like: Variable, value: float, shape: Iterable[int]) -> Variable:
+        """A new variable that lives between runs and starts as `value`."""
+        block = like.block.program.global_block()
+        assert self._startup is not None
+        variable = block.create_var(
+            block.unique_name(name),
+            shape=shape,
+            dtype=like.dtype,
+            persistable=True,
+            stop_gradient=True,
+        )
+        initialize(self._startup, variable, Constant(value))
+        return variable
+
+    def _accumulator(self, name: str, param: Parameter) -> Variable:
+        return self._state(f"{param.name}_{name}", param, 0.0, param.shape)
+
+    def _shared_state(self, name: str, like: Variable, value: float) -> Variable:
+        """State [1] that all parameters of one program and element type share."""
+        key = (id(like.block.program), name, like.dtype)
+        found = self._shared.get(key)
+        if found is None or found.block.program is not like.block.program:
+            prefix = f"{self.name}_{name}" if self.name else name
+            found = self._shared[key] = self._state(prefix, like, value, [1])
+        return found
+
+    def _learning_rate(self, param: Parameter) -> Variable:
+        """The learning rate of one parameter, of its element type."""
+        rate = self.learning_rate
+        if not isinstance(rate, Variable):
+            rate = self._shared_state("learning_rate", param, rate)
+        elif rate.dtype != param.dtype:
+            rate = self._cast_rate(rate, param)
+        factor = param.optimize_attr.get("learning_rate", 1.0)
+        if isinstance(factor, Variable):
+            return rate * factor
+        if factor == 1.0:
+            return rate
+        return rate.block.append_single(
+            "scale", {"X": rate}, {"scale": float(factor)}, key=f"{param.name}.learning_rate"
+        )
+
+    def _cast_rate(self, rate: Variable, param: Parameter) -> Variable:
+        if rate.dtype not in FLOATING:
+            raise core.InvalidArgument(
+                f"{self.type}: the learning rate must be floating, got {rate!r}"
+            )
+        attrs = {"in_dtype": dtype_number(rate.dtype), "out_dtype": dtype_number(param.dtype)}
+        return rate.block.append_single(
+            "cast", {"X": rate}, attrs, key=f"{param.name}.learning_rate"
+        )
+
+
+def _new_gradients(loss: Variable, first_op: int) -> list[str]:
+    ops = loss.block.desc.ops()[first_op:]
+    return list(dict.fromkeys(name for op in ops for name in op.output_arg_names()))
+
+
+class SGDOptimizer(Optimizer):
+    """Param -= learning_rate * grad."""
+
+    type = "sgd"
+
+    def _append_update(self, param: Parameter, grad: Variable) -> Operator:
+        inputs = {"Param": param, "Grad": grad, "LearningRate": self._learning_rate(param)}
+        return grad.block.append_op("sgd", inputs, {"ParamOut": param})
+
+
+class MomentumOptimizer(Optimizer):
+    """Velocity = momentum * velocity + grad; param -= learning_rate * velocity.
+
+    Args:
+        learning_rate: A number, or a floating Variable [1] of the program.
+        momentum: Share of the velocity that is kept.
+        use_nesterov: Whether param -= learning_rate * (grad + momentum * velocity).
+        regularization: Weight decay of parameters without a regularizer of their own.
+        name: Starts the names of the optimizer's variables.
+    """
+
+    type = "momentum"
+
+    def __init__(
+        self,
+        learning_rate: float | Variable,
+        momentum: float,
+        use_nesterov: bool = False,
+        regularization: WeightDecayRegularizer | None = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(learning_rate, regularization, name)
+        self.momentum = float(momentum)
+        self.use_nesterov = bool(use_nesterov)
+
+    def _append_update(self, param: Parameter, grad: Variable) -> Operator:
+        velocity = self._accumulator("velocity", param)
+        return grad.block.append_op(
+            "momentum",
+            {
+                "Param": param,
+                "Grad": grad,
+                "Velocity": velocity,
+                "LearningRate": self._learning_rate(param),
+            },
+            {"ParamOut": param, "VelocityOut": velocity},
+            {"mu": self.momentum, "use_nesterov": self.use_nesterov},
+        )
+
+
+class AdamOptimizer(Optimizer):
+    """Adaptive moments (Kingma and Ba).
+
+    Args:
+        learning_rate: A number, or a floating Variable [1] of the program.
+        beta1: Decay of the mean of gradients.
+        beta2: Decay of the mean of squared gradients.
+        epsilon: Added to the denominator.
+        regularization: Weight decay of parameters without a regularizer of their own.
+        name: Starts the names of the optimizer's variables.
+    """
+
+    type = "adam"
+
+    def __init__(
+        self,
+        learning_rate: float | Variable = 0.001,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-8,
+        regularization: WeightDecayRegularizer | None = None,
+        name: str | None = None,
+    ) -> None:
+        super().__init__(learning_rate, regularization, name)
+        for what, beta in (("beta1", beta1), ("beta2", beta2)):
+            if not 0 <= beta < 1:
+                raise ValueError(f"adam: {what} must be in [0, 1), got {beta}")
+        self.beta1 = float(beta1)
+        self.beta2 = float(beta2)
+        self.epsilon = float(epsilon)
+
+    def _powers(self, like: Variable) -> list[tuple[Variable, float]]:
+        """The powers beta ** step, and the betas."""
+        betas = {"beta1_pow": self.beta1, "beta2_pow": self.beta2}
+        return [(self._shared_state(name, like, beta), beta) for name, beta in betas.items()]
+
+    def _append_update(self, param: Parameter, grad: Variable) -> Operator:
+        moment1 = self._accumulator("moment1", param)
+        moment2 = self._accumulator("moment2", param)
+        power1, power2 = (power for power, _ in self._powers(param))
+        return grad.block.append_op(
+            "adam",
+            {
+                "Param": param,
+                "Grad": grad,
+                "LearningRate": self._learning_rate(param),
+                "Moment1": moment1,
+                "Moment2": moment2,
+                "Beta1Pow": power1,
+                "Beta2Pow": power2,
+            },
+            {"ParamOut": param, "Moment1Out": moment1, "Moment2Out": moment2},
+            {"beta1": self.beta1, "beta2": self.beta2, "epsilon": self.epsilon},
+        )
+
+    def _finish_update(self, pairs: list[tuple[Parameter, Variable]]) -> list[Operator]:
+        powers: dict[str, tuple[Variable, float, Any]] = {}
+        for param, grad in pairs:
+            for power, beta in self._powers(param):
+                powers[power.name] = (power, beta, grad.block)
+        return [
+            block.append_op("scale", {"X": power}, {"Out": power}, {"scale": beta})
+            for power, beta, block in powers.values()
+        ]
+
+
+SGD = SGDOptimizer
+Momentum = MomentumOptimizer
+Adam = AdamOptimizer

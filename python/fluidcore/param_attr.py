@@ -1,0 +1,69 @@
+"""ParamAttr: how a layer's parameter is named, initialized and learnt."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from fluidcore.initializer import Initializer
+
+if TYPE_CHECKING:
+    from fluidcore.clip import BaseGradientClipAttr
+    from fluidcore.regularizer import WeightDecayRegularizer
+
+
+class ParamAttr:
+    """How a layer's parameter is named, initialized and learnt.
+
+    Args:
+        name: Name of the parameter; layers that give the same name share it. None makes one up.
+        initializer: Its first value; None takes the layer's default.
+        learning_rate: Factor on the optimizer's learning rate.
+        regularizer: Its weight decay; wins over the optimizer's.
+        trainable: False freezes it.
+        gradient_clip: Clips its gradient.
+    """
+
+    def __init__(
+        self,
+        name: str | None = None,
+        initializer: Initializer | None = None,
+        learning_rate: float = 1.0,
+        regularizer: WeightDecayRegularizer | None = None,
+        trainable: bool = True,
+        gradient_clip: BaseGradientClipAttr | None = None,
+    ) -> None:
+        self.name = name
+        self.initializer = initializer
+        self.learning_rate = learning_rate
+        self.regularizer = regularizer
+        self.trainable = trainable
+        self.gradient_clip = gradient_clip
+
+    @staticmethod
+    def of(value: ParamAttrLike) -> ParamAttr | None:
+        """What a layer's `param_attr` means.
+
+        Args:
+            value: A ParamAttr, a name, an initializer, None or True for the defaults, False for
+                no parameter.
+
+        Returns:
+            None for False.
+        """
+        if isinstance(value, ParamAttr):
+            return value
+        if value is None or value is True:
+            return ParamAttr()
+        if value is False:
+            return None
+        if isinstance(value, str):
+            return ParamAttr(name=value)
+        if isinstance(value, Initializer):
+            return ParamAttr(initializer=value)
+        raise TypeError(
+            "param_attr and bias_attr must be a ParamAttr, a name, an initializer, None or False, "
+            f"got {type(value).__name__}"
+        )
+
+
+ParamAttrLike: TypeAlias = ParamAttr | Initializer | str | bool | None

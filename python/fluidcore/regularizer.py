@@ -1,0 +1,93 @@
+"""Weight decay: operators that add to a gradient."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fluidcore.program import Block, Parameter, Variable
+
+ParamsGrads = list[tuple["Parameter", "Variable | None"]]
+
+
+class WeightDecayRegularizer:
+    """A penalty on the size of a parameter."""
+
+    def __call__(self, param: Parameter, grad: Variable, block: Block) -> Variable:
+        """Appends to `block` the derivative of the penalty, a variable of the parameter's shape."""
+        raise NotImplementedError
+
+
+def _coefficient(kind: str, value: float) -> float:
+    if not math.isfinite(value):
+        raise ValueError(f"{kind}: regularization_coeff must be finite, got {value}")
+    return float(value)
+
+
+class L2DecayRegularizer(WeightDecayRegularizer):
+    """Adds coeff * parameter to the gradient (the penalty is coeff / 2 * sum of squares)."""
+
+    def __init__(self, regularization_coeff: float = 0.0) -> None:
+        self.coefficient = _coefficient("L2Decay", regularization_coeff)
+
+    def __call__(self, param: Parameter, grad: Variable, block: Block) -> Variable:
+        """Appends scale."""
+        return block.append_single(
+            "scale", {"X": param}, {"scale": self.coefficient}, key=f"{grad.name}.decay"
+        )
+
+
+class L1DecayRegularizer(WeightDecayRegularizer):
+    """Adds coeff * sign(parameter) to the gradient (the penalty is coeff * sum of |parameter|)."""
+
+    def __init__(self, regularization_coeff: float = 0.0) -> None:
+        self.coefficient = _coefficient("L1Decay", regularization_coeff)
+
+    def __call__(self, param: Parameter, grad: Variable, block: Block) -> Variable:
+        """Appends sign(p) = (0 < p) - (p < 0), which is exact, and its scale."""
+        key = f"{grad.name}.decay"
+        fill = {"shape": [1] if param.shape else [], "value": 0.0, "dtype": param.dtype}
+        zero = block.append_single("fill_constant", {}, fill, key=key)
+        cast = {"in_dtype": "bool", "out_dtype": param.dtype}
+
+        def less(x: Variable, y: Variable) -> Variable:
+            is_less = block.append_single("less_than", {"X": x, "Y": y}, key=key)
+            return block.append_single("cast", {"X": is_less}, cast, key=key)
+
+        signs = {"X": less(zero, param), "Y": less(param, zero)}
+        sign = block.append_single("elementwise_sub", signs, key=key)
+        return block.append_single("scale", {"X": sign}, {"scale": self.coefficient}, key=key)
+
+
+def append_regularization_ops(
+    params_grads: Iterable[tuple[Parameter, Variable | None]],
+    regularization: WeightDecayRegularizer | None = None,
+) -> ParamsGrads:
+    """Adds weight decay to the gradients.
+
+    Args:
+        params_grads: Parameters and their gradients; None where there is no gradient.
+        regularization: For parameters without a regularizer of their own.
+
+    Returns:
+        The parameters with their new gradients.
+    """
+    result: ParamsGrads = []
+    for param, grad in params_grads:
+        regularizer = param.regularizer or regularization
+        if grad is None or regularizer is None:
+            result.append((param, grad))
+            continue
+        block = grad.block
+        decay = regularizer(param, grad, block)
+        total = block.append_single(
+            "elementwise_add", {"X": grad, "Y": decay}, key=f"{grad.name}.regularized"
+        )
+        result.append((param, total))
+    return result
+
+
+L1Decay = L1DecayRegularizer
+L2Decay = L2DecayRegularizer

@@ -1,0 +1,49 @@
+#include "fluidcore/op/grad_context.h"
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace fluidcore {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
+
+const std::string kEmpty(kEmptyName);
+
+TEST(GradContext, NamesTheGradientsOfEachVariableOfASlot) {
+  const OpDesc op("sum", {{"X", {"a", "b"}}}, {{"Out", {"c", kEmpty}}});
+  const std::set<std::string> no_grad = {"b"};
+  GradContext context(op, no_grad);
+  EXPECT_THAT(context.output_grad("Out"), ElementsAre("c@GRAD", kEmpty));
+  EXPECT_THAT(context.input_grad("X"), ElementsAre("a@GRAD", kEmpty));
+  EXPECT_THAT(context.grad_to_var(), UnorderedElementsAre(Pair("a@GRAD", "a")));
+}
+
+TEST(StandardGrad, LeavesOutInputsThatWereNotGiven) {
+  const OpDesc op("conv", {{"X", {"x"}}, {"W", {"w"}}}, {{"Out", {"y"}}});
+  const std::set<std::string> no_grad;
+  GradContext context(op, no_grad);
+  const GradMaker maker = standard_grad(
+      {.inputs = {"X", "W", "Bias"}, .outputs = {"Out"}, .differentiable = {"X", "W", "Bias"}});
+  const std::vector<OpDesc> ops = maker(context);
+  ASSERT_EQ(ops.size(), 1u);
+  EXPECT_EQ(to_string(ops[0]),
+            "conv_grad(Out=y, Out@GRAD=y@GRAD, W=w, X=x) -> W@GRAD=w@GRAD, X@GRAD=x@GRAD");
+}
+
+TEST(StandardGrad, TakesTheGradientsOfTheNamedOutputs) {
+  const OpDesc op("split", {{"X", {"x"}}}, {{"Out", {"a", "b"}}, {"Mask", {"m"}}});
+  const std::set<std::string> no_grad;
+  GradContext context(op, no_grad);
+  const GradMaker maker = standard_grad({.differentiable = {"X"}, .cotangents = {"Out"}});
+  EXPECT_EQ(to_string(maker(context)[0]), "split_grad(Out@GRAD=[a@GRAD, b@GRAD]) -> X@GRAD=x@GRAD");
+}
+
+}  // namespace
+}  // namespace fluidcore

@@ -1,0 +1,30 @@
+#include "fluidcore/op/random_stream.h"
+
+#include <gtest/gtest.h>
+
+namespace fluidcore {
+namespace {
+
+TEST(RandomStream, DiffersBetweenOperatorsAndRuns) {
+  RunState state{.seed = 7, .step = 0};
+  const RandomStream first(&state, 0, 0);
+  const RandomStream second(&state, 1, 0);
+  EXPECT_EQ(first.key(), 7u);
+  EXPECT_NE(first.offset(), second.offset());
+  const std::uint64_t before = first.offset();
+  state.step = 1;
+  EXPECT_NE(first.offset(), before);
+}
+
+TEST(RandomStream, IsTheSameInEveryRunForAnOperatorWithASeedOfItsOwn) {
+  RunState state{.seed = 7, .step = 0};
+  const RandomStream stream(&state, 3, 11);
+  EXPECT_EQ(stream.key(), 11u);
+  const std::uint64_t before = stream.offset();
+  state = {.seed = 8, .step = 5};
+  EXPECT_EQ(stream.key(), 11u);
+  EXPECT_EQ(stream.offset(), before);
+}
+
+}  // namespace
+}  // namespace fluidcore

@@ -1,0 +1,35 @@
+# shellcheck shell=bash
+# Sourced by the scripts of this project: one line per step, with its seconds.
+
+# step LOG NAME COMMAND...: runs the command with its output in LOG; shows the output and ends the
+# script when it fails.
+step() {
+  local log=$1 name=$2 start=$SECONDS status
+  shift 2
+  mkdir -p "$(dirname "$log")"
+  set +e
+  (
+    set -e
+    "$@"
+  ) >"$log" 2>&1
+  status=$?
+  set -e
+  if ((status == 0)); then
+    printf '%-36s %5d s\n' "$name" $((SECONDS - start))
+  else
+    printf '%-36s %5d s  FAILED\n' "$name" $((SECONDS - start))
+    tail -n 100 "$log"
+    printf '\n%s failed with status %d; all of its output is in %s\n' "$name" "$status" "$log"
+    exit "$status"
+  fi
+}
+
+# debian_install PACKAGE...: fails where packages cannot be installed.
+debian_install() {
+  if [[ $(id -u) != 0 ]] || ! command -v apt-get >/dev/null; then
+    echo "cannot install $*: needs root and apt-get" >&2
+    return 1
+  fi
+  local install=(apt-get install -y -qq --no-install-recommends "$@")
+  "${install[@]}" || { apt-get update -qq && "${install[@]}"; }
+}

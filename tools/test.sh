@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# Builds the project and runs all of its tests, from a fresh clone, with nothing but Python 3.11
+# and g++ 12 on the machine:
+#
+#   tools/test.sh               the wheel; C++ tests; Python tests against the installed wheel
+#   tools/test.sh --asan        C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer
+#   tools/test.sh --no-onednn   the same without oneDNN
+#
+# Everything it makes is in .venv-test and build/; ccache is used when it is there.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source tools/steps.sh
+
+asan=false
+onednn=ON
+for argument in "$@"; do
+  case $argument in
+    --asan) asan=true ;;
+    --no-onednn) onednn=OFF ;;
+    *)
+      echo "tools/test.sh: unknown option $argument; it has --asan and --no-onednn" >&2
+      exit 2
+      ;;
+  esac
+done
+
+variant=$($asan && echo asan || echo wheel)$([[ $onednn == ON ]] || echo -no-onednn)
+build=build/$variant
+logs=build/logs/$variant
+venv=$PWD/.venv-test
+
+google_test() {
+  [[ -f /usr/include/gmock/gmock.h ]] || debian_install libgtest-dev libgmock-dev ||
+    echo "CMake will fetch GoogleTest"
+}
+build_asan() {
+  cmake --preset asan -B "$build" -D FLUIDCORE_ONEDNN="$onednn"
+  cmake --build "$build"
+}
+build_wheel() {
+  rm -rf "$build/dist"
+  # With the C++ tests in the same build, the library is compiled once for both.
+  pip wheel . --no-build-isolation --no-deps --wheel-dir "$build/dist" \
+    --config-settings build-dir="$build" \
+    --config-settings cmake.define.FLUIDCORE_TESTS=ON \
+    --config-settings cmake.define.FLUIDCORE_ONEDNN="$onednn"
+}
+install_wheel() {
+  pip install --quiet --force-reinstall --no-deps "$build"/dist/*.whl
+  pip install --quiet "$build"/dist/*.whl
+}
+
+step "$logs/venv.log" "test environment" tools/venv.sh "$venv" test
+export PATH=$venv/bin:$PATH
+export CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
+step "$logs/googletest.log" "GoogleTest" google_test
+if $asan; then
+  step "$logs/build.log" "build ($variant)" build_asan
+else
+  step "$logs/build.log" "build ($variant)" build_wheel
+fi
+step "$logs/ctest.log" "C++ tests ($variant)" \
+  ctest --test-dir "$build" --parallel 2 --output-on-failure --no-tests=error
+grep -E '^(100%|Total Test time)' "$logs/ctest.log"
+if ! $asan; then
+  step "$logs/install.log" "install ($variant)" install_wheel
+  # From the root of the repository, where python/ is not on the path: the wheel is what is tested.
+  step "$logs/pytest.log" "Python tests ($variant)" pytest -n 2 -q
+  tail -n 1 "$logs/pytest.log"
+fi
