@@ -90,7 +90,8 @@ def time_table(rows: Sequence[Row], names: Sequence[str]) -> str:
         ratio = [_ratio(cell)] if len(names) > 1 else []
         lines.append([_title(workload), str(threads), *values, *ratio, difference, _spread(cell)])
     ratio = [f"{names[1]} / {names[0]}"] if len(names) > 1 else []
-    return _table(["ms per step", "threads", *names, *ratio, "loss difference", "spread"], lines)
+    headings = ["ms per step", "threads", *names, *ratio, "loss difference", "spread"]
+    return _table(headings, lines) if lines else ""
 
 
 def slowdown_table(rows: Sequence[Row], names: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ exe.run(fluid.default_startup_program())
 loss, = exe.run(feed={"x": xs, "y": ys}, fetch_list=[cost])
 """
 
+from fluidcore import _openmp  # noqa: F401, I001 - before anything else loads the core
 from fluidcore import (
     backward,
     clip,

@@ -8,7 +8,8 @@ left, operator by operator, with shapes, element types and callbacks.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from fluidcore import core
@@ -18,6 +19,7 @@ from fluidcore.grad_passes import (
     EMPTY,
     ForwardOp,
     GradOp,
+    Slots,
     check_values_kept,
     check_written_once,
     ops_on_path,
@@ -95,7 +97,7 @@ def gradients(
     targets = [targets] if isinstance(targets, Variable) else list(targets)
     inputs = [inputs] if isinstance(inputs, Variable) else list(inputs)
     if target_gradients is None or isinstance(target_gradients, Variable):
-        target_gradients = [target_gradients] * (1 if target_gradients else len(targets))
+        target_gradients = [target_gradients] * (len(targets) if target_gradients is None else 1)
     if not targets or len(target_gradients) != len(targets):
         raise core.InvalidArgument(
             "gradients: there must be a gradient for each of at least one target, "
@@ -256,28 +258,19 @@ def _gradient_of(op: ForwardOp, no_grad: set[str], names: GradientNames) -> list
     descs, grad_to_var = core.get_grad_op_desc(op.desc, no_grad.intersection(op.inputs), [])
     own = {*op.inputs, *op.outputs}
     incoming = {core.grad_var_name(name): name for name in op.outputs}
-    made: set[str] = set()
+    final = {grad: names.unused(grad) for grad in incoming if grad not in own}
+    cotangents = {final[grad]: incoming[grad] for grad in final}
+    names.grad_to_var.update(cotangents)
     grads = []
     for desc in descs:
-        cotangents: dict[str, str] = {}
-
-        def read(name: str, cotangents: dict[str, str] = cotangents) -> str:
-            if name == EMPTY or name in own or (name not in incoming and name not in made):
-                return name
-            final = names.unused(name)
-            if name in incoming:
-                cotangents[final] = names.grad_to_var[final] = incoming[name]
-            return final
-
-        inputs = desc.inputs()
-        outputs = desc.outputs()
-        new_inputs = {slot: [read(name) for name in args] for slot, args in inputs.items()}
-        new_outputs = {
-            slot: [name if name == EMPTY else names.unused(name) for name in args]
-            for slot, args in outputs.items()
-        }
-        made.update(name for args in outputs.values() for name in args)
-        renamed = new_inputs != inputs or new_outputs != outputs
+        inputs: Slots = desc.inputs()
+        outputs: Slots = desc.outputs()
+        new_inputs = _renamed(inputs, final)
+        for grad in chain.from_iterable(outputs.values()):
+            if grad != EMPTY:
+                final[grad] = names.unused(grad)
+        new_outputs = _renamed(outputs, final)
+        renamed = new_inputs is not inputs or new_outputs is not outputs
         grads.append(
             GradOp(desc.type(), new_inputs, new_outputs, {}, cotangents, desc, renamed, site)
         )
@@ -298,6 +291,13 @@ class _Traits:
 
 
 _traits = functools.cache(_Traits)
+
+
+def _renamed(slots: Slots, final: Mapping[str, str]) -> Slots:
+    """The slots with their final names; the same object if nothing changes."""
+    if all(final.get(name, name) == name for args in slots.values() for name in args):
+        return slots
+    return {slot: [final.get(name, name) for name in args] for slot, args in slots.items()}
 
 
 def _values_read(grad: GradOp) -> list[str]:

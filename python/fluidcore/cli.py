@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Callable, Sequence
 
 from fluidcore import __version__, core
 
@@ -39,12 +40,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=_versions())
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     demo = commands.add_parser("demo", help="train a network on handwritten digits, step by step")
-    demo.add_argument(
-        "--seed", type=_count, default=0, help="default 0; the same seed, the same numbers"
-    )
-    demo.add_argument("--epochs", type=_count, help="how often training sees every image")
+    demo.add_argument("--seed", type=_number(0), default=0, help="0, 1, ...; default 0")
+    demo.add_argument("--epochs", type=_number(1), help="how often training sees every image")
     demo.add_argument("--dir", help="where the model goes; default ./fluidcore-demo")
-    demo.add_argument("--quick", action="store_true", help="a few seconds less of everything")
+    demo.add_argument("--quick", action="store_true", help="fewer epochs, fewer gradients")
     demo.set_defaults(command=_demo)
     show = commands.add_parser("show", help="print the program of a saved model")
     show.add_argument("dir", help="a folder of save_inference_model, or a program.json")
@@ -55,11 +54,14 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _count(text: str) -> int:
-    value = int(text)
-    if not 0 <= value < 2**31:
-        raise argparse.ArgumentTypeError(f"must be 0 to {2**31 - 1}, got {value}")
-    return value
+def _number(least: int) -> Callable[[str], int]:
+    def number(text: str) -> int:
+        value = int(text)
+        if not least <= value < 2**31:
+            raise argparse.ArgumentTypeError(f"must be {least} to {2**31 - 1}, got {value}")
+        return value
+
+    return number
 
 
 def _versions() -> str:
@@ -76,7 +78,7 @@ def _demo(chosen: argparse.Namespace) -> int:
         settings = settings._replace(epochs=chosen.epochs)
     try:
         demo.run(chosen.seed, settings, chosen.dir or demo.MODEL_FOLDER)
-    except demo.DemoFailure as failure:
+    except demo.DemoError as failure:
         print(f"\nfluidcore demo: {failure}", file=sys.stderr)
         return 1
     return 0
@@ -97,8 +99,9 @@ def _show(chosen: argparse.Namespace) -> int:
 def _ops(chosen: argparse.Namespace) -> int:
     if chosen.type is None:
         for op_type in core.op_types():
-            summary = core.op_def(op_type).doc.partition("\n")[0]
-            print(f"{op_type:36} {summary}".rstrip())
+            if not op_type.endswith("_grad"):
+                summary = textwrap.shorten(core.op_def(op_type).doc, 70, placeholder=" ...")
+                print(f"{op_type:28} {summary}".rstrip())
         return 0
     definition = core.op_def(chosen.type)
     print(f"{definition.type}: {definition.doc}")

@@ -16,6 +16,10 @@ EMPTY = core.EMPTY_VAR_NAME
 Slots = Mapping[str, list[str]]
 
 
+def _names(slots: Slots) -> list[str]:
+    return [name for names in slots.values() for name in names if name != EMPTY]
+
+
 class ForwardOp(NamedTuple):
     """An operator of the forward block.
 
@@ -59,11 +63,11 @@ class GradOp(NamedTuple):
 
     def input_names(self) -> list[str]:
         """Names read, of all slots."""
-        return [name for names in self.inputs.values() for name in names if name != EMPTY]
+        return _names(self.inputs)
 
     def output_names(self) -> list[str]:
         """Names written, of all slots; with repeats."""
-        return [name for names in self.outputs.values() for name in names if name != EMPTY]
+        return _names(self.outputs)
 
 
 class Path(NamedTuple):

@@ -6,8 +6,6 @@ nothing, and after an error the scope is as it was.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -119,10 +117,12 @@ def save_inference_model(
             f"save_inference_model: the targets must need only what is fed, {feeds}; "
             f"got targets that need {unfed} too"
         )
+    import json
+
     text = pruned.serialize_to_string().encode()
     metadata = {
         "format": "fluidcore inference model",
-        "program_sha256": hashlib.sha256(text).hexdigest(),
+        "program_sha256": _sha256(text),
         "feed": json.dumps(feeds),
         "fetch": json.dumps(fetches),
     }
@@ -175,7 +175,7 @@ def _program_text(dirname: Path, sha256: str) -> bytes:
         found = True
         with open(candidate, "rb") as file:
             text = file.read()
-        if hashlib.sha256(text).hexdigest() == sha256:
+        if _sha256(text) == sha256:
             return text
     if not found:
         raise core.NotFound(f"load_inference_model: no file {path}")
@@ -185,7 +185,15 @@ def _program_text(dirname: Path, sha256: str) -> bytes:
     )
 
 
+def _sha256(text: bytes) -> str:
+    import hashlib
+
+    return hashlib.sha256(text).hexdigest()
+
+
 def _name_list(dirname: Path, metadata: dict[str, str], key: str) -> list[str]:
+    import json
+
     try:
         names = json.loads(metadata.get(key, ""))
     except ValueError:
@@ -213,7 +221,7 @@ def _values(variables: Iterable[Variable]) -> dict[str, np.ndarray[Any, Any]]:
                 f"save: variable '{variable.name}' must have a value in the global scope, "
                 "got none; run the startup program first"
             )
-        arrays[variable.name] = np.ascontiguousarray(np.asarray(held.get_tensor()))
+        arrays[variable.name] = np.asarray(held.get_tensor(), order="C")
     return arrays
 
 
@@ -285,6 +293,8 @@ def _write_safetensors(
 
 def _read_safetensors(path: str) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, str]]:
     """The arrays and the metadata of a file; the format holds numbers and names only."""
+    import json
+
     import safetensors
 
     if not os.path.isfile(path):

@@ -7,6 +7,7 @@ const OpRegistry& builtin_ops() {
     OpRegistry registry;
     register_activation_ops(registry);
     register_arithmetic_ops(registry);
+    register_comparison_ops(registry);
     register_conv_ops(registry);
     register_elementwise_ops(registry);
     register_fill_ops(registry);

@@ -55,7 +55,7 @@ class Result(NamedTuple):
     folder: Path
 
 
-class DemoFailure(Exception):
+class DemoError(Exception):
     """A step of the demo did not give what it must give."""
 
 
@@ -70,7 +70,7 @@ def run(
         folder: Where the model goes; made if there is none.
 
     Raises:
-        DemoFailure: A gradient is wrong, the network did not learn, or the loaded model differs.
+        DemoError: A gradient is wrong, the network did not learn, or the loaded model differs.
     """
     data = datasets.digits(seed)
     network = build(seed)
@@ -122,7 +122,7 @@ def _check_gradients(network: Network, data: Digits, settings: Settings) -> list
     print(f"\n   {elements:,} derivatives checked in {time.perf_counter() - start:.1f} s")
     wrong = [row.name for row in table if not row.ok]
     if wrong or not table:
-        raise DemoFailure(f"the gradients of {wrong or 'no parameter'} agree with numerical ones")
+        raise DemoError(f"every gradient must agree with the numerical one, got {wrong or 'none'}")
     return table
 
 
@@ -157,7 +157,7 @@ def _test(network: Network, executor: Executor, data: Digits, settings: Settings
     print(f"   {accuracy:.1%} of the {count} held-out images are recognized ", end="")
     print(f"({count - round(accuracy * count)} mistakes)")
     if not accuracy >= settings.accuracy:
-        raise DemoFailure(
+        raise DemoError(
             f"at least {settings.accuracy:.0%} of the held-out images must be recognized, "
             f"got {accuracy:.1%}; try more epochs"
         )
@@ -174,7 +174,7 @@ def _save_and_load(network: Network, executor: Executor, data: Digits, folder: P
         (after,) = executor.run(program, feed, targets)
     if not np.array_equal(before, after):
         difference = np.max(np.abs(before - after))
-        raise DemoFailure(f"the loaded model must predict the same, got a difference {difference}")
+        raise DemoError(f"the loaded model must predict the same, got a difference {difference}")
     folder = folder.resolve()
     for file in sorted(folder.iterdir()):
         print(f"   {file}   {file.stat().st_size:,} bytes")

@@ -37,14 +37,9 @@ def progress(epochs: int) -> Iterator[Progress]:
     from rich.progress import BarColumn, TextColumn
     from rich.progress import Progress as Bar
 
-    columns = "   epoch {task.completed:3}/{task.total}", "loss {task.fields[loss]}"
-    shown = Bar(
-        TextColumn(columns[0]),
-        BarColumn(),
-        TextColumn(columns[1]),
-        TextColumn("{task.fields[speed]}"),
-    )
-    with shown as bar:
+    epoch_column = TextColumn("   epoch {task.completed:3}/{task.total}")
+    loss_column = TextColumn("loss {task.fields[loss]}   {task.fields[speed]}")
+    with Bar(epoch_column, BarColumn(), loss_column) as bar:
         task = bar.add_task("training", total=epochs, loss="-", speed="")
 
         def update(epoch: int, loss: float, images: int) -> None:

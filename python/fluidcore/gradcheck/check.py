@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,9 @@ from fluidcore.gradcheck.numerical import differentiate
 from fluidcore.gradcheck.source import Source
 from fluidcore.program import Program
 
+_ROUNDING = {"float16": 2.0**-11, "bfloat16": 2.0**-8}
+_STEP = 2.0**-17  # near the cube root of float64's rounding error
+
 
 def check_grad(
     forward_op: Source,
@@ -25,14 +29,16 @@ def check_grad(
     only_cpu: bool = False,
     max_relative_error: float = 0.005,
     *,
-    delta: float = 0.005,
+    delta: float | None = None,
     seed: int = 0,
     local_scope: core.Scope | None = None,
 ) -> None:
     """Checks that gradient operators calculate what numerical differentiation finds.
 
     What is differentiated is a random weighting of the output, so that errors cannot cancel in a
-    sum. Where the numerical gradient is below 1e-3, the absolute error counts.
+    sum. The gradient operators run in the dtype of the values; the numerical gradient is taken of
+    the same operators in float64, at the same values, so that rounding raises no false alarm. Where
+    it is below 1e-3, the absolute error counts.
 
     Args:
         forward_op: An Operator, or a network: a Program, a Block, or the description of one.
@@ -42,8 +48,9 @@ def check_grad(
         no_grad_set: Variables that are constants for the gradient operators.
         only_cpu: Whether only the CPU kernels are checked; other devices are checked where the
             build has them.
-        max_relative_error: The largest relative error that is right.
-        delta: The step of the numerical gradient.
+        max_relative_error: The largest relative error that is right; in 16-bit dtypes at least 16
+            units of rounding.
+        delta: The step of the numerical gradient; None for one that suits the size of the values.
         seed: Of the weights.
         local_scope: Where the values of variables are that `input_vars` does not hold.
 
@@ -55,28 +62,37 @@ def check_grad(
     del only_cpu  # the CPU kernels are all there are
     if isinstance(inputs_to_check, str):
         raise TypeError(f"inputs_to_check must be a list of names, got the str {inputs_to_check!r}")
+    wanted = list(inputs_to_check)
     network = Network(forward_op, input_vars, [output_name], scope=local_scope)
+    for name in wanted:
+        network.tensor(name)
     output = network.run([output_name])[0]
     weights = np.random.default_rng([seed, 0x9D5C]).standard_normal(output.shape)
     weights = weights.astype(output.dtype)
-    wanted = list(inputs_to_check)
-    for name in wanted:
-        network.tensor(name)
+    limit = max(max_relative_error, 16 * _ROUNDING.get(output.dtype.name, 0.0))
+    reference = Network(forward_op, input_vars, [output_name], scope=local_scope, dtype="float64")
     actual = _operator_gradients(network, wanted, output_name, weights, no_grad_set)
     for name, operator in zip(wanted, actual, strict=True):
         tensor = network.tensor(name)
+        step = _step(np.asarray(reference.tensor(name))) if delta is None else delta
         numerical = differentiate(
-            network, output_name, name, delta, weights=weights.astype(np.float64)
+            reference, output_name, name, step, weights=weights.astype(np.float64)
         ).reshape(tensor.get_dims())
-        worst = worst_element(numerical, operator, max_relative_error)
-        if worst is not None and worst.relative_error > max_relative_error:
+        worst = worst_element(numerical, operator, limit)
+        if worst is not None and worst.relative_error > limit:
             raise GradientError(
                 f"{network.who}: the gradient of '{output_name}' with respect to '{name}' must be "
-                f"within {max_relative_error:g} of the numerical one, got a relative error of "
+                f"within {limit:g} of the numerical one, got a relative error of "
                 f"{worst.relative_error:.3g} at {list(worst.index)} of {tensor.dtype()} "
                 f"{tensor.get_dims()}: numerical {worst.numerical:.6g}, operator "
                 f"{worst.operator:.6g}; {worst.wrong} of {worst.total} elements are wrong"
             )
+
+
+def _step(values: Array) -> float:
+    """A power of two that suits values of this size."""
+    size = float(np.sqrt(np.mean(np.square(values)))) if values.size else 0.0
+    return _STEP * 2.0 ** math.floor(math.log2(size)) if 0 < size < math.inf else _STEP
 
 
 def _operator_gradients(

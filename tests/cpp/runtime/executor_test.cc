@@ -206,7 +206,7 @@ TEST_F(ExecutorTest, SaysWhatIsMissingWhereAVariableHasNoValue) {
   add("add_one", "x", "y");
   add("add_one", "w", "total");
   EXPECT_THAT([&] { run({}, {"y"}); }, ThrowsMessage<InvalidArgument>(HasSubstr("must be fed")));
-  EXPECT_THAT([&] { run({}, {"z"}); },
+  EXPECT_THAT([&] { run({}, {"total"}); },
               ThrowsMessage<InvalidArgument>(HasSubstr("run the startup program first")));
   EXPECT_THAT([&] { run({}, {"totl"}); },
               ThrowsMessage<NotFound>(HasSubstr("did you mean 'total'?")));

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from op_runner import Array, OneOp, Value, one_op
+
 from fluidcore import core
 from fluidcore.backward import append_backward
 from fluidcore.dtypes import FLOATING, dtype_name, numpy_dtype
 from fluidcore.gradcheck import check_grad, get_numerical_gradient
 from fluidcore.program import Program
-from op_runner import Array, OneOp, Value, one_op
 
 TOLERANCE = {"float64": 1e-12, "float32": 3e-6, "float16": 3e-3, "bfloat16": 2e-2}
 STEP = 2.0**-17  # near the cube root of float64's rounding error
@@ -266,9 +267,7 @@ def _check_16_bit(case: OpCase, dtype: str) -> None:
     exact = OneOp(core.ProgramDesc(), one.op, core.Scope())
     for name, value in one.values.items():
         exact.add_value(name, value.astype(np.float64) if _is_floating(value) else value)
-    exact.op = exact.block.add_op(
-        one.op.type(), one.op.inputs(), one.op.outputs(), one.op.attrs()
-    )
+    exact.op = exact.block.add_op(one.op.type(), one.op.inputs(), one.op.outputs(), one.op.attrs())
     wanted = direct_gradients(
         exact, inputs, {name: c.astype(np.float64) for name, c in cotangents.items()}
     )

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
+
 from fluidcore import core
 from fluidcore.attributes import plain_attributes
 from fluidcore.dtypes import dtype_name
-from numpy.typing import NDArray
 
 Array: TypeAlias = NDArray[Any]
 Value: TypeAlias = "Array | list[Array]"
@@ -78,7 +79,9 @@ def one_op(
     if outputs is None:
         outputs = {slot.name: 1 if slot.list else 0 for slot in core.op_def(op_type).outputs}
     results = {
-        slot: [f"{slot.lower()}_out_{i}" for i in range(count)] if count else [f"{slot.lower()}_out"]
+        slot: [f"{slot.lower()}_out_{i}" for i in range(count)]
+        if count
+        else [f"{slot.lower()}_out"]
         for slot, count in outputs.items()
     }
     for slot, written in (in_place or {}).items():

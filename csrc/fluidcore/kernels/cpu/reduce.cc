@@ -6,7 +6,6 @@
 
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/elementwise.h"
-#include "fluidcore/kernels/cpu/isa.h"
 #include "fluidcore/kernels/functors.h"
 
 namespace fluidcore::cpu {
@@ -119,8 +118,10 @@ ReduceNest::ReduceNest(const Shape& in, const std::vector<bool>& is_reduced) {
 }
 
 template <class Operation, class T, class Out>
-Reduction<Operation, T, Out>::Reduction(const Shape& in, const std::vector<bool>& reduced)
-    : nest_(in, reduced) {
+Reduction<Operation, T, Out>::Reduction(const Shape& in,
+                                        const std::vector<bool>& reduced,
+                                        Isa isa)
+    : nest_(in, reduced), isa_(isa) {
   // Many results give every thread enough to do; few are divided.
   std::int64_t results = nest_.kept_count;
   std::int64_t elements = nest_.reduced_count * nest_.row;
@@ -146,7 +147,7 @@ void Reduction<Operation, T, Out>::run(const T* in, Out* out, double divisor) {
 
 template <class Operation, class T, class Out>
 void Reduction<Operation, T, Out>::run_rows(const T* in, Out* out, double divisor) {
-  const Isa isa = cpu_isa();
+  const Isa isa = isa_;
   const ReduceNest* nest = &nest_;
   const std::int64_t blocks = blocks_;
   const std::int64_t elements = nest_.reduced_count * nest_.row;
@@ -190,7 +191,7 @@ void Reduction<Operation, T, Out>::run_rows(const T* in, Out* out, double diviso
 
 template <class Operation, class T, class Out>
 void Reduction<Operation, T, Out>::run_columns(const T* in, Out* out, double divisor) {
-  const Isa isa = cpu_isa();
+  const Isa isa = isa_;
   const ReduceNest* nest = &nest_;
   const std::int64_t blocks = blocks_;
   const std::int64_t chunks = (nest_.row + kColumns - 1) / kColumns;

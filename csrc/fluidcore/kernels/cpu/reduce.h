@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "fluidcore/base/dtype.h"
 #include "fluidcore/base/shape.h"
+#include "fluidcore/kernels/cpu/isa.h"
 
 namespace fluidcore::cpu {
 
@@ -43,7 +45,7 @@ struct MaxOf {
 template <class Operation, class T, class Out = T>
 class Reduction {
  public:
-  Reduction(const Shape& in, const std::vector<bool>& reduced);
+  Reduction(const Shape& in, const std::vector<bool>& reduced, Isa isa = cpu_isa());
 
   // out = result / divisor; integers are divided toward zero.
   void run(const T* in, Out* out, double divisor = 1.0);
@@ -55,6 +57,7 @@ class Reduction {
   void run_columns(const T* in, Out* out, double divisor);  // or kept
 
   ReduceNest nest_;
+  Isa isa_;
   std::int64_t blocks_ = 1;  // parts that the elements of one result are divided into
   std::vector<Total> partial_;
 };

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "fluidcore/kernels/conv2d_problem.h"
 #include "fluidcore/kernels/matmul_problem.h"
 #include "fluidcore/kernels/pool2d_problem.h"
@@ -31,7 +33,5 @@ Prepared2<float> prepare_pool2d_grad(const Pool2dProblem& problem);
 
 // Over rows of `columns` neighbours.
 Prepared1<float> prepare_softmax(std::int64_t rows, std::int64_t columns);
-// prepared(out, out_grad, x_grad)
-Prepared2<float> prepare_softmax_grad(std::int64_t rows, std::int64_t columns);
 
 }  // namespace fluidcore::onednn

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstdint>
+
+namespace fluidcore::cpu {
+
+// Losses over rows of `columns` classes, for T float or double. A hard label is the number of the
+// right class; a row whose label is `ignored` has loss 0 and gradient 0. A soft label is a
+// distribution over the classes. Infinite logarithms count as 1e20 of their sign.
+
+// The first row whose label is neither in [0, columns) nor `ignored`; -1 if there is none.
+std::int64_t find_bad_label(std::int64_t rows,
+                            std::int64_t columns,
+                            const std::int64_t* label,
+                            std::int64_t ignored);
+
+// loss[i] = -log(x[i][label[i]])
+template <class T>
+void cross_entropy(std::int64_t rows,
+                   std::int64_t columns,
+                   const T* x,
+                   const std::int64_t* label,
+                   std::int64_t ignored,
+                   T* loss);
+template <class T>
+void cross_entropy_grad(std::int64_t rows,
+                        std::int64_t columns,
+                        const T* x,
+                        const std::int64_t* label,
+                        std::int64_t ignored,
+                        const T* loss_grad,
+                        T* x_grad);
+
+// loss[i] = -sum of label[i] log(x[i])
+template <class T>
+void soft_cross_entropy(
+    std::int64_t rows, std::int64_t columns, const T* x, const T* label, T* loss);
+template <class T>
+void soft_cross_entropy_grad(std::int64_t rows,
+                             std::int64_t columns,
+                             const T* x,
+                             const T* label,
+                             const T* loss_grad,
+                             T* x_grad);
+
+// The same of softmax(logits), exact also where a probability is rounded to 0.
+template <class T>
+void softmax_cross_entropy(std::int64_t rows,
+                           std::int64_t columns,
+                           const T* logits,
+                           const T* softmax,
+                           const std::int64_t* label,
+                           std::int64_t ignored,
+                           T* loss);
+template <class T>
+void softmax_cross_entropy_grad(std::int64_t rows,
+                                std::int64_t columns,
+                                const T* softmax,
+                                const std::int64_t* label,
+                                std::int64_t ignored,
+                                const T* loss_grad,
+                                T* logits_grad);
+template <class T>
+void soft_softmax_cross_entropy(std::int64_t rows,
+                                std::int64_t columns,
+                                const T* logits,
+                                const T* softmax,
+                                const T* label,
+                                T* loss);
+template <class T>
+void soft_softmax_cross_entropy_grad(std::int64_t rows,
+                                     std::int64_t columns,
+                                     const T* softmax,
+                                     const T* label,
+                                     const T* loss_grad,
+                                     T* logits_grad);
+
+}  // namespace fluidcore::cpu

@@ -1,0 +1,48 @@
+// Compiles every formula of functors.h for CUDA devices, so that one that only a CPU can calculate
+// does not get in. The library's CUDA kernels will use them; it has none yet.
+
+#include <cstdint>
+
+#include "fluidcore/kernels/functors.h"
+
+namespace fluidcore::cuda {
+
+namespace {
+
+template <class Formula, class T, class... Inputs>
+__global__ void apply(T* out, Formula formula, const Inputs*... in) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  out[i] = static_cast<T>(formula(in[i]...));
+}
+
+template <class T, class... Formulas>
+void unary(T* data) {
+  (apply<<<1, 1>>>(data, Formulas{}, data), ...);
+}
+
+template <class T, class... Formulas>
+void binary(T* data) {
+  (apply<<<1, 1>>>(data, Formulas{}, data, data), ...);
+}
+
+template <class T, class... Formulas>
+void ternary(T* data) {
+  (apply<<<1, 1>>>(data, Formulas{}, data, data, data), ...);
+}
+
+}  // namespace
+
+template <class T>
+void check_formulas(T* data) {
+  unary<T, Identity, Negate, Relu, Sigmoid, Tanh, Exp, Log, Sqrt, Square, Abs, GeluErf, GeluTanh,
+        Clip, Scale>(data);
+  binary<T, ReluGrad, SigmoidGrad, TanhGrad, ExpGrad, LogGrad, SqrtGrad, SquareGrad, AbsGrad,
+         GeluErfGrad, GeluTanhGrad, ClipGrad, Add, Sub, Mul, Div, Max, Min, Pow, Less>(data);
+  ternary<T, MulGradX, MulGradY, DivGradX, DivGradY, MaxGradX, MaxGradY, MinGradX, MinGradY,
+          PowGradX, PowGradY>(data);
+}
+
+template void check_formulas(float* data);
+template void check_formulas(double* data);
+
+}  // namespace fluidcore::cuda

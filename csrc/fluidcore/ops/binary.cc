@@ -1,0 +1,78 @@
+#include "fluidcore/ops/binary.h"
+
+#include <utility>
+
+namespace fluidcore {
+
+namespace {
+
+constexpr const char* kAxisDoc =
+    "the dimension of X where Y's dimensions begin; -1: the last dimensions of the two meet, and "
+    "either may be broadcast";
+
+}  // namespace
+
+Aligned align_operands(const KernelContext& context, const Shape& x, const Shape& y) {
+  const std::int64_t axis = context.attr<std::int64_t>("axis");
+  Aligned aligned;
+  aligned.out = broadcast(x, y, axis, context.type());
+  const std::size_t rank = aligned.out.rank();
+  aligned.x = align(x, -1, rank, rank);
+  // A Y of shape [1] fits anywhere, so its place does not matter.
+  aligned.y = axis >= 0 && y == Shape{1} ? Shape(std::vector<std::int64_t>(rank, 1))
+                                         : align(y, axis, x.rank(), rank);
+  return aligned;
+}
+
+std::vector<bool> repeated_axes(const Shape& out, const Shape& operand) {
+  std::vector<bool> repeated(out.rank());
+  for (std::size_t i = 0; i < out.rank(); ++i) repeated[i] = operand[i] == 1 && out[i] != 1;
+  return repeated;
+}
+
+Kernel both(Kernel first, Kernel second) {
+  return [first = std::move(first), second = std::move(second)] {
+    first();
+    second();
+  };
+}
+
+InferFn infer_binary(std::optional<DType> out_dtype) {
+  return [out_dtype](InferContext& context) {
+    const TensorSpec& x = context.input("X");
+    const TensorSpec& y = context.input("Y");
+    require(x.dtype == y.dtype, context.type(), ": X and Y must have the same dtype, got ", x.dtype,
+            " and ", y.dtype, "; write cast(y, '", x.dtype, "')");
+    context.set_output("Out", {broadcast(x.shape, y.shape, context.attr<std::int64_t>("axis"),
+                                         context.type()),
+                               out_dtype.value_or(x.dtype)});
+  };
+}
+
+GradMaker operands_grad() {
+  return standard_grad({.inputs = {"X", "Y"}, .differentiable = {"X", "Y"}});
+}
+
+OpDef binary_op(const std::string& type, const std::string& formula) {
+  return OpDef(type)
+      .doc("Out = " + formula + ", element by element, Y broadcast to X.")
+      .input("X", "any shape")
+      .input("Y", "a shape that broadcasts with X: equal to X, [1], a run of X's dimensions, or as NumPy")
+      .output("Out", "the broadcast shape")
+      .attr("axis", std::int64_t{-1}, kAxisDoc);
+}
+
+OpDef binary_grad_op(const std::string& type, const std::string& formulas, bool reads_operands) {
+  const SlotTraits traits{.shape_only = !reads_operands};
+  return OpDef(type + "_grad")
+      .doc(formulas + ", each summed over the dimensions that were broadcast.")
+      .input("X", "input of the forward operator", traits)
+      .input("Y", "input of the forward operator", traits)
+      .input("Out@GRAD", "gradient of Out, the broadcast shape")
+      .output("X@GRAD", "gradient of X, shape of X")
+      .output("Y@GRAD", "gradient of Y, shape of Y")
+      .attr("axis", std::int64_t{-1}, kAxisDoc)
+      .infer(infer_grads_like_inputs);
+}
+
+}  // namespace fluidcore

@@ -1,0 +1,122 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fluidcore/kernels/cpu/broadcast.h"
+#include "fluidcore/kernels/cpu/reduce.h"
+#include "fluidcore/ops/elementwise.h"
+#include "fluidcore/tensor/tensor.h"
+
+namespace fluidcore {
+
+// The shapes of X and Y with extents of 1 added, so that they have the rank of the output.
+struct Aligned {
+  Shape x;
+  Shape y;
+  Shape out;
+};
+
+// Of the operator's X and Y, with its attribute `axis`.
+Aligned align_operands(const KernelContext& context, const Shape& x, const Shape& y);
+
+// Which dimensions of `out` must be summed to give a tensor of the aligned shape `operand`.
+std::vector<bool> repeated_axes(const Shape& out, const Shape& operand);
+
+Kernel both(Kernel first, Kernel second);  // one after the other
+
+// Inference for Out = f(X, Y); the dtype of X unless another is given.
+InferFn infer_binary(std::optional<DType> out_dtype = std::nullopt);
+
+// Declarations without kernels: slots, attributes and documentation of Out = formula, and of its
+// gradient operator `<type>_grad`.
+OpDef binary_op(const std::string& type, const std::string& formula);
+OpDef binary_grad_op(const std::string& type, const std::string& formulas, bool reads_operands);
+
+// `<type>_grad` with X, Y and Out@GRAD.
+GradMaker operands_grad();
+
+template <class Formula, class T, class Out>
+Kernel binary(const KernelContext& context) {
+  const auto x = context.input<T>("X");
+  const auto y = context.input<T>("Y");
+  const auto out = context.output<Out>("Out");
+  const Aligned shapes = align_operands(context, x.shape(), y.shape());
+  const auto nest =
+      std::make_shared<const cpu::BroadcastNest>(shapes.out, std::vector{shapes.x, shapes.y});
+  return [nest, x, y, out] {
+    cpu::broadcast_elementwise(*nest, Formula(), out.data(), x.data(), y.data());
+  };
+}
+
+// The gradient of one operand: formula(X, Y, Out@GRAD), summed over the dimensions that the operand
+// was repeated in.
+template <class Formula, class T>
+Kernel operand_grad(const KernelContext& context, Arg<T> grad, const Shape& operand, const Aligned& shapes) {
+  if (!grad) return nothing_to_do();
+  const auto x = context.input<T>("X");
+  const auto y = context.input<T>("Y");
+  const auto dout = context.input<T>("Out@GRAD");
+  const auto nest =
+      std::make_shared<const cpu::BroadcastNest>(shapes.out, std::vector{shapes.x, shapes.y});
+  if (operand == shapes.out) {
+    return [=] {
+      cpu::broadcast_elementwise(*nest, Formula(), grad.data(), x.data(), y.data(), dout.data());
+    };
+  }
+  using C = ComputeType<T>;
+  const Tensor terms({shapes.out, dtype_of<C>});
+  const auto sum = std::make_shared<cpu::Reduction<cpu::SumOf, C, T>>(
+      shapes.out, repeated_axes(shapes.out, operand));
+  return [=] {
+    auto* const all = static_cast<C*>(terms.raw());
+    cpu::broadcast_elementwise(*nest, Formula(), all, x.data(), y.data(), dout.data());
+    sum->run(all, grad.data());
+  };
+}
+
+template <class FormulaX, class FormulaY, class T>
+Kernel binary_grad(const KernelContext& context) {
+  const Aligned shapes =
+      align_operands(context, context.input<T>("X").shape(), context.input<T>("Y").shape());
+  return both(
+      operand_grad<FormulaX, T>(context, context.optional_output<T>("X@GRAD"), shapes.x, shapes),
+      operand_grad<FormulaY, T>(context, context.optional_output<T>("Y@GRAD"), shapes.y, shapes));
+}
+
+template <class Formula, class... T>
+KernelTable binary_kernels() {
+  return cpu_kernels<T...>([](auto tag) -> KernelFactory {
+    using Type = typename decltype(tag)::type;
+    return binary<Formula, Type, Type>;
+  });
+}
+
+template <class Formula>
+OpDef arithmetic(const std::string& type, const std::string& formula) {
+  return binary_op(type, formula)
+      .infer(infer_binary())
+      .kernels(binary_kernels<Formula, float, double, Float16, BFloat16>())
+      .in_place("X", "Out")
+      .in_place("Y", "Out")
+      .grad(operands_grad());
+}
+
+template <class Formula>
+OpDef integer_arithmetic(const std::string& type, const std::string& formula) {
+  return arithmetic<Formula>(type, formula)
+      .kernels(binary_kernels<Formula, std::int32_t, std::int64_t>());
+}
+
+template <class FormulaX, class FormulaY>
+OpDef arithmetic_grad(const std::string& type, const std::string& formulas) {
+  return binary_grad_op(type, formulas, true)
+      .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+        return binary_grad<FormulaX, FormulaY, typename decltype(tag)::type>;
+      }));
+}
+
+}  // namespace fluidcore

@@ -1,0 +1,251 @@
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "fluidcore/kernels/cpu/cross_entropy.h"
+#include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/infer_checks.h"
+#include "fluidcore/ops/register_ops.h"
+#include "fluidcore/ops/softmax.h"
+#include "fluidcore/tensor/tensor.h"
+
+namespace fluidcore {
+
+namespace {
+
+// A row for each sample: the last dimension holds the classes.
+struct Samples {
+  explicit Samples(const Shape& shape)
+      : rows(shape.product(0, shape.rank() - 1)), classes(shape.back()) {}
+
+  std::int64_t rows;
+  std::int64_t classes;
+};
+
+// The hard labels of a running kernel.
+class HardLabels {
+ public:
+  explicit HardLabels(const KernelContext& context, const Samples& samples)
+      : type_(context.type()),
+        samples_(samples),
+        label_(context.input<std::int64_t>("Label")),
+        ignored_(context.attr<std::int64_t>("ignore_index")) {}
+
+  std::int64_t ignored() const { return ignored_; }
+
+  // Throws InvalidArgument for a label that names no class.
+  const std::int64_t* checked() const {
+    const std::int64_t* label = label_.data();
+    const std::int64_t row = cpu::find_bad_label(samples_.rows, samples_.classes, label, ignored_);
+    require(row == -1, type_, ": labels must be in [0, ", samples_.classes, ") or ignore_index ",
+            ignored_, ", got ", row == -1 ? 0 : label[row], " in row ", row);
+    return label;
+  }
+
+ private:
+  std::string type_;
+  Samples samples_;
+  Arg<const std::int64_t> label_;
+  std::int64_t ignored_;
+};
+
+// Checks Label against `x`, the shape of the probabilities or logits, and gives the shape of the
+// loss.
+Shape loss_shape(const InferContext& context, std::string_view slot) {
+  const Shape& x = context.input(slot).shape;
+  require(x.rank() >= 1, context.type(), ": ", slot, " must have rank 1 or more, got ", x);
+  Shape loss = x;
+  loss[x.rank() - 1] = 1;
+  if (context.attr<bool>("soft_label")) {
+    require_dtype(context, "Label", context.input(slot).dtype);
+    require_shape(context, "Label", x);
+    return loss;
+  }
+  require_dtype(context, "Label", DType::kInt64);
+  const Shape& label = context.input("Label").shape;
+  const Shape flat(std::vector<std::int64_t>(x.begin(), x.end() - 1));
+  require(compatible(label, loss) || compatible(label, flat), context.type(),
+          ": Label must have shape ", loss, " for ", slot, " ", x, ", got ", label);
+  return loss;
+}
+
+OpDef with_attrs(OpDef def) {
+  return std::move(def)
+      .attr("soft_label", false, "Label holds distributions over the classes, not class numbers")
+      .attr("ignore_index", std::int64_t{-100},
+            "a hard label that takes no part: its loss and gradient are 0")
+      .checks_data();
+}
+
+constexpr const char* kLabelDoc =
+    "[..., 1] int64, the number of the right class; with soft_label [..., D] of the dtype of the "
+    "other input";
+
+template <template <class> class Make>
+KernelTable table() {
+  return cpu_kernels<float, double>(
+      [](auto tag) -> KernelFactory { return Make<typename decltype(tag)::type>::kernel; });
+}
+
+template <class T>
+struct CrossEntropy {
+  static Kernel kernel(const KernelContext& context) {
+    const auto x = context.input<T>("X");
+    const auto loss = context.output<T>("Y");
+    const Samples s(x.shape());
+    if (context.attr<bool>("soft_label")) {
+      return [s, x, loss, label = context.input<T>("Label")] {
+        cpu::soft_cross_entropy(s.rows, s.classes, x.data(), label.data(), loss.data());
+      };
+    }
+    return [s, x, loss, labels = HardLabels(context, s)] {
+      cpu::cross_entropy(s.rows, s.classes, x.data(), labels.checked(), labels.ignored(),
+                         loss.data());
+    };
+  }
+};
+
+template <class T>
+struct CrossEntropyGrad {
+  static Kernel kernel(const KernelContext& context) {
+    const auto x = context.input<T>("X");
+    const auto dloss = context.input<T>("Y@GRAD");
+    const auto dx = context.optional_output<T>("X@GRAD");
+    if (!dx) return nothing_to_do();
+    const Samples s(x.shape());
+    if (context.attr<bool>("soft_label")) {
+      return [s, x, dloss, dx, label = context.input<T>("Label")] {
+        cpu::soft_cross_entropy_grad(s.rows, s.classes, x.data(), label.data(), dloss.data(),
+                                     dx.data());
+      };
+    }
+    return [s, x, dloss, dx, labels = HardLabels(context, s)] {
+      cpu::cross_entropy_grad(s.rows, s.classes, x.data(), labels.checked(), labels.ignored(),
+                              dloss.data(), dx.data());
+    };
+  }
+};
+
+template <class T>
+struct SoftmaxCrossEntropy {
+  static Kernel kernel(const KernelContext& context) {
+    const auto logits = context.input<T>("Logits");
+    const auto wanted = context.optional_output<T>("Softmax");
+    const auto loss = context.output<T>("Loss");
+    const Samples s(logits.shape());
+    const Prepared1<T> softmax = prepare_softmax<T>(s.rows, s.classes);
+    const Tensor scratch = wanted ? Tensor() : Tensor({logits.shape(), dtype_of<T>});
+    const auto probabilities = [=] {
+      T* to = wanted ? wanted.data() : static_cast<T*>(scratch.raw());
+      softmax(logits.data(), to);
+      return to;
+    };
+    if (context.attr<bool>("soft_label")) {
+      return [=, label = context.input<T>("Label")] {
+        cpu::soft_softmax_cross_entropy(s.rows, s.classes, logits.data(), probabilities(),
+                                        label.data(), loss.data());
+      };
+    }
+    return [=, labels = HardLabels(context, s)] {
+      const std::int64_t* label = labels.checked();
+      cpu::softmax_cross_entropy(s.rows, s.classes, logits.data(), probabilities(), label,
+                                 labels.ignored(), loss.data());
+    };
+  }
+};
+
+template <class T>
+struct SoftmaxCrossEntropyGrad {
+  static Kernel kernel(const KernelContext& context) {
+    const auto softmax = context.input<T>("Softmax");
+    const auto dloss = context.input<T>("Loss@GRAD");
+    const auto dlogits = context.optional_output<T>("Logits@GRAD");
+    if (!dlogits) return nothing_to_do();
+    const Samples s(softmax.shape());
+    if (context.attr<bool>("soft_label")) {
+      return [=, label = context.input<T>("Label")] {
+        cpu::soft_softmax_cross_entropy_grad(s.rows, s.classes, softmax.data(), label.data(),
+                                             dloss.data(), dlogits.data());
+      };
+    }
+    return [=, labels = HardLabels(context, s)] {
+      cpu::softmax_cross_entropy_grad(s.rows, s.classes, softmax.data(), labels.checked(),
+                                      labels.ignored(), dloss.data(), dlogits.data());
+    };
+  }
+};
+
+void add_cross_entropy(OpRegistry& registry) {
+  registry.add(with_attrs(OpDef("cross_entropy"))
+                   .doc("Y = -log(X[label]) for each row of probabilities, or -sum of Label log(X) "
+                        "with soft_label. "
+                        "An infinite logarithm counts as 1e20.")
+                   .input("X", "[..., D], probabilities of D classes, floating")
+                   .input("Label", kLabelDoc)
+                   .output("Y", "[..., 1], dtype of X")
+                   .infer([](InferContext& context) {
+                     context.set_output("Y", {loss_shape(context, "X"), context.input("X").dtype});
+                   })
+                   .kernels(table<CrossEntropy>())
+                   .grad(standard_grad(
+                       {.inputs = {"X", "Label"}, .differentiable = {"X"}, .cotangents = {"Y"}})));
+  registry.add(with_attrs(OpDef("cross_entropy_grad"))
+                   .doc("X@GRAD = -Y@GRAD / X at the label and 0 elsewhere, or -Y@GRAD Label / X "
+                        "with soft_label.")
+                   .input("X", "input of the forward operator")
+                   .input("Label", kLabelDoc)
+                   .input("Y@GRAD", "gradient of Y, shape of Y")
+                   .output("X@GRAD", "gradient of X, shape of X")
+                   .infer([](InferContext& context) {
+                     require_shape(context, "Y@GRAD", loss_shape(context, "X"));
+                     context.set_output("X@GRAD", context.input("X"));
+                   })
+                   .kernels(table<CrossEntropyGrad>()));
+}
+
+void add_softmax_with_cross_entropy(OpRegistry& registry) {
+  registry.add(with_attrs(OpDef("softmax_with_cross_entropy"))
+                   .doc("Softmax = softmax(Logits) over the last dimension; Loss = log(sum of "
+                        "exp(Logits)) - Logits[label], "
+                        "or, with soft_label, sum of Label (log(sum of exp(Logits)) - Logits). "
+                        "Does not overflow. The "
+                        "gradient is that of Loss; Softmax is a constant.")
+                   .input("Logits", "[..., D], floating")
+                   .input("Label", kLabelDoc)
+                   .output("Softmax", "shape of Logits", {.intermediate = true})
+                   .output("Loss", "[..., 1], dtype of Logits")
+                   .infer([](InferContext& context) {
+                     context.set_output("Softmax", context.input("Logits"));
+                     context.set_output(
+                         "Loss", {loss_shape(context, "Logits"), context.input("Logits").dtype});
+                   })
+                   .kernels(table<SoftmaxCrossEntropy>())
+                   .grad(standard_grad({.inputs = {"Label"},
+                                        .outputs = {"Softmax"},
+                                        .differentiable = {"Logits"},
+                                        .cotangents = {"Loss"}})));
+  registry.add(with_attrs(OpDef("softmax_with_cross_entropy_grad"))
+                   .doc("Logits@GRAD = (Softmax - [1 at the label, 0 elsewhere]) Loss@GRAD, or, "
+                        "with soft_label, "
+                        "(Softmax sum of Label - Label) Loss@GRAD.")
+                   .input("Label", kLabelDoc)
+                   .input("Softmax", "output of the forward operator")
+                   .input("Loss@GRAD", "gradient of Loss, shape of Loss")
+                   .output("Logits@GRAD", "gradient of Logits, shape of Logits")
+                   .infer([](InferContext& context) {
+                     require_shape(context, "Loss@GRAD", loss_shape(context, "Softmax"));
+                     context.set_output("Logits@GRAD", context.input("Softmax"));
+                   })
+                   .in_place("Softmax", "Logits@GRAD")
+                   .kernels(table<SoftmaxCrossEntropyGrad>()));
+}
+
+}  // namespace
+
+void register_loss_ops(OpRegistry& registry) {
+  add_cross_entropy(registry);
+  add_softmax_with_cross_entropy(registry);
+}
+
+}  // namespace fluidcore

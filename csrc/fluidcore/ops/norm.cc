@@ -1,0 +1,227 @@
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "fluidcore/kernels/cpu/batch_norm.h"
+#include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/infer_checks.h"
+#include "fluidcore/ops/register_ops.h"
+#include "fluidcore/tensor/tensor.h"
+
+namespace fluidcore {
+
+namespace {
+
+template <class Context>
+bool channels_last(const Context& context) {
+  return context.template attr<std::string>("data_layout") == "NHWC";
+}
+
+// Checks X and the layout; gives the number of channels.
+std::int64_t checked_channels(const InferContext& context) {
+  const auto& layout = context.attr<std::string>("data_layout");
+  require(layout == "NCHW" || layout == "NHWC", context.type(),
+          ": data_layout must be 'NCHW' or 'NHWC', got '", layout, "'");
+  const Shape& x = context.input("X").shape;
+  require(x.rank() >= 2 && x.rank() <= 5, context.type(), ": X must have rank 2, 3, 4 or 5, got ",
+          x);
+  return channels_last(context) ? x.back() : x[1];
+}
+
+cpu::ChannelLayout channel_layout(const KernelContext& context, const Shape& x) {
+  if (channels_last(context)) return {x.product(0, x.rank() - 1), x.back(), 1};
+  return {x[0], x[1], x.product(2, x.rank())};
+}
+
+void infer_batch_norm(InferContext& context) {
+  const std::int64_t channels = checked_channels(context);
+  const TensorSpec& x = context.input("X");
+  for (const std::string_view slot : {"Scale", "Bias", "Mean", "Variance"}) {
+    require_shape(context, slot, {channels});
+  }
+  context.set_output("Y", x);
+  // Statistics have the shape of what they update, which is known when X's is not.
+  const Shape statistics = context.input("Mean").shape;
+  for (const std::string_view slot : {"MeanOut", "VarianceOut", "SavedMean", "SavedVariance"}) {
+    context.set_output(slot, {statistics, x.dtype});
+  }
+}
+
+void infer_batch_norm_grad(InferContext& context) {
+  const std::int64_t channels = checked_channels(context);
+  const TensorSpec& x = context.input("X");
+  for (const std::string_view slot : {"Scale", "SavedMean", "SavedVariance"}) {
+    require_shape(context, slot, {channels});
+  }
+  require_shape(context, "Y@GRAD", x.shape);
+  context.set_output("X@GRAD", x);
+  context.set_output("Scale@GRAD", context.input("Scale"));
+  context.set_output("Bias@GRAD", context.input("Scale"));
+}
+
+// An output, or scratch memory in its place when it is not wanted.
+template <class T>
+class OutputOrScratch {
+ public:
+  OutputOrScratch(const KernelContext& context, std::string_view slot, std::int64_t size)
+      : output_(context.optional_output<T>(slot)) {
+    if (!output_) scratch_ = Tensor({{size}, dtype_of<T>});
+  }
+  T* data() const { return output_ ? output_.data() : static_cast<T*>(scratch_.raw()); }
+
+ private:
+  Arg<T> output_;
+  Tensor scratch_;
+};
+
+template <class T>
+void inverse_std(std::int64_t size, T epsilon, const T* variance, T* inv_std) {
+  for (std::int64_t i = 0; i < size; ++i) inv_std[i] = T(1) / std::sqrt(variance[i] + epsilon);
+}
+
+// running = running momentum + batch (1 - momentum)
+template <class T>
+void update_running(std::int64_t size, T momentum, const T* running, const T* batch, T* out) {
+  for (std::int64_t i = 0; i < size; ++i)
+    out[i] = running[i] * momentum + batch[i] * (T(1) - momentum);
+}
+
+template <class T>
+Kernel batch_norm(const KernelContext& context) {
+  const auto x = context.input<T>("X");
+  const auto scale = context.input<T>("Scale");
+  const auto bias = context.input<T>("Bias");
+  const auto mean = context.input<T>("Mean");
+  const auto variance = context.input<T>("Variance");
+  const auto y = context.output<T>("Y");
+  const cpu::ChannelLayout layout = channel_layout(context, x.shape());
+  const std::int64_t channels = layout.channels;
+  const OutputOrScratch<T> mean_out(context, "MeanOut", channels);
+  const OutputOrScratch<T> variance_out(context, "VarianceOut", channels);
+  const OutputOrScratch<T> saved_mean(context, "SavedMean", channels);
+  const OutputOrScratch<T> inv_std(context, "SavedVariance", channels);
+  const auto epsilon = static_cast<T>(context.attr<double>("epsilon"));
+  const auto momentum = static_cast<T>(context.attr<double>("momentum"));
+
+  // An empty batch has no statistics; nothing is learned from it.
+  if (context.attr<bool>("is_test") || layout.per_channel() == 0) {
+    return [=] {
+      std::copy_n(mean.data(), channels, saved_mean.data());
+      inverse_std(channels, epsilon, variance.data(), inv_std.data());
+      cpu::normalize(layout, x.data(), mean.data(), inv_std.data(), scale.data(), bias.data(),
+                     y.data());
+      if (mean_out.data() != mean.data()) std::copy_n(mean.data(), channels, mean_out.data());
+      if (variance_out.data() != variance.data())
+        std::copy_n(variance.data(), channels, variance_out.data());
+    };
+  }
+  const Tensor batch_variance({{channels}, dtype_of<T>});
+  return [=] {
+    T* batch = static_cast<T*>(batch_variance.raw());
+    cpu::channel_moments(layout, x.data(), saved_mean.data(), batch);
+    update_running(channels, momentum, mean.data(), saved_mean.data(), mean_out.data());
+    update_running(channels, momentum, variance.data(), batch, variance_out.data());
+    inverse_std(channels, epsilon, batch, inv_std.data());
+    cpu::normalize(layout, x.data(), saved_mean.data(), inv_std.data(), scale.data(), bias.data(),
+                   y.data());
+  };
+}
+
+template <class T>
+Kernel batch_norm_grad(const KernelContext& context) {
+  const auto x = context.input<T>("X");
+  const auto scale = context.input<T>("Scale");
+  const auto mean = context.input<T>("SavedMean");
+  const auto inv_std = context.input<T>("SavedVariance");
+  const auto dy = context.input<T>("Y@GRAD");
+  const auto dx = context.optional_output<T>("X@GRAD");
+  const cpu::ChannelLayout layout = channel_layout(context, x.shape());
+  const OutputOrScratch<T> dscale(context, "Scale@GRAD", layout.channels);
+  const OutputOrScratch<T> dbias(context, "Bias@GRAD", layout.channels);
+  const bool of_batch = !context.attr<bool>("is_test") && layout.per_channel() > 0;
+  return [=] {
+    cpu::batch_norm_sums(layout, x.data(), mean.data(), inv_std.data(), dy.data(), dscale.data(),
+                         dbias.data());
+    if (!dx) return;
+    cpu::batch_norm_x_grad(layout, of_batch, x.data(), mean.data(), inv_std.data(), scale.data(),
+                           dscale.data(), dbias.data(), dy.data(), dx.data());
+  };
+}
+
+OpDef with_attrs(OpDef def) {
+  return std::move(def)
+      .attr("is_test", false, "normalize with Mean and Variance, and leave them as they are")
+      .attr("momentum", 0.9, "how much of the running statistics is kept")
+      .attr("epsilon", 1e-5, "is added to the variance")
+      .attr("data_layout", std::string("NCHW"),
+            "'NCHW': channels are dimension 1; 'NHWC': the last one");
+}
+
+}  // namespace
+
+void register_norm_ops(OpRegistry& registry) {
+  registry.add(with_attrs(OpDef("batch_norm"))
+                   .doc("Y = (X - mean) / sqrt(variance + epsilon) Scale + Bias, channel by "
+                        "channel, with the mean and the "
+                        "(biased) variance of the batch. MeanOut = Mean momentum + mean (1 - "
+                        "momentum), VarianceOut "
+                        "likewise.")
+                   .input("X", "[N, C, ...] or [N, ..., C], rank 2 to 5, floating")
+                   .input("Scale", "[C]")
+                   .input("Bias", "[C]")
+                   .input("Mean", "[C], the running mean; not differentiated")
+                   .input("Variance", "[C], the running variance; not differentiated")
+                   .output("Y", "shape and dtype of X")
+                   .output("MeanOut", "[C], usually the same variable as Mean")
+                   .output("VarianceOut", "[C], usually the same variable as Variance")
+                   .output("SavedMean", "[C], the mean that was used", {.intermediate = true})
+                   .output("SavedVariance", "[C], 1 / sqrt(variance + epsilon) as it was used",
+                           {.intermediate = true})
+                   .infer(infer_batch_norm)
+                   .in_place("X", "Y")
+                   .in_place("Mean", "MeanOut")
+                   .in_place("Variance", "VarianceOut")
+                   .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+                     return batch_norm<typename decltype(tag)::type>;
+                   }))
+                   .grad([](GradContext& context) {
+                     SlotMap inputs;
+                     for (const char* slot : {"X", "Scale"})
+                       inputs.emplace(slot, context.input(slot));
+                     for (const char* slot : {"SavedMean", "SavedVariance"})
+                       inputs.emplace(slot, context.output(slot));
+                     inputs.emplace("Y@GRAD", context.output_grad("Y"));
+                     SlotMap outputs;
+                     for (const char* slot : {"X", "Scale", "Bias"})
+                       outputs.emplace(grad_name(slot), context.input_grad(slot));
+                     return std::vector<OpDesc>{OpDesc("batch_norm_grad", std::move(inputs),
+                                                       std::move(outputs),
+                                                       context.forward().attrs())};
+                   }));
+  registry.add(with_attrs(OpDef("batch_norm_grad"))
+                   .doc("The gradients of batch_norm: Bias@GRAD = sum of Y@GRAD, Scale@GRAD = sum "
+                        "of Y@GRAD xhat, "
+                        "X@GRAD = Scale / std (Y@GRAD - (Bias@GRAD + xhat Scale@GRAD) / count), "
+                        "where xhat is the "
+                        "normalized X; with is_test X@GRAD = Scale / std Y@GRAD.")
+                   .input("X", "input of the forward operator")
+                   .input("Scale", "input of the forward operator")
+                   .input("SavedMean", "output of the forward operator")
+                   .input("SavedVariance", "output of the forward operator")
+                   .input("Y@GRAD", "gradient of Y, shape of Y")
+                   .output("X@GRAD", "gradient of X, shape of X")
+                   .output("Scale@GRAD", "gradient of Scale, [C]")
+                   .output("Bias@GRAD", "gradient of Bias, [C]")
+                   .infer(infer_batch_norm_grad)
+                   .in_place("Y@GRAD", "X@GRAD")
+                   .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+                     return batch_norm_grad<typename decltype(tag)::type>;
+                   })));
+}
+
+}  // namespace fluidcore

@@ -1,0 +1,83 @@
+#include <cstdint>
+#include <type_traits>
+
+#include "fluidcore/kernels/cpu/softmax.h"
+#include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/infer_checks.h"
+#include "fluidcore/ops/register_ops.h"
+#include "fluidcore/ops/softmax.h"
+
+namespace fluidcore {
+
+namespace {
+
+// The last dimension is a row; the others count the rows.
+struct Rows {
+  explicit Rows(const Shape& shape)
+      : count(shape.product(0, shape.rank() - 1)), columns(shape.back()) {}
+
+  std::int64_t count;
+  std::int64_t columns;
+};
+
+template <class T>
+Kernel softmax(const KernelContext& context) {
+  const auto x = context.input<T>("X");
+  const auto out = context.output<T>("Out");
+  const Rows rows(x.shape());
+  return [softmax = prepare_softmax<T>(rows.count, rows.columns), x, out] {
+    softmax(x.data(), out.data());
+  };
+}
+
+template <class T>
+Kernel softmax_grad(const KernelContext& context) {
+  const auto out = context.input<T>("Out");
+  const auto dout = context.input<T>("Out@GRAD");
+  const auto dx = context.optional_output<T>("X@GRAD");
+  if (!dx) return nothing_to_do();
+  return [rows = Rows(out.shape()), out, dout, dx] {
+    cpu::softmax_grad(rows.count, rows.columns, out.data(), dout.data(), dx.data());
+  };
+}
+
+void infer_softmax(InferContext& context) {
+  require(context.input("X").shape.rank() >= 1, context.type(),
+          ": X must have rank 1 or more, got ", context.input("X").shape);
+  context.set_output("Out", context.input("X"));
+}
+
+void infer_softmax_grad(InferContext& context) {
+  const TensorSpec& out = context.input("Out");
+  require(out.shape.rank() >= 1, context.type(), ": Out must have rank 1 or more, got ", out.shape);
+  require_shape(context, "Out@GRAD", out.shape);
+  context.set_output("X@GRAD", out);
+}
+
+}  // namespace
+
+void register_softmax_ops(OpRegistry& registry) {
+  registry.add(
+      OpDef("softmax")
+          .doc("Out = exp(X) / sum of exp(X) over the last dimension.")
+          .input("X", "[..., D], floating, rank 1 or more")
+          .output("Out", "shape and dtype of X; positive, and 1 in sum over the last dimension")
+          .infer(infer_softmax)
+          .in_place("X", "Out")
+          .kernels(cpu_kernels<float, double>(
+              [](auto tag) -> KernelFactory { return softmax<typename decltype(tag)::type>; }))
+          .grad(standard_grad({.outputs = {"Out"}, .differentiable = {"X"}})));
+  registry.add(OpDef("softmax_grad")
+                   .doc("X@GRAD = (Out@GRAD - sum of Out Out@GRAD over the last dimension) Out.")
+                   .input("Out", "output of the forward operator")
+                   .input("Out@GRAD", "gradient of Out, shape of Out")
+                   .output("X@GRAD", "gradient of X, shape of X")
+                   .infer(infer_softmax_grad)
+                   .in_place("Out", "X@GRAD")
+                   .in_place("Out@GRAD", "X@GRAD")
+                   .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+                     return softmax_grad<typename decltype(tag)::type>;
+                   })));
+}
+
+}  // namespace fluidcore

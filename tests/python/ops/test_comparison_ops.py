@@ -1,0 +1,57 @@
+"""elementwise_max, elementwise_min and less_than against NumPy."""
+
+import numpy as np
+import pytest
+from binary_cases import broadcast_cases, expected, integer_cases
+from op_case import OpCase, all_dtypes, check_gradient, check_outputs, differentiable
+from op_data import Doubles, distinct
+from op_runner import run_op
+
+
+def between(*shape: int, seed: int = 0) -> Doubles:
+    """Numbers that `distinct` never gives: no ties between the two."""
+    return distinct(*shape, seed=seed) + 0.0125
+
+
+FORMULAS = {
+    "elementwise_max": np.maximum,
+    "elementwise_min": np.minimum,
+    "less_than": np.less,
+}
+TWICE = distinct(3, 5)
+CASES = [
+    case
+    for name, formula in FORMULAS.items()
+    for case in (
+        *broadcast_cases(name, formula, distinct, between),
+        *integer_cases(name, formula),
+    )
+]
+CASES.append(OpCase("less_than", {"X": TWICE, "Y": TWICE}, expected(np.less), note="one twice"))
+
+
+@all_dtypes(CASES)
+def test_outputs(case: OpCase, dtype: str) -> None:
+    check_outputs(case, dtype)
+
+
+@differentiable(CASES)
+def test_gradient(case: OpCase) -> None:
+    check_gradient(case)
+
+
+@pytest.mark.parametrize("name", ["elementwise_max", "elementwise_min"])
+def test_the_gradient_of_a_tie_goes_to_y(name: str) -> None:
+    x = np.ones(3, dtype=np.float32)
+    grads = run_op(f"{name}_grad", {"X": x, "Y": x.copy(), "Out@GRAD": x.copy()})
+    np.testing.assert_array_equal(grads["X@GRAD"], 0 * x)
+    np.testing.assert_array_equal(grads["Y@GRAD"], x)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_nan_stays_nan(dtype: str) -> None:
+    x = np.array([np.nan, 1.0, np.nan] * 11, dtype=dtype)
+    y = np.array([1.0, np.nan, np.nan] * 11, dtype=dtype)
+    for name in ("elementwise_max", "elementwise_min"):
+        assert np.isnan(run_op(name, {"X": x, "Y": y})["Out"]).all()
+    assert not run_op("less_than", {"X": x, "Y": y})["Out"].any()

@@ -1,0 +1,101 @@
+"""Addition, multiplication and their kin, with broadcasting, against NumPy."""
+
+import numpy as np
+import pytest
+from binary_cases import broadcast_cases, expected, integer_cases
+from op_case import OpCase, all_dtypes, check_gradient, check_outputs, differentiable
+from op_data import integers, normal, positive
+from op_runner import run_op
+
+FORMULAS = {
+    "elementwise_add": (np.add, normal),
+    "elementwise_sub": (np.subtract, normal),
+    "elementwise_mul": (np.multiply, normal),
+    "elementwise_div": (np.divide, positive),
+    "elementwise_pow": (np.power, positive),
+}
+
+TWICE = positive(3, 5, seed=9)
+CASES = [
+    case
+    for name, (formula, data) in FORMULAS.items()
+    for case in (
+        *broadcast_cases(name, formula, data, data),
+        OpCase(name, {"X": TWICE, "Y": TWICE}, expected(formula), note="one variable twice"),
+    )
+]
+for name in ("elementwise_add", "elementwise_sub", "elementwise_mul"):
+    CASES += integer_cases(name, FORMULAS[name][0])
+CASES.append(
+    OpCase(
+        "elementwise_div",
+        {"X": np.array([7, -7, 1]), "Y": np.array([2, 2, 0])},
+        lambda X, Y: {"Out": np.array([3, -3, 0])},
+        note="integers toward zero",
+    )
+)
+
+
+@all_dtypes(CASES)
+def test_outputs(case: OpCase, dtype: str) -> None:
+    check_outputs(case, dtype)
+
+
+@differentiable(CASES)
+def test_gradient(case: OpCase) -> None:
+    check_gradient(case)
+
+
+def test_shapes_that_do_not_broadcast_are_an_error() -> None:
+    message = (
+        r"elementwise_add: X and Y must have equal extents or 1 in every dimension, "
+        r"got X \[2, 3\], Y \[2\]"
+    )
+    with pytest.raises(ValueError, match=message):
+        run_op("elementwise_add", {"X": normal(2, 3), "Y": normal(2)})
+
+
+def test_an_axis_that_does_not_fit_is_an_error() -> None:
+    message = (
+        r"elementwise_mul: Y must fit into X from dimension axis on, "
+        r"got X \[2, 3\], Y \[3, 4\], axis 1"
+    )
+    with pytest.raises(ValueError, match=message):
+        run_op("elementwise_mul", {"X": normal(2, 3), "Y": normal(3, 4)}, {"axis": 1})
+    with pytest.raises(ValueError, match="elementwise_mul: axis must be at least -1, got -2"):
+        run_op("elementwise_mul", {"X": normal(2, 3), "Y": normal(3)}, {"axis": -2})
+
+
+def test_mixed_dtypes_are_an_error_that_suggests_cast() -> None:
+    with pytest.raises(ValueError, match=r"elementwise_add: Y must have the dtype of X.*cast"):
+        run_op("elementwise_add", {"X": normal(2), "Y": normal(2).astype(np.float32)})
+    with pytest.raises(ValueError, match=r"elementwise_add: .* float64 and int64; write cast"):
+        run_op("elementwise_add", {"X": normal(2), "Y": integers(0, 9, 2)})
+
+
+def test_a_missing_slot_is_an_error() -> None:
+    with pytest.raises(ValueError, match=r"elementwise_add: input Y must be given .*, got nothing"):
+        run_op("elementwise_add", {"X": normal(2)})
+
+
+def test_an_unknown_slot_is_an_error_that_names_what_there_is() -> None:
+    with pytest.raises(LookupError, match=r"elementwise_add: no input slot 'Z'; it has: X, Y"):
+        run_op("elementwise_add", {"X": normal(2), "Y": normal(2), "Z": normal(2)})
+
+
+def test_an_unknown_attribute_is_an_error_that_names_the_nearest() -> None:
+    message = r"elementwise_add: no attribute 'axs'; did you mean 'axis'\?"
+    with pytest.raises(LookupError, match=message):
+        run_op("elementwise_add", {"X": normal(2), "Y": normal(2)}, {"axs": 0})
+
+
+def test_an_attribute_of_the_wrong_type_is_an_error() -> None:
+    message = r"elementwise_add: attribute 'axis' must be an? int, got the str '?\"?0"
+    with pytest.raises(ValueError, match=message):
+        run_op("elementwise_add", {"X": normal(2), "Y": normal(2)}, {"axis": "0"})
+
+
+def test_a_dtype_without_kernel_is_an_error_that_lists_those_there_are() -> None:
+    x = np.ones(2, dtype=np.int64)
+    with pytest.raises(ValueError, match=r"elementwise_pow: no kernel for int64 on cpu; it has: "):
+        run_op("elementwise_pow", {"X": x, "Y": x})

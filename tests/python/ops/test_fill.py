@@ -1,0 +1,128 @@
+"""fill_constant, fill_zeros_like, assign and cast against NumPy."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from op_case import OpCase, all_dtypes, check_gradient, check_outputs, differentiable
+from op_data import SHAPES, integers, normal
+from op_runner import run_op
+
+from fluidcore import core
+
+FLOAT32, FLOAT64 = 5, 6
+
+
+def constant(shape: list[int], **attrs: Any) -> OpCase:
+    def expected(shape: list[int], value: float = 0.0, dtype: str = "float32", **_: Any) -> Any:
+        return {"Out": np.full(shape, value, dtype)}
+
+    return OpCase("fill_constant", {}, expected, {"shape": shape, **attrs})
+
+
+CASES = [
+    *[constant(list(shape)) for shape in SHAPES],
+    *[constant([2, 3], value=3.0, dtype=d) for d in ("int16", "int32", "int64")],
+    constant([2], value=1.0, dtype="bool"),
+    *[constant([17], value=-0.25, dtype=d) for d in ("float16", "float32", "float64")],
+    constant([2], value=2**53, dtype="int64", force_cpu=True),
+    *[OpCase("fill_zeros_like", {"X": normal(*s)}, lambda X: {"Out": 0 * X}) for s in SHAPES],
+    *[
+        OpCase(
+            "fill_zeros_like", {"X": integers(0, 9, 3).astype(d)}, lambda X: {"Out": 0 * X}, note=d
+        )
+        for d in ("int16", "int32", "int64")
+    ],
+    *[OpCase("assign", {"X": normal(*shape)}, lambda X: {"Out": X}) for shape in SHAPES],
+    *[
+        OpCase("assign", {"X": integers(0, 2, 3).astype(d)}, lambda X: {"Out": X}, note=d)
+        for d in ("bool", "int16", "int32", "int64")
+    ],
+    *[
+        OpCase(
+            "cast",
+            {"X": normal(*shape)},
+            lambda X, in_dtype, out_dtype: {"Out": X.astype(np.float32)},
+            {"in_dtype": FLOAT64, "out_dtype": FLOAT32},
+            dtypes=["float64"],
+            grad=[],
+        )
+        for shape in SHAPES
+    ],
+    OpCase(
+        "cast",
+        {"X": normal(3, 5)},
+        lambda X, in_dtype, out_dtype: {"Out": X},
+        {"in_dtype": FLOAT64, "out_dtype": FLOAT64},
+        dtypes=["float64"],
+    ),
+]
+
+
+@all_dtypes(CASES)
+def test_outputs(case: OpCase, dtype: str) -> None:
+    check_outputs(case, dtype)
+
+
+@differentiable(CASES)
+def test_gradient(case: OpCase) -> None:
+    check_gradient(case)
+
+
+VALUES = {
+    "bool": [False, True],
+    "int16": [-3, 0, 7],
+    "int32": [-3, 0, 7],
+    "int64": [-3, 0, 7],
+    "float16": [-2.5, 0, 7.75],
+    "float32": [-2.5, 0, 7.75],
+    "float64": [-2.5, 0, 7.75],
+}
+
+
+@pytest.mark.parametrize("to", VALUES)
+@pytest.mark.parametrize("source", VALUES)
+def test_cast_between_all_dtypes_agrees_with_numpy(source: str, to: str) -> None:
+    x = np.array(VALUES[source], dtype=source)
+    out = run_op("cast", {"X": x}, {"in_dtype": source, "out_dtype": to})["Out"]
+    np.testing.assert_array_equal(out, x.astype(to))
+    assert out.dtype == to
+
+
+def test_cast_to_an_integer_takes_the_nearest_limit_and_zero_for_nan() -> None:
+    x = np.array([np.inf, -np.inf, np.nan, 1e30], dtype=np.float32)
+    out = run_op("cast", {"X": x}, {"in_dtype": "float32", "out_dtype": "int32"})["Out"]
+    np.testing.assert_array_equal(out, [2**31 - 1, -(2**31), 0, 2**31 - 1])
+
+
+def test_the_gradient_of_cast_has_the_dtype_of_its_input() -> None:
+    op = core.OpDesc(
+        "cast", {"X": ["x"]}, {"Out": ["y"]}, {"in_dtype": FLOAT64, "out_dtype": FLOAT32}
+    )
+    (grad,), grad_to_var = core.get_grad_op_desc(op, set(), [])
+    assert str(grad) == ("cast(X=y@GRAD) -> Out=x@GRAD   # in_dtype=5, out_dtype=6"), str(grad)
+    assert grad_to_var == {"x@GRAD": "x"}
+
+
+def test_cast_with_a_wrong_in_dtype_is_an_error() -> None:
+    message = r"cast: in_dtype must be the dtype of X, got in_dtype float32, X float64 \[2\]"
+    with pytest.raises(ValueError, match=message):
+        run_op("cast", {"X": normal(2)}, {"in_dtype": "float32", "out_dtype": "int32"})
+
+
+def test_a_constant_that_the_dtype_cannot_hold_is_an_error() -> None:
+    with pytest.raises(ValueError, match=r"fill_constant: value must be .*, got 0\.5"):
+        run_op("fill_constant", {}, {"shape": [1], "dtype": "int64", "value": 0.5})
+    with pytest.raises(ValueError, match=r"fill_constant: value must be .*, got 40000"):
+        run_op("fill_constant", {}, {"shape": [1], "dtype": "int16", "value": 40000.0})
+
+
+def test_an_unknown_extent_is_an_error() -> None:
+    with pytest.raises(ValueError, match=r"fill_constant: shape must be known, got \[-1, 2\]"):
+        run_op("fill_constant", {}, {"shape": [-1, 2]})
+
+
+def test_a_required_attribute_that_is_missing_is_an_error() -> None:
+    message = r"fill_constant: attribute 'shape' must be given \(.*\), got nothing"
+    with pytest.raises(ValueError, match=message):
+        run_op("fill_constant", {}, {"value": 1.0})

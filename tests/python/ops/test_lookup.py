@@ -1,0 +1,96 @@
+"""lookup_table and top_k against NumPy."""
+
+import numpy as np
+import pytest
+from op_case import OpCase, all_dtypes, check_gradient, check_outputs, differentiable
+from op_data import Doubles, distinct, integers, normal
+from op_runner import Array, run_op
+
+
+def lookup(
+    W: Doubles, Ids: Array, padding_idx: int = -1, is_sparse: bool = False
+) -> dict[str, Array]:
+    ids = Ids[..., 0]
+    out = W[np.where(ids == padding_idx, 0, ids)]
+    out[(ids == padding_idx) & (padding_idx != -1)] = 0
+    return {"Out": out}
+
+
+def top(X: Doubles, k: int = 1) -> dict[str, Array]:
+    order = np.argsort(-X, axis=-1, kind="stable")[..., :k]
+    return {"Out": np.take_along_axis(X, order, -1), "Indices": order.astype(np.int64)}
+
+
+CASES = [
+    OpCase("lookup_table", {"W": normal(7, 3), "Ids": integers(0, 7, 5, 1)}, lookup),
+    OpCase("lookup_table", {"W": normal(7, 3), "Ids": integers(0, 7, 1)}, lookup),
+    OpCase(
+        "lookup_table", {"W": normal(17, 5), "Ids": integers(0, 17, 257, 1)}, lookup, note="often"
+    ),
+    OpCase("lookup_table", {"W": normal(7, 3), "Ids": integers(0, 7, 2, 4, 1)}, lookup),
+    OpCase("lookup_table", {"W": normal(7, 3), "Ids": integers(0, 7, 0, 1)}, lookup),
+    OpCase("lookup_table", {"W": normal(7, 0), "Ids": integers(0, 7, 5, 1)}, lookup),
+    OpCase(
+        "lookup_table",
+        {"W": normal(7, 3), "Ids": np.array([[2], [0], [2]])},
+        lookup,
+        {"padding_idx": 2},
+    ),
+    OpCase(
+        "lookup_table", {"W": normal(7, 3), "Ids": np.array([[9], [0]])}, lookup, {"padding_idx": 9}
+    ),
+    OpCase(
+        "lookup_table",
+        {"W": normal(7, 3), "Ids": integers(0, 7, 5, 1)},
+        lookup,
+        {"is_sparse": True},
+    ),
+    OpCase("top_k", {"X": distinct(5)}, top),
+    OpCase("top_k", {"X": distinct(3, 5)}, top, {"k": 5}),
+    OpCase("top_k", {"X": distinct(2, 3, 17)}, top, {"k": 3}),
+    OpCase("top_k", {"X": distinct(257)}, top, {"k": 17}),
+    OpCase("top_k", {"X": distinct(0, 4)}, top, {"k": 2}),
+    OpCase("top_k", {"X": np.array([[1.0, 3.0, 3.0, 1.0]])}, top, {"k": 3}, "ties: the first"),
+]
+
+
+@all_dtypes(CASES)
+def test_outputs(case: OpCase, dtype: str) -> None:
+    check_outputs(case, dtype)
+
+
+@differentiable(CASES)
+def test_gradient(case: OpCase) -> None:
+    check_gradient(case)
+
+
+def test_top_k_puts_nan_first() -> None:
+    x = np.array([1.0, np.nan, 2.0], dtype=np.float32)
+    np.testing.assert_array_equal(run_op("top_k", {"X": x}, {"k": 2})["Indices"], [1, 2])
+
+
+@pytest.mark.parametrize("bad", [7, -1, 2**40])
+def test_an_index_out_of_range_is_an_error_that_names_its_place(bad: int) -> None:
+    ids = np.array([[0], [bad], [3]])
+    message = rf"lookup_table: Ids must be in \[0, 7\), got {bad} at position 1"
+    with pytest.raises(ValueError, match=message):
+        run_op("lookup_table", {"W": normal(7, 3), "Ids": ids})
+    inputs = {"W": normal(7, 3), "Ids": ids, "Out@GRAD": normal(3, 3)}
+    with pytest.raises(ValueError, match=message.replace("table:", "table_grad:")):
+        run_op("lookup_table_grad", inputs)
+
+
+def test_wrong_shapes_and_dtypes_are_errors() -> None:
+    ids = integers(0, 7, 5, 1)
+    with pytest.raises(ValueError, match=r"lookup_table: W must be \[rows, width\], got \[7\]"):
+        run_op("lookup_table", {"W": normal(7), "Ids": ids})
+    with pytest.raises(ValueError, match="lookup_table: Ids must be int64, got int32"):
+        run_op("lookup_table", {"W": normal(7, 3), "Ids": ids.astype(np.int32)})
+    message = r"lookup_table: the last extent of Ids must be 1, got \[5, 2\]"
+    with pytest.raises(ValueError, match=message):
+        run_op("lookup_table", {"W": normal(7, 3), "Ids": integers(0, 7, 5, 2)})
+    message = r"top_k: k must be in \[1, last extent of X\], got k 4, X \[2, 3\]"
+    with pytest.raises(ValueError, match=message):
+        run_op("top_k", {"X": normal(2, 3)}, {"k": 4})
+    with pytest.raises(ValueError, match="top_k: X must have a last dimension, got a scalar"):
+        run_op("top_k", {"X": normal()})

@@ -1,0 +1,122 @@
+"""mean, reduce_sum, reduce_mean and reduce_max against NumPy."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from op_case import OpCase, all_dtypes, check_gradient, check_outputs, differentiable
+from op_data import SHAPES, Doubles, distinct, integers, normal
+from op_runner import run_op
+
+FORMULAS: dict[str, Callable[..., Doubles]] = {
+    "reduce_sum": np.sum,
+    "reduce_mean": np.mean,
+    "reduce_max": np.max,
+}
+
+
+def of(name: str) -> Callable[..., dict[str, Doubles]]:
+    def expected(
+        X: Any, dim: int = 0, keep_dim: bool = False, reduce_all: bool = False
+    ) -> dict[str, Doubles]:
+        axis = None if reduce_all or X.ndim == 0 else dim
+        out = np.asarray(FORMULAS[name](X, axis=axis, keepdims=keep_dim and not reduce_all))
+        if X.dtype.kind == "i":
+            out = np.trunc(out).astype(X.dtype)
+        return {"Out": out if out.ndim else out.reshape(1)}
+
+    return expected
+
+
+def data(name: str, *shape: int) -> Doubles:
+    return distinct(*shape) if name == "reduce_max" else normal(*shape)
+
+
+CASES = [
+    OpCase(name, {"X": data(name, *shape)}, of(name), attrs)
+    for name in FORMULAS
+    for shape, attrs in [
+        ((), {"reduce_all": True}),
+        ((1,), {}),
+        ((5,), {}),
+        ((257,), {}),
+        ((0, 4), {"dim": 1}),
+        ((3, 5), {}),
+        ((3, 5), {"dim": 1}),
+        ((3, 5), {"dim": -1, "keep_dim": True}),
+        ((2, 3, 7), {"dim": 1}),
+        ((2, 3, 7), {"dim": -2, "keep_dim": True}),
+        ((2, 3, 7), {"dim": 0}),
+        ((2, 3, 7), {"reduce_all": True}),
+        ((2, 3, 7), {"reduce_all": True, "keep_dim": True}),
+        ((3, 1, 5), {"dim": 1}),
+    ]
+    if not (attrs.get("reduce_all") and attrs.get("keep_dim"))
+]
+CASES += [
+    OpCase(name, {"X": normal(0, 4)}, lambda X, **_: {"Out": np.zeros(4)}, note="of nothing")
+    for name in ("reduce_sum",)
+]
+CASES += [
+    OpCase(name, {"X": integers(0, 9, 3, 4).astype(dtype)}, of(name), attrs, note=dtype)
+    for name in FORMULAS
+    for dtype in ("int32", "int64")
+    for attrs in ({}, {"reduce_all": True})
+]
+CASES += [
+    OpCase("mean", {"X": normal(*shape)}, lambda X: {"Out": np.mean(X).reshape(1)})
+    for shape in SHAPES
+    if 0 not in shape
+]
+
+
+@all_dtypes(CASES)
+def test_outputs(case: OpCase, dtype: str) -> None:
+    check_outputs(case, dtype)
+
+
+@differentiable(CASES)
+def test_gradient(case: OpCase) -> None:
+    check_gradient(case)
+
+
+def test_the_mean_of_nothing_is_nan_and_its_gradient_is_empty() -> None:
+    x = np.zeros((0, 4), dtype=np.float32)
+    assert np.isnan(run_op("mean", {"X": x})["Out"]).all()
+    grad = run_op("mean_grad", {"X": x, "Out@GRAD": np.ones(1, dtype=np.float32)})["X@GRAD"]
+    assert grad.shape == (0, 4)
+
+
+def test_the_gradient_of_a_tied_maximum_goes_to_all_of_it() -> None:
+    x = np.array([1.0, 3.0, 3.0, 2.0], dtype=np.float32)
+    inputs = {"X": x, "Out": x[1:2], "Out@GRAD": np.array([5.0], dtype=np.float32)}
+    grad = run_op("reduce_max_grad", inputs)["X@GRAD"]
+    np.testing.assert_array_equal(grad, np.array([0, 5, 5, 0], dtype=np.float32))
+
+
+@pytest.mark.parametrize("name", [*FORMULAS, "mean"])
+@pytest.mark.parametrize("shape", [(100_003,), (317, 311), (3, 40_001)])
+def test_large_sums_are_accurate_and_the_same_for_any_number_of_threads(
+    name: str, shape: tuple[int, ...]
+) -> None:
+    x = normal(*shape).astype(np.float32)
+    one, two = (run_op(name, {"X": x}, threads=threads)["Out"] for threads in (1, 2))
+    np.testing.assert_array_equal(one, two)
+    reference = FORMULAS.get(name, np.mean)(
+        x.astype(np.float64), axis=None if name == "mean" else 0
+    )
+    scale = np.sqrt(x.size / one.size) if name == "reduce_sum" else 1.0
+    np.testing.assert_allclose(one.reshape(np.shape(reference)), reference, atol=1e-6 * scale)
+
+
+def test_the_maximum_of_nothing_is_an_error() -> None:
+    message = r"reduce_max: X must have an element to choose along dim, got X \[0, 4\]"
+    with pytest.raises(ValueError, match=message):
+        run_op("reduce_max", {"X": normal(0, 4)})
+
+
+def test_a_dimension_that_is_not_there_is_an_error() -> None:
+    message = r"reduce_sum: (axis|dim) must be in \[-2, 2\) for an input of rank 2, got 2"
+    with pytest.raises(ValueError, match=message):
+        run_op("reduce_sum", {"X": normal(2, 3)}, {"dim": 2})

@@ -1,0 +1,174 @@
+"""reshape, transpose, concat and split against NumPy."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from op_case import OpCase, all_dtypes, check_gradient, check_outputs, differentiable
+from op_data import integers, normal
+from op_runner import Array, one_op, run_op
+
+
+def reshape(source: list[int], shape: list[int]) -> OpCase:
+    return OpCase(
+        "reshape",
+        {"X": normal(*source)},
+        lambda X, shape: {"Out": X.reshape(shape)},
+        {"shape": shape},
+    )
+
+
+def transpose(shape: list[int], axis: list[int]) -> OpCase:
+    return OpCase(
+        "transpose",
+        {"X": normal(*shape)},
+        lambda X, axis: {"Out": X.transpose(axis)},
+        {"axis": axis},
+    )
+
+
+def concat(*shapes: list[int], **attrs: Any) -> OpCase:
+    return OpCase(
+        "concat",
+        {"X": [normal(*shape, seed=i) for i, shape in enumerate(shapes)]},
+        lambda X, axis=0: {"Out": np.concatenate(X, axis)},
+        attrs,
+    )
+
+
+def split(shape: list[int], **attrs: Any) -> OpCase:
+    def expected(
+        X: Array, sections: list[int] | None = None, num: int = 0, axis: int = 0
+    ) -> dict[str, list[Array]]:
+        cuts: Any = np.cumsum(sections)[:-1] if sections else num
+        return {"Out": np.split(X, cuts, axis)}
+
+    return OpCase("split", {"X": normal(*shape)}, expected, attrs)
+
+
+X, Y = normal(2, 3), normal(2, 3, seed=1)
+CASES = [
+    reshape([6], [2, 3]),
+    reshape([2, 3], [6]),
+    reshape([2, 3, 7], [-1, 7]),
+    reshape([17], [1, -1, 1]),
+    reshape([1], []),
+    reshape([], [1, 1]),
+    reshape([0, 4], [2, 0]),
+    reshape([0, 4], [-1, 2]),
+    transpose([], []),
+    transpose([5], [0]),
+    transpose([0, 4], [1, 0]),
+    transpose([3, 5], [1, 0]),
+    transpose([17, 33], [1, 0]),
+    transpose([2, 3, 5], [2, 0, 1]),
+    transpose([2, 3, 5], [0, 2, 1]),
+    transpose([2, 3, 4, 5], [0, 3, 1, 2]),
+    transpose([2, 1, 3, 1, 2], [4, 3, 2, 1, 0]),
+    concat([3]),
+    concat([3], [2], [257]),
+    concat([2, 3], [2, 0], [2, 17], axis=1),
+    concat([2, 3], [4, 3]),
+    concat([2, 3, 2], [2, 1, 2], axis=-2),
+    concat([0, 3], [0, 3]),
+    OpCase("concat", {"X": [X, Y, X]}, lambda X: {"Out": np.concatenate(X)}, note="one twice"),
+    split([6], num=3),
+    split([6], num=1),
+    split([2, 6], num=2, axis=1),
+    split([2, 17, 2], sections=[3, 0, 14], axis=1),
+    split([2, 3, 5], sections=[4, 1], axis=-1),
+    split([0, 4], num=2),
+]
+CASES += [
+    OpCase(
+        "transpose",
+        {"X": integers(0, 2, 3, 5).astype(dtype)},
+        lambda X, axis: {"Out": X.T},
+        {"axis": [1, 0]},
+        dtype,
+    )
+    for dtype in ("bool", "int16", "int32", "int64")
+]
+
+
+@all_dtypes(CASES)
+def test_outputs(case: OpCase, dtype: str) -> None:
+    check_outputs(case, dtype)
+
+
+@differentiable(CASES)
+def test_gradient(case: OpCase) -> None:
+    check_gradient(case)
+
+
+def test_a_gradient_that_is_not_wanted_is_left_out_of_concat() -> None:
+    from fluidcore import core
+
+    one = one_op("concat", {"X": [X, Y]})
+    (grad,), _ = core.get_grad_op_desc(one.op, {"x_0"}, [])
+    assert grad.output("X@GRAD") == [core.EMPTY_VAR_NAME, "x_1@GRAD"]
+    one.add_value("out_out@GRAD", normal(4, 3))
+    one.block.add_op(grad.type(), grad.inputs(), grad.outputs(), grad.attrs())
+    np.testing.assert_array_equal(one.run(["x_1@GRAD"])[0], normal(4, 3)[2:])
+
+
+@pytest.mark.parametrize(
+    ("op_type", "attrs", "message"),
+    [
+        (
+            "reshape",
+            {"shape": [5]},
+            r"shape must have as many elements as X, got X \[2, 3\], shape \[5\]",
+        ),
+        ("reshape", {"shape": [4, -1]}, r"shape must have as many elements as X, got X \[2, 3\]"),
+        ("reshape", {"shape": [-1, -1]}, r"shape must hold at most one -1, got \[-1, -1\]"),
+        ("reshape", {"shape": [-1, 0]}, r"shape must have no 0 beside a -1, got \[-1, 0\]"),
+        (
+            "reshape",
+            {"shape": [-2, 3]},
+            r"shape must hold extents and at most one -1, got \[-2, 3\]",
+        ),
+        ("transpose", {"axis": [0]}, r"axis must name every dimension once, got \[0\] for rank 2"),
+        ("transpose", {"axis": [0, 0]}, r"axis must name every dimension once, got \[0, 0\]"),
+        ("transpose", {"axis": [0, 2]}, r"axis must be in \[-2, 2\) for an input of rank 2, got 2"),
+    ],
+)
+def test_a_bad_shape_is_an_error(op_type: str, attrs: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=f"{op_type}: {message}"):
+        run_op(op_type, {"X": X}, attrs)
+
+
+@pytest.mark.parametrize(
+    ("attrs", "count", "message"),
+    [
+        ({}, 2, "sections must be given or num be at least 1, got num 0"),
+        ({"num": 2}, 3, "Out must hold num variables, got num 2, 3 variables"),
+        ({"num": 2, "axis": 1}, 2, r"num must divide the extent of axis 1, got num 2, X \[2, 3\]"),
+        (
+            {"sections": [1, 2]},
+            2,
+            r"sections must add up to the extent of axis 0, got sections \[1, 2\], X \[2, 3\]",
+        ),
+        ({"sections": [3, -1]}, 2, "sections must add up to the extent of axis 0"),
+        (
+            {"sections": [2]},
+            2,
+            r"Out must hold a variable for each of sections, got sections \[2\], 2 variables",
+        ),
+        ({"num": 2, "axis": 2}, 2, r"axis must be in \[-2, 2\)"),
+    ],
+)
+def test_a_bad_split_is_an_error(attrs: dict[str, Any], count: int, message: str) -> None:
+    with pytest.raises(ValueError, match=f"split: {message}"):
+        one_op("split", {"X": X}, attrs, {"Out": count})
+
+
+def test_parts_that_do_not_fit_together_are_an_error() -> None:
+    message = (
+        r"concat: all of X must be alike in dtype and in every extent but that of axis 0, "
+        r"got float64 \[2, 3\] and, at position 1, float64 \[2, 4\]"
+    )
+    with pytest.raises(ValueError, match=message):
+        one_op("concat", {"X": [X, normal(2, 4)]})
+    with pytest.raises(ValueError, match=r"concat: axis must be in \[-2, 2\)"):
+        one_op("concat", {"X": [X, Y]}, {"axis": 2})

@@ -1,0 +1,402 @@
+"""Tests of fluidcore.backward: golden texts, and gradients that Fluid got wrong."""
+
+import time
+
+import numpy as np
+import pytest
+
+import fluidcore as fluid
+from fluidcore import core, layers
+
+
+@pytest.fixture
+def block():
+    return fluid.default_main_program().global_block()
+
+
+def data(name, shape=(2, 3), **settings):
+    return layers.data(name, list(shape), append_batch_size=False, **settings)
+
+
+def parameter(name, shape=(2, 3), dtype="float32"):
+    block = fluid.default_main_program().global_block()
+    return block.create_parameter(list(shape), dtype, name)
+
+
+def new_ops(block, first):
+    """The operators from `first` on, without attributes."""
+    return [str(op).partition("   #")[0] for op in block.ops[first:]]
+
+
+def backward(loss, **settings):
+    first = len(loss.block.ops)
+    pairs = fluid.append_backward(loss, **settings)
+    return pairs, new_ops(loss.block, first)
+
+
+def names(pairs):
+    return [(p.name, None if g is None else g.name) for p, g in pairs]
+
+
+def run(fetch_list, feed=None, **params):
+    for name, value in params.items():
+        fluid.global_scope().var(name).get_tensor().set(np.asarray(value, np.float32))
+    feed = {k: np.asarray(v, np.float32) for k, v in (feed or {}).items()}
+    return fluid.Executor().run(feed=feed, fetch_list=fetch_list)
+
+
+# Golden texts
+
+
+def test_a_chain(block):
+    w = parameter("w")
+    loss = layers.mean(layers.tanh(w))
+    pairs, ops = backward(loss)
+    assert ops == [
+        "fill_constant() -> Out=mean_0.tmp_0@GRAD",
+        "mean_grad(Out@GRAD=mean_0.tmp_0@GRAD, X=tanh_0.tmp_0) -> X@GRAD=tanh_0.tmp_0@GRAD",
+        "tanh_grad(Out=tanh_0.tmp_0, Out@GRAD=tanh_0.tmp_0@GRAD) -> X@GRAD=w@GRAD",
+    ]
+    ((p, g),) = pairs
+    assert p is w
+    assert repr(g) == "Variable('w@GRAD', float32 [2, 3])"
+
+
+def test_a_parameter_that_is_read_twice_gets_a_sum(block):
+    w = parameter("w")
+    loss = layers.mean(layers.elementwise_add(layers.tanh(w), layers.relu(w)))
+    _, ops = backward(loss)
+    assert ops[3:] == [
+        "relu_grad(Out=relu_0.tmp_0, Out@GRAD=relu_0.tmp_0@GRAD) -> X@GRAD=w@GRAD@RENAME@0",
+        "tanh_grad(Out=tanh_0.tmp_0, Out@GRAD=tanh_0.tmp_0@GRAD) -> X@GRAD=w@GRAD@RENAME@1",
+        "sum(X=[w@GRAD@RENAME@0, w@GRAD@RENAME@1]) -> Out=w@GRAD",
+    ]
+
+
+def test_the_same_variable_twice_in_one_operator(block):
+    w = parameter("w")
+    loss = layers.mean(w * w)
+    _, ops = backward(loss)
+    assert ops[2:] == [
+        "elementwise_mul_grad(Out@GRAD=tmp_0@GRAD, X=w, Y=w) -> "
+        "X@GRAD=w@GRAD@RENAME@0, Y@GRAD=w@GRAD@RENAME@1",
+        "sum(X=[w@GRAD@RENAME@0, w@GRAD@RENAME@1]) -> Out=w@GRAD",
+    ]
+
+
+def test_the_same_variable_twice_in_one_slot(block):
+    w = parameter("w")
+    _, ops = backward(layers.mean(layers.concat([w, w])))
+    assert ops[-1] == "sum(X=[w@GRAD@RENAME@0, w@GRAD@RENAME@1]) -> Out=w@GRAD"
+
+
+def test_an_unused_output_has_a_zero_gradient(block):
+    w = parameter("w", (2, 4))
+    used, _ = layers.split(w, 2, dim=1)
+    _, ops = backward(layers.mean(used))
+    assert ops[2:] == [
+        "fill_zeros_like(X=split_0.tmp_1) -> Out=split_0.tmp_1@GRAD",
+        "concat(X=[split_0.tmp_0@GRAD, split_0.tmp_1@GRAD]) -> Out=w@GRAD",
+    ]
+
+
+def test_data_gets_no_gradient(block):
+    x, w = data("x"), parameter("w")
+    _, ops = backward(layers.mean(x * w))
+    assert ops[-1] == "elementwise_mul_grad(Out@GRAD=tmp_0@GRAD, X=x, Y=w) -> " + (
+        "X@GRAD=@EMPTY@, Y@GRAD=w@GRAD"
+    )
+
+
+def test_data_that_does_not_stop_gradients_gets_one(block):
+    x, w = data("x", stop_gradient=False), parameter("w")
+    backward(layers.mean(x * w))
+    assert block.var("x@GRAD").shape == (2, 3)
+
+
+def test_a_second_backward_takes_new_names(block):
+    w = parameter("w")
+    first = layers.mean(layers.tanh(w))
+    second = layers.mean(layers.relu(w))
+    backward(first)
+    pairs, ops = backward(second)
+    assert ops == [
+        "fill_constant() -> Out=mean_1.tmp_0@GRAD",
+        "mean_grad(Out@GRAD=mean_1.tmp_0@GRAD, X=relu_0.tmp_0) -> X@GRAD=relu_0.tmp_0@GRAD",
+        "relu_grad(Out=relu_0.tmp_0, Out@GRAD=relu_0.tmp_0@GRAD) -> X@GRAD=w@GRAD_0",
+    ]
+    assert pairs[0][1].name == "w@GRAD_0"
+    pairs, ops = backward(first)
+    assert ops[-1].endswith("Out@GRAD=tanh_0.tmp_0@GRAD_0) -> X@GRAD=w@GRAD_1")
+
+
+def test_the_same_program_gives_the_same_text():
+    texts = set()
+    for _ in range(3):
+        with fluid.program_guard(fluid.Program(), fluid.Program()), fluid.unique_name.guard():
+            x = layers.data("x", [5])
+            h = layers.fc(layers.fc(x, 4, act="tanh"), 4, act="tanh")
+            fluid.append_backward(layers.mean(h * h + h))
+            texts.add(str(fluid.default_main_program()))
+    assert len(texts) == 1
+
+
+def test_gradient_operators_have_the_call_site_of_the_forward_operator(block):
+    w = parameter("w")
+    loss = layers.mean(layers.tanh(w))
+    sites = [op.call_site for op in block.ops]
+    fluid.append_backward(loss)
+    assert [op.call_site for op in block.ops[3:]] == sites[::-1]
+
+
+def test_gradients_have_the_shape_and_dtype_of_their_variables(block):
+    x = layers.data("x", [3], dtype="float64", stop_gradient=False)
+    w = parameter("w", (3, 5), "float64")
+    fluid.append_backward(layers.mean(layers.mul(x, w)))
+    for name in ("x", "w", "mul_0.tmp_0", "mean_0.tmp_0"):
+        variable, grad = block.var(name), block.var(f"{name}@GRAD")
+        assert (grad.shape, grad.dtype) == (variable.shape, variable.dtype)
+
+
+# What is wanted, and what is not
+
+
+def test_no_grad_set_takes_variables_names_and_unknown_names(block):
+    w, v = parameter("w"), parameter("v")
+    loss = layers.mean(w * v)
+    pairs, _ = backward(loss, no_grad_set={w, "nothing"})
+    assert names(pairs) == [("w", None), ("v", "v@GRAD")]
+
+
+def test_parameter_list_gives_the_order(block):
+    u, v, w = parameter("u"), parameter("v"), parameter("w")
+    loss = layers.mean(u * v * w)
+    pairs, _ = backward(loss, parameter_list=["w", u])
+    assert names(pairs) == [("w", "w@GRAD"), ("u", "u@GRAD")]
+    assert not block.has_var("v@GRAD")
+
+
+def test_parameter_list_wants_parameters(block):
+    x, w = data("x"), parameter("w")
+    loss = layers.mean(x * w)
+    with pytest.raises(fluid.NotFound, match="no variable 'u'"):
+        fluid.append_backward(loss, parameter_list=["u"])
+    with pytest.raises(fluid.InvalidArgument, match="must hold parameters, got the Variable 'x'"):
+        fluid.append_backward(loss, parameter_list=[x])
+    with pytest.raises(TypeError, match="parameter_list must be a list or a set, got 'w'"):
+        fluid.append_backward(loss, parameter_list="w")
+
+
+def test_a_frozen_parameter_is_left_out(block):
+    w, v = parameter("w"), parameter("v")
+    w.trainable = False
+    pairs, _ = backward(layers.mean(w * v))
+    assert names(pairs) == [("v", "v@GRAD")]
+    assert "w@GRAD" not in str(block.program)
+
+
+def test_a_parameter_beside_the_loss_has_no_gradient(block):
+    parameter("unused")
+    w = parameter("w")
+    pairs, _ = backward(layers.mean(layers.tanh(w)))
+    assert names(pairs) == [("unused", None), ("w", "w@GRAD")]
+
+
+def test_a_loss_without_parameters_appends_nothing(block):
+    w = parameter("w")
+    pairs, ops = backward(layers.mean(data("x")))
+    assert names(pairs) == [(w.name, None)]
+    assert ops == []
+
+
+def test_stop_gradient_ends_the_path(block):
+    w, v = parameter("w"), parameter("v")
+    h = layers.tanh(w)
+    h.stop_gradient = True
+    pairs, _ = backward(layers.mean(h * v))
+    assert names(pairs) == [("w", None), ("v", "v@GRAD")]
+
+
+def test_metrics_and_integers_on_the_path_are_constants(block):
+    label = layers.data("label", [1], dtype="int64")
+    x = layers.data("x", [3])
+    w = parameter("w", (3, 4))
+    h = layers.mul(x, w)
+    layers.accuracy(h, label)
+    values, indices = layers.topk(h, 2)
+    picked = layers.reduce_sum(layers.cast(indices, "float32"))
+    loss = layers.mean(h) + picked + layers.reduce_sum(values)
+    pairs, ops = backward(loss)
+    assert names(pairs) == [("w", "w@GRAD")]
+    assert not any("top_k" in op or "accuracy" in op for op in ops)
+
+
+def test_counters_beside_the_path_do_not_matter(block):
+    w = parameter("w")
+    step = layers.create_global_var([1], 0.0, "float32", persistable=True, name="step")
+    h = w + step
+    layers.increment(step)
+    pairs, _ = backward(layers.mean(h))
+    assert names(pairs) == [("w", "w@GRAD")]
+
+
+# Errors
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (-1, 1), (0,)])
+def test_the_loss_must_be_one_number(shape):
+    loss = data("x", shape)
+    with pytest.raises(
+        ValueError, match=r"loss must be one number, got 'x' of shape \[.*\]; .* layers.mean"
+    ):
+        fluid.append_backward(loss)
+
+
+def test_the_loss_must_be_a_floating_variable():
+    with pytest.raises(TypeError, match="loss must be a Variable, got str"):
+        fluid.append_backward("loss")
+    with pytest.raises(fluid.InvalidArgument, match="must be floating, got 'n' of int64"):
+        fluid.append_backward(data("n", (1,), dtype="int64"))
+
+
+@pytest.mark.parametrize("callbacks", [print, "print", [1], {"a": print}])
+def test_callbacks_must_be_a_list_of_functions(callbacks):
+    loss = layers.mean(parameter("w"))
+    with pytest.raises(TypeError, match="callbacks must be a list of functions"):
+        fluid.append_backward(loss, callbacks=callbacks)
+
+
+def test_a_variable_written_in_place_on_the_path_is_an_error(block):
+    w = parameter("w")
+    h = layers.tanh(w)
+    block.append_op("relu", {"X": h}, {"Out": h})
+    loss = layers.mean(h)
+    with pytest.raises(fluid.InvalidArgument, match=r"got 'tanh_0.tmp_0' written again by 'relu'"):
+        fluid.append_backward(loss)
+    assert "@GRAD" not in str(block.program)
+
+
+def test_a_value_overwritten_before_backward_is_an_error(block):
+    w, x = parameter("w"), data("x", (1,))
+    loss = layers.mean(layers.elementwise_mul(w, x))
+    layers.increment(x)
+    with pytest.raises(fluid.InvalidArgument, match=r"needs the value of 'x' .* by 'increment'"):
+        fluid.append_backward(loss)
+    assert "@GRAD" not in str(block.program)
+
+
+def test_an_error_in_a_callback_leaves_nothing(block):
+    loss = layers.mean(layers.tanh(parameter("w")))
+    text = str(block.program)
+
+    def fail(block, context):
+        block.append_op("relu", {"X": "w"}, {"Out": "extra"})
+        raise RuntimeError("no")
+
+    with pytest.raises(RuntimeError, match="no"):
+        fluid.append_backward(loss, callbacks=[fail])
+    assert str(block.program) == text
+
+
+# Callbacks
+
+
+def test_callbacks_see_each_operator_and_complete_gradients(block):
+    w = parameter("w")
+    loss = layers.mean(layers.tanh(w) * layers.relu(w))
+    seen = []
+
+    def look(block, context):
+        op = block.ops[-1]
+        complete = [context[name] for name in op.output_arg_names if name in context]
+        assert all(block.has_var(name) for name in op.output_arg_names)
+        seen.append((op.type, complete))
+
+    fluid.append_backward(loss, callbacks=[look])
+    assert seen == [
+        ("fill_constant", ["mean_0.tmp_0"]),
+        ("mean_grad", ["tmp_0"]),
+        ("elementwise_mul_grad", ["tanh_0.tmp_0", "relu_0.tmp_0"]),
+        ("relu_grad", []),
+        ("tanh_grad", []),
+        ("sum", ["w"]),
+    ]
+
+
+# Numbers
+
+
+def test_square_by_multiplication():
+    w = parameter("w", (3,))
+    ((_, grad),) = fluid.append_backward(layers.reduce_sum(w * w))
+    (value,) = run([grad], w=[1, -2, 3])
+    np.testing.assert_allclose(value, [2, -4, 6])
+
+
+def test_split_with_one_part_used():
+    w = parameter("w", (4,))
+    used, _ = layers.split(w, 2)
+    ((_, grad),) = fluid.append_backward(layers.reduce_sum(used * used))
+    (value,) = run([grad], w=[1, 2, 3, 4])
+    np.testing.assert_allclose(value, [2, 4, 0, 0])
+
+
+def test_gradients_of_any_variable_also_one_that_stops():
+    x = data("x", (3,))
+    y = layers.square(x)
+    z = layers.square(y)
+    grads = fluid.gradients([y, z], [x, y])
+    values = run(grads, feed={"x": [1, 2, 3]})
+    np.testing.assert_allclose(values[0], [2 + 4, 4 + 32, 6 + 108])
+    np.testing.assert_allclose(values[1], [1 + 2, 1 + 8, 1 + 18])
+
+
+def test_gradients_start_from_given_cotangents():
+    x, v = data("x", (3,)), data("v", (3,))
+    (grad,) = fluid.gradients(layers.square(x), x, target_gradients=v)
+    (value,) = run([grad], feed={"x": [1, 2, 3], "v": [1, 10, 100]})
+    np.testing.assert_allclose(value, [2, 40, 600])
+
+
+def test_gradients_of_unknown_batch_size():
+    x = layers.data("x", [1])
+    (grad,) = fluid.gradients([layers.square(x)], [x])
+    (value,) = run([grad], feed={"x": [[3], [4]]})
+    np.testing.assert_allclose(value, [[6], [8]])
+
+
+def test_gradients_of_an_unrelated_input_is_none():
+    x, y = data("x"), data("y")
+    assert fluid.gradients([layers.tanh(x)], [y]) == [None]
+
+
+def test_gradients_of_a_variable_by_itself_is_one():
+    x = data("x", (2,))
+    (grad,) = fluid.gradients([x], [x])
+    np.testing.assert_allclose(run([grad], feed={"x": [5, 6]})[0], [1, 1])
+
+
+def test_gradients_wants_a_gradient_of_the_targets_shape():
+    x, v = data("x", (3,)), data("v", (2,))
+    with pytest.raises(fluid.InvalidArgument, match="must have its shape and dtype"):
+        fluid.gradients([layers.tanh(x)], [x], target_gradients=[v])
+    with pytest.raises(fluid.InvalidArgument, match="got 2 for 1"):
+        fluid.gradients([layers.tanh(x)], [x], target_gradients=[v, v])
+
+
+# Size
+
+
+def test_long_chains_and_wide_sums_take_linear_time():
+    x = data("x", (4,), stop_gradient=False)
+    h = x
+    for i in range(1000):
+        h = layers.relu(layers.elementwise_mul(h, parameter(f"w{i}", (4,))))
+    loss = layers.mean(h)
+    for _ in range(2000):
+        loss = loss + layers.mean(x)
+    start = time.perf_counter()
+    pairs = fluid.append_backward(loss)
+    assert time.perf_counter() - start < 3.0
+    assert len(pairs) == 1000
+    assert core.EMPTY_VAR_NAME not in x.block.vars

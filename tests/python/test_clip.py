@@ -1,0 +1,166 @@
+"""Tests of fluidcore.clip."""
+
+import math
+
+import numpy as np
+import pytest
+
+import fluidcore as fluid
+from fluidcore import layers
+
+
+@pytest.fixture
+def block():
+    return fluid.default_main_program().global_block()
+
+
+def parameter(name, shape=(3,), **settings):
+    block = fluid.default_main_program().global_block()
+    return block.create_parameter(list(shape), "float32", name, **settings)
+
+
+def run(fetch_list, **params):
+    for name, value in params.items():
+        fluid.global_scope().var(name).get_tensor().set(np.asarray(value, np.float32))
+    return fluid.Executor().run(fetch_list=fetch_list)
+
+
+def with_error_clips(loss):
+    return fluid.append_backward(loss, callbacks=[fluid.error_clip_callback])
+
+
+def test_min_defaults_to_minus_max():
+    clip = fluid.ErrorClipByValue(max=5)
+    assert (clip.min, clip.max) == (-5.0, 5.0)
+    clip = fluid.ErrorClipByValue(max=5, min=1)
+    assert (clip.min, clip.max) == (1.0, 5.0)
+
+
+@pytest.mark.parametrize("kind", [fluid.ErrorClipByValue, fluid.GradientClipByValue])
+@pytest.mark.parametrize("bounds", [(1, 2), (-1, None), (math.nan, None), (1, math.nan)])
+def test_impossible_bounds_are_refused(kind, bounds):
+    with pytest.raises(ValueError, match=f"{kind.__name__}: min must be at most max, got min"):
+        kind(*bounds)
+
+
+@pytest.mark.parametrize("kind", [fluid.GradientClipByNorm, fluid.GradientClipByGlobalNorm])
+@pytest.mark.parametrize("norm", [0, -1, math.nan, math.inf])
+def test_impossible_norms_are_refused(kind, norm):
+    with pytest.raises(ValueError, match="clip_norm must be positive and finite"):
+        kind(norm)
+
+
+def test_the_base_class_does_nothing_itself(block):
+    with pytest.raises(NotImplementedError):
+        fluid.BaseErrorClipAttr().append_clip_op(block, "x@GRAD")
+
+
+def test_append_clip_op_appends_a_clip_in_place(block):
+    fluid.ErrorClipByValue(max=2, min=-1).append_clip_op(block, "x@GRAD")
+    assert str(block.ops[-1]) == "clip(X=x@GRAD) -> Out=x@GRAD   # max=2.0, min=-1.0"
+
+
+def test_an_error_is_clipped_before_the_next_gradient_operator(block):
+    w = parameter("w")
+    h = layers.tanh(w)
+    h.error_clip = fluid.ErrorClipByValue(0.25)
+    with_error_clips(layers.mean(h))
+    assert [op.type for op in block.ops[2:]] == ["fill_constant", "mean_grad", "clip", "tanh_grad"]
+    clip = block.ops[4]
+    assert (clip.input("X"), clip.output("Out")) == (["tanh_0.tmp_0@GRAD"],) * 2
+    assert (clip.attr("min"), clip.attr("max")) == (-0.25, 0.25)
+
+
+def test_variable_takes_an_error_clip(block):
+    clip = fluid.ErrorClipByValue(max=5.0)
+    x = fluid.Variable(block, name="x", shape=[3], dtype="float32", error_clip=clip)
+    assert x.error_clip is clip
+
+
+def test_the_complete_gradient_is_clipped_and_partials_are_not(block):
+    w = parameter("w", error_clip=fluid.ErrorClipByValue(1.5))
+    loss = layers.reduce_sum(w + w)
+    ((_, grad),) = with_error_clips(loss)
+    assert [op.type for op in block.ops[-2:]] == ["sum", "clip"]
+    assert [op.type for op in block.ops].count("clip") == 1
+    np.testing.assert_allclose(run([grad], w=[1, 2, 3])[0], [1.5, 1.5, 1.5])
+
+
+def test_clips_act_on_values(block):
+    w = parameter("w")
+    h = w * 1.0
+    h.error_clip = fluid.ErrorClipByValue(max=2.0, min=-1.0)
+    loss = layers.reduce_sum(layers.square(h))
+    ((_, grad),) = with_error_clips(loss)
+    np.testing.assert_allclose(run([grad], w=[-5, 0.5, 5])[0], [-1, 1, 2])
+
+
+def test_a_wrong_error_clip_is_a_type_error(block):
+    w = parameter("w")
+    w.error_clip = 5.0
+    with pytest.raises(TypeError) as caught:
+        with_error_clips(layers.reduce_sum(w))
+    assert str(caught.value) == (
+        "Variable's error_clip should be an instance of BaseErrorClipAttr or None."
+    )
+    assert "@GRAD" not in str(block.program)
+
+
+def test_error_clip_callback_looks_at_the_last_operator_only(block):
+    w = parameter("w", error_clip=fluid.ErrorClipByValue(1.0))
+    block.create_var("w@GRAD", shape=[3], dtype="float32")
+    block.append_op("assign", {"X": w}, {"Out": "w@GRAD"})
+    block.append_op("relu", {"X": w}, {"Out": "r"})
+    fluid.error_clip_callback(block=block, context={"w@GRAD": "w"})
+    assert block.ops[-1].type == "relu"
+
+
+def clipped(clip, **values):
+    loss = None
+    for name in values:
+        term = layers.reduce_sum(layers.square(parameter(name)))
+        loss = term if loss is None else loss + term
+    fluid.set_gradient_clip(clip)
+    pairs = fluid.clip.append_gradient_clip_ops(fluid.append_backward(loss))
+    return run([g for _, g in pairs], **values)
+
+
+def test_gradient_clip_by_value():
+    (grad,) = clipped(fluid.GradientClipByValue(max=3, min=-2), w=[-5, 1, 5])
+    np.testing.assert_allclose(grad, [-2, 2, 3])
+
+
+def test_gradient_clip_by_norm_scales_only_large_gradients():
+    large, small = clipped(fluid.GradientClipByNorm(2.0), w=[3, 4, 0], v=[0.3, 0.4, 0])
+    np.testing.assert_allclose(large, [1.2, 1.6, 0], rtol=1e-6)
+    np.testing.assert_allclose(small, [0.6, 0.8, 0], rtol=1e-6)
+
+
+def test_gradient_clip_by_norm_leaves_zeros():
+    np.testing.assert_allclose(clipped(fluid.GradientClipByNorm(2.0), w=[0, 0, 0])[0], [0, 0, 0])
+
+
+def test_gradient_clip_by_global_norm_has_one_factor():
+    w, v = clipped(fluid.GradientClipByGlobalNorm(5.0), w=[3, 0, 0], v=[0, 4, 0])
+    np.testing.assert_allclose(w, [3, 0, 0], rtol=1e-6)
+    np.testing.assert_allclose(v, [0, 4, 0], rtol=1e-6)
+    types = [op.type for op in fluid.default_main_program().global_block().ops]
+    assert types.count("sqrt") == 1
+
+
+def test_a_group_has_one_norm():
+    w, v = parameter("w"), parameter("v")
+    loss = layers.reduce_sum(w * v)
+    fluid.set_gradient_clip(fluid.GradientClipByGlobalNorm(1.0), [w])
+    fluid.set_gradient_clip(fluid.GradientClipByGlobalNorm(2.0), ["v"])
+    with pytest.raises(ValueError, match="group 'default_group' must have the same clip_norm"):
+        fluid.clip.append_gradient_clip_ops(fluid.append_backward(loss))
+
+
+def test_set_gradient_clip_wants_clips_and_parameters(block):
+    parameter("w")
+    layers.data("x", [1])
+    with pytest.raises(TypeError, match="clip must be a BaseGradientClipAttr, got float"):
+        fluid.set_gradient_clip(1.0)
+    with pytest.raises(TypeError, match="param_list must hold parameters, got Variable"):
+        fluid.set_gradient_clip(fluid.GradientClipByValue(1.0), ["x"])

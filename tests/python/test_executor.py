@@ -1,0 +1,193 @@
+"""Tests of fluidcore.executor."""
+
+import threading
+
+import numpy as np
+import pytest
+
+import fluidcore as fluid
+from fluidcore import layers
+
+
+@pytest.fixture
+def doubled():
+    x = layers.data("x", [3])
+    return layers.scale(x, scale=2.0)
+
+
+ARRAY = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+
+def run(feed, fetch, **settings):
+    return fluid.Executor().run(feed=feed, fetch_list=fetch, **settings)
+
+
+def test_a_run_returns_arrays(doubled):
+    (value,) = run({"x": ARRAY}, [doubled])
+    assert isinstance(value, np.ndarray)
+    np.testing.assert_array_equal(value, ARRAY * 2)
+
+
+def test_a_run_can_return_tensors(doubled):
+    (value,) = run({"x": ARRAY}, [doubled.name], return_numpy=False)
+    assert isinstance(value, fluid.Tensor)
+    np.testing.assert_array_equal(np.asarray(value), ARRAY * 2)
+
+
+def test_a_fetched_value_does_not_change_in_later_runs(doubled):
+    exe = fluid.Executor()
+    (first,) = exe.run(feed={"x": ARRAY}, fetch_list=[doubled])
+    exe.run(feed={"x": ARRAY + 1}, fetch_list=[doubled])
+    np.testing.assert_array_equal(first, ARRAY * 2)
+
+
+def test_a_fetched_parameter_does_not_change_in_later_runs():
+    step = layers.create_global_var([1], 0.0, "float32", persistable=True)
+    layers.increment(step)
+    exe = fluid.Executor()
+    exe.run(fluid.default_startup_program())
+    (first,) = exe.run(fetch_list=[step])
+    (second,) = exe.run(fetch_list=[step])
+    assert (first[0], second[0]) == (1.0, 2.0)
+
+
+@pytest.mark.parametrize(
+    "value", [ARRAY.tolist(), tuple(map(tuple, ARRAY.tolist())), np.asfortranarray(ARRAY)]
+)
+def test_lists_and_strided_arrays_can_be_fed(doubled, value):
+    np.testing.assert_array_equal(run({"x": value}, [doubled])[0], ARRAY * 2)
+
+
+def test_tensors_can_be_fed(doubled):
+    tensor = fluid.Tensor()
+    tensor.set(ARRAY)
+    np.testing.assert_array_equal(run({"x": tensor}, [doubled])[0], ARRAY * 2)
+
+
+def test_anything_with_dlpack_can_be_fed(doubled):
+    class Foreign:
+        def __dlpack__(self, **settings):
+            return ARRAY.__dlpack__()
+
+        def __dlpack_device__(self):
+            return (1, 0)
+
+    np.testing.assert_array_equal(run({"x": Foreign()}, [doubled])[0], ARRAY * 2)
+
+
+def test_a_wrong_dtype_says_what_to_write(doubled):
+    with pytest.raises(
+        fluid.InvalidArgument,
+        match=r"feed 'x': must be float32 as the variable, got float64; write x.astype\('float32'",
+    ):
+        run({"x": ARRAY.astype(np.float64)}, [doubled])
+    tensor = fluid.Tensor()
+    tensor.set(ARRAY.astype(np.float64))
+    with pytest.raises(fluid.InvalidArgument, match="got float64; feed a float32 tensor"):
+        run({"x": tensor}, [doubled])
+
+
+@pytest.mark.parametrize("value", ["text", [[1, 2, 3], [4]], [["a", "b", "c"]], None, object()])
+def test_what_is_no_array_is_refused(doubled, value):
+    with pytest.raises(fluid.InvalidArgument, match="feed 'x': must be an array, a Tensor, or num"):
+        run({"x": value}, [doubled])
+
+
+def test_fractions_are_not_rounded_to_integers():
+    n = layers.data("n", [1], dtype="int64", append_batch_size=False)
+    out = layers.assign(n)
+    assert run({"n": [3]}, [out])[0].tolist() == [3]
+    with pytest.raises(fluid.InvalidArgument, match="numbers that int64 can hold"):
+        run({"n": [1.5]}, [out])
+
+
+def test_numbers_can_be_fed_to_scalars():
+    n = layers.data("n", [], append_batch_size=False)
+    assert run({"n": 1.5}, [layers.scale(n, scale=2.0)])[0] == 3.0
+
+
+def test_unknown_names_are_errors(doubled):
+    with pytest.raises(fluid.NotFound, match="no variable 'y'"):
+        run({"y": ARRAY}, [doubled])
+    with pytest.raises(fluid.NotFound):
+        run({"x": ARRAY}, ["nothing"])
+
+
+def test_fetch_list_must_be_a_list(doubled):
+    with pytest.raises(TypeError, match="fetch_list must be a list"):
+        run({"x": ARRAY}, doubled)
+    with pytest.raises(TypeError, match="fetch_list must be a list, got 'x'"):
+        run({"x": ARRAY}, "x")
+
+
+def test_an_error_names_the_line_that_added_the_operator():
+    x, y = layers.data("x", [3]), layers.data("y", [3])
+    z = x + y
+    with pytest.raises(fluid.InvalidArgument) as caught:
+        run({"x": ARRAY, "y": np.ones((5, 3), np.float32)}, [z])
+    assert caught.value.__notes__[-1].endswith("z = x + y")
+
+
+def test_a_changed_program_is_run_as_it_is_now(doubled):
+    exe = fluid.Executor()
+    exe.run(feed={"x": ARRAY}, fetch_list=[doubled])
+    doubled.block.ops[0].set_attr("scale", 3.0)
+    (value,) = exe.run(feed={"x": ARRAY}, fetch_list=[doubled])
+    np.testing.assert_array_equal(value, ARRAY * 3)
+
+
+def test_scope_guard_changes_the_global_scope():
+    scope = fluid.Scope()
+    outer = fluid.global_scope()
+    with fluid.scope_guard(scope):
+        assert fluid.global_scope() is scope
+    assert fluid.global_scope() is outer
+    with pytest.raises(TypeError, match="scope must be a Scope, got int"):
+        fluid.scope_guard(3).__enter__()
+
+
+def test_scope_guard_acts_in_its_own_thread_only():
+    seen = []
+    thread = threading.Thread(target=lambda: seen.append(fluid.global_scope()))
+    thread.start()
+    thread.join()
+    assert seen[0] is not fluid.global_scope()
+
+
+def test_a_scope_can_be_given():
+    step = layers.create_global_var([1], 5.0, "float32", persistable=True)
+    scope = fluid.Scope()
+    exe = fluid.Executor()
+    exe.run(fluid.default_startup_program(), scope=scope)
+    assert exe.run(fetch_list=[step], scope=scope)[0][0] == 5.0
+    assert fluid.global_scope().find_var(step.name) is None
+
+
+def test_the_first_nan_is_named_when_asked_for(monkeypatch):
+    x = layers.data("x", [1])
+    y = layers.scale(layers.log(x), scale=2.0)
+    feed = {"x": np.array([[-1]], np.float32)}
+    assert np.isnan(run(feed, [y])[0]).all()
+    monkeypatch.setenv("FLUIDCORE_CHECK_NAN", "1")
+    with pytest.raises(fluid.Error, match="log"):
+        run(feed, [y])
+
+
+def test_threads_are_set_and_checked():
+    before = fluid.get_num_threads()
+    try:
+        fluid.set_num_threads(1)
+        assert fluid.get_num_threads() == 1
+        with pytest.raises(fluid.InvalidArgument, match="at least 1, got 0"):
+            fluid.set_num_threads(0)
+        with pytest.raises(TypeError):
+            fluid.set_num_threads("two")
+    finally:
+        fluid.set_num_threads(before)
+
+
+def test_close_forgets_plans(doubled):
+    exe = fluid.Executor()
+    exe.run(feed={"x": ARRAY}, fetch_list=[doubled])
+    exe.close()
+    np.testing.assert_array_equal(exe.run(feed={"x": ARRAY}, fetch_list=[doubled])[0], ARRAY * 2)

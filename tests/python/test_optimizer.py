@@ -1,0 +1,182 @@
+"""Tests of fluidcore.optimizer and regularizer."""
+
+import numpy as np
+import pytest
+
+import fluidcore as fluid
+from fluidcore import layers
+from fluidcore.optimizer import SGD, Adam, Momentum
+from fluidcore.regularizer import L1Decay, L2Decay
+
+START = [1.0, -2.0, 3.0]
+
+
+@pytest.fixture
+def block():
+    return fluid.default_main_program().global_block()
+
+
+def parameter(name="w", **settings):
+    attr = fluid.ParamAttr(name, **settings)
+    return layers.create_parameter([3], "float32", attr=attr)
+
+
+def train(optimizer, steps=3, **settings):
+    """Values of w after some steps on the loss sum(w * w) / 2, whose gradient is w."""
+    w = parameter(**settings)
+    loss = layers.scale(layers.reduce_sum(w * w), scale=0.5)
+    optimizer.minimize(loss)
+    exe = fluid.Executor()
+    exe.run(fluid.default_startup_program())
+    fluid.global_scope().find_var("w").get_tensor().set(np.array(START, np.float32))
+    for _ in range(steps):
+        exe.run()
+    return np.array(fluid.global_scope().find_var("w").get_tensor())
+
+
+def test_the_operators_of_one_step(block):
+    w = parameter()
+    loss = layers.reduce_sum(layers.tanh(w))
+    ops, pairs = SGD(0.1).minimize(loss)
+    assert [op.type for op in block.ops[2:]] == [
+        "fill_constant",
+        "reduce_sum_grad",
+        "tanh_grad",
+        "sgd",
+    ]
+    assert ops == [block.ops[-1]]
+    assert str(ops[0]) == "sgd(Grad=w@GRAD, LearningRate=learning_rate_0, Param=w) -> ParamOut=w"
+    assert [(p.name, g.name) for p, g in pairs] == [("w", "w@GRAD")]
+    startup = fluid.default_startup_program().global_block()
+    assert startup.ops[-1].output("Out") == ["learning_rate_0"]
+
+
+def test_clip_then_decay_then_update(block):
+    w = parameter(gradient_clip=fluid.GradientClipByValue(1.0), regularizer=L2Decay(0.1))
+    w.error_clip = fluid.ErrorClipByValue(2.0)
+    SGD(0.1).minimize(layers.reduce_sum(layers.tanh(w)))
+    types = [op.type for op in block.ops[4:]]
+    assert types == ["tanh_grad", "clip", "clip", "scale", "elementwise_add", "sgd"]
+
+
+def test_sgd():
+    np.testing.assert_allclose(train(SGD(0.1)), np.array(START) * 0.9**3, rtol=1e-6)
+
+
+def test_momentum():
+    w, v = np.array(START), 0
+    for _ in range(3):
+        v = 0.9 * v + w
+        w = w - 0.1 * v
+    np.testing.assert_allclose(train(Momentum(0.1, 0.9)), w, rtol=1e-5)
+
+
+def test_nesterov_momentum():
+    w, v = np.array(START), 0
+    for _ in range(3):
+        v = 0.9 * v + w
+        w = w - 0.1 * (w + 0.9 * v)
+    np.testing.assert_allclose(train(Momentum(0.1, 0.9, use_nesterov=True)), w, rtol=1e-5)
+
+
+def test_adam():
+    w, m, v = np.array(START), 0, 0
+    for step in range(1, 4):
+        m = 0.9 * m + 0.1 * w
+        v = 0.999 * v + 0.001 * w * w
+        rate = 0.1 * np.sqrt(1 - 0.999**step) / (1 - 0.9**step)
+        w = w - rate * m / (np.sqrt(v) + 1e-8)
+    np.testing.assert_allclose(train(Adam(0.1)), w, rtol=1e-5)
+
+
+def test_weight_decay_of_the_optimizer_and_of_the_parameter():
+    np.testing.assert_allclose(
+        train(SGD(0.1, regularization=L2Decay(0.5)), steps=1), np.array(START) * 0.85, rtol=1e-6
+    )
+
+
+def test_a_parameters_own_decay_wins():
+    value = train(SGD(0.1, regularization=L2Decay(0.5)), steps=1, regularizer=L2Decay(0.0))
+    np.testing.assert_allclose(value, np.array(START) * 0.9, rtol=1e-6)
+
+
+def test_l1_decay_adds_the_sign(block):
+    w = parameter()
+    pairs = fluid.append_backward(layers.reduce_sum(w))
+    ((_, grad),) = fluid.regularizer.append_regularization_ops(pairs, L1Decay(0.5))
+    value = np.array([1e-40, 0.0, -2.0], np.float32)
+    fluid.global_scope().var("w").get_tensor().set(value)
+    np.testing.assert_allclose(fluid.Executor().run(fetch_list=[grad])[0], [1.5, 1.0, 0.5])
+
+
+@pytest.mark.parametrize("decay", [L1Decay, L2Decay])
+def test_decay_must_be_finite(decay):
+    with pytest.raises(ValueError, match="must be finite, got nan"):
+        decay(float("nan"))
+
+
+def test_each_parameter_has_its_factor_on_the_learning_rate():
+    value = train(SGD(0.1), steps=1, learning_rate=0.5)
+    np.testing.assert_allclose(value, np.array(START) * 0.95, rtol=1e-6)
+
+
+def test_the_learning_rate_may_be_a_variable():
+    rate = layers.create_global_var([1], 0.2, "float32", persistable=True)
+    np.testing.assert_allclose(train(SGD(rate), steps=1), np.array(START) * 0.8, rtol=1e-6)
+
+
+def test_adams_powers_are_advanced_once_for_all_parameters(block):
+    loss = layers.reduce_sum(parameter("w") * parameter("v"))
+    ops, _ = Adam(0.1).minimize(loss)
+    assert [op.type for op in ops] == ["adam", "adam", "scale", "scale"]
+    assert [op.output("Out") for op in ops[2:]] == [["beta1_pow_0"], ["beta2_pow_0"]]
+
+
+def test_parameters_without_gradient_are_skipped(block):
+    parameter("unused")
+    ops, pairs = SGD(0.1).minimize(layers.reduce_sum(parameter("w")))
+    assert [op.input("Param") for op in ops] == [["w"]]
+    assert pairs[0][1] is None
+
+
+def test_a_loss_without_parameters_is_an_error(block):
+    parameter("w")
+    loss = layers.reduce_sum(layers.data("x", [3]))
+    text = str(block.program), str(fluid.default_startup_program())
+    with pytest.raises(fluid.InvalidArgument, match="must depend on a trainable parameter"):
+        SGD(0.1).minimize(loss)
+    assert (str(block.program), str(fluid.default_startup_program())) == text
+
+
+def test_a_failed_minimize_leaves_nothing(block):
+    loss = layers.reduce_sum(parameter("w"))
+    rate = layers.create_global_var([1], 1, "int64", persistable=True)
+    text = str(block.program), str(fluid.default_startup_program())
+    with pytest.raises(fluid.Error):
+        SGD(rate).minimize(loss)
+    assert (str(block.program), str(fluid.default_startup_program())) == text
+
+
+def test_minimize_finds_the_program_of_the_loss():
+    main, startup = fluid.Program(), fluid.Program()
+    with fluid.program_guard(main, startup):
+        loss = layers.reduce_sum(parameter("w"))
+    Momentum(0.1, 0.9).minimize(loss, startup)
+    assert main.global_block().ops[-1].type == "momentum"
+    assert startup.global_block().has_var("w_velocity_0")
+    assert not fluid.default_main_program().global_block().ops
+
+
+def test_one_optimizer_serves_several_programs():
+    optimizer = SGD(0.1)
+    for _ in range(2):
+        with fluid.program_guard(fluid.Program(), fluid.Program()):
+            ops, _ = optimizer.minimize(layers.reduce_sum(parameter("w")))
+            rate = ops[0].input("LearningRate")[0]
+            assert fluid.default_startup_program().global_block().has_var(rate)
+
+
+def test_the_long_names_are_the_same_classes():
+    assert fluid.optimizer.SGDOptimizer is SGD
+    assert fluid.optimizer.MomentumOptimizer is Momentum
+    assert fluid.optimizer.AdamOptimizer is Adam
