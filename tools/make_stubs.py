@@ -50,6 +50,8 @@ def core_stub() -> str:
     text = re.sub(r"from fluidcore import \w+\n", "", text)
     text = re.sub(r"\b(dict|list)\b(?=[\s,):])(?! \()", _with_any, text)
     text = text.replace("block: ...", "block: BlockDesc")
+    text = re.sub(r"__eq__\(self, arg0: \w+\)", "__eq__(self, arg0: object)", text)
+    text = re.sub(r"(\*\w+)(?=[,)])", r"\1: typing.Any", text)
     return HEADER + text.rstrip() + "\n" + EXCEPTIONS
 
 

@@ -47,11 +47,11 @@ class Arithmetic:
 
     __array_ufunc__ = None  # NumPy scalars on the left leave the operator to us
 
-    def _binary(self: Any, other: Any, op_type: str, swap: bool = False) -> Any:
+    def _binary(self: Any, other: Any, op_type: str, swap: bool = False) -> Variable:
         if isinstance(other, _SCALARS):
             other = _constant_like(self, other)
         elif not isinstance(other, Arithmetic):
-            return NotImplemented
+            return NotImplemented  # type: ignore[no-any-return]
         return _append(other, op_type, self) if swap else _append(self, op_type, other)
 
     def __add__(self, other: Any) -> Variable:

@@ -7,19 +7,16 @@ left, operator by operator, with shapes, element types and callbacks.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain
+import gc
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from fluidcore import core
-from fluidcore.call_site import explain
 from fluidcore.dtypes import FLOATING
+from fluidcore.grad_ops import GradientNames, gradient_of, op_traits, values_read
 from fluidcore.grad_passes import (
-    EMPTY,
     ForwardOp,
     GradOp,
-    Slots,
     check_values_kept,
     check_written_once,
     ops_on_path,
@@ -115,33 +112,7 @@ def gradients(
     return [names.variable(name) for name in wanted]
 
 
-class GradientNames:
-    """The names of the gradients of one append_backward, and which of them exist."""
-
-    def __init__(self, block: Block) -> None:
-        self.block = block
-        self.grad_to_var: dict[str, str] = {}
-        self.produced: set[str] = set()
-        self._final: dict[str, str] = {}
-
-    def final(self, name: str) -> str:
-        """x@GRAD for "x"; x@GRAD_0 if an earlier append_backward took that name."""
-        return self.unused(core.grad_var_name(name))
-
-    def unused(self, name: str) -> str:
-        """The name of this append_backward for what a gradient maker calls `name`."""
-        final = self._final.get(name)
-        if final is None:
-            final, count = name, 0
-            while self.block.desc.has_var_recursive(final):
-                final, count = f"{name}_{count}", count + 1
-            self._final[name] = final
-        return final
-
-    def variable(self, name: str) -> Variable | None:
-        """The gradient of a variable; None if nothing calculates it."""
-        final = self._final.get(core.grad_var_name(name))
-        return self.block.var(final) if final in self.produced and final is not None else None
+calc_gradient = gradients  # its early name
 
 
 def _append_backward(
@@ -158,12 +129,15 @@ def _append_backward(
         for position, op in enumerate(block.desc.ops())
     ]
     sources = set(sources)
-    path = ops_on_path(ops, sources, targets, stopped, lambda name: _traits(name).is_constant)
+    path = ops_on_path(ops, sources, targets, stopped, lambda name: op_traits(name).is_constant)
     if path.variables.isdisjoint(targets):
         return
     check_written_once(ops, path)
     mark = block.mark()
     no_grad_dict = {block.idx: {n for op in path.ops for n in op.inputs} - path.variables}
+    # Many objects are made and none becomes garbage: looking for some would take half the time.
+    collects = gc.isenabled()
+    gc.disable()
     try:
         _append_backward_ops_(path.ops, ops, block, no_grad_dict, seeds, names, callbacks)
     except BaseException:
@@ -172,6 +146,9 @@ def _append_backward(
             if block.desc.has_var(name):
                 block.desc.remove_var(name)
         raise
+    finally:
+        if collects:
+            gc.enable()
 
 
 def _append_backward_ops_(
@@ -198,8 +175,8 @@ def _append_backward_ops_(
     grads: list[GradOp] = []
     reads: list[tuple[ForwardOp, list[str]]] = []
     for op in reversed(path):
-        made = _gradient_of(op, no_grad, names)
-        reads += [(op, _values_read(grad)) for grad in made]
+        made = gradient_of(op, no_grad, names)
+        reads += [(op, values_read(grad)) for grad in made]
         grads += made
     check_values_kept(ops, reads)
     grads = seeds + _remove_no_grad_branch_(grads, seeds)
@@ -230,7 +207,7 @@ def _append_backward_vars_(block: Block, start_op_idx: int) -> None:
 def _append(block: core.BlockDesc, grad: GradOp) -> None:
     op = block.append_op()
     if grad.desc is None:
-        op.copy_from(core.OpDesc(grad.type, grad.inputs, grad.outputs, grad.attrs))
+        op.copy_from(core.OpDesc(grad.type, grad.inputs, grad.outputs, dict(grad.attrs)))
     else:
         op.copy_from(grad.desc)
         if grad.renamed:
@@ -239,71 +216,6 @@ def _append(block: core.BlockDesc, grad: GradOp) -> None:
             for slot, args in grad.outputs.items():
                 op.set_output(slot, args)
     op.set_call_site(grad.call_site)
-
-
-def _gradient_of(op: ForwardOp, no_grad: set[str], names: GradientNames) -> list[GradOp]:
-    """The gradient operators of one forward operator, with the names of this append_backward."""
-    assert op.desc is not None
-    site = op.desc.call_site()
-    traits = _traits(op.type)
-    if traits.has_block or not traits.has_grad:
-        what = "operators with a sub-block" if traits.has_block else f"'{op.type}'"
-        error = core.InvalidArgument(
-            f"append_backward: {what} must have a gradient to lie between a parameter and the "
-            f"loss, got '{op.type}', which has none; set stop_gradient=True on its output "
-            f"'{', '.join(op.outputs)}', or put the output into no_grad_set"
-        )
-        explain(error, site)
-        raise error
-    descs, grad_to_var = core.get_grad_op_desc(op.desc, no_grad.intersection(op.inputs), [])
-    own = {*op.inputs, *op.outputs}
-    incoming = {core.grad_var_name(name): name for name in op.outputs}
-    final = {grad: names.unused(grad) for grad in incoming if grad not in own}
-    cotangents = {final[grad]: incoming[grad] for grad in final}
-    names.grad_to_var.update(cotangents)
-    grads = []
-    for desc in descs:
-        inputs: Slots = desc.inputs()
-        outputs: Slots = desc.outputs()
-        new_inputs = _renamed(inputs, final)
-        for grad in chain.from_iterable(outputs.values()):
-            if grad != EMPTY:
-                final[grad] = names.unused(grad)
-        new_outputs = _renamed(outputs, final)
-        renamed = new_inputs is not inputs or new_outputs is not outputs
-        grads.append(
-            GradOp(desc.type(), new_inputs, new_outputs, {}, cotangents, desc, renamed, site)
-        )
-    for grad, forward in grad_to_var.items():
-        names.grad_to_var[names.unused(grad)] = forward
-    return grads
-
-
-class _Traits:
-    """What append_backward must know of an operator type."""
-
-    def __init__(self, op_type: str) -> None:
-        definition = core.op_def(op_type)
-        self.is_constant = definition.is_constant
-        self.has_grad = definition.has_grad
-        self.has_block = any(attr.type == "block" for attr in definition.attrs)
-        self.shape_only = frozenset(slot.name for slot in definition.inputs if slot.shape_only)
-
-
-_traits = functools.cache(_Traits)
-
-
-def _renamed(slots: Slots, final: Mapping[str, str]) -> Slots:
-    """The slots with their final names; the same object if nothing changes."""
-    if all(final.get(name, name) == name for args in slots.values() for name in args):
-        return slots
-    return {slot: [final.get(name, name) for name in args] for slot, args in slots.items()}
-
-
-def _values_read(grad: GradOp) -> list[str]:
-    """The names whose elements, and not just their shape, a gradient operator reads."""
-    shape_only = _traits(grad.type).shape_only
-    return [name for slot, args in grad.inputs.items() if slot not in shape_only for name in args]
 
 
 def _stopped_names(block: Block) -> set[str]:

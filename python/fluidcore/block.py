@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fluidcore import core, names
+from fluidcore.arguments import Argument, names_by_slot
 from fluidcore.attributes import plain_attributes
 from fluidcore.call_site import call_site, explain
 from fluidcore.operator_view import Operator
@@ -14,8 +15,6 @@ from fluidcore.variable import Parameter, Variable
 
 if TYPE_CHECKING:
     from fluidcore.program import Program
-
-Argument = Variable | str | Sequence[Variable | str] | None
 
 
 @functools.cache
@@ -262,8 +261,8 @@ class Block:
         site = call_site()
         desc = self.desc
         try:
-            given_inputs = self._names_by_slot(op_type, inputs)
-            given_outputs = self._names_by_slot(op_type, outputs)
+            given_inputs = names_by_slot(self.program, op_type, inputs)
+            given_outputs = names_by_slot(self.program, op_type, outputs)
             for slot in _intermediate_outputs(op_type):
                 if slot not in given_outputs:
                     given_outputs[slot] = [self.unique_name(f"{op_type}.{slot.lower()}")]
@@ -281,34 +280,6 @@ class Block:
         self._created += new
         view = self._op_views[id(op)] = Operator(self, op)
         return view
-
-    def _names_by_slot(
-        self, op_type: str, slots: Mapping[str, Argument] | None
-    ) -> dict[str, list[str]]:
-        if not slots:
-            return {}
-        return {
-            slot: [self._name(op_type, slot, item) for item in value]
-            if isinstance(value, (list, tuple))
-            else [self._name(op_type, slot, value)]
-            for slot, value in slots.items()
-            if value is not None
-        }
-
-    def _name(self, op_type: str, slot: str, value: Any) -> str:
-        if isinstance(value, Variable):
-            if value.block.program is not self.program:
-                raise core.InvalidArgument(
-                    f"{op_type}: the variables of slot '{slot}' must belong to this program, "
-                    f"got '{value.name}' of another one"
-                )
-            return value.name
-        if isinstance(value, str):
-            return value
-        raise TypeError(
-            f"{op_type}: slot '{slot}' must be given Variables or names, "
-            f"got {type(value).__name__} {value!r}"
-        )
 
     def __repr__(self) -> str:
         return f"Block({self.idx}, {self.desc.op_size()} operators)"

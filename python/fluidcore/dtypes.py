@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -34,7 +34,7 @@ def dtype_name(dtype: DTypeLike) -> str:
     if isinstance(dtype, (int, np.integer)) and not isinstance(dtype, bool):
         return core.dtype_name(int(dtype))
     try:
-        name = np.dtype(dtype).name
+        name = str(np.dtype(cast("Any", dtype)).name)
     except TypeError:
         name = str(dtype)
     if name not in _KNOWN:

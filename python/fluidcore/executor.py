@@ -51,6 +51,8 @@ class Executor:
     """
 
     def __init__(self, place: core.CPUPlace | core.CUDAPlace | None = None) -> None:
+        if place is not None and not isinstance(place, (core.CPUPlace, core.CUDAPlace)):
+            raise TypeError(f"place must be CPUPlace() or CUDAPlace(i), got {place!r}")
         self.place = core.CPUPlace() if place is None else place
         self._core = core.Executor(self.place)
         self._check_nan = os.environ.get("FLUIDCORE_CHECK_NAN", "") not in ("", "0")
@@ -86,17 +88,29 @@ class Executor:
         """
         if program is None:
             program = default_main_program()
+        elif not isinstance(program, Program):
+            raise TypeError(f"program must be a Program, got {type(program).__name__}")
+        if scope is None:
+            scope = _scope.get()
+        elif not isinstance(scope, core.Scope):
+            raise TypeError(f"scope must be a Scope, got {type(scope).__name__}")
         fetches: list[str] = []
         if fetch_list is not None:
             if isinstance(fetch_list, (str, Variable)):
                 raise TypeError(f"fetch_list must be a list, got {fetch_list!r}; write [...]")
-            fetches = [item if isinstance(item, str) else item.desc.name() for item in fetch_list]
+            for item in fetch_list:
+                if isinstance(item, str):
+                    fetches.append(item)
+                elif isinstance(item, Variable):
+                    fetches.append(item.desc.name())
+                else:
+                    raise TypeError(f"fetch_list must hold Variables or names, got {item!r}")
         arrays = self._arrays(program, feed) if feed else {}
         return self._core.run(
             program.desc,
             arrays,
             fetches,
-            scope or _scope.get(),
+            scope,
             threads._num_threads,
             self._check_nan,
             return_numpy,

@@ -8,28 +8,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 
 from fluidcore import core
-from fluidcore.dtypes import numpy_dtype
+from fluidcore.array_file import (
+    NEW,
+    Arrays,
+    make_folder,
+    read_arrays,
+    sync_folder,
+    write_arrays,
+    write_file,
+)
 from fluidcore.executor import Executor, global_scope
 from fluidcore.program import Parameter, Program, Variable, default_main_program
 
 PROGRAM_FILE = "program.json"
 PARAMS_FILE = "params.safetensors"
-_NEW = ".new"  # written, but not in its place yet
-_SAFETENSORS = {
-    "BOOL": "bool",
-    "I16": "int16",
-    "I32": "int32",
-    "I64": "int64",
-    "F16": "float16",
-    "BF16": "bfloat16",
-    "F32": "float32",
-    "F64": "float64",
-}
 
 Path = str | os.PathLike[str]
 
@@ -129,12 +125,12 @@ def save_inference_model(
     arrays = _values(_persistables(pruned))
     # The parameters name their program, so moving them into place is what makes the new model the
     # model; a crash before leaves the old pair, a crash after leaves program.json.new to be found.
-    folder = _folder(dirname)
+    folder = make_folder(dirname)
     program_file = os.path.join(folder, PROGRAM_FILE)
-    _write(program_file + _NEW, text)
-    _write_safetensors(os.path.join(folder, PARAMS_FILE), arrays, metadata)
-    os.replace(program_file + _NEW, program_file)
-    _sync_folder(folder)
+    write_file(program_file + NEW, text)
+    write_arrays(os.path.join(folder, PARAMS_FILE), arrays, metadata)
+    os.replace(program_file + NEW, program_file)
+    sync_folder(folder)
 
 
 def load_inference_model(
@@ -154,7 +150,7 @@ def load_inference_model(
         core.InvalidArgument: A file is damaged, or the two do not belong together.
     """
     del executor
-    arrays, metadata = _read_safetensors(os.path.join(os.fspath(dirname), PARAMS_FILE))
+    arrays, metadata = read_arrays(os.path.join(os.fspath(dirname), PARAMS_FILE))
     feeds, fetches = (_name_list(dirname, metadata, key) for key in ("feed", "fetch"))
     text = _program_text(dirname, metadata.get("program_sha256", ""))
     program = Program.parse_from_string(text)
@@ -169,7 +165,7 @@ def load_inference_model(
 def _program_text(dirname: Path, sha256: str) -> bytes:
     path = os.path.join(os.fspath(dirname), PROGRAM_FILE)
     found = False
-    for candidate in (path, path + _NEW):
+    for candidate in (path, path + NEW):
         if not os.path.exists(candidate):
             continue
         found = True
@@ -211,7 +207,7 @@ def _persistables(program: Program | None) -> list[Variable]:
     return [variable for variable in variables if variable.persistable]
 
 
-def _values(variables: Iterable[Variable]) -> dict[str, np.ndarray[Any, Any]]:
+def _values(variables: Iterable[Variable]) -> Arrays:
     scope = global_scope()
     arrays = {}
     for variable in variables:
@@ -226,20 +222,18 @@ def _values(variables: Iterable[Variable]) -> dict[str, np.ndarray[Any, Any]]:
 
 
 def _save(dirname: Path, variables: Iterable[Variable]) -> None:
-    folder = _folder(dirname)
-    _write_safetensors(os.path.join(folder, PARAMS_FILE), _values(variables), {})
-    _sync_folder(folder)
+    folder = make_folder(dirname)
+    write_arrays(os.path.join(folder, PARAMS_FILE), _values(variables), {})
+    sync_folder(folder)
 
 
 def _load(dirname: Path, variables: Iterable[Variable]) -> None:
     path = os.path.join(os.fspath(dirname), PARAMS_FILE)
-    arrays, _ = _read_safetensors(path)
+    arrays, _ = read_arrays(path)
     _set(_checked(arrays, variables, path))
 
 
-def _checked(
-    arrays: dict[str, np.ndarray[Any, Any]], variables: Iterable[Variable], path: str
-) -> dict[str, np.ndarray[Any, Any]]:
+def _checked(arrays: Arrays, variables: Iterable[Variable], path: str) -> Arrays:
     checked = {}
     for variable in variables:
         array = arrays.get(variable.name)
@@ -254,67 +248,7 @@ def _checked(
     return checked
 
 
-def _set(arrays: dict[str, np.ndarray[Any, Any]]) -> None:
+def _set(arrays: Arrays) -> None:
     scope = global_scope()
     for name, array in arrays.items():
         scope.var(name).get_tensor().set(array)
-
-
-def _folder(dirname: Path) -> str:
-    os.makedirs(dirname, exist_ok=True)
-    return os.fspath(dirname)
-
-
-def _write(path: str, content: bytes) -> None:
-    with open(path, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync_folder(folder: str) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _write_safetensors(
-    path: str, arrays: dict[str, np.ndarray[Any, Any]], metadata: dict[str, str]
-) -> None:
-    from safetensors.numpy import save_file
-
-    save_file(arrays, path + _NEW, metadata or None)
-    with open(path + _NEW, "rb") as file:
-        os.fsync(file.fileno())
-    os.replace(path + _NEW, path)
-
-
-def _read_safetensors(path: str) -> tuple[dict[str, np.ndarray[Any, Any]], dict[str, str]]:
-    """The arrays and the metadata of a file; the format holds numbers and names only."""
-    import json
-
-    import safetensors
-
-    if not os.path.isfile(path):
-        raise core.NotFound(f"load: no file {path}")
-    with open(path, "rb") as file:
-        content = file.read()
-    try:
-        tensors = safetensors.deserialize(content)
-        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
-        arrays = {name: _array(tensor) for name, tensor in tensors}
-    except (safetensors.SafetensorError, ValueError, KeyError) as error:
-        raise core.InvalidArgument(
-            f"load: {path} must be a whole safetensors file, got a damaged one: {error}"
-        ) from None
-    metadata = header.get("__metadata__") or {}
-    return arrays, {str(key): str(value) for key, value in metadata.items()}
-
-
-def _array(tensor: Any) -> np.ndarray[Any, Any]:
-    name = _SAFETENSORS.get(tensor["dtype"])
-    if name is None:
-        raise ValueError(f"element type {tensor['dtype']} is unknown")
-    return np.frombuffer(tensor["data"], numpy_dtype(name)).reshape(tensor["shape"])

@@ -8,9 +8,11 @@ from collections.abc import Iterable
 from fluidcore import core
 from fluidcore.program import Block, Operator
 
+_INDENT = " " * 10
+
 
 def operator_lines(
-    ops: Iterable[Operator], first: int = 0, width: int = 96, shapes: bool = False
+    ops: Iterable[Operator], first: int = 0, width: int = 98, shapes: bool = False
 ) -> list[str]:
     """A line for each operator: what it reads, what it writes, attributes that are not defaults.
 
@@ -20,43 +22,64 @@ def operator_lines(
         ops: Operators of a program.
         first: The number of the first one.
         width: Columns of a line.
-        shapes: Whether to write the shape behind each result, "?" for what is not known yet.
+        shapes: Whether to write its shape behind each new result; "?" is not known before a run.
     """
-    lines: list[str] = []
-    for number, op in enumerate(ops, first):
-        lines += textwrap.wrap(
-            f"{number:4}  {_text(op, shapes)}",
-            width,
-            subsequent_indent=" " * 10,
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-    return lines
+    return [
+        line
+        for number, op in enumerate(ops, first)
+        for line in _wrapped(f"{number:4}  ", _parts(op, shapes), width)
+    ]
 
 
-def _text(op: Operator, shapes: bool) -> str:
+def _parts(op: Operator, shapes: bool) -> list[str]:
+    """What is read, what is written, and the attributes, if there are any."""
     definition = core.op_def(op.type)
     reads = [name for slot in definition.inputs for name in op.input(slot.name)]
     writes = [name for slot in definition.outputs for name in op.output(slot.name)]
     if shapes:
         writes = [name + _shape(op.block, name) for name in writes]
-    text = f"{op.type}({', '.join(reads)}) -> {', '.join(writes)}"
+    parts = [f"{op.type}({', '.join(reads)})", f"-> {', '.join(writes)}"]
     attrs = [
         f"{attr.name}={_value(attr.name, op.attr(attr.name))}"
         for attr in definition.attrs
         if op.has_attr(attr.name) and op.attr(attr.name) != attr.default
     ]
-    return f"{text}  # {', '.join(attrs)}" if attrs else text
+    return [*parts, f" # {', '.join(attrs)}"] if attrs else parts
+
+
+def _wrapped(number: str, parts: list[str], width: int) -> list[str]:
+    """One line if it fits, else a new one before a part that does not fit, else within it."""
+    lines = [number + parts[0]]
+    for part in parts[1:]:
+        if len(lines[-1]) + 1 + len(part) <= width:
+            lines[-1] += f" {part}"
+        else:
+            lines.append(_INDENT + part.lstrip())
+    return [piece for line in lines for piece in _folded(line, width)]
+
+
+def _folded(line: str, width: int) -> list[str]:
+    if len(line) <= width:
+        return [line]
+    return textwrap.wrap(
+        line,
+        width,
+        subsequent_indent=_INDENT + "   ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _shape(block: Block, name: str) -> str:
     variable = block.find_var_recursive(name)
-    if variable is None:
+    if variable is None or variable.persistable:
         return ""
-    return f"[{', '.join('?' if extent < 0 else str(extent) for extent in variable.shape)}]"
+    return f"[{','.join('?' if extent < 0 else str(extent) for extent in variable.shape)}]"
 
 
 def _value(attr: str, value: object) -> str:
     if attr.endswith("dtype") and isinstance(value, int):
         return core.dtype_name(value)
+    if isinstance(value, list):
+        return f"[{','.join(map(str, value))}]"
     return f"{value:g}" if isinstance(value, float) else str(value)

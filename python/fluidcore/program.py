@@ -182,20 +182,20 @@ class Program:
 
 def _keep_needed(block: Block, targets: list[str], feeds: frozenset[str]) -> None:
     needed = set(targets) - feeds
-    unneeded = []
     used = set(targets) | feeds
     ops = block.desc.ops()
+    end = len(ops)  # the operators [index + 1, end) are not needed
     for index in range(len(ops) - 1, -1, -1):
         outputs = ops[index].output_arg_names()
         if needed.isdisjoint(outputs):
-            unneeded.append(index)
             continue
+        block.desc.remove_op(index + 1, end)
+        end = index
         inputs = ops[index].input_arg_names()
         needed.difference_update(outputs)
         needed.update(name for name in inputs if name not in feeds)
         used.update(inputs, outputs)
-    for index in unneeded:
-        block.desc.remove_op(index, index + 1)
+    block.desc.remove_op(0, end)
     for desc in block.desc.all_vars():
         if desc.name() not in used:
             block.desc.remove_var(desc.name())

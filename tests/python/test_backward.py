@@ -1,5 +1,6 @@
 """Tests of fluidcore.backward: golden texts, and gradients that Fluid got wrong."""
 
+import gc
 import time
 
 import numpy as np
@@ -400,3 +401,21 @@ def test_long_chains_and_wide_sums_take_linear_time():
     assert time.perf_counter() - start < 3.0
     assert len(pairs) == 1000
     assert core.EMPTY_VAR_NAME not in x.block.vars
+
+
+def test_an_operator_without_gradient_names_itself_its_line_and_the_cure(block):
+    w = parameter("w")
+    (grad,) = fluid.gradients([layers.relu(w)], [w])
+    loss = layers.mean(grad * w)
+    definition = core.op_def("relu_grad")
+    if definition.has_grad or definition.is_constant:
+        pytest.skip("relu_grad has a gradient")
+    text = str(block.program)
+    with pytest.raises(
+        fluid.InvalidArgument, match=r"got 'relu_grad', which has none; set stop_"
+    ) as e:
+        fluid.append_backward(loss)
+    assert "test_backward.py:" in e.value.__notes__[0]
+    assert "fluid.gradients([layers.relu(w)], [w])" in e.value.__notes__[0]
+    assert str(block.program) == text
+    assert gc.isenabled()

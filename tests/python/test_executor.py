@@ -191,3 +191,15 @@ def test_close_forgets_plans(doubled):
     exe.run(feed={"x": ARRAY}, fetch_list=[doubled])
     exe.close()
     np.testing.assert_array_equal(exe.run(feed={"x": ARRAY}, fetch_list=[doubled])[0], ARRAY * 2)
+
+
+def test_wrong_types_are_type_errors(doubled):
+    exe = fluid.Executor()
+    with pytest.raises(TypeError, match="program must be a Program, got str"):
+        exe.run("program")
+    with pytest.raises(TypeError, match="scope must be a Scope, got int"):
+        exe.run(scope=3)
+    with pytest.raises(TypeError, match="fetch_list must hold Variables or names, got 3"):
+        exe.run(fetch_list=[3])
+    with pytest.raises(TypeError, match=r"place must be CPUPlace\(\) or CUDAPlace\(i\), got 'cpu'"):
+        fluid.Executor("cpu")

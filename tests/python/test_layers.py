@@ -97,6 +97,18 @@ def test_layers_want_variables():
         layers.concat([1, 2])
 
 
+@pytest.mark.parametrize("size", [0, -3, 2.5, "3"])
+def test_sizes_must_be_whole_and_positive(size):
+    x = layers.data("x", [4])
+    image = layers.data("image", [3, 8, 8])
+    before = both_programs()
+    with pytest.raises(fluid.InvalidArgument, match="fc: size must be a whole number of at least"):
+        layers.fc(x, size)
+    with pytest.raises(fluid.InvalidArgument, match="conv2d: num_filters must be a whole number"):
+        layers.conv2d(image, size, 3)
+    assert both_programs() == before
+
+
 def test_embedding_reads_rows(block):
     ids = layers.data("ids", [1], dtype="int64")
     out = layers.embedding(ids, [10, 4], padding_idx=-1)

@@ -146,21 +146,21 @@ struct Abs {
 struct AbsGrad {  // 0 at 0
   template <class T>
   FC_HOST_DEVICE T operator()(T x, T dout) const {
-    return x > T(0) ? dout : (x < T(0) ? -dout : T(0) * dout);
+    return x > T(0) ? dout : (x < T(0) ? -dout : T(0));
   }
 };
 
 struct GeluErf {  // x P(N(0, 1) <= x)
   template <class T>
   FC_HOST_DEVICE T operator()(T x) const {
-    return T(0.5) * x * (T(1) + std::erf(x * T(0.70710678118654752440)));
+    return T(0.5) * x * (T(1) + math::erf(x * T(0.70710678118654752440)));
   }
 };
 
 struct GeluErfGrad {
   template <class T>
   FC_HOST_DEVICE T operator()(T x, T dout) const {
-    const T below = T(0.5) * (T(1) + std::erf(x * T(0.70710678118654752440)));
+    const T below = T(0.5) * (T(1) + math::erf(x * T(0.70710678118654752440)));
     const T density = T(0.39894228040143267794) * math::exp(T(-0.5) * x * x);
     return dout * (below + x * density);
   }

@@ -183,6 +183,11 @@ AttributeMap OpDef::complete_attrs(const AttributeMap& given) const {
 void OpDef::complete(OpDesc& op) const {
   check_slots(op.inputs(), inputs_, "input");
   check_slots(op.outputs(), outputs_, "output");
+  std::vector<std::string> written = op.output_arg_names();
+  std::sort(written.begin(), written.end());
+  const auto twice = std::adjacent_find(written.begin(), written.end());
+  require(twice == written.end(), type_, ": every output must be a variable of its own, got '",
+          twice == written.end() ? "" : *twice, "' twice");
   op.set_attrs(complete_attrs(op.attrs()));
 }
 

@@ -88,8 +88,8 @@ class OpDef {
   const Slot* find_output(std::string_view name) const;
 
   // Checks slots and attributes of `op` and fills in the defaults. Throws InvalidArgument for a
-  // missing slot, a wrong number of variables, a wrong type; NotFound for an unknown slot or
-  // attribute, naming the nearest.
+  // missing slot, a wrong number of variables, one variable in two outputs, a wrong type; NotFound
+  // for an unknown slot or attribute, naming the nearest.
   void complete(OpDesc& op) const;
   // Sets the specs of the outputs. Throws InvalidArgument for shapes or dtypes that do not fit.
   void infer(InferContext& context) const;

@@ -33,9 +33,13 @@ GradMaker bilinear_grad_grad(std::string type, std::string x, std::string y, std
     const auto add_grad = [&](const auto& xs, const auto& ys, const std::string& slot,
                               const auto& to) {
       if (!is_wanted(to)) return;
+      SlotMap outputs{{x_grad, {std::string(kEmptyName)}}, {y_grad, {std::string(kEmptyName)}}};
+      outputs[slot] = to;
+      SlotMap outputs{{x_grad, {std::string(kEmptyName)}}, {y_grad, {std::string(kEmptyName)}}};
+      outputs[slot] = to;
       ops.emplace_back(type + "_grad",
                        SlotMap{{x, xs}, {y, ys}, {out_grad, context.input(out_grad)}},
-                       SlotMap{{slot, to}}, attrs);
+                       std::move(outputs), attrs);
     };
     if (is_wanted(along_x)) {
       add_forward(along_x, context.input(y));

@@ -49,7 +49,9 @@ void infer_reshape(InferContext& context) {
   }
   const bool has_unknown = unknown < shape.rank();
   if (has_unknown) {
-    rest = shape.product(0, unknown) * shape.product(unknown + 1, shape.rank());
+    Shape known = shape;
+    known[unknown] = 1;
+    rest = known.num_elements();
     require(rest != 0, "reshape: shape must have no 0 beside a -1, got ", shape);
   }
   const std::int64_t size = x.shape.num_elements();

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from importlib import resources
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 
 class Digits(NamedTuple):
@@ -35,6 +36,8 @@ def digits(seed: int = 0, test_fraction: float = 1 / 3) -> Digits:
     Returns:
         By default 1,198 images to train on and 599 to test on.
     """
+    from importlib import resources
+
     if not 0 <= test_fraction <= 1:
         raise ValueError(f"digits: test_fraction must be 0 to 1, got {test_fraction}")
     file = resources.files(__package__) / "digits.npz"

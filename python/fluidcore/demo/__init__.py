@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 import time
 from os import PathLike
 from pathlib import Path
@@ -82,7 +84,7 @@ def run(
         losses = _train(network, executor, data, seed, settings)
         accuracy = _test(network, executor, data, settings)
         saved = _save_and_load(network, executor, data, Path(folder))
-    _print_next_steps(saved)
+    _print_next_steps(Path(folder))
     return Result(losses, accuracy, table, saved)
 
 
@@ -113,11 +115,11 @@ def _check_gradients(network: Network, data: Digits, settings: Settings) -> list
     table = gradcheck.grad_table(
         network.main, network.loss, feed, network.params_grads, elements=settings.elements
     )
-    print(f"   {'parameter':12} {'shape':16} {'checked':>9} {'largest error':>15}")
+    print(f"   {'parameter':13} {'shape':16} {'checked':>16}   {'largest relative error'}")
     for row in table:
-        shape, checked = str(list(row.shape)), f"{row.checked} of {int(np.prod(row.shape))}"
+        shape, checked = str(list(row.shape)), f"{row.checked:,} of {int(np.prod(row.shape)):,}"
         verdict = "right" if row.ok else "WRONG"
-        print(f"   {row.name:12} {shape:12} {checked:>13} {row.max_rel_error:15.1e}   {verdict}")
+        print(f"   {row.name:13} {shape:16} {checked:>16}   {row.max_rel_error:.1e}   {verdict}")
     elements = sum(row.checked for row in table)
     print(f"\n   {elements:,} derivatives checked in {time.perf_counter() - start:.1f} s")
     wrong = [row.name for row in table if not row.ok]
@@ -193,12 +195,33 @@ def _print_digit(image: np.ndarray[tuple[int, ...], np.dtype[np.float32]], p: ob
 
 
 def _print_next_steps(folder: Path) -> None:
+    steps = {
+        f"show {folder}": "the program that was saved",
+        "demo --seed 1": "another split, other first parameters",
+        "ops conv2d": "what an operator reads, writes and means",
+    }
+    command = _command()
+    width = max(map(len, steps))
+    print("\nNext:\n")
+    for arguments, meaning in steps.items():
+        print(f"   {command} {arguments:{width}}   {meaning}")
     print(
         f"""
-Next:
-   fluidcore show {folder}   the program that was saved
-   fluidcore demo --seed 1   another split, other first parameters
-   fluidcore ops conv2d      what an operator is
-   README.md                 the same steps in your own code
+   In Python:
+
+   import fluidcore as fluid
+   exe = fluid.Executor()
+   program, feeds, targets = fluid.io.load_inference_model("{folder}", exe)
+   images = fluid.datasets.digits().test_images
+   print(exe.run(program, {{"image": images}}, targets)[0].argmax(axis=1))
 """
     )
+
+
+def _command() -> str:
+    """How the user can call the command again."""
+    called = sys.argv[0]
+    if Path(called).name != "fluidcore":
+        return "python -m fluidcore"
+    found = shutil.which("fluidcore")
+    return "fluidcore" if found and Path(found).samefile(called) else called

@@ -34,29 +34,37 @@ class Network(NamedTuple):
     accuracy: Variable
 
 
-def _block(x: Variable, channels: int, name: str) -> Variable:
-    x = layers.conv2d(x, channels, 3, padding=1, bias_attr=False, name=f"conv{name}")
-    x = layers.batch_norm(x, act="relu", name=f"norm{name}")
-    return layers.pool2d(x, 2, "max", 2, name=f"pool{name}")
+def _block(x: Variable, channels: int, number: int) -> Variable:
+    conv, norm = f"conv{number}", f"norm{number}"
+    x = layers.conv2d(x, channels, 3, padding=1, param_attr=f"{conv}.w", bias_attr=False, name=conv)
+    x = layers.batch_norm(
+        x,
+        act="relu",
+        param_attr=f"{norm}.scale",
+        bias_attr=f"{norm}.shift",
+        moving_mean_name=f"{norm}.mean",
+        moving_variance_name=f"{norm}.variance",
+        name=norm,
+    )
+    return layers.pool2d(x, 2, "max", 2, name=f"pool{number}")
 
 
-def build(seed: int, learning_rate: float = 0.05) -> Network:
+def build(seed: int, learning_rate: float = 0.1) -> Network:
     """Writes the programs; images are [batch, 1, 8, 8], labels [batch, 1]."""
     main, startup = Program(), Program()
     main.random_seed = startup.random_seed = seed + 1  # 0 would mean a new one each time
     with program_guard(main, startup), names.guard():
         image = layers.data("image", [1, 8, 8])
         label = layers.data("label", [1], dtype="int64")
-        hidden = _block(_block(image, 16, "1"), 32, "2")
-        logits = layers.fc(hidden, 10, name="fc")
+        hidden = _block(_block(image, 16, 1), 32, 2)
+        logits = layers.fc(hidden, 10, param_attr="fc.w", bias_attr="fc.b", name="fc")
         losses = layers.softmax_with_cross_entropy(logits, label)
         loss = layers.mean(losses)
         prediction = layers.softmax(logits)
         accuracy = layers.accuracy(prediction, label)
         forward_ops = len(main.global_block().ops)
         test = main.clone(for_test=True)
-        momentum = optimizer.Momentum(learning_rate=learning_rate, momentum=0.9)
-        update_ops, params_grads = momentum.minimize(loss)
+        update_ops, params_grads = optimizer.SGD(learning_rate).minimize(loss)
     return Network(
         main, startup, test, forward_ops, update_ops, params_grads, loss, prediction, accuracy
     )

@@ -103,6 +103,7 @@ def _operator_gradients(
     no_grad_set: Iterable[str] | None,
 ) -> list[Array]:
     """What the gradient operators calculate from the cotangent `weights`."""
+    constants = set(network.inputs()).difference(inputs).union(no_grad_set or ())
     cotangent = f"{output_name}@WEIGHTS"
     network.add_input(cotangent, weights)
     block = Program.from_desc(network.program).global_block()
@@ -110,7 +111,7 @@ def _operator_gradients(
         [block.var(output_name)],
         [block.var(name) for name in inputs],
         [block.var(cotangent)],
-        no_grad_set=None if no_grad_set is None else list(no_grad_set),
+        no_grad_set=constants,
     )
     names = []
     for name, grad in zip(inputs, grads, strict=True):

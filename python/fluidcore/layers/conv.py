@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from fluidcore import core
 from fluidcore.initializer import Constant, Normal
-from fluidcore.layers.helper import LayerHelper, atomic, check_variable
+from fluidcore.layers.helper import LayerHelper, atomic, check_size, check_variable
 from fluidcore.param_attr import ParamAttr, ParamAttrLike
 from fluidcore.program import Parameter, Variable
 
@@ -53,6 +53,7 @@ def conv2d(
         height' = (height + 2 padding - (dilation (filter - 1) + 1)) / stride + 1.
     """
     check_variable("conv2d", "input", input)
+    check_size("conv2d", "num_filters", num_filters)
     groups = 1 if groups is None else groups
     channels = input.shape[1] if len(input.shape) == 4 else -1
     if channels < 1 or groups < 1 or channels % groups != 0:

@@ -61,7 +61,7 @@ def _identifier(name: str) -> str:
 
 def _input(slot: Any) -> Argument:
     annotation = "Sequence[Variable]" if slot.list else "Variable"
-    default = inspect.Parameter.empty
+    default: Any = inspect.Parameter.empty
     if slot.optional:
         annotation, default = f"{annotation} | None", None
     name = _identifier(slot.name.lower())

@@ -6,8 +6,10 @@ import functools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ParamSpec, TypeVar
 
+import numpy as np
+
 from fluidcore import core, names
-from fluidcore.block import Argument
+from fluidcore.arguments import Argument
 from fluidcore.dtypes import DTypeLike
 from fluidcore.initializer import Constant, Initializer, Xavier
 from fluidcore.param_attr import ParamAttr, ParamAttrLike
@@ -45,6 +47,14 @@ def check_variable(layer: str, argument: str, value: object) -> None:
     if not isinstance(value, Variable):
         raise TypeError(
             f"{layer}: {argument} must be a Variable, got {type(value).__name__} {value!r}"
+        )
+
+
+def check_size(layer: str, argument: str, value: object) -> None:
+    """Raises core.InvalidArgument unless `value` is a whole number of at least 1."""
+    if not isinstance(value, (int, np.integer)) or value < 1:
+        raise core.InvalidArgument(
+            f"{layer}: {argument} must be a whole number of at least 1, got {value!r}"
         )
 
 

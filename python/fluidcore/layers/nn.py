@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from fluidcore import core
 from fluidcore.dtypes import DTypeLike
-from fluidcore.layers.helper import LayerHelper, atomic, check_variable
+from fluidcore.layers.helper import LayerHelper, atomic, check_size, check_variable
 from fluidcore.param_attr import ParamAttrLike
 from fluidcore.program import Variable
 
@@ -46,6 +46,7 @@ def fc(
             "fc: there must be a param_attr for each of at least one input, "
             f"got {len(attrs)} for {len(inputs)}"
         )
+    check_size("fc", "size", size)
     helper = LayerHelper("fc", name)
     terms = []
     for x, attr in zip(inputs, attrs, strict=True):
@@ -98,6 +99,8 @@ def embedding(
     """
     check_variable("embedding", "input", input)
     rows, width = size
+    check_size("embedding", "the number of rows", rows)
+    check_size("embedding", "the width", width)
     if padding_idx is not None and not -rows <= padding_idx < rows:
         raise core.InvalidArgument(
             f"embedding: padding_idx must be a row of the table, got {padding_idx} of {rows} rows"

@@ -115,6 +115,13 @@ TEST(OpDefComplete, RefusesUnknownSlotsAndTooManyVariables) {
   EXPECT_NO_THROW(pad().complete(list));
 }
 
+TEST(OpDefComplete, RefusesOneVariableInTwoOutputs) {
+  OpDesc twice("scale", {{"X", {"x"}}}, {{"Out", {"y"}}, {"Mask", {"y"}}});
+  EXPECT_THAT([&] { scale().complete(twice); },
+              ThrowsMessage<InvalidArgument>(
+                  "scale: every output must be a variable of its own, got 'y' twice"));
+}
+
 TEST(OpDefComplete, RequiresAttributesWithoutDefaultAndChecksChoices) {
   OpDesc without("pad", {{"X", {"x"}}}, {{"Out", {"out"}}});
   EXPECT_THAT([&] { pad().complete(without); },

@@ -36,6 +36,7 @@ class OpCase:
     note: str = ""
     grad: Sequence[str] | None = None  # differentiable slots; None: all floating ones
     in_place: Mapping[str, str] = field(default_factory=dict)  # output slot -> input slot
+    constants: Sequence[str] = ()  # floating output slots that no gradient comes from
     dtypes: Sequence[str] | None = None  # None: all that the operator has
 
     def __str__(self) -> str:
@@ -135,7 +136,7 @@ def check_gradient(case: OpCase) -> None:
     """Compares the gradient operators with central differences.
 
     In float64 directly and through append_backward, in float32 with the tolerance of check_grad,
-    and in 16-bit dtypes against float64.
+    and in 16-bit dtypes against float64. Gradients that have gradients are checked to second order.
     """
     exact = _gradients(case, "float64")
     for name, numerical in exact.numerical.items():
@@ -146,6 +147,7 @@ def check_gradient(case: OpCase) -> None:
         _check_float32(case)
     for dtype in {"float16", "bfloat16"}.intersection(case.dtypes_to_test()):
         _check_16_bit(case, dtype)
+    _check_second_order(case)
 
 
 @dataclass
@@ -160,7 +162,7 @@ class Gradients:
 def _gradients(case: OpCase, dtype: str) -> Gradients:
     one, _ = case.build(dtype)
     inputs = _wanted_inputs(case, one)
-    cotangents = _cotangents(one)
+    cotangents = _cotangents(case, one)
     numerical = {
         name: sum(
             (
@@ -175,6 +177,10 @@ def _gradients(case: OpCase, dtype: str) -> Gradients:
     }
     shared = len(set(one.op.input_arg_names())) < len(one.op.input_arg_names())
     direct = {} if shared else direct_gradients(one, inputs, cotangents)
+    for name in direct if len(direct) > 1 else ():
+        others = [other for other in inputs if other != name]
+        alone = direct_gradients(one, [name], cotangents, no_grad=others)[name]
+        np.testing.assert_array_equal(alone, direct[name], err_msg=f"{case}: only d{name}")
     return Gradients(numerical, direct, _appended_gradients(one, inputs, cotangents))
 
 
@@ -183,7 +189,7 @@ def _wanted_inputs(case: OpCase, one: OneOp) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _cotangents(one: OneOp) -> dict[str, Array]:
+def _cotangents(case: OpCase, one: OneOp) -> dict[str, Array]:
     """A random cotangent for every output that gradients come from."""
     grads, _ = core.get_grad_op_desc(one.op, set(), [])
     read = {name for grad in grads for name in grad.input_arg_names()}
@@ -193,11 +199,9 @@ def _cotangents(one: OneOp) -> dict[str, Array]:
     for slot, names in one.op.outputs().items():
         for name in names:
             floating = one.block.var(name).dtype() in FLOATING
-            in_place = name in one.values
             takes_part = core.grad_var_name(name) in read
-            assert takes_part or not floating or in_place or slots[slot].intermediate, (
-                f"{one.op.type()}: the gradient of {slot} is ignored"
-            )
+            constant = not floating or slot in case.constants or slots[slot].intermediate
+            assert takes_part or constant, f"{case}: the gradient of {slot} is ignored"
             if takes_part and floating:
                 value = rng.standard_normal(one.block.var(name).shape())
                 cotangents[name] = value.astype(numpy_dtype(one.block.var(name).dtype()))
@@ -235,26 +239,64 @@ def _appended_gradients(
         desc.set_persistable(name in inputs)
         desc.set_stop_gradient(name not in inputs)
     whole = OneOp(program.desc, one.op, one.scope)
-    terms = []
-    for output, cotangent in cotangents.items():
-        whole.add_value(f"{output}@COTANGENT", cotangent)
-        product, term = f"{output}@PRODUCT", f"{output}@TERM"
-        block.append_op(
-            "elementwise_mul", {"X": output, "Y": f"{output}@COTANGENT"}, {"Out": product}
-        )
-        block.append_op("reduce_sum", {"X": product}, {"Out": term}, {"reduce_all": True})
-        terms.append(term)
-    block.append_op("sum", {"X": terms}, {"Out": "loss"})
+    _append_objective(whole, cotangents)
     pairs = append_backward(block.var("loss"), parameter_list=list(inputs))
     names = [grad.name for _, grad in pairs if grad is not None]
     assert len(names) == len(inputs), f"{one.op.type()}: append_backward found {names}"
     return dict(zip(inputs, whole.run(names), strict=True))
 
 
+def _append_objective(one: OneOp, weights: Mapping[str, Array]) -> None:
+    """Appends "loss", the weighted sum of the elements of some variables."""
+    terms = []
+    for name, weight in weights.items():
+        factor, product, term = f"{name}@FACTOR", f"{name}@PRODUCT", f"{name}@TERM"
+        one.add_value(factor, weight)
+        one.block.add_op("elementwise_mul", {"X": [name], "Y": [factor]}, {"Out": [product]}, {})
+        one.block.add_op("reduce_sum", {"X": [product]}, {"Out": [term]}, {"reduce_all": True})
+        terms.append(term)
+    one.block.add_op("sum", {"X": terms}, {"Out": ["loss"]}, {})
+
+
 def _check_float32(case: OpCase) -> None:
     one, _ = case.build("float32")
-    for output in _cotangents(one):
+    for output in _cotangents(case, one):
         check_grad(one.op, one.values, _wanted_inputs(case, one), output)
+
+
+def _check_second_order(case: OpCase) -> None:
+    """Each gradient as a function of the inputs and of the incoming gradient."""
+    one, _ = case.build("float64")
+    grads, _ = core.get_grad_op_desc(one.op, set(), [])
+    inputs = _wanted_inputs(case, one)
+    shared = len(set(one.op.input_arg_names())) < len(one.op.input_arg_names())
+    if shared or not all(core.op_def(grad.type()).has_grad for grad in grads):
+        return
+    cotangents = _cotangents(case, one)
+    for output, cotangent in cotangents.items():
+        one.add_value(core.grad_var_name(output), cotangent)
+    for grad in grads:
+        one.block.add_op(grad.type(), grad.inputs(), grad.outputs(), grad.attrs())
+    rng = np.random.default_rng(8)
+    weights = {
+        core.grad_var_name(name): rng.standard_normal(one.values[name].shape) for name in inputs
+    }
+    read = {
+        name
+        for grad in grads
+        for slot in core.op_def(grad.type()).inputs
+        if not slot.shape_only
+        for name in grad.input(slot.name)
+    }
+    _append_objective(one, weights)
+    for name in (*inputs, *map(core.grad_var_name, cotangents)):
+        if name not in read:
+            continue
+        try:
+            check_grad(one.program, one.values, [name], "loss", max_relative_error=1e-6)
+        except core.InvalidArgument:  # no path: then there must be nothing to differentiate
+            numerical = get_numerical_gradient(one.program, one.values, "loss", name, STEP)
+            np.testing.assert_allclose(numerical, 0, atol=1e-6, err_msg=f"{case}: d{name}")
 
 
 def _check_16_bit(case: OpCase, dtype: str) -> None:
@@ -263,7 +305,7 @@ def _check_16_bit(case: OpCase, dtype: str) -> None:
     inputs = _wanted_inputs(case, one)
     if len(set(one.op.input_arg_names())) < len(one.op.input_arg_names()):
         return
-    cotangents = _cotangents(one)
+    cotangents = _cotangents(case, one)
     exact = OneOp(core.ProgramDesc(), one.op, core.Scope())
     for name, value in one.values.items():
         exact.add_value(name, value.astype(np.float64) if _is_floating(value) else value)

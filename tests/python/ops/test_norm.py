@@ -47,10 +47,18 @@ def inputs(shape: tuple[int, ...], channels: int) -> dict[str, Any]:
     }
 
 
-def case(shape: tuple[int, ...], **attrs: Any) -> OpCase:
-    channels = shape[-1] if attrs.get("data_layout") == "NHWC" else shape[1]
+def case(
+    shape: tuple[int, ...], note: str = "", in_place: dict[str, str] | None = None, **attrs: Any
+) -> OpCase:
     return OpCase(
-        "batch_norm", inputs(shape, channels), batch_norm, attrs, grad=["X", "Scale", "Bias"]
+        "batch_norm",
+        inputs(shape, shape[-1] if attrs.get("data_layout") == "NHWC" else shape[1]),
+        batch_norm,
+        attrs,
+        note,
+        grad=["X", "Scale", "Bias"],
+        in_place=in_place or {},
+        constants=["MeanOut", "VarianceOut"],
     )
 
 
@@ -65,27 +73,11 @@ CASES = [
     case((4, 17, 1, 1)),
     case((2, 4, 5, 3), data_layout="NHWC"),
     case((2, 3, 4, 5), momentum=0.5, epsilon=1e-2),
-    OpCase(
-        "batch_norm",
-        inputs((2, 3, 4, 5), 3),
-        batch_norm,
-        {"is_test": True},
-        grad=["X", "Scale", "Bias"],
-    ),
-    OpCase(
-        "batch_norm",
-        inputs((0, 3, 4, 5), 3),
-        batch_norm,
-        {"is_test": True},
-        "empty",
-        grad=["X", "Scale", "Bias"],
-    ),
-    OpCase(
-        "batch_norm",
-        inputs((2, 3, 4, 5), 3),
-        batch_norm,
-        note="statistics in place",
-        grad=["X", "Scale", "Bias"],
+    case((2, 3, 4, 5), is_test=True),
+    case((0, 3, 4, 5), is_test=True),
+    case(
+        (2, 3, 4, 5),
+        "statistics in place",
         in_place={"MeanOut": "Mean", "VarianceOut": "Variance"},
     ),
 ]

@@ -1,6 +1,7 @@
 #include "fluidcore/kernels/cpu/transpose.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "fluidcore/base/threads.h"
@@ -75,12 +76,17 @@ void Transpose::run_words(Word* to, const Word* from) const {
         std::memcpy(target, source, static_cast<std::size_t>(b.extent) * sizeof(Word));
         continue;
       }
+      // Through a square in the cache, so that both tensors are walked along their lines.
+      std::array<std::array<Word, kBlock>, kBlock> square;
       for (std::int64_t b_begin = 0; b_begin < b.extent; b_begin += kBlock) {
-        const std::int64_t b_end = std::min(b_begin + kBlock, b.extent);
+        const std::int64_t b_count = std::min(kBlock, b.extent - b_begin);
+        for (std::int64_t j = 0; j < b_count; ++j) {
+          const Word* line = source + (b_begin + j) * b.from_stride;
+          for (std::int64_t i = a_begin; i < a_end; ++i) square[i - a_begin][j] = line[i * a.from_stride];
+        }
         for (std::int64_t i = a_begin; i < a_end; ++i) {
-          Word* line = target + i * a.to_stride;
-          const Word* column = source + i * a.from_stride;
-          for (std::int64_t j = b_begin; j < b_end; ++j) line[j] = column[j * b.from_stride];
+          std::memcpy(target + i * a.to_stride + b_begin, square[i - a_begin].data(),
+                      static_cast<std::size_t>(b_count) * sizeof(Word));
         }
       }
     }

@@ -1,0 +1,462 @@
+# Made by tools/make_stubs.py from the extension module; not to be edited.
+"""
+C++ core of fluidcore.
+"""
+from __future__ import annotations
+import collections.abc
+import typing
+import typing_extensions
+__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'EMPTY_VAR_NAME', 'Error', 'Executor', 'GRAD_VAR_SUFFIX', 'InvalidArgument', 'NotFound', 'OpDef', 'OpDesc', 'ProgramDesc', 'Scope', 'Tensor', 'VarDesc', 'Variable', 'cpu_isa', 'dtype_name', 'dtype_number', 'get_grad_op_desc', 'grad_var_name', 'onednn_version', 'op_def', 'op_types', 'version']
+class BlockIndex:
+    """
+    The value of an attribute that names a block.
+    """
+    def __eq__(self, arg0: object) -> bool:
+        ...
+    def __hash__(self) -> int:
+        ...
+    def __init__(self, value: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    def __repr__(self) -> str:
+        ...
+    @property
+    def value(self) -> int:
+        ...
+class OpDesc:
+    """
+    One operator as data: type, slots, attributes.
+    """
+    def __init__(self, type: str = '', inputs: collections.abc.Mapping[str, collections.abc.Sequence[str]] = {}, outputs: collections.abc.Mapping[str, collections.abc.Sequence[str]] = {}, attrs: dict[str, typing.Any] = {}) -> None:
+        ...
+    def __repr__(self) -> str:
+        ...
+    def __str__(self) -> str:
+        ...
+    def attr(self, name: str) -> typing.Any:
+        ...
+    def attr_names(self) -> list[str]:
+        ...
+    def attrs(self) -> dict[str, typing.Any]:
+        ...
+    def block_attr(self, name: str) -> int:
+        ...
+    def call_site(self) -> str:
+        """
+        Where the user added it: 'train.py:41', or ''.
+        """
+    def copy_from(self, other: OpDesc) -> None:
+        ...
+    def has_attr(self, name: str) -> bool:
+        ...
+    def infer_shape(self, block: BlockDesc) -> None:
+        """
+        Completes the attributes and sets what the outputs are.
+        """
+    def input(self, slot: str) -> list[str]:
+        ...
+    def input_arg_names(self) -> list[str]:
+        """
+        Names in all input slots.
+        """
+    def inputs(self) -> dict[str, list[str]]:
+        """
+        Slot -> names of variables.
+        """
+    def output(self, slot: str) -> list[str]:
+        ...
+    def output_arg_names(self) -> list[str]:
+        """
+        Names in all output slots.
+        """
+    def outputs(self) -> dict[str, list[str]]:
+        """
+        Slot -> names of variables.
+        """
+    def rename_input(self, old: str, new: str) -> None:
+        ...
+    def rename_output(self, old: str, new: str) -> None:
+        ...
+    def set_attr(self, name: str, value: typing.Any) -> None:
+        ...
+    def set_block_attr(self, name: str, index: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    def set_call_site(self, site: str) -> None:
+        ...
+    def set_input(self, slot: str, names: collections.abc.Sequence[str]) -> None:
+        ...
+    def set_output(self, slot: str, names: collections.abc.Sequence[str]) -> None:
+        ...
+    def set_type(self, type: str) -> None:
+        ...
+    def type(self) -> str:
+        ...
+class VarDesc:
+    """
+    One variable as data.
+    """
+    def __repr__(self) -> str:
+        ...
+    def __str__(self) -> str:
+        ...
+    def dtype(self) -> str:
+        ...
+    def is_data(self) -> bool:
+        ...
+    def is_parameter(self) -> bool:
+        ...
+    def lod_level(self) -> int:
+        ...
+    def name(self) -> str:
+        ...
+    def persistable(self) -> bool:
+        ...
+    def set_dtype(self, dtype: str) -> None:
+        ...
+    def set_is_data(self, value: bool) -> None:
+        ...
+    def set_is_parameter(self, value: bool) -> None:
+        ...
+    def set_lod_level(self, level: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    def set_persistable(self, value: bool) -> None:
+        ...
+    def set_shape(self, shape: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]) -> None:
+        ...
+    def set_stop_gradient(self, value: bool) -> None:
+        ...
+    def set_trainable(self, value: bool) -> None:
+        ...
+    def shape(self) -> list[int]:
+        """
+        Extents; -1 where only known at run time.
+        """
+    def stop_gradient(self) -> bool:
+        ...
+    def trainable(self) -> bool:
+        ...
+class BlockDesc:
+    """
+    One block of a program: operators and variables.
+    """
+    def __eq__(self, arg0: object) -> bool:
+        ...
+    def __hash__(self) -> int:
+        ...
+    def add_op(self, type: str, inputs: collections.abc.Mapping[str, collections.abc.Sequence[str]], outputs: collections.abc.Mapping[str, collections.abc.Sequence[str]], attrs: dict[str, typing.Any] = {}, call_site: str = '', index: typing.SupportsInt | typing.SupportsIndex = -1) -> OpDesc:
+        """
+        Checks, completes and infers the operator, then adds it. On error nothing has changed.
+        """
+    def all_vars(self) -> list[VarDesc]:
+        ...
+    def append_op(self) -> OpDesc:
+        ...
+    def find_var(self, name: str) -> VarDesc:
+        ...
+    def find_var_recursive(self, name: str) -> VarDesc:
+        """
+        Here or in a block around this one.
+        """
+    def forward_block_idx(self) -> int:
+        ...
+    def has_var(self, name: str) -> bool:
+        ...
+    def has_var_recursive(self, name: str) -> bool:
+        ...
+    def id(self) -> int:
+        ...
+    def insert_op(self, index: typing.SupportsInt | typing.SupportsIndex) -> OpDesc:
+        ...
+    def op(self, index: typing.SupportsInt | typing.SupportsIndex) -> OpDesc:
+        ...
+    def op_size(self) -> int:
+        ...
+    def ops(self) -> list[OpDesc]:
+        ...
+    def parent(self) -> int:
+        ...
+    def prepend_op(self) -> OpDesc:
+        ...
+    def remove_op(self, first: typing.SupportsInt | typing.SupportsIndex, last: typing.SupportsInt | typing.SupportsIndex) -> None:
+        """
+        Removes the operators [first, last).
+        """
+    def remove_var(self, name: str) -> None:
+        ...
+    def rename_var(self, old: str, new: str) -> None:
+        ...
+    def set_forward_block_idx(self, idx: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    def var(self, name: str) -> VarDesc:
+        """
+        The variable, created if there is none.
+        """
+class ProgramDesc:
+    """
+    A program as data.
+    """
+    @staticmethod
+    def parse_from_string(text: str) -> ProgramDesc:
+        ...
+    def __init__(self) -> None:
+        ...
+    def __str__(self) -> str:
+        ...
+    @typing.overload
+    def append_block(self, parent: BlockDesc) -> BlockDesc:
+        ...
+    @typing.overload
+    def append_block(self, parent: typing.SupportsInt | typing.SupportsIndex) -> BlockDesc:
+        ...
+    def block(self, idx: typing.SupportsInt | typing.SupportsIndex) -> BlockDesc:
+        ...
+    def clone(self) -> ProgramDesc:
+        ...
+    def num_blocks(self) -> int:
+        ...
+    def random_seed(self) -> int:
+        ...
+    def revision(self) -> int:
+        """
+        Grows with every change of the program.
+        """
+    def serialize_to_string(self) -> str:
+        """
+        The program as JSON text.
+        """
+    def set_random_seed(self, seed: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+class OpDef:
+    """
+    What an operator is: slots, attributes, kernels.
+    """
+    class Slot:
+        @property
+        def doc(self) -> str:
+            ...
+        @property
+        def intermediate(self) -> bool:
+            ...
+        @property
+        def list(self) -> bool:
+            ...
+        @property
+        def name(self) -> str:
+            ...
+        @property
+        def optional(self) -> bool:
+            ...
+        @property
+        def shape_only(self) -> bool:
+            ...
+    class Attr:
+        @property
+        def choices(self) -> list[str]:
+            ...
+        @property
+        def default(self) -> typing.Any:
+            ...
+        @property
+        def doc(self) -> str:
+            ...
+        @property
+        def name(self) -> str:
+            ...
+        @property
+        def required(self) -> bool:
+            ...
+        @property
+        def type(self) -> str:
+            ...
+    @property
+    def attrs(self) -> list[OpDef.Attr]:
+        ...
+    @property
+    def doc(self) -> str:
+        ...
+    @property
+    def has_grad(self) -> bool:
+        ...
+    @property
+    def inputs(self) -> list[OpDef.Slot]:
+        ...
+    @property
+    def is_constant(self) -> bool:
+        """
+        append_backward treats its outputs as constants.
+        """
+    @property
+    def kernels(self) -> list[tuple[str, str]]:
+        """
+        Pairs of device and dtype.
+        """
+    @property
+    def outputs(self) -> list[OpDef.Slot]:
+        ...
+    @property
+    def type(self) -> str:
+        ...
+class Tensor:
+    """
+    A dense, row-major block of memory with a shape and a dtype.
+    """
+    @staticmethod
+    def from_dlpack(source: typing.Any) -> Tensor:
+        """
+        A view of another library's tensor: no copy.
+        """
+    def __array__(self, dtype: typing.Any = None, copy: typing.Any = None) -> typing.Any:
+        ...
+    def __dlpack__(self, **kwargs: typing.Any) -> typing_extensions.CapsuleType:
+        ...
+    def __dlpack_device__(self) -> tuple[int, int]:
+        ...
+    def __init__(self) -> None:
+        ...
+    def __repr__(self) -> str:
+        ...
+    def dtype(self) -> str:
+        ...
+    def get_dims(self) -> list[int]:
+        ...
+    def get_float_element(self, index: typing.SupportsInt | typing.SupportsIndex) -> float:
+        """
+        Element `index` of the flattened tensor.
+        """
+    def is_initialized(self) -> bool:
+        ...
+    def numpy(self) -> typing.Any:
+        """
+        A view of the memory as a NumPy array.
+        """
+    def set(self, array: typing.Any, place: typing.Any = None) -> None:
+        """
+        Copies the array into new memory.
+        """
+    def set_float_element(self, index: typing.SupportsInt | typing.SupportsIndex, value: typing.SupportsFloat | typing.SupportsIndex) -> None:
+        """
+        Sets element `index` of the flattened tensor.
+        """
+    def shape(self) -> list[int]:
+        ...
+    def size(self) -> int:
+        """
+        The number of elements.
+        """
+class CPUPlace:
+    """
+    The processor.
+    """
+    def __init__(self) -> None:
+        ...
+    def __repr__(self) -> str:
+        ...
+class CUDAPlace:
+    """
+    A CUDA device.
+    """
+    def __init__(self, id: typing.SupportsInt | typing.SupportsIndex = 0) -> None:
+        ...
+    def __repr__(self) -> str:
+        ...
+class Variable:
+    """
+    What a Scope holds under a name.
+    """
+    def get_tensor(self) -> Tensor:
+        ...
+class Scope:
+    """
+    Names -> variables that live between runs.
+    """
+    def __init__(self) -> None:
+        ...
+    def drop_kids(self) -> None:
+        """
+        Empties the children.
+        """
+    def erase(self, names: collections.abc.Sequence[str]) -> None:
+        ...
+    def find_var(self, name: str) -> Variable:
+        """
+        The variable here or above, or None.
+        """
+    def local_var_names(self) -> list[str]:
+        ...
+    def new_scope(self) -> Scope:
+        """
+        A child of this scope.
+        """
+    def var(self, name: str) -> Variable:
+        """
+        The variable here, created if there is none.
+        """
+class Executor:
+    """
+    Finds or builds the plan of a program, and runs it.
+    """
+    @typing.overload
+    def __init__(self, place: CPUPlace) -> None:
+        ...
+    @typing.overload
+    def __init__(self, place: CUDAPlace) -> None:
+        ...
+    def cached_plans(self) -> int:
+        ...
+    def close(self) -> None:
+        """
+        Forgets every plan.
+        """
+    def run(self, program: ProgramDesc, feed: dict[str, typing.Any], fetch_list: collections.abc.Sequence[str], scope: Scope, threads: typing.SupportsInt | typing.SupportsIndex = 1, check_nan: bool = False, return_numpy: bool = False) -> list[typing.Any]:
+        """
+        Runs block 0; returns copies of the fetched variables.
+        """
+def cpu_isa() -> str:
+    """
+    The instruction set that kernels use: 'baseline', 'avx2' or 'avx512'.
+    """
+def dtype_name(number: typing.SupportsInt | typing.SupportsIndex) -> str:
+    """
+    The name of a dtype: 'float32' for 5.
+    """
+def dtype_number(name: str) -> int:
+    """
+    The number of a dtype in attributes and files: 5 for 'float32'.
+    """
+def get_grad_op_desc(op_desc: OpDesc, no_grad_set: collections.abc.Set[str] = set(), grad_sub_blocks: collections.abc.Sequence[BlockDesc] = []) -> tuple[list[OpDesc], dict[str, str]]:
+    """
+    The operators that calculate the gradient of one operator, and which gradient belongs to which forward variable.
+    """
+def grad_var_name(name: str) -> str:
+    """
+    'x' -> 'x@GRAD'
+    """
+def onednn_version() -> typing.Any:
+    """
+    The version of oneDNN that this build uses, or None.
+    """
+def op_def(type: str) -> OpDef:
+    """
+    The definition of an operator.
+    """
+def op_types() -> list[str]:
+    """
+    The names of all operators, sorted.
+    """
+def version() -> str:
+    """
+    The version of fluidcore.
+    """
+EMPTY_VAR_NAME: str = '@EMPTY@'
+GRAD_VAR_SUFFIX: str = '@GRAD'
+class Error(RuntimeError):
+    """
+    Root of fluidcore's exceptions.
+    """
+class InvalidArgument(Error, ValueError):
+    """
+    A wrong value, shape, dtype or attribute.
+    """
+class NotFound(Error, LookupError):
+    """
+    A name that is unknown.
+    """

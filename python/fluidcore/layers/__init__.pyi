@@ -1,0 +1,469 @@
+# Made by tools/make_stubs.py from the extension module; not to be edited.
+from collections.abc import Sequence
+
+from fluidcore.dtypes import DTypeLike
+from fluidcore.layers.conv import batch_norm as batch_norm
+from fluidcore.layers.conv import conv2d as conv2d
+from fluidcore.layers.conv import pool2d as pool2d
+from fluidcore.layers.io import data as data
+from fluidcore.layers.loss import accuracy as accuracy
+from fluidcore.layers.loss import cross_entropy as cross_entropy
+from fluidcore.layers.loss import softmax_with_cross_entropy as softmax_with_cross_entropy
+from fluidcore.layers.loss import square_error_cost as square_error_cost
+from fluidcore.layers.loss import topk as topk
+from fluidcore.layers.nn import dropout as dropout
+from fluidcore.layers.nn import embedding as embedding
+from fluidcore.layers.nn import fc as fc
+from fluidcore.layers.nn import matmul as matmul
+from fluidcore.layers.nn import mul as mul
+from fluidcore.layers.nn import reduce_max as reduce_max
+from fluidcore.layers.nn import reduce_mean as reduce_mean
+from fluidcore.layers.nn import reduce_sum as reduce_sum
+from fluidcore.layers.tensor import assign as assign
+from fluidcore.layers.tensor import cast as cast
+from fluidcore.layers.tensor import concat as concat
+from fluidcore.layers.tensor import create_global_var as create_global_var
+from fluidcore.layers.tensor import create_parameter as create_parameter
+from fluidcore.layers.tensor import fill_constant as fill_constant
+from fluidcore.layers.tensor import increment as increment
+from fluidcore.layers.tensor import less_than as less_than
+from fluidcore.layers.tensor import ones as ones
+from fluidcore.layers.tensor import reshape as reshape
+from fluidcore.layers.tensor import split as split
+from fluidcore.layers.tensor import sums as sums
+from fluidcore.layers.tensor import transpose as transpose
+from fluidcore.layers.tensor import zeros as zeros
+from fluidcore.program import Variable
+
+def abs(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = |X|, element by element.
+
+    Args:
+        x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def clip(
+    x: Variable,
+    *,
+    min: float,
+    max: float,
+    name: str | None = None,
+) -> Variable:
+    """Out = min(max(X, min), max), element by element.
+
+    Args:
+        x: any shape, floating
+        min: the least value of Out
+        max: the greatest value of Out
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def elementwise_add(
+    x: Variable,
+    y: Variable,
+    *,
+    axis: int = -1,
+    name: str | None = None,
+) -> Variable:
+    """Out = X + Y, element by element, Y broadcast to X.
+
+    Args:
+        x: any shape
+        y: a shape that broadcasts with X: equal to X, [1], a run of X's dimensions, or as NumPy
+        axis: the dimension of X where Y's dimensions begin; -1: the last dimensions of the two meet, and either may be broadcast
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: the broadcast shape
+    """
+
+def elementwise_div(
+    x: Variable,
+    y: Variable,
+    *,
+    axis: int = -1,
+    name: str | None = None,
+) -> Variable:
+    """Out = X / Y (integers: toward zero, and 0 where Y is 0), element by element, Y broadcast to X.
+
+    Args:
+        x: any shape
+        y: a shape that broadcasts with X: equal to X, [1], a run of X's dimensions, or as NumPy
+        axis: the dimension of X where Y's dimensions begin; -1: the last dimensions of the two meet, and either may be broadcast
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: the broadcast shape
+    """
+
+def elementwise_max(
+    x: Variable,
+    y: Variable,
+    *,
+    axis: int = -1,
+    name: str | None = None,
+) -> Variable:
+    """Out = max(X, Y), NaN where one of them is, element by element, Y broadcast to X.
+
+    Args:
+        x: any shape
+        y: a shape that broadcasts with X: equal to X, [1], a run of X's dimensions, or as NumPy
+        axis: the dimension of X where Y's dimensions begin; -1: the last dimensions of the two meet, and either may be broadcast
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: the broadcast shape
+    """
+
+def elementwise_min(
+    x: Variable,
+    y: Variable,
+    *,
+    axis: int = -1,
+    name: str | None = None,
+) -> Variable:
+    """Out = min(X, Y), NaN where one of them is, element by element, Y broadcast to X.
+
+    Args:
+        x: any shape
+        y: a shape that broadcasts with X: equal to X, [1], a run of X's dimensions, or as NumPy
+        axis: the dimension of X where Y's dimensions begin; -1: the last dimensions of the two meet, and either may be broadcast
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: the broadcast shape
+    """
+
+def elementwise_mul(
+    x: Variable,
+    y: Variable,
+    *,
+    axis: int = -1,
+    name: str | None = None,
+) -> Variable:
+    """Out = X * Y, element by element, Y broadcast to X.
+
+    Args:
+        x: any shape
+        y: a shape that broadcasts with X: equal to X, [1], a run of X's dimensions, or as NumPy
+        axis: the dimension of X where Y's dimensions begin; -1: the last dimensions of the two meet, and either may be broadcast
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: the broadcast shape
+    """
+
+def elementwise_pow(
+    x: Variable,
+    y: Variable,
+    *,
+    axis: int = -1,
+    name: str | None = None,
+) -> Variable:
+    """Out = X^Y, element by element, Y broadcast to X.
+
+    Args:
+        x: any shape
+        y: a shape that broadcasts with X: equal to X, [1], a run of X's dimensions, or as NumPy
+        axis: the dimension of X where Y's dimensions begin; -1: the last dimensions of the two meet, and either may be broadcast
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: the broadcast shape
+    """
+
+def elementwise_sub(
+    x: Variable,
+    y: Variable,
+    *,
+    axis: int = -1,
+    name: str | None = None,
+) -> Variable:
+    """Out = X - Y, element by element, Y broadcast to X.
+
+    Args:
+        x: any shape
+        y: a shape that broadcasts with X: equal to X, [1], a run of X's dimensions, or as NumPy
+        axis: the dimension of X where Y's dimensions begin; -1: the last dimensions of the two meet, and either may be broadcast
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: the broadcast shape
+    """
+
+def exp(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = e^X, element by element.
+
+    Args:
+        x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def fill_zeros_like(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = 0 everywhere.
+
+    Args:
+        x: any shape
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def gaussian_random(
+    *,
+    shape: list[int],
+    dtype: DTypeLike = 'float32',
+    seed: int = 0,
+    mean: float = 0.0,
+    std: float = 1.0,
+    name: str | None = None,
+) -> Variable:
+    """Out = random numbers with a normal distribution.
+
+    Args:
+        shape: extents of Out, known
+        dtype: number of Out's dtype, floating
+        seed: of these numbers, the same in every run; 0: the seed of the program, other numbers in every run
+        mean: mean of the distribution
+        std: standard deviation, at least 0
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: the shape and dtype of the attributes
+    """
+
+def gelu(
+    x: Variable,
+    *,
+    approximate: bool = False,
+    name: str | None = None,
+) -> Variable:
+    """Out = X P(N(0, 1) <= X), element by element.
+
+    Args:
+        x: any shape, floating
+        approximate: whether P is approximated: (1 + tanh(sqrt(2 / pi) (X + 0.044715 X^3))) / 2
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def log(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = the natural logarithm of X, element by element.
+
+    Args:
+        x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def lookup_table(
+    w: Variable,
+    ids: Variable,
+    *,
+    is_sparse: bool = False,
+    padding_idx: int = -1,
+    name: str | None = None,
+) -> Variable:
+    """Out = the rows of W that Ids name.
+
+    Args:
+        w: [rows, width], floating
+        ids: int64 [..., 1], each in [0, rows) or padding_idx
+        is_sparse: accepted; the gradient is dense either way
+        padding_idx: an index that gives zeros; -1: none
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: [..., width], dtype of W
+    """
+
+def mean(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = the mean of all elements of X.
+
+    Args:
+        x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: [1], dtype of X
+    """
+
+def relu(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = max(X, 0), element by element.
+
+    Args:
+        x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def scale(
+    x: Variable,
+    *,
+    scale: float = 1.0,
+    name: str | None = None,
+) -> Variable:
+    """Out = scale * X, element by element; of integers rounded toward zero.
+
+    Args:
+        x: any shape
+        scale: the factor
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def sigmoid(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = 1 / (1 + exp(-X)), element by element.
+
+    Args:
+        x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def softmax(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = exp(X) / sum of exp(X) over the last dimension.
+
+    Args:
+        x: [..., D], floating, rank 1 or more
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X; positive, and 1 in sum over the last dimension
+    """
+
+def sqrt(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = the square root of X, element by element.
+
+    Args:
+        x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def square(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = X^2, element by element.
+
+    Args:
+        x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def sum(
+    x: Sequence[Variable],
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = the sum of all X, element by element.
+
+    Args:
+        x: one or more tensors of one shape and dtype
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def tanh(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = tanh(X), element by element.
+
+    Args:
+        x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def uniform_random(
+    *,
+    shape: list[int],
+    dtype: DTypeLike = 'float32',
+    seed: int = 0,
+    min: float = -1.0,
+    max: float = 1.0,
+    name: str | None = None,
+) -> Variable:
+    """Out = random numbers from [min, max), each equally likely.
+
+    Args:
+        shape: extents of Out, known
+        dtype: number of Out's dtype, floating
+        seed: of these numbers, the same in every run; 0: the seed of the program, other numbers in every run
+        min: the least number
+        max: the limit of the numbers; 16-bit dtypes may round up to it
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: the shape and dtype of the attributes
+    """

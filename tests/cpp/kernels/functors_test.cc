@@ -1,0 +1,56 @@
+#include "fluidcore/kernels/functors.h"
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+namespace fluidcore {
+namespace {
+
+using Limits = std::numeric_limits<std::int32_t>;
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+TEST(Functors, IntegersWrapAround) {
+  EXPECT_EQ(Add()(Limits::max(), 1), Limits::min());
+  EXPECT_EQ(Sub()(Limits::min(), 1), Limits::max());
+  EXPECT_EQ(Mul()(Limits::max(), 2), -2);
+}
+
+TEST(Functors, IntegerDivisionNeverTraps) {
+  EXPECT_EQ(Div()(7, 0), 0);
+  EXPECT_EQ(Div()(-7, 2), -3);
+  EXPECT_EQ(Div()(Limits::min(), -1), Limits::min());
+}
+
+TEST(Functors, NaNIsKept) {
+  EXPECT_TRUE(std::isnan(Relu()(kNaN)));
+  EXPECT_TRUE(std::isnan(Max()(kNaN, 1.0)));
+  EXPECT_TRUE(std::isnan(Max()(1.0, kNaN)));
+  EXPECT_TRUE(std::isnan(Min()(kNaN, 1.0)));
+  EXPECT_TRUE(std::isnan(Min()(1.0, kNaN)));
+  EXPECT_TRUE(std::isnan((Clip{-1, 1}(kNaN))));
+}
+
+TEST(Functors, TheGradientOfAPowerIsFiniteAtZero) {
+  EXPECT_EQ(PowGradX()(0.0, 0.0, 1.0), 0.0);
+  EXPECT_EQ(PowGradY()(0.0, 2.0, 1.0), 0.0);
+}
+
+TEST(Convert, ToIntegersStaysInRange) {
+  EXPECT_EQ(convert<std::int32_t>(2.9), 2);
+  EXPECT_EQ(convert<std::int32_t>(-2.9), -2);
+  EXPECT_EQ(convert<std::int32_t>(1e20), Limits::max());
+  EXPECT_EQ(convert<std::int32_t>(-1e20F), Limits::min());
+  EXPECT_EQ(convert<std::int64_t>(0x1p63), std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(convert<std::int32_t>(kNaN), 0);
+}
+
+TEST(Convert, ToBoolAsksForZero) {
+  EXPECT_TRUE(convert<bool>(0.5F));
+  EXPECT_FALSE(convert<bool>(0));
+}
+
+}  // namespace
+}  // namespace fluidcore

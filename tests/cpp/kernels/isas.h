@@ -1,0 +1,18 @@
+#pragma once
+
+#include <vector>
+
+#include "fluidcore/kernels/cpu/isa.h"
+
+namespace fluidcore::cpu {
+
+// Every instruction set that this processor can run.
+inline std::vector<Isa> available_isas() {
+  std::vector<Isa> isas;
+  for (const Isa isa : {Isa::kBaseline, Isa::kAvx2, Isa::kAvx512}) {
+    if (isa <= cpu_isa()) isas.push_back(isa);
+  }
+  return isas;
+}
+
+}  // namespace fluidcore::cpu
