@@ -142,9 +142,7 @@ def _append_backward(
         _append_backward_ops_(path.ops, ops, block, no_grad_dict, seeds, names, callbacks)
     except BaseException:
         mark.rollback()
-        for name in names.produced:
-            if block.desc.has_var(name):
-                block.desc.remove_var(name)
+        block.desc.remove_vars([name for name in names.produced if block.desc.has_var(name)])
         raise
     finally:
         if collects:

@@ -171,8 +171,8 @@ class Block:
         """Removes the variables created since."""
         for name in self._created[num_created:]:
             self._vars.pop(name, None)
-            if self.desc.has_var(name):
-                self.desc.remove_var(name)
+        created = dict.fromkeys(self._created[num_created:])
+        self.desc.remove_vars([name for name in created if self.desc.has_var(name)])
         del self._created[num_created:]
 
     # Operators

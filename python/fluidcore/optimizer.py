@@ -96,9 +96,7 @@ class Optimizer:
         except BaseException:
             for mark in marks:
                 mark.rollback()
-            for name in backward:
-                if loss.block.has_var(name):
-                    loss.block.desc.remove_var(name)
+            loss.block.desc.remove_vars([name for name in backward if loss.block.has_var(name)])
             self._shared = before
             raise
 

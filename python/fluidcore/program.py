@@ -196,9 +196,8 @@ def _keep_needed(block: Block, targets: list[str], feeds: frozenset[str]) -> Non
         needed.update(name for name in inputs if name not in feeds)
         used.update(inputs, outputs)
     block.desc.remove_op(0, end)
-    for desc in block.desc.all_vars():
-        if desc.name() not in used:
-            block.desc.remove_var(desc.name())
+    names = [desc.name() for desc in block.desc.all_vars()]
+    block.desc.remove_vars([name for name in names if name not in used])
 
 
 _DEFAULTS = (Program(), Program())

@@ -55,7 +55,8 @@ void bind_op_desc(py::module_& m) {
   py::class_<BlockIndex>(m, "BlockIndex", "The value of an attribute that names a block.")
       .def(py::init([](std::int64_t value) { return BlockIndex{value}; }), py::arg("value"))
       .def_readonly("value", &BlockIndex::value)
-      .def("__eq__", [](BlockIndex a, BlockIndex b) { return a == b; })
+      .def(
+          "__eq__", [](BlockIndex a, BlockIndex b) { return a == b; }, py::is_operator())
       .def("__hash__", [](BlockIndex index) { return index.value; })
       .def("__repr__", [](BlockIndex index) { return str_cat("BlockIndex(", index.value, ")"); });
 
@@ -160,9 +161,8 @@ void bind_var_desc(py::module_& m) {
       .def("__repr__", [](const VarDesc& var) { return to_string(var); });
 }
 
-void bind_block_desc(py::module_& m) {
-  py::class_<BlockRef>(m, "BlockDesc", "One block of a program: operators and variables.")
-      .def("id", [](const BlockRef& block) { return block.idx; })
+void bind_block_desc(py::class_<BlockRef>& block) {
+  block.def("id", [](const BlockRef& block) { return block.idx; })
       .def("parent", [](const BlockRef& block) { return block.get().parent_idx(); })
       .def("forward_block_idx",
            [](const BlockRef& block) { return block.get().forward_block_idx(); })
@@ -236,11 +236,17 @@ void bind_block_desc(py::module_& m) {
           },
           py::arg("old"), py::arg("new"))
       .def(
-          "remove_var",
-          [](const BlockRef& block, const std::string& name) { block.get().remove_var(name); },
-          py::arg("name"))
-      .def("__eq__", [](const BlockRef& a,
-                        const BlockRef& b) { return a.program == b.program && a.idx == b.idx; })
+          "remove_vars",
+          [](const BlockRef& block, const std::vector<std::string>& names) {
+            block.get().remove_vars(names);
+          },
+          py::arg("names"))
+      .def(
+          "__eq__",
+          [](const BlockRef& a, const BlockRef& b) {
+            return a.program == b.program && a.idx == b.idx;
+          },
+          py::is_operator())
       .def("__hash__", [](const BlockRef& block) {
         return std::hash<const void*>()(block.program.get()) ^ static_cast<std::size_t>(block.idx);
       });
@@ -292,9 +298,11 @@ void bind_program(py::module_& m) {
   m.attr("EMPTY_VAR_NAME") = std::string(kEmptyName);
   m.attr("GRAD_VAR_SUFFIX") = std::string(kGradSuffix);
   m.def("grad_var_name", &grad_name, py::arg("name"), "'x' -> 'x@GRAD'");
+  // Declared before the functions that take it, so that their signatures name it.
+  py::class_<BlockRef> block(m, "BlockDesc", "One block of a program: operators and variables.");
   bind_op_desc(m);
   bind_var_desc(m);
-  bind_block_desc(m);
+  bind_block_desc(block);
   bind_program_desc(m);
 }
 

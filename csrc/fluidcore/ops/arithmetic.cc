@@ -47,24 +47,23 @@ Kernel scale_integer(const KernelContext& context) {
 }
 
 void add_scale(OpRegistry& registry) {
-  registry.add(
-      OpDef("scale")
-          .doc("Out = scale * X, element by element; of integers rounded toward zero.")
-          .input("X", "any shape")
-          .output("Out", "shape and dtype of X")
-          .attr("scale", 1.0, "the factor")
-          .infer(same_as("X"))
-          .in_place("X", "Out")
-          .kernels(unary_kernels<Scale, scale_from>())
-          .kernels(cpu_kernels<std::int32_t, std::int64_t>([](auto tag) -> KernelFactory {
-            return scale_integer<typename decltype(tag)::type>;
-          }))
-          .grad([](GradContext& context) -> std::vector<OpDesc> {
-            const std::vector<std::string> grads = context.input_grad("X");
-            if (grads[0] == kEmptyName) return {};
-            return {OpDesc("scale", {{"X", context.output_grad("Out")}}, {{"Out", grads}},
-                           context.forward().attrs())};
-          }));
+  registry.add(OpDef("scale")
+                   .doc("Out = scale * X, element by element; of integers rounded toward zero.")
+                   .input("X", "any shape")
+                   .output("Out", "shape and dtype of X")
+                   .attr("scale", 1.0, "the factor")
+                   .infer(same_as("X"))
+                   .in_place("X", "Out")
+                   .kernels(unary_kernels<Scale, scale_from>())
+                   .kernels(cpu_kernels<std::int32_t, std::int64_t>([](auto tag) -> KernelFactory {
+                     return scale_integer<typename decltype(tag)::type>;
+                   }))
+                   .grad([](GradContext& context) -> std::vector<OpDesc> {
+                     const std::vector<std::string> grads = context.input_grad("X");
+                     if (grads[0] == kEmptyName) return {};
+                     return {OpDesc("scale", {{"X", context.output_grad("Out")}}, {{"Out", grads}},
+                                    context.forward().attrs())};
+                   }));
 }
 
 // Adds tile by tile, so that Out may be any of the inputs and 16-bit sums are rounded once.
@@ -120,17 +119,16 @@ std::vector<OpDesc> sum_grad(GradContext& context) {
 }
 
 void add_sum(OpRegistry& registry) {
-  registry.add(OpDef("sum")
-                   .doc("Out = the sum of all X, element by element.")
-                   .input("X", "one or more tensors of one shape and dtype", {.list = true})
-                   .output("Out", "shape and dtype of X")
-                   .infer(infer_sum)
-                   .in_place("X", "Out")
-                   .kernels(cpu_kernels<float, double, Float16, BFloat16, std::int32_t,
-                                        std::int64_t>([](auto tag) -> KernelFactory {
-                     return sum<typename decltype(tag)::type>;
-                   }))
-                   .grad(sum_grad));
+  registry.add(
+      OpDef("sum")
+          .doc("Out = the sum of all X, element by element.")
+          .input("X", "one or more tensors of one shape and dtype", {.list = true})
+          .output("Out", "shape and dtype of X")
+          .infer(infer_sum)
+          .in_place("X", "Out")
+          .kernels(cpu_kernels<float, double, Float16, BFloat16, std::int32_t, std::int64_t>(
+              [](auto tag) -> KernelFactory { return sum<typename decltype(tag)::type>; }))
+          .grad(sum_grad));
 }
 
 void infer_clip(InferContext& context) {
@@ -147,12 +145,12 @@ void add_clip(OpRegistry& registry) {
                    .infer(infer_clip)
                    .kernels(unary_kernels<Clip, clip_from>())
                    .grad(unary_grad(GradFrom::kInput)));
-  registry.add(unary_grad_op("clip_grad", "X@GRAD = Out@GRAD where min < X < max, else 0.",
-                             GradFrom::kInput)
-                   .required_attr("min", -1.0, kMinDoc)
-                   .required_attr("max", 1.0, kMaxDoc)
-                   .infer(infer_clip)
-                   .kernels(unary_grad_kernels<ClipGrad, GradFrom::kInput, clip_grad_from>()));
+  registry.add(
+      unary_grad_op("clip_grad", "X@GRAD = Out@GRAD where min < X < max, else 0.", GradFrom::kInput)
+          .required_attr("min", -1.0, kMinDoc)
+          .required_attr("max", 1.0, kMaxDoc)
+          .infer(infer_clip)
+          .kernels(unary_grad_kernels<ClipGrad, GradFrom::kInput, clip_grad_from>()));
 }
 
 template <class T>
@@ -176,19 +174,18 @@ void infer_increment(InferContext& context) {
 }
 
 void add_increment(OpRegistry& registry) {
-  registry.add(
-      OpDef("increment")
-          .doc("Out = X + step, for counters; not differentiated.")
-          .input("X", "one element")
-          .output("Out", "shape and dtype of X; may be the variable X")
-          .attr("step", 1.0, "what is added; a whole number for an integer X")
-          .infer(infer_increment)
-          .in_place("X", "Out")
-          .kernels(cpu_kernels<std::int16_t, std::int32_t, std::int64_t, float, double, Float16,
-                               BFloat16>([](auto tag) -> KernelFactory {
-            return increment<typename decltype(tag)::type>;
-          }))
-          .not_differentiable());
+  registry.add(OpDef("increment")
+                   .doc("Out = X + step, for counters; not differentiated.")
+                   .input("X", "one element")
+                   .output("Out", "shape and dtype of X; may be the variable X")
+                   .attr("step", 1.0, "what is added; a whole number for an integer X")
+                   .infer(infer_increment)
+                   .in_place("X", "Out")
+                   .kernels(cpu_kernels<std::int16_t, std::int32_t, std::int64_t, float, double,
+                                        Float16, BFloat16>([](auto tag) -> KernelFactory {
+                     return increment<typename decltype(tag)::type>;
+                   }))
+                   .not_differentiable());
 }
 
 }  // namespace

@@ -27,14 +27,12 @@ GradMaker bilinear_grad_grad(std::string type, std::string x, std::string y, std
 
     std::vector<OpDesc> ops;
     const auto add_forward = [&](const auto& xs, const auto& ys) {
-      if (is_wanted(to_out_grad))
-        ops.emplace_back(type, SlotMap{{x, xs}, {y, ys}}, SlotMap{{out, to_out_grad}}, attrs);
+      if (!is_wanted(to_out_grad)) return;
+      ops.emplace_back(type, SlotMap{{x, xs}, {y, ys}}, SlotMap{{out, to_out_grad}}, attrs);
     };
     const auto add_grad = [&](const auto& xs, const auto& ys, const std::string& slot,
                               const auto& to) {
       if (!is_wanted(to)) return;
-      SlotMap outputs{{x_grad, {std::string(kEmptyName)}}, {y_grad, {std::string(kEmptyName)}}};
-      outputs[slot] = to;
       SlotMap outputs{{x_grad, {std::string(kEmptyName)}}, {y_grad, {std::string(kEmptyName)}}};
       outputs[slot] = to;
       ops.emplace_back(type + "_grad",

@@ -43,9 +43,9 @@ InferFn infer_binary(std::optional<DType> out_dtype) {
     const TensorSpec& y = context.input("Y");
     require(x.dtype == y.dtype, context.type(), ": X and Y must have the same dtype, got ", x.dtype,
             " and ", y.dtype, "; write cast(y, '", x.dtype, "')");
-    context.set_output("Out", {broadcast(x.shape, y.shape, context.attr<std::int64_t>("axis"),
-                                         context.type()),
-                               out_dtype.value_or(x.dtype)});
+    context.set_output(
+        "Out", {broadcast(x.shape, y.shape, context.attr<std::int64_t>("axis"), context.type()),
+                out_dtype.value_or(x.dtype)});
   };
 }
 
@@ -57,7 +57,9 @@ OpDef binary_op(const std::string& type, const std::string& formula) {
   return OpDef(type)
       .doc("Out = " + formula + ", element by element, Y broadcast to X.")
       .input("X", "any shape")
-      .input("Y", "a shape that broadcasts with X: equal to X, [1], a run of X's dimensions, or as NumPy")
+      .input(
+          "Y",
+          "a shape that broadcasts with X: equal to X, [1], a run of X's dimensions, or as NumPy")
       .output("Out", "the broadcast shape")
       .attr("axis", std::int64_t{-1}, kAxisDoc);
 }

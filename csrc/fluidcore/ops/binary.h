@@ -55,7 +55,10 @@ Kernel binary(const KernelContext& context) {
 // The gradient of one operand: formula(X, Y, Out@GRAD), summed over the dimensions that the operand
 // was repeated in.
 template <class Formula, class T>
-Kernel operand_grad(const KernelContext& context, Arg<T> grad, const Shape& operand, const Aligned& shapes) {
+Kernel operand_grad(const KernelContext& context,
+                    Arg<T> grad,
+                    const Shape& operand,
+                    const Aligned& shapes) {
   if (!grad) return nothing_to_do();
   const auto x = context.input<T>("X");
   const auto y = context.input<T>("Y");

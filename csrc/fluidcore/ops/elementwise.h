@@ -25,6 +25,12 @@ KernelTable all_cpu_kernels(const Choose& choose) {
                      BFloat16>(choose);
 }
 
+// The same kernel for every dtype: it moves bytes.
+template <KernelFactory factory>
+KernelTable byte_kernels() {
+  return all_cpu_kernels([](auto /*tag*/) -> KernelFactory { return factory; });
+}
+
 // A kernel for an operator whose outputs are not wanted or are empty.
 inline Kernel nothing_to_do() {
   return [] {};
@@ -70,9 +76,7 @@ KernelTable unary_kernels() {
 }
 
 // X@GRAD = formula(X or Out, Out@GRAD) for every floating dtype.
-template <class Formula,
-          GradFrom from,
-          FormulaMaker<Formula> make = without_attributes<Formula>>
+template <class Formula, GradFrom from, FormulaMaker<Formula> make = without_attributes<Formula>>
 KernelTable unary_grad_kernels() {
   return floating_cpu_kernels([](auto tag) -> KernelFactory {
     return cpu_unary_grad<Formula, from, typename decltype(tag)::type, make>;

@@ -87,9 +87,8 @@ Kernel cast_between(const KernelContext& context) {
 template <class From>
 Kernel cast(const KernelContext& context) {
   const DType to = context.raw_output("Out").spec().dtype;
-  return visit_dtype(to, [&](auto tag) {
-    return cast_between<typename decltype(tag)::type, From>(context);
-  });
+  return visit_dtype(
+      to, [&](auto tag) { return cast_between<typename decltype(tag)::type, From>(context); });
 }
 
 void infer_cast(InferContext& context) {
@@ -104,8 +103,9 @@ std::vector<OpDesc> cast_grad(GradContext& context) {
   const std::vector<std::string> grads = context.input_grad("X");
   if (grads[0] == kEmptyName) return {};
   const OpDesc& forward = context.forward();
-  return {OpDesc("cast", {{"X", context.output_grad("Out")}}, {{"Out", grads}},
-                 {{"in_dtype", forward.attr("out_dtype")}, {"out_dtype", forward.attr("in_dtype")}})};
+  return {
+      OpDesc("cast", {{"X", context.output_grad("Out")}}, {{"Out", grads}},
+             {{"in_dtype", forward.attr("out_dtype")}, {"out_dtype", forward.attr("in_dtype")}})};
 }
 
 std::vector<OpDesc> assign_grad(GradContext& context) {
@@ -115,33 +115,29 @@ std::vector<OpDesc> assign_grad(GradContext& context) {
   return {OpDesc("assign", {{"X", context.output_grad("Out")}}, {{"Out", grads}})};
 }
 
-template <KernelFactory factory>
-KernelTable same_for_all_dtypes() {
-  return all_cpu_kernels([](auto /*tag*/) -> KernelFactory { return factory; });
-}
-
 }  // namespace
 
 void register_fill_ops(OpRegistry& registry) {
-  registry.add(OpDef("fill_constant")
-                   .doc("Out = value everywhere.")
-                   .output("Out", "the shape and dtype of the attributes")
-                   .required_attr("shape", std::vector<std::int64_t>{}, "extents of Out, known")
-                   .attr("dtype", static_cast<std::int64_t>(DType::kFloat32), "number of Out's dtype")
-                   .attr("value", 0.0, "a whole number in range for an integer dtype")
-                   .attr("force_cpu", false, "whether Out is on the CPU even where others are not")
-                   .infer(infer_fill_constant)
-                   .kernels(all_cpu_kernels([](auto tag) -> KernelFactory {
-                     return fill_constant<typename decltype(tag)::type>;
-                   }))
-                   .not_differentiable());
+  registry.add(
+      OpDef("fill_constant")
+          .doc("Out = value everywhere.")
+          .output("Out", "the shape and dtype of the attributes")
+          .required_attr("shape", std::vector<std::int64_t>{}, "extents of Out, known")
+          .attr("dtype", static_cast<std::int64_t>(DType::kFloat32), "number of Out's dtype")
+          .attr("value", 0.0, "a whole number in range for an integer dtype")
+          .attr("force_cpu", false, "whether Out is on the CPU even where others are not")
+          .infer(infer_fill_constant)
+          .kernels(all_cpu_kernels([](auto tag) -> KernelFactory {
+            return fill_constant<typename decltype(tag)::type>;
+          }))
+          .not_differentiable());
   registry.add(OpDef("fill_zeros_like")
                    .doc("Out = 0 everywhere.")
                    .input("X", "any shape", {.shape_only = true})
                    .output("Out", "shape and dtype of X")
                    .infer(same_as("X"))
                    .in_place("X", "Out")
-                   .kernels(same_for_all_dtypes<fill_zeros_like>())
+                   .kernels(byte_kernels<fill_zeros_like>())
                    .not_differentiable());
   registry.add(OpDef("assign")
                    .doc("Out = X, a copy.")
@@ -149,7 +145,7 @@ void register_fill_ops(OpRegistry& registry) {
                    .output("Out", "shape and dtype of X")
                    .infer(same_as("X"))
                    .in_place("X", "Out")
-                   .kernels(same_for_all_dtypes<assign>())
+                   .kernels(byte_kernels<assign>())
                    .grad(assign_grad));
   registry.add(
       OpDef("cast")
@@ -160,9 +156,8 @@ void register_fill_ops(OpRegistry& registry) {
           .required_attr("in_dtype", std::int64_t{5}, "number of X's dtype")
           .required_attr("out_dtype", std::int64_t{5}, "number of Out's dtype")
           .infer(infer_cast)
-          .kernels(all_cpu_kernels([](auto tag) -> KernelFactory {
-            return cast<typename decltype(tag)::type>;
-          }))
+          .kernels(all_cpu_kernels(
+              [](auto tag) -> KernelFactory { return cast<typename decltype(tag)::type>; }))
           .grad(cast_grad));
 }
 

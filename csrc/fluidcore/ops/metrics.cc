@@ -22,7 +22,8 @@ Kernel accuracy(const KernelContext& context) {
       hits += std::find(row, row + k, label.data()[i]) != row + k ? 1 : 0;
     }
     if (accuracy) {
-      *accuracy.data() = samples == 0 ? 0.0F : static_cast<float>(hits) / static_cast<float>(samples);
+      *accuracy.data() =
+          samples == 0 ? 0.0F : static_cast<float>(hits) / static_cast<float>(samples);
     }
     if (correct) *correct.data() = hits;
     if (total) *total.data() = static_cast<std::int32_t>(samples);
@@ -51,7 +52,8 @@ void infer_accuracy(InferContext& context) {
 void register_metrics_ops(OpRegistry& registry) {
   registry.add(
       OpDef("accuracy")
-          .doc("Accuracy = the part of the samples whose Label is among their k Indices; 0 of none.")
+          .doc(
+              "Accuracy = the part of the samples whose Label is among their k Indices; 0 of none.")
           .input("Out", "[samples, k]: output Out of top_k", {.shape_only = true})
           .input("Indices", "int64 [samples, k]: output Indices of top_k")
           .input("Label", "int64 [samples, 1]")

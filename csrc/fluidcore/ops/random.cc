@@ -13,7 +13,8 @@ namespace fluidcore {
 namespace {
 
 constexpr const char* kSeedDoc =
-    "of these numbers, the same in every run; 0: the seed of the program, other numbers in every run";
+    "of these numbers, the same in every run; 0: the seed of the program, other numbers in every "
+    "run";
 
 RandomSequence sequence(const RandomStream& stream) {
   return {stream.key(), stream.offset()};
@@ -43,10 +44,11 @@ Kernel uniform_random(const KernelContext& context) {
   const C below_max = max > min ? std::nextafter(max, min) : min;
   const RandomStream stream = context.random(context.attr<std::int64_t>("seed"));
   return [=, size = out.size()] {
-    draw_all(sequence(stream), size, out.data(), [=](const RandomSequence& numbers, std::uint64_t i) {
-      const C value = min + (max - min) * numbers.uniform<C>(i);
-      return value > below_max ? below_max : value;  // the sum may round up to max
-    });
+    draw_all(sequence(stream), size, out.data(),
+             [=](const RandomSequence& numbers, std::uint64_t i) {
+               const C value = min + (max - min) * numbers.uniform<C>(i);
+               return value > below_max ? below_max : value;  // the sum may round up to max
+             });
   };
 }
 
@@ -58,9 +60,10 @@ Kernel gaussian_random(const KernelContext& context) {
   const C deviation = static_cast<C>(context.attr<double>("std"));
   const RandomStream stream = context.random(context.attr<std::int64_t>("seed"));
   return [=, size = out.size()] {
-    draw_all(sequence(stream), size, out.data(), [=](const RandomSequence& numbers, std::uint64_t i) {
-      return mean + deviation * numbers.normal<C>(i);
-    });
+    draw_all(sequence(stream), size, out.data(),
+             [=](const RandomSequence& numbers, std::uint64_t i) {
+               return mean + deviation * numbers.normal<C>(i);
+             });
   };
 }
 
@@ -73,8 +76,8 @@ TensorSpec floating_spec_from_attrs(const InferContext& context) {
 void infer_uniform(InferContext& context) {
   const double min = context.attr<double>("min");
   const double max = context.attr<double>("max");
-  require(min <= max && std::isfinite(max - min), "uniform_random: min must be at most max, got min ",
-          min, ", max ", max);
+  require(min <= max && std::isfinite(max - min),
+          "uniform_random: min must be at most max, got min ", min, ", max ", max);
   context.set_output("Out", floating_spec_from_attrs(context));
 }
 
@@ -139,9 +142,8 @@ Kernel dropout_grad(const KernelContext& context) {
   const auto dout = context.input<T>("Out@GRAD");
   const auto dx = context.optional_output<T>("X@GRAD");
   if (!dx) return nothing_to_do();
-  return [=, size = dx.size()] {
-    cpu::elementwise(Mul(), size, dx.data(), dout.data(), mask.data());
-  };
+  return
+      [=, size = dx.size()] { cpu::elementwise(Mul(), size, dx.data(), dout.data(), mask.data()); };
 }
 
 void check_probability(const InferContext& context) {
@@ -172,9 +174,8 @@ void add_dropout(OpRegistry& registry) {
             context.set_output("Mask", context.input("X"));
           })
           .in_place("X", "Out")
-          .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
-            return dropout<typename decltype(tag)::type>;
-          }))
+          .kernels(floating_cpu_kernels(
+              [](auto tag) -> KernelFactory { return dropout<typename decltype(tag)::type>; }))
           .grad([](GradContext& context) {
             require(!std::get<bool>(context.forward().attr("is_test")),
                     "dropout: is_test must be False to be differentiated, got True; ",
@@ -202,14 +203,14 @@ void add_dropout(OpRegistry& registry) {
 }  // namespace
 
 void register_random_ops(OpRegistry& registry) {
-  registry.add(random_op("uniform_random",
-                         "Out = random numbers from [min, max), each equally likely.")
-                   .attr("min", -1.0, "the least number")
-                   .attr("max", 1.0, "the limit of the numbers; 16-bit dtypes may round up to it")
-                   .infer(infer_uniform)
-                   .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
-                     return uniform_random<typename decltype(tag)::type>;
-                   })));
+  registry.add(
+      random_op("uniform_random", "Out = random numbers from [min, max), each equally likely.")
+          .attr("min", -1.0, "the least number")
+          .attr("max", 1.0, "the limit of the numbers; 16-bit dtypes may round up to it")
+          .infer(infer_uniform)
+          .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+            return uniform_random<typename decltype(tag)::type>;
+          })));
   registry.add(random_op("gaussian_random", "Out = random numbers with a normal distribution.")
                    .attr("mean", 0.0, "mean of the distribution")
                    .attr("std", 1.0, "standard deviation, at least 0")

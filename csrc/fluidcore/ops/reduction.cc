@@ -60,8 +60,8 @@ Kernel spread_grad(const KernelContext& context) {
   const auto dout = context.input<T>("Out@GRAD");
   const Shape& x = dx.shape();
   const std::vector<bool> reduced = reduced_axes(context, x.rank());
-  const auto nest = std::make_shared<const cpu::BroadcastNest>(
-      x, std::vector{kept_shape(x, reduced)});
+  const auto nest =
+      std::make_shared<const cpu::BroadcastNest>(x, std::vector{kept_shape(x, reduced)});
   const Scale scale{divides ? 1.0 / static_cast<double>(reduced_count(x, reduced)) : 1.0};
   return [=] { cpu::broadcast_elementwise(*nest, scale, dx.data(), dout.data()); };
 }
@@ -75,8 +75,7 @@ Kernel max_grad(const KernelContext& context) {
   const auto out = context.input<T>("Out");
   const auto dout = context.input<T>("Out@GRAD");
   const Shape kept = kept_shape(x.shape(), reduced_axes(context, x.shape().rank()));
-  const auto nest =
-      std::make_shared<const cpu::BroadcastNest>(x.shape(), std::vector{kept, kept});
+  const auto nest = std::make_shared<const cpu::BroadcastNest>(x.shape(), std::vector{kept, kept});
   return [=] {
     cpu::broadcast_elementwise(*nest, WhereEqual(), dx.data(), out.data(), dout.data(), x.data());
   };
@@ -134,9 +133,8 @@ KernelTable reduce_kernels() {
 
 template <bool divides>
 KernelTable spread_kernels() {
-  return floating_cpu_kernels([](auto tag) -> KernelFactory {
-    return spread_grad<divides, typename decltype(tag)::type>;
-  });
+  return floating_cpu_kernels(
+      [](auto tag) -> KernelFactory { return spread_grad<divides, typename decltype(tag)::type>; });
 }
 
 constexpr SlotTraits kShapeOnly{.shape_only = true};

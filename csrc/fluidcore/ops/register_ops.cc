@@ -8,6 +8,7 @@ const OpRegistry& builtin_ops() {
     register_activation_ops(registry);
     register_arithmetic_ops(registry);
     register_comparison_ops(registry);
+    register_concat_ops(registry);
     register_conv_ops(registry);
     register_elementwise_ops(registry);
     register_fill_ops(registry);

@@ -8,6 +8,7 @@ namespace fluidcore {
 void register_activation_ops(OpRegistry& registry);
 void register_arithmetic_ops(OpRegistry& registry);
 void register_comparison_ops(OpRegistry& registry);
+void register_concat_ops(OpRegistry& registry);
 void register_conv_ops(OpRegistry& registry);
 void register_elementwise_ops(OpRegistry& registry);
 void register_fill_ops(OpRegistry& registry);

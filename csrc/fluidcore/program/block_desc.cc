@@ -51,12 +51,17 @@ BlockDesc::VarPtr BlockDesc::var(const std::string& name) {
   return found;
 }
 
-void BlockDesc::remove_var(std::string_view name) {
-  const VarPtr var = find_var(name);
-  if (!var) throw NotFound("block ", idx_, ": no variable '", name, "'");
-  var->link(nullptr);
-  vars_by_name_.erase(std::string(name));
-  std::erase(vars_, var);
+void BlockDesc::remove_vars(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (!find_var(name)) throw NotFound("block ", idx_, ": no variable '", name, "'");
+  }
+  for (const std::string& name : names) {
+    const auto it = vars_by_name_.find(name);
+    if (it == vars_by_name_.end()) continue;  // named twice
+    it->second->link(nullptr);
+    vars_by_name_.erase(it);
+  }
+  std::erase_if(vars_, [this](const VarPtr& var) { return !vars_by_name_.contains(var->name()); });
   ++*revision_;
 }
 

@@ -39,9 +39,9 @@ class BlockDesc {
   OpPtr append_op(OpDesc op = {}) { return insert_op(ops_.size(), std::move(op)); }
   void remove_op(std::size_t first, std::size_t last);  // [first, last)
 
-  VarPtr find_var(std::string_view name) const;  // null if this block has none
-  VarPtr var(const std::string& name);           // found or created
-  void remove_var(std::string_view name);
+  VarPtr find_var(std::string_view name) const;             // null if this block has none
+  VarPtr var(const std::string& name);                      // found or created
+  void remove_vars(const std::vector<std::string>& names);  // throws NotFound, removing none
   // Renames the variable here and in every operator of this block. Throws NotFound, and
   // InvalidArgument when the new name is taken.
   void rename_var(const std::string& from, const std::string& to);

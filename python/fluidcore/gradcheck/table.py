@@ -29,7 +29,7 @@ class GradRow(NamedTuple):
     shape: tuple[int, ...]
     checked: int  # elements
     max_abs_error: float
-    max_rel_error: float  # relative to the element, or to 1 % of the largest where that is more
+    max_rel_error: float  # to the element; at least to 1 % of the largest, and above rounding
     ok: bool
 
 

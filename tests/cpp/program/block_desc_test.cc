@@ -79,13 +79,14 @@ TEST_F(BlockDescTest, FindsOrCreatesVariablesInOrder) {
 
 TEST_F(BlockDescTest, KeepsTheHandleOfARemovedVariableValid) {
   const BlockDesc::VarPtr x = block_.var("x");
-  block_.remove_var("x");
+  block_.remove_vars({"x"});
   EXPECT_EQ(block_.find_var("x"), nullptr);
   const std::uint64_t revision = *revision_;
   x->set_shape({2});
   EXPECT_EQ(x->name(), "x");
   EXPECT_EQ(*revision_, revision);
-  EXPECT_THAT([&] { block_.remove_var("x"); }, ThrowsMessage<NotFound>("block 0: no variable 'x'"));
+  EXPECT_THAT([&] { block_.remove_vars({"x"}); },
+              ThrowsMessage<NotFound>("block 0: no variable 'x'"));
 }
 
 TEST_F(BlockDescTest, RenamesAVariableInEveryOperator) {
@@ -122,8 +123,8 @@ TEST_F(BlockDescTest, CountsEveryChange) {
   expect_grown("set_forward_block_idx");
   block_.remove_op(0, 1);
   expect_grown("remove_op");
-  block_.remove_var("y");
-  expect_grown("remove_var");
+  block_.remove_vars({"y"});
+  expect_grown("remove_vars");
 }
 
 }  // namespace

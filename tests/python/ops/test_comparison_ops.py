@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from binary_cases import broadcast_cases, expected, integer_cases
-from op_case import OpCase, all_dtypes, check_gradient, check_outputs, differentiable
+from gradient_checks import check_gradient
+from op_case import OpCase, all_dtypes, check_outputs, differentiable
 from op_data import Doubles, distinct
 from op_runner import run_op
 

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from op_case import OpCase, all_dtypes, check_gradient, check_outputs, differentiable
+from gradient_checks import check_gradient
+from op_case import OpCase, all_dtypes, check_outputs, differentiable
 from op_data import Doubles, integers, normal, positive, probabilities
 from op_runner import Array, run_op
 
@@ -36,7 +37,7 @@ def softmax_with_cross_entropy(
 
 
 def both(shape: tuple[int, ...], label: Array, note: str = "", **attrs: Any) -> list[OpCase]:
-    x = positive(*shape) / shape[-1]
+    x = positive(*shape) / 2  # the formula does not mind that rows do not add up to 1
     return [
         OpCase("cross_entropy", {"X": x, "Label": label}, cross_entropy, attrs, note, grad=["X"]),
         OpCase(

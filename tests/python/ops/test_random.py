@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from op_case import OpCase, all_dtypes, check_gradient, check_outputs, differentiable
+from gradient_checks import check_gradient
+from op_case import OpCase, all_dtypes, check_outputs, differentiable
 from op_data import SHAPES, normal
 from op_runner import one_op, run_op
 

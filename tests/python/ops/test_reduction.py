@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from op_case import OpCase, all_dtypes, check_gradient, check_outputs, differentiable
+from gradient_checks import check_gradient
+from op_case import OpCase, all_dtypes, check_outputs, differentiable
 from op_data import SHAPES, Doubles, distinct, integers, normal
 from op_runner import run_op
 

@@ -66,21 +66,24 @@ void broadcast_elementwise(const BroadcastNest& nest,
                            const Y* y,
                            const Full*... full) {
   const Isa isa = cpu_isa();
-  for_row_pieces(nest, [&](std::int64_t begin, std::int64_t count, std::int64_t row,
-                           std::int64_t column) {
-    calculate_row(isa, formula, count, out + begin, row_operand(nest, 0, x, row, column),
-                  row_operand(nest, 1, y, row, column), Operand<Full>{full + begin}...);
-  });
+  for_row_pieces(
+      nest, [&](std::int64_t begin, std::int64_t count, std::int64_t row, std::int64_t column) {
+        calculate_row(isa, formula, count, out + begin, row_operand(nest, 0, x, row, column),
+                      row_operand(nest, 1, y, row, column), Operand<Full>{full + begin}...);
+      });
 }
 
 // out[i] = formula(x[...]): x is operand 0 of `nest`.
 template <class Formula, class Out, class X>
-void broadcast_elementwise(const BroadcastNest& nest, const Formula& formula, Out* out, const X* x) {
+void broadcast_elementwise(const BroadcastNest& nest,
+                           const Formula& formula,
+                           Out* out,
+                           const X* x) {
   const Isa isa = cpu_isa();
-  for_row_pieces(nest, [&](std::int64_t begin, std::int64_t count, std::int64_t row,
-                           std::int64_t column) {
-    calculate_row(isa, formula, count, out + begin, row_operand(nest, 0, x, row, column));
-  });
+  for_row_pieces(
+      nest, [&](std::int64_t begin, std::int64_t count, std::int64_t row, std::int64_t column) {
+        calculate_row(isa, formula, count, out + begin, row_operand(nest, 0, x, row, column));
+      });
 }
 
 }  // namespace fluidcore::cpu

@@ -18,7 +18,8 @@ inline void copy_bytes(void* to, const void* from, std::int64_t bytes) {
   });
 }
 
-// Copies `rows` rows of `row_bytes` bytes each; rows begin `to_stride` and `from_stride` bytes apart.
+// Copies `rows` rows of `row_bytes` bytes each; rows begin `to_stride` and `from_stride` bytes
+// apart.
 inline void copy_rows(void* to,
                       std::int64_t to_stride,
                       const void* from,

@@ -75,11 +75,8 @@ class Tile {
 // out[i] = formula(in[i]...) for one row of `size` elements. 16-bit floats are calculated in float.
 // `out` may be the memory of an operand that streams.
 template <class Formula, class Out, class... In>
-void calculate_row(Isa isa,
-                   const Formula& formula,
-                   std::int64_t size,
-                   Out* out,
-                   Operand<In>... in) {
+void calculate_row(
+    Isa isa, const Formula& formula, std::int64_t size, Out* out, Operand<In>... in) {
   constexpr bool kHasHalf = kIsHalf<Out> || (kIsHalf<In> || ...);
   if constexpr (!kHasHalf) {
     if ((in.streams && ...)) return calculate(isa, formula, size, out, in.data...);

@@ -13,7 +13,7 @@ namespace fluidcore::cpu {
 namespace {
 
 constexpr std::int64_t kBlock = 16384;   // elements that become one partial result
-constexpr std::int64_t kSegment = 4096;  // elements that are added before a total is updated
+constexpr std::int64_t kSegment = 1024;  // elements that are added before a total is updated
 constexpr std::int64_t kColumns = 256;   // columns that are reduced together
 constexpr std::int64_t kRows = 64;       // rows that are added before the totals are updated
 constexpr std::int64_t kFewResults = 64;
@@ -118,9 +118,7 @@ ReduceNest::ReduceNest(const Shape& in, const std::vector<bool>& is_reduced) {
 }
 
 template <class Operation, class T, class Out>
-Reduction<Operation, T, Out>::Reduction(const Shape& in,
-                                        const std::vector<bool>& reduced,
-                                        Isa isa)
+Reduction<Operation, T, Out>::Reduction(const Shape& in, const std::vector<bool>& reduced, Isa isa)
     : nest_(in, reduced), isa_(isa) {
   // Many results give every thread enough to do; few are divided.
   std::int64_t results = nest_.kept_count;

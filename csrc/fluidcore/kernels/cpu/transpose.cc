@@ -42,8 +42,8 @@ Transpose::Transpose(const Shape& in,
   if (dims.empty()) return;
   to_inner_ = dims.front();
   dims.erase(dims.begin());
-  const auto inner = std::find_if(dims.begin(), dims.end(),
-                                  [](const Dim& dim) { return dim.from_stride == 1; });
+  const auto inner =
+      std::find_if(dims.begin(), dims.end(), [](const Dim& dim) { return dim.from_stride == 1; });
   if (inner != dims.end()) {
     from_inner_ = *inner;
     dims.erase(inner);
@@ -82,7 +82,8 @@ void Transpose::run_words(Word* to, const Word* from) const {
         const std::int64_t b_count = std::min(kBlock, b.extent - b_begin);
         for (std::int64_t j = 0; j < b_count; ++j) {
           const Word* line = source + (b_begin + j) * b.from_stride;
-          for (std::int64_t i = a_begin; i < a_end; ++i) square[i - a_begin][j] = line[i * a.from_stride];
+          for (std::int64_t i = a_begin; i < a_end; ++i)
+            square[i - a_begin][j] = line[i * a.from_stride];
         }
         for (std::int64_t i = a_begin; i < a_end; ++i) {
           std::memcpy(target + i * a.to_stride + b_begin, square[i - a_begin].data(),
@@ -96,10 +97,14 @@ void Transpose::run_words(Word* to, const Word* from) const {
 void Transpose::run(void* to, const void* from) const {
   if (size_ == 0) return;
   switch (element_bytes_) {
-    case 1: return run_words(static_cast<std::uint8_t*>(to), static_cast<const std::uint8_t*>(from));
-    case 2: return run_words(static_cast<std::uint16_t*>(to), static_cast<const std::uint16_t*>(from));
-    case 4: return run_words(static_cast<std::uint32_t*>(to), static_cast<const std::uint32_t*>(from));
-    default: return run_words(static_cast<std::uint64_t*>(to), static_cast<const std::uint64_t*>(from));
+    case 1:
+      return run_words(static_cast<std::uint8_t*>(to), static_cast<const std::uint8_t*>(from));
+    case 2:
+      return run_words(static_cast<std::uint16_t*>(to), static_cast<const std::uint16_t*>(from));
+    case 4:
+      return run_words(static_cast<std::uint32_t*>(to), static_cast<const std::uint32_t*>(from));
+    default:
+      return run_words(static_cast<std::uint64_t*>(to), static_cast<const std::uint64_t*>(from));
   }
 }
 
