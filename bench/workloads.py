@@ -82,4 +82,4 @@ def batch(workload: Workload) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.i
 
 def chain_inputs() -> tuple[npt.NDArray[np.float32], ...]:
     """The first vector, the factor and the summand of the chain, [4] each."""
-    return tuple(np.full(4, value, np.float32) for value in (1.0, 0.999, 0.001))
+    return tuple(np.full(4, value, np.float32) for value in (2.0, 0.999, 0.001))

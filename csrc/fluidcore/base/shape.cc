@@ -57,6 +57,7 @@ Shape align(const Shape& y, std::int64_t axis, std::size_t x_rank, std::size_t o
   const std::size_t start =
       axis == -1 ? out_rank - y.rank() : static_cast<std::size_t>(axis) + (out_rank - x_rank);
   std::vector<std::int64_t> extents(out_rank, 1);
+  if (y == Shape{1}) return Shape(std::move(extents));  // fits at any axis, also past the end
   for (std::size_t i = 0; i < y.rank(); ++i) extents[start + i] = y[i];
   return Shape(std::move(extents));
 }

@@ -26,6 +26,14 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& letter : lower) {
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  }
+  return lower;
+}
+
 }  // namespace
 
 std::string to_string(double value) {
@@ -43,10 +51,11 @@ std::string join(const std::vector<std::string>& items) {
 }
 
 std::string nearest(std::string_view name, const std::vector<std::string>& candidates) {
+  const std::string wanted = lower_case(name);
   std::string best;
   std::size_t best_distance = std::max<std::size_t>(2, name.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
-    const std::size_t distance = edit_distance(name, candidate);
+    const std::size_t distance = edit_distance(wanted, lower_case(candidate));
     if (distance < best_distance && distance < candidate.size()) {
       best = candidate;
       best_distance = distance;

@@ -46,7 +46,7 @@ std::string str_cat(const Parts&... parts) {
 std::string join(const std::vector<std::string>& items);
 
 // The candidate with the smallest edit distance to `name`, or "" when none is near enough to be a
-// likely misspelling.
+// likely misspelling. Upper and lower case do not count.
 std::string nearest(std::string_view name, const std::vector<std::string>& candidates);
 
 }  // namespace fluidcore

@@ -11,7 +11,8 @@ struct RunState {
 };
 
 // Names a sequence of random numbers: every operator has its own in every run. A key and a counter
-// for Philox; element i of an output uses number i, on every device and thread count.
+// for Philox: element i of an output uses the counter (i, offset()), on every device and thread
+// count.
 class RandomStream {
  public:
   RandomStream(const RunState* state, std::uint64_t stream, std::int64_t seed)

@@ -35,7 +35,7 @@ std::string show(const SlotMap& slots) {
   for (const auto& [slot, names] : slots) {
     if (names.empty()) continue;
     if (!text.empty()) text += ", ";
-    text += slot + "=" + (names.size() == 1 ? names.front() : "[" + join(names) + "]");
+    text += str_cat(slot, "=", names.size() == 1 ? names.front() : str_cat("[", join(names), "]"));
   }
   return text;
 }

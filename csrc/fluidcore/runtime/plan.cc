@@ -107,8 +107,8 @@ struct Plan::Impl {
   static void check_nan(const PreparedStep& step) {
     for (std::size_t i = 0; i < step.written.size(); ++i) {
       if (!has_nan(*step.written[i])) continue;
-      InvalidArgument error("'", step.written_names[i], "' must be free of NaN, got at least one; ",
-                            step.note, " is the first to make one");
+      InvalidArgument error(step.type, ": output '", step.written_names[i],
+                            "' must be free of NaN, got at least one, the first in this run");
       error.set_note(step.note);
       throw error;
     }

@@ -151,6 +151,7 @@ void PlanBuilder::add_step(const Step& step, std::size_t position) {
       }
     };
   }
+  prepared.type = step.op.type();
   prepared.note = describe(step);
   parts_.steps.push_back(std::move(prepared));
 }

@@ -27,6 +27,7 @@ struct ScopeCell {
 // What one step does when the Plan runs.
 struct PreparedStep {
   Kernel kernel;
+  std::string type;                  // of the operator
   std::string note;                  // names the operator in messages
   std::vector<const Cell*> written;  // floating outputs, for the search for NaN
   std::vector<std::string> written_names;

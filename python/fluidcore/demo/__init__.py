@@ -7,7 +7,7 @@ import sys
 import time
 from os import PathLike
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from fluidcore.demo.progress import progress
 from fluidcore.executor import Executor, get_num_threads, scope_guard
 from fluidcore.gradcheck import GradRow
 from fluidcore.listing import operator_lines
+
+Array: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[np.float32]]"
 
 BATCH = 32
 MODEL_FOLDER = "fluidcore-demo"
@@ -33,7 +35,7 @@ class Settings(NamedTuple):
     """
 
     epochs: int = 20
-    elements: int = 0
+    elements: int = 500
     accuracy: float = 0.97
 
 
@@ -181,17 +183,17 @@ def _save_and_load(network: Network, executor: Executor, data: Digits, folder: P
     for file in sorted(folder.iterdir()):
         print(f"   {file}   {file.stat().st_size:,} bytes")
     print(f"\n   The loaded model gives the same {before.size:,} probabilities, bit for bit.")
-    _print_digit(data.test_images[0, 0], after[0])
+    _print_digit(data.test_images[0, 0], int(data.test_labels[0, 0]), after[0])
     return folder
 
 
-def _print_digit(image: np.ndarray[tuple[int, ...], np.dtype[np.float32]], p: object) -> None:
-    probabilities = np.asarray(p)
+def _print_digit(image: Array, label: int, probabilities: Array) -> None:
     print("   For example:\n")
     for row in image:
         print("      " + "".join(" .:-=+*#%@"[round(float(v) * 9)] * 2 for v in row).rstrip())
     digit = int(probabilities.argmax())
-    print(f"\n   is a {digit}, with a probability of {probabilities[digit]:.1%}")
+    print(f"\n   is a {digit} with a probability of {probabilities[digit]:.1%}; ", end="")
+    print(f"whoever wrote it meant a {label}")
 
 
 def _print_next_steps(folder: Path) -> None:

@@ -56,7 +56,7 @@ def build(seed: int, learning_rate: float = 0.1) -> Network:
     with program_guard(main, startup), names.guard():
         image = layers.data("image", [1, 8, 8])
         label = layers.data("label", [1], dtype="int64")
-        hidden = _block(_block(image, 16, 1), 32, 2)
+        hidden = _block(_block(image, 32, 1), 64, 2)
         logits = layers.fc(hidden, 10, param_attr="fc.w", bias_attr="fc.b", name="fc")
         losses = layers.softmax_with_cross_entropy(logits, label)
         loss = layers.mean(losses)

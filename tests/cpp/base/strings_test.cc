@@ -52,6 +52,10 @@ TEST(Nearest, FindsALikelyMisspelling) {
   EXPECT_EQ(nearest("factr", {"factor", "bias"}), "factor");
 }
 
+TEST(Nearest, DoesNotMindUpperAndLowerCase) {
+  EXPECT_EQ(nearest("x", {"Out", "X"}), "X");
+}
+
 TEST(Nearest, FindsNothingWhenNothingIsNear) {
   EXPECT_EQ(nearest("convolution", {"relu", "tanh"}), "");
   EXPECT_EQ(nearest("x", {}), "");

@@ -217,8 +217,10 @@ TEST_F(ExecutorTest, NamesTheOperatorThatMakesTheFirstNan) {
   add("add_one", "x", "y");
   add("reverse", "y", "z");
   options_.check_nan = true;
-  EXPECT_THAT([&] { run({{"x", make({NAN})}}, {"z"}); },
-              ThrowsMessage<InvalidArgument>(HasSubstr("operator 0 of block 0 (add_one)")));
+  EXPECT_THAT(
+      [&] { run({{"x", make({NAN})}}, {"z"}); },
+      ThrowsMessage<InvalidArgument>(
+          "add_one: output 'y' must be free of NaN, got at least one, the first in this run"));
 }
 
 }  // namespace
