@@ -81,7 +81,7 @@ def test_the_command_prints_the_five_steps(tmp_path: Path, capsys: pytest.Captur
     ):
         assert words in text
     short = [line for line in text.splitlines() if str(tmp_path) not in line]
-    assert max(short, key=len)[100:] == ""
+    assert max(map(len, short[: short.index("Next:")])) <= 100
 
 
 def test_a_wrong_gradient_ends_the_demo_with_an_error(
