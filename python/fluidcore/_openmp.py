@@ -8,7 +8,7 @@ loaded; what the user has set stays in force.
 
 import os
 
-_SPIN_COUNT = "10000"  # about a tenth of a millisecond: longer than a gap between two kernels
+_SPIN_COUNT = "3000"  # tens of microseconds: longer than the gap between two kernels
 
 if "GOMP_SPINCOUNT" in os.environ or "OMP_WAIT_POLICY" in os.environ:
     from fluidcore import _core

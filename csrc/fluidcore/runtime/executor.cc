@@ -1,11 +1,13 @@
 #include "fluidcore/runtime/executor.h"
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <random>
 
 #include "fluidcore/base/error.h"
 #include "fluidcore/program/program_desc.h"
+#include "fluidcore/runtime/pace.h"
 #include "fluidcore/runtime/scope.h"
 
 namespace fluidcore {
@@ -36,6 +38,7 @@ struct Executor::CachedPlan {
   PlanRequest request;
   std::unique_ptr<Plan> plan;  // null while it runs
   bool is_running = false;
+  Pace pace = {};
 };
 
 Executor::Executor(const OpRegistry& ops) : ops_(ops), drawn_seed_(draw_seed()) {
@@ -57,11 +60,14 @@ std::vector<Tensor> Executor::run(const ProgramDesc& program,
   try {
     if (!plan) plan = std::make_unique<Plan>(ops_, program, entry->request, *scope);
     const std::uint64_t seed = program.random_seed() != 0 ? program.random_seed() : drawn_seed_;
-    std::vector<Tensor> results = plan->run(scope, feeds, {seed, next_step(program.revision())});
-    give_back(entry, std::move(plan));
+    const RunState state{seed, next_step(program.revision())};
+    const auto start = Pace::Clock::now();
+    std::vector<Tensor> results = plan->run(scope, feeds, state);
+    const std::chrono::duration<double> duration = Pace::Clock::now() - start;
+    give_back(entry, std::move(plan), duration.count());
     return results;
   } catch (...) {
-    give_back(entry, std::move(plan));
+    give_back(entry, std::move(plan), 0);
     throw;
   }
 }
@@ -72,6 +78,21 @@ Executor::Entry Executor::take(const ProgramDesc& program,
                                const std::shared_ptr<Scope>& scope,
                                const Options& options) {
   const std::lock_guard lock(mutex_);
+  Entry entry = find(program, feeds, fetches, scope, options);
+  if (options.threads == 2 && entry->pace.prefers_one_thread(Pace::Clock::now())) {
+    Options one_thread = options;
+    one_thread.threads = 1;
+    entry = find(program, feeds, fetches, scope, one_thread);
+  }
+  entry->is_running = true;
+  return entry;
+}
+
+Executor::Entry Executor::find(const ProgramDesc& program,
+                               const NamedTensors& feeds,
+                               const std::vector<std::string>& fetches,
+                               const std::shared_ptr<Scope>& scope,
+                               const Options& options) {
   const Revision& revision = program.revision();
   const auto serves = [&](const CachedPlan& cached) {
     const PlanRequest& request = cached.request;
@@ -92,13 +113,13 @@ Executor::Entry Executor::take(const ProgramDesc& program,
   } else {
     cache_.splice(cache_.begin(), cache_, entry);
   }
-  entry->is_running = true;
   return entry;
 }
 
-void Executor::give_back(Entry entry, std::unique_ptr<Plan> plan) {
+void Executor::give_back(Entry entry, std::unique_ptr<Plan> plan, double seconds) {
   const std::lock_guard lock(mutex_);
   entry->is_running = false;
+  if (seconds > 0) entry->pace.report(seconds, Pace::Clock::now());
   entry->plan = std::move(plan);
   if (!entry->plan) cache_.erase(entry);
   if (cache_.size() > kMaxPlans && !cache_.back().is_running) cache_.pop_back();

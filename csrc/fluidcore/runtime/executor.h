@@ -17,12 +17,12 @@ namespace fluidcore {
 //
 //   Executor executor(builtin_ops());
 //   executor.run(startup, {}, {}, scope, {});
-//   const Tensor loss = executor.run(train, {{"img", img}, {"label", label}}, {"loss"}, scope,
-//   {})[0];
+//   const Tensor loss = executor.run(train, {{"img", img}}, {"loss"}, scope, {})[0];
 //
 // The first run with a given program version, fed shapes, fetches and options builds a Plan; later
-// ones find it. The program is never changed. Any number of threads may call run() at a time, each
-// with a scope of its own.
+// ones find it. The program is never changed. Where other processes keep the cores busy, a run may
+// use one thread instead of two (see Pace), which changes no bit of the results. Any number of
+// threads may call run() at a time, each with a scope of its own.
 class Executor {
  public:
   struct Options {
@@ -62,7 +62,12 @@ class Executor {
              const std::vector<std::string>& fetches,
              const std::shared_ptr<Scope>& scope,
              const Options& options);
-  void give_back(Entry entry, std::unique_ptr<Plan> plan);
+  Entry find(const ProgramDesc& program,
+             const NamedTensors& feeds,
+             const std::vector<std::string>& fetches,
+             const std::shared_ptr<Scope>& scope,
+             const Options& options);
+  void give_back(Entry entry, std::unique_ptr<Plan> plan, double seconds);
   std::uint64_t next_step(const Revision& revision);
 
   const OpRegistry& ops_;

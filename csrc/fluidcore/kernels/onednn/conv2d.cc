@@ -1,7 +1,13 @@
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <utility>
+#include <vector>
 
+#include "fluidcore/base/threads.h"
+#include "fluidcore/kernels/cpu/isa.h"
 #include "fluidcore/kernels/onednn/onednn.h"
 #include "fluidcore/kernels/onednn/pipeline.h"
 
@@ -85,6 +91,115 @@ Prepared2<float> prepare_steps(const char* what, const Conv2dProblem& p, const M
   });
 }
 
+// One of the parts that the gradient of a filter is calculated in: some of the images, whose
+// results are added up, or some of the filters.
+struct FilterGradPart {
+  Conv2dProblem problem;
+  std::int64_t input = 0;   // where it starts in the input,
+  std::int64_t output = 0;  // in the gradient of the output
+  std::int64_t result = 0;  // and in the gradient of the filter
+};
+
+// The largest power of two that is at most `limit`, and at least 1.
+std::int64_t power_of_two(double limit) {
+  std::int64_t power = 1;
+  while (2.0 * static_cast<double>(power) <= limit) power *= 2;
+  return power;
+}
+
+std::vector<FilterGradPart> cut_filter_grad(const Conv2dProblem& p) {
+  constexpr double kMaxParts = 8;
+  constexpr double kWork = 4e6;    // operations that are worth a part of their own
+  constexpr double kPixels = 480;  // for each part, so that adding the results up costs little
+  constexpr double kFilters = 32;  // two of oneDNN's blocks
+  const auto pixels = static_cast<double>(p.batch * p.out_plane());
+  const double limit = std::min(kMaxParts, p.flops() / kWork);
+  const std::int64_t by_batch =
+      power_of_two(std::min({limit, pixels / kPixels, static_cast<double>(p.batch)}));
+  const std::int64_t by_filter =
+      by_batch > 1 || p.groups > 1
+          ? 1
+          : power_of_two(std::min(limit, static_cast<double>(p.filters) / kFilters));
+  std::vector<FilterGradPart> parts;
+  for (std::int64_t i = 0; i < by_batch * by_filter; ++i) {
+    FilterGradPart part{p};
+    if (by_batch > 1) {
+      const std::int64_t first = p.batch * i / by_batch;
+      part.problem.batch = p.batch * (i + 1) / by_batch - first;
+      part.input = first * p.channels * p.in_plane();
+      part.output = first * p.filters * p.out_plane();
+    } else {
+      const std::int64_t first = p.filters * i / by_filter;
+      part.problem.filters = p.filters * (i + 1) / by_filter - first;
+      part.output = first * p.out_plane();
+      part.result = first * p.taps();
+    }
+    parts.push_back(part);
+  }
+  return parts;
+}
+
+Prepared2<float> prepare_filter_grad_part(const Conv2dProblem& problem, std::int64_t all_filters) {
+  return prepare_steps("conv2d_grad", problem, [&](Pipeline& pipeline, Descs d) {
+    const std::int64_t plane = problem.out_plane();
+    d.output = Desc({problem.batch, problem.filters, problem.out_height, problem.out_width},
+                    dnnl::memory::data_type::f32,
+                    dnnl::memory::dims{all_filters * plane, plane, problem.out_width, 1});
+    const dnnl::convolution_backward_weights::primitive_desc desc(
+        pipeline.engine(), kDirect, Descs::any(d.input), Descs::any(d.filter), Descs::any(d.output),
+        d.strides, d.dilations, d.padding, d.padding, forward(pipeline, d), with_scratchpad());
+    const dnnl::memory input = pipeline.converted(pipeline.external(d.input), desc.src_desc());
+    const dnnl::memory output_grad =
+        pipeline.converted(pipeline.external(d.output), desc.diff_dst_desc());
+    add_with_result(pipeline, dnnl::convolution_backward_weights(desc), desc, {DNNL_ARG_SRC, input},
+                    {DNNL_ARG_DIFF_DST, output_grad}, DNNL_ARG_DIFF_WEIGHTS,
+                    desc.diff_weights_desc(), pipeline.external(d.filter));
+  });
+}
+
+// The prepared parts, and where those that are added up leave their results.
+struct FilterGradParts {
+  struct Prepared {
+    FilterGradPart part;
+    Prepared2<float> calculate;
+    std::exception_ptr error;  // a thread must not let an exception out
+  };
+
+  // Parts of the batch all start at the first filter.
+  bool sums() const { return parts.size() > 1 && parts[1].part.result == 0; }
+
+  void run(const float* input, const float* output_grad, float* filter_grad) {
+    const bool adds = sums();
+    parallel_for(
+        static_cast<std::int64_t>(parts.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+          for (std::int64_t i = begin; i < end; ++i) {
+            Prepared& p = parts[static_cast<std::size_t>(i)];
+            float* result =
+                adds && i > 0 ? partial.data() + (i - 1) * size : filter_grad + p.part.result;
+            try {
+              p.calculate(input + p.part.input, output_grad + p.part.output, result);
+            } catch (...) {
+              p.error = std::current_exception();
+            }
+          }
+        });
+    for (Prepared& p : parts) {
+      if (p.error) std::rethrow_exception(std::exchange(p.error, nullptr));
+    }
+    if (!adds) return;
+    for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
+      const float* more = partial.data() + i * size;
+      cpu::run_on(cpu::cpu_isa(), [=, this] {
+        for (std::size_t k = 0; k < size; ++k) filter_grad[k] += more[k];
+      });
+    }
+  }
+
+  std::vector<Prepared> parts;
+  std::size_t size = 0;  // of the gradient of the filter
+  std::vector<float> partial;
+};
+
 }  // namespace
 
 Prepared2<float> prepare_conv2d(const Conv2dProblem& problem) {
@@ -117,18 +232,23 @@ Prepared2<float> prepare_conv2d_input_grad(const Conv2dProblem& problem) {
   });
 }
 
+// The gradient of the filter is a sum over the images of a batch. oneDNN gives some of the images
+// to each thread, so that the rounding of its result depends on the number of threads. Here the
+// problem decides how the work is cut; each part runs on one thread.
 Prepared2<float> prepare_conv2d_filter_grad(const Conv2dProblem& problem) {
-  return prepare_steps("conv2d_grad", problem, [](Pipeline& pipeline, const Descs& d) {
-    const dnnl::convolution_backward_weights::primitive_desc desc(
-        pipeline.engine(), kDirect, Descs::any(d.input), Descs::any(d.filter), Descs::any(d.output),
-        d.strides, d.dilations, d.padding, d.padding, forward(pipeline, d), with_scratchpad());
-    const dnnl::memory input = pipeline.converted(pipeline.external(d.input), desc.src_desc());
-    const dnnl::memory output_grad =
-        pipeline.converted(pipeline.external(d.output), desc.diff_dst_desc());
-    add_with_result(pipeline, dnnl::convolution_backward_weights(desc), desc, {DNNL_ARG_SRC, input},
-                    {DNNL_ARG_DIFF_DST, output_grad}, DNNL_ARG_DIFF_WEIGHTS,
-                    desc.diff_weights_desc(), pipeline.external(d.filter));
-  });
+  if (problem.is_empty()) return {};
+  auto parts = std::make_shared<FilterGradParts>();
+  for (const FilterGradPart& part : cut_filter_grad(problem)) {
+    const ThreadCountScope one_thread(1);
+    Prepared2<float> prepared = prepare_filter_grad_part(part.problem, problem.filters);
+    if (!prepared) return {};
+    parts->parts.push_back({part, std::move(prepared), nullptr});
+  }
+  parts->size = static_cast<std::size_t>(problem.filters * problem.taps());
+  if (parts->sums()) parts->partial.resize(parts->size * (parts->parts.size() - 1));
+  return [parts](const float* input, const float* output_grad, float* filter_grad) {
+    parts->run(input, output_grad, filter_grad);
+  };
 }
 
 }  // namespace fluidcore::onednn

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <chrono>
+#include <limits>
+
+namespace fluidcore {
+
+// Decides whether the next run of a plan uses all its threads or one.
+//
+// The threads of a step meet dozens of times. When another process keeps one of their cores busy,
+// each meeting may wait for the milliseconds that the system leaves it there, and one thread alone
+// is several times faster. A Pace compares every run with the fastest one: after two that took more
+// than twice as long it asks for one thread for a while, then tries again. It only speaks of runs
+// that are short enough for such waits to matter.
+class Pace {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  bool prefers_one_thread(Clock::time_point now) const { return now < retry_at_; }
+
+  // A run on all threads took `seconds` and ended at `now`.
+  void report(double seconds, Clock::time_point now) {
+    if (seconds < best_) best_ = seconds;
+    if (best_ > kLongRun || seconds <= kSlow * best_) {
+      slow_runs_ = 0;
+    } else if (++slow_runs_ >= kPatience) {
+      retry_at_ = now + kBreak;
+      slow_runs_ = kPatience - 1;  // one slow run is enough when it is tried again
+    }
+  }
+
+ private:
+  static constexpr double kLongRun = 0.02;  // seconds: several of the system's time slices
+  static constexpr double kSlow = 2;
+  static constexpr int kPatience = 2;
+  static constexpr std::chrono::milliseconds kBreak{200};
+
+  double best_ = std::numeric_limits<double>::infinity();
+  int slow_runs_ = 0;
+  Clock::time_point retry_at_ = {};
+};
+
+}  // namespace fluidcore
