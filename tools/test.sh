@@ -3,7 +3,8 @@
 # and g++ 12 on the machine:
 #
 #   tools/test.sh               the wheel; C++ tests; Python tests against the installed wheel
-#   tools/test.sh --asan        C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer
+#   tools/test.sh --asan        C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer,
+#                               and the installed C++ library
 #   tools/test.sh --no-onednn   the same without oneDNN
 #
 # Everything it makes is in .venv-test and build/; ccache is used when it is there.
@@ -34,8 +35,16 @@ google_test() {
     echo "CMake will fetch GoogleTest"
 }
 build_asan() {
-  cmake --preset asan -B "$build" -D FLUIDCORE_ONEDNN="$onednn"
+  cmake --preset asan -B "$build" -D FLUIDCORE_ONEDNN="$onednn" -D FLUIDCORE_INSTALL=ON
   cmake --build "$build"
+}
+# The installed library as a C++ program of somebody else finds it.
+use_library() {
+  cmake --install "$build" --prefix "$PWD/$build/prefix"
+  CXXFLAGS="-fsanitize=address,undefined -fno-sanitize-recover=all" \
+    cmake -S examples/cpp -B "$build/example" -G Ninja -D CMAKE_PREFIX_PATH="$PWD/$build/prefix"
+  cmake --build "$build/example"
+  "$build/example/example"
 }
 build_wheel() {
   rm -rf "$build/dist"
@@ -62,7 +71,9 @@ fi
 step "$logs/ctest.log" "C++ tests ($variant)" \
   ctest --test-dir "$build" --parallel 2 --output-on-failure --no-tests=error
 grep -E '^(100%|Total Test time)' "$logs/ctest.log"
-if ! $asan; then
+if $asan; then
+  step "$logs/library.log" "C++ library ($variant)" use_library
+else
   step "$logs/install.log" "install ($variant)" install_wheel
   # From the root of the repository, where python/ is not on the path: the wheel is what is tested.
   step "$logs/pytest.log" "Python tests ($variant)" pytest -n 2 -q

@@ -1,0 +1,68 @@
+// Replaces the global operator new in this program, to count what a run allocates.
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include <gtest/gtest.h>
+
+#include "fluidcore/op/infer.h"
+#include "fluidcore/program/program_desc.h"
+#include "fluidcore/runtime/executor.h"
+#include "fluidcore/runtime/scope.h"
+#include "runtime/toy_ops.h"
+
+namespace {
+
+std::atomic<int> allocations = 0;
+
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+  ++allocations;
+  void* memory = std::malloc(bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t /*bytes*/) noexcept {
+  std::free(memory);
+}
+
+namespace fluidcore {
+namespace {
+
+TEST(Allocation, LaterRunsOfAProgramAllocateNothing) {
+  const OpRegistry ops = toy_ops();
+  ProgramDesc program;
+  const auto weight = program.block(0).var("a_weight_with_a_long_name");
+  weight->set_shape({1000});
+  weight->set_persistable(true);
+  const auto add = [&](const char* type, const std::string& x, const std::string& out) {
+    add_op(ops, program, 0, program.block(0).ops().size(),
+           OpDesc(type, {{"X", {x}}}, {{"Out", {out}}}));
+  };
+  add("add_one", weight->name(), "a_temporary_with_a_long_name");
+  add("check", "a_temporary_with_a_long_name", "another_temporary_with_a_long_name");
+  add("reverse", "another_temporary_with_a_long_name", weight->name());
+  const auto scope = Scope::create();
+  Tensor start({{1000}, DType::kFloat32});
+  std::fill_n(start.data<float>(), start.size(), 1.0f);
+  scope->var(weight->name())->tensor() = start;
+
+  Executor executor(ops);
+  const NamedTensors feeds;
+  const std::vector<std::string> fetches;
+  const Executor::Options options;
+  executor.run(program, feeds, fetches, scope, options);
+  const int before = allocations;
+  for (int i = 0; i < 10; ++i) executor.run(program, feeds, fetches, scope, options);
+  EXPECT_EQ(allocations - before, 0);
+  EXPECT_EQ(scope->find_var(weight->name())->tensor().get_float_element(0), 12);
+}
+
+}  // namespace
+}  // namespace fluidcore
