@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from typing import Any
 
@@ -32,12 +33,22 @@ def make_folder(dirname: str | os.PathLike[str]) -> str:
     return os.fspath(dirname)
 
 
-def write_file(path: str, content: bytes) -> None:
-    """Writes a file down to the disk."""
-    with open(path, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
+def write_new(path: str, content: bytes) -> None:
+    """Writes `content` down to the disk as path.new, beside the file that it will replace.
+
+    Raises:
+        OSError: It cannot be written, for example because the disk is full; nothing is left of it.
+    """
+    try:
+        with open(path + NEW, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            os.remove(path + NEW)
+        text = f"{error.strerror}; what was saved before is unchanged"
+        raise OSError(error.errno, text, path) from None
 
 
 def sync_folder(folder: str) -> None:
@@ -51,11 +62,9 @@ def sync_folder(folder: str) -> None:
 
 def write_arrays(path: str, arrays: Arrays, metadata: dict[str, str]) -> None:
     """Writes arrays, and text about them, in the place of the file at once."""
-    from safetensors.numpy import save_file
+    from safetensors.numpy import save
 
-    save_file(arrays, path + NEW, metadata or None)
-    with open(path + NEW, "rb") as file:
-        os.fsync(file.fileno())
+    write_new(path, save(arrays, metadata or None))
     os.replace(path + NEW, path)
 
 

@@ -19,7 +19,7 @@ from fluidcore.array_file import (
     read_arrays,
     sync_folder,
     write_arrays,
-    write_file,
+    write_new,
 )
 from fluidcore.executor import Executor, global_scope
 from fluidcore.program import Parameter, Program, Variable, default_main_program
@@ -96,6 +96,7 @@ def save_inference_model(
     Raises:
         core.NotFound: A variable does not exist, or a parameter has no value in the global scope.
         core.InvalidArgument: The targets need data that is not fed.
+        OSError: A file cannot be written; the model that was there can still be loaded.
     """
     del executor
     feeds, targets = list(feeded_var_names), list(target_vars)
@@ -127,7 +128,7 @@ def save_inference_model(
     # model; a crash before leaves the old pair, a crash after leaves program.json.new to be found.
     folder = make_folder(dirname)
     program_file = os.path.join(folder, PROGRAM_FILE)
-    write_file(program_file + NEW, text)
+    write_new(program_file, text)
     write_arrays(os.path.join(folder, PARAMS_FILE), arrays, metadata)
     os.replace(program_file + NEW, program_file)
     sync_folder(folder)

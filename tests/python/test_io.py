@@ -1,6 +1,9 @@
 """Tests of fluidcore.io."""
 
+import errno
 import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -217,3 +220,49 @@ def test_a_crash_while_saving_leaves_a_whole_model(exe, tmp_path, monkeypatch, f
         program, feeds, fetches = io.load_inference_model(tmp_path, exe)
         answer = exe.run(program, feed={feeds[0]: X}, fetch_list=fetches)[0]
     assert any(np.array_equal(answer, expected) for expected in (old, new))
+
+
+@pytest.mark.parametrize("call", range(1, 3))
+def test_a_full_disk_leaves_the_old_model_and_nothing_else(exe, tmp_path, monkeypatch, call):
+    out, old = trained(exe, seed=1)
+    io.save_inference_model(tmp_path, ["x"], [out], exe)
+    files = sorted(tmp_path.iterdir())
+    set_value("w", np.full(3, 2.0, np.float32))
+    calls = iter(range(1, 10))
+
+    def full(handle):
+        if next(calls) == call:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="what was saved before is unchanged") as caught:
+        io.save_inference_model(tmp_path, ["x"], [out], exe)
+    monkeypatch.undo()
+    assert caught.value.errno == errno.ENOSPC
+    assert str(tmp_path) in str(caught.value)
+    assert set(files) <= set(tmp_path.iterdir())
+    with fluid.scope_guard(fluid.Scope()):
+        program, feeds, fetches = io.load_inference_model(tmp_path, exe)
+        answer = exe.run(program, feed={feeds[0]: X}, fetch_list=fetches)[0]
+    np.testing.assert_array_equal(answer, old)
+
+
+def test_a_killed_process_leaves_a_whole_model(exe, tmp_path):
+    code = f"""
+import fluidcore as fluid
+x = fluid.layers.data("x", [64])
+y = fluid.layers.fc(x, 300)
+exe = fluid.Executor()
+exe.run(fluid.default_startup_program())
+while True:
+    fluid.io.save_inference_model({str(tmp_path)!r}, ["x"], [y], exe)
+    print("saved", flush=True)
+"""
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
+        for _ in range(3):
+            process.stdout.readline()
+        process.kill()
+    with fluid.scope_guard(fluid.Scope()):
+        program, feeds, fetches = io.load_inference_model(tmp_path, exe)
+        batch = np.ones((1, 64), np.float32)
+        assert exe.run(program, feed={feeds[0]: batch}, fetch_list=fetches)[0].shape == (1, 300)
