@@ -39,9 +39,10 @@ void infer_accuracy(InferContext& context) {
   require(indices.shape.rank() == 2 && compatible(out.shape, indices.shape),
           "accuracy: Out and Indices must have one shape [samples, k], got Out ", out.shape,
           ", Indices ", indices.shape);
-  require(compatible(label.shape, Shape{indices.shape[0], 1}),
-          "accuracy: Label must be [samples, 1], got Indices ", indices.shape, ", Label ",
-          label.shape);
+  const std::int64_t samples = indices.shape[0];
+  require(compatible(label.shape, Shape{samples, 1}) || compatible(label.shape, Shape{samples}),
+          "accuracy: Label must be [samples, 1] or [samples], got Indices ", indices.shape,
+          ", Label ", label.shape);
   context.set_output("Accuracy", {Shape{1}, DType::kFloat32});
   context.set_output("Correct", {Shape{1}, DType::kInt32});
   context.set_output("Total", {Shape{1}, DType::kInt32});
@@ -56,7 +57,7 @@ void register_metrics_ops(OpRegistry& registry) {
               "Accuracy = the part of the samples whose Label is among their k Indices; 0 of none.")
           .input("Out", "[samples, k]: output Out of top_k", {.shape_only = true})
           .input("Indices", "int64 [samples, k]: output Indices of top_k")
-          .input("Label", "int64 [samples, 1]")
+          .input("Label", "int64 [samples, 1] or [samples]")
           .output("Accuracy", "float32 [1]")
           .output("Correct", "int32 [1]: how many samples are right", {.intermediate = true})
           .output("Total", "int32 [1]: how many samples there are", {.intermediate = true})

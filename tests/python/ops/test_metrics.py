@@ -37,7 +37,10 @@ def test_outputs(case: OpCase, dtype: str) -> None:
 
 
 def test_a_label_of_another_size_is_an_error() -> None:
-    message = r"accuracy: Label must be \[samples, 1\], got Indices \[3, 1\], Label \[2, 1\]"
+    message = (
+        r"accuracy: Label must be \[samples, 1\] or \[samples\], "
+        r"got Indices \[3, 1\], Label \[2, 1\]"
+    )
     inputs = {"Out": normal(3, 1), "Indices": integers(0, 4, 3, 1), "Label": integers(0, 4, 2, 1)}
     with pytest.raises(ValueError, match=message):
         run_op("accuracy", inputs)
