@@ -145,9 +145,7 @@ void PlanBuilder::add_step(const Step& step, std::size_t position) {
     prepared.kernel = [kernel = std::move(prepared.kernel), copies] {
       kernel();
       for (const CopyBack& copy : copies) {
-        std::memcpy(copy.to->data, copy.from->data,
-                    static_cast<std::size_t>(copy.to->spec.shape.num_elements()) *
-                        size_of(copy.to->spec.dtype));
+        std::memcpy(copy.to->data, copy.from->data, copy.bytes);
       }
     };
   }
@@ -193,11 +191,12 @@ Cell* PlanBuilder::write(const Step& step,
   if (!std::exchange(kept.is_written, true)) kept.first_write = position;
   if (!overwrites_input || in_place) return old;
   Cell* copy = new_cell(spec, {.owner = Owner::kArena, .first = position, .last = position});
-  copies.push_back({copy, old});
+  copies.push_back({copy, old, uses_.at(old).bytes});
   return copy;
 }
 
 Cell* PlanBuilder::new_cell(TensorSpec spec, Use use) {
+  use.bytes = byte_size(spec);
   Cell* cell = &parts_.cells.emplace_back(Cell{std::move(spec), nullptr});
   uses_.emplace(cell, use);
   return cell;
@@ -272,9 +271,7 @@ void PlanBuilder::place_temporaries() {
     const Use& use = uses_.at(&cell);
     if (use.owner != Owner::kArena) continue;
     temporaries.push_back(&cell);
-    lifetimes.push_back(
-        {static_cast<std::size_t>(cell.spec.shape.num_elements()) * size_of(cell.spec.dtype),
-         use.first, use.last});
+    lifetimes.push_back({use.bytes, use.first, use.last});
   }
   const ArenaLayout layout = lay_out(lifetimes);
   parts_.arena = allocate(layout.bytes);

@@ -59,6 +59,7 @@ class PlanBuilder {
   enum class Owner { kFeed, kScope, kReadOnlyScope, kArena };
   struct Use {
     Owner owner = Owner::kArena;
+    std::size_t bytes = 0;
     std::size_t first = 0;
     std::size_t last = 0;
     std::size_t scope_cell = 0;  // index, where the owner is a scope
@@ -66,6 +67,7 @@ class PlanBuilder {
   struct CopyBack {
     const Cell* from;
     const Cell* to;
+    std::size_t bytes;
   };
 
   void check_feeds();

@@ -34,14 +34,20 @@ std::shared_ptr<void> allocate(std::size_t bytes) {
   return {memory, std::free};
 }
 
-Tensor::Tensor(TensorSpec spec) : spec_(std::move(spec)), size_(spec_.shape.num_elements()) {
-  for (const std::int64_t extent : spec_.shape) {
-    require(extent >= 0, "tensor: extents must be at least 0, got ", spec_.shape);
+std::size_t byte_size(const TensorSpec& spec) {
+  constexpr std::int64_t kAddressSpace = std::int64_t{1} << 47;
+  for (const std::int64_t extent : spec.shape) {
+    require(extent >= 0, "tensor: extents must be at least 0, got ", spec.shape);
   }
-  std::int64_t bytes = 0;
-  require(!__builtin_mul_overflow(size_, static_cast<std::int64_t>(size_of(spec_.dtype)), &bytes),
-          "tensor: ", spec_, " does not fit in memory");
-  owner_ = allocate(static_cast<std::size_t>(bytes));
+  const std::int64_t count = spec.shape.num_elements();
+  const auto size = static_cast<std::int64_t>(size_of(spec.dtype));
+  require(count <= kAddressSpace / size, "tensor: must fit in memory, got ", spec);
+  return static_cast<std::size_t>(count * size);
+}
+
+Tensor::Tensor(TensorSpec spec) : spec_(std::move(spec)) {
+  owner_ = allocate(byte_size(spec_));
+  size_ = spec_.shape.num_elements();
   data_ = owner_.get();
 }
 

@@ -53,6 +53,10 @@ class Tensor {
   std::shared_ptr<void> owner_;
 };
 
+// The bytes of a tensor. Throws InvalidArgument for a negative extent and for more than an address
+// space can hold, so that a few of them can be added without overflow.
+std::size_t byte_size(const TensorSpec& spec);
+
 // New memory of `bytes` bytes, aligned to 64; never null. Throws Error when there is none.
 std::shared_ptr<void> allocate(std::size_t bytes);
 

@@ -52,7 +52,7 @@ TEST(Tensor, RefusesShapesThatCannotExist) {
               ThrowsMessage<InvalidArgument>("tensor: extents must be at least 0, got [2, -1]"));
   EXPECT_THAT([] { make(DType::kFloat32, {kHuge / 2}); },
               ThrowsMessage<InvalidArgument>(
-                  "tensor: float32 [4611686018427387903] does not fit in memory"));
+                  "tensor: must fit in memory, got float32 [4611686018427387903]"));
   EXPECT_THROW(make(DType::kFloat32, {kHuge, 4}), InvalidArgument);
   EXPECT_THROW(make(DType::kBool, {kHuge}), Error);
 }

@@ -8,6 +8,8 @@
 #include <set>
 #include <utility>
 
+#include "fluidcore/base/error.h"
+
 namespace fluidcore {
 
 namespace {
@@ -57,7 +59,7 @@ class FreeList {
         remove(last, size);
       }
     }
-    end_ = offset + bytes;
+    require(!__builtin_add_overflow(offset, bytes, &end_), "plan: the temporaries must fit in memory");
     return offset;
   }
   void add(std::size_t offset, std::size_t bytes) {

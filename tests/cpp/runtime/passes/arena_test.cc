@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fluidcore/base/error.h"
+
 namespace fluidcore {
 namespace {
 
@@ -39,6 +41,11 @@ TEST(Arena, NeverPutsTwoLivingTemporariesInOnePlace) {
 
 TEST(Arena, GrowsFromAFreePartAtItsEnd) {
   EXPECT_EQ(lay_out({{64, 0, 0}, {128, 1, 1}}).bytes, 128u);
+}
+
+TEST(Arena, RefusesMoreThanCanBeCounted) {
+  const std::size_t half = std::size_t{1} << 63;
+  EXPECT_THROW(lay_out({{half, 0, 1}, {half, 0, 1}}), InvalidArgument);
 }
 
 TEST(Arena, IsEmptyForNothing) {
