@@ -59,7 +59,8 @@ class FreeList {
         remove(last, size);
       }
     }
-    require(!__builtin_add_overflow(offset, bytes, &end_), "plan: the temporaries must fit in memory");
+    require(!__builtin_add_overflow(offset, bytes, &end_),
+            "plan: the temporaries must fit in memory");
     return offset;
   }
   void add(std::size_t offset, std::size_t bytes) {
