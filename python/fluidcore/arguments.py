@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fluidcore import core
+from fluidcore.checks import check_list
 from fluidcore.variable import Variable
 
 if TYPE_CHECKING:
@@ -25,6 +26,11 @@ def names_by_slot(
     """
     if not slots:
         return {}
+    if not isinstance(slots, Mapping):
+        raise TypeError(
+            f"{op_type}: inputs and outputs must map slots to Variables, "
+            f"got {type(slots).__name__} {slots!r}"
+        )
     return {
         slot: [_name(program, op_type, slot, item) for item in value]
         if isinstance(value, (list, tuple))
@@ -32,6 +38,18 @@ def names_by_slot(
         for slot, value in slots.items()
         if value is not None
     }
+
+
+def variable_names(what: str, items: object) -> list[str]:
+    """The names of a list of Variables or names; TypeError for anything else."""
+    if isinstance(items, (str, Variable)):
+        raise TypeError(f"{what} must be a list or a set, got {items!r}")
+    names = []
+    for item in check_list(what, items):
+        if not isinstance(item, (str, Variable)):
+            raise TypeError(f"{what} must hold Variables or names, got {type(item).__name__}")
+        names.append(item if isinstance(item, str) else item.name)
+    return names
 
 
 def _name(program: Program, op_type: str, slot: str, value: Any) -> str:

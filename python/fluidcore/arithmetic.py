@@ -26,13 +26,25 @@ def _block(x: Variable) -> Block:
 
 
 def _constant_like(x: Variable, value: Any) -> Variable:
-    if x.dtype not in FLOATING and not float(value).is_integer():
+    try:
+        number = float(value)
+    except OverflowError:
+        raise core.InvalidArgument(
+            f"a number combined with the Variable '{x.name}' must be one that a float64 holds, "
+            "got an int that is too large"
+        ) from None
+    if x.dtype not in FLOATING and not number.is_integer():
         raise core.InvalidArgument(
             f"a number combined with the {x.dtype} Variable '{x.name}' must be whole, "
             f"got {value}; write {x.name}.astype('float32') first"
         )
+    if x.dtype not in FLOATING and number != value:
+        raise core.InvalidArgument(
+            f"a number combined with the Variable '{x.name}' must be one that a float64 holds, "
+            f"got {value}; feed it as data"
+        )
     shape = [1] if x.shape else []
-    attrs = {"shape": shape, "value": float(value), "dtype": x.dtype}
+    attrs = {"shape": shape, "value": number, "dtype": x.dtype}
     out = _block(x).append_single("fill_constant", {}, attrs, key="tmp")
     out.stop_gradient = True
     return out
@@ -48,11 +60,21 @@ class Arithmetic:
     __array_ufunc__ = None  # NumPy scalars on the left leave the operator to us
 
     def _binary(self: Any, other: Any, op_type: str, swap: bool = False) -> Variable:
-        if isinstance(other, _SCALARS):
-            other = _constant_like(self, other)
-        elif not isinstance(other, Arithmetic):
+        if isinstance(other, np.ndarray):
+            raise TypeError(
+                f"Variable '{self.name}' cannot be combined with an array; "
+                "feed the array as a Variable made by layers.data"
+            )
+        if not isinstance(other, (Arithmetic, *_SCALARS)):
             return NotImplemented  # type: ignore[no-any-return]
-        return _append(other, op_type, self) if swap else _append(self, op_type, other)
+        mark = _block(self).mark()
+        try:
+            if isinstance(other, _SCALARS):
+                other = _constant_like(self, other)
+            return _append(other, op_type, self) if swap else _append(self, op_type, other)
+        except BaseException:
+            mark.rollback()
+            raise
 
     def __add__(self, other: Any) -> Variable:
         return self._binary(other, "elementwise_add")

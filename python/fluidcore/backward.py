@@ -8,10 +8,18 @@ left, operator by operator, with shapes, element types and callbacks.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from fluidcore import core
+from fluidcore.backward_arguments import (
+    Callback,
+    Names,
+    check_loss,
+    checked_callbacks,
+    checked_names,
+    checked_variables,
+    parameter_named,
+)
 from fluidcore.dtypes import FLOATING
 from fluidcore.grad_ops import GradientNames, gradient_of, op_traits, values_read
 from fluidcore.grad_passes import (
@@ -24,9 +32,6 @@ from fluidcore.grad_passes import (
     sum_partials,
 )
 from fluidcore.program import Block, Parameter, Variable
-
-Callback = Callable[..., object]
-Names = Iterable[Variable | str] | None
 
 
 def append_backward(
@@ -53,16 +58,16 @@ def append_backward(
         core.InvalidArgument: The loss is not one number, an operator between the parameters and
             the loss has no gradient, or a value that is needed is overwritten.
     """
-    _check_loss(loss)
-    callbacks = _checked_callbacks(callbacks)
+    check_loss(loss)
+    callbacks = checked_callbacks(callbacks)
     block = loss.block
-    given = _checked_names("no_grad_set", no_grad_set)
+    given = checked_names("no_grad_set", no_grad_set)
     if parameter_list is None:
         wanted = [p for p in block.program.all_parameters() if p.trainable]
         sources = {p.name for p in wanted} | _leaves(block)
     else:
         wanted = [
-            _parameter(block, name) for name in _checked_names("parameter_list", parameter_list)
+            parameter_named(block, name) for name in checked_names("parameter_list", parameter_list)
         ]
         sources = {p.name for p in wanted}
     ones = {"shape": list(loss.shape), "value": 1.0, "dtype": core.dtype_number(loss.dtype)}
@@ -91,8 +96,8 @@ def gradients(
     Returns:
         The gradient of each input, of its shape; None where no target depends on the input.
     """
-    targets = [targets] if isinstance(targets, Variable) else list(targets)
-    inputs = [inputs] if isinstance(inputs, Variable) else list(inputs)
+    targets = checked_variables("targets", targets)
+    inputs = checked_variables("inputs", inputs)
     if target_gradients is None or isinstance(target_gradients, Variable):
         target_gradients = [target_gradients] * (len(targets) if target_gradients is None else 1)
     if not targets or len(target_gradients) != len(targets):
@@ -100,13 +105,20 @@ def gradients(
             "gradients: there must be a gradient for each of at least one target, "
             f"got {len(target_gradients)} for {len(targets)}"
         )
+    given = checked_variables("target_gradients", [g for g in target_gradients if g is not None])
     block = targets[0].block
+    for variable in (*targets, *inputs, *given):
+        if variable.block.program is not block.program:
+            raise core.InvalidArgument(
+                f"gradients: all Variables must belong to one program, got '{variable.name}' of "
+                f"another than that of '{targets[0].name}'"
+            )
     names = GradientNames(block)
     seeds: list[GradOp] = []
     for target, gradient in zip(targets, target_gradients, strict=True):
         seeds += _target_seeds(target, gradient, names)
     stopped = _stopped_names(block) - {v.name for v in inputs}
-    stopped |= set(_checked_names("no_grad_set", no_grad_set))
+    stopped |= set(checked_names("no_grad_set", no_grad_set))
     wanted = [v.name for v in inputs]
     _append_backward(block, [t.name for t in targets], wanted, stopped, seeds, names, ())
     return [names.variable(name) for name in wanted]
@@ -238,58 +250,6 @@ def _leaves(block: Block) -> set[str]:
         for desc in block.desc.all_vars()
         if not desc.persistable() and desc.name() not in written
     }
-
-
-def _check_loss(loss: Variable) -> None:
-    if not isinstance(loss, Variable):
-        raise TypeError(f"append_backward: loss must be a Variable, got {type(loss).__name__}")
-    if any(extent != 1 for extent in loss.shape):
-        raise core.InvalidArgument(
-            f"append_backward: the loss must be one number, got '{loss.name}' of shape "
-            f"{list(loss.shape)}; reduce it, for example with layers.mean"
-        )
-    if loss.dtype not in FLOATING:
-        raise core.InvalidArgument(
-            f"append_backward: the loss must be floating, got '{loss.name}' of {loss.dtype}"
-        )
-    if loss.block.idx != 0:
-        raise core.InvalidArgument(
-            "append_backward: the loss must be in the outermost block, "
-            f"got '{loss.name}' of block {loss.block.idx}"
-        )
-
-
-def _checked_callbacks(callbacks: Any) -> Sequence[Callback]:
-    if callbacks is None:
-        return ()
-    if not isinstance(callbacks, (list, tuple)) or not all(callable(c) for c in callbacks):
-        raise TypeError(
-            f"append_backward: callbacks must be a list of functions, got {callbacks!r}"
-        )
-    return callbacks
-
-
-def _checked_names(what: str, items: Names) -> list[str]:
-    if isinstance(items, (str, Variable)):
-        raise TypeError(f"append_backward: {what} must be a list or a set, got {items!r}")
-    names = []
-    for item in items or ():
-        if not isinstance(item, (str, Variable)):
-            raise TypeError(
-                f"append_backward: {what} must hold Variables or names, got {type(item).__name__}"
-            )
-        names.append(item if isinstance(item, str) else item.name)
-    return names
-
-
-def _parameter(block: Block, name: str) -> Parameter:
-    found = block.program.global_block().var(name)
-    if not isinstance(found, Parameter):
-        raise core.InvalidArgument(
-            f"append_backward: parameter_list must hold parameters, got the Variable '{name}'; "
-            "use gradients() for other variables"
-        )
-    return found
 
 
 def _target_seeds(

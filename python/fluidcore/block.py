@@ -10,6 +10,7 @@ from fluidcore import core, names
 from fluidcore.arguments import Argument, names_by_slot
 from fluidcore.attributes import plain_attributes
 from fluidcore.call_site import call_site, explain
+from fluidcore.checks import check_name
 from fluidcore.operator_view import Operator
 from fluidcore.variable import Parameter, Variable
 
@@ -97,14 +98,14 @@ class Block:
 
     def var(self, name: str) -> Variable:
         """The variable of this block; core.NotFound if there is none of this name."""
-        found = self.find_var(name)
+        found = self.find_var(check_name("the name of a variable", name))
         if found is None:
             raise self._unknown(name)
         return found
 
     def var_recursive(self, name: str) -> Variable:
         """The variable of this block or an enclosing one; core.NotFound if there is none."""
-        found = self.find_var_recursive(name)
+        found = self.find_var_recursive(check_name("the name of a variable", name))
         if found is None:
             raise self._unknown(name)
         return found
@@ -141,6 +142,8 @@ class Block:
 
     def rename_var(self, old_name: str, new_name: str) -> Variable:
         """Renames a variable here and in every operator of this block."""
+        if not check_name("new_name", new_name) or new_name == core.EMPTY_VAR_NAME:
+            raise core.InvalidArgument(f"a variable must have a name of its own, got {new_name!r}")
         self.desc.rename_var(old_name, new_name)
         view = self._vars.pop(old_name, None)
         if view is not None:
@@ -260,6 +263,7 @@ class Block:
     ) -> Operator:
         site = call_site()
         desc = self.desc
+        check_name("the type of an operator", op_type)
         try:
             given_inputs = names_by_slot(self.program, op_type, inputs)
             given_outputs = names_by_slot(self.program, op_type, outputs)

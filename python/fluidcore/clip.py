@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from fluidcore.checks import check_list, check_number
 from fluidcore.program import Block, Parameter, Program, Variable, default_main_program
 
 if TYPE_CHECKING:
@@ -75,9 +76,10 @@ def _bounds(kind: str, high: float, low: float | None) -> tuple[float, float]:
 
 
 def _positive(kind: str, clip_norm: float) -> float:
-    if not (clip_norm > 0 and math.isfinite(clip_norm)):
+    norm = check_number(f"{kind}: clip_norm", clip_norm, finite=False)
+    if not (norm > 0 and math.isfinite(norm)):
         raise ValueError(f"{kind}: clip_norm must be positive and finite, got {clip_norm}")
-    return float(clip_norm)
+    return norm
 
 
 class BaseGradientClipAttr:
@@ -193,11 +195,15 @@ def set_gradient_clip(
     if not isinstance(clip, BaseGradientClipAttr):
         raise TypeError(f"clip must be a BaseGradientClipAttr, got {type(clip).__name__}")
     block = (program or default_main_program()).global_block()
-    params = block.all_parameters() if param_list is None else param_list
-    for item in params:
-        param = block.var(item) if isinstance(item, str) else item
+    if param_list is None:
+        params: list[Any] = list(block.all_parameters())
+    else:
+        given = check_list("param_list", param_list)
+        params = [block.var(item) if isinstance(item, str) else item for item in given]
+    for param in params:
         if not isinstance(param, Parameter):
             raise TypeError(f"param_list must hold parameters, got {param!r}")
+    for param in params:
         param.gradient_clip_attr = clip
 
 

@@ -33,6 +33,8 @@ def dtype_name(dtype: DTypeLike) -> str:
         return dtype
     if isinstance(dtype, (int, np.integer)) and not isinstance(dtype, bool):
         return core.dtype_name(int(dtype))
+    if dtype is None:  # for NumPy it would be float64
+        raise core.InvalidArgument(f"dtype must be one of {', '.join(NAMES)}, got None")
     try:
         name = str(np.dtype(cast("Any", dtype)).name)
     except TypeError:

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from fluidcore import core, threads
+from fluidcore.checks import check_name
 from fluidcore.dtypes import numpy_dtype
 from fluidcore.program import Program, Variable, default_main_program
 from fluidcore.threads import get_num_threads, set_num_threads
@@ -56,10 +57,9 @@ class Executor:
         self.place = core.CPUPlace() if place is None else place
         self._core = core.Executor(self.place)
         self._check_nan = os.environ.get("FLUIDCORE_CHECK_NAN", "") not in ("", "0")
-        # Element types of fed variables: valid for one revision of one program.
-        self._fed: Program | None = None
-        self._revision = -1
-        self._dtypes: dict[str, np.dtype[Any]] = {}
+        # A program, its revision, and the element types of fed variables then: in one tuple, as
+        # several threads may run several programs.
+        self._fed: tuple[Program | None, int, dict[str, np.dtype[Any]]] = (None, -1, {})
 
     def run(
         self,
@@ -117,14 +117,18 @@ class Executor:
         )
 
     def _arrays(self, program: Program, feed: Mapping[str, Any]) -> dict[str, Any]:
+        if not isinstance(feed, (dict, Mapping)):  # a dict is seen at once
+            raise TypeError(f"feed must map names to values, got {type(feed).__name__}")
         revision = program.desc.revision()
-        if program is not self._fed or revision != self._revision:
-            self._fed, self._revision, self._dtypes = program, revision, {}
-        dtypes = self._dtypes
+        known, known_revision, dtypes = self._fed
+        if program is not known or revision != known_revision:
+            dtypes = {}
+            self._fed = (program, revision, dtypes)
         arrays = {}
         for name, value in feed.items():
             dtype = dtypes.get(name)
             if dtype is None:
+                check_name("a name in feed", name)
                 declared = program.global_block().desc.find_var(name)
                 if declared is None:  # the core says so, and which name is near
                     arrays[name] = value
@@ -143,6 +147,10 @@ class Executor:
 
 def _converted(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
     """What the core is given for a fed value that is not just the right array."""
+    if isinstance(value, np.ma.MaskedArray):
+        raise core.InvalidArgument(
+            f"feed '{name}': must be without a mask, got a masked array; write {name}.filled(...)"
+        )
     if isinstance(value, (np.ndarray, np.generic)):
         if value.dtype != dtype:
             raise _wrong_dtype(
@@ -159,10 +167,16 @@ def _converted(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
         raise TypeError(f"feed '{name}': must be data, got {value!r}")
     try:
         raw = np.asarray(value)
-        loses = raw.dtype.kind not in "biuf" or (raw.dtype.kind == "f" and dtype.kind in "iub")
+        kind = raw.dtype.kind
+        loses = kind not in "biuf" or (kind == "f" and dtype.kind in "iub")
+        loses |= kind != "b" and dtype.kind == "b"
         if loses and raw.size:
             raise TypeError(f"{raw.dtype} does not convert to {dtype.name}")
-        return np.asarray(value, dtype)
+        with np.errstate(over="ignore"):
+            array = np.asarray(value, dtype)
+            if kind == "f" and np.any(np.isinf(array) & ~np.isinf(raw)):
+                raise OverflowError(f"a number is too large for {dtype.name}")
+        return array
     except (TypeError, ValueError, OverflowError) as error:
         raise core.InvalidArgument(
             f"feed '{name}': must be an array, a Tensor, or numbers that {dtype.name} can hold, "

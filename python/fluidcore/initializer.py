@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from fluidcore.checks import check_number
+
 if TYPE_CHECKING:
     from fluidcore.program import Block, Operator, Variable
 
@@ -50,7 +52,7 @@ class ConstantInitializer(Initializer):
     """Every element is `value`."""
 
     def __init__(self, value: float = 0.0, force_cpu: bool = False) -> None:
-        self.value = float(value)
+        self.value = check_number("Constant: value", value, finite=False)
         self.force_cpu = force_cpu
 
     def __call__(self, var: Variable, block: Block) -> Operator:
@@ -63,10 +65,10 @@ class UniformInitializer(_Random):
     """Uniform in [low, high). A seed of 0 means the program's."""
 
     def __init__(self, low: float = -1.0, high: float = 1.0, seed: int = 0) -> None:
+        self.low = check_number("Uniform: low", low)
+        self.high = check_number("Uniform: high", high)
         if not low <= high:
             raise ValueError(f"Uniform: low must be at most high, got low {low}, high {high}")
-        self.low = float(low)
-        self.high = float(high)
         self.seed = seed
 
     def __call__(self, var: Variable, block: Block) -> Operator:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from fluidcore import core
+from fluidcore.arguments import variable_names
 from fluidcore.array_file import (
     NEW,
     Arrays,
@@ -79,8 +80,8 @@ def load_persistables(
 
 def save_inference_model(
     dirname: Path,
-    feeded_var_names: Sequence[str],
-    target_vars: Sequence[Variable],
+    feeded_var_names: Sequence[Variable | str],
+    target_vars: Sequence[Variable | str],
     executor: Executor,
     main_program: Program | None = None,
 ) -> None:
@@ -88,8 +89,8 @@ def save_inference_model(
 
     Args:
         dirname: Folder; made if there is none.
-        feeded_var_names: Variables that will be fed.
-        target_vars: Variables that will be fetched.
+        feeded_var_names: Variables, or their names, that will be fed.
+        target_vars: Variables, or their names, that will be fetched.
         executor: Accepted for Fluid's sake.
         main_program: None for the default main program.
 
@@ -99,11 +100,11 @@ def save_inference_model(
         OSError: A file cannot be written; the model that was there can still be loaded.
     """
     del executor
-    feeds, targets = list(feeded_var_names), list(target_vars)
-    if isinstance(feeded_var_names, str) or isinstance(target_vars, Variable):
-        raise TypeError("feeded_var_names and target_vars must be lists")
-    program = main_program or default_main_program()
-    fetches = [target if isinstance(target, str) else target.name for target in targets]
+    feeds = variable_names("save_inference_model: feeded_var_names", feeded_var_names)
+    fetches = variable_names("save_inference_model: target_vars", target_vars)
+    if not fetches:
+        raise core.InvalidArgument("save_inference_model: there must be a target to calculate")
+    program = _program(main_program)
     pruned = program.clone(for_test=True).prune(fetches, feeds)
     block = pruned.global_block()
     for name in feeds:
@@ -204,8 +205,15 @@ def _name_list(dirname: Path, metadata: dict[str, str], key: str) -> list[str]:
 
 
 def _persistables(program: Program | None) -> list[Variable]:
-    variables = (program or default_main_program()).list_vars()
-    return [variable for variable in variables if variable.persistable]
+    return [variable for variable in _program(program).list_vars() if variable.persistable]
+
+
+def _program(program: Program | None) -> Program:
+    if program is None:
+        return default_main_program()
+    if not isinstance(program, Program):
+        raise TypeError(f"main_program must be a Program, got {type(program).__name__}")
+    return program
 
 
 def _values(variables: Iterable[Variable]) -> Arrays:
@@ -223,8 +231,9 @@ def _values(variables: Iterable[Variable]) -> Arrays:
 
 
 def _save(dirname: Path, variables: Iterable[Variable]) -> None:
+    arrays = _values(variables)
     folder = make_folder(dirname)
-    write_arrays(os.path.join(folder, PARAMS_FILE), _values(variables), {})
+    write_arrays(os.path.join(folder, PARAMS_FILE), arrays, {})
     sync_folder(folder)
 
 

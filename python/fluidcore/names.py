@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from fluidcore.checks import check_name
+
 
 class NameGenerator:
     """Counts, for each key, the names it has given out."""
@@ -16,6 +18,7 @@ class NameGenerator:
 
     def __call__(self, key: str) -> str:
         """A new name that starts with `key`."""
+        check_name("the key of a unique name", key)
         count = self._counts.get(key, 0)
         self._counts[key] = count + 1
         return f"{self.prefix}{key}_{count}"
@@ -32,8 +35,14 @@ def generate(key: str) -> str:
 def switch(new_generator: NameGenerator | None = None) -> NameGenerator:
     """Replaces the generator (by a new one that starts at 0) and returns the old one."""
     old = _current.get()
-    _current.set(new_generator if new_generator is not None else NameGenerator())
+    _current.set(_checked(NameGenerator() if new_generator is None else new_generator))
     return old
+
+
+def _checked(generator: object) -> NameGenerator:
+    if not isinstance(generator, NameGenerator):
+        raise TypeError(f"new_generator must be a NameGenerator, got {generator!r}")
+    return generator
 
 
 @contextmanager
@@ -45,7 +54,7 @@ def guard(new_generator: NameGenerator | str | None = None) -> Iterator[None]:
     """
     if new_generator is None or isinstance(new_generator, str):
         new_generator = NameGenerator(new_generator or "")
-    token = _current.set(new_generator)
+    token = _current.set(_checked(new_generator))
     try:
         yield
     finally:

@@ -67,8 +67,17 @@ class Operator:
         return self.desc.attr(name)
 
     def set_attr(self, name: str, value: Any) -> None:
-        """Changes an attribute."""
-        self.desc.set_attr(name, plain_attributes(self.type, {name: value})[name])
+        """Changes an attribute, and the shapes of the results with it.
+
+        Raises:
+            core.InvalidArgument: The value does not fit; the operator is as it was.
+            core.NotFound: The operator has no such attribute.
+        """
+        plain = plain_attributes(self.type, {name: value})[name]
+        trial = core.OpDesc(self.type, self.desc.inputs(), self.desc.outputs(), self.desc.attrs())
+        trial.set_attr(name, plain)
+        trial.infer_shape(self.block.desc)
+        self.desc.set_attr(name, plain)
 
     def rename_input(self, old_name: str, new_name: str) -> None:
         """Reads `new_name` wherever `old_name` was read."""

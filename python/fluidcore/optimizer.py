@@ -7,6 +7,7 @@ from typing import Any
 
 from fluidcore import core
 from fluidcore.backward import append_backward
+from fluidcore.checks import check_number
 from fluidcore.clip import append_gradient_clip_ops, error_clip_callback
 from fluidcore.dtypes import FLOATING, dtype_number
 from fluidcore.initializer import Constant
@@ -19,7 +20,11 @@ from fluidcore.program import (
     default_startup_program,
     program_guard,
 )
-from fluidcore.regularizer import WeightDecayRegularizer, append_regularization_ops
+from fluidcore.regularizer import (
+    WeightDecayRegularizer,
+    append_regularization_ops,
+    check_regularizer,
+)
 
 ParamsGrads = list[tuple[Parameter, Variable | None]]
 
@@ -42,13 +47,14 @@ class Optimizer:
         name: str | None = None,
     ) -> None:
         if not isinstance(learning_rate, Variable):
-            learning_rate = float(learning_rate)
+            learning_rate = check_number(f"{self.type}: learning_rate", learning_rate)
+        check_regularizer(f"{self.type}: regularization", regularization)
         self.learning_rate = learning_rate
         self.regularization = regularization
         self.name = name
         # Of the program that minimize is working on.
         self._startup: Program | None = None
-        self._shared: dict[tuple[int, str, str], Variable] = {}
+        self._shared: dict[tuple[str, str], Variable] = {}
 
     def minimize(
         self,
@@ -74,11 +80,12 @@ class Optimizer:
         Raises:
             core.InvalidArgument: As append_backward; or the loss depends on no parameter.
         """
-        startup = startup_program or default_startup_program()
+        startup = default_startup_program() if startup_program is None else startup_program
+        if not isinstance(startup, Program):
+            raise TypeError(f"minimize: startup_program must be a Program, got {startup!r}")
         if not isinstance(loss, Variable):
             raise TypeError(f"minimize: loss must be a Variable, got {type(loss).__name__}")
         marks = [loss.block.mark(), startup.global_block().mark()]
-        before = dict(self._shared)
         backward: list[str] = []
         try:
             with program_guard(loss.block.program, startup):
@@ -97,11 +104,10 @@ class Optimizer:
             for mark in marks:
                 mark.rollback()
             loss.block.desc.remove_vars([name for name in backward if loss.block.has_var(name)])
-            self._shared = before
             raise
 
     def _append_updates(self, params_grads: ParamsGrads, startup: Program) -> list[Operator]:
-        self._startup = startup
+        self._startup, self._shared = startup, {}
         pairs = [(param, grad) for param, grad in params_grads if grad is not None]
         updates = [self._append_update(param, grad) for param, grad in pairs]
         return updates + self._finish_update(pairs)
@@ -132,10 +138,10 @@ class Optimizer:
         return self._state(f"{param.name}_{name}", param, 0.0, param.shape)
 
     def _shared_state(self, name: str, like: Variable, value: float) -> Variable:
-        """State [1] that all parameters of one program and element type share."""
-        key = (id(like.block.program), name, like.dtype)
+        """State [1] that all parameters of one minimize and of one element type share."""
+        key = (name, like.dtype)
         found = self._shared.get(key)
-        if found is None or found.block.program is not like.block.program:
+        if found is None:
             prefix = f"{self.name}_{name}" if self.name else name
             found = self._shared[key] = self._state(prefix, like, value, [1])
         return found
@@ -204,7 +210,7 @@ class MomentumOptimizer(Optimizer):
         name: str | None = None,
     ) -> None:
         super().__init__(learning_rate, regularization, name)
-        self.momentum = float(momentum)
+        self.momentum = check_number("momentum: momentum", momentum)
         self.use_nesterov = bool(use_nesterov)
 
     def _append_update(self, param: Parameter, grad: Variable) -> Operator:
@@ -247,11 +253,11 @@ class AdamOptimizer(Optimizer):
     ) -> None:
         super().__init__(learning_rate, regularization, name)
         for what, beta in (("beta1", beta1), ("beta2", beta2)):
-            if not 0 <= beta < 1:
+            if not 0 <= check_number(f"adam: {what}", beta) < 1:
                 raise ValueError(f"adam: {what} must be in [0, 1), got {beta}")
         self.beta1 = float(beta1)
         self.beta2 = float(beta2)
-        self.epsilon = float(epsilon)
+        self.epsilon = check_number("adam: epsilon", epsilon)
 
     def _powers(self, like: Variable) -> list[tuple[Variable, float]]:
         """The powers beta ** step, and the betas."""

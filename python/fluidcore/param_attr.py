@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
+from fluidcore.checks import check_name, check_number
+from fluidcore.clip import BaseGradientClipAttr
 from fluidcore.initializer import Initializer
-
-if TYPE_CHECKING:
-    from fluidcore.clip import BaseGradientClipAttr
-    from fluidcore.regularizer import WeightDecayRegularizer
+from fluidcore.regularizer import WeightDecayRegularizer, check_regularizer
 
 
 class ParamAttr:
@@ -32,9 +31,18 @@ class ParamAttr:
         trainable: bool = True,
         gradient_clip: BaseGradientClipAttr | None = None,
     ) -> None:
+        if name is not None:
+            check_name("ParamAttr: name", name)
+        if not (initializer is None or isinstance(initializer, Initializer)):
+            raise TypeError(f"ParamAttr: initializer must be an Initializer, got {initializer!r}")
+        check_regularizer("ParamAttr: regularizer", regularizer)
+        if not (gradient_clip is None or isinstance(gradient_clip, BaseGradientClipAttr)):
+            raise TypeError(
+                f"ParamAttr: gradient_clip must be a BaseGradientClipAttr, got {gradient_clip!r}"
+            )
         self.name = name
         self.initializer = initializer
-        self.learning_rate = learning_rate
+        self.learning_rate = check_number("ParamAttr: learning_rate", learning_rate)
         self.regularizer = regularizer
         self.trainable = trainable
         self.gradient_clip = gradient_clip

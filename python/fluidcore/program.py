@@ -7,7 +7,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from fluidcore import core
+from fluidcore.arguments import variable_names
 from fluidcore.block import Block
+from fluidcore.checks import check_name, is_whole
 from fluidcore.operator_view import Operator
 from fluidcore.variable import Parameter, Variable
 
@@ -105,7 +107,11 @@ class Program:
 
     @random_seed.setter
     def random_seed(self, seed: int) -> None:
-        self.desc.set_random_seed(seed)
+        if not is_whole(seed):
+            raise TypeError(f"random_seed must be a whole number, got {seed!r}")
+        if not 0 <= seed < 2**64:
+            raise core.InvalidArgument(f"random_seed must be in [0, 2**64), got {seed}")
+        self.desc.set_random_seed(int(seed))
 
     # Whole programs
 
@@ -139,7 +145,7 @@ class Program:
         """
         if isinstance(targets, (Variable, str)):
             targets = [targets]
-        wanted = [item if isinstance(item, str) else item.name for item in targets]
+        wanted = variable_names("prune: targets", targets)
         pruned = self.clone()
         block = pruned.global_block()
         for name in wanted:
@@ -170,6 +176,7 @@ class Program:
         """
         if isinstance(text, bytes):
             text = text.decode("utf-8", errors="replace")
+        check_name("parse_from_string: text", text)
         return Program.from_desc(core.ProgramDesc.parse_from_string(text))
 
     def __str__(self) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
+
+from fluidcore.checks import check_number
 
 if TYPE_CHECKING:
     from fluidcore.program import Block, Parameter, Variable
@@ -20,10 +21,14 @@ class WeightDecayRegularizer:
         raise NotImplementedError
 
 
+def check_regularizer(what: str, value: object) -> None:
+    """Raises TypeError unless `value` is a regularizer or None."""
+    if not (value is None or isinstance(value, WeightDecayRegularizer)):
+        raise TypeError(f"{what} must be a regularizer such as L2Decay(0.01), got {value!r}")
+
+
 def _coefficient(kind: str, value: float) -> float:
-    if not math.isfinite(value):
-        raise ValueError(f"{kind}: regularization_coeff must be finite, got {value}")
-    return float(value)
+    return check_number(f"{kind}: regularization_coeff", value)
 
 
 class L2DecayRegularizer(WeightDecayRegularizer):

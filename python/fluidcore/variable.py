@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from fluidcore import core
 from fluidcore.arithmetic import Arithmetic
+from fluidcore.checks import check_extents, check_name, is_whole
 from fluidcore.dtypes import DTypeLike, dtype_name
 
 if TYPE_CHECKING:
     from fluidcore.block import Block
     from fluidcore.clip import BaseErrorClipAttr, BaseGradientClipAttr
     from fluidcore.regularizer import WeightDecayRegularizer
-
-
-def _extents(name: str, shape: Iterable[int]) -> list[int]:
-    extents = [operator.index(extent) for extent in shape]
-    if any(extent < -1 for extent in extents):
-        raise core.InvalidArgument(
-            f"Variable '{name}': extents must be at least 0, or -1 where known only at run time, "
-            f"got {extents}"
-        )
-    return extents
 
 
 class Variable(Arithmetic):
@@ -58,13 +48,18 @@ class Variable(Arithmetic):
     ) -> None:
         if name is None:
             name = block.unique_name("tmp")
-        if not name or name == core.EMPTY_VAR_NAME:
+        if not check_name("the name of a variable", name) or name == core.EMPTY_VAR_NAME:
             raise core.InvalidArgument(f"a variable must have a name of its own, got {name!r}")
-        extents = None if shape is None else _extents(name, shape)
+        extents = None if shape is None else check_extents(f"Variable '{name}'", shape)
         element = None if dtype is None else dtype_name(dtype)
         found = block.desc.find_var(name)
         if found is not None:
             _check_same(found, extents, element)
+        if lod_level is not None and not (is_whole(lod_level) and lod_level >= 0):
+            raise core.InvalidArgument(
+                f"Variable '{name}': lod_level must be a whole number of at least 0, "
+                f"got {lod_level!r}"
+            )
         self.block = block
         self.desc = block.desc.var(name) if found is None else found
         if extents is not None:
@@ -180,16 +175,16 @@ class Parameter(Variable):
         stop_gradient: bool = False,
         error_clip: BaseErrorClipAttr | None = None,
     ) -> None:
-        shape = list(shape)
-        if any(extent < 0 for extent in shape):
+        extents = check_extents(f"Parameter '{name}'", shape)
+        if -1 in extents:
             raise core.InvalidArgument(
-                f"Parameter '{name}': all extents must be known, got {shape}"
+                f"Parameter '{name}': all extents must be known, got {extents}"
             )
         super().__init__(
             block,
             name,
-            shape,
-            dtype,
+            extents,
+            dtype_name(dtype),
             persistable=True,
             stop_gradient=stop_gradient,
             error_clip=error_clip,

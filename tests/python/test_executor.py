@@ -1,5 +1,6 @@
 """Tests of fluidcore.executor."""
 
+import sys
 import threading
 
 import numpy as np
@@ -203,3 +204,53 @@ def test_wrong_types_are_type_errors(doubled):
         exe.run(fetch_list=[3])
     with pytest.raises(TypeError, match=r"place must be CPUPlace\(\) or CUDAPlace\(i\), got 'cpu'"):
         fluid.Executor("cpu")
+
+
+def test_feed_maps_names_to_values(doubled):
+    with pytest.raises(TypeError, match="feed must map names to values, got list"):
+        run([("x", ARRAY)], [doubled])
+    for name in (5, doubled):
+        with pytest.raises(TypeError, match="a name in feed must be a str, got"):
+            run({name: ARRAY}, [doubled])
+
+
+def test_fed_numbers_are_never_changed(doubled):
+    with pytest.raises(fluid.InvalidArgument, match="a number is too large for float32"):
+        run({"x": [[1e300, 1.0, 1.0]]}, [doubled])
+    assert np.isinf(run({"x": [[np.inf, 1.0, 1.0]]}, [doubled])[0][0, 0])
+    flag = layers.data("flag", [2], dtype="bool")
+    with pytest.raises(fluid.InvalidArgument, match="int64 does not convert to bool"):
+        run({"flag": [[5, 0]]}, [layers.cast(flag, "float32")])
+
+
+def test_a_masked_array_is_refused(doubled):
+    with pytest.raises(fluid.InvalidArgument, match="feed 'x': must be without a mask"):
+        run({"x": np.ma.masked_array(ARRAY, mask=True)}, [doubled])
+
+
+def test_threads_with_one_executor_do_not_mix_up_their_programs():
+    exe, programs, failures = fluid.Executor(), [], []
+    for dtype in ("float32", "float64"):
+        program = fluid.Program()
+        with fluid.program_guard(program, fluid.Program()):
+            y = layers.scale(layers.data("x", [2], dtype=dtype), scale=2.0)
+        programs.append((program, np.ones((1, 2), dtype), y))
+
+    def work(program, array, y):
+        try:
+            for _ in range(300):
+                exe.run(program, {"x": array}, [y], fluid.Scope())
+        except Exception as error:
+            failures.append(error)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=work, args=of) for of in programs * 2]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert failures == []

@@ -120,7 +120,7 @@ def test_targets_must_need_only_what_is_fed(exe, tmp_path):
     out, _ = trained(exe)
     with pytest.raises(fluid.InvalidArgument, match=r"got targets that need \['x'\] too"):
         io.save_inference_model(tmp_path, [], [out], exe)
-    with pytest.raises(TypeError, match="must be lists"):
+    with pytest.raises(TypeError, match="must be a list"):
         io.save_inference_model(tmp_path, "x", [out], exe)
     with pytest.raises(fluid.NotFound, match="no variable 'y'"):
         io.save_inference_model(tmp_path, ["x", "y"], [out], exe)

@@ -89,7 +89,7 @@ def test_a_failed_layer_leaves_nothing():
 
 
 def test_layers_want_variables():
-    with pytest.raises(TypeError, match="fc: input must be a Variable, got str 'x'"):
+    with pytest.raises(TypeError, match="fc: every item of input must be a Variable, got str 'x'"):
         layers.fc(["x"], 3)
     with pytest.raises(TypeError, match="relu: x must be a Variable, got ndarray"):
         layers.relu(np.ones(3))
@@ -146,7 +146,7 @@ def test_conv_and_pool_refuse_what_cannot_be():
     before = both_programs()
     with pytest.raises(fluid.InvalidArgument, match="a multiple of groups"):
         layers.conv2d(x, 6, 3, groups=2)
-    with pytest.raises(fluid.InvalidArgument, match="filter_size must be one or two numbers"):
+    with pytest.raises(fluid.InvalidArgument, match="filter_size must be one or two whole numbers"):
         layers.conv2d(x, 6, [3, 3, 3])
     with pytest.raises(fluid.InvalidArgument, match="pool_size must be at least 1"):
         layers.pool2d(x)

@@ -180,3 +180,12 @@ def test_the_long_names_are_the_same_classes():
     assert fluid.optimizer.SGDOptimizer is SGD
     assert fluid.optimizer.MomentumOptimizer is Momentum
     assert fluid.optimizer.AdamOptimizer is Adam
+
+
+def test_each_minimize_of_one_adam_counts_its_own_steps():
+    optimizer = Adam(0.1)
+    for name in ("w", "v"):
+        w = parameter(name)
+        optimizer.minimize(layers.reduce_sum(w * w), parameter_list=[w])
+    ops = [op for op in fluid.default_main_program().global_block().ops if op.type == "adam"]
+    assert [op.input("Beta1Pow") for op in ops] == [["beta1_pow_0"], ["beta1_pow_1"]]

@@ -23,9 +23,12 @@ GradOps get_grad_op_desc(const OpDesc& op,
                          const std::vector<BlockRef>& grad_sub_blocks) {
   std::vector<BlockIndex> blocks;
   for (const BlockRef& block : grad_sub_blocks) blocks.push_back({block.idx});
-  GradContext context(op, no_grad_set, std::move(blocks));
+  const OpDef& def = builtin_ops().get(op.type());
+  OpDesc forward = op;
+  def.complete(forward);  // an operator that is in no block may lack what gradients are made from
+  GradContext context(forward, no_grad_set, std::move(blocks));
   GradOps result;
-  for (OpDesc& grad : builtin_ops().get(op.type()).grad_ops(context)) {
+  for (OpDesc& grad : def.grad_ops(context)) {
     result.first.push_back(std::make_shared<OpDesc>(std::move(grad)));
   }
   result.second = context.grad_to_var();

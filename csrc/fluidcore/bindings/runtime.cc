@@ -88,7 +88,7 @@ void bind_runtime(py::module_& m) {
            }),
            py::arg("place"))
       .def("run", &run, py::arg("program"), py::arg("feed"), py::arg("fetch_list"),
-           py::arg("scope"), py::arg("threads") = 1, py::arg("check_nan") = false,
+           py::arg("scope").none(false), py::arg("threads") = 1, py::arg("check_nan") = false,
            py::arg("return_numpy") = false,
            "Runs block 0; returns copies of the fetched variables.")
       .def("close", &Executor::close, "Forgets every plan.")

@@ -28,6 +28,12 @@ void InferContext::set_output(std::string_view slot, TensorSpec spec, std::size_
   if (has_output(slot, index)) outputs_.find(slot)->second[index] = std::move(spec);
 }
 
+const Cell* KernelContext::find_output(std::string_view slot, std::size_t index) const {
+  const Cell* cell = find(outputs_, slot, index);
+  require(cell != nullptr, type(), ": ", slot, " must be a variable, got ", kEmptyName);
+  return cell;
+}
+
 void KernelContext::check_dtype(std::string_view slot, DType actual, DType wanted) const {
   require(actual == wanted, type(), ": ", slot, " must be ", wanted,
           " as the operator's kernel is, got ", actual, "; write cast(x, '", wanted, "')");

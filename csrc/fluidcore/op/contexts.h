@@ -118,7 +118,8 @@ class KernelContext : public SlotContext<const Cell*> {
 
   DType dtype() const { return dtype_; }  // the one that chose the kernel
 
-  // Throws InvalidArgument when the variable does not hold T; NotFound when it is not there.
+  // Throws InvalidArgument when the variable does not hold T or is an output that is not wanted;
+  // NotFound when it is not there.
   template <class T>
   Arg<const T> input(std::string_view slot, std::size_t index = 0) const {
     const Cell* cell = find(inputs_, slot, index);
@@ -127,7 +128,7 @@ class KernelContext : public SlotContext<const Cell*> {
   }
   template <class T>
   Arg<T> output(std::string_view slot, std::size_t index = 0) const {
-    const Cell* cell = find(outputs_, slot, index);
+    const Cell* cell = find_output(slot, index);
     check_dtype(slot, cell->spec.dtype, dtype_of<T>);
     return Arg<T>(cell);
   }
@@ -141,13 +142,14 @@ class KernelContext : public SlotContext<const Cell*> {
     return Arg<const void>(find(inputs_, slot, index));
   }
   Arg<void> raw_output(std::string_view slot, std::size_t index = 0) const {
-    return Arg<void>(find(outputs_, slot, index));
+    return Arg<void>(find_output(slot, index));
   }
 
   // The random numbers of this operator; `seed` is the operator's own attribute, 0 if it has none.
   RandomStream random(std::int64_t seed) const { return {&state_, stream_, seed}; }
 
  private:
+  const Cell* find_output(std::string_view slot, std::size_t index) const;
   void check_dtype(std::string_view slot, DType actual, DType wanted) const;
 
   DType dtype_;

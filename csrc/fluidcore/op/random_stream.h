@@ -21,7 +21,8 @@ class RandomStream {
   // An operator with a seed of its own gives the same numbers in every run.
   std::uint64_t key() const { return seed_ != 0 ? seed_ : state_->seed; }
   std::uint64_t offset() const {
-    return seed_ != 0 ? 0 : (stream_ << 40) ^ (state_->step & 0xffffffffffull);
+    // All ones is no operator's: a seed that is also the program's gives other numbers.
+    return seed_ != 0 ? ~std::uint64_t{0} : (stream_ << 40) ^ (state_->step & 0xffffffffffull);
   }
 
  private:

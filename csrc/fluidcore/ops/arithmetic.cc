@@ -135,6 +135,7 @@ void infer_clip(InferContext& context) {
   const double min = context.attr<double>("min");
   const double max = context.attr<double>("max");
   require(min <= max, context.type(), ": min must be at most max, got min ", min, ", max ", max);
+  if (context.has_input("Out@GRAD")) require_spec(context, "Out@GRAD", context.input("X"));
   context.set_output(context.type() == "clip" ? "Out" : "X@GRAD", context.input("X"));
 }
 

@@ -10,6 +10,15 @@ constexpr const char* kAxisDoc =
     "the dimension of X where Y's dimensions begin; -1: the last dimensions of the two meet, and "
     "either may be broadcast";
 
+// What f(X, Y) gives in the dtype of its operands.
+TensorSpec broadcast_spec(const InferContext& context) {
+  const TensorSpec& x = context.input("X");
+  const TensorSpec& y = context.input("Y");
+  require(x.dtype == y.dtype, context.type(), ": X and Y must have the same dtype, got ", x.dtype,
+          " and ", y.dtype, "; write cast(y, '", x.dtype, "')");
+  return {broadcast(x.shape, y.shape, context.attr<std::int64_t>("axis"), context.type()), x.dtype};
+}
+
 }  // namespace
 
 Aligned align_operands(const KernelContext& context, const Shape& x, const Shape& y) {
@@ -39,13 +48,9 @@ Kernel both(Kernel first, Kernel second) {
 
 InferFn infer_binary(std::optional<DType> out_dtype) {
   return [out_dtype](InferContext& context) {
-    const TensorSpec& x = context.input("X");
-    const TensorSpec& y = context.input("Y");
-    require(x.dtype == y.dtype, context.type(), ": X and Y must have the same dtype, got ", x.dtype,
-            " and ", y.dtype, "; write cast(y, '", x.dtype, "')");
-    context.set_output(
-        "Out", {broadcast(x.shape, y.shape, context.attr<std::int64_t>("axis"), context.type()),
-                out_dtype.value_or(x.dtype)});
+    TensorSpec out = broadcast_spec(context);
+    out.dtype = out_dtype.value_or(out.dtype);
+    context.set_output("Out", std::move(out));
   };
 }
 
@@ -74,7 +79,10 @@ OpDef binary_grad_op(const std::string& type, const std::string& formulas, bool 
       .output("X@GRAD", "gradient of X, shape of X")
       .output("Y@GRAD", "gradient of Y, shape of Y")
       .attr("axis", std::int64_t{-1}, kAxisDoc)
-      .infer(infer_grads_like_inputs);
+      .infer([](InferContext& context) {
+        require_spec(context, "Out@GRAD", broadcast_spec(context));
+        infer_grads_like_inputs(context);
+      });
 }
 
 }  // namespace fluidcore

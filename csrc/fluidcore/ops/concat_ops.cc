@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "fluidcore/kernels/cpu/copy.h"
@@ -67,6 +66,14 @@ std::size_t axis_of(const Context& context, const Shape& x) {
   return normalize_axis(context.template attr<std::int64_t>("axis"), x.rank(), context.type());
 }
 
+// Of two extents.
+std::int64_t checked_sum(const InferContext& context, std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  require(!__builtin_add_overflow(a, b, &sum), context.type(),
+          ": extents must have a sum that can be counted, got ", a, " and ", b);
+  return sum;
+}
+
 Kernel concat(const KernelContext& context) {
   const auto out = context.raw_output("Out");
   const std::size_t axis = axis_of(context, out.shape());
@@ -90,8 +97,9 @@ Kernel concat_grad(const KernelContext& context) {
   return cut(std::move(slabs), dout);
 }
 
-void infer_concat(InferContext& context) {
-  require(context.input_count("X") > 0, "concat: X must hold at least one variable, got none");
+TensorSpec concatenated(const InferContext& context) {
+  require(context.input_count("X") > 0, context.type(),
+          ": X must hold at least one variable, got none");
   TensorSpec out = context.input("X");
   const std::size_t axis = axis_of(context, out.shape);
   for (std::size_t i = 1; i < context.input_count("X"); ++i) {
@@ -100,37 +108,42 @@ void infer_concat(InferContext& context) {
     for (std::size_t d = 0; fits && d < out.shape.rank(); ++d) {
       fits = d == axis || compatible(x.shape[d], out.shape[d]);
     }
-    require(fits, "concat: all of X must be alike in dtype and in every extent but that of axis ",
-            axis, ", got ", context.input("X"), " and, at position ", i, ", ", x);
+    require(fits, context.type(),
+            ": all of X must be alike in dtype and in every extent but that of axis ", axis,
+            ", got ", context.input("X"), " and, at position ", i, ", ", x);
     for (std::size_t d = 0; d < out.shape.rank(); ++d) {
       if (d == axis) {
         const bool known = out.shape[d] != -1 && x.shape[d] != -1;
-        out.shape[d] = known ? out.shape[d] + x.shape[d] : -1;
+        out.shape[d] = known ? checked_sum(context, out.shape[d], x.shape[d]) : -1;
       } else if (out.shape[d] == -1) {
         out.shape[d] = x.shape[d];
       }
     }
   }
-  context.set_output("Out", out);
+  return out;
 }
 
 void add_concat(OpRegistry& registry) {
   const char* doc = "the dimension along which X are put together; from the end if negative";
-  registry.add(OpDef("concat")
-                   .doc("Out = all X, one after the other along dimension axis.")
-                   .input("X", "one or more tensors, alike in all other dimensions", {.list = true})
-                   .output("Out", "extent of axis: the sum of those of X")
-                   .attr("axis", std::int64_t{0}, doc)
-                   .infer(infer_concat)
-                   .kernels(byte_kernels<concat>())
-                   .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
+  registry.add(
+      OpDef("concat")
+          .doc("Out = all X, one after the other along dimension axis.")
+          .input("X", "one or more tensors, alike in all other dimensions", {.list = true})
+          .output("Out", "extent of axis: the sum of those of X")
+          .attr("axis", std::int64_t{0}, doc)
+          .infer([](InferContext& context) { context.set_output("Out", concatenated(context)); })
+          .kernels(byte_kernels<concat>())
+          .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
   registry.add(OpDef("concat_grad")
                    .doc("X@GRAD = the parts of Out@GRAD that came from X.")
                    .input("X", "inputs of the forward operator", {.list = true, .shape_only = true})
                    .input("Out@GRAD", "gradient of Out, shape of Out")
                    .output("X@GRAD", "gradients of X, shapes of X", {.list = true})
                    .attr("axis", std::int64_t{0}, doc)
-                   .infer(infer_grads_like_inputs)
+                   .infer([](InferContext& context) {
+                     require_spec(context, "Out@GRAD", concatenated(context));
+                     infer_grads_like_inputs(context);
+                   })
                    .kernels(byte_kernels<concat_grad>()));
 }
 
@@ -174,10 +187,12 @@ void infer_split(InferContext& context) {
           ", ", count, " variables");
   const bool valid = std::all_of(sections.begin(), sections.end(),
                                  [](std::int64_t section) { return section >= 0; });
-  require(valid && (extent == -1 ||
-                    std::accumulate(sections.begin(), sections.end(), std::int64_t{0}) == extent),
-          "split: sections must add up to the extent of axis ", axis, ", got sections ",
-          Shape(sections), ", X ", part.shape);
+  std::int64_t total = 0;
+  for (const std::int64_t section : sections) {
+    total = valid ? checked_sum(context, total, section) : 0;
+  }
+  require(valid && compatible(extent, total), "split: sections must add up to the extent of axis ",
+          axis, ", got sections ", Shape(sections), ", X ", part.shape);
   for (std::size_t i = 0; i < sections.size(); ++i) {
     part.shape[axis] = sections[i];
     context.set_output("Out", part, i);

@@ -42,12 +42,16 @@ Shape conv2d_shape(const InferContext& context) {
   const HeightWidth stride = height_width(context, "strides", 1);
   const HeightWidth pad = height_width(context, "paddings", 0);
   const HeightWidth dilation = height_width(context, "dilations", 1);
+  check_plane(context, "Input", in);
+  check_plane(context, "Filter", filter);
   const std::int64_t groups = checked_groups(context);
-  require(in[1] == -1 || filter[1] == -1 || in[1] == filter[1] * groups, context.type(),
+  require(in[1] == -1 || (in[1] % groups == 0 && compatible(in[1] / groups, filter[1])),
+          context.type(),
           ": channels of Input must equal groups times dimension 1 of Filter, got Input ", in,
           ", Filter ", filter, ", groups ", groups);
-  require(filter[0] == -1 || filter[0] % groups == 0, context.type(),
-          ": filters must be a multiple of groups, got Filter ", filter, ", groups ", groups);
+  require(filter[0] == -1 || groups == 1 || (filter[0] >= groups && filter[0] % groups == 0),
+          context.type(), ": filters must be a multiple of groups, got Filter ", filter,
+          ", groups ", groups);
   require(filter[2] != 0 && filter[3] != 0, context.type(),
           ": Filter must have a height and width of at least 1, got ", filter);
   const Shape out{in[0], filter[0],

@@ -7,6 +7,7 @@
 
 #include "fluidcore/kernels/cpu/elementwise.h"
 #include "fluidcore/op/op_def.h"
+#include "fluidcore/ops/infer_checks.h"
 
 namespace fluidcore {
 
@@ -102,7 +103,10 @@ inline OpDef unary_grad_op(std::string type, std::string doc, GradFrom from) {
       .input(slot, reads_input ? "input of the forward operator" : "output of the forward operator")
       .input("Out@GRAD", "gradient of Out, shape of Out")
       .output("X@GRAD", "gradient of X, shape of X")
-      .infer([slot](InferContext& context) { context.set_output("X@GRAD", context.input(slot)); })
+      .infer([slot](InferContext& context) {
+        require_spec(context, "Out@GRAD", context.input(slot));
+        context.set_output("X@GRAD", context.input(slot));
+      })
       .in_place(slot, "X@GRAD")
       .in_place("Out@GRAD", "X@GRAD");
 }

@@ -32,4 +32,12 @@ inline void require_dtype(const InferContext& context, std::string_view slot, DT
           "; write cast(x, '", dtype, "')");
 }
 
+// The cotangent of an output that the forward operator would give `spec`.
+inline void require_spec(const InferContext& context,
+                         std::string_view slot,
+                         const TensorSpec& spec) {
+  require_shape(context, slot, spec.shape);
+  require_dtype(context, slot, spec.dtype);
+}
+
 }  // namespace fluidcore

@@ -87,13 +87,17 @@ Kernel lookup_table_grad(const KernelContext& context) {
   };
 }
 
-void check_table(const InferContext& context) {
+// Checks W and Ids; gives what a lookup gives.
+TensorSpec looked_up(const InferContext& context) {
   const TensorSpec& w = context.input("W");
   const TensorSpec& ids = context.input("Ids");
   require(w.shape.rank() == 2, context.type(), ": W must be [rows, width], got ", w.shape);
   require(ids.dtype == DType::kInt64, context.type(), ": Ids must be int64, got ", ids.dtype);
   require(ids.shape.rank() > 0 && compatible(ids.shape.back(), 1), context.type(),
           ": the last extent of Ids must be 1, got ", ids.shape);
+  TensorSpec out{ids.shape, w.dtype};
+  out.shape[out.shape.rank() - 1] = w.shape[1];
+  return out;
 }
 
 OpDef with_table_attrs(OpDef&& def) {
@@ -104,22 +108,16 @@ OpDef with_table_attrs(OpDef&& def) {
 }
 
 void add_lookup_table(OpRegistry& registry) {
-  registry.add(with_table_attrs(OpDef("lookup_table"))
-                   .doc("Out = the rows of W that Ids name.")
-                   .input("W", "[rows, width], floating")
-                   .input("Ids", "int64 [..., 1], each in [0, rows) or padding_idx")
-                   .output("Out", "[..., width], dtype of W")
-                   .infer([](InferContext& context) {
-                     check_table(context);
-                     TensorSpec out = context.input("Ids");
-                     out.shape[out.shape.rank() - 1] = context.input("W").shape[1];
-                     out.dtype = context.input("W").dtype;
-                     context.set_output("Out", out);
-                   })
-                   .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
-                     return lookup_table<typename decltype(tag)::type>;
-                   }))
-                   .grad(standard_grad({.inputs = {"W", "Ids"}, .differentiable = {"W"}})));
+  registry.add(
+      with_table_attrs(OpDef("lookup_table"))
+          .doc("Out = the rows of W that Ids name.")
+          .input("W", "[rows, width], floating")
+          .input("Ids", "int64 [..., 1], each in [0, rows) or padding_idx")
+          .output("Out", "[..., width], dtype of W")
+          .infer([](InferContext& context) { context.set_output("Out", looked_up(context)); })
+          .kernels(floating_cpu_kernels(
+              [](auto tag) -> KernelFactory { return lookup_table<typename decltype(tag)::type>; }))
+          .grad(standard_grad({.inputs = {"W", "Ids"}, .differentiable = {"W"}})));
   registry.add(with_table_attrs(OpDef("lookup_table_grad"))
                    .doc("W@GRAD = for each row, the sum of Out@GRAD where Ids name it; 0 for the "
                         "row padding_idx.")
@@ -128,7 +126,7 @@ void add_lookup_table(OpRegistry& registry) {
                    .input("Out@GRAD", "gradient of Out, shape of Out")
                    .output("W@GRAD", "gradient of W, shape of W")
                    .infer([](InferContext& context) {
-                     check_table(context);
+                     require_spec(context, "Out@GRAD", looked_up(context));
                      infer_grads_like_inputs(context);
                    })
                    .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {

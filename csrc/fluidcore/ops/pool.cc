@@ -54,6 +54,7 @@ Shape pool2d_shape(const InferContext& context) {
   require_rank(context, "X", 4, "[N, C, H, W]");
   check_data_format(context);
   const Shape& x = context.input("X").shape;
+  check_plane(context, "X", x);
   const Shape out = out_shape(context, x);
   require(out[2] != 0 && out[3] != 0, context.type(),
           ": a window must fit into the padded X, got X ", x, ", ksize ",

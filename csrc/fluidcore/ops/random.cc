@@ -192,6 +192,7 @@ void add_dropout(OpRegistry& registry) {
                    .infer([](InferContext& context) {
                      require(!context.attr<bool>("is_test"),
                              "dropout_grad: is_test must be False, got True");
+                     require_spec(context, "Out@GRAD", context.input("Mask"));
                      context.set_output("X@GRAD", context.input("Mask"));
                    })
                    .in_place("Out@GRAD", "X@GRAD")

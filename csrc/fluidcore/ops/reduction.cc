@@ -81,8 +81,10 @@ Kernel max_grad(const KernelContext& context) {
   };
 }
 
-void infer_reduce(InferContext& context) {
+// What the operator, or the one that it is the gradient of, makes of X.
+TensorSpec reduced_spec(const InferContext& context) {
   const TensorSpec& x = context.input("X");
+  if (context.type().starts_with("mean")) return {Shape{1}, x.dtype};
   const std::vector<bool> reduced = reduced_axes(context, x.shape.rank());
   std::vector<std::int64_t> extents;
   const bool all = context.attr<bool>("reduce_all");
@@ -94,12 +96,25 @@ void infer_reduce(InferContext& context) {
     }
   }
   if (extents.empty()) extents.push_back(1);
-  const Shape out(std::move(extents));
-  if (context.type() == "reduce_max" && out.num_elements() != 0) {
-    require(reduced_count(x.shape, reduced) != 0,
-            "reduce_max: X must have an element to choose along dim, got X ", x.shape);
-  }
-  context.set_output("Out", {out, x.dtype});
+  return {Shape(std::move(extents)), x.dtype};
+}
+
+void infer_reduce(InferContext& context) {
+  const TensorSpec& x = context.input("X");
+  const TensorSpec out = reduced_spec(context);
+  const bool is_mean = context.type().ends_with("mean");
+  const bool is_total = context.type() == "reduce_sum" || (is_mean && is_floating(x.dtype));
+  require(is_total || x.shape.num_elements() != 0 || out.shape.num_elements() == 0, context.type(),
+          ": X must have an element to ", is_mean ? "divide by their number" : "choose",
+          " along dim, got X ", x.shape);
+  context.set_output("Out", out);
+}
+
+void infer_reduce_grad(InferContext& context) {
+  const TensorSpec out = reduced_spec(context);
+  if (context.has_input("Out")) require_spec(context, "Out", out);
+  require_spec(context, "Out@GRAD", out);
+  infer_grads_like_inputs(context);
 }
 
 OpDef with_reduce_attrs(OpDef&& def) {
@@ -118,9 +133,7 @@ OpDef reduce_op(std::string type, std::string doc) {
 }
 
 OpDef reduce_grad_op(std::string type, std::string doc) {
-  return with_reduce_attrs(OpDef(std::move(type)))
-      .doc(std::move(doc))
-      .infer(infer_grads_like_inputs);
+  return with_reduce_attrs(OpDef(std::move(type))).doc(std::move(doc)).infer(infer_reduce_grad);
 }
 
 template <class Operation, bool divides>
@@ -144,9 +157,7 @@ void add_mean(OpRegistry& registry) {
                    .doc("Out = the mean of all elements of X.")
                    .input("X", "any shape, floating")
                    .output("Out", "[1], dtype of X")
-                   .infer([](InferContext& context) {
-                     context.set_output("Out", {Shape{1}, context.input("X").dtype});
-                   })
+                   .infer(infer_reduce)
                    .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
                      return reduce<cpu::SumOf, true, typename decltype(tag)::type>;
                    }))
@@ -156,7 +167,7 @@ void add_mean(OpRegistry& registry) {
                    .input("X", "input of the forward operator", kShapeOnly)
                    .input("Out@GRAD", "gradient of Out, [1]")
                    .output("X@GRAD", "gradient of X, shape of X")
-                   .infer(infer_grads_like_inputs)
+                   .infer(infer_reduce_grad)
                    .kernels(spread_kernels<true>()));
 }
 

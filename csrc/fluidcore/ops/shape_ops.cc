@@ -28,15 +28,17 @@ Kernel reshape_grad(const KernelContext& context) {
   return copy(context.raw_input("Out@GRAD"), context.raw_output("X@GRAD"));
 }
 
-void infer_reshape(InferContext& context) {
+TensorSpec reshaped(const InferContext& context) {
   const TensorSpec& x = context.input("X");
   Shape shape(context.attr<Ints>("shape"));
   std::int64_t rest = 1;  // elements of all extents but the -1
   std::size_t unknown = shape.rank();
   for (std::size_t i = 0; i < shape.rank(); ++i) {
-    require(shape[i] >= -1, "reshape: shape must hold extents and at most one -1, got ", shape);
+    require(shape[i] >= -1, context.type(), ": shape must hold extents and at most one -1, got ",
+            shape);
     if (shape[i] != -1) continue;
-    require(unknown == shape.rank(), "reshape: shape must hold at most one -1, got ", shape);
+    require(unknown == shape.rank(), context.type(), ": shape must hold at most one -1, got ",
+            shape);
     unknown = i;
   }
   const bool has_unknown = unknown < shape.rank();
@@ -44,16 +46,25 @@ void infer_reshape(InferContext& context) {
     Shape known = shape;
     known[unknown] = 1;
     rest = known.num_elements();
-    require(rest != 0, "reshape: shape must have no 0 beside a -1, got ", shape);
+    require(rest != 0, context.type(), ": shape must have no 0 beside a -1, got ", shape);
   }
   const std::int64_t size = x.shape.num_elements();
   if (size != -1) {
     const std::int64_t wanted = has_unknown ? rest : shape.num_elements();
-    require(has_unknown ? size % wanted == 0 : size == wanted,
-            "reshape: shape must have as many elements as X, got X ", x.shape, ", shape ", shape);
+    require(has_unknown ? size % wanted == 0 : size == wanted, context.type(),
+            ": shape must have as many elements as X, got X ", x.shape, ", shape ", shape);
     if (has_unknown) shape[unknown] = size / rest;
   }
-  context.set_output("Out", {std::move(shape), x.dtype});
+  return {std::move(shape), x.dtype};
+}
+
+// Inference of Out, or of X@GRAD where the operator is the gradient of one whose Out has the spec
+// that `forward` gives.
+template <TensorSpec (*forward)(const InferContext&)>
+void infer_as(InferContext& context) {
+  if (!context.has_input("Out@GRAD")) return context.set_output("Out", forward(context));
+  require_spec(context, "Out@GRAD", forward(context));
+  infer_grads_like_inputs(context);
 }
 
 void add_reshape(OpRegistry& registry) {
@@ -63,7 +74,7 @@ void add_reshape(OpRegistry& registry) {
                    .input("X", "any shape")
                    .output("Out", "the shape of the attribute, dtype of X")
                    .required_attr("shape", Ints{}, doc)
-                   .infer(infer_reshape)
+                   .infer(infer_as<reshaped>)
                    .in_place("X", "Out")
                    .kernels(byte_kernels<reshape>())
                    .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
@@ -73,7 +84,7 @@ void add_reshape(OpRegistry& registry) {
                    .input("Out@GRAD", "gradient of Out, shape of Out")
                    .output("X@GRAD", "gradient of X, shape of X")
                    .required_attr("shape", Ints{}, doc)
-                   .infer(infer_grads_like_inputs)
+                   .infer(infer_as<reshaped>)
                    .kernels(byte_kernels<reshape_grad>()));
 }
 
@@ -115,6 +126,15 @@ Kernel transpose_grad(const KernelContext& context) {
   return permute(dout, context.raw_output("X@GRAD"), inverse);
 }
 
+TensorSpec transposed(const InferContext& context) {
+  const TensorSpec& x = context.input("X");
+  Ints extents;
+  for (const std::size_t axis : permutation(context, x.shape.rank())) {
+    extents.push_back(x.shape[axis]);
+  }
+  return {Shape(std::move(extents)), x.dtype};
+}
+
 void add_transpose(OpRegistry& registry) {
   const char* doc = "for each dimension of Out, the dimension of X it is";
   registry.add(OpDef("transpose")
@@ -122,14 +142,7 @@ void add_transpose(OpRegistry& registry) {
                    .input("X", "any shape")
                    .output("Out", "extents of X, permuted")
                    .required_attr("axis", Ints{}, doc)
-                   .infer([](InferContext& context) {
-                     const TensorSpec& x = context.input("X");
-                     Ints extents;
-                     for (std::size_t axis : permutation(context, x.shape.rank())) {
-                       extents.push_back(x.shape[axis]);
-                     }
-                     context.set_output("Out", {Shape(std::move(extents)), x.dtype});
-                   })
+                   .infer(infer_as<transposed>)
                    .kernels(byte_kernels<transpose>())
                    .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
   registry.add(OpDef("transpose_grad")
@@ -138,7 +151,7 @@ void add_transpose(OpRegistry& registry) {
                    .input("Out@GRAD", "gradient of Out, shape of Out")
                    .output("X@GRAD", "gradient of X, shape of X")
                    .required_attr("axis", Ints{}, doc)
-                   .infer(infer_grads_like_inputs)
+                   .infer(infer_as<transposed>)
                    .kernels(byte_kernels<transpose_grad>()));
 }
 

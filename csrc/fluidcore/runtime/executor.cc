@@ -15,6 +15,7 @@ namespace fluidcore {
 namespace {
 
 constexpr std::size_t kMaxPlans = 64;
+constexpr int kMaxThreads = 1024;  // OpenMP ends the process where it cannot start a thread
 
 std::uint64_t draw_seed() {
   std::random_device device;
@@ -51,7 +52,9 @@ std::vector<Tensor> Executor::run(const ProgramDesc& program,
                                   const std::vector<std::string>& fetches,
                                   const std::shared_ptr<Scope>& scope,
                                   const Options& options) {
-  require(options.threads >= 1, "executor: threads must be at least 1, got ", options.threads);
+  require(options.threads >= 1 && options.threads <= kMaxThreads,
+          "executor: threads must be at least 1 and at most ", kMaxThreads, ", got ",
+          options.threads);
   for (const auto& [name, tensor] : feeds) {
     require(tensor.is_initialized(), "feed: '", name, "' must hold a value, got an empty tensor");
   }

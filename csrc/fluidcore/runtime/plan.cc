@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
+#include <functional>
 
 #include "fluidcore/base/threads.h"
 #include "fluidcore/program/program_desc.h"
@@ -29,6 +31,10 @@ bool has_nan(const Cell& cell) {
       return number != number;
     });
   });
+}
+
+const void* end_of(const void* data, std::size_t bytes) {
+  return static_cast<const std::byte*>(data) + bytes;
 }
 
 void copy_bytes(void* to, const void* from, std::size_t bytes) {
@@ -69,6 +75,17 @@ struct Plan::Impl {
         cell.cell->data = binding.fresh.raw();
       }
     }
+  }
+
+  // True when `fed` is a view of a variable of the scope that the run writes.
+  bool is_written(const Tensor& fed) const {
+    const std::less<const void*> before;
+    return std::any_of(parts.scope_cells.begin(), parts.scope_cells.end(),
+                       [&](const ScopeCell& cell) {
+                         const void* data = cell.cell->data;
+                         return cell.is_written && before(data, end_of(fed.raw(), fed.bytes())) &&
+                                before(fed.raw(), end_of(data, byte_size(cell.cell->spec)));
+                       });
   }
 
   void roll_back() {
@@ -149,15 +166,21 @@ std::vector<Tensor> Plan::run(const std::shared_ptr<Scope>& scope,
   for (std::size_t i = 0; i < feeds.size(); ++i) {
     impl.parts.feeds[i]->data = feeds[i].second.raw();
   }
+  // Before anything is written: where there is no memory for them, the scope stays as it is.
   std::vector<Tensor> results;
+  results.reserve(impl.parts.fetches.size());
+  for (const Cell* cell : impl.parts.fetches) results.emplace_back(cell->spec);
+  std::vector<Tensor> copied_feeds;
   try {
     impl.bind(scope);
     impl.point_to_scope();
+    for (std::size_t i = 0; i < feeds.size(); ++i) {
+      if (!impl.is_written(feeds[i].second)) continue;
+      impl.parts.feeds[i]->data = copied_feeds.emplace_back(feeds[i].second.clone()).raw();
+    }
     impl.run_steps();
-    results.reserve(impl.parts.fetches.size());
-    for (const Cell* cell : impl.parts.fetches) {
-      const Tensor& result = results.emplace_back(cell->spec);
-      copy_bytes(result.raw(), cell->data, result.bytes());
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      copy_bytes(results[i].raw(), impl.parts.fetches[i]->data, results[i].bytes());
     }
   } catch (...) {
     impl.roll_back();

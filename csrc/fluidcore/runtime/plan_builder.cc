@@ -138,8 +138,13 @@ void PlanBuilder::add_step(const Step& step, std::size_t position) {
     }
   });
   const DType dtype = step.def->kernel_dtype(infer);
+  // A startup program and its main program often have one seed: what initializes variables of the
+  // scope draws from streams of its own.
+  const std::vector<std::string> written = step.op.output_arg_names();
+  const bool initializes = std::any_of(written.begin(), written.end(),
+                                       [&](const auto& name) { return is_persistable(name); });
   const KernelContext context(step.op, std::move(inputs), std::move(outputs), dtype, state_,
-                              step.index);
+                              2 * step.index + (initializes ? 1 : 0));
   prepared.kernel = step.def->kernel(request_.device, dtype)(context);
   if (!copies.empty()) {
     prepared.kernel = [kernel = std::move(prepared.kernel), copies] {

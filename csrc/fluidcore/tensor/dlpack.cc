@@ -80,16 +80,17 @@ Tensor from_dlpack(DLManagedTensor* managed) {
   require(found != nullptr && view.dtype.lanes == 1,
           "dlpack: the dtype must be one that fluidcore has, got code ", int{view.dtype.code}, ", ",
           int{view.dtype.bits}, " bits, ", view.dtype.lanes, " lanes");
-  const Shape shape(std::vector<std::int64_t>(view.shape, view.shape + view.ndim));
-  require(is_dense(view, shape),
+  const TensorSpec spec{Shape(std::vector<std::int64_t>(view.shape, view.shape + view.ndim)),
+                        found->dtype};
+  byte_size(spec);  // throws while `managed` is still the caller's
+  require(is_dense(view, spec.shape),
           "dlpack: the tensor must be dense and row-major, got other strides", " for the shape ",
-          shape, "; make a contiguous copy first");
+          spec.shape, "; make a contiguous copy first");
   std::shared_ptr<void> owner(managed, [](void* owned) {
     auto* tensor = static_cast<DLManagedTensor*>(owned);
     if (tensor->deleter != nullptr) tensor->deleter(tensor);
   });
-  return Tensor({shape, found->dtype}, static_cast<std::byte*>(view.data) + view.byte_offset,
-                std::move(owner));
+  return Tensor(spec, static_cast<std::byte*>(view.data) + view.byte_offset, std::move(owner));
 }
 
 }  // namespace fluidcore

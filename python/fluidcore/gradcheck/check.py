@@ -63,6 +63,8 @@ def check_grad(
     if isinstance(inputs_to_check, str):
         raise TypeError(f"inputs_to_check must be a list of names, got the str {inputs_to_check!r}")
     wanted = list(inputs_to_check)
+    if not wanted:
+        raise core.InvalidArgument("check_grad: there must be an input to check, got none")
     network = Network(forward_op, input_vars, [output_name], scope=local_scope)
     for name in wanted:
         network.tensor(name)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fluidcore import core
+from fluidcore.checks import check_name
 from fluidcore.dtypes import FLOATING, numpy_dtype
 from fluidcore.gradcheck.source import Ops, Source
 
@@ -50,6 +51,12 @@ class Network:
         dtype: str | None = None,
     ) -> None:
         found = Ops.of(source)
+        if not isinstance(values, Mapping):
+            raise TypeError(f"the values must map names to arrays, got {type(values).__name__}")
+        for name in (*outputs, *values):
+            check_name("the name of an output or input", name)
+        if not (scope is None or isinstance(scope, core.Scope)):
+            raise TypeError(f"the scope must be a Scope, got {type(scope).__name__}")
         self.who = found.who
         self.program = core.ProgramDesc()
         self.scope = core.Scope()

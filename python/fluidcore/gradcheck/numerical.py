@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fluidcore import core
+from fluidcore.checks import check_number
 from fluidcore.dtypes import FLOATING
 from fluidcore.gradcheck.network import Doubles, Network
 from fluidcore.gradcheck.source import Source
@@ -112,7 +113,7 @@ def _check(
     delta: float,
     weights: Doubles | None,
 ) -> None:
-    if not (math.isfinite(delta) and delta > 0):
+    if not (math.isfinite(check_number("delta", delta, finite=False)) and delta > 0):
         raise core.InvalidArgument(f"{network.who}: delta must be positive, got {delta}")
     output = network.run([output_name])[0]
     for what, name, dtype in (

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 
 from fluidcore import core
+from fluidcore.checks import is_whole
 from fluidcore.initializer import Constant, Normal
 from fluidcore.layers.helper import LayerHelper, atomic, check_size, check_variable
 from fluidcore.param_attr import ParamAttr, ParamAttrLike
@@ -13,10 +17,14 @@ from fluidcore.program import Parameter, Variable
 
 
 def _pair(layer: str, argument: str, value: int | Sequence[int]) -> list[int]:
-    pair = [value, value] if isinstance(value, int) else list(value)
-    if len(pair) != 2:
-        raise core.InvalidArgument(f"{layer}: {argument} must be one or two numbers, got {value}")
-    return pair
+    pair: list[Any] = (
+        list(value) if isinstance(value, (list, tuple, np.ndarray)) else [value, value]
+    )
+    if len(pair) != 2 or not all(is_whole(item) for item in pair):
+        raise core.InvalidArgument(
+            f"{layer}: {argument} must be one or two whole numbers, got {value!r}"
+        )
+    return [int(item) for item in pair]
 
 
 @atomic
@@ -55,8 +63,9 @@ def conv2d(
     check_variable("conv2d", "input", input)
     check_size("conv2d", "num_filters", num_filters)
     groups = 1 if groups is None else groups
+    check_size("conv2d", "groups", groups)
     channels = input.shape[1] if len(input.shape) == 4 else -1
-    if channels < 1 or groups < 1 or channels % groups != 0:
+    if channels < 1 or channels % groups != 0:
         raise core.InvalidArgument(
             "conv2d: input must be [batch, channels, height, width] with known channels that are "
             f"a multiple of groups, got {list(input.shape)} with groups {groups}"

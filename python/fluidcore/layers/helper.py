@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ParamSpec, TypeVar
-
-import numpy as np
+from typing import Any, ParamSpec, TypeVar, cast
 
 from fluidcore import core, names
 from fluidcore.arguments import Argument
-from fluidcore.dtypes import DTypeLike
+from fluidcore.checks import check_name, is_whole
+from fluidcore.dtypes import FLOATING, DTypeLike, dtype_name
 from fluidcore.initializer import Constant, Initializer, Xavier
 from fluidcore.param_attr import ParamAttr, ParamAttrLike
 from fluidcore.program import (
@@ -50,9 +49,19 @@ def check_variable(layer: str, argument: str, value: object) -> None:
         )
 
 
+def check_variables(layer: str, argument: str, value: object) -> list[Variable]:
+    """One Variable, or several, as a list; TypeError if there is anything else."""
+    if not isinstance(value, (list, tuple)):
+        check_variable(layer, argument, value)
+        return [cast("Variable", value)]
+    for item in value:
+        check_variable(layer, f"every item of {argument}", item)
+    return list(value)
+
+
 def check_size(layer: str, argument: str, value: object) -> None:
     """Raises core.InvalidArgument unless `value` is a whole number of at least 1."""
-    if not isinstance(value, (int, np.integer)) or value < 1:
+    if not is_whole(value) or value < 1:
         raise core.InvalidArgument(
             f"{layer}: {argument} must be a whole number of at least 1, got {value!r}"
         )
@@ -67,6 +76,8 @@ class LayerHelper:
     """
 
     def __init__(self, layer_type: str, name: str | None = None) -> None:
+        if name is not None:
+            check_name(f"{layer_type}: name", name)
         self.layer_type = layer_type
         self.name = name or names.generate(layer_type)
         self.main_program = default_main_program()
@@ -103,7 +114,9 @@ class LayerHelper:
 
     def activation(self, x: Variable, act: str | None) -> Variable:
         """The activation of x; x itself for None."""
-        return x if act is None else self.append(act, {"X": x})
+        if act is None:
+            return x
+        return self.append(check_name(f"{self.layer_type}: act", act), {"X": x})
 
     def bias(self, x: Variable, attr: ParamAttrLike, size: int, axis: int) -> Variable:
         """X plus a new parameter [size] along `axis`; x itself if `attr` is False."""
@@ -120,6 +133,11 @@ class LayerHelper:
         default_initializer: Initializer | None = None,
     ) -> Parameter:
         """A new weight; a layer cannot do without it."""
+        if dtype_name(dtype) not in FLOATING:
+            raise core.InvalidArgument(
+                f"{self.layer_type}: the weight and the input it is multiplied with must be "
+                f"floating, got {dtype}; write layers.cast(x, 'float32')"
+            )
         initializer = default_initializer or Xavier()
         parameter = self.create_parameter(attr, shape, dtype, "w", initializer)
         if parameter is None:
@@ -159,6 +177,11 @@ class LayerHelper:
         if isinstance(existing, Parameter):
             _check_shared(self.layer_type, existing, list(shape), dtype)
             return existing
+        if existing is not None:
+            raise core.InvalidArgument(
+                f"{self.layer_type}: a parameter must have a name of its own, "
+                f"got '{name}', which is {existing!r} already"
+            )
         settings = {"trainable": given.trainable} | settings
         parameter = Parameter(
             block,

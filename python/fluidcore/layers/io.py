@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fluidcore.dtypes import DTypeLike
+from fluidcore import core
+from fluidcore.checks import check_extents, check_name
+from fluidcore.dtypes import DTypeLike, dtype_name
 from fluidcore.program import Variable, default_main_program
 
 
@@ -29,14 +31,19 @@ def data(
     Returns:
         [-1, *shape], or `shape`.
     """
-    extents = [-1 if extent is None else extent for extent in shape]
+    extents = check_extents(f"data '{name}'", shape)
     if append_batch_size and -1 not in extents:
         extents = [-1, *extents]
     block = default_main_program().global_block()
+    found = block.find_var(check_name("data: name", name))
+    if found is not None and not found.desc.is_data():
+        raise core.InvalidArgument(
+            f"data: '{name}' must be a new name, got that of {found!r}, which is not data"
+        )
     variable = block.create_var(
         name,
         shape=extents,
-        dtype=dtype,
+        dtype=dtype_name(dtype),
         lod_level=lod_level,
         stop_gradient=stop_gradient,
     )

@@ -6,8 +6,15 @@ import math
 from collections.abc import Sequence
 
 from fluidcore import core
+from fluidcore.checks import check_extents, is_whole
 from fluidcore.dtypes import DTypeLike
-from fluidcore.layers.helper import LayerHelper, atomic, check_size, check_variable
+from fluidcore.layers.helper import (
+    LayerHelper,
+    atomic,
+    check_size,
+    check_variable,
+    check_variables,
+)
 from fluidcore.param_attr import ParamAttrLike
 from fluidcore.program import Variable
 
@@ -36,7 +43,7 @@ def fc(
     Returns:
         [batch..., size], dtype of the input.
     """
-    inputs = [input] if isinstance(input, Variable) else list(input)
+    inputs = check_variables("fc", "input", input)
     if isinstance(param_attr, Sequence) and not isinstance(param_attr, str):
         attrs = list(param_attr)
     else:
@@ -50,7 +57,6 @@ def fc(
     helper = LayerHelper("fc", name)
     terms = []
     for x, attr in zip(inputs, attrs, strict=True):
-        check_variable("fc", "input", x)
         features = _features(x, num_flatten_dims)
         weight = helper.weight(attr, [features, size], x.dtype)
         terms.append(
@@ -61,7 +67,7 @@ def fc(
 
 
 def _features(x: Variable, num_flatten_dims: int) -> int:
-    if not 0 < num_flatten_dims < len(x.shape):
+    if not is_whole(num_flatten_dims) or not 0 < num_flatten_dims < len(x.shape):
         raise core.InvalidArgument(
             f"fc: num_flatten_dims must be at least 1 and below the rank of the input, "
             f"got {num_flatten_dims} for '{x.name}' of shape {list(x.shape)}"
@@ -98,7 +104,10 @@ def embedding(
         [n, width].
     """
     check_variable("embedding", "input", input)
-    rows, width = size
+    table_shape = check_extents("embedding", size)
+    if len(table_shape) != 2:
+        raise core.InvalidArgument(f"embedding: size must be [rows, width], got {size!r}")
+    rows, width = table_shape
     check_size("embedding", "the number of rows", rows)
     check_size("embedding", "the width", width)
     if padding_idx is not None and not -rows <= padding_idx < rows:

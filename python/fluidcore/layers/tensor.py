@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from typing import Any
 
 from fluidcore import core
-from fluidcore.dtypes import DTypeLike, dtype_name
+from fluidcore.checks import check_number, is_whole
+from fluidcore.dtypes import FLOATING, DTypeLike, dtype_name
 from fluidcore.initializer import Constant, Initializer, Xavier
-from fluidcore.layers.helper import LayerHelper, atomic, check_variable, initialize
+from fluidcore.layers.helper import (
+    LayerHelper,
+    atomic,
+    check_variable,
+    check_variables,
+    initialize,
+)
 from fluidcore.param_attr import ParamAttr, ParamAttrLike
 from fluidcore.program import Parameter, Variable
 
@@ -70,6 +79,11 @@ def create_global_var(
     """
     helper = LayerHelper("global_var", name)
     block = helper.main_program.global_block()
+    found = None if name is None else block.find_var(name)
+    if found is not None and not found.persistable:
+        raise core.InvalidArgument(
+            f"create_global_var: '{name}' must be a new name, got that of {found!r}"
+        )
     variable = block.create_var(
         name or block.unique_name("global_var"),
         shape=shape,
@@ -100,7 +114,12 @@ def fill_constant(
     Returns:
         `shape`; stops gradients.
     """
-    attrs = {"shape": shape, "dtype": dtype, "value": float(value), "force_cpu": force_cpu}
+    number = check_number("fill_constant: value", value, finite=False)
+    if number != value and dtype_name(dtype) not in FLOATING and math.isfinite(number):
+        raise core.InvalidArgument(
+            f"fill_constant: value must be one that a float64 holds, got {value}"
+        )
+    attrs = {"shape": shape, "dtype": dtype, "value": number, "force_cpu": force_cpu}
     result = LayerHelper("fill_constant").append_into(out, "fill_constant", {}, attrs)
     result.stop_gradient = True
     return result
@@ -130,17 +149,16 @@ def cast(x: Variable, dtype: DTypeLike) -> Variable:
 
 def sums(input: Sequence[Variable], out: Variable | None = None) -> Variable:
     """The sum of several variables of one shape, in `out` if given."""
-    terms = [input] if isinstance(input, Variable) else list(input)
-    for term in terms:
-        check_variable("sums", "every item of input", term)
+    terms = check_variables("sums", "input", input)
     return LayerHelper("sum").append_into(out, "sum", {"X": terms})
 
 
 def increment(x: Variable, value: float = 1.0, in_place: bool = True) -> Variable:
     """X + value for a single number, by default in x itself. Not differentiable."""
     check_variable("increment", "x", x)
+    step = check_number("increment: value", value)
     out = x if in_place else None
-    return LayerHelper("increment").append_into(out, "increment", {"X": x}, {"step": float(value)})
+    return LayerHelper("increment").append_into(out, "increment", {"X": x}, {"step": step})
 
 
 def less_than(x: Variable, y: Variable, cond: Variable | None = None) -> Variable:
@@ -182,9 +200,7 @@ def concat(
     name: str | None = None,
 ) -> Variable:
     """Several variables one after the other along `axis`; the other extents are equal."""
-    parts = [input] if isinstance(input, Variable) else list(input)
-    for part in parts:
-        check_variable("concat", "every item of input", part)
+    parts = check_variables("concat", "input", input)
     return LayerHelper("concat", name).append("concat", {"X": parts}, {"axis": axis})
 
 
@@ -206,11 +222,15 @@ def split(
         The parts.
     """
     check_variable("split", "input", input)
-    if isinstance(num_or_sections, int):
-        count, attrs = num_or_sections, {"num": num_or_sections}
+    attrs: dict[str, Any]
+    if isinstance(num_or_sections, (list, tuple)):
+        count, attrs = len(num_or_sections), {"sections": list(num_or_sections)}
+    elif is_whole(num_or_sections):
+        count, attrs = int(num_or_sections), {"num": num_or_sections}
     else:
-        count = len(num_or_sections)
-        attrs = {"sections": list(num_or_sections)}  # type: ignore[dict-item]
+        raise TypeError(
+            f"split: num_or_sections must be a whole number or a list, got {num_or_sections!r}"
+        )
     if count < 1:
         raise core.InvalidArgument(f"split: there must be at least one part, got {count}")
     axis = dim + len(input.shape) if dim < 0 else dim

@@ -26,5 +26,13 @@ TEST(RandomStream, IsTheSameInEveryRunForAnOperatorWithASeedOfItsOwn) {
   EXPECT_EQ(stream.offset(), before);
 }
 
+TEST(RandomStream, OfAnOperatorWithTheProgramsSeedIsNotThatOfAnother) {
+  const RunState state{.seed = 7, .step = 0};
+  const RandomStream own_seed(&state, 0, 7);
+  const RandomStream programs_seed(&state, 0, 0);
+  EXPECT_EQ(own_seed.key(), programs_seed.key());
+  EXPECT_NE(own_seed.offset(), programs_seed.offset());
+}
+
 }  // namespace
 }  // namespace fluidcore

@@ -55,6 +55,23 @@ class ExecutorTest : public testing::Test {
   Executor::Options options_;
 };
 
+TEST_F(ExecutorTest, ReadsAFeedAsItWasWhenItIsAViewOfAVariableThatTheRunWrites) {
+  declare("w", {2}, true);
+  declare("x", {2}, false);
+  add("add_one", "w", "w");
+  add("add_one", "x", "y");
+  set("w", {1, 2});
+  EXPECT_THAT(values(run({{"x", scope_->find_var("w")->tensor()}}, {"y"})[0]), ElementsAre(2, 3));
+  EXPECT_THAT(values(scope_->find_var("w")->tensor()), ElementsAre(2, 3));
+}
+
+TEST_F(ExecutorTest, RefusesANumberOfThreadsThatCannotBeStarted) {
+  for (const int threads : {0, -1, 1'000'000}) {
+    options_.threads = threads;
+    EXPECT_THROW(run({}, {}), InvalidArgument) << threads;
+  }
+}
+
 TEST_F(ExecutorTest, FetchesWhatTheOperatorsCalculate) {
   declare("x", {-1}, false);
   add("add_one", "x", "y");

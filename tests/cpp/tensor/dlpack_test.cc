@@ -76,6 +76,15 @@ TEST(FromDlpack, RefusesWhatItCannotViewAndLeavesItToTheCaller) {
   EXPECT_EQ(foreign.deleted(), 0);
 }
 
+TEST(FromDlpack, RefusesExtentsThatNoMemoryHasAndLeavesThemToTheCaller) {
+  Foreign foreign;
+  for (const std::int64_t extent : {std::int64_t{-1}, std::int64_t{1} << 40}) {
+    foreign.shape() = {extent, extent};
+    EXPECT_THROW(from_dlpack(foreign.managed()), InvalidArgument) << extent;
+  }
+  EXPECT_EQ(foreign.deleted(), 0);
+}
+
 TEST(ToDlpack, ComesBackAsTheSameTensor) {
   for (const DType dtype : {DType::kBool, DType::kInt16, DType::kInt32, DType::kInt64,
                             DType::kFloat16, DType::kFloat32, DType::kFloat64, DType::kBFloat16}) {

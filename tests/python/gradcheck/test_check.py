@@ -117,3 +117,23 @@ def test_unknown_names_are_errors() -> None:
         check_grad(MUL, VALUES, ["x"], "z")
     with pytest.raises(TypeError, match="inputs_to_check must be a list of names, got the str 'x'"):
         check_grad(MUL, VALUES, "x", "out")
+
+
+def test_a_check_of_nothing_is_an_error() -> None:
+    with pytest.raises(fluid.InvalidArgument, match="there must be an input to check, got none"):
+        check_grad(MUL, values("float64"), [], "out")
+
+
+def test_arguments_of_a_wrong_type_are_named() -> None:
+    scope: Any = 5
+    with pytest.raises(TypeError, match="the scope must be a Scope, got int"):
+        check_grad(MUL, values("float64"), ["x"], "out", local_scope=scope)
+    pairs: Any = [("x", X)]
+    with pytest.raises(TypeError, match="the values must map names to arrays, got list"):
+        check_grad(MUL, pairs, ["x"], "out")
+    name: Any = 3
+    with pytest.raises(TypeError, match="the name of an output or input must be a str, got int 3"):
+        check_grad(MUL, values("float64"), ["x"], name)
+    delta: Any = "small"
+    with pytest.raises(TypeError, match="delta must be a number, got str 'small'"):
+        check_grad(MUL, values("float64"), ["x"], "out", delta=delta)

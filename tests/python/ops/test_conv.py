@@ -122,6 +122,13 @@ def test_large_convolutions_are_accurate(
             r"paddings must be at least 0 .*got \[-1, 0\]",
         ),
         ([2, 3, 7, 5], [4, 3, 3, 3], {"groups": 0}, "groups must be at least 1, got 0"),
+        ([1, 0, 2, 2], [0, 0, 1, 1], {"groups": 2**62}, "filters must be a multiple of groups"),
+        (
+            [0, 1, 2**40, 1],
+            [1, 1, 1, 1],
+            {},
+            "Input must have a height and width of at most 1073741824",
+        ),
         ([2, 3, 7, 5], [4, 3, 3, 3], {"data_format": "NHWC"}, "data_format must be .*, got 'NHWC'"),
     ],
 )

@@ -109,3 +109,12 @@ def test_the_gradient_of_max_pooling_goes_to_one_element_of_a_tie() -> None:
     attrs = {"pooling_type": "max", "ksize": [2, 2]}
     grad = run_op("pool2d_grad", {"X": x, "Out@GRAD": one}, attrs)["X@GRAD"]
     assert sorted(grad.ravel()) == [0, 0, 0, 1]
+
+
+@pytest.mark.parametrize("pooling_type", ["max", "avg"])
+def test_a_window_may_be_far_wider_than_what_it_covers(pooling_type: str) -> None:
+    x = distinct(1, 1, 1, 3)
+    attrs = {"pooling_type": pooling_type, "ksize": [1, 2**30], "paddings": [0, 2**29]}
+    out = run_op("pool2d", {"X": x}, attrs)["Out"]
+    expected = x.max() if pooling_type == "max" else x.mean()
+    np.testing.assert_allclose(out, np.full((1, 1, 1, 4), expected), rtol=1e-14)

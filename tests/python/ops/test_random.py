@@ -101,6 +101,19 @@ def test_gaussian_numbers_are_gaussian(dtype: str) -> None:
 
 
 @pytest.mark.parametrize("op_type", ["uniform_random", "gaussian_random"])
+def test_a_startup_program_draws_other_numbers_than_a_main_program_of_the_same_seed(
+    op_type: str,
+) -> None:
+    drawn = []
+    for persistable in (True, False):
+        one = one_op(op_type, {}, {"shape": [50]})
+        one.program.set_random_seed(5)
+        one.block.var("out_out").set_persistable(persistable)
+        drawn += one.run(["out_out"])
+    assert (drawn[0] != drawn[1]).all()
+
+
+@pytest.mark.parametrize("op_type", ["uniform_random", "gaussian_random"])
 def test_a_seed_gives_the_same_numbers_for_any_number_of_threads(op_type: str) -> None:
     one = draw(op_type, [100_003], seed=5)
     np.testing.assert_array_equal(draw(op_type, [100_003], seed=5, threads=2), one)

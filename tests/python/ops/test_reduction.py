@@ -117,6 +117,13 @@ def test_the_maximum_of_nothing_is_an_error() -> None:
         run_op("reduce_max", {"X": normal(0, 4)})
 
 
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_the_mean_of_no_integers_is_an_error(dtype: str) -> None:
+    message = r"reduce_mean: X must have an element to divide by their number along dim, got X \[0"
+    with pytest.raises(ValueError, match=message):
+        run_op("reduce_mean", {"X": np.zeros([0, 4], dtype)})
+
+
 def test_a_dimension_that_is_not_there_is_an_error() -> None:
     message = r"reduce_sum: (axis|dim) must be in \[-2, 2\) for an input of rank 2, got 2"
     with pytest.raises(ValueError, match=message):

@@ -152,6 +152,11 @@ def test_a_bad_shape_is_an_error(op_type: str, attrs: dict[str, Any], message: s
         ),
         ({"sections": [3, -1]}, 2, "sections must add up to the extent of axis 0"),
         (
+            {"sections": [2**63 - 1, 2**63 - 1, 4]},  # 2 modulo 2**64
+            3,
+            "extents must have a sum that can be counted",
+        ),
+        (
             {"sections": [2]},
             2,
             r"Out must hold a variable for each of sections, got sections \[2\], 2 variables",

@@ -87,7 +87,9 @@ class Parts {
             std::min(p.batch, static_cast<std::int64_t>(std::min(p.flops() / kThreadWork, 1e6))),
             1,
             limit)),
-        window_bytes_(padded(static_cast<std::size_t>(p.taps() * p.out_plane()) * sizeof(T))),
+        window_bytes_(padded(byte_size(
+            {{p.channels / p.groups, p.kernel_height, p.kernel_width, p.out_height, p.out_width},
+             dtype_of<T>}))),
         part_bytes_(window_bytes_ + padded(gemm.scratch_bytes())),
         memory_(allocate(part_bytes_ * static_cast<std::size_t>(count_))) {}
 

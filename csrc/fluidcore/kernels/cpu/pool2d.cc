@@ -32,9 +32,12 @@ struct Chunk {
 // [first, last), has it at offset + j * stride_width of the plane; the others have padding there.
 template <class F>
 void for_taps(const Pool2dProblem& p, const Chunk& chunk, const F& f) {
-  for (std::int64_t column = 0; column < p.kernel_width; ++column) {
-    const std::int64_t start = chunk.x * p.stride_width - p.pad_width + column;
-    if (start >= p.width) continue;
+  const std::int64_t left = chunk.x * p.stride_width - p.pad_width;
+  // Columns that lie in the padding for every output of the chunk are not looked at.
+  const std::int64_t begin = std::max<std::int64_t>(-left - (chunk.count - 1) * p.stride_width, 0);
+  const std::int64_t end = std::min(p.kernel_width, p.width - left);
+  for (std::int64_t column = begin; column < end; ++column) {
+    const std::int64_t start = left + column;
     const std::int64_t first = start < 0 ? (-start + p.stride_width - 1) / p.stride_width : 0;
     const std::int64_t last =
         std::min(chunk.count, (p.width - start + p.stride_width - 1) / p.stride_width);

@@ -1,0 +1,69 @@
+"""What append_backward and gradients are given, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from fluidcore import core
+from fluidcore.arguments import variable_names
+from fluidcore.dtypes import FLOATING
+from fluidcore.program import Block, Parameter, Variable
+
+Callback = Callable[..., object]
+Names = Iterable[Variable | str] | None
+
+
+def check_loss(loss: Variable) -> None:
+    """Raises unless the loss is one floating number of the outermost block."""
+    if not isinstance(loss, Variable):
+        raise TypeError(f"append_backward: loss must be a Variable, got {type(loss).__name__}")
+    if any(extent != 1 for extent in loss.shape):
+        raise core.InvalidArgument(
+            f"append_backward: the loss must be one number, got '{loss.name}' of shape "
+            f"{list(loss.shape)}; reduce it, for example with layers.mean"
+        )
+    if loss.dtype not in FLOATING:
+        raise core.InvalidArgument(
+            f"append_backward: the loss must be floating, got '{loss.name}' of {loss.dtype}"
+        )
+    if loss.block.idx != 0:
+        raise core.InvalidArgument(
+            "append_backward: the loss must be in the outermost block, "
+            f"got '{loss.name}' of block {loss.block.idx}"
+        )
+
+
+def checked_callbacks(callbacks: Any) -> Sequence[Callback]:
+    """The callbacks as a sequence; TypeError if they are no list of functions."""
+    if callbacks is None:
+        return ()
+    if not isinstance(callbacks, (list, tuple)) or not all(callable(c) for c in callbacks):
+        raise TypeError(
+            f"append_backward: callbacks must be a list of functions, got {callbacks!r}"
+        )
+    return callbacks
+
+
+def checked_names(what: str, items: Names) -> list[str]:
+    """The names of a list of Variables or names; none for None."""
+    return [] if items is None else variable_names(f"append_backward: {what}", items)
+
+
+def checked_variables(what: str, items: object) -> list[Variable]:
+    """A Variable, or a list of these, as a list."""
+    given = [items] if isinstance(items, Variable) else items
+    if not isinstance(given, (list, tuple)) or not all(isinstance(v, Variable) for v in given):
+        raise TypeError(f"gradients: {what} must be a Variable or a list of these, got {items!r}")
+    return list(given)
+
+
+def parameter_named(block: Block, name: str) -> Parameter:
+    """The parameter of this name."""
+    found = block.program.global_block().var(name)
+    if not isinstance(found, Parameter):
+        raise core.InvalidArgument(
+            f"append_backward: parameter_list must hold parameters, got the Variable '{name}'; "
+            "use gradients() for other variables"
+        )
+    return found

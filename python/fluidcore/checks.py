@@ -1,0 +1,66 @@
+"""Checks of what users pass: names, numbers, extents. Each error says what it is about."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from numbers import Integral, Real
+from typing import Any, TypeGuard
+
+from fluidcore import core
+
+_MAX_EXTENT = 2**63 - 1
+
+
+def check_name(what: str, name: object) -> str:
+    """The name; TypeError unless it is a str."""
+    if not isinstance(name, str):
+        raise TypeError(f"{what} must be a str, got {type(name).__name__} {name!r}")
+    return name
+
+
+def check_number(what: str, value: object, *, finite: bool = True) -> float:
+    """The number as a float.
+
+    Raises:
+        TypeError: It is no number; a bool and a str are none.
+        ValueError: It must be finite, and is not.
+    """
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{what} must be a number, got {type(value).__name__} {value!r}")
+    number = float(value)
+    if finite and not math.isfinite(number):
+        raise ValueError(f"{what} must be finite, got {number}")
+    return number
+
+
+def is_whole(value: object) -> TypeGuard[int]:
+    """Whether a value is an integer, of Python or NumPy; a bool is none."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def check_extents(what: str, shape: Any) -> list[int]:
+    """The extents of a shape; None counts as -1, which is known only at run time.
+
+    Raises:
+        TypeError: It is no list of whole numbers.
+        core.InvalidArgument: An extent is below -1, or beyond 64 bits.
+    """
+    if isinstance(shape, (str, bytes)) or not isinstance(shape, Iterable):
+        raise TypeError(f"{what}: shape must be a list of whole numbers, got {shape!r}")
+    given = [-1 if extent is None else extent for extent in shape]
+    if not all(is_whole(extent) for extent in given):
+        raise TypeError(f"{what}: shape must be a list of whole numbers, got {given}")
+    extents = [int(extent) for extent in given]
+    if not all(-1 <= extent <= _MAX_EXTENT for extent in extents):
+        raise core.InvalidArgument(
+            f"{what}: extents must be at least 0, or -1 where known only at run time, got {extents}"
+        )
+    return extents
+
+
+def check_list(what: str, items: object) -> Sequence[Any]:
+    """The items as a list; TypeError for a str and for what cannot be gone through."""
+    if isinstance(items, (str, bytes)) or not isinstance(items, Iterable):
+        raise TypeError(f"{what} must be a list, got {items!r}")
+    return list(items)
