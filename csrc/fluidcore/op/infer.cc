@@ -60,6 +60,7 @@ void infer_op(const OpRegistry& registry,
   InferContext context(completed, input_specs(program, block_idx, completed),
                        output_specs(program, block_idx, completed));
   def.infer(context);
+  def.check_dtype(def.kernel_dtype(context));
   context.each_output([&](const std::string& slot, std::size_t index) {
     const std::string& name = completed.output(slot)[index];
     const TensorSpec& spec = context.output(slot, index);

@@ -58,6 +58,10 @@ bool assign(const Attribute& value, Attribute& slot) {
   return false;
 }
 
+std::string with_article(std::string_view type) {
+  return str_cat(type.starts_with('i') ? "an " : "a ", type);
+}
+
 }  // namespace
 
 OpDef&& OpDef::doc(std::string text) && {
@@ -170,8 +174,8 @@ AttributeMap OpDef::complete_attrs(const AttributeMap& given) const {
     if (it == complete.end()) {
       throw NotFound(type_, ": no attribute '", name, "'", cure(name, names_of(attrs_)));
     }
-    require(assign(value, it->second), type_, ": attribute '", name, "' must be a ",
-            type_name(it->second), ", got the ", type_name(value), " ", value);
+    require(assign(value, it->second), type_, ": attribute '", name, "' must be ",
+            with_article(type_name(it->second)), ", got the ", type_name(value), " ", value);
     const Attr& attr = *find_named(attrs_, name);
     const auto* text = std::get_if<std::string>(&value);
     require(attr.choices.empty() || std::count(attr.choices.begin(), attr.choices.end(), *text) > 0,
@@ -226,6 +230,13 @@ DType OpDef::kernel_dtype(const InferContext& context) const {
     if (context.has_output(slot.name)) return context.output(slot.name).dtype;
   }
   return DType::kFloat32;
+}
+
+void OpDef::check_dtype(DType dtype) const {
+  const bool found = std::any_of(kernels_.begin(), kernels_.end(), [dtype](const auto& entry) {
+    return entry.first.second == dtype;
+  });
+  if (!found && !kernels_.empty()) kernel(Device::kCpu, dtype);
 }
 
 KernelFactory OpDef::kernel(Device device, DType dtype) const {

@@ -96,6 +96,8 @@ class OpDef {
   // The dtype that chooses the kernel: of the first floating input, else of the first input, else
   // of the first output.
   DType kernel_dtype(const InferContext& context) const;
+  // Throws InvalidArgument if no device has a kernel for `dtype`, listing what there is.
+  void check_dtype(DType dtype) const;
   // Throws InvalidArgument if there is none, listing what there is.
   KernelFactory kernel(Device device, DType dtype) const;
   // Throws InvalidArgument for an operator without gradient, naming the cure.

@@ -66,3 +66,21 @@ def test_an_output_that_nobody_wants_is_left_out_or_an_error(case: OpCase) -> No
 def test_the_gradient_of_an_operator_without_variables_is_an_error(op_type: str) -> None:
     with pytest.raises(ValueError, match=f"{op_type}: .* must be given"):
         core.get_grad_op_desc(core.OpDesc(op_type), set(), [])
+
+
+def test_an_operator_without_a_kernel_for_the_dtype_is_refused_when_it_is_added() -> None:
+    block = core.ProgramDesc().block(0)
+    block.var("x").set_dtype("bool")
+    with pytest.raises(ValueError, match="relu: no kernel for bool on cpu; it has: float"):
+        block.add_op("relu", {"X": ["x"]}, {"Out": ["y"]}, {})
+    assert block.op_size() == 0
+    assert not block.has_var("y")
+
+
+def test_the_type_of_an_attribute_is_named_with_its_article() -> None:
+    block = core.ProgramDesc().block(0)
+    block.var("x")
+    with pytest.raises(ValueError, match=r"'k' must be an int, got the float 1\.5"):
+        block.add_op("top_k", {"X": ["x"]}, {"Out": ["y"], "Indices": ["i"]}, {"k": 1.5})
+    with pytest.raises(ValueError, match="'scale' must be a float, got the str '2'"):
+        block.add_op("scale", {"X": ["x"]}, {"Out": ["y"]}, {"scale": "2"})
