@@ -16,12 +16,16 @@ def feed(batch: int = 6) -> dict[str, np.ndarray]:
     }
 
 
-def convolutional_network(dropout: bool = False) -> tuple[fluid.Variable, Pairs]:
+def convolutional_network(
+    dropout: bool = False, smooth: bool = False
+) -> tuple[fluid.Variable, Pairs]:
+    fluid.default_startup_program().random_seed = 1
     image = fluid.layers.data("image", [1, 8, 8])
     label = fluid.layers.data("label", [1], dtype="int64")
     x = fluid.layers.conv2d(image, 3, 3, padding=1)
-    x = fluid.layers.relu(fluid.layers.batch_norm(x))
-    x = fluid.layers.pool2d(x, pool_size=2, pool_type="max", pool_stride=2)
+    x = fluid.layers.batch_norm(x, act="tanh" if smooth else "relu")
+    pool_type = "avg" if smooth else "max"
+    x = fluid.layers.pool2d(x, pool_size=2, pool_type=pool_type, pool_stride=2)
     if dropout:
         x = fluid.layers.dropout(x, 0.3)
     logits = fluid.layers.fc(x, 4)
@@ -34,7 +38,8 @@ def convolutional_network(dropout: bool = False) -> tuple[fluid.Variable, Pairs]
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("dropout", [False, True], ids=["", "with dropout"])
 def test_every_gradient_of_a_convolutional_network_is_right(dropout: bool, dtype: str) -> None:
-    loss, pairs = convolutional_network(dropout)
+    # The steps that float32 needs are so long that some would lead across a kink.
+    loss, pairs = convolutional_network(dropout, smooth=dtype == "float32")
     table = grad_table(fluid.default_main_program(), loss, feed(), pairs, dtype=dtype)
     assert [row.name for row in table] == [p.name for p, _ in pairs]
     assert [row.shape for row in table] == [p.shape for p, _ in pairs]
