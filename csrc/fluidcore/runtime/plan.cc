@@ -84,7 +84,7 @@ struct Plan::Impl {
                        [&](const ScopeCell& cell) {
                          const void* data = cell.cell->data;
                          return cell.is_written && before(data, end_of(fed.raw(), fed.bytes())) &&
-                                before(fed.raw(), end_of(data, byte_size(cell.cell->spec)));
+                                before(fed.raw(), end_of(data, cell.bytes));
                        });
   }
 

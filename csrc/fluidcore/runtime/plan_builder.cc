@@ -211,7 +211,7 @@ Cell* PlanBuilder::scope_cell(const std::string& name, TensorSpec spec, bool per
   Cell* cell =
       new_cell(std::move(spec), {.owner = persistable ? Owner::kScope : Owner::kReadOnlyScope,
                                  .scope_cell = parts_.scope_cells.size()});
-  parts_.scope_cells.push_back({.name = name, .cell = cell});
+  parts_.scope_cells.push_back({.name = name, .cell = cell, .bytes = uses_.at(cell).bytes});
   return cell;
 }
 

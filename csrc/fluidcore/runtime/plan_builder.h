@@ -18,6 +18,7 @@ namespace fluidcore {
 struct ScopeCell {
   std::string name;
   Cell* cell = nullptr;
+  std::size_t bytes = 0;
   bool is_read = false;  // its value before the run matters: it must be initialized
   bool is_written = false;
   std::size_t first_write = 0;  // by which step
