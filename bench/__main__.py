@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench import peers, report
+from bench import loops, peers, report, scale
 from bench.measure import Framework, Row, measure, measure_contended, measure_import
 from bench.workloads import TRAINING
 
@@ -20,22 +20,28 @@ _WORKLOADS = [*TRAINING, "chain", "contended", "import"]
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    suites = parser.add_mutually_exclusive_group()
+    suites.add_argument("--scale", action="store_true", help="instead: build large graphs")
+    suites.add_argument("--loops", action="store_true", help="instead: loops and recomputation")
     parser.add_argument("--peers", default="", metavar="torch", help="peers, or none")
     parser.add_argument("--torch-python", metavar="PATH", help="an interpreter that has torch")
     parser.add_argument("--threads", default="1,2", help="thread counts, default 1,2")
     parser.add_argument("--workloads", default=",".join(_WORKLOADS), help="default: all")
     parser.add_argument("--rounds", type=int, default=1, help="repeat all, keep the best medians")
+    parser.add_argument("--limit", type=float, default=20, help="seconds for a large graph")
     parser.add_argument("--wheel", metavar="PATH", help="also print the size of this wheel")
     return parser.parse_args()
 
 
 def _frameworks(arguments: argparse.Namespace) -> list[Framework]:
+    suite = "scale" if arguments.scale else "loops" if arguments.loops else "training"
+    able = peers.TAKE_PART[suite]
     result = [Framework("fluidcore", sys.executable)]
     for name in filter(None, arguments.peers.split(",")):
-        if name not in peers.PACKAGES:
-            sys.exit(f"bench: no peer '{name}'; there is: {', '.join(peers.PACKAGES)}")
-        python = arguments.torch_python or str(peers.interpreter(name))
-        result.append(Framework(name, python))
+        if name not in able:
+            sys.exit(f"bench: no peer '{name}' for {suite}; there is: {', '.join(able) or 'none'}")
+        given = arguments.torch_python if name == "torch" else None
+        result.append(Framework(name, given or str(peers.interpreter(name))))
     return result
 
 
@@ -62,52 +68,83 @@ def _machine() -> str:
     return f"{cores}, Python {platform.python_version()}"
 
 
+def _stored(rows: Iterator[Row]) -> list[Row]:
+    """All rows, each written down and shown as soon as it is there."""
+    RESULTS.mkdir(exist_ok=True)
+    file = RESULTS / time.strftime("%Y-%m-%d-%H%M%S.jsonl")
+    result = []
+    for row in rows:
+        result.append(row)
+        with file.open("a") as stream:
+            stream.write(json.dumps(row) + "\n")
+        print(
+            f"{row['workload']} {row['framework']} t{row['threads']}: {_shown(row)}",
+            file=sys.stderr,
+        )
+    versions = sorted({f"{r['framework']} {r['version']}" for r in result if "version" in r})
+    print(f"\n{_machine()}; {', '.join(versions)}\nall rows: {file}\n")
+    return result
+
+
+def _shown(row: Row) -> str:
+    if "error" in row:
+        return str(row["error"])
+    if row["workload"].startswith("graph"):
+        parts = [f"{part} {row[part]:.3f} s" for part in ("forward", "backward") if part in row]
+        return ", ".join([*parts, "stopped" if "stopped" in row else f"{row['peak_mb']:.0f} MB"])
+    return f"{row['median'] * 1e3:.3f} ms"
+
+
 def main() -> int:
-    """Measures, prints the tables, stores the rows; 1 if something failed or losses disagree."""
+    """Measures, prints the tables, stores the rows; 1 if something failed or missed its target."""
     arguments = _arguments()
     frameworks = _frameworks(arguments)
     names = [framework.name for framework in frameworks]
+    if arguments.scale:
+        rows = _stored(scale.measurements(frameworks, arguments.rounds, arguments.limit))
+        large = scale.Results(rows, names)
+        print(large.table())
+        return _end(rows, [f"{what}: target missed" for what in large.missed])
+    if arguments.loops:
+        rows = _stored(loops.measurements(frameworks[0], arguments.rounds))
+        repeated = loops.Results(rows)
+        print("\n".join(repeated.tables()))
+        return _end(rows, [f"{what}: target missed" for what in repeated.missed])
     workloads = arguments.workloads.split(",")
     unknown = set(workloads) - set(_WORKLOADS)
     if unknown:
         sys.exit(f"bench: no workload {sorted(unknown)}; there are: {', '.join(_WORKLOADS)}")
     threads = [int(count) for count in arguments.threads.split(",")]
-    RESULTS.mkdir(exist_ok=True)
-    file = RESULTS / time.strftime("%Y-%m-%d-%H%M%S.jsonl")
-    rows: list[Row] = []
-    for _ in range(arguments.rounds):
-        for row in _measurements(frameworks, workloads, threads):
-            rows.append(row)
-            with file.open("a") as stream:
-                stream.write(json.dumps(row) + "\n")
-            shown = row.get("error") or f"{row['median'] * 1e3:.3f} ms"
-            print(
-                f"{row['workload']} {row['framework']} t{row['threads']}: {shown}", file=sys.stderr
-            )
+    rows = _stored(
+        row
+        for _ in range(arguments.rounds)
+        for row in _measurements(frameworks, workloads, threads)
+    )
     best = report.best_rows(rows)
-    versions = sorted({f"{r['framework']} {r['version']}" for r in rows if "version" in r})
-    print(f"\n{_machine()}; {', '.join(versions)}\n")
     for table in (report.time_table, report.slowdown_table, report.footprint_table):
         if text := table(best, names):
             print(text)
     if arguments.wheel:
         print(report.wheel_line(arguments.wheel))
-    print(f"all rows: {file}")
-    return _verdict(rows, workloads)
+    return _end(rows, _disagreements(rows, workloads))
 
 
-def _verdict(rows: list[Row], workloads: list[str]) -> int:
-    failed = [row for row in rows if "error" in row]
-    for row in failed:
-        print(f"failed: {row['framework']} {row['workload']}: {row['error']}", file=sys.stderr)
-    disagree = False
+def _disagreements(rows: list[Row], workloads: list[str]) -> list[str]:
+    result = []
     for workload in workloads:
         found = [row for row in rows if row["workload"] == workload and "losses" in row]
         difference = report.loss_difference(found)
         if difference > report.LOSS_TOLERANCE:
-            disagree = True
-            print(f"the results of workload {workload} differ by {difference:.2e}", file=sys.stderr)
-    return 1 if failed or disagree else 0
+            result.append(f"the results of workload {workload} differ by {difference:.2e}")
+    return result
+
+
+def _end(rows: list[Row], complaints: list[str]) -> int:
+    failed = [row for row in rows if "error" in row]
+    lines = [f"failed: {row['framework']} {row['workload']}: {row['error']}" for row in failed]
+    for line in [*lines, *complaints]:
+        print(line, file=sys.stderr)
+    return 1 if failed or complaints else 0
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -33,6 +34,7 @@ def _cores(count: int) -> list[int]:
 
 
 def _worker(framework: Framework, workload: str, threads: int, *more: str) -> Row:
+    """The last line that the process printed; `stopped` if its processor time was used up."""
     environment = dict(os.environ) | dict.fromkeys(_THREAD_VARIABLES, str(threads))
     if framework.python != sys.executable:
         environment.pop("PYTHONPATH", None)
@@ -45,9 +47,13 @@ def _worker(framework: Framework, workload: str, threads: int, *more: str) -> Ro
         )
     except subprocess.TimeoutExpired:
         return {"error": "no result after 300 s"}
+    lines = run.stdout.splitlines()
+    row = dict(json.loads(lines[-1])) if lines else {}
+    if run.returncode == -signal.SIGPROF:
+        return {**row, "stopped": True}
     if run.returncode != 0:
         return {"error": run.stderr.strip().splitlines()[-1] if run.stderr else "died"}
-    return dict(json.loads(run.stdout.splitlines()[-1]))
+    return row
 
 
 def _named(framework: Framework, workload: str, threads: int, row: Row) -> Row:
@@ -55,7 +61,7 @@ def _named(framework: Framework, workload: str, threads: int, row: Row) -> Row:
 
 
 def measure(framework: Framework, workload: str, threads: int) -> Row:
-    """A training workload or the chain, on a machine that is otherwise idle."""
+    """One measurement on a machine that is otherwise idle."""
     wait_until_quiet()
     return _named(framework, workload, threads, _worker(framework, workload, threads))
 

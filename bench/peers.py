@@ -6,7 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-PACKAGES = {"torch": ["torch==2.13.0", "numpy"]}
+PACKAGES = {
+    "torch": ["torch==2.13.0", "numpy"],
+    "paddle": ["paddlepaddle==3.3.1", "numpy"],
+    "jax": ["jax==0.10.2", "jaxlib==0.10.2", "numpy"],
+}
+TAKE_PART = {"training": ("torch",), "scale": ("paddle", "jax"), "loops": ()}
 CACHE = Path.home() / ".cache" / "fluidcore-peers"
 
 

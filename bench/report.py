@@ -65,7 +65,8 @@ def _spread(rows: Sequence[Row | None]) -> str:
     return f"{max(spreads):.0%}" if spreads else "-"
 
 
-def _table(headings: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+def table(headings: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    """A table of Markdown."""
     rows = [headings, ["---"] * len(headings), *lines]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n"
 
@@ -91,7 +92,7 @@ def time_table(rows: Sequence[Row], names: Sequence[str]) -> str:
         lines.append([_title(workload), str(threads), *values, *ratio, difference, _spread(cell)])
     ratio = [f"{names[1]} / {names[0]}"] if len(names) > 1 else []
     headings = ["ms per step", "threads", *names, *ratio, "loss difference", "spread"]
-    return _table(headings, lines) if lines else ""
+    return table(headings, lines) if lines else ""
 
 
 def slowdown_table(rows: Sequence[Row], names: Sequence[str]) -> str:
@@ -104,7 +105,7 @@ def slowdown_table(rows: Sequence[Row], names: Sequence[str]) -> str:
         quiet = cells.get((workload.partition(" ")[0], threads), [None] * len(names))
         slower = [_ratio([q, b]) for q, b in zip(quiet, busy, strict=True)]
         lines.append([_title(workload), *slower])
-    return _table(["slower than on an idle machine", *names], lines) if lines else ""
+    return table(["slower than on an idle machine", *names], lines) if lines else ""
 
 
 def footprint_table(rows: Sequence[Row], names: Sequence[str]) -> str:
@@ -118,7 +119,7 @@ def footprint_table(rows: Sequence[Row], names: Sequence[str]) -> str:
     for (workload, threads), cell in cells.items():
         if workload in TRAINING and threads == 1:
             lines.append([f"peak memory of training {workload}, MB", *map(_megabytes, cell)])
-    return _table(["footprint", *names], lines) if lines else ""
+    return table(["footprint", *names], lines) if lines else ""
 
 
 def _megabytes(row: Row | None) -> str:

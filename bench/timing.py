@@ -94,3 +94,19 @@ def wait_until_quiet(limit: float = 5.0) -> None:
         time.sleep(0.4)
         if _busy_seconds() - busy < _QUIET * (time.monotonic() - start):
             return
+
+
+def memory_megabytes() -> float:
+    """Memory of this process now."""
+    return _status("VmRSS:")
+
+
+def peak_megabytes() -> float:
+    """Largest memory of this process so far (ru_maxrss would include the parent's)."""
+    return _status("VmHWM:")
+
+
+def _status(key: str) -> float:
+    with open("/proc/self/status") as file:
+        line = next(line for line in file if line.startswith(key))
+    return int(line.split()[1]) / 1024

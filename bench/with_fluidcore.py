@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 import fluidcore as fluid
+from bench.graphs import VALUE, WIDTH, factor
 from bench.workloads import CHAIN, Weights, Workload, batch, chain_inputs, weights
 from fluidcore import layers
 
@@ -101,3 +102,31 @@ def chain() -> Callable[[], float]:
         return float(value[0])
 
     return run
+
+
+def _parameter() -> fluid.Variable:
+    return layers.create_parameter([WIDTH], default_initializer=fluid.initializer.Constant(VALUE))
+
+
+def _graph(kind: str, size: int) -> fluid.Variable:
+    x = _parameter()
+    if kind == "fan-out":
+        return layers.sums([layers.scale(x, scale=factor(index)) for index in range(size)])
+    if kind == "chain":
+        for _ in range(size):
+            x = layers.tanh(x)
+        return x
+    for _ in range(size // 3):
+        x = layers.relu(
+            layers.elementwise_add(layers.elementwise_mul(x, _parameter()), _parameter())
+        )
+    return x
+
+
+def build_graph(kind: str, size: int) -> Iterator[None]:
+    """Builds the forward part, then the gradients of all parameters; yields after each."""
+    with fluid.program_guard(fluid.Program(), fluid.Program()), fluid.unique_name.guard():
+        loss = layers.mean(_graph(kind, size))
+        yield
+        assert fluid.append_backward(loss)
+        yield

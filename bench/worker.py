@@ -1,4 +1,4 @@
-"""One measurement in a process of its own; prints it as one line of JSON.
+"""One measurement in a process of its own; prints it as one line of JSON, the last of the output.
 
 python -m bench.worker FRAMEWORK WORKLOAD THREADS [--noise]
 """
@@ -7,24 +7,19 @@ from __future__ import annotations
 
 import importlib
 import json
+import signal
 import sys
 import time
+from collections import deque
 
-from bench.timing import time_calls
-
-
-def _peak_megabytes() -> float:
-    """Largest memory of this process so far (ru_maxrss would include the parent's)."""
-    with open("/proc/self/status") as file:
-        line = next(line for line in file if line.startswith("VmHWM:"))
-    return int(line.split()[1]) / 1024
+from bench.timing import peak_megabytes, time_calls
 
 
 def _import(module: str) -> dict[str, float]:
     assert "numpy" not in sys.modules  # its import is part of what is measured
     start = time.perf_counter()
     importlib.import_module(module)
-    return {"median": time.perf_counter() - start, "peak_mb": _peak_megabytes()}
+    return {"median": time.perf_counter() - start, "peak_mb": peak_megabytes()}
 
 
 def _train(framework: object, workload: str, noise: bool) -> dict[str, object]:
@@ -36,7 +31,7 @@ def _train(framework: object, workload: str, noise: bool) -> dict[str, object]:
     first_step = time.perf_counter() - start
     losses += [step(), step()]
     timing = time_calls(step, any_noise=noise)
-    memory = {"first_step": first_step, "peak_mb": _peak_megabytes()}
+    memory = {"first_step": first_step, "peak_mb": peak_megabytes()}
     return {"losses": losses, **timing._asdict(), **memory}
 
 
@@ -46,6 +41,30 @@ def _chain(framework: object) -> dict[str, object]:
     run = framework.chain()  # type: ignore[attr-defined]
     timing = time_calls(run, seconds=0.1)
     return {"losses": [run()], **timing._asdict(), "us_per_operator": timing.median / CHAIN * 1e6}
+
+
+def _graph(framework: object, kind: str, size: int, limit: float) -> None:
+    """Processor seconds of building a graph; prints what it has after each part.
+
+    A part that takes more than `limit` seconds ends the process.
+    """
+    from bench.graphs import WARM_UP
+
+    build = framework.build_graph  # type: ignore[attr-defined]
+    deque(build(kind, WARM_UP), maxlen=0)
+    row = {"version": framework.VERSION, "limit": limit}  # type: ignore[attr-defined]
+    phases = build(kind, size)
+    for name in ("forward", "backward"):
+        repeated = row["forward"] if name == "backward" and _repeats_forward(framework) else 0.0
+        signal.setitimer(signal.ITIMER_PROF, limit + repeated)
+        start = time.process_time()
+        next(phases)
+        row[name] = time.process_time() - start - repeated
+        print(json.dumps({**row, "peak_mb": peak_megabytes()}), flush=True)
+
+
+def _repeats_forward(framework: object) -> bool:
+    return getattr(framework, "BACKWARD_REPEATS_FORWARD", False)
 
 
 def main() -> None:
@@ -58,8 +77,16 @@ def main() -> None:
         module = importlib.import_module(f"bench.with_{framework}")
         module.set_threads(int(threads))
         row = {"version": module.VERSION}
-        noise = "--noise" in sys.argv
-        row |= _chain(module) if workload == "chain" else _train(module, workload, noise)
+        suite, *words = workload.split()
+        if suite == "graph":
+            _graph(module, words[0], int(words[1]), float(words[2]))
+            return
+        if suite == "loops":
+            row |= importlib.import_module("bench.loop_programs").measure(*words)
+        elif workload == "chain":
+            row |= _chain(module)
+        else:
+            row |= _train(module, workload, "--noise" in sys.argv)
     print(json.dumps(row))
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import collections.abc
 import typing
 import typing_extensions
-__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'EMPTY_VAR_NAME', 'Error', 'Executor', 'GRAD_VAR_SUFFIX', 'InvalidArgument', 'NotFound', 'OpDef', 'OpDesc', 'ProgramDesc', 'Scope', 'Tensor', 'VarDesc', 'Variable', 'cpu_isa', 'dtype_name', 'dtype_number', 'get_grad_op_desc', 'grad_var_name', 'onednn_version', 'op_def', 'op_types', 'version']
+__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'EMPTY_VAR_NAME', 'Error', 'Executor', 'GRAD_VAR_SUFFIX', 'InvalidArgument', 'NotFound', 'OpDef', 'OpDesc', 'ProgramDesc', 'Scope', 'Tensor', 'VarDesc', 'Variable', 'block_effects', 'cpu_isa', 'dtype_name', 'dtype_number', 'get_grad_op_desc', 'grad_var_name', 'onednn_version', 'op_def', 'op_types', 'version']
 class BlockDesc:
     """
     One block of a program: operators and variables.
@@ -58,7 +58,9 @@ class BlockDesc:
     def rename_var(self, old: str, new: str) -> None:
         ...
     def set_forward_block_idx(self, idx: typing.SupportsInt | typing.SupportsIndex) -> None:
-        ...
+        """
+        Of a gradient block: the block that it is the gradient of; -1: none.
+        """
     def var(self, name: str) -> VarDesc:
         """
         The variable, created if there is none.
@@ -156,6 +158,10 @@ class VarDesc:
         ...
     def dtype(self) -> str:
         ...
+    def error_clip(self) -> tuple[float, float] | None:
+        """
+        The bounds (min, max) that backward clips the gradient to; None: no bounds.
+        """
     def is_data(self) -> bool:
         ...
     def is_parameter(self) -> bool:
@@ -167,6 +173,8 @@ class VarDesc:
     def persistable(self) -> bool:
         ...
     def set_dtype(self, dtype: str) -> None:
+        ...
+    def set_error_clip(self, bounds: tuple[typing.SupportsFloat | typing.SupportsIndex, typing.SupportsFloat | typing.SupportsIndex] | None) -> None:
         ...
     def set_is_data(self, value: bool) -> None:
         ...
@@ -182,6 +190,8 @@ class VarDesc:
         ...
     def set_trainable(self, value: bool) -> None:
         ...
+    def set_type(self, type: str) -> None:
+        ...
     def shape(self) -> list[int]:
         """
         Extents; -1 where only known at run time.
@@ -190,6 +200,10 @@ class VarDesc:
         ...
     def trainable(self) -> bool:
         ...
+    def type(self) -> str:
+        """
+        'lod_tensor', or 'lod_tensor_array': shape and dtype are those of its elements.
+        """
 class ProgramDesc:
     """
     A program as data.
@@ -211,10 +225,18 @@ class ProgramDesc:
         ...
     def clone(self) -> ProgramDesc:
         ...
+    def keep_blocks(self, indices: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]) -> None:
+        """
+        Removes all blocks but these and numbers those that stay anew.
+        """
     def num_blocks(self) -> int:
         ...
     def random_seed(self) -> int:
         ...
+    def remove_blocks(self, first: typing.SupportsInt | typing.SupportsIndex) -> None:
+        """
+        Removes the blocks from index `first` on.
+        """
     def revision(self) -> int:
         """
         Grows with every change of the program.
@@ -231,6 +253,11 @@ class OpDef:
     """
     class Slot:
         @property
+        def array(self) -> bool:
+            """
+            Holds a tensor array.
+            """
+        @property
         def doc(self) -> str:
             ...
         @property
@@ -240,8 +267,18 @@ class OpDef:
         def list(self) -> bool:
             ...
         @property
+        def may_be_unset(self) -> bool:
+            """
+            Need not have a value, and then is not read.
+            """
+        @property
         def name(self) -> str:
             ...
+        @property
+        def of_block(self) -> bool:
+            """
+            Lists what the operator's block reads or writes.
+            """
         @property
         def optional(self) -> bool:
             ...
@@ -274,6 +311,11 @@ class OpDef:
     def doc(self) -> str:
         ...
     @property
+    def has_decomposition(self) -> bool:
+        """
+        It can be rewritten into operators that have gradients.
+        """
+    @property
     def has_grad(self) -> bool:
         ...
     @property
@@ -285,6 +327,11 @@ class OpDef:
         append_backward treats its outputs as constants.
         """
     @property
+    def is_random(self) -> bool:
+        """
+        It draws random numbers: calculated again, it gives others.
+        """
+    @property
     def kernels(self) -> list[tuple[str, str]]:
         """
         Pairs of device and dtype.
@@ -292,6 +339,11 @@ class OpDef:
     @property
     def outputs(self) -> list[OpDef.Slot]:
         ...
+    @property
+    def runs_block(self) -> bool:
+        """
+        Runs the block of its attribute sub_block.
+        """
     @property
     def type(self) -> str:
         ...
@@ -410,6 +462,10 @@ class Executor:
         """
         Runs block 0; returns copies of the fetched variables.
         """
+def block_effects(program: ProgramDesc, idx: typing.SupportsInt | typing.SupportsIndex) -> tuple[list[str], list[str]]:
+    """
+    The variables of outer blocks that a block reads, and those that it writes.
+    """
 def cpu_isa() -> str:
     """
     The instruction set that kernels use: 'baseline', 'avx2' or 'avx512'.

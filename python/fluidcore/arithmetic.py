@@ -117,6 +117,12 @@ class Arithmetic:
     def __gt__(self, other: Any) -> Variable:
         return self._binary(other, "less_than", swap=True)
 
+    def __le__(self, other: Any) -> Variable:
+        return self._binary(other, "less_equal")
+
+    def __ge__(self, other: Any) -> Variable:
+        return self._binary(other, "less_equal", swap=True)
+
     def __neg__(self: Any) -> Variable:
         return _append(self, "scale", scale=-1.0)
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from fluidcore import core, names
 from fluidcore.arguments import Argument, names_by_slot
 from fluidcore.attributes import plain_attributes
 from fluidcore.call_site import call_site, explain
 from fluidcore.checks import check_name
+from fluidcore.mark import Mark
 from fluidcore.operator_view import Operator
+from fluidcore.outer_writes import OuterWrites
 from fluidcore.variable import Parameter, Variable
 
 if TYPE_CHECKING:
@@ -21,20 +23,6 @@ if TYPE_CHECKING:
 @functools.cache
 def _intermediate_outputs(op_type: str) -> tuple[str, ...]:
     return tuple(slot.name for slot in core.op_def(op_type).outputs if slot.intermediate)
-
-
-class Mark(NamedTuple):
-    """How far a block had got, to be able to go back there."""
-
-    block: Block
-    num_ops: int
-    num_created: int
-
-    def rollback(self) -> None:
-        """Removes the operators and variables added to the block since the mark."""
-        desc = self.block.desc
-        desc.remove_op(min(self.num_ops, desc.op_size()), desc.op_size())
-        self.block.forget_since(self.num_created)
 
 
 class Block:
@@ -48,6 +36,7 @@ class Block:
         self.desc = program.desc.block(idx)
         self._vars: dict[str, Variable] = {}
         self._created: list[str] = []
+        self.undeclared: set[str] = set()  # variables made without a shape
         self._ops: tuple[Operator, ...] = ()
         self._op_views: dict[int, Operator] = {}
         self._ops_revision = -1
@@ -77,7 +66,7 @@ class Block:
     def _view(self, desc: core.VarDesc) -> Variable:
         name = desc.name()
         view = self._vars.get(name)
-        if view is None or view.name != name:
+        if view is None or view.desc is not desc:
             view = self._vars[name] = Variable.view(self, desc)
         return view
 
@@ -87,10 +76,15 @@ class Block:
         return None if desc is None else self._view(desc)
 
     def find_var_recursive(self, name: str) -> Variable | None:
-        """The variable of this block or the nearest enclosing one that has it, or None."""
+        """The variable of this block or the nearest enclosing one that has it, or None.
+
+        A gradient block sees the variables of its forward block too, after its own.
+        """
         block: Block | None = self
         while block is not None:
             found = block.find_var(name)
+            if found is None and block.forward_block_idx >= 0:
+                found = self.program.block(block.forward_block_idx).find_var(name)
             if found is not None:
                 return found
             block = self.program.block(block.parent_idx) if block.parent_idx >= 0 else None
@@ -152,17 +146,21 @@ class Block:
         return self.var(new_name)
 
     def unique_name(self, key: str) -> str:
-        """A name that starts with `key` and that no variable seen from this block has."""
+        """A name that starts with `key` and is new in this block and all others of the program."""
+        given = self.program.given_names
         name = names.generate(key)
-        while self.desc.has_var_recursive(name):
+        while name in given or self.desc.has_var_recursive(name):
             name = names.generate(key)
+        given.add(name)
         return name
 
-    def adopt(self, variable: Variable, created: bool) -> None:
+    def adopt(self, variable: Variable, created: bool, declared: bool) -> None:
         """Called by Variable when it is made: from now on it is the view of its name."""
         self._vars[variable.name] = variable
         if created:
             self._created.append(variable.name)
+        if created and not declared:
+            self.undeclared.add(variable.name)
 
     # Going back after an error
 
@@ -175,6 +173,8 @@ class Block:
         for name in self._created[num_created:]:
             self._vars.pop(name, None)
         created = dict.fromkeys(self._created[num_created:])
+        self.undeclared.difference_update(created)
+        self.program.given_names.difference_update(created)
         self.desc.remove_vars([name for name in created if self.desc.has_var(name)])
         del self._created[num_created:]
 
@@ -277,7 +277,10 @@ class Block:
                 for name in args
                 if not desc.has_var_recursive(name) and name != core.EMPTY_VAR_NAME
             ]
+            outer = OuterWrites(self, given_outputs) if desc.parent() >= 0 else None
             op = desc.add_op(op_type, given_inputs, given_outputs, given_attrs, site, index)
+            if outer is not None:
+                outer.keep_declared(op, new)
         except core.Error as error:
             explain(error, site)
             raise

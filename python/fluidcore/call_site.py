@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 
@@ -10,8 +11,8 @@ _shown: dict[str, str] = {}  # file of a frame -> how it is shown; "" for our ow
 
 
 def _show(filename: str) -> str:
-    if filename.startswith(_PACKAGE):
-        return ""
+    if filename.startswith(_PACKAGE) or filename == contextlib.__file__:
+        return ""  # the second runs the end of our `with` blocks
     return filename.removeprefix(os.getcwd() + os.sep)
 
 

@@ -7,41 +7,26 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from fluidcore.checks import check_list, check_number
+from fluidcore.error_clip import BaseErrorClipAttr, ErrorClipByValue, checked_bounds
 from fluidcore.program import Block, Parameter, Program, Variable, default_main_program
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+__all__ = [
+    "BaseErrorClipAttr",
+    "BaseGradientClipAttr",
+    "ErrorClipByValue",
+    "GradientClipByGlobalNorm",
+    "GradientClipByNorm",
+    "GradientClipByValue",
+    "ParamsGrads",
+    "append_gradient_clip_ops",
+    "error_clip_callback",
+    "set_gradient_clip",
+]
+
 ParamsGrads = list[tuple[Parameter, Variable | None]]
-
-
-class BaseErrorClipAttr:
-    """Clips the gradient of a variable before the next gradient operator reads it."""
-
-    def append_clip_op(self, block: Block, grad_name: str) -> None:
-        """Appends to `block` the operator that clips `grad_name` in place."""
-        raise NotImplementedError
-
-
-class ErrorClipByValue(BaseErrorClipAttr):
-    """Clips every element of a variable's gradient to [min, max].
-
-    Args:
-        max: The largest value kept.
-        min: The smallest value kept; None means -max.
-    """
-
-    def __init__(self, max: float, min: float | None = None) -> None:
-        self.max, self.min = _bounds("ErrorClipByValue", max, min)
-
-    def append_clip_op(self, block: Block, grad_name: str) -> None:
-        """Appends `clip`, in place."""
-        clip_op_desc = block.desc.append_op()
-        clip_op_desc.set_type("clip")
-        clip_op_desc.set_input("X", [grad_name])
-        clip_op_desc.set_output("Out", [grad_name])
-        clip_op_desc.set_attr("min", self.min)
-        clip_op_desc.set_attr("max", self.max)
 
 
 def error_clip_callback(block: Block, context: Mapping[str, str]) -> None:
@@ -57,8 +42,8 @@ def error_clip_callback(block: Block, context: Mapping[str, str]) -> None:
         forward_name = grad_to_var.get(grad_name)
         if forward_name is None:
             continue
-        forward = block.find_var_recursive(forward_name)
-        error_clip = getattr(forward, "error_clip", None)
+        forward = _forward_variable(block, forward_name)
+        error_clip = None if forward is None else forward.error_clip
         if not (error_clip is None or isinstance(error_clip, BaseErrorClipAttr)):
             raise TypeError(
                 "Variable's error_clip should be an instance of BaseErrorClipAttr or None."
@@ -67,12 +52,20 @@ def error_clip_callback(block: Block, context: Mapping[str, str]) -> None:
             error_clip.append_clip_op(block, grad_name)
 
 
-def _bounds(kind: str, high: float, low: float | None) -> tuple[float, float]:
-    high = float(high)
-    low = -high if low is None else float(low)
-    if not low <= high:
-        raise ValueError(f"{kind}: min must be at most max, got min {low}, max {high}")
-    return high, low
+def _forward_variable(block: Block, name: str) -> Variable | None:
+    """The variable of a name for which a gradient block may have a copy of its own."""
+    around: Block | None = block
+    while around is not None:
+        blocks = around.program.blocks
+        if around.forward_block_idx >= 0:
+            found = blocks[around.forward_block_idx].find_var(name)
+            if found is not None:
+                return found
+        found = around.find_var(name)
+        if found is not None:
+            return found
+        around = blocks[around.parent_idx] if around.parent_idx >= 0 else None
+    return None
 
 
 def _positive(kind: str, clip_norm: float) -> float:
@@ -99,7 +92,7 @@ class GradientClipByValue(BaseGradientClipAttr):
     """Clips every element of a gradient to [min, max]; `min` None means -max."""
 
     def __init__(self, max: float, min: float | None = None) -> None:
-        self.max, self.min = _bounds("GradientClipByValue", max, min)
+        self.max, self.min = checked_bounds("GradientClipByValue", max, min)
 
     def create_operators(
         self, context: dict[Any, Any], param: Parameter, grad: Variable

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from fluidcore import core
 from fluidcore.program import Block, Operator
 
 _INDENT = " " * 10
+_NESTED = " " * 6
+_LEAST_WIDTH = 40
+_MAX_DEPTH = 64
 
 
 def operator_lines(
@@ -16,7 +19,8 @@ def operator_lines(
 ) -> list[str]:
     """A line for each operator: what it reads, what it writes, attributes that are not defaults.
 
-    A line that is too long goes on, indented, in the next one.
+    A line that is too long goes on, indented, in the next one. The operators of a sub-block follow,
+    indented, the operator that runs it; they are numbered from 0.
 
     Args:
         ops: Operators of a program.
@@ -24,11 +28,28 @@ def operator_lines(
         width: Columns of a line.
         shapes: Whether to write its shape behind each new result; "?" is not known before a run.
     """
-    return [
-        line
-        for number, op in enumerate(ops, first)
-        for line in _wrapped(f"{number:4}  ", _parts(op, shapes), width)
-    ]
+    return list(_lines(ops, first, width, shapes, set(), 0))
+
+
+def _lines(
+    ops: Iterable[Operator], first: int, width: int, shapes: bool, shown: set[int], depth: int
+) -> Iterator[str]:
+    for number, op in enumerate(ops, first):
+        yield from _wrapped(f"{number:4}  ", _parts(op, shapes), width)
+        for inner in _inner_blocks(op):
+            if inner.idx in shown or depth == _MAX_DEPTH:  # a program that cannot be run
+                continue
+            shown.add(inner.idx)
+            narrower = max(width - len(_NESTED), _LEAST_WIDTH)
+            for line in _lines(inner.ops, 0, narrower, shapes, shown, depth + 1):
+                yield _NESTED + line
+
+
+def _inner_blocks(op: Operator) -> Iterator[Block]:
+    blocks = op.block.program.blocks
+    for value in op.desc.attrs().values():
+        if isinstance(value, core.BlockIndex) and 0 <= value.value < len(blocks):
+            yield blocks[value.value]
 
 
 def _parts(op: Operator, shapes: bool) -> list[str]:
@@ -80,6 +101,8 @@ def _shape(block: Block, name: str) -> str:
 def _value(attr: str, value: object) -> str:
     if attr.endswith("dtype") and isinstance(value, int):
         return core.dtype_name(value)
+    if isinstance(value, core.BlockIndex):
+        return f"block {value.value}"
     if isinstance(value, list):
         return f"[{','.join(map(str, value))}]"
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -12,6 +12,7 @@ from fluidcore.clip import append_gradient_clip_ops, error_clip_callback
 from fluidcore.dtypes import FLOATING, dtype_number
 from fluidcore.initializer import Constant
 from fluidcore.layers.helper import initialize
+from fluidcore.mark import ContentsMark
 from fluidcore.program import (
     Operator,
     Parameter,
@@ -62,6 +63,7 @@ class Optimizer:
         startup_program: Program | None = None,
         parameter_list: Iterable[Variable | str] | None = None,
         no_grad_set: Iterable[Variable | str] | None = None,
+        checkpoints: Iterable[Variable | str] | None = None,
     ) -> tuple[list[Operator], ParamsGrads]:
         """Appends backward and the operators that update the parameters.
 
@@ -72,6 +74,8 @@ class Optimizer:
             startup_program: Initializes the optimizer's state; None for the default one.
             parameter_list: Parameters to learn; None for all trainable ones.
             no_grad_set: Variables that are constants.
+            checkpoints: Variables between which values are calculated again for backward, not kept:
+                the same gradients in less memory; None keeps everything.
 
         Returns:
             The update operators, and each parameter with its gradient as it is used (None where
@@ -85,12 +89,11 @@ class Optimizer:
             raise TypeError(f"minimize: startup_program must be a Program, got {startup!r}")
         if not isinstance(loss, Variable):
             raise TypeError(f"minimize: loss must be a Variable, got {type(loss).__name__}")
-        marks = [loss.block.mark(), startup.global_block().mark()]
-        backward: list[str] = []
+        mark, startup_mark = ContentsMark(loss.block.program), startup.global_block().mark()
         try:
             with program_guard(loss.block.program, startup):
-                grads = append_backward(loss, parameter_list, no_grad_set, [error_clip_callback])
-                backward = _new_gradients(loss, marks[0].num_ops)
+                callbacks = [error_clip_callback]
+                grads = append_backward(loss, parameter_list, no_grad_set, callbacks, checkpoints)
                 if all(grad is None for _, grad in grads):
                     raise core.InvalidArgument(
                         f"minimize: the loss must depend on a trainable parameter, got "
@@ -101,9 +104,8 @@ class Optimizer:
                 decayed = append_regularization_ops(clipped, self.regularization)
                 return self._append_updates(decayed, startup), decayed
         except BaseException:
-            for mark in marks:
-                mark.rollback()
-            loss.block.desc.remove_vars([name for name in backward if loss.block.has_var(name)])
+            mark.rollback()
+            startup_mark.rollback()
             raise
 
     def _append_updates(self, params_grads: ParamsGrads, startup: Program) -> list[Operator]:
@@ -171,11 +173,6 @@ class Optimizer:
         return rate.block.append_single(
             "cast", {"X": rate}, attrs, key=f"{param.name}.learning_rate"
         )
-
-
-def _new_gradients(loss: Variable, first_op: int) -> list[str]:
-    ops = loss.block.desc.ops()[first_op:]
-    return list(dict.fromkeys(name for op in ops for name in op.output_arg_names()))
 
 
 class SGDOptimizer(Optimizer):

@@ -10,7 +10,9 @@ from fluidcore import core
 from fluidcore.arguments import variable_names
 from fluidcore.block import Block
 from fluidcore.checks import check_name, is_whole
+from fluidcore.mark import Declaration, ProgramMark
 from fluidcore.operator_view import Operator
+from fluidcore.pruning import prune
 from fluidcore.variable import Parameter, Variable
 
 __all__ = [
@@ -37,6 +39,8 @@ class Program:
         self.desc = core.ProgramDesc()
         self._blocks = [Block(self, 0)]
         self._current_idx = 0
+        self._redeclared: list[Declaration] = []
+        self.given_names: set[str] = set()  # by unique_name, in any block
 
     @classmethod
     def from_desc(cls, desc: core.ProgramDesc) -> Program:
@@ -45,6 +49,8 @@ class Program:
         program.desc = desc
         program._blocks = []
         program._current_idx = 0
+        program._redeclared = []
+        program.given_names = set()
         return program
 
     # Blocks
@@ -89,6 +95,53 @@ class Program:
             raise core.InvalidArgument("the outermost block has no parent to go back to")
         self._current_idx = parent
 
+    @contextmanager
+    def sub_block(self) -> Iterator[Block]:
+        """Layers inside the `with` append to a new block inside the current one."""
+        with self.inside(self.block(self.desc.append_block(self._current_idx).id())) as block:
+            yield block
+
+    @contextmanager
+    def inside(self, block: Block) -> Iterator[Block]:
+        """Layers inside the `with` append to `block`."""
+        outside, self._current_idx = self._current_idx, block.idx
+        try:
+            yield block
+        finally:
+            self._current_idx = outside
+
+    def open_blocks(self) -> list[Block]:
+        """The current block and those around it, from the inside to the outermost one."""
+        blocks = [self.current_block()]
+        while blocks[-1].parent_idx >= 0:
+            blocks.append(self.block(blocks[-1].parent_idx))
+        return blocks
+
+    # Going back after an error
+
+    def mark(self) -> ProgramMark:
+        """How far the program has got; `rollback` goes back there."""
+        marks = [block.mark() for block in self.open_blocks()]
+        redeclared = len(self._redeclared)
+        return ProgramMark(self, self._current_idx, self.num_blocks, redeclared, marks)
+
+    def remember(self, declaration: Declaration) -> None:
+        """What a variable was, so that going back declares it again."""
+        self._redeclared.append(declaration)
+
+    def forget_since(self, current_idx: int, num_blocks: int, num_redeclared: int) -> None:
+        """Removes the blocks added since, and declares variables as they were."""
+        self.remove_blocks(num_blocks)
+        self._current_idx = current_idx
+        while len(self._redeclared) > num_redeclared:
+            self._redeclared.pop().restore()
+
+    def remove_blocks(self, first: int) -> None:
+        """Removes the blocks from this index on; no operator that stays may name one of them."""
+        if self.num_blocks > first:
+            self.desc.remove_blocks(first)
+            del self._blocks[first:]
+
     # Contents
 
     def list_vars(self) -> Iterator[Variable]:
@@ -125,7 +178,8 @@ class Program:
         for block, twin in zip(self.blocks, copy.blocks, strict=True):
             for name, variable in block.vars.items():
                 twin.var(name).copy_settings(variable)
-            if for_test:
+        if for_test:
+            for twin in copy.blocks:
                 for op in twin.desc.ops():
                     if op.has_attr("is_test"):
                         op.set_attr("is_test", True)
@@ -134,7 +188,11 @@ class Program:
     def prune(
         self, targets: Variable | str | Iterable[Variable | str], feeds: Iterable[str] = ()
     ) -> Program:
-        """A copy with only what the targets need.
+        """A copy with only what the targets need, in all blocks.
+
+        Operators of a sub-block that only serve what is left out, the history that gradients read
+        for example, are left out too; so are blocks that are not run, and the others are numbered
+        anew.
 
         Args:
             targets: The variables that must still be calculated.
@@ -150,7 +208,10 @@ class Program:
         block = pruned.global_block()
         for name in wanted:
             block.var(name)
-        _keep_needed(block, wanted, frozenset(feeds))
+        kept = prune(pruned.desc, wanted, frozenset(feeds))
+        pruned._blocks = [pruned._blocks[index] for index in kept]
+        for index, block in enumerate(pruned._blocks):
+            block.desc = pruned.desc.block(index)
         return pruned
 
     def to_string(self, throw_on_error: bool = False, with_details: bool = False) -> str:
@@ -185,26 +246,6 @@ class Program:
     def __repr__(self) -> str:
         ops = sum(block.desc.op_size() for block in self.blocks)
         return f"Program({self.num_blocks} blocks, {ops} operators)"
-
-
-def _keep_needed(block: Block, targets: list[str], feeds: frozenset[str]) -> None:
-    needed = set(targets) - feeds
-    used = set(targets) | feeds
-    ops = block.desc.ops()
-    end = len(ops)  # the operators [index + 1, end) are not needed
-    for index in range(len(ops) - 1, -1, -1):
-        outputs = ops[index].output_arg_names()
-        if needed.isdisjoint(outputs):
-            continue
-        block.desc.remove_op(index + 1, end)
-        end = index
-        inputs = ops[index].input_arg_names()
-        needed.difference_update(outputs)
-        needed.update(name for name in inputs if name not in feeds)
-        used.update(inputs, outputs)
-    block.desc.remove_op(0, end)
-    names = [desc.name() for desc in block.desc.all_vars()]
-    block.desc.remove_vars([name for name in names if name not in used])
 
 
 _DEFAULTS = (Program(), Program())

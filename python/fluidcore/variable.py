@@ -9,10 +9,11 @@ from fluidcore import core
 from fluidcore.arithmetic import Arithmetic
 from fluidcore.checks import check_extents, check_name, is_whole
 from fluidcore.dtypes import DTypeLike, dtype_name
+from fluidcore.error_clip import BaseErrorClipAttr, ErrorClipByValue
 
 if TYPE_CHECKING:
     from fluidcore.block import Block
-    from fluidcore.clip import BaseErrorClipAttr, BaseGradientClipAttr
+    from fluidcore.clip import BaseGradientClipAttr
     from fluidcore.regularizer import WeightDecayRegularizer
 
 
@@ -33,7 +34,7 @@ class Variable(Arithmetic):
 
     block: Block
     desc: core.VarDesc
-    error_clip: BaseErrorClipAttr | None = None
+    _error_clip: BaseErrorClipAttr | None = None  # None also where only the description has it
 
     def __init__(
         self,
@@ -74,7 +75,7 @@ class Variable(Arithmetic):
             self.desc.set_stop_gradient(bool(stop_gradient))
         if error_clip is not None:
             self.error_clip = error_clip
-        block.adopt(self, created=found is None)
+        block.adopt(self, created=found is None, declared=extents is not None)
 
     @classmethod
     def view(cls, block: Block, desc: core.VarDesc) -> Variable:
@@ -122,9 +123,29 @@ class Variable(Arithmetic):
     def stop_gradient(self, value: bool) -> None:
         self.desc.set_stop_gradient(value)
 
+    @property
+    def error_clip(self) -> BaseErrorClipAttr | None:
+        """What clips the gradient of this variable during backward; None: nothing does.
+
+        An ErrorClipByValue is saved with the program, a class of one's own is not.
+        """
+        if self._error_clip is None:
+            bounds = self.desc.error_clip()
+            if bounds is not None:
+                self._error_clip = ErrorClipByValue(min=bounds[0], max=bounds[1])
+        return self._error_clip
+
+    @error_clip.setter
+    def error_clip(self, value: BaseErrorClipAttr | None) -> None:
+        bounds = None
+        if isinstance(value, ErrorClipByValue) and type(value) is ErrorClipByValue:
+            bounds = (value.min, value.max)
+        self.desc.set_error_clip(bounds)
+        self._error_clip = value
+
     def copy_settings(self, other: Variable) -> None:
-        """Takes over what `other` has beside its description: the error clip."""
-        self.error_clip = other.error_clip
+        """Takes over what `other` has beside its description: the object that clips errors."""
+        self._error_clip = other.error_clip
 
     def __repr__(self) -> str:
         kind = type(self).__name__

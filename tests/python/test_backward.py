@@ -5,9 +5,11 @@ import time
 
 import numpy as np
 import pytest
+from differences import loop, whole
 
 import fluidcore as fluid
 from fluidcore import core, layers
+from fluidcore.backward.operators import OpTraits, op_traits
 
 
 @pytest.fixture
@@ -267,23 +269,86 @@ def test_callbacks_must_be_a_list_of_functions(callbacks):
         fluid.append_backward(loss, callbacks=callbacks)
 
 
-def test_a_variable_written_in_place_on_the_path_is_an_error(block):
-    w = parameter("w")
-    h = layers.tanh(w)
-    block.append_op("relu", {"X": h}, {"Out": h})
+class WithoutGradient(OpTraits):
+    """What append_backward would know of an operator that nobody gave a gradient."""
+
+    has_grad = property(lambda self: False, lambda self, value: None)
+
+
+@pytest.mark.parametrize("in_a_loop", [False, True])
+def test_an_operator_without_gradient_names_itself_its_line_and_the_cure(
+    block, monkeypatch, in_a_loop
+):
+    h = layers.assign(parameter("w"))
+
+    def body(i):
+        layers.assign(layers.tanh(h), output=h)
+
+    if in_a_loop:
+        loop(whole(2), body)
+    else:
+        body(None)
     loss = layers.mean(h)
-    with pytest.raises(fluid.InvalidArgument, match=r"got 'tanh_0.tmp_0' written again by 'relu'"):
+    monkeypatch.setattr(
+        "fluidcore.backward.gradient.op_traits",
+        lambda name: WithoutGradient(name) if name == "tanh" else op_traits(name),
+    )
+    text = str(block.program)
+    with pytest.raises(
+        fluid.InvalidArgument, match=r"got 'tanh', which has none; set stop_gradient=True on its"
+    ) as caught:
         fluid.append_backward(loss)
-    assert "@GRAD" not in str(block.program)
+    (note,) = caught.value.__notes__
+    assert "test_backward.py:" in note
+    assert note.endswith("layers.assign(layers.tanh(h), output=h)")
+    assert str(block.program) == text
+    assert gc.isenabled()
+    monkeypatch.undo()
+    assert names(fluid.append_backward(loss)) == [("w", "w@GRAD")]
 
 
-def test_a_value_overwritten_before_backward_is_an_error(block):
-    w, x = parameter("w"), data("x", (1,))
-    loss = layers.mean(layers.elementwise_mul(w, x))
-    layers.increment(x)
-    with pytest.raises(fluid.InvalidArgument, match=r"needs the value of 'x' .* by 'increment'"):
+def test_a_gradient_that_an_operator_refuses_names_the_users_line(block):
+    loss = layers.mean(layers.dropout(parameter("w"), 0.5, is_test=True))
+    text = str(block.program)
+    with pytest.raises(fluid.InvalidArgument, match="dropout: is_test must be False") as caught:
         fluid.append_backward(loss)
-    assert "@GRAD" not in str(block.program)
+    assert str(block.program) == text
+    (note,) = caught.value.__notes__
+    assert note.endswith('layers.mean(layers.dropout(parameter("w"), 0.5, is_test=True))')
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_loss_in_a_block_is_an_error(block, inside):
+    w, i = parameter("w"), whole(0)
+    running = layers.less_than(i, whole(2))
+
+    def check():
+        text = str(block.program)
+        with pytest.raises(
+            fluid.InvalidArgument,
+            match=r"the loss must be in the outermost block, got 'mean_0.tmp_0' of block 1",
+        ):
+            fluid.append_backward(loss)
+        assert str(block.program) == text
+
+    with layers.While(running).block():
+        loss = layers.mean(w)
+        if inside:
+            check()
+        layers.increment(i)
+        layers.less_than(i, whole(2), cond=running)
+    if not inside:
+        check()
+
+
+def test_an_operator_that_runs_a_block_that_is_not_there_is_named(block):
+    loss = layers.mean(parameter("w"))
+    op = block.desc.append_op()
+    op.set_type("while")
+    op.set_input("Condition", ["mean_0.tmp_0"])
+    op.set_block_attr("sub_block", 9)
+    with pytest.raises(fluid.NotFound, match=r"while: sub_block .* block 9"):
+        fluid.append_backward(loss)
 
 
 def test_an_error_in_a_callback_leaves_nothing(block):
@@ -342,6 +407,30 @@ def test_split_with_one_part_used():
     np.testing.assert_allclose(value, [2, 4, 0, 0])
 
 
+def test_a_variable_that_is_written_in_place(block):
+    w = parameter("w", (3,))
+    h = layers.tanh(w)
+    block.append_op("relu", {"X": h}, {"Out": h})
+    block.append_op("elementwise_mul", {"X": h, "Y": h}, {"Out": h})
+    ((_, grad),) = fluid.append_backward(layers.reduce_sum(h))
+    values = np.array([0.5, -1.0, 2.0])
+    (value,) = run([grad], w=values)
+    squashed = np.tanh(values)
+    expected = np.where(values > 0, 2 * squashed * (1 - squashed**2), 0)
+    np.testing.assert_allclose(value, expected, rtol=1e-6)
+
+
+def test_a_value_that_is_overwritten_before_backward():
+    w, x = parameter("w", (3,)), data("x", (3,))
+    loss = layers.reduce_sum(layers.elementwise_mul(w, x))
+    layers.assign(x + 1.0, output=x)
+    layers.assign(x * x, output=x)
+    ((_, grad),) = fluid.append_backward(loss)
+    value, after = run([grad, x], feed={"x": [1, 2, 3]}, w=[0, 0, 0])
+    np.testing.assert_allclose(value, [1, 2, 3])
+    np.testing.assert_allclose(after, [4, 9, 16])
+
+
 def test_gradients_of_any_variable_also_one_that_stops():
     x = data("x", (3,))
     y = layers.square(x)
@@ -364,6 +453,40 @@ def test_gradients_of_unknown_batch_size():
     (grad,) = fluid.gradients([layers.square(x)], [x])
     (value,) = run([grad], feed={"x": [[3], [4]]})
     np.testing.assert_allclose(value, [[6], [8]])
+
+
+def test_gradients_of_several_targets_by_variables_in_between():
+    x, y, v = data("x", (2,)), data("y", (2,)), data("v", (2,))
+    h = layers.tanh(x)
+    k = h * y
+    t = layers.square(k)
+    *grads, none = fluid.gradients([t, k], [h, y, data("unused")], [v, None])
+    assert none is None
+    feed = {"x": [0.3, 0.4], "y": [2, 3], "v": [0.5, 7]}
+    by_h, by_y, values = run([*grads, h], feed=feed)
+    y, v = np.array(feed["y"]), np.array(feed["v"])
+    np.testing.assert_allclose(by_h, v * 2 * values * y**2 + y, rtol=1e-6)
+    np.testing.assert_allclose(by_y, v * 2 * values**2 * y + values, rtol=1e-6)
+
+
+def test_a_target_that_is_there_twice_and_one_that_is_an_input():
+    x = data("x", (2,))
+    h = layers.square(x)
+    grads = fluid.gradients([layers.square(h), layers.square(h), h], [h, x])
+    by_h, by_x = run(grads, feed={"x": [1, 3]})
+    np.testing.assert_allclose(by_h, [1 + 4, 1 + 36])
+    np.testing.assert_allclose(by_x, [(1 + 4) * 2, (1 + 36) * 6])
+    (twice,) = fluid.gradients([h, h], [x])
+    np.testing.assert_allclose(run([twice], feed={"x": [1, 3]})[0], [4, 12])
+
+
+def test_targets_of_different_blocks_are_refused(block):
+    w, flag = parameter("w"), layers.fill_constant([1], "bool", 1)
+    with layers.ConditionalBlock([flag], True).block():
+        inside = layers.tanh(w)
+    with pytest.raises(fluid.InvalidArgument, match="all targets must be in one block"):
+        fluid.gradients([inside, layers.relu(w)], [w])
+    assert "@GRAD" not in str(block.program)
 
 
 def test_gradients_of_an_unrelated_input_is_none():
@@ -401,21 +524,3 @@ def test_long_chains_and_wide_sums_take_linear_time():
     assert time.perf_counter() - start < 3.0
     assert len(pairs) == 1000
     assert core.EMPTY_VAR_NAME not in x.block.vars
-
-
-def test_an_operator_without_gradient_names_itself_its_line_and_the_cure(block):
-    w = parameter("w")
-    (grad,) = fluid.gradients([layers.relu(w)], [w])
-    loss = layers.mean(grad * w)
-    definition = core.op_def("relu_grad")
-    if definition.has_grad or definition.is_constant:
-        pytest.skip("relu_grad has a gradient")
-    text = str(block.program)
-    with pytest.raises(
-        fluid.InvalidArgument, match=r"got 'relu_grad', which has none; set stop_"
-    ) as e:
-        fluid.append_backward(loss)
-    assert "test_backward.py:" in e.value.__notes__[0]
-    assert "fluid.gradients([layers.relu(w)], [w])" in e.value.__notes__[0]
-    assert str(block.program) == text
-    assert gc.isenabled()

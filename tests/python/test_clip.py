@@ -1,5 +1,6 @@
 """Tests of fluidcore.clip."""
 
+import itertools
 import math
 
 import numpy as np
@@ -164,3 +165,99 @@ def test_set_gradient_clip_wants_clips_and_parameters(block):
         fluid.set_gradient_clip(1.0)
     with pytest.raises(TypeError, match="param_list must hold parameters, got Variable"):
         fluid.set_gradient_clip(fluid.GradientClipByValue(1.0), ["x"])
+
+
+def looped(w):
+    """A loop whose steps are h = tanh(h * w), and what is inside."""
+    inside = []
+
+    def body(i, h):
+        product = h * w
+        inside.append(product)
+        return i + 1, layers.tanh(product)
+
+    n = layers.fill_constant([1], "int64", 3)
+    start = [layers.zeros([1], "int64"), layers.ones([3], "float32")]
+    h = layers.while_loop(lambda i, h: layers.less_than(i, n), body, start)[1]
+    return h, inside[0]
+
+
+def test_an_error_inside_a_loop_is_clipped_in_every_step():
+    w = parameter("w")
+    h, product = looped(w)
+    product.error_clip = fluid.ErrorClipByValue(0.0625)
+    ((_, gradient),) = with_error_clips(layers.reduce_sum(h))
+    w_value = np.array([0.5, -1.0, 0.25], np.float32)
+    (got,) = run([gradient], w=w_value)
+    states = [np.ones(3, np.float32)]
+    for _ in range(3):
+        states.append(np.tanh(states[-1] * w_value))
+    error, total = np.ones(3), np.zeros(3)
+    for before, after in reversed(list(itertools.pairwise(states))):
+        clipped = np.clip(error * (1 - after**2), -0.0625, 0.0625)
+        total += clipped * before
+        error = clipped * w_value
+    np.testing.assert_allclose(got, total, rtol=1e-5)
+
+
+def test_a_value_that_is_kept_for_the_gradient_block_is_clipped_too():
+    h, product = looped(parameter("w"))
+    (result,) = (v for v in product.block.vars.values() if v.name.startswith("tanh"))
+    result.error_clip = fluid.ErrorClipByValue(0.5)
+    with_error_clips(layers.reduce_sum(h))
+    program = fluid.default_main_program()
+    clips = [str(op) for op in program.blocks[-1].ops if op.type == "clip"]
+    name = f"{result.name}@GRAD"
+    assert clips == [f"clip(X={name}) -> Out={name}   # max=0.5, min=-0.5"]
+    assert program.blocks[-1].has_var(result.name)
+
+
+def test_bounds_are_part_of_the_program_and_a_class_of_ones_own_is_not(block):
+    class Own(fluid.ErrorClipByValue):
+        pass
+
+    a, b = (block.create_var(name, shape=[1], dtype="float32") for name in "ab")
+    a.error_clip = fluid.ErrorClipByValue(max=2, min=-math.inf)
+    b.error_clip = own = Own(1.0)
+    assert b.error_clip is own
+    text = block.program.serialize_to_string()
+    loaded = fluid.Program.parse_from_string(text)
+    clip = loaded.global_block().var("a").error_clip
+    assert type(clip) is fluid.ErrorClipByValue
+    assert (clip.min, clip.max) == (-math.inf, 2.0)
+    assert loaded.global_block().var("b").error_clip is None
+    assert loaded.serialize_to_string() == text
+    assert block.program.clone().global_block().var("b").error_clip is own
+    a.error_clip = None
+    assert a.error_clip is None
+    assert "error_clip" not in block.program.serialize_to_string()
+
+
+def test_a_loaded_program_clips_as_the_saved_one_did():
+    h, product = looped(parameter("w"))
+    product.error_clip = fluid.ErrorClipByValue(0.0625)
+    loss = layers.reduce_sum(h)
+    program = fluid.default_main_program()
+    loaded = fluid.Program.parse_from_string(program.serialize_to_string())
+    for some in (program, loaded):
+        with fluid.unique_name.guard(), fluid.program_guard(some, fluid.Program()):
+            with_error_clips(some.global_block().var(loss.name))
+    assert str(loaded) == str(program)
+
+
+@pytest.mark.parametrize(
+    ("damaged", "match"),
+    [
+        ('{"min":"nan","max":1.0}', "min must be at most max, got min nan"),
+        ('{"min":2.0,"max":1.0}', "min must be at most max, got min 2.0, max 1.0"),
+        ('{"min":-1.0,"max":"large"}', "error_clip.max: must be a number"),
+        ('{"max":1.0}', "must have a field 'min'"),
+        ('"ErrorClipByValue"', "must be an object, got 'ErrorClipByValue'"),
+    ],
+)
+def test_damaged_bounds_in_a_file_are_errors(block, damaged, match):
+    x = block.create_var("x", shape=[1], dtype="float32")
+    x.error_clip = fluid.ErrorClipByValue(1.0)
+    text = block.program.serialize_to_string()
+    with pytest.raises(fluid.InvalidArgument, match=match):
+        fluid.Program.parse_from_string(text.replace('{"min":-1.0,"max":1.0}', damaged))

@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from looped_models import FEED, MODELS
 
 import fluidcore as fluid
 from fluidcore import io, layers
@@ -266,3 +267,32 @@ while True:
         program, feeds, fetches = io.load_inference_model(tmp_path, exe)
         batch = np.ones((1, 64), np.float32)
         assert exe.run(program, feed={feeds[0]: batch}, fetch_list=fetches)[0].shape == (1, 300)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_trained_model_with_blocks_answers_as_before(exe, tmp_path, model):
+    out = layers.dropout(model(), 0.5)
+    test = fluid.default_main_program().clone(for_test=True)
+    fluid.optimizer.Adam(0.1).minimize(layers.mean(out))
+    exe.run(fluid.default_startup_program())
+    exe.run(feed=FEED)
+    answer = exe.run(test, feed=FEED, fetch_list=[out])[0]
+    io.save_inference_model(tmp_path, list(FEED), [out], exe)
+    with fluid.scope_guard(fluid.Scope()):
+        program, feeds, fetches = io.load_inference_model(tmp_path, exe)
+        loaded = exe.run(program, feed={name: FEED[name] for name in feeds}, fetch_list=fetches)[0]
+    np.testing.assert_array_equal(loaded, answer)
+    assert program.num_blocks == test.num_blocks
+    assert "GRAD" not in str(program)
+    assert "_array" not in str(program)  # what steps keep for gradients
+
+
+def test_an_error_clip_of_ones_own_is_not_saved(exe, tmp_path):
+    class Own(fluid.BaseErrorClipAttr):
+        pass
+
+    out, _ = trained(exe)
+    out.error_clip = Own()
+    io.save_inference_model(tmp_path, ["x"], [out], exe)
+    _, _, (loaded,) = io.load_inference_model(tmp_path, exe)
+    assert loaded.error_clip is None

@@ -32,3 +32,28 @@ def test_a_long_operator_goes_on_in_the_next_line():
     assert all(line.startswith(" " * 10) for line in lines[1:])
     text = " ".join(line.strip() for line in lines)
     assert text.startswith(f"0  concat({', '.join(names)}) -> {y.name}")
+
+
+def test_the_operators_of_a_block_follow_the_operator_that_runs_it():
+    x = layers.data("x", [3])
+    flag = layers.data("flag", [1], dtype="bool", append_batch_size=False)
+    out = layers.fill_constant([1], "float32", 0.0)
+    with layers.ConditionalBlock([flag], True).block():
+        layers.assign(layers.mean(x), output=out)
+    layers.relu(out)
+    assert operator_lines(out.block.ops) == [
+        "   0  fill_constant() -> fill_constant_0.tmp_0  # shape=[1]",
+        "   1  conditional_block(flag, x) -> fill_constant_0.tmp_0, conditional_block.scope_0",
+        "          # sub_block=block 1, is_scalar_condition=True",
+        "         0  mean(x) -> mean_0.tmp_0",
+        "         1  assign(mean_0.tmp_0) -> fill_constant_0.tmp_0",
+        "   2  relu(fill_constant_0.tmp_0) -> relu_0.tmp_0",
+    ]
+
+
+def test_a_gradient_block_shows_the_shapes_of_its_forward_block():
+    x = layers.data("x", [3], append_batch_size=False, stop_gradient=False)
+    flag = layers.data("flag", [1], dtype="bool", append_batch_size=False)
+    fluid.gradients(layers.mean(layers.cond(flag, lambda: layers.exp(x), lambda: x)), x)
+    lines = operator_lines(x.block.ops, shapes=True)
+    assert any(line.startswith("         ") and "exp_0.tmp_0@GRAD[3]" in line for line in lines)

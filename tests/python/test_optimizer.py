@@ -189,3 +189,34 @@ def test_each_minimize_of_one_adam_counts_its_own_steps():
         optimizer.minimize(layers.reduce_sum(w * w), parameter_list=[w])
     ops = [op for op in fluid.default_main_program().global_block().ops if op.type == "adam"]
     assert [op.input("Beta1Pow") for op in ops] == [["beta1_pow_0"], ["beta1_pow_1"]]
+
+
+def test_checkpoints_are_those_of_append_backward(block):
+    w = parameter("w")
+    middle = layers.tanh(layers.exp(layers.tanh(w)))
+    loss = layers.reduce_sum(layers.tanh(layers.exp(middle)))
+    twin = block.program.clone()
+    with fluid.unique_name.guard(), fluid.program_guard(twin, fluid.Program()):
+        SGD(0.1).minimize(twin.global_block().var(loss.name), checkpoints=[middle.name])
+        with pytest.raises(TypeError, match="checkpoints"):
+            SGD(0.1).minimize(twin.global_block().var(loss.name), checkpoints=middle)
+    with fluid.unique_name.guard():
+        SGD(0.1).minimize(loss)
+    count = [[op.type for op in p.global_block().ops].count("exp") for p in (twin, block.program)]
+    assert count == [3, 2]  # what follows the last checkpoint is kept
+
+
+def test_a_failed_minimize_leaves_no_block_and_no_history(block):
+    w = parameter("w")
+    i, n = layers.zeros([1], "int64"), layers.fill_constant([1], "int64", 3)
+    h = layers.while_loop(
+        lambda i, h: layers.less_than(i, n), lambda i, h: (i + 1, layers.tanh(h * w)), [i, w]
+    )[1]
+    loss = layers.reduce_sum(h)
+    rate = layers.create_global_var([1], 1, "int64", persistable=True)
+    text = str(block.program), str(fluid.default_startup_program())
+    with pytest.raises(fluid.Error):
+        SGD(rate).minimize(loss)
+    assert (str(block.program), str(fluid.default_startup_program())) == text
+    SGD(0.1).minimize(loss)
+    assert block.var("w@GRAD").desc is block.desc.find_var("w@GRAD")

@@ -240,6 +240,18 @@ def test_nested_blocks_see_outer_variables():
     assert [v.name for v in program.list_vars()] == ["x", y.name]
 
 
+def test_a_gradient_block_sees_the_variables_of_its_forward_block():
+    program = fluid.default_main_program()
+    forward = program.create_block()
+    h = layers.relu(program.global_block().create_var("x", shape=[2], dtype="float32"))
+    gradient = program.create_block(0)
+    gradient.desc.set_forward_block_idx(forward.idx)
+    assert gradient.find_var_recursive(h.name) is h
+    assert not gradient.has_var(h.name)
+    own = gradient.create_var(h.name, shape=[2])
+    assert gradient.find_var_recursive(h.name) is own
+
+
 def test_clone_is_independent_and_keeps_python_settings():
     x = layers.data("x", [2])
     x.error_clip = fluid.ErrorClipByValue(1.0)

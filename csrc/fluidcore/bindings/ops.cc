@@ -28,7 +28,7 @@ GradOps get_grad_op_desc(const OpDesc& op,
   def.complete(forward);  // an operator that is in no block may lack what gradients are made from
   GradContext context(forward, no_grad_set, std::move(blocks));
   GradOps result;
-  for (OpDesc& grad : def.grad_ops(context)) {
+  for (OpDesc& grad : builtin_ops().grad_ops(context)) {
     result.first.push_back(std::make_shared<OpDesc>(std::move(grad)));
   }
   result.second = context.grad_to_var();
@@ -56,7 +56,16 @@ void bind_ops(py::module_& m) {
       .def_property_readonly("intermediate",
                              [](const OpDef::Slot& slot) { return slot.traits.intermediate; })
       .def_property_readonly("shape_only",
-                             [](const OpDef::Slot& slot) { return slot.traits.shape_only; });
+                             [](const OpDef::Slot& slot) { return slot.traits.shape_only; })
+      .def_property_readonly(
+          "array", [](const OpDef::Slot& slot) { return slot.traits.array; },
+          "Holds a tensor array.")
+      .def_property_readonly(
+          "may_be_unset", [](const OpDef::Slot& slot) { return slot.traits.may_be_unset; },
+          "Need not have a value, and then is not read.")
+      .def_property_readonly(
+          "of_block", [](const OpDef::Slot& slot) { return slot.traits.of_block; },
+          "Lists what the operator's block reads or writes.");
   py::class_<OpDef::Attr>(def, "Attr")
       .def_readonly("name", &OpDef::Attr::name)
       .def_readonly("doc", &OpDef::Attr::doc)
@@ -75,6 +84,13 @@ void bind_ops(py::module_& m) {
       .def_property_readonly("attrs", &OpDef::attrs)
       .def_property_readonly("kernels", &kernel_list, "Pairs of device and dtype.")
       .def_property_readonly("has_grad", &OpDef::has_grad)
+      .def_property_readonly("has_decomposition", &OpDef::has_decomposition,
+                             "It can be rewritten into operators that have gradients.")
+      .def_property_readonly("is_random", &OpDef::is_random,
+                             "It draws random numbers: calculated again, it gives others.")
+      .def_property_readonly(
+          "runs_block", [](const OpDef& self) { return self.block_traits() != nullptr; },
+          "Runs the block of its attribute sub_block.")
       .def_property_readonly("is_constant", &OpDef::is_constant,
                              "append_backward treats its outputs as constants.");
   m.def("op_types", [] { return builtin_ops().types(); }, "The names of all operators, sorted.");

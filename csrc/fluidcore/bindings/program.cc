@@ -12,6 +12,7 @@
 #include "fluidcore/bindings/bindings.h"
 #include "fluidcore/op/infer.h"
 #include "fluidcore/ops/register_ops.h"
+#include "fluidcore/program/block_effects.h"
 #include "fluidcore/program/serialize.h"
 
 namespace py = pybind11;
@@ -145,6 +146,13 @@ void bind_var_desc(py::module_& m) {
           "set_dtype",
           [](VarDesc& var, const std::string& name) { var.set_dtype(dtype_from_name(name)); },
           py::arg("dtype"))
+      .def(
+          "type", [](const VarDesc& var) { return std::string(to_string(var.type())); },
+          "'lod_tensor', or 'lod_tensor_array': shape and dtype are those of its elements.")
+      .def(
+          "set_type",
+          [](VarDesc& var, const std::string& name) { var.set_type(var_type_from_name(name)); },
+          py::arg("type"))
       .def("lod_level", &VarDesc::lod_level)
       .def("set_lod_level", &VarDesc::set_lod_level, py::arg("level"))
       .def("persistable", &VarDesc::persistable)
@@ -157,6 +165,22 @@ void bind_var_desc(py::module_& m) {
       .def("set_is_parameter", &VarDesc::set_is_parameter, py::arg("value"))
       .def("trainable", &VarDesc::trainable)
       .def("set_trainable", &VarDesc::set_trainable, py::arg("value"))
+      .def(
+          "error_clip",
+          [](const VarDesc& var) {
+            std::optional<std::pair<double, double>> bounds;
+            if (const auto& clip = var.error_clip()) bounds.emplace(clip->min, clip->max);
+            return bounds;
+          },
+          "The bounds (min, max) that backward clips the gradient to; None: no bounds.")
+      .def(
+          "set_error_clip",
+          [](VarDesc& var, std::optional<std::pair<double, double>> bounds) {
+            std::optional<ErrorClip> clip;
+            if (bounds) clip = {bounds->first, bounds->second};
+            var.set_error_clip(clip);
+          },
+          py::arg("bounds"))
       .def("__str__", [](const VarDesc& var) { return to_string(var); })
       .def("__repr__", [](const VarDesc& var) { return to_string(var); });
 }
@@ -168,8 +192,11 @@ void bind_block_desc(py::class_<BlockRef>& block) {
            [](const BlockRef& block) { return block.get().forward_block_idx(); })
       .def(
           "set_forward_block_idx",
-          [](const BlockRef& block, std::int64_t idx) { block.get().set_forward_block_idx(idx); },
-          py::arg("idx"))
+          [](const BlockRef& block, std::int64_t idx) {
+            if (idx != -1) block.program->block(idx);
+            block.get().set_forward_block_idx(idx);
+          },
+          py::arg("idx"), "Of a gradient block: the block that it is the gradient of; -1: none.")
       .def("append_op", [](const BlockRef& block) { return block.get().append_op(); })
       .def("prepend_op", [](const BlockRef& block) { return block.get().insert_op(0, {}); })
       .def(
@@ -274,6 +301,10 @@ void bind_program_desc(py::module_& m) {
             return BlockRef{program, program->append_block(parent).idx()};
           },
           py::arg("parent"))
+      .def("remove_blocks", &ProgramDesc::remove_blocks, py::arg("first"),
+           "Removes the blocks from index `first` on.")
+      .def("keep_blocks", &ProgramDesc::keep_blocks, py::arg("indices"),
+           "Removes all blocks but these and numbers those that stay anew.")
       .def("num_blocks", &ProgramDesc::num_blocks)
       .def("clone",
            [](const ProgramDesc& program) { return std::shared_ptr<ProgramDesc>(program.clone()); })
@@ -304,6 +335,14 @@ void bind_program(py::module_& m) {
   bind_var_desc(m);
   bind_block_desc(block);
   bind_program_desc(m);
+  m.def(
+      "block_effects",
+      [](const ProgramDesc& program, std::int64_t idx) {
+        BlockEffects effects = block_effects(program, idx);
+        return std::pair(std::move(effects.reads), std::move(effects.writes));
+      },
+      py::arg("program"), py::arg("idx"),
+      "The variables of outer blocks that a block reads, and those that it writes.");
 }
 
 }  // namespace fluidcore::bindings

@@ -150,6 +150,28 @@ struct AbsGrad {  // 0 at 0
   }
 };
 
+struct Sign {  // keeps NaN and zeros
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x) const {
+    return x > T(0) ? T(1) : (x < T(0) ? T(-1) : x);
+  }
+};
+
+struct Erf {
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x) const {
+    return math::erf(x);
+  }
+};
+
+struct ErfGrad {
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x, T dout) const {
+    return T(kScale) * math::exp(-x * x) * dout;
+  }
+  static constexpr double kScale = 1.12837916709551257390;  // 2 / sqrt(pi)
+};
+
 struct GeluErf {  // x P(N(0, 1) <= x)
   template <class T>
   FC_HOST_DEVICE T operator()(T x) const {
@@ -161,9 +183,10 @@ struct GeluErfGrad {
   template <class T>
   FC_HOST_DEVICE T operator()(T x, T dout) const {
     const T below = T(0.5) * (T(1) + math::erf(x * T(0.70710678118654752440)));
-    const T density = T(0.39894228040143267794) * math::exp(T(-0.5) * x * x);
+    const T density = T(kDensity) * math::exp(T(-0.5) * x * x);
     return dout * (below + x * density);
   }
+  static constexpr double kDensity = 0.39894228040143267794;  // 1 / sqrt(2 pi)
 };
 
 struct GeluTanh {
@@ -353,6 +376,57 @@ struct Less {
   FC_HOST_DEVICE bool operator()(T x, T y) const {
     return x < y;
   }
+};
+
+struct LessEqual {
+  template <class T>
+  FC_HOST_DEVICE bool operator()(T x, T y) const {
+    return x <= y;
+  }
+};
+
+struct Greater {
+  template <class T>
+  FC_HOST_DEVICE bool operator()(T x, T y) const {
+    return x > y;
+  }
+};
+
+struct GreaterEqual {
+  template <class T>
+  FC_HOST_DEVICE bool operator()(T x, T y) const {
+    return x >= y;
+  }
+};
+
+struct Equal {
+  template <class T>
+  FC_HOST_DEVICE bool operator()(T x, T y) const {
+    return x == y;
+  }
+};
+
+struct NotEqual {
+  template <class T>
+  FC_HOST_DEVICE bool operator()(T x, T y) const {
+    return x != y;
+  }
+};
+
+struct LogicalAnd {
+  FC_HOST_DEVICE bool operator()(bool x, bool y) const { return x && y; }
+};
+
+struct LogicalOr {
+  FC_HOST_DEVICE bool operator()(bool x, bool y) const { return x || y; }
+};
+
+struct LogicalXor {
+  FC_HOST_DEVICE bool operator()(bool x, bool y) const { return x != y; }
+};
+
+struct LogicalNot {
+  FC_HOST_DEVICE bool operator()(bool x) const { return !x; }
 };
 
 struct WhereEqual {  // dout where x is the chosen value

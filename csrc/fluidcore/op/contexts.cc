@@ -34,6 +34,14 @@ const Cell* KernelContext::find_output(std::string_view slot, std::size_t index)
   return cell;
 }
 
+TensorArray& KernelContext::array_input(std::string_view slot) const {
+  return *find(inputs_, slot, 0)->array;
+}
+
+TensorArray& KernelContext::array_output(std::string_view slot) const {
+  return *find_output(slot, 0)->array;
+}
+
 void KernelContext::check_dtype(std::string_view slot, DType actual, DType wanted) const {
   require(actual == wanted, type(), ": ", slot, " must be ", wanted,
           " as the operator's kernel is, got ", actual, "; write cast(x, '", wanted, "')");

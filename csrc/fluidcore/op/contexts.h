@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include "fluidcore/base/device.h"
 #include "fluidcore/base/shape.h"
 #include "fluidcore/op/random_stream.h"
+#include "fluidcore/op/sub_block.h"
 #include "fluidcore/program/attribute.h"
 #include "fluidcore/program/op_desc.h"
 
@@ -63,9 +65,20 @@ class SlotContext {
 
 // Shape and dtype inference: called when an operator is added, with -1 for unknown extents, and
 // again with the real extents when a Plan is built.
+//
+// The spec of a tensor array is that of its elements.
 class InferContext : public SlotContext<TensorSpec> {
  public:
   using SlotContext::SlotContext;
+  using BlockVariables = std::function<TensorSpec(const std::string&)>;
+
+  // The spec of a variable of the operator's sub-block; throws NotFound when it has none.
+  TensorSpec block_variable(const std::string& name) const { return block_variables_(name); }
+  void set_block_variables(BlockVariables find) { block_variables_ = std::move(find); }
+
+  // The extent that depends on the data, -1 while it is not known; see OpDef::extent_from_data().
+  std::int64_t extent_from_data() const { return extent_from_data_; }
+  void set_extent_from_data(std::int64_t extent) { extent_from_data_ = extent; }
 
   const TensorSpec& input(std::string_view slot, std::size_t index = 0) const {
     return find(inputs_, slot, index);
@@ -75,13 +88,10 @@ class InferContext : public SlotContext<TensorSpec> {
   }
   // Does nothing for an output that is not there.
   void set_output(std::string_view slot, TensorSpec spec, std::size_t index = 0);
-};
 
-// One variable of a Plan: what is fixed when the Plan is built, and where its memory is while the
-// Plan runs. The address may change from run to run, never within one.
-struct Cell {
-  TensorSpec spec;
-  void* data = nullptr;
+ private:
+  BlockVariables block_variables_;
+  std::int64_t extent_from_data_ = -1;
 };
 
 // A kernel's handle on one variable. Small: a running kernel captures it by value.
@@ -110,11 +120,15 @@ class KernelContext : public SlotContext<const Cell*> {
                 Slots outputs,
                 DType dtype,
                 const RunState& state,
-                std::uint64_t stream)
+                std::uint64_t stream,
+                SubBlock* block = nullptr,
+                std::int64_t extent_from_data = -1)
       : SlotContext(op, std::move(inputs), std::move(outputs)),
         dtype_(dtype),
         state_(state),
-        stream_(stream) {}
+        stream_(stream),
+        block_(block),
+        extent_from_data_(extent_from_data) {}
 
   DType dtype() const { return dtype_; }  // the one that chose the kernel
 
@@ -145,6 +159,15 @@ class KernelContext : public SlotContext<const Cell*> {
     return Arg<void>(find_output(slot, index));
   }
 
+  // A tensor array; valid as long as the kernel.
+  TensorArray& array_input(std::string_view slot) const;
+  TensorArray& array_output(std::string_view slot) const;
+
+  // Of an operator that runs a block: the block, valid as long as the kernel.
+  SubBlock& block() const { return *block_; }
+  // What the Plan was made for; see OpDef::extent_from_data().
+  std::int64_t extent_from_data() const { return extent_from_data_; }
+
   // The random numbers of this operator; `seed` is the operator's own attribute, 0 if it has none.
   RandomStream random(std::int64_t seed) const { return {&state_, stream_, seed}; }
 
@@ -155,6 +178,8 @@ class KernelContext : public SlotContext<const Cell*> {
   DType dtype_;
   const RunState& state_;
   std::uint64_t stream_;
+  SubBlock* block_;
+  std::int64_t extent_from_data_;
 };
 
 }  // namespace fluidcore

@@ -1,5 +1,6 @@
 #include "fluidcore/op/grad_context.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace fluidcore {
@@ -21,15 +22,23 @@ std::vector<std::string> GradContext::output_grad(std::string_view slot) const {
 std::vector<std::string> GradContext::input_grad(std::string_view slot) {
   std::vector<std::string> grads;
   for (const std::string& name : forward_.input(slot)) {
-    std::string grad = grad_name(name);
-    if (no_grad_.contains(name) || no_grad_.contains(grad)) {
+    if (!wants(name)) {
       grads.emplace_back(kEmptyName);
-    } else {
-      grad_to_var_.emplace(grad, name);
-      grads.push_back(std::move(grad));
+      continue;
     }
+    grads.push_back(grad_name(name));
+    record(grads.back(), name);
   }
   return grads;
+}
+
+bool GradContext::wants(const std::string& name) const {
+  if (no_grad_.contains(name)) return false;
+  const std::string grad = grad_name(name);
+  if (!no_grad_.contains(grad)) return true;
+  // A gradient operator reads y and y@GRAD: then y@GRAD is a variable like others.
+  const std::vector<std::string> inputs = forward_.input_arg_names();
+  return std::find(inputs.begin(), inputs.end(), grad) != inputs.end();
 }
 
 GradMaker standard_grad(StandardGrad form) {

@@ -34,7 +34,14 @@ class GradContext {
   // The gradients to calculate for an input slot: ["x@GRAD"], @EMPTY@ where unwanted.
   std::vector<std::string> input_grad(std::string_view slot);
 
+  // Whether the gradient of an input variable is to be calculated. `no_grad` holds variables, or
+  // names of gradients.
+  bool wants(const std::string& name) const;
+
   const std::map<std::string, std::string>& grad_to_var() const { return grad_to_var_; }
+  void record(std::string grad, std::string name) {
+    grad_to_var_.emplace(std::move(grad), std::move(name));
+  }
 
  private:
   const OpDesc& forward_;

@@ -5,10 +5,13 @@
 #include <vector>
 
 #include "fluidcore/base/error.h"
+#include "fluidcore/program/block_effects.h"
 
 namespace fluidcore {
 
 namespace {
+
+constexpr const char* kArrayHint = "an array holds tensors of one shape and dtype";
 
 InferContext::Slots input_specs(const ProgramDesc& program,
                                 std::int64_t block_idx,
@@ -48,6 +51,88 @@ bool is_fixed(const VarDesc& var) {
   return var.persistable() || var.is_data();
 }
 
+bool is_array(const VarDesc& var) {
+  return var.type() == VarType::kTensorArray;
+}
+
+// Nothing was written to the array yet: what it holds is not known.
+bool is_blank(const VarDesc& array) {
+  return array.shape().rank() == 0;
+}
+
+// Checks the variables that an operator is given against what its slots hold.
+class VariableChecks {
+ public:
+  VariableChecks(const ProgramDesc& program, std::int64_t block_idx, const OpDesc& op)
+      : program_(program), block_idx_(block_idx), op_(op) {}
+
+  void check(const OpDef& def) const {
+    for (const OpDef::Slot& slot : def.inputs()) check_types(slot, op_.input(slot.name));
+    for (const OpDef::Slot& slot : def.outputs()) check_types(slot, op_.output(slot.name));
+    for (const OpDef::Slot& slot : def.outputs()) {
+      if (slot.traits.array) check_in_place(def, slot.name);
+    }
+  }
+
+ private:
+  void check_types(const OpDef::Slot& slot, const std::vector<std::string>& names) const {
+    if (slot.traits.of_block) return;
+    for (const std::string& name : names) {
+      const auto var = program_.find_var_recursive(block_idx_, name);
+      if (!var || is_array(*var) == slot.traits.array) continue;
+      require(slot.traits.array, op_.type(), ": ", slot.name,
+              " must be a tensor, got the tensor array '", name, "'; read an element with ",
+              "array_read");
+      throw InvalidArgument(op_.type(), ": ", slot.name,
+                            " must be a tensor array, got the tensor '", name,
+                            "'; make an array with create_array");
+    }
+  }
+
+  // An array that goes in comes out as the same variable.
+  void check_in_place(const OpDef& def, const std::string& output) const {
+    for (const OpDef::Slot& slot : def.inputs()) {
+      const auto& in = op_.input(slot.name);
+      const auto& out = op_.output(output);
+      if (!slot.traits.array || in.empty() || out.empty() || out[0] == kEmptyName) continue;
+      require(in == out, op_.type(), ": ", output, " must be the variable of ", slot.name,
+              ", which is changed in place, got '", out[0], "' and '", in[0], "'");
+    }
+  }
+
+  const ProgramDesc& program_;
+  std::int64_t block_idx_;
+  const OpDesc& op_;
+};
+
+InferContext::BlockVariables variables_of_block(const ProgramDesc& program, const OpDesc& op) {
+  const std::int64_t idx = std::get<BlockIndex>(op.attr("sub_block")).value;
+  return [&program, idx, type = op.type()](const std::string& name) {
+    const auto var = program.find_var_recursive(idx, name);
+    if (!var) {
+      throw NotFound(type, ": no variable '", name, "' in the operator's block, block ", idx);
+    }
+    require(!is_array(*var), type, ": '", name, "' of block ", idx,
+            " must be a tensor, got a tensor array");
+    return var->spec();
+  };
+}
+
+// What an output is against what is known of the variable.
+void check_output(const OpDesc& op,
+                  const OpDef::Slot& slot,
+                  const VarDesc& var,
+                  const TensorSpec& spec) {
+  const bool fits = var.dtype() == spec.dtype && compatible(var.shape(), spec.shape);
+  if (slot.traits.array) {
+    require(fits || is_blank(var), op.type(), ": ", slot.name, " must fit the elements of '",
+            var.name(), "', ", var.spec(), ", got ", spec, "; ", kArrayHint);
+  } else if (is_fixed(var)) {
+    require(fits, op.type(), ": ", slot.name, " must fit the variable '", var.name(),
+            "', declared as ", var.spec(), ", got ", spec);
+  }
+}
+
 }  // namespace
 
 void infer_op(const OpRegistry& registry,
@@ -59,24 +144,37 @@ void infer_op(const OpRegistry& registry,
   def.complete(completed);
   InferContext context(completed, input_specs(program, block_idx, completed),
                        output_specs(program, block_idx, completed));
+  VariableChecks(program, block_idx, completed).check(def);
+  if (def.block_traits() != nullptr) {
+    const auto sub_block = std::get<BlockIndex>(completed.attr("sub_block"));
+    check_sub_block(program, block_idx, sub_block.value, op.type());
+    context.set_block_variables(variables_of_block(program, completed));
+  }
   def.infer(context);
   def.check_dtype(def.kernel_dtype(context));
-  context.each_output([&](const std::string& slot, std::size_t index) {
-    const std::string& name = completed.output(slot)[index];
-    const TensorSpec& spec = context.output(slot, index);
+  context.each_output([&](const std::string& slot_name, std::size_t index) {
+    const OpDef::Slot& slot = *def.find_output(slot_name);
+    const std::string& name = completed.output(slot_name)[index];
     const auto var = program.find_var_recursive(block_idx, name);
-    if (!var || !is_fixed(*var)) return;
-    require(var->dtype() == spec.dtype && compatible(var->shape(), spec.shape), op.type(), ": ",
-            slot, " must fit the variable '", name, "', declared as ", var->spec(), ", got ", spec);
+    if (slot.traits.of_block && !var) {
+      throw NotFound(op.type(), ": ", slot_name, " must be a variable of block ", block_idx,
+                     " or of a block around it, got the unknown name '", name, "'");
+    }
+    if (var) check_output(op, slot, *var, context.output(slot_name, index));
   });
   BlockDesc& block = program.block(block_idx);
-  context.each_output([&](const std::string& slot, std::size_t index) {
-    const std::string& name = completed.output(slot)[index];
+  context.each_output([&](const std::string& slot_name, std::size_t index) {
+    const SlotTraits& traits = def.find_output(slot_name)->traits;
+    const std::string& name = completed.output(slot_name)[index];
+    if (traits.of_block) return;
     auto var = program.find_var_recursive(block_idx, name);
-    if (!var) var = block.var(name);
-    if (is_fixed(*var)) return;
-    var->set_shape(context.output(slot, index).shape);
-    var->set_dtype(context.output(slot, index).dtype);
+    if (!var) {
+      var = block.var(name);
+      if (traits.array) var->set_type(VarType::kTensorArray);
+    }
+    if (is_fixed(*var) || (traits.array && !is_blank(*var))) return;
+    var->set_shape(context.output(slot_name, index).shape);
+    var->set_dtype(context.output(slot_name, index).dtype);
   });
   op.set_attrs(completed.attrs());
 }

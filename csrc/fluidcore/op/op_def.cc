@@ -112,6 +112,26 @@ OpDef&& OpDef::not_differentiable() && {
   return std::move(*this);
 }
 
+OpDef&& OpDef::decompose(Decompose decompose) && {
+  decompose_ = std::move(decompose);
+  return std::move(*this);
+}
+
+OpDef&& OpDef::runs_block(BlockTraits traits) && {
+  block_traits_ = std::move(traits);
+  return std::move(*this).required_attr("sub_block", BlockIndex{}, "the block that is run");
+}
+
+OpDef&& OpDef::extent_from_data() && {
+  extent_from_data_ = true;
+  return std::move(*this);
+}
+
+OpDef&& OpDef::random() && {
+  random_ = true;
+  return std::move(*this);
+}
+
 OpDef&& OpDef::in_place(std::string input, std::string output) && {
   in_place_.emplace_back(std::move(input), std::move(output));
   return std::move(*this);

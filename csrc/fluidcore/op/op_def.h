@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -9,6 +10,7 @@
 
 #include "fluidcore/base/device.h"
 #include "fluidcore/op/contexts.h"
+#include "fluidcore/op/decomposition.h"
 #include "fluidcore/op/grad_context.h"
 
 namespace fluidcore {
@@ -28,6 +30,21 @@ struct SlotTraits {
   bool optional = false;      // may be left out
   bool intermediate = false;  // an output that callers need not ask for
   bool shape_only = false;    // an input whose elements are never read
+  bool array = false;         // a tensor array, changed in place where it is an output
+  bool may_be_unset = false;  // an input that need not have a value, and then is not read
+  bool of_block = false;      // what the sub-block itself reads or writes, listed for readers
+};
+
+// An operator that runs the block of its attribute `sub_block`. The block reads and writes the
+// variables around it by name; the operator itself may hand over others.
+struct BlockTraits {
+  using Specs = std::vector<std::pair<std::string, TensorSpec>>;
+
+  // Variables of the block that the operator sets before each run. Null: none.
+  std::function<Specs(const InferContext&)> given = nullptr;
+  // Variables that the operator reads after each run, by the names the block has for them. Null:
+  // none. Any other input that the block overwrites stays for the operator what it was before.
+  std::function<std::vector<std::string>(const OpDesc&)> results = nullptr;
 };
 
 // Everything fluidcore knows about one operator, declared in one place:
@@ -67,7 +84,14 @@ class OpDef {
   OpDef&& infer(InferFn infer) &&;
   OpDef&& kernels(KernelTable table) &&;  // adds to what is there
   OpDef&& grad(GradMaker maker) &&;
+  // For a gradient operator without gradient maker: the differentiable operators it stands for.
+  OpDef&& decompose(Decompose decompose) &&;
   OpDef&& not_differentiable() &&;  // append_backward treats the outputs as constants
+  OpDef&& runs_block(BlockTraits traits = {}) &&;  // declares the attribute sub_block
+  // The extent of dimension 0 of the outputs depends on the data: `infer` finds it in the context,
+  // -1 when it is not known, and the kernel throws ExtentChanged when it meets another.
+  OpDef&& extent_from_data() &&;
+  OpDef&& random() &&;  // draws random numbers: calculating it again would give others
   // The kernel is right when the variable of `input` is also that of `output`, in one memory.
   // Where the user writes one variable in both without this, the output gets memory of its own.
   OpDef&& in_place(std::string input, std::string output) &&;
@@ -80,7 +104,13 @@ class OpDef {
   const std::vector<Slot>& outputs() const { return outputs_; }
   const std::vector<Attr>& attrs() const { return attrs_; }
   const KernelTable& kernels() const { return kernels_; }
-  bool has_grad() const { return grad_ != nullptr; }
+  bool has_grad() const { return grad_ != nullptr || decompose_ != nullptr; }
+  bool has_grad_maker() const { return grad_ != nullptr; }
+  bool has_decomposition() const { return decompose_ != nullptr; }
+  const Decompose& decomposition() const { return decompose_; }  // may be null
+  const BlockTraits* block_traits() const { return block_traits_ ? &*block_traits_ : nullptr; }
+  bool has_extent_from_data() const { return extent_from_data_; }
+  bool is_random() const { return random_; }
   bool is_constant() const { return not_differentiable_; }
   bool may_throw() const { return checks_data_; }
   bool is_in_place(std::string_view input, std::string_view output) const;
@@ -100,7 +130,8 @@ class OpDef {
   void check_dtype(DType dtype) const;
   // Throws InvalidArgument if there is none, listing what there is.
   KernelFactory kernel(Device device, DType dtype) const;
-  // Throws InvalidArgument for an operator without gradient, naming the cure.
+  // What the gradient maker gives; OpRegistry::grad_ops() also knows decompositions. Throws
+  // InvalidArgument for an operator without gradient maker, naming the cure.
   std::vector<OpDesc> grad_ops(GradContext& context) const;
 
  private:
@@ -118,7 +149,11 @@ class OpDef {
   KernelTable kernels_;
   GradMaker grad_;
   std::vector<std::pair<std::string, std::string>> in_place_;
+  Decompose decompose_;
+  std::optional<BlockTraits> block_traits_;
   bool not_differentiable_ = false;
+  bool extent_from_data_ = false;
+  bool random_ = false;
   bool mixed_dtypes_ = false;
   bool checks_data_ = false;
 };

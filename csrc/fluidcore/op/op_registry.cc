@@ -4,6 +4,7 @@
 
 #include "fluidcore/base/error.h"
 #include "fluidcore/base/strings.h"
+#include "fluidcore/op/decomposition_grad.h"
 
 namespace fluidcore {
 
@@ -23,6 +24,12 @@ const OpDef& OpRegistry::get(std::string_view type) const {
   const std::string near = nearest(type, types());
   throw NotFound("no operator '", type, "'",
                  near.empty() ? "; op_types() lists them" : "; did you mean '" + near + "'?");
+}
+
+std::vector<OpDesc> OpRegistry::grad_ops(GradContext& context) const {
+  const OpDef& def = get(context.forward().type());
+  return def.has_grad_maker() || !def.has_decomposition() ? def.grad_ops(context)
+                                                          : grad_of_decomposition(*this, context);
 }
 
 std::vector<std::string> OpRegistry::types() const {

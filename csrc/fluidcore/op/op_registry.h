@@ -17,6 +17,12 @@ class OpRegistry {
   const OpDef* find(std::string_view type) const;  // null if unknown
   std::vector<std::string> types() const;          // sorted
 
+  // The gradient of context.forward(), a complete operator: what its gradient maker gives, or else
+  // the gradient of its decomposition. A name that several of the operators write stands for the
+  // sum of what they write. Throws InvalidArgument for an operator without gradient, naming the
+  // cure.
+  std::vector<OpDesc> grad_ops(GradContext& context) const;
+
  private:
   std::map<std::string, OpDef, std::less<>> defs_;
 };

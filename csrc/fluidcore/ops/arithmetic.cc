@@ -8,6 +8,7 @@
 #include "fluidcore/kernels/cpu/isa.h"
 #include "fluidcore/kernels/functors.h"
 #include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/linear.h"
 #include "fluidcore/ops/register_ops.h"
 
 namespace fluidcore {
@@ -151,7 +152,8 @@ void add_clip(OpRegistry& registry) {
           .required_attr("min", -1.0, kMinDoc)
           .required_attr("max", 1.0, kMaxDoc)
           .infer(infer_clip)
-          .kernels(unary_grad_kernels<ClipGrad, GradFrom::kInput, clip_grad_from>()));
+          .kernels(unary_grad_kernels<ClipGrad, GradFrom::kInput, clip_grad_from>())
+          .grad(self_adjoint_grad("clip_grad", "X")));
 }
 
 template <class T>

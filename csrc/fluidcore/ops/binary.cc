@@ -58,6 +58,22 @@ GradMaker operands_grad() {
   return standard_grad({.inputs = {"X", "Y"}, .differentiable = {"X", "Y"}});
 }
 
+Expr with_axis(const std::string& type, const Expr& x, const Expr& y) {
+  const std::int64_t axis = x.owner().attr<std::int64_t>("axis");
+  return x.owner().op(type, {{"X", x}, {"Y", y}}, {{"axis", axis}});
+}
+
+void set_operand_grads(Decomposition& d, const Expr& x_terms, const Expr& y_terms) {
+  // The gradient of a sum adds up where an operand was repeated.
+  const auto add_up = [&d](const Expr& terms, const char* slot) {
+    const Decomposition::Inputs inputs{
+        {"X", d.input("X")}, {"Y", d.input("Y")}, {"Out@GRAD", terms}};
+    d.set(slot, d.op("elementwise_add_grad", inputs, d.attrs(), slot));
+  };
+  add_up(x_terms, "X@GRAD");
+  add_up(y_terms, "Y@GRAD");
+}
+
 OpDef binary_op(const std::string& type, const std::string& formula) {
   return OpDef(type)
       .doc("Out = " + formula + ", element by element, Y broadcast to X.")

@@ -8,6 +8,7 @@
 
 #include "fluidcore/kernels/cpu/broadcast.h"
 #include "fluidcore/kernels/cpu/reduce.h"
+#include "fluidcore/op/decomposition.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/tensor/tensor.h"
 
@@ -38,6 +39,12 @@ OpDef binary_grad_op(const std::string& type, const std::string& formulas, bool 
 
 // `<type>_grad` with X, Y and Out@GRAD.
 GradMaker operands_grad();
+
+// Out = type(x, y), where y begins at the dimension of x that the attribute `axis` of the
+// decomposed operator says.
+Expr with_axis(const std::string& type, const Expr& x, const Expr& y);
+// Of the decomposed `<type>_grad`: X@GRAD and Y@GRAD from what they are for each element of Out.
+void set_operand_grads(Decomposition& d, const Expr& x_terms, const Expr& y_terms);
 
 template <class Formula, class T, class Out>
 Kernel binary(const KernelContext& context) {

@@ -1,6 +1,9 @@
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "fluidcore/base/strings.h"
 #include "fluidcore/kernels/cpu/copy.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/register_ops.h"
@@ -123,6 +126,24 @@ TensorSpec concatenated(const InferContext& context) {
   return out;
 }
 
+// The parts together again, with zeros for those that were not wanted.
+std::vector<OpDesc> concat_grad_grad(GradContext& context) {
+  const std::vector<std::string> wanted = context.input_grad("Out@GRAD");
+  std::vector<std::string> parts = context.output_grad("X@GRAD");
+  const std::vector<std::string> written = context.forward().output_arg_names();
+  if (wanted.empty() || wanted[0] == kEmptyName || written.empty()) return {};
+  std::vector<OpDesc> ops;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i] != kEmptyName) continue;
+    parts[i] = str_cat(written[0], "@ZEROS@", std::to_string(i));
+    ops.emplace_back("fill_zeros_like", SlotMap{{"X", {context.input("X")[i]}}},
+                     SlotMap{{"Out", {parts[i]}}});
+  }
+  ops.emplace_back("concat", SlotMap{{"X", std::move(parts)}}, SlotMap{{"Out", wanted}},
+                   context.forward().attrs());
+  return ops;
+}
+
 void add_concat(OpRegistry& registry) {
   const char* doc = "the dimension along which X are put together; from the end if negative";
   registry.add(
@@ -144,7 +165,8 @@ void add_concat(OpRegistry& registry) {
                      require_spec(context, "Out@GRAD", concatenated(context));
                      infer_grads_like_inputs(context);
                    })
-                   .kernels(byte_kernels<concat_grad>()));
+                   .kernels(byte_kernels<concat_grad>())
+                   .grad(concat_grad_grad));
 }
 
 Kernel split(const KernelContext& context) {

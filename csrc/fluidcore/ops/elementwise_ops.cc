@@ -1,5 +1,10 @@
+#include <string>
+#include <vector>
+
+#include "fluidcore/base/strings.h"
 #include "fluidcore/kernels/cpu/copy.h"
 #include "fluidcore/kernels/functors.h"
+#include "fluidcore/ops/bilinear.h"
 #include "fluidcore/ops/binary.h"
 #include "fluidcore/ops/register_ops.h"
 
@@ -36,12 +41,55 @@ Kernel additive_grad(const KernelContext& context) {
       sum_of_cotangent<T>(dout, context.optional_output<T>("Y@GRAD"), shapes.out, shapes.y, sign));
 }
 
+// The gradient of Out@GRAD: X@GRAD and Y@GRAD were its sums over what an operand was repeated in,
+// so their gradients are repeated and go the way of X and Y. One that was not wanted counts as 0.
+GradMaker additive_grad_grad(const std::string& type) {
+  return [type](GradContext& context) -> std::vector<OpDesc> {
+    const std::vector<std::string> wanted = context.input_grad("Out@GRAD");
+    if (wanted.empty() || wanted[0] == kEmptyName) return {};
+    if (context.forward().output_arg_names().empty()) return {};
+    std::vector<OpDesc> ops;
+    const auto operand = [&](const std::string& slot) {
+      std::vector<std::string> names = context.output_grad(grad_name(slot));
+      if (!names.empty() && names[0] != kEmptyName) return names;
+      names = {str_cat(context.forward().output_arg_names()[0], "@ZEROS@", slot)};
+      ops.emplace_back("fill_zeros_like", SlotMap{{"X", context.input(slot)}},
+                       SlotMap{{"Out", names}});
+      return names;
+    };
+    SlotMap operands{{"X", operand("X")}, {"Y", operand("Y")}};
+    ops.emplace_back(type, std::move(operands), SlotMap{{"Out", wanted}},
+                     context.forward().attrs());
+    return ops;
+  };
+}
+
+void decompose_div_grad(Decomposition& d) {
+  const Expr x = d.input("X");
+  const Expr y = d.input("Y");
+  const Expr quotient = with_axis("elementwise_div", d.input("Out@GRAD"), y);
+  set_operand_grads(d, quotient, -with_axis("elementwise_div", quotient * x, y));
+}
+
+void decompose_pow_grad(Decomposition& d) {
+  const Expr x = d.input("X");
+  const Expr y = d.input("Y");
+  const Expr dout = d.input("Out@GRAD");
+  // X^0 has the derivative 0 everywhere, also at 0, where X^(0 - 1) is infinite.
+  const Expr base = with_axis("elementwise_mul", is_zero(x), is_zero(y)) + x;
+  const Expr slope = with_axis("elementwise_mul", with_axis("elementwise_pow", base, y - 1.0), y);
+  // Where X is 0, so is the power; the logarithm must not spoil that.
+  const Expr log = d.op("log", {{"X", x + is_zero(x)}});
+  set_operand_grads(d, dout * slope, dout * (with_axis("elementwise_pow", x, y) * log));
+}
+
 template <int sign>
 OpDef additive_grad_op(const std::string& type, const std::string& formulas) {
   return binary_grad_op(type, formulas, false)
       .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
         return additive_grad<typename decltype(tag)::type, sign>;
-      }));
+      }))
+      .grad(additive_grad_grad(type));
 }
 
 }  // namespace
@@ -55,16 +103,20 @@ void register_elementwise_ops(OpRegistry& registry) {
 
   registry.add(integer_arithmetic<Mul>("elementwise_mul", "X * Y"));
   registry.add(arithmetic_grad<MulGradX, MulGradY>("elementwise_mul",
-                                                   "X@GRAD = Out@GRAD * Y, Y@GRAD = Out@GRAD * X"));
+                                                   "X@GRAD = Out@GRAD * Y, Y@GRAD = Out@GRAD * X")
+                   .grad(bilinear_grad_grad("elementwise_mul", "X", "Y", "Out")));
 
   registry.add(integer_arithmetic<Div>("elementwise_div",
                                        "X / Y (integers: toward zero, and 0 where Y is 0)"));
   registry.add(arithmetic_grad<DivGradX, DivGradY>(
-      "elementwise_div", "X@GRAD = Out@GRAD / Y, Y@GRAD = -Out@GRAD * X / Y^2"));
+                   "elementwise_div", "X@GRAD = Out@GRAD / Y, Y@GRAD = -Out@GRAD * X / Y^2")
+                   .decompose(decompose_div_grad));
 
   registry.add(arithmetic<Pow>("elementwise_pow", "X^Y"));
-  registry.add(arithmetic_grad<PowGradX, PowGradY>(
-      "elementwise_pow", "X@GRAD = Out@GRAD * Y * X^(Y-1), Y@GRAD = Out@GRAD * X^Y * log(X)"));
+  registry.add(
+      arithmetic_grad<PowGradX, PowGradY>(
+          "elementwise_pow", "X@GRAD = Out@GRAD * Y * X^(Y-1), Y@GRAD = Out@GRAD * X^Y * log(X)")
+          .decompose(decompose_pow_grad));
 }
 
 }  // namespace fluidcore

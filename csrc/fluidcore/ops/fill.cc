@@ -28,22 +28,32 @@ Kernel fill_constant(const KernelContext& context) {
   return [out, value, size = out.size()] { fill(out, size, value); };
 }
 
-void infer_fill_constant(InferContext& context) {
-  const TensorSpec out = spec_from_attrs(context);
+// Checks that an integer dtype has the attribute `value`.
+void check_value(const InferContext& context, DType dtype) {
   const double value = context.attr<double>("value");
-  if (!is_floating(out.dtype)) {
-    visit_dtype(out.dtype, [&](auto tag) {
+  if (!is_floating(dtype)) {
+    visit_dtype(dtype, [&](auto tag) {
       using T = typename decltype(tag)::type;
       if constexpr (std::is_integral_v<T>) {
         // The limit above the greatest integer is a floating number; the greatest may not be.
         const double above = std::ldexp(1.0, std::numeric_limits<T>::digits);
         const double lowest = std::is_same_v<T, bool> ? 0.0 : -above;
-        require(value == std::trunc(value) && value >= lowest && value < above,
-                "fill_constant: value must be a whole number in the range of ", out.dtype, ", got ",
-                value);
+        require(value == std::trunc(value) && value >= lowest && value < above, context.type(),
+                ": value must be a whole number in the range of ", dtype, ", got ", value);
       }
     });
   }
+}
+
+void infer_fill_constant(InferContext& context) {
+  const TensorSpec out = spec_from_attrs(context);
+  check_value(context, out.dtype);
+  context.set_output("Out", out);
+}
+
+void infer_fill_any_like(InferContext& context) {
+  const TensorSpec& out = context.input("X");
+  check_value(context, out.dtype);
   context.set_output("Out", out);
 }
 
@@ -138,6 +148,17 @@ void register_fill_ops(OpRegistry& registry) {
                    .infer(same_as("X"))
                    .in_place("X", "Out")
                    .kernels(byte_kernels<fill_zeros_like>())
+                   .not_differentiable());
+  registry.add(OpDef("fill_any_like")
+                   .doc("Out = value everywhere.")
+                   .input("X", "any shape", {.shape_only = true})
+                   .output("Out", "shape and dtype of X")
+                   .attr("value", 0.0, "a whole number in range for an integer dtype")
+                   .infer(infer_fill_any_like)
+                   .in_place("X", "Out")
+                   .kernels(all_cpu_kernels([](auto tag) -> KernelFactory {
+                     return fill_constant<typename decltype(tag)::type>;
+                   }))
                    .not_differentiable());
   registry.add(OpDef("assign")
                    .doc("Out = X, a copy.")

@@ -6,6 +6,7 @@
 #include "fluidcore/kernels/cpu/elementwise.h"
 #include "fluidcore/kernels/functors.h"
 #include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/linear.h"
 #include "fluidcore/ops/register_ops.h"
 
 namespace fluidcore {
@@ -131,7 +132,9 @@ void add_lookup_table(OpRegistry& registry) {
                    })
                    .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
                      return lookup_table_grad<typename decltype(tag)::type>;
-                   })));
+                   }))
+                   .grad(adjoint_grad(
+                       {.to = "W@GRAD", .type = "lookup_table", .input = "W", .kept = {"Ids"}})));
 }
 
 // The positions of the k greatest of `size` elements, greatest first; of equal elements the first

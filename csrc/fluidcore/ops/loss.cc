@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "fluidcore/kernels/cpu/cross_entropy.h"
+#include "fluidcore/op/decomposition.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/infer_checks.h"
 #include "fluidcore/ops/register_ops.h"
@@ -176,6 +177,47 @@ struct SoftmaxCrossEntropyGrad {
   }
 };
 
+// X@GRAD = Y@GRAD c / X. The gradient at X = 1 is c: -1 at the label and 0 elsewhere, or -Label,
+// and 0 where the label is ignored.
+void decompose_cross_entropy_grad(Decomposition& d) {
+  const Expr x = d.input("X");
+  const Expr dloss = d.input("Y@GRAD");
+  const Expr c = d.constant("cross_entropy_grad",
+                            {{"X", d.filled_like(x, 1.0)},
+                             {"Label", d.input("Label")},
+                             {"Y@GRAD", d.filled_like(dloss, 1.0)}},
+                            d.attrs(), "X@GRAD");
+  // Probabilities of 0 are common, and then c is 0 too.
+  d.set("X@GRAD", dloss * c / (x + is_zero(x)));
+}
+
+// Logits@GRAD = Loss@GRAD (c - Softmax sum of c). The gradient at Softmax = 0 is c, as above.
+void decompose_softmax_cross_entropy_grad(Decomposition& d) {
+  const Expr softmax = d.input("Softmax");
+  const Expr dloss = d.input("Loss@GRAD");
+  const Expr c = d.constant("softmax_with_cross_entropy_grad",
+                            {{"Softmax", d.filled_like(softmax, 0.0)},
+                             {"Label", d.input("Label")},
+                             {"Loss@GRAD", d.filled_like(dloss, 1.0)}},
+                            d.attrs(), "Logits@GRAD");
+  d.set("Logits@GRAD", dloss * (c - softmax * sum_of_row(c)));
+}
+
+// Of Loss, and of Softmax where something else reads it, as the gradient of Loss does.
+std::vector<OpDesc> softmax_cross_entropy_grad_ops(GradContext& context) {
+  std::vector<OpDesc> ops = standard_grad({.inputs = {"Label"},
+                                           .outputs = {"Softmax"},
+                                           .differentiable = {"Logits"},
+                                           .cotangents = {"Loss"}})(context);
+  const std::vector<std::string>& softmax = context.output("Softmax");
+  const std::vector<std::string> wanted = context.input_grad("Logits");
+  if (softmax.empty() || softmax[0] == kEmptyName || wanted.empty()) return ops;
+  ops.emplace_back("softmax_grad",
+                   SlotMap{{"Out", softmax}, {"Out@GRAD", context.output_grad("Softmax")}},
+                   SlotMap{{"X@GRAD", wanted}});
+  return ops;
+}
+
 void add_cross_entropy(OpRegistry& registry) {
   registry.add(with_attrs(OpDef("cross_entropy"))
                    .doc("Y = -log(X[label]) for each row of probabilities, or -sum of Label log(X) "
@@ -201,7 +243,8 @@ void add_cross_entropy(OpRegistry& registry) {
                      require_shape(context, "Y@GRAD", loss_shape(context, "X"));
                      context.set_output("X@GRAD", context.input("X"));
                    })
-                   .kernels(table<CrossEntropyGrad>()));
+                   .kernels(table<CrossEntropyGrad>())
+                   .decompose(decompose_cross_entropy_grad));
 }
 
 void add_softmax_with_cross_entropy(OpRegistry& registry) {
@@ -209,8 +252,7 @@ void add_softmax_with_cross_entropy(OpRegistry& registry) {
                    .doc("Softmax = softmax(Logits) over the last dimension; Loss = log(sum of "
                         "exp(Logits)) - Logits[label], "
                         "or, with soft_label, sum of Label (log(sum of exp(Logits)) - Logits). "
-                        "Does not overflow. The "
-                        "gradient is that of Loss; Softmax is a constant.")
+                        "Does not overflow.")
                    .input("Logits", "[..., D], floating")
                    .input("Label", kLabelDoc)
                    .output("Softmax", "shape of Logits", {.intermediate = true})
@@ -221,10 +263,7 @@ void add_softmax_with_cross_entropy(OpRegistry& registry) {
                          "Loss", {loss_shape(context, "Logits"), context.input("Logits").dtype});
                    })
                    .kernels(table<SoftmaxCrossEntropy>())
-                   .grad(standard_grad({.inputs = {"Label"},
-                                        .outputs = {"Softmax"},
-                                        .differentiable = {"Logits"},
-                                        .cotangents = {"Loss"}})));
+                   .grad(softmax_cross_entropy_grad_ops));
   registry.add(with_attrs(OpDef("softmax_with_cross_entropy_grad"))
                    .doc("Logits@GRAD = (Softmax - [1 at the label, 0 elsewhere]) Loss@GRAD, or, "
                         "with soft_label, "
@@ -238,7 +277,8 @@ void add_softmax_with_cross_entropy(OpRegistry& registry) {
                      context.set_output("Logits@GRAD", context.input("Softmax"));
                    })
                    .in_place("Softmax", "Logits@GRAD")
-                   .kernels(table<SoftmaxCrossEntropyGrad>()));
+                   .kernels(table<SoftmaxCrossEntropyGrad>())
+                   .decompose(decompose_softmax_cross_entropy_grad));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fluidcore/kernels/cpu/batch_norm.h"
+#include "fluidcore/op/decomposition.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/infer_checks.h"
 #include "fluidcore/ops/register_ops.h"
@@ -153,6 +154,58 @@ Kernel batch_norm_grad(const KernelContext& context) {
   };
 }
 
+// The arithmetic of batch_norm_grad's decomposition, between tensors like X and one number for each
+// channel.
+class Channels {
+ public:
+  explicit Channels(Decomposition& d)
+      : d_(d), axis_(channels_last(d) ? -1 : 1), count_(sum(d.filled_like(d.input("X"), 1.0))) {}
+
+  // The sum over all but the channels: the gradient of something that was added to each.
+  Expr sum(const Expr& x) const {
+    return d_.op("elementwise_add_grad",
+                 {{"X", d_.input("X")}, {"Y", d_.input("Scale")}, {"Out@GRAD", x}},
+                 {{"axis", axis_}}, "Y@GRAD");
+  }
+  Expr mean(const Expr& x) const { return sum(x) / count_; }
+  Expr subtract(const Expr& x, const Expr& value) const {
+    return d_.op("elementwise_sub", {{"X", x}, {"Y", value}}, {{"axis", axis_}});
+  }
+  Expr multiply(const Expr& x, const Expr& value) const {
+    return d_.op("elementwise_mul", {{"X", x}, {"Y", value}}, {{"axis", axis_}});
+  }
+
+ private:
+  Decomposition& d_;
+  std::int64_t axis_;
+  Expr count_;
+};
+
+// With the statistics of the batch as functions of X; SavedMean and SavedVariance count as
+// constants, which with is_test they are.
+void decompose_batch_norm_grad(Decomposition& d) {
+  const Channels channels(d);
+  const bool is_test = d.attr<bool>("is_test");
+  const Expr x = d.input("X");
+  const Expr dy = d.input("Y@GRAD");
+  const Expr centered = channels.subtract(x, is_test ? d.input("SavedMean") : channels.mean(x));
+  const auto inverse_deviation = [&] {
+    const Expr variance = channels.mean(square(centered)) + d.attr<double>("epsilon");
+    return 1.0 / d.op("sqrt", {{"X", variance}});
+  };
+  const Expr inv_std = is_test ? d.input("SavedVariance") : inverse_deviation();
+  const Expr normalized = channels.multiply(centered, inv_std);
+  d.set("Bias@GRAD", channels.sum(dy));
+  d.set("Scale@GRAD", channels.sum(dy * normalized));
+  // What of Y@GRAD would shift or stretch the whole batch is undone by its statistics.
+  const auto without_shift_and_stretch = [&] {
+    const Expr stretch = channels.multiply(normalized, channels.mean(dy * normalized));
+    return channels.subtract(dy, channels.mean(dy)) - stretch;
+  };
+  const Expr passed = is_test ? dy : without_shift_and_stretch();
+  d.set("X@GRAD", channels.multiply(passed, d.input("Scale") * inv_std));
+}
+
 OpDef with_attrs(OpDef def) {
   return std::move(def)
       .attr("is_test", false, "normalize with Mean and Variance, and leave them as they are")
@@ -221,7 +274,8 @@ void register_norm_ops(OpRegistry& registry) {
                    .in_place("Y@GRAD", "X@GRAD")
                    .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
                      return batch_norm_grad<typename decltype(tag)::type>;
-                   })));
+                   }))
+                   .decompose(decompose_batch_norm_grad));
 }
 
 }  // namespace fluidcore

@@ -7,6 +7,7 @@
 #include "fluidcore/kernels/onednn/onednn.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/infer_checks.h"
+#include "fluidcore/ops/linear.h"
 #include "fluidcore/ops/register_ops.h"
 #include "fluidcore/ops/window_attrs.h"
 
@@ -118,6 +119,20 @@ Kernel pool2d_grad(const KernelContext& context) {
   };
 }
 
+template <class T>
+Kernel pool2d_grad_grad(const KernelContext& context) {
+  const auto x = context.input<T>("X");
+  const auto ddx = context.input<T>("X@GRAD@GRAD");
+  const auto ddout = context.output<T>("Out@GRAD@GRAD");
+  const Pool2dProblem problem = pool2d_problem(context, x.shape());
+  if (problem.pooling == Pooling::kAverage) {
+    return [pool = prepare<T>(problem), ddx, ddout] { pool(ddx.data(), ddout.data()); };
+  }
+  return [pick = cpu::prepare_pool2d_pick<T>(problem), x, ddx, ddout] {
+    pick(x.data(), ddx.data(), ddout.data());
+  };
+}
+
 OpDef with_attrs(OpDef def) {
   return std::move(def)
       .required_attr("pooling_type", std::string("max"), "'max' or 'avg'", {"max", "avg"})
@@ -164,7 +179,31 @@ void register_pool_ops(OpRegistry& registry) {
                    })
                    .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
                      return pool2d_grad<typename decltype(tag)::type>;
-                   })));
+                   }))
+                   .grad(adjoint_grad({.type = "pool2d_grad_grad",
+                                       .input = "X@GRAD@GRAD",
+                                       .output = "Out@GRAD@GRAD",
+                                       .kept = {"X"}})));
+  registry.add(with_attrs(OpDef("pool2d_grad_grad"))
+                   .doc("Out@GRAD@GRAD: of a maximum, the element of X@GRAD@GRAD where X has the "
+                        "first greatest element of the window; else the mean of the window.")
+                   .input("X", "input of pool2d")
+                   .input("X@GRAD@GRAD", "gradient of X@GRAD, shape of X")
+                   .output("Out@GRAD@GRAD", "gradient of Out@GRAD, shape of Out")
+                   .infer([](InferContext& context) {
+                     const TensorSpec& x = context.input("X");
+                     require_shape(context, "X@GRAD@GRAD", x.shape);
+                     context.set_output("Out@GRAD@GRAD", {pool2d_shape(context), x.dtype});
+                   })
+                   .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+                     return pool2d_grad_grad<typename decltype(tag)::type>;
+                   }))
+                   .grad(adjoint_grad({.from = "X@GRAD@GRAD",
+                                       .to = "Out@GRAD@GRAD",
+                                       .type = "pool2d_grad",
+                                       .input = "Out@GRAD",
+                                       .output = "X@GRAD",
+                                       .kept = {"X"}})));
 }
 
 }  // namespace fluidcore

@@ -5,6 +5,7 @@
 #include "fluidcore/kernels/functors.h"
 #include "fluidcore/kernels/philox.h"
 #include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/linear.h"
 #include "fluidcore/ops/register_ops.h"
 #include "fluidcore/ops/shape_attr.h"
 
@@ -94,7 +95,8 @@ OpDef random_op(std::string type, std::string doc) {
       .required_attr("shape", std::vector<std::int64_t>{}, "extents of Out, known")
       .attr("dtype", static_cast<std::int64_t>(DType::kFloat32), "number of Out's dtype, floating")
       .attr("seed", std::int64_t{0}, kSeedDoc)
-      .not_differentiable();
+      .not_differentiable()
+      .random();
 }
 
 // The seed attribute of a dropout; a fixed seed of 0 must not mean "none".
@@ -183,7 +185,8 @@ void add_dropout(OpRegistry& registry) {
             require(!context.output("Mask").empty() && context.output("Mask")[0] != kEmptyName,
                     "dropout: Mask must be an output to be differentiated, got nothing");
             return standard_grad({.outputs = {"Mask"}, .differentiable = {"X"}})(context);
-          }));
+          })
+          .random());
   registry.add(with_dropout_attrs(OpDef("dropout_grad"))
                    .doc("X@GRAD = Out@GRAD * Mask.")
                    .input("Mask", "output of the forward operator")
@@ -198,7 +201,8 @@ void add_dropout(OpRegistry& registry) {
                    .in_place("Out@GRAD", "X@GRAD")
                    .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
                      return dropout_grad<typename decltype(tag)::type>;
-                   })));
+                   }))
+                   .grad(self_adjoint_grad("dropout_grad", "Mask")));
 }
 
 }  // namespace

@@ -5,7 +5,9 @@
 #include "fluidcore/kernels/cpu/broadcast.h"
 #include "fluidcore/kernels/cpu/reduce.h"
 #include "fluidcore/kernels/functors.h"
+#include "fluidcore/op/decomposition.h"
 #include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/linear.h"
 #include "fluidcore/ops/register_ops.h"
 
 namespace fluidcore {
@@ -168,7 +170,8 @@ void add_mean(OpRegistry& registry) {
                    .input("Out@GRAD", "gradient of Out, [1]")
                    .output("X@GRAD", "gradient of X, shape of X")
                    .infer(infer_reduce_grad)
-                   .kernels(spread_kernels<true>()));
+                   .kernels(spread_kernels<true>())
+                   .grad(adjoint_grad({.type = "mean"})));
 }
 
 void add_reduce_sum(OpRegistry& registry) {
@@ -180,7 +183,8 @@ void add_reduce_sum(OpRegistry& registry) {
                    .input("X", "input of the forward operator", kShapeOnly)
                    .input("Out@GRAD", "gradient of Out, shape of Out")
                    .output("X@GRAD", "gradient of X, shape of X")
-                   .kernels(spread_kernels<false>()));
+                   .kernels(spread_kernels<false>())
+                   .grad(adjoint_grad({.type = "reduce_sum"})));
   registry.add(
       reduce_op("reduce_mean", "Out = the mean of X over dimension dim; integers toward zero.")
           .kernels(reduce_kernels<cpu::SumOf, true>())
@@ -190,7 +194,20 @@ void add_reduce_sum(OpRegistry& registry) {
                    .input("X", "input of the forward operator", kShapeOnly)
                    .input("Out@GRAD", "gradient of Out, shape of Out")
                    .output("X@GRAD", "gradient of X, shape of X")
-                   .kernels(spread_kernels<true>()));
+                   .kernels(spread_kernels<true>())
+                   .grad(adjoint_grad({.type = "reduce_mean"})));
+}
+
+// Which elements are the maximum does not change with a small change of X.
+void decompose_max_grad(Decomposition& d) {
+  const Expr x = d.input("X");
+  const Expr out = d.input("Out");
+  const Expr is_max =
+      d.constant("reduce_max_grad", {{"X", x}, {"Out", out}, {"Out@GRAD", d.filled_like(out, 1.0)}},
+                 d.attrs(), "X@GRAD");
+  const Expr spread =
+      d.op("reduce_sum_grad", {{"X", x}, {"Out@GRAD", d.input("Out@GRAD")}}, d.attrs(), "X@GRAD");
+  d.set("X@GRAD", spread * is_max);
 }
 
 void add_reduce_max(OpRegistry& registry) {
@@ -207,7 +224,8 @@ void add_reduce_max(OpRegistry& registry) {
                    .in_place("X", "X@GRAD")
                    .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
                      return max_grad<typename decltype(tag)::type>;
-                   })));
+                   }))
+                   .decompose(decompose_max_grad));
 }
 
 }  // namespace

@@ -7,11 +7,14 @@ const OpRegistry& builtin_ops() {
     OpRegistry registry;
     register_activation_ops(registry);
     register_arithmetic_ops(registry);
+    register_array_ops(registry);
     register_comparison_ops(registry);
     register_concat_ops(registry);
+    register_control_flow_ops(registry);
     register_conv_ops(registry);
     register_elementwise_ops(registry);
     register_fill_ops(registry);
+    register_logic_ops(registry);
     register_lookup_ops(registry);
     register_loss_ops(registry);
     register_matmul_ops(registry);
@@ -20,7 +23,10 @@ const OpRegistry& builtin_ops() {
     register_optimizer_ops(registry);
     register_pool_ops(registry);
     register_random_ops(registry);
+    register_recurrent_ops(registry);
     register_reduction_ops(registry);
+    register_row_ops(registry);
+    register_select_ops(registry);
     register_shape_ops(registry);
     register_softmax_ops(registry);
     return registry;

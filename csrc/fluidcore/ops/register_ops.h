@@ -7,11 +7,14 @@ namespace fluidcore {
 // One function for each .cc file of this folder; builtin_ops() calls them all.
 void register_activation_ops(OpRegistry& registry);
 void register_arithmetic_ops(OpRegistry& registry);
+void register_array_ops(OpRegistry& registry);
 void register_comparison_ops(OpRegistry& registry);
 void register_concat_ops(OpRegistry& registry);
+void register_control_flow_ops(OpRegistry& registry);
 void register_conv_ops(OpRegistry& registry);
 void register_elementwise_ops(OpRegistry& registry);
 void register_fill_ops(OpRegistry& registry);
+void register_logic_ops(OpRegistry& registry);
 void register_lookup_ops(OpRegistry& registry);
 void register_loss_ops(OpRegistry& registry);
 void register_matmul_ops(OpRegistry& registry);
@@ -20,7 +23,10 @@ void register_norm_ops(OpRegistry& registry);
 void register_optimizer_ops(OpRegistry& registry);
 void register_pool_ops(OpRegistry& registry);
 void register_random_ops(OpRegistry& registry);
+void register_recurrent_ops(OpRegistry& registry);
 void register_reduction_ops(OpRegistry& registry);
+void register_row_ops(OpRegistry& registry);
+void register_select_ops(OpRegistry& registry);
 void register_shape_ops(OpRegistry& registry);
 void register_softmax_ops(OpRegistry& registry);
 

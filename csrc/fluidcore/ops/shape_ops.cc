@@ -4,6 +4,7 @@
 #include "fluidcore/kernels/cpu/copy.h"
 #include "fluidcore/kernels/cpu/transpose.h"
 #include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/linear.h"
 #include "fluidcore/ops/register_ops.h"
 
 namespace fluidcore {
@@ -85,7 +86,8 @@ void add_reshape(OpRegistry& registry) {
                    .output("X@GRAD", "gradient of X, shape of X")
                    .required_attr("shape", Ints{}, doc)
                    .infer(infer_as<reshaped>)
-                   .kernels(byte_kernels<reshape_grad>()));
+                   .kernels(byte_kernels<reshape_grad>())
+                   .grad(adjoint_grad({.type = "reshape"})));
 }
 
 // Dimension d of the transposed tensor is dimension axes[d] of X. Throws InvalidArgument unless the
@@ -152,7 +154,8 @@ void add_transpose(OpRegistry& registry) {
                    .output("X@GRAD", "gradient of X, shape of X")
                    .required_attr("axis", Ints{}, doc)
                    .infer(infer_as<transposed>)
-                   .kernels(byte_kernels<transpose_grad>()));
+                   .kernels(byte_kernels<transpose_grad>())
+                   .grad(adjoint_grad({.type = "transpose"})));
 }
 
 }  // namespace

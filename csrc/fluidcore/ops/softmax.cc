@@ -2,6 +2,7 @@
 #include <type_traits>
 
 #include "fluidcore/kernels/cpu/softmax.h"
+#include "fluidcore/op/decomposition.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/infer_checks.h"
 #include "fluidcore/ops/register_ops.h"
@@ -56,6 +57,10 @@ void infer_softmax_grad(InferContext& context) {
 
 }  // namespace
 
+Expr sum_of_row(const Expr& x) {
+  return x.owner().op("reduce_sum", {{"X", x}}, {{"dim", std::int64_t{-1}}, {"keep_dim", true}});
+}
+
 void register_softmax_ops(OpRegistry& registry) {
   registry.add(
       OpDef("softmax")
@@ -77,7 +82,12 @@ void register_softmax_ops(OpRegistry& registry) {
                    .in_place("Out@GRAD", "X@GRAD")
                    .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
                      return softmax_grad<typename decltype(tag)::type>;
-                   })));
+                   }))
+                   .decompose([](Decomposition& d) {
+                     const Expr out = d.input("Out");
+                     const Expr dout = d.input("Out@GRAD");
+                     d.set("X@GRAD", (dout - sum_of_row(out * dout)) * out);
+                   }));
 }
 
 }  // namespace fluidcore

@@ -6,6 +6,7 @@
 #include "fluidcore/kernels/cpu/softmax.h"
 #include "fluidcore/kernels/onednn/onednn.h"
 #include "fluidcore/kernels/prepared.h"
+#include "fluidcore/op/decomposition.h"
 
 namespace fluidcore {
 
@@ -18,5 +19,8 @@ Prepared1<T> prepare_softmax(std::int64_t rows, std::int64_t columns) {
   }
   return [=](const T* x, T* out) { cpu::softmax(rows, columns, x, out); };
 }
+
+// The sums over the last dimension, which stays with extent 1.
+Expr sum_of_row(const Expr& x);
 
 }  // namespace fluidcore

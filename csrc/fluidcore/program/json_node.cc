@@ -98,15 +98,17 @@ Json parse_json(std::string_view text, std::size_t max_nesting) {
   return builder.take();
 }
 
-void JsonNode::check_fields(std::initializer_list<std::string_view> names) const {
+void JsonNode::check_fields(std::initializer_list<std::string_view> names,
+                            std::initializer_list<std::string_view> optional) const {
   check(json_.is_object(), "an object");
   for (const std::string_view name : names) {
     if (!json_.contains(name)) fail("must have a field '", name, "', got none");
   }
+  std::vector<std::string> known(names.begin(), names.end());
+  known.insert(known.end(), optional.begin(), optional.end());
   for (const auto& [name, value] : json_.items()) {
-    if (std::find(names.begin(), names.end(), name) == names.end()) {
-      fail("must have no fields but ", join({names.begin(), names.end()}), ", got '", excerpt(name),
-           "'");
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      fail("must have no fields but ", join(known), ", got '", excerpt(name), "'");
     }
   }
 }

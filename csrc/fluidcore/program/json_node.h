@@ -33,8 +33,9 @@ class JsonNode {
   // Of a field that is there.
   JsonNode field(std::string_view name) const { return {json_[name], this, name, 0}; }
 
-  // This must be an object with exactly these fields.
-  void check_fields(std::initializer_list<std::string_view> names) const;
+  // This must be an object with exactly these fields, and maybe some of the optional ones.
+  void check_fields(std::initializer_list<std::string_view> names,
+                    std::initializer_list<std::string_view> optional = {}) const;
 
   std::string string() const;
   bool boolean() const;

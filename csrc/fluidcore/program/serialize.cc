@@ -55,16 +55,22 @@ OrderedJson attribute_to_json(const Attribute& attribute) {
   return std::visit(write, static_cast<const Attribute::variant&>(attribute));
 }
 
+// The type of a plain tensor and an error clip that is not there are left out.
 OrderedJson var_to_json(const VarDesc& var) {
-  return {{"name", var.name()},
-          {"dtype", to_string(var.dtype())},
-          {"shape", var.shape().extents()},
-          {"lod_level", var.lod_level()},
-          {"persistable", var.persistable()},
-          {"stop_gradient", var.stop_gradient()},
-          {"is_data", var.is_data()},
-          {"is_parameter", var.is_parameter()},
-          {"trainable", var.trainable()}};
+  OrderedJson json = {{"name", var.name()}};
+  if (var.type() != VarType::kTensor) json["type"] = to_string(var.type());
+  json.update({{"dtype", to_string(var.dtype())},
+               {"shape", var.shape().extents()},
+               {"lod_level", var.lod_level()},
+               {"persistable", var.persistable()},
+               {"stop_gradient", var.stop_gradient()},
+               {"is_data", var.is_data()},
+               {"is_parameter", var.is_parameter()},
+               {"trainable", var.trainable()}});
+  if (const auto& clip = var.error_clip()) {
+    json["error_clip"] = {{"min", number_to_json(clip->min)}, {"max", number_to_json(clip->max)}};
+  }
+  return json;
 }
 
 OrderedJson slots_to_json(const SlotMap& slots) {
@@ -139,14 +145,34 @@ DType read_dtype(const JsonNode& node) {
   }
 }
 
+VarType read_var_type(const JsonNode& node) {
+  const std::string name = excerpt(node.string());
+  try {
+    return var_type_from_name(name);
+  } catch (const InvalidArgument& error) {
+    node.fail(error.what());
+  }
+}
+
+ErrorClip read_error_clip(const JsonNode& node) {
+  node.check_fields({"min", "max"});
+  const ErrorClip clip{node.field("min").number(), node.field("max").number()};
+  if (!(clip.min <= clip.max)) {  // nan too
+    node.fail("min must be at most max, got min ", clip.min, ", max ", clip.max);
+  }
+  return clip;
+}
+
 void read_var(const JsonNode& node, BlockDesc& block) {
   node.check_fields({"name", "dtype", "shape", "lod_level", "persistable", "stop_gradient",
-                     "is_data", "is_parameter", "trainable"});
+                     "is_data", "is_parameter", "trainable"},
+                    {"type", "error_clip"});
   const std::string name = node.field("name").string();
   if (block.find_var(name)) {
     node.field("name").fail("must be new in its block, got '", excerpt(name), "' again");
   }
   VarDesc& var = *block.var(name);
+  if (node.json().contains("type")) var.set_type(read_var_type(node.field("type")));
   var.set_dtype(read_dtype(node.field("dtype")));
   var.set_shape(read_shape(node.field("shape")));
   var.set_lod_level(node.field("lod_level").integer_in(0, std::numeric_limits<int>::max()));
@@ -155,6 +181,9 @@ void read_var(const JsonNode& node, BlockDesc& block) {
   var.set_is_data(node.field("is_data").boolean());
   var.set_is_parameter(node.field("is_parameter").boolean());
   var.set_trainable(node.field("trainable").boolean());
+  if (node.json().contains("error_clip")) {
+    var.set_error_clip(read_error_clip(node.field("error_clip")));
+  }
 }
 
 OpDesc read_op(const JsonNode& node, std::int64_t num_blocks) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <iterator>
 #include <random>
+#include <set>
 
 #include "fluidcore/base/error.h"
 #include "fluidcore/program/program_desc.h"
@@ -28,6 +29,13 @@ bool same_feeds(const std::vector<std::pair<std::string, TensorSpec>>& specs,
                     [](const auto& spec, const auto& feed) {
                       return spec.second == feed.second.spec() && spec.first == feed.first;
                     });
+}
+
+[[noreturn]] void report_changing(const OtherExtent& other, std::int64_t before) {
+  InvalidArgument error(other.type(), ": must select the same number of rows in every step of a ",
+                        "loop, got ", before, " and ", other.extent());
+  error.set_note(other.note());
+  throw error;
 }
 
 }  // namespace
@@ -58,51 +66,71 @@ std::vector<Tensor> Executor::run(const ProgramDesc& program,
   for (const auto& [name, tensor] : feeds) {
     require(tensor.is_initialized(), "feed: '", name, "' must hold a value, got an empty tensor");
   }
-  const Entry entry = take(program, feeds, fetches, scope, options);
+  Call call{program, feeds, fetches, scope, options};
+  std::optional<RunState> state;
+  Extents extents;
+  std::set<OpPlace> met;
+  for (;;) {
+    try {
+      return run_once(call, state, extents);
+    } catch (const OtherExtent& other) {
+      // Everything up to this operator will be calculated as before, so once is enough.
+      if (!met.insert(other.place()).second) report_changing(other, extents.at(other.place()));
+      extents[other.place()] = other.extent();
+      call.extents = &extents;
+    }
+  }
+}
+
+std::vector<Tensor> Executor::run_once(const Call& call,
+                                       std::optional<RunState>& state,
+                                       Extents& extents) {
+  const Entry entry = take(call);
   std::unique_ptr<Plan> plan = std::move(entry->plan);
   try {
-    if (!plan) plan = std::make_unique<Plan>(ops_, program, entry->request, *scope);
-    const std::uint64_t seed = program.random_seed() != 0 ? program.random_seed() : drawn_seed_;
-    const RunState state{seed, next_step(program.revision())};
+    const ProgramDesc& program = call.program;
+    if (!plan) plan = std::make_unique<Plan>(ops_, program, entry->request, *call.scope);
+    if (!state) {
+      const std::uint64_t seed = program.random_seed() != 0 ? program.random_seed() : drawn_seed_;
+      state = RunState{seed, next_step(program.revision())};
+    }
     const auto start = Pace::Clock::now();
-    std::vector<Tensor> results = plan->run(scope, feeds, state);
+    std::vector<Tensor> results = plan->run(call.scope, call.feeds, *state);
     const std::chrono::duration<double> duration = Pace::Clock::now() - start;
     give_back(entry, std::move(plan), duration.count());
     return results;
+  } catch (const OtherExtent&) {
+    extents = entry->request.extents;
+    give_back(entry, std::move(plan), 0);
+    throw;
   } catch (...) {
     give_back(entry, std::move(plan), 0);
     throw;
   }
 }
 
-Executor::Entry Executor::take(const ProgramDesc& program,
-                               const NamedTensors& feeds,
-                               const std::vector<std::string>& fetches,
-                               const std::shared_ptr<Scope>& scope,
-                               const Options& options) {
+Executor::Entry Executor::take(const Call& call) {
   const std::lock_guard lock(mutex_);
-  Entry entry = find(program, feeds, fetches, scope, options);
-  if (options.threads == 2 && entry->pace.prefers_one_thread(Pace::Clock::now())) {
-    Options one_thread = options;
-    one_thread.threads = 1;
-    entry = find(program, feeds, fetches, scope, one_thread);
+  Entry entry = find(call);
+  if (call.options.threads == 2 && entry->pace.prefers_one_thread(Pace::Clock::now())) {
+    Call one_thread = call;
+    one_thread.options.threads = 1;
+    entry = find(one_thread);
   }
   entry->is_running = true;
   return entry;
 }
 
-Executor::Entry Executor::find(const ProgramDesc& program,
-                               const NamedTensors& feeds,
-                               const std::vector<std::string>& fetches,
-                               const std::shared_ptr<Scope>& scope,
-                               const Options& options) {
-  const Revision& revision = program.revision();
+Executor::Entry Executor::find(const Call& call) {
+  const Revision& revision = call.program.revision();
+  const Options& options = call.options;
   const auto serves = [&](const CachedPlan& cached) {
     const PlanRequest& request = cached.request;
     return !cached.is_running && cached.program == revision && cached.version == *revision &&
            request.device == options.device && request.threads == options.threads &&
-           request.check_nan == options.check_nan && request.fetches == fetches &&
-           same_feeds(request.feeds, feeds) && cached.plan->fits(scope);
+           request.check_nan == options.check_nan && request.fetches == call.fetches &&
+           (call.extents == nullptr || request.extents == *call.extents) &&
+           same_feeds(request.feeds, call.feeds) && cached.plan->fits(call.scope);
   };
   Entry entry = std::find_if(cache_.begin(), cache_.end(), serves);
   if (entry == cache_.end()) {
@@ -110,8 +138,9 @@ Executor::Entry Executor::find(const ProgramDesc& program,
     std::erase_if(cache_, [&](const CachedPlan& cached) {
       return !cached.is_running && cached.program == revision && cached.version != *revision;
     });
-    PlanRequest request{{}, fetches, options.device, options.threads, options.check_nan};
-    for (const auto& [name, tensor] : feeds) request.feeds.emplace_back(name, tensor.spec());
+    PlanRequest request{{}, call.fetches, options.device, options.threads, options.check_nan, {}};
+    for (const auto& [name, tensor] : call.feeds) request.feeds.emplace_back(name, tensor.spec());
+    if (call.extents != nullptr) request.extents = *call.extents;
     entry = cache_.insert(cache_.begin(), {revision, *revision, std::move(request), nullptr});
   } else {
     cache_.splice(cache_.begin(), cache_, entry);

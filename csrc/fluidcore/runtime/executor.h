@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,9 +22,11 @@ namespace fluidcore {
 //   const Tensor loss = executor.run(train, {{"img", img}}, {"loss"}, scope, {})[0];
 //
 // The first run with a given program version, fed shapes, fetches and options builds a Plan; later
-// ones find it. The program is never changed. Where other processes keep the cores busy, a run may
-// use one thread instead of two (see Pace), which changes no bit of the results. Any number of
-// threads may call run() at a time, each with a scope of its own.
+// ones find it. Where an extent depends on the data, the Plan that ran last is tried first; one
+// that meets another extent is left, and the run begins again, with the same random numbers, with a
+// Plan for what was met. The program is never changed. Where other processes keep the cores busy, a
+// run may use one thread instead of two (see Pace), which changes no bit of the results. Any number
+// of threads may call run() at a time, each with a scope of its own.
 class Executor {
  public:
   struct Options {
@@ -56,17 +60,24 @@ class Executor {
     std::uint64_t steps = 0;
   };
 
+  using Extents = std::map<OpPlace, std::int64_t>;
+
+  // What a run asks for.
+  struct Call {
+    const ProgramDesc& program;
+    const NamedTensors& feeds;
+    const std::vector<std::string>& fetches;
+    const std::shared_ptr<Scope>& scope;
+    Options options;
+    const Extents* extents = nullptr;  // null: any
+  };
+
   // Takes a Plan that serves the call out of the cache, or leaves an entry to be filled.
-  Entry take(const ProgramDesc& program,
-             const NamedTensors& feeds,
-             const std::vector<std::string>& fetches,
-             const std::shared_ptr<Scope>& scope,
-             const Options& options);
-  Entry find(const ProgramDesc& program,
-             const NamedTensors& feeds,
-             const std::vector<std::string>& fetches,
-             const std::shared_ptr<Scope>& scope,
-             const Options& options);
+  Entry take(const Call& call);
+  Entry find(const Call& call);
+  // Draws `state` when it is not set; sets `extents` to those of the Plan when it throws
+  // OtherExtent.
+  std::vector<Tensor> run_once(const Call& call, std::optional<RunState>& state, Extents& extents);
   void give_back(Entry entry, std::unique_ptr<Plan> plan, double seconds);
   std::uint64_t next_step(const Revision& revision);
 

@@ -1,7 +1,6 @@
 #include "fluidcore/runtime/plan.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstring>
 #include <functional>
@@ -22,17 +21,6 @@ struct Binding {
   Tensor backup;  // what the variable held before the run
 };
 
-bool has_nan(const Cell& cell) {
-  return visit_dtype(cell.spec.dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    const auto* data = static_cast<const T*>(cell.data);
-    return std::any_of(data, data + cell.spec.shape.num_elements(), [](T value) {
-      const auto number = static_cast<ComputeType<T>>(value);
-      return number != number;
-    });
-  });
-}
-
 const void* end_of(const void* data, std::size_t bytes) {
   return static_cast<const std::byte*>(data) + bytes;
 }
@@ -50,6 +38,7 @@ struct Plan::Impl {
   std::vector<Binding> bindings;  // one for each scope cell
   std::weak_ptr<Scope> scope;     // the bindings are for this scope with this layout
   std::uint64_t layout = 0;
+  std::size_t num_pointed = 0;  // bindings that this run has pointed to memory
 
   void bind(const std::shared_ptr<Scope>& to) {
     if (scope.lock() == to && layout == to->layout()) return;
@@ -61,11 +50,13 @@ struct Plan::Impl {
   }
 
   void point_to_scope() {
-    for (std::size_t i = 0; i < bindings.size(); ++i) {
+    num_pointed = 0;
+    for (std::size_t i = 0; i < bindings.size(); ++i, ++num_pointed) {
       const ScopeCell& cell = parts.scope_cells[i];
       Binding& binding = bindings[i];
       const Tensor* held = binding.variable ? &binding.variable->tensor() : nullptr;
       if (held != nullptr && held->is_initialized() && held->spec() == cell.cell->spec) {
+        if (cell.is_set != nullptr) *cell.is_set = true;
         cell.cell->data = held->raw();
         if (!cell.needs_backup) continue;
         if (!binding.backup.is_initialized()) binding.backup = Tensor(cell.cell->spec);
@@ -89,7 +80,7 @@ struct Plan::Impl {
   }
 
   void roll_back() {
-    for (std::size_t i = 0; i < bindings.size(); ++i) {
+    for (std::size_t i = 0; i < num_pointed; ++i) {
       Binding& binding = bindings[i];
       if (binding.fresh.is_initialized()) {
         binding.fresh = Tensor();
@@ -103,31 +94,24 @@ struct Plan::Impl {
     for (std::size_t i = 0; i < bindings.size(); ++i) {
       Binding& binding = bindings[i];
       if (!binding.fresh.is_initialized()) continue;
+      const bool* is_set = parts.scope_cells[i].is_set;
+      if (is_set != nullptr && !*is_set) {
+        binding.fresh = Tensor();
+        continue;
+      }
       if (!binding.variable) binding.variable = to.var(parts.scope_cells[i].name);
       binding.variable->tensor() = std::move(binding.fresh);
       binding.fresh = Tensor();
     }
   }
 
-  void run_steps() {
-    for (PreparedStep& step : parts.steps) {
-      try {
-        step.kernel();
-      } catch (Error& error) {
-        error.set_note(step.note);
-        throw;
-      }
-      if (request.check_nan) check_nan(step);
-    }
-  }
-
-  static void check_nan(const PreparedStep& step) {
-    for (std::size_t i = 0; i < step.written.size(); ++i) {
-      if (!has_nan(*step.written[i])) continue;
-      InvalidArgument error(step.type, ": output '", step.written_names[i],
-                            "' must be free of NaN, got at least one, the first in this run");
-      error.set_note(step.note);
-      throw error;
+  void run_blocks() {
+    for (const auto& sub_block : parts.sub_blocks) sub_block->restart();
+    parts.main.run();
+    for (const FetchCell& fetch : parts.fetches) {
+      require(fetch.is_set == nullptr || *fetch.is_set, "fetch: '", fetch.name,
+              "' must be written before it is read, got a block that was not run, or did not ",
+              "write it; write it before the block too");
     }
   }
 };
@@ -169,8 +153,10 @@ std::vector<Tensor> Plan::run(const std::shared_ptr<Scope>& scope,
   // Before anything is written: where there is no memory for them, the scope stays as it is.
   std::vector<Tensor> results;
   results.reserve(impl.parts.fetches.size());
-  for (const Cell* cell : impl.parts.fetches) results.emplace_back(cell->spec);
+  for (const FetchCell& fetch : impl.parts.fetches) results.emplace_back(fetch.cell->spec);
   std::vector<Tensor> copied_feeds;
+  impl.parts.main.start();
+  impl.num_pointed = 0;
   try {
     impl.bind(scope);
     impl.point_to_scope();
@@ -178,9 +164,9 @@ std::vector<Tensor> Plan::run(const std::shared_ptr<Scope>& scope,
       if (!impl.is_written(feeds[i].second)) continue;
       impl.parts.feeds[i]->data = copied_feeds.emplace_back(feeds[i].second.clone()).raw();
     }
-    impl.run_steps();
+    impl.run_blocks();
     for (std::size_t i = 0; i < results.size(); ++i) {
-      copy_bytes(results[i].raw(), impl.parts.fetches[i]->data, results[i].bytes());
+      copy_bytes(results[i].raw(), impl.parts.fetches[i].cell->data, results[i].bytes());
     }
   } catch (...) {
     impl.roll_back();
@@ -191,7 +177,7 @@ std::vector<Tensor> Plan::run(const std::shared_ptr<Scope>& scope,
 }
 
 std::size_t Plan::num_steps() const {
-  return impl_->parts.steps.size();
+  return impl_->parts.main.steps.size();
 }
 
 std::size_t Plan::arena_bytes() const {

@@ -1,12 +1,15 @@
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "fluidcore/base/error.h"
 #include "fluidcore/op/op_registry.h"
 #include "fluidcore/op/random_stream.h"
 #include "fluidcore/tensor/tensor.h"
@@ -19,6 +22,14 @@ class Scope;
 // Tensors by name, in the order in which they were given.
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
+// Names an operator of a program.
+struct OpPlace {
+  std::int64_t block = 0;
+  std::size_t index = 0;
+
+  friend auto operator<=>(const OpPlace&, const OpPlace&) = default;
+};
+
 // What a Plan is made for.
 struct PlanRequest {
   std::vector<std::pair<std::string, TensorSpec>> feeds;
@@ -26,17 +37,43 @@ struct PlanRequest {
   Device device = Device::kCpu;
   int threads = 1;
   bool check_nan = false;  // look for NaN after every operator, and name the one that made it
+  // The extents that depend on the data, as far as they were met; see OpDef::extent_from_data().
+  std::map<OpPlace, std::int64_t> extents = {};
 
   friend bool operator==(const PlanRequest&, const PlanRequest&) = default;
 };
 
-// Block 0 of a program made ready to run on one device, for one set of fed shapes.
+// Thrown by Plan::run(), which then has changed nothing: the data asks for another extent than the
+// Plan was made for. Never reaches the user: the Executor makes another Plan.
+class OtherExtent : public Error {
+ public:
+  OtherExtent(OpPlace place, std::int64_t extent, std::string type, std::string note)
+      : Error(type, ": the extent that depends on the data is ", extent),
+        place_(place),
+        extent_(extent),
+        type_(std::move(type)) {
+    set_note(std::move(note));
+  }
+
+  OpPlace place() const { return place_; }
+  std::int64_t extent() const { return extent_; }
+  const std::string& type() const { return type_; }  // of the operator
+
+ private:
+  OpPlace place_;
+  std::int64_t extent_;
+  std::string type_;
+};
+
+// Block 0 of a program, with the blocks that its operators run, made ready to run on one device,
+// for one set of fed shapes.
 //
 // The constructor decides everything that does not depend on data: which operators the fetches
 // need, every shape, the kernel of every operator with what it prepares, the place of every
 // temporary in one block of memory, and which variables live in the Scope. run() binds the
 // variables to memory and calls one function per operator: no name is looked up, nothing is
-// allocated but the tensors it returns.
+// allocated but the tensors it returns and the elements of tensor arrays. What a loop takes does
+// not grow with its number of steps.
 //
 // A Plan has memory of its own, so one thread runs it at a time; the Executor keeps one for each.
 class Plan {
@@ -54,11 +91,12 @@ class Plan {
 
   // Runs every operator once, on a scope that fits. `feeds` are in the order of the request; so
   // are the returned tensors, which are copies. When a kernel throws, the scope is as it was.
+  // Throws OtherExtent where the data asks for it.
   std::vector<Tensor> run(const std::shared_ptr<Scope>& scope,
                           const NamedTensors& feeds,
                           const RunState& state);
 
-  std::size_t num_steps() const;
+  std::size_t num_steps() const;  // of block 0
   std::size_t arena_bytes() const;
 
  private:

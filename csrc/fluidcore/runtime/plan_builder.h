@@ -1,51 +1,18 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
-#include <memory>
 #include <string>
-#include <unordered_map>
-#include <vector>
 
 #include "fluidcore/program/program_desc.h"
-#include "fluidcore/runtime/passes/arena.h"
-#include "fluidcore/runtime/passes/step.h"
 #include "fluidcore/runtime/plan.h"
+#include "fluidcore/runtime/plan_parts.h"
+#include "fluidcore/runtime/variables.h"
 
 namespace fluidcore {
 
-// A variable of a Plan that lives in the Scope.
-struct ScopeCell {
-  std::string name;
-  Cell* cell = nullptr;
-  std::size_t bytes = 0;
-  bool is_read = false;  // its value before the run matters: it must be initialized
-  bool is_written = false;
-  std::size_t first_write = 0;  // by which step
-  bool needs_backup = false;    // an operator may still throw after it was written
-};
-
-// What one step does when the Plan runs.
-struct PreparedStep {
-  Kernel kernel;
-  std::string type;                  // of the operator
-  std::string note;                  // names the operator in messages
-  std::vector<const Cell*> written;  // floating outputs, for the search for NaN
-  std::vector<std::string> written_names;
-};
-
-// Everything a Plan needs in order to run. Cells do not move: kernels hold their addresses.
-struct PlanParts {
-  std::deque<Cell> cells;
-  std::vector<Cell*> feeds;          // in the order of the request
-  std::vector<const Cell*> fetches;  // in the order of the request
-  std::vector<ScopeCell> scope_cells;
-  std::vector<PreparedStep> steps;
-  std::shared_ptr<void> arena;
-  std::size_t arena_bytes = 0;
-};
-
-// Takes the steps of a block through the stages that turn them into the parts of a Plan.
+// Takes the steps of a program through the stages that turn them into the parts of a Plan: shapes,
+// cells and kernels, step by step in program order, a block before the operator that runs it; then
+// memory.
 class PlanBuilder {
  public:
   PlanBuilder(const ProgramDesc& program,
@@ -56,47 +23,40 @@ class PlanBuilder {
   PlanParts build(const OpRegistry& ops);
 
  private:
-  // Who owns the memory of a cell.
-  enum class Owner { kFeed, kScope, kReadOnlyScope, kArena };
-  struct Use {
-    Owner owner = Owner::kArena;
-    std::size_t bytes = 0;
-    std::size_t first = 0;
-    std::size_t last = 0;
-    std::size_t scope_cell = 0;  // index, where the owner is a scope
-  };
-  struct CopyBack {
-    const Cell* from;
-    const Cell* to;
-    std::size_t bytes;
+  // A step in the making.
+  struct Draft {
+    Frame& frame;
+    const Step& step;
+    const RunState& state;
+    PreparedStep prepared;
+    Surroundings surroundings;
+    KernelContext::Slots inputs;
+    KernelContext::Slots outputs;
+    SubBlockRunner* sub_block = nullptr;
   };
 
-  void check_feeds();
-  Steps steps_of_block(const OpRegistry& ops) const;
-  void add_step(const Step& step, std::size_t position);
-  Cell* read(const Step& step, const std::string& slot, const std::string& name);
-  Cell* write(const Step& step,
-              const std::string& slot,
-              const std::string& name,
-              const TensorSpec& spec,
-              std::size_t position,
-              std::vector<CopyBack>& copies);
-  Cell* new_cell(TensorSpec spec, Use use);
-  Cell* scope_cell(const std::string& name, TensorSpec spec, bool persistable);
-  Cell* from_scope(const std::string& name);
-  [[noreturn]] void report_unwritten(const std::string& who, const std::string& name) const;
-  const Cell* fetched(const std::string& name, std::size_t end);
-  void mark_backups(const Steps& steps);
+  void add_feeds();
+  void prepare_steps(Frame& frame, const Steps& steps, const RunState& state);
+  PreparedStep prepare(Frame& frame, const Step& step, const RunState& state);
+  InferContext read_inputs(Draft& draft);
+  const Cell* copy_before(Draft& draft, const Cell* cell);
+  void prepare_block(Draft& draft, InferContext& infer);
+  void write_outputs(Draft& draft, const InferContext& infer);
+  void add_results(Draft& draft, Frame& inside);
+  std::int64_t extent_from_data(const Step& step);
+  FetchCell fetched(const std::string& name);
+  void mark_backups();
   void place_temporaries();
-  bool is_persistable(const std::string& name) const;
 
   const ProgramDesc& program_;
   const PlanRequest& request_;
-  const Scope& scope_;
   const RunState& state_;
   PlanParts parts_;
-  std::unordered_map<std::string, Cell*> current_;  // name -> where its newest value is
-  std::unordered_map<const Cell*, Use> uses_;
+  Frames frames_;
+  Cells cells_;
+  Variables variables_;
+  bool has_guessed_ = false;         // an extent that depends on the data
+  std::size_t end_of_throwing_ = 0;  // no step of block 0 from here on throws
 };
 
 }  // namespace fluidcore

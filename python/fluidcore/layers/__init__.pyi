@@ -2,6 +2,31 @@
 from collections.abc import Sequence
 
 from fluidcore.dtypes import DTypeLike
+from fluidcore.layers.batch_size_like import fill_constant_batch_size_like as fill_constant_batch_size_like
+from fluidcore.layers.control_flow import ConditionalBlock as ConditionalBlock
+from fluidcore.layers.control_flow import IfElse as IfElse
+from fluidcore.layers.control_flow import StaticRNN as StaticRNN
+from fluidcore.layers.control_flow import Switch as Switch
+from fluidcore.layers.control_flow import While as While
+from fluidcore.layers.control_flow import array_length as array_length
+from fluidcore.layers.control_flow import array_read as array_read
+from fluidcore.layers.control_flow import array_write as array_write
+from fluidcore.layers.control_flow import case as case
+from fluidcore.layers.control_flow import cond as cond
+from fluidcore.layers.control_flow import create_array as create_array
+from fluidcore.layers.control_flow import equal as equal
+from fluidcore.layers.control_flow import greater_equal as greater_equal
+from fluidcore.layers.control_flow import greater_than as greater_than
+from fluidcore.layers.control_flow import is_empty as is_empty
+from fluidcore.layers.control_flow import less_equal as less_equal
+from fluidcore.layers.control_flow import less_than as less_than
+from fluidcore.layers.control_flow import logical_and as logical_and
+from fluidcore.layers.control_flow import logical_not as logical_not
+from fluidcore.layers.control_flow import logical_or as logical_or
+from fluidcore.layers.control_flow import logical_xor as logical_xor
+from fluidcore.layers.control_flow import not_equal as not_equal
+from fluidcore.layers.control_flow import switch_case as switch_case
+from fluidcore.layers.control_flow import while_loop as while_loop
 from fluidcore.layers.conv import batch_norm as batch_norm
 from fluidcore.layers.conv import conv2d as conv2d
 from fluidcore.layers.conv import pool2d as pool2d
@@ -26,7 +51,6 @@ from fluidcore.layers.tensor import create_global_var as create_global_var
 from fluidcore.layers.tensor import create_parameter as create_parameter
 from fluidcore.layers.tensor import fill_constant as fill_constant
 from fluidcore.layers.tensor import increment as increment
-from fluidcore.layers.tensor import less_than as less_than
 from fluidcore.layers.tensor import ones as ones
 from fluidcore.layers.tensor import reshape as reshape
 from fluidcore.layers.tensor import split as split
@@ -202,6 +226,21 @@ def elementwise_sub(
         Out: the broadcast shape
     """
 
+def erf(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to X, element by element.
+
+    Args:
+        x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
 def exp(
     x: Variable,
     *,
@@ -211,6 +250,23 @@ def exp(
 
     Args:
         x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def fill_any_like(
+    x: Variable,
+    *,
+    value: float = 0.0,
+    name: str | None = None,
+) -> Variable:
+    """Out = value everywhere.
+
+    Args:
+        x: any shape
+        value: a whole number in range for an integer dtype
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -361,6 +417,21 @@ def sigmoid(
     name: str | None = None,
 ) -> Variable:
     """Out = 1 / (1 + exp(-X)), element by element.
+
+    Args:
+        x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def sign(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = 1 where X > 0, -1 where X < 0, else X.
 
     Args:
         x: any shape, floating

@@ -80,13 +80,16 @@ def _attr(attr: Any) -> Argument:
 def describe(op_type: str) -> Layer | None:
     """How the function of an operator looks; None if the operator has none.
 
-    Operators of gradients and optimizers, with several results, or with a block have none.
+    Operators of gradients and optimizers, with several results, with a block, of tensor arrays, or
+    that choose between variables have none.
     """
     if op_type.endswith("_grad"):
         return None
     definition = core.op_def(op_type)
     outputs = [slot for slot in definition.outputs if not slot.intermediate]
     if len(outputs) != 1 or outputs[0].list:
+        return None
+    if any(slot.array or slot.may_be_unset for slot in [*definition.inputs, *outputs]):
         return None
     if any(slot.name == "Param" for slot in definition.inputs):
         return None

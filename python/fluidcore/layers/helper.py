@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeVar, cast
 
 from fluidcore import core, names
@@ -23,20 +24,25 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 
+@contextmanager
+def restored_on_error() -> Iterator[None]:
+    """Makes an error in the `with` block leave nothing behind: no block, operator or variable."""
+    marks = [program.mark() for program in (default_main_program(), default_startup_program())]
+    try:
+        yield
+    except BaseException:
+        for mark in marks:
+            mark.rollback()
+        raise
+
+
 def atomic(layer: Callable[_P, _R]) -> Callable[_P, _R]:
     """Makes a layer leave nothing behind when it raises: no operator, variable or parameter."""
 
     @functools.wraps(layer)
     def wrapper(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        main, startup = default_main_program(), default_startup_program()
-        blocks = {main.current_block(), main.global_block(), startup.global_block()}
-        marks = [block.mark() for block in blocks]
-        try:
+        with restored_on_error():
             return layer(*args, **kwargs)
-        except BaseException:
-            for mark in marks:
-                mark.rollback()
-            raise
 
     return wrapper
 
@@ -111,6 +117,10 @@ class LayerHelper:
         check_variable(self.layer_type, "the output", out)
         self.block.append_op(op_type, inputs, {"Out": out}, attrs)
         return out
+
+    def variable(self, shape: Iterable[int], dtype: DTypeLike) -> Variable:
+        """A new variable of this layer that blocks inside the current one may write."""
+        return self.block.create_var(self.temporary(), shape=shape, dtype=dtype)
 
     def activation(self, x: Variable, act: str | None) -> Variable:
         """The activation of x; x itself for None."""

@@ -112,7 +112,7 @@ def fill_constant(
         out: Is written if given.
 
     Returns:
-        `shape`; stops gradients.
+        `shape`; a new variable stops gradients.
     """
     number = check_number("fill_constant: value", value, finite=False)
     if number != value and dtype_name(dtype) not in FLOATING and math.isfinite(number):
@@ -121,7 +121,8 @@ def fill_constant(
         )
     attrs = {"shape": shape, "dtype": dtype, "value": number, "force_cpu": force_cpu}
     result = LayerHelper("fill_constant").append_into(out, "fill_constant", {}, attrs)
-    result.stop_gradient = True
+    if out is None:
+        result.stop_gradient = True
     return result
 
 
@@ -159,13 +160,6 @@ def increment(x: Variable, value: float = 1.0, in_place: bool = True) -> Variabl
     step = check_number("increment: value", value)
     out = x if in_place else None
     return LayerHelper("increment").append_into(out, "increment", {"X": x}, {"step": step})
-
-
-def less_than(x: Variable, y: Variable, cond: Variable | None = None) -> Variable:
-    """X < y, element by element, bool; in `cond` if given."""
-    check_variable("less_than", "x", x)
-    check_variable("less_than", "y", y)
-    return LayerHelper("less_than").append_into(cond, "less_than", {"X": x, "Y": y})
 
 
 @atomic

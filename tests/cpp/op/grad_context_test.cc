@@ -25,6 +25,18 @@ TEST(GradContext, NamesTheGradientsOfEachVariableOfASlot) {
   EXPECT_THAT(context.grad_to_var(), UnorderedElementsAre(Pair("a@GRAD", "a")));
 }
 
+TEST(GradContext, TakesTheNameOfAGradientThatIsAnInputForThatInput) {
+  const OpDesc op("tanh_grad", {{"Out", {"y"}}, {"Out@GRAD", {"y@GRAD"}}},
+                  {{"X@GRAD", {"x@GRAD"}}});
+  const std::set<std::string> no_grad = {"y@GRAD"};
+  const GradContext context(op, no_grad);
+  EXPECT_TRUE(context.wants("y"));
+  EXPECT_FALSE(context.wants("y@GRAD"));
+  const OpDesc forward("tanh", {{"X", {"x"}}}, {{"Out", {"y"}}});
+  const std::set<std::string> by_gradient = {"x@GRAD"};
+  EXPECT_FALSE(GradContext(forward, by_gradient).wants("x"));
+}
+
 TEST(StandardGrad, LeavesOutInputsThatWereNotGiven) {
   const OpDesc op("conv", {{"X", {"x"}}, {"W", {"w"}}}, {{"Out", {"y"}}});
   const std::set<std::string> no_grad;

@@ -1,5 +1,6 @@
 #include "ops/op_runner.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <set>
 #include <utility>
@@ -109,7 +110,17 @@ std::map<std::string, Tensor> run_grad(const OpCase& op,
   for (const auto& [slot, tensor] : op.inputs) no_grad.insert(slot);
   for (const std::string& slot : wanted) no_grad.erase(slot);
   GradContext context(session.op(0), no_grad);
-  for (OpDesc& grad : builtin_ops().get(op.type).grad_ops(context)) session.add(std::move(grad));
+  std::set<std::string> unfed;
+  for (const std::string& slot : op.outputs) {
+    if (slot != output) unfed.insert(grad_name(slot));
+  }
+  for (OpDesc& grad : builtin_ops().grad_ops(context)) {
+    // What the gradients of other outputs add counts as zero.
+    const std::vector<std::string> read = grad.input_arg_names();
+    const bool is_fed = std::none_of(read.begin(), read.end(),
+                                     [&](const auto& name) { return unfed.contains(name); });
+    if (is_fed) session.add(std::move(grad));
+  }
   std::vector<std::string> names;
   for (const std::string& slot : wanted) names.push_back(grad_name(slot));
   return session.run(names, threads);

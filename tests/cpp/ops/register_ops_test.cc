@@ -2,6 +2,7 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -43,8 +44,10 @@ TEST(BuiltinOps, EveryGradientIsMadeOfOperatorsThatExist) {
     if (!def.has_grad()) continue;
     const OpDesc op = example_of(def);
     const std::set<std::string> no_grad;
-    GradContext context(op, no_grad);
-    for (OpDesc& grad : def.grad_ops(context)) {
+    std::vector<BlockIndex> grad_blocks;
+    if (def.block_traits() != nullptr) grad_blocks.push_back({1});
+    GradContext context(op, no_grad, grad_blocks);
+    for (OpDesc& grad : builtin_ops().grad_ops(context)) {
       ASSERT_NE(builtin_ops().find(grad.type()), nullptr) << type << " -> " << grad.type();
       EXPECT_NO_THROW(builtin_ops().get(grad.type()).complete(grad)) << to_string(grad);
     }
@@ -56,7 +59,13 @@ TEST(BuiltinOps, AGradientThatIsNotWantedIsLeftOut) {
     const OpDesc op = example_of(builtin_ops().get(type));
     const std::set<std::string> no_grad = {"X_var"};
     GradContext context(op, no_grad);
-    EXPECT_TRUE(builtin_ops().get(type).grad_ops(context).empty()) << type;
+    EXPECT_TRUE(builtin_ops().grad_ops(context).empty()) << type;
+  }
+}
+
+TEST(BuiltinOps, EveryGradientOperatorHasAGradient) {
+  for (const std::string& type : builtin_ops().types()) {
+    if (type.ends_with("_grad")) EXPECT_TRUE(builtin_ops().get(type).has_grad()) << type;
   }
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -119,6 +120,53 @@ TEST(Serialize, KeepsEverythingThatIsSaved) {
   EXPECT_TRUE(back->block(0).vars()[1]->trainable());
 }
 
+TEST(Serialize, KeepsTheTypeOfAnArray) {
+  ProgramDesc program;
+  program.block(0).var("a")->set_type(VarType::kTensorArray);
+  program.block(0).var("x");
+  const auto back = program_from_json(to_json(program));
+  EXPECT_EQ(back->block(0).find_var("a")->type(), VarType::kTensorArray);
+  EXPECT_EQ(back->block(0).find_var("x")->type(), VarType::kTensor);
+  std::string text = to_json(program);
+  EXPECT_THAT(text, HasSubstr(R"({"name":"a","type":"lod_tensor_array","dtype":"float32")"));
+  text.replace(text.find("lod_tensor_array"), 16, "reader");
+  expect_refused(text,
+                 "blocks[0].vars[0].type: variable type must be lod_tensor or lod_tensor_array, "
+                 "got 'reader'");
+}
+
+TEST(Serialize, KeepsErrorClips) {
+  ProgramDesc program;
+  program.append_block(0).var("h")->set_error_clip(ErrorClip{-kInf, 0.1});
+  program.block(0).var("x");
+  const std::string text = to_json(program);
+  EXPECT_THAT(text, HasSubstr(R"("trainable":true,"error_clip":{"min":"-inf","max":0.1}})"));
+  const auto back = program_from_json(text);
+  EXPECT_EQ(back->block(1).find_var("h")->error_clip(), (ErrorClip{-kInf, 0.1}));
+  EXPECT_EQ(back->block(0).find_var("x")->error_clip(), std::nullopt);
+  EXPECT_EQ(to_json(*back), text);
+}
+
+TEST(Serialize, RefusesDamagedErrorClips) {
+  ProgramDesc program;
+  program.block(0).var("h")->set_error_clip(ErrorClip{-1, 1});
+  const std::string text = to_json(program);
+  const std::string good = R"({"min":-1.0,"max":1.0})";
+  const auto refuse = [&](const std::string& clip, const std::string& message) {
+    std::string damaged = text;
+    expect_refused(damaged.replace(text.find(good), good.size(), clip),
+                   "blocks[0].vars[0].error_clip" + message);
+  };
+  refuse(R"({"min":1.0,"max":-1.0})", ": min must be at most max, got min 1.0, max -1.0");
+  refuse(R"({"min":"nan","max":1.0})", ": min must be at most max, got min nan, max 1.0");
+  refuse(R"({"min":-1.0,"max":"one"})",
+         ".max: must be a number with a decimal point, 'inf', '-inf' or 'nan', got 'one'");
+  refuse(R"({"min":-1.0})", ": must have a field 'max', got none");
+  refuse(R"({"min":-1.0,"max":1.0,"norm":2.0})", ": must have no fields but min, max, got 'norm'");
+  refuse("[-1.0,1.0]", ": must be an object, got a list");
+  refuse("null", ": must be an object, got null");
+}
+
 TEST(Serialize, KeepsNan) {
   ProgramDesc program;
   const double nan = std::numeric_limits<double>::quiet_NaN();
@@ -162,8 +210,10 @@ TEST(Serialize, RefusesToWriteNamesThatAreNotUtf8) {
 
 TEST(Serialize, ReadsAFileThatAPersonWrote) {
   const auto program = program_from_json(File{.more_blocks = block_text("0", "0")}.text());
-  EXPECT_EQ(to_string(*program),
-            "block 0:\n  x: float32 [2, -1]\n  relu(X=x) ->    # axis=1\nblock 1 (parent 0):\n");
+  EXPECT_EQ(
+      to_string(*program),
+      "block 0:\n  x: float32 [2, -1]\n  relu(X=x) ->    # axis=1\nblock 1 (parent 0, gradient of "
+      "block 0):\n");
 }
 
 TEST(Serialize, RefusesEveryTruncation) {

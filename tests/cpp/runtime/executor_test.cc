@@ -5,10 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "fluidcore/op/infer.h"
-#include "fluidcore/program/program_desc.h"
-#include "fluidcore/runtime/scope.h"
-#include "runtime/toy_ops.h"
+#include "runtime/executor_fixture.h"
 
 namespace fluidcore {
 namespace {
@@ -16,44 +13,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
-
-class ExecutorTest : public testing::Test {
- protected:
-  void declare(const std::string& name, Shape shape, bool persistable) {
-    const auto var = program_.block(0).var(name);
-    var->set_shape(std::move(shape));
-    var->set_persistable(persistable);
-    var->set_is_data(!persistable);
-  }
-  void add(const std::string& type, const std::string& x, const std::string& out) {
-    add_op(ops_, program_, 0, program_.block(0).ops().size(),
-           OpDesc(type, {{"X", {x}}}, {{"Out", {out}}}));
-  }
-  void add_constant(const std::string& out, double value) {
-    add_op(ops_, program_, 0, program_.block(0).ops().size(),
-           OpDesc("constant", {}, {{"Out", {out}}}, {{"value", value}}));
-  }
-  void set(const std::string& name, std::vector<float> values) {
-    scope_->var(name)->tensor() = make(values);
-  }
-  static Tensor make(const std::vector<float>& values) {
-    Tensor tensor({{static_cast<std::int64_t>(values.size())}, DType::kFloat32});
-    std::copy(values.begin(), values.end(), tensor.data<float>());
-    return tensor;
-  }
-  static std::vector<float> values(const Tensor& tensor) {
-    return {tensor.data<float>(), tensor.data<float>() + tensor.size()};
-  }
-  std::vector<Tensor> run(const NamedTensors& feeds, const std::vector<std::string>& fetches) {
-    return executor_.run(program_, feeds, fetches, scope_, options_);
-  }
-
-  OpRegistry ops_ = toy_ops();
-  ProgramDesc program_;
-  std::shared_ptr<Scope> scope_ = Scope::create();
-  Executor executor_{ops_};
-  Executor::Options options_;
-};
 
 TEST_F(ExecutorTest, ReadsAFeedAsItWasWhenItIsAViewOfAVariableThatTheRunWrites) {
   declare("w", {2}, true);

@@ -89,7 +89,10 @@ def random_cotangents(case: OpCase, one: OneOp) -> dict[str, Array]:
             constant = not floating or slot in case.constants or slots[slot].intermediate
             assert takes_part or constant, f"{case}: the gradient of {slot} is ignored"
             if takes_part and floating:
-                value = rng.standard_normal(one.block.var(name).shape())
+                shape = one.block.var(name).shape()
+                if -1 in shape:  # it depends on the data
+                    shape = list(one.run([name])[0].shape)
+                value = rng.standard_normal(shape)
                 value += np.copysign(0.3, value)  # an element of nearly 0 would hide an error
                 cotangents[name] = value.astype(numpy_dtype(one.block.var(name).dtype()))
     return cotangents
@@ -108,8 +111,7 @@ def direct_gradients(
     backward = OneOp(one.program.clone(), one.op, one.scope, dict(one.values))
     for output, cotangent in cotangents.items():
         backward.add_value(core.grad_var_name(output), cotangent)
-    for grad in grads:
-        backward.block.add_op(grad.type(), grad.inputs(), grad.outputs(), grad.attrs())
+    _append_gradients(backward, grads)
     wanted = {core.grad_var_name(name): name for name in inputs}
     for grad_name, name in wanted.items():
         assert grad_to_var[grad_name] == name
@@ -136,6 +138,22 @@ def _appended_gradients(
     names = [grad.name for _, grad in pairs if grad is not None]
     assert len(names) == len(inputs), f"{one.op.type()}: append_backward found {names}"
     return dict(zip(inputs, whole.run(names), strict=True))
+
+
+def _append_gradients(one: OneOp, grads: Sequence[core.OpDesc]) -> None:
+    """Appends gradient operators, and a sum for every gradient that several of them write."""
+    written = [name for grad in grads for name in grad.output_arg_names()]
+    parts: dict[str, list[str]] = {name: [] for name in written if written.count(name) > 1}
+    for grad in grads:
+        outputs = grad.outputs()
+        for names in outputs.values():
+            for i, name in enumerate(names):
+                if name in parts:
+                    names[i] = f"{name}@{len(parts[name])}"
+                    parts[name].append(names[i])
+        one.block.add_op(grad.type(), grad.inputs(), outputs, grad.attrs())
+    for name, terms in parts.items():
+        one.block.add_op("sum", {"X": terms}, {"Out": [name]}, {})
 
 
 def _append_objective(one: OneOp, weights: Mapping[str, Array]) -> None:
@@ -167,8 +185,7 @@ def _check_second_order(case: OpCase) -> None:
     cotangents = random_cotangents(case, one)
     for output, cotangent in cotangents.items():
         one.add_value(core.grad_var_name(output), cotangent)
-    for grad in grads:
-        one.block.add_op(grad.type(), grad.inputs(), grad.outputs(), grad.attrs())
+    _append_gradients(one, grads)
     rng = np.random.default_rng(8)
     weights = {
         core.grad_var_name(name): rng.standard_normal(one.values[name].shape) for name in inputs

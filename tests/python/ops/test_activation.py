@@ -26,6 +26,8 @@ FORMULAS: dict[str, tuple[Callable[..., Doubles], Callable[[Doubles], Doubles]]]
     "sqrt": (positive, np.sqrt),
     "square": (normal, np.square),
     "abs": (away_from_zero, np.abs),
+    "sign": (away_from_zero, np.sign),
+    "erf": (normal, lambda x: np.vectorize(erf, otypes=[float])(x)),
 }
 
 
@@ -64,6 +66,8 @@ def test_gradient(case: OpCase) -> None:
         ("exp", [-np.inf, np.inf], [0.0, np.inf]),
         ("relu", [-np.inf, np.inf], [0.0, np.inf]),
         ("log", [0.0, np.inf], [-np.inf, np.inf]),
+        ("erf", [-np.inf, np.inf], [-1.0, 1.0]),
+        ("sign", [-np.inf, -0.0, 0.0, np.inf], [-1.0, 0.0, 0.0, 1.0]),
     ],
 )
 def test_far_out_values_stay_exact(
@@ -73,7 +77,9 @@ def test_far_out_values_stay_exact(
     np.testing.assert_array_equal(out, np.array(expected, dtype=dtype))
 
 
-@pytest.mark.parametrize("name", ["relu", "sigmoid", "tanh", "exp", "square", "abs", "gelu"])
+@pytest.mark.parametrize(
+    "name", ["relu", "sigmoid", "tanh", "exp", "square", "abs", "sign", "erf", "gelu"]
+)
 def test_nan_stays_nan(name: str) -> None:
     for size in (1, 8, 33):
         out = run_op(name, {"X": np.full(size, np.nan, dtype=np.float32)})["Out"]

@@ -1,4 +1,4 @@
-"""elementwise_max, elementwise_min and less_than against NumPy."""
+"""elementwise_max, elementwise_min and the comparisons against NumPy."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,13 @@ FORMULAS = {
     "elementwise_max": np.maximum,
     "elementwise_min": np.minimum,
     "less_than": np.less,
+    "less_equal": np.less_equal,
+    "greater_than": np.greater,
+    "greater_equal": np.greater_equal,
+    "equal": np.equal,
+    "not_equal": np.not_equal,
 }
+COMPARISONS = [name for name in FORMULAS if not name.startswith("elementwise")]
 TWICE = distinct(3, 5)
 CASES = [
     case
@@ -28,7 +34,15 @@ CASES = [
         *integer_cases(name, formula),
     )
 ]
-CASES.append(OpCase("less_than", {"X": TWICE, "Y": TWICE}, expected(np.less), note="one twice"))
+CASES += [
+    OpCase(name, {"X": TWICE, "Y": TWICE}, expected(FORMULAS[name]), note="one twice")
+    for name in COMPARISONS
+]
+TRUTHS = np.array([[False, True], [True, False]])
+CASES += [
+    OpCase(name, {"X": TRUTHS, "Y": TRUTHS[0]}, expected(FORMULAS[name]), note="bool")
+    for name in ("equal", "not_equal")
+]
 
 
 @all_dtypes(CASES)
@@ -55,4 +69,5 @@ def test_nan_stays_nan(dtype: str) -> None:
     y = np.array([1.0, np.nan, np.nan] * 11, dtype=dtype)
     for name in ("elementwise_max", "elementwise_min"):
         assert np.isnan(run_op(name, {"X": x, "Y": y})["Out"]).all()
-    assert not run_op("less_than", {"X": x, "Y": y})["Out"].any()
+    for name in COMPARISONS:
+        assert (run_op(name, {"X": x, "Y": y})["Out"] == (name == "not_equal")).all()

@@ -1,4 +1,4 @@
-"""fill_constant, fill_zeros_like, assign and cast against NumPy."""
+"""fill_constant, fill_zeros_like, fill_any_like, assign and cast against NumPy."""
 
 from typing import Any
 
@@ -21,6 +21,13 @@ def constant(shape: list[int], **attrs: Any) -> OpCase:
     return OpCase("fill_constant", {}, expected, {"shape": shape, **attrs})
 
 
+def constant_like(x: Any, value: float, note: str = "") -> OpCase:
+    def expected(X: Any, value: float) -> Any:
+        return {"Out": np.full_like(X, value)}
+
+    return OpCase("fill_any_like", {"X": x}, expected, {"value": value}, note)
+
+
 CASES = [
     *[constant(list(shape)) for shape in SHAPES],
     *[constant([2, 3], value=3.0, dtype=d) for d in ("int16", "int32", "int64")],
@@ -34,6 +41,8 @@ CASES = [
         )
         for d in ("int16", "int32", "int64")
     ],
+    *[constant_like(normal(*shape), -0.25) for shape in SHAPES],
+    *[constant_like(integers(0, 9, 3).astype(d), 7.0, d) for d in ("int16", "int32", "int64")],
     *[OpCase("assign", {"X": normal(*shape)}, lambda X: {"Out": X}) for shape in SHAPES],
     *[
         OpCase("assign", {"X": integers(0, 2, 3).astype(d)}, lambda X: {"Out": X}, note=d)
@@ -116,6 +125,8 @@ def test_a_constant_that_the_dtype_cannot_hold_is_an_error() -> None:
         run_op("fill_constant", {}, {"shape": [1], "dtype": "int64", "value": 0.5})
     with pytest.raises(ValueError, match=r"fill_constant: value must be .*, got 40000"):
         run_op("fill_constant", {}, {"shape": [1], "dtype": "int16", "value": 40000.0})
+    with pytest.raises(ValueError, match=r"fill_any_like: value must be .* of int64, got 0\.5"):
+        run_op("fill_any_like", {"X": integers(0, 9, 3)}, {"value": 0.5})
 
 
 def test_an_unknown_extent_is_an_error() -> None:

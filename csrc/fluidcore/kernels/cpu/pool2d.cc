@@ -180,9 +180,31 @@ Prepared2<T> prepare_pool2d_grad(const Pool2dProblem& p) {
   };
 }
 
+template <class T>
+Prepared2<T> prepare_pool2d_pick(const Pool2dProblem& p) {
+  return [p, isa = cpu_isa()](const T* x, const T* values, T* out) {
+    parallel_for(p.planes(), grain(p), [&](std::int64_t begin, std::int64_t end) {
+      const std::int64_t size = p.height * p.width;
+      run_on(isa, [&] {
+        for (std::int64_t plane = begin; plane < end; ++plane) {
+          for_chunks(p, plane, [&](const Chunk& chunk, std::int64_t i) {
+            std::int64_t index[kChunk];
+            first_maxima(p, chunk, x + plane * size, index);
+            for (std::int64_t j = 0; j < chunk.count; ++j) {
+              out[i + j] = values[plane * size + index[j]];
+            }
+          });
+        }
+      });
+    });
+  };
+}
+
 template Prepared1<float> prepare_pool2d<float>(const Pool2dProblem&);
 template Prepared1<double> prepare_pool2d<double>(const Pool2dProblem&);
 template Prepared2<float> prepare_pool2d_grad<float>(const Pool2dProblem&);
 template Prepared2<double> prepare_pool2d_grad<double>(const Pool2dProblem&);
+template Prepared2<float> prepare_pool2d_pick<float>(const Pool2dProblem&);
+template Prepared2<double> prepare_pool2d_pick<double>(const Pool2dProblem&);
 
 }  // namespace fluidcore::cpu

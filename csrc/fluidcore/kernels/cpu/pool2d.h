@@ -13,4 +13,8 @@ Prepared1<T> prepare_pool2d(const Pool2dProblem& problem);  // prepared(x, out)
 template <class T>
 Prepared2<T> prepare_pool2d_grad(const Pool2dProblem& problem);  // prepared(x, out_grad, x_grad)
 
+// What `values` has where x has the first maximum of a window: prepared(x, values, out).
+template <class T>
+Prepared2<T> prepare_pool2d_pick(const Pool2dProblem& problem);
+
 }  // namespace fluidcore::cpu

@@ -1,37 +1,127 @@
 #include "fluidcore/runtime/passes/prune.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
-#include "fluidcore/base/strings.h"
+#include "fluidcore/program/block_desc.h"
 
 namespace fluidcore {
 
-std::string describe(const Step& step) {
-  const std::string& site = step.op.call_site();
-  return str_cat("operator ", step.index, " of block 0 (", step.op.type(), ")",
-                 site.empty() ? "" : ", added at " + site);
-}
+namespace {
 
-Steps prune(Steps steps,
-            const std::vector<std::string>& fetches,
-            const std::function<bool(const std::string&)>& is_persistable) {
-  std::unordered_set<std::string> needed(fetches.begin(), fetches.end());
-  Steps kept;
-  for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
-    const std::vector<std::string> outputs = step->op.output_arg_names();
-    const bool wanted = std::any_of(outputs.begin(), outputs.end(), [&](const std::string& name) {
-      return needed.contains(name) || is_persistable(name);
-    });
-    if (!wanted) continue;
-    // What is written here and not read here need not be calculated before.
-    for (const std::string& name : outputs) needed.erase(name);
-    for (std::string& name : step->op.input_arg_names()) needed.insert(std::move(name));
-    kept.push_back(std::move(*step));
+using Names = std::unordered_set<std::string>;
+
+constexpr int kMaxRounds = 64;
+
+// Marks what is needed, from the last step to the first. What is known of a block only grows from
+// one round to the next, so the rounds come to an end.
+class Marker {
+ public:
+  // `needed`: after the steps; on return: before them. True if any of the steps is needed.
+  bool mark(const Steps& steps, Names& needed) {
+    bool any = false;
+    for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+      const bool wanted = step->body ? mark_body(*step, needed) : writes_needed(*step, needed);
+      if (!wanted) continue;
+      any = true;
+      kept_.insert(&*step);
+      // What is written here and not read here need not be calculated before.
+      for (const std::string& name : kills(*step)) needed.erase(name);
+      for (std::string& name : reads(*step)) needed.insert(std::move(name));
+      for (const ForwardShape& shape : step->shapes) {
+        if (shapes_[shape.block].insert(shape.name).second) ++num_shapes_;
+      }
+    }
+    return any;
   }
-  std::reverse(kept.begin(), kept.end());
-  return kept;
+
+  Steps take_kept(Steps& steps) const {
+    Steps kept;
+    for (Step& step : steps) {
+      if (!kept_.contains(&step)) continue;
+      if (step.body) take_kept(*step.body);
+      kept.push_back(std::move(step));
+    }
+    return kept;
+  }
+
+ private:
+  static bool writes_needed(const Step& step, const Names& needed) {
+    if (step.outlives_run) return true;
+    const std::vector<std::string> names = writes(step);
+    return std::any_of(names.begin(), names.end(),
+                       [&](const std::string& name) { return needed.contains(name); });
+  }
+
+  bool mark_body(const Step& step, Names& needed) {
+    const Body& body = *step.body;
+    Names& end = needed_at_end_[&body];
+    for (const std::string& name : body.writes) {
+      if (needed.contains(name)) end.insert(name);
+    }
+    if (const auto shapes = shapes_.find(body.block->idx()); shapes != shapes_.end()) {
+      end.insert(shapes->second.begin(), shapes->second.end());
+    }
+    bool wanted = kept_.contains(&step) || writes_needed(step, needed);
+    for (int round = 0;; ++round) {
+      if (wanted) end.insert(body.results.begin(), body.results.end());
+      // Marked again only with more, or the time would double with every block inside another.
+      Marked& marked = marked_[&body];
+      const std::size_t size = end.size();
+      if (marked.end != size || marked.shapes != num_shapes_) {
+        marked.shapes = num_shapes_;
+        Names before = end;
+        marked.any = mark(body.steps, before);
+        std::erase_if(before, [&](const std::string& name) { return body.is_local(name); });
+        marked.before = std::move(before);
+        marked.end = size;
+      }
+      for (const std::string& name : body.writes) {
+        if (marked.before.contains(name) || round >= kMaxRounds) end.insert(name);
+      }
+      if (end.size() == size && wanted >= marked.any) break;
+      wanted = wanted || marked.any;
+    }
+    if (wanted) {
+      const Names& before = marked_[&body].before;
+      needed.insert(before.begin(), before.end());
+    }
+    return wanted;
+  }
+
+  void take_kept(Body& body) const {
+    body.steps = take_kept(body.steps);
+    body.find_writes();
+  }
+
+  // What marking the steps of a body found, when `end` names were needed at its end, and `shapes`
+  // of forward blocks.
+  struct Marked {
+    std::size_t end = static_cast<std::size_t>(-1);
+    std::size_t shapes = 0;
+    bool any = false;
+    Names before;
+  };
+
+  std::unordered_set<const Step*> kept_;
+  std::unordered_map<const Body*, Marked> marked_;
+  std::unordered_map<const Body*, Names> needed_at_end_;
+  std::map<std::int64_t, Names> shapes_;  // by forward block
+  std::size_t num_shapes_ = 0;
+};
+
+}  // namespace
+
+Steps prune(Steps steps, const std::vector<std::string>& fetches) {
+  Marker marker;
+  Names needed(fetches.begin(), fetches.end());
+  marker.mark(steps, needed);
+  return marker.take_kept(steps);
 }
 
 }  // namespace fluidcore

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -9,8 +8,15 @@
 namespace fluidcore {
 
 // Keeps the steps that the fetches need, and those that write a variable that outlives the run.
-Steps prune(Steps steps,
-            const std::vector<std::string>& fetches,
-            const std::function<bool(const std::string&)>& is_persistable);
+//
+// In a block that a step runs, those are kept that write what is needed after that step, by its
+// operator, or in a later run of the block; and, in the forward block of
+// a gradient block, those that give variables the shapes that the gradient block asks for. A block
+// may not be run, so a step with a block never makes up for the values before it. Bodies are
+// changed in place.
+//
+// Linear in the number of steps, times the length of the longest chain of variables along which a
+// loop hands values from step to step; beyond 64 it keeps more than it must.
+Steps prune(Steps steps, const std::vector<std::string>& fetches);
 
 }  // namespace fluidcore

@@ -7,7 +7,7 @@ namespace fluidcore {
 namespace {
 
 Step step(const std::string& x, const std::string& out) {
-  return {OpDesc("op", {{"X", {x}}}, {{"Out", {out}}}), nullptr, 0};
+  return {.op = OpDesc("op", {{"X", {x}}}, {{"Out", {out}}}), .outlives_run = out == "weight"};
 }
 
 std::vector<std::string> show(const Steps& steps) {
@@ -16,27 +16,23 @@ std::vector<std::string> show(const Steps& steps) {
   return texts;
 }
 
-bool is_weight(const std::string& name) {
-  return name == "w";
-}
-
 TEST(Prune, KeepsWhatTheFetchesNeed) {
-  EXPECT_THAT(show(prune({step("a", "b"), step("a", "c"), step("b", "d")}, {"d"}, is_weight)),
+  EXPECT_THAT(show(prune({step("a", "b"), step("a", "c"), step("b", "d")}, {"d"})),
               testing::ElementsAre("op(X=a) -> Out=b", "op(X=b) -> Out=d"));
 }
 
 TEST(Prune, KeepsWhatWritesAPersistableVariable) {
-  EXPECT_THAT(show(prune({step("a", "b"), step("b", "w")}, {}, is_weight)),
-              testing::ElementsAre("op(X=a) -> Out=b", "op(X=b) -> Out=w"));
+  EXPECT_THAT(show(prune({step("a", "b"), step("b", "weight")}, {})),
+              testing::ElementsAre("op(X=a) -> Out=b", "op(X=b) -> Out=weight"));
 }
 
 TEST(Prune, DropsAValueThatIsOverwrittenBeforeItIsRead) {
-  EXPECT_THAT(show(prune({step("a", "b"), step("c", "b")}, {"b"}, is_weight)),
+  EXPECT_THAT(show(prune({step("a", "b"), step("c", "b")}, {"b"})),
               testing::ElementsAre("op(X=c) -> Out=b"));
 }
 
 TEST(Prune, KeepsBothWritersWhereTheSecondReadsTheFirst) {
-  EXPECT_THAT(prune({step("a", "b"), step("b", "b")}, {"b"}, is_weight), testing::SizeIs(2));
+  EXPECT_THAT(prune({step("a", "b"), step("b", "b")}, {"b"}), testing::SizeIs(2));
 }
 
 TEST(Prune, DescribesAStepByItsPlaceAndTheUsersLine) {

@@ -50,6 +50,20 @@ def checked_names(what: str, items: Names) -> list[str]:
     return [] if items is None else variable_names(f"append_backward: {what}", items)
 
 
+def checked_checkpoints(block: Block, items: Names) -> frozenset[str]:
+    """The names of the checkpoints, all written by operators of the block."""
+    checkpoints = checked_names("checkpoints", items)
+    if checkpoints:
+        written = {name for op in block.desc.ops() for name in op.output_arg_names()}
+        for name in checkpoints:
+            if name not in written:
+                raise core.InvalidArgument(
+                    f"append_backward: checkpoints must be results of operators of block "
+                    f"{block.idx}, got '{name}'"
+                )
+    return frozenset(checkpoints)
+
+
 def checked_variables(what: str, items: object) -> list[Variable]:
     """A Variable, or a list of these, as a list."""
     given = [items] if isinstance(items, Variable) else items

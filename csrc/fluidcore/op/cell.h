@@ -1,0 +1,18 @@
+#pragma once
+
+#include "fluidcore/base/shape.h"
+
+namespace fluidcore {
+
+class TensorArray;
+
+// One variable of a Plan: what is fixed when the Plan is built, and where its memory is while the
+// Plan runs. The address may change from run to run, and of variables that are given to a sub-block
+// from step to step.
+struct Cell {
+  TensorSpec spec;               // of a tensor array: of its elements
+  void* data = nullptr;          // null for a tensor array
+  TensorArray* array = nullptr;  // null for a tensor
+};
+
+}  // namespace fluidcore

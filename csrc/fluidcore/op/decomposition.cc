@@ -1,0 +1,118 @@
+#include "fluidcore/op/decomposition.h"
+
+#include <algorithm>
+
+#include "fluidcore/base/strings.h"
+#include "fluidcore/op/op_registry.h"
+
+namespace fluidcore {
+
+namespace {
+
+Expr binary(const std::string& type, const Expr& a, const Expr& b) {
+  return a.owner().op(type, {{"X", a}, {"Y", b}});
+}
+
+}  // namespace
+
+Decomposition::Decomposition(const OpRegistry& registry, const OpDesc& op)
+    : registry_(registry), op_(op) {
+}
+
+Expr Decomposition::input(std::string_view slot) {
+  require(!op_.input(slot).empty(), op_.type(), ": ", slot,
+          " must be given to be differentiated, got nothing");
+  return {*this, op_.input(slot)[0]};
+}
+
+Expr Decomposition::op(const std::string& type,
+                       const Inputs& inputs,
+                       AttributeMap attrs,
+                       const std::string& output) {
+  return add_step(type, inputs, std::move(attrs), output, false);
+}
+
+Expr Decomposition::constant(const std::string& type,
+                             const Inputs& inputs,
+                             AttributeMap attrs,
+                             const std::string& output) {
+  return add_step(type, inputs, std::move(attrs), output, true);
+}
+
+Expr Decomposition::filled_like(const Expr& like, double value) {
+  return op("fill_any_like", {{"X", like}}, {{"value", value}});
+}
+
+Expr Decomposition::add_step(const std::string& type,
+                             const Inputs& inputs,
+                             AttributeMap attrs,
+                             const std::string& output,
+                             bool is_constant) {
+  // An operator's first output is written by no other, so neither is a name that is made from it.
+  const std::vector<std::string> written = op_.output_arg_names();
+  std::string name =
+      str_cat(written.empty() ? op_.type() : written[0], "@PART@", std::to_string(steps_.size()));
+  SlotMap given;
+  for (const auto& [slot, value] : inputs) given[slot].push_back(value.name());
+  SlotMap results;
+  const OpDef& def = registry_.get(type);
+  for (const OpDef::Slot& slot : def.outputs()) {
+    if (!slot.traits.optional && !slot.traits.intermediate) {
+      results[slot.name] = {std::string(kEmptyName)};
+    }
+  }
+  results[output] = {name};
+  OpDesc step(type, std::move(given), std::move(results), std::move(attrs));
+  def.complete(step);
+  steps_.push_back({std::move(step), is_constant || def.is_constant()});
+  return {*this, std::move(name)};
+}
+
+void Decomposition::set(std::string_view slot, const Expr& value) {
+  const std::vector<std::string>& names = op_.output(slot);
+  if (!names.empty() && names[0] != kEmptyName) results_.emplace(names[0], value.name());
+}
+
+Expr operator+(const Expr& a, const Expr& b) {
+  return binary("elementwise_add", a, b);
+}
+Expr operator-(const Expr& a, const Expr& b) {
+  return binary("elementwise_sub", a, b);
+}
+Expr operator*(const Expr& a, const Expr& b) {
+  return binary("elementwise_mul", a, b);
+}
+Expr operator/(const Expr& a, const Expr& b) {
+  return binary("elementwise_div", a, b);
+}
+Expr operator-(const Expr& a) {
+  return -1.0 * a;
+}
+Expr operator+(const Expr& a, double b) {
+  return a + a.owner().filled_like(a, b);
+}
+Expr operator+(double a, const Expr& b) {
+  return b + a;
+}
+Expr operator-(const Expr& a, double b) {
+  return a + -b;
+}
+Expr operator-(double a, const Expr& b) {
+  return b.owner().filled_like(b, a) - b;
+}
+Expr operator*(double a, const Expr& b) {
+  return b.owner().op("scale", {{"X", b}}, {{"scale", a}});
+}
+Expr operator/(double a, const Expr& b) {
+  return b.owner().filled_like(b, a) / b;
+}
+
+Expr square(const Expr& a) {
+  return a.owner().op("square", {{"X", a}});
+}
+
+Expr is_zero(const Expr& a) {
+  return 1.0 - square(a.owner().constant("sign", {{"X", a}}));
+}
+
+}  // namespace fluidcore

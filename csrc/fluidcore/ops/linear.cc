@@ -1,0 +1,27 @@
+#include "fluidcore/ops/linear.h"
+
+#include <utility>
+
+namespace fluidcore {
+
+GradMaker adjoint_grad(Adjoint adjoint) {
+  return [adjoint = std::move(adjoint)](GradContext& context) -> std::vector<OpDesc> {
+    const std::vector<std::string> incoming = context.output_grad(adjoint.to);
+    const std::vector<std::string> wanted = context.input_grad(adjoint.from);
+    if (incoming.empty() || incoming[0] == kEmptyName) return {};
+    if (wanted.empty() || wanted[0] == kEmptyName) return {};
+    SlotMap inputs{{adjoint.input, incoming}};
+    for (const std::string& slot : adjoint.kept) inputs.emplace(slot, context.input(slot));
+    return {OpDesc(adjoint.type, std::move(inputs), {{adjoint.output, wanted}},
+                   context.forward().attrs())};
+  };
+}
+
+GradMaker self_adjoint_grad(std::string type, std::string kept) {
+  return adjoint_grad({.type = std::move(type),
+                       .input = "Out@GRAD",
+                       .output = "X@GRAD",
+                       .kept = {std::move(kept)}});
+}
+
+}  // namespace fluidcore

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "fluidcore/op/grad_context.h"
+
+namespace fluidcore {
+
+// The gradient maker of an operator whose output `to` is linear in its input `from` and, but for
+// jumps, does not depend on its other inputs: operator `type` takes the gradient of `to` to that of
+// `from`.
+struct Adjoint {
+  std::string from = "Out@GRAD";
+  std::string to = "X@GRAD";
+  std::string type;
+  std::string input = "X";             // slots of `type`
+  std::string output = "Out";          // likewise
+  std::vector<std::string> kept = {};  // inputs that `type` reads too
+};
+GradMaker adjoint_grad(Adjoint adjoint);
+
+// As adjoint_grad, for a gradient operator of `type` that is its own adjoint: it multiplies
+// Out@GRAD element by element with something that it makes of the slot `kept`.
+GradMaker self_adjoint_grad(std::string type, std::string kept);
+
+}  // namespace fluidcore

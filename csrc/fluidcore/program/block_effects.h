@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace fluidcore {
+
+class ProgramDesc;
+
+// The deepest nesting of blocks that can be run.
+inline constexpr std::int64_t kMaxBlockDepth = 64;
+
+// What a block does to the variables of the blocks around it: the names that its operators use and
+// that neither it nor its forward block declares, blocks within it included, each once and in order
+// of first use.
+struct BlockEffects {
+  // Read before the block has written them, or without. A variable that is written but may keep
+  // something of its old value counts too: one that a block within writes, which may not run, and
+  // a tensor array, of which one element is written.
+  std::vector<std::string> reads;
+  std::vector<std::string> writes;
+};
+
+// Throws NotFound for a block that does not exist; InvalidArgument when an operator has a block
+// that is not inside its own, when two have the same, and for blocks nested too deep. Linear in the
+// number of operators.
+BlockEffects block_effects(const ProgramDesc& program, std::int64_t block_idx);
+
+// Throws as block_effects unless `sub_block` may be the block of an operator in `block_idx`, whose
+// messages begin with `who`.
+void check_sub_block(const ProgramDesc& program,
+                     std::int64_t block_idx,
+                     std::int64_t sub_block,
+                     const std::string& who);
+
+}  // namespace fluidcore

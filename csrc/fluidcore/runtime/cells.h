@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <unordered_map>
+
+#include "fluidcore/runtime/frame.h"
+#include "fluidcore/runtime/plan_parts.h"
+
+namespace fluidcore {
+
+// Makes the cells of a Plan, and knows whose memory they point to.
+class Cells {
+ public:
+  enum class Owner {
+    kArena,     // of the Plan: a temporary of a frame
+    kScope,     //
+    kElsewhere  // a feed, or what an operator sets in its block: never written to
+  };
+  struct Use {
+    Owner owner = Owner::kArena;
+    std::size_t bytes = 0;
+    std::size_t scope_cell = 0;    // index in PlanParts, where the owner is a scope
+    bool* is_set = nullptr;        // where the variable may have no value
+    bool has_spec = true;          // of an array: an operator has written an element,
+    const Step* reader = nullptr;  // and if none has: who was the first to read it
+  };
+
+  explicit Cells(PlanParts& parts) : parts_(parts) {}
+
+  Use& use(const Cell* cell) { return uses_.at(cell); }
+
+  Cell* elsewhere(TensorSpec spec);
+  Cell* temporary(Frame& frame, TensorSpec spec);
+  Cell* array(Frame& home, TensorSpec declared);
+  Cell* in_scope(const std::string& name, TensorSpec spec, bool is_read);
+
+  ScopeCell& scope_cell(const Cell* cell) { return parts_.scope_cells[use(cell).scope_cell]; }
+  // From now on `cell`, which has no value when the block of `home` begins, has a flag that says
+  // whether it has one.
+  void add_flag(Frame& home, Cell* cell);
+
+ private:
+  Cell* add(TensorSpec spec, Owner owner);
+
+  PlanParts& parts_;
+  std::unordered_map<const Cell*, Use> uses_;
+};
+
+}  // namespace fluidcore

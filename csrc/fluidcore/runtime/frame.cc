@@ -1,0 +1,41 @@
+#include "fluidcore/runtime/frame.h"
+
+namespace fluidcore {
+
+Cell* Frame::find(const std::string& name) const {
+  const auto it = current.find(name);
+  return it == current.end() ? nullptr : it->second;
+}
+
+void Frame::add_temporary(Cell* cell, std::size_t bytes) {
+  index_.emplace(cell, temporaries_.size());
+  temporaries_.push_back({cell, nullptr, {bytes, position, position}});
+}
+
+void Frame::extend(const Cell* cell) {
+  temporaries_[index_.at(cell)].lifetime.last = position;
+}
+
+void Frame::close() {
+  std::vector<Lifetime> lifetimes;
+  lifetimes.reserve(temporaries_.size());
+  for (const Temporary& temporary : temporaries_) lifetimes.push_back(temporary.lifetime);
+  layout_ = lay_out(lifetimes);
+  if (around == nullptr) return;
+  const std::size_t step = around->position;
+  around->temporaries_.push_back({nullptr, this, {layout_.bytes, step, step}});
+}
+
+void Frame::place(std::byte* memory) {
+  for (std::size_t i = 0; i < temporaries_.size(); ++i) {
+    const Temporary& temporary = temporaries_[i];
+    std::byte* at = memory + layout_.offsets[i];
+    if (temporary.inside != nullptr) {
+      temporary.inside->place(at);
+    } else {
+      temporary.cell->data = at;
+    }
+  }
+}
+
+}  // namespace fluidcore

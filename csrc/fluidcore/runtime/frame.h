@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "fluidcore/op/cell.h"
+#include "fluidcore/runtime/passes/arena.h"
+#include "fluidcore/runtime/passes/step.h"
+#include "fluidcore/runtime/prepared_block.h"
+
+namespace fluidcore {
+
+// One block of a Plan in the making: its variables, and the memory of its temporaries.
+//
+// The temporaries of a block that a step runs lie in one piece, which is a temporary of the frame
+// around it and lives as long as that step.
+class Frame {
+ public:
+  Frame(const BlockDesc& block, Frame* around, PreparedBlock& prepared)
+      : block(block), around(around), prepared(prepared) {}
+
+  const BlockDesc& block;
+  Frame* const around;  // null for block 0
+  PreparedBlock& prepared;
+  std::size_t position = 0;       // of the step that is being prepared
+  const Body* running = nullptr;  // the block that this step runs, while its frame is filled
+  bool is_cut = false;            // the last step throws why the rest could not be prepared
+  std::unordered_map<std::string, Cell*> current;  // variable -> where its newest value is
+  std::unordered_set<const Cell*> surely_set;      // of those that may have no value
+
+  Cell* find(const std::string& name) const;  // null where the variable has no value here
+
+  // Gives `cell` memory of this frame from the current step on.
+  void add_temporary(Cell* cell, std::size_t bytes);
+  // `cell`, a temporary of this frame, is used by the current step.
+  void extend(const Cell* cell);
+  // Called once, when all steps of this frame are prepared: makes it a temporary of the frame
+  // around it.
+  void close();
+  // Points every cell to its memory, in this frame and those inside; returns the bytes needed.
+  std::size_t bytes() const { return layout_.bytes; }
+  void place(std::byte* memory);
+
+ private:
+  struct Temporary {
+    Cell* cell = nullptr;  // or
+    Frame* inside = nullptr;
+    Lifetime lifetime;
+  };
+
+  std::vector<Temporary> temporaries_;  // sorted by the first step
+  std::unordered_map<const Cell*, std::size_t> index_;
+  ArenaLayout layout_;
+};
+
+}  // namespace fluidcore

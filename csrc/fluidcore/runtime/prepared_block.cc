@@ -1,0 +1,56 @@
+#include "fluidcore/runtime/prepared_block.h"
+
+#include <algorithm>
+
+#include "fluidcore/base/error.h"
+#include "fluidcore/op/sub_block.h"
+#include "fluidcore/runtime/plan.h"
+#include "fluidcore/tensor/tensor_array.h"
+
+namespace fluidcore {
+
+namespace {
+
+bool has_nan(const Cell& cell) {
+  return visit_dtype(cell.spec.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const auto* data = static_cast<const T*>(cell.data);
+    return std::any_of(data, data + cell.spec.shape.num_elements(), [](T value) {
+      const auto number = static_cast<ComputeType<T>>(value);
+      return number != number;
+    });
+  });
+}
+
+void check_for_nan(const PreparedStep& step) {
+  for (std::size_t i = 0; i < step.written.size(); ++i) {
+    if (!has_nan(*step.written[i])) continue;
+    InvalidArgument error(step.type, ": output '", step.written_names[i],
+                          "' must be free of NaN, got at least one, the first in this run");
+    error.set_note(step.note);
+    throw error;
+  }
+}
+
+}  // namespace
+
+void PreparedBlock::start() {
+  for (Cell* cell : arrays) cell->array->reset(cell->spec);
+  for (bool* is_set : unset) *is_set = false;
+}
+
+void PreparedBlock::run() {
+  for (PreparedStep& step : steps) {
+    try {
+      step.kernel();
+    } catch (const ExtentChanged& changed) {
+      throw OtherExtent({step.block, step.index}, changed.extent(), step.type, step.note);
+    } catch (Error& error) {
+      if (error.note().empty()) error.set_note(step.note);
+      throw;
+    }
+    if (*check_nan) check_for_nan(step);
+  }
+}
+
+}  // namespace fluidcore

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "fluidcore/op/op_def.h"
+
+namespace fluidcore {
+
+// What one step does when the Plan runs.
+struct PreparedStep {
+  Kernel kernel;
+  std::string type;  // of the operator
+  std::string note;  // names the operator in messages
+  std::int64_t block = 0;
+  std::size_t index = 0;             // of the operator in its block
+  std::vector<const Cell*> written;  // floating outputs, for the search for NaN
+  std::vector<std::string> written_names;
+};
+
+// A block that can be run: it looks up and allocates nothing.
+struct PreparedBlock {
+  std::vector<PreparedStep> steps;
+  std::vector<Cell*> arrays;        // of this block: they start empty
+  std::vector<bool*> unset;         // of this block: whether a variable has a value; false at first
+  const bool* check_nan = nullptr;  // whether to look for NaN after every step
+
+  void start();
+  // Runs every step once. An error of a kernel gets the note of its operator, the innermost one;
+  // ExtentChanged becomes OtherExtent.
+  void run();
+};
+
+}  // namespace fluidcore

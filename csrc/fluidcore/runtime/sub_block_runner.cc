@@ -1,0 +1,45 @@
+#include "fluidcore/runtime/sub_block_runner.h"
+
+#include <utility>
+
+#include "fluidcore/base/error.h"
+
+namespace fluidcore {
+
+namespace {
+
+template <class Cells>
+auto& find(const Cells& cells, const std::string& name, std::int64_t block_idx) {
+  const auto it = cells.find(name);
+  if (it == cells.end()) {
+    throw NotFound("block ", block_idx, ": '", name,
+                   "' is none of the variables that its operator declares");
+  }
+  return *it->second;
+}
+
+}  // namespace
+
+void SubBlockRunner::run() {
+  constexpr int kRunBits = 40;
+  state_.seed = plan_state_.seed;
+  state_.step = plan_state_.step;
+  state_.block_run = (static_cast<std::uint64_t>(block_idx_) << kRunBits) + ++runs_;
+  block_.start();
+  block_.run();
+  for (const auto& check : checks_) check();
+}
+
+Cell& SubBlockRunner::given(const std::string& name) {
+  return find(given_, name, block_idx_);
+}
+
+const Cell& SubBlockRunner::result(const std::string& name) {
+  return find(results_, name, block_idx_);
+}
+
+void SubBlockRunner::add_check(std::function<void()> check) {
+  checks_.push_back(std::move(check));
+}
+
+}  // namespace fluidcore

@@ -1,0 +1,266 @@
+"""append_backward and gradients: the program that calculates gradients, as ordinary operators.
+
+In passes: find the operators between the parameters and the loss; collect their gradient
+operators in reverse; drop those that calculate only zeros; sum partial gradients; append what is
+left, operator by operator, with shapes, element types and callbacks. The gradient of an operator
+with a sub-block is the same loop or branch over a gradient block.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable, Sequence
+
+from fluidcore import core
+from fluidcore.backward.arguments import (
+    Callback,
+    Names,
+    check_loss,
+    checked_callbacks,
+    checked_checkpoints,
+    checked_names,
+    checked_variables,
+    parameter_named,
+)
+from fluidcore.backward.block_gradient import BlockGradient, Shared
+from fluidcore.backward.operators import GradOp, op_traits
+from fluidcore.backward.path import ops_on_path
+from fluidcore.backward.values import Insertions
+from fluidcore.backward.view import forward_ops, is_array, refresh_slots, stopped_names
+from fluidcore.program import Block, Parameter, Variable
+
+__all__ = ["append_backward", "calc_gradient", "gradients"]
+
+
+def append_backward(
+    loss: Variable,
+    parameter_list: Names = None,
+    no_grad_set: Names = None,
+    callbacks: Sequence[Callback] | None = None,
+    checkpoints: Names = None,
+) -> list[tuple[Parameter, Variable | None]]:
+    """Appends the operators that calculate the gradient of `loss` to its program.
+
+    Args:
+        loss: One number, for example [1].
+        parameter_list: Parameters, or their names, whose gradients are wanted; None for all
+            trainable ones, and data that does not stop gradients.
+        no_grad_set: Variables, or their names, that are constants, beside those with
+            `stop_gradient`.
+        callbacks: Each is called as `callback(block=..., context=grad_to_var)` after each appended
+            operator; the context maps names of complete gradients to forward variables.
+        checkpoints: Variables of the loss's block, or their names. What lies between two of them
+            is not kept for backward but calculated again: the same gradients, bit for bit, in less
+            memory and more time. None keeps everything.
+
+    Returns:
+        Each parameter with its gradient; None where the loss does not depend on the parameter.
+
+    Raises:
+        core.InvalidArgument: The loss is not one number, an operator between the parameters and
+            the loss has no gradient, or a checkpoint is nothing that the block calculates.
+    """
+    check_loss(loss)
+    callbacks = checked_callbacks(callbacks)
+    block = loss.block
+    given = checked_names("no_grad_set", no_grad_set)
+    if parameter_list is None:
+        wanted = [p for p in block.program.all_parameters() if p.trainable]
+        sources = {p.name for p in wanted} | _leaves(block)
+    else:
+        wanted = [
+            parameter_named(block, name) for name in checked_names("parameter_list", parameter_list)
+        ]
+        sources = {p.name for p in wanted}
+    found = _append_backward(
+        block,
+        [loss],
+        [None],
+        sources,
+        _stopped_around(block) | set(given),
+        callbacks,
+        [p.name for p in wanted],
+        checked_checkpoints(block, checkpoints),
+    )
+    return list(zip(wanted, found, strict=True))
+
+
+def gradients(
+    targets: Variable | Sequence[Variable],
+    inputs: Variable | Sequence[Variable],
+    target_gradients: Variable | Sequence[Variable | None] | None = None,
+    no_grad_set: Names = None,
+) -> list[Variable | None]:
+    """Appends the operators that calculate the gradients of `targets` with respect to `inputs`.
+
+    The results are ordinary variables, so that gradients of gradients can be taken.
+
+    Args:
+        targets: Variables of any shape, of one block; their gradients are added.
+        inputs: Variables, also such that stop gradients otherwise.
+        target_gradients: A gradient for each target, of its shape; None stands for ones.
+        no_grad_set: Variables, or their names, that are constants.
+
+    Returns:
+        The gradient of each input, of its shape; None where no target depends on the input.
+    """
+    targets = checked_variables("targets", targets)
+    inputs = checked_variables("inputs", inputs)
+    if target_gradients is None or isinstance(target_gradients, Variable):
+        target_gradients = [target_gradients] * (len(targets) if target_gradients is None else 1)
+    if not targets or len(target_gradients) != len(targets):
+        raise core.InvalidArgument(
+            "gradients: there must be a gradient for each of at least one target, "
+            f"got {len(target_gradients)} for {len(targets)}"
+        )
+    given = checked_variables("target_gradients", [g for g in target_gradients if g is not None])
+    block = targets[0].block
+    for variable in (*targets, *inputs, *given):
+        if variable.block.program is not block.program:
+            raise core.InvalidArgument(
+                f"gradients: all Variables must belong to one program, got '{variable.name}' of "
+                f"another than that of '{targets[0].name}'"
+            )
+    for target in targets:
+        if target.block.idx != block.idx:
+            raise core.InvalidArgument(
+                f"gradients: all targets must be in one block, got '{targets[0].name}' of block "
+                f"{block.idx} and '{target.name}' of block {target.block.idx}"
+            )
+        if is_array(block, target.name):
+            raise core.InvalidArgument(
+                f"gradients: targets must be tensors, got the tensor array '{target.name}'; "
+                "read an element with layers.array_read"
+            )
+    for variable in inputs:
+        if not block.has_var_recursive(variable.name):
+            raise core.InvalidArgument(
+                f"gradients: inputs must be seen from the block of the targets, block {block.idx}, "
+                f"got '{variable.name}' of block {variable.block.idx}"
+            )
+    for target, gradient in zip(targets, target_gradients, strict=True):
+        if gradient is not None and not _has_form_of(gradient, target):
+            raise core.InvalidArgument(
+                f"gradients: the gradient of a target must have its shape and dtype, "
+                f"got {gradient!r} for {target!r}"
+            )
+    names = [v.name for v in inputs]
+    stopped = _stopped_around(block) - set(names)
+    stopped |= set(checked_names("no_grad_set", no_grad_set))
+    return _append_backward(block, targets, target_gradients, names, stopped, (), names)
+
+
+def _has_form_of(gradient: Variable, target: Variable) -> bool:
+    """Whether dtype and shape agree, as far as the extents are known."""
+    ranks = len(gradient.shape) == len(target.shape)
+    pairs = zip(gradient.shape, target.shape, strict=False)
+    same = ranks and all(a == b or -1 in (a, b) for a, b in pairs)
+    return same and gradient.dtype == target.dtype
+
+
+calc_gradient = gradients  # its early name
+
+
+def _append_backward(
+    block: Block,
+    targets: Sequence[Variable],
+    target_gradients: Sequence[Variable | None],
+    sources: Iterable[str],
+    stopped: set[str],
+    callbacks: Sequence[Callback],
+    wanted: Sequence[str],
+    checkpoints: frozenset[str] = frozenset(),
+) -> list[Variable | None]:
+    """Appends everything, or, after an error, nothing; returns the gradients of `wanted`."""
+    sources = frozenset(sources)
+    ops = forward_ops(block)
+    names = [target.name for target in targets]
+    path = ops_on_path(ops, sources, names, stopped, lambda name: op_traits(name).is_constant)
+    if path.variables.isdisjoint(names):
+        return [None] * len(wanted)
+    mark = block.mark()
+    num_blocks = block.program.num_blocks
+    insertions = Insertions(block)
+    leaves = frozenset(name for name in sources if _is_persistable(block, name))
+    shared = Shared(insertions, sources, leaves, callbacks, checkpoints)
+    gradient = BlockGradient(block, ops, path, block, shared)
+    # Many objects are made and none becomes garbage: looking for some would take half the time.
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        seeds: list[GradOp] = []
+        for target, cotangent in zip(targets, target_gradients, strict=True):
+            seeds += _target_seeds(target, cotangent, gradient)
+        gradient.append(seeds, lambda produced: [])
+    except BaseException:
+        mark.rollback()
+        gradient.remove_variables()
+        block.program.remove_blocks(num_blocks)
+        raise
+    finally:
+        if collects:
+            gc.enable()
+    insertions.apply()
+    _refresh_all_slots(block, insertions)
+    return [gradient.names.variable(name) for name in wanted]
+
+
+def _refresh_all_slots(block: Block, insertions: Insertions) -> None:
+    """Lists what was added to sub-blocks in the slots of the operators that run them."""
+    changed = set(insertions.by_block)
+    if changed <= {block.idx}:
+        return
+    program = block.program
+    for some in reversed(program.blocks):
+        for op in some.desc.ops():
+            if op_traits(op.type()).runs_block:
+                refresh_slots(program, op)
+
+
+def _is_persistable(block: Block, name: str) -> bool:
+    desc = block.desc.find_var_recursive(name)
+    return desc is not None and desc.persistable()
+
+
+def _stopped_around(block: Block) -> set[str]:
+    """The variables seen from a block that gradients do not pass."""
+    stopped: set[str] = set()
+    current: Block | None = block
+    while current is not None:
+        stopped |= stopped_names(current)
+        current = block.program.block(current.parent_idx) if current.parent_idx >= 0 else None
+    return stopped
+
+
+def _leaves(block: Block) -> set[str]:
+    """Variables that get their value from outside of a run and do not live between runs: data."""
+    written = {name for op in block.desc.ops() for name in op.output_arg_names()}
+    return {
+        desc.name()
+        for desc in block.desc.all_vars()
+        if not desc.persistable() and (desc.is_data() or desc.name() not in written)
+    }
+
+
+def _target_seeds(
+    target: Variable, cotangent: Variable | None, gradient: BlockGradient
+) -> list[GradOp]:
+    """The operators that start the gradient of a target."""
+    names = gradient.names
+    grad = names.gradient(target.name, names.versions.at_end(target.name))
+    names.grad_to_var[grad] = target.name
+    out = {"Out": [grad]}
+    if cotangent is not None:
+        return [GradOp("assign", {"X": [cotangent.name]}, out)]
+    if -1 not in target.shape:
+        ones = {
+            "shape": list(target.shape),
+            "value": 1.0,
+            "dtype": core.dtype_number(target.dtype),
+        }
+        return [GradOp("fill_constant", {}, out, ones)]
+    zeros = names.fresh(f"{core.grad_var_name(target.name)}@ZEROS")
+    return [  # exp(0) is 1 for a shape known only at run time
+        GradOp("fill_zeros_like", {"X": [target.name]}, {"Out": [zeros]}),
+        GradOp("exp", {"X": [zeros]}, out),
+    ]

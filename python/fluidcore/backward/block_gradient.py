@@ -1,0 +1,271 @@
+"""The gradient of one block, appended operator by operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+
+from fluidcore import core
+from fluidcore.backward.arguments import Callback
+from fluidcore.backward.blocks import sub_block_gradient
+from fluidcore.backward.gradient import gradient_of, with_values
+from fluidcore.backward.names import GradientNames
+from fluidcore.backward.operators import ForwardOp, GradOp
+from fluidcore.backward.passes import (
+    NoGradBranches,
+    drop_unread,
+    read_seeds_directly,
+    sum_partials,
+)
+from fluidcore.backward.path import Path
+from fluidcore.backward.recompute import recompute_segments
+from fluidcore.backward.values import ForwardValues, Insertions
+from fluidcore.backward.versions import Versions
+from fluidcore.backward.view import ARRAY, declare_like, elements_read, is_array
+from fluidcore.program import Block
+
+Ends = Callable[[Collection[str]], list[GradOp]]
+
+
+class Shared:
+    """What the blocks of one append_backward have in common.
+
+    Args:
+        insertions: What the forward blocks need.
+        sources: Variables whose gradient is wanted.
+        leaves: Those of them that are persistable.
+        callbacks: Called after each appended operator.
+        checkpoints: Variables of the outermost block between which values are calculated again.
+
+    Attributes:
+        no_grad_dict: Index of a forward block -> names whose gradients are not wanted.
+    """
+
+    def __init__(
+        self,
+        insertions: Insertions,
+        sources: frozenset[str],
+        leaves: frozenset[str],
+        callbacks: Sequence[Callback] = (),
+        checkpoints: frozenset[str] = frozenset(),
+    ) -> None:
+        self.insertions = insertions
+        self.sources = sources
+        self.leaves = leaves
+        self.callbacks = callbacks
+        self.checkpoints = checkpoints
+        self.no_grad_dict: dict[int, set[str]] = {}
+
+
+class BlockGradient:
+    """The gradient operators of one forward block.
+
+    Args:
+        forward: The forward block.
+        ops: Its operators.
+        path: Those to differentiate.
+        target: Where the gradient operators go: the block itself, or its gradient block.
+        shared: What all blocks have in common.
+        outer: The gradient of the block around; None for the outermost one.
+        op: The operator of that block whose sub-block this is.
+    """
+
+    def __init__(
+        self,
+        forward: Block,
+        ops: Sequence[ForwardOp],
+        path: Path,
+        target: Block,
+        shared: Shared,
+        outer: BlockGradient | None = None,
+        op: ForwardOp | None = None,
+    ) -> None:
+        self.forward = forward
+        self.ops = ops
+        self.path = path
+        self.target = target
+        self.shared = shared
+        self.outer = outer
+        self.op = op
+        names_of_arrays = {name for name in path.variables if is_array(forward, name)}
+        self.versions = Versions(
+            ops,
+            {op.position for op in path.ops},
+            shared.leaves,
+            self._exists,
+            names_of_arrays,
+        )
+        self.names = GradientNames(target, self.versions)
+        self.arrays = {name: self._array_gradient(name) for name in sorted(names_of_arrays)}
+        self.values: ForwardValues = ForwardValues(
+            forward,
+            self.versions,
+            self.names,
+            shared.insertions,
+            outer.values if outer is not None else None,
+            op,
+        )
+        self._carried: set[str] = set()
+        self._filter = NoGradBranches(self._arrays_with_gradients(), set(self.arrays.values()))
+
+    def inside(self, op: ForwardOp, path: Path, target: Block) -> BlockGradient:
+        """The gradient of the sub-block of an operator of this block."""
+        assert op.body is not None
+        return BlockGradient(op.body.block, op.body.ops, path, target, self.shared, self, op)
+
+    # Names
+
+    @property
+    def produced(self) -> set[str]:
+        """The gradients that exist so far."""
+        return self._filter.produced
+
+    def gradient_before(self, op: ForwardOp, name: str) -> str:
+        """The gradient of what an operator found in a variable."""
+        return self.arrays.get(name) or self.names.gradient(name, self.versions.read(op, name))
+
+    def gradient_after(self, op: ForwardOp, name: str) -> str:
+        """The gradient of what an operator left in a variable."""
+        return self.arrays.get(name) or self.names.gradient(name, self.versions.written(op, name))
+
+    def has_value_before(self, op: ForwardOp, name: str) -> bool:
+        """Whether a variable has a value when an operator runs."""
+        writer = self.versions.writer(name, self.versions.read(op, name))
+        made = writer is not None and writer < op.position
+        return made or self._exists(name) or name in self.shared.sources
+
+    def declare_carry(self, name: str) -> str:
+        """A new variable of the target block that holds a gradient between steps."""
+        variable = self.names.fresh(f"{core.grad_var_name(name)}@CARRY")
+        declare_like(self.target, variable, name, self.forward)
+        self._carried.add(variable)
+        return variable
+
+    def remove_variables(self) -> None:
+        """Removes, after an error, what was added to the target block."""
+        self.shared.insertions.undo_variables()
+        desc = self.target.desc
+        made = [*self.names.produced, *self._carried, *self.arrays.values()]
+        desc.remove_vars([name for name in dict.fromkeys(made) if desc.has_var(name)])
+
+    def _exists(self, name: str) -> bool:
+        if self.op is not None and self.op.body is not None and name in self.op.body.given:
+            return True
+        desc = self.forward.desc.find_var(name)
+        return desc is None or desc.persistable() or desc.is_data()
+
+    def _arrays_with_gradients(self) -> set[str]:
+        """The gradients of arrays around the block that a step may find something in."""
+        if self.outer is None:
+            return set()
+        around = {name for name in self.arrays if not self.forward.has_var(name)}
+        # The gradient of an element that one step reads may come from a later step.
+        indexed = around & elements_read(self.ops)
+        found = {name for name in around if self.arrays[name] in self.outer.produced}
+        return {self.arrays[name] for name in indexed | found}
+
+    def _array_gradient(self, name: str) -> str:
+        if self.outer is not None and not self.forward.has_var(name):
+            return self.outer.arrays[name]
+        grad = self.names.gradient(name, self.versions.at_end(name))
+        declare_like(self.target, grad, name, self.forward).set_type(ARRAY)
+        return grad
+
+    # Operators
+
+    def append(self, seeds: list[GradOp], ends: Ends, results: Iterable[str] = ()) -> None:
+        """Appends the gradient operators to the target block.
+
+        Args:
+            seeds: Operators that start the gradients.
+            ends: From the gradients that exist, the operators that come last.
+            results: What is wanted of a gradient block, beside what it adds to arrays; for the
+                outermost block every gradient is.
+        """
+        _append_backward_ops_(self, seeds, ends, set(results))
+
+
+def _append_backward_ops_(
+    gradient: BlockGradient, seeds: list[GradOp], ends: Ends, results: set[str]
+) -> None:
+    """Appends the gradient operators of a block, in reverse, to its target block."""
+    target = gradient.target
+    names = gradient.names
+    ops = gradient.path.ops
+    no_grad = {name for op in ops for name in op.inputs} - gradient.path.variables
+    gradient.shared.no_grad_dict[gradient.forward.idx] = no_grad
+    grads = gradient._filter.remove(seeds)
+    for op in reversed(ops):
+        if op.body is None:
+            made = gradient_of(op, no_grad, names, gradient.arrays)
+        else:
+            made = sub_block_gradient(op, gradient, gradient.path.bodies[op.position])
+        grads += _remove_no_grad_branch_(made, gradient._filter)
+    last = ends(gradient.produced)
+    grads += last
+    arrays = set(gradient.arrays.values())
+    if gradient.outer is None:
+        # Gradients of values that are overwritten are not what anybody asks for.
+        asked_for = {grad for grad in names.grad_to_var if "@VERSION@" not in grad}
+        grads = drop_unread(grads, asked_for | arrays)
+    else:
+        grads = read_seeds_directly(grads, seeds, last)
+        grads = drop_unread(grads, results | arrays)
+        _forget_partial_gradients(gradient)
+    grads = [with_values(grad, gradient.values) for grad in grads]
+    if gradient.outer is None and gradient.shared.checkpoints:
+        grads = recompute_segments(grads, gradient.ops, gradient.shared.checkpoints, names)
+    in_place = arrays.union(gradient._carried, *(grad.writes for grad in grads))
+    callbacks = gradient.shared.callbacks
+    for grad in gradient.values.pops + sum_partials(grads, in_place):
+        first = target.desc.op_size()
+        names.produced.update(grad.output_names())
+        _append(target.desc, grad)
+        if gradient.outer is not None:
+            _declare_locals(target, grad, results)
+        _append_backward_vars_(target, first)
+        if callbacks:
+            first += 1
+            for callback in callbacks:
+                callback(block=target, context=names.grad_to_var)
+            _append_backward_vars_(target, first)
+
+
+def _remove_no_grad_branch_(grads: Iterable[GradOp], branches: NoGradBranches) -> list[GradOp]:
+    """Drops what calculates only zeros, and makes the zeros that are read."""
+    return branches.remove(grads)
+
+
+def _append_backward_vars_(block: Block, start_op_idx: int) -> None:
+    """Creates the outputs of the operators from `start_op_idx` on, with shape and element type."""
+    desc = block.desc
+    for index in range(start_op_idx, desc.op_size()):
+        desc.op(index).infer_shape(desc)
+
+
+def _forget_partial_gradients(gradient: BlockGradient) -> None:
+    """Keeps from the callbacks what one step adds to the gradient of an outer variable."""
+    grad_to_var = gradient.names.grad_to_var
+    for grad, name in list(grad_to_var.items()):
+        if not gradient.forward.has_var(name) and name not in gradient.versions.writers:
+            del grad_to_var[grad]
+
+
+def _declare_locals(block: Block, grad: GradOp, results: Collection[str]) -> None:
+    """Makes the results of an operator variables of the block, whatever is outside of it."""
+    for name in grad.output_names():
+        if name not in results and not block.has_var(name) and not is_array(block, name):
+            block.desc.var(name)
+
+
+def _append(block: core.BlockDesc, grad: GradOp) -> None:
+    op = block.append_op()
+    if grad.desc is None:
+        op.copy_from(core.OpDesc(grad.type, grad.inputs, grad.outputs, dict(grad.attrs)))
+    else:
+        op.copy_from(grad.desc)
+        if grad.renamed:
+            for slot, args in grad.inputs.items():
+                op.set_input(slot, args)
+            for slot, args in grad.outputs.items():
+                op.set_output(slot, args)
+    op.set_call_site(grad.call_site)

@@ -1,0 +1,192 @@
+"""The forward program as append_backward reads it: operators with what they read and write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from fluidcore import core
+from fluidcore.backward.operators import ForwardOp, op_traits
+from fluidcore.call_site import explain
+from fluidcore.dtypes import FLOATING
+from fluidcore.program import Block, Program
+
+ARRAY = "lod_tensor_array"
+
+
+class State(NamedTuple):
+    """What a `recurrent` operator carries from step to step.
+
+    Attributes:
+        initial: The outer variable that it starts from.
+        before: The variable of the sub-block that holds it during a step.
+        after: The variable of the sub-block that the next step gets.
+    """
+
+    initial: str
+    before: str
+    after: str
+
+
+class Body(NamedTuple):
+    """The sub-block of an operator.
+
+    Attributes:
+        block: The sub-block.
+        ops: Its operators.
+        local: Names of its variables.
+        reads: Outer variables that it reads.
+        writes: Outer variables that it writes.
+        sliced: Outer sequence -> the step's slice of it.
+        stacked: Outer sequence -> what each step adds to it.
+        states: What is carried from step to step beside outer variables.
+        given: Local variables that have a value before the operators run.
+    """
+
+    block: Block
+    ops: list[ForwardOp]
+    local: frozenset[str]
+    reads: list[str]
+    writes: list[str]
+    sliced: list[tuple[str, str]]
+    stacked: list[tuple[str, str]]
+    states: list[State]
+    given: frozenset[str]
+
+
+# The slots that name what the operator itself reads and writes; others list what its block does.
+_OWN_SLOTS = {
+    "while": (("Condition",), ("StepScopes",)),
+    "while_grad": (("StepScopes",), ()),
+    "conditional_block": (("X",), ("Scope",)),
+    "conditional_block_grad": (("X",), ()),
+    "recurrent": (("inputs", "initial_states"), ("outputs", "step_scopes")),
+    "recurrent_grad": (("inputs",), ("outputs", "step_scopes")),
+}
+
+
+def forward_ops(block: Block) -> list[ForwardOp]:
+    """The operators of a block and, for those that have one, of their sub-blocks."""
+    ops = []
+    for position, op in enumerate(block.desc.ops()):
+        op_type = op.type()
+        traits = op_traits(op_type)
+        if traits.runs_block:
+            ops.append(_with_body(block.program, position, op))
+            continue
+        inputs, outputs = op.input_arg_names(), op.output_arg_names()
+        ops.append(ForwardOp(op_type, inputs, outputs, position, op, None, bool(traits.arrays)))
+    return ops
+
+
+def _with_body(program: Program, position: int, op: core.OpDesc) -> ForwardOp:
+    op_type = op.type()
+    index = op.block_attr("sub_block")
+    try:
+        reads, writes = core.block_effects(program.desc, index)
+    except core.Error as error:
+        raise _explained(f"the sub_block of '{op_type}' cannot be run, {error}", op) from error
+    if op_type not in _OWN_SLOTS:
+        raise _explained(f"'{op_type}' runs a block and has no gradient", op)
+    block = program.block(index)
+    sliced: list[tuple[str, str]] = []
+    stacked: list[tuple[str, str]] = []
+    states: list[State] = []
+    if op_type.startswith("recurrent"):
+        sliced = _pairs(op, op.input("inputs"), "step_inputs")
+        stacked = _pairs(op, op.output("outputs"), "step_outputs")
+    if op_type == "recurrent":
+        before = _pairs(op, op.input("initial_states"), "ex_states")
+        after = _pairs(op, op.input("initial_states"), "states")
+        states = [State(*b, end) for b, (_, end) in zip(before, after, strict=True)]
+    local = frozenset(desc.name() for desc in block.desc.all_vars())
+    given = frozenset(name for _, name in sliced) | {state.before for state in states}
+    inside = {name for _, name in stacked} | {state.after for state in states} | given
+    for name in sorted(inside - local):
+        raise _explained(f"'{op_type}' must name variables of its block, got '{name}'", op)
+    body = Body(block, forward_ops(block), local, reads, writes, sliced, stacked, states, given)
+    own_inputs, own_outputs = _OWN_SLOTS[op_type]
+    inputs = [name for slot in own_inputs for name in op.input(slot)]
+    outputs = [name for slot in own_outputs for name in op.output(slot)]
+    return ForwardOp(
+        op_type,
+        list(dict.fromkeys([*inputs, *reads, *writes])),  # the block may not run: values pass
+        list(dict.fromkeys([*outputs, *writes])),
+        position,
+        op,
+        body,
+    )
+
+
+def _pairs(op: core.OpDesc, outside: list[str], attr: str) -> list[tuple[str, str]]:
+    """The variables of a slot, and the names that they have in the block."""
+    inside = op.attr(attr) if op.has_attr(attr) else []
+    if not isinstance(inside, list) or len(inside) != len(outside):
+        raise _explained(
+            f"'{op.type()}' must have one of {attr} for each variable of the slot, got {inside} "
+            f"for {outside}",
+            op,
+        )
+    return list(zip(outside, inside, strict=True))
+
+
+def _explained(problem: str, op: core.OpDesc) -> core.InvalidArgument:
+    error = core.InvalidArgument(f"append_backward: {problem}")
+    explain(error, op.call_site())
+    return error
+
+
+def refresh_slots(program: Program, op: core.OpDesc) -> None:
+    """Makes the slots of an operator list what its sub-block reads and writes now."""
+    reads, writes = core.block_effects(program.desc, op.block_attr("sub_block"))
+    own_inputs, _ = _OWN_SLOTS[op.type()]
+    own = {name for slot in own_inputs for name in op.input(slot)}
+    listed = [name for name in reads if name not in own]
+    if op.type().startswith("recurrent"):
+        op.set_input("parameters", listed)
+        return
+    op.set_input("Params" if op.type().startswith("conditional") else "X", listed)
+    op.set_output("Out", writes)
+
+
+def stopped_names(block: Block) -> set[str]:
+    """The variables of this block that gradients do not pass: by flag or by element type."""
+    return {
+        desc.name()
+        for desc in block.desc.all_vars()
+        if desc.stop_gradient() or desc.dtype() not in FLOATING
+    }
+
+
+def variable_seen(block: Block, name: str) -> core.VarDesc:
+    """The description of a variable seen from a block; core.NotFound if there is none."""
+    desc = block.desc.find_var_recursive(name)
+    if desc is None:
+        raise core.NotFound(f"append_backward: no variable '{name}' seen from block {block.idx}")
+    return desc
+
+
+def is_array(block: Block, name: str) -> bool:
+    """Whether a variable seen from a block is a tensor array."""
+    desc = block.desc.find_var_recursive(name)
+    return desc is not None and desc.type() == ARRAY
+
+
+def elements_read(ops: Iterable[ForwardOp]) -> set[str]:
+    """The tensor arrays, and other variables, of operators that read an array by index."""
+    names: set[str] = set()
+    for op in ops:
+        if op.body is not None:
+            names |= elements_read(op.body.ops)
+        elif op.has_arrays and op.type not in ("push_to_array", "pop_from_array"):
+            names.update(op.inputs, op.outputs)
+    return names
+
+
+def declare_like(block: Block, name: str, like: str, seen_from: Block) -> core.VarDesc:
+    """Creates a variable of `block` with the shape and element type of one seen from another."""
+    model = variable_seen(seen_from, like)
+    desc = block.desc.var(name)
+    desc.set_dtype(model.dtype())
+    desc.set_shape(model.shape())
+    return desc

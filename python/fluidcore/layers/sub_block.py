@@ -1,0 +1,124 @@
+"""What every layer with a block inside needs: its operator, its condition, its outer variables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fluidcore import core
+from fluidcore.arguments import Argument
+from fluidcore.checks import is_whole
+from fluidcore.dtypes import FLOATING
+from fluidcore.layers.helper import check_variable
+from fluidcore.mark import Declaration
+from fluidcore.program import Block, Operator, Variable, default_main_program
+
+_CONSTANTS = frozenset({"fill_constant", "fill_zeros_like"})
+
+
+def append_block_op(
+    op_type: str,
+    block: Block,
+    inputs: Mapping[str, Sequence[Variable]],
+    outputs: Mapping[str, Sequence[str]],
+    attrs: Mapping[str, Any],
+    *,
+    reads: str,
+    writes: str | None = None,
+) -> Operator:
+    """Appends the operator that runs `block` to the block around it.
+
+    Args:
+        op_type: Type of the operator.
+        block: A complete sub-block.
+        inputs: What the operator itself reads.
+        outputs: What the operator itself writes.
+        attrs: Attributes beside the block.
+        reads: The slot for the other variables that the block reads.
+        writes: The slot for the variables that the block writes.
+    """
+    program = block.program
+    read, written = core.block_effects(program.desc, block.idx)
+    own = {variable.name for variables in inputs.values() for variable in variables}
+    all_inputs: dict[str, Argument] = {slot: list(variables) for slot, variables in inputs.items()}
+    all_inputs[reads] = [name for name in read if name not in own]
+    all_outputs: dict[str, Argument] = {slot: list(names) for slot, names in outputs.items()}
+    if writes is not None:
+        all_outputs[writes] = list(written)
+    parent = program.block(block.parent_idx)
+    all_attrs = {"sub_block": core.BlockIndex(block.idx), **attrs}
+    op = parent.append_op(op_type, all_inputs, all_outputs, all_attrs)
+    for name in written:
+        _let_gradients_pass(parent, name)
+    return op
+
+
+def _let_gradients_pass(block: Block, name: str) -> None:
+    """A constant that a sub-block writes is none any more."""
+    desc = block.desc.find_var_recursive(name)
+    if desc is None or not desc.stop_gradient() or desc.persistable() or desc.is_data():
+        return
+    if desc.dtype() not in FLOATING:
+        return
+    home: Block = block
+    while not home.has_var(name):
+        home = home.program.block(home.parent_idx)
+    writers = [op.type() for op in home.desc.ops() if name in op.output_arg_names()]
+    if writers and writers[0] in _CONSTANTS:
+        block.program.remember(Declaration.of(desc))
+        desc.set_stop_gradient(False)
+
+
+def check_condition(layer: str, argument: str, value: object) -> Variable:
+    """The condition of a block.
+
+    Raises:
+        TypeError: It is no Variable.
+        core.InvalidArgument: It is not bool, has not one element, or is of another program.
+    """
+    check_variable(layer, argument, value)
+    assert isinstance(value, Variable)
+    known = -1 not in value.shape
+    if value.dtype != "bool" or (known and math.prod(value.shape) != 1):
+        raise core.InvalidArgument(
+            f"{layer}: {argument} must be bool with one element, got {value.dtype} "
+            f"{list(value.shape)} for '{value.name}'; write less_than(i, n) or another comparison"
+        )
+    check_seen(layer, argument, value)
+    return value
+
+
+def check_seen(layer: str, argument: str, value: Variable, block: Block | None = None) -> None:
+    """Raises core.InvalidArgument unless `block`, or the current one, can use the variable."""
+    program = default_main_program()
+    block = program.current_block() if block is None else block
+    if value.block.program is not program:
+        raise core.InvalidArgument(
+            f"{layer}: {argument} must belong to the default main program, "
+            f"got '{value.name}' of another one"
+        )
+    if not block.has_var_recursive(value.name):
+        raise core.InvalidArgument(
+            f"{layer}: {argument} must be a variable of block {block.idx} or of a block around "
+            f"it, got '{value.name}' of block {value.block.idx}; make it there"
+        )
+
+
+def check_max_steps(layer: str, max_steps: int | None) -> dict[str, int]:
+    """The attribute of that name, if it is given."""
+    if max_steps is None:
+        return {}
+    if not is_whole(max_steps) or max_steps < 0:
+        raise core.InvalidArgument(
+            f"{layer}: max_steps must be a whole number of at least 0, got {max_steps!r}"
+        )
+    return {"max_steps": int(max_steps)}
+
+
+def check_callable(layer: str, argument: str, value: object) -> None:
+    """Raises TypeError unless `value` can be called."""
+    if not callable(value):
+        raise TypeError(
+            f"{layer}: {argument} must be a function, got {type(value).__name__} {value!r}"
+        )

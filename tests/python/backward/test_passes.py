@@ -1,0 +1,120 @@
+"""Tests of fluidcore.backward.passes: golden texts in, golden texts out."""
+
+from texts import grads, show
+
+from fluidcore.backward.operators import GradOp
+from fluidcore.backward.passes import (
+    drop_unread,
+    read_seeds_directly,
+    remove_no_grad_branches,
+    sum_partials,
+)
+
+
+def test_single_producer_keeps_its_name():
+    assert show(sum_partials(grads("relu_grad: y@GRAD -> x@GRAD"))) == [
+        "relu_grad: y@GRAD -> x@GRAD"
+    ]
+
+
+def test_two_producers_are_summed_after_the_second():
+    ops = grads("a_grad: y@GRAD -> x@GRAD", "b_grad: z@GRAD -> x@GRAD", "c_grad: x@GRAD -> w@GRAD")
+    assert show(sum_partials(ops)) == [
+        "a_grad: y@GRAD -> x@GRAD@RENAME@0",
+        "b_grad: z@GRAD -> x@GRAD@RENAME@1",
+        "sum: x@GRAD@RENAME@0, x@GRAD@RENAME@1 -> x@GRAD",
+        "c_grad: x@GRAD -> w@GRAD",
+    ]
+
+
+def test_one_operator_may_give_both_partials():
+    assert show(sum_partials(grads("add_grad: y@GRAD -> x@GRAD, x@GRAD"))) == [
+        "add_grad: y@GRAD -> x@GRAD@RENAME@0, x@GRAD@RENAME@1",
+        "sum: x@GRAD@RENAME@0, x@GRAD@RENAME@1 -> x@GRAD",
+    ]
+
+
+def test_unwanted_outputs_are_no_partials():
+    assert show(sum_partials(grads("mul_grad: y@GRAD -> @EMPTY@, @EMPTY@, w@GRAD"))) == [
+        "mul_grad: y@GRAD -> @EMPTY@, @EMPTY@, w@GRAD"
+    ]
+
+
+def test_sum_partials_changes_nothing_it_is_given():
+    ops = grads("add_grad: y@GRAD -> x@GRAD, x@GRAD")
+    before = show(ops)
+    sum_partials(ops)
+    assert show(ops) == before
+
+
+def test_a_gradient_that_nobody_makes_is_filled_with_zeros():
+    ops = grads("split_grad: a@GRAD, b@GRAD -> x@GRAD")
+    assert show(remove_no_grad_branches(ops, ["a@GRAD"])) == [
+        "fill_zeros_like: b -> b@GRAD",
+        "split_grad: a@GRAD, b@GRAD -> x@GRAD",
+    ]
+
+
+def test_zeros_are_made_once():
+    ops = grads("f_grad: a@GRAD, b@GRAD -> x@GRAD", "g_grad: x@GRAD, b@GRAD -> y@GRAD")
+    assert show(remove_no_grad_branches(ops, ["a@GRAD"])) == [
+        "fill_zeros_like: b -> b@GRAD",
+        "f_grad: a@GRAD, b@GRAD -> x@GRAD",
+        "g_grad: x@GRAD, b@GRAD -> y@GRAD",
+    ]
+
+
+def test_an_operator_without_wanted_outputs_is_dropped():
+    ops = grads("mul_grad: y@GRAD -> @EMPTY@", "relu_grad: y@GRAD -> w@GRAD")
+    assert show(remove_no_grad_branches(ops, ["y@GRAD"])) == ["relu_grad: y@GRAD -> w@GRAD"]
+
+
+def test_an_operator_that_gets_only_zeros_is_dropped_and_so_are_its_readers():
+    ops = grads("f_grad: a@GRAD -> x@GRAD", "g_grad: x@GRAD -> w@GRAD")
+    assert show(remove_no_grad_branches(ops, [])) == []
+
+
+def test_variables_that_operators_add_to_are_no_partials():
+    ops = grads("fill_zeros_like: w -> c", "while_grad: n -> c", "assign: c -> w@GRAD")
+    assert show(sum_partials(ops, in_place={"c"})) == show(ops)
+
+
+def test_a_missing_array_is_not_filled():
+    ops = grads("f_grad: a@GRAD, b@GRAD -> x@GRAD")
+    assert show(remove_no_grad_branches(ops, ["a@GRAD"], arrays={"b@GRAD"})) == show(ops)
+
+
+def test_operators_that_belong_together_are_kept_or_dropped_together():
+    steps = [
+        op._replace(incoming=("y@GRAD",)) for op in grads("square: x -> t", "mul: t -> x@GRAD")
+    ]
+    assert show(remove_no_grad_branches(steps, [])) == []
+    kept = [op._replace(cotangents={"y@GRAD": "y"}) for op in steps]
+    assert show(remove_no_grad_branches(kept, ["y@GRAD"])) == show(steps)
+
+
+def test_an_operator_whose_results_nobody_reads_is_dropped():
+    ops = grads("square: x -> t", "scale: t -> u", "relu_grad: y@GRAD -> x@GRAD")
+    assert show(drop_unread(ops, {"x@GRAD"})) == ["relu_grad: y@GRAD -> x@GRAD"]
+
+
+def assign(source, result):
+    return GradOp("assign", {"X": [source]}, {"Out": [result]})
+
+
+def test_a_seed_that_is_the_only_value_is_read_directly():
+    seeds = [assign("h@GRAD@CARRY", "h@GRAD")]
+    ops = [*seeds, *grads("tanh_grad: h@GRAD -> z@GRAD")]
+    assert show(read_seeds_directly(ops, seeds, [])) == ["tanh_grad: h@GRAD@CARRY -> z@GRAD"]
+
+
+def test_a_seed_beside_other_partials_is_kept():
+    seeds = [assign("h@GRAD@CARRY", "h@GRAD")]
+    ops = [*seeds, *grads("mean_grad: y@GRAD -> h@GRAD")]
+    assert show(read_seeds_directly(ops, seeds, [])) == show(ops)
+
+
+def test_a_seed_that_an_end_reads_is_kept():
+    seeds = [assign("a@CARRY", "a@GRAD"), assign("b@CARRY", "b@GRAD")]
+    ends = [assign("b@GRAD", "a@CARRY"), assign("a@GRAD", "b@CARRY")]
+    assert show(read_seeds_directly([*seeds, *ends], seeds, ends)) == show([*seeds, *ends])
