@@ -283,6 +283,11 @@ class OpDef:
         def optional(self) -> bool:
             ...
         @property
+        def read_for(self) -> str:
+            """
+            The only output for which the elements are read; empty if there is none.
+            """
+        @property
         def shape_only(self) -> bool:
             ...
     class Attr:

@@ -55,6 +55,9 @@ void bind_ops(py::module_& m) {
                              [](const OpDef::Slot& slot) { return slot.traits.optional; })
       .def_property_readonly("intermediate",
                              [](const OpDef::Slot& slot) { return slot.traits.intermediate; })
+      .def_property_readonly(
+          "read_for", [](const OpDef::Slot& slot) { return slot.traits.read_for; },
+          "The only output for which the elements are read; empty if there is none.")
       .def_property_readonly("shape_only",
                              [](const OpDef::Slot& slot) { return slot.traits.shape_only; })
       .def_property_readonly(

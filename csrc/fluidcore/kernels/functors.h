@@ -269,20 +269,6 @@ struct Mul {
   }
 };
 
-struct MulGradX {
-  template <class T>
-  FC_HOST_DEVICE T operator()(T /*x*/, T y, T dout) const {
-    return dout * y;
-  }
-};
-
-struct MulGradY {
-  template <class T>
-  FC_HOST_DEVICE T operator()(T x, T /*y*/, T dout) const {
-    return dout * x;
-  }
-};
-
 struct Div {  // integers: toward zero, 0 for a divisor of 0
   template <class T>
   FC_HOST_DEVICE T operator()(T x, T y) const {

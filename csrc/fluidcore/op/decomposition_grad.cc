@@ -18,8 +18,9 @@ using Steps = std::vector<Decomposition::Step>;
 // The inputs whose elements a step reads.
 Names elements_read(const OpRegistry& registry, const OpDesc& step) {
   Names read;
-  for (const OpDef::Slot& slot : registry.get(step.type()).inputs()) {
-    if (slot.traits.shape_only) continue;
+  const OpDef& def = registry.get(step.type());
+  for (const OpDef::Slot& slot : def.inputs()) {
+    if (def.reads_only_shape(step, slot)) continue;
     const std::vector<std::string>& names = step.input(slot.name);
     read.insert(names.begin(), names.end());
   }

@@ -147,6 +147,13 @@ OpDef&& OpDef::checks_data() && {
   return std::move(*this);
 }
 
+bool OpDef::reads_only_shape(const OpDesc& op, const Slot& input) const {
+  if (input.traits.shape_only || input.traits.read_for.empty()) return input.traits.shape_only;
+  const std::vector<std::string>& wanted = op.output(input.traits.read_for);
+  return std::all_of(wanted.begin(), wanted.end(),
+                     [](const std::string& name) { return name == kEmptyName; });
+}
+
 bool OpDef::is_in_place(std::string_view input, std::string_view output) const {
   return std::any_of(in_place_.begin(), in_place_.end(), [&](const auto& pair) {
     return pair.first == input && pair.second == output;

@@ -30,6 +30,7 @@ struct SlotTraits {
   bool optional = false;      // may be left out
   bool intermediate = false;  // an output that callers need not ask for
   bool shape_only = false;    // an input whose elements are never read
+  std::string read_for = {};  // the only output for which the elements of an input are read
   bool array = false;         // a tensor array, changed in place where it is an output
   bool may_be_unset = false;  // an input that need not have a value, and then is not read
   bool of_block = false;      // what the sub-block itself reads or writes, listed for readers
@@ -113,6 +114,8 @@ class OpDef {
   bool is_random() const { return random_; }
   bool is_constant() const { return not_differentiable_; }
   bool may_throw() const { return checks_data_; }
+  // True when an input's elements are not read, for this operator with the outputs it has.
+  bool reads_only_shape(const OpDesc& op, const Slot& input) const;
   bool is_in_place(std::string_view input, std::string_view output) const;
   const Slot* find_input(std::string_view name) const;
   const Slot* find_output(std::string_view name) const;

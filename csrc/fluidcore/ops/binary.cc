@@ -85,12 +85,14 @@ OpDef binary_op(const std::string& type, const std::string& formula) {
       .attr("axis", std::int64_t{-1}, kAxisDoc);
 }
 
-OpDef binary_grad_op(const std::string& type, const std::string& formulas, bool reads_operands) {
-  const SlotTraits traits{.shape_only = !reads_operands};
+OpDef binary_grad_op(const std::string& type,
+                     const std::string& formulas,
+                     SlotTraits x,
+                     SlotTraits y) {
   return OpDef(type + "_grad")
       .doc(formulas + ", each summed over the dimensions that were broadcast.")
-      .input("X", "input of the forward operator", traits)
-      .input("Y", "input of the forward operator", traits)
+      .input("X", "input of the forward operator", std::move(x))
+      .input("Y", "input of the forward operator", std::move(y))
       .input("Out@GRAD", "gradient of Out, the broadcast shape")
       .output("X@GRAD", "gradient of X, shape of X")
       .output("Y@GRAD", "gradient of Y, shape of Y")

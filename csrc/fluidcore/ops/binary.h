@@ -35,7 +35,10 @@ InferFn infer_binary(std::optional<DType> out_dtype = std::nullopt);
 // Declarations without kernels: slots, attributes and documentation of Out = formula, and of its
 // gradient operator `<type>_grad`.
 OpDef binary_op(const std::string& type, const std::string& formula);
-OpDef binary_grad_op(const std::string& type, const std::string& formulas, bool reads_operands);
+OpDef binary_grad_op(const std::string& type,
+                     const std::string& formulas,
+                     SlotTraits x = {},
+                     SlotTraits y = {});
 
 // `<type>_grad` with X, Y and Out@GRAD.
 GradMaker operands_grad();
@@ -123,10 +126,9 @@ OpDef integer_arithmetic(const std::string& type, const std::string& formula) {
 
 template <class FormulaX, class FormulaY>
 OpDef arithmetic_grad(const std::string& type, const std::string& formulas) {
-  return binary_grad_op(type, formulas, true)
-      .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
-        return binary_grad<FormulaX, FormulaY, typename decltype(tag)::type>;
-      }));
+  return binary_grad_op(type, formulas).kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+    return binary_grad<FormulaX, FormulaY, typename decltype(tag)::type>;
+  }));
 }
 
 }  // namespace fluidcore

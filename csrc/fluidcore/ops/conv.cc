@@ -185,8 +185,8 @@ void register_conv_ops(OpRegistry& registry) {
                    .doc("The gradients of conv2d: Input@GRAD is the convolution of Output@GRAD "
                         "with the mirrored "
                         "Filter, Filter@GRAD that of Input with Output@GRAD.")
-                   .input("Input", "input of the forward operator")
-                   .input("Filter", "input of the forward operator")
+                   .input("Input", "input of the forward operator", {.read_for = "Filter@GRAD"})
+                   .input("Filter", "input of the forward operator", {.read_for = "Input@GRAD"})
                    .input("Output@GRAD", "gradient of Output, shape of Output")
                    .output("Input@GRAD", "gradient of Input, shape of Input")
                    .output("Filter@GRAD", "gradient of Filter, shape of Filter")

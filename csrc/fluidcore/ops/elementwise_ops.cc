@@ -83,9 +83,54 @@ void decompose_pow_grad(Decomposition& d) {
   set_operand_grads(d, dout * slope, dout * (with_axis("elementwise_pow", x, y) * log));
 }
 
+// The gradient of one factor: the other one times Out@GRAD, summed over the dimensions that the
+// factor was repeated in.
+template <class T>
+Kernel factor_grad(const KernelContext& context,
+                   Arg<T> grad,
+                   const Shape& factor,
+                   Arg<const T> other,
+                   const Shape& other_shape,
+                   const Shape& out) {
+  if (!grad) return nothing_to_do();
+  const auto dout = context.input<T>("Out@GRAD");
+  const auto nest = std::make_shared<const cpu::BroadcastNest>(out, std::vector{other_shape, out});
+  if (factor == out) {
+    return
+        [=] { cpu::broadcast_elementwise(*nest, Mul(), grad.data(), other.data(), dout.data()); };
+  }
+  using C = ComputeType<T>;
+  const Tensor terms({out, dtype_of<C>});
+  const auto sum =
+      std::make_shared<cpu::Reduction<cpu::SumOf, C, T>>(out, repeated_axes(out, factor));
+  return [=] {
+    auto* const all = static_cast<C*>(terms.raw());
+    cpu::broadcast_elementwise(*nest, Mul(), all, other.data(), dout.data());
+    sum->run(all, grad.data());
+  };
+}
+
+template <class T>
+Kernel product_grad(const KernelContext& context) {
+  const auto x = context.input<T>("X");
+  const auto y = context.input<T>("Y");
+  const Aligned shapes = align_operands(context, x.shape(), y.shape());
+  return both(factor_grad<T>(context, context.optional_output<T>("X@GRAD"), shapes.x, y, shapes.y,
+                             shapes.out),
+              factor_grad<T>(context, context.optional_output<T>("Y@GRAD"), shapes.y, x, shapes.x,
+                             shapes.out));
+}
+
+OpDef product_grad_op() {
+  return binary_grad_op("elementwise_mul", "X@GRAD = Out@GRAD * Y, Y@GRAD = Out@GRAD * X",
+                        {.read_for = "Y@GRAD"}, {.read_for = "X@GRAD"})
+      .kernels(floating_cpu_kernels(
+          [](auto tag) -> KernelFactory { return product_grad<typename decltype(tag)::type>; }));
+}
+
 template <int sign>
 OpDef additive_grad_op(const std::string& type, const std::string& formulas) {
-  return binary_grad_op(type, formulas, false)
+  return binary_grad_op(type, formulas, {.shape_only = true}, {.shape_only = true})
       .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
         return additive_grad<typename decltype(tag)::type, sign>;
       }))
@@ -102,9 +147,7 @@ void register_elementwise_ops(OpRegistry& registry) {
   registry.add(additive_grad_op<-1>("elementwise_sub", "X@GRAD = Out@GRAD, Y@GRAD = -Out@GRAD"));
 
   registry.add(integer_arithmetic<Mul>("elementwise_mul", "X * Y"));
-  registry.add(arithmetic_grad<MulGradX, MulGradY>("elementwise_mul",
-                                                   "X@GRAD = Out@GRAD * Y, Y@GRAD = Out@GRAD * X")
-                   .grad(bilinear_grad_grad("elementwise_mul", "X", "Y", "Out")));
+  registry.add(product_grad_op().grad(bilinear_grad_grad("elementwise_mul", "X", "Y", "Out")));
 
   registry.add(integer_arithmetic<Div>("elementwise_div",
                                        "X / Y (integers: toward zero, and 0 where Y is 0)"));

@@ -134,8 +134,8 @@ void add_mul(OpRegistry& registry) {
                    .grad(standard_grad({.inputs = {"X", "Y"}, .differentiable = {"X", "Y"}})));
   registry.add(mul_attrs(OpDef("mul_grad"))
                    .doc("X@GRAD = Out@GRAD Y^T and Y@GRAD = X^T Out@GRAD, of matrices as in mul.")
-                   .input("X", "input of the forward operator")
-                   .input("Y", "input of the forward operator")
+                   .input("X", "input of the forward operator", {.read_for = "Y@GRAD"})
+                   .input("Y", "input of the forward operator", {.read_for = "X@GRAD"})
                    .input("Out@GRAD", "gradient of Out, shape of Out")
                    .output("X@GRAD", "gradient of X, shape of X")
                    .output("Y@GRAD", "gradient of Y, shape of Y")
@@ -246,8 +246,8 @@ void add_matmul(OpRegistry& registry) {
                    .doc("X@GRAD = Out@GRAD Y^T and Y@GRAD = X^T Out@GRAD, matrix by matrix, added "
                         "up over the batch "
                         "dimensions in which X or Y was repeated.")
-                   .input("X", "input of the forward operator")
-                   .input("Y", "input of the forward operator")
+                   .input("X", "input of the forward operator", {.read_for = "Y@GRAD"})
+                   .input("Y", "input of the forward operator", {.read_for = "X@GRAD"})
                    .input("Out@GRAD", "gradient of Out, shape of Out")
                    .output("X@GRAD", "gradient of X, shape of X")
                    .output("Y@GRAD", "gradient of Y, shape of Y")

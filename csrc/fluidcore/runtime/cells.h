@@ -12,9 +12,10 @@ namespace fluidcore {
 // Makes the cells of a Plan, and knows whose memory they point to.
 class Cells {
  public:
+  // Whose memory a cell points to.
   enum class Owner {
-    kArena,     // of the Plan: a temporary of a frame
-    kScope,     //
+    kArena,     // a temporary of a frame
+    kScope,     // a variable of the scope
     kElsewhere  // a feed, or what an operator sets in its block: never written to
   };
   struct Use {

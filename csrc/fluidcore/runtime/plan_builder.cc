@@ -22,6 +22,16 @@ std::string did_you_mean(std::string_view name, const BlockDesc& block, bool dat
   return near.empty() ? "" : "; did you mean '" + near + "'?";
 }
 
+[[noreturn]] void report_unknown_fetch(const ProgramDesc& program, const std::string& name) {
+  for (std::int64_t i = 1; i < static_cast<std::int64_t>(program.num_blocks()); ++i) {
+    if (!program.block(i).find_var(name)) continue;
+    throw NotFound("fetch: '", name, "' must be a variable of block 0, got one of block ", i,
+                   ", which lives for one run of that block; assign it to a variable of block 0");
+  }
+  throw NotFound("fetch: no variable '", name, "' in the program",
+                 did_you_mean(name, program.block(0), false));
+}
+
 PreparedStep throwing_step(const Step& step, std::exception_ptr error) {
   PreparedStep prepared;
   prepared.kernel = [error = std::move(error)] { std::rethrow_exception(error); };
@@ -239,10 +249,7 @@ FetchCell PlanBuilder::fetched(const std::string& name) {
           "' must be a tensor, got a tensor array; fetch an element that is read from it");
   const FetchCell found = variables_.newest(frames_.main(), name);
   if (found.cell == nullptr) {
-    if (!var) {
-      throw NotFound("fetch: no variable '", name, "' in the program",
-                     did_you_mean(name, block, false));
-    }
+    if (!var) report_unknown_fetch(program_, name);
     frames_.report_unwritten(frames_.main(), "fetch:", name);
   }
   require(found.cell->array == nullptr, "fetch: '", name, "' must be a tensor, got a tensor array");

@@ -58,7 +58,8 @@ Cell* Variables::read(Frame& frame,
                       const std::string& name,
                       Surroundings& surroundings) {
   const std::string who = str_cat(step.op.type(), ": ", slot.name);
-  if (slot.traits.shape_only) {
+  const bool shape_only = step.def->reads_only_shape(step.op, slot);
+  if (shape_only) {
     const auto shape = std::find_if(step.shapes.begin(), step.shapes.end(),
                                     [&](const ForwardShape& known) { return known.name == name; });
     if (shape != step.shapes.end()) {
@@ -78,7 +79,7 @@ Cell* Variables::read(Frame& frame,
   if (cell == nullptr) cell = find_written_later(frame, home, name);
   if (cell == nullptr) frames_.report_unwritten(frame, who, name);
   check_kind(*cell, step, slot, name);
-  if (slot.traits.shape_only) return cell;
+  if (shape_only) return cell;
   use(home, cell);
   const bool* is_set = cells_.use(cell).is_set;
   if (is_set == nullptr || slot.traits.may_be_unset) return cell;

@@ -132,7 +132,7 @@ def with_values(grad: GradOp, values: ForwardValues) -> GradOp:
         return grad
     if values.outer is None and not values.versions.several and not grad.old_values:
         return grad  # everything is there under its own name
-    shape_only = op_traits(grad.type).shape_only
+    shape_only = op_traits(grad.type).shape_only(grad.outputs)
     found: dict[str, list[str]] = {}
     for slot, args in grad.inputs.items():
         found[slot] = [

@@ -101,10 +101,20 @@ class OpTraits:
         self.has_grad = definition.has_grad
         self.runs_block = definition.runs_block
         self.is_random = definition.is_random
-        self.shape_only = frozenset(slot.name for slot in definition.inputs if slot.shape_only)
+        self._shape_only = frozenset(slot.name for slot in definition.inputs if slot.shape_only)
+        self._read_for = {s.name: s.read_for for s in definition.inputs if s.read_for}
         self.arrays = frozenset(
             slot.name for slot in (*definition.inputs, *definition.outputs) if slot.array
         )
+
+    def shape_only(self, outputs: Slots) -> frozenset[str]:
+        """The input slots whose elements an operator with these outputs does not read."""
+        unread = [
+            slot
+            for slot, output in self._read_for.items()
+            if all(name == EMPTY for name in outputs.get(output, ()))
+        ]
+        return self._shape_only.union(unread) if unread else self._shape_only
 
 
 op_traits = functools.cache(OpTraits)

@@ -42,7 +42,7 @@ def recompute_segments(
             made = [name for op in emitted for name in op.outputs]
             again[segment] = {name: names.fresh(f"{name}@RECOMPUTED") for name in made}
             result += [_emitted(op, again[segment]) for op in emitted]
-        shape_only = op_traits(grad.type).shape_only
+        shape_only = op_traits(grad.type).shape_only(grad.outputs)
         inputs = {
             slot: args if slot in shape_only else [again[segment].get(name, name) for name in args]
             for slot, args in grad.inputs.items()
@@ -76,7 +76,7 @@ class _Segments:
         for grad in grads:
             if grad.forward is None:
                 continue
-            shape_only = op_traits(grad.type).shape_only
+            shape_only = op_traits(grad.type).shape_only(grad.outputs)
             for slot, args in grad.inputs.items():
                 for name in args:
                     if slot not in shape_only and name not in taken and name in self._writer:

@@ -144,16 +144,21 @@ class ForwardValues:
 
     def _pop(self, name: str, version: Version) -> str:
         local = self._local(name, version)
+        writer = self.versions.writer(name, version)
+        made = None if writer is None else self.forward.desc.op(writer)
+        if made is not None and _is_made_from_nothing(made):
+            outputs = {slot: [local] for slot in made.outputs()}
+            self.pops.append(GradOp(made.type(), {}, outputs, desc=made, renamed=True))
+            return local
         stack = self.insertions.declare(
             f"{local}@STEPS", variable_seen(self.forward, name), array=True
         )
-        writer = self.versions.writer(name, version)
         position = 0 if writer is None else writer + 1
         push = core.OpDesc(
             "push_to_array", {"X": [name], "Array": [stack]}, {"ArrayOut": [stack]}, {}
         )
-        if writer is not None:
-            push.set_call_site(self.forward.desc.op(writer).call_site())
+        if made is not None:
+            push.set_call_site(made.call_site())
         self.insertions.add(self.forward, position, push)
         self.pops.append(
             GradOp("pop_from_array", {"Array": [stack]}, {"Out": [local], "ArrayOut": [stack]})
@@ -169,3 +174,8 @@ class ForwardValues:
             local = self.names.fresh(f"{name}@VERSION@{version.value}")
         declare_like(self.names.block, local, name, self.forward)
         return local
+
+
+def _is_made_from_nothing(op: core.OpDesc) -> bool:
+    """Whether an operator always gives the same, so that its result need not be kept."""
+    return not op.input_arg_names() and op.type() == "fill_constant"

@@ -85,7 +85,9 @@ def _with_body(program: Program, position: int, op: core.OpDesc) -> ForwardOp:
     try:
         reads, writes = core.block_effects(program.desc, index)
     except core.Error as error:
-        raise _explained(f"the sub_block of '{op_type}' cannot be run, {error}", op) from error
+        problem = type(error)(f"{op_type}: sub_block must be a block that can be run, got {error}")
+        explain(problem, op.call_site())
+        raise problem from error
     if op_type not in _OWN_SLOTS:
         raise _explained(f"'{op_type}' runs a block and has no gradient", op)
     block = program.block(index)

@@ -1,5 +1,7 @@
 #include "fluidcore/op/random_stream.h"
 
+#include <set>
+
 #include <gtest/gtest.h>
 
 namespace fluidcore {
@@ -32,6 +34,19 @@ TEST(RandomStream, OfAnOperatorWithTheProgramsSeedIsNotThatOfAnother) {
   const RandomStream programs_seed(&state, 0, 0);
   EXPECT_EQ(own_seed.key(), programs_seed.key());
   EXPECT_NE(own_seed.offset(), programs_seed.offset());
+}
+
+TEST(RandomStream, DiffersInEveryRunOfABlock) {
+  RunState state{.seed = 7, .step = 3};
+  for (const std::int64_t own_seed : {0, 11}) {
+    const RandomStream stream(&state, 2, own_seed);
+    std::set<std::uint64_t> keys;
+    for (std::uint64_t run = 0; run < 1000; ++run) {
+      state.block_run = run;
+      keys.insert(stream.key());
+    }
+    EXPECT_EQ(keys.size(), 1000u);
+  }
 }
 
 }  // namespace

@@ -201,7 +201,8 @@ TEST_F(ArrayOpsTest, HaveGradientsOfGradients) {
               ElementsAre("write_to_array(I=i, X=dx@GRAD) -> Out=d@GRAD"));
   EXPECT_THAT(grads(OpDesc("read_from_array_grad", {{"I", {"i"}}, {"Out@GRAD", {"d"}}},
                            {{"X@GRAD", {"da"}}})),
-              ElementsAre("read_from_array(I=i, X=da@GRAD) -> Out=d@GRAD"));
+              ElementsAre("read_from_array(I=i, Like=d, X=da@GRAD) -> Out=d@GRAD"
+                          "   # unset_is_zero=True"));
 }
 
 TEST_F(ArrayOpsTest, CollectTheStepsOfALoop) {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -11,7 +12,7 @@
 #include "fluidcore/program/program_desc.h"
 #include "fluidcore/runtime/executor.h"
 #include "fluidcore/runtime/scope.h"
-#include "runtime/toy_ops.h"
+#include "runtime/toy_control_ops.h"
 
 namespace {
 
@@ -19,16 +20,16 @@ std::atomic<int> allocations = 0;
 
 }  // namespace
 
-void* operator new(std::size_t bytes) {
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
   ++allocations;
   void* memory = std::malloc(bytes);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
-void operator delete(void* memory) noexcept {
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
   std::free(memory);
 }
-void operator delete(void* memory, std::size_t /*bytes*/) noexcept {
+[[gnu::noinline]] void operator delete(void* memory, std::size_t /*bytes*/) noexcept {
   std::free(memory);
 }
 
@@ -62,6 +63,41 @@ TEST(Allocation, LaterRunsOfAProgramAllocateNothing) {
   for (int i = 0; i < 10; ++i) executor.run(program, feeds, fetches, scope, options);
   EXPECT_EQ(allocations - before, 0);
   EXPECT_EQ(scope->find_var(weight->name())->tensor().get_float_element(0), 12);
+}
+
+TEST(Allocation, StepsOfALoopAllocateNothing) {
+  const OpRegistry ops = toy_control_ops();
+  ProgramDesc program;
+  const auto add = [&](std::int64_t block, OpDesc op) {
+    add_op(ops, program, block, program.block(block).ops().size(), std::move(op));
+  };
+  const auto add_unary = [&](std::int64_t block, const char* type, const std::string& x,
+                             const std::string& out) {
+    add(block, OpDesc(type, {{"X", {x}}}, {{"Out", {out}}}));
+  };
+  const auto weight = program.block(0).var("a_weight_with_a_long_name");
+  weight->set_shape({2});
+  weight->set_persistable(true);
+  add(0, OpDesc("constant", {}, {{"Out", {"steps_with_a_long_name"}}}, {{"value", 1000}}));
+  program.append_block(0);
+  add(0, OpDesc("while_positive", {{"Condition", {"steps_with_a_long_name"}}}, {},
+                {{"sub_block", BlockIndex{1}}}));
+  add_unary(1, "reverse", weight->name(), "a_temporary_with_a_long_name");
+  add_unary(1, "add_one", "a_temporary_with_a_long_name", weight->name());
+  add_unary(1, "subtract_one", "steps_with_a_long_name", "steps_with_a_long_name");
+  const auto scope = Scope::create();
+  scope->var(weight->name())->tensor() = Tensor({{2}, DType::kFloat32});
+  std::fill_n(scope->var(weight->name())->tensor().data<float>(), 2, 1.0f);
+
+  Executor executor(ops);
+  const NamedTensors feeds;
+  const std::vector<std::string> fetches;
+  const Executor::Options options;
+  executor.run(program, feeds, fetches, scope, options);
+  const int before = allocations;
+  executor.run(program, feeds, fetches, scope, options);
+  EXPECT_EQ(allocations - before, 0);
+  EXPECT_EQ(scope->find_var(weight->name())->tensor().get_float_element(0), 2001);
 }
 
 }  // namespace

@@ -109,7 +109,7 @@ inline void add_toy_tensor_ops(OpRegistry& registry) {
 }
 
 inline void add_toy_array_ops(OpRegistry& registry) {
-  constexpr SlotTraits kArray{.array = true};
+  const SlotTraits kArray{.array = true};
   registry.add(with_kernel(
       OpDef("push")
           .input("X", "any shape")
@@ -154,7 +154,7 @@ inline void add_toy_array_ops(OpRegistry& registry) {
 //   its
 //                   variable `state` = what the variable `next` was in the step before, at first Y
 inline void add_toy_control_ops(OpRegistry& registry) {
-  constexpr SlotTraits kOfBlock{.list = true, .optional = true, .of_block = true};
+  const SlotTraits kOfBlock{.list = true, .optional = true, .of_block = true};
   registry.add(with_kernel(
       OpDef("while_positive")
           .input("X", "what the block reads", kOfBlock)

@@ -40,8 +40,7 @@ void check_formulas(T* data) {
          ErfGrad, GeluErfGrad, GeluTanhGrad, ClipGrad, Add, Sub, Mul, Div, Max, Min, Pow, Less,
          LessEqual, Greater, GreaterEqual, Equal, NotEqual, LogicalAnd, LogicalOr, LogicalXor>(
       data);
-  ternary<T, MulGradX, MulGradY, DivGradX, DivGradY, MaxGradX, MaxGradY, MinGradX, MinGradY,
-          PowGradX, PowGradY>(data);
+  ternary<T, DivGradX, DivGradY, MaxGradX, MaxGradY, MinGradX, MinGradY, PowGradX, PowGradY>(data);
 }
 
 template void check_formulas(float* data);

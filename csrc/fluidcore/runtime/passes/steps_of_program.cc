@@ -69,7 +69,7 @@ class StepReader {
   void find_shapes(Step& step, const BlockDesc& block) const {
     for (const auto& [slot, names] : step.op.inputs()) {
       const OpDef::Slot* declared = step.def->find_input(slot);
-      if (!declared->traits.shape_only || declared->traits.of_block) continue;
+      if (declared->traits.of_block || !step.def->reads_only_shape(step.op, *declared)) continue;
       for (const std::string& name : names) {
         const std::int64_t forward = find_in_forward(block, name);
         if (forward >= 0) step.shapes.push_back({forward, name});
