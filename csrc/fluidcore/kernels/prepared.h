@@ -10,8 +10,8 @@ namespace fluidcore {
 //   const Prepared2<float> product = cpu::prepare_matmul<float>(problem);
 //   product(a, b, c);
 //
-// Prepared for as many threads as num_threads() says then. Owns its scratch memory: two threads
-// must not call one at the same time.
+// Prepared for as many threads as num_threads() says then. Its scratch memory is its own, or that
+// of a Plan: two threads must not call one at the same time.
 template <class T>
 using Prepared1 = std::function<void(const T* in, T* out)>;
 template <class T>

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "fluidcore/op/sub_block.h"
 #include "fluidcore/program/attribute.h"
 #include "fluidcore/program/op_desc.h"
+#include "fluidcore/tensor/scratch.h"
 
 namespace fluidcore {
 
@@ -122,13 +124,15 @@ class KernelContext : public SlotContext<const Cell*> {
                 const RunState& state,
                 std::uint64_t stream,
                 SubBlock* block = nullptr,
-                std::int64_t extent_from_data = -1)
+                std::int64_t extent_from_data = -1,
+                ScratchPtr scratch = nullptr)
       : SlotContext(op, std::move(inputs), std::move(outputs)),
         dtype_(dtype),
         state_(state),
         stream_(stream),
         block_(block),
-        extent_from_data_(extent_from_data) {}
+        extent_from_data_(extent_from_data),
+        scratch_(scratch ? std::move(scratch) : std::make_shared<Scratch>()) {}
 
   DType dtype() const { return dtype_; }  // the one that chose the kernel
 
@@ -168,6 +172,9 @@ class KernelContext : public SlotContext<const Cell*> {
   // What the Plan was made for; see OpDef::extent_from_data().
   std::int64_t extent_from_data() const { return extent_from_data_; }
 
+  // Memory for one run of the kernel, shared with the other kernels of the Plan.
+  const ScratchPtr& scratch() const { return scratch_; }
+
   // The random numbers of this operator; `seed` is the operator's own attribute, 0 if it has none.
   RandomStream random(std::int64_t seed) const { return {&state_, stream_, seed}; }
 
@@ -180,6 +187,7 @@ class KernelContext : public SlotContext<const Cell*> {
   std::uint64_t stream_;
   SubBlock* block_;
   std::int64_t extent_from_data_;
+  ScratchPtr scratch_;
 };
 
 }  // namespace fluidcore

@@ -18,11 +18,11 @@ namespace fluidcore {
 namespace {
 
 template <class T>
-Prepared2<T> prepare_product(const MatmulProblem& problem) {
+Prepared2<T> prepare_product(const MatmulProblem& problem, const ScratchPtr& scratch) {
   if constexpr (onednn::kEnabled && std::is_same_v<T, float>) {
-    if (Prepared2<float> product = onednn::prepare_matmul(problem)) return product;
+    if (Prepared2<float> product = onednn::prepare_matmul(problem, scratch)) return product;
   }
-  return cpu::prepare_matmul<T>(problem);
+  return cpu::prepare_matmul<T>(problem, scratch);
 }
 
 // From the shapes of X and Y and the attributes to the shape of Out, and to the product that it is.
@@ -34,7 +34,8 @@ Kernel product(const KernelContext& context) {
   const auto x = context.input<T>("X");
   const auto y = context.input<T>("Y");
   const auto out = context.output<T>("Out");
-  return [product = prepare_product<T>(describe(context, x.shape(), y.shape())), x, y, out] {
+  const MatmulProblem problem = describe(context, x.shape(), y.shape());
+  return [product = prepare_product<T>(problem, context.scratch()), x, y, out] {
     product(x.data(), y.data(), out.data());
   };
 }
@@ -47,8 +48,10 @@ Kernel product_grad(const KernelContext& context) {
   const auto dx = context.optional_output<T>("X@GRAD");
   const auto dy = context.optional_output<T>("Y@GRAD");
   const MatmulProblem forward = describe(context, x.shape(), y.shape());
-  const Prepared2<T> to_x = dx ? prepare_product<T>(a_gradient(forward)) : nullptr;
-  const Prepared2<T> to_y = dy ? prepare_product<T>(b_gradient(forward)) : nullptr;
+  const Prepared2<T> to_x =
+      dx ? prepare_product<T>(a_gradient(forward), context.scratch()) : nullptr;
+  const Prepared2<T> to_y =
+      dy ? prepare_product<T>(b_gradient(forward), context.scratch()) : nullptr;
   return [=] {
     if (to_x) to_x(dout.data(), y.data(), dx.data());
     if (to_y) to_y(x.data(), dout.data(), dy.data());

@@ -140,7 +140,7 @@ PreparedStep PlanBuilder::prepare(Frame& frame, const Step& step, const RunState
   const std::uint64_t stream = 2 * step.index + (step.outlives_run ? 1 : 0);
   const DType dtype = step.def->kernel_dtype(infer);
   const KernelContext context(step.op, std::move(draft.inputs), std::move(draft.outputs), dtype,
-                              state, stream, draft.sub_block, extent);
+                              state, stream, draft.sub_block, extent, parts_.scratch);
   draft.prepared.kernel =
       draft.surroundings.around(step.def->kernel(request_.device, dtype)(context));
   return std::move(draft.prepared);
@@ -275,6 +275,7 @@ void PlanBuilder::place_temporaries() {
   parts_.arena = allocate(main.bytes());
   parts_.arena_bytes = main.bytes();
   main.place(static_cast<std::byte*>(parts_.arena.get()));
+  parts_.scratch->data();  // where there is no memory for it, the scope stays as it is
 }
 
 }  // namespace fluidcore

@@ -9,6 +9,7 @@
 #include "fluidcore/op/cell.h"
 #include "fluidcore/runtime/prepared_block.h"
 #include "fluidcore/runtime/sub_block_runner.h"
+#include "fluidcore/tensor/scratch.h"
 #include "fluidcore/tensor/tensor_array.h"
 
 namespace fluidcore {
@@ -45,6 +46,7 @@ struct PlanParts {
   PreparedBlock main;  // block 0
   std::shared_ptr<void> arena;
   std::size_t arena_bytes = 0;
+  ScratchPtr scratch = std::make_shared<Scratch>();
 };
 
 }  // namespace fluidcore

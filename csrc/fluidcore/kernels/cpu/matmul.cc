@@ -46,7 +46,7 @@ std::vector<Offsets> offsets(const MatmulProblem& problem, bool stepping) {
 }  // namespace
 
 template <class T>
-Prepared2<T> prepare_matmul(const MatmulProblem& original) {
+Prepared2<T> prepare_matmul(const MatmulProblem& original, const ScratchPtr& scratch) {
   const MatmulProblem problem = simplified(original);
   std::vector<Offsets> outputs = offsets(problem, true);
   std::vector<Offsets> terms = offsets(problem, false);
@@ -66,14 +66,14 @@ Prepared2<T> prepare_matmul(const MatmulProblem& original) {
                   1, num_threads())
             : 1;
   const std::size_t stride = (gemm.scratch_bytes() + 63) / 64 * 64;
-  const std::shared_ptr<void> scratch = allocate(stride * static_cast<std::size_t>(parts));
+  scratch->reserve(stride * static_cast<std::size_t>(parts));
 
   return [=, outputs = std::move(outputs), terms = std::move(terms)](const T* a, const T* b, T* c) {
     const auto count = static_cast<std::int64_t>(outputs.size());
+    std::byte* const all_memory = scratch->data();
     parallel_for(parts, 1, [&](std::int64_t first_part, std::int64_t last_part) {
       for (std::int64_t part = first_part; part < last_part; ++part) {
-        auto* memory = reinterpret_cast<T*>(static_cast<std::byte*>(scratch.get()) +
-                                            stride * static_cast<std::size_t>(part));
+        auto* memory = reinterpret_cast<T*>(all_memory + stride * static_cast<std::size_t>(part));
         for (std::int64_t i = count * part / parts; i < count * (part + 1) / parts; ++i) {
           const Offsets& out = outputs[static_cast<std::size_t>(i)];
           bool accumulate = false;
@@ -87,7 +87,7 @@ Prepared2<T> prepare_matmul(const MatmulProblem& original) {
   };
 }
 
-template Prepared2<float> prepare_matmul<float>(const MatmulProblem& problem);
-template Prepared2<double> prepare_matmul<double>(const MatmulProblem& problem);
+template Prepared2<float> prepare_matmul<float>(const MatmulProblem& problem, const ScratchPtr&);
+template Prepared2<double> prepare_matmul<double>(const MatmulProblem& problem, const ScratchPtr&);
 
 }  // namespace fluidcore::cpu

@@ -35,7 +35,7 @@ Desc describe(const MatmulProblem& problem,
 
 }  // namespace
 
-Prepared2<float> prepare_matmul(const MatmulProblem& original) {
+Prepared2<float> prepare_matmul(const MatmulProblem& original, const ScratchPtr& scratch) {
   MatmulProblem problem = simplified(original);
   const bool swapped = problem.c.col != 1 && problem.c.row == 1;
   if (swapped) problem = transposed(problem);
@@ -48,7 +48,7 @@ Prepared2<float> prepare_matmul(const MatmulProblem& original) {
   if (problem.a.col != 1 && problem.k > kLongSum) return {};
 
   return prepare("matmul", problem.flops(), [&]() -> Prepared2<float> {
-    auto pipeline = std::make_shared<Pipeline>();
+    auto pipeline = std::make_shared<Pipeline>(scratch);
     const Desc a = describe(problem, problem.a, problem.m, problem.k);
     const Desc b = describe(problem, problem.b, problem.k, problem.n);
     const Desc c = describe(problem, problem.c, problem.m, problem.n);

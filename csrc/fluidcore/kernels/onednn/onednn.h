@@ -6,6 +6,7 @@
 #include "fluidcore/kernels/matmul_problem.h"
 #include "fluidcore/kernels/pool2d_problem.h"
 #include "fluidcore/kernels/prepared.h"
+#include "fluidcore/tensor/scratch.h"
 
 namespace fluidcore::onednn {
 
@@ -22,7 +23,7 @@ inline constexpr bool kEnabled = false;
 // Error when oneDNN fails otherwise. Small problems are given to one thread, because waking a
 // second one costs more than it saves.
 
-Prepared2<float> prepare_matmul(const MatmulProblem& problem);
+Prepared2<float> prepare_matmul(const MatmulProblem& problem, const ScratchPtr& scratch);
 
 Prepared2<float> prepare_conv2d(const Conv2dProblem& problem);
 Prepared2<float> prepare_conv2d_input_grad(const Conv2dProblem& problem);

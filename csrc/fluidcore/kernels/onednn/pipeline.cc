@@ -1,11 +1,16 @@
 #include "fluidcore/kernels/onednn/pipeline.h"
 
 #include <cstddef>
+#include <utility>
 
 namespace fluidcore::onednn {
 
-Pipeline::Pipeline()
-    : engine_(dnnl::engine::kind::cpu, 0), stream_(engine_), threads_(num_threads()) {
+Pipeline::Pipeline(ScratchPtr scratch)
+    : engine_(dnnl::engine::kind::cpu, 0),
+      stream_(engine_),
+      threads_(num_threads()),
+      owns_scratch_(scratch == nullptr),
+      scratch_(scratch ? std::move(scratch) : std::make_shared<Scratch>()) {
 }
 
 dnnl::memory Pipeline::external(const dnnl::memory::desc& desc) {
@@ -13,8 +18,24 @@ dnnl::memory Pipeline::external(const dnnl::memory::desc& desc) {
   return externals_.back();
 }
 
-dnnl::memory Pipeline::temporary(const dnnl::memory::desc& desc) const {
-  return dnnl::memory(desc, engine_);
+dnnl::memory Pipeline::temporary(const dnnl::memory::desc& desc) {
+  constexpr std::size_t kAlignment = 64;
+  const std::size_t offset = end_;
+  end_ += (desc.get_size() + kAlignment - 1) / kAlignment * kAlignment;
+  return place(desc, offset);
+}
+
+dnnl::memory Pipeline::place(const dnnl::memory::desc& desc, std::size_t offset) {
+  scratch_->reserve(offset + desc.get_size());
+  placed_.push_back({dnnl::memory(desc, engine_, nullptr), offset});
+  return placed_.back().memory;
+}
+
+void Pipeline::point_to_scratch() {
+  std::byte* const base = scratch_->data();
+  if (base == pointed_) return;
+  for (const Placed& placed : placed_) placed.memory.set_data_handle(base + placed.offset);
+  pointed_ = base;
 }
 
 void Pipeline::add(const dnnl::primitive& primitive,
@@ -28,6 +49,7 @@ void Pipeline::add(const dnnl::primitive& primitive,
   };
   for (const auto& [index, memory] : arguments) add_argument(index, memory);
   if (scratchpad.get_size() > 0) add_argument(DNNL_ARG_SCRATCHPAD, temporary(scratchpad));
+  if (owns_scratch_) scratch_->data();
   steps_.push_back(std::move(step));
 }
 
@@ -49,6 +71,7 @@ void Pipeline::run(std::initializer_list<const void*> addresses) {
     const dnnl::memory& memory = externals_[index++];
     if (memory.get_data_handle() != address) memory.set_data_handle(const_cast<void*>(address));
   }
+  point_to_scratch();
   const ThreadCountScope scope(threads_);
   for (const Step& step : steps_) {
     // The C function, because the C++ one copies the arguments into a new vector.

@@ -9,6 +9,7 @@
 
 #include "fluidcore/base/error.h"
 #include "fluidcore/base/threads.h"
+#include "fluidcore/tensor/scratch.h"
 
 namespace fluidcore::onednn {
 
@@ -21,14 +22,17 @@ namespace fluidcore::onednn {
 //
 // Runs with the number of threads that num_threads() gave when it was made; primitives are prepared
 // for that number, so make them while it holds. run() allocates nothing.
+//
+// Temporaries and scratchpads are in `scratch`, which other pipelines may use when this one does
+// not run; without it the pipeline has memory of its own.
 class Pipeline {
  public:
-  Pipeline();
+  explicit Pipeline(ScratchPtr scratch = nullptr);
 
   const dnnl::engine& engine() const { return engine_; }
 
   dnnl::memory external(const dnnl::memory::desc& desc);
-  dnnl::memory temporary(const dnnl::memory::desc& desc) const;
+  dnnl::memory temporary(const dnnl::memory::desc& desc);
 
   void add(const dnnl::primitive& primitive,
            const dnnl::memory::desc& scratchpad,
@@ -48,9 +52,23 @@ class Pipeline {
     std::vector<dnnl_exec_arg_t> arguments;
   };
 
+  // Memory at an offset of the scratch memory.
+  struct Placed {
+    dnnl::memory memory;
+    std::size_t offset;
+  };
+
+  dnnl::memory place(const dnnl::memory::desc& desc, std::size_t offset);
+  void point_to_scratch();
+
   dnnl::engine engine_;
   dnnl::stream stream_;
   int threads_;
+  bool owns_scratch_;
+  ScratchPtr scratch_;
+  std::vector<Placed> placed_;
+  std::size_t end_ = 0;                 // of the temporaries
+  const std::byte* pointed_ = nullptr;  // where the scratch memory was in the last run
   std::vector<dnnl::memory> externals_;
   std::vector<Step> steps_;
 };
