@@ -108,8 +108,8 @@ def svg_plot(curves):
         f'<text x="50" y="{244 - 30 * (d - DECADES[0])}" text-anchor="end">1e{d}</text>'
         for d in DECADES
     ]
-    title = "largest gradient of the recurrent weight; blue: with error clip, dashed: its bound"
-    body.append(f'<text x="60" y="20">{title}; red: without</text>')
+    title = "largest gradient of the recurrent weight: with error clip (blue), without (red)"
+    body.append(f'<text x="60" y="20">{title}</text>')
     head = 'xmlns="http://www.w3.org/2000/svg" viewBox="0 0 600 280" font-size="12"'
     return "\n".join([f'<svg {head} font-family="sans-serif">', *body, "</svg>\n"])
 

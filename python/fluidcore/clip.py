@@ -45,9 +45,11 @@ def error_clip_callback(block: Block, context: Mapping[str, str]) -> None:
         forward = _forward_variable(block, forward_name)
         error_clip = None if forward is None else forward.error_clip
         if not (error_clip is None or isinstance(error_clip, BaseErrorClipAttr)):
-            raise TypeError(
+            error = TypeError(
                 "Variable's error_clip should be an instance of BaseErrorClipAttr or None."
             )
+            error.add_note(f"variable '{forward_name}' has the error_clip {error_clip!r}")
+            raise error
         if error_clip is not None:
             error_clip.append_clip_op(block, grad_name)
 

@@ -49,6 +49,28 @@ def replaced(op: core.OpDesc) -> Iterator[str]:
     return _names(op.outputs(), (*_arrays(op.type()), *(() if slots is None else slots.outputs)))
 
 
+def list_effects(desc: core.ProgramDesc, block: core.BlockDesc) -> None:
+    """Lists in the operators of a block what the blocks that they run read and write now."""
+    for op in block.ops():
+        slots = listed_slots(op.type())
+        inner = next(inner_blocks(op), None)
+        if inner is None or slots is None:
+            continue
+        reads, writes = core.block_effects(desc, inner)
+        own = set(own_inputs(op))
+        for slot in slots.inputs:
+            op.set_input(slot, [name for name in reads if name not in own])
+        for slot in slots.outputs:
+            op.set_output(slot, writes)
+
+
+def inner_blocks(op: core.OpDesc) -> Iterator[int]:
+    """The indices of the blocks that an operator runs."""
+    for value in op.attrs().values():
+        if isinstance(value, core.BlockIndex):
+            yield value.value
+
+
 @functools.cache
 def _arrays(op_type: str) -> tuple[str, ...]:
     return tuple(slot.name for slot in core.op_def(op_type).outputs if slot.array)

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from fluidcore import core
-from fluidcore.op_slots import listed_slots, own_inputs, own_outputs, replaced
+from fluidcore.op_slots import inner_blocks, list_effects, own_inputs, own_outputs, replaced
 
 _MAX_ROUNDS = 64  # of a loop whose steps need ever more of each other
 
@@ -39,7 +39,7 @@ def prune(desc: core.ProgramDesc, targets: Collection[str], feeds: Collection[st
     for index in kept:
         _remove_ops(desc.block(index), needs.kept.get(index, set()))
     for index in reversed(kept):  # inner blocks first: their effects are listed outside
-        _list_effects(desc, desc.block(index))
+        list_effects(desc, desc.block(index))
     used = _used_variables(desc, kept, {*targets, *feeds})
     for index in kept:
         block = desc.block(index)
@@ -177,18 +177,12 @@ class _Needs:
 
 
 def _known(op: core.OpDesc) -> _Op:
-    blocks = tuple(_inner_blocks(op))
+    blocks = tuple(inner_blocks(op))
     reads, writes = frozenset(own_inputs(op)), frozenset(own_outputs(op))
     named: frozenset[str] = frozenset()
     if blocks:
         named = reads.union(_names_in_attributes(op))
     return _Op(reads, writes, frozenset(replaced(op)), blocks, named)
-
-
-def _inner_blocks(op: core.OpDesc) -> Iterator[int]:
-    for value in op.attrs().values():
-        if isinstance(value, core.BlockIndex):
-            yield value.value
 
 
 def _names_in_attributes(op: core.OpDesc) -> Iterator[str]:
@@ -205,7 +199,7 @@ def _kept_blocks(desc: core.ProgramDesc, kept: dict[int, set[int]]) -> list[int]
         block = desc.block(waiting.pop())
         ops = block.ops()
         near = {
-            inner for position in kept.get(block.id(), ()) for inner in _inner_blocks(ops[position])
+            inner for position in kept.get(block.id(), ()) for inner in inner_blocks(ops[position])
         }
         near.update(idx for idx in (block.forward_block_idx(), block.parent()) if idx >= 0)
         waiting += near - found
@@ -221,21 +215,6 @@ def _remove_ops(block: core.BlockDesc, kept: Collection[int]) -> None:
     block.remove_op(0, end)
 
 
-def _list_effects(desc: core.ProgramDesc, block: core.BlockDesc) -> None:
-    """Lists in the operators of a block what the blocks that they run read and write now."""
-    for op in block.ops():
-        slots = listed_slots(op.type())
-        inner = next(_inner_blocks(op), None)
-        if inner is None or slots is None:
-            continue
-        reads, writes = core.block_effects(desc, inner)
-        own = set(own_inputs(op))
-        for slot in slots.inputs:
-            op.set_input(slot, [name for name in reads if name not in own])
-        for slot in slots.outputs:
-            op.set_output(slot, writes)
-
-
 def _used_variables(
     desc: core.ProgramDesc, blocks: Iterable[int], outermost: Iterable[str]
 ) -> set[tuple[int, str]]:
@@ -245,7 +224,7 @@ def _used_variables(
         for op in desc.block(index).ops():
             for name in (*op.input_arg_names(), *op.output_arg_names()):
                 used.add((_home(desc, index, name), name))
-            for inner in _inner_blocks(op):
+            for inner in inner_blocks(op):
                 for name in _names_in_attributes(op):
                     used.add((_home(desc, inner, name), name))
     return used

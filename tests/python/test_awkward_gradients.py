@@ -266,6 +266,57 @@ def test_gradients_taken_within_a_step():
     check_twice(total(y * y), [x], {"x": normal(2)})
 
 
+def test_gradients_of_a_loop_taken_within_a_step():
+    """What both gradients keep of the inner loop must not share a name."""
+    x, n = data("x", [2]), data("n", [1], "int64")
+    y = layers.assign(x * 1.0)
+
+    def body(i):
+        z = layers.assign(y)
+        loop(i + 1, lambda _: layers.assign(layers.tanh(z * x) + y * 0.1, output=z))
+        (slope,) = fluid.gradients(total(z * z), [y])
+        layers.assign(y - 0.3 * slope, output=y)
+
+    loop(n, body)
+    feeds = ({"x": np.array([0.4, -0.7]), "n": np.array([steps])} for steps in (3, 0, 1))
+    check(total(y * y), [x], *feeds)
+
+
+def test_gradients_of_a_loop_taken_within_a_recurrence_and_within_a_branch():
+    x, n, s = data("x", [2]), data("n", [1], "int64"), data("s", [3, 2])
+
+    def slope_at(y, factor):
+        z = layers.assign(y)
+        loop(n, lambda _: layers.assign(layers.tanh(z * factor), output=z))
+        return fluid.gradients(total(z), [y])[0]
+
+    rnn = layers.StaticRNN()
+    with rnn.step():
+        piece, before = rnn.step_input(s), rnn.memory(init=x)
+        slope = slope_at(before, piece)
+        rnn.update_memory(before, slope)
+        rnn.step_output(slope)
+    y = layers.cond(layers.less_than(n, whole(2)), lambda: slope_at(x, x), lambda: x * 1.0)
+    values = {"x": np.array([0.4, -0.7]), "s": normal(3, 2)}
+    feeds = ({**values, "n": np.array([steps])} for steps in (3, 0, 1))
+    check(total(rnn()) + total(y * y), [x, s], *feeds)
+
+
+def test_gradients_taken_within_a_step_through_an_array_around_the_loop():
+    x, n = data("x", [2]), data("n", [1], "int64")
+    array, y = layers.array_write(x * x, whole(0)), layers.assign(x * 1.0)
+
+    def body(i):
+        z = layers.array_read(array, i)
+        layers.array_write(layers.tanh(z * y), i + 1, array=array)
+        (slope,) = fluid.gradients(total(layers.array_read(array, i + 1)), [y])
+        layers.assign(y - 0.3 * slope, output=y)
+
+    loop(n, body)
+    feeds = ({"x": np.array([0.9, -0.2]), "n": np.array([steps])} for steps in (3, 0, 1))
+    check_twice(total(y * layers.array_read(array, n)), [x], *feeds)
+
+
 def test_the_gradient_in_each_step_is_that_of_the_step():
     x = data("x", [2])
     y, s = layers.assign(x * 1.0), zeros(2)

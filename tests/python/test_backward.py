@@ -494,6 +494,18 @@ def test_gradients_of_an_unrelated_input_is_none():
     assert fluid.gradients([layers.tanh(x)], [y]) == [None]
 
 
+def test_gradients_with_respect_to_whole_numbers_are_none():
+    x, n = data("x"), data("n", (1,), dtype="int64")
+    assert fluid.gradients([x * layers.cast(n, "float32")], [n]) == [None]
+
+
+def test_gradients_with_respect_to_an_array_are_an_error():
+    index = layers.fill_constant([1], "int64", 0)
+    array = layers.array_write(data("x"), index)
+    with pytest.raises(fluid.InvalidArgument, match="inputs must be tensors, got the tensor array"):
+        fluid.gradients(layers.array_read(array, index), array)
+
+
 def test_gradients_of_a_variable_by_itself_is_one():
     x = data("x", (2,))
     (grad,) = fluid.gradients([x], [x])

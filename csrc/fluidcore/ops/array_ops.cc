@@ -63,7 +63,11 @@ Kernel read_from_array(const KernelContext& context) {
       if (bytes > 0) std::memset(out.data(), 0, static_cast<std::size_t>(bytes));
       return;
     }
-    cpu::copy_bytes(out.data(), element(array, index.value(), "read_from_array"), bytes);
+    const void* found = element(array, index.value(), "read_from_array");
+    // What the elements are may be told by a later operator only, so Like is checked here.
+    require(array.element() == out.spec(), "read_from_array: Like must be as the elements of X, ",
+            array.element(), ", got ", out.spec());
+    cpu::copy_bytes(out.data(), found, bytes);
   };
 }
 

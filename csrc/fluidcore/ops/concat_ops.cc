@@ -132,12 +132,14 @@ std::vector<OpDesc> concat_grad_grad(GradContext& context) {
   std::vector<std::string> parts = context.output_grad("X@GRAD");
   const std::vector<std::string> written = context.forward().output_arg_names();
   if (wanted.empty() || wanted[0] == kEmptyName || written.empty()) return {};
+  const std::vector<std::string>& inputs = context.input("X");
+  require(parts.size() == inputs.size(), "concat_grad: X@GRAD must hold a variable, or ",
+          kEmptyName, ", for each of X, got ", parts.size(), " for ", inputs.size());
   std::vector<OpDesc> ops;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (parts[i] != kEmptyName) continue;
     parts[i] = str_cat(written[0], "@ZEROS@", std::to_string(i));
-    ops.emplace_back("fill_zeros_like", SlotMap{{"X", {context.input("X")[i]}}},
-                     SlotMap{{"Out", {parts[i]}}});
+    ops.emplace_back("fill_zeros_like", SlotMap{{"X", {inputs[i]}}}, SlotMap{{"Out", {parts[i]}}});
   }
   ops.emplace_back("concat", SlotMap{{"X", std::move(parts)}}, SlotMap{{"Out", wanted}},
                    context.forward().attrs());

@@ -312,6 +312,11 @@ void add_merge(OpRegistry& registry) {
                    .infer([](InferContext& context) {
                      require_spec(context, "Out@GRAD",
                                   merged_spec(context, "InTrue", "InFalse", rows_of_mask(context)));
+                     for (const char* slot : {"InTrue", "InFalse"}) {
+                       require(context.has_input(slot) || !context.has_output(grad_name(slot)),
+                               context.type(), ": ", slot, " must be given where its gradient is ",
+                               "wanted, got nothing");
+                     }
                      infer_grads_like_inputs(context);
                    })
                    .kernels(byte_kernels<merge_rows_grad>())

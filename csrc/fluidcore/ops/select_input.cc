@@ -87,9 +87,12 @@ std::vector<OpDesc> select_input_grad_to_grad(GradContext& context) {
   if (grads[0] == kEmptyName) return {};
   std::vector<OpDesc> ops;
   std::vector<std::string> choices = context.output_grad("X@GRAD");
+  const std::vector<std::string>& inputs = context.input("X");
+  require(choices.size() == inputs.size(), "select_input_grad: X@GRAD must hold a variable, or ",
+          kEmptyName, ", for each of X, got ", choices.size(), " for ", inputs.size());
   for (std::size_t i = 0; i < choices.size(); ++i) {
     if (choices[i] != kEmptyName) continue;
-    const std::string& x = context.input("X")[i];
+    const std::string& x = inputs[i];
     choices[i] = x + "@ZERO";
     ops.push_back(OpDesc("fill_zeros_like", {{"X", {x}}}, {{"Out", {choices[i]}}}));
   }

@@ -26,7 +26,9 @@ from fluidcore.backward.block_gradient import BlockGradient, Shared
 from fluidcore.backward.operators import GradOp, op_traits
 from fluidcore.backward.path import ops_on_path
 from fluidcore.backward.values import Insertions
-from fluidcore.backward.view import forward_ops, is_array, refresh_slots, stopped_names
+from fluidcore.backward.view import forward_ops, is_array, stopped_names
+from fluidcore.dtypes import FLOATING
+from fluidcore.op_slots import list_effects
 from fluidcore.program import Block, Parameter, Variable
 
 __all__ = ["append_backward", "calc_gradient", "gradients"]
@@ -102,7 +104,14 @@ def gradients(
         no_grad_set: Variables, or their names, that are constants.
 
     Returns:
-        The gradient of each input, of its shape; None where no target depends on the input.
+        The gradient of each input, of its shape; None where no target depends on the input, and
+        for an input of whole numbers.
+
+    Raises:
+        core.InvalidArgument: The variables are not of one program, a target is in another block
+            than the others or a tensor array, an input is not seen from there or a tensor array, a
+            given gradient has not the form of its target, or an operator on the way has no
+            gradient.
     """
     targets = checked_variables("targets", targets)
     inputs = checked_variables("inputs", inputs)
@@ -138,6 +147,11 @@ def gradients(
                 f"gradients: inputs must be seen from the block of the targets, block {block.idx}, "
                 f"got '{variable.name}' of block {variable.block.idx}"
             )
+        if is_array(block, variable.name):
+            raise core.InvalidArgument(
+                f"gradients: inputs must be tensors, got the tensor array '{variable.name}', which "
+                "starts empty; take what is written to it"
+            )
     for target, gradient in zip(targets, target_gradients, strict=True):
         if gradient is not None and not _has_form_of(gradient, target):
             raise core.InvalidArgument(
@@ -145,7 +159,7 @@ def gradients(
                 f"got {gradient!r} for {target!r}"
             )
     names = [v.name for v in inputs]
-    stopped = _stopped_around(block) - set(names)
+    stopped = _stopped_around(block) - {v.name for v in inputs if v.dtype in FLOATING}
     stopped |= set(checked_names("no_grad_set", no_grad_set))
     return _append_backward(block, targets, target_gradients, names, stopped, (), names)
 
@@ -210,11 +224,9 @@ def _refresh_all_slots(block: Block, insertions: Insertions) -> None:
     changed = set(insertions.by_block)
     if changed <= {block.idx}:
         return
-    program = block.program
-    for some in reversed(program.blocks):
-        for op in some.desc.ops():
-            if op_traits(op.type()).runs_block:
-                refresh_slots(program, op)
+    desc = block.program.desc
+    for index in reversed(range(desc.num_blocks())):  # what inner blocks do shows outside
+        list_effects(desc, desc.block(index))
 
 
 def _is_persistable(block: Block, name: str) -> bool:

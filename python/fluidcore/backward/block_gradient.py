@@ -86,6 +86,8 @@ class BlockGradient:
         self.shared = shared
         self.outer = outer
         self.op = op
+        read = {name for op in path.ops for name in op.inputs}
+        shared.no_grad_dict[forward.idx] = read - path.variables
         names_of_arrays = {name for name in path.variables if is_array(forward, name)}
         self.versions = Versions(
             ops,
@@ -104,8 +106,8 @@ class BlockGradient:
             outer.values if outer is not None else None,
             op,
         )
-        self._carried: set[str] = set()
-        self._filter = NoGradBranches(self._arrays_with_gradients(), set(self.arrays.values()))
+        self.carried: set[str] = set()
+        self.branches = NoGradBranches(self._arrays_with_gradients(), set(self.arrays.values()))
 
     def inside(self, op: ForwardOp, path: Path, target: Block) -> BlockGradient:
         """The gradient of the sub-block of an operator of this block."""
@@ -117,7 +119,7 @@ class BlockGradient:
     @property
     def produced(self) -> set[str]:
         """The gradients that exist so far."""
-        return self._filter.produced
+        return self.branches.produced
 
     def gradient_before(self, op: ForwardOp, name: str) -> str:
         """The gradient of what an operator found in a variable."""
@@ -135,16 +137,18 @@ class BlockGradient:
 
     def declare_carry(self, name: str) -> str:
         """A new variable of the target block that holds a gradient between steps."""
-        variable = self.names.fresh(f"{core.grad_var_name(name)}@CARRY")
+        variable = self.names.fresh(
+            self.shared.insertions.fresh(f"{core.grad_var_name(name)}@CARRY")
+        )
         declare_like(self.target, variable, name, self.forward)
-        self._carried.add(variable)
+        self.carried.add(variable)
         return variable
 
     def remove_variables(self) -> None:
         """Removes, after an error, what was added to the target block."""
         self.shared.insertions.undo_variables()
         desc = self.target.desc
-        made = [*self.names.produced, *self._carried, *self.arrays.values()]
+        made = [*self.names.produced, *self.carried, *self.arrays.values()]
         desc.remove_vars([name for name in dict.fromkeys(made) if desc.has_var(name)])
 
     def _exists(self, name: str) -> bool:
@@ -166,7 +170,8 @@ class BlockGradient:
     def _array_gradient(self, name: str) -> str:
         if self.outer is not None and not self.forward.has_var(name):
             return self.outer.arrays[name]
-        grad = self.names.gradient(name, self.versions.at_end(name))
+        fresh = self.shared.insertions.fresh(core.grad_var_name(name))
+        grad = self.names.fresh(fresh)
         declare_like(self.target, grad, name, self.forward).set_type(ARRAY)
         return grad
 
@@ -191,15 +196,14 @@ def _append_backward_ops_(
     target = gradient.target
     names = gradient.names
     ops = gradient.path.ops
-    no_grad = {name for op in ops for name in op.inputs} - gradient.path.variables
-    gradient.shared.no_grad_dict[gradient.forward.idx] = no_grad
-    grads = gradient._filter.remove(seeds)
+    no_grad = gradient.shared.no_grad_dict[gradient.forward.idx]
+    grads = gradient.branches.remove(seeds)
     for op in reversed(ops):
         if op.body is None:
             made = gradient_of(op, no_grad, names, gradient.arrays)
         else:
             made = sub_block_gradient(op, gradient, gradient.path.bodies[op.position])
-        grads += _remove_no_grad_branch_(made, gradient._filter)
+        grads += _remove_no_grad_branch_(made, gradient.branches)
     last = ends(gradient.produced)
     grads += last
     arrays = set(gradient.arrays.values())
@@ -214,7 +218,7 @@ def _append_backward_ops_(
     grads = [with_values(grad, gradient.values) for grad in grads]
     if gradient.outer is None and gradient.shared.checkpoints:
         grads = recompute_segments(grads, gradient.ops, gradient.shared.checkpoints, names)
-    in_place = arrays.union(gradient._carried, *(grad.writes for grad in grads))
+    in_place = arrays.union(gradient.carried, *(grad.writes for grad in grads))
     callbacks = gradient.shared.callbacks
     for grad in gradient.values.pops + sum_partials(grads, in_place):
         first = target.desc.op_size()

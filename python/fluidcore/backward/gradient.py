@@ -10,6 +10,7 @@ from fluidcore import core
 from fluidcore.backward.names import GradientNames
 from fluidcore.backward.operators import EMPTY, ForwardOp, GradOp, op_traits, renamed_slots
 from fluidcore.backward.values import ForwardValues
+from fluidcore.backward.versions import Version
 from fluidcore.call_site import explain
 
 _NEW = "@NEW"  # what an operator leaves in a variable that it also reads
@@ -41,24 +42,9 @@ def gradient_of(
     except core.Error as error:
         explain(error, site)
         raise
-    final: dict[str, str] = {}
-    cotangents: dict[str, str] = {}
-    for name in desc.output_arg_names():
-        grad = core.grad_var_name(name)
-        forward = new_values.get(name, name)
-        if forward in arrays:
-            final[grad] = arrays[forward]
-        else:
-            final[grad] = names.gradient(forward, names.versions.written(op, forward))
-            names.grad_to_var[final[grad]] = forward
-        cotangents[final[grad]] = name
-    for grad, found in grad_to_var.items():
-        forward = old_values.get(found, found)
-        if forward in arrays:
-            final[grad] = arrays[forward]
-        else:
-            final[grad] = names.gradient(forward, names.versions.read(op, forward))
-            names.grad_to_var[final[grad]] = forward
+    final, cotangents = _names_of_gradients(
+        op, desc, grad_to_var, names, arrays, new_values | old_values
+    )
     steps = False  # whether the operators calculate something for each other
     for made in descs:
         for name in chain.from_iterable(made.outputs().values()):
@@ -88,6 +74,40 @@ def gradient_of(
             )
         )
     return grads
+
+
+def _names_of_gradients(
+    op: ForwardOp,
+    desc: core.OpDesc,
+    grad_to_var: Mapping[str, str],
+    names: GradientNames,
+    arrays: Mapping[str, str],
+    forward_names: Mapping[str, str],
+) -> tuple[dict[str, str], dict[str, str]]:
+    """The names in the program of the gradients that come in and go out.
+
+    Returns:
+        Name from the gradient maker -> name; of those that come in, name -> variable of `desc`.
+    """
+    final: dict[str, str] = {}
+    cotangents: dict[str, str] = {}
+
+    def add(grad: str, name: str, version: Version) -> None:
+        if name in arrays:
+            final[grad] = arrays[name]
+        else:
+            final[grad] = names.gradient(name, version)
+            names.grad_to_var[final[grad]] = name
+
+    for found in desc.output_arg_names():
+        grad = core.grad_var_name(found)
+        name = forward_names.get(found, found)
+        add(grad, name, names.versions.written(op, name))
+        cotangents[final[grad]] = found
+    for grad, found in grad_to_var.items():
+        name = forward_names.get(found, found)
+        add(grad, name, names.versions.read(op, name))
+    return final, cotangents
 
 
 def _with_unambiguous_names(

@@ -25,7 +25,14 @@ class NoGradBranches:
         self._arrays = arrays
 
     def remove(self, ops: Iterable[GradOp]) -> list[GradOp]:
-        """The next operators, without those that get only zeros or whose results are unwanted."""
+        """The next operators, without those that get only zeros or whose results are unwanted.
+
+        Args:
+            ops: In execution order.
+
+        Returns:
+            Those that stay; before one that misses some of its gradients, a fill_zeros_like.
+        """
         kept: list[GradOp] = []
         for op in ops:
             outputs = op.output_names()
@@ -48,22 +55,6 @@ def zeros_like(op: GradOp, variable: str, result: str) -> GradOp:
     """The operator that makes a gradient of zeros for a forward variable of `op`."""
     zeros = GradOp("fill_zeros_like", {"X": [variable]}, {"Out": [result]})
     return zeros._replace(call_site=op.call_site, forward=op.forward, new_values=op.new_values)
-
-
-def remove_no_grad_branches(
-    ops: Iterable[GradOp], available: Iterable[str], arrays: Collection[str] = frozenset()
-) -> list[GradOp]:
-    """The operators of which an output is wanted and an incoming gradient is there.
-
-    Args:
-        ops: Gradient operators in execution order.
-        available: Gradients that exist before the first of them.
-        arrays: Gradients that are tensor arrays.
-
-    Returns:
-        Those operators; before one that misses another gradient, a fill_zeros_like.
-    """
-    return NoGradBranches(available, arrays).remove(ops)
 
 
 def drop_unread(ops: Sequence[GradOp], wanted: Collection[str]) -> list[GradOp]:

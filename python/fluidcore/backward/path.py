@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import NamedTuple
 
 from fluidcore.backward.operators import ForwardOp
@@ -31,11 +31,22 @@ class _Reached(NamedTuple):
     bodies: dict[int, _Reached]
 
 
+class _Stopped:
+    """The variables that gradients do not pass: of a sub-block, and of the blocks around it."""
+
+    def __init__(self, around: Container[str], here: set[str]) -> None:
+        self._around = around
+        self._here = here
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._here or name in self._around
+
+
 def ops_on_path(
     ops: Sequence[ForwardOp],
     sources: Iterable[str],
     targets: Iterable[str],
-    stopped: Collection[str] = frozenset(),
+    stopped: Container[str] = frozenset(),
     is_constant: Callable[[str], bool] = lambda op_type: False,
 ) -> Path:
     """Keeps the operators through which a source reaches a target, in sub-blocks too.
@@ -56,7 +67,7 @@ def ops_on_path(
 def _reach(
     ops: Sequence[ForwardOp],
     variables: set[str],
-    stopped: Collection[str],
+    stopped: Container[str],
     is_constant: Callable[[str], bool],
 ) -> _Reached:
     result = _Reached([], variables, {})
@@ -82,23 +93,26 @@ def _reach(
 def _reach_inside(
     op: ForwardOp,
     outside: set[str],
-    stopped: Collection[str],
+    stopped: Container[str],
     is_constant: Callable[[str], bool],
 ) -> _Reached:
     body = op.body
     assert body is not None
-    stopped = set(stopped) | stopped_names(body.block)
-    variables = set(outside)
+    # Only of what the block names: many blocks must not each look at all variables around them.
+    around = {*body.reads, *body.writes}
+    variables = around & outside
+    stopped = _Stopped(stopped, stopped_names(body.block))
     variables.update(inner for outer, inner in body.sliced if outer in outside)
     variables.update(state.before for state in body.states if state.initial in outside)
-    variables -= stopped
+    variables = {name for name in variables if name not in stopped}
     starts = {state.after: state.before for state in body.states}
     carried = [*body.writes, *starts.values()]
     while True:
         before = [name for name in carried if name in variables]
         inside = _reach(body.ops, variables, stopped, is_constant)
-        variables.update(start for end, start in starts.items() if end in variables)
-        variables -= stopped
+        variables.update(
+            start for end, start in starts.items() if end in variables and start not in stopped
+        )
         if before == [name for name in carried if name in variables]:
             return inside  # another step would find the same
 

@@ -26,17 +26,26 @@ class Insertions:
         self.root = root
         self.by_block: dict[int, list[Insertion]] = {}
         self.variables: list[str] = []  # of the root block
-        self.names: set[str] = set()
+        self._taken = {v.name() for b in root.program.blocks for v in b.desc.all_vars()}
 
     def add(self, block: Block, position: int, desc: core.OpDesc) -> None:
         """Remembers an operator."""
         self.by_block.setdefault(block.idx, []).append(Insertion(position, desc))
 
+    def fresh(self, name: str) -> str:
+        """The name, or with a number behind it if any block has it.
+
+        What sub-blocks use from outside of them must not be hidden by a variable of theirs.
+        """
+        final, count = name, 0
+        while final in self._taken or self.root.desc.has_var_recursive(final):
+            final, count = f"{name}_{count}", count + 1
+        self._taken.add(final)
+        return final
+
     def declare(self, name: str, like: core.VarDesc, array: bool = False) -> str:
         """Creates a variable of the root block whose name starts with `name`."""
-        final, count = name, 0
-        while self.root.desc.has_var_recursive(final):
-            final, count = f"{name}_{count}", count + 1
+        final = self.fresh(name)
         desc = self.root.desc.var(final)
         desc.set_dtype(like.dtype())
         desc.set_shape(like.shape())

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
+from fluidcore import core
 from fluidcore.backward.operators import ForwardOp
 
 
@@ -68,18 +69,27 @@ class Versions:
 
     def read(self, op: ForwardOp, name: str) -> Version:
         """The value that an operator finds in a variable."""
-        return self._reads[op.position][name] if name in self.several else ONLY
+        return self._of(self._reads, op, name) if name in self.several else ONLY
 
     def written(self, op: ForwardOp, name: str) -> Version:
         """The value that an operator leaves in a variable."""
-        return self._writes[op.position][name] if name in self.several else ONLY
+        return self._of(self._writes, op, name) if name in self.several else ONLY
 
     def seen(self, op: ForwardOp, name: str, is_new: bool) -> Version:
         """The value that an operator found, or, if `is_new` or it did not read it, left."""
-        if name not in self.several:
-            return ONLY
-        found = None if is_new else self._reads[op.position].get(name)
-        return self._writes[op.position][name] if found is None else found
+        if not is_new and name in self._reads.get(op.position, ()):
+            return self._reads[op.position][name]
+        return self.written(op, name)
+
+    @staticmethod
+    def _of(versions: Mapping[int, Mapping[str, Version]], op: ForwardOp, name: str) -> Version:
+        version = versions[op.position].get(name)
+        if version is None:  # in a program that was put together by hand
+            raise core.InvalidArgument(
+                f"append_backward: '{op.type}' uses '{name}', which is not the variable of that "
+                "name that is seen from its block"
+            )
+        return version
 
     def at_end(self, name: str) -> Version:
         """The value at the end of the block."""

@@ -9,7 +9,8 @@ from fluidcore import core
 from fluidcore.backward.operators import ForwardOp, op_traits
 from fluidcore.call_site import explain
 from fluidcore.dtypes import FLOATING
-from fluidcore.program import Block, Program
+from fluidcore.op_slots import own_inputs, own_outputs
+from fluidcore.program import Block
 
 ARRAY = "lod_tensor_array"
 
@@ -54,17 +55,6 @@ class Body(NamedTuple):
     given: frozenset[str]
 
 
-# The slots that name what the operator itself reads and writes; others list what its block does.
-_OWN_SLOTS = {
-    "while": (("Condition",), ("StepScopes",)),
-    "while_grad": (("StepScopes",), ()),
-    "conditional_block": (("X",), ("Scope",)),
-    "conditional_block_grad": (("X",), ()),
-    "recurrent": (("inputs", "initial_states"), ("outputs", "step_scopes")),
-    "recurrent_grad": (("inputs",), ("outputs", "step_scopes")),
-}
-
-
 def forward_ops(block: Block) -> list[ForwardOp]:
     """The operators of a block and, for those that have one, of their sub-blocks."""
     ops = []
@@ -72,14 +62,15 @@ def forward_ops(block: Block) -> list[ForwardOp]:
         op_type = op.type()
         traits = op_traits(op_type)
         if traits.runs_block:
-            ops.append(_with_body(block.program, position, op))
+            ops.append(_with_body(block, position, op))
             continue
         inputs, outputs = op.input_arg_names(), op.output_arg_names()
         ops.append(ForwardOp(op_type, inputs, outputs, position, op, None, bool(traits.arrays)))
     return ops
 
 
-def _with_body(program: Program, position: int, op: core.OpDesc) -> ForwardOp:
+def _with_body(around: Block, position: int, op: core.OpDesc) -> ForwardOp:
+    program = around.program
     op_type = op.type()
     index = op.block_attr("sub_block")
     try:
@@ -88,9 +79,15 @@ def _with_body(program: Program, position: int, op: core.OpDesc) -> ForwardOp:
         problem = type(error)(f"{op_type}: sub_block must be a block that can be run, got {error}")
         explain(problem, op.call_site())
         raise problem from error
-    if op_type not in _OWN_SLOTS:
+    if not op_traits(op_type).has_grad:
         raise _explained(f"'{op_type}' runs a block and has no gradient", op)
     block = program.block(index)
+    if block.parent_idx != around.idx:
+        raise _explained(
+            f"'{op_type}' must run a block inside of block {around.idx}, got block {index}, which "
+            f"is inside of block {block.parent_idx}",
+            op,
+        )
     sliced: list[tuple[str, str]] = []
     stacked: list[tuple[str, str]] = []
     states: list[State] = []
@@ -107,13 +104,12 @@ def _with_body(program: Program, position: int, op: core.OpDesc) -> ForwardOp:
     for name in sorted(inside - local):
         raise _explained(f"'{op_type}' must name variables of its block, got '{name}'", op)
     body = Body(block, forward_ops(block), local, reads, writes, sliced, stacked, states, given)
-    own_inputs, own_outputs = _OWN_SLOTS[op_type]
-    inputs = [name for slot in own_inputs for name in op.input(slot)]
-    outputs = [name for slot in own_outputs for name in op.output(slot)]
     return ForwardOp(
         op_type,
-        list(dict.fromkeys([*inputs, *reads, *writes])),  # the block may not run: values pass
-        list(dict.fromkeys([*outputs, *writes])),
+        list(
+            dict.fromkeys([*own_inputs(op), *reads, *writes])
+        ),  # the block may not run: values pass
+        list(dict.fromkeys([*own_outputs(op), *writes])),
         position,
         op,
         body,
@@ -136,19 +132,6 @@ def _explained(problem: str, op: core.OpDesc) -> core.InvalidArgument:
     error = core.InvalidArgument(f"append_backward: {problem}")
     explain(error, op.call_site())
     return error
-
-
-def refresh_slots(program: Program, op: core.OpDesc) -> None:
-    """Makes the slots of an operator list what its sub-block reads and writes now."""
-    reads, writes = core.block_effects(program.desc, op.block_attr("sub_block"))
-    own_inputs, _ = _OWN_SLOTS[op.type()]
-    own = {name for slot in own_inputs for name in op.input(slot)}
-    listed = [name for name in reads if name not in own]
-    if op.type().startswith("recurrent"):
-        op.set_input("parameters", listed)
-        return
-    op.set_input("Params" if op.type().startswith("conditional") else "X", listed)
-    op.set_output("Out", writes)
 
 
 def stopped_names(block: Block) -> set[str]:

@@ -88,6 +88,16 @@ TEST_F(ArrayOpsTest, RefuseToReadWhatWasLeftOut) {
   EXPECT_THROW(runner_.values("out"), InvalidArgument);
 }
 
+TEST_F(ArrayOpsTest, RefuseToReadAnElementThatIsNotAsWasSaid) {
+  runner_.feed("large", Tensor({{1000}, DType::kFloat64}));
+  write("x", "i0", "a");
+  runner_.add(OpDesc("read_from_array", {{"X", {"a"}}, {"I", {"i0"}}, {"Like", {"large"}}},
+                     {{"Out", {"out"}}}));
+  EXPECT_THAT([&] { runner_.values("out"); },
+              ThrowsMessage<InvalidArgument>("read_from_array: Like must be as the elements of X, "
+                                             "float64 [2], got float64 [1000]"));
+}
+
 TEST_F(ArrayOpsTest, RefuseIndicesThatMakeNoSense) {
   runner_.feed_int("minus", -1);
   runner_.feed_int("huge", std::int64_t{1} << 60);

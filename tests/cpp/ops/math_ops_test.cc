@@ -1,11 +1,14 @@
 // Matrix products, convolutions, pooling, normalization, losses and optimizers: values, messages
 // and second derivatives.
 #include <cmath>
+#include <set>
+#include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "fluidcore/base/error.h"
+#include "fluidcore/op/grad_context.h"
 #include "fluidcore/ops/register_ops.h"
 #include "ops/op_runner.h"
 
@@ -22,6 +25,17 @@ Tensor zeros(Shape shape) {
   Tensor tensor({std::move(shape), DType::kFloat64});
   for (std::int64_t i = 0; i < tensor.size(); ++i) tensor.set_float_element(i, 0);
   return tensor;
+}
+
+TEST(ConcatGrad, RefusesMoreGradientsThanInputs) {
+  const std::string none(kEmptyName);
+  const std::set<std::string> no_grad;
+  const OpDesc op("concat_grad", {{"X", {"a"}}, {"Out@GRAD", {"d"}}},
+                  {{"X@GRAD", {"da", none, none}}});
+  GradContext context(op, no_grad);
+  EXPECT_THAT([&] { builtin_ops().grad_ops(context); },
+              ThrowsMessage<InvalidArgument>("concat_grad: X@GRAD must hold a variable, or "
+                                             "@EMPTY@, for each of X, got 3 for 1"));
 }
 
 TEST(Mul, NamesBothShapesWhenTheyDoNotFit) {

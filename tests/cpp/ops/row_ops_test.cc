@@ -112,6 +112,22 @@ TEST_F(RowOpsTest, GiveEachGroupItsGradient) {
   EXPECT_THAT(runner_.values("dx"), ElementsAre(0, 0, 3, 4, 0, 0));
 }
 
+TEST_F(RowOpsTest, RefuseToGiveAnAbsentGroupItsGradient) {
+  split({true, false, true});
+  runner_.feed("d", tensor_of({3, 2}, {1, 2, 3, 4, 5, 6}));
+  EXPECT_THAT(
+      [&] {
+        runner_.add(OpDesc("merge_lod_tensor_grad",
+                           {{"Mask", {"mask"}},
+                            {"InTrue", {std::string(kEmptyName)}},
+                            {"InFalse", {"no"}},
+                            {"Out@GRAD", {"d"}}},
+                           {{"InTrue@GRAD", {"dyes"}}, {"InFalse@GRAD", {"dno"}}}));
+      },
+      ThrowsMessage<InvalidArgument>("merge_lod_tensor_grad: InTrue must be given where its "
+                                     "gradient is wanted, got nothing"));
+}
+
 TEST(RowOps, AreEachOthersGradients) {
   EXPECT_THAT(grads(OpDesc("split_lod_tensor", {{"X", {"x"}}, {"Mask", {"m"}}},
                            {{"OutTrue", {"t"}}, {"OutFalse", {"f"}}})),

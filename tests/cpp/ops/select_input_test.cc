@@ -72,5 +72,16 @@ TEST_F(SelectInputTest, ChoosesZerosForAGradientThatWasNotWanted) {
   EXPECT_EQ(to_string(grads[1]), "select_input(Mask=m, X=[da@GRAD, b@ZERO]) -> Out=d@GRAD");
 }
 
+TEST_F(SelectInputTest, RefusesMoreGradientsThanInputs) {
+  const std::string none(kEmptyName);
+  const std::set<std::string> no_grad;
+  const OpDesc select("select_input_grad", {{"X", {"a"}}, {"Mask", {"m"}}, {"Out@GRAD", {"d"}}},
+                      {{"X@GRAD", {"da", none, none}}});
+  GradContext context(select, no_grad);
+  EXPECT_THAT([&] { builtin_ops().grad_ops(context); },
+              ThrowsMessage<InvalidArgument>("select_input_grad: X@GRAD must hold a variable, or "
+                                             "@EMPTY@, for each of X, got 3 for 1"));
+}
+
 }  // namespace
 }  // namespace fluidcore

@@ -97,6 +97,11 @@ class _Builder:
         both = layers.elementwise_add(layers.array_read(array, zero), layers.array_read(array, one))
         return layers.scale(both, scale=0.5)
 
+    def _slope(self, it, values):
+        square = layers.reduce_sum(layers.square(values[-1]))
+        (slope,) = fluid.gradients(square, self._pick(values, it.x))
+        return None if slope is None else layers.tanh(slope)
+
     def _loop(self, it, values):
         zero = layers.fill_constant([1], "int64", 0)
         end = layers.fill_constant([1], "int64", it.trips)

@@ -72,6 +72,13 @@ class ThroughArray:
 
 
 @dataclass(frozen=True)
+class Slope:
+    """A new variable: tanh of the gradient of the last value with respect to x."""
+
+    x: int
+
+
+@dataclass(frozen=True)
 class Loop:
     """Runs the statements `trips` times; `functional`: a while_loop that carries one variable."""
 
@@ -134,5 +141,6 @@ def _statements(leaf, depth):
     return st.lists(st.one_of(kinds), min_size=1, max_size=3 if depth < 3 else 5).map(tuple)
 
 
-smooth_programs = _statements(_simple, 3)  # their gradients can be had from differences
+_smooth = st.one_of(_simple, _simple, _simple, st.builds(Slope, _index))
+smooth_programs = _statements(_smooth, 3)  # their gradients can be had from differences
 programs = _statements(_special, 3)

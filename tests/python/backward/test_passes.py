@@ -4,9 +4,9 @@ from texts import grads, show
 
 from fluidcore.backward.operators import GradOp
 from fluidcore.backward.passes import (
+    NoGradBranches,
     drop_unread,
     read_seeds_directly,
-    remove_no_grad_branches,
     sum_partials,
 )
 
@@ -49,7 +49,7 @@ def test_sum_partials_changes_nothing_it_is_given():
 
 def test_a_gradient_that_nobody_makes_is_filled_with_zeros():
     ops = grads("split_grad: a@GRAD, b@GRAD -> x@GRAD")
-    assert show(remove_no_grad_branches(ops, ["a@GRAD"])) == [
+    assert show(NoGradBranches(["a@GRAD"]).remove(ops)) == [
         "fill_zeros_like: b -> b@GRAD",
         "split_grad: a@GRAD, b@GRAD -> x@GRAD",
     ]
@@ -57,7 +57,7 @@ def test_a_gradient_that_nobody_makes_is_filled_with_zeros():
 
 def test_zeros_are_made_once():
     ops = grads("f_grad: a@GRAD, b@GRAD -> x@GRAD", "g_grad: x@GRAD, b@GRAD -> y@GRAD")
-    assert show(remove_no_grad_branches(ops, ["a@GRAD"])) == [
+    assert show(NoGradBranches(["a@GRAD"]).remove(ops)) == [
         "fill_zeros_like: b -> b@GRAD",
         "f_grad: a@GRAD, b@GRAD -> x@GRAD",
         "g_grad: x@GRAD, b@GRAD -> y@GRAD",
@@ -66,12 +66,12 @@ def test_zeros_are_made_once():
 
 def test_an_operator_without_wanted_outputs_is_dropped():
     ops = grads("mul_grad: y@GRAD -> @EMPTY@", "relu_grad: y@GRAD -> w@GRAD")
-    assert show(remove_no_grad_branches(ops, ["y@GRAD"])) == ["relu_grad: y@GRAD -> w@GRAD"]
+    assert show(NoGradBranches(["y@GRAD"]).remove(ops)) == ["relu_grad: y@GRAD -> w@GRAD"]
 
 
 def test_an_operator_that_gets_only_zeros_is_dropped_and_so_are_its_readers():
     ops = grads("f_grad: a@GRAD -> x@GRAD", "g_grad: x@GRAD -> w@GRAD")
-    assert show(remove_no_grad_branches(ops, [])) == []
+    assert show(NoGradBranches([]).remove(ops)) == []
 
 
 def test_variables_that_operators_add_to_are_no_partials():
@@ -81,16 +81,16 @@ def test_variables_that_operators_add_to_are_no_partials():
 
 def test_a_missing_array_is_not_filled():
     ops = grads("f_grad: a@GRAD, b@GRAD -> x@GRAD")
-    assert show(remove_no_grad_branches(ops, ["a@GRAD"], arrays={"b@GRAD"})) == show(ops)
+    assert show(NoGradBranches(["a@GRAD"], arrays={"b@GRAD"}).remove(ops)) == show(ops)
 
 
 def test_operators_that_belong_together_are_kept_or_dropped_together():
     steps = [
         op._replace(incoming=("y@GRAD",)) for op in grads("square: x -> t", "mul: t -> x@GRAD")
     ]
-    assert show(remove_no_grad_branches(steps, [])) == []
+    assert show(NoGradBranches([]).remove(steps)) == []
     kept = [op._replace(cotangents={"y@GRAD": "y"}) for op in steps]
-    assert show(remove_no_grad_branches(kept, ["y@GRAD"])) == show(steps)
+    assert show(NoGradBranches(["y@GRAD"]).remove(kept)) == show(steps)
 
 
 def test_an_operator_whose_results_nobody_reads_is_dropped():
