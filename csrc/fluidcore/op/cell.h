@@ -13,6 +13,7 @@ struct Cell {
   TensorSpec spec;               // of a tensor array: of its elements
   void* data = nullptr;          // null for a tensor array
   TensorArray* array = nullptr;  // null for a tensor
+  const bool* is_set = nullptr;  // whether it has a value; null: it has
 };
 
 }  // namespace fluidcore

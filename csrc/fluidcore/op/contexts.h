@@ -108,6 +108,8 @@ class Arg {
   const TensorSpec& spec() const { return cell_->spec; }
   const Shape& shape() const { return cell_->spec.shape; }
   std::int64_t size() const { return cell_->spec.shape.num_elements(); }
+  // False while nothing was written to it; only of a slot that may be unset.
+  bool is_set() const { return cell_->is_set == nullptr || *cell_->is_set; }
 
  private:
   const Cell* cell_ = nullptr;

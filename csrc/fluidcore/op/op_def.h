@@ -33,6 +33,7 @@ struct SlotTraits {
   std::string read_for = {};  // the only output for which the elements of an input are read
   bool array = false;         // a tensor array, changed in place where it is an output
   bool may_be_unset = false;  // an input that need not have a value, and then is not read
+  bool live = false;          // of an operator with a block: read again after each run of it
   bool of_block = false;      // what the sub-block itself reads or writes, listed for readers
 };
 

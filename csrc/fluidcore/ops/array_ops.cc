@@ -245,7 +245,8 @@ void add_stack(OpRegistry& registry) {
           .infer([](InferContext& context) { context.set_output("ArrayOut", context.input("X")); })
           .kernels(byte_kernels<push_to_array>())
           .grad(push_to_array_grad)
-          .mixed_dtypes());
+          .mixed_dtypes()
+          .checks_data());  // and there may be no memory
   registry.add(OpDef("pop_from_array")
                    .doc("Out = the last element of the array, which is taken out.")
                    .input("Array", "the array", kArray)

@@ -48,7 +48,7 @@ void add_while(OpRegistry& registry) {
       OpDef("while")
           .doc("Runs the block again and again, as long as Condition is true.")
           .input("X", kReadDoc, kOfBlock)
-          .input("Condition", "bool, one element; updated in the block")
+          .input("Condition", "bool, one element; updated in the block", {.live = true})
           .output("Out", kWrittenDoc, kOfBlock)
           .output("StepScopes", "int64 [1]: how often the block was run", {.intermediate = true})
           .runs_block({.results = [](const OpDesc& op) { return op.input("Condition"); }})

@@ -89,6 +89,8 @@ struct Group {
   const void* data(const Rows& all, const char* who) const {
     if (!rows) return nullptr;
     all.check(who, slot, rows.shape()[0], value);
+    require(rows.is_set() || rows.size() == 0, who, ": ", slot, " must be written before it is ",
+            "read, got a block that was not run");
     return rows.data();
   }
 

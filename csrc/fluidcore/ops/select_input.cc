@@ -32,6 +32,8 @@ Kernel select_input(const KernelContext& context) {
   const auto out = context.raw_output("Out");
   return [choices = std::move(choices), mask, out, bytes = bytes_of(out.spec())] {
     const std::size_t i = chosen(mask.value(), choices.size(), "select_input");
+    require(choices[i].is_set(), "select_input: X at position ", i,
+            ", which Mask chooses, must be ", "written before, got a block that was not run");
     cpu::copy_bytes(out.data(), choices[i].data(), bytes);
   };
 }

@@ -42,6 +42,7 @@ void Cells::add_flag(Frame& home, Cell* cell) {
   home.prepared.unset.push_back(is_set);
   Use& flagged = use(cell);
   flagged.is_set = is_set;
+  cell->is_set = is_set;
   if (flagged.owner == Owner::kScope) scope_cell(cell).is_set = is_set;
 }
 

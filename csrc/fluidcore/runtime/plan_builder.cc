@@ -42,12 +42,9 @@ PreparedStep throwing_step(const Step& step, std::exception_ptr error) {
 
 // True for an input of an operator with a block that the block overwrites, unless the operator
 // wants to see that, as it does of a condition.
-bool is_overwritten_inside(const Step& step, const std::string& name) {
-  if (!step.body) return false;
-  const auto contains = [&name](const auto& names) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-  };
-  return contains(step.body->writes) && !contains(step.body->results);
+bool is_overwritten_inside(const Step& step, const OpDef::Slot& slot, const std::string& name) {
+  return step.body && step.body->writes.contains(name) && !slot.traits.live &&
+         !step.def->reads_only_shape(step.op, slot);
 }
 
 }  // namespace
@@ -155,7 +152,7 @@ InferContext PlanBuilder::read_inputs(Draft& draft) {
     for (const std::string& name : names) {
       if (name == kEmptyName) continue;
       const Cell* cell = variables_.read(draft.frame, step, declared, name, draft.surroundings);
-      if (is_overwritten_inside(step, name)) cell = copy_before(draft, cell);
+      if (is_overwritten_inside(step, declared, name)) cell = copy_before(draft, cell);
       draft.inputs[slot].push_back(cell);
       inputs[slot].push_back(cell->spec);
     }
@@ -194,6 +191,7 @@ void PlanBuilder::prepare_block(Draft& draft, InferContext& infer) {
   draft.frame.running = &body;
   prepare_steps(inside, body.steps, runner.state());
   draft.frame.running = nullptr;
+  if (inside.is_cut) variables_.stand_in_for_unwritten(inside, body);
   add_results(draft, inside);
   inside.close();
 }

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "fluidcore/base/error.h"
 #include "fluidcore/runtime/scope.h"
@@ -37,6 +39,13 @@ void check_kind(const Cell& cell,
 
 void copy(const Surroundings::Copy& copy) {
   if (copy.bytes > 0) std::memcpy(copy.to->data, copy.from->data, copy.bytes);
+}
+
+bool reads_inside(const Body& body, const std::string& name) {
+  if (body.is_local(name)) return false;
+  return std::any_of(body.steps.begin(), body.steps.end(), [&](const Step& step) {
+    return reads(step.op, name) || (step.body && reads_inside(*step.body, name));
+  });
 }
 
 }  // namespace
@@ -103,8 +112,10 @@ Cell* Variables::write(Frame& frame,
   Cell* old = home.find(name);
   if (old != nullptr) check_kind(*old, step, slot, name);
   const bool persistable = frames_.is_persistable(frame, name);
-  const bool overwrites_input = old != nullptr && reads(step.op, name);
-  const bool in_place = overwrites_input && old->spec == spec && is_in_place(step, slot.name, name);
+  const bool read_inside = step.body && reads_inside(*step.body, name);
+  const bool overwrites_input = old != nullptr && (read_inside || reads(step.op, name));
+  const bool in_place =
+      overwrites_input && !read_inside && old->spec == spec && is_in_place(step, slot.name, name);
   if (!persistable && &home == &frame) {
     return write_local(frame, name, in_place ? old : nullptr, spec);
   }
@@ -199,6 +210,22 @@ Cell* Variables::give(Frame& inside,
   require(inside.find(name) == nullptr, type, ": each variable that is set in a step must be ",
           "one of its own, got '", name, "' twice");
   return inside.current[name] = cells_.elsewhere(std::move(spec));
+}
+
+void Variables::stand_in_for_unwritten(Frame& inside, const Body& body) {
+  std::set<std::string> names = body.writes;
+  names.insert(body.results.begin(), body.results.end());
+  for (const std::string& name : names) {
+    Frame& home = frames_.home_of(inside, name);
+    const auto var = frames_.declared(inside, name);
+    if (find(home, name) != nullptr || !var || var->persistable()) continue;
+    if (var->type() != VarType::kTensor) continue;
+    std::vector<std::int64_t> extents(var->shape().begin(), var->shape().end());
+    for (std::int64_t& extent : extents) extent = std::max<std::int64_t>(extent, 0);
+    Cell* cell = cells_.temporary(home, {Shape(std::move(extents)), var->dtype()});
+    home.current[name] = cell;
+    cells_.add_flag(home, cell);
+  }
 }
 
 FetchCell Variables::newest(Frame& frame, const std::string& name) {

@@ -56,6 +56,9 @@ class Variables {
   void open_to_block(Frame& frame, const Body& body, Surroundings& surroundings);
   // A variable of the block of `inside` that the operator `type` sets before each run.
   Cell* give(Frame& inside, const std::string& type, const std::string& name, TensorSpec spec);
+  // Gives what the rest of a block that was cut would have written cells without a value, of the
+  // shape that the program declares, 0 where an extent is unknown.
+  void stand_in_for_unwritten(Frame& inside, const Body& body);
   // Where a variable is after the steps so far; its cell is null where it has no value.
   FetchCell newest(Frame& frame, const std::string& name);
 

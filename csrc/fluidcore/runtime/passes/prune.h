@@ -10,10 +10,9 @@ namespace fluidcore {
 // Keeps the steps that the fetches need, and those that write a variable that outlives the run.
 //
 // In a block that a step runs, those are kept that write what is needed after that step, by its
-// operator, or in a later run of the block; and, in the forward block of
-// a gradient block, those that give variables the shapes that the gradient block asks for. A block
-// may not be run, so a step with a block never makes up for the values before it. Bodies are
-// changed in place.
+// operator, or in a later run of the block; and, in the forward block of a gradient block, those
+// that give variables the shapes that the gradient block asks for. A block may not be run, so a
+// step with a block never makes up for the values before it. Bodies are changed in place.
 //
 // Linear in the number of steps, times the length of the longest chain of variables along which a
 // loop hands values from step to step; beyond 64 it keeps more than it must.
