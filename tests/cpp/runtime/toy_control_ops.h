@@ -150,7 +150,8 @@ inline void add_toy_array_ops(OpRegistry& registry) {
 
 //   while_positive  runs the block as long as Condition [1] is above zero
 //   if_positive     runs the block once if X [1] is above zero
-//   scan            Out[t] = the block's variable `result`, with its variable `slice` = X[t] and its
+//   scan            Out[t] = the block's variable `result`, with its variable `slice` = X[t] and
+//   its
 //                   variable `state` = what the variable `next` was in the step before, at first Y
 inline void add_toy_control_ops(OpRegistry& registry) {
   const SlotTraits kOfBlock{.list = true, .optional = true, .of_block = true};
