@@ -267,3 +267,12 @@ def test_every_definition_can_be_described(op_type):
         function = getattr(generated, op_type)
         assert inspect.signature(function).parameters["name"].default is None
         assert all(a.name.isidentifier() for a in layer.inputs + layer.attrs)
+
+
+def test_fill_constant_takes_true_and_false_for_bool_only():
+    with fluid.program_guard(fluid.Program(), fluid.Program()):
+        yes, no = (layers.fill_constant([2], "bool", value) for value in (True, False))
+        found = fluid.Executor().run(fluid.default_main_program(), fetch_list=[yes, no])
+        assert [array.tolist() for array in found] == [[True, True], [False, False]]
+        with pytest.raises(TypeError, match="value must be a number, got bool True"):
+            layers.fill_constant([2], "float32", True)

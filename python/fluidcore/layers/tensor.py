@@ -107,13 +107,15 @@ def fill_constant(
     Args:
         shape: Extents, all known.
         dtype: Element type.
-        value: Of every element.
+        value: Of every element; True or False for bool.
         force_cpu: Whether the tensor stays on the CPU.
         out: Is written if given.
 
     Returns:
         `shape`; a new variable stops gradients.
     """
+    if isinstance(value, bool) and dtype_name(dtype) == "bool":
+        value = int(value)
     number = check_number("fill_constant: value", value, finite=False)
     if number != value and dtype_name(dtype) not in FLOATING and math.isfinite(number):
         raise core.InvalidArgument(
