@@ -49,6 +49,7 @@ def core_stub() -> str:
     # The exceptions call themselves fluidcore.Error, as users know them, but are defined here.
     text = re.sub(r"from fluidcore import \w+\n", "", text)
     text = re.sub(r"\b(dict|list)\b(?=[\s,):])(?! \()", _with_any, text)
+    text = re.sub(r"\bIterable\b(?=[\s,)])", "Iterable[typing.Any]", text)
     text = re.sub(r"__eq__\(self, arg0: \w+\)", "__eq__(self, arg0: object)", text)
     text = re.sub(r"(\*\w+)(?=[,)])", r"\1: typing.Any", text)
     return HEADER + text.rstrip() + "\n" + EXCEPTIONS

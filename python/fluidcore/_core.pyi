@@ -4,9 +4,11 @@ C++ core of fluidcore.
 """
 from __future__ import annotations
 import collections.abc
+import numpy
+import numpy.typing
 import typing
 import typing_extensions
-__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'EMPTY_VAR_NAME', 'Error', 'Executor', 'GRAD_VAR_SUFFIX', 'InvalidArgument', 'NotFound', 'OpDef', 'OpDesc', 'ProgramDesc', 'Scope', 'Tensor', 'VarDesc', 'Variable', 'block_effects', 'cpu_isa', 'dtype_name', 'dtype_number', 'get_grad_op_desc', 'grad_var_name', 'onednn_version', 'op_def', 'op_types', 'version']
+__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'Derivatives', 'EMPTY_VAR_NAME', 'Error', 'Executor', 'Function', 'GRAD_VAR_SUFFIX', 'InvalidArgument', 'NotFound', 'OpDef', 'OpDesc', 'ProgramDesc', 'ProgramFunction', 'Scope', 'Tensor', 'VarDesc', 'Variable', 'block_effects', 'cpu_isa', 'difference', 'differentiate', 'differentiate_along', 'differentiate_probes', 'dtype_name', 'dtype_number', 'get_grad_op_desc', 'grad_var_name', 'measure_noise', 'onednn_version', 'op_def', 'op_types', 'round_direction', 'round_to', 'unit_roundoff', 'version']
 class BlockDesc:
     """
     One block of a program: operators and variables.
@@ -467,6 +469,79 @@ class Executor:
         """
         Runs block 0; returns copies of the fetched variables.
         """
+class Function:
+    """
+    y = f(x), what is differentiated.
+    """
+    def inputs(self) -> list[Tensor]:
+        """
+        The point: who changes an element puts the old value back.
+        """
+    def run(self) -> list[Tensor]:
+        """
+        Copies of the outputs at the inputs as they are now.
+        """
+class ProgramFunction(Function):
+    """
+    What a program calculates from fed values.
+    """
+    def __init__(self, program: ProgramDesc, feeds: dict[str, typing.Any], inputs: collections.abc.Sequence[str], outputs: collections.abc.Sequence[str], seed: typing.SupportsInt | typing.SupportsIndex = 0, threads: typing.SupportsInt | typing.SupportsIndex = 1) -> None:
+        """
+        Every value, parameters too, is in `feeds`; `inputs` are those to differentiate by.
+        """
+class CallableFunction(Function):
+    """
+    A Python function of arrays.
+    """
+    def __init__(self, f: typing.Any, inputs: collections.abc.Iterable[typing.Any]) -> None:
+        """
+        f takes a list[typing.Any] of arrays, its own copies, and returns a list[typing.Any] of floating arrays.
+        """
+class Derivatives:
+    """
+    Derivatives of <v, f> by elements of an input, with error bars; arrays of [cotangents, elements].
+    """
+    @property
+    def error(self) -> numpy.ndarray:
+        """
+        How far the truth may be from the value or outside of the hull.
+        """
+    @property
+    def evaluations(self) -> int:
+        """
+        How often f ran.
+        """
+    @property
+    def failure(self) -> str | None:
+        """
+        The text of the first exception at a moved point, or None.
+        """
+    @property
+    def flags(self) -> numpy.ndarray:
+        """
+        For each element: 1 kink, 2 jump, 4 domain, 8 absorbed.
+        """
+    @property
+    def high(self) -> numpy.ndarray:
+        """
+        [low, high] holds the one-sided derivatives at a kink.
+        """
+    @property
+    def levels(self) -> list[typing.Any]:
+        """
+        (h, difference, noise, phi_plus, phi_minus, phi_0) of each step size, projected on the first cotangent.
+        """
+    @property
+    def low(self) -> numpy.ndarray:
+        ...
+    @property
+    def scale(self) -> numpy.ndarray:
+        """
+        The sum of |v_j G_ij|.
+        """
+    @property
+    def value(self) -> numpy.ndarray:
+        ...
 def block_effects(program: ProgramDesc, idx: typing.SupportsInt | typing.SupportsIndex) -> tuple[list[str], list[str]]:
     """
     The variables of outer blocks that a block reads, and those that it writes.
@@ -474,6 +549,22 @@ def block_effects(program: ProgramDesc, idx: typing.SupportsInt | typing.Support
 def cpu_isa() -> str:
     """
     The instruction set that kernels use: 'baseline', 'avx2' or 'avx512'.
+    """
+def difference(function: Function, input: typing.SupportsInt | typing.SupportsIndex, delta: typing.SupportsFloat | typing.SupportsIndex, *, weights: typing.Any = None, forward: bool = False, elements: typing.Any = None, workers: typing.SupportsInt | typing.SupportsIndex = 1) -> numpy.typing.NDArray[numpy.float64]:
+    """
+    Plain difference quotients of the sum of the weighted outputs.
+    """
+def differentiate(function: Function, input: typing.SupportsInt | typing.SupportsIndex, cotangents: collections.abc.Iterable[typing.Any], *, elements: typing.Any = None, noise: typing.Any = None, rows: typing.SupportsInt | typing.SupportsIndex = 0, workers: typing.SupportsInt | typing.SupportsIndex = 1) -> Derivatives:
+    """
+    The derivatives of <v, f> by elements of one input.
+    """
+def differentiate_along(function: Function, directions: collections.abc.Iterable[typing.Any], cotangents: collections.abc.Iterable[typing.Any], *, noise: typing.Any = None, trace: bool = False) -> Derivatives:
+    """
+    The derivative of <v, f> along one direction of all inputs.
+    """
+def differentiate_probes(function: Function, input: typing.SupportsInt | typing.SupportsIndex, directions: collections.abc.Iterable[typing.Any], cotangents: collections.abc.Iterable[typing.Any], *, noise: typing.Any = None, trace: bool = False, workers: typing.SupportsInt | typing.SupportsIndex = 1) -> list[Derivatives]:
+    """
+    The derivatives of f along directions of one input, each projected on the cotangent of the same number; `trace` notes the levels of the first.
     """
 def dtype_name(number: typing.SupportsInt | typing.SupportsIndex) -> str:
     """
@@ -491,6 +582,10 @@ def grad_var_name(name: str) -> str:
     """
     'x' -> 'x@GRAD'
     """
+def measure_noise(function: Function, seed: typing.SupportsInt | typing.SupportsIndex = 0) -> numpy.typing.NDArray[numpy.float64]:
+    """
+    The rounding noise of each output element: one standard deviation.
+    """
 def onednn_version() -> typing.Any:
     """
     The version of oneDNN that this build uses, or None.
@@ -502,6 +597,18 @@ def op_def(type: str) -> OpDef:
 def op_types() -> list[str]:
     """
     The names of all operators, sorted.
+    """
+def round_direction(direction: numpy.ndarray) -> numpy.ndarray:
+    """
+    The direction with 10 significant bits: along it, float64 inputs move without rounding.
+    """
+def round_to(dtype: str, value: typing.SupportsFloat | typing.SupportsIndex) -> float:
+    """
+    The value rounded once, to nearest, ties to even.
+    """
+def unit_roundoff(dtype: str) -> float:
+    """
+    Half the distance from 1 to the next larger number.
     """
 def version() -> str:
     """

@@ -17,6 +17,7 @@ void bind_program(pybind11::module_& m);
 void bind_ops(pybind11::module_& m);
 void bind_tensor(pybind11::module_& m);
 void bind_runtime(pybind11::module_& m);
+void bind_gradcheck(pybind11::module_& m);
 
 // Python's handle of a block: a program and an index, so that it stays valid when blocks are added.
 struct BlockRef {

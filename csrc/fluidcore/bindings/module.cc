@@ -13,4 +13,5 @@ PYBIND11_MODULE(_core, m) {
   fluidcore::bindings::bind_ops(m);
   fluidcore::bindings::bind_tensor(m);
   fluidcore::bindings::bind_runtime(m);
+  fluidcore::bindings::bind_gradcheck(m);
 }

@@ -108,6 +108,34 @@ struct LogGrad {
   }
 };
 
+struct Sin {
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x) const {
+    return std::sin(x);
+  }
+};
+
+struct SinGrad {
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x, T dout) const {
+    return dout * std::cos(x);
+  }
+};
+
+struct Cos {
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x) const {
+    return std::cos(x);
+  }
+};
+
+struct CosGrad {
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x, T dout) const {
+    return -dout * std::sin(x);
+  }
+};
+
 struct Sqrt {
   template <class T>
   FC_HOST_DEVICE T operator()(T x) const {

@@ -117,6 +117,16 @@ void register_activation_ops(OpRegistry& registry) {
                                                     "Out@GRAD / X")
                    .decompose(smooth_grad<kInput>(
                        [](const Expr& x, const Expr& dout) { return dout / x; })));
+  registry.add(
+      add_activation<Sin, SinGrad, kInput>(registry, "sin", "the sine of X", "Out@GRAD cos(X)")
+          .decompose(smooth_grad<kInput>([](const Expr& x, const Expr& dout) {
+            return dout * x.owner().op("cos", {{"X", x}});
+          })));
+  registry.add(
+      add_activation<Cos, CosGrad, kInput>(registry, "cos", "the cosine of X", "-Out@GRAD sin(X)")
+          .decompose(smooth_grad<kInput>([](const Expr& x, const Expr& dout) {
+            return -dout * x.owner().op("sin", {{"X", x}});
+          })));
   registry.add(add_activation<Sqrt, SqrtGrad, kOutput>(registry, "sqrt", "the square root of X",
                                                        "Out@GRAD / (2 Out)")
                    .decompose(smooth_grad<kOutput>(

@@ -1,9 +1,9 @@
 #include <cmath>
 #include <utility>
 
+#include "fluidcore/base/philox.h"
 #include "fluidcore/kernels/cpu/elementwise.h"
 #include "fluidcore/kernels/functors.h"
-#include "fluidcore/kernels/philox.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/linear.h"
 #include "fluidcore/ops/register_ops.h"

@@ -144,6 +144,15 @@ bool Plan::fits(const std::shared_ptr<Scope>& scope) {
 std::vector<Tensor> Plan::run(const std::shared_ptr<Scope>& scope,
                               const NamedTensors& feeds,
                               const RunState& state) {
+  std::vector<Tensor> results;
+  run_into(results, scope, feeds, state);
+  return results;
+}
+
+void Plan::run_into(std::vector<Tensor>& results,
+                    const std::shared_ptr<Scope>& scope,
+                    const NamedTensors& feeds,
+                    const RunState& state) {
   Impl& impl = *impl_;
   const ThreadCountScope threads(impl.request.threads);
   impl.state = state;
@@ -151,9 +160,12 @@ std::vector<Tensor> Plan::run(const std::shared_ptr<Scope>& scope,
     impl.parts.feeds[i]->data = feeds[i].second.raw();
   }
   // Before anything is written: where there is no memory for them, the scope stays as it is.
-  std::vector<Tensor> results;
-  results.reserve(impl.parts.fetches.size());
-  for (const FetchCell& fetch : impl.parts.fetches) results.emplace_back(fetch.cell->spec);
+  results.resize(impl.parts.fetches.size());
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const TensorSpec& spec = impl.parts.fetches[i].cell->spec;
+    const bool fits = results[i].is_initialized() && results[i].spec() == spec;
+    if (!fits) results[i] = Tensor(spec);
+  }
   std::vector<Tensor> copied_feeds;
   impl.parts.main.start();
   impl.num_pointed = 0;
@@ -173,7 +185,6 @@ std::vector<Tensor> Plan::run(const std::shared_ptr<Scope>& scope,
     throw;
   }
   impl.commit(*scope);
-  return results;
 }
 
 std::size_t Plan::num_steps() const {

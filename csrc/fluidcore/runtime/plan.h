@@ -95,6 +95,12 @@ class Plan {
   std::vector<Tensor> run(const std::shared_ptr<Scope>& scope,
                           const NamedTensors& feeds,
                           const RunState& state);
+  // The same, into tensors that the caller keeps: those that have the right spec are written, the
+  // others become new ones. When a kernel throws, they hold anything.
+  void run_into(std::vector<Tensor>& results,
+                const std::shared_ptr<Scope>& scope,
+                const NamedTensors& feeds,
+                const RunState& state);
 
   std::size_t num_steps() const;  // of block 0
   std::size_t arena_bytes() const;

@@ -13,6 +13,7 @@ namespace fluidcore {
 class ProgramRunner {
  public:
   ProgramDesc& program() { return program_; }
+  const NamedTensors& feeds() const { return feeds_; }
 
   // A variable of block 0 with a value.
   std::string feed(const std::string& name, const Tensor& value);

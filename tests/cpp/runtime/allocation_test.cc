@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "fluidcore/gradcheck/program_function.h"
 #include "fluidcore/op/infer.h"
 #include "fluidcore/program/program_desc.h"
 #include "fluidcore/runtime/executor.h"
@@ -98,6 +99,26 @@ TEST(Allocation, StepsOfALoopAllocateNothing) {
   executor.run(program, feeds, fetches, scope, options);
   EXPECT_EQ(allocations - before, 0);
   EXPECT_EQ(scope->find_var(weight->name())->tensor().get_float_element(0), 2001);
+}
+
+TEST(Allocation, ReplaysOfAProgramAllocateNothing) {
+  const OpRegistry ops = toy_ops();
+  ProgramDesc program;
+  const auto x = program.block(0).var("an_input_with_a_long_name");
+  x->set_shape({1000});
+  for (const auto& [in, out] : {std::pair{x->name(), "a_temporary_with_a_long_name"},
+                                {"a_temporary_with_a_long_name", "an_output_with_a_long_name"}}) {
+    add_op(ops, program, 0, program.block(0).ops().size(),
+           OpDesc("reverse", {{"X", {in}}}, {{"Out", {out}}}));
+  }
+  const Tensor start({{1000}, DType::kFloat32});
+  std::fill_n(start.data<float>(), start.size(), 1.0f);
+  gradcheck::ProgramFunction f(ops, program, {{x->name(), start}}, {x->name()},
+                               {"an_output_with_a_long_name"});
+  f.run();
+  const int before = allocations;
+  for (int i = 0; i < 10; ++i) f.run();
+  EXPECT_EQ(allocations - before, 0);
 }
 
 }  // namespace

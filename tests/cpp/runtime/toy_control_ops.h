@@ -4,7 +4,7 @@
 #include <cstring>
 #include <string>
 
-#include "fluidcore/kernels/philox.h"
+#include "fluidcore/base/philox.h"
 #include "fluidcore/tensor/tensor_array.h"
 #include "runtime/toy_ops.h"
 

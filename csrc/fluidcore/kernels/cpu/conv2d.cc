@@ -14,6 +14,8 @@ namespace {
 
 // Work that is worth a thread.
 constexpr double kThreadWork = 1e6;
+// Columns of a product that pay for packing the filters.
+constexpr std::int64_t kColumns = 64;
 
 std::int64_t divide_up(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
@@ -30,11 +32,11 @@ Range inside(std::int64_t offset, std::int64_t stride, std::int64_t extent, std:
   return {std::min(first, outputs), std::clamp(last, std::min(first, outputs), outputs)};
 }
 
-// Calls f(row, y, x, range) for every row of the matrix of windows ([taps, out_plane]) and every
-// line of the output: the inputs are input[y * width + x + j * stride] for j in `range`, and zeros
-// elsewhere; y is -1 for a line of zeros.
+// Calls f(to, from, range) for every row of the matrix of windows and every line of the output: the
+// elements at `to` are input[from + j * stride] for j in `range`, and zeros elsewhere. Rows are
+// `columns` apart.
 template <class F>
-void for_window_lines(const Conv2dProblem& p, const F& f) {
+void for_window_lines(const Conv2dProblem& p, std::int64_t columns, const F& f) {
   std::int64_t row = 0;
   for (std::int64_t channel = 0; channel < p.channels / p.groups; ++channel) {
     for (std::int64_t i = 0; i < p.kernel_height; ++i) {
@@ -44,7 +46,7 @@ void for_window_lines(const Conv2dProblem& p, const F& f) {
         for (std::int64_t line = 0; line < p.out_height; ++line) {
           const std::int64_t y = line * p.stride_height + i * p.dilation_height - p.pad_height;
           const bool padding = y < 0 || y >= p.height;
-          f(row * p.out_plane() + line * p.out_width, channel * p.in_plane() + y * p.width + x,
+          f(row * columns + line * p.out_width, channel * p.in_plane() + y * p.width + x,
             padding ? Range{0, 0} : range);
         }
       }
@@ -53,8 +55,8 @@ void for_window_lines(const Conv2dProblem& p, const F& f) {
 }
 
 template <class T>
-void windows_of(const Conv2dProblem& p, const T* input, T* windows) {
-  for_window_lines(p, [&](std::int64_t to, std::int64_t from, Range range) {
+void windows_of(const Conv2dProblem& p, const T* input, T* windows, std::int64_t columns) {
+  for_window_lines(p, columns, [&](std::int64_t to, std::int64_t from, Range range) {
     T* line = windows + to;
     std::fill(line, line + range.first, T(0));
     if (p.stride_width == 1) {
@@ -69,7 +71,7 @@ void windows_of(const Conv2dProblem& p, const T* input, T* windows) {
 
 template <class T>
 void add_windows(const Conv2dProblem& p, const T* windows, T* input) {
-  for_window_lines(p, [&](std::int64_t from, std::int64_t to, Range range) {
+  for_window_lines(p, p.out_plane(), [&](std::int64_t from, std::int64_t to, Range range) {
     const T* line = windows + from;
     for (std::int64_t j = range.first; j < range.last; ++j)
       input[to + j * p.stride_width] += line[j];
@@ -81,29 +83,45 @@ void add_windows(const Conv2dProblem& p, const T* windows, T* input) {
 template <class T>
 class Parts {
  public:
-  Parts(const Conv2dProblem& p, const Gemm<T>& gemm, std::int64_t limit)
+  // `together` images share a matrix of windows, and as many output planes of their own.
+  Parts(const Conv2dProblem& p, const Gemm<T>& gemm, std::int64_t limit, std::int64_t together = 1)
       : images_(p.batch),
+        together_(together),
         count_(std::clamp<std::int64_t>(
             std::min(p.batch, static_cast<std::int64_t>(std::min(p.flops() / kThreadWork, 1e6))),
             1,
             limit)),
-        window_bytes_(padded(byte_size(
-            {{p.channels / p.groups, p.kernel_height, p.kernel_width, p.out_height, p.out_width},
-             dtype_of<T>}))),
-        part_bytes_(window_bytes_ + padded(gemm.scratch_bytes())),
+        window_bytes_(padded(byte_size({{p.channels / p.groups, p.kernel_height, p.kernel_width,
+                                         together, p.out_height, p.out_width},
+                                        dtype_of<T>}))),
+        output_bytes_(
+            together == 1
+                ? 0
+                : padded(byte_size(
+                      {{p.filters / p.groups, together, p.out_height, p.out_width}, dtype_of<T>}))),
+        part_bytes_(window_bytes_ + output_bytes_ + padded(gemm.scratch_bytes())),
         memory_(allocate(part_bytes_ * static_cast<std::size_t>(count_))) {}
 
-  // Calls f(image, windows, scratch) for every image; parts run on several threads.
+  struct Scratch {
+    T* windows;
+    T* outputs;
+    T* product;
+  };
+
+  // Calls f(first, last, scratch) for images [first, last), at most `together` of them, until all
+  // had their turn; parts run on several threads.
   template <class F>
   void for_images(const F& f) const {
     parallel_for(count_, 1, [&](std::int64_t first, std::int64_t last) {
       for (std::int64_t part = first; part < last; ++part) {
         auto* memory =
             static_cast<std::byte*>(memory_.get()) + part_bytes_ * static_cast<std::size_t>(part);
-        auto* windows = reinterpret_cast<T*>(memory);
-        auto* scratch = reinterpret_cast<T*>(memory + window_bytes_);
-        for (std::int64_t i = images_ * part / count_; i < images_ * (part + 1) / count_; ++i) {
-          f(i, windows, scratch);
+        const Scratch scratch{reinterpret_cast<T*>(memory),
+                              reinterpret_cast<T*>(memory + window_bytes_),
+                              reinterpret_cast<T*>(memory + window_bytes_ + output_bytes_)};
+        const std::int64_t end = images_ * (part + 1) / count_;
+        for (std::int64_t i = images_ * part / count_; i < end; i += together_) {
+          f(i, std::min(i + together_, end), scratch);
         }
       }
     });
@@ -113,8 +131,10 @@ class Parts {
   static std::size_t padded(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
   std::int64_t images_;
+  std::int64_t together_;
   std::int64_t count_;
   std::size_t window_bytes_;
+  std::size_t output_bytes_;
   std::size_t part_bytes_;
   std::shared_ptr<void> memory_;
 };
@@ -138,15 +158,32 @@ struct GroupSizes {
 template <class T>
 Prepared2<T> prepare_conv2d(const Conv2dProblem& p) {
   const GroupSizes size(p);
-  const Gemm<T> gemm(size.filters, p.out_plane(), p.taps(), {p.taps(), 1}, {p.out_plane(), 1},
-                     {p.out_plane(), 1});
-  const Parts<T> parts(p, gemm, num_threads());
+  const std::int64_t plane = p.out_plane();
+  // Images so small that their filters would be read for hardly any outputs are taken together.
+  const std::int64_t share = divide_up(p.batch, num_threads());
+  const std::int64_t together = std::clamp<std::int64_t>(
+      kColumns / std::max<std::int64_t>(plane, 1), 1, std::max<std::int64_t>(share, 1));
+  const std::int64_t columns = together * plane;
+  const Gemm<T> gemm(size.filters, columns, p.taps(), {p.taps(), 1}, {columns, 1}, {columns, 1});
+  const Parts<T> parts(p, gemm, num_threads(), together);
   return [=](const T* input, const T* filter, T* output) {
-    parts.for_images([&](std::int64_t image, T* windows, T* scratch) {
+    parts.for_images([&](std::int64_t first, std::int64_t last, const auto& scratch) {
       for (std::int64_t group = 0; group < p.groups; ++group) {
-        const std::int64_t index = image * p.groups + group;
-        windows_of(p, input + index * size.input, windows);
-        gemm(filter + group * size.filter, windows, output + index * size.output, false, scratch);
+        for (std::int64_t i = first; i < last; ++i) {
+          windows_of(p, input + (i * p.groups + group) * size.input,
+                     scratch.windows + (i - first) * plane, columns);
+        }
+        T* const outputs =
+            together == 1 ? output + (first * p.groups + group) * size.output : scratch.outputs;
+        gemm(filter + group * size.filter, scratch.windows, outputs, false, scratch.product);
+        if (together == 1) continue;
+        for (std::int64_t i = first; i < last; ++i) {
+          T* to = output + (i * p.groups + group) * size.output;
+          const T* from = outputs + (i - first) * plane;
+          for (std::int64_t f = 0; f < size.filters; ++f) {
+            std::copy_n(from + f * columns, plane, to + f * plane);
+          }
+        }
       }
     });
   };
@@ -159,14 +196,14 @@ Prepared2<T> prepare_conv2d_input_grad(const Conv2dProblem& p) {
                      {p.out_plane(), 1});
   const Parts<T> parts(p, gemm, num_threads());
   return [=](const T* output_grad, const T* filter, T* input_grad) {
-    parts.for_images([&](std::int64_t image, T* windows, T* scratch) {
+    parts.for_images([&](std::int64_t image, std::int64_t /*end*/, const auto& scratch) {
       for (std::int64_t group = 0; group < p.groups; ++group) {
         const std::int64_t index = image * p.groups + group;
         T* grad = input_grad + index * size.input;
-        gemm(filter + group * size.filter, output_grad + index * size.output, windows, false,
-             scratch);
+        gemm(filter + group * size.filter, output_grad + index * size.output, scratch.windows,
+             false, scratch.product);
         std::fill_n(grad, size.input, T(0));
-        add_windows(p, windows, grad);
+        add_windows(p, scratch.windows, grad);
       }
     });
   };
@@ -181,12 +218,12 @@ Prepared2<T> prepare_conv2d_filter_grad(const Conv2dProblem& p) {
   const Parts<T> parts(p, gemm, 1);
   return [=](const T* input, const T* output_grad, T* filter_grad) {
     if (p.batch == 0) std::fill_n(filter_grad, p.groups * size.filter, T(0));
-    parts.for_images([&](std::int64_t image, T* windows, T* scratch) {
+    parts.for_images([&](std::int64_t image, std::int64_t /*end*/, const auto& scratch) {
       for (std::int64_t group = 0; group < p.groups; ++group) {
         const std::int64_t index = image * p.groups + group;
-        windows_of(p, input + index * size.input, windows);
-        gemm(output_grad + index * size.output, windows, filter_grad + group * size.filter,
-             image > 0, scratch);
+        windows_of(p, input + index * size.input, scratch.windows, p.out_plane());
+        gemm(output_grad + index * size.output, scratch.windows, filter_grad + group * size.filter,
+             image > 0, scratch.product);
       }
     });
   };

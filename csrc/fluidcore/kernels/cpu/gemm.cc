@@ -24,18 +24,20 @@ constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
-// The inner loop: an accumulator of kRows x (2 vectors) lives in registers.
-template <class T, int kVectorBytes, int kMaxRows>
+// The inner loop: an accumulator of kRows x kVectorCount vectors lives in registers. The rows of A
+// are packed side by side, or lie where the caller has them, `a_row` apart.
+template <class T, int kVectorBytes, int kMaxRows, int kVectorCount = 2, bool kPacked = true>
 struct TileLoop {
   using Vector [[gnu::vector_size(kVectorBytes)]] = T;
   using Unaligned [[gnu::vector_size(kVectorBytes), gnu::aligned(alignof(T)), gnu::may_alias]] = T;
   static constexpr int kWidth = kVectorBytes / static_cast<int>(sizeof(T));
-  static constexpr int kVectors = 2;
+  static constexpr int kVectors = kVectorCount;
   static constexpr int kColumns = kWidth * kVectors;
 
   template <int kRows>
   [[gnu::always_inline]] static inline void run(std::int64_t k,
                                                 const T* a,
+                                                std::int64_t a_row,
                                                 const T* b,
                                                 T* c,
                                                 MatrixLayout c_layout,
@@ -55,8 +57,9 @@ struct TileLoop {
       }
 #pragma GCC unroll 16
       for (int i = 0; i < kRows; ++i) {
+        const T factor = kPacked ? a[p * kMaxRows + i] : a[i * a_row + p];
 #pragma GCC unroll 2
-        for (int j = 0; j < kVectors; ++j) sums[i][j] += a[p * kMaxRows + i] * row[j];
+        for (int j = 0; j < kVectors; ++j) sums[i][j] += factor * row[j];
       }
     }
     if (columns == kColumns && c_layout.col == 1) {
@@ -81,56 +84,93 @@ struct TileLoop {
   }
 };
 
-template <class T>
-using Avx512Loop = TileLoop<T, 64, 8>;
-template <class T>
-using Avx2Loop = TileLoop<T, 32, 6>;
-template <class T>
-using BaselineLoop = TileLoop<T, 16, 6>;
+template <class T, bool kPacked>
+using Avx512Loop = TileLoop<T, 64, 8, kPacked ? 2 : 1, kPacked>;
+template <class T, bool kPacked>
+using Avx2Loop = TileLoop<T, 32, 6, kPacked ? 2 : 1, kPacked>;
+template <class T, bool kPacked>
+using BaselineLoop = TileLoop<T, 16, 6, kPacked ? 2 : 1, kPacked>;
 
-template <class T, int kRows>
+template <class T, bool kPacked, int kRows>
 void avx512_tile(std::int64_t k,
                  const T* a,
+                 std::int64_t a_row,
                  const T* b,
                  T* c,
                  MatrixLayout layout,
                  std::int64_t columns,
                  bool add) {
-  run_avx512([&] { Avx512Loop<T>::template run<kRows>(k, a, b, c, layout, columns, add); });
+  run_avx512([&] {
+    Avx512Loop<T, kPacked>::template run<kRows>(k, a, a_row, b, c, layout, columns, add);
+  });
 }
-template <class T, int kRows>
+template <class T, bool kPacked, int kRows>
 void avx2_tile(std::int64_t k,
                const T* a,
+               std::int64_t a_row,
                const T* b,
                T* c,
                MatrixLayout layout,
                std::int64_t columns,
                bool add) {
-  run_avx2([&] { Avx2Loop<T>::template run<kRows>(k, a, b, c, layout, columns, add); });
+  run_avx2(
+      [&] { Avx2Loop<T, kPacked>::template run<kRows>(k, a, a_row, b, c, layout, columns, add); });
 }
-template <class T, int kRows>
+template <class T, bool kPacked, int kRows>
 void baseline_tile(std::int64_t k,
                    const T* a,
+                   std::int64_t a_row,
                    const T* b,
                    T* c,
                    MatrixLayout layout,
                    std::int64_t columns,
                    bool add) {
-  run_baseline([&] { BaselineLoop<T>::template run<kRows>(k, a, b, c, layout, columns, add); });
+  run_baseline([&] {
+    BaselineLoop<T, kPacked>::template run<kRows>(k, a, a_row, b, c, layout, columns, add);
+  });
 }
 
-template <class T>
+template <class T, bool kPacked>
 constexpr std::array<typename Gemm<T>::Tile, 8> kAvx512Tiles = {
-    avx512_tile<T, 1>, avx512_tile<T, 2>, avx512_tile<T, 3>, avx512_tile<T, 4>,
-    avx512_tile<T, 5>, avx512_tile<T, 6>, avx512_tile<T, 7>, avx512_tile<T, 8>};
-template <class T>
-constexpr std::array<typename Gemm<T>::Tile, 6> kAvx2Tiles = {avx2_tile<T, 1>, avx2_tile<T, 2>,
-                                                              avx2_tile<T, 3>, avx2_tile<T, 4>,
-                                                              avx2_tile<T, 5>, avx2_tile<T, 6>};
-template <class T>
+    avx512_tile<T, kPacked, 1>, avx512_tile<T, kPacked, 2>, avx512_tile<T, kPacked, 3>,
+    avx512_tile<T, kPacked, 4>, avx512_tile<T, kPacked, 5>, avx512_tile<T, kPacked, 6>,
+    avx512_tile<T, kPacked, 7>, avx512_tile<T, kPacked, 8>};
+template <class T, bool kPacked>
+constexpr std::array<typename Gemm<T>::Tile, 6> kAvx2Tiles = {
+    avx2_tile<T, kPacked, 1>, avx2_tile<T, kPacked, 2>, avx2_tile<T, kPacked, 3>,
+    avx2_tile<T, kPacked, 4>, avx2_tile<T, kPacked, 5>, avx2_tile<T, kPacked, 6>};
+template <class T, bool kPacked>
 constexpr std::array<typename Gemm<T>::Tile, 6> kBaselineTiles = {
-    baseline_tile<T, 1>, baseline_tile<T, 2>, baseline_tile<T, 3>,
-    baseline_tile<T, 4>, baseline_tile<T, 5>, baseline_tile<T, 6>};
+    baseline_tile<T, kPacked, 1>, baseline_tile<T, kPacked, 2>, baseline_tile<T, kPacked, 3>,
+    baseline_tile<T, kPacked, 4>, baseline_tile<T, kPacked, 5>, baseline_tile<T, kPacked, 6>};
+
+// The inner loops of an instruction set for 1, 2, … rows of A.
+template <class T>
+struct Tiles {
+  std::int64_t rows;
+  std::int64_t columns;
+  const typename Gemm<T>::Tile* loops;
+};
+
+template <class T, bool kPacked>
+Tiles<T> tiles_of(Isa isa) {
+  switch (isa) {
+    case Isa::kAvx512: {
+      const auto& loops = kAvx512Tiles<T, kPacked>;
+      return {static_cast<std::int64_t>(loops.size()), Avx512Loop<T, kPacked>::kColumns,
+              loops.data()};
+    }
+    case Isa::kAvx2: {
+      const auto& loops = kAvx2Tiles<T, kPacked>;
+      return {static_cast<std::int64_t>(loops.size()), Avx2Loop<T, kPacked>::kColumns,
+              loops.data()};
+    }
+    case Isa::kBaseline: break;
+  }
+  const auto& loops = kBaselineTiles<T, kPacked>;
+  return {static_cast<std::int64_t>(loops.size()), BaselineLoop<T, kPacked>::kColumns,
+          loops.data()};
+}
 
 }  // namespace
 
@@ -151,39 +191,31 @@ Gemm<T>::Gemm(std::int64_t m,
               MatrixLayout c,
               Isa isa)
     : m_(m), n_(n), k_(k), a_(a), b_(b), c_(c) {
-  switch (isa) {
-    case Isa::kAvx512:
-      tile_rows_ = static_cast<std::int64_t>(kAvx512Tiles<T>.size());
-      tile_columns_ = Avx512Loop<T>::kColumns;
-      tiles_ = kAvx512Tiles<T>.data();
-      break;
-    case Isa::kAvx2:
-      tile_rows_ = static_cast<std::int64_t>(kAvx2Tiles<T>.size());
-      tile_columns_ = Avx2Loop<T>::kColumns;
-      tiles_ = kAvx2Tiles<T>.data();
-      break;
-    case Isa::kBaseline:
-      tile_rows_ = static_cast<std::int64_t>(kBaselineTiles<T>.size());
-      tile_columns_ = BaselineLoop<T>::kColumns;
-      tiles_ = kBaselineTiles<T>.data();
-      break;
-  }
+  Tiles<T> tiles = tiles_of<T, true>(isa);
   // The inner loop is wide in columns, and stores them fastest when they are neighbours.
   const bool strided = c.col != 1 && c.row == 1;
-  const bool narrow = n <= tile_columns_ / 2 && m > n;  // most of a tile would be padding
-  if (strided || narrow) {
+  const bool narrow = n <= tiles.columns / 2 && m > n;  // most of a tile would be padding
+  // So few columns that packing A would take longer than the product.
+  packs_a_ = !narrow || strided || a.col != 1;
+  if (!packs_a_) {
+    tiles = tiles_of<T, false>(isa);
+  } else if (strided || narrow) {
     swapped_ = true;
     std::swap(m_, n_);
     a_ = b.transposed();
     b_ = a.transposed();
     c_ = c.transposed();
   }
+  tile_rows_ = tiles.rows;
+  tile_columns_ = tiles.columns;
+  tiles_ = tiles.loops;
 }
 
 template <class T>
 std::size_t Gemm<T>::scratch_bytes() const {
   const std::int64_t depth = std::min(k_, kBlockDepth);
-  const std::int64_t rows = divide_up(std::min(m_, kBlockRows), tile_rows_) * tile_rows_;
+  const std::int64_t rows =
+      packs_a_ ? divide_up(std::min(m_, kBlockRows), tile_rows_) * tile_rows_ : 0;
   const std::int64_t columns =
       divide_up(std::min(n_, kBlockColumns), tile_columns_) * tile_columns_;
   // B comes first: its rows are whole vectors, so that they stay aligned.
@@ -246,7 +278,9 @@ void Gemm<T>::multiply(const Block& block, const T* a, const T* b, T* c) const {
         for (std::int64_t i = from; i < std::min(from + step, last_row); ++i) {
           const std::int64_t row = i * tile_rows_;
           const std::int64_t rows = std::min(tile_rows_, block.rows - row);
-          tiles_[rows - 1](block.depths, a + row * block.depths, b + column * block.depths,
+          const T* panel =
+              packs_a_ ? a + row * block.depths : a + (block.row + row) * a_.row + block.depth;
+          tiles_[rows - 1](block.depths, panel, a_.row, b + column * block.depths,
                            c + (block.row + row) * c_.row + (block.column + column) * c_.col, c_,
                            columns, block.accumulate);
         }
@@ -285,7 +319,7 @@ void Gemm<T>::operator()(const T* a, const T* b, T* c, bool accumulate, T* scrat
                           depth,
                           std::min(kBlockDepth, k_ - depth),
                           accumulate || depth > 0};
-        const std::int64_t a_panels = divide_up(block.rows, tile_rows_);
+        const std::int64_t a_panels = packs_a_ ? divide_up(block.rows, tile_rows_) : 0;
         const std::int64_t b_panels = row == 0 ? divide_up(block.columns, tile_columns_) : 0;
         T* packed_b = scratch;
         T* packed_a =
@@ -302,7 +336,7 @@ void Gemm<T>::operator()(const T* a, const T* b, T* c, bool accumulate, T* scrat
                          }
                        }
                      });
-        multiply(block, packed_a, packed_b, c);
+        multiply(block, packs_a_ ? packed_a : a, packed_b, c);
       }
     }
   }

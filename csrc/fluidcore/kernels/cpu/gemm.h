@@ -39,9 +39,11 @@ class Gemm {
 
   std::size_t scratch_bytes() const;
 
-  // c += a b for one tile: packed panels a[k][kRows] and b[k][columns].
+  // c += a b for one tile: packed panels a[k][kRows] and b[k][columns]; or a[kRows][k] that is not
+  // packed, with rows that are `a_row` apart.
   using Tile = void (*)(std::int64_t k,
                         const T* a,
+                        std::int64_t a_row,
                         const T* b,
                         T* c,
                         MatrixLayout c_layout,
@@ -62,6 +64,7 @@ class Gemm {
   MatrixLayout b_;
   MatrixLayout c_;
   bool swapped_ = false;           // calculates the transposed product
+  bool packs_a_ = true;            // else it is read where it is
   std::int64_t tile_rows_ = 0;     // of the inner loop
   std::int64_t tile_columns_ = 0;  // of the inner loop
   const Tile* tiles_ = nullptr;    // [rows - 1]: the inner loop for 1 .. tile_rows_ rows

@@ -1,4 +1,4 @@
-#include "fluidcore/kernels/philox.h"
+#include "fluidcore/base/philox.h"
 
 #include <cmath>
 

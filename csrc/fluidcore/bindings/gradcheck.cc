@@ -1,0 +1,324 @@
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "fluidcore/bindings/bindings.h"
+#include "fluidcore/bindings/callable_function.h"
+#include "fluidcore/gradcheck/along.h"
+#include "fluidcore/gradcheck/difference.h"
+#include "fluidcore/gradcheck/differentiate.h"
+#include "fluidcore/gradcheck/direction.h"
+#include "fluidcore/gradcheck/noise.h"
+#include "fluidcore/gradcheck/probes.h"
+#include "fluidcore/gradcheck/program_function.h"
+#include "fluidcore/gradcheck/rounding.h"
+#include "fluidcore/gradcheck/unrecoverable.h"
+#include "fluidcore/ops/register_ops.h"
+
+namespace py = pybind11;
+
+namespace fluidcore::bindings {
+
+namespace {
+
+using gradcheck::Derivatives;
+using gradcheck::Function;
+using gradcheck::ProgramFunction;
+using gradcheck::Question;
+
+// Lets Python see an interrupt by the user in the middle of a long calculation.
+std::function<void()> check_signals() {
+  using Clock = std::chrono::steady_clock;
+  return [next = Clock::now()]() mutable {
+    const Clock::time_point now = Clock::now();
+    if (now < next) return;
+    next = now + std::chrono::milliseconds(50);
+    const py::gil_scoped_acquire gil;
+    if (PyErr_CheckSignals() != 0) {
+      throw gradcheck::Unrecoverable::because(py::error_already_set());
+    }
+  };
+}
+
+std::vector<double> doubles(const py::handle& source, std::string_view what) {
+  const Tensor tensor = tensor_from_array(source, str_cat("gradcheck: ", what));
+  std::vector<double> numbers(static_cast<std::size_t>(tensor.size()));
+  visit_dtype(tensor.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const auto* data = static_cast<const T*>(tensor.raw());
+    for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<double>(data[i]);
+  });
+  return numbers;
+}
+
+std::optional<std::vector<double>> maybe_doubles(const py::object& source, std::string_view what) {
+  if (source.is_none()) return std::nullopt;
+  return doubles(source, what);
+}
+
+std::optional<std::vector<std::int64_t>> indices(const py::object& source) {
+  if (source.is_none()) return std::nullopt;
+  const Tensor tensor = tensor_from_array(source, "gradcheck: elements");
+  std::vector<std::int64_t> numbers(static_cast<std::size_t>(tensor.size()));
+  visit_dtype(tensor.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    constexpr bool kIsIndex = std::is_integral_v<T> && !std::is_same_v<T, bool>;
+    require(kIsIndex || numbers.empty(), "gradcheck: elements must be integers, got ",
+            tensor.dtype());
+    const auto* data = static_cast<const T*>(tensor.raw());
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      numbers[i] = static_cast<std::int64_t>(data[i]);
+    }
+  });
+  return numbers;
+}
+
+Question question_of(const py::iterable& cotangents, const py::object& noise) {
+  Question question;
+  for (const py::handle v : cotangents) {
+    question.cotangents.push_back(doubles(v, str_cat("cotangent ", question.cotangents.size())));
+  }
+  if (!noise.is_none()) question.noise = doubles(noise, "noise");
+  return question;
+}
+
+std::size_t number_of_input(std::int64_t input) {
+  require(input >= 0, "gradcheck: the number of the input must be at least 0, got ", input);
+  return static_cast<std::size_t>(input);
+}
+
+Derivatives differentiate(Function& function,
+                          std::int64_t input,
+                          const py::iterable& cotangents,
+                          const py::object& elements,
+                          const py::object& noise,
+                          std::int64_t rows,
+                          std::int64_t workers) {
+  const Question question = question_of(cotangents, noise);
+  const gradcheck::DifferentiateOptions options{indices(elements), rows, workers, check_signals()};
+  const py::gil_scoped_release release;
+  return gradcheck::differentiate(function, number_of_input(input), question, options);
+}
+
+Derivatives differentiate_along(Function& function,
+                                const py::iterable& directions,
+                                const py::iterable& cotangents,
+                                const py::object& noise,
+                                bool trace) {
+  gradcheck::Directions along;
+  for (const py::handle d : directions) {
+    along.push_back(
+        maybe_doubles(py::reinterpret_borrow<py::object>(d), str_cat("direction ", along.size())));
+  }
+  const Question question = question_of(cotangents, noise);
+  const py::gil_scoped_release release;
+  return gradcheck::differentiate_along(function, along, question, trace, check_signals());
+}
+
+std::vector<Derivatives> differentiate_probes(Function& function,
+                                              std::int64_t input,
+                                              const py::iterable& directions,
+                                              const py::iterable& cotangents,
+                                              const py::object& noise,
+                                              bool trace,
+                                              std::int64_t workers) {
+  std::vector<gradcheck::Probe> probes;
+  for (const py::handle d : directions) {
+    probes.push_back({doubles(d, str_cat("direction ", probes.size())), {}, false});
+  }
+  Question question = question_of(cotangents, noise);
+  require(question.cotangents.size() == probes.size(),
+          "gradcheck: there must be a cotangent for each of the ", probes.size(),
+          " directions, got ", question.cotangents.size());
+  for (std::size_t i = 0; i < probes.size(); ++i) {
+    probes[i].cotangent = std::move(question.cotangents[i]);
+    probes[i].traces = trace && i == 0;
+  }
+  const gradcheck::ProbeOptions options{std::move(question.noise), workers, check_signals()};
+  const py::gil_scoped_release release;
+  return gradcheck::differentiate_probes(function, number_of_input(input), probes, options);
+}
+
+py::array_t<double> to_array(const std::vector<double>& numbers) {
+  return py::array_t<double>(static_cast<py::ssize_t>(numbers.size()), numbers.data());
+}
+
+py::array_t<double> measure_noise(Function& function, std::uint64_t seed) {
+  std::vector<double> noise;
+  {
+    const py::gil_scoped_release release;
+    noise = gradcheck::measure_noise(function, seed);
+  }
+  return to_array(noise);
+}
+
+py::array_t<double> difference(Function& function,
+                               std::int64_t input,
+                               double delta,
+                               const py::object& weights,
+                               bool forward,
+                               const py::object& elements,
+                               std::int64_t workers) {
+  const gradcheck::DifferenceOptions options{maybe_doubles(weights, "weights"), forward,
+                                             indices(elements), workers, check_signals()};
+  std::vector<double> quotients;
+  {
+    const py::gil_scoped_release release;
+    quotients = gradcheck::difference(function, number_of_input(input), delta, options);
+  }
+  return to_array(quotients);
+}
+
+template <class T>
+py::array view(const py::object& owner,
+               const std::vector<T>& numbers,
+               std::vector<py::ssize_t> shape) {
+  return py::array(py::dtype::of<T>(), std::move(shape), numbers.data(), owner);
+}
+
+// A property that shows an array of Derivatives, without a copy.
+auto matrix(std::vector<double> Derivatives::* member) {
+  return [member](const py::object& self) {
+    const auto& derivatives = self.cast<const Derivatives&>();
+    return view(self, derivatives.*member, {derivatives.cotangents, derivatives.elements});
+  };
+}
+
+py::list levels(const Derivatives& derivatives) {
+  py::list list;
+  for (const gradcheck::TracedLevel& level : derivatives.levels) {
+    list.append(py::make_tuple(level.step, level.difference, level.noise, level.phi_plus,
+                               level.phi_minus, level.phi_0));
+  }
+  return list;
+}
+
+std::vector<Tensor> run(Function& function) {
+  const auto run_once = [&] {
+    std::vector<Tensor> outputs;
+    for (const Tensor& tensor : function.run()) outputs.push_back(tensor.clone());
+    return outputs;
+  };
+  const py::gil_scoped_release release;
+  return gradcheck::with_plain_exceptions(run_once);
+}
+
+std::unique_ptr<ProgramFunction> program_function(const ProgramDesc& program,
+                                                  const py::dict& feeds,
+                                                  std::vector<std::string> inputs,
+                                                  std::vector<std::string> outputs,
+                                                  std::uint64_t seed,
+                                                  int threads) {
+  NamedTensors values;
+  for (const auto& [key, value] : feeds) {
+    auto name = key.cast<std::string>();
+    Tensor tensor = tensor_from_array(value, name);
+    values.emplace_back(std::move(name), std::move(tensor));
+  }
+  const py::gil_scoped_release release;
+  return std::make_unique<ProgramFunction>(builtin_ops(), program, std::move(values),
+                                           std::move(inputs), std::move(outputs), seed, threads);
+}
+
+void bind_functions(py::module_& m) {
+  py::class_<Function>(m, "Function", "y = f(x), what is differentiated.")
+      .def(
+          "inputs", [](const Function& function) { return function.inputs(); },
+          "The point: who changes an element puts the old value back.")
+      .def("run", &run, "Copies of the outputs at the inputs as they are now.");
+  py::class_<ProgramFunction, Function>(m, "ProgramFunction",
+                                        "What a program calculates from fed values.")
+      .def(py::init(&program_function), py::arg("program"), py::arg("feeds"), py::arg("inputs"),
+           py::arg("outputs"), py::arg("seed") = 0, py::arg("threads") = 1,
+           "Every value, parameters too, is in `feeds`; `inputs` are those to differentiate by.");
+  py::class_<CallableFunction, Function>(m, "CallableFunction", "A Python function of arrays.")
+      .def(py::init<py::object, const py::iterable&>(), py::arg("f"), py::arg("inputs"),
+           "f takes a list of arrays, its own copies, and returns a list of floating arrays.");
+}
+
+}  // namespace
+
+void bind_gradcheck(py::module_& m) {
+  py::register_exception_translator([](std::exception_ptr pointer) {
+    try {
+      if (pointer) std::rethrow_exception(pointer);
+    } catch (PythonFailure& failure) {
+      failure.restore();
+    }
+  });
+  bind_functions(m);
+  py::class_<Derivatives>(m, "Derivatives",
+                          "Derivatives of <v, f> by elements of an input, with error bars; arrays "
+                          "of [cotangents, elements].")
+      .def_property_readonly("value", matrix(&Derivatives::value))
+      .def_property_readonly("error", matrix(&Derivatives::error),
+                             "How far the truth may be from the value or outside of the hull.")
+      .def_property_readonly("low", matrix(&Derivatives::low))
+      .def_property_readonly("high", matrix(&Derivatives::high),
+                             "[low, high] holds the one-sided derivatives at a kink.")
+      .def_property_readonly("scale", matrix(&Derivatives::scale), "The sum of |v_j G_ij|.")
+      .def_property_readonly(
+          "flags",
+          [](const py::object& self) {
+            const auto& derivatives = self.cast<const Derivatives&>();
+            return view(self, derivatives.flags, {derivatives.elements});
+          },
+          "For each element: 1 kink, 2 jump, 4 domain, 8 absorbed.")
+      .def_readonly("evaluations", &Derivatives::evaluations, "How often f ran.")
+      .def_readonly("failure", &Derivatives::failure,
+                    "The text of the first exception at a moved point, or None.")
+      .def_property_readonly("levels", &levels,
+                             "(h, difference, noise, phi_plus, phi_minus, phi_0) of each step "
+                             "size, projected on the first cotangent.");
+  m.def("differentiate", &differentiate, py::arg("function"), py::arg("input"),
+        py::arg("cotangents"), py::kw_only(), py::arg("elements") = py::none(),
+        py::arg("noise") = py::none(), py::arg("rows") = 0, py::arg("workers") = 1,
+        "The derivatives of <v, f> by elements of one input.");
+  m.def("differentiate_along", &differentiate_along, py::arg("function"), py::arg("directions"),
+        py::arg("cotangents"), py::kw_only(), py::arg("noise") = py::none(),
+        py::arg("trace") = false, "The derivative of <v, f> along one direction of all inputs.");
+  m.def("differentiate_probes", &differentiate_probes, py::arg("function"), py::arg("input"),
+        py::arg("directions"), py::arg("cotangents"), py::kw_only(), py::arg("noise") = py::none(),
+        py::arg("trace") = false, py::arg("workers") = 1,
+        "The derivatives of f along directions of one input, each projected on the cotangent of "
+        "the same number; `trace` notes the levels of the first.");
+  m.def("measure_noise", &measure_noise, py::arg("function"), py::arg("seed") = 0,
+        "The rounding noise of each output element: one standard deviation.");
+  m.def("difference", &difference, py::arg("function"), py::arg("input"), py::arg("delta"),
+        py::kw_only(), py::arg("weights") = py::none(), py::arg("forward") = false,
+        py::arg("elements") = py::none(), py::arg("workers") = 1,
+        "Plain difference quotients of the sum of the weighted outputs.");
+  m.def(
+      "round_direction",
+      [](const py::array& direction) {
+        const auto rounded = gradcheck::round_direction(doubles(direction, "direction"));
+        return to_array(rounded).reshape(
+            std::vector<py::ssize_t>(direction.shape(), direction.shape() + direction.ndim()));
+      },
+      py::arg("direction"),
+      "The direction with 10 significant bits: along it, float64 inputs move without rounding.");
+  m.def(
+      "round_to",
+      [](const std::string& dtype, double value) {
+        return gradcheck::round_to(dtype_from_name(dtype), value);
+      },
+      py::arg("dtype"), py::arg("value"), "The value rounded once, to nearest, ties to even.");
+  m.def(
+      "unit_roundoff",
+      [](const std::string& dtype) { return gradcheck::unit_roundoff(dtype_from_name(dtype)); },
+      py::arg("dtype"), "Half the distance from 1 to the next larger number.");
+}
+
+}  // namespace fluidcore::bindings

@@ -1,0 +1,69 @@
+#include "fluidcore/gradcheck/along.h"
+
+#include <cmath>
+#include <cstddef>
+
+#include "fluidcore/gradcheck/climb.h"
+#include "fluidcore/gradcheck/differentiate.h"
+#include "fluidcore/gradcheck/direction.h"
+#include "fluidcore/gradcheck/projection.h"
+#include "fluidcore/gradcheck/unrecoverable.h"
+
+namespace fluidcore::gradcheck {
+
+namespace {
+
+DType check_directions(const Function& function, const Directions& directions) {
+  const std::size_t count = function.inputs().size();
+  require(directions.size() == count, "gradcheck: there must be a direction for each of the ",
+          count, " inputs, got ", directions.size(), "; None for an input that stays");
+  DType coarsest = DType::kFloat64;
+  for (std::size_t k = 0; k < count; ++k) {
+    if (!directions[k]) continue;
+    const Tensor& input = floating_input(function, k);
+    require(static_cast<std::int64_t>(directions[k]->size()) == input.size(),
+            "gradcheck: direction ", k, " must have the ", input.size(),
+            " elements of its input, got ", directions[k]->size());
+    for (const double d : *directions[k]) {
+      require(std::isfinite(d), "gradcheck: direction ", k, " must be finite, got ", d);
+    }
+    coarsest = coarser(coarsest, input.dtype());
+  }
+  return coarsest;
+}
+
+Derivatives along(Function& function,
+                  const Directions& directions,
+                  const Question& question,
+                  bool traces,
+                  const std::function<void()>& poll) {
+  const DType coarsest = check_directions(function, directions);
+  require(!traces || !question.cotangents.empty(),
+          "gradcheck: a trace must have a cotangent to project on, got none");
+  Direction direction(function.inputs(), directions);
+  Climb climb(function, coarsest, 1, question);
+  Derivatives derivatives(static_cast<std::int64_t>(question.cotangents.size()), 1);
+  derivatives.evaluations = 1;
+  if (direction.is_zero()) return derivatives;
+  std::vector<double> absorbed(derivatives.value.size());
+  climb.note_absorbed(&absorbed);
+  climb.call_before_each_run(poll);
+  if (traces) climb.trace(&derivatives.levels);
+  climb.differentiate(direction, {0}, derivatives);
+  if (climb.rule().absorbs) flag_absorbed(absorbed, climb.rule().resolution, derivatives);
+  derivatives.evaluations += climb.evaluations();
+  derivatives.failure = climb.failure();
+  return derivatives;
+}
+
+}  // namespace
+
+Derivatives differentiate_along(Function& function,
+                                const Directions& directions,
+                                const Question& question,
+                                bool traces,
+                                const std::function<void()>& poll) {
+  return with_plain_exceptions([&] { return along(function, directions, question, traces, poll); });
+}
+
+}  // namespace fluidcore::gradcheck

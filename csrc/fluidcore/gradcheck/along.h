@@ -1,0 +1,27 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "fluidcore/gradcheck/derivatives.h"
+#include "fluidcore/gradcheck/function.h"
+#include "fluidcore/gradcheck/question.h"
+
+namespace fluidcore::gradcheck {
+
+// For each input a direction of its size; nullopt: the input stays.
+using Directions = std::vector<std::optional<std::vector<double>>>;
+
+// The derivative of ⟨v, f(x + t d)⟩ by t at 0, all inputs moved together: one element. Steps are
+// relative to the smallest ratio of the root mean squares of an input and its direction.
+//
+// `traces` notes the levels, coarse to fine, at least 12 where the dtype has so many. Otherwise as
+// differentiate(), also in what it throws.
+Derivatives differentiate_along(Function& function,
+                                const Directions& directions,
+                                const Question& question,
+                                bool traces = false,
+                                const std::function<void()>& poll = nullptr);
+
+}  // namespace fluidcore::gradcheck

@@ -1,0 +1,130 @@
+#include "fluidcore/gradcheck/direction.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "fluidcore/gradcheck/rounding.h"
+
+namespace fluidcore::gradcheck {
+
+namespace {
+
+// round_to(), of which float64 makes nothing: the compiler then sees a loop that it can vectorize.
+template <class T>
+double rounded(double value) {
+  using Element = std::remove_cvref_t<T>;
+  if constexpr (std::is_same_v<Element, double>) {
+    return value;
+  } else {
+    return round_to(dtype_of<Element>, value);
+  }
+}
+
+template <class F>
+void for_each_element(const Tensor& tensor, const F& f) {
+  visit_dtype(tensor.dtype(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    auto* data = static_cast<T*>(tensor.raw());
+    for (std::int64_t i = 0; i < tensor.size(); ++i) f(data[i], static_cast<std::size_t>(i));
+  });
+}
+
+}  // namespace
+
+Direction::Direction(std::vector<Tensor> inputs,
+                     std::vector<std::optional<std::vector<double>>> directions) {
+  scale_ = std::numeric_limits<double>::infinity();
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    if (!directions[k]) continue;
+    std::vector<double>& direction = *directions[k];
+    if (std::all_of(direction.begin(), direction.end(), [](double d) { return d == 0; })) continue;
+    const double ratio =
+        root_mean_square(inputs[k]) /
+        root_mean_square(direction.data(), static_cast<std::int64_t>(direction.size()));
+    scale_ = std::min(scale_, ratio);
+    // A dtype with few digits rounds every element of x + hd, by as much as a unit roundoff of it.
+    const double astray = inputs[k].dtype() == DType::kFloat64 ? 1 : 4;
+    argument_ = std::max(argument_, ratio * astray);
+    moving_.push_back({inputs[k], inputs[k].clone(), std::move(direction)});
+  }
+}
+
+double Direction::scale(std::int64_t /*row*/) const {
+  return std::isfinite(scale_) ? scale_ : 0;
+}
+
+double Direction::argument(std::int64_t /*row*/) const {
+  return argument_;
+}
+
+double Direction::step(std::int64_t /*row*/, double offset) const {
+  for (const Step& known : steps_) {
+    if (known.offset == offset) return known.taken;
+  }
+  if (steps_.size() == kKnownSteps) steps_.erase(steps_.begin());
+  steps_.push_back({offset, is_exact(offset) ? offset : rounded_step(offset)});
+  return steps_.back().taken;
+}
+
+bool Direction::is_exact(double offset) const {
+  return std::all_of(moving_.begin(), moving_.end(), [&](const Moving& moving) {
+    const double* const d = moving.direction.data();
+    bool exact = true;
+    for_each_element(moving.original, [&](auto& element, std::size_t i) {
+      const auto x = static_cast<double>(element);
+      const double taken = rounded<decltype(element)>(x + offset * d[i]) - x;
+      exact &= (taken == offset * d[i]) | (d[i] == 0);
+    });
+    return exact;
+  });
+}
+
+double Direction::rounded_step(double offset) const {
+  double along = 0;
+  double length = 0;
+  for (const Moving& moving : moving_) {
+    for_each_element(moving.original, [&](auto& element, std::size_t i) {
+      const auto x = static_cast<double>(element);
+      const double d = moving.direction[i];
+      if (d == 0) return;
+      along += d * (rounded<decltype(element)>(x + offset * d) - x);
+      length += d * d;
+    });
+  }
+  return along / length;
+}
+
+void Direction::move(std::int64_t /*row*/, double offset) {
+  moved_ = true;
+  for (Moving& moving : moving_) {
+    const double* const d = moving.direction.data();
+    for_each_element(moving.input, [&](auto& element, std::size_t i) {
+      using T = std::remove_reference_t<decltype(element)>;
+      const double value = rounded<T>(static_cast<double>(element) + offset * d[i]);
+      element = d[i] == 0 ? element : static_cast<T>(static_cast<ComputeType<T>>(value));
+    });
+  }
+}
+
+void Direction::restore() noexcept {
+  if (!moved_) return;
+  for (const Moving& moving : moving_) {
+    std::memcpy(moving.input.raw(), moving.original.raw(), moving.original.bytes());
+  }
+  moved_ = false;
+}
+
+std::vector<double> round_direction(std::vector<double> direction) {
+  for (double& d : direction) {
+    int exponent = 0;
+    const double fraction = std::frexp(d, &exponent);
+    d = std::ldexp(std::nearbyint(std::ldexp(fraction, 10)), exponent - 10);
+  }
+  return direction;
+}
+
+}  // namespace fluidcore::gradcheck

@@ -1,0 +1,49 @@
+#include "fluidcore/gradcheck/element.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "fluidcore/gradcheck/rounding.h"
+
+namespace fluidcore::gradcheck {
+
+Element::Element(Tensor input, std::int64_t rows, double rms)
+    : input_(std::move(input)),
+      rows_(rows),
+      width_(input_.size() / rows),
+      rms_(rms),
+      x_(static_cast<std::size_t>(rows)) {
+  moved_.reserve(x_.size());
+}
+
+void Element::choose(std::int64_t column) {
+  column_ = column;
+  for (std::int64_t row = 0; row < rows_; ++row) {
+    x_[static_cast<std::size_t>(row)] = input_.get_float_element(index(row));
+  }
+}
+
+double Element::scale(std::int64_t row) const {
+  return std::isfinite(at(row)) ? std::max(std::abs(at(row)), rms_) : 0;
+}
+
+double Element::argument(std::int64_t row) const {
+  return std::abs(at(row));
+}
+
+double Element::step(std::int64_t row, double offset) const {
+  return round_to(input_.dtype(), at(row) + offset) - at(row);
+}
+
+void Element::move(std::int64_t row, double offset) {
+  moved_.push_back(row);
+  input_.set_float_element(index(row), round_to(input_.dtype(), at(row) + offset));
+}
+
+void Element::restore() noexcept {
+  for (const std::int64_t row : moved_) input_.set_float_element(index(row), at(row));
+  moved_.clear();
+}
+
+}  // namespace fluidcore::gradcheck

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "fluidcore/gradcheck/coordinates.h"
+#include "fluidcore/tensor/tensor.h"
+
+namespace fluidcore::gradcheck {
+
+// One element in each row of an input, seen as [rows, width].
+class Element : public Coordinates {
+ public:
+  // `rms` is the root mean square of the input: no step is small against it.
+  Element(Tensor input, std::int64_t rows, double rms);
+
+  void choose(std::int64_t column);  // in [0, width)
+  std::int64_t index(std::int64_t row) const { return row * width_ + column_; }
+
+  std::int64_t rows() const override { return rows_; }
+  double scale(std::int64_t row) const override;
+  double argument(std::int64_t row) const override;
+  double step(std::int64_t row, double offset) const override;
+  void move(std::int64_t row, double offset) override;
+  void restore() noexcept override;
+
+ private:
+  double at(std::int64_t row) const { return x_[static_cast<std::size_t>(row)]; }
+
+  Tensor input_;
+  std::int64_t rows_;
+  std::int64_t width_;
+  double rms_;
+  std::int64_t column_ = 0;
+  std::vector<double> x_;            // of each row
+  std::vector<std::int64_t> moved_;  // rows
+};
+
+}  // namespace fluidcore::gradcheck

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "fluidcore/tensor/tensor.h"
+
+namespace fluidcore::gradcheck {
+
+// y = f(x), what is differentiated. One thread uses a Function at a time.
+class Function {
+ public:
+  Function() = default;
+  virtual ~Function() = default;
+  Function(const Function&) = delete;
+  Function& operator=(const Function&) = delete;
+
+  // The point x: floating tensors in memory of this Function. Whoever changes an element of them
+  // puts the old value back.
+  virtual const std::vector<Tensor>& inputs() const = 0;
+
+  // The outputs at the inputs as they are now, floating; valid until the next run. The same inputs
+  // give the same outputs, as far as it lies with the Function: random operators draw the same
+  // numbers in every run. Throws what f throws.
+  virtual const std::vector<Tensor>& run() = 0;
+
+  // The same function with memory of its own, for another thread; null when only one thread can
+  // run it. With `only`, no other input will change: what does not depend on it need not run again.
+  virtual std::unique_ptr<Function> fork(std::optional<std::size_t> only) const = 0;
+};
+
+}  // namespace fluidcore::gradcheck

@@ -1,0 +1,292 @@
+#include "fluidcore/gradcheck/gradcheck.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "fluidcore/gradcheck/differentiate.h"
+#include "fluidcore/gradcheck/kernel_test.h"
+#include "fluidcore/gradcheck/noise.h"
+#include "fluidcore/gradcheck/random_values.h"
+#include "fluidcore/gradcheck/rounding.h"
+
+namespace fluidcore::gradcheck {
+
+namespace {
+
+using Tensors = std::vector<Tensor>;
+
+std::string number(double value, const char* format = "%.9g") {
+  std::array<char, 32> text = {};
+  std::snprintf(text.data(), text.size(), format, value);
+  return text.data();
+}
+
+// 5 of [2, 3] is "[1, 2]".
+std::string index_text(const Shape& shape, std::int64_t index) {
+  std::vector<std::int64_t> position(shape.rank());
+  for (std::size_t d = position.size(); d-- > 0;) {
+    position[d] = index % shape[d];
+    index /= shape[d];
+  }
+  return to_string(Shape(std::move(position)));
+}
+
+OperatorCase case_in(const OperatorCase& at, DType dtype) {
+  OperatorCase result = at;
+  for (auto& [slot, tensors] : result.inputs) {
+    for (Tensor& tensor : tensors) tensor = converted(tensor, dtype);
+  }
+  return result;
+}
+
+Tensors values_of(const NamedTensors& named, DType dtype) {
+  Tensors values;
+  for (const auto& [name, tensor] : named) values.push_back(converted(tensor, dtype));
+  return values;
+}
+
+void append(std::vector<double>& to, const Tensor& tensor) {
+  for (std::int64_t i = 0; i < tensor.size(); ++i) to.push_back(tensor.get_float_element(i));
+}
+
+bool same_bits(const Tensor& a, const Tensor& b) {
+  return a.spec() == b.spec() && (a.bytes() == 0 || std::memcmp(a.raw(), b.raw(), a.bytes()) == 0);
+}
+
+bool is_finite(const std::vector<double>& values, std::size_t i) {
+  return std::isfinite(values[i]);
+}
+
+double largest(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat16: return 65504.0;
+    case DType::kFloat64: return 0x1.fffffffffffffp+1023;
+    case DType::kBFloat16: return 0x1.fep+127;
+    default: return 0x1.fffffep+127;
+  }
+}
+
+// What the gradient operators of one dtype calculate, for all cotangents.
+struct Calculated {
+  std::vector<std::vector<double>> values;  // by wanted input: [cotangents, elements]
+  std::vector<std::string> faults;          // by wanted input: a reason to fail, or nothing
+};
+
+class Check {
+ public:
+  Check(const OpRegistry& ops, const OperatorCase& at, const CheckOptions& options)
+      : options_(options), kernel_(ops, at) {
+    dtype_ = kernel_.inputs()[kernel_.wanted().front()].second.dtype();
+    if (dtype_ != DType::kFloat64 && kernel_.has_kernels(DType::kFloat64)) {
+      formula_ = std::make_unique<OperatorGradient>(ops, case_in(at, DType::kFloat64));
+      // An output may have a dtype of its own, as that of cast.
+      for (const auto& [name, spec] : formula_->outputs()) {
+        if (spec.dtype != DType::kFloat64) formula_.reset();
+        if (!formula_) break;
+      }
+    }
+    for (std::size_t row = 0; row < options.cotangents; ++row) {
+      Tensors& outputs = cotangents_.emplace_back();
+      for (const auto& [name, spec] : kernel_.outputs()) {
+        const std::string purpose = str_cat("cotangent ", row);
+        outputs.push_back(gaussian(spec, random_sequence(options.seed, name, purpose)));
+      }
+    }
+  }
+
+  std::vector<InputCheck> run() {
+    const bool alone = !formula_ && dtype_ != DType::kFloat64;
+    OperatorGradient& judged = formula_ ? *formula_ : kernel_;
+    Rules rules = Rules::of(dtype_, alone);
+    if (options_.resolution > 0) rules.resolution = options_.resolution;
+    const Calculated claimed = calculate(kernel_);
+    const Calculated formula = formula_ ? calculate(*formula_) : claimed;
+    const auto f = judged.forward();
+    Question question;
+    for (const Tensors& v : cotangents_) {
+      std::vector<double>& flat = question.cotangents.emplace_back();
+      for (const Tensor& part : v) append(flat, part);
+    }
+    if (alone && dtype_ == DType::kFloat32) {
+      question.noise = measure_noise(*f, options_.seed);
+      for (double& deviation : question.noise) deviation *= 3;
+    }
+    std::optional<KernelTest> kernel_test;
+    if (formula_) kernel_test.emplace(kernel_, *formula_, cotangents_, options_.seed);
+    std::vector<InputCheck> checks;
+    for (std::size_t k = 0; k < kernel_.wanted().size(); ++k) {
+      const auto& [name, value] = kernel_.inputs()[kernel_.wanted()[k]];
+      InputCheck& check = checks.emplace_back();
+      check.name = name;
+      check.spec = value.spec();
+      check.reason = claimed.faults[k].empty() ? formula.faults[k] : claimed.faults[k];
+      if (!check.reason.empty()) {
+        check.verdict = Verdict::kFail;
+        continue;
+      }
+      if (value.size() == 0) {
+        check.verdict = Verdict::kInconclusive;
+        check.reason = "no-elements";
+        continue;
+      }
+      DifferentiateOptions how;
+      how.workers = options_.workers;
+      const Derivatives reference = differentiate(*f, k, question, how);
+      const std::vector<double> tolerance =
+          alone ? alone_tolerance(reference, dtype_) : formula_tolerance(reference);
+      Judgement found = judge(reference, formula.values[k], tolerance, rules);
+      check_finite(claimed.values[k], formula.values[k], reference, check);
+      if (check.verdict == Verdict::kFail) continue;
+      conclude(reference, found, "grad-mismatch", check);
+      if (check.verdict == Verdict::kFail || !kernel_test) continue;
+      found = kernel_test->judge(k, formula.values[k], reference, rules);
+      if (check.verdict == Verdict::kPass || found.verdict() == Verdict::kFail) {
+        conclude(reference, found, "kernel-mismatch", check);
+      }
+    }
+    return checks;
+  }
+
+ private:
+  // At the point, after a run elsewhere: a kernel that keeps values of an earlier run is not right.
+  Calculated calculate(OperatorGradient& gradient) const {
+    const DType dtype = gradient.inputs()[gradient.wanted().front()].second.dtype();
+    const Tensors x = values_of(gradient.inputs(), dtype);
+    Tensors elsewhere;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const double amplitude = std::sqrt(std::sqrt(unit_roundoff(dtype)));
+      const std::string& name = gradient.inputs()[i].first;
+      elsewhere.push_back(
+          dithered(x[i], amplitude, random_sequence(options_.seed, name, "elsewhere")));
+    }
+    Calculated result;
+    result.values.resize(gradient.wanted().size());
+    result.faults.resize(gradient.wanted().size());
+    for (const Tensors& cotangent : cotangents_) {
+      Tensors v;
+      for (const Tensor& part : cotangent) v.push_back(converted(part, dtype));
+      Tensors other;
+      for (const Tensor& part : v) other.push_back(dithered(part, 0.5, {.key = options_.seed}));
+      Tensors first;
+      gradient.gradient(elsewhere, other);
+      for (const Tensor& part : gradient.gradient(x, v)) first.push_back(part.clone());
+      const Tensors& second = gradient.gradient(x, v);
+      for (std::size_t k = 0; k < first.size(); ++k) {
+        const TensorSpec& spec = x[gradient.wanted()[k]].spec();
+        if (!(first[k].spec() == spec)) {
+          result.faults[k] = "wrong-shape";
+        } else if (!same_bits(first[k], second[k])) {
+          result.faults[k] = "not-repeatable";
+        }
+        append(result.values[k], first[k]);
+      }
+    }
+    return result;
+  }
+
+  // Fails where a gradient is not finite that is, and that the dtype can hold.
+  void check_finite(const std::vector<double>& claimed,
+                    const std::vector<double>& formula,
+                    const Derivatives& reference,
+                    InputCheck& check) const {
+    const auto elements = static_cast<std::size_t>(reference.elements);
+    for (std::size_t i = claimed.size(); i-- > 0;) {
+      const bool is_known = (reference.flags[i % elements] & (kJump | kDomain)) == 0 &&
+                            std::abs(reference.value[i]) <= largest(dtype_);
+      if (!is_known || (is_finite(claimed, i) && is_finite(formula, i))) continue;
+      ++check.num_wrong;
+      check.verdict = Verdict::kFail;
+      check.reason = "non-finite";
+      check.index = static_cast<std::int64_t>(i % elements);
+      check.analytical = is_finite(formula, i) ? claimed[i] : formula[i];
+      check.numerical = reference.value[i];
+      check.error_bar = reference.error[i];
+    }
+  }
+
+  static void conclude(const Derivatives& reference,
+                       const Judgement& found,
+                       const std::string& reason,
+                       InputCheck& check) {
+    const auto elements = static_cast<std::size_t>(reference.elements);
+    std::vector<std::uint8_t> wrong(elements);
+    std::vector<std::uint8_t> unsure(elements);
+    double resolution = 0;
+    for (std::size_t i = 0; i < found.wrong.size(); ++i) {
+      wrong[i % elements] |= found.wrong[i];
+      unsure[i % elements] |= found.unsure[i];
+      if (!found.unsure[i]) resolution = std::max(resolution, found.resolution[i]);
+    }
+    const std::size_t worst = found.worst();
+    check.verdict = found.verdict();
+    check.reason = check.verdict == Verdict::kPass   ? ""
+                   : check.verdict == Verdict::kFail ? reason
+                                                     : std::string(main_doubt(reference, found));
+    check.num_wrong = std::count(wrong.begin(), wrong.end(), 1);
+    check.num_unsure = std::count(unsure.begin(), unsure.end(), 1);
+    check.index = static_cast<std::int64_t>(worst % elements);
+    check.analytical = found.analytical[worst];
+    check.numerical = found.nearest[worst];
+    check.error_bar = reference.error[worst];
+    check.limit = found.limit[worst];
+    check.resolution = resolution;
+  }
+
+  const CheckOptions& options_;
+  OperatorGradient kernel_;
+  DType dtype_ = DType::kFloat64;
+  std::unique_ptr<OperatorGradient> formula_;  // the same in float64
+  std::vector<Tensors> cotangents_;
+};
+
+Verdict together(const std::vector<InputCheck>& checks) {
+  Verdict verdict = Verdict::kPass;
+  for (const InputCheck& check : checks) {
+    if (check.verdict == Verdict::kFail) return Verdict::kFail;
+    if (check.verdict == Verdict::kInconclusive) verdict = Verdict::kInconclusive;
+  }
+  return verdict;
+}
+
+std::string message_of(const InputCheck& check) {
+  const std::int64_t size = check.spec.shape.num_elements();
+  std::string text = str_cat("\n  ", check.name, " ", check.spec, ": ", check.verdict);
+  if (!check.reason.empty()) text += str_cat(" (", check.reason, ")");
+  if (check.verdict == Verdict::kPass) {
+    return text + str_cat(", a relative error of ", number(check.resolution, "%.2g"),
+                          " would have been seen");
+  }
+  const bool is_fail = check.verdict == Verdict::kFail;
+  const std::int64_t count = is_fail ? check.num_wrong : check.num_unsure;
+  if (count == 0) return text;
+  return text + str_cat(", ", count, " of ", size, is_fail ? " elements wrong" : " elements unsure",
+                        "\n    worst at ", index_text(check.spec.shape, check.index), ": gradient ",
+                        number(check.analytical), ", numerical ", number(check.numerical), " +- ",
+                        number(check.error_bar, "%.2g"), ", limit of the difference ",
+                        number(check.limit, "%.2g"));
+}
+
+}  // namespace
+
+GradCheck check_gradients(const OpRegistry& ops,
+                          const std::string& type,
+                          const SlotTensors& inputs,
+                          const AttributeMap& attrs,
+                          const CheckOptions& options) {
+  require(options.cotangents >= 1, "check_gradients: cotangents must be at least 1, got 0");
+  const OperatorCase given{type, inputs, attrs, options.no_grad, options.num_outputs, options.seed};
+  GradCheck result;
+  result.inputs = Check(ops, options.dtype ? case_in(given, *options.dtype) : given, options).run();
+  result.verdict = together(result.inputs);
+  result.passed = result.verdict == Verdict::kPass;
+  result.message = str_cat(type, ": ", result.verdict);
+  for (const InputCheck& check : result.inputs) result.message += message_of(check);
+  return result;
+}
+
+}  // namespace fluidcore::gradcheck

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "fluidcore/gradcheck/function.h"
+
+namespace fluidcore::gradcheck {
+
+// The rounding noise of every output, one standard deviation: from sixth differences of f along a
+// random line of 14 exactly representable points around x. The points are u^(3/8) of the size of
+// the input apart: near enough that f itself leaves no sixth difference, and far enough that the
+// roundings inside of f have nothing in common. Meant for float32: in 16 bits the line is too long.
+//
+// Where elements are of very different sizes, or f is steep, the line may lead past a pole of f or
+// out of its domain. An output whose noise would take half of its digits, or that is not finite on
+// the line, is therefore measured on others, shorter and shorter: their points are u^(3/8) of each
+// element apart, then an eighth of that, and so on. As long as the output moves there, the least
+// noise counts.
+//
+// 0 for an output that is finite on no line, and for all of them when f throws on each. f's
+// exceptions at the point itself go through. The inputs are put back always.
+std::vector<double> measure_noise(Function& function, std::uint64_t seed = 0);
+
+}  // namespace fluidcore::gradcheck

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace fluidcore::gradcheck {
+
+// What is asked of f, wherever it is moved.
+struct Question {
+  std::vector<std::vector<double>> cotangents;  // v, each of m numbers
+  std::vector<double> noise;  // what f's outputs are wrong by at least, m numbers; empty: not known
+};
+
+// Throws InvalidArgument unless all sizes are m and all numbers are finite (noise: not negative).
+void check(const Question& question, std::int64_t m);
+
+}  // namespace fluidcore::gradcheck

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "fluidcore/base/philox.h"
+#include "fluidcore/tensor/tensor.h"
+
+namespace fluidcore::gradcheck {
+
+// Random numbers of their own for every seed, name and purpose: cotangents and dithers never repeat
+// each other, nor the data.
+RandomSequence random_sequence(std::uint64_t seed, std::string_view name, std::string_view purpose);
+
+// Elements of the normal distribution, rounded to the dtype, which is floating.
+Tensor gaussian(const TensorSpec& spec, const RandomSequence& numbers);
+
+// x (1 + amplitude r) element by element, r uniform in [-1, 1), rounded to the dtype of x; a copy
+// of x where it is not floating.
+Tensor dithered(const Tensor& x, double amplitude, const RandomSequence& numbers);
+
+// A copy in another floating dtype, rounded once; a copy as it is where x is not floating.
+Tensor converted(const Tensor& x, DType dtype);
+
+}  // namespace fluidcore::gradcheck

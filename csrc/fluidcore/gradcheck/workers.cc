@@ -1,0 +1,83 @@
+#include "fluidcore/gradcheck/workers.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <limits>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "fluidcore/base/error.h"
+
+namespace fluidcore::gradcheck {
+
+namespace {
+
+// The exception of the first block that failed.
+class FirstFailure {
+ public:
+  void note(std::int64_t block) {
+    const std::lock_guard lock(mutex_);
+    if (block >= block_) return;
+    block_ = block;
+    exception_ = std::current_exception();
+  }
+  void rethrow() const {
+    if (exception_) std::rethrow_exception(exception_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::int64_t block_ = std::numeric_limits<std::int64_t>::max();
+  std::exception_ptr exception_;
+};
+
+}  // namespace
+
+Workers::Workers(Function& function, std::optional<std::size_t> only, std::int64_t count)
+    : original_(function) {
+  constexpr std::int64_t kMost = 1024;
+  require(count >= 1 && count <= kMost, "gradcheck: workers must be between 1 and ", kMost,
+          ", got ", count);
+  for (std::int64_t worker = 0; worker < count; ++worker) {
+    // What a fork has found out about `only`, its forks need not find out again.
+    const Function& first = forks_.empty() ? function : *forks_.front();
+    std::unique_ptr<Function> fork = first.fork(only);
+    if (fork == nullptr) return;
+    forks_.push_back(std::move(fork));
+  }
+}
+
+void Workers::run(std::int64_t count, std::int64_t block, const Work& work) const {
+  std::atomic<std::int64_t> next = 0;
+  std::atomic<bool> stop = false;
+  FirstFailure failure;
+  const auto take_blocks = [&](std::size_t worker) {
+    while (!stop) {
+      const std::int64_t begin = next.fetch_add(block);
+      if (begin >= count) return;
+      try {
+        work(worker, begin, std::min(begin + block, count));
+      } catch (...) {
+        failure.note(begin);
+        stop = true;
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  threads.reserve(size());
+  for (std::size_t worker = 1; worker < size(); ++worker) {
+    try {
+      threads.emplace_back(take_blocks, worker);
+    } catch (const std::system_error&) {
+      break;  // fewer threads do the same
+    }
+  }
+  take_blocks(0);
+  for (std::thread& thread : threads) thread.join();
+  failure.rethrow();
+}
+
+}  // namespace fluidcore::gradcheck

@@ -1,0 +1,242 @@
+#include "fluidcore/gradcheck/gradcheck.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fluidcore/gradcheck/gradcheck_gtest.h"
+#include "fluidcore/ops/register_ops.h"
+#include "gradcheck/toy_operators.h"
+#include "ops/op_runner.h"
+
+namespace fluidcore::gradcheck {
+namespace {
+
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+using Ints = std::vector<std::int64_t>;
+
+constexpr DType kBoth[] = {DType::kFloat32, DType::kFloat64};
+
+Tensor random(Shape shape, DType dtype = DType::kFloat64, std::uint64_t seed = 1) {
+  return random_tensor(std::move(shape), dtype, seed);
+}
+
+// Numbers in (low, high).
+Tensor between(double low, double high, DType dtype) {
+  Tensor x = random({3, 4}, dtype);
+  for (std::int64_t i = 0; i < x.size(); ++i) {
+    x.set_float_element(i, (low + high + (high - low) * x.get_float_element(i)) / 2);
+  }
+  return x;
+}
+
+// True for operators of one tensor X and one result Out that need no attributes.
+bool is_unary(const OpDef& def) {
+  const auto& attrs = def.attrs();
+  return def.has_grad() && def.block_traits() == nullptr && def.inputs().size() == 1 &&
+         def.inputs()[0].name == "X" && !def.inputs()[0].traits.list &&
+         !def.inputs()[0].traits.array && def.outputs()[0].name == "Out" &&
+         !def.outputs()[0].traits.list && !def.has_extent_from_data() &&
+         std::none_of(attrs.begin(), attrs.end(), [](const auto& attr) { return attr.required; });
+}
+
+TEST(GradcheckTest, EveryBuiltinOperatorOfOneTensorPasses) {
+  const OpRegistry& ops = builtin_ops();
+  int count = 0;
+  for (const std::string& type : ops.types()) {
+    if (!is_unary(ops.get(type))) continue;
+    for (const DType dtype :
+         {DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64}) {
+      if (!ops.get(type).kernels().contains({Device::kCpu, dtype})) continue;
+      bool passed = false;
+      for (const Tensor& x :
+           {between(-0.9, 0.9, dtype), between(0.2, 0.9, dtype), between(1.1, 2, dtype)}) {
+        const GradCheck found = check_gradients(ops, type, {{"X", {x}}});
+        EXPECT_NE(found.verdict, Verdict::kFail) << found.message;
+        passed = passed || found.passed;
+      }
+      EXPECT_TRUE(passed) << type << " " << to_string(dtype);
+    }
+    ++count;
+  }
+  EXPECT_GE(count, 20);
+}
+
+TEST(GradcheckTest, OperatorsOfSeveralTensorsPass) {
+  const OpRegistry& ops = builtin_ops();
+  for (const DType dtype : kBoth) {
+    EXPECT_GRAD_OK(ops, "matmul",
+                   {{"X", {random({3, 4}, dtype)}}, {"Y", {random({4, 2}, dtype, 2)}}});
+    EXPECT_GRAD_OK(ops, "elementwise_mul",
+                   {{"X", {random({2, 3, 4}, dtype)}}, {"Y", {random({3}, dtype, 2)}}},
+                   {{"axis", std::int64_t{1}}});
+    EXPECT_GRAD_OK(
+        ops, "conv2d",
+        {{"Input", {random({1, 2, 5, 5}, dtype)}}, {"Filter", {random({3, 2, 3, 3}, dtype, 2)}}},
+        {{"paddings", Ints{1, 1}}});
+    EXPECT_GRAD_OK(ops, "concat", {{"X", {random({2, 3}, dtype), random({2, 1}, dtype, 2)}}},
+                   {{"axis", std::int64_t{1}}});
+    EXPECT_GRAD_OK(ops, "split", {{"X", {random({2, 6}, dtype)}}},
+                   {{"num", std::int64_t{3}}, {"axis", std::int64_t{1}}},
+                   {.num_outputs = {{"Out", 3}}});
+    EXPECT_GRAD_OK(ops, "softmax_with_cross_entropy",
+                   {{"Logits", {random({3, 4}, dtype)}},
+                    {"Label", {tensor_of({3, 1}, {0, 3, 1}, DType::kInt64)}}});
+    EXPECT_GRAD_OK(ops, "lookup_table",
+                   {{"W", {random({5, 3}, dtype)}},
+                    {"Ids", {tensor_of({4, 1}, {0, 3, 3, 1}, DType::kInt64)}}});
+  }
+}
+
+TEST(GradcheckTest, BatchNormPasses) {
+  for (const DType dtype : kBoth) {
+    EXPECT_GRAD_OK(builtin_ops(), "batch_norm",
+                   {{"X", {random({4, 3, 2}, dtype)}},
+                    {"Scale", {random({3}, dtype, 2)}},
+                    {"Bias", {random({3}, dtype, 3)}},
+                    {"Mean", {random({3}, dtype, 4)}},
+                    {"Variance", {tensor_of({3}, {1, 2, 3}, dtype)}}});
+  }
+}
+
+TEST(GradcheckTest, RandomOperatorsDrawTheSameNumbersInBothDirections) {
+  EXPECT_GRAD_OK(builtin_ops(), "dropout", {{"X", {random({20})}}}, {{"dropout_prob", 0.5}},
+                 {.seed = 5});
+}
+
+TEST(GradcheckTest, ADecompositionIsSummedUp) {
+  const OpRegistry& ops = builtin_ops();
+  int count = 0;
+  for (const std::string& type : ops.types()) {
+    const OpDef& def = ops.get(type);
+    if (!def.has_decomposition() || !type.ends_with("_grad")) continue;
+    const OpDef* forward = ops.find(type.substr(0, type.size() - 5));
+    if (forward == nullptr || !is_unary(*forward) || type.starts_with("reduce_")) continue;
+    SlotTensors inputs;
+    std::uint64_t seed = 0;
+    for (const OpDef::Slot& slot : def.inputs()) {
+      Tensor value = between(0.2, 0.8, DType::kFloat64);
+      for (std::int64_t i = 0; i < value.size(); ++i) {
+        value.set_float_element(i, value.get_float_element(i) + 0.01 * static_cast<double>(seed));
+      }
+      ++seed;
+      inputs.push_back({slot.name, {value}});
+    }
+    const GradCheck found = check_gradients(ops, type, inputs);
+    EXPECT_NE(found.verdict, Verdict::kFail) << found.message;
+    ++count;
+  }
+  EXPECT_GE(count, 5);
+}
+
+TEST(GradcheckTest, InputsCanBeRoundedToADtype) {
+  const Tensor x = random({3, 4});
+  const GradCheck found =
+      check_gradients(builtin_ops(), "tanh", {{"X", {x}}}, {}, {.dtype = DType::kBFloat16});
+  EXPECT_TRUE(found.passed) << found.message;
+  EXPECT_EQ(found.inputs[0].spec.dtype, DType::kBFloat16);
+  EXPECT_EQ(values_of(x), values_of(random({3, 4}))) << "the caller's own stays as it is";
+}
+
+TEST(GradcheckTest, ASlotCanBeLeftOut) {
+  const SlotTensors inputs = {{"X", {random({3, 4})}}, {"Y", {random({4, 2})}}};
+  const GradCheck found = check_gradients(builtin_ops(), "matmul", inputs, {}, {.no_grad = {"X"}});
+  ASSERT_EQ(found.inputs.size(), 1u);
+  EXPECT_EQ(found.inputs[0].name, "Y");
+}
+
+TEST(GradcheckTest, TheSameSeedGivesTheSameReport) {
+  const SlotTensors inputs = {{"X", {random({3, 4}, DType::kFloat32)}}};
+  const auto message = [&](std::uint64_t seed, std::int64_t workers) {
+    CheckOptions options{.seed = seed};
+    options.workers = workers;
+    return check_gradients(builtin_ops(), "softmax", inputs, {}, options).message;
+  };
+  EXPECT_EQ(message(1, 1), message(1, 1));
+  EXPECT_EQ(message(1, 1), message(1, 2));
+}
+
+// relu has no derivative at 0: whatever lies between the slopes on both sides is right.
+TEST(GradcheckTest, AKinkIsNoMistake) {
+  const GradCheck some =
+      check_gradients(builtin_ops(), "relu", {{"X", {tensor_of({3}, {0, 1, -1})}}});
+  EXPECT_TRUE(some.passed) << some.message;
+  EXPECT_EQ(some.inputs[0].num_unsure, 1);
+  const GradCheck all = check_gradients(builtin_ops(), "relu", {{"X", {tensor_of({2}, {0, 0})}}});
+  EXPECT_EQ(all.verdict, Verdict::kInconclusive);
+  EXPECT_EQ(all.inputs[0].reason, "kink");
+  EXPECT_FALSE(all.passed);
+}
+
+TEST(GradcheckTest, OutsideOfItsDomainAnOperatorCannotBeJudged) {
+  const GradCheck found =
+      check_gradients(builtin_ops(), "log", {{"X", {tensor_of({2}, {-1, -2})}}});
+  EXPECT_EQ(found.verdict, Verdict::kInconclusive);
+  EXPECT_EQ(found.inputs[0].reason, "domain");
+  EXPECT_THAT(found.message, HasSubstr("log: INCONCLUSIVE\n  X float64 [2]: INCONCLUSIVE (domain), "
+                                       "2 of 2 elements unsure"));
+}
+
+TEST(GradcheckTest, NoElementsAreNoProof) {
+  const GradCheck found =
+      check_gradients(builtin_ops(), "tanh", {{"X", {Tensor({{0}, DType::kFloat64})}}});
+  EXPECT_EQ(found.verdict, Verdict::kInconclusive);
+  EXPECT_EQ(found.inputs[0].reason, "no-elements");
+}
+
+struct HalfAtOneElement {
+  template <class T>
+  void operator()(const T* x, const T* dout, T* dx, Extents extents) const {
+    CubicGrad()(x, dout, dx, extents);
+    dx[2] /= 2;
+  }
+};
+
+TEST(GradcheckTest, TheMessageNamesTheWorstElement) {
+  const OpRegistry ops = toy_registry<Cubic, HalfAtOneElement>();
+  const GradCheck found = check_gradients(ops, "toy", {{"X", {tensor_of({2, 2}, {1, 2, 3, 4})}}});
+  EXPECT_THAT(found.message,
+              ContainsRegex("^toy: FAIL\n  X float64 .2, 2.: FAIL .grad-mismatch., 1 of 4 elements "
+                            "wrong\n    worst at .1, 0.: gradient [-.0-9e]+, numerical [-.0-9e]+ "
+                            "\\+- [-.0-9e]+, limit of the difference [-.0-9e]+$"));
+  EXPECT_NEAR(found.inputs[0].numerical, 2 * found.inputs[0].analytical, 1e-9);
+}
+
+TEST(GradcheckTest, WithoutADoubleKernelTheDtypeIsCheckedByItself) {
+  const KernelKey single = {Device::kCpu, DType::kFloat32};
+  const OpRegistry ops = toy_registry({{single, toy_kernel<Cubic, float>}},
+                                      {{single, toy_grad_kernel<CubicGrad, float>}});
+  const GradCheck found = check_gradients(ops, "toy", {{"X", {random({3, 3}, DType::kFloat32)}}});
+  EXPECT_TRUE(found.passed) << found.message;
+  EXPECT_GT(found.inputs[0].resolution, 1e-7);
+}
+
+TEST(GradcheckTest, SaysWhatItCannotCheck) {
+  const OpRegistry& ops = builtin_ops();
+  const Tensor x = random({2});
+  EXPECT_THAT([&] { check_gradients(ops, "tanhh", {{"X", {x}}}); },
+              ThrowsMessage<NotFound>("no operator 'tanhh'; did you mean 'tanh'?"));
+  EXPECT_THAT([&] { check_gradients(ops, "while", {{"X", {x}}}); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("check_gradients: while runs a block")));
+  EXPECT_THAT([&] { check_gradients(ops, "write_to_array", {{"X", {x}}}); },
+              ThrowsMessage<InvalidArgument>(
+                  HasSubstr("check_gradients: write_to_array writes a tensor array")));
+  EXPECT_THAT([&] { check_gradients(ops, "tanh", {{"X", {Tensor()}}}); },
+              ThrowsMessage<InvalidArgument>(
+                  "check_gradients: input X must hold a value, got an empty tensor"));
+  EXPECT_THAT([&] { check_gradients(ops, "tanh", {{"X", {x}}}, {}, {.no_grad = {"X"}}); },
+              ThrowsMessage<InvalidArgument>("check_gradients: tanh must have a gradient by one of "
+                                             "its floating inputs, got none"));
+  EXPECT_THAT(
+      [&] { check_gradients(ops, "tanh", {{"X", {x}}}, {}, {.cotangents = 0}); },
+      ThrowsMessage<InvalidArgument>("check_gradients: cotangents must be at least 1, got 0"));
+}
+
+}  // namespace
+}  // namespace fluidcore::gradcheck

@@ -1,0 +1,108 @@
+#include "fluidcore/gradcheck/noise.h"
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "gradcheck/toy_function.h"
+
+namespace fluidcore::gradcheck {
+namespace {
+
+using testing::Each;
+using testing::ElementsAre;
+
+TEST(MeasureNoise, SeesWhatCancelsInsideOfAFunction) {
+  // The roundings of 1e3 + sin(x) are 1e3 times those of sin(x), and remain.
+  ToyFunction f =
+      ToyFunction::elementwise(tensor_of({0.3, -1.1, 2.0}, DType::kFloat32), [](double x) {
+        const float large = 1e3f + static_cast<float>(std::sin(x));
+        return static_cast<double>(large - 1e3f);
+      });
+  for (const double noise : measure_noise(f)) {
+    EXPECT_GT(noise, 5e-6);
+    EXPECT_LT(noise, 1e-4);
+  }
+}
+
+TEST(MeasureNoise, FindsOnlyTheLastDigitOfAPlainFunction) {
+  ToyFunction f = ToyFunction::elementwise(tensor_of({0.3, -1.1, 2.0}, DType::kFloat32),
+                                           [](double x) { return std::exp(x); });
+  for (const double noise : measure_noise(f, 3)) {
+    EXPECT_GT(noise, 0);
+    EXPECT_LT(noise, 1e-6);
+  }
+}
+
+TEST(MeasureNoise, FindsNoneInExactArithmetic) {
+  ToyFunction f = ToyFunction::elementwise(tensor_of({0.5, -1, 2}, DType::kFloat32),
+                                           [](double x) { return 2 * x; });
+  EXPECT_THAT(measure_noise(f), Each(0));
+}
+
+TEST(MeasureNoise, DependsOnItsSeedOnly) {
+  ToyFunction f = ToyFunction::elementwise(tensor_of({0.3, -1.1, 2.0}, DType::kFloat32),
+                                           [](double x) { return std::exp(x); });
+  EXPECT_EQ(measure_noise(f, 5), measure_noise(f, 5));
+  EXPECT_NE(measure_noise(f, 5), measure_noise(f, 6));
+}
+
+TEST(MeasureNoise, StaysInsideOfTheDomain) {
+  const Tensor x = tensor_of({1e-6, 1}, DType::kFloat32);
+  ToyFunction roots = ToyFunction::elementwise(x, [](double x) { return std::sqrt(x); });
+  const std::vector<double> noise = measure_noise(roots);
+  EXPECT_GT(noise[0], 1e-12);
+  EXPECT_LT(noise[0], 1e-9);
+  EXPECT_GT(noise[1], 1e-9);
+}
+
+TEST(MeasureNoise, StaysOnOneSideOfAPole) {
+  // A line as wide as the largest element would lead across 0.
+  const Tensor small = tensor_of({0.0136, -0.02, 20, 37}, DType::kFloat32);
+  ToyFunction inverses = ToyFunction::elementwise(small, [](double x) { return 1 / x; });
+  const std::vector<double> noise = measure_noise(inverses);
+  for (std::size_t i = 0; i < noise.size(); ++i) {
+    EXPECT_LT(noise[i], 1e-6 / std::abs(small.get_float_element(static_cast<std::int64_t>(i))));
+  }
+  const Tensor near = tensor_of({1.5606, 51.8365}, DType::kFloat32);
+  ToyFunction tangents = ToyFunction::elementwise(near, [](double x) { return std::tan(x); });
+  EXPECT_LT(measure_noise(tangents)[0], 1e-3 * std::tan(1.5606));
+  EXPECT_LT(measure_noise(tangents)[1], 1e-3 * std::abs(std::tan(51.8365)));
+}
+
+TEST(MeasureNoise, IsZeroWhereTheFunctionIsFiniteAtThePointOnly) {
+  const Tensor x = tensor_of({0.5, 1}, DType::kFloat32);
+  ToyFunction f = ToyFunction::elementwise(x, [](double x) {
+    return x == 0.5 ? 0 : x < 0.75 ? std::log(-1.0) : std::exp(x);
+  });
+  const std::vector<double> noise = measure_noise(f);
+  EXPECT_EQ(noise[0], 0);
+  EXPECT_GT(noise[1], 0);
+}
+
+TEST(MeasureNoise, IsZeroWhenTheFunctionThrowsNearby) {
+  int runs = 0;
+  const Tensor x = tensor_of({1, 2}, DType::kFloat32);
+  ToyFunction f({x}, [&](const std::vector<Tensor>& inputs) {
+    if (++runs == 5) throw std::domain_error("no");
+    return std::vector{inputs[0].clone()};
+  });
+  EXPECT_THAT(measure_noise(f), ElementsAre(0, 0));
+  EXPECT_THAT(values_of(x), ElementsAre(1, 2));
+  runs = 4;
+  EXPECT_THROW(measure_noise(f), std::domain_error);
+}
+
+TEST(MeasureNoise, LeavesIntegersAlone) {
+  ToyFunction f({tensor_of({1}, DType::kInt64), tensor_of({0.5}, DType::kFloat32)},
+                [](const std::vector<Tensor>& inputs) { return std::vector{inputs[1].clone()}; });
+  EXPECT_THAT(measure_noise(f), ElementsAre(0));
+}
+
+}  // namespace
+}  // namespace fluidcore::gradcheck
