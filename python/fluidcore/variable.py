@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from fluidcore.regularizer import WeightDecayRegularizer
 
 
+ARRAY = "lod_tensor_array"  # VarDesc.type() of a tensor array
+
+
 class Variable(Arithmetic):
     """One variable of a block: its name, shape and element type, before anything runs.
 
@@ -99,6 +102,11 @@ class Variable(Arithmetic):
     def dtype(self) -> str:
         """Name of the element type: "float32"."""
         return self.desc.dtype()
+
+    @property
+    def is_array(self) -> bool:
+        """Whether it is a tensor array; shape and dtype are then those of its tensors."""
+        return self.desc.type() == ARRAY
 
     @property
     def lod_level(self) -> int:

@@ -1,0 +1,88 @@
+"""Operators as functions and methods of tensors, made from the operators' definitions.
+
+`eager.relu(x)`, `x.relu()`: inputs are positional, attributes are keywords with the names and
+defaults of the definition.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from fluidcore import core
+from fluidcore.eager.apply import apply, apply_single
+from fluidcore.eager.tensor import Tensor
+from fluidcore.layers.generated import describe, docstring, layer_names
+
+
+def _make(op_type: str) -> Callable[..., Tensor] | None:
+    try:
+        layer = describe(op_type)
+    except core.NotFound:
+        return None
+    if layer is None:
+        return None
+    inputs = [argument.name for argument in layer.inputs]
+    slots = {argument.name: argument.source for argument in layer.inputs}
+    attrs = {argument.name: argument.source for argument in layer.attrs}
+    required = {a.name for a in layer.inputs + layer.attrs if a.default is inspect.Parameter.empty}
+
+    def function(*args: Any, **kwargs: Any) -> Tensor:
+        if len(args) > len(inputs):
+            raise TypeError(
+                f"{op_type}() takes {len(inputs)} tensors, got {len(args)}; attributes are keywords"
+            )
+        given = dict(zip(inputs, args, strict=False))
+        for name in kwargs:
+            if name in given or (name not in slots and name not in attrs):
+                known = ", ".join([*inputs, *attrs])
+                raise TypeError(f"{op_type}() takes {known}, got '{name}' too")
+        given |= kwargs
+        missing = sorted(required - given.keys())
+        if missing:
+            raise TypeError(f"{op_type}() must be given {', '.join(missing)}")
+        return apply_single(
+            op_type,
+            {slot: given[name] for name, slot in slots.items() if name in given},
+            {source: given[name] for name, source in attrs.items() if name in given},
+        )
+
+    function.__name__ = function.__qualname__ = op_type
+    function.__doc__ = docstring(layer)
+    return function
+
+
+@functools.cache
+def function(name: str) -> Callable[..., Tensor] | None:
+    """The function of an operator; None if it has none."""
+    return None if name.startswith("_") else _make(name)
+
+
+def names() -> list[str]:
+    """The operators with a function."""
+    return layer_names()
+
+
+def method(tensor: Tensor, name: str) -> Callable[..., Tensor]:
+    """The function of an operator with the tensor as its first input."""
+    found = function(name)
+    if found is None:
+        raise AttributeError(f"'Tensor' has no attribute or operator '{name}'")
+    return functools.partial(found, tensor)
+
+
+def split(x: Tensor, sections: int | list[int], dim: int = 0) -> list[Tensor]:
+    """Parts of a tensor along one dimension.
+
+    Args:
+        x: Any shape.
+        sections: The number of equal parts, or the extent of each.
+        dim: The dimension that is cut.
+    """
+    equal = isinstance(sections, int)
+    attrs = {"num" if equal else "sections": sections, "axis": dim}
+    count = sections if isinstance(sections, int) else len(sections)
+    parts: list[Tensor] = apply("split", {"X": x}, attrs, {"Out": count})["Out"]
+    return parts

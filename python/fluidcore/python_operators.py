@@ -1,0 +1,67 @@
+"""The operators of Python, from one method that applies an operator of fluidcore."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Generic, TypeVar
+
+Result = TypeVar("Result")
+
+
+class PythonOperators(Generic[Result]):
+    """x + y, 2 * x, x < y and so on, for a class with `_binary`.
+
+    `==` stays identity, so that objects can be keys.
+    """
+
+    __slots__ = ()
+    __array_ufunc__ = None  # NumPy leaves its operators to us
+
+    @abstractmethod
+    def _binary(self, other: Any, op_type: str, swap: bool = False) -> Result:
+        """op_type(self, other), or (other, self); NotImplemented for what cannot be combined."""
+
+    def __add__(self, other: Any) -> Result:
+        return self._binary(other, "elementwise_add")
+
+    def __radd__(self, other: Any) -> Result:
+        return self._binary(other, "elementwise_add")
+
+    def __sub__(self, other: Any) -> Result:
+        return self._binary(other, "elementwise_sub")
+
+    def __rsub__(self, other: Any) -> Result:
+        return self._binary(other, "elementwise_sub", swap=True)
+
+    def __mul__(self, other: Any) -> Result:
+        return self._binary(other, "elementwise_mul")
+
+    def __rmul__(self, other: Any) -> Result:
+        return self._binary(other, "elementwise_mul")
+
+    def __truediv__(self, other: Any) -> Result:
+        return self._binary(other, "elementwise_div")
+
+    def __rtruediv__(self, other: Any) -> Result:
+        return self._binary(other, "elementwise_div", swap=True)
+
+    def __pow__(self, other: Any) -> Result:
+        return self._binary(other, "elementwise_pow")
+
+    def __rpow__(self, other: Any) -> Result:
+        return self._binary(other, "elementwise_pow", swap=True)
+
+    def __matmul__(self, other: Any) -> Result:
+        return self._binary(other, "matmul")
+
+    def __lt__(self, other: Any) -> Result:
+        return self._binary(other, "less_than")
+
+    def __gt__(self, other: Any) -> Result:
+        return self._binary(other, "less_than", swap=True)
+
+    def __le__(self, other: Any) -> Result:
+        return self._binary(other, "less_equal")
+
+    def __ge__(self, other: Any) -> Result:
+        return self._binary(other, "less_equal", swap=True)
