@@ -8,6 +8,7 @@ import numpy as np
 
 from fluidcore import core
 from fluidcore.dtypes import FLOATING, DTypeLike, dtype_number
+from fluidcore.python_operators import PythonOperators
 
 if TYPE_CHECKING:
     from fluidcore.block import Block
@@ -50,14 +51,12 @@ def _constant_like(x: Variable, value: Any) -> Variable:
     return out
 
 
-class Arithmetic:
+class Arithmetic(PythonOperators["Variable"]):
     """The operators of Python on Variables.
 
     A scalar on either side becomes a constant of the Variable's dtype. Shapes broadcast as in
-    NumPy. `==` stays identity, so that Variables can be keys.
+    NumPy.
     """
-
-    __array_ufunc__ = None  # NumPy scalars on the left leave the operator to us
 
     def _binary(self: Any, other: Any, op_type: str, swap: bool = False) -> Variable:
         if isinstance(other, np.ndarray):
@@ -76,52 +75,10 @@ class Arithmetic:
             mark.rollback()
             raise
 
-    def __add__(self, other: Any) -> Variable:
-        return self._binary(other, "elementwise_add")
-
-    def __radd__(self, other: Any) -> Variable:
-        return self._binary(other, "elementwise_add")
-
-    def __sub__(self, other: Any) -> Variable:
-        return self._binary(other, "elementwise_sub")
-
-    def __rsub__(self, other: Any) -> Variable:
-        return self._binary(other, "elementwise_sub", swap=True)
-
-    def __mul__(self, other: Any) -> Variable:
-        return self._binary(other, "elementwise_mul")
-
-    def __rmul__(self, other: Any) -> Variable:
-        return self._binary(other, "elementwise_mul")
-
-    def __truediv__(self, other: Any) -> Variable:
-        return self._binary(other, "elementwise_div")
-
-    def __rtruediv__(self, other: Any) -> Variable:
-        return self._binary(other, "elementwise_div", swap=True)
-
-    def __pow__(self, other: Any) -> Variable:
-        return self._binary(other, "elementwise_pow")
-
-    def __rpow__(self, other: Any) -> Variable:
-        return self._binary(other, "elementwise_pow", swap=True)
-
     def __matmul__(self, other: Any) -> Variable:
         if not isinstance(other, Arithmetic):
             return NotImplemented
-        return self._binary(other, "matmul")
-
-    def __lt__(self, other: Any) -> Variable:
-        return self._binary(other, "less_than")
-
-    def __gt__(self, other: Any) -> Variable:
-        return self._binary(other, "less_than", swap=True)
-
-    def __le__(self, other: Any) -> Variable:
-        return self._binary(other, "less_equal")
-
-    def __ge__(self, other: Any) -> Variable:
-        return self._binary(other, "less_equal", swap=True)
+        return super().__matmul__(other)
 
     def __neg__(self: Any) -> Variable:
         return _append(self, "scale", scale=-1.0)

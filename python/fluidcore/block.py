@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from fluidcore import core, names
@@ -56,6 +56,14 @@ class Block:
         """Index of the block whose gradient this block calculates; -1 for none."""
         return self.desc.forward_block_idx()
 
+    def outward(self) -> Iterator[Block]:
+        """This block and those around it, the outermost one last."""
+        block = self
+        while block.parent_idx >= 0:
+            yield block
+            block = self.program.block(block.parent_idx)
+        yield block
+
     # Variables
 
     @property
@@ -80,14 +88,12 @@ class Block:
 
         A gradient block sees the variables of its forward block too, after its own.
         """
-        block: Block | None = self
-        while block is not None:
+        for block in self.outward():
             found = block.find_var(name)
             if found is None and block.forward_block_idx >= 0:
                 found = self.program.block(block.forward_block_idx).find_var(name)
             if found is not None:
                 return found
-            block = self.program.block(block.parent_idx) if block.parent_idx >= 0 else None
         return None
 
     def var(self, name: str) -> Variable:

@@ -34,6 +34,11 @@ def check_number(what: str, value: object, *, finite: bool = True) -> float:
     return number
 
 
+def extents_agree(a: Sequence[int], b: Sequence[int]) -> bool:
+    """Whether two shapes can be one at run time; -1 is any extent."""
+    return len(a) == len(b) and all(-1 in (m, n) or m == n for m, n in zip(a, b, strict=True))
+
+
 def is_whole(value: object) -> TypeGuard[int]:
     """Whether a value is an integer, of Python or NumPy; a bool is none."""
     return isinstance(value, Integral) and not isinstance(value, bool)

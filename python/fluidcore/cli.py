@@ -14,10 +14,17 @@ from fluidcore import __version__, core
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; the exit code is 0, 1 after an error, or 2 for wrong arguments.
 
+    `gradcheck` has others: see fluidcore.gradcheck.command.
+
     Args:
         arguments: Without the name of the program; None for those of the process.
     """
-    chosen = _parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    if given[:1] == ["gradcheck"]:  # has exit codes of its own
+        from fluidcore.gradcheck.command import main as gradcheck
+
+        return gradcheck(given[1:])
+    chosen = _parser().parse_args(given)
     try:
         return int(chosen.command(chosen))
     except BrokenPipeError:  # the reader, `head` for example, has seen enough
@@ -45,6 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("--dir", help="where the model goes; default ./fluidcore-demo")
     demo.add_argument("--quick", action="store_true", help="fewer epochs, fewer gradients")
     demo.set_defaults(command=_demo)
+    commands.add_parser("gradcheck", help="check gradients of operators, programs and functions")
     show = commands.add_parser("show", help="print the program of a saved model")
     show.add_argument("dir", help="a folder of save_inference_model, or a program.json")
     show.set_defaults(command=_show)

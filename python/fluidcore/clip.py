@@ -38,11 +38,14 @@ def error_clip_callback(block: Block, context: Mapping[str, str]) -> None:
     """
     grad_to_var = context
     op_desc = block.desc.op(block.desc.op_size() - 1)
+    # A gradient block may have values of its own under the names of its forward block.
+    forward_idx = block.forward_block_idx
+    forward_block = block.program.block(forward_idx) if forward_idx >= 0 else block
     for grad_name in dict.fromkeys(op_desc.output_arg_names()):
         forward_name = grad_to_var.get(grad_name)
         if forward_name is None:
             continue
-        forward = _forward_variable(block, forward_name)
+        forward = forward_block.find_var_recursive(forward_name)
         error_clip = None if forward is None else forward.error_clip
         if not (error_clip is None or isinstance(error_clip, BaseErrorClipAttr)):
             error = TypeError(
@@ -52,22 +55,6 @@ def error_clip_callback(block: Block, context: Mapping[str, str]) -> None:
             raise error
         if error_clip is not None:
             error_clip.append_clip_op(block, grad_name)
-
-
-def _forward_variable(block: Block, name: str) -> Variable | None:
-    """The variable of a name for which a gradient block may have a copy of its own."""
-    around: Block | None = block
-    while around is not None:
-        blocks = around.program.blocks
-        if around.forward_block_idx >= 0:
-            found = blocks[around.forward_block_idx].find_var(name)
-            if found is not None:
-                return found
-        found = around.find_var(name)
-        if found is not None:
-            return found
-        around = blocks[around.parent_idx] if around.parent_idx >= 0 else None
-    return None
 
 
 def _positive(kind: str, clip_norm: float) -> float:

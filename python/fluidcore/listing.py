@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 
 from fluidcore import core
+from fluidcore.op_slots import inner_blocks
 from fluidcore.program import Block, Operator
 
 _INDENT = " " * 10
@@ -36,20 +37,14 @@ def _lines(
 ) -> Iterator[str]:
     for number, op in enumerate(ops, first):
         yield from _wrapped(f"{number:4}  ", _parts(op, shapes), width)
-        for inner in _inner_blocks(op):
-            if inner.idx in shown or depth == _MAX_DEPTH:  # a program that cannot be run
-                continue
-            shown.add(inner.idx)
+        blocks = op.block.program.blocks
+        for index in inner_blocks(op.desc):
+            if index in shown or index >= len(blocks) or depth == _MAX_DEPTH:
+                continue  # in a program that cannot be run
+            shown.add(index)
             narrower = max(width - len(_NESTED), _LEAST_WIDTH)
-            for line in _lines(inner.ops, 0, narrower, shapes, shown, depth + 1):
+            for line in _lines(blocks[index].ops, 0, narrower, shapes, shown, depth + 1):
                 yield _NESTED + line
-
-
-def _inner_blocks(op: Operator) -> Iterator[Block]:
-    blocks = op.block.program.blocks
-    for value in op.desc.attrs().values():
-        if isinstance(value, core.BlockIndex) and 0 <= value.value < len(blocks):
-            yield blocks[value.value]
 
 
 def _parts(op: Operator, shapes: bool) -> list[str]:

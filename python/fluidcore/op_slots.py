@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from fluidcore import core
@@ -49,19 +49,30 @@ def replaced(op: core.OpDesc) -> Iterator[str]:
     return _names(op.outputs(), (*_arrays(op.type()), *(() if slots is None else slots.outputs)))
 
 
-def list_effects(desc: core.ProgramDesc, block: core.BlockDesc) -> None:
-    """Lists in the operators of a block what the blocks that they run read and write now."""
-    for op in block.ops():
-        slots = listed_slots(op.type())
-        inner = next(inner_blocks(op), None)
-        if inner is None or slots is None:
-            continue
-        reads, writes = core.block_effects(desc, inner)
-        own = set(own_inputs(op))
-        for slot in slots.inputs:
-            op.set_input(slot, [name for name in reads if name not in own])
-        for slot in slots.outputs:
-            op.set_output(slot, writes)
+def list_effects(desc: core.ProgramDesc, op: core.OpDesc) -> list[str]:
+    """Lists in the slots of an operator what the block that it runs reads and writes now.
+
+    Returns:
+        What the block writes; nothing for an operator without block.
+    """
+    slots = listed_slots(op.type())
+    inner = next(inner_blocks(op), None)
+    if inner is None or slots is None:
+        return []
+    reads, writes = core.block_effects(desc, inner)
+    own = set(own_inputs(op))
+    for slot in slots.inputs:
+        op.set_input(slot, [name for name in reads if name not in own])
+    for slot in slots.outputs:
+        op.set_output(slot, writes)
+    return list(writes)
+
+
+def list_all_effects(desc: core.ProgramDesc, blocks: Iterable[int]) -> None:
+    """Lists the effects in all operators of some blocks; inner blocks come before outer ones."""
+    for index in blocks:
+        for op in desc.block(index).ops():
+            list_effects(desc, op)
 
 
 def inner_blocks(op: core.OpDesc) -> Iterator[int]:

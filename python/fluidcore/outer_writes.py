@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fluidcore import core
+from fluidcore.checks import extents_agree
 from fluidcore.mark import Declaration
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class OuterWrites:
         for name in dict.fromkeys(name for args in outputs.values() for name in args):
             if block.desc.has_var(name):
                 continue
-            home = _home(block, name)
+            home = next((around for around in block.outward() if around.has_var(name)), None)
             if home is None:
                 continue
             before = Declaration.of(home.var(name).desc)
@@ -70,17 +71,3 @@ class OuterWrites:
         position = next(i for i, other in enumerate(desc.ops()) if other is op)
         desc.remove_op(position, position + 1)
         desc.remove_vars([name for name in created if desc.has_var(name)])
-
-
-def extents_agree(a: Sequence[int], b: Sequence[int]) -> bool:
-    """Whether two shapes can be one at run time; -1 is any extent."""
-    return len(a) == len(b) and all(-1 in (m, n) or m == n for m, n in zip(a, b, strict=True))
-
-
-def _home(block: Block, name: str) -> Block | None:
-    """The block around `block` whose variable the name means, if there is one."""
-    while block.parent_idx >= 0:
-        block = block.program.block(block.parent_idx)
-        if block.has_var(name):
-            return block
-    return None

@@ -110,18 +110,11 @@ class Program:
         finally:
             self._current_idx = outside
 
-    def open_blocks(self) -> list[Block]:
-        """The current block and those around it, from the inside to the outermost one."""
-        blocks = [self.current_block()]
-        while blocks[-1].parent_idx >= 0:
-            blocks.append(self.block(blocks[-1].parent_idx))
-        return blocks
-
     # Going back after an error
 
     def mark(self) -> ProgramMark:
         """How far the program has got; `rollback` goes back there."""
-        marks = [block.mark() for block in self.open_blocks()]
+        marks = [block.mark() for block in self.current_block().outward()]
         redeclared = len(self._redeclared)
         return ProgramMark(self, self._current_idx, self.num_blocks, redeclared, marks)
 

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from fluidcore import core
-from fluidcore.op_slots import inner_blocks, list_effects, own_inputs, own_outputs, replaced
+from fluidcore.op_slots import inner_blocks, list_all_effects, own_inputs, own_outputs, replaced
 
 _MAX_ROUNDS = 64  # of a loop whose steps need ever more of each other
 
@@ -38,8 +38,7 @@ def prune(desc: core.ProgramDesc, targets: Collection[str], feeds: Collection[st
     kept = _kept_blocks(desc, needs.kept)
     for index in kept:
         _remove_ops(desc.block(index), needs.kept.get(index, set()))
-    for index in reversed(kept):  # inner blocks first: their effects are listed outside
-        list_effects(desc, desc.block(index))
+    list_all_effects(desc, reversed(kept))
     used = _used_variables(desc, kept, {*targets, *feeds})
     for index in kept:
         block = desc.block(index)

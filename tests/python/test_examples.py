@@ -10,12 +10,15 @@ import pytest
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 EXPECTED = {
     "char_rnn.py": "written by the one with error clip:\nThe",
+    "check_numpy_function.py": "without the mean: FAIL",
+    "check_torch_function.py": "PyTorch is not installed",
     "check_gradient.py": "the gradient operator of tanh is right",
     "error_clip.py": "clip(",
     "gradient_penalty.py": "mean of the last 300 steps: 2.",
     "hessian_vector_product.py": "fc_1.b_0   [3] ",
     "train_digits.py": "accuracy on 599 unseen digits: 9",
     "two_players.py": "forged numbers: mean",
+    "wrong_gradient_operator.py": "sigmoid_grad, grad-mismatch",
 }
 ARGUMENTS = {"char_rnn.py": ["--steps", "300"]}
 

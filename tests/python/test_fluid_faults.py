@@ -309,8 +309,9 @@ def test_gradient_checks_hold_in_float32_over_large_sums_and_name_the_worst_elem
     mul = fluid.core.OpDesc("mul", {"X": ["x"], "Y": ["w"]}, {"Out": ["out"]}, {})
     check_grad(mul, values, ["x", "w"], "out")
     relu = fluid.core.OpDesc("relu", {"X": ["x"]}, {"Out": ["out"]}, {})
+    kink = {"x": np.array([[1.0, 2.0, 3.0], [-1.0, -2.0, 0.0]])}
     with pytest.raises(GradientError, match=r"at \[1, 2\] of float64 \[2, 3\]"):
-        check_grad(relu, {"x": np.array([[1.0, 2.0, 3.0], [-1.0, -2.0, 0.0]])}, ["x"], "out")
+        check_grad(relu, kink, ["x"], "out", max_relative_error=0.005)
 
 
 def test_gradients_of_gradients_also_through_loops_and_branches():

@@ -27,8 +27,9 @@ from fluidcore.backward.operators import GradOp, op_traits
 from fluidcore.backward.path import ops_on_path
 from fluidcore.backward.values import Insertions
 from fluidcore.backward.view import forward_ops, is_array, stopped_names
+from fluidcore.checks import extents_agree
 from fluidcore.dtypes import FLOATING
-from fluidcore.op_slots import list_effects
+from fluidcore.op_slots import list_all_effects
 from fluidcore.program import Block, Parameter, Variable
 
 __all__ = ["append_backward", "calc_gradient", "gradients"]
@@ -166,10 +167,7 @@ def gradients(
 
 def _has_form_of(gradient: Variable, target: Variable) -> bool:
     """Whether dtype and shape agree, as far as the extents are known."""
-    ranks = len(gradient.shape) == len(target.shape)
-    pairs = zip(gradient.shape, target.shape, strict=False)
-    same = ranks and all(a == b or -1 in (a, b) for a, b in pairs)
-    return same and gradient.dtype == target.dtype
+    return gradient.dtype == target.dtype and extents_agree(gradient.shape, target.shape)
 
 
 calc_gradient = gradients  # its early name
@@ -225,8 +223,7 @@ def _refresh_all_slots(block: Block, insertions: Insertions) -> None:
     if changed <= {block.idx}:
         return
     desc = block.program.desc
-    for index in reversed(range(desc.num_blocks())):  # what inner blocks do shows outside
-        list_effects(desc, desc.block(index))
+    list_all_effects(desc, reversed(range(desc.num_blocks())))  # what inner blocks do shows outside
 
 
 def _is_persistable(block: Block, name: str) -> bool:
@@ -236,12 +233,7 @@ def _is_persistable(block: Block, name: str) -> bool:
 
 def _stopped_around(block: Block) -> set[str]:
     """The variables seen from a block that gradients do not pass."""
-    stopped: set[str] = set()
-    current: Block | None = block
-    while current is not None:
-        stopped |= stopped_names(current)
-        current = block.program.block(current.parent_idx) if current.parent_idx >= 0 else None
-    return stopped
+    return set().union(*(stopped_names(around) for around in block.outward()))
 
 
 def _leaves(block: Block) -> set[str]:

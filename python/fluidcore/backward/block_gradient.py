@@ -20,8 +20,9 @@ from fluidcore.backward.path import Path
 from fluidcore.backward.recompute import recompute_segments
 from fluidcore.backward.values import ForwardValues, Insertions
 from fluidcore.backward.versions import Versions
-from fluidcore.backward.view import ARRAY, declare_like, elements_read, is_array
+from fluidcore.backward.view import declare_like, elements_read, is_array
 from fluidcore.program import Block
+from fluidcore.variable import ARRAY
 
 Ends = Callable[[Collection[str]], list[GradOp]]
 

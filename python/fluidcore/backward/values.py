@@ -8,8 +8,9 @@ from fluidcore import core
 from fluidcore.backward.names import GradientNames
 from fluidcore.backward.operators import ForwardOp, GradOp
 from fluidcore.backward.versions import ONLY, Version, Versions
-from fluidcore.backward.view import ARRAY, declare_like, variable_seen
+from fluidcore.backward.view import declare_like, variable_seen
 from fluidcore.program import Block
+from fluidcore.variable import ARRAY
 
 
 class Insertion(NamedTuple):

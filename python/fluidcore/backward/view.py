@@ -11,8 +11,7 @@ from fluidcore.call_site import explain
 from fluidcore.dtypes import FLOATING
 from fluidcore.op_slots import own_inputs, own_outputs
 from fluidcore.program import Block
-
-ARRAY = "lod_tensor_array"
+from fluidcore.variable import ARRAY
 
 
 class State(NamedTuple):

@@ -1,18 +1,37 @@
 """Gradients proven against numerical differentiation.
 
-get_numerical_gradient differentiates a forward operator by central differences, check_grad compares
-it with what the gradient operators calculate, and grad_table does so for a whole training program.
+    from fluidcore.gradcheck import check
+
+    print(check(np.tanh, np.linspace(-2, 2, 5), vjp=lambda x, v: v * (1 - np.tanh(x) ** 2)))
+
+check takes functions of NumPy, PyTorch, JAX and MLX; GradientChecker also operators and programs
+of fluidcore; check_grad and OpTest are for tests of operators. docs/gradient_checking.md says how
+it is done.
 """
 
-from fluidcore.gradcheck.check import check_grad
+from fluidcore.gradcheck.api import check
+from fluidcore.gradcheck.check_op import check_grad
+from fluidcore.gradcheck.checker import GradientChecker
 from fluidcore.gradcheck.compare import GradientError, WorstElement, worst_element
+from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.numerical import get_numerical_gradient
+from fluidcore.gradcheck.op_test import OpTest
+from fluidcore.gradcheck.result import GradCheckReport, GradCheckResult
 from fluidcore.gradcheck.table import GradRow, grad_table
+from fluidcore.gradcheck.verdict import Reason, Verdict
 
 __all__ = [
+    "GradCheckConfig",
+    "GradCheckReport",
+    "GradCheckResult",
     "GradRow",
+    "GradientChecker",
     "GradientError",
+    "OpTest",
+    "Reason",
+    "Verdict",
     "WorstElement",
+    "check",
     "check_grad",
     "get_numerical_gradient",
     "grad_table",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -13,28 +14,35 @@ from numpy.typing import NDArray
 from fluidcore import core
 from fluidcore.checks import check_name
 from fluidcore.dtypes import FLOATING, numpy_dtype
+from fluidcore.gradcheck.cast import cast_program
 from fluidcore.gradcheck.source import Ops, Source
+from fluidcore.op_slots import inner_blocks
+from fluidcore.pruning import prune
+from fluidcore.variable import ARRAY
 
 Array: TypeAlias = NDArray[Any]
 Doubles: TypeAlias = NDArray[np.float64]
 
-_DTYPE_ATTRS = ("dtype", "in_dtype", "out_dtype")
-_FLOATING_NUMBERS = frozenset(core.dtype_number(name) for name in FLOATING)
+_UNUSED = "@UNUSED"
 
 
 class Network:
-    """The operators that `outputs` need, rebuilt as a program of their own, and what they read.
+    """The operators that `outputs` need, as a program of their own, and what they read.
 
     A run changes neither the original nor any variable: the values are copies in a scope of this
-    network, and nothing is persistable. Random operators draw the same numbers in every run.
+    network, and nothing is persistable. Random operators draw the same numbers in every run, and in
+    every dtype.
 
     Args:
-        source: The operators.
+        source: The operators. Those that run a block must be in the outermost block of a Program.
         values: Variable name -> value. A variable that the operators calculate may be given too;
             then its calculation is left out.
         outputs: The variables to calculate.
         scope: Where the values of other variables are, such as parameters.
-        dtype: Makes everything that is floating this element type; None keeps each.
+        dtype: Makes everything that is floating this element type, by `cast_program`; None keeps
+            each.
+        copies: Whether the operators of a program are copied as they are, in place of being added
+            one by one with checks; they are in any case if they run blocks.
 
     Raises:
         core.NotFound: An output or a name in `values` is unknown.
@@ -49,8 +57,10 @@ class Network:
         *,
         scope: core.Scope | None = None,
         dtype: str | None = None,
+        copies: bool = False,
     ) -> None:
         found = Ops.of(source)
+        copies = copies or found.has_blocks()
         if not isinstance(values, Mapping):
             raise TypeError(f"the values must map names to arrays, got {type(values).__name__}")
         for name in (*outputs, *values):
@@ -58,17 +68,31 @@ class Network:
         if not (scope is None or isinstance(scope, core.Scope)):
             raise TypeError(f"the scope must be a Scope, got {type(scope).__name__}")
         self.who = found.who
-        self.program = core.ProgramDesc()
         self.scope = core.Scope()
         self._executor = core.Executor(core.CPUPlace())
         self._dtype = dtype
         _check_names(found, outputs, values)
         given = found.overwritten(values)
-        ops = found.needed(outputs, given)
-        for name in _read_first(ops, given):
-            self._set_value(found, name, values, scope)
-        for op in ops:
-            self._add(op, given)
+        self.program = core.ProgramDesc()
+        ops = self._copy(found, outputs, given) if copies else found.needed(outputs, given)
+        for name, is_needed in _read_first(ops, given).items():
+            value = self._value(found, name, values, scope, is_needed)
+            if value is not None:
+                self._declare(found, name, value)
+        if not copies:
+            for op in ops:
+                _add(self.program.block(0), op, given)
+        fix_seeds(self.program)
+        if dtype is not None:
+            cast_program(self.program, dtype)
+
+    def _copy(self, found: Ops, outputs: Sequence[str], given: set[str]) -> list[core.OpDesc]:
+        """Copies what is needed of a program; returns the operators of its outermost block."""
+        self.program = found.program_of_blocks()
+        prune(self.program, list(outputs), given)
+        _keep_given(self.program.block(0), given, self.who)
+        forget_nothing(self.program)
+        return self.program.block(0).ops()
 
     def tensor(self, name: str) -> core.Tensor:
         """The value of a variable that the operators read; changing it changes the next run."""
@@ -81,60 +105,87 @@ class Network:
         """The variables that have a value."""
         return list(self.scope.local_var_names())
 
+    def values(self) -> dict[str, Array]:
+        """The values of all inputs: new arrays."""
+        return {name: np.array(self.tensor(name)) for name in self.inputs()}
+
     def add_input(self, name: str, value: Array) -> None:
         """Declares a variable and gives it a value."""
-        self.scope.var(name).get_tensor().set(value)
-        self._declare(name)
+        tensor = self.scope.var(name).get_tensor()
+        tensor.set(value)
+        variable = self.program.block(0).var(name)
+        variable.set_shape(tensor.shape())
+        variable.set_dtype(tensor.dtype())
 
     def run(self, outputs: Sequence[str]) -> list[Array]:
         """The values of `outputs`: new arrays."""
         results = self._executor.run(self.program, {}, list(outputs), self.scope)
         return [np.asarray(tensor) for tensor in results]
 
-    def _set_value(
-        self, found: Ops, name: str, values: Mapping[str, Any], scope: core.Scope | None
-    ) -> None:
+    def run_at(self, values: Mapping[str, Array], outputs: Sequence[str]) -> list[Array]:
+        """The values of `outputs` at other values of some inputs, which stay as they are."""
+        scope = core.Scope()
+        for name in self.inputs():
+            value = np.asarray(self.tensor(name))
+            if name in values:
+                value = values[name].astype(value.dtype, copy=False)
+            scope.var(name).get_tensor().set(value)
+        results = self._executor.run(self.program, {}, list(outputs), scope)
+        return [np.asarray(tensor) for tensor in results]
+
+    def function(self, inputs: Sequence[str], outputs: Sequence[str]) -> core.Function:
+        """The outputs as a function of some inputs, for the native engine."""
+        return core.ProgramFunction(self.program, self.values(), list(inputs), list(outputs))
+
+    def _value(
+        self,
+        found: Ops,
+        name: str,
+        values: Mapping[str, Any],
+        scope: core.Scope | None,
+        is_needed: bool,
+    ) -> Array | None:
+        declared = found.declared(name)
+        if declared is not None and declared.type() == ARRAY:
+            return None  # starts empty
         variable = scope.find_var(name) if scope is not None and name not in values else None
         if variable is not None and variable.get_tensor().is_initialized():
             value = np.asarray(variable.get_tensor())
         elif name in values:
             value = np.asarray(values[name])
-        else:
+        elif is_needed:
             raise core.InvalidArgument(
                 f"{self.who}: every variable that is read must have a value, got none for "
                 f"'{name}'; add it to the input values"
             )
-        declared = found.declared(name)
-        if self._dtype is not None and value.dtype.name in FLOATING:
-            value = value.astype(numpy_dtype(self._dtype))
-        elif declared is not None and name in values and value.dtype.name != declared.dtype():
+        else:
+            return None
+        is_cast = self._dtype is not None and value.dtype.name in FLOATING
+        dtype = value.dtype.name if declared is None or is_cast else declared.dtype()
+        if name in values and value.dtype.name != dtype:
             raise core.InvalidArgument(
-                f"{self.who}: '{name}' must be {declared.dtype()}, got {value.dtype.name}; "
-                f"write {name}.astype('{declared.dtype()}')"
+                f"{self.who}: '{name}' must be {dtype}, got {value.dtype.name}; "
+                f"write {name}.astype('{dtype}')"
             )
-        self.add_input(name, value)
-
-    def _declare(self, name: str) -> None:
-        tensor = self.scope.var(name).get_tensor()
-        variable = self.program.block(0).var(name)
-        variable.set_shape(tensor.shape())
-        variable.set_dtype(tensor.dtype())
-
-    def _add(self, op: core.OpDesc, given: set[str]) -> None:
-        outputs = {
-            slot: [f"{name}@UNUSED" if name in given else name for name in names]
-            for slot, names in op.outputs().items()
-        }
-        attrs = {name: self._attr(op, name) for name in op.attr_names()}
-        self.program.block(0).add_op(
-            op.type(), op.inputs(), outputs, attrs | _fixed_seed(op), op.call_site()
-        )
-
-    def _attr(self, op: core.OpDesc, name: str) -> Any:
-        value = op.attr(name)
-        if self._dtype is not None and name in _DTYPE_ATTRS and value in _FLOATING_NUMBERS:
-            return core.dtype_number(self._dtype)
         return value
+
+    def _declare(self, found: Ops, name: str, value: Array) -> None:
+        """Gives a variable a value; it is of its old dtype until everything is cast."""
+        declared = found.declared(name)
+        before = value.dtype.name if declared is None else declared.dtype()
+        if self._dtype is not None and value.dtype.name in FLOATING:
+            value = value.astype(numpy_dtype(self._dtype), copy=False)
+        self.add_input(name, value)
+        if self._dtype is not None:
+            self.program.block(0).var(name).set_dtype(before)
+
+
+def fix_seeds(desc: core.ProgramDesc) -> None:
+    """Lets every random operator draw the same numbers in every run, whatever is pruned."""
+    for index in range(desc.num_blocks()):
+        for op in desc.block(index).ops():
+            for name, value in _fixed_seed(op).items():
+                op.set_attr(name, value)
 
 
 def _check_names(found: Ops, outputs: Iterable[str], values: Iterable[str]) -> None:
@@ -148,18 +199,72 @@ def _check_names(found: Ops, outputs: Iterable[str], values: Iterable[str]) -> N
             raise _unknown(found.who, "no operator reads the input", name, known)
 
 
-def _read_first(ops: Iterable[core.OpDesc], given: set[str]) -> list[str]:
-    """The variables that are read before they are written, in order."""
-    names: dict[str, None] = {}
+def _read_first(ops: Iterable[core.OpDesc], given: set[str]) -> dict[str, bool]:
+    """The variables that are read before they are written, and whether they must have a value.
+
+    What a block reads it may not read in this run, because it is not run.
+    """
+    names: dict[str, bool] = {}
     written: set[str] = set()
     for op in ops:
-        names.update(dict.fromkeys(n for n in op.input_arg_names() if n not in written))
+        optional = _may_be_unset(op.type())
+        for slot, args in op.inputs().items():
+            for name in args:
+                if name not in written and name != core.EMPTY_VAR_NAME:
+                    names[name] = names.get(name, False) or slot not in optional
         written.update(set(op.output_arg_names()) - given)
-    return list(names)
+    return names
+
+
+@functools.cache
+def _may_be_unset(op_type: str) -> frozenset[str]:
+    definition = core.op_def(op_type)
+    return frozenset(s.name for s in definition.inputs if s.may_be_unset or s.of_block)
+
+
+def _add(block: core.BlockDesc, op: core.OpDesc, given: set[str]) -> None:
+    outputs = {
+        slot: [name + _UNUSED if name in given else name for name in names]
+        for slot, names in op.outputs().items()
+    }
+    block.add_op(op.type(), op.inputs(), outputs, op.attrs(), op.call_site())
+
+
+def _keep_given(block: core.BlockDesc, given: set[str], who: str) -> None:
+    """Lets operators write what is given, and what they calculate too, to other variables."""
+    for op in block.ops():
+        for name in given.intersection(op.output_arg_names()):
+            if any(True for _ in inner_blocks(op)):
+                raise core.InvalidArgument(
+                    f"{who}: a variable may be given in place of being calculated if its operator "
+                    f"runs no block, got '{name}' of '{op.type()}', which other variables need"
+                )
+            like = block.find_var_recursive(name)
+            op.rename_output(name, name + _UNUSED)
+            unused = block.var(name + _UNUSED)
+            if like is not None:
+                unused.set_dtype(like.dtype())
+                unused.set_shape(like.shape())
+
+
+def forget_nothing(desc: core.ProgramDesc) -> None:
+    """Makes no variable persistable: what outlives a step of a block lives in the outermost one."""
+    outermost = desc.block(0)
+    for index in range(desc.num_blocks()):
+        block = desc.block(index)
+        for var in block.all_vars():
+            if not var.persistable():
+                continue
+            var.set_persistable(False)
+            if index > 0:
+                name = var.name()
+                outer = outermost.var(name)
+                outer.set_dtype(var.dtype())
+                outer.set_shape(var.shape())
+                block.remove_vars([name])
 
 
 def _fixed_seed(op: core.OpDesc) -> dict[str, Any]:
-    """Attributes that make a random operator draw the same numbers in every run."""
     known = {attr.name for attr in core.op_def(op.type()).attrs}
     if "seed" not in known:
         return {}

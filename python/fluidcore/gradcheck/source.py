@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from fluidcore import core
+from fluidcore.op_slots import inner_blocks
 from fluidcore.program import Block, Operator, Program
 
 Source: TypeAlias = "Operator | core.OpDesc | Program | core.ProgramDesc | Block | core.BlockDesc"
@@ -14,28 +15,60 @@ Source: TypeAlias = "Operator | core.OpDesc | Program | core.ProgramDesc | Block
 
 @dataclass(frozen=True)
 class Ops:
-    """Operators in execution order, and the block that declares their variables, if any."""
+    """Operators in execution order, and where they are.
+
+    Attributes:
+        who: What messages call them.
+        ops: The operators.
+        block: The block that declares their variables, if there is one.
+        program: The program of the block, where it is known.
+    """
 
     who: str
     ops: list[core.OpDesc]
     block: core.BlockDesc | None
+    program: core.ProgramDesc | None
 
     @classmethod
     def of(cls, source: Source) -> Ops:
         """The operators of any Source; TypeError for anything else."""
         if isinstance(source, Operator):
-            return cls(source.type, [source.desc], source.block.desc)
+            block = source.block
+            return cls(source.type, [source.desc], block.desc, block.program.desc)
+        program = source.program.desc if isinstance(source, Block) else None
         desc: Any = source.desc if isinstance(source, (Program, Block)) else source
         if isinstance(desc, core.OpDesc):
-            return cls(desc.type(), [desc], None)
+            return cls(desc.type(), [desc], None, None)
         if isinstance(desc, core.ProgramDesc):
-            return cls("program", desc.block(0).ops(), desc.block(0))
+            return cls("program", desc.block(0).ops(), desc.block(0), desc)
         if isinstance(desc, core.BlockDesc):
-            return cls(f"block {desc.id()}", desc.ops(), desc)
+            return cls(f"block {desc.id()}", desc.ops(), desc, program)
         raise TypeError(
             f"op must be an Operator, a Program, a Block or one of their descriptions, "
             f"got {type(source).__name__}"
         )
+
+    def has_blocks(self) -> bool:
+        """Whether an operator runs a block."""
+        return any(True for op in self.ops for _ in inner_blocks(op))
+
+    def program_of_blocks(self) -> core.ProgramDesc:
+        """A copy of the program whose outermost block has these operators only.
+
+        Raises:
+            core.InvalidArgument: They are not in the outermost block of a known program.
+        """
+        if self.program is None or self.block is None or self.block.id() != 0:
+            raise core.InvalidArgument(
+                f"{self.who}: operators that run a block must be in the outermost block of a "
+                f"Program, got {self.block!r}; give the Program"
+            )
+        kept = {id(op) for op in self.ops}
+        gone = [i for i, op in enumerate(self.program.block(0).ops()) if id(op) not in kept]
+        copy = self.program.clone()
+        for position in reversed(gone):
+            copy.block(0).remove_op(position, position + 1)
+        return copy
 
     def declared(self, name: str) -> core.VarDesc | None:
         """What the block says about a variable; None if nothing."""

@@ -93,6 +93,21 @@ def clip(
         Out: shape and dtype of X
     """
 
+def cos(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = the cosine of X, element by element.
+
+    Args:
+        x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
 def elementwise_add(
     x: Variable,
     y: Variable,
@@ -432,6 +447,21 @@ def sign(
     name: str | None = None,
 ) -> Variable:
     """Out = 1 where X > 0, -1 where X < 0, else X.
+
+    Args:
+        x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def sin(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = the sine of X, element by element.
 
     Args:
         x: any shape, floating

@@ -12,13 +12,12 @@ from fluidcore import core
 from fluidcore.dtypes import DTypeLike, dtype_name
 from fluidcore.layers.helper import LayerHelper, atomic, check_variable
 from fluidcore.program import Variable, default_main_program
-
-ARRAY = "lod_tensor_array"
+from fluidcore.variable import ARRAY
 
 
 def is_array(value: object) -> bool:
     """Whether a value is a Variable that holds a tensor array."""
-    return isinstance(value, Variable) and value.desc.type() == ARRAY
+    return isinstance(value, Variable) and value.is_array
 
 
 def create_array(dtype: DTypeLike, shape: Sequence[int] | None = None) -> Variable:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from fluidcore import core
-from fluidcore.checks import is_whole
+from fluidcore.checks import extents_agree, is_whole
 from fluidcore.layers.arrays import is_array
 from fluidcore.layers.conditional_block import append_conditional_block
 from fluidcore.layers.constants import fill_number, number_dtype
@@ -15,7 +15,6 @@ from fluidcore.layers.logic import equal, logical_and, logical_not
 from fluidcore.layers.nested import Leaf, Row, mismatch, pack, rows
 from fluidcore.layers.sub_block import check_callable, check_condition, check_seen
 from fluidcore.layers.tensor import cast, fill_constant, sums
-from fluidcore.outer_writes import extents_agree
 from fluidcore.program import Block, Variable
 
 Branch = Callable[[], Any]

@@ -17,15 +17,8 @@ def append_conditional_block(
     block: Block, inputs: Sequence[Variable], is_scalar_condition: bool
 ) -> None:
     """Appends the operator that runs a complete sub-block, or does not."""
-    append_block_op(
-        "conditional_block",
-        block,
-        {"X": inputs},
-        {},
-        {"is_scalar_condition": is_scalar_condition},
-        reads="Params",
-        writes="Out",
-    )
+    attrs = {"is_scalar_condition": is_scalar_condition}
+    append_block_op("conditional_block", block, {"X": inputs}, {}, attrs)
 
 
 class ConditionalBlock:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from fluidcore import core
+from fluidcore.checks import extents_agree
 from fluidcore.layers.conditional_block import append_conditional_block
 from fluidcore.layers.helper import LayerHelper, atomic, check_variable, restored_on_error
 from fluidcore.layers.nested import describe
 from fluidcore.layers.sub_block import check_seen
-from fluidcore.outer_writes import extents_agree
 from fluidcore.program import Block, Variable, default_main_program
 
 

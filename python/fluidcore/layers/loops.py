@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from fluidcore import core
+from fluidcore.checks import extents_agree
 from fluidcore.layers.arrays import is_array
 from fluidcore.layers.constants import fill_number, number_dtype
 from fluidcore.layers.helper import LayerHelper, atomic, restored_on_error
@@ -18,7 +19,6 @@ from fluidcore.layers.sub_block import (
     check_max_steps,
     check_seen,
 )
-from fluidcore.outer_writes import extents_agree
 from fluidcore.program import Block, Variable, default_main_program
 
 
@@ -79,8 +79,7 @@ def append_while(block: Block, cond: Variable, attrs: dict[str, int]) -> None:
             f"while: the block must update its condition '{cond.name}', got a block that never "
             f"writes it; write less_than(i, n, cond={cond.name}) or assign(new, {cond.name}) in it"
         )
-    inputs = {"Condition": [cond]}
-    append_block_op("while", block, inputs, {}, attrs, reads="X", writes="Out")
+    append_block_op("while", block, {"Condition": cond}, {}, attrs)
 
 
 @atomic

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from fluidcore import core
+from fluidcore.checks import extents_agree
 from fluidcore.layers.helper import LayerHelper, check_variable, restored_on_error
 from fluidcore.layers.nested import describe
 from fluidcore.layers.rnn_memory import Memory, initial_memory
 from fluidcore.layers.sub_block import append_block_op, check_seen
-from fluidcore.outer_writes import extents_agree
 from fluidcore.program import Block, Variable, default_main_program
 
 
@@ -246,7 +246,6 @@ class StaticRNN:
                 "step_inputs": [part.name for _, part in self._inputs],
                 "step_outputs": [o.name for o in self._outputs],
             },
-            reads="parameters",
         )
         return [self._parent.var(name) for name in names]
 

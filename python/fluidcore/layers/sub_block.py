@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from fluidcore import core
@@ -12,6 +12,7 @@ from fluidcore.checks import is_whole
 from fluidcore.dtypes import FLOATING
 from fluidcore.layers.helper import check_variable
 from fluidcore.mark import Declaration
+from fluidcore.op_slots import list_effects
 from fluidcore.program import Block, Operator, Variable, default_main_program
 
 _CONSTANTS = frozenset({"fill_constant", "fill_zeros_like"})
@@ -20,12 +21,9 @@ _CONSTANTS = frozenset({"fill_constant", "fill_zeros_like"})
 def append_block_op(
     op_type: str,
     block: Block,
-    inputs: Mapping[str, Sequence[Variable]],
-    outputs: Mapping[str, Sequence[str]],
+    inputs: Mapping[str, Argument],
+    outputs: Mapping[str, Argument],
     attrs: Mapping[str, Any],
-    *,
-    reads: str,
-    writes: str | None = None,
 ) -> Operator:
     """Appends the operator that runs `block` to the block around it.
 
@@ -35,21 +33,12 @@ def append_block_op(
         inputs: What the operator itself reads.
         outputs: What the operator itself writes.
         attrs: Attributes beside the block.
-        reads: The slot for the other variables that the block reads.
-        writes: The slot for the variables that the block writes.
     """
     program = block.program
-    read, written = core.block_effects(program.desc, block.idx)
-    own = {variable.name for variables in inputs.values() for variable in variables}
-    all_inputs: dict[str, Argument] = {slot: list(variables) for slot, variables in inputs.items()}
-    all_inputs[reads] = [name for name in read if name not in own]
-    all_outputs: dict[str, Argument] = {slot: list(names) for slot, names in outputs.items()}
-    if writes is not None:
-        all_outputs[writes] = list(written)
     parent = program.block(block.parent_idx)
     all_attrs = {"sub_block": core.BlockIndex(block.idx), **attrs}
-    op = parent.append_op(op_type, all_inputs, all_outputs, all_attrs)
-    for name in written:
+    op = parent.append_op(op_type, inputs, outputs, all_attrs)
+    for name in list_effects(program.desc, op.desc):
         _let_gradients_pass(parent, name)
     return op
 
@@ -61,9 +50,7 @@ def _let_gradients_pass(block: Block, name: str) -> None:
         return
     if desc.dtype() not in FLOATING:
         return
-    home: Block = block
-    while not home.has_var(name):
-        home = home.program.block(home.parent_idx)
+    home = next(around for around in block.outward() if around.has_var(name))
     writers = [op.type() for op in home.desc.ops() if name in op.output_arg_names()]
     if writers and writers[0] in _CONSTANTS:
         block.program.remember(Declaration.of(desc))

@@ -52,9 +52,7 @@ def _gradients(case: OpCase, dtype: str) -> Gradients:
     numerical = {
         name: sum(
             (
-                get_numerical_gradient(
-                    one.op, one.values, output, name, STEP, output_weights=cotangent
-                )
+                get_numerical_gradient(one.op, one.values, output, name, STEP, cotangent=cotangent)
                 for output, cotangent in cotangents.items()
             ),
             start=np.zeros(one.values[name].shape),
@@ -171,7 +169,7 @@ def _append_objective(one: OneOp, weights: Mapping[str, Array]) -> None:
 def _check_float32(case: OpCase) -> None:
     one, _ = case.build("float32")
     for output in random_cotangents(case, one):
-        check_grad(one.op, one.values, wanted_inputs(case, one), output)
+        check_grad(one.op, one.values, wanted_inputs(case, one), output, max_relative_error=0.005)
 
 
 def _check_second_order(case: OpCase) -> None:

@@ -23,6 +23,8 @@ FORMULAS: dict[str, tuple[Callable[..., Doubles], Callable[[Doubles], Doubles]]]
     "tanh": (normal, np.tanh),
     "exp": (normal, np.exp),
     "log": (positive, np.log),
+    "sin": (normal, np.sin),
+    "cos": (normal, np.cos),
     "sqrt": (positive, np.sqrt),
     "square": (normal, np.square),
     "abs": (away_from_zero, np.abs),
@@ -78,7 +80,8 @@ def test_far_out_values_stay_exact(
 
 
 @pytest.mark.parametrize(
-    "name", ["relu", "sigmoid", "tanh", "exp", "square", "abs", "sign", "erf", "gelu"]
+    "name",
+    ["relu", "sigmoid", "tanh", "exp", "sin", "cos", "square", "abs", "sign", "erf", "gelu"],
 )
 def test_nan_stays_nan(name: str) -> None:
     for size in (1, 8, 33):

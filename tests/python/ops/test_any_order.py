@@ -47,6 +47,8 @@ def power_of(matrix: Variable) -> Variable:
 SMOOTH: dict[str, tuple[Callable[..., Variable], list[Array]]] = {
     "exp": (layers.exp, [normal(3, 2)]),
     "log": (layers.log, [positive(3, 2)]),
+    "sin": (layers.sin, [normal(3, 2)]),
+    "cos": (layers.cos, [normal(3, 2)]),
     "sqrt": (layers.sqrt, [positive(3, 2)]),
     "square": (lambda x: layers.square(layers.square(x)), [normal(3, 2)]),
     "tanh": (layers.tanh, [normal(3, 2)]),

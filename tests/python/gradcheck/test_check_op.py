@@ -6,7 +6,10 @@ import pytest
 import fluidcore as fluid
 from fluidcore import core
 from fluidcore.dtypes import numpy_dtype
-from fluidcore.gradcheck import GradientError, check, check_grad
+from fluidcore.gradcheck import GradientError, check_grad
+from fluidcore.gradcheck.adapters.network_target import NetworkTarget
+from fluidcore.gradcheck.config import GradCheckConfig
+from fluidcore.gradcheck.verdict import Verdict
 
 MUL = core.OpDesc("mul", {"X": ["x"], "Y": ["w"]}, {"Out": ["out"]}, {})
 X = np.array([[1.0, -2.0, 3.0], [0.5, 0.25, -1.0]])
@@ -44,7 +47,7 @@ def test_the_default_tolerance_accepts_large_sums_in_float32() -> None:
 def test_a_wrong_gradient_is_reported_with_its_worst_element() -> None:
     kink = {"x": np.array([1.0, 0.0, -1.0])}  # at 0 the two sides differ
     with pytest.raises(GradientError) as caught:
-        check_grad(RELU, kink, ["x"], "y")
+        check_grad(RELU, kink, ["x"], "y", max_relative_error=0.005)
     text = str(caught.value)
     assert text.startswith(
         "relu: the gradient of 'y' with respect to 'x' must be within 0.005 of the numerical "
@@ -54,31 +57,88 @@ def test_a_wrong_gradient_is_reported_with_its_worst_element() -> None:
     assert isinstance(caught.value, AssertionError)
 
 
+def plant(monkeypatch: pytest.MonkeyPatch, change: Any) -> None:
+    """Lets `change` spoil what gradient operators calculate."""
+    right = NetworkTarget.vjp
+
+    def wrong(self: Any, xs: Any, vs: Any, dtype: str) -> list[Any]:
+        return [change(gradient) for gradient in right(self, xs, vs, dtype)]
+
+    monkeypatch.setattr(NetworkTarget, "vjp", wrong)
+
+
+def two_percent(gradient: Any) -> Any:
+    gradient = gradient.copy()
+    gradient.ravel()[5] *= 1.02
+    return gradient
+
+
 def test_a_planted_error_in_the_gradient_operator_is_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    right = check._operator_gradients
-
-    def wrong(*arguments: Any) -> list[Any]:
-        gradients = right(*arguments)
-        gradients[0].ravel()[5] *= 1.02
-        return gradients
-
-    monkeypatch.setattr(check, "_operator_gradients", wrong)
+    plant(monkeypatch, two_percent)
     with pytest.raises(GradientError, match=r"got a relative error of 0\.02 at \[1, 2\]"):
+        check_grad(MUL, VALUES, ["x"], "out", max_relative_error=0.005)
+    with pytest.raises(GradientError, match=r"element \[1, 2\]"):
         check_grad(MUL, VALUES, ["x"], "out")
+
+
+def test_a_tolerance_accepts_what_is_within_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch, two_percent)
+    report = check_grad(MUL, VALUES, ["x"], "out", max_relative_error=0.03)
+    assert report.verdict is Verdict.PASS
+    assert report.results[0].max_relative_error == pytest.approx(0.02 / 1.02, rel=1e-3)
+    with pytest.raises(GradientError):
+        check_grad(MUL, values("float32"), ["x"], "out", config=GradCheckConfig())
+
+
+def test_a_correct_negative_gradient_passes() -> None:
+    op = core.OpDesc("scale", {"X": ["x"]}, {"Out": ["y"]}, {"scale": -3.0})
+    assert check_grad(op, {"x": X}, ["x"], "y", max_relative_error=0.005)
+
+
+def test_below_a_thousandth_the_absolute_error_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    op = core.OpDesc("scale", {"X": ["x"]}, {"Out": ["y"]}, {"scale": 1e-5})
+    plant(monkeypatch, lambda gradient: gradient * 2)
+    check_grad(op, {"x": X}, ["x"], "y", max_relative_error=0.005)  # the seed of the rule
+    with pytest.raises(GradientError):
+        check_grad(op, {"x": X}, ["x"], "y")  # error bars see it
+
+
+def test_the_report_says_what_was_found() -> None:
+    report = check_grad(MUL, values("float32"), ["x", "w"], "out")
+    assert {result.name for result in report.results} == {"x", "w"}
+    assert all(result.passed for result in report.results)
+    report = check_grad(MUL, VALUES, ["x"], "out", delta=1e-3)
+    (result,) = report.results
+    assert (result.shape, result.dtype, result.num_elements) == ((2, 3), "float64", 6)
+    assert result.max_relative_error < 1e-9
+
+
+def test_a_config_and_a_tolerance_are_too_much() -> None:
+    with pytest.raises(ValueError, match="there must be a config, or max_relative_error"):
+        check_grad(
+            MUL, VALUES, ["x"], "out", max_relative_error=0.1, config=GradCheckConfig.plain()
+        )
+    with pytest.raises(ValueError, match="max_relative_error must be positive, got -1"):
+        check_grad(MUL, VALUES, ["x"], "out", max_relative_error=-1)
+
+
+def test_a_plain_config_compares_by_its_tolerances(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert check_grad(MUL, VALUES, ["x"], "out", config=GradCheckConfig.plain())
+    plant(monkeypatch, two_percent)
+    with pytest.raises(GradientError):
+        check_grad(MUL, VALUES, ["x"], "out", config=GradCheckConfig.plain())
+    assert check_grad(MUL, VALUES, ["x"], "out", config=GradCheckConfig(relative_tolerance=0.05))
 
 
 def test_errors_that_cancel_in_a_sum_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     softmax = core.OpDesc("softmax", {"X": ["x"]}, {"Out": ["y"]}, {})
     check_grad(softmax, {"x": X}, ["x"], "y")
-
-    def zeros(*arguments: Any) -> list[Any]:  # what the plain sum of a softmax has as gradient
-        return [np.zeros((2, 3))]
-
-    monkeypatch.setattr(check, "_operator_gradients", zeros)
-    with pytest.raises(GradientError):
-        check_grad(softmax, {"x": X}, ["x"], "y")
+    plant(monkeypatch, np.zeros_like)  # what the plain sum of a softmax has as gradient
+    for limit in (None, 0.005):
+        with pytest.raises(GradientError):
+            check_grad(softmax, {"x": X}, ["x"], "y", max_relative_error=limit)
 
 
 def test_one_variable_in_two_slots() -> None:
@@ -102,10 +162,10 @@ def test_a_network_with_parameters_in_a_scope() -> None:
 
 def test_an_input_without_gradient_is_an_error() -> None:
     op = core.OpDesc("less_than", {"X": ["x"], "Y": ["y"]}, {"Out": ["out"]}, {})
-    with pytest.raises(ValueError, match="less_than: 'out' must depend on 'x'"):
+    with pytest.raises(ValueError, match="less_than: the output 'out' must be floating"):
         check_grad(op, {"x": X, "y": X + 1}, ["x"], "out")
     zeros = core.OpDesc("fill_zeros_like", {"X": ["x"]}, {"Out": ["y"]}, {})
-    message = "fill_zeros_like: 'y' must depend on 'x' through operators that have a gradient"
+    message = "fill_zeros_like: an output must depend on 'x' through operators that have a gradient"
     with pytest.raises(ValueError, match=message):
         check_grad(zeros, {"x": X}, ["x"], "y")
 

@@ -1,0 +1,7 @@
+"""python -m fluidcore.gradcheck."""
+
+import sys
+
+from fluidcore.gradcheck.command import main
+
+sys.exit(main(prog="python -m fluidcore.gradcheck"))

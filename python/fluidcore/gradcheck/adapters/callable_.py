@@ -1,0 +1,302 @@
+"""A Python function of some framework's tensors as a target."""
+
+from __future__ import annotations
+
+import contextlib
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fluidcore import core
+from fluidcore.dtypes import FLOATING, numpy_dtype
+from fluidcore.gradcheck.adapters import arguments, origin
+from fluidcore.gradcheck.adapters.arguments import described
+from fluidcore.gradcheck.adapters.claim import Claim
+from fluidcore.gradcheck.adapters.narrowing import another_function, rounds_inside
+from fluidcore.gradcheck.adapters.repro import Text, call_text
+from fluidcore.gradcheck.calls import noted
+from fluidcore.gradcheck.streams import random_states_kept
+from fluidcore.gradcheck.target import SHADOW, Array, Input, Target
+
+REPRODUCED = 64  # with more elements there is no text that repeats the check
+
+
+class CallableTarget(Target):
+    """A function of tensors, which may be in lists, tuples and dicts.
+
+    Floating tensors are differentiated by; all else is constant. The user's tensors are copied.
+    """
+
+    framework: ClassVar[str]
+    tensor: ClassVar[str] = "tensor"  # what the framework calls one
+
+    def __init__(self, f: Any, args: Sequence[Any], claim: Claim, name: str | None = None) -> None:
+        self.f = f
+        self.claim = claim
+        self.who = name or self._name()
+        self._args = tuple(args)
+        named = [
+            (path, leaf)
+            for argument, label in zip(self._args, self._labels(), strict=True)
+            for path, leaf in arguments.leaves(argument, label)
+            if self._is_tensor(leaf)
+        ]
+        for path, leaf in named:
+            if "complex" in self._dtype(leaf):
+                raise core.InvalidArgument(
+                    f"{self.who}: arguments must be real, got {described(leaf)} {path!r}; "
+                    "check a function of its real and imaginary part"
+                )
+        self._chosen = [i for i in self._differentiated(named) if self._is_floating(named[i][1])]
+        self._tensors = [
+            leaf if i in self._chosen else self._copy(leaf) for i, (_, leaf) in enumerate(named)
+        ]
+        self.place = self._place(named)
+        self.inputs = [Input(named[i][0], np.array(self._array(named[i][1]))) for i in self._chosen]
+        self.dtype = self._common_dtype()
+        self.fixed_cotangent = claim.value_and_grad
+        self.source = origin.source_of(claim.vjp or self._gradient_code())
+        self.repro = self._repro(named)
+        with random_states_kept():
+            self.native_reason = self._first_runs()
+        self.has_shadow = not self.native_reason
+
+    def forward(self, xs: Sequence[Array], dtype: str) -> list[Array]:
+        """What f returns, its floating tensors alone."""
+        with self._session(dtype):
+            tensors = self._points(xs, dtype)
+            value = self._function(dtype)(*self._arguments(tensors, dtype))
+            return [self._array(y) for y in self._outputs(value)]
+
+    def vjp(self, xs: Sequence[Array], vs: Sequence[Array], dtype: str) -> list[Array]:
+        """The gradients as they come, whatever their shapes and dtypes."""
+        with self._session(dtype):
+            tensors = self._points(xs, dtype)
+            if self.claim.value_and_grad:
+                value = self._function(dtype)(*self._arguments(tensors, dtype))
+                self._outputs(value)
+                grads = self._claimed(value[1])
+            elif self.claim.vjp is not None:
+                cotangents = [self._tensor(v, tensors[0]) for v in vs]
+                grads = self._claimed(self.claim.vjp(*self._arguments(tensors, dtype), *cotangents))
+            else:
+                grads = self._pull(tensors, vs, dtype)
+            return [
+                np.zeros_like(x) if grad is None else self._array(grad)
+                for x, grad in zip(xs, grads, strict=True)
+            ]
+
+    def jvp(self, xs: Sequence[Array], us: Sequence[Array], dtype: str) -> list[Array]:
+        """The claimed derivative of the outputs along `us`, where the user has given one."""
+        if self.claim.jvp is None:
+            raise core.InvalidArgument(f"{self.who}: there is no forward derivative; give jvp=")
+        with self._session(dtype):
+            points = self._arguments(self._points(xs, dtype), dtype)
+            value = self.claim.jvp(*points, *self._points(us, dtype))
+            found = [self._number(leaf) for _, leaf in arguments.leaves(value, "")]
+            shapes = [y.shape for y in self.forward(xs, dtype)]
+            if any(y is None for y in found) or [tuple(y.shape) for y in found] != shapes:
+                wanted = ", ".join(str(list(shape)) for shape in shapes)
+                raise core.InvalidArgument(
+                    f"{self.who}: jvp must return arrays of the shapes of the outputs, {wanted}, "
+                    f"got {described(value)}"
+                )
+            return [self._array(y) for y in found]
+
+    def function(self, dtype: str) -> core.Function:
+        """Calls f from the native engine."""
+        points = [put.value.astype(numpy_dtype(dtype)) for put in self.inputs]
+        return core.CallableFunction(lambda xs: self.forward(xs, dtype), points)
+
+    # What a framework says.
+
+    @abstractmethod
+    def _is_tensor(self, value: Any) -> bool: ...
+
+    @abstractmethod
+    def _dtype(self, tensor: Any) -> str:
+        """The name of its dtype: "float32", "int64", "complex64" …."""
+
+    @abstractmethod
+    def _array(self, tensor: Any) -> Array:
+        """A NumPy array of a tensor's values, a copy where the framework may change them."""
+
+    @abstractmethod
+    def _tensor(self, array: Array, like: Any) -> Any:
+        """A tensor of an array's values, on the device of `like`."""
+
+    @abstractmethod
+    def _cast(self, tensor: Any, dtype: str) -> Any: ...
+
+    @abstractmethod
+    def _copy(self, tensor: Any) -> Any: ...
+
+    def _pull(self, tensors: list[Any], vs: Sequence[Array], dtype: str) -> list[Any]:
+        """The framework's own gradients at `tensors`; None stands for zeros."""
+        raise NotImplementedError
+
+    @contextlib.contextmanager
+    def _session(self, dtype: str) -> Iterator[None]:
+        """Around every run: same random numbers in it, nothing changed after it."""
+        yield
+
+    def _function(self, dtype: str) -> Callable[..., Any]:
+        f: Callable[..., Any] = self.f
+        return f
+
+    def _place(self, named: Sequence[tuple[str, Any]]) -> str:
+        return "cpu"
+
+    def _gradient_code(self) -> Any:
+        return self.f
+
+    def _name(self) -> str:
+        return origin.name_of(self.f)
+
+    def _labels(self) -> list[str]:
+        """A name for each argument."""
+        return arguments.argument_names(self.f, len(self._args))
+
+    def _differentiated(self, named: Sequence[tuple[str, Any]]) -> Sequence[int]:
+        return range(len(named))
+
+    def _narrowing(self, xs: list[Array]) -> str:
+        """What in a float64 run is less than float64; "" if that is nothing."""
+        return "it rounds to a smaller dtype inside" if rounds_inside(self.forward, xs) else ""
+
+    # What is the same in every framework.
+
+    def _is_floating(self, tensor: Any) -> bool:
+        return self._dtype(tensor) in FLOATING
+
+    def _common_dtype(self) -> str:
+        dtypes = {put.value.dtype.name for put in self.inputs}
+        if not dtypes:
+            raise core.InvalidArgument(
+                f"{self.who}: must have a floating {self.framework} {self.tensor} among its "
+                f"arguments, got {described(self._args)}; give it as one of float64 or float32"
+            )
+        if len(dtypes) > 1:
+            got = ", ".join(f"{put.value.dtype.name} {put.name!r}" for put in self.inputs)
+            raise core.InvalidArgument(
+                f"{self.who}: floating arguments must have one dtype, got {got}; cast them, or "
+                "hand what is constant to a function of the others"
+            )
+        return next(iter(dtypes))
+
+    def _first_runs(self) -> str:
+        """Runs f once as it is, then in float64; returns why float64 is not possible."""
+        with noted(self.who, "f", self.inputs):
+            native = self.forward([put.value.copy() for put in self.inputs], self.dtype)
+        if self.dtype == SHADOW:
+            return ""
+        xs = [put.value.astype(np.float64) for put in self.inputs]
+        try:
+            ys = self.forward(xs, SHADOW)
+            grads = self.vjp(xs, [np.ones_like(y) for y in ys], SHADOW)
+            narrowing = self._narrowing(xs)
+        except Exception as error:  # whatever a framework raises for a dtype it does not know
+            message = str(error).strip().partition("\n")[0]
+            return f"it does not run in float64: {type(error).__name__}: {message}"
+        for what, arrays in (("it returns", ys), ("its gradient is", grads)):
+            if wrong := [a.dtype.name for a in arrays if a.dtype != np.float64]:
+                return f"{what} {wrong[0]} for float64 arguments"
+        if another_function(native, ys, self.dtype):
+            return "it is another function in float64, perhaps with other random numbers"
+        return narrowing
+
+    def _points(self, xs: Sequence[Array], dtype: str) -> list[Any]:
+        likes = [self._tensors[i] for i in self._chosen]
+        return [self._tensor(x, like) for x, like in zip(xs, likes, strict=True)]
+
+    def _arguments(self, points: Sequence[Any], dtype: str) -> Any:
+        """The arguments of f with `points` in the place of what is differentiated by."""
+        tensors = list(self._tensors)
+        for i, tensor in enumerate(tensors):
+            if dtype != self.dtype and self._is_floating(tensor) and i not in self._chosen:
+                tensors[i] = self._cast(tensor, dtype)
+        for i, point in zip(self._chosen, points, strict=True):
+            tensors[i] = point
+        return arguments.replaced(self._args, self._is_tensor, iter(tensors))
+
+    def _outputs(self, value: Any) -> list[Any]:
+        """The floating tensors of what f has returned."""
+        if self.claim.value_and_grad:
+            if not (isinstance(value, tuple) and len(value) == 2):
+                raise core.InvalidArgument(
+                    f"{self.who}: with value_and_grad it must return (value, gradients), got "
+                    f"{described(value)}"
+                )
+            value = value[0]
+        found = [self._number(leaf) for _, leaf in arguments.leaves(value, "")]
+        if any("complex" in self._dtype(leaf) for leaf in found if leaf is not None):
+            raise core.InvalidArgument(f"{self.who}: outputs must be real, got {described(value)}")
+        if any(leaf is None for leaf in found) or not any(map(self._is_floating, found)):
+            raise core.InvalidArgument(
+                f"{self.who}: must return a floating {self.framework} {self.tensor}, or a tuple of "
+                f"them, got {described(value)}"
+            )
+        found = [leaf for leaf in found if self._is_floating(leaf)]
+        if self.claim.value_and_grad and (len(found) != 1 or self._array(found[0]).size != 1):
+            raise core.InvalidArgument(
+                f"{self.who}: with value_and_grad the value must be one number, got "
+                f"{described(value)}; give a vjp instead"
+            )
+        return found
+
+    def _number(self, leaf: Any) -> Any:
+        """`leaf` as a tensor; None if it is none."""
+        return leaf if self._is_tensor(leaf) else None
+
+    def _claimed(self, grads: Any) -> list[Any]:
+        """The user's gradients, one for each input."""
+        count = len(self.inputs)
+        one_argument = len(self._args) == 1 and not (isinstance(grads, tuple) and len(grads) == 1)
+        if one_argument:
+            grads = (grads,)
+        elif not isinstance(grads, (tuple, list)):
+            grads = [grads]
+        found: list[Any] = []
+        if len(grads) == len(self._args):
+            try:
+                found = list(arguments.parallel(self._args, tuple(grads), self._is_tensor))
+                found = [found[i] for i in self._chosen]
+            except ValueError:
+                found = []
+        elif len(grads) == count:
+            found = list(grads)
+        if len(found) != count:
+            names = ", ".join(put.name for put in self.inputs)
+            raise core.InvalidArgument(
+                f"{self.who}: its gradient must return an array for each of {names}, got "
+                f"{described(grads)}"
+            )
+        for grad, put in zip(found, self.inputs, strict=True):
+            number = self._number(grad)
+            if grad is not None and (number is None or "complex" in self._dtype(number)):
+                raise core.InvalidArgument(
+                    f"{self.who}: the gradient by {put.name} must be a real {self.framework} "
+                    f"{self.tensor}, got {described(grad)}"
+                )
+        return [None if grad is None else self._number(grad) for grad in found]
+
+    def _repro(self, named: Sequence[tuple[str, Any]]) -> str | None:
+        if sum(put.value.size for put in self.inputs) > REPRODUCED:
+            return None
+        texts = [self._literal(leaf) for _, leaf in named]
+        if None in texts:
+            return None
+        args = arguments.replaced(self._args, self._is_tensor, map(Text, map(str, texts)))
+        return call_text(self.f, args, self.claim.vjp, self.claim.value_and_grad, self._imports())
+
+    def _imports(self) -> list[str]:
+        return ["import numpy as np"]
+
+    def _literal(self, tensor: Any) -> str | None:
+        """Python text of a tensor; None if there is no short one."""
+        array = self._array(tensor)
+        if array.dtype.name == "bfloat16":
+            return None
+        return f"np.array({array.tolist()}, np.{array.dtype.name})"

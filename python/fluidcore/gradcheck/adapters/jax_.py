@@ -1,0 +1,109 @@
+"""Functions of JAX arrays."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fluidcore.dtypes import FLOATING, numpy_dtype
+from fluidcore.gradcheck.adapters.callable_ import CallableTarget
+from fluidcore.gradcheck.adapters.claim import Claim
+from fluidcore.gradcheck.target import SHADOW, Array
+
+
+class JaxTarget(CallableTarget):
+    """y = f(*args) over JAX or NumPy arrays, with the gradient of jax.vjp.
+
+    Its float64 form runs with x64 enabled, which is as before afterwards.
+    """
+
+    framework: ClassVar[str] = "JAX"
+
+    def __init__(self, f: Any, args: Sequence[Any], claim: Claim, name: str | None = None) -> None:
+        self._jax: Any = sys.modules["jax"]
+        super().__init__(f, args, claim, name)
+
+    def _gradient_code(self) -> Any:
+        return getattr(self.f, "bwd", None) or getattr(self.f, "jvp", None) or self.f
+
+    @contextlib.contextmanager
+    def _session(self, dtype: str) -> Iterator[None]:
+        newer = hasattr(self._jax, "enable_x64")
+        enable = self._jax.enable_x64 if newer else self._jax.experimental.enable_x64
+        with enable(True) if dtype == SHADOW else contextlib.nullcontext():
+            yield
+
+    def _differentiable(self, dtype: str) -> Callable[..., list[Any]]:
+        """A function of the inputs alone, with nothing but floating outputs."""
+        f = self._function(dtype)
+        return lambda *points: self._outputs(f(*self._arguments(points, dtype)))
+
+    def _pull(self, tensors: list[Any], vs: Sequence[Array], dtype: str) -> list[Any]:
+        ys, pull = self._jax.vjp(self._differentiable(dtype), *tensors)
+        cotangents = [self._cast(v, y.dtype.name) for y, v in zip(ys, vs, strict=True)]
+        return list(pull(cotangents))
+
+    def _narrowing(self, xs: list[Array]) -> str:
+        with self._session(SHADOW):
+            traced = self._jax.make_jaxpr(self._differentiable(SHADOW))(*self._points(xs, SHADOW))
+        for equation in _equations(traced.jaxpr):
+            if equation.primitive.name == "convert_element_type":
+                before = equation.invars[0].aval.dtype.name
+                after = np.dtype(equation.params["new_dtype"]).name
+                if before == SHADOW and after in FLOATING - {SHADOW}:
+                    return f"it makes {after} from {before} inside"
+        return super()._narrowing(xs)
+
+    def _is_tensor(self, value: Any) -> bool:
+        return isinstance(value, (self._jax.Array, np.ndarray, np.generic))
+
+    def _dtype(self, tensor: Any) -> str:
+        return str(getattr(tensor.dtype, "name", tensor.dtype))
+
+    def _array(self, tensor: Any) -> Array:
+        return np.asarray(tensor)
+
+    def _tensor(self, array: Array, like: Any) -> Any:
+        if isinstance(like, self._jax.Array):
+            return self._jax.device_put(array, like.sharding)
+        return self._jax.numpy.asarray(array)
+
+    def _cast(self, tensor: Any, dtype: str) -> Any:
+        return self._jax.numpy.asarray(tensor, numpy_dtype(dtype))
+
+    def _copy(self, tensor: Any) -> Any:
+        return tensor if isinstance(tensor, self._jax.Array) else np.array(tensor)
+
+    def _number(self, leaf: Any) -> Any:
+        if isinstance(leaf, (int, float, complex)):
+            return np.asarray(leaf)
+        return super()._number(leaf)
+
+    def _place(self, named: Sequence[tuple[str, Any]]) -> str:
+        devices = [leaf.devices() for _, leaf in named if isinstance(leaf, self._jax.Array)]
+        found = {device.platform for each in devices for device in each}
+        return "gpu" if found & {"gpu", "cuda", "rocm"} else "cpu"
+
+    def _imports(self) -> list[str]:
+        return ["import jax.numpy as jnp"]
+
+    def _literal(self, tensor: Any) -> str | None:
+        dtype = self._dtype(tensor)
+        if not hasattr(self._jax.numpy, dtype):
+            return None  # a random key
+        return f"jnp.array({np.asarray(tensor).tolist()}, jnp.{dtype})"
+
+
+def _equations(jaxpr: Any) -> Iterator[Any]:
+    """The steps of a traced function, those of inner functions too."""
+    for equation in jaxpr.eqns:
+        yield equation
+        for value in equation.params.values():
+            for inner in value if isinstance(value, (list, tuple)) else (value,):
+                inner = getattr(inner, "jaxpr", inner)
+                if hasattr(inner, "eqns"):
+                    yield from _equations(inner)

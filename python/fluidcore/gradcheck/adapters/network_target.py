@@ -1,0 +1,158 @@
+"""Operators of fluidcore as a Target: forward, gradient and the function for the native engine."""
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from fluidcore import core
+from fluidcore.backward import gradients
+from fluidcore.dtypes import FLOATING
+from fluidcore.gradcheck.network import Network
+from fluidcore.gradcheck.source import Source
+from fluidcore.gradcheck.target import SHADOW, Array, Input, Target
+from fluidcore.program import Program, Variable
+
+COTANGENT = "@COTANGENT"
+
+
+class NetworkTarget(Target):
+    """Outputs of a network of operators, and the gradient that `gradients` appends to it.
+
+    Args:
+        who: What messages start with.
+        source: The operators.
+        values: The value of everything that they read.
+        inputs: Names of variables that are differentiated by, floating and of one dtype.
+        outputs: Names of floating results.
+        constants: Names of variables that gradients do not pass, beside what is not in `inputs`.
+        scope: Where values are that `values` does not hold.
+
+    Raises:
+        core.InvalidArgument: The inputs are not floating or not of one dtype, or the outputs do not
+            depend on one of them through operators that have a gradient.
+    """
+
+    _copies = False  # whether operators are taken as they are, unchecked
+
+    def __init__(
+        self,
+        who: str,
+        source: Source,
+        values: Mapping[str, Any],
+        inputs: Sequence[Input],
+        names: Sequence[str],
+        outputs: Sequence[str],
+        constants: Collection[str] = (),
+        scope: core.Scope | None = None,
+    ) -> None:
+        self.who = who
+        self.inputs = list(inputs)
+        self.dtype = common_dtype(who, inputs)
+        self.has_shadow = True
+        self._source = source
+        self._values = dict(values)
+        self._names = list(names)
+        self._outputs = list(outputs)
+        self._constants = frozenset(constants)
+        self._scope = scope
+        # One Network for each dtype: a Target is used by one thread at a time.
+        self._forward = functools.cache(self._make_forward)
+        self._backward = functools.cache(self._make_backward)
+
+    def forward(self, xs: Sequence[Array], dtype: str) -> list[Array]:
+        """The floating outputs at `xs`."""
+        return self._forward(dtype).run_at(self._by_name(xs), self._outputs)
+
+    def vjp(self, xs: Sequence[Array], vs: Sequence[Array], dtype: str) -> list[Array]:
+        """What the gradient operators calculate from the cotangents `vs`."""
+        network, grads = self._backward(dtype)
+        cotangents = {o + COTANGENT: v for o, v in zip(self._outputs, vs, strict=True)}
+        return network.run_at(self._by_name(xs) | cotangents, grads)
+
+    def function(self, dtype: str) -> core.Function:
+        """The outputs for the native engine, at the values of `inputs`."""
+        return self._forward(dtype).function(self._names, self._outputs)
+
+    def network(self, dtype: str, outputs: Sequence[str]) -> Network:
+        """The operators that some variables need, calculating in `dtype`."""
+        return Network(
+            self._source,
+            self._values,
+            outputs,
+            scope=self._scope,
+            dtype=None if dtype == self.dtype and dtype != SHADOW else dtype,
+            copies=self._copies,
+        )
+
+    def with_backward(self, change: Callable[[core.ProgramDesc], core.ProgramDesc]) -> Self:
+        """A copy whose gradient operators are those of `change(program)`."""
+        changed = copy.copy(self)
+
+        def backward(dtype: str) -> tuple[Network, list[str]]:
+            network, grads = self._make_backward(dtype)
+            network.program = change(network.program)
+            return network, grads
+
+        changed._backward = functools.cache(backward)
+        return changed
+
+    def backward_program(self) -> core.ProgramDesc:
+        """The operators, forward and gradient, in the dtype under test."""
+        return self._backward(self.dtype)[0].program
+
+    def _make_forward(self, dtype: str) -> Network:
+        return self.network(dtype, self._outputs)
+
+    def _make_backward(self, dtype: str) -> tuple[Network, list[str]]:
+        network = self.network(dtype, self._outputs)
+        for name, value in zip(self._outputs, network.run(self._outputs), strict=True):
+            network.add_input(name + COTANGENT, np.zeros_like(value))
+        block = Program.from_desc(network.program).global_block()
+        constants = set(network.inputs()).difference(self._names) | self._constants
+        found = gradients(
+            [block.var(name) for name in self._outputs],
+            [block.var(name) for name in self._names],
+            [block.var(name + COTANGENT) for name in self._outputs],
+            no_grad_set={name for name in constants if block.has_var(name)},
+        )
+        return network, [
+            checked_gradient(self.who, name, grad)
+            for name, grad in zip(self._names, found, strict=True)
+        ]
+
+    def _by_name(self, xs: Sequence[Array]) -> dict[str, Array]:
+        return dict(zip(self._names, xs, strict=True))
+
+
+def checked_gradient(who: str, name: str, grad: Variable | None) -> str:
+    """The name of a gradient; core.InvalidArgument if there is none."""
+    if grad is None:
+        raise core.InvalidArgument(
+            f"{who}: an output must depend on '{name}' through operators that have a gradient, "
+            "got no such path"
+        )
+    return grad.name
+
+
+def common_dtype(who: str, inputs: Sequence[Input]) -> str:
+    """The one floating dtype of all inputs."""
+    if not inputs:
+        raise core.InvalidArgument(f"{who}: there must be an input to check, got none")
+    for item in inputs:
+        if item.value.dtype.name not in FLOATING:
+            raise core.InvalidArgument(
+                f"{who}: the input '{item.name}' must be floating to be differentiated, "
+                f"got {item.value.dtype.name}"
+            )
+    dtypes = sorted({item.value.dtype.name for item in inputs})
+    if len(dtypes) > 1:
+        raise core.InvalidArgument(
+            f"{who}: the inputs must have one dtype, got {', '.join(dtypes)}; check the inputs of "
+            "one dtype at a time"
+        )
+    return dtypes[0]

@@ -1,0 +1,99 @@
+"""A function of NumPy arrays whose gradient the user has written."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fluidcore import core
+from fluidcore.dtypes import numpy_dtype
+from fluidcore.gradcheck.adapters.callable_ import CallableTarget
+from fluidcore.gradcheck.adapters.claim import Claim
+from fluidcore.gradcheck.adapters.origin import name_of
+from fluidcore.gradcheck.target import Array
+
+_SEED = 0
+
+
+class NumpyTarget(CallableTarget):
+    """y = f(*args) over NumPy arrays; NumPy scalars count as arrays, Python numbers do not.
+
+    f may draw from `np.random` and `random`: it gets the same numbers in every run.
+    """
+
+    framework: ClassVar[str] = "NumPy"
+    tensor: ClassVar[str] = "array"
+
+    def __init__(self, f: Any, args: Sequence[Any], claim: Claim, name: str | None = None) -> None:
+        if claim.vjp is None and not claim.value_and_grad:
+            raise core.InvalidArgument(
+                f"{name or name_of(f)}: a function of NumPy arrays must come with its gradient, "
+                "got none; give vjp=, or value_and_grad=True if it returns (value, gradient)"
+            )
+        self._draws = True
+        super().__init__(f, args, claim, name)
+
+    @contextlib.contextmanager
+    def _session(self, dtype: str) -> Iterator[None]:
+        with np.errstate(all="ignore"):  # a step beyond the domain is nothing to warn of
+            if not self._draws:
+                yield
+                return
+            own, common = np.random.get_state(), random.getstate()
+            np.random.seed(_SEED)
+            random.seed(_SEED)
+            try:
+                yield
+            finally:
+                np.random.set_state(own)
+                random.setstate(common)
+
+    def _first_runs(self) -> str:
+        reason = super()._first_runs()
+        self._draws = self._draws_numbers()
+        return reason
+
+    def _draws_numbers(self) -> bool:
+        """Whether f or its gradient uses the global generators; if not, runs are cheaper."""
+        with self._session(self.dtype):  # as long as _draws is true, it puts them back
+            before = _generators()
+            self._draws = False
+            xs = [put.value.copy() for put in self.inputs]
+            ys = self.forward(xs, self.dtype)
+            with contextlib.suppress(Exception):  # the check itself will meet it again
+                self.vjp(xs, [np.ones_like(y) for y in ys], self.dtype)
+            self._draws = True
+            return before != _generators()
+
+    def _is_tensor(self, value: Any) -> bool:
+        return isinstance(value, (np.ndarray, np.generic))
+
+    def _dtype(self, tensor: Any) -> str:
+        return str(tensor.dtype.name)
+
+    def _array(self, tensor: Any) -> Array:
+        return np.asarray(tensor)
+
+    def _tensor(self, array: Array, like: Any) -> Any:
+        return array
+
+    def _cast(self, tensor: Any, dtype: str) -> Any:
+        return tensor.astype(numpy_dtype(dtype))
+
+    def _copy(self, tensor: Any) -> Any:
+        return np.array(tensor)
+
+    def _number(self, leaf: Any) -> Any:
+        if isinstance(leaf, (int, float, complex)):
+            return np.asarray(leaf)
+        return super()._number(leaf)
+
+
+def _generators() -> tuple[Any, ...]:
+    state: Any = np.random.get_state(legacy=True)
+    name, keys, *rest = state
+    return name, bytes(keys), *rest, random.getstate()

@@ -1,0 +1,200 @@
+"""Functions of PyTorch tensors, torch.autograd.Function, modules and custom operators."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fluidcore import core
+from fluidcore.dtypes import numpy_dtype
+from fluidcore.gradcheck.adapters import arguments, origin, torch_state
+from fluidcore.gradcheck.adapters.callable_ import CallableTarget
+from fluidcore.gradcheck.adapters.claim import Claim
+from fluidcore.gradcheck.target import SHADOW, Array
+
+
+class TorchTarget(CallableTarget):
+    """y = f(*args) over tensors, with the gradient of torch.autograd.
+
+    Differentiated by are the floating tensors; if some of the arguments require grad, only those.
+    The parameters of a module that require grad are inputs, too, under their names in state_dict.
+    f sees copies, draws the same random numbers in every run, and leaves buffers as they were.
+    """
+
+    framework: ClassVar[str] = "PyTorch"
+
+    def __init__(self, f: Any, args: Sequence[Any], claim: Claim, name: str | None = None) -> None:
+        self._torch: Any = sys.modules["torch"]
+        self._user = f
+        self._parameters = 0
+        if isinstance(f, self._torch.nn.Module):
+            f = torch_state.Module(f, name or type(f).__name__)
+            args = (*args, f.parameters())
+            self._parameters = len(f.parameters())
+        elif _is_function(f):
+            f = f.apply
+        self._modules = torch_state.modules_of(f)
+        self._devices: list[Any] = []
+        self._wide = True  # whether torch.zeros and torch.rand make float64 in a float64 run
+        super().__init__(f, args, claim, name)
+
+    def _name(self) -> str:
+        owner: Any = getattr(self.f, "__self__", None)
+        if _is_function(owner):
+            return origin.name_of(owner)
+        custom = getattr(self.f, "_qualname", None)
+        return custom if isinstance(custom, str) else origin.name_of(self._user)
+
+    def _gradient_code(self) -> Any:
+        owner: Any = getattr(self.f, "__self__", None)
+        if _is_function(owner):
+            return owner.backward
+        if isinstance(self.f, torch_state.Module):
+            return self.f.forward
+        return getattr(self.f, "_backward_fn", None) or self.f
+
+    def _labels(self) -> list[str]:
+        count = len(self._args)
+        owner: Any = getattr(self.f, "__self__", None)
+        if isinstance(self.f, torch_state.Module):
+            return [*arguments.argument_names(self.f.forward, count - 1), ""]
+        if _is_function(owner):
+            apart = owner.setup_context is not self._torch.autograd.Function.setup_context
+            names = arguments.argument_names(owner.forward, count + (not apart))
+            return names if apart else names[1:]  # without ctx
+        return arguments.argument_names(getattr(self.f, "_init_fn", self.f), count)
+
+    def _differentiated(self, named: Sequence[tuple[str, Any]]) -> Sequence[int]:
+        count = len(named) - self._parameters
+        asked = [i for i, (_, leaf) in enumerate(named) if leaf.requires_grad]
+        chosen = [i for i in asked if i < count] or list(range(count))
+        return [*chosen, *(i for i in asked if i >= count)]
+
+    def _place(self, named: Sequence[tuple[str, Any]]) -> str:
+        devices = {leaf.device: path for path, leaf in named if leaf.dim() or leaf.device.index}
+        if len(devices) > 1:
+            got = ", ".join(f"{path!r} on {device}" for device, path in devices.items())
+            raise core.InvalidArgument(
+                f"{self.who}: all tensors must be on one device, got {got}; move them there"
+            )
+        for path, leaf in named:
+            if leaf.layout is not self._torch.strided or leaf.is_quantized:
+                kind = "quantized" if leaf.is_quantized else f"of layout {leaf.layout}"
+                raise core.InvalidArgument(
+                    f"{self.who}: tensors must be dense, got {path!r} {kind}; check a function of "
+                    "dense ones that makes it inside"
+                )
+        for device, path in devices.items():
+            if device.type == "meta":
+                raise core.InvalidArgument(
+                    f"{self.who}: tensors must have values, got {path!r} on the meta device"
+                )
+        self._devices = [device for device in devices if device.type == "cuda"]
+        return "gpu" if self._devices else "cpu"
+
+    @contextlib.contextmanager
+    def _session(self, dtype: str) -> Iterator[None]:
+        torch = self._torch
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(torch.inference_mode(False))
+            stack.enter_context(torch.enable_grad())
+            stack.enter_context(torch_state.same_numbers(self._devices))
+            if self._modules:
+                stack.enter_context(torch_state.kept_buffers(self._modules))
+            if dtype == SHADOW and self._wide:
+                stack.enter_context(torch_state.default_dtype(torch.float64))
+            yield
+
+    def _first_runs(self) -> str:
+        reason = super()._first_runs()
+        if reason:
+            self._wide = False
+            reason = super()._first_runs()
+        return reason
+
+    def _function(self, dtype: str) -> Callable[..., Any]:
+        if isinstance(self.f, torch_state.Module):
+            return functools.partial(self.f.run, dtype)
+        return super()._function(dtype)
+
+    def _pull(self, tensors: list[Any], vs: Sequence[Array], dtype: str) -> list[Any]:
+        value = self._function(dtype)(*self._arguments(tensors, dtype))
+        pairs = [
+            (y, self._tensor(v, y).to(y.dtype))
+            for y, v in zip(self._outputs(value), vs, strict=True)
+            if y.requires_grad
+        ]
+        if not pairs:
+            return [None for _ in tensors]
+        ys, cotangents = zip(*pairs, strict=True)
+        try:
+            grads = self._torch.autograd.grad(ys, tensors, cotangents, allow_unused=True)
+        except RuntimeError as error:
+            if "returned an invalid gradient" not in str(error):
+                raise
+            raise core.InvalidArgument(
+                f"{self.who}: backward must return gradients of the shapes of its inputs, got: "
+                f"{error}"
+            ) from error
+        return list(grads)
+
+    def _narrowing(self, xs: list[Array]) -> str:
+        with torch_state.narrowing_casts() as found:
+            self.vjp(xs, [np.ones_like(y) for y in self.forward(xs, SHADOW)], SHADOW)
+        if found:
+            return f"{found[0]} makes less than float64 inside"
+        return super()._narrowing(xs)
+
+    def _is_tensor(self, value: Any) -> bool:
+        return isinstance(value, self._torch.Tensor)
+
+    def _dtype(self, tensor: Any) -> str:
+        return str(tensor.dtype).removeprefix("torch.")
+
+    def _array(self, tensor: Any) -> Array:
+        tensor = tensor.detach()
+        if tensor.layout is not self._torch.strided:
+            tensor = tensor.to_dense()
+        tensor = tensor.cpu().resolve_neg()
+        if tensor.dtype is self._torch.bfloat16:
+            bits: Array = tensor.contiguous().view(self._torch.int16).numpy()
+            return bits.view(numpy_dtype("bfloat16"))
+        array: Array = tensor.numpy()
+        return array
+
+    def _tensor(self, array: Array, like: Any) -> Any:
+        copied = np.array(array, order="C")
+        if copied.dtype == numpy_dtype("bfloat16"):
+            tensor = self._torch.from_numpy(copied.view(np.int16)).view(self._torch.bfloat16)
+        else:
+            tensor = self._torch.from_numpy(copied)
+        return tensor.to(like.device)
+
+    def _points(self, xs: Sequence[Array], dtype: str) -> list[Any]:
+        return [point.requires_grad_() for point in super()._points(xs, dtype)]
+
+    def _arguments(self, points: Sequence[Any], dtype: str) -> Any:
+        # Clones, because f may change its arguments in place, but not a leaf of the graph.
+        return super()._arguments([point.clone() for point in points], dtype)
+
+    def _cast(self, tensor: Any, dtype: str) -> Any:
+        return tensor.to(getattr(self._torch, dtype))
+
+    def _copy(self, tensor: Any) -> Any:
+        return tensor.detach().clone()
+
+    def _imports(self) -> list[str]:
+        return ["import torch"]
+
+    def _literal(self, tensor: Any) -> str | None:
+        return f"torch.tensor({tensor.tolist()}, dtype={tensor.dtype})"
+
+
+def _is_function(value: Any) -> bool:
+    """Whether this is a subclass of torch.autograd.Function."""
+    return isinstance(value, type) and issubclass(value, sys.modules["torch"].autograd.Function)

@@ -1,0 +1,129 @@
+"""What a run of PyTorch code may change, and how it stays as it was."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import functools
+import inspect
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from fluidcore import core
+from fluidcore.gradcheck.target import SHADOW
+
+_SEED = 0
+
+
+class Module:
+    """A copy of a module as a function of its arguments and of its parameters.
+
+    Buffers, such as the running statistics of batch normalization, start anew in every run.
+    """
+
+    def __init__(self, module: Any, who: str) -> None:
+        self.forward = module.forward
+        self.module = module
+        try:
+            self._copies = {"": copy.deepcopy(module)}
+        except Exception as error:  # whatever the parts of the module raise
+            raise core.InvalidArgument(
+                f"{who}: the module must be copyable with copy.deepcopy, got "
+                f"{type(error).__name__}: {error}; check a function that calls it"
+            ) from error
+
+    def parameters(self) -> dict[str, Any]:
+        """The user's parameters under their names."""
+        return dict(self.module.named_parameters())
+
+    def run(self, dtype: str, *args: Any) -> Any:
+        """Its outputs; the last of `args` are the parameters."""
+        kind = SHADOW if dtype == SHADOW else ""
+        if kind not in self._copies:
+            self._copies[kind] = copy.deepcopy(self.module).double()
+        module = self._copies[kind]
+        buffers = {name: buffer.clone() for name, buffer in module.named_buffers()}
+        call = sys.modules["torch"].func.functional_call
+        return call(module, {**buffers, **args[-1]}, args[:-1])
+
+
+def modules_of(f: Any) -> list[Any]:
+    """Modules that a function uses without getting them as arguments."""
+    torch: Any = sys.modules["torch"]
+    while isinstance(f, functools.partial):
+        f = f.func
+    used = [getattr(f, "__self__", None)]
+    with contextlib.suppress(TypeError, ValueError):
+        found = inspect.getclosurevars(f)
+        used += [*found.nonlocals.values(), *found.globals.values()]
+    return [value for value in used if isinstance(value, torch.nn.Module)]
+
+
+@contextlib.contextmanager
+def kept_buffers(modules: Sequence[Any]) -> Iterator[None]:
+    """Gives the buffers of modules their old values in the end."""
+    torch: Any = sys.modules["torch"]
+    saved = [(buffer, buffer.clone()) for module in modules for buffer in module.buffers()]
+    try:
+        yield
+    finally:
+        with torch.no_grad():
+            for buffer, old in saved:
+                buffer.copy_(old)
+
+
+@contextlib.contextmanager
+def same_numbers(devices: Sequence[Any]) -> Iterator[None]:
+    """Random numbers from a fixed seed; the generators are as before in the end."""
+    torch: Any = sys.modules["torch"]
+    own = torch.get_rng_state()
+    states = [(device, torch.cuda.get_rng_state(device)) for device in devices]
+    torch.default_generator.manual_seed(_SEED)
+    for device in devices:
+        with torch.cuda.device(device):
+            torch.cuda.manual_seed(_SEED)
+    try:
+        yield
+    finally:
+        torch.set_rng_state(own)
+        for device, state in states:
+            torch.cuda.set_rng_state(state, device)
+
+
+@contextlib.contextmanager
+def default_dtype(dtype: Any) -> Iterator[None]:
+    """What torch.zeros and its like make, as long as this is entered."""
+    torch: Any = sys.modules["torch"]
+    old = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(old)
+
+
+@contextlib.contextmanager
+def narrowing_casts() -> Iterator[list[str]]:
+    """Collects the operators that make less than float64 from float64 numbers."""
+    from torch.utils._python_dispatch import TorchDispatchMode  # type: ignore[import-not-found]
+    from torch.utils._pytree import tree_leaves  # type: ignore[import-not-found]
+
+    torch: Any = sys.modules["torch"]
+    found: list[str] = []
+
+    def dtypes(tree: Any) -> set[Any]:
+        leaves = [leaf for leaf in tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
+        return {leaf.dtype for leaf in leaves if leaf.is_floating_point()}
+
+    class Watch(TorchDispatchMode):  # type: ignore[misc]
+        def __torch_dispatch__(
+            self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            result = function(*args, **(kwargs or {}))
+            if torch.float64 in dtypes((args, kwargs)) and dtypes(result) - {torch.float64}:
+                found.append(str(function))
+            return result
+
+    with Watch():
+        yield found

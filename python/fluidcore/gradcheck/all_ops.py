@@ -1,0 +1,180 @@
+"""Checks every operator that has a gradient, at examples of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import count, islice
+from typing import NamedTuple
+
+from fluidcore.gradcheck import cases
+from fluidcore.gradcheck.adapters.operator import operator_target
+from fluidcore.gradcheck.adapters.program import program_target
+from fluidcore.gradcheck.cases.example import OpExample
+from fluidcore.gradcheck.cases.one_op import one_op
+from fluidcore.gradcheck.config import GradCheckConfig
+from fluidcore.gradcheck.pipeline import run_check
+from fluidcore.gradcheck.result import GradCheckReport, GradCheckResult
+from fluidcore.gradcheck.verdict import Verdict
+
+_PROGRAM_DTYPES = ("float64", "float32")  # constants inside are of the declared dtype
+_WORST_FIRST = (Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.PASS)
+
+
+class OpCheck(NamedTuple):
+    """The check of an operator at one example.
+
+    Attributes:
+        op_type: The operator.
+        dtype: What it calculated in.
+        example: Where.
+        report: What was found.
+    """
+
+    op_type: str
+    dtype: str
+    example: OpExample
+    report: GradCheckReport
+
+
+class ProgramCheck(NamedTuple):
+    """The check of an example program.
+
+    Attributes:
+        name: Of the program.
+        dtype: What it calculated in.
+        example: The program.
+        report: What was found.
+    """
+
+    name: str
+    dtype: str
+    example: cases.ProgramExample
+    report: GradCheckReport
+
+
+def check_all_ops(
+    config: GradCheckConfig | None = None,
+    types: Iterable[str] | None = None,
+    per_op: int = 20,
+    dtypes: Sequence[str] = cases.DTYPES,
+    seed: int = 0,
+) -> list[GradCheckReport]:
+    """Checks operators at examples; a report for each operator, dtype and example.
+
+    Args:
+        config: How to check; None for the defaults.
+        types: The operators; None for all that have a gradient, control flow left out.
+        per_op: Examples for each operator and dtype.
+        dtypes: Element types; an operator is checked in those that it has.
+        seed: Of the examples.
+
+    Raises:
+        core.NotFound: A type is unknown, or has no examples.
+    """
+    checks = each_check(config or GradCheckConfig(), types, per_op, dtypes, seed)
+    return [check.report for check in checks]
+
+
+def each_check(
+    config: GradCheckConfig,
+    types: Iterable[str] | None = None,
+    per_op: int = 20,
+    dtypes: Sequence[str] = cases.DTYPES,
+    seed: int = 0,
+) -> Iterator[OpCheck]:
+    """As check_all_ops, one after the other."""
+    for op_type in cases.differentiable_types() if types is None else types:
+        for dtype in dtypes:
+            if dtype in cases.dtypes_of(op_type):
+                for example, repro in islice(_numbered(op_type, dtype, seed), per_op):
+                    report = replace(check_example(example, config), repro=repro)
+                    yield OpCheck(op_type, dtype, example, report)
+
+
+def each_program_check(
+    config: GradCheckConfig, dtypes: Sequence[str] = cases.DTYPES, seed: int = 0
+) -> Iterator[ProgramCheck]:
+    """Checks the example programs, one after the other, in float32 and float64 if these are asked.
+
+    The operators of control flow are in them.
+    """
+    for name in cases.program_names():
+        for dtype in (d for d in _PROGRAM_DTYPES if d in dtypes):
+            example = cases.program_example(name, seed, dtype)
+            yield ProgramCheck(name, dtype, example, check_program_example(example, config))
+
+
+def check_program_example(
+    example: cases.ProgramExample, config: GradCheckConfig | None = None
+) -> GradCheckReport:
+    """Checks the gradient of an example program."""
+    target = program_target(
+        example.program, example.data(), example.loss, example.wanted(), scope=example.scope()
+    )
+    report = run_check(target, config or GradCheckConfig())
+    return replace(report, who=f"program {example.name!r}")
+
+
+def check_example(example: OpExample, config: GradCheckConfig | None = None) -> GradCheckReport:
+    """Checks an operator at one example."""
+    one = one_op(example)
+    checked = [name for slot in example.slots_to_check() for name in one.op.input(slot)]
+    target = operator_target(one.op, one.values, inputs_to_check=list(dict.fromkeys(checked)))
+    return run_check(target, config or GradCheckConfig())
+
+
+def _numbered(op_type: str, dtype: str, seed: int) -> Iterator[tuple[OpExample, str]]:
+    """Examples of this seed and those after it, and Python text that repeats their checks."""
+    for own in count(seed):
+        examples = cases.examples(op_type, own, dtype)
+        for i, example in enumerate(examples):
+            made = f"cases.examples({op_type!r}, {own}, {dtype!r})[{i}]"
+            yield example, f"all_ops.check_example({made})"
+        if not examples:
+            return
+
+
+def merged(checks: Sequence[OpCheck]) -> list[GradCheckReport]:
+    """A report for each operator: for each dtype and input the worst result of all examples."""
+    by_type: dict[str, list[OpCheck]] = {}
+    for check in checks:
+        by_type.setdefault(check.op_type, []).append(check)
+    return [_merged(op_type, group) for op_type, group in by_type.items()]
+
+
+def _merged(op_type: str, checks: Sequence[OpCheck]) -> GradCheckReport:
+    worst = min(checks, key=lambda check: _WORST_FIRST.index(check.report.verdict))
+    groups: dict[tuple[str, str], list[GradCheckResult]] = {}
+    for check in checks:
+        for result in check.report.results:
+            groups.setdefault((result.dtype, result.name), []).append(result)
+    audits = {
+        (audit.name, audit.verdict): audit for check in checks for audit in check.report.audits
+    }
+    failed = {name for name, verdict in audits if verdict is not Verdict.PASS}
+    return replace(
+        worst.report,
+        who=op_type,
+        results=tuple(_worst(group) for group in groups.values()),
+        audits=tuple(
+            audit
+            for (name, verdict), audit in audits.items()
+            if verdict is not Verdict.PASS or name not in failed
+        ),
+    )
+
+
+def _worst(results: Sequence[GradCheckResult]) -> GradCheckResult:
+    def badness(result: GradCheckResult) -> tuple[int, float]:
+        return -_WORST_FIRST.index(result.verdict), result.max_relative_error
+
+    return replace(
+        max(results, key=badness),
+        num_elements=sum(result.num_elements for result in results),
+        num_passed=sum(result.num_passed for result in results),
+        kinks=sum(result.kinks for result in results),
+        num_forward=sum(result.num_forward for result in results),
+        num_backward=sum(result.num_backward for result in results),
+        seconds=sum(result.seconds for result in results),
+    )

@@ -1,0 +1,70 @@
+"""One call that checks a function of arrays or tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields, replace
+from typing import Any
+
+from fluidcore.gradcheck.adapters import callable_target
+from fluidcore.gradcheck.adapters.forward_mode import forward_mode_audit
+from fluidcore.gradcheck.config import GradCheckConfig
+from fluidcore.gradcheck.result import GradCheckReport
+
+
+def check(
+    f: Any,
+    *args: Any,
+    vjp: Callable[..., Any] | None = None,
+    jvp: Callable[..., Any] | None = None,
+    value_and_grad: bool = False,
+    framework: str = "auto",
+    name: str | None = None,
+    config: GradCheckConfig | None = None,
+    **options: Any,
+) -> GradCheckReport:
+    """Checks the gradient of a function at a point.
+
+        def cube(x):
+            return x**3
+
+        print(check(cube, np.array([1.0, 2.0]), vjp=lambda x, v: 3 * x**2 * v))
+
+    Args:
+        f: A function of NumPy arrays, or of the tensors of PyTorch, JAX or MLX; also a
+            torch.autograd.Function, a torch module or a custom operator.
+        *args: The point. Floating tensors, also in lists and dicts, are differentiated by; all else
+            is constant. Nothing of the user's is changed.
+        vjp: vjp(*args, *vs) returns the gradients of Σ v·y: an array, or a tuple with an entry for
+            each argument. Needed for NumPy; the frameworks have their own.
+        jvp: jvp(*args, *us) returns the derivative of the outputs along us, a direction for each
+            input; it is compared with the gradient.
+        value_and_grad: f returns (value, gradients) of one number.
+        framework: "numpy", "torch", "jax", "mlx", or "auto": whose tensors are among `args`.
+        name: What the report calls f.
+        config: How the gradient is checked.
+        **options: Fields of GradCheckConfig that replace those of `config`.
+
+    Raises:
+        core.InvalidArgument: f or its gradient does not return tensors, or there are none in
+            `args`.
+        Exception: Whatever f or its gradient raises at the point.
+    """
+    from fluidcore.gradcheck.pipeline import run_check
+
+    known = {field.name for field in fields(GradCheckConfig)}
+    if unknown := [option for option in options if option not in known]:
+        raise TypeError(
+            f"check: options must be fields of GradCheckConfig, got {unknown[0]!r}; it has: "
+            f"{', '.join(sorted(known))}"
+        )
+    if not (config is None or isinstance(config, GradCheckConfig)):
+        raise TypeError(f"check: config must be a GradCheckConfig, got {type(config).__name__}")
+    settings = replace(config or GradCheckConfig(), **options)
+    target = callable_target(
+        f, args, vjp=vjp, jvp=jvp, value_and_grad=value_and_grad, framework=framework, name=name
+    )
+    report = run_check(target, settings)
+    if jvp is None or not settings.audits:
+        return report
+    return replace(report, audits=(*report.audits, forward_mode_audit(target, settings.seed)))

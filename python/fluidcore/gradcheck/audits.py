@@ -1,0 +1,183 @@
+"""Checks that need no differences: exact, or nearly so, and cheap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fluidcore.gradcheck.calls import cast, flat
+from fluidcore.gradcheck.judge import UNIT
+from fluidcore.gradcheck.noise import Noise
+from fluidcore.gradcheck.result import Audit
+from fluidcore.gradcheck.session import Session
+from fluidcore.gradcheck.streams import stream
+from fluidcore.gradcheck.target import SHADOW, Array, Doubles, Input
+from fluidcore.gradcheck.verdict import Reason, Verdict
+
+# How far sums may be apart that rounding alone tells apart, relative to the largest element.
+_ROUNDING = {"float64": 1e-9, "float32": 1e-4, "float16": 0.05, "bfloat16": 0.3}
+_NARROWER = {"float32": ("float16", "bfloat16"), "float16": ("bfloat16",), "bfloat16": ()}
+_ENOUGH = 4  # elements that need all digits
+_DUST = 1e-4  # a gradient that small beside f over x may have few digits that mean something
+
+
+def audits(session: Session, noise: Noise) -> tuple[Audit, ...]:
+    """All of them; those of the cotangent only where there is one to choose."""
+    found = [_form(session)]
+    finite = all(
+        np.isfinite(part).all()
+        for dtype in {session.dtype, session.target.dtype}
+        for part in session.gradients(0, dtype)
+    )
+    found.append(_repeats(session, noise))
+    if finite and not noise.stochastic and not session.target.fixed_cotangent:
+        found.extend(_linear(session, noise))
+    if finite and session.has_kernel_test:
+        found.extend(_digits(session, narrow) for narrow in _NARROWER[session.target.dtype])
+    found.append(unchanged(session))
+    return tuple(found)
+
+
+def unchanged(session: Session) -> Audit:
+    """Whether f and the gradient left their arguments alone, in all calls so far."""
+    name, changed = "arguments unchanged", session.calls.changed
+    if changed:
+        return Audit(name, Verdict.FAIL, Reason.INPUT_CHANGED, "; ".join(changed))
+    return Audit(name, Verdict.PASS)
+
+
+def _form(session: Session) -> Audit:
+    name = "shape and dtype"
+    for dtype in (session.target.dtype, session.dtype):
+        session.gradients(0, dtype)
+    for (k, _), fault in sorted(session.calls.faults.items()):
+        who = session.target.inputs[k].name
+        return Audit(name, Verdict.FAIL, fault.reason, f"'{who}': {fault.detail}")
+    return Audit(name, Verdict.PASS)
+
+
+def _repeats(session: Session, noise: Noise) -> Audit:
+    name = "repeatable"
+    if noise.stochastic:
+        return Audit(name, Verdict.INCONCLUSIVE, Reason.STOCHASTIC, noise.detail)
+    details = [noise.detail] if noise.detail else []
+    verdict, reason = Verdict.PASS, None
+    for part, first, spread in zip(
+        session.target.inputs, session.gradients(0, session.dtype), noise.backward, strict=True
+    ):
+        worst, size = float(np.max(spread, initial=0)), float(np.max(np.abs(first), initial=0))
+        if not worst > 0:
+            continue
+        ulps = worst / (2 * UNIT[session.dtype] * size)
+        details.append(f"the gradient by '{part.name}' varies by {ulps:.2g} ulps of its largest")
+        if worst > _ROUNDING[session.dtype] * size:
+            verdict, reason = Verdict.FAIL, Reason.NOT_REPEATABLE
+    return Audit(name, verdict, reason, "; ".join(details))
+
+
+def _digits(session: Session, narrow: str) -> Audit:
+    """Values that all fit into a narrower dtype, where those of float64 do not, went through it."""
+    dtype = session.target.dtype
+    name = f"more digits than {narrow}, {dtype}"
+    pairs = zip(session.gradients(0, dtype), session.gradients(0, SHADOW), strict=True)
+    for part, (own, wide) in zip(session.target.inputs, pairs, strict=True):
+        dust = _DUST * _height(session, part, session.cotangent(0))  # of a gradient that is 0
+        telling = ~_fits(cast(wide, dtype).astype(np.float64), narrow) & (np.abs(wide) > dust)
+        if np.count_nonzero(telling) >= _ENOUGH and _fits(own[telling], narrow).all():
+            text = f"all elements of '{part.name}' are numbers of {narrow}: they were rounded to it"
+            return Audit(name, Verdict.FAIL, Reason.KERNEL, text)
+    return Audit(name, Verdict.PASS)
+
+
+def _fits(values: Doubles, dtype: str) -> NDArray[np.bool_]:
+    """Where numbers are exactly those of a narrower dtype."""
+    with np.errstate(over="ignore"):
+        fits: NDArray[np.bool_] = cast(values, dtype).astype(np.float64) == values
+    return fits
+
+
+def _linear(session: Session, noise: Noise) -> Iterator[Audit]:
+    """A gradient is linear in its cotangent, whatever f is."""
+    for dtype in dict.fromkeys((session.dtype, session.target.dtype)):
+        yield _zero(session, dtype)
+        yield _scaled(session, noise, dtype, 2.0, "twice the gradient for twice the cotangent")
+        yield _scaled(session, noise, dtype, -1.0, "minus the gradient for minus the cotangent")
+    yield _sum(session, noise)
+
+
+def _zero(session: Session, dtype: str) -> Audit:
+    name = f"no gradient without a cotangent, {dtype}"
+    zeros = [np.zeros_like(v) for v in session.cotangent(0)]
+    for part, a in zip(session.target.inputs, session.gradient_of(zeros, dtype), strict=True):
+        if (a != 0).any():
+            i = int(np.argmax(a != 0))
+            text = f"for v = 0 element {i} of '{part.name}' is {a[i]:.6g}"
+            return Audit(name, Verdict.FAIL, Reason.NOT_LINEAR, text)
+    return Audit(name, Verdict.PASS)
+
+
+def _scaled(session: Session, noise: Noise, dtype: str, factor: float, name: str) -> Audit:
+    """The factor times v is exact, and so is every product with it: no digit may differ."""
+    v = session.cotangent(0)
+    found = session.gradient_of([cast(factor * x, x.dtype.name) for x in v], dtype)
+    expected = [factor * a for a in session.gradients(0, dtype)]
+    return _compare(session, noise, f"{name}, {dtype}", found, expected, v)
+
+
+def _sum(session: Session, noise: Noise) -> Audit:
+    name, dtype = f"the gradient of a sum is the sum, {session.dtype}", session.dtype
+    v = session.cotangent(0)
+    seed = session.config.seed
+    w = [
+        cast(stream(seed, f"output {k}", "second cotangent").standard_normal(x.shape), x.dtype.name)
+        for k, x in enumerate(v)
+    ]
+    total = [cast(a, "float64") + cast(b, "float64") for a, b in zip(v, w, strict=True)]
+    if session.alone and dtype != "float64":  # the sum must be one that the dtype holds
+        total = [cast(t, dtype) for t in total]
+        w = [
+            cast(cast(t, "float64") - cast(a, "float64"), dtype)
+            for t, a in zip(total, v, strict=True)
+        ]
+    parts = zip(session.gradients(0, dtype), session.gradient_of(w, dtype), strict=True)
+    expected = [a + b for a, b in parts]
+    return _compare(session, noise, name, session.gradient_of(total, dtype), expected, v, w)
+
+
+def _compare(
+    session: Session,
+    noise: Noise,
+    name: str,
+    found: Sequence[Doubles],
+    expected: Sequence[Doubles],
+    *cotangents: Sequence[Array],
+) -> Audit:
+    dtype = name.rsplit(", ", 1)[-1]
+    details = []
+    for k, (part, a, b) in enumerate(zip(session.target.inputs, found, expected, strict=True)):
+        with np.errstate(invalid="ignore"):
+            apart = np.where(np.isfinite(a) & np.isfinite(b), np.abs(a - b), 0.0)
+        worst = float(np.max(apart, initial=0.0))
+        if worst == 0:
+            continue
+        i = int(np.argmax(apart))
+        # A gradient of 0 may be a difference of terms of the size of f over x.
+        height = _height(session, part, *cotangents)
+        limit = _ROUNDING[dtype] * (float(np.max(np.abs(b), initial=0.0)) + height)
+        limit += 8 * float(np.max(noise.backward[k], initial=0.0))
+        text = f"element {i} of '{part.name}' is {a[i]:.9g}, not {b[i]:.9g}"
+        if worst > limit:
+            return Audit(name, Verdict.FAIL, Reason.NOT_LINEAR, text)
+        details.append(text)
+    return Audit(name, Verdict.PASS, None, "" if "sum" in name else "; ".join(details[:1]))
+
+
+def _height(session: Session, part: Input, *cotangents: Sequence[Array]) -> float:
+    """The weighted outputs over x."""
+    weight = sum(float(np.sum(np.abs(flat(v) * flat(session.outputs)))) for v in cotangents)
+    x = np.asarray(part.value).astype(np.float64)
+    with np.errstate(over="ignore"):
+        size = float(np.sqrt(np.mean(x * x))) if x.size else 0.0
+    return weight / (size or 1.0)

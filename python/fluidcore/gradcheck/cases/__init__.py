@@ -1,0 +1,109 @@
+"""Inputs for every operator that has a gradient, and programs: where gradients are checked.
+
+from fluidcore.gradcheck import cases
+
+for example in cases.examples("conv2d", seed=0, dtype="float32"):
+    print(example)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from fluidcore import core
+from fluidcore.dtypes import FLOATING, DTypeLike, dtype_name
+from fluidcore.gradcheck.cases import (
+    activations,
+    elementwise,
+    products,
+    reductions,
+    rows,
+    shapes,
+)
+from fluidcore.gradcheck.cases.example import Array, Data, OpExample, Value
+from fluidcore.gradcheck.cases.gradients import SUFFIX, gradient_examples
+from fluidcore.gradcheck.cases.model import ProgramExample
+from fluidcore.gradcheck.cases.programs import program_example, program_examples, program_names
+
+__all__ = [
+    "DTYPES",
+    "Array",
+    "OpExample",
+    "ProgramExample",
+    "Value",
+    "differentiable_types",
+    "dtypes_of",
+    "examples",
+    "has_case",
+    "is_control_flow",
+    "program_example",
+    "program_examples",
+    "program_names",
+]
+
+DTYPES = ("float64", "float32", "float16", "bfloat16")
+_FAMILIES: dict[str, Callable[[Data], Iterator[OpExample]]] = {
+    name: cases
+    for family in (activations, elementwise, products, reductions, rows, shapes)
+    for name, cases in family.CASES.items()
+}
+
+
+def examples(op_type: str, seed: int = 0, dtype: DTypeLike = "float32") -> list[OpExample]:
+    """Examples of an operator: several shapes and attributes, and data that depend on the seed.
+
+    A gradient operator has the examples of its forward operator, at random incoming gradients.
+
+    Args:
+        op_type: An operator that has a gradient and is not control flow.
+        seed: 0, 1, ...; the same seed gives the same examples.
+        dtype: Of what is floating; the data are numbers of this type.
+
+    Raises:
+        core.NotFound: There is no such operator, or no example of it.
+        core.InvalidArgument: The operator is not made for `dtype`.
+    """
+    dtype = dtype_name(dtype)
+    if not has_case(op_type):
+        raise core.NotFound(
+            f"{op_type}: an operator must have a gradient and take and return tensors "
+            "to have examples"
+        )
+    if dtype not in dtypes_of(op_type):
+        raise core.InvalidArgument(
+            f"{op_type}: the dtype must be one of {', '.join(dtypes_of(op_type))}, got {dtype}"
+        )
+    data = Data(seed, op_type, dtype)
+    family = _FAMILIES.get(op_type)
+    if family is not None:
+        return list(family(data))
+    forward = examples(op_type.removesuffix(SUFFIX), seed, dtype)
+    return [made for example in forward for made in gradient_examples(op_type, example, data)]
+
+
+def has_case(op_type: str) -> bool:
+    """Whether there are examples of an operator; NotFound if there is no such operator."""
+    definition = core.op_def(op_type)
+    if op_type in _FAMILIES:
+        return True
+    forward = op_type.removesuffix(SUFFIX)
+    return forward != op_type and definition.has_grad and has_case(forward)
+
+
+def dtypes_of(op_type: str) -> list[str]:
+    """The floating element types of an operator, widest first."""
+    kernels = {dtype for _, dtype in core.op_def(op_type).kernels}
+    return [dtype for dtype in DTYPES if dtype in kernels & FLOATING]
+
+
+def differentiable_types() -> list[str]:
+    """The operators that have a gradient, control flow left out."""
+    return [t for t in core.op_types() if core.op_def(t).has_grad and not is_control_flow(t)]
+
+
+def is_control_flow(op_type: str) -> bool:
+    """Whether an operator runs a block or handles an array: it needs a program around it."""
+    definition = core.op_def(op_type)
+    slots = (*definition.inputs, *definition.outputs)
+    arrays = any(slot.array for slot in slots) or "array" in op_type
+    return definition.runs_block or arrays

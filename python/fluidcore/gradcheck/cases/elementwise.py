@@ -1,0 +1,76 @@
+"""Functions of two numbers, with broadcasting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from fluidcore.gradcheck.cases.example import Array, Data, OpExample, Shape
+
+Pair = Callable[[Data, Shape, Shape], tuple[Array, Array]]
+
+
+def _shapes(data: Data) -> Iterator[tuple[Shape, Shape, int]]:
+    """X, Y and the axis: equal, rank 0, empty, one element, a run of dimensions, as in NumPy."""
+    a, b, c = data.extents(3, 2)
+    yield from (
+        ((a, b), (a, b), -1),
+        ((), (), -1),
+        ((a, b), (), -1),
+        ((0, b), (b,), -1),
+        ((a, b), (1,), 0),
+        ((17 + a,), (17 + a,), -1),
+        ((a, b), (b,), -1),
+        ((a, b, c), (a,), 0),
+        ((a, b, c), (b,), 1),
+        ((2, a, b, c), (a, b), 1),
+        ((a, 1, c), (b, 1), -1),
+        ((b,), (a, b), -1),
+    )
+
+
+def _normal(data: Data, x: Shape, y: Shape) -> tuple[Array, Array]:
+    return data.normal(*x), data.normal(*y)
+
+
+def _quotient(data: Data, x: Shape, y: Shape) -> tuple[Array, Array]:
+    return data.normal(*x), data.cast(data.away_from_zero(*y).astype("float64") * 2)
+
+
+def _power(data: Data, x: Shape, y: Shape) -> tuple[Array, Array]:
+    return data.positive(*x), data.uniform(-2, 2, *y)
+
+
+def _apart(data: Data, x: Shape, y: Shape) -> tuple[Array, Array]:
+    return data.distinct(*x), data.distinct(*y, offset=1 / 16)
+
+
+def _pairs(op_type: str, pair: Pair) -> Callable[[Data], Iterator[OpExample]]:
+    def cases(data: Data) -> Iterator[OpExample]:
+        for x_shape, y_shape, axis in _shapes(data):
+            x, y = pair(data, x_shape, y_shape)
+            attrs = {} if axis == -1 else {"axis": axis}
+            yield OpExample(op_type, {"X": x, "Y": y}, attrs)
+        x = data.positive(3, 5)
+        yield OpExample(op_type, {"X": x, "Y": x}, note="one variable twice")
+
+    return cases
+
+
+def _extremes(op_type: str) -> Callable[[Data], Iterator[OpExample]]:
+    def cases(data: Data) -> Iterator[OpExample]:
+        yield from _pairs(op_type, _apart)(data)
+        x, y = _apart(data, (9,), (9,))
+        y[::4] = x[::4]
+        yield OpExample(op_type, {"X": x, "Y": y}, note="with ties")
+
+    return cases
+
+
+CASES = {
+    **{f"elementwise_{name}": _pairs(f"elementwise_{name}", _normal) for name in ("add", "sub")},
+    "elementwise_mul": _pairs("elementwise_mul", _normal),
+    "elementwise_div": _pairs("elementwise_div", _quotient),
+    "elementwise_pow": _pairs("elementwise_pow", _power),
+    "elementwise_max": _extremes("elementwise_max"),
+    "elementwise_min": _extremes("elementwise_min"),
+}

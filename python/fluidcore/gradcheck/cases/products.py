@@ -1,0 +1,100 @@
+"""Products of matrices, convolutions and pooling."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from fluidcore.gradcheck.cases.example import Data, OpExample
+
+
+def _mul(data: Data) -> Iterator[OpExample]:
+    a, b, c, d = data.extents(4, 2)
+
+    def case(x: Sequence[int], y: Sequence[int], **attrs: Any) -> OpExample:
+        return OpExample("mul", {"X": data.normal(*x), "Y": data.normal(*y)}, attrs)
+
+    yield from (
+        case([a, b], [b, c]),
+        case([1, 1], [1, 1]),
+        case([a, 17], [17, c]),
+        case([a, b, c], [b * c, d]),
+        case([a, b, c], [c, d], x_num_col_dims=2),
+        case([a, b * c], [b, c, d], y_num_col_dims=2),
+        case([a, 2, b, 3], [3, b, 2, d], x_num_col_dims=2, y_num_col_dims=2),
+        case([0, b], [b, c]),
+        case([a, 0], [0, c]),
+    )
+    x = data.normal(3, 3)
+    yield OpExample("mul", {"X": x, "Y": x}, note="one variable twice")
+
+
+def _matmul(data: Data) -> Iterator[OpExample]:
+    a, b, c, n = data.extents(4, 2)
+
+    def case(x: Sequence[int], y: Sequence[int], **attrs: Any) -> OpExample:
+        return OpExample("matmul", {"X": data.normal(*x), "Y": data.normal(*y)}, attrs)
+
+    yield from (
+        case([a, b], [b, c]),
+        case([b, a], [b, c], transpose_X=True),
+        case([a, b], [c, b], transpose_Y=True),
+        case([b, a], [c, b], transpose_X=True, transpose_Y=True),
+        case([b], [b]),
+        case([b], [b, c]),
+        case([a, b], [b]),
+        case([a], [c], transpose_X=True, transpose_Y=True),
+        case([n, a, b], [n, b, c]),
+        case([n, b, a], [n, c, b], transpose_X=True, transpose_Y=True),
+        case([n, a, b], [b, c]),
+        case([a, b], [n, b, c]),
+        case([n, a, b], [b]),
+        case([0, b], [b, c]),
+    )
+    x = data.normal(3, 3)
+    yield OpExample("matmul", {"X": x, "Y": x}, note="one variable twice")
+
+
+def _conv2d(data: Data) -> Iterator[OpExample]:
+    n, c, m = data.extents(3, 1, 3)
+    height, width = data.extents(2, 4, 6)
+
+    def case(image: Sequence[int], filters: Sequence[int], **attrs: Any) -> OpExample:
+        inputs = {"Input": data.normal(*image), "Filter": data.normal(*filters)}
+        return OpExample("conv2d", inputs, attrs)
+
+    yield from (
+        case([n, c, height, width], [m, c, 3, 2]),
+        case([1, 1, 1, 1], [1, 1, 1, 1]),
+        case([n, c, height, width], [m, c, 3, 3], paddings=[1, 1]),
+        case([1, c, height, width], [m, c, 3, 2], strides=[2, 1], paddings=[1, 0]),
+        case([1, 2, height + 1, 6], [m, 2, 2, 3], dilations=[2, 2]),
+        case([1, 2 * c, height, 4], [2 * m, c, 3, 3], groups=2, paddings=[1, 1]),
+        case([1, 3, 5, width], [3, 1, 3, 3], groups=3, strides=[2, 2], paddings=[1, 1]),
+        case([0, c, 4, 4], [m, c, 3, 3]),
+    )
+
+
+def _pool2d(data: Data) -> Iterator[OpExample]:
+    n, c = data.extents(2, 1, 2)
+    height, width = data.extents(2, 4, 6)
+    variants: list[tuple[Sequence[int], dict[str, Any]]] = [
+        ([n, c, 4, 6], {"ksize": [2, 2], "strides": [2, 2]}),
+        ([1, 1, 1, 1], {"ksize": [1, 1]}),
+        ([n, c, height, width], {"ksize": [3, 2]}),
+        ([1, c, height, width], {"ksize": [3, 3], "strides": [2, 2], "paddings": [1, 1]}),
+        ([1, c, 6, 6], {"ksize": [3, 3], "strides": [2, 2], "ceil_mode": True}),
+        ([n, c, height, 3], {"ksize": [1, 1], "global_pooling": True}),
+        ([0, c, 4, 4], {"ksize": [2, 2]}),
+    ]
+    for kind in ("max", "avg"):
+        for shape, attrs in variants:
+            x = data.distinct(*shape)
+            yield OpExample("pool2d", {"X": x}, {"pooling_type": kind, **attrs})
+    x = data.distinct(1, 1, 4, 4)
+    x[0, 0, :2, :2] = 1
+    attrs = {"pooling_type": "max", "ksize": [2, 2], "strides": [2, 2]}
+    yield OpExample("pool2d", {"X": x}, attrs, note="with ties")
+
+
+CASES = {"mul": _mul, "matmul": _matmul, "conv2d": _conv2d, "pool2d": _pool2d}

@@ -1,0 +1,95 @@
+"""Sums, means, maxima and normalisation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from fluidcore.gradcheck.cases.example import Data, OpExample, Shape
+
+
+def _reduction(op_type: str) -> Callable[[Data], Iterator[OpExample]]:
+    largest = op_type == "reduce_max"
+
+    def case(data: Data, shape: Shape, **attrs: Any) -> OpExample:
+        x = data.distinct(*shape) if largest else data.normal(*shape)
+        return OpExample(op_type, {"X": x}, attrs)
+
+    def cases(data: Data) -> Iterator[OpExample]:
+        a, b, c = data.extents(3, 2)
+        yield from (
+            case(data, (a, b)),
+            case(data, (), reduce_all=True),
+            case(data, (1,)),
+            case(data, (17 + a,)),
+            case(data, (a, b), dim=1),
+            case(data, (a, b), dim=-1, keep_dim=True),
+            case(data, (a, b, c), dim=1),
+            case(data, (a, b, c), dim=-2, keep_dim=True),
+            case(data, (a, b, c), reduce_all=True),
+            case(data, (0, b), dim=1),
+        )
+        if largest:
+            x = data.distinct(3, 4)
+            x[1, 1:3] = 4  # the largest of its row, twice
+            yield OpExample(op_type, {"X": x}, {"dim": 1}, note="with ties")
+
+    return cases
+
+
+def _mean(data: Data) -> Iterator[OpExample]:
+    for shape in data.shapes():
+        if 0 not in shape:
+            yield OpExample("mean", {"X": data.normal(*shape)})
+
+
+def _softmax(data: Data) -> Iterator[OpExample]:
+    a, b, c = data.extents(3, 2)
+    for shape in ((a, b), (1,), (b,), (17,), (a, 1), (a, b, c), (0, b)):
+        yield OpExample("softmax", {"X": data.normal(*shape)}, is_flat=shape[-1] == 1)
+    yield OpExample("softmax", {"X": data.normal(a, b, scale=4.0)}, note="spread")
+    yield OpExample("softmax", {"X": data.normal(a, b, mean=64.0)}, note="large")
+
+
+def _batch_norm(data: Data) -> Iterator[OpExample]:
+    n, c, height, width = data.extents(4, 2, 4)
+
+    def case(shape: Shape, **attrs: Any) -> OpExample:
+        channels = shape[-1] if attrs.get("data_layout") == "NHWC" else shape[1]
+        inputs = {
+            "X": data.normal(*shape, scale=2.0, mean=1.0),
+            "Scale": data.positive(channels),
+            "Bias": data.normal(channels),
+            "Mean": data.normal(channels),
+            "Variance": data.positive(channels),
+        }
+        return OpExample("batch_norm", inputs, attrs, ("X", "Scale", "Bias"))
+
+    yield from (
+        case((n + 2, c)),
+        case((n + 1, c, height)),
+        case((n, c, height, width)),
+        case((n, height, width, c), data_layout="NHWC"),
+        case((2, 1, 2, 2, 3), momentum=0.5),
+        case((n, c, height, width), is_test=True),
+        case((n, height, c), is_test=True, data_layout="NHWC"),
+        case((n, c), is_test=True, epsilon=0.25),
+        case((n + 2, c), epsilon=0.25),
+    )
+
+
+def _dropout(data: Data) -> Iterator[OpExample]:
+    for number, shape in enumerate(data.shapes()):
+        attrs = {"dropout_prob": data.choice([0.25, 0.5, 0.75]), "fix_seed": True}
+        yield OpExample("dropout", {"X": data.normal(*shape)}, attrs | {"seed": 5 + number})
+    for prob, note in ((0.0, "keeps all"), (1.0, "drops all")):
+        yield OpExample("dropout", {"X": data.normal(3, 4)}, {"dropout_prob": prob}, note=note)
+
+
+CASES = {
+    **{name: _reduction(name) for name in ("reduce_sum", "reduce_mean", "reduce_max")},
+    "mean": _mean,
+    "softmax": _softmax,
+    "batch_norm": _batch_norm,
+    "dropout": _dropout,
+}

@@ -1,0 +1,184 @@
+"""GradientChecker: gradients of functions, operators and programs against numerical ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fluidcore import core
+from fluidcore.gradcheck.adapters.origin import name_of
+from fluidcore.gradcheck.calls import flat
+from fluidcore.gradcheck.config import GradCheckConfig
+from fluidcore.gradcheck.of_function import Function, OfFunction, eager_target, like
+from fluidcore.gradcheck.plain import compare, plain_results, tolerances
+from fluidcore.gradcheck.result import GradCheckReport, GradCheckResult
+from fluidcore.gradcheck.target import Doubles, Target
+
+if TYPE_CHECKING:
+    from fluidcore.eager.tensor import Tensor
+    from fluidcore.program import Program, Variable
+
+
+__all__ = ["GradientChecker", "plain_results"]
+
+
+class GradientChecker:
+    """Checks gradients by one configuration.
+
+    Args:
+        config: Settings; None for those that judge by error bars.
+    """
+
+    def __init__(self, config: GradCheckConfig | None = None) -> None:
+        if not (config is None or isinstance(config, GradCheckConfig)):
+            raise TypeError(f"config must be a GradCheckConfig, got {type(config).__name__}")
+        self.config = config or GradCheckConfig()
+
+    @classmethod
+    def with_config(cls, config: GradCheckConfig) -> GradientChecker:
+        """A checker with other settings."""
+        return cls(config)
+
+    def compute_numerical_gradient(self, f: Function, input: Any, cotangent: Any = None) -> Any:
+        """The gradient of ⟨cotangent, f⟩ by finite differences.
+
+        With a step (`epsilon`) or a tolerance in the settings it is [f(x+ε) - f(x-ε)] / 2ε, or
+        [f(x+ε) - f(x)] / ε, for each element; else the steps are chosen by error bars. f is
+        calculated in float64 where it can be, whatever the dtype of the input: in float16 a step
+        of 1e-4 is lost in rounding.
+
+        Args:
+            f: From a tensor or array like `input` to a floating one.
+            input: An eager Tensor, or an array, of any shape, floating; never changed.
+            cotangent: Of the shape of f(input); None only where that is one number.
+
+        Returns:
+            The gradient in float64, of the shape of the input; a Tensor for a Tensor.
+        """
+        of = OfFunction(f, input, "compute_numerical_gradient", cotangent)
+        return like(input, self._numerical(of))
+
+    def check_gradient(
+        self, f: Function, input: Any, analytical_grad: Any, name: str, cotangent: Any = None
+    ) -> GradCheckResult:
+        """Checks a gradient that was calculated somewhere against the numerical one of f.
+
+        Args:
+            f: From a tensor or array like `input` to a floating one.
+            input: An eager Tensor, or an array, of any shape, floating; never changed.
+            analytical_grad: The gradient of ⟨cotangent, f⟩, of the shape of the input.
+            name: Of the check, in the report.
+            cotangent: Of the shape of f(input); None only where that is one number.
+
+        Raises:
+            TypeError: f(input) is not one number, and there is no cotangent.
+            core.InvalidArgument: A shape does not fit.
+        """
+        return self._check(OfFunction(f, input, name, cotangent), analytical_grad)
+
+    def check_tensor(self, f: Function, tensor: Tensor, name: str) -> GradCheckResult:
+        """Checks `tensor.grad` against the numerical gradient of the sum of all elements of f.
+
+        Args:
+            f: From a Tensor to a floating one.
+            tensor: A leaf, after `backward`.
+            name: Of the check, in the report.
+        """
+        if tensor.grad is None:
+            raise core.InvalidArgument(f"{name}: there is no gradient; call backward() first")
+        return self._check(OfFunction(f, tensor, name, ones=True), tensor.grad)
+
+    def check_op(
+        self,
+        op_type: str,
+        inputs: Mapping[str, Any],
+        attrs: Mapping[str, Any] | None = None,
+        outputs: Sequence[str] | None = None,
+        inputs_to_check: Sequence[str] | None = None,
+        no_grad_set: Iterable[str] | None = None,
+    ) -> GradCheckReport:
+        """Checks the gradient operators of an operator; arguments as of `operator_target`."""
+        from fluidcore.gradcheck.adapters.operator import operator_target
+
+        return self._run(
+            operator_target(op_type, inputs, attrs, outputs, inputs_to_check, no_grad_set)
+        )
+
+    def check_program(
+        self,
+        program: Program,
+        feed: Mapping[str, Any],
+        loss: Variable | str,
+        parameter_list: Iterable[Variable | str] | None = None,
+        no_grad_set: Iterable[Variable | str] | None = None,
+        scope: core.Scope | None = None,
+    ) -> GradCheckReport:
+        """Checks every gradient of a program; arguments as of `program_target`."""
+        from fluidcore.gradcheck.adapters.program import program_target
+
+        return self._run(program_target(program, feed, loss, parameter_list, no_grad_set, scope))
+
+    def check_callable(
+        self,
+        f: Callable[..., Any],
+        *args: Any,
+        vjp: Callable[..., Any] | None = None,
+        framework: str = "auto",
+    ) -> GradCheckReport:
+        """Checks a function of arrays, or of the tensors of a framework, with its gradient.
+
+        Args:
+            f: The function.
+            *args: The point. Eager tensors are differentiated by the tape.
+            vjp: Of NumPy functions: vjp(*args, *vs) returns the gradients of Σ v·y.
+            framework: "numpy", "torch", "jax", "mlx"; "auto": whose tensors the arguments are.
+        """
+        from fluidcore.eager.tensor import Tensor
+
+        if any(isinstance(argument, Tensor) for argument in args):
+            return self._run(eager_target(f, args, name_of(f)))
+        from fluidcore.gradcheck.adapters import callable_target
+
+        return self._run(callable_target(f, args, vjp=vjp, framework=framework))
+
+    def check_all_ops(
+        self, types: Iterable[str] | None = None, per_op: int = 20
+    ) -> list[GradCheckReport]:
+        """Checks every operator that has a gradient at examples of its own.
+
+        Args:
+            types: The operators; None for all.
+            per_op: Examples for each operator and dtype.
+        """
+        from fluidcore.gradcheck.all_ops import check_all_ops
+
+        return check_all_ops(self.config, types, per_op)
+
+    def _run(self, target: Target) -> GradCheckReport:
+        from fluidcore.gradcheck.pipeline import run_check
+
+        return run_check(target, self.config)
+
+    def _check(self, of: OfFunction, gradient: Any) -> GradCheckResult:
+        claimed = of.claimed(gradient)
+        if not self.config.is_plain:
+            return of.judge(claimed, self.config)
+        result = compare(of.who, claimed, self._numerical(of), self.config)
+        return replace(result, dtype=of.target.dtype, place=of.target.place)
+
+    def _numerical(self, of: OfFunction) -> Doubles:
+        function, weights = of.function(self.config), flat([of.cotangent])
+        if not self.config.is_plain:
+            value = core.differentiate(function, 0, [weights]).value[0]
+        else:
+            value = core.difference(
+                function,
+                0,
+                tolerances(self.config)[0],
+                weights=weights,
+                forward=not self.config.use_central_difference,
+            )
+        return np.asarray(value, dtype=np.float64).reshape(of.value.shape)

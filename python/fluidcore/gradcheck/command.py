@@ -1,0 +1,59 @@
+"""The command `fluidcore gradcheck`, also `python -m fluidcore.gradcheck`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+from fluidcore import core
+from fluidcore.gradcheck.commands import options
+from fluidcore.gradcheck.commands.callable_ import add_callable
+from fluidcore.gradcheck.commands.mutate import add_mutate
+from fluidcore.gradcheck.commands.op import add_all, add_op
+from fluidcore.gradcheck.commands.program import add_program
+from fluidcore.gradcheck.commands.saved import add_compare, add_explain
+
+_DESCRIPTION = "Checks gradients against numerical differentiation."
+_EPILOG = """\
+exit codes: 0 everything passed; 1 a gradient is wrong; 2 something could not be decided;
+3 wrong arguments, or an error
+
+examples:
+  fluidcore gradcheck op conv2d --dtype float32
+  fluidcore gradcheck all --report all.html
+  fluidcore gradcheck program model/ --loss cost
+  fluidcore gradcheck COMMAND --help
+"""
+_SUBCOMMANDS = (add_op, add_all, add_program, add_callable, add_compare, add_explain, add_mutate)
+
+
+def main(arguments: Sequence[str] | None = None, prog: str = "fluidcore gradcheck") -> int:
+    """Runs the command; returns the exit code, or exits with 3 for wrong arguments.
+
+    Args:
+        arguments: Without the name of the program; None for those of the process.
+        prog: What the help calls the program.
+    """
+    parser = options.Parser(prog=prog, description=_DESCRIPTION, epilog=_EPILOG)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=options.Parser)
+    for add in _SUBCOMMANDS:
+        add(commands)
+    chosen = parser.parse_args(arguments)
+    try:
+        return int(chosen.run(chosen))
+    except BrokenPipeError:  # the reader, `head` for example, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return options.MISUSED
+    except KeyboardInterrupt:
+        print(f"\n{prog}: interrupted", file=sys.stderr)
+        return 130
+    except (core.Error, OSError) as error:
+        print(f"{prog}: {error}", file=sys.stderr)
+        for note in getattr(error, "__notes__", ()):
+            print(f"  {note}", file=sys.stderr)
+        return options.MISUSED
+    except Exception:  # a fault of the checker or of the user's function: not a wrong gradient
+        traceback.print_exc()
+        return options.MISUSED

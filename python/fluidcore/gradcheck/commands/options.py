@@ -1,0 +1,136 @@
+"""Options that several subcommands have, and exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from fluidcore import core
+from fluidcore.dtypes import FLOATING, dtype_name
+from fluidcore.gradcheck.config import GradCheckConfig
+from fluidcore.gradcheck.verdict import Verdict
+
+if TYPE_CHECKING:
+    from fluidcore.gradcheck.result import GradCheckReport
+
+    Commands = argparse._SubParsersAction["Parser"]
+
+PASSED, FAILED, UNDECIDED, MISUSED = 0, 1, 2, 3
+_CODES = {Verdict.PASS: PASSED, Verdict.FAIL: FAILED, Verdict.INCONCLUSIVE: UNDECIDED}
+_CONFIG = frozenset(field.name for field in fields(GradCheckConfig))
+
+
+class Parser(argparse.ArgumentParser):
+    """Wrong arguments are not an inconclusive check: the exit code is 3."""
+
+    def __init__(self, **settings: Any) -> None:
+        settings.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        super().__init__(**settings)
+
+    def error(self, message: str) -> NoReturn:
+        """Prints the usage and `message`, and exits."""
+        self.print_usage(None)
+        self.exit(MISUSED, f"{self.prog}: {message}\n")
+
+
+def exit_code(verdicts: Iterable[Verdict]) -> int:
+    """0 pass, 1 fail, 2 inconclusive."""
+    return _CODES[Verdict.together(verdicts)]
+
+
+def add_check_options(parser: argparse.ArgumentParser) -> None:
+    """Adds what every check can be told."""
+    how = parser.add_argument_group("how to check")
+    add = how.add_argument
+    add("--seed", type=int, default=0, help="of everything random: 0, 1, ...; default 0")
+    add("--resolution", type=float, help="relative error that a pass must be able to see")
+    add("--mode", choices=["auto", "full", "coloured", "directional"], default="auto")
+    add("--n-full", type=int, default=2000, help="elements that 'auto' checks one by one")
+    add("--probes", type=int, default=4, help="random directions of 'directional'")
+    add("--cotangents", type=int, default=2, help="random cotangents of 'full'")
+    add("--subset", type=int, help="check this many elements of each input")
+    add("--shadow", choices=["auto", "off"], default="auto", help="judge formula and kernel apart")
+    add("--second-order", action="store_true", help="check the gradient of the gradient, too")
+    add("--no-audits", dest="audits", action="store_false", help="leave out what needs no steps")
+    add("--on-kink", choices=["subgradient", "fail", "skip"], default="subgradient")
+    add("--workers", type=int, default=0, help="threads; default as many as there are")
+    add("--budget", dest="budget_s", type=float, metavar="SECONDS", help="for each check")
+    add("--epsilon", type=float, help="a fixed step, and the plain comparison")
+    add("--rtol", dest="relative_tolerance", type=float, help="of the plain comparison")
+    add("--atol", dest="absolute_tolerance", type=float, help="of the plain comparison")
+    add_output_options(parser)
+
+
+def add_output_options(parser: argparse.ArgumentParser) -> None:
+    """Adds what to do with what was found."""
+    output = parser.add_argument_group("output")
+    output.add_argument(
+        "--report",
+        action="append",
+        default=[],
+        type=_report_path,
+        metavar="FILE",
+        help="write a report: .html, .json, .sarif, .xml (JUnit) or .txt; may be repeated",
+    )
+    output.add_argument("--verbose", action="store_true", help="keep every element in the report")
+    output.add_argument(
+        "--quiet", action="store_true", help="print only what failed, and a summary"
+    )
+
+
+def _report_path(path: str) -> str:
+    from fluidcore.gradcheck.report import format_of
+
+    try:
+        format_of(path)
+    except core.InvalidArgument as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    folder = os.path.dirname(path) or "."
+    if not os.path.isdir(folder):
+        raise argparse.ArgumentTypeError(f"there is no folder {folder!r}")
+    return path
+
+
+def add_dtypes_option(parser: argparse.ArgumentParser, default: Sequence[str]) -> None:
+    """Adds --dtype, --dtypes: a list in `chosen.dtypes`."""
+    parser.add_argument(
+        "--dtype",
+        "--dtypes",
+        dest="dtypes",
+        type=dtype_list,
+        default=list(default),
+        metavar="DTYPES",
+        help=f"element types, separated by commas; default {','.join(default) or 'as given'}",
+    )
+
+
+def dtype_list(text: str) -> list[str]:
+    """The names in "float64,float32"."""
+    try:
+        names = [dtype_name(part.strip()) for part in text.split(",")]
+    except core.InvalidArgument as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    for name in names:
+        if name not in FLOATING:
+            raise argparse.ArgumentTypeError(f"must be floating, got {name}")
+    return names
+
+
+def config_of(chosen: argparse.Namespace) -> GradCheckConfig:
+    """The settings that the options stand for; core.InvalidArgument if one does not fit."""
+    given = vars(chosen)
+    try:
+        return GradCheckConfig(**{name: given[name] for name in _CONFIG.intersection(given)})
+    except ValueError as error:
+        raise core.InvalidArgument(str(error)) from None
+
+
+def save_reports(chosen: argparse.Namespace, reports: Sequence[GradCheckReport]) -> None:
+    """Writes the files of --report."""
+    from fluidcore.gradcheck.report import save
+
+    for path in chosen.report:
+        save(list(reports), path)

@@ -1,0 +1,67 @@
+"""Whether a gradient has the digits of its dtype, or went through a narrower one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from fluidcore.dtypes import numpy_dtype
+from fluidcore.gradcheck.judge import TINY, UNIT, Reference, padded
+from fluidcore.gradcheck.result import GradCheckResult
+from fluidcore.gradcheck.target import Doubles
+from fluidcore.gradcheck.verdict import Reason, Verdict
+
+_NARROWER = {
+    "float64": ("float16", "bfloat16", "float32"),
+    "float32": ("float16", "bfloat16"),
+}
+_FEWEST = 4  # elements that could not all lose their digits by chance
+_UNITS = 16.0
+
+
+def narrowed_to(claimed: Doubles, reference: Reference, dtype: str, bars: float) -> str | None:
+    """The narrower dtype that every element is a number of, though some should not be.
+
+    An element should not be one where the reference is further from the nearest such number than
+    its error bar and a few rounding units of `dtype` allow.
+
+    Args:
+        claimed: [r, n].
+        reference: What it is compared with, [r, n].
+        dtype: Of the gradient code.
+        bars: How many error bars the truth may be off.
+    """
+    if not np.isfinite(claimed).all():
+        return None
+    allowed = bars * reference.error + _UNITS * UNIT[dtype] * padded(reference.scale) + TINY[dtype]
+    for narrow in _NARROWER.get(dtype, ()):
+        if not np.array_equal(_rounded(claimed, narrow), claimed):
+            continue
+        with np.errstate(invalid="ignore"):
+            apart = np.abs(_rounded(reference.value, narrow) - reference.value) > allowed
+        if np.count_nonzero(apart & (claimed != 0) & (reference.flags == 0)) >= _FEWEST:
+            return narrow
+    return None
+
+
+def with_digits(
+    result: GradCheckResult, claimed: Doubles, reference: Reference, bars: float
+) -> GradCheckResult:
+    """The result, or FAIL where the gradient was rounded through a narrower dtype."""
+    narrow = narrowed_to(claimed, reference, result.dtype, bars)
+    if narrow is None:
+        return result
+    detail = f"every element is a number of {narrow}, though the gradient is not"
+    return replace(
+        result,
+        verdict=Verdict.FAIL,
+        reasons=(Reason.NARROWED, *(result.reasons if result.verdict is Verdict.FAIL else ())),
+        detail="; ".join(text for text in (detail, result.detail) if text),
+    )
+
+
+def _rounded(values: Doubles, dtype: str) -> Doubles:
+    with np.errstate(over="ignore", invalid="ignore"):
+        narrow: Doubles = values.astype(numpy_dtype(dtype)).astype(np.float64)
+    return narrow

@@ -1,0 +1,92 @@
+"""What may be wrong with a wrong gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from fluidcore.gradcheck.hypotheses.additions import along_axes, others, products, terms
+from fluidcore.gradcheck.hypotheses.factors import fitted, named, not_finite, zero
+from fluidcore.gradcheck.hypotheses.mismatch import Guess, Mismatch
+from fluidcore.gradcheck.hypotheses.order import moved, summed
+from fluidcore.gradcheck.hypotheses.parts import cotangent, frozen, partial
+from fluidcore.gradcheck.hypotheses.regions import regional, scattered
+from fluidcore.gradcheck.hypotheses.rounding import rounded
+from fluidcore.gradcheck.result import Hypothesis
+from fluidcore.gradcheck.target import Doubles, Target
+
+_SHOWN = 5
+_LEAST = 0.5  # a guess that explains less is not worth a line
+
+# Simple reasons first: the first that explains everything is the best.
+_KINDS: tuple[Callable[[Mismatch], Iterator[Guess]], ...] = (
+    not_finite,
+    zero,
+    cotangent,
+    named,
+    others,
+    rounded,
+    moved,
+    regional,
+    summed,
+    fitted,
+    terms,
+    products,
+    partial,
+    along_axes,
+    frozen,
+    scattered,
+)
+
+
+def explain(
+    target: Target,
+    k: int,
+    analytical: Doubles,
+    numerical: Doubles,
+    cotangents: Sequence[Sequence[Any]],
+    limit: Any,
+) -> tuple[Hypothesis, ...]:
+    """Guesses at what is wrong with the gradient by an input, the best first.
+
+    In the texts A is the claimed gradient, G the right one, v the cotangent.
+
+    Args:
+        target: What was checked; its gradient is calculated a few times more.
+        k: The input.
+        analytical: The claimed gradient, float64, of the input's shape.
+        numerical: The right one.
+        cotangents: The first is that of both, an array for each output.
+        limit: How far they may be apart, for all elements or each.
+
+    Returns:
+        At most five; none if nothing is wrong.
+    """
+    shape = target.inputs[k].value.shape
+    a, g = (np.asarray(x, np.float64).reshape(shape) for x in (analytical, numerical))
+    limits = np.array(np.broadcast_to(np.asarray(limit, np.float64), shape))
+    vs = [np.asarray(v, np.float64) for v in cotangents[0]]
+    mismatch = Mismatch(target, k, a, g, vs, limits)
+    if not np.any(mismatch.wrong):
+        return ()
+    found: list[Hypothesis] = []
+    for kind in _KINDS:
+        for guess in _tried(kind, mismatch):
+            score = mismatch.score(guess)
+            if score >= _LEAST:
+                found.append(Hypothesis(round(score, 3), guess.text))
+        if any(hypothesis.score == 1 for hypothesis in found):
+            break
+    found.sort(key=lambda hypothesis: -hypothesis.score)
+    return tuple({hypothesis.text: hypothesis for hypothesis in found}.values())[:_SHOWN]
+
+
+def _tried(kind: Callable[[Mismatch], Iterator[Guess]], mismatch: Mismatch) -> Iterator[Guess]:
+    """The guesses of a kind; a function that fails elsewhere than at its point has none."""
+    try:
+        with np.errstate(all="ignore"):
+            yield from kind(mismatch)
+    except Exception:  # whatever the user's function raises for another cotangent or point
+        return

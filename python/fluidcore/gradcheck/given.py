@@ -1,0 +1,99 @@
+"""The verdict, from error bars, on a gradient that is just an array."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from fluidcore import core
+from fluidcore.gradcheck import assemble
+from fluidcore.gradcheck.calls import flat
+from fluidcore.gradcheck.config import GradCheckConfig
+from fluidcore.gradcheck.judge import Reference, Rules, alone_tolerance, judge
+from fluidcore.gradcheck.modes import Indices
+from fluidcore.gradcheck.result import GradCheckResult
+from fluidcore.gradcheck.streams import stream
+from fluidcore.gradcheck.target import SHADOW, Array, Target
+from fluidcore.gradcheck.verdict import Reason, Verdict
+
+
+def judge_given(
+    target: Target, analytical: Array, cotangent: Array, name: str, config: GradCheckConfig
+) -> GradCheckResult:
+    """Judges the gradient by the one input of a target with one output.
+
+    The reference is calculated in float64 where f can be; the gradient may differ from it by the
+    rounding of its own dtype. How it was calculated is not known, so there are no audits. Of a
+    gradient with more than `config.n_full` elements, so many are judged, drawn at random.
+
+    Args:
+        target: f; its own gradient is not asked for.
+        analytical: The gradient, of the shape of the input.
+        cotangent: What it belongs to, of the shape of the output.
+        name: Of the result.
+        config: Settings without a step and without tolerances.
+    """
+    started = time.perf_counter()
+    base = GradCheckResult(
+        name,
+        tuple(analytical.shape),
+        target.dtype,
+        target.place,
+        "full",
+        Verdict.PASS,
+        resolution=0.0,
+        min_detectable_99=0.0,
+    )
+    claimed = analytical.astype(np.float64).reshape(1, -1)
+    if claimed.size == 0:
+        return base
+    dtype = SHADOW if target.has_shadow and config.shadow == "auto" else target.dtype
+    function = target.function(dtype)
+    if not np.isfinite(flat([np.asarray(y) for y in function.run()])).all():
+        return assemble.undecided(base, Reason.DOMAIN, f"f is not finite at the point, in {dtype}")
+    if not np.isfinite(claimed).all():
+        return assemble.not_finite(base, claimed[0])
+    noise = core.measure_noise(function, seed=config.seed) if dtype == "float32" else None
+    elements = _elements(claimed.size, name, config)
+    everything = elements.size == claimed.size
+    found = core.differentiate(
+        function,
+        0,
+        [flat([cotangent])],
+        elements=None if everything else elements,
+        noise=noise,
+    )
+    reference = Reference.of(found)
+    claimed = claimed[:, elements]
+    rules = Rules.of(
+        target.dtype,
+        alone=target.dtype != SHADOW,
+        resolution=config.resolution,
+        on_kink=config.on_kink,
+    )
+    tolerance = alone_tolerance(reference, target.dtype)
+    exact = (claimed == reference.value) & (reference.error == 0)  # a 0 where f is constant
+    result = assemble.of_elements(
+        base,
+        judge(reference, claimed, np.where(exact, 0.0, tolerance), rules),
+        elements,
+        failing=Reason.MISMATCH,
+        verbose=config.verbose,
+        failure=found.failure,
+    )
+    return replace(
+        result,
+        min_detectable_99=result.min_detectable_99 if everything else float("inf"),
+        num_forward=found.evaluations,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _elements(size: int, name: str, config: GradCheckConfig) -> Indices:
+    wanted = min(size, config.n_full if config.subset is None else config.subset)
+    if wanted == size:
+        return np.arange(size, dtype=np.int64)
+    chosen = stream(config.seed, name, "subset").choice(size, max(wanted, 1), replace=False)
+    return np.sort(chosen).astype(np.int64)

@@ -1,0 +1,1 @@
+"""What can be wrong with a gradient: guesses, one kind in each file."""

@@ -1,0 +1,253 @@
+"""The verdict on each element of a gradient, from error bars."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fluidcore import core
+from fluidcore.gradcheck.target import Doubles
+from fluidcore.gradcheck.verdict import Reason, Verdict
+
+Flags: TypeAlias = NDArray[np.uint8]
+Mask: TypeAlias = NDArray[np.bool_]
+
+KINK, JUMP, DOMAIN, ABSORBED = 1, 2, 4, 8
+LATE = 16  # not the engine's: there was no time left
+
+UNIT = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}
+TINY = {"float64": 2.3e-308, "float32": 1.2e-38, "float16": 6.2e-5, "bfloat16": 1.2e-38}
+LARGEST = {"float64": 1.7e308, "float32": 3.4e38, "float16": 65504.0, "bfloat16": 3.38e38}
+_RESOLUTION = {"float64": 1e-5, "float32": 1e-3, "float16": 0.05, "bfloat16": 0.3}
+_RESOLUTION_ALONE = {"float64": 1e-5, "float32": 2e-3, "float16": 0.1, "bfloat16": 0.3}
+_SMALL = 0.01  # elements below this part of the largest are compared with that part
+_LEAST = 1e-290
+
+
+@dataclass(frozen=True)
+class Rules:
+    """When a difference is an error.
+
+    Attributes:
+        bars: How many error bars the truth may be off.
+        resolution: The relative error that a PASS must be able to see.
+        on_kink: As in the configuration.
+    """
+
+    bars: float
+    resolution: float
+    on_kink: Literal["subgradient", "fail", "skip"] = "subgradient"
+
+    @classmethod
+    def of(
+        cls,
+        dtype: str,
+        *,
+        alone: bool,
+        resolution: float | None = None,
+        on_kink: Literal["subgradient", "fail", "skip"] = "subgradient",
+    ) -> Rules:
+        """Those of a dtype; `alone` without a float64 form of it."""
+        usual = (_RESOLUTION_ALONE if alone else _RESOLUTION)[dtype]
+        bars = 5.0 if alone and dtype in ("float16", "bfloat16") else 3.0
+        return cls(bars, usual if resolution is None else resolution, on_kink)
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Numerical derivatives: of r cotangents by n elements.
+
+    Attributes:
+        value: [r, n].
+        error: [r, n], error bars; inf where there is no derivative.
+        low: [r, n], the least one-sided derivative; `value` where f is smooth.
+        high: [r, n], the greatest.
+        scale: [r, n], the sum of the absolute values of all terms of the derivative.
+        flags: [n], KINK, JUMP, DOMAIN, ABSORBED.
+    """
+
+    value: Doubles
+    error: Doubles
+    low: Doubles
+    high: Doubles
+    scale: Doubles
+    flags: Flags
+
+    @classmethod
+    def of(cls, found: core.Derivatives) -> Reference:
+        """What the engine found."""
+        value, low, high, scale = (
+            np.array(part, dtype=np.float64)
+            for part in (found.value, found.low, found.high, found.scale)
+        )
+        flags = np.array(found.flags, dtype=np.uint8)
+        error = np.where(flags & (JUMP | DOMAIN | LATE) != 0, np.inf, found.error)
+        return cls(value, error, low, high, scale, flags)
+
+    @classmethod
+    def exact(cls, value: Doubles, scale: Doubles) -> Reference:
+        """Values that need no error bars, [r, n]."""
+        none = np.zeros(value.shape[1], dtype=np.uint8)
+        return cls(value, np.zeros_like(value), value, value, scale, none)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Reference]) -> Reference:
+        """Of the elements of all parts, one after the other."""
+        value, error, low, high, scale = (
+            np.concatenate([part.numbers[j] for part in parts], axis=1) for j in range(5)
+        )
+        flags = np.concatenate([part.flags for part in parts])
+        return cls(value, error, low, high, scale, flags)
+
+    @property
+    def numbers(self) -> tuple[Doubles, ...]:
+        """`value` to `scale`."""
+        return self.value, self.error, self.low, self.high, self.scale
+
+    def only(self, i: int) -> Reference:
+        """Of one element."""
+        value, error, low, high, scale = (part[:, i : i + 1] for part in self.numbers)
+        return Reference(value, error, low, high, scale, self.flags[i : i + 1])
+
+    @property
+    def measure(self) -> Doubles:
+        """[r, n]: what errors of each element are compared with."""
+        size = np.maximum(np.abs(self.low), np.abs(self.high))
+        return np.maximum(np.maximum(size, _SMALL * most(size)), _SMALL * most(self.scale))
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The verdict on each element, [r, n], and what it rests on.
+
+    Attributes:
+        reference: The numerical derivatives.
+        analytical: The claimed ones.
+        limit: The greatest distance that is right.
+        wrong: Where it is exceeded.
+        unsure: Where nothing can be said.
+        counted: [n], the elements that are judged at all.
+        resolution: The relative error that would have been seen.
+    """
+
+    reference: Reference
+    analytical: Doubles
+    limit: Doubles
+    wrong: Mask
+    unsure: Mask
+    counted: Mask
+    resolution: Doubles
+
+    @property
+    def at_kink(self) -> Mask:
+        """[n]: where f has no derivative, only one-sided ones."""
+        return has_kink(self.reference.flags)
+
+    @property
+    def nearest(self) -> Doubles:
+        """The right value that is nearest to the claimed one."""
+        return np.clip(self.analytical, self.reference.low, self.reference.high)
+
+    @property
+    def excess(self) -> Doubles:
+        """By how many limits the claimed value is off."""
+        with np.errstate(all="ignore"):
+            ratio = np.abs(self.analytical - self.nearest) / (self.limit + 1e-300)
+        return np.nan_to_num(ratio, nan=0.0)
+
+    @property
+    def verdict(self) -> Verdict:
+        """FAIL if an element is wrong, INCONCLUSIVE if more than half of them cannot be judged."""
+        if self.wrong.any():
+            return Verdict.FAIL
+        total = int(np.count_nonzero(self.counted)) * len(self.wrong)
+        return Verdict.INCONCLUSIVE if np.count_nonzero(self.unsure) > total / 2 else Verdict.PASS
+
+    def of_element(self, i: int) -> Verdict:
+        """Of one element, by all cotangents together."""
+        if self.wrong[:, i].any():
+            return Verdict.FAIL
+        return Verdict.INCONCLUSIVE if self.unsure[:, i].any() else Verdict.PASS
+
+    def doubts(self) -> tuple[Reason, ...]:
+        """Why elements cannot be judged, the most frequent reason first."""
+        flags = self.reference.flags[self.unsure.any(0)]
+        counts = dict.fromkeys((*_WHY.values(), Reason.NOISE), 0)
+        for flag in flags:
+            why = next((reason for bit, reason in _WHY.items() if flag & bit), Reason.NOISE)
+            counts[why] += 1
+        found = [reason for reason, count in counts.items() if count]
+        return tuple(sorted(found, key=lambda reason: -counts[reason]))
+
+
+_WHY = {
+    LATE: Reason.BUDGET,
+    DOMAIN: Reason.DOMAIN,
+    JUMP: Reason.JUMP,
+    KINK: Reason.KINK,
+    ABSORBED: Reason.ABSORPTION,
+}
+
+
+def judge(reference: Reference, analytical: Doubles, tolerance: Doubles, rules: Rules) -> Judgement:
+    """Compares derivatives with what is claimed.
+
+    Args:
+        reference: The numerical derivatives.
+        analytical: [r, n], finite where it matters.
+        tolerance: [r, n], added to the error bars.
+        rules: When a difference is an error.
+    """
+    low, high, measure = reference.low, reference.high, np.maximum(reference.measure, _LEAST)
+    limit = rules.bars * reference.error + tolerance
+    kink = has_kink(reference.flags)
+    with np.errstate(invalid="ignore", over="ignore"):
+        distance = np.maximum(np.maximum(low - analytical, analytical - high), 0.0)
+        wrong = distance > limit + 1e-300
+        unsure = reference.error + tolerance > rules.resolution * measure
+        unsure |= high - low > rules.resolution * measure
+        unsure |= ~np.isfinite(low + high + limit + analytical)
+        resolution = limit / measure
+    if rules.on_kink == "fail":
+        wrong |= kink
+    counted = ~kink if rules.on_kink == "skip" else np.ones(len(kink), dtype=np.bool_)
+    wrong &= counted
+    # No tolerance is needed for a 0 that is known to be one.
+    zero = (reference.error == 0) & (low == 0) & (high == 0) & (analytical == 0)
+    unsure &= ~wrong & ~zero & counted
+    resolution = np.where(np.isfinite(resolution), resolution, np.inf)
+    return Judgement(reference, analytical, limit, wrong, unsure, counted, resolution)
+
+
+def has_kink(flags: Flags) -> Mask:
+    """Where the flags tell of a kink or a jump."""
+    kink: Mask = (flags & (KINK | JUMP)) != 0
+    return kink
+
+
+def most(values: Doubles) -> Doubles:
+    """[r, n] -> [r, 1]: the greatest of each cotangent."""
+    greatest: Doubles = np.max(values, axis=1, keepdims=True, initial=0.0)
+    return greatest
+
+
+def padded(scale: Doubles) -> Doubles:
+    """[r, n]: the scale, at least 1 % of the greatest."""
+    return np.maximum(scale, _SMALL * most(scale))
+
+
+def formula_tolerance(reference: Reference) -> Doubles:
+    """[r, n]: below it, a float64 formula is as good as any other."""
+    return 1e-9 * padded(reference.scale)
+
+
+def alone_tolerance(reference: Reference, dtype: str) -> Doubles:
+    """[r, n]: the rounding of a gradient that has no float64 form to compare with."""
+    part = 1e-9 if dtype == "float64" else 16 * UNIT[dtype]
+    scale = reference.scale
+    tolerance: Doubles = part * scale + 4 * UNIT[dtype] * most(scale) + TINY[dtype]
+    return tolerance

@@ -1,0 +1,21 @@
+"""What a report of a program says beside the gradients: its clips, and the wrong operator."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fluidcore.gradcheck.adapters.program import Localisable
+from fluidcore.gradcheck.config import GradCheckConfig
+from fluidcore.gradcheck.result import GradCheckReport
+from fluidcore.gradcheck.target import Target
+from fluidcore.gradcheck.verdict import Verdict
+
+
+def localised(report: GradCheckReport, target: Target, config: GradCheckConfig) -> GradCheckReport:
+    """The report with the culprit, if there is something wrong and the target is a program."""
+    if not isinstance(target, Localisable):
+        return report
+    report = replace(report, audits=(*report.audits, *target.own_audits()))
+    if report.verdict is not Verdict.FAIL or not config.localise:
+        return report
+    return replace(report, culprit=target.find_culprit(config))

@@ -1,0 +1,172 @@
+"""Right targets, and the same with bugs."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fluidcore import core
+from fluidcore.backward import gradients
+from fluidcore.gradcheck import cases
+from fluidcore.gradcheck.adapters.network_target import NetworkTarget
+from fluidcore.gradcheck.adapters.operator import operator_target
+from fluidcore.gradcheck.adapters.program import ProgramTarget, program_target
+from fluidcore.gradcheck.cases.example import OpExample
+from fluidcore.gradcheck.cases.one_op import one_op
+from fluidcore.gradcheck.mutate.bug import Bug, BuggyTarget, Where, seen
+from fluidcore.gradcheck.mutate.edits import Edit, backward_edits
+from fluidcore.gradcheck.mutate.formula import formula_bugs
+from fluidcore.gradcheck.mutate.generic import generic_bugs
+from fluidcore.gradcheck.mutate.measure import Case, Planted
+from fluidcore.gradcheck.streams import stream
+from fluidcore.gradcheck.target import Target
+from fluidcore.program import Program
+
+_KINKS = ("at the kink", "at the limits", "with ties")
+_MANY = 200  # elements of a case; other checkers take too long for more
+
+
+def operator_case(
+    op_type: str, seed: int, dtype: str, bugs: int, where: Where = "formula"
+) -> Case | None:
+    """An operator at one of its examples, with bugs drawn at random.
+
+    Half of the bugs are generic, half are of the operator: a wrong formula, or gradient operators
+    that read, do or leave out something wrong. Bugs that change nothing are not planted, and none
+    at a kink or a tie, where a wrong gradient may be a right subgradient.
+
+    Args:
+        op_type: An operator that has examples.
+        seed: Of the example and the drawing.
+        dtype: Of the gradient under test.
+        bugs: How many are planted at most.
+        where: "formula": in every dtype; "kernel": only in `dtype`.
+
+    Returns:
+        None if the operator has no example with elements.
+    """
+    rng = stream(seed, f"{op_type} {dtype}", "planted bugs")
+    drawn = _drawn_target(op_type, seed, dtype, rng)
+    if drawn is None:
+        return None
+    example, right = drawn
+    if example.note in _KINKS:
+        return Case(right, [])
+    generic = list(generic_bugs())
+    own: list[Bug | Edit] = list(formula_bugs(op_type))
+    if where == "formula":
+        own += backward_edits(right.backward_program())
+    found: list[Planted] = []
+    for pool, share in ((own, bugs // 2), (generic, bugs)):
+        for i in rng.permutation(len(pool)):
+            if len(found) >= share:
+                break
+            bug = pool[int(i)]
+            k = int(rng.integers(len(right.inputs)))
+            wrong = _edited(right, bug) if isinstance(bug, Edit) else _buggy(right, bug, k, where)
+            if wrong is not None:
+                found.append(Planted(1.0 if isinstance(bug, Edit) else bug.severity, wrong))
+    return Case(right, found)
+
+
+def program_case(name: str, seed: int, dtype: str, bugs: int) -> Case:
+    """An example program with wrong gradient operators, drawn at random."""
+    rng = stream(seed, f"{name} {dtype}", "planted bugs")
+    example = cases.program_example(name, seed, dtype)
+    program, pairs, first = _with_gradients(example)
+    right = _target_of(example, program, pairs)
+    pool = list(backward_edits(program.desc, first))
+    found: list[Planted] = []
+    for i in rng.permutation(len(pool)):
+        if len(found) >= bugs:
+            break
+        edit = pool[int(i)]
+        desc = edit.applied(program.desc)
+        if desc is None:
+            continue
+        wrong = _target_of(example, Program.from_desc(desc), pairs)
+        wrong.who = f"{name} where {edit.op_type}: {edit.name}"
+        try:
+            if seen(right, wrong):
+                found.append(Planted(1.0, wrong, (edit.block, edit.op)))
+        except core.Error:
+            continue
+    return Case(right, found)
+
+
+class _Backward(NamedTuple):
+    """An example program with gradient operators.
+
+    Attributes:
+        program: Forward and backward.
+        pairs: (variable, its gradient).
+        first: Index of the first gradient operator of block 0.
+    """
+
+    program: Program
+    pairs: list[tuple[str, str]]
+    first: int
+
+
+def _with_gradients(example: cases.ProgramExample) -> _Backward:
+    program = example.program.clone()
+    block = program.global_block()
+    wanted = example.wanted()
+    if block.has_var(core.grad_var_name(example.loss)):  # it brings them
+        return _Backward(program, [(name, core.grad_var_name(name)) for name in wanted], 0)
+    first = len(block.ops)
+    found = gradients(block.var(example.loss), [block.var(name) for name in wanted])
+    pairs = [(name, g.name) for name, g in zip(wanted, found, strict=True) if g is not None]
+    return _Backward(program, pairs, first)
+
+
+def _target_of(
+    example: cases.ProgramExample, program: Program, pairs: list[tuple[str, str]]
+) -> ProgramTarget:
+    target = program_target(
+        program, example.data(), example.loss, scope=example.scope(), params_grads=pairs
+    )
+    target.who = example.name
+    return target
+
+
+def _drawn_target(
+    op_type: str, seed: int, dtype: str, rng: np.random.Generator
+) -> tuple[OpExample, NetworkTarget] | None:
+    examples = [e for e in cases.examples(op_type, seed, dtype) if _is_fit(e)]
+    for i in rng.permutation(len(examples)):
+        example = examples[int(i)]
+        one = one_op(example)
+        wanted = [name for slot in example.slots_to_check() for name in one.op.input(slot)]
+        target = operator_target(one.op, one.values, inputs_to_check=list(dict.fromkeys(wanted)))
+        if target.dtype == dtype:
+            return example, target
+    return None
+
+
+def _is_fit(example: OpExample) -> bool:
+    arrays = [a for v in example.inputs.values() for a in (v if isinstance(v, list) else [v])]
+    return all(0 < a.size <= _MANY for a in arrays)
+
+
+def _buggy(right: NetworkTarget, bug: Bug, k: int, where: Where) -> Target | None:
+    wrong = BuggyTarget(right, bug, k, where)
+    return wrong if wrong.differs() else None
+
+
+def _edited(right: NetworkTarget, edit: Edit) -> Target | None:
+    """The target with wrong backward operators; None if they cannot be run or change nothing."""
+
+    def change(program: core.ProgramDesc) -> core.ProgramDesc:
+        changed = edit.applied(program)
+        if changed is None:
+            raise core.InvalidArgument(f"{edit.op_type}: {edit.name} is not possible")
+        return changed
+
+    wrong = right.with_backward(change)
+    wrong.who = f"{right.who} where {edit.op_type}: {edit.name}"
+    try:
+        return wrong if seen(right, wrong) else None
+    except core.Error:
+        return None

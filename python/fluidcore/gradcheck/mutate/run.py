@@ -1,0 +1,84 @@
+"""The measurement of checkers over many operators, seeds and dtypes, in several processes."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from typing import NamedTuple
+
+from fluidcore.gradcheck import cases
+from fluidcore.gradcheck.mutate.bug import Where
+from fluidcore.gradcheck.mutate.measure import Case, Power, measure, merge
+from fluidcore.gradcheck.mutate.peers import checker
+from fluidcore.gradcheck.mutate.planted import operator_case, program_case
+
+PROGRAM_DTYPES = ("float64", "float32")
+
+
+class Plan(NamedTuple):
+    """What is measured.
+
+    Attributes:
+        checkers: Names of peers.NAMES.
+        dtype: Of the gradients under test.
+        seeds: Of examples and bugs.
+        bugs: Planted in each case.
+        types: Operators; None for all that have a gradient.
+        where: "formula": bugs in every dtype; "kernel": only in `dtype`.
+        programs: Whether the cases are programs, not operators.
+    """
+
+    checkers: Sequence[str]
+    dtype: str
+    seeds: Sequence[int]
+    bugs: int = 4
+    types: Sequence[str] | None = None
+    where: Where = "formula"
+    programs: bool = False
+
+    def names(self) -> list[str]:
+        """The operators or programs."""
+        if self.programs:
+            return list(cases.program_names() if self.types is None else self.types)
+        types = cases.differentiable_types() if self.types is None else self.types
+        return [op_type for op_type in types if self.dtype in cases.dtypes_of(op_type)]
+
+
+def run(plan: Plan, jobs: int = 1) -> Iterator[tuple[int, int, dict[str, Power]]]:
+    """Measures; after each operator (done, of how many, everything so far).
+
+    Args:
+        plan: What is measured.
+        jobs: Processes.
+    """
+    names = plan.names()
+    total: dict[str, Power] = {}
+    if jobs == 1:
+        for done, name in enumerate(names, 1):
+            total = merge([total, measure_name(plan, name)])
+            yield done, len(names), total
+        return
+    context = multiprocessing.get_context("spawn")  # threads of other frameworks do not fork
+    with ProcessPoolExecutor(jobs, mp_context=context) as pool:
+        futures = [pool.submit(measure_name, plan, name) for name in names]
+        for done, future in enumerate(as_completed(futures), 1):
+            total = merge([total, future.result()])
+            yield done, len(names), total
+
+
+def measure_name(plan: Plan, name: str) -> dict[str, Power]:
+    """One operator or program, at all seeds."""
+    checkers = {each: checker(each) for each in plan.checkers}
+    parts = []
+    for seed in plan.seeds:
+        case = _case(plan, name, seed)
+        if case is not None:
+            parts.append(measure([case], checkers, seed))
+    return merge(parts)
+
+
+def _case(plan: Plan, name: str, seed: int) -> Case | None:
+    if plan.programs:
+        return program_case(name, seed, plan.dtype, plan.bugs)
+    return operator_case(name, seed, plan.dtype, plan.bugs, plan.where)

@@ -1,0 +1,92 @@
+"""How far f and its gradient repeat themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fluidcore import core
+from fluidcore.gradcheck.calls import flat
+from fluidcore.gradcheck.judge import UNIT
+from fluidcore.gradcheck.session import Session
+from fluidcore.gradcheck.target import Doubles
+
+_MORE = 8  # runs that measure a spread, once there is one
+_STOCHASTIC = 1e-3
+
+
+@dataclass(frozen=True)
+class Noise:
+    """What was measured.
+
+    Attributes:
+        forward: [m], the noise of the outputs that error bars must allow for; None: rounding alone.
+        backward: For each input [n], the standard deviation of its gradient.
+        stochastic: Whether f is random, not just inexact.
+        detail: What was seen, "" if every run gave the same bits.
+    """
+
+    forward: Doubles | None
+    backward: list[Doubles]
+    stochastic: bool
+    detail: str
+
+
+def measure(session: Session) -> Noise:
+    """Runs f and the gradient again, and looks for rounding errors inside a float32 f."""
+    spread, stochastic, detail = _spread(session)
+    backward = [] if stochastic else _backward(session)
+    noise = 4 * spread
+    if session.dtype == "float32" and not stochastic:
+        inner = core.measure_noise(session.function, seed=session.config.seed % 2**32)
+        noise = np.maximum(noise, 3 * np.asarray(inner, dtype=np.float64))
+    return Noise(noise if noise.any() else None, backward, stochastic, detail)
+
+
+def _spread(session: Session) -> tuple[Doubles, bool, str]:
+    first = flat(session.outputs)
+    runs = [first]
+    wanted = session.config.replicates
+    while len(runs) < wanted:
+        again = session.calls.forward(session.calls.point(session.dtype), session.dtype)
+        runs.append(flat(again))
+        if runs[-1].size != first.size:
+            return np.zeros_like(first), True, "f has outputs of other shapes in a second run"
+        if wanted < _MORE and not np.array_equal(runs[-1], first, equal_nan=True):
+            wanted = _MORE
+    if all(np.array_equal(run, first, equal_nan=True) for run in runs):
+        return np.zeros_like(first), False, ""
+    with np.errstate(invalid="ignore"):
+        spread = np.nan_to_num(_deviation(runs), nan=np.inf)
+    size = float(np.max(np.abs(first), initial=0.0))
+    worst = float(np.max(spread))
+    stochastic = not worst <= _STOCHASTIC * size
+    ulps = worst / (2 * UNIT[session.dtype] * size) if size else np.inf
+    how = "is random" if stochastic else "does not repeat itself"
+    text = f"f {how}: {worst:.2g} apart in {len(runs)} runs, {ulps:.2g} ulps of the largest output"
+    return (np.zeros_like(first) if stochastic else spread), stochastic, text
+
+
+def _backward(session: Session) -> list[Doubles]:
+    dtype = session.dtype
+    runs = [session.gradients(0, dtype)]
+    wanted = session.config.replicates
+    while len(runs) < wanted:
+        runs.append(session.gradient_of(session.cotangent(0), dtype))
+        if wanted < _MORE and not _same(runs[-1], runs[0]):
+            wanted = _MORE
+    with np.errstate(invalid="ignore"):
+        return [_deviation([run[k] for run in runs]) for k in range(len(runs[0]))]
+
+
+def _deviation(runs: list[Doubles]) -> Doubles:
+    if len(runs) < 2:
+        return np.zeros_like(runs[0])
+    same = np.max(runs, axis=0) == np.min(runs, axis=0)  # np.std may leave a rounding error
+    deviation: Doubles = np.where(same, 0.0, np.std(runs, axis=0, ddof=1))
+    return deviation
+
+
+def _same(a: list[Doubles], b: list[Doubles]) -> bool:
+    return all(np.array_equal(x, y, equal_nan=True) for x, y in zip(a, b, strict=True))

@@ -1,0 +1,210 @@
+"""A function of one tensor, and a gradient of it that was calculated somewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from fluidcore import core
+from fluidcore.checks import check_name
+from fluidcore.dtypes import FLOATING, numpy_dtype
+from fluidcore.gradcheck import assemble
+from fluidcore.gradcheck.calls import Calls, cast
+from fluidcore.gradcheck.config import GradCheckConfig
+from fluidcore.gradcheck.given import judge_given
+from fluidcore.gradcheck.result import Audit, GradCheckReport, GradCheckResult
+from fluidcore.gradcheck.target import SHADOW, Array, Target
+from fluidcore.gradcheck.verdict import Reason, Verdict
+
+Function = Callable[[Any], Any]
+
+
+class OfFunction:
+    """y = f(x) with one tensor or array on either side.
+
+    Args:
+        f: The function.
+        input: An eager Tensor, an array, or a tensor of another framework.
+        who: What messages start with.
+        cotangent: Of the shape of f(input); None only where that is one number.
+        ones: Whether None stands for ones, the gradient of the sum of all elements.
+
+    Raises:
+        TypeError: There is no cotangent, and f(input) is not one number.
+        core.InvalidArgument: The cotangent has another shape.
+    """
+
+    def __init__(
+        self, f: Function, input: Any, who: str, cotangent: Any = None, ones: bool = False
+    ) -> None:
+        self.who = check_name("name", who)
+        if not callable(f):
+            raise TypeError(f"{who}: f must be callable, got {type(f).__name__}")
+        self.target, self._has_gradient = _target(f, input, who)
+        self.value: Array = self.target.inputs[0].value
+        calls = Calls(self.target)
+        outputs = calls.forward(calls.point(self.target.dtype), self.target.dtype)
+        if len(outputs) != 1:
+            raise TypeError(f"{who}: f must return one tensor, got {len(outputs)}")
+        self._output = outputs[0]
+        self.cotangent = self._weights(cotangent, ones)
+
+    def _weights(self, cotangent: Any, ones: bool) -> Array:
+        y = self._output
+        if cotangent is None:
+            if y.size != 1 and not ones:
+                shape = list(y.shape)
+                raise TypeError(
+                    f"{self.who}: f must return one number, or a cotangent must be given, got "
+                    f"{y.dtype.name} {shape}; write cotangent=np.ones({shape}) for the gradient of "
+                    "the sum of all elements"
+                )
+            return np.ones(y.shape, y.dtype)
+        weights = np.asarray(cotangent)
+        if weights.shape != y.shape:
+            raise core.InvalidArgument(
+                f"{self.who}: the cotangent must have the shape of f(input), {list(y.shape)}, "
+                f"got {list(weights.shape)}"
+            )
+        return cast(weights, y.dtype.name)
+
+    def function(self, config: GradCheckConfig) -> core.Function:
+        """F for the native engine: in float64 where it can be."""
+        return self.target.function(
+            SHADOW if self.target.has_shadow and config.shadow == "auto" else self.target.dtype
+        )
+
+    def claimed(self, gradient: Any) -> Array:
+        """A gradient of the user's as an array of the shape of the input."""
+        if gradient is None:
+            raise core.InvalidArgument(f"{self.who}: there is no gradient; call backward() first")
+        claimed = np.asarray(_as_array(gradient))
+        if claimed.dtype.kind not in "fiu" and claimed.dtype.name not in FLOATING:
+            raise core.InvalidArgument(
+                f"{self.who}: the gradient must be an array of real numbers, got "
+                f"{claimed.dtype.name} {list(claimed.shape)}"
+            )
+        if claimed.shape != self.value.shape:
+            raise core.InvalidArgument(
+                f"{self.who}: the gradient must have the shape of the input, "
+                f"{list(self.value.shape)}, got {list(claimed.shape)}"
+            )
+        return claimed
+
+    def judge(self, gradient: Array, config: GradCheckConfig) -> GradCheckResult:
+        """The verdict from error bars.
+
+        A gradient that has the bits of the framework's own is judged with it: also for other
+        cotangents, and at points nearby.
+        """
+        given = judge_given(self.target, gradient, self.cotangent, self.who, config)
+        if gradient.size == 0 or not self._is_own(gradient):
+            return self._undecided(given) if self._draws else given
+        from fluidcore.gradcheck.pipeline import run_check
+
+        return _together(given, run_check(self.target, config))
+
+    @property
+    def _draws(self) -> bool:
+        return bool(getattr(self.target, "draws", False))
+
+    def _undecided(self, given: GradCheckResult) -> GradCheckResult:
+        detail = (
+            "f draws random numbers, others than those of the gradient; give its operators a seed, "
+            "or calculate the gradient inside `with eager.same_numbers()`"
+        )
+        return assemble.undecided(given, Reason.STOCHASTIC, detail)
+
+    def _is_own(self, gradient: Array) -> bool:
+        if not self._has_gradient:
+            return False
+        dtype = self.target.dtype
+        (own,) = self.target.vjp([self.value.copy()], [self.cotangent.copy()], dtype)
+        return own.dtype == gradient.dtype and np.array_equal(own, gradient, equal_nan=True)
+
+
+def _target(f: Function, input: Any, who: str) -> tuple[Target, bool]:
+    """The function as a target, and whether that has a gradient of its own."""
+    from fluidcore.eager.tensor import Tensor
+
+    if isinstance(input, Tensor):
+        return eager_target(f, [input], who), True
+    from fluidcore.gradcheck.adapters import callable_target, framework_of
+
+    if framework_of(f, [input]) == "numpy":
+        return callable_target(f, [np.asarray(input)], vjp=_no_gradient, name=who), False
+    return callable_target(f, [input], name=who), True
+
+
+def _as_array(gradient: Any) -> Any:
+    """A gradient as NumPy takes it: of PyTorch's tensors only some are taken as they are."""
+    from fluidcore.gradcheck.adapters import framework_of
+
+    if framework_of(None, [gradient]) != "torch":
+        return gradient
+    dense = gradient.detach().cpu().resolve_neg()
+    return dense.float().numpy() if "bfloat16" in str(dense.dtype) else dense.numpy()
+
+
+def _no_gradient(x: Array, *vs: Array) -> Array:
+    return np.zeros_like(x)
+
+
+def eager_target(f: Callable[..., Any], args: Sequence[Any], who: str) -> Target:
+    """A function of eager tensors as a target."""
+    from fluidcore.eager.tensor import Tensor
+    from fluidcore.gradcheck.adapters.arguments import argument_names
+    from fluidcore.gradcheck.adapters.eager_ import EagerTarget
+
+    for argument in args:
+        if not isinstance(argument, Tensor):
+            raise TypeError(
+                f"{who}: all arguments must be Tensors, got {type(argument).__name__}; "
+                "hand what is constant to a function of the others"
+            )
+    return EagerTarget(f, args, argument_names(f, len(args)), who)
+
+
+def like(input: Any, gradient: Array) -> Any:
+    """A float64 gradient as what the input is: a Tensor for a Tensor."""
+    from fluidcore.eager.tensor import Tensor
+
+    return Tensor(gradient, dtype=numpy_dtype(SHADOW)) if isinstance(input, Tensor) else gradient
+
+
+def _together(given: GradCheckResult, report: GradCheckReport) -> GradCheckResult:
+    """What is known of a gradient from itself and from the check of how it is calculated.
+
+    The check decides, if it can: it knows the rounding of the gradient code, where the gradient
+    itself only tells that of its dtype.
+    """
+    verdict = report.verdict
+    if verdict is Verdict.INCONCLUSIVE and given.verdict is Verdict.PASS:
+        return given
+    everything: list[GradCheckResult | Audit] = [*report.results, *report.audits]
+    to_blame = [part for part in everything if part.verdict is verdict is not Verdict.PASS]
+    reasons: dict[Reason, None] = {}
+    for part in to_blame:
+        found = (part.reason,) if isinstance(part, Audit) else part.reasons
+        reasons.update(dict.fromkeys(reason for reason in found if reason is not None))
+    errors = given.element_errors
+    if verdict is Verdict.PASS and errors is not None:
+        errors = tuple(error._replace(verdict=Verdict.PASS) for error in errors)
+        errors = errors if len(errors) == given.num_elements else None
+    passed = given.num_elements if verdict is Verdict.PASS else given.num_passed
+    return replace(
+        given,
+        verdict=verdict,
+        reasons=tuple(reasons),
+        num_passed=passed,
+        element_errors=errors,
+        resolution=max(result.resolution for result in report.results),
+        min_detectable_99=max(result.min_detectable_99 for result in report.results),
+        num_forward=given.num_forward + sum(result.num_forward for result in report.results),
+        num_backward=sum(result.num_backward for result in report.results),
+        seconds=given.seconds + sum(result.seconds for result in report.results),
+        detail="; ".join(part.detail for part in to_blame if part.detail),
+    )

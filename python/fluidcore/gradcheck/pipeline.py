@@ -1,0 +1,167 @@
+"""A whole check: audits, the formula, the kernel, second opinions, and what they say together."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from fluidcore import core
+from fluidcore.dtypes import FLOATING
+from fluidcore.gradcheck import assemble
+from fluidcore.gradcheck.assemble import place
+from fluidcore.gradcheck.audits import audits, unchanged
+from fluidcore.gradcheck.calls import flat
+from fluidcore.gradcheck.config import GradCheckConfig
+from fluidcore.gradcheck.formula import Formula, check_formula
+from fluidcore.gradcheck.kernel_check import check_kernel
+from fluidcore.gradcheck.kernel_test import KernelTest
+from fluidcore.gradcheck.localised import localised
+from fluidcore.gradcheck.noise import Noise, measure
+from fluidcore.gradcheck.result import Audit, GradCheckReport, GradCheckResult
+from fluidcore.gradcheck.second_order import check_second_order
+from fluidcore.gradcheck.session import Session
+from fluidcore.gradcheck.streams import random_states_kept
+from fluidcore.gradcheck.target import Target
+from fluidcore.gradcheck.verdict import Reason
+
+
+def run_check(target: Target, config: GradCheckConfig) -> GradCheckReport:
+    """Checks the gradients of a target by all of its inputs.
+
+    An input without elements passes: there is nothing that could be wrong. Where f itself is not
+    finite at the point, the verdict is INCONCLUSIVE; a gradient that is not finite where f is, or
+    that has another shape or dtype than its input, fails.
+
+    Args:
+        target: What is checked. Its data are not changed, and neither is the state of NumPy's and
+            Python's random numbers.
+        config: How.
+
+    Returns:
+        For each input a result for the formula in float64, and one for the dtype under test if that
+        is another; only the latter where there is no float64 form.
+
+    Raises:
+        core.InvalidArgument: An input is not floating, or not of the target's dtype.
+        Exception: Whatever f or the gradient raises at the point, with a note on the inputs.
+    """
+    _check_inputs(target)
+    with random_states_kept(), np.errstate(all="ignore"):  # overflow is judged, not warned of
+        if config.is_plain:
+            from fluidcore.gradcheck.checker import plain_results
+
+            report = _report(target, config, plain_results(target, config), ())
+            return localised(report, target, config)
+        session = Session(target, config)
+        results, found = _results(session)
+        if config.second_order:
+            results += check_second_order(session, run_check)
+        if config.audits:
+            found = (*found[:-1], unchanged(session))  # after all calls
+        return localised(_report(target, config, results, found), target, config)
+
+
+def _results(session: Session) -> tuple[tuple[GradCheckResult, ...], tuple[Audit, ...]]:
+    if not np.isfinite(flat(session.outputs)).all():
+        detail = f"{_not_finite(session.target)} at the point, in {session.dtype}"
+        return _all_undecided(session, Reason.DOMAIN, detail), (unchanged(session),)
+    for dtype in dict.fromkeys((session.dtype, session.target.dtype)):
+        session.gradients(0, dtype)
+    noise = measure(session)
+    found = audits(session, noise) if session.config.audits else ()
+    if noise.stochastic:
+        return _all_undecided(session, Reason.STOCHASTIC, noise.detail), found
+    kernel = KernelTest(session) if session.has_kernel_test else None
+    results: list[GradCheckResult] = []
+    for k in range(len(session.target.inputs)):
+        results.extend(_input(session, k, noise, kernel))
+    return tuple(results), found
+
+
+def _input(
+    session: Session, k: int, noise: Noise, kernel: KernelTest | None
+) -> Iterator[GradCheckResult]:
+    """The formula in float64, or all there is; then the kernel."""
+    begun, before = session.seconds(), (session.calls.forwards, session.calls.backwards)
+
+    def measured(result: GradCheckResult) -> GradCheckResult:
+        nonlocal begun, before
+        now = (session.calls.forwards, session.calls.backwards)
+        detail = "; ".join(text for text in (result.detail, session.note) if text)
+        result = replace(
+            result,
+            num_forward=now[0] - before[0],
+            num_backward=now[1] - before[1],
+            seconds=session.seconds() - begun,
+            detail=detail,
+        )
+        begun, before = session.seconds(), now
+        return result
+
+    formula: Formula = check_formula(session, k, noise)
+    yield measured(formula.result)
+    if kernel is not None:
+        yield measured(check_kernel(session, k, kernel, formula))
+
+
+def _not_finite(target: Target) -> str:
+    for part in target.inputs:
+        bad = np.flatnonzero(~np.isfinite(np.asarray(part.value).astype(np.float64)))
+        if bad.size:
+            value = np.asarray(part.value).reshape(-1)[bad[0]]
+            return f"the input '{part.name}' is {value} at {place(part.value.shape, int(bad[0]))}"
+    return "f is not finite"
+
+
+def _all_undecided(session: Session, reason: Reason, detail: str) -> tuple[GradCheckResult, ...]:
+    return tuple(
+        assemble.undecided(assemble.blank(session, k, dtype, "full"), reason, detail)
+        for k in range(len(session.target.inputs))
+        for dtype in dict.fromkeys((session.dtype, session.target.dtype))
+    )
+
+
+def _check_inputs(target: Target) -> None:
+    if not target.inputs:
+        raise core.InvalidArgument(f"{target.who}: there must be an input to check, got none")
+    if target.dtype not in FLOATING:
+        raise core.InvalidArgument(f"{target.who}: dtype must be floating, got {target.dtype}")
+    for part in target.inputs:
+        name = part.value.dtype.name
+        if name not in FLOATING:
+            raise core.InvalidArgument(
+                f"{target.who}: the input '{part.name}' must be floating to be differentiated by, "
+                f"got {name}; leave it out of the inputs that are checked"
+            )
+        if name != target.dtype:
+            raise core.InvalidArgument(
+                f"{target.who}: the input '{part.name}' must have the dtype under test, "
+                f"{target.dtype}, got {name}"
+            )
+
+
+def _report(
+    target: Target,
+    config: GradCheckConfig,
+    results: tuple[GradCheckResult, ...],
+    found: tuple[Audit, ...],
+) -> GradCheckReport:
+    env = {
+        "fluidcore": core.version(),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "processor": core.cpu_isa(),
+        "system": platform.system(),
+    }
+    return GradCheckReport(
+        who=target.who,
+        results=results,
+        audits=found,
+        repro=target.repro or "",
+        source=target.source or "",
+        seed=config.seed,
+        env=env,
+    )

@@ -1,0 +1,86 @@
+"""What is wrong with one gradient, in lines of text."""
+
+from __future__ import annotations
+
+from fluidcore.gradcheck.report.phrases import PHRASES
+from fluidcore.gradcheck.report.values import (
+    one_line,
+    place_of,
+    precise,
+    relative,
+    shape_text,
+    short,
+)
+from fluidcore.gradcheck.result import Culprit, ElementError, GradCheckResult
+from fluidcore.gradcheck.verdict import Verdict
+
+_REASONS = 3
+_HYPOTHESES = 2
+_WORST = 10
+
+
+def headline(result: GradCheckResult) -> str:
+    """Which gradient it is: name, shape, dtype, place and mode."""
+    name = one_line(result.name, 80)
+    return f"{name} {shape_text(result.shape)} {result.dtype} {result.place}, {result.mode}"
+
+
+def reason_texts(result: GradCheckResult) -> list[str]:
+    """Each reason in words, and its cure."""
+    if not result.reasons and result.verdict is Verdict.INCONCLUSIVE:
+        return ["inconclusive: this could be neither proven nor refuted"]
+    phrases = [(reason.value, *PHRASES[reason]) for reason in result.reasons]
+    return [f"{name}: {meaning}; {cure}" for name, meaning, cure in phrases]
+
+
+def culprit_text(culprit: Culprit) -> str:
+    """Which operator of a program is wrong, on one line."""
+    where = f"operator {culprit.op} of block {culprit.block}"
+    if culprit.op < 0:
+        where = f"missing in block {culprit.block}"
+    slot = f", output {culprit.slot}" if culprit.slot else ""
+    wrong = f", gradient {culprit.variable}" if culprit.variable else ""
+    detail = f"; {one_line(culprit.detail)}" if culprit.detail else ""
+    what = one_line(f"{culprit.op_type} ({where}{slot}{wrong})", 200)
+    return f"{what}: {culprit.reason.value}{detail}"
+
+
+def block(result: GradCheckResult, limit: int) -> list[str]:
+    """Reasons with their cure, what was seen, hypotheses, and the worst elements.
+
+    Where there is not room for all, a reason and the worst element come first.
+
+    Args:
+        result: May be right, too.
+        limit: The largest number of lines.
+    """
+    elements = [_element(error, result) for error in (result.element_errors or ())[:_WORST]]
+    ranked = [(rank, text) for rank, text in enumerate(reason_texts(result)[:_REASONS])]
+    if result.detail:
+        ranked.append((2, one_line(result.detail)))
+    for rank, guess in enumerate(result.hypotheses[:_HYPOTHESES]):
+        ranked.append((3 + 9 * rank, f"perhaps {one_line(guess.text)} ({guess.score:.0%})"))
+    if elements:
+        ranked.append((4, _count(result)))
+    ranked += [(1 if rank == 0 else 5, text) for rank, text in enumerate(elements)]
+    kept = sorted(range(len(ranked)), key=lambda i: ranked[i][0])[: max(limit, 0)]
+    return [f"      {ranked[i][1]}" for i in sorted(kept)]
+
+
+def _count(result: GradCheckResult) -> str:
+    wrong = result.num_elements - result.num_passed
+    if result.mode == "directional":
+        return f"{wrong} of {result.num_elements} directions not right; found:"
+    if wrong == 0:
+        return f"all {result.num_elements} elements right; those with the largest errors:"
+    return f"{wrong} of {result.num_elements} elements not right; the worst:"
+
+
+def _element(error: ElementError, result: GradCheckResult) -> str:
+    bar = f" ± {short(error.error_bar)}" if error.error_bar else ""
+    undecided = ", undecided" if error.verdict is Verdict.INCONCLUSIVE else ""
+    return (
+        f"  {place_of(error, result)}: gradient {precise(error.analytical)}, "
+        f"numerical {precise(error.numerical)}{bar}, "
+        f"relative error {short(relative(error))}{undecided}"
+    )

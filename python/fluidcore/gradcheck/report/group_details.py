@@ -1,0 +1,130 @@
+"""The row of the matrix about one operator, and what is inside when it is opened."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from fluidcore.gradcheck.report.groups import Column, Group, Row
+from fluidcore.gradcheck.report.phrases import GLYPHS, PHRASES, SEVERITY, count
+from fluidcore.gradcheck.report.tensor_details import STYLES
+from fluidcore.gradcheck.report.values import escaped, one_line, seen, shape_text, short
+from fluidcore.gradcheck.result import Audit, Culprit, GradCheckReport, GradCheckResult
+from fluidcore.gradcheck.verdict import Verdict
+
+_NAME, _HEADLINE = 60, 110
+_ROWS = 12
+
+Extras = Mapping[int, str]  # id of a result -> its details
+
+
+def group_row(
+    group: Group, columns: Sequence[Column], number: int, inside: str, is_open: bool
+) -> str:
+    """A row that opens: a name, a verdict for each column, and the most important finding."""
+    cells = "".join(_cell(group.cell(column)) for column in columns)
+    style, state = STYLES[group.verdict], " open" if is_open else ""
+    name = escaped(one_line(group.who, _NAME))
+    return (
+        f'<details class="{style}" id="o{number}"{state}><summary><b>{name}</b>{cells}'
+        f"<span>{escaped(_headline(group))}</span></summary>{inside}</details>\n"
+    )
+
+
+def group_inside(group: Group, columns: Sequence[Column], extras: Extras) -> str:
+    """Of an operator: a table of its gradients, audits, culprits, and details."""
+    sources = dict.fromkeys(report.source for report in group.reports if report.source)
+    code = f'<p class="facts">gradient code: {escaped(", ".join(sources))}</p>' if sources else ""
+    culprits = (_culprit(report.culprit) for report in group.reports if report.culprit)
+    details = (extras.get(id(result), "") for result in group.results())
+    parts = [code, *culprits, _table(group.rows(), columns), _audits(group.reports), *details]
+    return f'<div class="inside">{"".join(parts)}</div>'
+
+
+def _cell(verdict: Verdict | None) -> str:
+    return "<i>·</i>" if verdict is None else f'<i class="{STYLES[verdict]}">{GLYPHS[verdict]}</i>'
+
+
+def _headline(group: Group) -> str:
+    reports, results, verdict = group.reports, group.results(), group.verdict
+    if culprit := next((report.culprit for report in reports if report.culprit), None):
+        return one_line(f"{culprit.reason.value}: {culprit.op_type} {culprit.call_site}", _HEADLINE)
+    if verdict is Verdict.PASS:
+        resolution = max((result.resolution for result in results), default=math.inf)
+        warnings = ", ".join(reason.value for reason in group.reasons())
+        return warnings or f"{seen(resolution)} would be seen"
+    for result in results:
+        if result.verdict is verdict:
+            guess = result.hypotheses[0].text if result.hypotheses else result.detail
+            reasons = ", ".join(reason.value for reason in result.reasons) or verdict.value
+            return one_line(f"{result.name}: {reasons}; {guess}".removesuffix("; "), _HEADLINE)
+    audits = [a for report in reports for a in report.audits if a.verdict is verdict]
+    return one_line(f"audit: {audits[0].name}", _HEADLINE) if audits else "nothing was checked"
+
+
+def _table(rows: Sequence[Row], columns: Sequence[Column]) -> str:
+    """The worst inputs one by one, the others together."""
+    used = [column for column in columns if any(column in row.results for row in rows)]
+    if not used:
+        return "<p>No gradient was checked.</p>"
+    head = "".join(f"<th>{escaped(column.dtype)} {escaped(column.place)}" for column in used)
+    shown = rows if len(rows) <= _ROWS else rows[: _ROWS - 1]
+    lines = [
+        _line(f"{escaped(one_line(row.name, _NAME))} {shape_text(row.shape)}", [row], used)
+        for row in shown
+    ]
+    if rest := rows[len(shown) :]:
+        lines.append(_line(f"and {len(rest)} more", rest, used))
+    body = "".join(lines)
+    return f'<div class="wide"><table><thead><tr><th>input{head}<tbody>{body}</table></div>'
+
+
+def _line(title: str, rows: Sequence[Row], columns: Sequence[Column]) -> str:
+    cells = ([row.results[c] for row in rows if c in row.results] for c in columns)
+    return f"<tr><th>{title}" + "".join(map(_worst, cells))
+
+
+def _worst(results: Sequence[GradCheckResult]) -> str:
+    """A cell: the verdict, the largest error found, and what would have been seen everywhere."""
+    if not results:
+        return "<td>·"
+    verdict = min((result.verdict for result in results), key=SEVERITY.__getitem__)
+    largest = short(max(result.max_relative_error for result in results))
+    sees = seen(max(result.resolution for result in results))
+    glyph = GLYPHS[verdict]
+    return f'<td class="{STYLES[verdict]}"><i>{glyph}</i> {largest} <small>{sees}</small>'
+
+
+def _audits(reports: Sequence[GradCheckReport]) -> str:
+    passed, failed = 0, []
+    for report in reports:
+        failed += [_audit(report, audit) for audit in report.audits if not audit.verdict]
+        passed += sum(bool(audit.verdict) for audit in report.audits)
+    listed = f"<ul>{''.join(dict.fromkeys(failed))}</ul>" if failed else ""
+    return listed + (f'<p class="facts">{count(passed, "audit")} passed</p>' if passed else "")
+
+
+def _audit(report: GradCheckReport, audit: Audit) -> str:
+    dtypes = ", ".join(dict.fromkeys(result.dtype for result in report.results))
+    reason = (
+        f" <b>{audit.reason.value}</b>: {PHRASES[audit.reason].meaning}." if audit.reason else ""
+    )
+    return (
+        f'<li class="{STYLES[audit.verdict]}"><i>{GLYPHS[audit.verdict]}</i> audit '
+        f"<b>{escaped(audit.name)}</b> ({escaped(dtypes)}):{reason} {escaped(audit.detail)}</li>"
+    )
+
+
+def _culprit(culprit: Culprit) -> str:
+    where = f"operator {culprit.op} of block {culprit.block}"
+    if culprit.op < 0:
+        where = f"missing in block {culprit.block}"
+    slot = f", output {culprit.slot}" if culprit.slot else ""
+    wrong = f", gradient {culprit.variable}" if culprit.variable else ""
+    detail = f"<p>{escaped(culprit.detail)}</p>" if culprit.detail else ""
+    site = f"<pre>{escaped(culprit.call_site)}</pre>" if culprit.call_site else ""
+    return (
+        f'<div class="culprit"><p><b>{escaped(culprit.op_type)}</b> is wrong '
+        f"({escaped(where + slot + wrong)}). <b>{culprit.reason.value}</b>: "
+        f"{PHRASES[culprit.reason].meaning}.</p>{site}{detail}</div>"
+    )

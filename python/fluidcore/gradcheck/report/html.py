@@ -1,0 +1,142 @@
+"""Reports as one HTML page that needs nothing else: no network, no other file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from importlib import resources
+
+from fluidcore.gradcheck.report.extras import Extras, extras_within
+from fluidcore.gradcheck.report.group_details import group_inside, group_row
+from fluidcore.gradcheck.report.groups import Column, Group, columns, grouped
+from fluidcore.gradcheck.report.phrases import GLYPHS, SEVERITY
+from fluidcore.gradcheck.report.tensor_details import STYLES
+from fluidcore.gradcheck.report.values import escaped
+from fluidcore.gradcheck.result import GradCheckReport
+from fluidcore.gradcheck.verdict import Verdict
+
+BYTES = 290_000  # what is less important is left out of a page that would be larger
+_NOTE = 300  # bytes that say so
+
+_WORDS = {Verdict.FAIL: "wrong", Verdict.INCONCLUSIVE: "undecided", Verdict.PASS: "right"}
+
+
+def html_text(reports: Sequence[GradCheckReport]) -> str:
+    """The page: a matrix of verdicts whose rows open.
+
+    Details of what is not right are kept first, then their plots, then those of what is right, as
+    long as the page has no more than `BYTES`; the page says what is left out.
+    """
+    groups = grouped(reports)
+    heads = columns(reports)
+    bare = _page(groups, heads, Extras({}, []))
+    room = BYTES - _NOTE - len(bare.encode())
+    return _page(groups, heads, extras_within(room, groups))
+
+
+def _page(groups: Sequence[Group], heads: Sequence[Column], extras: Extras) -> str:
+    style = _asset("page.css") + f":root{{--columns:{len(heads)}}}\n"
+    script = _asset("page.js")
+    policy = f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}"
+    verdicts = Counter(group.verdict for group in groups)
+    counts = ", ".join(f"{verdicts[v]} {_WORDS[v]}" for v in SEVERITY if verdicts[v])
+    names = "".join(f"<i>{escaped(head.dtype)}<br>{escaped(head.place)}</i>" for head in heads)
+    rows = "".join(
+        group_row(
+            group, heads, number, group_inside(group, heads, extras.of), _is_open(groups, number)
+        )
+        for number, group in enumerate(groups)
+    )
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Gradient check: {counts or "nothing was checked"}</title>
+<style>{style}</style>
+</head>
+<body>
+<header>
+<h1>Gradient check</h1>
+{_totals(verdicts)}
+</header>
+{_filter(verdicts)}
+<main>
+<div class="head"><b>checked</b>{names}<span>finding</span></div>
+{rows}</main>
+<footer>
+{_footer(groups, extras)}
+</footer>
+<script>{script}</script>
+</body>
+</html>
+"""
+
+
+def _is_open(groups: Sequence[Group], number: int) -> bool:
+    return len(groups) == 1 or (number == 0 and not groups[0].verdict)
+
+
+def _asset(name: str) -> str:
+    return resources.files(__package__).joinpath(name).read_text("utf-8")
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def _totals(verdicts: Counter[Verdict]) -> str:
+    """The counts in words, and as a bar."""
+    total = max(verdicts.total(), 1)
+    words, bars, start = [], "", 0.0
+    for verdict in SEVERITY:
+        if number := verdicts[verdict]:
+            style = STYLES[verdict]
+            words.append(f'<b class="{style}">{GLYPHS[verdict]} {number} {_WORDS[verdict]}</b>')
+            width = 100 * number / total
+            bars += f'<rect class="{style}" x="{start:.2f}" width="{width:.2f}" height="4"/>'
+            start += width
+    said = " ".join(words) or "Nothing was checked."
+    bar = '<svg class="total" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">'
+    return f"<p>{said}</p>\n{bar}{bars}</svg>"
+
+
+def _filter(verdicts: Counter[Verdict]) -> str:
+    boxes = "".join(
+        f'<label><input type="checkbox" value="{STYLES[v]}" checked> {GLYPHS[v]} {_WORDS[v]} '
+        f"{verdicts[v]}</label>"
+        for v in SEVERITY
+    )
+    return (
+        '<div id="filter" role="search" hidden><input type="search" placeholder="name or finding" '
+        f'aria-label="Show rows that contain">{boxes}<output></output></div>'
+    )
+
+
+def _footer(groups: Sequence[Group], extras: Extras) -> str:
+    reports = [report for group in groups for report in group.reports]
+    facts: dict[str, list[str]] = {"seed": [str(report.seed) for report in reports]}
+    for report in reports:
+        for name, value in report.env.items():
+            facts.setdefault(name, []).append(value)
+    passed = {audit.name for report in reports for audit in report.audits if audit.verdict}
+    facts["audits passed"] = sorted(passed)
+    lines = "".join(
+        f"<dt>{escaped(name)}<dd>{escaped(', '.join(dict.fromkeys(values)))}"
+        for name, values in facts.items()
+        if values
+    )
+    named = ", ".join(extras.left_out)
+    left_out = f"<p>To keep the page small, {named} are left out; a .json report has them.</p>"
+    return (
+        (left_out if extras.left_out else "")
+        + "<p>Beside a verdict: the largest relative error that was found, and the smallest that "
+        "would have been seen. ✓ proven right · ✗ wrong · ? could not be decided.</p>"
+        + f"<dl>{lines}</dl>"
+        * bool(lines)
+    )

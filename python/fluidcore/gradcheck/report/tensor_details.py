@@ -1,0 +1,137 @@
+"""The part of the page about one gradient."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from fluidcore.gradcheck.report.heat_map import heat_map
+from fluidcore.gradcheck.report.phrases import GLYPHS, PHRASES, count
+from fluidcore.gradcheck.report.plots import histogram, step_plot, taylor_plot
+from fluidcore.gradcheck.report.values import (
+    escaped,
+    place_of,
+    precise,
+    relative,
+    shape_text,
+    short,
+    sight,
+)
+from fluidcore.gradcheck.result import ElementError, GradCheckReport, GradCheckResult
+from fluidcore.gradcheck.verdict import Verdict
+
+STYLES = {Verdict.PASS: "p", Verdict.FAIL: "f", Verdict.INCONCLUSIVE: "q"}
+_WORST = 10
+_DRAWN = 20_000  # elements
+
+
+def tensor_details(
+    report: GradCheckReport, result: GradCheckResult, drawn: str = "", *, is_open: bool = False
+) -> str:
+    """An element that opens, with all that is known of a gradient.
+
+    Args:
+        report: Of the result; gives what repeats the check.
+        result: What was found.
+        drawn: The plots, or nothing.
+        is_open: Whether it is open to begin with.
+    """
+    style, glyph = STYLES[result.verdict], GLYPHS[result.verdict]
+    where = f"{result.dtype} {result.place}"
+    title = f"<b>{escaped(result.name)}</b> {shape_text(result.shape)} {escaped(where)}"
+    parts = [
+        f'<details class="tensor {style}"{" open" if is_open else ""}>'
+        f"<summary><i>{glyph}</i> {title}</summary>",
+        *_reasons(result),
+        f"<p>{escaped(result.detail)}</p>" if result.detail else "",
+        _hypotheses(result),
+        f'<p class="facts">{escaped(_facts(result))}</p>',
+        drawn,
+        _worst(result),
+        _repro(report),
+        "</details>",
+    ]
+    return "".join(parts)
+
+
+def plots(result: GradCheckResult) -> str:
+    """The pictures of a gradient; empty where there is nothing to draw."""
+    errors = _sampled(result.element_errors or ())
+    pictures = [
+        heat_map(result, errors),
+        histogram(errors) if len(errors) > 1 else "",
+        step_plot(result.levels),
+        taylor_plot(result.levels),
+    ]
+    return f'<div class="plots">{"".join(pictures)}</div>' if any(pictures) else ""
+
+
+def _sampled(errors: Sequence[ElementError]) -> Sequence[ElementError]:
+    """The worst half of what is drawn, and every so many-th of the others."""
+    if len(errors) <= _DRAWN:
+        return errors
+    half = _DRAWN // 2
+    return [*errors[:half], *errors[half :: math.ceil((len(errors) - half) / half)]]
+
+
+def _reasons(result: GradCheckResult) -> list[str]:
+    if not result.reasons and result.verdict is Verdict.INCONCLUSIVE:
+        return ["<p>It could be neither proven nor refuted.</p>"]
+    return [
+        f"<p><b>{reason.value}</b>: {PHRASES[reason].meaning}. <em>{PHRASES[reason].cure}.</em></p>"
+        for reason in result.reasons
+    ]
+
+
+def _hypotheses(result: GradCheckResult) -> str:
+    if not result.hypotheses:
+        return ""
+    items = "".join(
+        f'<li><meter value="{_part(guess.score):.2f}">{_part(guess.score):.0%}</meter> '
+        f"{escaped(guess.text)}</li>"
+        for guess in result.hypotheses[:5]
+    )
+    return f"<p>What would explain it:</p><ol>{items}</ol>"
+
+
+def _part(score: float) -> float:
+    return min(max(score, 0.0), 1.0) if math.isfinite(score) else 0.0
+
+
+def _facts(result: GradCheckResult) -> str:
+    noun = "direction" if result.mode == "directional" else "element"
+    wrong = result.num_elements - result.num_passed
+    facts = [
+        f"{wrong} of {count(result.num_elements, noun)} not right",
+        f"relative error: largest {short(result.max_relative_error)}, median "
+        f"{short(result.median_relative_error)}",
+        f"absolute: largest {short(result.max_absolute_error)}",
+        sight(result),
+        f"mode {result.mode}: f ran {count(result.num_forward, 'time')}, the gradient "
+        f"{count(result.num_backward, 'time')}, in {short(result.seconds)} s",
+    ]
+    if result.kinks:
+        facts.insert(1, f"{count(result.kinks, noun)} at a kink")
+    return " · ".join(facts)
+
+
+def _worst(result: GradCheckResult) -> str:
+    errors = (result.element_errors or ())[:_WORST]
+    if not errors:
+        return ""
+    rows = "".join(
+        f'<tr class="{STYLES[error.verdict]}"><td><i>{GLYPHS[error.verdict]}</i> '
+        f"{place_of(error, result)}<td>{precise(error.analytical)}<td>{precise(error.numerical)}"
+        f"<td>{short(error.error_bar)}<td>{short(relative(error))}"
+        for error in errors
+    )
+    return (
+        '<div class="wide"><table class="worst"><thead><tr><th>worst<th>gradient A<th>numerical G'
+        f"<th>± error bar<th>relative<tbody>{rows}</table></div>"
+    )
+
+
+def _repro(report: GradCheckReport) -> str:
+    return (
+        f'<pre class="repro">{escaped(report.repro.strip())}</pre>' if report.repro.strip() else ""
+    )

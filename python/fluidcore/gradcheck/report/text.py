@@ -1,0 +1,129 @@
+"""A report as text of at most 25 lines, for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fluidcore.gradcheck.report.blocks import block, culprit_text, headline
+from fluidcore.gradcheck.report.phrases import GLYPHS, SEVERITY, count
+from fluidcore.gradcheck.report.values import one_line, printable, short, sight
+from fluidcore.gradcheck.result import GradCheckReport, GradCheckResult
+from fluidcore.gradcheck.verdict import Verdict
+
+LINES = 25
+_INPUTS = 6
+_AUDITS = 2
+_REPRO = 5
+_LONG = 1500  # characters that no terminal should show
+_LEAST = 5  # lines that explain the worst gradient
+
+
+def result_text(result: GradCheckResult) -> str:
+    """The check of one gradient, in at most 25 lines."""
+    lines = [f"{result.verdict.name}  {headline(result)}: {_facts(result)}"]
+    return "\n".join([*lines, *block(result, LINES - len(lines))])
+
+
+def report_text(report: GradCheckReport) -> str:
+    """The check of one target, in at most 25 lines: the verdict, every input, and what is wrong."""
+    head = f"{report.verdict.name}  {one_line(report.who, 120)}: {_summary(report)}"
+    tail = [*_culprit(report), *_audits(report), *_source(report), *_repro(report)]
+    return "\n".join([head, *_inputs(report.results, LINES - 1 - len(tail)), *tail])
+
+
+def reports_text(reports: Sequence[GradCheckReport]) -> str:
+    """All reports, a blank line between them, and a line that counts the verdicts."""
+    verdicts = [report.verdict for report in reports]
+    counts = ", ".join(f"{verdicts.count(v)} {v.name}" for v in SEVERITY if v in verdicts)
+    total = f"{count(len(reports), 'report')}: {counts or 'nothing was checked'}"
+    return "\n\n".join([*(report_text(report) for report in reports), total]) + "\n"
+
+
+def _summary(report: GradCheckReport) -> str:
+    total = len(report.results)
+    found = [result.verdict for result in report.results]
+    parts = []
+    if wrong := found.count(Verdict.FAIL):
+        parts.append(f"{wrong} of {count(total, 'gradient')} wrong")
+    if undecided := found.count(Verdict.INCONCLUSIVE):
+        parts.append(f"{undecided} of {count(total, 'gradient')} undecided")
+    if failed := sum(audit.verdict is not Verdict.PASS for audit in report.audits):
+        parts.append(f"{count(failed, 'audit')} failed")
+    if parts:
+        return ", ".join(parts)
+    if not total:
+        return "no gradient was checked"
+    warnings = sum(bool(result.reasons) for result in report.results)
+    right = f"{count(total, 'gradient')} right"
+    return f"{right}, with {count(warnings, 'warning')}" if warnings else right
+
+
+def _inputs(results: Sequence[GradCheckResult], room: int) -> list[str]:
+    """A line for each input, worst first, and below it why it is not right."""
+    ordered = sorted(results, key=lambda result: SEVERITY[result.verdict])
+    shown = ordered if len(ordered) <= _INPUTS else ordered[: _INPUTS - 1]
+    hidden = ordered[len(shown) :]
+    room -= len(shown) + bool(hidden)
+    left = sum(_has_block(result) for result in shown)
+    lines = []
+    for result in shown:
+        glyph, verdict = GLYPHS[result.verdict], result.verdict.name
+        lines.append(f"  {glyph} {headline(result)}: {verdict}, {_facts(result)}")
+        if _has_block(result):
+            share = room if left == 1 else min(room, max(room // 2, _LEAST))
+            explanation = block(result, share)
+            lines += explanation
+            room -= len(explanation)
+            left -= 1
+    if hidden:
+        wrong = sum(not result for result in hidden)
+        names = f"{wrong} of them not right" if wrong else "all right"
+        lines.append(f"  ... and {count(len(hidden), 'gradient')} more, {names}")
+    return lines
+
+
+def _facts(result: GradCheckResult) -> str:
+    if result.num_elements == 0:
+        return sight(result)
+    return f"largest relative error {short(result.max_relative_error)}, {sight(result)}"
+
+
+def _has_block(result: GradCheckResult) -> bool:
+    return bool(not result or result.reasons or result.detail)
+
+
+def _culprit(report: GradCheckReport) -> list[str]:
+    culprit = report.culprit
+    if culprit is None:
+        return []
+    lines = [f"  culprit: {culprit_text(culprit)}"]
+    if culprit.call_site:
+        lines.append(f"    your line: {one_line(culprit.call_site)}")
+    return lines
+
+
+def _audits(report: GradCheckReport) -> list[str]:
+    failed = [audit for audit in report.audits if audit.verdict is not Verdict.PASS]
+    lines = []
+    for audit in failed[:_AUDITS]:
+        reason = f" [{audit.reason.value}]" if audit.reason else ""
+        detail = f": {one_line(audit.detail)}" if audit.detail else ""
+        lines.append(f"  audit failed{reason}: {one_line(audit.name)}{detail}")
+    more = len(failed) - _AUDITS
+    return [*lines, f"  ... and {count(more, 'audit')} more"] if more > 0 else lines
+
+
+def _source(report: GradCheckReport) -> list[str]:
+    return [f"  gradient code: {one_line(report.source)}"] if report.source else []
+
+
+def _repro(report: GradCheckReport) -> list[str]:
+    lines = printable(report.repro).strip("\n").split("\n") if report.repro.strip() else []
+    if not lines:
+        return [f"  seed {report.seed}"]
+    if len(report.repro) > _LONG:
+        return [f"  to repeat (seed {report.seed}): print(report.repro) shows how"]
+    if len(lines) > _REPRO:
+        rest = f"# {len(lines) - _REPRO + 1} more lines: print(report.repro)"
+        lines = [*lines[: _REPRO - 1], rest]
+    return [f"  to repeat (seed {report.seed}):", *(f"    {line}".rstrip() for line in lines)]

@@ -1,0 +1,42 @@
+"""Random numbers of a check."""
+
+from __future__ import annotations
+
+import random
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+from numpy.typing import NDArray
+
+_BITS = 2.0**10
+
+
+def stream(seed: int, name: str, purpose: str) -> np.random.Generator:
+    """A generator of its own for every seed, name and purpose.
+
+    Cotangents, directions and dithers so never repeat the numbers of the data, nor of each other:
+    for a cotangent that equals x, the gradient of x / |x| is 0, right or wrong. NumPy's global
+    state is not touched. Of a seed, 64 bits count.
+    """
+    words = zlib.crc32(name.encode()) << 32 | zlib.crc32(purpose.encode())
+    key = np.array([seed % 2**64, words], dtype=np.uint64)
+    return np.random.Generator(np.random.Philox(key=key))
+
+
+@contextmanager
+def random_states_kept() -> Iterator[None]:
+    """The global generators of NumPy and of Python are in the end as they were before."""
+    arrays, numbers = np.random.get_state(), random.getstate()
+    try:
+        yield
+    finally:
+        np.random.set_state(arrays)
+        random.setstate(numbers)
+
+
+def few_bits(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Rounded to 10 significant bits, so that sums of x and a power of two times them are exact."""
+    fraction, exponent = np.frexp(values)
+    return np.ldexp(np.round(fraction * _BITS) / _BITS, exponent)

@@ -1,0 +1,78 @@
+"""What can be checked, seen from the checker: a function, and the gradient that is claimed."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fluidcore import core
+
+Array: TypeAlias = NDArray[Any]
+Doubles: TypeAlias = NDArray[np.float64]
+
+SHADOW = "float64"
+
+
+@dataclass(frozen=True)
+class Input:
+    """An input that is differentiated by.
+
+    Attributes:
+        name: As the user calls it.
+        value: The point, of the dtype under test; never changed.
+        rows: k > 0 promises that the input and every output, seen as k rows, depend on each other
+            only within a row: elementwise means as many rows as elements. 0 promises nothing.
+    """
+
+    name: str
+    value: Array
+    rows: int = 0
+
+
+class Target(ABC):
+    """A function y = f(x) of floating inputs and its vector-Jacobian product.
+
+    Attributes:
+        who: What messages start with: the operator, function or program.
+        inputs: What is differentiated by.
+        dtype: Of the gradient code under test: "float64", "float32", "float16" or "bfloat16".
+        has_shadow: Whether f and the gradient can also be evaluated in float64.
+        fixed_cotangent: Whether the gradient is that of one number, with the cotangent 1.
+        place: "cpu" or "gpu".
+        native_reason: Why `has_shadow` is false, where that is known.
+        source: "file.py:12" of the gradient code, where it is known.
+        repro: Python text that repeats the check, where it is known.
+    """
+
+    who: str
+    inputs: Sequence[Input]
+    dtype: str
+    has_shadow: bool = True
+    native_reason: str = ""
+    fixed_cotangent: bool = False
+    place: str = "cpu"
+    source: str | None = None
+    repro: str | None = None
+
+    @abstractmethod
+    def forward(self, xs: Sequence[Array], dtype: str) -> list[Array]:
+        """The floating outputs at `xs`, calculated in `dtype`, which is that of `xs`."""
+
+    @abstractmethod
+    def vjp(self, xs: Sequence[Array], vs: Sequence[Array], dtype: str) -> list[Array]:
+        """The claimed gradient of Σ v·y by every input, calculated in `dtype`.
+
+        Args:
+            xs: The point, an array for each input, of `dtype`.
+            vs: Cotangents, an array for each output, of its shape and of `dtype`.
+            dtype: `self.dtype`, or "float64" where `has_shadow`.
+        """
+
+    @abstractmethod
+    def function(self, dtype: str) -> core.Function:
+        """The function in `dtype` for the native engine, at the values of `inputs`."""

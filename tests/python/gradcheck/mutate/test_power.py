@@ -1,0 +1,81 @@
+"""The power of the checker: it may not drop. The seeds are not those it was tuned on."""
+
+import numpy as np
+import pytest
+
+from fluidcore.gradcheck.cases import program_names
+from fluidcore.gradcheck.command import main
+from fluidcore.gradcheck.mutate.planted import operator_case, program_case
+from fluidcore.gradcheck.mutate.run import Plan, run
+
+OPERATORS = (
+    *("tanh", "relu", "softmax", "matmul", "conv2d", "elementwise_mul", "elementwise_div"),
+    *("reduce_mean", "batch_norm", "lookup_table", "gelu", "softmax_with_cross_entropy"),
+)
+
+
+def power(plan):
+    powers = {}
+    for _, _, powers in run(plan):  # noqa: B007
+        pass
+    return powers["fluidcore"]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16"])
+def test_no_operator_is_accused_and_every_bug_is_found(dtype):
+    found = power(Plan(["fluidcore"], dtype, range(1000, 1002), 3, OPERATORS))
+    assert found.wrongly_accused == []
+    assert found.undecided.found == 0
+    assert found.missed == []
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_wrong_operators_of_programs_are_found_and_named(dtype):
+    names = program_names()[::4]
+    found = power(Plan(["fluidcore"], dtype, [1000], 3, names, programs=True))
+    assert found.wrongly_accused == []
+    assert found.missed == []
+    assert found.located.found == found.located.total > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16"])
+def test_the_power_over_all_operators_stays(dtype):
+    found = power(Plan(["fluidcore"], dtype, range(2000, 2005), 4))
+    assert found.wrongly_accused == []
+    assert found.useful.rate >= 0.995
+    assert found.undecided.rate <= 0.005
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_every_program_is_judged_right_and_the_operators_are_named(dtype):
+    found = power(Plan(["fluidcore"], dtype, range(2000, 2003), 6, programs=True))
+    assert found.wrongly_accused == []
+    assert found.useful.rate >= 0.995
+    assert found.located.rate >= 0.99
+
+
+def test_the_same_seed_plants_the_same_bugs():
+    a, b = (operator_case("matmul", 1000, "float64", 4) for _ in range(2))
+    assert [bug.target.who for bug in a.bugs] == [bug.target.who for bug in b.bugs]
+    assert len(a.bugs) == 4
+    np.testing.assert_array_equal(a.right.inputs[0].value, b.right.inputs[0].value)
+
+
+def test_a_program_has_one_wrong_operator_at_a_time():
+    case = program_case(program_names()[0], 1000, "float64", 3)
+    assert len(case.bugs) == 3
+    assert all(bug.place is not None for bug in case.bugs)
+
+
+def test_the_command_prints_the_table_and_fails_only_for_accusations(capsys):
+    assert main(["mutate", "--types", "tanh", "--dtypes", "float64", "--seeds", "1"]) == 0
+    assert "| fluidcore | 0 of 1 | 0 of 1 | 100.0 % of 4 " in capsys.readouterr().out
+
+
+def test_wrong_arguments_of_the_command_are_told(capsys):
+    assert main(["mutate", "--types", "tanh", "--seeds", "0"]) == 3
+    assert "--seeds must be 1 or more, got 0" in capsys.readouterr().err
+    assert main(["mutate", "--types", "tanh", "--against", "tensorflow"]) == 3
+    assert "no checker is called 'tensorflow'" in capsys.readouterr().err

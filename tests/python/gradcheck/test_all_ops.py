@@ -1,0 +1,94 @@
+"""Every operator and example program passes the check, and a wrong gradient does not."""
+
+import pytest
+
+from fluidcore import core
+from fluidcore.gradcheck import all_ops, cases
+from fluidcore.gradcheck.config import GradCheckConfig
+from fluidcore.gradcheck.verdict import Verdict
+
+PAIRS = [
+    (op_type, dtype)
+    for op_type in cases.differentiable_types()
+    for dtype in cases.dtypes_of(op_type)
+]
+QUICK = GradCheckConfig(workers=1)
+
+
+def assert_pass(checks: list[all_ops.OpCheck]) -> None:
+    assert checks
+    wrong = [check for check in checks if check.report.verdict is not Verdict.PASS]
+    shown = "\n\n".join(f"{check.example}\n{check.report}" for check in wrong[:3])
+    assert not wrong, f"{len(wrong)} of {len(checks)} did not pass:\n{shown}"
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("op_type", cases.differentiable_types())
+def test_every_operator_passes_at_one_example(op_type: str, dtype: str) -> None:
+    assert_pass(list(all_ops.each_check(QUICK, [op_type], 1, [dtype])))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(("op_type", "dtype"), PAIRS)
+def test_every_operator_passes_at_all_examples(op_type: str, dtype: str) -> None:
+    undecided = []
+    for seed in (0, 1, 2):
+        number = len(cases.examples(op_type, seed, dtype))
+        checks = list(all_ops.each_check(QUICK, [op_type], number, [dtype], seed))
+        unsure = [c for c in checks if c.report.verdict is Verdict.INCONCLUSIVE]
+        undecided += unsure
+        assert_pass([check for check in checks if check not in unsure])
+    # where a sum of 100 terms of 8 bits is nearly 0, nothing can be said
+    assert len(undecided) <= (1 if dtype in ("float16", "bfloat16") else 0), undecided
+
+
+@pytest.mark.parametrize("name", cases.program_names())
+def test_every_example_program_passes(name: str) -> None:
+    report = all_ops.check_program_example(cases.program_example(name), QUICK)
+    assert report.verdict is Verdict.PASS, str(report)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", cases.program_names())
+def test_every_example_program_passes_in_float64_and_with_other_values(name: str) -> None:
+    for seed in (0, 1, 2):
+        for dtype in ("float64", "float32"):
+            example = cases.program_example(name, seed, dtype)
+            report = all_ops.check_program_example(example, QUICK)
+            assert report.verdict is Verdict.PASS, str(report)
+
+
+def test_there_is_a_report_for_each_operator_dtype_and_example() -> None:
+    reports = all_ops.check_all_ops(QUICK, ["tanh", "conv2d"], 3, ("float32", "float16"), seed=1)
+    assert [report.who for report in reports] == ["tanh"] * 6 + ["conv2d"] * 3
+    assert [report.results[0].dtype for report in reports[:6:3]] == ["float64", "float64"]
+
+
+def test_a_report_says_how_to_repeat_the_check() -> None:
+    (report,) = all_ops.check_all_ops(QUICK, ["relu"], 1, ["float32"], seed=4)
+    assert report.repro == "all_ops.check_example(cases.examples('relu', 4, 'float32')[0])"
+    again = eval(report.repro)
+    assert [r.verdict for r in again.results] == [r.verdict for r in report.results]
+
+
+def test_more_examples_than_a_seed_has_come_from_the_seeds_after_it() -> None:
+    number = len(cases.examples("mean", 0, "float64"))
+    reports = all_ops.check_all_ops(QUICK, ["mean"], number + 1, ["float64"])
+    assert reports[-1].repro.endswith("cases.examples('mean', 1, 'float64')[0])")
+
+
+def test_the_merged_report_has_the_worst_result_of_each_input_and_dtype() -> None:
+    checks = list(all_ops.each_check(QUICK, ["matmul", "exp"], 3, ["float64"]))
+    matmul, exp = all_ops.merged(checks)
+    assert (matmul.who, exp.who) == ("matmul", "exp")
+    assert [(r.name, r.dtype) for r in matmul.results] == [("X", "float64"), ("Y", "float64")]
+    single = [c.report.results[0] for c in checks if c.op_type == "matmul"]
+    assert matmul.results[0].num_elements == sum(r.num_elements for r in single)
+    assert matmul.results[0].max_relative_error == max(r.max_relative_error for r in single)
+    assert matmul.verdict is Verdict.PASS
+
+
+def test_an_operator_without_examples_is_an_error() -> None:
+    with pytest.raises(core.NotFound, match="while: an operator must have a gradient"):
+        all_ops.check_all_ops(types=["while"], dtypes=["float32"])

@@ -1,0 +1,157 @@
+"""How far f and its gradient repeat themselves."""
+
+import numpy as np
+import pytest
+from targets import NumpyTarget
+
+from fluidcore import core
+from fluidcore.gradcheck.config import GradCheckConfig
+from fluidcore.gradcheck.judge import UNIT
+from fluidcore.gradcheck.noise import measure
+from fluidcore.gradcheck.session import Session
+
+X = np.random.default_rng(15).standard_normal(5)
+
+
+class Noisy(NumpyTarget):
+    """x², both ways with relative noise; remembers what it returned."""
+
+    def __init__(self, forward: float = 0.0, backward: float = 0.0, dtype="float64") -> None:
+        rng = np.random.default_rng(1)
+        self.values: list[np.ndarray] = []
+        self.gradients: list[np.ndarray] = []
+
+        def f(x):
+            y = x * x * (1 + forward * rng.standard_normal(x.shape)).astype(x.dtype)
+            self.values.append(y.astype(np.float64))
+            return y
+
+        def vjp(x, v):
+            a = 2 * x * v * (1 + backward * rng.standard_normal(x.shape)).astype(x.dtype)
+            self.gradients.append(a.astype(np.float64))
+            return a
+
+        super().__init__(f, vjp, [X], dtype)
+
+
+def measured(target: NumpyTarget, **settings):
+    session = Session(target, GradCheckConfig(**settings))
+    return measure(session)
+
+
+@pytest.mark.parametrize("replicates", [1, 2, 5, 11])
+def test_what_repeats_itself_runs_as_often_as_asked_for(replicates: int) -> None:
+    target = Noisy()
+    noise = measured(target, replicates=replicates)
+    assert len(target.values) == len(target.gradients) == replicates
+    assert noise.forward is None
+    assert (noise.backward[0] == 0).all()
+    assert (noise.stochastic, noise.detail) == (False, "")
+
+
+@pytest.mark.parametrize(("replicates", "runs"), [(2, 8), (8, 8), (11, 11)])
+def test_what_does_not_runs_more_often(replicates: int, runs: int) -> None:
+    target = Noisy(1e-9, 1e-9)
+    measured(target, replicates=replicates)
+    assert len(target.values) == len(target.gradients) == runs
+
+
+def test_one_run_shows_no_noise() -> None:
+    noise = measured(Noisy(1e-9, 1e-9), replicates=1)
+    assert noise.forward is None
+    assert (noise.backward[0] == 0).all()
+
+
+def test_noise_is_measured_by_standard_deviations() -> None:
+    target = Noisy(1e-9, 1e-8)
+    noise = measured(target)
+    spread = np.std(target.values, axis=0, ddof=1)
+    np.testing.assert_allclose(noise.forward, 4 * spread, rtol=1e-12)
+    np.testing.assert_allclose(noise.backward[0], np.std(target.gradients, axis=0, ddof=1))
+    assert not noise.stochastic
+    ulps = spread.max() / (2 * UNIT["float64"] * np.abs(target.values[0]).max())
+    assert noise.detail == (
+        f"f does not repeat itself: {spread.max():.2g} apart in 8 runs, "
+        f"{ulps:.2g} ulps of the largest output"
+    )
+
+
+def test_a_thousandth_of_the_largest_output_is_random() -> None:
+    noise = measured(Noisy(1e-2))
+    assert noise.stochastic
+    assert noise.backward == []
+    assert noise.forward is None
+    assert noise.detail.startswith("f is random: ")
+    assert not measured(Noisy(1e-4)).stochastic
+
+
+def test_outputs_of_zero_that_vary_are_random() -> None:
+    rng = np.random.default_rng(0)
+    count = [0]
+
+    def f(x):
+        count[0] += 1
+        return 0 * x if count[0] == 1 else 0 * x + 1e-30 * rng.standard_normal(x.shape)
+
+    noise = measured(NumpyTarget(f, lambda x, v: 0 * v, [X]))
+    assert noise.stochastic
+    assert "inf ulps" in noise.detail
+
+
+def test_outputs_that_are_now_and_then_not_finite_are_random() -> None:
+    count = [0]
+
+    def f(x):
+        count[0] += 1
+        return x / (count[0] % 2)
+
+    assert measured(NumpyTarget(f, lambda x, v: v, [X])).stochastic
+
+
+def test_an_output_that_is_the_same_in_all_runs_has_no_noise() -> None:
+    rng = np.random.default_rng(0)
+
+    def f(x):
+        y = 0.1 * x
+        y[0] += 1e-9 * rng.standard_normal()
+        return y
+
+    forward = measured(NumpyTarget(f, lambda x, v: 0.1 * v, [X])).forward
+    assert forward is not None
+    assert forward[0] > 1e-10
+    assert (forward[1:] == 0).all()
+
+
+def test_outputs_of_another_size_are_random() -> None:
+    count = [0]
+
+    def f(x):
+        count[0] += 1
+        return x[: 6 - count[0]]
+
+    noise = measured(NumpyTarget(f, lambda x, v: 0 * x, [X]))
+    assert noise.stochastic
+    assert noise.forward is None
+    assert "other shapes" in noise.detail
+
+
+def test_rounding_inside_of_a_float32_function_counts_though_it_repeats_itself() -> None:
+    session = Session(Noisy(dtype="float32"), GradCheckConfig(shadow="off", seed=2**32 + 7))
+    inner = core.measure_noise(session.function, seed=7)
+    assert inner.all()
+    np.testing.assert_allclose(measure(session).forward, 3 * inner, rtol=1e-12)
+    assert measured(Noisy(dtype="float32")).forward is None  # differentiated in float64
+    assert measured(Noisy(dtype="float16"), shadow="off").forward is None
+
+
+def test_the_larger_noise_of_both_kinds_counts() -> None:
+    target = Noisy(1e-4, dtype="float32")
+    forward = measured(target, shadow="off").forward
+    spread = 4 * np.std(target.values[:8], axis=0, ddof=1)
+    assert forward is not None
+    assert (forward >= spread).all()
+    assert (forward > 0).all()
+
+
+def test_a_random_function_has_no_rounding_noise() -> None:
+    assert measured(Noisy(0.1, dtype="float32"), shadow="off").forward is None

@@ -1,0 +1,260 @@
+"""A whole check: right gradients pass in every dtype, wrong ones do not."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from targets import FAULTS, FUNCTIONS, NumpyTarget, checked, planted, target_of
+
+from fluidcore import core
+from fluidcore.gradcheck.verdict import Reason, Verdict
+
+DTYPES = ("float64", "float32", "float16", "bfloat16")
+X = np.random.default_rng(3).standard_normal((3, 4))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_right_gradients_pass(name: str, dtype: str) -> None:
+    for seed in range(3):
+        report = checked(target_of(name, dtype, seed), seed=seed)
+        assert report.verdict is Verdict.PASS, (seed, report.results, report.audits)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_right_gradients_never_fail(name: str, dtype: str) -> None:
+    for seed in range(100, 140):
+        report = checked(target_of(name, dtype, seed), seed=seed)
+        assert report.verdict is not Verdict.FAIL, (seed, report.results)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_wrong_formulas_fail(name: str, fault: str) -> None:
+    for dtype in ("float64", "float32"):
+        target = planted(target_of(name, dtype, 1), FAULTS[fault])
+        assert checked(target, audits=False).verdict is Verdict.FAIL, dtype
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_dtype_under_test_alone_gives_no_false_alarm(name: str) -> None:
+    for seed in range(3):
+        report = checked(target_of(name, "float32", seed), seed=seed, shadow="off")
+        assert [one.dtype for one in report.results] == ["float32"] * len(report.results)
+        assert report.verdict is not Verdict.FAIL, (seed, report.results)
+
+
+def test_a_target_without_a_float64_form_is_judged_alone() -> None:
+    for dtype in ("float16", "bfloat16"):
+        target = target_of("tanh", dtype, has_shadow=False)
+        assert checked(target).verdict is not Verdict.FAIL
+        assert checked(planted(target, FAULTS["sign"])).verdict is Verdict.FAIL
+
+
+def test_a_float64_form_that_returns_float32_is_not_used() -> None:
+    target = NumpyTarget(
+        lambda x: np.tanh(x).astype(np.float32),
+        lambda x, v: (v * (1 - np.tanh(x) ** 2)).astype(np.float32),
+        [X],
+        "float32",
+    )
+    report = checked(target)
+    assert [one.dtype for one in report.results] == ["float32"]
+    assert report.verdict is Verdict.PASS
+    assert "float64" in report.results[0].detail
+
+
+def test_formula_and_kernel_are_judged_apart() -> None:
+    report = checked(target_of("matmul", "float32"))
+    assert [(one.name, one.dtype) for one in report.results] == [
+        ("x0", "float64"),
+        ("x0", "float32"),
+        ("x1", "float64"),
+        ("x1", "float32"),
+    ]
+
+
+def test_float64_is_judged_once() -> None:
+    assert [one.dtype for one in checked(target_of("tanh")).results] == ["float64"]
+
+
+def test_only_the_wrong_input_fails() -> None:
+    report = checked(planted(target_of("matmul"), FAULTS["one percent"], k=1))
+    assert [one.verdict for one in report.results] == [Verdict.PASS, Verdict.FAIL]
+
+
+def test_the_worst_element_comes_first() -> None:
+    def vjp(x, v):
+        a = v * (1 - np.tanh(x) ** 2)
+        a[1, 2] *= 1.001
+        a[2, 3] *= 3
+        return a
+
+    (result,) = checked(NumpyTarget(np.tanh, vjp, [X])).results
+    assert result.verdict is Verdict.FAIL
+    assert result.reasons == (Reason.MISMATCH,)
+    assert [error.index for error in result.element_errors or ()] == [11, 6]
+    assert result.num_elements == 12
+    assert result.num_passed == 10
+    first = (result.element_errors or ())[0]
+    assert first.analytical == pytest.approx(3 * first.numerical)
+    assert result.max_relative_error == pytest.approx(2 / 3)
+    assert "element [2, 3]" in result.detail
+    assert "2 of 12 are wrong" in result.detail
+
+
+def test_verbose_lists_every_element() -> None:
+    (result,) = checked(target_of("tanh"), verbose=True).results
+    assert len(result.element_errors or ()) == 12
+    assert checked(target_of("tanh")).results[0].element_errors is None
+
+
+def test_the_same_seed_gives_the_same_report_for_any_number_of_workers() -> None:
+    def report(workers: int):
+        target = planted(target_of("rnn", "float32", 2), FAULTS["one element"])
+        found = checked(target, seed=5, workers=workers)
+        return [dataclasses.replace(one, seconds=0.0) for one in found.results], found.audits
+
+    assert report(1) == report(1) == report(3)
+
+
+def test_another_seed_draws_others() -> None:
+    first, second = (checked(target_of("tanh"), seed=seed).results[0] for seed in (0, 1))
+    assert first.levels != second.levels
+
+
+def test_subset_checks_that_many_elements() -> None:
+    (result,) = checked(target_of("tanh"), subset=5, verbose=True).results
+    assert result.num_elements == 5
+    assert result.verdict is Verdict.PASS
+
+
+def test_fixed_cotangent_has_no_linearity_to_check() -> None:
+    target = target_of("softmax", fixed_cotangent=True)
+    report = checked(target)
+    assert report.verdict is Verdict.PASS
+    assert not any("cotangent" in audit.name for audit in report.audits)
+
+
+def test_softmax_whose_gradient_is_zero_for_ones_is_right() -> None:
+    f, vjp, _ = FUNCTIONS["softmax"]
+    for dtype in DTYPES:
+        target = NumpyTarget(f, vjp, [X], dtype, fixed_cotangent=True)
+        # 0 is no number to be right about in 16 bits
+        wanted = (Verdict.PASS,) if dtype[-2:] != "16" else (Verdict.PASS, Verdict.INCONCLUSIVE)
+        assert checked(target).verdict in wanted, dtype
+
+
+def test_a_number_that_does_not_depend_on_its_input_passes() -> None:
+    f, vjp, _ = FUNCTIONS["softmax"]
+    target = NumpyTarget(lambda x: f(x).sum(), lambda x, v: vjp(x, np.ones_like(x) * v), [X])
+    assert checked(target).verdict is Verdict.PASS
+    bad = NumpyTarget(lambda x: f(x).sum(), lambda x, v: f(x) * v, [X])
+    assert checked(bad).verdict is Verdict.FAIL
+
+
+def test_a_cotangent_never_equals_the_data() -> None:
+    # the gradient of x / |x| is 0 for v = x, whatever is wrong with its factor
+    f, vjp, _ = FUNCTIONS["unit"]
+    x = np.random.default_rng(0).standard_normal(7)
+    assert checked(NumpyTarget(f, lambda x, v: 2 * vjp(x, v), [x])).verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_wrong_factor_is_seen_at_any_scale(dtype: str) -> None:
+    for scale in (1e-6, 1e-12, 1e6):
+        target = NumpyTarget(
+            lambda x, c=scale: x.dtype.type(c) * x * x,
+            lambda x, v, c=scale: x.dtype.type(4 * c) * x * v,
+            [X],
+            dtype,
+        )
+        assert checked(target).verdict is Verdict.FAIL, scale
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_function_that_oscillates_faster_than_any_step_is_not_judged(dtype: str) -> None:
+    target = NumpyTarget(
+        lambda x: np.sin(x.dtype.type(1e10) * x),
+        lambda x, v: v * x.dtype.type(1e10) * np.cos(x.dtype.type(1e10) * x),
+        [X],
+        dtype,
+    )
+    for seed in range(10):
+        assert checked(target, seed=seed).verdict is Verdict.INCONCLUSIVE
+
+
+def test_a_step_that_float32_absorbs_is_not_judged() -> None:
+    target = NumpyTarget(lambda x: x + 1000, lambda x, v: v, [1e-6 * X], "float32")
+    (result,) = checked(target, shadow="off").results
+    assert result.verdict is Verdict.INCONCLUSIVE
+    assert Reason.ABSORPTION in result.reasons
+    assert checked(target).verdict is Verdict.PASS
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_relu_at_zero_has_many_gradients(dtype: str) -> None:
+    x = np.array([0.0, 0.0, 0.0, 1.0])
+
+    def relu(slope: float) -> NumpyTarget:
+        return NumpyTarget(
+            lambda x: np.maximum(x, 0),
+            lambda x, v: v * np.where(x > 0, 1, slope).astype(x.dtype),
+            [x],
+            dtype,
+        )
+
+    for slope in (0.0, 0.5, 1.0):
+        report = checked(relu(slope))
+        assert report.verdict is Verdict.PASS
+        assert report.results[0].kinks == 3
+    assert checked(relu(-0.5)).verdict is Verdict.FAIL
+    assert checked(relu(0.0), on_kink="fail").results[0].reasons == (Reason.KINK,)
+    assert checked(relu(-0.5), on_kink="skip").results[0].num_elements == 1
+
+
+def test_an_input_without_elements_passes() -> None:
+    target = NumpyTarget(np.tanh, lambda x, v: v, [np.zeros((0, 3))], "float32")
+    for result in checked(target).results:
+        assert result.verdict is Verdict.PASS
+        assert (result.num_elements, result.resolution) == (0, 0.0)
+
+
+def test_a_number_passes() -> None:
+    target = NumpyTarget(np.tanh, lambda x, v: v * (1 - np.tanh(x) ** 2), [np.array(0.3)])
+    assert checked(target).verdict is Verdict.PASS
+
+
+def test_no_time_left_decides_nothing() -> None:
+    (result,) = checked(target_of("tanh"), budget_s=1e-9).results
+    assert result.verdict is Verdict.INCONCLUSIVE
+    assert result.reasons == (Reason.BUDGET,)
+
+
+def test_enough_time_changes_nothing() -> None:
+    target = NumpyTarget(np.tanh, lambda x, v: v * (1 - np.tanh(x) ** 2), [np.tile(X, (10, 1))])
+    limited, free = (checked(target, budget_s=s).results[0] for s in (100.0, None))
+    assert limited.verdict is Verdict.PASS
+    assert limited.resolution == free.resolution
+
+
+def test_an_integer_input_is_refused() -> None:
+    target = target_of("tanh")
+    target.inputs[0] = dataclasses.replace(target.inputs[0], value=np.arange(3))
+    with pytest.raises(core.InvalidArgument, match=r"'x0' must be floating .* got int64"):
+        checked(target)
+
+
+def test_a_target_without_inputs_is_refused() -> None:
+    target = target_of("tanh")
+    target.inputs = []
+    with pytest.raises(core.InvalidArgument, match="there must be an input to check"):
+        checked(target)
+
+
+def test_the_report_says_where_it_was_made() -> None:
+    env = checked(target_of("tanh")).env
+    assert env["numpy"] == np.__version__
+    assert env["fluidcore"] == core.version()

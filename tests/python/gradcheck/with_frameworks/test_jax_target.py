@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+jax = pytest.importorskip("jax")
+
+from jax import numpy as jnp  # noqa: E402
+
+from fluidcore import core  # noqa: E402
+from fluidcore.gradcheck.adapters import callable_target  # noqa: E402
+from fluidcore.gradcheck.api import check  # noqa: E402
+from fluidcore.gradcheck.verdict import Verdict  # noqa: E402
+
+X = np.array([[0.5, -1.25, 2.0], [1.5, 0.25, -0.75]], np.float32)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16"])
+def test_a_right_gradient_passes_in_every_dtype(dtype: str) -> None:
+    x = X.astype(jnp.dtype(dtype))
+    target = callable_target(jnp.tanh, [x], framework="jax")
+    assert (target.dtype, target.has_shadow) == (dtype, True)
+    assert check(jnp.tanh, x, framework="jax")
+    assert not jax.config.jax_enable_x64
+
+
+def wrong_cube() -> Any:
+    @jax.custom_vjp
+    def cube(x: Any) -> Any:
+        return x**3
+
+    cube.defvjp(lambda x: (x**3, x), lambda x, v: (x**2 * v,))
+    return cube
+
+
+def test_a_wrong_custom_vjp_fails_and_is_explained() -> None:
+    report = check(wrong_cube(), jnp.asarray(X))
+    assert report.verdict is Verdict.FAIL
+    assert report.results[0].hypotheses[0].text.startswith(("A = 1/3 * G", "A = G / 3"))
+    assert report.who == "cube"
+    assert "test_jax_target.py" in report.source
+
+
+def test_trees_of_parameters_are_inputs_and_all_else_is_constant() -> None:
+    def loss(parameters: Any, x: Any, index: Any, key: Any, power: Any) -> Any:
+        signs = 2 * jax.random.randint(key, (2,), 0, 2, jnp.int32) - 1
+        return jnp.mean((x @ parameters["w"] + parameters["b"]) ** power * signs), index
+
+    parameters = {"w": jnp.arange(6.0).reshape(3, 2) / 7, "b": jnp.zeros(2)}
+    arguments = parameters, jnp.asarray(X), jnp.arange(3), jax.random.key(0), 2
+    target = callable_target(loss, arguments)
+    names = ["parameters['w']", "parameters['b']", "x"]
+    assert [put.name for put in target.inputs] == names
+    assert check(loss, *arguments)
+
+
+def test_other_random_numbers_in_float64_are_seen() -> None:
+    def noisy(x: Any) -> Any:
+        return x * jax.random.normal(jax.random.key(0), x.shape, x.dtype)
+
+    target = callable_target(noisy, [jnp.asarray(X)])
+    reason = "it is another function in float64, perhaps with other random numbers"
+    assert target.native_reason == reason
+    assert check(noisy, jnp.asarray(X)).verdict is not Verdict.FAIL
+
+
+def test_a_compiled_function_of_numpy_arrays_is_known_by_its_type() -> None:
+    target = callable_target(jax.jit(jnp.sin), [X])
+    assert target.framework == "JAX"
+    assert check(jax.jit(jnp.sin), X)
+
+
+def test_a_cast_inside_is_seen() -> None:
+    def single(x: Any) -> Any:
+        return x * jax.jit(lambda y: jnp.sin(y.astype(jnp.float32)))(x).astype(x.dtype)
+
+    target = callable_target(single, [jnp.asarray(X)])
+    assert target.native_reason == "it makes float32 from float64 inside"
+
+
+def test_what_jax_makes_of_a_value_and_its_gradient_can_be_checked() -> None:
+    def energy(x: Any) -> Any:
+        return jnp.sum(x**3)
+
+    assert check(jax.value_and_grad(energy), jnp.asarray(X), value_and_grad=True, framework="jax")
+
+
+def test_what_cannot_be_checked_is_said() -> None:
+    with pytest.raises(core.InvalidArgument, match="must return a floating JAX tensor"):
+        check(lambda x: None, jnp.asarray(X))
+    with pytest.raises(core.InvalidArgument, match="arguments must be real, got complex64"):
+        check(lambda x: x, jnp.asarray(X) * 1j)

@@ -1,0 +1,306 @@
+from __future__ import annotations
+
+import copy
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from fluidcore import core  # noqa: E402
+from fluidcore.gradcheck.adapters import callable_target  # noqa: E402
+from fluidcore.gradcheck.api import check  # noqa: E402
+from fluidcore.gradcheck.verdict import Verdict  # noqa: E402
+
+DTYPES = ["float64", "float32", "float16", "bfloat16"]
+
+
+def tensor(*shape: int, dtype: Any = torch.float32, seed: int = 0) -> Any:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed)).to(dtype)
+
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, v: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return 2 * x * v
+
+
+class WrongSquare(Square):
+    @staticmethod
+    def backward(ctx: Any, v: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return x * v
+
+
+class Scaled(torch.autograd.Function):
+    """In the newer style, with a constant, and no gradient by it."""
+
+    @staticmethod
+    def forward(x: Any, w: Any, factor: float) -> Any:
+        return factor * x * w
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        x, w, ctx.factor = inputs
+        ctx.save_for_backward(x, w)
+
+    @staticmethod
+    def backward(ctx: Any, v: Any) -> Any:
+        _, w = ctx.saved_tensors
+        return ctx.factor * w * v, None, None
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_right_function_passes_and_a_wrong_one_fails_in_every_dtype(dtype: str) -> None:
+    x = tensor(3, 4, dtype=getattr(torch, dtype))
+    target = callable_target(Square.apply, [x])
+    assert (target.who, target.dtype, target.has_shadow) == ("Square", dtype, True)
+    assert [put.name for put in target.inputs] == ["x"]
+    assert check(Square.apply, x)
+    report = check(WrongSquare.apply, x)
+    assert report.verdict is Verdict.FAIL
+    assert any(
+        hypothesis.text.startswith("A = G / 2")
+        for result in report.results
+        for hypothesis in result.hypotheses[:1]
+    )
+
+
+def test_the_class_of_a_function_will_do() -> None:
+    assert check(Square, tensor(3)).who == "Square"
+
+
+def test_the_source_is_the_line_of_backward() -> None:
+    target = callable_target(WrongSquare.apply, [tensor(3)])
+    lines = Path(__file__).read_text().splitlines()
+    line = lines.index("class WrongSquare(Square):") + 2
+    assert target.source is not None
+    assert target.source.endswith(f"test_torch_target.py:{line}")
+
+
+def test_an_input_without_a_gradient_is_checked_against_zero() -> None:
+    target = callable_target(Scaled.apply, [tensor(3), tensor(3, seed=1), 0.5])
+    assert [put.name for put in target.inputs] == ["x", "w"]
+    report = check(Scaled.apply, tensor(3), tensor(3, seed=1), 0.5, shadow="auto")
+    verdicts = {result.name: [] for result in report.results}
+    for result in report.results:
+        verdicts[result.name].append(result.verdict)
+    assert set(verdicts["x"]) == {Verdict.PASS}
+    assert Verdict.FAIL in verdicts["w"]
+
+
+def test_only_what_requires_grad_is_differentiated_if_anything_does() -> None:
+    x, w = tensor(3).requires_grad_(), tensor(3, seed=1)
+    target = callable_target(lambda x, w: x * w, [x, w])
+    assert [put.name for put in target.inputs] == ["x"]
+    check(lambda x, w: x * w, x, w)
+    assert (x.requires_grad, w.requires_grad, x.grad) == (True, False, None)
+
+
+def test_integers_are_constants() -> None:
+    table, index = tensor(5, 2), torch.tensor([0, 3, 3])
+    target = callable_target(lambda table, index: table[index], [table, index])
+    assert [put.name for put in target.inputs] == ["table"]
+    assert check(lambda table, index: table[index], table, index)
+
+
+def network() -> Any:
+    torch.manual_seed(0)
+    return torch.nn.Sequential(
+        torch.nn.Linear(3, 4, bias=False),
+        torch.nn.BatchNorm1d(4),
+        torch.nn.Tanh(),
+        torch.nn.Dropout(0.3),
+        torch.nn.Linear(4, 2),
+    )
+
+
+def test_a_module_is_checked_by_its_parameters_and_stays_as_it_was() -> None:
+    net = network()
+    net[4].bias.requires_grad_(False)
+    net[0].weight.grad = torch.ones(4, 3)
+    before = copy.deepcopy(net.state_dict())
+    x = tensor(6, 3)
+    target = callable_target(net, [x])
+    names = ["0.weight", "1.weight", "1.bias", "4.weight"]
+    assert [put.name for put in target.inputs] == ["input", *names]
+    assert (target.who, target.has_shadow) == ("Sequential", True)
+    report = check(net, x)
+    assert report, str(report)
+    for name, value in net.state_dict().items():
+        assert torch.equal(value, before[name]), name
+    assert torch.equal(net[0].weight.grad, torch.ones(4, 3))
+    assert net[4].weight.grad is None
+    assert not x.requires_grad
+    assert not net[4].bias.requires_grad
+
+
+def test_the_buffers_of_a_module_in_a_closure_stay_as_they_were() -> None:
+    norm = torch.nn.BatchNorm1d(3, affine=False)
+    target = callable_target(lambda x: norm(x), [tensor(5, 3)])
+    target.forward([target.inputs[0].value], "float32")
+    assert not norm.running_mean.any()
+    assert norm.num_batches_tracked == 0
+
+
+def test_dropout_repeats_and_random_numbers_stay_as_they_were() -> None:
+    def failing(x: Any) -> Any:
+        torch.rand(3)
+        raise ArithmeticError("by the user")
+
+    torch.manual_seed(7)
+    state = torch.get_rng_state()
+    assert check(lambda x: torch.nn.functional.dropout(x, 0.5) ** 2, tensor(4, 5))
+    with pytest.raises(ArithmeticError, match="by the user"):
+        check(failing, tensor(3))
+    assert torch.equal(torch.get_rng_state(), state)
+    assert torch.get_default_dtype() is torch.float32
+
+
+def test_random_numbers_of_float32_are_the_same_in_float64() -> None:
+    target = callable_target(lambda x: x * (torch.rand(4) < 0.5), [tensor(4)])
+    assert target.has_shadow
+    assert check(lambda x: x * (torch.rand(4) + 1), tensor(4))
+
+
+def test_a_function_in_place_leaves_the_users_tensor() -> None:
+    x = tensor(4)
+    before = x.clone()
+    assert check(lambda x: x.mul_(2).tanh_(), x)
+    assert torch.equal(x, before)
+
+
+def test_gradients_are_calculated_where_the_user_has_switched_them_off() -> None:
+    with torch.no_grad():
+        assert check(Square.apply, tensor(3))
+    with torch.inference_mode():
+        assert check(Square.apply, tensor(3))
+
+
+def test_what_does_not_run_in_float64_is_judged_alone_and_the_reason_is_known() -> None:
+    weight = tensor(3, 2)
+    target = callable_target(lambda x: x @ weight, [tensor(4, 3)])
+    assert not target.has_shadow
+    assert target.native_reason.startswith("it does not run in float64: RuntimeError: ")
+    assert check(lambda x: x @ weight, tensor(4, 3)).verdict is not Verdict.FAIL
+
+
+def test_a_cast_to_float32_inside_is_seen() -> None:
+    def rms_norm(x: Any) -> Any:
+        y = x.float()
+        return (y * torch.rsqrt((y * y).mean(-1, keepdim=True) + 1e-6)).type_as(x)
+
+    target = callable_target(rms_norm, [tensor(2, 4, dtype=torch.bfloat16)])
+    assert target.native_reason == "aten._to_copy.default makes less than float64 inside"
+
+
+def test_several_outputs_and_constants_among_them_are_fine() -> None:
+    def f(x: Any) -> Any:
+        values, indices = x.sort()
+        return {"values": values * 2, "indices": indices, "detached": torch.ones(3)}
+
+    assert check(f, tensor(2, 5))
+
+
+def test_a_gradient_that_is_cut_off_is_zero() -> None:
+    report = check(lambda x: x.detach() ** 2, tensor(3))
+    assert report.results[0].hypotheses[0].text == "A = 0: no gradient arrives"
+
+
+def test_the_users_own_vjp_may_be_used() -> None:
+    assert check(torch.special.digamma, tensor(3) + 4, vjp=lambda x, v: torch.polygamma(1, x) * v)
+    assert not check(torch.exp, tensor(3), vjp=lambda x, v: x * v)
+
+
+def test_a_custom_operator_is_a_function_like_any_other() -> None:
+    @torch.library.custom_op("fluidcore_tests::cube", mutates_args=())
+    def cube(x: torch.Tensor) -> torch.Tensor:
+        return x**3
+
+    def backward(ctx: Any, v: Any) -> Any:
+        return 3 * ctx.x**2 * v
+
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        (ctx.x,) = inputs
+
+    cube.register_autograd(backward, setup_context=setup_context)
+    target = callable_target(cube, [tensor(3)])
+    assert target.who == "fluidcore_tests::cube"
+    assert [put.name for put in target.inputs] == ["x"]
+    assert "test_torch_target.py" in (target.source or "")
+    assert check(cube, tensor(3))
+    assert check(torch.ops.fluidcore_tests.cube, tensor(3))
+
+
+def wrong_shape() -> Any:
+    class Wrong(Square):
+        @staticmethod
+        def backward(ctx: Any, v: Any) -> Any:
+            return v.sum(0)
+
+    return Wrong
+
+
+@pytest.mark.parametrize(
+    ("f", "args", "message"),
+    [
+        (lambda x: None, [tensor(2)], "must return a floating PyTorch tensor.*, got None"),
+        (lambda x: x * 1j, [tensor(2)], r"outputs must be real, got complex64 \[2\]"),
+        (lambda x: x, [tensor(2) * 1j], r"arguments must be real, got complex64 \[2\] 'x'"),
+        (lambda x: x > 0, [tensor(2)], r"must return a floating PyTorch tensor.*got bool \[2\]"),
+        (lambda x: x, [torch.tensor([1])], "must have a floating PyTorch tensor among its arg"),
+        (
+            lambda x, w: x * w,
+            [tensor(2), tensor(2).double()],
+            "must have one dtype, got float32 'x', float64 'w'",
+        ),
+        (
+            lambda x, w: x * w,
+            [tensor(2), torch.empty(2, device="meta")],
+            "all tensors must be on one device, got 'x' on cpu, 'w' on meta; move them there",
+        ),
+        (lambda x: x, [torch.empty(2, device="meta")], "must have values, got 'x' on the meta"),
+    ],
+)
+def test_what_cannot_be_checked_is_said(f: Any, args: Any, message: str) -> None:
+    with pytest.raises(core.InvalidArgument, match=message):
+        callable_target(f, args)
+
+
+def test_a_gradient_of_a_wrong_shape_is_said() -> None:
+    target = callable_target(wrong_shape(), [tensor(2, 3, dtype=torch.float64)])
+    with pytest.raises(core.InvalidArgument, match="Wrong: backward must return gradients of the"):
+        target.vjp([np.ones((2, 3))], [np.ones((2, 3))], "float64")
+
+
+def test_a_module_that_cannot_be_copied_is_said() -> None:
+    net = torch.nn.Linear(2, 2)
+    net.hidden = net.weight * 2  # not a leaf
+    with pytest.raises(
+        core.InvalidArgument, match=r"Linear: the module must be copyable with copy"
+    ):
+        callable_target(net, [tensor(1, 2)])
+
+
+def test_the_check_is_repeated_by_its_text() -> None:
+    code = callable_target(torch.nn.functional.softsign, [torch.tensor([0.5, -2.0])]).repro
+    assert code is not None
+    assert "softsign(torch.tensor" not in code
+    assert "torch.tensor([0.5, -2.0], dtype=torch.float32)" in code
+    printed = subprocess.run(
+        [sys.executable, "-c", code.replace("gradcheck import", "gradcheck.api import")],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert printed.startswith("PASS")
