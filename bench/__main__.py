@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench import loops, peers, report, scale
+from bench import gradient_checks, loops, peers, report, scale
 from bench.measure import Framework, Row, measure, measure_contended, measure_import
 from bench.workloads import TRAINING
 
@@ -22,6 +22,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     suites = parser.add_mutually_exclusive_group()
     suites.add_argument("--scale", action="store_true", help="instead: build large graphs")
+    suites.add_argument("--gradcheck", action="store_true", help="instead: checks of gradients")
     suites.add_argument("--loops", action="store_true", help="instead: loops and recomputation")
     parser.add_argument("--peers", default="", metavar="torch", help="peers, or none")
     parser.add_argument("--torch-python", metavar="PATH", help="an interpreter that has torch")
@@ -34,7 +35,8 @@ def _arguments() -> argparse.Namespace:
 
 
 def _frameworks(arguments: argparse.Namespace) -> list[Framework]:
-    suite = "scale" if arguments.scale else "loops" if arguments.loops else "training"
+    chosen = [name for name in ("scale", "loops", "gradcheck") if getattr(arguments, name)]
+    suite = chosen[0] if chosen else "training"
     able = peers.TAKE_PART[suite]
     result = [Framework("fluidcore", sys.executable)]
     for name in filter(None, arguments.peers.split(",")):
@@ -110,6 +112,11 @@ def main() -> int:
         repeated = loops.Results(rows)
         print("\n".join(repeated.tables()))
         return _end(rows, [f"{what}: target missed" for what in repeated.missed])
+    if arguments.gradcheck:
+        rows = _stored(gradient_checks.measurements(frameworks, arguments.rounds))
+        checks = gradient_checks.Results(rows)
+        print(checks.table())
+        return _end(rows, checks.missed)
     workloads = arguments.workloads.split(",")
     unknown = set(workloads) - set(_WORKLOADS)
     if unknown:

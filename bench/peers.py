@@ -10,8 +10,14 @@ PACKAGES = {
     "torch": ["torch==2.13.0", "numpy"],
     "paddle": ["paddlepaddle==3.3.1", "numpy"],
     "jax": ["jax==0.10.2", "jaxlib==0.10.2", "numpy"],
+    "numdifftools": ["numdifftools", "autograd", "numpy"],
 }
-TAKE_PART = {"training": ("torch",), "scale": ("paddle", "jax"), "loops": ()}
+TAKE_PART = {
+    "training": ("torch",),
+    "scale": ("paddle", "jax"),
+    "loops": (),
+    "gradcheck": ("torch", "numdifftools"),
+}
 CACHE = Path.home() / ".cache" / "fluidcore-peers"
 
 

@@ -14,6 +14,8 @@ from collections import deque
 
 from bench.timing import peak_megabytes, time_calls
 
+_LONG = 4.0  # seconds of a check that is not repeated
+
 
 def _import(module: str) -> dict[str, float]:
     assert "numpy" not in sys.modules  # its import is part of what is measured
@@ -67,12 +69,31 @@ def _repeats_forward(framework: object) -> bool:
     return getattr(framework, "BACKWARD_REPEATS_FORWARD", False)
 
 
+def _check(framework: str, case: str, mode: str, threads: int) -> dict[str, object]:
+    """Seconds of a complete check; of the first one alone if it takes long."""
+    module = importlib.import_module(f"bench.checks_with_{framework}")
+    module.set_threads(threads)
+    check = module.check(case, mode)
+    row: dict[str, object] = {"version": module.VERSION}
+    start = time.perf_counter()
+    verdict = check()
+    first = time.perf_counter() - start
+    if first > _LONG:
+        timing: dict[str, object] = {"median": first, "repeats": 1}
+    else:
+        timing = dict(time_calls(check)._asdict())
+    return {**row, "verdict": verdict, **timing, "peak_mb": peak_megabytes()}
+
+
 def main() -> None:
     """Measures what the command line says."""
     framework, workload, threads = sys.argv[1:4]
     row: dict[str, object] = {}
     if workload == "import":
         row = dict(_import(framework))
+    elif workload.startswith("check "):
+        _, case, mode = workload.split(maxsplit=2)
+        row = _check(framework, case, mode, int(threads))
     else:
         module = importlib.import_module(f"bench.with_{framework}")
         module.set_threads(int(threads))

@@ -45,6 +45,7 @@ use_library() {
     cmake -S examples/cpp -B "$build/example" -G Ninja -D CMAKE_PREFIX_PATH="$PWD/$build/prefix"
   cmake --build "$build/example"
   "$build/example/example"
+  "$build/example/custom_operator"
 }
 build_wheel() {
   rm -rf "$build/dist"
