@@ -94,7 +94,9 @@ Kernel lod_array_length(const KernelContext& context) {
 
 Kernel push_to_array(const KernelContext& context) {
   const auto x = context.raw_input("X");
-  return [x, &array = context.array_output("ArrayOut")] { array.push(x.data()); };
+  return [x, &array = context.array_output("ArrayOut")] {
+    array.push(x.is_set() ? x.data() : nullptr);
+  };
 }
 
 Kernel pop_from_array(const KernelContext& context) {
@@ -238,7 +240,7 @@ void add_read(OpRegistry& registry) {
 void add_stack(OpRegistry& registry) {
   registry.add(
       OpDef("push_to_array")
-          .doc("Adds X to the end of the array.")
+          .doc("Adds X to the end of the array; zeros where nothing was written to X.")
           .input("X", "any shape, like the elements that are in the array", {.may_be_unset = true})
           .input("Array", "the array", kArray)
           .output("ArrayOut", "the same variable, changed in place", kArray)

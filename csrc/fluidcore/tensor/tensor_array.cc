@@ -19,6 +19,14 @@ void copy(void* to, const void* from, std::size_t bytes) {
   if (bytes > 0) std::memcpy(to, from, bytes);
 }
 
+void copy_or_clear(void* to, const void* from, std::size_t bytes) {
+  if (from != nullptr) {
+    copy(to, from, bytes);
+  } else if (bytes > 0) {
+    std::memset(to, 0, bytes);
+  }
+}
+
 }  // namespace
 
 void TensorArray::reset(const TensorSpec& element) {
@@ -64,7 +72,7 @@ void TensorArray::write(std::int64_t index, const void* data) {
     block.is_written[place] = true;
     ++block.count;
   }
-  copy(address(block, place), data, bytes_);
+  copy_or_clear(address(block, place), data, bytes_);
   size_ = std::max(size_, index + 1);
 }
 

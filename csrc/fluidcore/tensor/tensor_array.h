@@ -23,14 +23,14 @@ class TensorArray {
   const TensorSpec& element() const { return element_; }
   std::int64_t size() const { return size_; }
 
-  void push(const void* data);  // copies element().bytes
+  void push(const void* data);  // copies element().bytes; null means zeros
   void pop(void* data);         // copies and removes the last one; throws InvalidArgument if empty
   void drop();                  // removes the last one; throws InvalidArgument if empty
 
   // The element at `index`; null where nothing was written yet or beyond the end.
   const void* find(std::int64_t index) const;
   void* find(std::int64_t index);
-  // Copies to the element at `index`; an array that is too short grows, leaving out those between.
+  // Copies, or clears for null, the element at `index`; an array that is too short grows, leaving out those between.
   // Throws InvalidArgument for a negative index and for one far beyond what memory can hold.
   void write(std::int64_t index, const void* data);
   void clear(std::int64_t index);  // find() gives null from now on

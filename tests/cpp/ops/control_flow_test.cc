@@ -194,6 +194,13 @@ TEST_F(ConditionalBlockTest, DoesNotRunItsBlockIfTheConditionIsFalse) {
   EXPECT_THAT(runner_.values("was_run"), ElementsAre(0));
 }
 
+TEST_F(ConditionalBlockTest, LeavesZerosToPushWhereNothingWasWritten) {
+  build({runner_.feed_bool("no", {false})}, true, false);
+  runner_.add(OpDesc("push_to_array", {{"X", {"y"}}, {"Array", {"a"}}}, {{"ArrayOut", {"a"}}}));
+  runner_.add(OpDesc("pop_from_array", {{"Array", {"a"}}}, {{"Out", {"z"}}, {"ArrayOut", {"a"}}}));
+  EXPECT_THAT(runner_.values("z"), ElementsAre(0, 0));
+}
+
 TEST_F(ConditionalBlockTest, RunsItsBlockIfNoTensorIsEmpty) {
   build({runner_.feed("some", tensor_of({1}, {0})), runner_.feed_bool("no", {false})}, false);
   EXPECT_THAT(runner_.values("y"), ElementsAre(2, 4));

@@ -29,6 +29,15 @@ std::int32_t pop(TensorArray& array) {
   return value;
 }
 
+TEST(TensorArray, PushesZerosForNull) {
+  TensorArray array = array_of({1});
+  const std::int32_t value = 7;
+  array.push(&value);
+  pop(array);
+  array.push(nullptr);  // where the 7 was
+  EXPECT_EQ(pop(array), 0);
+}
+
 TEST(TensorArray, GivesBackInReverseWhatWasPushed) {
   TensorArray array = array_of({1});
   constexpr std::int32_t kCount = 50'000;  // more than one block of memory
