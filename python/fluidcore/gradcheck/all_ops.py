@@ -14,6 +14,7 @@ from fluidcore.gradcheck.cases.example import OpExample
 from fluidcore.gradcheck.cases.one_op import one_op
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.pipeline import run_check
+from fluidcore.gradcheck.repro import Repro
 from fluidcore.gradcheck.result import GradCheckReport, GradCheckResult
 from fluidcore.gradcheck.verdict import Verdict
 
@@ -88,7 +89,7 @@ def each_check(
         for dtype in dtypes:
             if dtype in cases.dtypes_of(op_type):
                 for example, repro in islice(_numbered(op_type, dtype, seed), per_op):
-                    report = replace(check_example(example, config), repro=repro)
+                    report = replace(check_example(example, config), repro=repro.text(config))
                     yield OpCheck(op_type, dtype, example, report)
 
 
@@ -102,7 +103,10 @@ def each_program_check(
     for name in cases.program_names():
         for dtype in (d for d in _PROGRAM_DTYPES if d in dtypes):
             example = cases.program_example(name, seed, dtype)
-            yield ProgramCheck(name, dtype, example, check_program_example(example, config))
+            made = f"cases.program_example({name!r}, {seed}, {dtype!r})"
+            repro = _repro("check_program_example", made).text(config)
+            report = replace(check_program_example(example, config), repro=repro)
+            yield ProgramCheck(name, dtype, example, report)
 
 
 def check_program_example(
@@ -124,15 +128,20 @@ def check_example(example: OpExample, config: GradCheckConfig | None = None) -> 
     return run_check(target, config or GradCheckConfig())
 
 
-def _numbered(op_type: str, dtype: str, seed: int) -> Iterator[tuple[OpExample, str]]:
-    """Examples of this seed and those after it, and Python text that repeats their checks."""
+def _numbered(op_type: str, dtype: str, seed: int) -> Iterator[tuple[OpExample, Repro]]:
+    """Examples of this seed and those after it, and how their checks are repeated."""
     for own in count(seed):
         examples = cases.examples(op_type, own, dtype)
         for i, example in enumerate(examples):
             made = f"cases.examples({op_type!r}, {own}, {dtype!r})[{i}]"
-            yield example, f"all_ops.check_example({made})"
+            yield example, _repro("check_example", made)
         if not examples:
             return
+
+
+def _repro(function: str, example: str) -> Repro:
+    imports = ["from fluidcore.gradcheck import all_ops, cases"]
+    return Repro(imports, f"all_ops.{function}({example}", lead=", ")
 
 
 def merged(checks: Sequence[OpCheck]) -> list[GradCheckReport]:

@@ -160,7 +160,7 @@ def _report(
         who=target.who,
         results=results,
         audits=found,
-        repro=target.repro or "",
+        repro="" if target.repro is None else target.repro.text(config),
         source=target.source or "",
         seed=config.seed,
         env=env,

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fluidcore import core
+from fluidcore.gradcheck.repro import Repro
 
 Array: TypeAlias = NDArray[Any]
 Doubles: TypeAlias = NDArray[np.float64]
@@ -46,7 +47,7 @@ class Target(ABC):
         place: "cpu" or "gpu".
         native_reason: Why `has_shadow` is false, where that is known.
         source: "file.py:12" of the gradient code, where it is known.
-        repro: Python text that repeats the check, where it is known.
+        repro: How the check is repeated, where that is known.
     """
 
     who: str
@@ -57,7 +58,7 @@ class Target(ABC):
     fixed_cotangent: bool = False
     place: str = "cpu"
     source: str | None = None
-    repro: str | None = None
+    repro: Repro | None = None
 
     @abstractmethod
     def forward(self, xs: Sequence[Array], dtype: str) -> list[Array]:

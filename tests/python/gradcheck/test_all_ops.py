@@ -1,5 +1,8 @@
 """Every operator and example program passes the check, and a wrong gradient does not."""
 
+import subprocess
+import sys
+
 import pytest
 
 from fluidcore import core
@@ -65,17 +68,39 @@ def test_there_is_a_report_for_each_operator_dtype_and_example() -> None:
     assert [report.results[0].dtype for report in reports[:6:3]] == ["float64", "float64"]
 
 
+def pasted(repro: str) -> str:
+    """What a reproducer prints in a new session."""
+    run = subprocess.run([sys.executable, "-c", repro], capture_output=True, text=True, check=True)
+    return run.stdout
+
+
 def test_a_report_says_how_to_repeat_the_check() -> None:
     (report,) = all_ops.check_all_ops(QUICK, ["relu"], 1, ["float32"], seed=4)
-    assert report.repro == "all_ops.check_example(cases.examples('relu', 4, 'float32')[0])"
-    again = eval(report.repro)
-    assert [r.verdict for r in again.results] == [r.verdict for r in report.results]
+    assert report.repro.splitlines() == [
+        "from fluidcore.gradcheck import all_ops, cases",
+        "",
+        "print(all_ops.check_example(cases.examples('relu', 4, 'float32')[0]))",
+    ]
+    assert pasted(report.repro).splitlines()[:2] == str(report).splitlines()[:2]
+
+
+def test_what_repeats_a_check_has_its_settings() -> None:
+    config = GradCheckConfig(seed=3, epsilon=1e-3)
+    (report,) = all_ops.check_all_ops(config, ["exp"], 1, ["float64"])
+    assert "[0], GradCheckConfig(epsilon=0.001, seed=3)))" in report.repro
+    assert pasted(report.repro).splitlines()[:2] == str(report).splitlines()[:2]
+
+
+def test_the_check_of_an_example_program_can_be_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cases, "program_names", lambda: ["mlp"])
+    (check,) = all_ops.each_program_check(QUICK, ["float64"], seed=2)
+    assert pasted(check.report.repro).splitlines()[0] == str(check.report).splitlines()[0]
 
 
 def test_more_examples_than_a_seed_has_come_from_the_seeds_after_it() -> None:
     number = len(cases.examples("mean", 0, "float64"))
     reports = all_ops.check_all_ops(QUICK, ["mean"], number + 1, ["float64"])
-    assert reports[-1].repro.endswith("cases.examples('mean', 1, 'float64')[0])")
+    assert reports[-1].repro.endswith("cases.examples('mean', 1, 'float64')[0]))")
 
 
 def test_the_merged_report_has_the_worst_result_of_each_input_and_dtype() -> None:

@@ -11,8 +11,11 @@ import numpy as np
 import pytest
 
 from fluidcore import core
+from fluidcore.dtypes import numpy_dtype
 from fluidcore.gradcheck.adapters import callable_target, framework_of
 from fluidcore.gradcheck.api import check
+from fluidcore.gradcheck.config import GradCheckConfig
+from fluidcore.gradcheck.repro import array_text
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 X = np.array([[0.5, -1.25, 2.0], [1.5, 0.25, -0.75]])
@@ -62,16 +65,41 @@ def test_the_gradient_is_known_by_its_line() -> None:
 
 def test_there_is_a_text_that_repeats_the_check() -> None:
     target = callable_target(np.linalg.norm, [np.array([3.0, 4.0])], vjp=cube_vjp)
-    assert target.repro == "\n".join(
-        [
-            "import numpy as np",
-            "from numpy.linalg import norm",
-            f"from {__name__} import cube_vjp",
-            "from fluidcore.gradcheck import check",
-            "print(check(norm, np.array([3.0, 4.0], np.float64), vjp=cube_vjp))",
-        ]
-    )
+    assert target.repro is not None
+    assert target.repro.text(GradCheckConfig()).splitlines() == [
+        "import numpy as np",
+        "from numpy.linalg import norm",
+        f"from {__name__} import cube_vjp",
+        "from fluidcore.gradcheck import check",
+        "",
+        "print(check(norm, np.array([3.0, 4.0], 'float64'), vjp=cube_vjp))",
+    ]
+    with_settings = target.repro.text(GradCheckConfig(seed=7, subset=1)).splitlines()
+    assert with_settings[-3:] == [
+        "from fluidcore.gradcheck import GradCheckConfig",
+        "",
+        "print(check(norm, np.array([3.0, 4.0], 'float64'), vjp=cube_vjp, "
+        "config=GradCheckConfig(subset=1, seed=7)))",
+    ]
     assert callable_target(lambda x: x, [X], vjp=cube_vjp).repro is None
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16", "int64", "bool"])
+@pytest.mark.parametrize("shape", [(), (1,), (2, 3), (2, 0)])
+def test_the_text_of_an_array_is_that_array_to_the_last_bit(
+    dtype: str, shape: tuple[int, ...]
+) -> None:
+    numbers = np.random.default_rng(0).standard_normal(shape) * 3
+    array = np.asarray(numbers).astype(numpy_dtype(dtype))
+    again = eval(array_text(array), {"np": np})
+    assert (again.dtype, again.shape) == (array.dtype, array.shape)
+    assert again.tobytes() == array.tobytes()
+
+
+def test_the_text_of_an_array_has_the_digits_of_its_dtype_and_names_what_is_no_number() -> None:
+    assert array_text(np.float32(0.1)) == "np.array(0.1, 'float32')"
+    odd = np.array([np.nan, -np.inf, -0.0])
+    assert array_text(odd) == "np.array([np.nan, -np.inf, -0.0], 'float64')"
 
 
 def test_value_and_gradient_may_come_from_one_function() -> None:

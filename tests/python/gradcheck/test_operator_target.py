@@ -6,6 +6,7 @@ import pytest
 import fluidcore as fluid
 from fluidcore import core, layers
 from fluidcore.dtypes import numpy_dtype
+from fluidcore.gradcheck import GradCheckConfig, GradientChecker
 from fluidcore.gradcheck.adapters.network_target import common_dtype
 from fluidcore.gradcheck.adapters.operator import operator_target
 from fluidcore.gradcheck.target import Input, Target
@@ -144,12 +145,19 @@ def test_an_operator_whose_result_has_another_dtype() -> None:
     np.testing.assert_array_equal(grad, np.ones((2, 3)))
 
 
-def test_the_text_that_repeats_a_check_is_python() -> None:
-    target = operator_target("scale", {"X": X}, {"scale": 0.5})
-    assert target.repro is not None
-    assert target.repro.startswith("GradientChecker().check_op('scale', {'X': np.array([[")
-    value = eval(target.repro.split("{'X': ")[1].split("}")[0], {"np": np})
-    np.testing.assert_array_equal(value, X)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16"])
+def test_the_text_that_repeats_a_check_is_python(
+    dtype: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    x = X.astype(numpy_dtype(dtype))
+    config = GradCheckConfig(seed=3)
+    report = GradientChecker(config).check_op(
+        "elementwise_mul", {"X": x, "Y": x}, inputs_to_check=["Y"]
+    )
+    exec(compile(report.repro, "pasted", "exec"), {})
+    right = "1 gradient right" if dtype == "float64" else "2 gradients right"
+    assert capsys.readouterr().out.startswith(f"PASS  elementwise_mul: {right}\n")
+    assert "seed=3" in report.repro
     assert operator_target("tanh", {"X": np.zeros(65)}).repro is None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
@@ -15,11 +16,13 @@ from fluidcore.gradcheck.adapters import arguments, origin
 from fluidcore.gradcheck.adapters.arguments import described
 from fluidcore.gradcheck.adapters.claim import Claim
 from fluidcore.gradcheck.adapters.narrowing import another_function, rounds_inside
-from fluidcore.gradcheck.adapters.repro import Text, call_text
+from fluidcore.gradcheck.adapters.repro import Text, call_repro
 from fluidcore.gradcheck.calls import noted
+from fluidcore.gradcheck.repro import Repro, array_text
 from fluidcore.gradcheck.streams import random_states_kept
 from fluidcore.gradcheck.target import SHADOW, Array, Input, Target
 
+_BARE = re.compile(r"(?<![.\w])(inf|nan)\b")  # as tolist() writes them
 REPRODUCED = 64  # with more elements there is no text that repeats the check
 
 
@@ -282,21 +285,21 @@ class CallableTarget(Target):
                 )
         return [None if grad is None else self._number(grad) for grad in found]
 
-    def _repro(self, named: Sequence[tuple[str, Any]]) -> str | None:
+    def _repro(self, named: Sequence[tuple[str, Any]]) -> Repro | None:
         if sum(put.value.size for put in self.inputs) > REPRODUCED:
             return None
         texts = [self._literal(leaf) for _, leaf in named]
         if None in texts:
             return None
         args = arguments.replaced(self._args, self._is_tensor, map(Text, map(str, texts)))
-        return call_text(self.f, args, self.claim.vjp, self.claim.value_and_grad, self._imports())
+        imports = self._imports()
+        if any(_BARE.search(text) for text in map(str, texts)):
+            imports = ["from math import inf, nan", *imports]
+        return call_repro(self.f, args, self.claim, imports)
 
     def _imports(self) -> list[str]:
         return ["import numpy as np"]
 
     def _literal(self, tensor: Any) -> str | None:
         """Python text of a tensor; None if there is no short one."""
-        array = self._array(tensor)
-        if array.dtype.name == "bfloat16":
-            return None
-        return f"np.array({array.tolist()}, np.{array.dtype.name})"
+        return array_text(self._array(tensor))

@@ -13,6 +13,7 @@ from fluidcore.dtypes import FLOATING
 from fluidcore.gradcheck.adapters.network_target import NetworkTarget
 from fluidcore.gradcheck.adapters.traits import rows_of
 from fluidcore.gradcheck.network import Network
+from fluidcore.gradcheck.repro import Repro, array_text
 from fluidcore.gradcheck.target import Array, Input
 from fluidcore.program import Operator
 
@@ -105,7 +106,12 @@ def operator_target(
     target = NetworkTarget(who, source, values, shown, checked, wanted, constants)
     target.source = desc.call_site() or None
     if isinstance(op, str):
-        target.repro = _repro(op, inputs, attrs or {})
+        chosen = {
+            "outputs": None if outputs is None else wanted,
+            "inputs_to_check": None if inputs_to_check is None else checked,
+            "no_grad_set": sorted(constants) or None,
+        }
+        target.repro = _repro(op, inputs, attrs or {}, chosen)
     return target
 
 
@@ -216,32 +222,26 @@ def _differentiable(desc: core.OpDesc, constants: set[str]) -> tuple[set[str], s
     return outputs, set(grad_to_var.values())
 
 
-def _repro(op_type: str, inputs: Values, attrs: Mapping[str, Any]) -> str | None:
+def _repro(
+    op_type: str, inputs: Values, attrs: Mapping[str, Any], chosen: Mapping[str, Any]
+) -> Repro | None:
     total = sum(np.size(v) for value in inputs.values() for v in _as_list(value))
     if total > _MOST_SHOWN:
         return None
     shown = []
     for slot, value in inputs.items():
-        text = ", ".join(_array_text(v) for v in _as_list(value))
+        text = ", ".join(array_text(v) for v in _as_list(value))
         shown.append(
             f"{slot!r}: [{text}]" if isinstance(value, (list, tuple)) else f"{slot!r}: {text}"
         )
     given = f", {dict(attrs)!r}" if attrs else ""
-    return f"GradientChecker().check_op({op_type!r}, {{{', '.join(shown)}}}{given})"
+    given += "".join(f", {key}={names!r}" for key, names in chosen.items() if names is not None)
+    return Repro(
+        ["import numpy as np", "from fluidcore.gradcheck import GradientChecker"],
+        "GradientChecker(",
+        f").check_op({op_type!r}, {{{', '.join(shown)}}}{given})",
+    )
 
 
 def _as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
-
-
-def _array_text(value: Any) -> str:
-    array = np.asarray(value)
-    numbers = array.astype(np.float64) if array.dtype.name in FLOATING else array
-    text = np.array2string(
-        numbers,
-        separator=", ",
-        threshold=_MOST_SHOWN + 1,
-        max_line_width=10**6,
-        formatter={"float_kind": lambda number: repr(float(number))},
-    ).replace("\n", "")
-    return f"np.array({text}, {array.dtype.name!r})"

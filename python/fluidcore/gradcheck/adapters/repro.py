@@ -1,11 +1,13 @@
-"""Python text that repeats the check of a function."""
+"""How the check of a function is repeated."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from fluidcore.gradcheck.adapters.claim import Claim
 from fluidcore.gradcheck.adapters.origin import import_of
+from fluidcore.gradcheck.repro import Repro
 
 _PLAIN = (int, float, str, bool, type(None))
 
@@ -27,29 +29,26 @@ def _is_plain(value: Any) -> bool:
     return type(value) in (*_PLAIN, Text)
 
 
-def call_text(
-    f: Any,
-    args: Sequence[Any],
-    vjp: Callable[..., Any] | None,
-    value_and_grad: bool,
-    imports: Sequence[str],
-) -> str | None:
+def call_repro(
+    f: Callable[..., Any], args: Sequence[Any], claim: Claim, imports: Sequence[str]
+) -> Repro | None:
     """A program that checks `f`; None if that cannot be written down.
 
     Args:
         f: Can be written down if it can be imported.
         args: Of f, with a Text for each tensor.
-        vjp: Of the user, if there is one.
-        value_and_grad: Whether f returns its gradient, too.
+        claim: Its gradient.
         imports: What the texts need.
     """
-    found = [import_of(function) for function in (f, vjp) if function is not None]
+    functions = {"vjp": claim.vjp, "jvp": claim.jvp}
+    given = {key: function for key, function in functions.items() if function is not None}
+    found = [import_of(function) for function in (f, *given.values())]
     if None in found or not all(map(_is_plain, args)):
         return None
-    call = ", ".join([f.__name__, *map(repr, args)])
-    if vjp is not None:
-        call += f", vjp={vjp.__name__}"
-    if value_and_grad:
-        call += ", value_and_grad=True"
+    parts = [f.__name__, *map(repr, args)]
+    parts += [f"{key}={function.__name__}" for key, function in given.items()]
+    if claim.value_and_grad:
+        parts.append("value_and_grad=True")
     lines = [*imports, *dict.fromkeys(line for line in found if line)]
-    return "\n".join([*lines, "from fluidcore.gradcheck import check", f"print(check({call}))"])
+    lines.append("from fluidcore.gradcheck import check")
+    return Repro(lines, f"check({', '.join(parts)}", lead=", config=")

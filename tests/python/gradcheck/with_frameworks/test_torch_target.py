@@ -14,6 +14,7 @@ torch = pytest.importorskip("torch")
 from fluidcore import core  # noqa: E402
 from fluidcore.gradcheck.adapters import callable_target  # noqa: E402
 from fluidcore.gradcheck.api import check  # noqa: E402
+from fluidcore.gradcheck.config import GradCheckConfig  # noqa: E402
 from fluidcore.gradcheck.verdict import Verdict  # noqa: E402
 
 DTYPES = ["float64", "float32", "float16", "bfloat16"]
@@ -293,8 +294,9 @@ def test_a_module_that_cannot_be_copied_is_said() -> None:
 
 
 def test_the_check_is_repeated_by_its_text() -> None:
-    code = callable_target(torch.nn.functional.softsign, [torch.tensor([0.5, -2.0])]).repro
-    assert code is not None
+    repro = callable_target(torch.nn.functional.softsign, [torch.tensor([0.5, -2.0])]).repro
+    assert repro is not None
+    code = repro.text(GradCheckConfig())
     assert "softsign(torch.tensor" not in code
     assert "torch.tensor([0.5, -2.0], dtype=torch.float32)" in code
     printed = subprocess.run(
