@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import count, islice
@@ -153,7 +154,6 @@ def merged(checks: Sequence[OpCheck]) -> list[GradCheckReport]:
 
 
 def _merged(op_type: str, checks: Sequence[OpCheck]) -> GradCheckReport:
-    worst = min(checks, key=lambda check: _WORST_FIRST.index(check.report.verdict))
     groups: dict[tuple[str, str], list[GradCheckResult]] = {}
     for check in checks:
         for result in check.report.results:
@@ -163,7 +163,7 @@ def _merged(op_type: str, checks: Sequence[OpCheck]) -> GradCheckReport:
     }
     failed = {name for name, verdict in audits if verdict is not Verdict.PASS}
     return replace(
-        worst.report,
+        max((check.report for check in checks), key=_badness_of_report),  # what is to be repeated
         who=op_type,
         results=tuple(_worst(group) for group in groups.values()),
         audits=tuple(
@@ -175,15 +175,25 @@ def _merged(op_type: str, checks: Sequence[OpCheck]) -> GradCheckReport:
 
 
 def _worst(results: Sequence[GradCheckResult]) -> GradCheckResult:
-    def badness(result: GradCheckResult) -> tuple[int, float]:
-        return -_WORST_FIRST.index(result.verdict), result.max_relative_error
-
+    worst = max(results, key=_badness)
+    alike = results if worst else [worst]
     return replace(
-        max(results, key=badness),
-        num_elements=sum(result.num_elements for result in results),
-        num_passed=sum(result.num_passed for result in results),
-        kinks=sum(result.kinks for result in results),
+        worst,
+        resolution=max(result.resolution for result in alike),
+        min_detectable_99=max(result.min_detectable_99 for result in alike),
         num_forward=sum(result.num_forward for result in results),
         num_backward=sum(result.num_backward for result in results),
         seconds=sum(result.seconds for result in results),
+        num_examples=len(results),
+        num_examples_passed=sum(map(bool, results)),
     )
+
+
+def _badness(result: GradCheckResult) -> tuple[int, float]:
+    error = result.max_relative_error
+    return -_WORST_FIRST.index(result.verdict), float("inf") if math.isnan(error) else error
+
+
+def _badness_of_report(report: GradCheckReport) -> tuple[int, float]:
+    worst = max((_badness(result) for result in report.results), default=(0, 0.0))
+    return -_WORST_FIRST.index(report.verdict), worst[1]

@@ -89,6 +89,9 @@ class GradCheckResult:
         hypotheses: What may be wrong, best first.
         levels: Step sizes along one random direction.
         detail: A sentence for a person: what was seen; empty for PASS.
+        num_examples: Of how many checks, at other points and shapes, this is the worst; then
+            `resolution` and `min_detectable_99` of a PASS are those of all, the costs their sum.
+        num_examples_passed: How many of them are right.
     """
 
     name: str
@@ -116,6 +119,8 @@ class GradCheckResult:
     hypotheses: tuple[Hypothesis, ...] = ()
     levels: tuple[Level, ...] = ()
     detail: str = ""
+    num_examples: int = 1
+    num_examples_passed: int = 1
 
     @property
     def passed(self) -> bool:

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -109,9 +110,36 @@ def test_the_merged_report_has_the_worst_result_of_each_input_and_dtype() -> Non
     assert (matmul.who, exp.who) == ("matmul", "exp")
     assert [(r.name, r.dtype) for r in matmul.results] == [("X", "float64"), ("Y", "float64")]
     single = [c.report.results[0] for c in checks if c.op_type == "matmul"]
-    assert matmul.results[0].num_elements == sum(r.num_elements for r in single)
-    assert matmul.results[0].max_relative_error == max(r.max_relative_error for r in single)
+    merged = matmul.results[0]
+    worst = max(single, key=lambda r: r.max_relative_error)
+    for field in ("shape", "num_elements", "max_relative_error", "element_errors", "detail"):
+        assert getattr(merged, field) == getattr(worst, field)
+    assert merged.resolution == max(r.resolution for r in single)
+    assert merged.num_forward == sum(r.num_forward for r in single)
+    assert (merged.num_examples, merged.num_examples_passed) == (3, 3)
     assert matmul.verdict is Verdict.PASS
+    assert "cpu, full, worst of 3 examples: PASS" in str(matmul)
+
+
+def test_the_merged_report_shows_how_many_examples_are_wrong_and_repeats_the_worst() -> None:
+    checks = list(all_ops.each_check(QUICK, ["tanh"], 4, ["float64"]))
+
+    def planted(number: int, error: float) -> None:
+        old = checks[number]
+        (result,) = old.report.results
+        wrong = replace(
+            result, verdict=Verdict.FAIL, max_relative_error=error, num_passed=0, detail=f"{error}"
+        )
+        checks[number] = old._replace(report=replace(old.report, results=(wrong,)))
+
+    planted(1, 0.5)
+    planted(2, 0.75)
+    (report,) = all_ops.merged(checks)
+    (result,) = report.results
+    assert (result.num_examples, result.num_examples_passed) == (4, 2)
+    assert (result.shape, result.detail) == (checks[2].report.results[0].shape, "0.75")
+    assert report.repro == checks[2].report.repro
+    assert "2 of 4 examples not right; of the worst of them:" in str(report)
 
 
 def test_an_operator_without_examples_is_an_error() -> None:

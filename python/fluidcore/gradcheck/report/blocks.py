@@ -20,9 +20,19 @@ _WORST = 10
 
 
 def headline(result: GradCheckResult) -> str:
-    """Which gradient it is: name, shape, dtype, place and mode."""
+    """Which gradient it is: name, shape, dtype, place and mode; of how many it is the worst."""
     name = one_line(result.name, 80)
-    return f"{name} {shape_text(result.shape)} {result.dtype} {result.place}, {result.mode}"
+    among = f", worst of {result.num_examples} examples" if result.num_examples > 1 else ""
+    shape = shape_text(result.shape)
+    return f"{name} {shape} {result.dtype} {result.place}, {result.mode}{among}"
+
+
+def examples_text(result: GradCheckResult) -> str:
+    """How many of several examples are not right; empty for a single one, or where all are."""
+    wrong = result.num_examples - result.num_examples_passed
+    if result.num_examples == 1 or wrong == 0:
+        return ""
+    return f"{wrong} of {result.num_examples} examples not right; of the worst of them:"
 
 
 def reason_texts(result: GradCheckResult) -> list[str]:
@@ -55,7 +65,8 @@ def block(result: GradCheckResult, limit: int) -> list[str]:
         limit: The largest number of lines.
     """
     elements = [_element(error, result) for error in (result.element_errors or ())[:_WORST]]
-    ranked = [(rank, text) for rank, text in enumerate(reason_texts(result)[:_REASONS])]
+    ranked = [(2, text)] if (text := examples_text(result)) else []
+    ranked += list(enumerate(reason_texts(result)[:_REASONS]))
     if result.detail:
         ranked.append((2, one_line(result.detail)))
     for rank, guess in enumerate(result.hypotheses[:_HYPOTHESES]):

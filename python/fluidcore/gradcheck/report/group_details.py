@@ -70,13 +70,18 @@ def _table(rows: Sequence[Row], columns: Sequence[Column]) -> str:
     head = "".join(f"<th>{escaped(column.dtype)} {escaped(column.place)}" for column in used)
     shown = rows if len(rows) <= _ROWS else rows[: _ROWS - 1]
     lines = [
-        _line(f"{escaped(one_line(row.name, _NAME))} {shape_text(row.shape)}", [row], used)
-        for row in shown
+        _line(f"{escaped(one_line(row.name, _NAME))} {_shape(row)}", [row], used) for row in shown
     ]
     if rest := rows[len(shown) :]:
         lines.append(_line(f"and {len(rest)} more", rest, used))
     body = "".join(lines)
     return f'<div class="wide"><table><thead><tr><th>input{head}<tbody>{body}</table></div>'
+
+
+def _shape(row: Row) -> str:
+    if row.shape is not None:
+        return shape_text(row.shape)
+    return f"({max(result.num_examples for result in row.results.values())} examples)"
 
 
 def _line(title: str, rows: Sequence[Row], columns: Sequence[Column]) -> str:

@@ -21,10 +21,13 @@ class Column(NamedTuple):
 
 
 class Row(NamedTuple):
-    """An input, and what was found in each column; several checks of it have several rows."""
+    """An input, and what was found in each column; several checks of it have several rows.
+
+    There is no shape where the results are the worst of several examples, which have others.
+    """
 
     name: str
-    shape: tuple[int, ...]
+    shape: tuple[int, ...] | None
     results: dict[Column, GradCheckResult]
 
     @property
@@ -47,14 +50,15 @@ class Group:
 
     def rows(self) -> list[Row]:
         """A row for each input that was checked, the wrong ones first."""
-        rows: dict[tuple[str, tuple[int, ...]], list[Row]] = {}
+        rows: dict[tuple[str, tuple[int, ...] | None], list[Row]] = {}
         for report in self.reports:
             for result in report.results:
                 column = column_of(result)
-                same = rows.setdefault((result.name, result.shape), [])
+                shape = result.shape if result.num_examples == 1 else None
+                same = rows.setdefault((result.name, shape), [])
                 row = next((row for row in same if column not in row.results), None)
                 if row is None:
-                    row = Row(result.name, result.shape, {})
+                    row = Row(result.name, shape, {})
                     same.append(row)
                 row.results[column] = result
         everything = [row for same in rows.values() for row in same]

@@ -38,6 +38,8 @@ def tensor_details(
     """
     style, glyph = STYLES[result.verdict], GLYPHS[result.verdict]
     where = f"{result.dtype} {result.place}"
+    if result.num_examples > 1:
+        where += f", worst of {result.num_examples} examples"
     title = f"<b>{escaped(result.name)}</b> {shape_text(result.shape)} {escaped(where)}"
     parts = [
         f'<details class="tensor {style}"{" open" if is_open else ""}>'
@@ -110,6 +112,8 @@ def _facts(result: GradCheckResult) -> str:
         f"mode {result.mode}: f ran {count(result.num_forward, 'time')}, the gradient "
         f"{count(result.num_backward, 'time')}, in {short(result.seconds)} s",
     ]
+    if wrong_examples := result.num_examples - result.num_examples_passed:
+        facts.insert(0, f"{wrong_examples} of {count(result.num_examples, 'example')} not right")
     if result.kinks:
         facts.insert(1, f"{count(result.kinks, noun)} at a kink")
     return " · ".join(facts)
