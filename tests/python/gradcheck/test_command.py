@@ -1,9 +1,11 @@
 """The command `fluidcore gradcheck`."""
 
+import importlib
 import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +13,10 @@ import pytest
 
 import fluidcore as fluid
 from fluidcore import cli, core, layers
-from fluidcore.gradcheck import command
+from fluidcore.gradcheck import GradCheckConfig, check, command
+from fluidcore.gradcheck.all_ops import check_all_ops
 from fluidcore.gradcheck.commands import program as program_command
+from fluidcore.gradcheck.commands.table import Table
 
 QUICK = ["--per-op", "1", "--workers", "1"]
 FUNCTIONS = """
@@ -274,6 +278,55 @@ def test_compare_prints_what_changed_and_fails_only_for_the_worse(
     assert command.main(["compare", str(before), str(after)]) == 1
     assert "tanh X float64 cpu: pass -> fail" in capsys.readouterr().out
     assert command.main(["compare", str(after), str(after)]) == 0
+
+
+def test_a_saved_reproducer_can_be_piped_to_python(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    array = np.linspace(-1.0, 1.0, 60).reshape(3, 20) * np.pi
+    (tmp_path / "long_text.py").write_text(
+        "import numpy as np\ndef sine(x): return np.sin(x)\ndef gradient(x, v): return v\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    module = importlib.import_module("long_text")
+    report = check(module.sine, array, vjp=module.gradient)
+    assert len(report.repro) > 1100
+    long = replace(report, repro="# " + 2000 * "." + "\n" + report.repro)
+    path = str(tmp_path / "r.json")
+    long.save(path)
+    shown = str(long)
+    assert "fluidcore gradcheck explain r.json --repro" in shown
+    assert command.main(["explain", path, "--repro"]) == 0
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    again = subprocess.run(
+        [sys.executable, "-"],
+        input=capsys.readouterr().out,
+        capture_output=True,
+        text=True,
+        env=env,
+        check=True,
+    )
+    assert again.stdout.startswith("FAIL  sine")
+    nowhere = replace(report, repro="")
+    nowhere.save(path)
+    assert command.main(["explain", path, "--repro"]) == 0
+    out = capsys.readouterr().out
+    assert out == "# sine: its function or values cannot be written down\n"
+
+
+@pytest.mark.parametrize(
+    ("resolution", "passed", "cell"),
+    [(5e-8, 20, "5.0e-08"), (2.7, 18, "in part"), (2.7, 0, "nothing"), (np.inf, 20, "in part")],
+)
+def test_the_table_says_what_a_check_sees(
+    resolution: float, passed: int, cell: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (report,) = check_all_ops(GradCheckConfig(), ["tanh"], 1, ["float64"])
+    (result,) = report.results
+    result = replace(result, resolution=resolution, num_passed=passed)
+    with Table(1) as lines:
+        lines.add("tanh", "float64", [replace(report, results=(result,))])
+    assert capsys.readouterr().out.splitlines()[1].endswith(f" {cell}")
 
 
 @pytest.mark.usefixtures("functions")

@@ -14,13 +14,18 @@ if TYPE_CHECKING:
     from fluidcore.gradcheck.commands.options import Commands
     from fluidcore.gradcheck.result import GradCheckReport
 
-_OP = """\
-examples:
+_TABLE = """\
+A line has the largest relative error that was found, and what the check sees: the smallest relative
+error that would have been reported in every element; "in part" if some elements cannot be judged.
+
+"""
+_OP = f"""\
+{_TABLE}examples:
   fluidcore gradcheck op conv2d
   fluidcore gradcheck op matmul matmul_grad --dtype float32,float64 --seed 7 --report matmul.html
 """
-_ALL = """\
-Operators of control flow are checked in programs that use them.
+_ALL = f"""\
+{_TABLE}Operators of control flow are checked in programs that use them.
 
 examples:
   fluidcore gradcheck all

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from fluidcore.gradcheck.commands import options
 from fluidcore.gradcheck.report.phrases import count
+from fluidcore.gradcheck.report.values import one_line, printable
 from fluidcore.gradcheck.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ Prints everything of a report that is not a pass. The exit code is that of the r
 
 example:
   fluidcore gradcheck explain all.json
+  fluidcore gradcheck explain all.json --repro | python
 """
 _FACTOR = 10.0
 
@@ -54,6 +56,9 @@ def add_explain(commands: Commands) -> None:
         description="Explains a report.",
     )
     parser.add_argument("report", metavar="R.json")
+    parser.add_argument(
+        "--repro", action="store_true", help="print Python text that repeats these checks instead"
+    )
     parser.set_defaults(run=_explain)
 
 
@@ -103,11 +108,18 @@ def _explain(chosen: argparse.Namespace) -> int:
     reports = _load(chosen.report)
     for report in reports:
         if report.verdict is not Verdict.PASS:
-            print(f"{report}\n")
+            print(_repro(report) if chosen.repro else f"{report}\n")
+    if chosen.repro:
+        return options.PASSED
     verdicts = [report.verdict for report in reports]
     counts = ", ".join(f"{verdicts.count(v)} {v.value}" for v in Verdict if v in verdicts)
     print(f"{count(len(reports), 'report')}: {counts or 'nothing'}")
     return options.exit_code(verdicts)
+
+
+def _repro(report: GradCheckReport) -> str:
+    who = one_line(report.who)
+    return printable(report.repro) or f"# {who}: its function or values cannot be written down"
 
 
 def _load(path: str) -> list[GradCheckReport]:

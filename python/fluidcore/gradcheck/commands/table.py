@@ -8,10 +8,11 @@ from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from fluidcore.gradcheck.report.values import is_seen
 from fluidcore.gradcheck.verdict import Verdict
 
 if TYPE_CHECKING:
-    from fluidcore.gradcheck.result import GradCheckReport
+    from fluidcore.gradcheck.result import GradCheckReport, GradCheckResult
 
 _GLYPHS = {Verdict.PASS: "ok", Verdict.FAIL: "FAIL", Verdict.INCONCLUSIVE: "?"}
 _COLOURS = {Verdict.PASS: "green", Verdict.FAIL: "bold red", Verdict.INCONCLUSIVE: "yellow"}
@@ -71,11 +72,9 @@ class Table:
         results = [result for report in reports for result in report.results]
         elements = sum(result.num_elements for result in results)
         error = max((result.max_relative_error for result in results), default=0.0)
-        seen = [result.resolution for result in results if result.num_elements]
-        sees = f"{max(seen):8.1e}" if seen else f"{'':8}"
         line = (
             f"{name:28} {dtype:9} {_GLYPHS[verdict]:4} {len(reports):6} {elements:9} "
-            f"{error:8.1e} {sees}"
+            f"{error:8.1e} {_sees(results):>8}"
         )
         self._print(line.rstrip(), _COLOURS[verdict])
 
@@ -84,6 +83,20 @@ class Table:
             print(line, flush=True)
         else:
             self._progress.console.print(line, style=colour, highlight=False, markup=False)
+
+
+def _sees(results: Sequence[GradCheckResult]) -> str:
+    """The smallest relative error that would have been reported in every element.
+
+    "in part" where some elements could not be judged in any way, "nothing" where none could.
+    """
+    checked = [result for result in results if result.num_elements]
+    if not checked:
+        return ""
+    worst = max(checked, key=lambda result: result.resolution)
+    if is_seen(worst.resolution):
+        return f"{worst.resolution:.1e}"
+    return "in part" if worst.num_passed else "nothing"
 
 
 def print_failures(reports: Sequence[GradCheckReport]) -> None:

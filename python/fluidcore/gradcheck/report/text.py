@@ -15,6 +15,7 @@ _INPUTS = 6
 _AUDITS = 2
 _REPRO = 5
 _LONG = 1500  # characters that no terminal should show
+_WHERE = "print(report.repro), or save r.json: fluidcore gradcheck explain r.json --repro"
 _LEAST = 5  # lines that explain the worst gradient
 
 
@@ -122,8 +123,8 @@ def _repro(report: GradCheckReport) -> list[str]:
     if not lines:
         return [f"  seed {report.seed}"]
     if len(report.repro) > _LONG:
-        return [f"  to repeat (seed {report.seed}): print(report.repro) shows how"]
+        return [f"  to repeat (seed {report.seed}): {_WHERE}"]
     if len(lines) > _REPRO:
-        rest = f"# {len(lines) - _REPRO + 1} more lines: print(report.repro)"
+        rest = f"# {len(lines) - _REPRO + 1} more lines: {_WHERE}"
         lines = [*lines[: _REPRO - 1], rest]
     return [f"  to repeat (seed {report.seed}):", *(f"    {line}".rstrip() for line in lines)]

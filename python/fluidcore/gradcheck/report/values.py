@@ -10,7 +10,7 @@ from fluidcore.gradcheck.result import ElementError, GradCheckResult
 from fluidcore.gradcheck.verdict import Verdict
 
 _SMALLEST = 1e-8  # relative errors divide by no less
-_BLIND = 10.0  # a relative error that is no error any more: only a wrong sign and size is seen
+_BLIND = 1.0  # above it not even a gradient of 0 is seen to be wrong
 _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069"
     "\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
@@ -82,9 +82,14 @@ def relative(error: ElementError) -> float:
     return difference(error) / larger
 
 
+def is_seen(error: float) -> bool:
+    """Whether a relative error says anything: a gradient of 0 is off by 1."""
+    return error <= _BLIND
+
+
 def seen(resolution: float) -> str:
     """The smallest relative error that would have been reported, in a word or two."""
-    if not resolution <= _BLIND:
+    if not is_seen(resolution):
         return "nothing"
     return f"{resolution:.2g}" if resolution > 0 else "anything"
 
@@ -93,7 +98,7 @@ def sight(result: GradCheckResult) -> str:
     """Which error would have been seen."""
     if result.verdict is not Verdict.PASS and result.num_elements == 0:
         return "nothing was compared"
-    if not result.resolution <= _BLIND:
+    if not is_seen(result.resolution):
         if result.verdict is Verdict.FAIL:
             return "smaller errors may be hidden"
         if result.verdict is Verdict.PASS and 0 < result.num_passed < result.num_elements:
@@ -103,7 +108,7 @@ def sight(result: GradCheckResult) -> str:
         return "any error would have been seen"
     text = f"an error of {seen(result.resolution)} would have been seen"
     single = result.min_detectable_99
-    if 2 * result.resolution < single <= _BLIND:
+    if 2 * result.resolution < single:
         text += f", in a single element {seen(single)}"
     return text
 

@@ -73,6 +73,15 @@ def test_inconclusive_without_a_reason_is_explained_too() -> None:
     assert "this could be neither proven nor refuted" in result_text(result)
 
 
+def test_an_error_that_is_all_of_the_gradient_is_nothing_to_have_seen() -> None:
+    blind = replace(samples.right(), resolution=2.7, min_detectable_99=2.7)
+    assert "no error would have been seen" in result_text(blind)
+    part = replace(blind, num_passed=18)
+    assert "only 18 of 20 could be judged" in result_text(part)
+    single = replace(samples.right(), mode="directional", min_detectable_99=3.0)
+    assert "would have been seen, in a single element nothing" in result_text(single)
+
+
 def test_hypotheses_are_told() -> None:
     assert "perhaps A = 2 * G (100%)" in str(samples.wrong())
 
@@ -110,13 +119,13 @@ def test_even_the_longest_text_shows_a_reason_an_element_and_the_culprit() -> No
     for part in ("grad-mismatch:", "gradient ", "± ", "culprit: matmul_grad", "line_0()"):
         assert part in text
     assert "... and 35 gradients more, 35 of them not right" in text
-    assert "# 56 more lines: print(report.repro)" in text
+    assert "# 56 more lines: print(report.repro), or save r.json: fluidcore gradcheck" in text
     assert max(map(len, text.splitlines())) < 1000
 
 
 def test_a_program_that_is_too_long_for_a_terminal_is_named_only() -> None:
     report = replace(samples.few()[0], repro="x = " + "1 + " * 1000 + "1")
-    assert "to repeat (seed 0): print(report.repro) shows how" in str(report)
+    assert "to repeat (seed 0): print(report.repro), or save r.json: fluidcore" in str(report)
 
 
 def test_directions_have_numbers_unless_a_search_has_found_elements() -> None:
