@@ -17,7 +17,8 @@ def frozen_variables(
     """The results, on the way from inputs to outputs, that backward takes for constants.
 
     A gradient is compared with that of the function in which these keep their value. Only the
-    outermost block is looked at, and variables that are written once.
+    outermost block is looked at, and variables that are written once; `replay_frozen` does it for
+    inner blocks.
 
     Args:
         desc: The program.

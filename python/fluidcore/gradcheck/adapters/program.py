@@ -22,6 +22,7 @@ from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.error_clips import bypass_clips, clipped_elements
 from fluidcore.gradcheck.frozen import frozen_variables
 from fluidcore.gradcheck.network import Network
+from fluidcore.gradcheck.replay import REPLAYED, replay_frozen
 from fluidcore.gradcheck.result import Audit, Culprit
 from fluidcore.gradcheck.streams import stream
 from fluidcore.gradcheck.target import Array, Input
@@ -127,6 +128,8 @@ class ProgramTarget(NetworkTarget):
     def recorded_values(self) -> dict[str, Array]:
         """What is fed when the backward program runs for localisation."""
         values = dict(self.values)
+        if self.gradient_names is not None:  # the original runs, which reads none of these
+            values = {n: value for n, value in values.items() if not n.startswith(REPLAYED)}
         if not self.fixed_cotangent:
             names = (name + COTANGENT for name in self.outputs)
             values |= zip(names, self.recorded_cotangents(), strict=True)
@@ -210,6 +213,7 @@ def program_target(
         names = list(found)
     values = {name: _fed(block.desc.find_var(name), value) for name, value in feed.items()}
     inputs = [Input(name, _value(name, values, scope)) for name in names]
+    values |= replay_frozen(own.desc, outputs, names, stopped, values, scope)
     frozen = frozen_variables(own.desc, outputs, names, stopped)
     if frozen:
         network = Network(own, values, [*frozen], scope=scope)
