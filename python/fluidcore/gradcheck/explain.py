@@ -9,6 +9,7 @@ import numpy as np
 
 from fluidcore.gradcheck.hypotheses.additions import along_axes, others, products, terms
 from fluidcore.gradcheck.hypotheses.factors import fitted, named, not_finite, zero
+from fluidcore.gradcheck.hypotheses.fanout import branches, twice
 from fluidcore.gradcheck.hypotheses.mismatch import Guess, Mismatch
 from fluidcore.gradcheck.hypotheses.order import moved, summed
 from fluidcore.gradcheck.hypotheses.parts import cotangent, frozen, partial
@@ -34,6 +35,8 @@ _KINDS: tuple[Callable[[Mismatch], Iterator[Guess]], ...] = (
     fitted,
     terms,
     products,
+    branches,
+    twice,
     partial,
     along_axes,
     frozen,

@@ -1,4 +1,4 @@
-"""What a report of a program says beside the gradients: its clips, and the wrong operator."""
+"""What a report of a program says beside the gradients: clips, what was left out, the culprit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ def localised(report: GradCheckReport, target: Target, config: GradCheckConfig) 
     """The report with the culprit, if there is something wrong and the target is a program."""
     if not isinstance(target, Localisable):
         return report
-    report = replace(report, audits=(*report.audits, *target.own_audits()))
+    audits = target.own_audits()
+    notes = (*target.own_notes(), *(audit.detail for audit in audits if audit.detail))
+    report = replace(report, audits=(*report.audits, *audits), notes=(*report.notes, *notes))
     if report.verdict is not Verdict.FAIL or not config.localise:
         return report
     return replace(report, culprit=target.find_culprit(config))

@@ -189,6 +189,7 @@ class GradCheckReport:
         source: "file.py:12" of the gradient code; "" if unknown.
         seed: Of everything random.
         env: Versions and the processor.
+        notes: Sentences for a person about the check as a whole: what was left out, and why.
     """
 
     who: str
@@ -199,6 +200,7 @@ class GradCheckReport:
     source: str = ""
     seed: int = 0
     env: dict[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> Verdict:

@@ -330,6 +330,79 @@ def test_one_of_several_outputs_may_be_forgotten() -> None:
     assert found[0].text == ("A is the gradient of output 0 alone: a sum or a use of x is missing")
 
 
+@pytest.mark.parametrize(
+    ("f", "right", "part", "text"),
+    [
+        (
+            lambda x, a, b: x * a + x * b,
+            lambda x, a, b, v: v * (a + b),
+            lambda x, a, b, v: v * a,
+            "A = G {sign} v * a: a partial gradient {what}, where x is used several times",
+        ),
+        (
+            lambda x, a, b: x @ a.T + x * b,
+            lambda x, a, b, v: v @ a + v * b,
+            lambda x, a, b, v: v * b,
+            "A = G {sign} v * b: a partial gradient {what}, where x is used several times",
+        ),
+        (
+            lambda x, a, b: (x * x) @ a.T + x @ b.T,
+            lambda x, a, b, v: 2 * x * (v @ a) + v @ b,
+            lambda x, a, b, v: v @ b,
+            "A = G {sign} v @ b: a partial gradient {what}, where x is used several times",
+        ),
+    ],
+    ids=["products", "product and matmul", "matmuls"],
+)
+@pytest.mark.parametrize("sign", ["+", "-"])
+def test_a_partial_gradient_that_is_added_twice_or_is_missing_is_named(
+    f: Any, right: Any, part: Any, text: str, sign: str
+) -> None:
+    rng = np.random.default_rng(4)
+    x, a, b, v = rng.standard_normal((4, 3, 3))
+    share = 1.0 if sign == "+" else -1.0
+
+    def vjp(x: Array, a: Array, b: Array, v: Array) -> list[Array]:
+        wrong = right(x, a, b, v) + share * part(x, a, b, v)
+        return [wrong, np.zeros_like(a), np.zeros_like(b)]
+
+    target = Planted(lambda x, a, b: [f(x, a, b)], vjp, {"x": x, "a": a, "b": b})
+    found = explain(target, 0, vjp(x, a, b, v)[0], right(x, a, b, v), [[v]], 1e-12)
+    what = "is added twice" if sign == "+" else "is missing"
+    assert found[0] == (1.0, text.format(sign=sign, what=what))
+
+
+def test_a_branch_of_any_kind_that_is_added_twice_is_named_by_the_input_that_it_reads() -> None:
+    rng = np.random.default_rng(5)
+    x, a, b, v = rng.standard_normal((4, 2, 5))
+
+    def branch(x: Array, a: Array, v: Array) -> Array:
+        return v * a * (1 - np.tanh(x * a) ** 2)
+
+    def vjp(x: Array, a: Array, b: Array, v: Array) -> list[Array]:
+        return [2 * branch(x, a, v) + v * b * np.cos(x), 0 * a, 0 * b]
+
+    target = Planted(
+        lambda x, a, b: [np.tanh(x * a) + np.sin(x) * b], vjp, {"x": x, "a": a, "b": b}
+    )
+    right = branch(x, a, v) + v * b * np.cos(x)
+    found = explain(target, 0, vjp(x, a, b, v)[0], right, [[v]], 1e-12)
+    assert found[0] == (1.0, "the gradient of x by way of a is added twice")
+
+
+def test_the_gradient_of_one_output_that_is_added_twice_is_named() -> None:
+    rng = np.random.default_rng(6)
+    x, v, u = rng.standard_normal((3, 3, 4))
+
+    def vjp(x: Array, v: Array, u: Array) -> list[Array]:
+        return [v * np.cos(x) + 2 * u * 2 * x]
+
+    target = Planted(lambda x: [np.sin(x), x * x], vjp, {"x": x})
+    right = v * np.cos(x) + u * 2 * x
+    found = explain(target, 0, vjp(x, v, u)[0], right, [[v, u]], 1e-12)
+    assert found[0] == (1.0, "the gradient of output 1 is added twice")
+
+
 def test_nothing_wrong_has_no_explanation() -> None:
     target = wave(np.random.default_rng(0))
     x, w = (put.value for put in target.inputs)

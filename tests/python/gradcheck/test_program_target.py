@@ -1,4 +1,6 @@
+import html
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import backward_programs
@@ -8,7 +10,9 @@ from backward_programs import FEED, MODELS, Built, build, built
 
 import fluidcore as fluid
 from fluidcore import core, layers
+from fluidcore.gradcheck import GradientChecker
 from fluidcore.gradcheck.adapters.program import Localisable, ProgramTarget, program_target
+from fluidcore.gradcheck.report.json_ import load
 
 Model = Callable[[], fluid.Variable]
 
@@ -80,6 +84,55 @@ def test_several_results_of_any_shape() -> None:
     vs = [np.zeros((4, 3), np.float32), np.arange(4, dtype=np.float32)]
     (gradient,) = target.vjp(points(target), vs, "float32")
     np.testing.assert_array_equal(gradient, np.repeat(vs[1][:, None], 3, axis=1))
+
+
+def two_layers_of_which_one_is_used() -> fluid.Variable:
+    x = layers.data("x", [4, 3], append_batch_size=False)
+    layers.fc(x, 2)
+    return layers.mean(layers.fc(x, 5, act="tanh"))
+
+
+def test_the_report_names_parameters_that_no_gradient_reaches(tmp_path: Path) -> None:
+    loss = two_layers_of_which_one_is_used()
+    fluid.Executor().run(fluid.default_startup_program())
+    report = GradientChecker().check_program(fluid.default_main_program(), {"x": FEED["x"]}, loss)
+    note = "not checked, for no gradient of the loss reaches it: 'fc_0.w_0', 'fc_0.b_0'"
+    assert report.notes == (note,)
+    assert report
+    assert f"  note: {note}" in str(report).splitlines()
+    for end in ("html", "xml", "json"):
+        report.save(str(tmp_path / f"r.{end}"))
+        text = (tmp_path / f"r.{end}").read_text(encoding="utf-8")
+        assert note in html.unescape(text)
+    assert load(tmp_path / "r.json")[0].notes == (note,)
+
+
+def test_the_report_names_parameters_whose_gradient_the_program_leaves_out() -> None:
+    loss = two_layers_of_which_one_is_used()
+    fluid.append_backward(loss, parameter_list=["fc_1.w_0"])
+    fluid.Executor().run(fluid.default_startup_program())
+    check = GradientChecker().check_program
+    report = check(fluid.default_main_program(), {"x": FEED["x"]}, loss)
+    assert report.notes == (
+        "not checked, for the program calculates no gradient of it, although the loss depends on "
+        "it: 'fc_1.b_0'",
+        "not checked, for no gradient of the loss reaches it: 'fc_0.w_0', 'fc_0.b_0'",
+    )
+    chosen = check(fluid.default_main_program(), {"x": FEED["x"]}, loss, ["fc_1.w_0"])
+    assert chosen.notes == ()
+
+
+def test_a_program_without_anything_to_check_says_what_there_is() -> None:
+    x = layers.data("x", [4, 3], append_batch_size=False)
+    loss = layers.mean(x)
+    w = layers.create_parameter([3], "float32", "w")
+    layers.tanh(w)
+    with pytest.raises(
+        core.InvalidArgument,
+        match="must depend on a trainable parameter, or on data that does not stop gradients, got "
+        "not checked, for no gradient of the loss reaches it: 'w'",
+    ):
+        program_target(fluid.default_main_program(), {"x": FEED["x"]}, loss)
 
 
 def test_operators_of_optimizers_are_left_out() -> None:

@@ -29,6 +29,8 @@ from fluidcore.gradcheck.target import Array, Input
 from fluidcore.gradcheck.verdict import Verdict
 from fluidcore.program import Program, Variable
 
+_NAMED = 8  # variables in a sentence
+
 Name: TypeAlias = "Variable | str"
 ParamsGrads: TypeAlias = "Sequence[tuple[Name, Name | None]]"
 
@@ -42,6 +44,9 @@ class Localisable(Protocol):
 
     def own_audits(self) -> Sequence[Audit]:
         """What is to be said about the program itself."""
+
+    def own_notes(self) -> Sequence[str]:
+        """What a reader must know: which parameters are not checked, and why."""
 
 
 class ProgramTarget(NetworkTarget):
@@ -57,6 +62,7 @@ class ProgramTarget(NetworkTarget):
         values: What is fed, and the values of variables that gradients do not pass.
         scope: Where the other values are.
         constants: Names of variables that gradients do not pass.
+        left_out: Why some variables are not differentiated by, in words.
     """
 
     _copies = True  # a planted error must stay what it is; and variables keep their settings
@@ -71,6 +77,7 @@ class ProgramTarget(NetworkTarget):
         gradient_names: Sequence[str] | None,
         constants: Iterable[str],
         scope: core.Scope,
+        left_out: Sequence[str] = (),
     ) -> None:
         names = [item.name for item in inputs]
         super().__init__("program", program, values, inputs, names, outputs, set(constants), scope)
@@ -83,6 +90,7 @@ class ProgramTarget(NetworkTarget):
         self.constants = self._constants
         self.scope = scope
         self.fixed_cotangent = gradient_names is not None
+        self.left_out = tuple(left_out)
 
     def vjp(self, xs: Sequence[Array], vs: Sequence[Array], dtype: str) -> list[Array]:
         """What the gradient operators calculate; error clips that are in their place do nothing."""
@@ -152,6 +160,10 @@ class ProgramTarget(NetworkTarget):
         detail = f"clipped: {count} elements; the gradient is checked without the error clips"
         return [Audit("error clips", Verdict.PASS, None, detail)]
 
+    def own_notes(self) -> list[str]:
+        """Which parameters are not checked."""
+        return list(self.left_out)
+
     def _make_backward(self, dtype: str) -> tuple[Network, list[str]]:
         if self.gradient_names is None:
             return super()._make_backward(dtype)
@@ -202,15 +214,24 @@ def program_target(
     for name in (*outputs, *stopped):
         block.var_recursive(name)
     found = _gradient_names(own, outputs, parameter_list, params_grads)
-    if found is None:
-        names = (
-            _sources(own) if parameter_list is None else _names("parameter_list", parameter_list)
-        )
-        names = [name for name in names if name not in stopped]
-        if parameter_list is None:
-            names = _reached(own, outputs, names, stopped)
-    else:
+    wanted = _sources(own) if parameter_list is None else _names("parameter_list", parameter_list)
+    wanted = [name for name in wanted if name not in stopped]
+    left_out: list[str] = []
+    if found is not None:
         names = list(found)
+        if parameter_list is None:
+            missing = [name for name in wanted if name not in found]
+            left_out = _left_out(missing, _reached(own, outputs, missing, stopped))
+    elif parameter_list is None:
+        names = _reached(own, outputs, wanted, stopped)
+        left_out = _left_out([name for name in wanted if name not in names], [])
+    else:
+        names = wanted
+    if not names:
+        raise core.InvalidArgument(
+            "program_target: the loss must depend on a trainable parameter, or on data that does "
+            f"not stop gradients, got {', '.join(left_out) or 'a program without any'}"
+        )
     values = {name: _fed(block.desc.find_var(name), value) for name, value in feed.items()}
     inputs = [Input(name, _value(name, values, scope)) for name in names]
     values |= replay_frozen(own.desc, outputs, names, stopped, values, scope)
@@ -219,7 +240,7 @@ def program_target(
         network = Network(own, values, [*frozen], scope=scope)
         values |= dict(zip(frozen, network.run(list(frozen)), strict=True))
     grads = None if found is None else list(found.values())
-    return ProgramTarget(program, own, values, inputs, outputs, grads, stopped, scope)
+    return ProgramTarget(program, own, values, inputs, outputs, grads, stopped, scope, left_out)
 
 
 def _gradient_names(
@@ -273,6 +294,27 @@ def _reached(
         no_grad_set=stopped,
     )
     return [name for name, grad in zip(names, found, strict=True) if grad is not None]
+
+
+def _left_out(names: Sequence[str], reached: Sequence[str]) -> list[str]:
+    """What a report says of variables without gradient, some of which the loss depends on."""
+    quoted = {name: f"'{name}'" for name in names}
+    apart = [quoted[name] for name in names if name not in reached]
+    needed = [quoted[name] for name in reached]
+    notes = []
+    if needed:
+        notes.append(
+            "not checked, for the program calculates no gradient of it, although the loss depends "
+            f"on it: {_list(needed)}"
+        )
+    if apart:
+        notes.append(f"not checked, for no gradient of the loss reaches it: {_list(apart)}")
+    return notes
+
+
+def _list(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
 
 
 def _fed(declared: core.VarDesc | None, value: Any) -> Array:

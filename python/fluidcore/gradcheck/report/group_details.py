@@ -36,8 +36,17 @@ def group_inside(group: Group, columns: Sequence[Column], extras: Extras) -> str
     sources = dict.fromkeys(report.source for report in group.reports if report.source)
     code = f'<p class="facts">gradient code: {escaped(", ".join(sources))}</p>' if sources else ""
     culprits = (_culprit(report.culprit) for report in group.reports if report.culprit)
+    notes = dict.fromkeys(note for report in group.reports for note in report.notes)
+    noted = "".join(f'<p class="facts">note: {escaped(note)}</p>' for note in notes)
     details = (extras.get(id(result), "") for result in group.results())
-    parts = [code, *culprits, _table(group.rows(), columns), _audits(group.reports), *details]
+    parts = [
+        code,
+        *culprits,
+        _table(group.rows(), columns),
+        _audits(group.reports),
+        noted,
+        *details,
+    ]
     return f'<div class="inside">{"".join(parts)}</div>'
 
 

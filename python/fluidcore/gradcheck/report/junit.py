@@ -36,7 +36,8 @@ def _suite(report: GradCheckReport, undecided: str) -> Xml.Element:
     facts = {"seed": str(report.seed), "source": report.source, "repro": report.repro, **report.env}
     if report.culprit is not None:
         facts["culprit"] = f"{culprit_text(report.culprit)} {report.culprit.call_site}".strip()
-    for name, value in facts.items():
+    listed = [*facts.items(), *(("note", note) for note in report.notes)]
+    for name, value in listed:
         if value:
             Xml.SubElement(properties, "property", name=printable(name), value=printable(value))
     for result in report.results:

@@ -110,5 +110,9 @@ def _result(
         "message": {"text": printable(message)},
         "locations": [location],
         "partialFingerprints": {_FINGERPRINT: hashlib.sha256(identity.encode()).hexdigest()[:32]},
-        "properties": {"repro": printable(report.repro), "seed": report.seed},
+        "properties": {
+            "repro": printable(report.repro),
+            "seed": report.seed,
+            "notes": [printable(note) for note in report.notes],
+        },
     }

@@ -13,6 +13,7 @@ from fluidcore.gradcheck.verdict import Verdict
 LINES = 25
 _INPUTS = 6
 _AUDITS = 2
+_NOTES = 2
 _REPRO = 5
 _LONG = 1500  # characters that no terminal should show
 _WHERE = "print(report.repro), or save r.json: fluidcore gradcheck explain r.json --repro"
@@ -28,7 +29,13 @@ def result_text(result: GradCheckResult) -> str:
 def report_text(report: GradCheckReport) -> str:
     """The check of one target, in at most 25 lines: the verdict, every input, and what is wrong."""
     head = f"{report.verdict.name}  {one_line(report.who, 120)}: {_summary(report)}"
-    tail = [*_culprit(report), *_audits(report), *_source(report), *_repro(report)]
+    tail = [
+        *_culprit(report),
+        *_audits(report),
+        *(f"  note: {one_line(note)}" for note in report.notes[:_NOTES]),
+        *_source(report),
+        *_repro(report),
+    ]
     return "\n".join([head, *_inputs(report.results, LINES - 1 - len(tail)), *tail])
 
 
