@@ -8,8 +8,12 @@ from typing import Any
 
 from fluidcore.gradcheck.adapters import callable_target
 from fluidcore.gradcheck.adapters.forward_mode import forward_mode_audit
+from fluidcore.gradcheck.adapters.origin import name_of
 from fluidcore.gradcheck.config import GradCheckConfig
+from fluidcore.gradcheck.near import meant
 from fluidcore.gradcheck.result import GradCheckReport
+
+_EAGER = "fluidcore.eager.tensor"
 
 
 def check(
@@ -31,8 +35,8 @@ def check(
         print(check(cube, np.array([1.0, 2.0]), vjp=lambda x, v: 3 * x**2 * v))
 
     Args:
-        f: A function of NumPy arrays, or of the tensors of PyTorch, JAX or MLX; also a
-            torch.autograd.Function, a torch module or a custom operator.
+        f: A function of NumPy arrays, or of the tensors of PyTorch, JAX, MLX or fluidcore.eager;
+            also a torch.autograd.Function, a torch module or a custom operator.
         *args: The point. Floating tensors, also in lists and dicts, are differentiated by; all else
             is constant. Nothing of the user's is changed.
         vjp: vjp(*args, *vs) returns the gradients of Σ v·y: an array, or a tuple with an entry for
@@ -54,13 +58,17 @@ def check(
 
     known = {field.name for field in fields(GradCheckConfig)}
     if unknown := [option for option in options if option not in known]:
+        cure = meant(unknown[0], known) or f"; it has: {', '.join(sorted(known))}"
         raise TypeError(
-            f"check: options must be fields of GradCheckConfig, got {unknown[0]!r}; it has: "
-            f"{', '.join(sorted(known))}"
+            f"check: options must be fields of GradCheckConfig, got {unknown[0]!r}{cure}"
         )
     if not (config is None or isinstance(config, GradCheckConfig)):
         raise TypeError(f"check: config must be a GradCheckConfig, got {type(config).__name__}")
     settings = replace(config or GradCheckConfig(), **options)
+    if any(type(argument).__module__ == _EAGER for argument in args):
+        from fluidcore.gradcheck.of_function import eager_target
+
+        return run_check(eager_target(f, args, name or name_of(f)), settings)
     target = callable_target(
         f, args, vjp=vjp, jvp=jvp, value_and_grad=value_and_grad, framework=framework, name=name
     )

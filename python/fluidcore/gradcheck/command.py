@@ -14,6 +14,7 @@ from fluidcore.gradcheck.commands.mutate import add_mutate
 from fluidcore.gradcheck.commands.op import add_all, add_op
 from fluidcore.gradcheck.commands.program import add_program
 from fluidcore.gradcheck.commands.saved import add_compare, add_explain
+from fluidcore.gradcheck.near import meant
 
 _DESCRIPTION = "Checks gradients against numerical differentiation."
 _EPILOG = """\
@@ -49,11 +50,24 @@ def main(arguments: Sequence[str] | None = None, prog: str = "fluidcore gradchec
     except KeyboardInterrupt:
         print(f"\n{prog}: interrupted", file=sys.stderr)
         return 130
+    except SystemExit as stopped:  # must not look like a verdict
+        print(f"{prog}: what was to be checked has exited with {stopped.code}", file=sys.stderr)
+        return options.MISUSED
     except (core.Error, OSError) as error:
-        print(f"{prog}: {error}", file=sys.stderr)
+        print(f"{prog}: {_said(error)}", file=sys.stderr)
         for note in getattr(error, "__notes__", ()):
             print(f"  {note}", file=sys.stderr)
         return options.MISUSED
     except Exception:  # a fault of the checker or of the user's function: not a wrong gradient
         traceback.print_exc()
         return options.MISUSED
+
+
+def _said(error: Exception) -> str:
+    """The message of an error; that of a missing file with the name of one like it."""
+    if not isinstance(error, FileNotFoundError) or not isinstance(error.filename, str):
+        return str(error)
+    folder, name = os.path.split(error.filename)
+    there = os.listdir(folder or ".") if os.path.isdir(folder or ".") else []
+    near = [os.path.join(folder, each) for each in there]
+    return f"there is no file {error.filename!r}{meant(os.path.join(folder, name), near)}"

@@ -12,7 +12,7 @@ from fluidcore import core
 from fluidcore.checks import check_name
 from fluidcore.dtypes import FLOATING, numpy_dtype
 from fluidcore.gradcheck import assemble
-from fluidcore.gradcheck.calls import Calls, cast
+from fluidcore.gradcheck.calls import Calls, cast, flat
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.given import judge_given
 from fluidcore.gradcheck.result import Audit, GradCheckReport, GradCheckResult
@@ -50,6 +50,7 @@ class OfFunction:
         if len(outputs) != 1:
             raise TypeError(f"{who}: f must return one tensor, got {len(outputs)}")
         self._output = outputs[0]
+        self._changed = calls.changed
         self.cotangent = self._weights(cotangent, ones)
 
     def _weights(self, cotangent: Any, ones: bool) -> Array:
@@ -101,11 +102,29 @@ class OfFunction:
         cotangents, and at points nearby.
         """
         given = judge_given(self.target, gradient, self.cotangent, self.who, config)
+        if self._changed and config.audits:
+            return assemble.refused(given, Reason.INPUT_CHANGED, self._changed[0])
         if gradient.size == 0 or not self._is_own(gradient):
-            return self._undecided(given) if self._draws else given
+            if self._draws:
+                return self._undecided(given)
+            apart = self._apart()
+            detail = f"f is random: {apart:.3g} apart in 2 runs at the same point"
+            return assemble.undecided(given, Reason.STOCHASTIC, detail) if apart else given
         from fluidcore.gradcheck.pipeline import run_check
 
         return _together(given, run_check(self.target, config))
+
+    def _apart(self) -> float:
+        """By how much a second run of f differs from the first; 0 for what may be rounding."""
+        calls, dtype = Calls(self.target), self.target.dtype
+        (y,) = calls.forward(calls.point(dtype), dtype)
+        first, second = flat([self._output]), flat([y])
+        if first.shape != second.shape:
+            return float("inf")
+        with np.errstate(invalid="ignore"):
+            apart = float(np.max(np.abs(first - second), initial=0.0))
+        size = float(np.max(np.abs(first), initial=0.0))
+        return apart if apart > core.unit_roundoff(dtype) ** 0.5 * size else 0.0
 
     @property
     def _draws(self) -> bool:

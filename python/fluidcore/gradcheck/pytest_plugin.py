@@ -14,6 +14,7 @@ from fluidcore import core
 from fluidcore.dtypes import FLOATING, dtype_name, numpy_dtype
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.report.plain import decode, encode
+from fluidcore.gradcheck.report.values import is_seen
 from fluidcore.gradcheck.result import GradCheckReport
 from fluidcore.gradcheck.verdict import Verdict
 from fluidcore_gradcheck import FOUND
@@ -230,7 +231,11 @@ def summarize(terminal: Any, reports: Sequence[GradCheckReport], paths: Sequence
     if len(wrong) > _MOST_LINES:
         terminal.line(f"... {len(wrong) - _MOST_LINES} more")
     seen = [r.resolution for report in reports for r in report.results if report.verdict]
-    sees = f"; every pass sees errors of {max(seen):.1e}" if seen else ""
+    sees = ""
+    if seen and is_seen(max(seen)):
+        sees = f"; every pass sees errors of {max(seen):.1e}"
+    elif blind := sum(not is_seen(resolution) for resolution in seen):
+        sees = f"; {blind} of {len(seen)} right gradients could be judged in part only"
     terminal.line(f"{len(reports)} checks: {counts or 'none'}{sees}")
     for path in paths:
         terminal.line(f"written to {path}")

@@ -45,7 +45,7 @@ class Ops:
             return cls(f"block {desc.id()}", desc.ops(), desc, program)
         raise TypeError(
             f"op must be an Operator, a Program, a Block or one of their descriptions, "
-            f"got {type(source).__name__}"
+            f"got {type(source).__name__}; GradientChecker().check_op takes a type and its inputs"
         )
 
     def has_blocks(self) -> bool:

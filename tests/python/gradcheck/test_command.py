@@ -20,6 +20,8 @@ from fluidcore.gradcheck.commands.table import Table
 
 QUICK = ["--per-op", "1", "--workers", "1"]
 FUNCTIONS = """
+import sys
+
 import numpy as np
 
 X = np.linspace(0.5, 2.0, 4)
@@ -42,6 +44,12 @@ def nonsense():
 
 def broken():
     raise ZeroDivisionError("on purpose")
+
+def exits():
+    sys.exit(1)
+
+def bad_vjp():
+    return np.square, (X,), 3
 
 def undecided():
     rng = np.random.default_rng(0)
@@ -114,6 +122,9 @@ def test_a_function_may_return_one_array_or_a_report(name: str) -> None:
             "must return (f, args), (f, args, vjp) or a GradCheckReport, got in",
         ),
         ("case_file:missing", "'case_file:missing' must be there"),
+        ("case_file:rigth", "did you mean 'right'?"),
+        ("case_file:exits", "what was to be checked has exited with 1"),
+        ("case_file:bad_vjp", "must return (f, args, vjp) with a function as its vjp, got int"),
         ("no_such_module:f", "'no_such_module:f' must be there"),
         ("case_file", "must be MODULE:FUNCTION, got 'case_file'"),
         ("case_file:X", "must be a function"),
@@ -131,10 +142,20 @@ def test_what_is_no_check_is_exit_code_3(
     ("arguments", "message"),
     [
         ([], "the following arguments are required: COMMAND"),
+        ([], "fluidcore gradcheck --help lists what there is"),
         (["ops"], "invalid choice: 'ops'"),
+        (["ops"], "; did you mean 'op'?"),
+        (
+            ["op", "tanh", "--seeed", "3"],
+            "unrecognized arguments: --seeed 3; did you mean '--seed'?",
+        ),
+        (["op", "tanh", "--mode", "ful"], "; did you mean 'full'?"),
+        (["op", "tanh", "--report", "r.pdf"], "must end in one of .html, .json"),
+        (["op", "tanh", "--report", "nowhere/r.html"], "there is no folder 'nowhere'"),
+        (["mutate", "--dtypes", "float33"], "got 'float33'; did you mean 'float32'?"),
         (["op", "tanh", "--mode", "fast"], "invalid choice: 'fast'"),
         (["op", "tanh", "--dtype", "float33"], "dtype must be one of"),
-        (["op", "tanh", "--dtype", "int32"], "must be floating, got int32"),
+        (["op", "tanh", "--dtype", "int32"], "one of float64, float32, float16, bfloat16, got"),
         (["op", "tanh", "--seed", "x"], "invalid int value: 'x'"),
     ],
 )
@@ -150,13 +171,15 @@ def test_wrong_arguments_exit_with_3_not_2(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["op", "tanhh"], "tanhh"),
+        (["op", "tanhh"], "no operator 'tanhh'; did you mean 'tanh'?"),
+        (["mutate", "--programs", "--dtypes", "float16"], "mutate: programs are in float64"),
+        (["callable", "./case_file.py:right"], "write case_file:right, in its folder"),
         (["op", "while"], "while: an operator must have a gradient"),
         (["op", "conv2d", "--dtype", "float16"], "conv2d: the dtype must be one of"),
         (["op", "tanh", "--resolution", "-1"], "resolution must be positive, got -1"),
         (["op", "tanh", "--per-op", "0"], "--per-op must be at least 1, got 0"),
         (["program", "nowhere.json"], "nowhere.json"),
-        (["explain", "nowhere.json"], "nowhere.json"),
+        (["explain", "nowhere.json"], "there is no file 'nowhere.json'"),
     ],
 )
 def test_what_does_not_exist_or_fit_is_exit_code_3(

@@ -7,10 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from fluidcore import core
+from fluidcore.checks import check_name
 from fluidcore.gradcheck.adapters import arguments
 from fluidcore.gradcheck.adapters.callable_ import CallableTarget
 from fluidcore.gradcheck.adapters.claim import Claim
 from fluidcore.gradcheck.adapters.origin import name_of
+from fluidcore.gradcheck.near import meant
 
 __all__ = ["CallableTarget", "Claim", "callable_target", "framework_of"]
 
@@ -66,7 +68,7 @@ def callable_target(
         core.InvalidArgument: Nothing can be differentiated by, a dtype is complex or they differ, f
             returns something else than floating tensors, or a gradient is missing.
     """
-    who = name or name_of(f)
+    who = name_of(f) if name is None else check_name("check: name", name)
     for what, function in (("f", f), ("vjp", vjp), ("jvp", jvp)):
         if function is not None and not callable(function):
             raise TypeError(f"{who}: {what} must be callable, got {arguments.described(function)}")
@@ -75,6 +77,7 @@ def callable_target(
         names = ", ".join(FRAMEWORKS)
         raise core.InvalidArgument(
             f"{who}: framework must be one of auto, {names}, got {framework!r}"
+            f"{meant(str(framework), FRAMEWORKS)}"
         )
     if FRAMEWORKS[chosen] not in sys.modules:
         raise core.InvalidArgument(

@@ -28,6 +28,31 @@ def argument_names(function: Any, count: int) -> list[str]:
     return names[:count]
 
 
+def check_call(who: str, what: str, function: Any, count: int, given: str) -> None:
+    """Raises TypeError if a Python function cannot be called with `count` arguments in a row.
+
+    Args:
+        who: What the message starts with.
+        what: "f", "vjp" or "jvp".
+        function: Others than plain functions and methods are not looked at.
+        count: How many arguments there will be.
+        given: What they are.
+    """
+    if not (inspect.isfunction(function) or inspect.ismethod(function)):
+        return
+    signature = inspect.signature(function)
+    try:
+        signature.bind(*([None] * count))
+    except TypeError as error:
+        plain = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
+        shown = inspect.Signature(plain)
+        arguments = "argument" if count == 1 else "arguments"
+        raise TypeError(
+            f"{who}: {what} must take {count} positional {arguments} ({given}), got "
+            f"{what}{shown}: {error}; wrap it in a lambda"
+        ) from None
+
+
 def leaves(value: Any, name: str) -> Iterator[tuple[str, Any]]:
     """What is in a tree of lists, tuples and dicts, named like "params['w'][0]".
 

@@ -34,12 +34,14 @@ class CallableTarget(Target):
 
     framework: ClassVar[str]
     tensor: ClassVar[str] = "tensor"  # what the framework calls one
+    _cure: ClassVar[str] = "give it as one of float64 or float32"
 
     def __init__(self, f: Any, args: Sequence[Any], claim: Claim, name: str | None = None) -> None:
         self.f = f
         self.claim = claim
         self.who = name or self._name()
         self._args = tuple(args)
+        arguments.check_call(self.who, "f", f, len(self._args), "the point")
         named = [
             (path, leaf)
             for argument, label in zip(self._args, self._labels(), strict=True)
@@ -179,7 +181,7 @@ class CallableTarget(Target):
         if not dtypes:
             raise core.InvalidArgument(
                 f"{self.who}: must have a floating {self.framework} {self.tensor} among its "
-                f"arguments, got {described(self._args)}; give it as one of float64 or float32"
+                f"arguments, got {described(self._args)}; {self._cure}"
             )
         if len(dtypes) > 1:
             got = ", ".join(f"{put.value.dtype.name} {put.name!r}" for put in self.inputs)
@@ -193,6 +195,12 @@ class CallableTarget(Target):
         """Runs f once as it is, then in float64; returns why float64 is not possible."""
         with noted(self.who, "f", self.inputs):
             native = self.forward([put.value.copy() for put in self.inputs], self.dtype)
+        count = len(self._args) + len(native)
+        given = "the point, and a cotangent for each output"
+        arguments.check_call(self.who, "vjp", self.claim.vjp, count, given)
+        count = len(self._args) + len(self.inputs)
+        given = "the point, and a direction for each input"
+        arguments.check_call(self.who, "jvp", self.claim.jvp, count, given)
         if self.dtype == SHADOW:
             return ""
         xs = [put.value.astype(np.float64) for put in self.inputs]

@@ -27,6 +27,7 @@ class NumpyTarget(CallableTarget):
 
     framework: ClassVar[str] = "NumPy"
     tensor: ClassVar[str] = "array"
+    _cure: ClassVar[str] = "make it one with np.asarray(x, 'float64')"
 
     def __init__(self, f: Any, args: Sequence[Any], claim: Claim, name: str | None = None) -> None:
         if claim.vjp is None and not claim.value_and_grad:

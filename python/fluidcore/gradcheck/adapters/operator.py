@@ -50,6 +50,7 @@ def operator_target(
     if not isinstance(inputs, Mapping):
         raise TypeError(f"operator_target: inputs must map slots to arrays, got {inputs!r}")
     if isinstance(op, str):
+        inputs = _arrays(op, inputs)
         desc = _make(op, inputs, attrs or {})
     elif isinstance(op, (Operator, core.OpDesc)):
         if attrs:
@@ -58,6 +59,7 @@ def operator_target(
                 f"got {dict(attrs)}"
             )
         desc = op.desc if isinstance(op, Operator) else op
+        inputs = _arrays(desc.type(), inputs)
     else:
         raise TypeError(
             f"operator_target: op must be a type, an Operator or an OpDesc, got {type(op).__name__}"
@@ -113,6 +115,27 @@ def operator_target(
         }
         target.repro = _repro(op, inputs, attrs or {}, chosen)
     return target
+
+
+def _arrays(op_type: str, inputs: Values) -> dict[str, Any]:
+    """The values as arrays of numbers; lists of arrays only for slots that hold lists."""
+    lists = {slot.name for slot in core.op_def(op_type).inputs if slot.list}
+    return {
+        key: [_array(op_type, f"{key}[{i}]", item) for i, item in enumerate(value)]
+        if key in lists and isinstance(value, (list, tuple))
+        else _array(op_type, key, value)
+        for key, value in inputs.items()
+    }
+
+
+def _array(op_type: str, key: str, value: Any) -> Array:
+    array = np.asarray(value)
+    if not (array.dtype.name in FLOATING or array.dtype.kind in "bi"):
+        what = "None" if value is None else f"{array.dtype} {list(array.shape)}"
+        raise core.InvalidArgument(
+            f"{op_type}: input {key} must be an array of real numbers, got {what}"
+        )
+    return array
 
 
 class _Names:

@@ -206,12 +206,19 @@ def program_target(
     if not isinstance(feed, Mapping):
         raise TypeError(f"program_target: feed must map names to arrays, got {feed!r}")
     scope = global_scope() if scope is None else scope
+    if not isinstance(loss, (Variable, str, list, tuple)):
+        raise TypeError(
+            "program_target: loss must be a Variable, a name, or a list of them, got "
+            f"{type(loss).__name__}"
+        )
     outputs = _names("loss", [loss] if isinstance(loss, (Variable, str)) else loss)
     stopped = set(_names("no_grad_set", no_grad_set or ()))
     own = program.clone()
     remove_optimizers(own.desc)
     block = own.global_block()
-    for name in (*outputs, *stopped):
+    if parameter_list is not None:
+        parameter_list = _names("parameter_list", parameter_list)
+    for name in (*outputs, *stopped, *(parameter_list or ())):
         block.var_recursive(name)
     found = _gradient_names(own, outputs, parameter_list, params_grads)
     wanted = _sources(own) if parameter_list is None else _names("parameter_list", parameter_list)
@@ -232,7 +239,7 @@ def program_target(
             "program_target: the loss must depend on a trainable parameter, or on data that does "
             f"not stop gradients, got {', '.join(left_out) or 'a program without any'}"
         )
-    values = {name: _fed(block.desc.find_var(name), value) for name, value in feed.items()}
+    values = {name: _fed(name, block.desc.find_var(name), value) for name, value in feed.items()}
     inputs = [Input(name, _value(name, values, scope)) for name in names]
     values |= replay_frozen(own.desc, outputs, names, stopped, values, scope)
     frozen = frozen_variables(own.desc, outputs, names, stopped)
@@ -317,13 +324,19 @@ def _list(names: Sequence[str]) -> str:
     return ", ".join(names[:_NAMED]) + more
 
 
-def _fed(declared: core.VarDesc | None, value: Any) -> Array:
+def _fed(name: str, declared: core.VarDesc | None, value: Any) -> Array:
     """A fed value as an array; numbers and lists get the dtype of the variable."""
+    array = np.asarray(value)
+    if not (array.dtype.name in FLOATING or array.dtype.kind in "biu"):
+        got = "None" if value is None else f"{array.dtype} {list(array.shape)}"
+        raise core.InvalidArgument(
+            f"program_target: what is fed must be an array of real numbers, got {got} for '{name}'"
+        )
     if isinstance(value, np.ndarray) or declared is None:
-        return np.asarray(value)
+        return array
     from fluidcore.dtypes import numpy_dtype
 
-    return np.asarray(value, dtype=numpy_dtype(declared.dtype()))
+    return array.astype(numpy_dtype(declared.dtype()))
 
 
 def _value(name: str, values: Mapping[str, Array], scope: core.Scope) -> Array:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from fluidcore import core
 from fluidcore.gradcheck.commands import options
 from fluidcore.gradcheck.config import GradCheckConfig
+from fluidcore.gradcheck.near import meant
 from fluidcore.gradcheck.result import GradCheckReport
 
 if TYPE_CHECKING:
@@ -71,12 +72,22 @@ def _imported(text: str) -> Any:
     here = os.getcwd()
     if here not in sys.path:
         sys.path.insert(0, here)
+    if os.sep in module_name or module_name.endswith(".py"):
+        name = os.path.splitext(os.path.basename(module_name))[0]
+        raise core.InvalidArgument(
+            f"gradcheck callable: the module must be named as by `import`, got {module_name!r}; "
+            f"write {name}:{path}, in its folder"
+        )
+    found: Any = None
     try:
-        found: Any = importlib.import_module(module_name)
+        found = importlib.import_module(module_name)
         for name in path.split("."):
             found = getattr(found, name)
     except (ImportError, AttributeError) as error:
-        raise core.NotFound(f"gradcheck callable: {text!r} must be there, got: {error}") from error
+        near = meant(path.rpartition(".")[2], dir(found) if found is not None else [])
+        raise core.NotFound(
+            f"gradcheck callable: {text!r} must be there, got: {error}{near}"
+        ) from error
     if not callable(found):
         raise core.InvalidArgument(
             f"gradcheck callable: {text!r} must be a function, got {found!r}"
@@ -110,5 +121,10 @@ def _checked(text: str, case: Any, config: GradCheckConfig) -> GradCheckReport:
             f"GradCheckReport, got {type(case).__name__}"
         )
     f, args, vjp = (*case, None)[:3]
+    if not (vjp is None or callable(vjp)):
+        raise core.InvalidArgument(
+            f"gradcheck callable: {text!r} must return (f, args, vjp) with a function as its vjp, "
+            f"got {type(vjp).__name__}"
+        )
     args = args if isinstance(args, (tuple, list)) else (args,)
     return run_check(callable_target(f, list(args), vjp=vjp), config)

@@ -38,7 +38,8 @@ def add_mutate(commands: Commands) -> None:
     )
     add = parser.add_argument
     add("--against", default="", metavar="A,B", help="other checkers, on the same cases")
-    add("--dtypes", default="float64,float32,float16,bfloat16")
+    every = "float64,float32,float16,bfloat16"
+    add("--dtypes", type=options.dtype_list, default=every, help=f"default {every}")
     add("--seeds", type=int, default=2, help="how many examples of each operator; default 2")
     add("--first-seed", type=int, default=1000, help="0 to 999 are for tuning; default 1000")
     add("--bugs", type=int, default=4, help="planted in each example; default 4")
@@ -60,9 +61,12 @@ def _run(chosen: argparse.Namespace) -> int:
                 f"mutate: --{name} must be 1 or more, got {getattr(chosen, name)}"
             )
     worst = options.PASSED
-    for dtype in chosen.dtypes.split(","):
-        if chosen.programs and dtype not in PROGRAM_DTYPES:
-            continue
+    dtypes = [d for d in chosen.dtypes if not chosen.programs or d in PROGRAM_DTYPES]
+    if not dtypes:
+        raise core.InvalidArgument(
+            f"mutate: programs are in {', '.join(PROGRAM_DTYPES)}, got {', '.join(chosen.dtypes)}"
+        )
+    for dtype in dtypes:
         plan = Plan(
             ["fluidcore", *filter(None, chosen.against.split(","))],
             dtype,

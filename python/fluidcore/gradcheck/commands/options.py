@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from fluidcore import core
-from fluidcore.dtypes import FLOATING, dtype_name
+from fluidcore.dtypes import dtype_name
 from fluidcore.gradcheck.config import GradCheckConfig
+from fluidcore.gradcheck.near import meant
 from fluidcore.gradcheck.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -18,8 +20,12 @@ if TYPE_CHECKING:
 
     Commands = argparse._SubParsersAction["Parser"]
 
+_DTYPES = ("float64", "float32", "float16", "bfloat16")
 PASSED, FAILED, UNDECIDED, MISUSED = 0, 1, 2, 3
 _CODES = {Verdict.PASS: PASSED, Verdict.FAIL: FAILED, Verdict.INCONCLUSIVE: UNDECIDED}
+_CHOICE = re.compile(r"invalid choice: '(?P<given>[^']*)' \(choose from (?P<known>.*)\)")
+_OPTION = re.compile(r"unrecognized arguments: (?P<given>--[\w-]+)")
+_QUOTED = re.compile(r"'([^']*)'")
 _CONFIG = frozenset(field.name for field in fields(GradCheckConfig))
 
 
@@ -31,9 +37,27 @@ class Parser(argparse.ArgumentParser):
         super().__init__(**settings)
 
     def error(self, message: str) -> NoReturn:
-        """Prints the usage and `message`, and exits."""
-        self.print_usage(None)
-        self.exit(MISUSED, f"{self.prog}: {message}\n")
+        """Prints `message`, what may have been meant, and exits."""
+        hint = "" if "did you mean" in message else self._meant(message)
+        if not (hint or "did you mean" in message):
+            hint = f"; {self.prog} --help lists what there is"
+        self.exit(MISUSED, f"{self.prog}: {message}{hint}\n")
+
+    def _meant(self, message: str) -> str:
+        """The nearest option or choice to the one that the message quotes."""
+        if found := _CHOICE.search(message):
+            return meant(found["given"], _QUOTED.findall(found["known"]))
+        if found := _OPTION.search(message):
+            return meant(found["given"], self._options())
+        return ""
+
+    def _options(self) -> list[str]:
+        """Of this command and those below it."""
+        parsers: list[argparse.ArgumentParser] = [self]
+        for action in self._actions:
+            if isinstance(action.choices, dict):
+                parsers += action.choices.values()
+        return [o for parser in parsers for a in parser._actions for o in a.option_strings]
 
 
 def exit_code(verdicts: Iterable[Verdict]) -> int:
@@ -109,13 +133,17 @@ def add_dtypes_option(parser: argparse.ArgumentParser, default: Sequence[str]) -
 
 def dtype_list(text: str) -> list[str]:
     """The names in "float64,float32"."""
-    try:
-        names = [dtype_name(part.strip()) for part in text.split(",")]
-    except core.InvalidArgument as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-    for name in names:
-        if name not in FLOATING:
-            raise argparse.ArgumentTypeError(f"must be floating, got {name}")
+    names = []
+    for part in text.split(","):
+        try:
+            names.append(dtype_name(part.strip()))
+        except core.InvalidArgument:
+            names.append("")
+        if names[-1] not in _DTYPES:
+            raise argparse.ArgumentTypeError(
+                f"dtype must be one of {', '.join(_DTYPES)}, got {part.strip()!r}"
+                f"{meant(part.strip(), _DTYPES)}"
+            )
     return names
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from fluidcore.gradcheck.report.phrases import PHRASES
 from fluidcore.gradcheck.report.values import (
     one_line,
@@ -88,6 +90,8 @@ def _count(result: GradCheckResult) -> str:
 
 
 def _element(error: ElementError, result: GradCheckResult) -> str:
+    if math.isnan(error.numerical):
+        return f"  {place_of(error, result)}: gradient {precise(error.analytical)}"
     bar = f" ± {short(error.error_bar)}" if error.error_bar else ""
     undecided = ", undecided" if error.verdict is Verdict.INCONCLUSIVE else ""
     return (

@@ -8,7 +8,7 @@ from fluidcore.gradcheck.report.blocks import block, culprit_text, headline
 from fluidcore.gradcheck.report.phrases import GLYPHS, SEVERITY, count
 from fluidcore.gradcheck.report.values import one_line, printable, short, sight
 from fluidcore.gradcheck.result import GradCheckReport, GradCheckResult
-from fluidcore.gradcheck.verdict import Verdict
+from fluidcore.gradcheck.verdict import Reason, Verdict
 
 LINES = 25
 _INPUTS = 6
@@ -91,7 +91,7 @@ def _inputs(results: Sequence[GradCheckResult], room: int) -> list[str]:
 
 
 def _facts(result: GradCheckResult) -> str:
-    if result.num_elements == 0:
+    if result.num_elements == 0 or Reason.NON_FINITE in result.reasons:
         return sight(result)
     return f"largest relative error {short(result.max_relative_error)}, {sight(result)}"
 

@@ -7,7 +7,7 @@ import math
 import re
 
 from fluidcore.gradcheck.result import ElementError, GradCheckResult
-from fluidcore.gradcheck.verdict import Verdict
+from fluidcore.gradcheck.verdict import Reason, Verdict
 
 _SMALLEST = 1e-8  # relative errors divide by no less
 _BLIND = 1.0  # above it not even a gradient of 0 is seen to be wrong
@@ -98,6 +98,8 @@ def sight(result: GradCheckResult) -> str:
     """Which error would have been seen."""
     if result.verdict is not Verdict.PASS and result.num_elements == 0:
         return "nothing was compared"
+    if Reason.NON_FINITE in result.reasons and not result:
+        return "not finite"
     if not is_seen(result.resolution):
         if result.verdict is Verdict.FAIL:
             return "smaller errors may be hidden"
