@@ -1,255 +1,163 @@
 """Tests the tests of the gradient checker: does any of them notice a changed line of its core?
 
-    python tools/mutate_checker.py [--files judge.py,bias.py] [--count 300] [--seed 0]
+    python tools/mutate_checker.py [--files judge,localise] [--count 300] [--seed 0] [--workers 2]
 
 Draws small edits of the files at random: another operator or constant, a statement left out. Each
-is made in a copy of the package that `import fluidcore` finds, where the tests run until the first
-failure; a run that fails or takes too long kills the mutant. Texts and annotations are left alone.
-Prints the survivors and the share that was killed, and exits with 1 if it is less than 90 %.
+is tried on the tests that reach its line until one fails; a test that fails or has no end kills
+the mutant. Texts and annotations are left alone. What was found is kept in a folder of its own, so
+that a run that was stopped goes on where it was, and the next is fast. Prints the survivors and the
+share that was killed, and exits with 1 if it is less than 90 %.
 """
 
 import argparse
-import ast
-import importlib
 import importlib.util
-import os
+import json
 import random
-import shutil
-import signal
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+
+from checker_mutants.edits import Mutant, mutants_of  # noqa: E402
+from checker_mutants.laboratory import Laboratory, digest, module_paths  # noqa: E402
+
+TESTS = ROOT / "tests" / "python" / "gradcheck"
 CORE = (
-    *("judge", "kernel_test", "bias", "formula", "kernel_check", "audits", "noise", "directional"),
-    *("taylor", "modes", "kinks", "session", "assemble", "plain"),
+    *("assemble", "audits", "bias", "calls", "checker", "compare", "config", "digits"),
+    *("directional", "formula", "given", "independence", "judge", "kernel_check", "kernel_test"),
+    *("kinks", "modes", "noise", "numerical", "pipeline", "plain", "result", "second_order"),
+    *("session", "steps", "streams", "taylor", "verdict"),
 )
-# After test_<module>.py, in this order; the fastest to fail come first.
-TESTS = (
-    *("pipeline", "faults", "judge", "kernel_check", "kernel_test", "audits", "noise", "assemble"),
-    *("directional", "taylor", "modes", "coloured", "kinks", "session", "second_order", "plain"),
-    *("checker", "numerical"),
+FOLDERS = ("hypotheses", "localise")
+# They run other processes, or all operators: slow, and of no more use than the others.
+LEFT_OUT = (
+    *("all_ops", "cases", "command", "demands", "page_in_browser", "pytest_plugin", "table"),
+    *("jax_target", "mlx_target", "torch_target"),
 )
-SWAPPED: dict[type[ast.AST], tuple[Any, ...]] = {
-    ast.Lt: (ast.GtE, ast.LtE),
-    ast.LtE: (ast.Gt, ast.Lt),
-    ast.Gt: (ast.LtE, ast.GtE),
-    ast.GtE: (ast.Lt, ast.Gt),
-    ast.Eq: (ast.NotEq,),
-    ast.NotEq: (ast.Eq,),
-    ast.Is: (ast.IsNot,),
-    ast.IsNot: (ast.Is,),
-    ast.In: (ast.NotIn,),
-    ast.NotIn: (ast.In,),
-    ast.Add: (ast.Sub,),
-    ast.Sub: (ast.Add,),
-    ast.Mult: (ast.Div,),
-    ast.Div: (ast.Mult,),
-    ast.FloorDiv: (ast.Mult,),
-    ast.Pow: (ast.Mult,),
-    ast.BitAnd: (ast.BitOr,),
-    ast.BitOr: (ast.BitAnd,),
-    ast.And: (ast.Or,),
-    ast.Or: (ast.And,),
-}
-RENAMED = {"min": "max", "minimum": "maximum", "any": "all"}
-RENAMED |= {new: old for old, new in RENAMED.items()}
+ENOUGH = 0.9
 
 
-@dataclass(frozen=True)
-class Mutant:
-    """One edit: `before` and `after` are source texts, `source` is the whole file."""
+class Records:
+    """What was found about mutants, in a file with one line for each.
 
-    module: str
-    line: int
-    before: str
-    after: str
-    source: bytes
+    Args:
+        path: Of the file.
+        digest: Of the package and its tests; other lines only tell which test to try first.
+    """
 
+    def __init__(self, path: Path, digest: str) -> None:
+        self._path, self._digest = path, digest
+        self.killers: dict[str, str] = {}
+        self.known: dict[str, str] = {}
+        for line in path.read_text().splitlines() if path.exists() else []:
+            digest, key, killer = json.loads(line)
+            self.killers[key] = killer or self.killers.get(key, "")
+            if digest == self._digest:
+                self.known[key] = killer
 
-def mutants_of(module: str, source: bytes) -> Iterator[Mutant]:
-    """All edits of a file."""
-    starts = [0]
-    for line in source.splitlines(keepends=True):
-        starts.append(starts[-1] + len(line))
-    for node in _nodes(ast.parse(source)):
-        begin = starts[node.lineno - 1] + node.col_offset
-        end = starts[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0)
-        if source[begin:end].startswith(b"elif"):
-            continue
-        for new in _edits(node):
-            after = ast.unparse(new)
-            text = f"({after})" if isinstance(new, ast.expr) else after
-            edited = source[:begin] + text.encode() + source[end:]
-            yield Mutant(module, node.lineno, _first_line(node), after, edited)
-
-
-def _nodes(node: ast.AST) -> Iterator[ast.expr | ast.stmt]:
-    """What may be edited: no annotations, texts, imports, decorators, errors, strict=True."""
-    if isinstance(node, (ast.JoinedStr, ast.Raise, ast.Import, ast.ImportFrom)):
-        return
-    if isinstance(node, ast.keyword) and node.arg == "strict":
-        return
-    if isinstance(node, (ast.expr, ast.stmt)):
-        yield node
-    for name, value in ast.iter_fields(node):
-        if name in ("annotation", "returns", "decorator_list", "bases"):
-            continue
-        for child in value if isinstance(value, list) else [value]:
-            if isinstance(child, ast.AST):
-                yield from _nodes(child)
-
-
-def _edits(node: ast.expr | ast.stmt) -> Iterator[ast.expr | ast.stmt]:
-    match node:
-        case ast.Compare(left, ops, right):
-            number = None if any(map(_is_count, (left, *right))) else 1
-            for i, op in enumerate(ops):
-                for new in SWAPPED[type(op)][:number]:
-                    yield ast.Compare(left, [*ops[:i], new(), *ops[i + 1 :]], right)
-        case ast.BinOp(left, op, right):
-            yield from (ast.BinOp(left, new(), right) for new in SWAPPED.get(type(op), ()))
-        case ast.AugAssign(target, op, value):
-            yield from (ast.AugAssign(target, new(), value) for new in SWAPPED.get(type(op), ()))
-            yield ast.Pass()
-        case ast.BoolOp(op, values):
-            yield from (ast.BoolOp(new(), values) for new in SWAPPED[type(op)])
-        case ast.UnaryOp(_, operand):
-            yield operand
-        case ast.Constant(bool(value)):
-            yield ast.Constant(not value)
-        case ast.Constant(int(value) | float(value)):
-            yield from (ast.Constant(new) for new in {2 * value, value + 1, 0} - {value})
-        case ast.Name(name) if name in RENAMED:
-            yield ast.Name(RENAMED[name])
-        case ast.Attribute(value, name) if name in RENAMED:
-            yield ast.Attribute(value, RENAMED[name])
-        case ast.Return(value) if value is not None and not _is_none(value):
-            yield ast.Return(ast.Constant(None))
-        case ast.Assign([ast.Name(name)], value) if name in _names(value):
-            yield ast.Pass()
-        case ast.Expr(ast.Call() | ast.Yield()) | ast.If(orelse=[]) | ast.Continue():
-            yield ast.Pass()
-
-
-def _is_count(node: ast.expr) -> bool:
-    """Whether it looks like an integer: between others, < and <= are the same but by chance."""
-    match node:
-        case ast.Constant(int()) | ast.Call(ast.Name("len")) | ast.Attribute(attr="size"):
-            return True
-    return False
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
-
-
-def _names(node: ast.expr) -> set[str]:
-    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
-
-
-def _first_line(node: ast.AST) -> str:
-    first, *rest = ast.unparse(node).splitlines()
-    return f"{first} ..." if rest else first
-
-
-class Laboratory:
-    """A copy of the package and its tests, in which one file at a time is changed."""
-
-    def __init__(self, folder: Path) -> None:
-        found = importlib.util.find_spec("fluidcore")
-        if found is None or found.origin is None:
-            sys.exit("mutate_checker: fluidcore must be installed, or on PYTHONPATH")
-        self.core = folder / "fluidcore" / "gradcheck"
-        self._tests = folder / "tests" / "python" / "gradcheck"
-        stale = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(Path(found.origin).parent, folder / "fluidcore", ignore=stale)
-        shutil.copytree(ROOT / "tests" / "python", self._tests.parent, ignore=stale)
-        shutil.copy(ROOT / "pyproject.toml", folder)
-        os.chdir(folder)
-        os.environ["PYTHONPATH"] = str(folder)
-        sys.path.insert(0, str(folder))
-        importlib.import_module("fluidcore")  # once for all runs; it does not import the checker
-
-    def kills(self, mutant: Mutant, seconds: int) -> bool:
-        """Whether a test fails, or has no end."""
-        path = self.core / f"{mutant.module}.py"
-        right = path.read_bytes()
-        path.write_bytes(mutant.source)
-        for compiled in self.core.glob(f"__pycache__/{mutant.module}.*"):
-            compiled.unlink()
-        try:
-            return not self.passes(mutant.module, seconds)
-        finally:
-            path.write_bytes(right)
-
-    def passes(self, module: str, seconds: int = 0) -> bool:
-        """Runs the tests with the name of a module, and then those of the others.
-
-        Args:
-            module: Its name.
-            seconds: How long they may take; 0 for the first run, which shows what it does.
-        """
-        own = [f"test_{module}.py"]
-        others = [*(f"test_{name}.py" for name in TESTS), "mutate/test_power.py"]
-        stages = ([self._tests / name for name in names] for names in (own, others))
-        return all(_pass([path for path in stage if path.exists()], seconds) for stage in stages)
-
-
-def _pass(files: Sequence[Path], seconds: int) -> bool:
-    child = os.fork() if files else -1
-    if child == 0:
-        if seconds:
-            signal.alarm(seconds)
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-            # What is compiled from a mutant would be taken for the file itself.
-            sys.dont_write_bytecode = True
-            os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
-        options = ["-x", "-q", "-p", "no:cacheprovider", "-m", "not slow"]
-        os._exit(pytest.main([*options, *map(str, files)]))
-    return child == -1 or os.waitpid(child, 0)[1] == 0
+    def add(self, key: str, killer: str) -> None:
+        """Keeps the test that killed a mutant, "" for none."""
+        self.known[key] = killer
+        with self._path.open("a") as file:
+            file.write(json.dumps([self._digest, key, killer]) + "\n")
 
 
 def main(arguments: Sequence[str]) -> int:
     """Draws, tests and counts mutants."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--files", default=",".join(f"{name}.py" for name in CORE))
-    parser.add_argument("--count", type=int, default=300)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args(arguments)
-    with tempfile.TemporaryDirectory() as folder:
-        laboratory = Laboratory(Path(folder))
-        found: list[Mutant] = []
-        for name in options.files.split(","):
-            module = name.removesuffix(".py")
-            found += mutants_of(module, (laboratory.core / f"{module}.py").read_bytes())
-        count = min(options.count, len(found))
-        drawn = random.Random(options.seed).sample(found, count)
-        started = time.monotonic()
-        if not laboratory.passes("judge"):
-            sys.exit("mutate_checker: the tests must pass before anything is changed")
-        limit = int(3 * (time.monotonic() - started)) + 10
-        made: Counter[str] = Counter()
-        survived: Counter[str] = Counter()
-        for mutant in drawn:
-            made[mutant.module] += 1
-            if not laboratory.kills(mutant, limit):
-                survived[mutant.module] += 1
-                where = f"{mutant.module}.py:{mutant.line}"
-                print(f"{where}: {mutant.before}  ->  {mutant.after}", flush=True)
+    options = _parsed(arguments)
+    found = importlib.util.find_spec("fluidcore")
+    if found is None or found.origin is None:
+        sys.exit("mutate_checker: fluidcore must be installed, or on PYTHONPATH")
+    package = Path(found.origin).parent / "gradcheck"
+    paths = module_paths(package, _core(package))
+    sources = sorted([*package.rglob("*.py"), *TESTS.parent.glob("*.py")])
+    helpers = [path for path in TESTS.glob("*.py") if not path.name.startswith("test_")]
+    surroundings = digest([*sources, *sorted(helpers)])
+    tests = _tests()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    records = Records(options.folder / "mutants.jsonl", digest(tests, surroundings))
+    drawn = _drawn(options, package)
+    lived: list[str] = []
+
+    def work(laboratory: Laboratory) -> None:
+        new = [mutant for mutant in drawn if _key(mutant) not in records.known]
+        tried = ((mutant, records.killers.get(_key(mutant), "")) for mutant in new)
+        for mutant, outcome in laboratory.run(tried):
+            records.add(_key(mutant), outcome.killer)
+            if not outcome.killer:
+                print(f"{_told(mutant)}  ({outcome.tests} tests)", flush=True)
+
+    laboratory = Laboratory(
+        options.folder, surroundings, paths, options.workers, options.seconds, work
+    )
+    quiet = ["-q", "-s", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow"]
+    status = pytest.main([*quiet, *map(str, tests)], plugins=[laboratory])
+    if any(_key(mutant) not in records.known for mutant in drawn):
+        sys.exit(int(status) or 2)
+    lived = [_told(mutant) for mutant in drawn if not records.known[_key(mutant)]]
+    print(f"\nsurvivors, with seed {options.seed}:", *lived or ["none"], sep="\n")
+    made = Counter(mutant.module for mutant in drawn)
+    alive = Counter(mutant.module for mutant in drawn if not records.known[_key(mutant)])
     for module, number in sorted(made.items()):
-        print(f"{module}.py: {number - survived[module]} of {number} killed")
-    share = 1 - survived.total() / max(count, 1)
-    print(f"{share:.1%} of {count} mutants killed, out of {len(found)}")
-    return 0 if share >= 0.9 else 1
+        print(f"{module}: {number - alive[module]} of {number} killed")
+    share = 1 - len(lived) / max(len(drawn), 1)
+    print(f"{share:.1%}: {len(drawn) - len(lived)} of {len(drawn)} mutants killed")
+    return 0 if share >= ENOUGH else 1
+
+
+def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--files", default="", help="of the core, or folders; all if not given")
+    parser.add_argument("--count", type=int, default=300, help="mutants; 0 for all there are")
+    parser.add_argument("--seed", type=int, default=0, help="of the draw")
+    parser.add_argument("--workers", type=int, default=1, help="processes")
+    parser.add_argument("--seconds", type=float, default=30, help="of tests, for one mutant")
+    kept = Path(tempfile.gettempdir()) / "fluidcore-checker-mutants"
+    parser.add_argument("--folder", type=Path, default=kept, help="where results are kept")
+    return parser.parse_args(arguments)
+
+
+def _core(package: Path) -> list[str]:
+    inner = [
+        f"{folder}.{path.stem}"
+        for folder in FOLDERS
+        for path in sorted((package / folder).glob("*.py"))
+    ]
+    return [*CORE, *inner]
+
+
+def _drawn(options: argparse.Namespace, package: Path) -> list[Mutant]:
+    wanted = [name.removesuffix(".py").replace("/", ".") for name in options.files.split(",")]
+    mutants: list[Mutant] = []
+    for module in _core(package):
+        if any(module == name or module.startswith(f"{name}.") or not name for name in wanted):
+            path = package / f"{module.replace('.', '/')}.py"
+            mutants += mutants_of(module, path.read_bytes())
+    if not mutants:
+        sys.exit(f"mutate_checker: nothing to change in {options.files}")
+    count = min(options.count or len(mutants), len(mutants))
+    print(f"{count} of {len(mutants)} mutants", flush=True)
+    return random.Random(options.seed).sample(mutants, count)
+
+
+def _tests() -> list[Path]:
+    found: Iterator[Path] = TESTS.glob("test_*.py")
+    kept = [path for path in found if path.stem.removeprefix("test_") not in LEFT_OUT]
+    return [*sorted(kept), TESTS / "mutate" / "test_power.py"]
+
+
+def _key(mutant: Mutant) -> str:
+    return f"{mutant.module} {digest([], mutant.source.decode())}"
+
+
+def _told(mutant: Mutant) -> str:
+    return f"{mutant.module}:{mutant.line}: {mutant.before}  ->  {mutant.after}"
 
 
 if __name__ == "__main__":
