@@ -96,7 +96,17 @@ def main(arguments: Sequence[str]) -> int:
     laboratory = Laboratory(
         options.folder, surroundings, paths, options.workers, options.seconds, work
     )
-    quiet = ["-q", "-s", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "not slow"]
+    quiet = [
+        "-q",
+        "-s",
+        "--tb=native",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        "-m",
+        "not slow",
+    ]
     status = pytest.main([*quiet, *map(str, tests)], plugins=[laboratory])
     if any(_key(mutant) not in records.known for mutant in drawn):
         sys.exit(int(status) or 2)

@@ -5,6 +5,7 @@ over (patch.py) and runs tests, the likeliest to fail first, until one fails or 
 time is over.
 """
 
+import gc
 import hashlib
 import json
 import mmap
@@ -22,7 +23,7 @@ import pytest
 
 from checker_mutants.coverage import Lines
 from checker_mutants.edits import Mutant
-from checker_mutants.patch import apply
+from checker_mutants.patch import Functions, apply, functions
 
 _PATIENCE = 10.0  # times the processor time of a test, and as much of the clock again
 _LEAST = 3.0  # seconds of it that every test may take
@@ -76,6 +77,7 @@ class Laboratory:
     tests: dict[str, Reached] = field(default_factory=dict)
     _items: dict[str, pytest.Item] = field(default_factory=dict)
     _kills: dict[str, Counter[str]] = field(default_factory=dict)
+    _functions: Functions = field(default_factory=dict)
     _failed: bool = False
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -84,6 +86,8 @@ class Laboratory:
             pytest.exit("mutate_checker: the tests cannot be collected")
         self._items = {item.nodeid: item for item in session.items}
         self._measure()
+        self._functions = functions()
+        gc.freeze()
         self.work(self)
         return True
 
@@ -151,7 +155,9 @@ class Laboratory:
     def _try(self, mutant: Mutant, names: Sequence[str], at: mmap.mmap) -> bool:
         """Whether it survives; `at` tells which test is run."""
         try:
-            apply(mutant)
+            apply(mutant, self._functions)
+        except LookupError:
+            os.abort()
         except Exception:
             return False
         for i, (name, following) in enumerate(zip(names, [*names[1:], ""], strict=True)):

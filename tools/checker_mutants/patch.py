@@ -8,7 +8,8 @@ import ast
 import gc
 import inspect
 import sys
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -17,12 +18,25 @@ from checker_mutants.edits import Mutant
 PACKAGE = "fluidcore.gradcheck"
 
 
-def apply(mutant: Mutant) -> None:
+Functions = Mapping[tuple[str, str, int], Sequence[FunctionType]]
+
+
+def functions() -> Functions:
+    """All functions of the package, by module, qualified name and first line."""
+    found: dict[tuple[str, str, int], list[FunctionType]] = defaultdict(list)
+    for one in gc.get_objects():
+        if isinstance(one, FunctionType) and str(one.__module__).startswith(PACKAGE):
+            code = one.__code__
+            found[one.__module__, code.co_qualname, code.co_firstlineno].append(one)
+    return found
+
+
+def apply(mutant: Mutant, known: Functions) -> None:
     """Changes the modules of this process."""
     module = sys.modules[f"{PACKAGE}.{mutant.module}".removesuffix(".__init__")]
     code = compile(mutant.source, str(module.__file__), "exec", dont_inherit=True)
     if mutant.owner:
-        _exchange(module, mutant.owner, code)
+        _exchange(module, mutant.owner, code, known)
         return
     edited = ModuleType(module.__name__)
     edited.__file__ = module.__file__
@@ -33,16 +47,13 @@ def apply(mutant: Mutant) -> None:
             _take_over(module, edited, statement)
 
 
-def _exchange(module: ModuleType, owner: str, code: CodeType) -> None:
-    new = {(part.co_qualname, part.co_firstlineno): part for part in _functions(code)}
+def _exchange(module: ModuleType, owner: str, code: CodeType, known: Functions) -> None:
     found = 0
-    for function in gc.get_objects():
-        if not isinstance(function, FunctionType) or function.__module__ != module.__name__:
-            continue
-        old = function.__code__
-        if old.co_qualname == owner and (owner, old.co_firstlineno) in new:
-            function.__code__ = new[owner, old.co_firstlineno]
-            found += 1
+    for new in _functions(code):
+        if new.co_qualname == owner:
+            for function in known.get((module.__name__, owner, new.co_firstlineno), ()):
+                function.__code__ = new
+                found += 1
     if not found:
         raise LookupError(f"{module.__name__} has no function {owner}")
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "fluidcore/gradcheck/differentiate.h"
+#include "fluidcore/gradcheck/digits.h"
 #include "fluidcore/gradcheck/kernel_test.h"
 #include "fluidcore/gradcheck/noise.h"
 #include "fluidcore/gradcheck/random_values.h"
@@ -143,11 +144,16 @@ class Check {
       check_finite(claimed.values[k], formula.values[k], reference, check);
       if (check.verdict == Verdict::kFail) continue;
       conclude(reference, found, "grad-mismatch", check);
+      check_digits(formula.values[k], reference, formula_ ? DType::kFloat64 : dtype_, rules, check);
       if (check.verdict == Verdict::kFail || !kernel_test) continue;
       found = kernel_test->judge(k, formula.values[k], reference, rules);
       if (check.verdict == Verdict::kPass || found.verdict() == Verdict::kFail) {
         conclude(reference, found, "kernel-mismatch", check);
       }
+      Derivatives exact = reference;
+      exact.value = formula.values[k];
+      exact.error.assign(exact.value.size(), 0);
+      check_digits(claimed.values[k], exact, dtype_, rules, check);
     }
     return checks;
   }
@@ -209,6 +215,18 @@ class Check {
     }
   }
 
+  // Fails where the gradient of a dtype was rounded through a narrower one.
+  static void check_digits(const std::vector<double>& claimed,
+                           const Derivatives& reference,
+                           DType dtype,
+                           const Rules& rules,
+                           InputCheck& check) {
+    check.narrowed_to = narrowed_to(claimed, reference, dtype, rules.bars);
+    if (!check.narrowed_to) return;
+    check.verdict = Verdict::kFail;
+    check.reason = "narrowed";
+  }
+
   static void conclude(const Derivatives& reference,
                        const Judgement& found,
                        const std::string& reason,
@@ -260,6 +278,10 @@ std::string message_of(const InputCheck& check) {
   if (check.verdict == Verdict::kPass) {
     return text + str_cat(", a relative error of ", number(check.resolution, "%.2g"),
                           " would have been seen");
+  }
+  if (check.narrowed_to) {
+    text += str_cat(", every element is a number of ", *check.narrowed_to,
+                    ", though the gradient is not");
   }
   const bool is_fail = check.verdict == Verdict::kFail;
   const std::int64_t count = is_fail ? check.num_wrong : check.num_unsure;

@@ -33,11 +33,12 @@ struct InputCheck {
   Verdict verdict = Verdict::kPass;
   // Why it is not kPass. FAIL: "grad-mismatch" (the formula: float64 against the numerical
   // derivative), "kernel-mismatch" (the kernel: the dtype under test against float64),
-  // "non-finite", "not-repeatable", "wrong-shape". INCONCLUSIVE: "noise", "kink", "jump", "domain",
-  // "absorption", "no-elements".
+  // "narrowed" (rounded through a dtype with fewer digits), "non-finite", "not-repeatable",
+  // "wrong-shape". INCONCLUSIVE: "noise", "kink", "jump", "domain", "absorption", "no-elements".
   std::string reason;
-  std::int64_t num_wrong = 0;   // elements
-  std::int64_t num_unsure = 0;  // elements
+  std::optional<DType> narrowed_to;  // that dtype
+  std::int64_t num_wrong = 0;        // elements
+  std::int64_t num_unsure = 0;       // elements
   // The element that is off the most.
   std::int64_t index = 0;  // in the flattened input
   double analytical = 0;   // what the gradient operators calculate

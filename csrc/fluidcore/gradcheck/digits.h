@@ -1,0 +1,25 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "fluidcore/base/dtype.h"
+#include "fluidcore/gradcheck/derivatives.h"
+
+namespace fluidcore::gradcheck {
+
+// Whether a gradient has the digits of its dtype, or went through a narrower one: the dtype that
+// every element of `claimed` is a number of, though at least four elements should not be; nullopt
+// if there is none, and where an element is not finite.
+//
+// An element should not be one where the reference is further from the nearest such number than
+// `bars` error bars and a few rounding units of `dtype` allow.
+//
+//   claimed    [cotangents, elements], what gradient code of `dtype` calculated
+//   reference  what it is compared with
+std::optional<DType> narrowed_to(const std::vector<double>& claimed,
+                                 const Derivatives& reference,
+                                 DType dtype,
+                                 double bars);
+
+}  // namespace fluidcore::gradcheck
