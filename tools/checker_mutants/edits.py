@@ -1,6 +1,7 @@
 """Small edits of a source file: another operator or constant, a statement left out.
 
-Texts, annotations, imports, decorators, raised errors and `strict=True` are left alone.
+Texts, annotations, imports, decorators, raised errors, `strict=True` and the -1 of `reshape(-1)`
+are left alone.
 """
 
 import ast
@@ -87,6 +88,11 @@ def _nodes(node: ast.AST, place: _Place) -> Iterator[tuple[ast.expr | ast.stmt, 
     if isinstance(node, (ast.JoinedStr, ast.Raise, ast.Import, ast.ImportFrom)):
         return
     if isinstance(node, ast.keyword) and node.arg == "strict":
+        return
+    if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+        return
+    if isinstance(node, ast.Call) and ast.unparse(node).endswith(".reshape(-1)"):
+        yield from _nodes(node.func, place)  # any number below 0 does the same
         return
     if isinstance(node, ast.stmt):
         place = _Place(place.owner, place.scope, _header(node))

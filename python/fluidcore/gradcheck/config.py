@@ -8,6 +8,8 @@ from typing import Literal
 
 from fluidcore.checks import check_number, is_whole
 
+PLAIN = (1e-4, 1e-3, 1e-5)  # step, relative and absolute tolerance of the plain comparison
+
 
 @dataclass(frozen=True)
 class GradCheckConfig:
@@ -78,7 +80,7 @@ class GradCheckConfig:
     @classmethod
     def plain(cls) -> GradCheckConfig:
         """ε 1e-4, tolerances 1e-3 relative, 1e-5 absolute."""
-        return cls(epsilon=1e-4, relative_tolerance=1e-3, absolute_tolerance=1e-5)
+        return cls(*PLAIN)
 
 
 _LEAST: Mapping[str, int] = {

@@ -55,7 +55,7 @@ def settle_directions(
     wrong, unsure = judgement.wrong.copy(), judgement.unsure.copy()
     if session.rules.on_kink != "subgradient" or session.late:
         return judgement
-    for probe in np.flatnonzero(at_kink & (wrong | unsure).any(0)):
+    for probe in np.flatnonzero(at_kink & (wrong | unsure)[0]):
         d = session.direction(k, int(probe))
         if has_two_sides(session, k, d, int(probe), noise):
             unsure[0, probe] = False

@@ -55,7 +55,7 @@ def choose(session: Session, k: int) -> Mode:
         return "coloured"
     if wanted <= config.n_full:
         return "full"
-    if whole and part.rows > 1 and size // part.rows <= config.n_full:
+    if whole and part.rows and size // part.rows <= config.n_full:
         return "coloured"
     return "directional"
 
@@ -78,8 +78,9 @@ def differentiate(session: Session, k: int, mode: Mode, noise: Doubles | None) -
         every = np.arange(part.value.size, dtype=np.int64)
         reference = Reference.of(found)
         holds, evaluations = _claim_holds(session, k, weights, reference, noise)
-        session.calls.forwards += found.evaluations + evaluations
-        return Numerical(reference, every, mode, 0, found.failure) if holds else None
+        evaluations += found.evaluations
+        session.calls.forwards += evaluations
+        return Numerical(reference, every, mode, evaluations, found.failure) if holds else None
     numerical = _by_element(session, k, weights, _elements(session, k), noise)
     session.calls.forwards += numerical.evaluations
     return numerical

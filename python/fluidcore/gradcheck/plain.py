@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from fluidcore import core
 from fluidcore.gradcheck.calls import Calls, cast, flat
-from fluidcore.gradcheck.config import GradCheckConfig
+from fluidcore.gradcheck.config import PLAIN, GradCheckConfig
 from fluidcore.gradcheck.result import ElementError, GradCheckResult
 from fluidcore.gradcheck.streams import stream
 from fluidcore.gradcheck.target import SHADOW, Array, Doubles, Target
@@ -58,12 +58,9 @@ def with_statistics(
 
 def tolerances(config: GradCheckConfig) -> tuple[float, float, float]:
     """Step, relative and absolute tolerance; what is not given is that of GradCheckConfig.plain."""
-    usual = GradCheckConfig.plain()
     given = (config.epsilon, config.relative_tolerance, config.absolute_tolerance)
-    defaults = (usual.epsilon, usual.relative_tolerance, usual.absolute_tolerance)
     epsilon, relative, absolute = (
-        float(default or 0.0) if value is None else value
-        for value, default in zip(given, defaults, strict=True)
+        usual if value is None else value for value, usual in zip(given, PLAIN, strict=True)
     )
     return epsilon, relative, absolute
 

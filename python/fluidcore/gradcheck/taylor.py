@@ -7,7 +7,7 @@ if it is not.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -117,10 +117,8 @@ def _converge(levels: Sequence[Level]) -> bool:
 
 
 def _longest(above: Sequence[bool]) -> slice:
-    best, start = slice(0, 0), 0
-    for end in range(len(above) + 1):
-        if end == len(above) or not above[end]:
-            if end - start > best.stop - best.start:
-                best = slice(start, end)
-            start = end + 1
-    return best
+    """The longest row of true ones; there is one."""
+    parts = groupby(range(len(above)), above.__getitem__)
+    rows = [list(part) for is_above, part in parts if is_above]
+    longest = max(rows, key=len)
+    return slice(longest[0], longest[-1] + 1)

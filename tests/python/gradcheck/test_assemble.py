@@ -232,3 +232,38 @@ def test_where_there_is_no_gradient_any_would_be_seen() -> None:
     assert zeros(1e-320, tiny) > 0
     assert zeros(0.0, tiny, error=1e-320) > 0
     assert zeros(0.0, tiny, scale=1e-280) > 0
+
+
+LIMIT = 3 * 2.0**-30
+
+
+def off(rows, **options) -> Judgement:
+    """Claims that are off by so many limits, exactly: [2, 4]."""
+    return judged(VALUE + LIMIT * np.array(rows, float), error=2.0**-30, **options)
+
+
+def shown(judgement: Judgement) -> list[float]:
+    """By how many limits the cotangent that is shown is off, for each element."""
+    found = sorted(result_of(judgement, verbose=True).element_errors or ())
+    return [abs(error.analytical - error.numerical) / LIMIT for error in found]
+
+
+def test_the_cotangent_that_is_shown_is_a_wrong_one_or_else_the_farthest() -> None:
+    assert shown(off([[0.25, 0.75, 0.0, 0.5], [0.5, 0.5, 0.25, 0.0]])) == [0.5, 0.75, 0.25, 0.5]
+    judgement = off([[2.0, 0.0, 8.0, 3.0], [8.0, 0.0, 2.0, 0.5]])
+    wrong = np.zeros((2, 4), bool)
+    wrong[0, :2] = wrong[1, 2] = True
+    assert shown(replace(judgement, wrong=wrong)) == [2.0, 0.0, 2.0, 3.0]
+
+
+def test_an_element_that_one_cotangent_leaves_open_has_not_passed() -> None:
+    judgement = off(np.zeros((2, 4)))
+    unsure = np.array([[True, False, False, False], [False, True, False, False]])
+    assert result_of(replace(judgement, unsure=unsure)).num_passed == 2
+
+
+@pytest.mark.parametrize(("limits", "reason"), [(1.0, Reason.KINK), (1.5, Reason.MISMATCH)])
+def test_at_a_kink_more_than_the_limit_is_a_mismatch(limits: float, reason: Reason) -> None:
+    found = result_of(off([[0, limits, 0, 0], [0] * 4], flags=(0, KINK, 0, 0), on_kink="fail"))
+    assert (found.verdict, found.reasons) == (Verdict.FAIL, (reason,))
+    assert ("is at a kink" in found.detail) == (reason is Reason.KINK)

@@ -1,5 +1,6 @@
 """GradientChecker and the gradients of tensors."""
 
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -283,6 +284,8 @@ def test_without_backward_there_is_nothing_to_check() -> None:
     x = Tensor([1.0], requires_grad=True)
     with pytest.raises(fluid.InvalidArgument, match=r"x: there is no gradient; call backward\(\)"):
         x.check_gradient(square, "x")
+    with pytest.raises(fluid.InvalidArgument, match=r"w: there is no gradient; call backward\(\)"):
+        GradientChecker().check_tensor(square, x, "w")
     with pytest.raises(fluid.InvalidArgument, match=r"call backward\(\) first"):
         GradientChecker().check_gradient(total, x, x.grad, "x")
 
@@ -372,3 +375,10 @@ def test_the_plain_comparison_of_a_target() -> None:
     (result,) = plain_results(Wrong(lambda g: g), GradCheckConfig(epsilon=1e-4, subset=2))
     assert result.passed
     assert result.num_elements == 2
+
+
+def test_every_operator_is_checked_at_twenty_examples_unless_told_otherwise() -> None:
+    checker = GradientChecker(GradCheckConfig(audits=False))
+    per_dtype = len(checker.check_all_ops(["tanh"], per_op=1))
+    assert len(checker.check_all_ops(["tanh"], per_op=2)) == 2 * per_dtype
+    assert signature(checker.check_all_ops).parameters["per_op"].default == 20

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from fluidcore.gradcheck import worst_element
+from fluidcore.gradcheck.compare import relative_errors
 
 
 def test_equal_gradients_have_no_error_also_where_they_are_negative() -> None:
@@ -50,3 +51,20 @@ def test_different_shapes_are_an_error() -> None:
     message = r"the same shape, got numerical \[2\], operator \[1, 2\]"
     with pytest.raises(ValueError, match=message):
         worst_element([1.0, 2.0], [[1.0, 2.0]])
+
+
+def test_half_a_percent_is_the_limit_and_elements_count_as_they_are() -> None:
+    worst = worst_element([1.0, 1.0, 0.5], [1.0049, 1.0051, 0.504])
+    assert worst is not None
+    assert worst.wrong == 2
+    assert worst.relative_error == pytest.approx(0.008)
+    worst = worst_element([1.0, 0.5], [1.0, 0.504], 0.01, floor=1.0)
+    assert worst is not None
+    assert worst.wrong == 0
+    assert worst.relative_error == pytest.approx(0.004)
+
+
+def test_a_thousandth_is_divided_by_and_less_is_not() -> None:
+    assert relative_errors(np.array([1e-3]), np.array([2e-3])) == pytest.approx([1.0])
+    assert relative_errors(np.array([0.5]), np.array([1.0])) == pytest.approx([1.0])
+    assert relative_errors(np.array([0.99e-3]), np.array([2e-3])) == pytest.approx([1.01e-3])

@@ -1,5 +1,8 @@
 """Where f has two one-sided derivatives, every value between them is right."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from targets import NumpyTarget
@@ -154,3 +157,79 @@ def test_every_direction_is_settled_by_itself(f) -> None:
     assert found.unsure.tolist() == [[unsure, unsure, unsure, True, True]]
     assert found.wrong.tolist() == [[False, False, not unsure, False, False]]
     assert judgement.wrong.tolist() == [[False, False, True, False, False]]
+
+
+def sides(monkeypatch, right, left, noise) -> bool:
+    """Whether one-sided quotients at steps that fall are those of two sides."""
+    right, left = (np.broadcast_to(np.array(side), (len(noise),)) for side in (right, left))
+    steps = 2.0 ** -np.arange(len(noise))
+    rows = [
+        (h, 0.0, n, 3 + r * h, 3 - a * h, 3.0)
+        for h, n, r, a in zip(steps, noise, right, left, strict=True)
+    ]
+    found = SimpleNamespace(levels=rows, evaluations=0)
+    monkeypatch.setattr("fluidcore.gradcheck.kinks.core", SimpleNamespace())
+    monkeypatch.setattr(
+        "fluidcore.gradcheck.kinks.core.differentiate_along",
+        lambda *_, **__: found,
+        raising=False,
+    )
+    return has_two_sides(session_of(np.abs), 0, np.ones(12), 0, None)
+
+
+@pytest.mark.parametrize(("seen", "two"), [(3, False), (4, True), (5, True)])
+def test_four_steps_must_tell_the_sides_apart_by_eight_noises(monkeypatch, seen, two) -> None:
+    noise = [0.25] * seen + [0.2501] * (8 - seen)
+    assert sides(monkeypatch, 1.0, -1.0, noise) is two
+
+
+def test_the_six_smallest_steps_that_tell_them_apart_count(monkeypatch) -> None:
+    assert sides(monkeypatch, [9.0] + [1.0] * 6, -1.0, [0.0] * 7)
+    assert not sides(monkeypatch, [1.0, 9.0, *[1.0] * 5], -1.0, [0.0] * 7)
+    assert not sides(monkeypatch, 1.0, [-1.0, -9.0, *[-1.0] * 5], [0.0] * 7)
+    noisy = [0.0] * 6 + [9.0] * 3  # where nothing is seen, nothing counts
+    assert not sides(monkeypatch, [9.0] + [1.0] * 8, -1.0, noisy)
+    assert sides(monkeypatch, [1.0] * 6 + [5.0] * 3, -1.0, noisy)
+
+
+@pytest.mark.parametrize("side", ["right", "left"])
+def test_a_side_may_change_by_a_hundredth_of_the_gap_and_four_noises(monkeypatch, side) -> None:
+    def steady(change: float, noise: float) -> bool:
+        moved, other = np.array([change, 0, 0, 0, 0, 0]), np.zeros(6)
+        right, left = (moved, other) if side == "right" else (other, moved)
+        return sides(monkeypatch, 4 + right, -4 - left, [0.0, 0.0, noise, 0.0, 0.0, 0.0])
+
+    assert steady(0.079, 0.0)
+    assert not steady(0.081, 0.0)
+    assert steady(0.079 + 4 * 0.5, 0.5)
+    assert not steady(0.081 + 4 * 0.5, 0.5)
+
+
+@pytest.mark.parametrize("where", range(5))
+def test_the_gap_is_that_of_the_smallest_step(monkeypatch, where: int) -> None:
+    right = np.full(6, 4.0)
+    right[where] += 2.09
+    assert not sides(monkeypatch, right, -4.0, [0.5] * 6)
+    right[where] = 4.0 + 2.07
+    assert sides(monkeypatch, right, -4.0, [0.5] * 6)
+
+
+def test_directions_that_are_settled_are_not_looked_at_again() -> None:
+    count = [0]
+
+    def f(x):
+        count[0] += 1
+        return np.abs(x)
+
+    def looks(claimed: list[float]) -> int:
+        session = session_of(f)
+        judgement, _ = at_kinks([KINK] * len(claimed), claimed, session)
+        settled = replace(judgement, unsure=judgement.unsure & (np.array(claimed) != 0))
+        before = count[0]
+        settle_directions(session, 0, settled, None)
+        return count[0] - before
+
+    assert looks([0.0, 0.0]) == 0
+    assert looks([0.5, 0.0]) == looks([0.5]) > 0
+    assert looks([0.0, 0.5]) > 0
+    assert looks([0.5, 0.5]) > looks([0.5, 0.0])

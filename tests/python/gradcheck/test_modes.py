@@ -197,3 +197,74 @@ def test_rows_with_edges_of_the_domain_are_believed() -> None:
     session = Session(NumpyTarget(f, lambda x, v: v, [x], rows=200), GradCheckConfig())
     found = differentiate(session, 0, "coloured", None)
     assert found is None or np.isinf(found.reference.error[:, 14]).all()
+
+
+def believed(
+    monkeypatch, missing, error=(0.0, 0.0), dense_error=0.0, scale=0.0, **settings
+) -> bool:
+    """Whether rows are believed, of which the sum is 0 where the dense direction sees `missing`.
+
+    Args:
+        monkeypatch: Takes the place of the engine.
+        missing: For each of two cotangents.
+        error: Of the elements of all rows.
+        dense_error: Of the dense direction.
+        scale: Of the first element.
+        **settings: Of the check.
+    """
+
+    def derivatives(value, error, scale) -> SimpleNamespace:
+        value = np.asarray(value, float)
+        flags = np.zeros(value.shape[1], np.uint8)
+        return SimpleNamespace(
+            **{"value": value, "low": value, "high": value, "scale": scale, "error": error},
+            **{"flags": flags, "evaluations": 1, "failure": None},
+        )
+
+    scales = np.zeros((2, 2))
+    scales[:, 0] = scale
+    by_row = derivatives(np.zeros((2, 2)), np.broadcast_to(error, (2, 2)), scales)
+    missing = np.reshape(missing, (2, 1))
+    dense = derivatives(missing, np.full((2, 1), dense_error), 0 * missing)
+    session = session_of("tanh", rows=2, x=X[:2, :1], **settings)
+    engine = SimpleNamespace(
+        differentiate=lambda *_, **__: by_row, differentiate_along=lambda *_, **__: dense
+    )
+    monkeypatch.setattr("fluidcore.gradcheck.modes.core", engine)
+    return differentiate(session, 0, "coloured", None) is not None
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("row", [0, 1])
+def test_one_cotangent_that_misses_something_is_enough(monkeypatch, row: int, sign: float) -> None:
+    missing = np.zeros(2)
+    assert believed(monkeypatch, missing)
+    missing[row] = sign * 1e-12
+    assert not believed(monkeypatch, missing)
+
+
+def test_three_error_bars_may_be_missing_those_of_the_elements_by_their_squares(
+    monkeypatch,
+) -> None:
+    d = few_bits(stream(0, "x0", "rows").standard_normal(2))
+    error = np.array([0.3, 0.5])
+    limit = 3 * (0.25 + np.sqrt(np.sum((error * d) ** 2)))
+    assert believed(monkeypatch, [0.999 * limit] * 2, error, 0.25)
+    assert not believed(monkeypatch, [1.001 * limit] * 2, error, 0.25)
+    limit = 3 * (0.25 + 0.3 * abs(d[0]))  # what is not known at all is not missing
+    assert believed(monkeypatch, [0.999 * limit] * 2, [0.3, np.inf], 0.25)
+    assert not believed(monkeypatch, [1.001 * limit] * 2, [0.3, np.inf], 0.25)
+
+
+def test_a_hundredth_of_the_resolution_of_the_largest_term_may_be_missing(monkeypatch) -> None:
+    d = few_bits(stream(0, "x0", "rows").standard_normal(2))
+    limit = 0.1 * 0.01 * 8.0 * abs(d[0])
+    assert believed(monkeypatch, [0.999 * limit] * 2, scale=8.0, resolution=0.1)
+    assert not believed(monkeypatch, [1.001 * limit] * 2, scale=8.0, resolution=0.1)
+
+
+def test_a_subset_that_is_all_is_all() -> None:
+    for subset in (200, 201, None):
+        found = differentiate(session_of(subset=subset), 0, "full", None)
+        assert found is not None
+        assert found.elements.tolist() == list(range(200))

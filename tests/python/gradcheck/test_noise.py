@@ -155,3 +155,70 @@ def test_the_larger_noise_of_both_kinds_counts() -> None:
 
 def test_a_random_function_has_no_rounding_noise() -> None:
     assert measured(Noisy(0.1, dtype="float32"), shadow="off").forward is None
+
+
+def deviating(amount: float, run: int = 2):
+    """1, but for one run."""
+    count = [0]
+
+    def f(x):
+        count[0] += 1
+        return np.ones(1) + (amount if count[0] == run else 0.0)
+
+    return measured(NumpyTarget(f, lambda x, v: 0 * x, [X]))
+
+
+def test_a_deviation_of_a_thousandth_is_the_border_of_randomness() -> None:
+    one = np.sqrt(8.0)  # one of eight runs that is off by this much deviates by 1
+    inexact, random = deviating(0.95e-3 * one), deviating(1.05e-3 * one)
+    assert not inexact.stochastic
+    np.testing.assert_allclose(inexact.forward, [4 * 0.95e-3])
+    assert random.stochastic
+
+
+def test_every_run_must_have_outputs_of_the_same_size() -> None:
+    count = [0]
+
+    def f(x):
+        count[0] += 1
+        return x[1:] if count[0] == 3 else x
+
+    assert not measured(NumpyTarget(f, lambda x, v: v, [X]), replicates=2).stochastic
+    count[0] = 0
+    noise = measured(NumpyTarget(f, lambda x, v: v, [X]), replicates=4)
+    assert noise.stochastic
+    assert noise.detail == "f has outputs of other shapes in a second run"
+
+
+def test_a_nan_that_repeats_itself_is_no_noise() -> None:
+    bad = np.where(np.arange(5) == 2, np.nan, X)
+    count = [0, 0]
+
+    def f(x):
+        count[0] += 1
+        return x + bad
+
+    def vjp(x, v):
+        count[1] += 1
+        return v + bad
+
+    noise = measured(NumpyTarget(f, vjp, [X]))
+    assert count == [2, 2]
+    assert noise.forward is None
+    assert (noise.stochastic, noise.detail) == (False, "")
+
+
+@pytest.mark.parametrize("late", [2, 3, 4])
+def test_the_first_run_that_differs_asks_for_more(late: int) -> None:
+    count = [0, 0]
+
+    def f(x):
+        count[0] += 1
+        return x * (1 + 1e-9 * (count[0] == late))
+
+    def vjp(x, v):
+        count[1] += 1
+        return v * (1 + 1e-9 * (count[1] == late))
+
+    measured(NumpyTarget(f, vjp, [X]), replicates=4)
+    assert count == [8, 8]

@@ -299,3 +299,28 @@ def test_weights_of_another_shape_are_an_error() -> None:
 def test_anything_else_than_operators_is_an_error() -> None:
     with pytest.raises(TypeError, match=r"op must be an Operator, a Program, a Block .*, got str"):
         get_numerical_gradient("mul", {}, "out", "x")  # type: ignore[arg-type]
+
+
+def test_names_numbers_and_element_types_are_looked_at() -> None:
+    with pytest.raises(TypeError, match="input_to_check must be a str, got int 3"):
+        get_numerical_gradient(SQUARE, {"x": X}, "y", 3)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="square: dtype must be floating, got int64"):
+        get_numerical_gradient(SQUARE, {"x": X}, "y", "x", dtype="int64")
+    message = "square: cotangent must be an array of real numbers, got "
+    for bad in (X + 1j, np.full(X.shape, "1")):
+        with pytest.raises(ValueError, match=message + bad.dtype.name):
+            get_numerical_gradient(SQUARE, {"x": X}, "y", "x", cotangent=bad)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int32", "uint8", "float16", "bfloat16", "float64"])
+def test_cotangents_may_be_of_any_real_numbers(dtype: str) -> None:
+    v = np.array([[1, 0, 1], [1, 1, 0]]).astype(numpy_dtype(dtype))
+    found = get_numerical_gradient(SQUARE, {"x": X}, "y", "x", cotangent=v)
+    np.testing.assert_allclose(found, 2 * X * v.astype(float), rtol=1e-9)
+
+
+def test_weights_of_the_loop_must_have_the_shape_of_the_output() -> None:
+    loop = Network(SQUARE, {"x": X}, ["y"])
+    message = r"square: weights must have the shape of 'y', \[2, 3\], got \[6\]"
+    with pytest.raises(ValueError, match=message):
+        element_by_element(loop, "y", "x", 0.1, weights=np.ones(6))

@@ -91,7 +91,7 @@ def test_right_gradients_pass(dtype: str) -> None:
     assert result.verdict is Verdict.PASS
     assert (result.dtype, result.place) == (dtype, "cpu")
     assert (result.num_forward, result.num_backward) == (8, 1)
-    assert result.seconds > 0
+    assert 0 < result.seconds < 60
 
 
 def test_wrong_gradients_fail() -> None:

@@ -5,6 +5,7 @@ import pytest
 from targets import NumpyTarget, checked, target_of
 
 from fluidcore.gradcheck.config import GradCheckConfig
+from fluidcore.gradcheck.judge import Reference
 from fluidcore.gradcheck.result import Level
 from fluidcore.gradcheck.session import Session
 from fluidcore.gradcheck.taylor import opinion, second_opinion, trace
@@ -225,3 +226,30 @@ def bent(changes: list[float], noise: float = 0.0) -> list[Level]:
 )
 def test_quotients_that_do_not_converge_say_nothing(changes, noise, verdict: Verdict) -> None:
     assert opinion(bent(changes, noise), 1.0).verdict is verdict
+
+
+def test_two_levels_far_down_are_too_few() -> None:
+    remainders = [0.0] * 4 + [4.0**-5, 4.0**-6] + [0.0] * 3
+    rows = [Level(2.0**-k, 1.0, 1e-9, r) for k, r in enumerate(remainders)]
+    found = opinion(rows, 1.0)
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert np.isnan(found.slope)
+
+
+@pytest.mark.parametrize(
+    ("claimed", "verdict"),
+    [
+        (1.29, Verdict.INCONCLUSIVE),
+        (1.31, Verdict.FAIL),
+        (0.71, Verdict.INCONCLUSIVE),
+        (0.69, Verdict.FAIL),
+    ],
+)
+def test_a_slope_accuses_only_what_the_error_bar_refutes(monkeypatch, claimed, verdict) -> None:
+    one = np.ones((1, 1))
+    reference = Reference(one, 0.1 * one, one, one, one, np.zeros(1, np.uint8))
+    monkeypatch.setattr(
+        "fluidcore.gradcheck.taylor.trace", lambda *_: (levels(1.0), reference, claimed)
+    )
+    session = Alone(smooth, lambda x, v: v * np.cos(x))
+    assert second_opinion(session, 0, None).verdict is verdict
