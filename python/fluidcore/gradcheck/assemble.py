@@ -105,16 +105,17 @@ def of_elements(
     wrong = judgement.wrong.any(0)
     passed = ~wrong & ~judgement.unsure.any(0) & judgement.counted
     resolution = _resolution(base, judgement)[:, judgement.counted]
+    listed = _listed(judgement, elements, worst, verbose)
     result = replace(
         base,
         verdict=verdict,
         reasons=_reasons(judgement, failing),
         num_elements=int(np.count_nonzero(judgement.counted)),
         num_passed=int(np.count_nonzero(passed)),
-        element_errors=_listed(judgement, elements, worst, verbose) or None,
+        element_errors=listed or None,
         resolution=float(np.max(resolution, initial=0.0)),
         kinks=int(np.count_nonzero(judgement.at_kink)),
-        detail=_detail(base, judgement, elements, worst, failure),
+        detail=_detail(base, judgement, elements, worst, listed, failure),
     )
     result = replace(result, min_detectable_99=result.resolution)
     if not known.any():
@@ -198,11 +199,12 @@ def _detail(
     judgement: Judgement,
     elements: Indices,
     worst: Indices,
+    listed: Sequence[ElementError],
     failure: str | None,
 ) -> str:
     total = int(np.count_nonzero(judgement.counted))
     if judgement.verdict is Verdict.FAIL:
-        first = _listed(judgement, elements, worst, False)[0]
+        first = listed[0]
         column = int(np.flatnonzero(elements == first.index)[0])
         limit = judgement.limit[worst[column], column]
         count = int(np.count_nonzero(judgement.wrong.any(0)))

@@ -95,7 +95,5 @@ def judge_given(
 
 def _elements(size: int, name: str, config: GradCheckConfig) -> Indices:
     wanted = min(size, config.n_full if config.subset is None else config.subset)
-    if wanted == size:
-        return np.arange(size, dtype=np.int64)
     chosen = stream(config.seed, name, "subset").choice(size, max(wanted, 1), replace=False)
     return np.sort(chosen).astype(np.int64)

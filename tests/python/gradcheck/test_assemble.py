@@ -44,9 +44,11 @@ def result_of(judgement: Judgement, elements=(0, 1, 2, 3), verbose=False, failur
 
 
 def test_nothing_is_a_pass() -> None:
+    found = blank(Session(target_of("tanh"), GradCheckConfig()), 0, "float64", "full")
+    assert found == BASE
+    assert (found.resolution, found.min_detectable_99) == (0.0, 0.0)
     assert (BASE.name, BASE.shape, BASE.dtype, BASE.mode) == ("x0", (3, 4), "float64", "full")
     assert BASE.verdict is Verdict.PASS
-    assert BASE.resolution == BASE.min_detectable_99 == 0
 
 
 def test_what_is_undecided_sees_nothing() -> None:
@@ -260,6 +262,14 @@ def test_an_element_that_one_cotangent_leaves_open_has_not_passed() -> None:
     judgement = off(np.zeros((2, 4)))
     unsure = np.array([[True, False, False, False], [False, True, False, False]])
     assert result_of(replace(judgement, unsure=unsure)).num_passed == 2
+    found = result_of(replace(judgement, unsure=unsure))
+    assert found.detail == "2 of 4 cannot be judged: noise"
+
+
+def test_an_error_bar_that_is_too_wide_says_what_would_have_been_seen() -> None:
+    found = result_of(judged(VALUE, error=0.01))
+    assert found.verdict is Verdict.INCONCLUSIVE
+    assert found.resolution == pytest.approx(0.03 / 0.04)  # beside a hundredth of the largest
 
 
 @pytest.mark.parametrize(("limits", "reason"), [(1.0, Reason.KINK), (1.5, Reason.MISMATCH)])

@@ -17,8 +17,10 @@ X = np.random.default_rng(30).standard_normal((3, 4))
 ONES = np.ones((3, 4))
 
 
-def judged(f, claimed: Any, x=X, dtype: str = "float64", v=None, **settings) -> GradCheckResult:
-    target = NumpyTarget(f, lambda x, v: v, [x], dtype)
+def judged(
+    f, claimed: Any, x=X, dtype: str = "float64", v=None, has_shadow=True, **settings
+) -> GradCheckResult:
+    target = NumpyTarget(f, lambda x, v: v, [x], dtype, has_shadow=has_shadow)
     gradient = np.asarray(claimed).astype(numpy_dtype(dtype))
     cotangent = np.ones(np.shape(x)) if v is None else v
     return judge_given(target, gradient, cotangent, "g", GradCheckConfig(**settings))
@@ -124,6 +126,13 @@ def test_the_resolution_may_be_demanded() -> None:
     assert judged(np.sin, np.cos(X), resolution=1e-10).verdict is Verdict.INCONCLUSIVE
 
 
+def test_what_must_be_seen_is_that_of_a_dtype_by_itself() -> None:
+    small = np.array([1.0, 0.03, 0.03, 0.03])  # 4 units of the largest are 7 % of a small one
+    found = judged(lambda x: x * small.astype(x.dtype), small, x=np.ones(4), dtype="float16")
+    assert 0.05 < found.resolution < 0.1
+    assert found.verdict is Verdict.PASS
+
+
 @pytest.mark.parametrize(("on_kink", "verdict"), [("subgradient", "pass"), ("fail", "fail")])
 def test_kinks_are_treated_as_asked_for(on_kink: str, verdict: str) -> None:
     x = np.where(X > 0, X, -1.0)
@@ -144,9 +153,10 @@ def test_a_float32_function_without_another_form_is_differentiated_as_it_is() ->
     x = X.astype(np.float32).astype(np.float64)
     assert judged(f, np.cos(x), dtype="float32").verdict is Verdict.PASS
     assert seen == {"float64"}
-    seen.clear()
-    assert judged(f, np.cos(x), dtype="float32", shadow="off").verdict is not Verdict.FAIL
-    assert seen == {"float32"}
+    for options in ({"shadow": "off"}, {"has_shadow": False}):
+        seen.clear()
+        assert judged(f, np.cos(x), dtype="float32", **options).verdict is not Verdict.FAIL
+        assert seen == {"float32"}
 
 
 def test_error_bars_allow_for_three_deviations_of_the_noise_of_float32() -> None:
@@ -154,9 +164,9 @@ def test_error_bars_allow_for_three_deviations_of_the_noise_of_float32() -> None
         return np.sin(x) + x.dtype.type(30)
 
     x = X.astype(np.float32)
-    found = judged(f, np.cos(x), dtype="float32", shadow="off", verbose=True, seed=2**64 + 7)
+    found = judged(f, np.cos(x), dtype="float32", shadow="off", verbose=True, seed=2**64 + 70)
     function = core.CallableFunction(lambda xs: [f(xs[0])], [x])
-    noise = 3 * core.measure_noise(function, seed=7)
+    noise = 3 * core.measure_noise(function, seed=70)
     assert noise.any()
     bars = np.array(core.differentiate(function, 0, [np.ones(12)], noise=noise).error)[0]
     errors = sorted(found.element_errors or ())

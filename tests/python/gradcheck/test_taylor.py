@@ -203,10 +203,14 @@ def test_where_there_is_no_derivative_the_remainder_says_nothing(f) -> None:
     assert found.resolution == np.inf
 
 
-def bent(changes: list[float], noise: float = 0.0) -> list[Level]:
+def bent(changes: list[float], noise: float | list[float] = 0.0) -> list[Level]:
     """A remainder that falls like h, with quotients that change by so much from step to step."""
     quotients = np.cumsum([0.0, *changes])
-    return [Level(2.0**-k, q, noise, 2.0**-k) for k, q in enumerate(quotients.tolist())]
+    noises = np.broadcast_to(noise, quotients.shape)
+    return [
+        Level(2.0**-k, q, n, 2.0**-k)
+        for k, (q, n) in enumerate(zip(quotients, noises, strict=True))
+    ]
 
 
 @pytest.mark.parametrize(
@@ -219,6 +223,9 @@ def bent(changes: list[float], noise: float = 0.0) -> list[Level]:
         ([1.0, 0.49, -0.25], 0.0, Verdict.INCONCLUSIVE),
         ([1.0, 0.55, 0.27], 0.03, Verdict.FAIL),
         ([1.0, 0.55, 0.27], 0.02, Verdict.INCONCLUSIVE),
+        ([1.0, 0.49, 0.27], [0.0, 0.0, 0.0, 0.03], Verdict.FAIL),
+        ([1.0, 0.52, 0.25], [0.0, 0.0, 0.03, 0.0], Verdict.FAIL),
+        ([1.0, 0.52, 0.25], [0.03, 0.0, 0.0, 0.0], Verdict.INCONCLUSIVE),
         ([0.1, 3.0, 1.0, 0.4, 0.1], 0.0, Verdict.FAIL),
         ([3.0, 0.1, 1.0, 0.4, 0.1], 0.0, Verdict.FAIL),
         ([0.1, 1.0, 0.4, 0.1], 0.0, Verdict.FAIL),
