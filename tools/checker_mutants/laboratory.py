@@ -203,7 +203,7 @@ class Laboratory:
                 passed = self._passes(name, following)
             found[name] = [time.process_time() - started, lines.taken()]
             if not passed:
-                print(f"{name} fails unchanged")
+                print(f"{name} fails unchanged", flush=True)
                 return False
         self._file(path).write_text(json.dumps(found))
         return True
