@@ -74,11 +74,14 @@ def explain(
     mismatch = Mismatch(target, k, a, g, vs, limits)
     if not np.any(mismatch.wrong):
         return ()
+    # Where A is small, any small multiple of G is near it: that names no reason.
+    nothing = mismatch.score(mismatch.guess("", np.zeros_like(g)))
+    least = max(_LEAST, (1 + nothing) / 2)
     found: list[Hypothesis] = []
     for kind in _KINDS:
         for guess in _tried(kind, mismatch):
             score = mismatch.score(guess)
-            if score >= _LEAST:
+            if score >= least:
                 found.append(Hypothesis(round(score, 3), guess.text))
         if any(hypothesis.score == 1 for hypothesis in found):
             break

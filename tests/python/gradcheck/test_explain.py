@@ -403,6 +403,15 @@ def test_the_gradient_of_one_output_that_is_added_twice_is_named() -> None:
     assert found[0] == (1.0, "the gradient of output 1 is added twice")
 
 
+def test_a_small_gradient_that_has_nothing_to_do_with_the_right_one_is_not_explained() -> None:
+    rng = np.random.default_rng(7)
+    x = rng.standard_normal((6, 8))
+    target = Planted(lambda x: [np.sin(x)], lambda x, v: [v * np.cos(x)], {"x": x})
+    right = rng.standard_normal((6, 8))
+    small = 0.1 * rng.standard_normal((6, 8))
+    assert explain(target, 0, small, right, [[np.ones_like(x)]], 1e-9) == ()
+
+
 def test_nothing_wrong_has_no_explanation() -> None:
     target = wave(np.random.default_rng(0))
     x, w = (put.value for put in target.inputs)

@@ -222,8 +222,12 @@ def test_a_forward_derivative_is_compared_with_the_gradient() -> None:
 def test_what_is_called_wrongly_is_said() -> None:
     with pytest.raises(TypeError, match="vjp must be callable, got float64"):
         callable_target(cube, [X], vjp=X)
-    with pytest.raises(TypeError, match=r"options must be fields.*got 'epsilom'; it has: abs"):
+    with pytest.raises(
+        TypeError, match=r"options must be fields.*got 'epsilom'; did you mean 'epsilon"
+    ):
         check(cube, X, vjp=cube_vjp, epsilom=1)
+    with pytest.raises(TypeError, match=r"options must be fields.*got 'tol'; it has: abs"):
+        check(cube, X, vjp=cube_vjp, tol=1)
     with pytest.raises(core.InvalidArgument, match="must have a vjp or value_and_grad, got both"):
         check(cube, X, vjp=cube_vjp, value_and_grad=True)
     with pytest.raises(core.InvalidArgument, match="framework must be one of auto, numpy, torch"):

@@ -118,11 +118,17 @@ def operator_target(
 
 
 def _arrays(op_type: str, inputs: Values) -> dict[str, Any]:
-    """The values as arrays of numbers; lists of arrays only for slots that hold lists."""
+    """The values as arrays of numbers; a list of numbers is one array."""
     lists = {slot.name for slot in core.op_def(op_type).inputs if slot.list}
+
+    def is_list(key: str, value: Any) -> bool:
+        if not isinstance(value, (list, tuple)):
+            return False
+        return key in lists or any(isinstance(item, np.ndarray) for item in value)
+
     return {
         key: [_array(op_type, f"{key}[{i}]", item) for i, item in enumerate(value)]
-        if key in lists and isinstance(value, (list, tuple))
+        if is_list(key, value)
         else _array(op_type, key, value)
         for key, value in inputs.items()
     }

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 
 from fluidcore.gradcheck.report.groups import Column, Group, Row
 from fluidcore.gradcheck.report.phrases import GLYPHS, PHRASES, SEVERITY, count
 from fluidcore.gradcheck.report.tensor_details import STYLES
-from fluidcore.gradcheck.report.values import escaped, one_line, seen, shape_text, short
+from fluidcore.gradcheck.report.values import escaped, is_seen, one_line, seen, shape_text, short
 from fluidcore.gradcheck.result import Audit, Culprit, GradCheckReport, GradCheckResult
 from fluidcore.gradcheck.verdict import Verdict
 
@@ -59,9 +58,8 @@ def _headline(group: Group) -> str:
     if culprit := next((report.culprit for report in reports if report.culprit), None):
         return one_line(f"{culprit.reason.value}: {culprit.op_type} {culprit.call_site}", _HEADLINE)
     if verdict is Verdict.PASS:
-        resolution = max((result.resolution for result in results), default=math.inf)
         warnings = ", ".join(reason.value for reason in group.reasons())
-        return warnings or f"{seen(resolution)} would be seen"
+        return warnings or _seen_in(results)
     for result in results:
         if result.verdict is verdict:
             guess = result.hypotheses[0].text if result.hypotheses else result.detail
@@ -69,6 +67,16 @@ def _headline(group: Group) -> str:
             return one_line(f"{result.name}: {reasons}; {guess}".removesuffix("; "), _HEADLINE)
     audits = [a for report in reports for a in report.audits if a.verdict is verdict]
     return one_line(f"audit: {audits[0].name}", _HEADLINE) if audits else "nothing was checked"
+
+
+def _seen_in(results: Sequence[GradCheckResult]) -> str:
+    """The error that would be seen everywhere; the dtypes with elements that cannot be judged."""
+    clear = [result.resolution for result in results if is_seen(result.resolution)]
+    blurred = dict.fromkeys(r.dtype for r in results if not is_seen(r.resolution))
+    text = f"{seen(max(clear))} would be seen" if clear else ""
+    if blurred:
+        text += f"{'; ' if clear else ''}in {', '.join(blurred)} not in every element"
+    return text or "nothing would be seen"
 
 
 def _table(rows: Sequence[Row], columns: Sequence[Column]) -> str:
@@ -90,7 +98,9 @@ def _table(rows: Sequence[Row], columns: Sequence[Column]) -> str:
 def _shape(row: Row) -> str:
     if row.shape is not None:
         return shape_text(row.shape)
-    return f"({max(result.num_examples for result in row.results.values())} examples)"
+    counts = {result.num_examples for result in row.results.values()}
+    most = f"{min(counts)} to {max(counts)}" if len(counts) > 1 else f"{max(counts)}"
+    return f"(worst of {most} examples)"
 
 
 def _line(title: str, rows: Sequence[Row], columns: Sequence[Column]) -> str:

@@ -127,7 +127,7 @@ def _footer(groups: Sequence[Group], extras: Extras) -> str:
     passed = {audit.name for report in reports for audit in report.audits if audit.verdict}
     facts["audits passed"] = sorted(passed)
     lines = "".join(
-        f"<dt>{escaped(name)}<dd>{escaped(', '.join(dict.fromkeys(values)))}"
+        f"<dt>{escaped(name)}<dd>{escaped(' · '.join(dict.fromkeys(values)))}"
         for name, values in facts.items()
         if values
     )

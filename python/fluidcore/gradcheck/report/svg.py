@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 WIDTH, HEIGHT = 340, 210
-LEFT, RIGHT, TOP, BOTTOM = 44, 330, 20, 176
+LEFT, RIGHT, TOP, BOTTOM = 44, 322, 20, 174
 _TICKS = 5
 
 
@@ -79,7 +79,7 @@ def plot(title: str, x: LogAxis, y: LogAxis, x_label: str, y_label: str, body: s
     left = y.ticks() if y.start != y.end else []
     grid = "".join(f"M{LEFT} {pixel}H{RIGHT}" for pixel, _ in left)
     labels = "".join(
-        f'<text x="{pixel}" y="{BOTTOM + 14}">{label}</text>' for pixel, label in x.ticks()
+        f'<text x="{pixel}" y="{BOTTOM + 17}">{label}</text>' for pixel, label in x.ticks()
     )
     labels += "".join(
         f'<text class="left" x="{LEFT - 4}" y="{pixel + 4}">{label}</text>' for pixel, label in left

@@ -90,7 +90,7 @@ def _hypotheses(result: GradCheckResult) -> str:
         return ""
     items = "".join(
         f'<li><meter value="{_part(guess.score):.2f}">{_part(guess.score):.0%}</meter> '
-        f"{escaped(guess.text)}</li>"
+        f"{_part(guess.score):.0%} {escaped(guess.text)}</li>"
         for guess in result.hypotheses[:5]
     )
     return f"<p>What would explain it:</p><ol>{items}</ol>"
@@ -103,8 +103,9 @@ def _part(score: float) -> float:
 def _facts(result: GradCheckResult) -> str:
     noun = "direction" if result.mode == "directional" else "element"
     wrong = result.num_elements - result.num_passed
+    how = "undecided" if result.verdict is Verdict.INCONCLUSIVE else "not right"
     facts = [
-        f"{wrong} of {count(result.num_elements, noun)} not right",
+        f"{wrong} of {count(result.num_elements, noun)} {how}",
         f"relative error: largest {short(result.max_relative_error)}, median "
         f"{short(result.median_relative_error)}",
         f"absolute: largest {short(result.max_absolute_error)}",

@@ -251,3 +251,31 @@ def test_every_reason_is_explained() -> None:
     for reason in Reason:
         page = html_text([samples.report("x", samples.undecided(reason))])
         assert f"<b>{reason.value}</b>" in page
+
+
+def test_the_worst_of_several_examples_is_one_row_for_all_dtypes() -> None:
+    single = replace(samples.right("x", (4, 5), "float64"), num_examples=24, num_examples_passed=24)
+    half = replace(samples.wrong("x", (2, 3), "float16"), num_examples=6, num_examples_passed=4)
+    text = html_text([samples.report("tanh", single, half)])
+    assert "x (worst of 6 to 24 examples)" in text
+    assert "<b>x</b> [2, 3] float16 cpu, worst of 6 examples" in text
+    assert "2 of 6 examples not right" in text
+
+
+def test_what_a_row_of_right_gradients_sees_is_told_apart_from_what_it_does_not() -> None:
+    clear = samples.right(dtype="float32")
+    blurred = replace(samples.right(dtype="bfloat16"), resolution=2.7, min_detectable_99=2.7)
+    text = html_text([samples.report("pow", clear, blurred)])
+    assert "1.2e-06 would be seen; in bfloat16 not in every element" in text
+    alone = html_text([samples.report("pow", blurred)])
+    assert "in bfloat16 not in every element" in alone
+
+
+def test_a_hypothesis_says_how_much_it_explains() -> None:
+    assert "</meter> 100% A = 2 * G" in html_text([samples.report("mul", samples.wrong())])
+
+
+def test_notes_are_shown_once() -> None:
+    noted = replace(samples.report("net", samples.right()), notes=("not checked: <w>",))
+    text = html_text([noted, noted])
+    assert text.count("note: not checked: &lt;w&gt;") == 1
