@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fluidcore import core
+from fluidcore.checks import is_whole
 from fluidcore.gradcheck.adapters.origin import name_of
 from fluidcore.gradcheck.calls import flat
 from fluidcore.gradcheck.config import GradCheckConfig
@@ -60,6 +61,27 @@ class GradientChecker:
         """
         of = OfFunction(f, input, "compute_numerical_gradient", cotangent)
         return like(input, self._numerical(of))
+
+    def central_difference(
+        self, f: Function, input: Any, index: int, cotangent: Any = None
+    ) -> float:
+        """[f(x+ε) - f(x-ε)] / 2ε for one element; arguments as of `compute_numerical_gradient`.
+
+        Args:
+            f: The function.
+            input: The point.
+            index: Of the element in the flattened input.
+            cotangent: Of the shape of f(input).
+        """
+        of = OfFunction(f, input, "central_difference", cotangent)
+        return self._difference(of, index, forward=False)
+
+    def forward_difference(
+        self, f: Function, input: Any, index: int, cotangent: Any = None
+    ) -> float:
+        """[f(x+ε) - f(x)] / ε for one element; arguments as of `central_difference`."""
+        of = OfFunction(f, input, "forward_difference", cotangent)
+        return self._difference(of, index, forward=True)
 
     def check_gradient(
         self, f: Function, input: Any, analytical_grad: Any, name: str, cotangent: Any = None
@@ -166,6 +188,21 @@ class GradientChecker:
             return of.judge(claimed, self.config)
         result = compare(of.who, claimed, self._numerical(of), self.config)
         return replace(result, dtype=of.target.dtype, place=of.target.place)
+
+    def _difference(self, of: OfFunction, index: int, *, forward: bool) -> float:
+        if not (is_whole(index) and 0 <= index < of.value.size):
+            raise core.InvalidArgument(
+                f"{of.who}: index must be that of one of {of.value.size} elements, got {index!r}"
+            )
+        (found,) = core.difference(
+            of.function(self.config),
+            0,
+            tolerances(self.config)[0],
+            elements=np.array([index]),
+            weights=flat([of.cotangent]),
+            forward=forward,
+        )
+        return float(found)
 
     def _numerical(self, of: OfFunction) -> Doubles:
         function, weights = of.function(self.config), flat([of.cotangent])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import fluidcore as fluid
-from fluidcore import eager
+from fluidcore import core, eager
 from fluidcore.dtypes import numpy_dtype
 from fluidcore.eager import Tensor
 from fluidcore.gradcheck.checker import GradientChecker, plain_results
@@ -382,3 +382,21 @@ def test_every_operator_is_checked_at_twenty_examples_unless_told_otherwise() ->
     per_dtype = len(checker.check_all_ops(["tanh"], per_op=1))
     assert len(checker.check_all_ops(["tanh"], per_op=2)) == 2 * per_dtype
     assert signature(checker.check_all_ops).parameters["per_op"].default == 20
+
+
+def test_one_element_may_be_differentiated_at_the_step_of_the_settings() -> None:
+    checker = GradientChecker.with_config(GradCheckConfig(epsilon=0.5))
+    x = np.array([1.0, 2.0])
+
+    def cube(x: np.ndarray) -> np.ndarray:
+        return (x**3).sum()
+
+    assert checker.central_difference(cube, x, 1) == 12.25
+    assert checker.forward_difference(cube, x, 1) == 15.25
+    tensor = eager.Tensor([1.0, 2.0])
+    assert GradientChecker().central_difference(lambda t: (t * t).sum(), tensor, 0) == (
+        pytest.approx(2.0, abs=1e-9)
+    )
+    for index in (2, -1, 0.5):
+        with pytest.raises(core.InvalidArgument, match="index must be that of one of 2 elements"):
+            checker.central_difference(cube, x, index)
