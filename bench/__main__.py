@@ -7,7 +7,7 @@ import json
 import platform
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from bench import gradient_checks, loops, peers, report, scale
@@ -26,6 +26,17 @@ def _arguments() -> argparse.Namespace:
     suites.add_argument("--loops", action="store_true", help="instead: loops and recomputation")
     parser.add_argument("--peers", default="", metavar="torch", help="peers, or none")
     parser.add_argument("--torch-python", metavar="PATH", help="an interpreter that has torch")
+    parser.add_argument(
+        "--peer-python",
+        action="append",
+        default=[],
+        metavar="NAME=PATH",
+        help="an interpreter that has this peer; may be repeated",
+    )
+    parser.add_argument("--cases", default="", help="of --gradcheck: only these, default all")
+    parser.add_argument(
+        "--resume", metavar="FILE", help="of --gradcheck: rows that need not be measured again"
+    )
     parser.add_argument("--threads", default="1,2", help="thread counts, default 1,2")
     parser.add_argument("--workloads", default=",".join(_WORKLOADS), help="default: all")
     parser.add_argument("--rounds", type=int, default=1, help="repeat all, keep the best medians")
@@ -39,11 +50,13 @@ def _frameworks(arguments: argparse.Namespace) -> list[Framework]:
     suite = chosen[0] if chosen else "training"
     able = peers.TAKE_PART[suite]
     result = [Framework("fluidcore", sys.executable)]
+    pythons = dict(pair.partition("=")[::2] for pair in arguments.peer_python)
+    if arguments.torch_python:
+        pythons["torch"] = arguments.torch_python
     for name in filter(None, arguments.peers.split(",")):
         if name not in able:
             sys.exit(f"bench: no peer '{name}' for {suite}; there is: {', '.join(able) or 'none'}")
-        given = arguments.torch_python if name == "torch" else None
-        result.append(Framework(name, given or str(peers.interpreter(name))))
+        result.append(Framework(name, pythons.get(name) or str(peers.interpreter(name))))
     return result
 
 
@@ -70,19 +83,33 @@ def _machine() -> str:
     return f"{cores}, Python {platform.python_version()}"
 
 
-def _stored(rows: Iterator[Row]) -> list[Row]:
-    """All rows, each written down and shown as soon as it is there."""
+def _known(path: str | None) -> list[Row]:
+    """The rows of an earlier run that succeeded."""
+    if path is None:
+        return []
+    rows: list[Row] = [json.loads(line) for line in Path(path).read_text().splitlines()]
+    return [row for row in rows if "error" not in row]
+
+
+def _stored(
+    rows: Iterator[Row], known: Sequence[Row] = (), resumed: str | None = None
+) -> list[Row]:
+    """All rows, each written down and shown as soon as it is there; an interrupt ends them."""
     RESULTS.mkdir(exist_ok=True)
-    file = RESULTS / time.strftime("%Y-%m-%d-%H%M%S.jsonl")
-    result = []
-    for row in rows:
-        result.append(row)
-        with file.open("a") as stream:
-            stream.write(json.dumps(row) + "\n")
-        print(
-            f"{row['workload']} {row['framework']} t{row['threads']}: {_shown(row)}",
-            file=sys.stderr,
-        )
+    file = Path(resumed) if resumed else RESULTS / time.strftime("%Y-%m-%d-%H%M%S.jsonl")
+    result = list(known)
+    try:
+        for row in rows:
+            result.append(row)
+            with file.open("a") as stream:
+                stream.write(json.dumps(row) + "\n")
+            print(
+                f"{row['workload']} {row['framework']} t{row['threads']}: {_shown(row)}",
+                file=sys.stderr,
+                flush=True,
+            )
+    except KeyboardInterrupt:
+        print("bench: interrupted; the table has what there is", file=sys.stderr)
     versions = sorted({f"{r['framework']} {r['version']}" for r in result if "version" in r})
     print(f"\n{_machine()}; {', '.join(versions)}\nall rows: {file}\n")
     return result
@@ -113,8 +140,17 @@ def main() -> int:
         print("\n".join(repeated.tables()))
         return _end(rows, [f"{what}: target missed" for what in repeated.missed])
     if arguments.gradcheck:
-        rows = _stored(gradient_checks.measurements(frameworks, arguments.rounds))
-        checks = gradient_checks.Results(rows)
+        cases = [case for case in arguments.cases.split(",") if case]
+        if unknown := set(cases) - set(gradient_checks.TITLES):
+            known_cases = ", ".join(gradient_checks.TITLES)
+            sys.exit(f"bench: no case {sorted(unknown)}; there are: {known_cases}")
+        known = _known(arguments.resume)
+        rows = _stored(
+            gradient_checks.measurements(frameworks, arguments.rounds, cases, known),
+            known,
+            arguments.resume,
+        )
+        checks = gradient_checks.Results(rows, cases, names[1:])
         print(checks.table())
         return _end(rows, checks.missed)
     workloads = arguments.workloads.split(",")

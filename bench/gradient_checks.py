@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from bench.gradient_check_cases import TITLES
@@ -43,28 +44,57 @@ LINES = (
 )
 
 
-def measurements(frameworks: Iterable[Framework], rounds: int) -> Iterator[Row]:
-    """Every mode, each in a process of its own."""
+def measurements(
+    frameworks: Iterable[Framework],
+    rounds: int,
+    cases: Collection[str] = (),
+    known: Sequence[Row] = (),
+) -> Iterator[Row]:
+    """Every mode, each in a process of its own; one that fails leaves the others alone.
+
+    Args:
+        frameworks: fluidcore and its peers.
+        rounds: How often.
+        cases: Only these; all if there are none.
+        known: Rows of an earlier run. What they hold is not measured again.
+    """
     by_name = {framework.name: framework for framework in frameworks}
     cells: dict[tuple[str, str, str], None] = {}
     for line in LINES:
+        if cases and line.case not in cases:
+            continue
         cells["fluidcore", line.case, line.mode] = None
         if line.peer is not None and line.peer[0] in by_name:
             cells[line.peer[0], line.case, line.peer[1]] = None
+    left = Counter((row["framework"], row["workload"]) for row in known if "error" not in row)
     for _ in range(rounds):
         for name, case, mode in cells:
-            yield measure(by_name[name], f"check {case} {mode}", THREADS)
+            workload = f"check {case} {mode}"
+            if left[name, workload] > 0:
+                left[name, workload] -= 1
+            else:
+                yield measure(by_name[name], workload, THREADS)
 
 
 class Results:
     """The best of all rounds, as a table.
 
+    Args:
+        rows: What was measured.
+        cases: Only these lines; all if there are none.
+        peers: The peers that take part.
+
     Attributes:
-        missed: The targets that were missed, and the checks that did not pass.
+        missed: The targets that were missed or could not be judged, and the checks that did not
+            pass.
     """
 
-    def __init__(self, rows: Sequence[Row]) -> None:
+    def __init__(
+        self, rows: Sequence[Row], cases: Collection[str] = (), peers: Collection[str] = ()
+    ) -> None:
         good = [row for row in rows if "error" not in row]
+        self._lines = [line for line in LINES if not cases or line.case in cases]
+        self._peers = peers
         self._rows: Mapping[tuple[str, str], Row] = {
             (row["framework"], row["workload"].removeprefix("check ")): row
             for row in best_rows(good)
@@ -78,7 +108,7 @@ class Results:
     def table(self) -> str:
         """Milliseconds of a complete check, and how many times longer the peer takes."""
         headings = ["ms per check", "fluidcore", "ms", "peer", "ms", "peer / fluidcore", "target"]
-        return table(headings, map(self._cells, LINES))
+        return table(headings, map(self._cells, self._lines))
 
     def _cells(self, line: Line) -> list[str]:
         own = self._rows.get(("fluidcore", f"{line.case} {line.mode}"))
@@ -93,16 +123,17 @@ class Results:
 
     def _target(self, line: Line, own: Row | None, ratio: float | None) -> str:
         if line.seconds is not None:
-            met = own is not None and own["median"] <= line.seconds
+            met = None if own is None else own["median"] <= line.seconds
             text = f"{line.seconds:g} s"
-        elif line.faster is not None and ratio is not None:
-            met = ratio >= line.faster
+        elif line.faster is not None and line.peer and line.peer[0] in self._peers:
+            met = None if ratio is None else ratio >= line.faster
             text = f"{line.faster:g}x"
         else:
             return ""
+        outcome = {True: "met", False: "missed", None: "not known"}[met]
         if not met:
-            self.missed.append(f"{line.case}, {line.mode}: target missed")
-        return f"{text}: {'met' if met else 'missed'}"
+            self.missed.append(f"{line.case}, {line.mode}: target {outcome}")
+        return f"{text}: {outcome}"
 
 
 def _cell(row: Row | None) -> str:

@@ -10,7 +10,7 @@ PACKAGES = {
     "torch": ["torch==2.13.0", "numpy"],
     "paddle": ["paddlepaddle==3.3.1", "numpy"],
     "jax": ["jax==0.10.2", "jaxlib==0.10.2", "numpy"],
-    "numdifftools": ["numdifftools", "autograd", "numpy"],
+    "numdifftools": ["numdifftools", "numpy"],
 }
 TAKE_PART = {
     "training": ("torch",),
