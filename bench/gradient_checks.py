@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from bench.gradient_check_cases import TITLES
 from bench.measure import Framework, Row, measure
@@ -23,6 +23,8 @@ class Line(NamedTuple):
         peer: Framework and mode; None for none.
         faster: How many times faster than the peer it should be; None for no such target.
         seconds: How long it may take; None for no such target.
+        threads: Of fluidcore.
+        peer_threads: Of the peer.
     """
 
     case: str
@@ -30,6 +32,8 @@ class Line(NamedTuple):
     peer: tuple[str, str] | None = None
     faster: float | None = None
     seconds: float | None = None
+    threads: int = THREADS
+    peer_threads: int = THREADS
 
 
 LINES = (
@@ -39,9 +43,22 @@ LINES = (
     Line("mlp", "error bars", ("numdifftools", "gradient")),
     Line("sin", "default", ("torch", "slow"), 20),
     Line("softmax", "default", ("torch", "slow"), 20),
+    Line("softmax", "error bars", ("torch", "slow"), 1 / 1.5, threads=1, peer_threads=1),
+    Line("softmax", "error bars", ("fluidcore", "error bars"), 1.7, peer_threads=1),
     Line("tanh", "default", seconds=3),
     Line("resnet", "directional", ("torch", "fast"), seconds=60),
 )
+
+
+Cell: TypeAlias = tuple[str, str, int]  # framework, workload, threads
+
+
+def _workload(case: str, mode: str) -> str:
+    return f"check {case} {mode}"
+
+
+def _cell_of(row: Row) -> Cell:
+    return row["framework"], row["workload"], row["threads"]
 
 
 def measurements(
@@ -59,21 +76,20 @@ def measurements(
         known: Rows of an earlier run. What they hold is not measured again.
     """
     by_name = {framework.name: framework for framework in frameworks}
-    cells: dict[tuple[str, str, str], None] = {}
+    cells: dict[Cell, None] = {}
     for line in LINES:
         if cases and line.case not in cases:
             continue
-        cells["fluidcore", line.case, line.mode] = None
+        cells["fluidcore", _workload(line.case, line.mode), line.threads] = None
         if line.peer is not None and line.peer[0] in by_name:
-            cells[line.peer[0], line.case, line.peer[1]] = None
-    left = Counter((row["framework"], row["workload"]) for row in known if "error" not in row)
+            cells[line.peer[0], _workload(line.case, line.peer[1]), line.peer_threads] = None
+    left = Counter(_cell_of(row) for row in known if "error" not in row)
     for _ in range(rounds):
-        for name, case, mode in cells:
-            workload = f"check {case} {mode}"
-            if left[name, workload] > 0:
-                left[name, workload] -= 1
+        for cell in cells:
+            if left[cell] > 0:
+                left[cell] -= 1
             else:
-                yield measure(by_name[name], workload, THREADS)
+                yield measure(by_name[cell[0]], *cell[1:])
 
 
 class Results:
@@ -94,32 +110,34 @@ class Results:
     ) -> None:
         good = [row for row in rows if "error" not in row]
         self._lines = [line for line in LINES if not cases or line.case in cases]
-        self._peers = peers
-        self._rows: Mapping[tuple[str, str], Row] = {
-            (row["framework"], row["workload"].removeprefix("check ")): row
-            for row in best_rows(good)
-        }
+        self._peers = {"fluidcore", *peers}
+        self._rows: Mapping[Cell, Row] = {_cell_of(row): row for row in best_rows(good)}
         self.missed = [
-            f"{name}: {what} says {row['verdict']}"
-            for (name, what), row in self._rows.items()
+            f"{name}: {workload.removeprefix('check ')} says {row['verdict']}"
+            for (name, workload, _), row in self._rows.items()
             if row["verdict"] != "pass"
         ]
 
     def table(self) -> str:
         """Milliseconds of a complete check, and how many times longer the peer takes."""
-        headings = ["ms per check", "fluidcore", "ms", "peer", "ms", "peer / fluidcore", "target"]
+        headings = ["ms per check", "fluidcore", "ms", "MB at most"]
+        headings += ["peer", "ms", "peer / fluidcore", "target"]
         return table(headings, map(self._cells, self._lines))
 
     def _cells(self, line: Line) -> list[str]:
-        own = self._rows.get(("fluidcore", f"{line.case} {line.mode}"))
+        own = self._rows.get(("fluidcore", _workload(line.case, line.mode), line.threads))
         peer = name = None
         if line.peer is not None:
-            name = " ".join(line.peer)
-            peer = self._rows.get((line.peer[0], f"{line.case} {line.peer[1]}"))
+            workload = _workload(line.case, line.peer[1])
+            name = _on_threads(" ".join(line.peer), line.peer_threads)
+            peer = self._rows.get((line.peer[0], workload, line.peer_threads))
         ratio = peer["median"] / own["median"] if own and peer else None
         shown = "-" if ratio is None else f"{ratio:.2f}x"
         target = self._target(line, own, ratio)
-        return [TITLES[line.case], line.mode, _cell(own), name or "-", _cell(peer), shown, target]
+        mode = _on_threads(line.mode, line.threads)
+        memory = "-" if own is None else f"{own['peak_mb']:.0f}"
+        cells = [_cell(own), memory, name or "-", _cell(peer)]
+        return [TITLES[line.case], mode, *cells, shown, target]
 
     def _target(self, line: Line, own: Row | None, ratio: float | None) -> str:
         if line.seconds is not None:
@@ -127,13 +145,17 @@ class Results:
             text = f"{line.seconds:g} s"
         elif line.faster is not None and line.peer and line.peer[0] in self._peers:
             met = None if ratio is None else ratio >= line.faster
-            text = f"{line.faster:g}x"
+            text = f"{line.faster:.2g}x"
         else:
             return ""
         outcome = {True: "met", False: "missed", None: "not known"}[met]
         if not met:
             self.missed.append(f"{line.case}, {line.mode}: target {outcome}")
         return f"{text}: {outcome}"
+
+
+def _on_threads(text: str, threads: int) -> str:
+    return text if threads == THREADS else f"{text}, {threads} thread"
 
 
 def _cell(row: Row | None) -> str:

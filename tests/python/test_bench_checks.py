@@ -13,10 +13,11 @@ def checks(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return importlib.import_module("bench.gradient_checks")
 
 
-def row(framework: str, case: str, seconds: float, verdict: str = "pass") -> dict[str, object]:
-    workload = f"check {case}"
-    shared = {"framework": framework, "workload": workload, "threads": 2}
-    return {**shared, "median": seconds, "verdict": verdict}
+def row(
+    framework: str, case: str, seconds: float, verdict: str = "pass", threads: int = 2
+) -> dict[str, object]:
+    shared = {"framework": framework, "workload": f"check {case}", "threads": threads}
+    return {**shared, "median": seconds, "verdict": verdict, "peak_mb": 50.0}
 
 
 def lines(results) -> list[str]:
@@ -42,6 +43,17 @@ def test_targets_are_met_missed_or_not_known(checks: ModuleType) -> None:
         "matmul, error bars: target missed",
         "matmul, directional: target not known",
     ]
+
+
+def test_two_threads_are_compared_with_one(checks: ModuleType) -> None:
+    rows = [
+        row("fluidcore", "softmax error bars", 1.0),
+        row("fluidcore", "softmax error bars", 1.9, threads=1),
+        row("fluidcore", "softmax default", 0.1),
+    ]
+    results = checks.Results(rows, ["softmax"])
+    assert "fluidcore error bars, 1 thread | 1900.0 | 1.90x | 1.7x: met" in results.table()
+    assert results.missed == []
 
 
 def test_without_a_peer_there_is_no_target_beside_it(checks: ModuleType) -> None:
@@ -70,7 +82,7 @@ def test_what_is_known_is_not_measured_again(
     known = [
         row("fluidcore", "tanh default", 1),
         row("fluidcore", "sin default", 1),
-        {"framework": "torch", "workload": "check sin slow", "error": "no result"},
+        {"framework": "torch", "workload": "check sin slow", "threads": 2, "error": "no result"},
     ]
     list(checks.measurements(frameworks, 2, ["tanh", "sin"], known))
     assert sorted(measured) == [
