@@ -80,6 +80,7 @@ class Power:
         located: Of the wrong operators of programs: those that were named exactly.
         missed: What was not found: "target" texts.
         wrongly_accused: The texts of the right targets.
+        left_open: Those of the right targets that it could not judge.
     """
 
     accused: Share = field(default_factory=Share)
@@ -89,6 +90,7 @@ class Power:
     located: Share = field(default_factory=Share)
     missed: list[str] = field(default_factory=list)
     wrongly_accused: list[str] = field(default_factory=list)
+    left_open: list[str] = field(default_factory=list)
 
 
 def measure(cases: Iterable[Case], checkers: Mapping[str, Checker], seed: int) -> dict[str, Power]:
@@ -112,6 +114,8 @@ def _measure_one(power: Power, case: Case, check: Checker, seed: int) -> None:
     power.undecided.count(verdict is Verdict.INCONCLUSIVE)
     if verdict is Verdict.FAIL:
         power.wrongly_accused.append(_text(case.right))
+    if verdict is Verdict.INCONCLUSIVE:
+        power.left_open.append(_text(case.right))
     for severity, buggy, place in case.bugs:
         found = verdict is Verdict.PASS and check(buggy, seed) is Verdict.FAIL
         power.useful.count(found)
@@ -143,4 +147,5 @@ def merge(parts: Iterable[Mapping[str, Power]]) -> dict[str, Power]:
                 a.total += b.total
             into.missed += power.missed
             into.wrongly_accused += power.wrongly_accused
+            into.left_open += power.left_open
     return total

@@ -74,6 +74,17 @@ def test_the_command_prints_the_table_and_fails_only_for_accusations(capsys):
     assert "| fluidcore | 0 of 1 | 0 of 1 | 100.0 % of 4 " in capsys.readouterr().out
 
 
+def test_the_command_measures_the_judgement_without_float64(capsys):
+    command = ["mutate", "--native", "--dtypes", "bfloat16", "--seeds", "1", "--bugs", "1"]
+    assert main([*command, "--types", "tanh", "--against", "fluidcore,fluidcore-native"]) == 0
+    printed = capsys.readouterr().out
+    rows = [line for line in printed.splitlines() if line.startswith("| fluidcore")]
+    assert [row.split(" | ")[0] for row in rows] == ["| fluidcore-native", "| fluidcore"]
+    assert main([*command, "--types", "batch_norm"]) == 0
+    printed = capsys.readouterr().out
+    assert ("| 1 of 1 |" in printed) == ("  inconclusive: batch_norm bfloat16" in printed)
+
+
 def test_wrong_arguments_of_the_command_are_told(capsys):
     assert main(["mutate", "--types", "tanh", "--seeds", "0"]) == 3
     assert "--seeds must be 1 or more, got 0" in capsys.readouterr().err
