@@ -209,4 +209,7 @@ def test_a_step_that_vanishes_beside_f_is_not_judged() -> None:
     assert found.result.verdict is Verdict.INCONCLUSIVE
     assert found.result.reasons == (Reason.ABSORPTION,)
     _, found = formula_of(NumpyTarget(lambda x: x + 1e20, lambda x, v: 0 * v, [X]))
+    assert found.result.verdict is Verdict.INCONCLUSIVE
+    assert found.result.reasons == (Reason.ABSORPTION,)
+    _, found = formula_of(NumpyTarget(lambda x: 0 * x + 1e20, lambda x, v: 0 * v, [X]))
     assert found.result.verdict is Verdict.PASS
