@@ -211,6 +211,17 @@ def clipped_recurrence() -> fluid.Variable:
     return _square_sum(rnn())
 
 
+def dropout_in_a_loop() -> fluid.Variable:
+    """Every step drops other elements."""
+    w, n = _weight([3], "w"), layers.data("n", [1], dtype="int64", append_batch_size=False)
+
+    def body(i: fluid.Variable, h: fluid.Variable) -> Any:
+        return i + 1, layers.dropout(layers.tanh(h * w), 0.4) + h
+
+    start = layers.zeros([1], "int64")
+    return _square_sum(layers.while_loop(lambda i, h: i < n, body, [start, _x()])[1])
+
+
 MODELS = [
     chain,
     fan_out,
@@ -226,6 +237,7 @@ MODELS = [
     loop_in_branch_in_loop,
     array,
     clipped_recurrence,
+    dropout_in_a_loop,
 ]
 CALLBACKS: dict[str, Any] = {"callbacks": [fluid.error_clip_callback]}
 

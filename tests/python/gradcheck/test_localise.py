@@ -323,6 +323,29 @@ def test_a_wrong_formula_is_found_by_differences(monkeypatch: pytest.MonkeyPatch
     assert " along a direction where it must be " in culprit.detail
 
 
+def test_a_wrong_formula_of_a_dropout_in_a_loop_is_found_by_differences(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = built(backward_programs.dropout_in_a_loop)
+    (block, position), *_ = [
+        (index, position)
+        for index in range(made.program.num_blocks)
+        for position, op in enumerate(made.program.desc.block(index).ops())
+        if op.type() == "dropout_grad"
+    ]
+    assert block > 0
+    (mask,) = made.program.desc.block(block).op(position).input("Mask")
+    (out_grad,) = made.program.desc.block(block).op(position).input("Out@GRAD")
+
+    def change(desc: core.ProgramDesc) -> None:
+        desc.block(block).op(position).rename_input(mask, out_grad)
+
+    culprit = culprit_of_backward_itself(made, monkeypatch, change)
+    assert culprit is not None
+    assert (culprit.block, culprit.op, culprit.reason) == (block, position, Reason.MISMATCH)
+    assert " along a direction where it must be " in culprit.detail
+
+
 def test_a_value_that_was_overwritten_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     made = built(backward_programs.overwritten)
     block, position = find(made, "tanh_grad", "square_0.tmp_0@GRAD@VERSION@1")

@@ -90,6 +90,7 @@ def observe(
                     before += op.output_arg_names()  # what was there before
                     twin = aligned.twins.get(name)
                     before += [] if twin is None else twin.input_arg_names()
+                if not is_forward or core.op_def(op.type()).is_random:
                     after = [n for n in op.output_arg_names() if can_be_recorded(desc, index, n)]
                     moments |= dict.fromkeys(Moment(name, True, n) for n in after)
                 moments |= dict.fromkeys(

@@ -15,6 +15,7 @@ from fluidcore.gradcheck.localise.names import is_sum_of_parts, variable_of
 from fluidcore.gradcheck.localise.observed import Observed
 from fluidcore.gradcheck.localise.one_op import Slot, as_double, places_of, run_one
 from fluidcore.gradcheck.localise.places import inner_block
+from fluidcore.gradcheck.localise.random_ops import without_chance
 from fluidcore.gradcheck.localise.reference import OF, Pair
 from fluidcore.gradcheck.target import Array
 from fluidcore.gradcheck.verdict import Reason
@@ -136,12 +137,22 @@ class Search:
         forward = self._forward_op(twin)
         if forward is None or is_sum_of_parts(twin):
             return {}
-        is_random = core.op_def(forward.type()).is_random
-        if inner_block(forward) is not None or (is_random and self._seen.is_inner(name)):
+        if inner_block(forward) is not None:
             return {}
         values = self._values_of(forward, name, run)
         if values is None:
             return {}
+        repeated = forward
+        if core.op_def(forward.type()).is_random and self._seen.is_inner(name):
+            drawn = {
+                v: self._seen.at(forward.call_site(), v, self._undone(forward, name, run), True)
+                for v in forward.output_arg_names()
+            }
+            again = without_chance(forward, drawn)
+            if again is None:
+                return {}
+            repeated, factors = again
+            values |= factors
         cotangents = {}
         for grad in twin.input_arg_names():
             variable = variable_of(grad)
@@ -158,7 +169,7 @@ class Search:
         if not cotangents or not gradients:
             return {}
         try:
-            return check_operator(forward, values, cotangents, gradients, self._seed)
+            return check_operator(repeated, values, cotangents, gradients, self._seed)
         except core.Error:
             return {}
 
@@ -168,12 +179,15 @@ class Search:
 
     def _values_of(self, forward: core.OpDesc, name: str, run: int) -> dict[str, Array] | None:
         """What the forward operator read in the run that this run of a gradient operator undoes."""
-        site = forward.call_site()
-        undone = self._seen.runs(site) - 1 - run if self._seen.is_inner(name) else 0
-        values = self._seen.before(site, forward.input_arg_names(), undone)
+        undone = self._undone(forward, name, run)
+        values = self._seen.before(forward.call_site(), forward.input_arg_names(), undone)
         if undone < 0 or len(values) < len(set(forward.input_arg_names()) - {core.EMPTY_VAR_NAME}):
             return None
         return {variable: as_double(value) for variable, value in values.items()}
+
+    def _undone(self, forward: core.OpDesc, name: str, run: int) -> int:
+        """The run of a forward operator that a run of its gradient operator undoes."""
+        return self._seen.runs(forward.call_site()) - 1 - run if self._seen.is_inner(name) else 0
 
     def _blame_for_wrong(
         self, name: str, op: core.OpDesc, twin: core.OpDesc, run: int, slot: Slot, detail: str
