@@ -127,6 +127,11 @@ class GradCheckResult:
         """Whether the verdict is PASS."""
         return bool(self.verdict)
 
+    @property
+    def num_open(self) -> int:
+        """How many elements, or directions, a PASS says nothing about; 0 for another verdict."""
+        return self.num_elements - self.num_passed if self.passed else 0
+
     def __bool__(self) -> bool:
         return self.passed
 

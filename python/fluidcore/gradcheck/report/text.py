@@ -63,6 +63,9 @@ def _summary(report: GradCheckReport) -> str:
         return "no gradient was checked"
     warnings = sum(bool(result.reasons) for result in report.results)
     right = f"{count(total, 'gradient')} right"
+    each = [result for result in report.results if result.mode != "directional"]
+    if left := sum(result.num_open for result in each):
+        right += f", {left} of {sum(result.num_elements for result in each)} elements open"
     return f"{right}, with {count(warnings, 'warning')}" if warnings else right
 
 

@@ -103,16 +103,21 @@ def sight(result: GradCheckResult) -> str:
     if not is_seen(result.resolution):
         if result.verdict is Verdict.FAIL:
             return "smaller errors may be hidden"
-        if result.verdict is Verdict.PASS and 0 < result.num_passed < result.num_elements:
-            return f"only {result.num_passed} of {result.num_elements} could be judged"
-        return "no error would have been seen"
+        return judged(result) or "no error would have been seen"
     if result.resolution <= 0:
         return "any error would have been seen"
     text = f"an error of {seen(result.resolution)} would have been seen"
     single = result.min_detectable_99
     if 2 * result.resolution < single:
         text += f", in a single element {seen(single)}"
-    return text
+    return ", ".join(part for part in (text, judged(result)) if part)
+
+
+def judged(result: GradCheckResult) -> str:
+    """How many elements a PASS is about, "" if all of them."""
+    if not result.num_open:
+        return ""
+    return f"only {result.num_passed} of {result.num_elements} could be judged"
 
 
 def escaped(text: str) -> str:

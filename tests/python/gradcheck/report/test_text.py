@@ -3,9 +3,11 @@ import math
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import samples
 
+from fluidcore.gradcheck.checker import GradientChecker
 from fluidcore.gradcheck.report.phrases import PHRASES
 from fluidcore.gradcheck.report.terminal import show
 from fluidcore.gradcheck.report.text import report_text, reports_text, result_text
@@ -195,3 +197,28 @@ def test_colours_are_for_terminals_only(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("NO_COLOR", "1")
     show(samples.few()[0], uncoloured := Terminal())
     assert "\x1b[31m" not in uncoloured.getvalue()
+
+
+def test_a_pass_says_how_many_elements_it_is_not_about() -> None:
+    x = np.array([0.0, 1.0, 2.0, 3.0])
+
+    def vjp(x, v):
+        return np.where(x > 0, v / 2 / np.sqrt(np.where(x > 0, x, 1)), 0)
+
+    def report_of(x):
+        return GradientChecker().check_callable(np.sqrt, x, vjp=vjp)
+
+    report = report_of(x)
+    (result,) = report.results
+    assert result.verdict is Verdict.PASS
+    assert (result.num_open, result.num_passed, result.num_elements) == (1, 3, 4)
+    assert "1 gradient right, 1 of 4 elements open" in str(report)
+    assert "only 3 of 4 could be judged" in str(report)
+    assert "1 of 4 cannot be judged: domain" in str(report)
+    clean = report_of(x + 1)
+    assert clean.results[0].num_open == 0
+    assert "open" not in str(clean)
+    assert "judged" not in str(clean)
+    seen = replace(result, resolution=0.01, min_detectable_99=0.01)
+    assert "an error of 0.01 would have been seen, only 3 of 4 could be judged" in str(seen)
+    assert replace(result, verdict=Verdict.FAIL).num_open == 0
