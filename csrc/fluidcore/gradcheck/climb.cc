@@ -15,6 +15,14 @@ namespace fluidcore::gradcheck {
 namespace {
 
 constexpr int kTracedLevels = 12;
+constexpr int kFiner = 8;
+
+// Levels beside the usual ones: a pole at 0, as that of 1/x, may be as near as |x|, and steps that
+// reach across it say nothing. In float64 the usual ones are fine enough.
+int finer_levels(const LadderRule& rule, double scale, double argument) {
+  if (!rule.absorbs || argument == 0 || argument >= scale) return 0;
+  return std::min(kFiner, std::ilogb(scale / argument));
+}
 
 // Runs f at the point before the rest of the constructor, which needs its outputs.
 Outputs checked_outputs(Function& function, std::int64_t rows, const Question& question) {
@@ -64,7 +72,11 @@ void Climb::start() {
     row.scale = coordinates_->scale(static_cast<std::int64_t>(r));
     row.climbing = base_is_finite_ && row.scale > 0;
     row.lost = !row.climbing;
-    if (row.climbing) row.first_step = std::ldexp(power_of_two_below(row.scale), -rule_.first);
+    row.most = rule_.most;
+    if (!row.climbing) continue;
+    row.first_step = std::ldexp(power_of_two_below(row.scale), -rule_.first);
+    row.most +=
+        finer_levels(rule_, row.scale, coordinates_->argument(static_cast<std::int64_t>(r)));
   }
 }
 
@@ -156,8 +168,9 @@ void Climb::probe_for_absorption() {
 
 void Climb::climb_both_sides() {
   const int traced = levels_ == nullptr ? 0 : std::min(kTracedLevels, rule_.most);
-  for (int level = 0; level < rule_.most; ++level) {
+  for (int level = 0; level < rule_.most + kFiner; ++level) {
     const bool any = select([&](Row& row, std::int64_t r) {
+      if (level >= row.most) row.climbing = false;
       if (!row.climbing && (row.lost || row.side != 0 || level >= traced)) return false;
       row.finite = true;
       if (can_step(r, level)) return true;
@@ -186,7 +199,7 @@ void Climb::climb_both_sides() {
 // Where the first level fell, the smallest step tells whether there is a domain on both sides.
 void Climb::find_edges() {
   const auto finest = [&](std::int64_t r) {
-    int level = rule_.most - 1;
+    int level = row(r).most - 1;
     while (level > 0 && !can_step(r, level)) --level;
     return step_size(row(r), level);
   };
@@ -220,10 +233,10 @@ void Climb::climb_one_side() {
     start.progress = {};
     ladder_.clear(moved_.begin(r), moved_.end(r));
   }
-  for (int level = 0; level < rule_.most; ++level) {
+  for (int level = 0; level < rule_.most + kFiner; ++level) {
     const bool any = select([&](Row& row, std::int64_t r) {
       row.finite = true;
-      row.climbing = row.climbing && row.side != 0 && can_step(r, level);
+      row.climbing = row.climbing && row.side != 0 && level < row.most && can_step(r, level);
       return row.climbing;
     });
     if (!any) return;

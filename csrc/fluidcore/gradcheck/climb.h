@@ -63,6 +63,7 @@ class Climb {
     double first_step = 0;
     double reach = 0;           // the largest move at which f could be evaluated
     int level = 0;              // the next one
+    int most = 0;               // levels that there are
     double error = 0;           // the largest error bar at the last level that was looked at
     std::uint32_t dropped = 0;  // a bit for each level
     Ladder::Progress progress;

@@ -21,9 +21,9 @@ LadderRule rule_of(DType dtype) {
       rule.resolution = 2e-3;
       break;
     default:
-      rule.first = 1;
-      rule.enough = 5;
-      rule.most = 9;
+      rule.first = -1;
+      rule.enough = 7;
+      rule.most = 11;
       rule.resolution = dtype == DType::kFloat16 ? 0.1 : 0.3;
   }
   return rule;

@@ -165,6 +165,7 @@ def _with_opinion(
             result,
             verdict=Verdict.PASS,
             reasons=(),
+            num_passed=result.num_elements,
             resolution=opinion.resolution,
             detail=f"decided by the Taylor remainder along {count} directions{slope}",
         )

@@ -248,6 +248,5 @@ def formula_tolerance(reference: Reference) -> Doubles:
 def alone_tolerance(reference: Reference, dtype: str) -> Doubles:
     """[r, n]: the rounding of a gradient that has no float64 form to compare with."""
     part = 1e-9 if dtype == "float64" else 16 * UNIT[dtype]
-    scale = reference.scale
-    tolerance: Doubles = part * scale + 4 * UNIT[dtype] * most(scale) + TINY[dtype]
+    tolerance: Doubles = part * padded(reference.scale) + TINY[dtype]
     return tolerance

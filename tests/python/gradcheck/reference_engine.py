@@ -20,9 +20,10 @@ SUBNORMAL = {
     "float16": 2.0**-24,
     "bfloat16": 2.0**-133,
 }
-FIRST = {"float64": 4, "float32": 2, "float16": 1, "bfloat16": 1}  # -log2 of the first step
-ENOUGH = {"float64": 9, "float32": 6, "float16": 5, "bfloat16": 5}  # levels
-MOST = {"float64": 24, "float32": 12, "float16": 9, "bfloat16": 9}
+FIRST = {"float64": 4, "float32": 2, "float16": -1, "bfloat16": -1}  # -log2 of the first step
+ENOUGH = {"float64": 9, "float32": 6, "float16": 7, "bfloat16": 7}  # levels
+MOST = {"float64": 24, "float32": 12, "float16": 11, "bfloat16": 11}
+FINER = 8  # more levels below float64, where |x| is small beside its tensor
 DEPTH = 5
 KAPPA = 2.0
 Array = np.ndarray[Any, Any]
@@ -86,7 +87,15 @@ class Ladder:
             for q in (8.0, -8.0, 1.0, -1.0):
                 self.ever |= self.evaluate(q * self.s[:, 0])[0] != self.y0
         first = 2.0 ** np.floor(np.log2(self.s[:, 0])) * 2.0 ** -FIRST[self.dtype]
-        for level in range(MOST[self.dtype]):
+        most = np.full(len(self.y0), MOST[self.dtype])
+        if self.dtype != "float64":
+            with np.errstate(divide="ignore"):
+                ratio = np.where(self.x == 0, 1.0, self.s / np.abs(self.x))[:, 0]
+            most += np.clip(np.floor(np.log2(ratio)), 0, FINER).astype(int)
+        for level in range(int(most.max())):
+            open_ &= level < most
+            if not open_.any():
+                break
             h = np.where(open_, first * 2.0**-level, 0.0)
             (up, plus), (down, minus) = self.evaluate(h), self.evaluate(-h)
             open_ &= (plus > 0) & (minus < 0)
