@@ -95,7 +95,7 @@ Judgement judge(const Derivatives& reference,
     found.nearest[i] = claimed < low ? low : claimed > high ? high : claimed;
     found.limit[i] = limit;
     found.resolution[i] = std::isfinite(limit) ? limit / measure[i] : kInfinity;
-    found.wrong[i] = distance > limit + kNothing;
+    found.wrong[i] = std::isfinite(claimed) && distance > limit + kNothing;
     const bool is_finite = std::isfinite(low + high + limit + claimed);
     // No tolerance is needed for a 0 that is known to be one.
     const bool is_zero = error == 0 && low == 0 && high == 0 && claimed == 0;
@@ -108,6 +108,8 @@ Judgement judge(const Derivatives& reference,
 
 Verdict Judgement::verdict() const {
   if (std::count(wrong.begin(), wrong.end(), 0) < std::ssize(wrong)) return Verdict::kFail;
+  const auto is_infinite = [](double value) { return std::isinf(value); };
+  if (std::any_of(analytical.begin(), analytical.end(), is_infinite)) return Verdict::kInconclusive;
   const auto sure = std::count(unsure.begin(), unsure.end(), 0);
   return std::ssize(unsure) - sure > sure ? Verdict::kInconclusive : Verdict::kPass;
 }
@@ -152,6 +154,7 @@ std::string_view main_doubt(const Derivatives& reference, const Judgement& judge
   std::array<int, kReasons.size() + 1> counts = {};
   for (std::size_t i = 0; i < judgement.unsure.size(); ++i) {
     if (!judgement.unsure[i]) continue;
+    if (std::isinf(judgement.analytical[i])) return "domain";  // an overflow, which comes first
     const std::uint8_t flags = reference.flags[i % static_cast<std::size_t>(reference.elements)];
     const auto why = std::find_if(kReasons.begin(), kReasons.end(),
                                   [&](const auto& reason) { return (flags & reason.first) != 0; });

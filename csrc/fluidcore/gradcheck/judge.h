@@ -34,15 +34,16 @@ struct Judgement {
   std::vector<std::uint8_t> wrong;
   std::vector<std::uint8_t> unsure;
 
-  // kFail if an element is wrong, kInconclusive if more than half cannot be judged.
+  // kFail if an element is wrong, kInconclusive if more than half cannot be judged or one is
+  // infinite, an overflow.
   Verdict verdict() const;
   // The element to show: the one that is off by the most limits, of the wrong ones if there are
   // any. There must be one.
   std::size_t worst() const;
 };
 
-// `tolerance` is added to the error bars of `reference`; NaN among `analytical` is neither right
-// nor wrong.
+// `tolerance` is added to the error bars of `reference`; what is not finite among `analytical` is
+// neither right nor wrong.
 Judgement judge(const Derivatives& reference,
                 std::vector<double> analytical,
                 const std::vector<double>& tolerance,

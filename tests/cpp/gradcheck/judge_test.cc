@@ -74,6 +74,17 @@ TEST(JudgeTest, AtAKinkWhatLiesBetweenTheSlopesIsNotWrong) {
   EXPECT_EQ(outside.nearest[0], 1);
 }
 
+TEST(JudgeTest, AnOverflowIsNotJudgedAndHidesNoOtherError) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const Derivatives reference = smooth({1e5, 2, 3, 4});
+  const Judgement found = judged(reference, {infinity, 2, 3, 4});
+  EXPECT_THAT(found.wrong, Each(0));
+  EXPECT_THAT(found.unsure, ElementsAre(1, 0, 0, 0));
+  EXPECT_EQ(found.verdict(), Verdict::kInconclusive);
+  EXPECT_EQ(main_doubt(reference, found), "domain");
+  EXPECT_EQ(judged(reference, {infinity, 2, 3, 5}).verdict(), Verdict::kFail);
+}
+
 TEST(JudgeTest, SmallElementsAreComparedWithAPartOfTheLargest) {
   EXPECT_EQ(judged(smooth({1e-9, 1000}), {2e-9, 1000}).verdict(), Verdict::kPass);
   EXPECT_EQ(judged(smooth({1e-9, 1e-9}), {2e-9, 1e-9}).verdict(), Verdict::kFail);

