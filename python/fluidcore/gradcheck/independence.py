@@ -21,6 +21,7 @@ _LARGEST_STEPS = 3
 _NEAREST, _FARTHER = 8.0, 8.0  # times x: far away, and each time again
 _FARTHEST = 0.75  # of the digits of the dtype: there, rounding of x leaves f a quarter of them
 _BEYOND = 512.0  # times f, where a slope of 1 must be seen
+_LEVELS = 40
 _POINTS, _FEWEST = 12, 8
 _ABOVE = 2.0  # roundings
 _ORDERED = 0.25  # noise has 2, with a probability of 1e-6 that of 12 points is so small
@@ -97,7 +98,9 @@ def far_away(session: Session, k: int) -> Far:
     )
     distance, still, moved = _NEAREST * size, 0.0, False
     steepness = np.full((len(rows), 1), np.inf)
-    while distance <= farthest:
+    for _ in range(_LEVELS):
+        if distance > farthest:
+            break
         steps = distance / _POINTS * np.arange(_POINTS)
         outputs = _finite_outputs(session, k, [x + h * direction for h in steps])
         if outputs.shape[1] >= _FEWEST:
