@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import difflib
 import functools
 import zlib
@@ -100,6 +101,15 @@ class Network:
         if variable is None:
             raise _unknown(self.who, "no operator reads the input", name, self.inputs())
         return variable.get_tensor()
+
+    def clone(self) -> Network:
+        """The same operators and values, to which more can be added."""
+        other = copy.copy(self)
+        other.program = self.program.clone()
+        other.scope = core.Scope()
+        for name in self.inputs():
+            other.scope.var(name).get_tensor().set(np.asarray(self.tensor(name)))
+        return other
 
     def inputs(self) -> list[str]:
         """The variables that have a value."""

@@ -41,6 +41,11 @@ def measure(session: Session) -> Noise:
     if session.dtype == "float32" and not stochastic:
         inner = core.measure_noise(session.function, seed=session.config.seed % 2**32)
         noise = np.maximum(noise, 3 * np.asarray(inner, dtype=np.float64))
+    rounding = session.target.rounding
+    if rounding is not None:
+        noise = np.maximum(noise, rounding.outputs)
+        least = zip(backward, rounding.gradients, strict=True)
+        backward = [np.maximum(spread, one) for spread, one in least] if backward else []
     return Noise(noise if noise.any() else None, backward, stochastic, detail)
 
 

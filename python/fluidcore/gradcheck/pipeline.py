@@ -57,11 +57,11 @@ def run_check(target: Target, config: GradCheckConfig) -> GradCheckReport:
             return localised(report, target, config)
         session = Session(target, config)
         results, found = _results(session)
-        if config.second_order:
-            results += check_second_order(session, run_check)
+        second = check_second_order(session, results, run_check) if config.second_order else ()
         if config.audits:
             found = (*found[:-1], unchanged(session))  # after all calls
-        return localised(_report(target, config, results, found), target, config)
+        report = localised(_report(target, config, results, found), target, config)
+        return replace(report, results=(*report.results, *second))
 
 
 def _results(session: Session) -> tuple[tuple[GradCheckResult, ...], tuple[Audit, ...]]:

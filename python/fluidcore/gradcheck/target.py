@@ -35,6 +35,19 @@ class Input:
     rows: int = 0
 
 
+@dataclass(frozen=True)
+class Rounding:
+    """How much may be rounding.
+
+    Attributes:
+        outputs: [m], of each output element.
+        gradients: For each input, of each element of its gradient.
+    """
+
+    outputs: Doubles
+    gradients: Sequence[float]
+
+
 class Target(ABC):
     """A function y = f(x) of floating inputs and its vector-Jacobian product.
 
@@ -48,6 +61,7 @@ class Target(ABC):
         native_reason: Why `has_shadow` is false, where that is known.
         source: "file.py:12" of the gradient code, where it is known.
         repro: How the check is repeated, where that is known.
+        rounding: Where the sizes of outputs and gradients do not tell it.
     """
 
     who: str
@@ -59,6 +73,7 @@ class Target(ABC):
     place: str = "cpu"
     source: str | None = None
     repro: Repro | None = None
+    rounding: Rounding | None = None
 
     @abstractmethod
     def forward(self, xs: Sequence[Array], dtype: str) -> list[Array]:

@@ -51,6 +51,7 @@ class Reason(Enum):
     DOMAIN = "domain"
     ABSORPTION = "absorption"
     STOCHASTIC = "stochastic"
+    NO_SECOND = "no-second-gradient"
     NO_ELEMENTS = "no-elements"
     BUDGET = "budget"
     # a warning: PASS

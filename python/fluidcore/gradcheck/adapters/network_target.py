@@ -12,12 +12,14 @@ import numpy as np
 from fluidcore import core
 from fluidcore.backward import gradients
 from fluidcore.dtypes import FLOATING
+from fluidcore.gradcheck.gradient_target import NoSecondGradientError
 from fluidcore.gradcheck.network import Network
 from fluidcore.gradcheck.source import Source
 from fluidcore.gradcheck.target import SHADOW, Array, Input, Target
 from fluidcore.program import Program, Variable
 
 COTANGENT = "@COTANGENT"
+SECOND = "@SECOND"  # the cotangent of a gradient
 
 
 class NetworkTarget(Target):
@@ -63,6 +65,7 @@ class NetworkTarget(Target):
         # One Network for each dtype: a Target is used by one thread at a time.
         self._forward = functools.cache(self._make_forward)
         self._backward = functools.cache(self._make_backward)
+        self._second = functools.cache(self._make_second)
 
     def forward(self, xs: Sequence[Array], dtype: str) -> list[Array]:
         """The floating outputs at `xs`."""
@@ -71,8 +74,32 @@ class NetworkTarget(Target):
     def vjp(self, xs: Sequence[Array], vs: Sequence[Array], dtype: str) -> list[Array]:
         """What the gradient operators calculate from the cotangents `vs`."""
         network, grads = self._backward(dtype)
-        cotangents = {o + COTANGENT: v for o, v in zip(self._outputs, vs, strict=True)}
-        return network.run_at(self._by_name(xs) | cotangents, grads)
+        return network.run_at(self._by_name(xs) | self._cotangents(vs), grads)
+
+    def second_vjp(
+        self, xs: Sequence[Array], vs: Sequence[Array], us: Sequence[Array], dtype: str
+    ) -> list[Array]:
+        """What the gradient operators of the gradient operators calculate.
+
+        By the inputs, and by the cotangents where the gradient is not that of one number.
+        """
+        network, grads = self._second(dtype)
+        values = self._by_name(xs) | {n + SECOND: u for n, u in zip(self._names, us, strict=True)}
+        if not self.fixed_cotangent:
+            values |= self._cotangents(vs)
+        found = iter(network.run_at(values, [grad for grad in grads if grad is not None]))
+        inputs = [*xs] if self.fixed_cotangent else [*xs, *vs]
+        return [
+            np.zeros_like(x) if grad is None else next(found)
+            for x, grad in zip(inputs, grads, strict=True)
+        ]
+
+    def gradient_function(self, vs: Sequence[Array], dtype: str) -> core.Function:
+        """The gradients as a function of inputs and cotangents, for the native engine."""
+        network, grads = self._backward(dtype)
+        weights = self._cotangents(vs)
+        names = [*self._names, *weights]
+        return core.ProgramFunction(network.program, network.values() | weights, names, grads)
 
     def function(self, dtype: str) -> core.Function:
         """The outputs for the native engine, at the values of `inputs`."""
@@ -99,11 +126,28 @@ class NetworkTarget(Target):
             return network, grads
 
         changed._backward = functools.cache(backward)
+        changed._second = functools.cache(changed._make_second)
+        return changed
+
+    def with_second(self, change: Callable[[core.ProgramDesc], core.ProgramDesc]) -> Self:
+        """A copy whose gradients of gradients are those of `change(program)`."""
+        changed = copy.copy(self)
+
+        def second(dtype: str) -> tuple[Network, list[str | None]]:
+            network, grads = self._make_second(dtype)
+            network.program = change(network.program)
+            return network, grads
+
+        changed._second = functools.cache(second)
         return changed
 
     def backward_program(self) -> core.ProgramDesc:
         """The operators, forward and gradient, in the dtype under test."""
         return self._backward(self.dtype)[0].program
+
+    def second_program(self) -> core.ProgramDesc:
+        """The same, with the gradients of the gradients."""
+        return self._second(self.dtype)[0].program
 
     def _make_forward(self, dtype: str) -> Network:
         return self.network(dtype, self._outputs)
@@ -124,6 +168,31 @@ class NetworkTarget(Target):
             checked_gradient(self.who, name, grad)
             for name, grad in zip(self._names, found, strict=True)
         ]
+
+    def _make_second(self, dtype: str) -> tuple[Network, list[str | None]]:
+        """None for a gradient that is 0: the first one does not depend on the variable."""
+        first, grads = self._backward(dtype)
+        network = first.clone()
+        for name in self._names:
+            network.add_input(name + SECOND, np.zeros_like(np.asarray(first.tensor(name))))
+        block = Program.from_desc(network.program).global_block()
+        wanted = list(self._names)
+        if not self.fixed_cotangent:
+            wanted += [name + COTANGENT for name in self._outputs]
+        constants = set(network.inputs()).difference(wanted) | self._constants
+        try:
+            found = gradients(
+                [block.var(grad) for grad in grads],
+                [block.var(name) for name in wanted],
+                [block.var(name + SECOND) for name in self._names],
+                no_grad_set={name for name in constants if block.has_var(name)},
+            )
+        except core.InvalidArgument as error:
+            raise NoSecondGradientError(str(error)) from error
+        return network, [None if grad is None else grad.name for grad in found]
+
+    def _cotangents(self, vs: Sequence[Array]) -> dict[str, Array]:
+        return {o + COTANGENT: v for o, v in zip(self._outputs, vs, strict=True)}
 
     def _by_name(self, xs: Sequence[Array]) -> dict[str, Array]:
         return dict(zip(self._names, xs, strict=True))

@@ -101,6 +101,10 @@ PHRASES: Mapping[Reason, Phrase] = {
         "the function gives other numbers each time at the same point",
         "fix the seed of everything random, for example of dropout",
     ),
+    Reason.NO_SECOND: Phrase(
+        "the gradient cannot be differentiated again",
+        "write it in operators that have a gradient, or do not ask for the second order",
+    ),
     Reason.NO_ELEMENTS: Phrase(
         "there is no element to check",
         "give an input that is not empty",
