@@ -11,7 +11,8 @@ namespace fluidcore::gradcheck {
 enum DerivativeFlag : std::uint8_t {
   // The one-sided derivatives differ: [low, high] holds both.
   kKink = 1,
-  // The difference quotients grow as the step shrinks: no derivative, the error is infinite.
+  // The difference quotients grow as the step shrinks, also if the two sides are alike: no
+  // derivative, the error is infinite.
   kJump = 2,
   // f is not finite, or throws, at the point or on both sides of it, or the derivative from the
   // one side where it is finite could not be found: value NaN, low -inf, high inf, error inf, scale

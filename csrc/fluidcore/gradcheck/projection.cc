@@ -1,6 +1,7 @@
 #include "fluidcore/gradcheck/projection.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -10,6 +11,8 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kGrowing = 1.5;  // of a jump the difference of one-sided quotients doubles
+constexpr double kSteeper = 1.3;  // and so does what a level changes; of a root it grows by 1.41
+constexpr int kFewest = 4;        // quotients that show it
 
 struct Hull {
   double low = kInfinity;
@@ -23,6 +26,45 @@ Hull hull_of(const Ladder& ladder, std::int64_t slot, int levels) {
     hull.high = std::max(hull.high, ladder.field(Ladder::kHigh + level)[slot]);
   }
   return hull;
+}
+
+// The quotients of the last levels, newest first: at most five, the return value tells how many.
+// The last row of the extrapolation holds them all.
+int quotients_of(const Ladder& ladder,
+                 std::int64_t slot,
+                 int levels,
+                 std::array<double, Ladder::kColumns>& quotients) {
+  const int count = std::min(levels, Ladder::kColumns);
+  std::array<double, Ladder::kColumns> row{};
+  for (int j = 0; j < count; ++j) row[j] = ladder.field(Ladder::kValues + j)[slot];
+  for (int level = 0; level < count; ++level) {
+    quotients[level] = row[0];
+    double factor = 4;
+    for (int j = 0; j + 1 < count - level; ++j, factor *= 4) {
+      row[j] = factor * row[j] - (factor - 1) * row[j + 1];
+    }
+  }
+  return count;
+}
+
+// Whether the quotients grow from level to level, and ever more, as those of a jump do whose middle
+// is the value at the point: the two sides are alike, and nothing else tells.
+bool is_symmetric_jump(const Ladder& ladder, std::int64_t slot, int levels, double error) {
+  std::array<double, Ladder::kColumns> quotients{};
+  const int count = quotients_of(ladder, slot, levels, quotients);
+  if (count < kFewest) return false;
+  constexpr double kSeen = 4;
+  constexpr double kSmall = 0.5;
+  const double last = quotients[0] - quotients[1];
+  const bool is_seen = std::abs(last) > kSeen * ladder.field(Ladder::kNoises)[slot];
+  if (!is_seen || error < kSmall * std::abs(last)) return false;
+  double after = last;
+  for (int i = 1; i + 1 < count; ++i) {
+    const double change = quotients[i] - quotients[i + 1];
+    if (change * after <= 0 || std::abs(after) < kSteeper * std::abs(change)) return false;
+    after = change;
+  }
+  return true;
 }
 
 }  // namespace
@@ -39,7 +81,10 @@ std::uint8_t settle_slots(Ladder& ladder,
     Hull hull;
     if (ladder.field(Ladder::kClean)[s] >= Ladder::settled_levels(one_sided)) {
       error[s] = std::max(error[s], ladder.field(Ladder::kExcess)[s]);
-      if (!std::isfinite(error[s])) {
+      if (!one_sided && is_symmetric_jump(ladder, s, progress.since, error[s])) {
+        best[s] = ladder.field(Ladder::kValues)[s];
+        error[s] = kInfinity;
+      } else if (!std::isfinite(error[s])) {
         best[s] = ladder.field(Ladder::kValues)[s];
         error[s] = ladder.field(Ladder::kChange)[s] + 2 * ladder.field(Ladder::kNoises)[s];
       }

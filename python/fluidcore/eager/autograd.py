@@ -13,6 +13,7 @@ from fluidcore import core, threads
 from fluidcore.backward import gradients
 from fluidcore.dtypes import numpy_dtype
 from fluidcore.eager.operation import Array
+from fluidcore.eager.state import note_backward
 from fluidcore.eager.tape import Tape
 
 if TYPE_CHECKING:
@@ -111,7 +112,9 @@ def gradients_of(
             if array is not None:
                 by_leaf[leaf] = by_leaf[leaf] + array if leaf in by_leaf else array
         leaves = list({id(leaf): leaf for leaf in tape.leaves.values()}.values())
-    return [(leaf, by_leaf.get(id(leaf))) for leaf in (leaves if inputs is None else inputs)]
+    found_by = [(leaf, by_leaf.get(id(leaf))) for leaf in (leaves if inputs is None else inputs)]
+    note_backward(leaf for leaf, array in found_by if array is not None)
+    return found_by
 
 
 def _cotangent(result: Tensor, gradient: Any) -> Array:

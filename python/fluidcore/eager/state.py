@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -44,6 +44,27 @@ def no_grad() -> Iterator[None]:
         yield
     finally:
         recording.reset(token)
+
+
+_reached: ContextVar[list[Any] | None] = ContextVar("fluidcore_eager_reached", default=None)
+
+
+@contextmanager
+def noting_backward() -> Iterator[list[Any]]:
+    """Gives the list of the leaves by which `backward` and `grad` differentiate in the block."""
+    leaves: list[Any] = []
+    token = _reached.set(leaves)
+    try:
+        yield leaves
+    finally:
+        _reached.reset(token)
+
+
+def note_backward(leaves: Iterable[Any]) -> None:
+    """Adds to the list of `noting_backward`, if there is one."""
+    reached = _reached.get()
+    if reached is not None:
+        reached.extend(leaves)
 
 
 @contextmanager

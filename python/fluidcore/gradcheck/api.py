@@ -22,6 +22,7 @@ def check(
     vjp: Callable[..., Any] | None = None,
     jvp: Callable[..., Any] | None = None,
     value_and_grad: bool = False,
+    second_vjp: Callable[..., Any] | None = None,
     framework: str = "auto",
     name: str | None = None,
     config: GradCheckConfig | None = None,
@@ -44,6 +45,9 @@ def check(
         jvp: jvp(*args, *us) returns the derivative of the outputs along us, a direction for each
             input; it is compared with the gradient.
         value_and_grad: f returns (value, gradients) of one number.
+        second_vjp: With a vjp of your own: second_vjp(*args, *vs, *us) returns the gradients of
+            Σ u·vjp(*args, *vs), us being an array for each input that is differentiated by. It is
+            compared if `second_order` is set. PyTorch and JAX have their own.
         framework: "numpy", "torch", "jax", "mlx", or "auto": whose tensors are among `args`.
         name: What the report calls f.
         config: How the gradient is checked.
@@ -70,7 +74,14 @@ def check(
 
         return run_check(eager_target(f, args, name or name_of(f)), settings)
     target = callable_target(
-        f, args, vjp=vjp, jvp=jvp, value_and_grad=value_and_grad, framework=framework, name=name
+        f,
+        args,
+        vjp=vjp,
+        jvp=jvp,
+        value_and_grad=value_and_grad,
+        second_vjp=second_vjp,
+        framework=framework,
+        name=name,
     )
     report = run_check(target, settings)
     if jvp is None or not settings.audits:

@@ -91,7 +91,8 @@ class GradientChecker:
         Args:
             f: From a tensor or array like `input` to a floating one.
             input: An eager Tensor, or an array, of any shape, floating; never changed.
-            analytical_grad: The gradient of ⟨cotangent, f⟩, of the shape of the input.
+            analytical_grad: The gradient of ⟨cotangent, f⟩, of the shape of the input. One whose
+                dtype holds less than that of the input fails.
             name: Of the check, in the report.
             cotangent: Of the shape of f(input); None only where that is one number.
 
@@ -184,6 +185,9 @@ class GradientChecker:
 
     def _check(self, of: OfFunction, gradient: Any) -> GradCheckResult:
         claimed = of.claimed(gradient)
+        refusal = of.refusal(gradient)
+        if refusal is not None:
+            return refusal
         if not self.config.is_plain:
             return of.judge(claimed, self.config)
         result = compare(of.who, claimed, self._numerical(of), self.config)

@@ -21,6 +21,8 @@ from fluidcore.gradcheck.verdict import Reason, Verdict
 
 Function = Callable[[Any], Any]
 
+_BITS = {"float64": 53, "float32": 24, "float16": 11, "bfloat16": 8}  # of a significand
+
 
 class OfFunction:
     """y = f(x) with one tensor or array on either side.
@@ -95,6 +97,20 @@ class OfFunction:
             )
         return claimed
 
+    def refusal(self, gradient: Any) -> GradCheckResult | None:
+        """FAIL of a gradient whose dtype holds less than that of the input; None of others.
+
+        Numbers and lists have no dtype, and a wider one has lost nothing.
+        """
+        dtype, own = _dtype_of(gradient), self.target.dtype
+        if dtype is None or dtype == own or _BITS.get(dtype, 0) > _BITS[own]:
+            return None
+        base = GradCheckResult(
+            self.who, tuple(self.value.shape), own, self.target.place, "full", Verdict.FAIL
+        )
+        text = f"the gradient must have the dtype of the input, {own}, got {dtype}"
+        return assemble.refused(base, Reason.WRONG_DTYPE, text)
+
     def judge(self, gradient: Array, config: GradCheckConfig) -> GradCheckResult:
         """The verdict from error bars.
 
@@ -156,6 +172,12 @@ def _target(f: Function, input: Any, who: str) -> tuple[Target, bool]:
     if framework_of(f, [input]) == "numpy":
         return callable_target(f, [np.asarray(input)], vjp=_no_gradient, name=who), False
     return callable_target(f, [input], name=who), True
+
+
+def _dtype_of(gradient: Any) -> str | None:
+    """The name of a tensor's dtype, whatever its framework."""
+    dtype = getattr(gradient, "dtype", None)
+    return None if dtype is None else str(getattr(dtype, "name", dtype)).rpartition(".")[2]
 
 
 def _as_array(gradient: Any) -> Any:

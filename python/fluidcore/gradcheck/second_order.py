@@ -134,12 +134,20 @@ def _second(
     target = GradientTarget(session.target, session.cotangent(0), by_cotangents, rounding)
     audits = session.config.audits and rounding is None  # rounding is not linear
     report = run_check(target, replace(session.config, second_order=False, audits=audits))
-    results = [replace(one, name=f"{one.name}, {_LABEL}") for one in report.results]
+    results = [_named(one, session.target) for one in report.results]
     for audit in report.audits:
         if audit.verdict is Verdict.FAIL and audit.reason is not None:
             text = "; ".join(filter(None, [audit.name, audit.detail]))
             results.append(assemble.refused(_blank(session, _LABEL), audit.reason, text))
     return results
+
+
+def _named(result: GradCheckResult, target: Target) -> GradCheckResult:
+    result = replace(result, name=f"{result.name}, {_LABEL}")
+    note = getattr(target, "second_note", "")
+    if not note or result.verdict is Verdict.PASS:
+        return result
+    return replace(result, detail="; ".join(filter(None, [result.detail, note])))
 
 
 def _blank(session: Session, name: str) -> GradCheckResult:

@@ -164,6 +164,43 @@ TEST(Climb, NamesAJump) {
   EXPECT_EQ(found.error[1], 0);
 }
 
+TEST(Climb, NamesAJumpWhoseMiddleIsTheValueAtThePoint) {
+  const auto sign = [](double x) {
+    return static_cast<double>(x > 0) - static_cast<double>(x < 0);
+  };
+  const std::vector<Formula> jumping = {
+      sign,
+      [&](double x) { return 1e-6 * sign(x) + std::exp(x); },
+      [&](double x) { return sign(x) * (1 + x * x) + 3 * x; },
+      [&](double x) { return sign(x) * std::sqrt(std::abs(x)); },
+      [](double x) { return std::cbrt(x); },
+  };
+  for (const DType dtype : {DType::kFloat64, DType::kFloat32}) {
+    for (std::size_t i = 0; i < jumping.size(); ++i) {
+      const bool is_too_small = i == 1 && dtype == DType::kFloat32;
+      if (is_too_small) continue;
+      const Derivatives found = derivatives_of(jumping[i], {0, 1, -1.5}, dtype);
+      EXPECT_THAT(found.flags, ElementsAre(kJump, 0, 0)) << i;
+      EXPECT_EQ(found.error[0], HUGE_VAL) << i;
+    }
+  }
+}
+
+TEST(Climb, TakesNoSteepFunctionForAJump) {
+  for (const double steepness : {1.0, 1e2, 1e4, 1e6}) {
+    const auto f = [&](double x) { return std::tanh(steepness * x); };
+    const Derivatives found = derivatives_of(f, {0, 1});
+    EXPECT_THAT(found.flags, Each(0)) << steepness;
+    EXPECT_NEAR(found.value[0], steepness, 1e-6 * steepness);
+  }
+}
+
+TEST(Climb, SeesBothSidesOfAKinkThatIsTheSameInTheMiddle) {
+  const Derivatives found = derivatives_of([](double x) { return x * std::abs(x); }, {0, 1});
+  EXPECT_EQ(found.flags[0] & kJump, 0);
+  EXPECT_LE(std::abs(found.value[0]), found.error[0]);
+}
+
 TEST(Climb, HasNoDerivativeWhereARootBegins) {
   const Derivatives found = derivatives_of([](double x) { return std::sqrt(x); }, {0, 1, 4});
   EXPECT_THAT(found.flags, ElementsAre(kDomain, 0, 0));

@@ -6,6 +6,7 @@ Lanes are the rows that are moved at once; without `rows` there is one lane with
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -208,6 +209,24 @@ class Ladder:
             self.best = np.where(vague, slope, self.best)
         self.hull()
 
+    def growing(self) -> Array:
+        """Where the quotients change more and more: a jump whose middle is the value there."""
+        slopes: list[Array] = []  # newest first; NaN where a lane has no such level
+        for back in range(DEPTH):
+            found = np.full(self.y0.shape, np.nan)
+            count = np.zeros(self.y0.shape, int)
+            for *_, slope, _, on in reversed(self.history):
+                found = np.where(on & (count == back), slope, found)
+                count = count + on
+            slopes.append(found)
+        changes = [a - b for a, b in itertools.pairwise(slopes)]
+        grows = np.isfinite(changes[2])
+        for after, before in itertools.pairwise(changes):
+            more = (after * before > 0) & (abs(after) >= 1.3 * abs(before))
+            grows &= more | np.isnan(before)
+        noise = self.history[-1][5] if self.history else np.inf
+        return grows & (abs(changes[0]) > 4 * noise) & ~(self.error < 0.5 * abs(changes[0]))
+
     def hull(self) -> None:
         low = np.where(self.kink, np.inf, self.best)
         high = np.where(self.kink, -np.inf, self.best)
@@ -220,6 +239,9 @@ class Ladder:
         self.low, self.high = low, high
         (now, _), (before, two) = self.last(0), self.last(1)
         self.jump = self.kink & (~two | (abs(now) > 1.5 * abs(before)))
+        steep = self.growing() & ~self.kink & self.ever
+        self.best = np.where(steep, self.history[-1][4], self.best) if self.history else self.best
+        self.jump |= steep
         self.bad = self.jump | (~np.isfinite(self.error) & ~self.kink)
         self.error = np.where(self.kink, 0.0, self.error)
 

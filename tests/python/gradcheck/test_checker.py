@@ -259,6 +259,53 @@ def test_random_numbers_must_be_those_of_the_gradient() -> None:
     assert x.check_gradient(half, "half").passed
 
 
+def test_eager_functions_are_differentiated_twice() -> None:
+    checker = GradientChecker(GradCheckConfig(second_order=True))
+    x, w = Tensor.randn([2, 3]), Tensor.randn([3, 2])
+    for f, arguments in (
+        (lambda x, w: (x @ w).tanh(), (x, w)),
+        (lambda x, w: [(x @ w).tanh(), x * x, w], (x, w)),
+        (lambda x: x.softmax() * x, (x,)),
+        (lambda x: 2 * x, (x,)),
+        (lambda x: x, (x,)),
+    ):
+        report = checker.check_callable(f, *arguments)
+        assert report.verdict is Verdict.PASS
+        assert any(one.name.endswith("second order") for one in report.results)
+
+
+def test_a_result_that_is_an_argument_takes_nothing_from_the_gradients_of_others() -> None:
+    x, y = Tensor.randn([3]), Tensor.randn([3])
+    assert GradientChecker().check_callable(lambda x, y: [x * y, y], x, y)
+
+
+def test_f_may_call_backward_on_tensors_of_its_own() -> None:
+    def f(x: Tensor) -> Tensor:
+        w = Tensor([2.0, 3.0], requires_grad=True)
+        (w * w).backward()
+        assert w.grad is not None
+        return x * w.grad
+
+    assert GradientChecker().check_callable(f, Tensor([1.0, 2.0]))
+    x = Tensor([1.0, 2.0], requires_grad=True)
+    f(x).backward()
+    assert x.check_gradient(f, "f").passed
+
+
+@pytest.mark.parametrize("how", ["backward", "grad"])
+def test_backward_of_an_argument_inside_of_f_is_an_error_that_says_what_to_do(how: str) -> None:
+    def f(x: Tensor) -> Tensor:
+        y = x * x
+        if how == "grad":
+            return y * eager.grad(y, x)[0]
+        y.backward()
+        return y
+
+    with pytest.raises(core.InvalidArgument, match="must not call backward") as caught:
+        GradientChecker().check_callable(f, Tensor([1.0, 2.0]))
+    assert "check a Program with fluidcore.gradients in it" in str(caught.value)
+
+
 def test_of_a_large_tensor_a_part_is_looked_at() -> None:
     x = Tensor.randn([3000], requires_grad=True)
     config = GradCheckConfig(n_full=20)

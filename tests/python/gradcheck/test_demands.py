@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from fluidcore import core, eager
+from fluidcore.dtypes import numpy_dtype
 from fluidcore.gradcheck import (
     GradCheckConfig,
     GradCheckReport,
@@ -619,6 +620,24 @@ def test_a_given_gradient_must_be_real_numbers_of_the_shape_of_the_input() -> No
     ):
         with pytest.raises(core.InvalidArgument, match=text):
             checker.check_gradient(lambda x: (x * x).sum(), np.array([1.0, 2.0]), gradient, "sum")
+
+
+@pytest.mark.parametrize("settings", [{}, {"epsilon": 1e-6}])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int64"])
+def test_a_given_gradient_of_a_smaller_dtype_is_a_verdict(settings: Any, dtype: str) -> None:
+    checker = GradientChecker(GradCheckConfig(**settings))
+    result = checker.check_gradient(np.sum, np.array([1.0, 2.0]), np.ones(2, dtype), "sum")
+    assert (result.verdict, result.reasons) == (Verdict.FAIL, (Reason.WRONG_DTYPE,))
+    assert result.detail.endswith(f"the dtype of the input, float64, got {dtype}")
+
+
+def test_a_given_gradient_may_be_a_list_or_of_a_larger_dtype() -> None:
+    checker = GradientChecker()
+    assert checker.check_gradient(np.sum, np.array([1.0, 2.0]), [1, 1], "sum")
+    assert checker.check_gradient(np.sum, np.ones(2, np.float32), np.ones(2), "sum")
+    bfloat16 = np.ones(2, numpy_dtype("bfloat16"))
+    wrong = checker.check_gradient(np.sum, np.ones(2, np.float16), bfloat16, "sum")
+    assert wrong.reasons == (Reason.WRONG_DTYPE,)
 
 
 def test_where_everything_is_left_out_nothing_is_proven() -> None:

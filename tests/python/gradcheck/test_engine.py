@@ -6,6 +6,7 @@ import threading
 import ml_dtypes
 import numpy as np
 import pytest
+import reference_engine
 
 from fluidcore import core
 
@@ -360,3 +361,33 @@ def test_smooth_elements_cost_few_evaluations_and_are_known_to_the_last_digits()
     assert np.quantile(errors, 0.99) <= 1e-11
     assert outside == 0
     assert np.mean(costs) <= 10
+
+
+JUMP = 2
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    ("f", "jumps"),
+    [
+        (np.sign, True),
+        (lambda x: np.sign(x) * (1 + x * x) + 3 * x, True),
+        (np.cbrt, True),
+        (lambda x: np.sign(x) * np.sqrt(abs(x)), True),
+        (lambda x: np.floor(x), True),
+        (lambda x: np.tanh(100 * x), False),
+        (lambda x: x * abs(x), False),
+        (np.sin, False),
+    ],
+)
+def test_a_jump_that_is_alike_on_both_sides_is_named_as_in_the_reference_engine(f, jumps, dtype):
+    x = np.array([0.0, 1.5, -0.75, 0.3], dtype)
+    found = core.differentiate(function_of(lambda x: f(x).astype(dtype), x), 0, [np.ones(4)])
+    expected = reference_engine.differentiate(
+        reference_engine.CallableFunction(lambda xs: [f(xs[0]).astype(dtype)], [x]), 0, [np.ones(4)]
+    )
+    np.testing.assert_array_equal(found.flags & JUMP, [JUMP * jumps, 0, 0, 0])
+    np.testing.assert_array_equal(expected.flags & JUMP, [JUMP * jumps, 0, 0, 0])
+    np.testing.assert_array_equal(np.isinf(found.error), np.isinf(expected.error))
+    smooth = np.isfinite(expected.error)
+    np.testing.assert_allclose(found.value[smooth], expected.value[smooth], rtol=1e-9)

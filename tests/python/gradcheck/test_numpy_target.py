@@ -22,6 +22,9 @@ X = np.array([[0.5, -1.25, 2.0], [1.5, 0.25, -0.75]])
 W = np.array([[0.5, -1.0], [0.25, 1.5], [2.0, -0.5]])
 
 
+SECOND: dict[str, Any] = {"second_order": True}
+
+
 def product(x: Any, w: Any) -> Any:
     return np.tanh(x @ w)
 
@@ -311,3 +314,45 @@ print(time.process_time() - begin, sorted({"torch", "jax", "mlx"} & set(sys.modu
     seconds = [float(run.stdout.split()[0]) for run in runs]
     assert all(run.stdout.split(maxsplit=1)[1].strip() == "[]" for run in runs)
     assert min(seconds) < 0.06
+
+
+def cube_second_vjp(x: Any, v: Any, u: Any) -> Any:
+    return 6 * x * v * u
+
+
+def product_of(x: Any, y: Any) -> Any:
+    return x * x * y
+
+
+def product_of_vjp(x: Any, y: Any, v: Any) -> tuple[Any, Any]:
+    return 2 * x * y * v, x * x * v
+
+
+def product_of_second_vjp(x: Any, y: Any, v: Any, a: Any, b: Any) -> tuple[Any, Any]:
+    return 2 * v * (y * a + x * b), 2 * v * x * a
+
+
+def test_a_second_gradient_of_the_users_is_compared() -> None:
+    report = check(cube, X, vjp=cube_vjp, second_vjp=cube_second_vjp, second_order=True)
+    assert report.verdict is Verdict.PASS
+    assert [one.name for one in report.results][1:2] == ["x, second order"]
+    arrays = X, X[::-1].copy()
+    gradients = {"vjp": product_of_vjp, "second_vjp": product_of_second_vjp}
+    assert check(product_of, *arrays, **gradients, **SECOND).verdict is Verdict.PASS
+    report = check(cube, X, vjp=cube_vjp, second_vjp=lambda x, v, u: 3 * x * v * u, **SECOND)
+    wrong = [one.name for one in report.results if one.verdict is Verdict.FAIL]
+    assert wrong == ["x, second order"]
+
+
+def test_without_a_second_gradient_the_symmetry_is_checked() -> None:
+    report = check(cube, X, vjp=cube_vjp, **SECOND)
+    assert report.verdict is Verdict.PASS
+    said = "only the symmetry was checked: the gradient is given, but none of it; give second_vjp="
+    assert report.results[-1].detail == said
+
+
+def test_a_second_gradient_needs_a_first_one() -> None:
+    with pytest.raises(core.InvalidArgument, match="second_vjp must come with a vjp"):
+        check(cube, X, second_vjp=cube_second_vjp)
+    with pytest.raises(TypeError, match="second_vjp must be callable"):
+        check(cube, X, vjp=cube_vjp, second_vjp=3)

@@ -44,6 +44,7 @@ def callable_target(
     vjp: Callable[..., Any] | None = None,
     jvp: Callable[..., Any] | None = None,
     value_and_grad: bool = False,
+    second_vjp: Callable[..., Any] | None = None,
     framework: str = "auto",
     name: str | None = None,
 ) -> CallableTarget:
@@ -61,6 +62,8 @@ def callable_target(
         jvp: jvp(*args, *us) returns the derivative of the outputs along us, a direction for each
             input; `forward_mode_audit` compares it with the gradient.
         value_and_grad: f returns (value, gradients) of one number.
+        second_vjp: second_vjp(*args, *vs, *us) returns the gradients of Σ u·vjp(*args, *vs), u
+            being an array for each input; compared where the second order is checked.
         framework: "numpy", "torch", "jax", "mlx", or "auto": whose tensors are among `args`.
         name: What messages call f.
 
@@ -69,7 +72,7 @@ def callable_target(
             returns something else than floating tensors, or a gradient is missing.
     """
     who = name_of(f) if name is None else check_name("check: name", name)
-    for what, function in (("f", f), ("vjp", vjp), ("jvp", jvp)):
+    for what, function in (("f", f), ("vjp", vjp), ("jvp", jvp), ("second_vjp", second_vjp)):
         if function is not None and not callable(function):
             raise TypeError(f"{who}: {what} must be callable, got {arguments.described(function)}")
     chosen = framework_of(f, args) if framework == "auto" else framework
@@ -83,9 +86,11 @@ def callable_target(
         raise core.InvalidArgument(
             f"{who}: framework {chosen!r} must be imported before its functions are checked"
         )
+    if second_vjp is not None and vjp is None:
+        raise core.InvalidArgument(f"{who}: second_vjp must come with a vjp, got none; give vjp=")
     if vjp is not None and value_and_grad:
         raise core.InvalidArgument(f"{who}: must have a vjp or value_and_grad, got both")
-    return _target_class(chosen)(f, args, Claim(vjp, jvp, value_and_grad), name)
+    return _target_class(chosen)(f, args, Claim(vjp, jvp, value_and_grad, second_vjp), name)
 
 
 def _target_class(framework: str) -> type[CallableTarget]:

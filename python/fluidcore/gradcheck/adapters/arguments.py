@@ -7,6 +7,9 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from fluidcore import core
+from fluidcore.gradcheck.target import Input
+
 _SHOWN = 4  # of a sequence in a message
 
 IsTensor: TypeAlias = Callable[[Any], bool]
@@ -99,6 +102,34 @@ def parallel(value: Any, other: Any, is_tensor: IsTensor) -> Iterator[Any]:
             yield from parallel(item, None if other is None else other[i], is_tensor)
     elif is_tensor(value):
         yield other
+
+
+def common_dtype(who: str, kind: str, inputs: Sequence[Input], args: Any, cure: str) -> str:
+    """The one dtype of all inputs.
+
+    Args:
+        who: What messages start with.
+        kind: What an input is: "NumPy array".
+        inputs: What is differentiated by.
+        args: Of the function.
+        cure: What to do about an argument of another kind.
+
+    Raises:
+        core.InvalidArgument: There is no input, or there are several dtypes.
+    """
+    dtypes = {put.value.dtype.name for put in inputs}
+    if not dtypes:
+        raise core.InvalidArgument(
+            f"{who}: must have a floating {kind} among its arguments, got "
+            f"{described(tuple(args))}; {cure}"
+        )
+    if len(dtypes) > 1:
+        got = ", ".join(f"{put.value.dtype.name} {put.name!r}" for put in inputs)
+        raise core.InvalidArgument(
+            f"{who}: floating arguments must have one dtype, got {got}; cast them, or "
+            "hand what is constant to a function of the others"
+        )
+    return next(iter(dtypes))
 
 
 def described(value: Any) -> str:

@@ -13,11 +13,12 @@ import numpy as np
 from fluidcore import core
 from fluidcore.dtypes import FLOATING, numpy_dtype
 from fluidcore.gradcheck.adapters import arguments, origin
-from fluidcore.gradcheck.adapters.arguments import described
-from fluidcore.gradcheck.adapters.claim import Claim
-from fluidcore.gradcheck.adapters.narrowing import another_function, rounds_inside
+from fluidcore.gradcheck.adapters.arguments import common_dtype, described
+from fluidcore.gradcheck.adapters.claim import Claim, matched
+from fluidcore.gradcheck.adapters.narrowing import rounds_inside, why_no_shadow
 from fluidcore.gradcheck.adapters.repro import Text, call_repro
 from fluidcore.gradcheck.calls import noted
+from fluidcore.gradcheck.gradient_target import NoSecondGradientError
 from fluidcore.gradcheck.repro import Repro, array_text
 from fluidcore.gradcheck.streams import random_states_kept
 from fluidcore.gradcheck.target import SHADOW, Array, Input, Target
@@ -60,7 +61,8 @@ class CallableTarget(Target):
         ]
         self.place = self._place(named)
         self.inputs = [Input(named[i][0], np.array(self._array(named[i][1]))) for i in self._chosen]
-        self.dtype = self._common_dtype()
+        kind = f"{self.framework} {self.tensor}"
+        self.dtype = common_dtype(self.who, kind, self.inputs, args, self._cure)
         self.fixed_cotangent = claim.value_and_grad
         self.source = origin.source_of(claim.vjp or self._gradient_code())
         self.repro = self._repro(named)
@@ -91,6 +93,26 @@ class CallableTarget(Target):
             return [
                 np.zeros_like(x) if grad is None else self._array(grad)
                 for x, grad in zip(xs, grads, strict=True)
+            ]
+
+    def second_vjp(
+        self, xs: Sequence[Array], vs: Sequence[Array], us: Sequence[Array], dtype: str
+    ) -> list[Array]:
+        """The framework's gradient of its gradient, or the user's where the gradient is."""
+        claim = self.claim
+        if claim.second_vjp is None and (claim.vjp is not None or claim.value_and_grad):
+            raise NoSecondGradientError("the gradient is given, but none of it; give second_vjp=")
+        with self._session(dtype):
+            tensors = self._points(xs, dtype)
+            if claim.second_vjp is None:
+                grads = self._pull_twice(tensors, vs, us, dtype)
+            else:
+                weights = [self._tensor(v, tensors[0]) for v in (*vs, *us)]
+                found = claim.second_vjp(*self._arguments(tensors, dtype), *weights)
+                grads = self._claimed(found)
+            return [
+                np.zeros_like(x) if grad is None else self._array(grad)
+                for x, grad in zip([*xs, *vs], grads, strict=False)
             ]
 
     def jvp(self, xs: Sequence[Array], us: Sequence[Array], dtype: str) -> list[Array]:
@@ -142,6 +164,12 @@ class CallableTarget(Target):
         """The framework's own gradients at `tensors`; None stands for zeros."""
         raise NotImplementedError
 
+    def _pull_twice(
+        self, tensors: list[Any], vs: Sequence[Array], us: Sequence[Array], dtype: str
+    ) -> list[Any]:
+        """The gradients of Σ u·gradient by the tensors, and by the cotangents; None: zeros."""
+        raise NoSecondGradientError(f"second gradients of {self.framework} are not looked at")
+
     @contextlib.contextmanager
     def _session(self, dtype: str) -> Iterator[None]:
         """Around every run: same random numbers in it, nothing changed after it."""
@@ -176,21 +204,6 @@ class CallableTarget(Target):
     def _is_floating(self, tensor: Any) -> bool:
         return self._dtype(tensor) in FLOATING
 
-    def _common_dtype(self) -> str:
-        dtypes = {put.value.dtype.name for put in self.inputs}
-        if not dtypes:
-            raise core.InvalidArgument(
-                f"{self.who}: must have a floating {self.framework} {self.tensor} among its "
-                f"arguments, got {described(self._args)}; {self._cure}"
-            )
-        if len(dtypes) > 1:
-            got = ", ".join(f"{put.value.dtype.name} {put.name!r}" for put in self.inputs)
-            raise core.InvalidArgument(
-                f"{self.who}: floating arguments must have one dtype, got {got}; cast them, or "
-                "hand what is constant to a function of the others"
-            )
-        return next(iter(dtypes))
-
     def _first_runs(self) -> str:
         """Runs f once as it is, then in float64; returns why float64 is not possible."""
         with noted(self.who, "f", self.inputs):
@@ -204,19 +217,7 @@ class CallableTarget(Target):
         if self.dtype == SHADOW:
             return ""
         xs = [put.value.astype(np.float64) for put in self.inputs]
-        try:
-            ys = self.forward(xs, SHADOW)
-            grads = self.vjp(xs, [np.ones_like(y) for y in ys], SHADOW)
-            narrowing = self._narrowing(xs)
-        except Exception as error:  # whatever a framework raises for a dtype it does not know
-            message = str(error).strip().partition("\n")[0]
-            return f"it does not run in float64: {type(error).__name__}: {message}"
-        for what, arrays in (("it returns", ys), ("its gradient is", grads)):
-            if wrong := [a.dtype.name for a in arrays if a.dtype != np.float64]:
-                return f"{what} {wrong[0]} for float64 arguments"
-        if another_function(native, ys, self.dtype):
-            return "it is another function in float64, perhaps with other random numbers"
-        return narrowing
+        return why_no_shadow(self, native, xs, self._narrowing)
 
     def _points(self, xs: Sequence[Array], dtype: str) -> list[Any]:
         likes = [self._tensors[i] for i in self._chosen]
@@ -263,22 +264,13 @@ class CallableTarget(Target):
 
     def _claimed(self, grads: Any) -> list[Any]:
         """The user's gradients, one for each input."""
-        count = len(self.inputs)
         one_argument = len(self._args) == 1 and not (isinstance(grads, tuple) and len(grads) == 1)
         if one_argument:
             grads = (grads,)
         elif not isinstance(grads, (tuple, list)):
             grads = [grads]
-        found: list[Any] = []
-        if len(grads) == len(self._args):
-            try:
-                found = list(arguments.parallel(self._args, tuple(grads), self._is_tensor))
-                found = [found[i] for i in self._chosen]
-            except ValueError:
-                found = []
-        elif len(grads) == count:
-            found = list(grads)
-        if len(found) != count:
+        found = matched(grads, self._args, self._is_tensor, self._chosen)
+        if found is None:
             names = ", ".join(put.name for put in self.inputs)
             raise core.InvalidArgument(
                 f"{self.who}: its gradient must return an array for each of {names}, got "

@@ -6,12 +6,16 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from fluidcore import core
 from fluidcore.dtypes import FLOATING, numpy_dtype
 from fluidcore.eager.autograd import gradients_of
-from fluidcore.eager.state import has_drawn, no_grad, precision, same_numbers
+from fluidcore.eager.second_order import second_gradients_of
+from fluidcore.eager.state import has_drawn, no_grad, noting_backward, precision, same_numbers
 from fluidcore.eager.tensor import Tensor
 from fluidcore.gradcheck.adapters.origin import source_of
+from fluidcore.gradcheck.gradient_target import NoSecondGradientError
 from fluidcore.gradcheck.target import Array, Input, Target
 
 
@@ -50,11 +54,13 @@ class EagerTarget(Target):
         self.source = source_of(f)
         self.has_shadow = True
         self.draws = False
+        self._records = True  # in the first run, and later only if f itself calls backward
 
     def forward(self, xs: Sequence[Array], dtype: str) -> list[Array]:
         """The results at `xs`."""
-        with self._running(dtype), no_grad():
-            return [y.array for y in self._results([Tensor(x) for x in xs])]
+        records = self._records
+        with self._running(dtype), contextlib.nullcontext() if records else no_grad():
+            return [y.array for y in self._results([Tensor(x, requires_grad=records) for x in xs])]
 
     def vjp(self, xs: Sequence[Array], vs: Sequence[Array], dtype: str) -> list[Array]:
         """What the tape calculates."""
@@ -68,11 +74,32 @@ class EagerTarget(Target):
                 cotangent = v.astype(y.array.dtype)  # a result may be of another dtype than x
                 for k, (_, array) in enumerate(gradients_of(y, leaves, cotangent)):
                     before = totals[k]
-                    totals[k] = array if before is None or array is None else before + array
+                    if array is not None:
+                        totals[k] = array if before is None else before + array
         return [
             leaf.array * 0 if total is None else total
             for leaf, total in zip(leaves, totals, strict=True)
         ]
+
+    def second_vjp(
+        self, xs: Sequence[Array], vs: Sequence[Array], us: Sequence[Array], dtype: str
+    ) -> list[Array]:
+        """The gradient operators of the tape's gradient operators."""
+        with self._running(dtype):
+            leaves = [Tensor(x, requires_grad=True) for x in xs]
+            totals = [np.zeros_like(x) for x in xs]
+            by_cotangents = []
+            for y, v in zip(self._results(leaves), vs, strict=True):
+                if not y.requires_grad:
+                    by_cotangents.append(np.zeros_like(v))
+                    continue
+                try:
+                    found = second_gradients_of(y, leaves, v.astype(y.array.dtype), us)
+                except core.InvalidArgument as error:
+                    raise NoSecondGradientError(str(error)) from error
+                totals = [total + array for total, array in zip(totals, found[0], strict=True)]
+                by_cotangents.append(found[1].astype(v.dtype))
+        return [*totals, *by_cotangents]
 
     def function(self, dtype: str) -> core.Function:
         """F for the native engine, at the values of the tensors."""
@@ -89,7 +116,16 @@ class EagerTarget(Target):
                 yield
 
     def _results(self, tensors: Sequence[Tensor]) -> list[Tensor]:
-        value = self.f(*tensors)
+        with noting_backward() as reached:
+            value = self.f(*tensors)
+        self._records = bool(reached)
+        for tensor, part in zip(tensors, self.inputs, strict=True):
+            if any(leaf is tensor for leaf in reached):
+                raise core.InvalidArgument(
+                    f"{self.who}: f must not call backward() on what depends on its arguments, got "
+                    f"a gradient of '{part.name}': the tape takes it for a constant; write the "
+                    "gradient in operators, or check a Program with fluidcore.gradients in it"
+                )
         self.draws |= has_drawn()
         results = list(value) if isinstance(value, (list, tuple)) else [value]
         for result in results:

@@ -12,6 +12,7 @@ import numpy as np
 from fluidcore.dtypes import FLOATING, numpy_dtype
 from fluidcore.gradcheck.adapters.callable_ import CallableTarget
 from fluidcore.gradcheck.adapters.claim import Claim
+from fluidcore.gradcheck.gradient_target import NoSecondGradientError
 from fluidcore.gradcheck.target import SHADOW, Array
 
 
@@ -46,6 +47,25 @@ class JaxTarget(CallableTarget):
         ys, pull = self._jax.vjp(self._differentiable(dtype), *tensors)
         cotangents = [self._cast(v, y.dtype.name) for y, v in zip(ys, vs, strict=True)]
         return list(pull(cotangents))
+
+    def _pull_twice(
+        self, tensors: list[Any], vs: Sequence[Array], us: Sequence[Array], dtype: str
+    ) -> list[Any]:
+        jax, f = self._jax, self._differentiable(dtype)
+        count = len(tensors)
+        ys = jax.eval_shape(f, *tensors)
+        cotangents = [self._cast(v, y.dtype.name) for y, v in zip(ys, vs, strict=True)]
+
+        def gradient(*points: Any) -> list[Any]:
+            return list(jax.vjp(f, *points[:count])[1](list(points[count:])))
+
+        try:
+            grads, pull = jax.vjp(gradient, *tensors, *cotangents)
+            return list(pull([self._cast(u, g.dtype.name) for g, u in zip(grads, us, strict=True)]))
+        except Exception as error:  # JAX has no type of its own for a rule that is missing
+            message = str(error).strip().partition("\n")[0]
+            why = f"{type(error).__name__}: {message}"
+            raise NoSecondGradientError(why, is_promised=True) from error
 
     def _narrowing(self, xs: list[Array]) -> str:
         with self._session(SHADOW):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from fluidcore.dtypes import numpy_dtype
 from fluidcore.gradcheck.adapters.callable_ import CallableTarget
 from fluidcore.gradcheck.adapters.claim import Claim
+from fluidcore.gradcheck.gradient_target import NoSecondGradientError
 from fluidcore.gradcheck.target import SHADOW, Array
 
 _SEED = 0
@@ -42,15 +43,33 @@ class MlxTarget(CallableTarget):
             random.seed(high << 32 | low)  # a key is the two halves of its seed
 
     def _pull(self, tensors: list[Any], vs: Sequence[Array], dtype: str) -> list[Any]:
-        def differentiable(*points: Any) -> list[Any]:
-            return self._outputs(self._function(dtype)(*self._arguments(points, dtype)))
-
-        shapes = differentiable(*tensors)
-        cotangents = [
-            self._cast(self._tensor(v, y), self._dtype(y)) for v, y in zip(vs, shapes, strict=True)
-        ]
-        _, grads = self._mx.vjp(differentiable, tensors, cotangents)
+        f = self._differentiable(dtype)
+        _, grads = self._mx.vjp(f, tensors, self._like(f(*tensors), vs))
         return list(grads)
+
+    def _pull_twice(
+        self, tensors: list[Any], vs: Sequence[Array], us: Sequence[Array], dtype: str
+    ) -> list[Any]:
+        f, count = self._differentiable(dtype), len(tensors)
+        points = [*tensors, *self._like(f(*tensors), vs)]
+
+        def gradient(*points: Any) -> list[Any]:
+            return list(self._mx.vjp(f, list(points[:count]), list(points[count:]))[1])
+
+        try:
+            return list(self._mx.vjp(gradient, points, self._like(tensors, us))[1])
+        except (RuntimeError, ValueError) as error:  # a primitive without a rule
+            raise NoSecondGradientError(str(error), is_promised=True) from error
+
+    def _differentiable(self, dtype: str) -> Callable[..., list[Any]]:
+        """A function of the inputs alone, with nothing but floating outputs."""
+        f = self._function(dtype)
+        return lambda *points: self._outputs(f(*self._arguments(points, dtype)))
+
+    def _like(self, tensors: Sequence[Any], arrays: Sequence[Array]) -> list[Any]:
+        """The arrays as tensors of the dtypes of `tensors`."""
+        pairs = zip(tensors, arrays, strict=True)
+        return [self._cast(self._tensor(array, y), self._dtype(y)) for y, array in pairs]
 
     def _is_tensor(self, value: Any) -> bool:
         return isinstance(value, self._mx.array)

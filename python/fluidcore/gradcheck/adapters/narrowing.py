@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from fluidcore.gradcheck.target import SHADOW, Array
+from fluidcore.gradcheck.target import SHADOW, Array, Target
 
 _FINER, _COARSER = 2.0**-30, 2.0**-18  # relative steps below and above float32's rounding
 _COARSE = 2.0**-6  # above that of float16
@@ -62,3 +62,32 @@ def rounds_inside(forward: Callable[[Sequence[Array], str], list[Array]], xs: li
         return False
     unmoved = not np.any(finer) and np.any(coarse)
     return bool(unmoved or apart > 0.2 * size)
+
+
+def why_no_shadow(
+    target: Target,
+    native: Sequence[Array],
+    xs: list[Array],
+    narrowing: Callable[[list[Array]], str],
+) -> str:
+    """Why a function of a smaller dtype has no float64 form; "" if it has one.
+
+    Args:
+        target: The function.
+        native: Its outputs in its own dtype.
+        xs: The point, float64.
+        narrowing: What in a float64 run at `xs` is less than float64.
+    """
+    try:
+        ys = target.forward(xs, SHADOW)
+        grads = target.vjp(xs, [np.ones_like(y) for y in ys], SHADOW)
+        narrow = narrowing(xs)
+    except Exception as error:  # whatever a framework raises for a dtype it does not know
+        message = str(error).strip().partition("\n")[0]
+        return f"it does not run in float64: {type(error).__name__}: {message}"
+    for what, arrays in (("it returns", ys), ("its gradient is", grads)):
+        if wrong := [a.dtype.name for a in arrays if a.dtype != np.float64]:
+            return f"{what} {wrong[0]} for float64 arguments"
+    if another_function(native, ys, target.dtype):
+        return "it is another function in float64, perhaps with other random numbers"
+    return narrow

@@ -15,6 +15,7 @@ from fluidcore.dtypes import numpy_dtype
 from fluidcore.gradcheck.adapters import arguments, origin, torch_state
 from fluidcore.gradcheck.adapters.callable_ import CallableTarget
 from fluidcore.gradcheck.adapters.claim import Claim
+from fluidcore.gradcheck.gradient_target import NoSecondGradientError
 from fluidcore.gradcheck.target import SHADOW, Array
 
 
@@ -40,6 +41,8 @@ class TorchTarget(CallableTarget):
             f = f.apply
         self._modules = torch_state.modules_of(f)
         self._devices: list[Any] = []
+        self._lent: list[torch_state.Loan] = []  # what user code gets in this run
+        self.second_note = ""
         self._wide = True  # whether torch.zeros and torch.rand make float64 in a float64 run
         super().__init__(f, args, claim, name)
 
@@ -108,7 +111,11 @@ class TorchTarget(CallableTarget):
                 stack.enter_context(torch_state.kept_buffers(self._modules))
             if dtype == SHADOW and self._wide:
                 stack.enter_context(torch_state.default_dtype(torch.float64))
+            outer, self._lent = self._lent, []
             yield
+            for loan in self._lent:
+                loan.show_changes(self._array)
+            self._lent = outer
 
     def _first_runs(self) -> str:
         reason = super()._first_runs()
@@ -123,17 +130,42 @@ class TorchTarget(CallableTarget):
         return super()._function(dtype)
 
     def _pull(self, tensors: list[Any], vs: Sequence[Array], dtype: str) -> list[Any]:
-        value = self._function(dtype)(*self._arguments(tensors, dtype))
-        pairs = [
-            (y, self._tensor(v, y).to(y.dtype))
-            for y, v in zip(self._outputs(value), vs, strict=True)
-            if y.requires_grad
-        ]
+        ys = self._run(tensors, dtype)
+        cotangents = [self._tensor(v, y).to(y.dtype) for y, v in zip(ys, vs, strict=True)]
+        return self._gradients(ys, tensors, cotangents)
+
+    def _pull_twice(
+        self, tensors: list[Any], vs: Sequence[Array], us: Sequence[Array], dtype: str
+    ) -> list[Any]:
+        ys = self._run(tensors, dtype)
+        leaves = [self._tensor(v, y).requires_grad_() for y, v in zip(ys, vs, strict=True)]
+        cotangents = [leaf.to(y.dtype) for leaf, y in zip(leaves, ys, strict=True)]
+        grads = self._gradients(ys, tensors, cotangents, create_graph=True)
+        found = [(g, self._tensor(u, g)) for g, u in zip(grads, us, strict=True) if g is not None]
+        once = [grad for grad, _ in found]
+        if torch_state.is_differentiable_once(once):
+            why = "backward is marked once_differentiable: PyTorch refuses to differentiate it"
+            raise NoSecondGradientError(why, is_promised=True)
+        self.second_note = torch_state.detached(once)
+        try:
+            return self._gradients(once, [*tensors, *leaves], [u for _, u in found])
+        except RuntimeError as error:
+            why = str(error).strip().partition("\n")[0]
+            raise NoSecondGradientError(why, is_promised=True) from error
+
+    def _run(self, tensors: list[Any], dtype: str) -> list[Any]:
+        return self._outputs(self._function(dtype)(*self._arguments(tensors, dtype)))
+
+    def _gradients(
+        self, ys: list[Any], tensors: list[Any], cotangents: list[Any], **options: Any
+    ) -> list[Any]:
+        """torch.autograd.grad, with None for everything that an output does not depend on."""
+        pairs = [(y, v) for y, v in zip(ys, cotangents, strict=True) if y.requires_grad]
         if not pairs:
             return [None for _ in tensors]
-        ys, cotangents = zip(*pairs, strict=True)
+        found, weights = zip(*pairs, strict=True)
         try:
-            grads = self._torch.autograd.grad(ys, tensors, cotangents, allow_unused=True)
+            grads = self._torch.autograd.grad(found, tensors, weights, allow_unused=True, **options)
         except RuntimeError as error:
             if "returned an invalid gradient" not in str(error):
                 raise
@@ -160,6 +192,8 @@ class TorchTarget(CallableTarget):
         tensor = tensor.detach()
         if tensor.layout is not self._torch.strided:
             tensor = tensor.to_dense()
+        if tensor._is_zerotensor():
+            tensor = tensor.new_zeros(tensor.shape)
         tensor = tensor.cpu().resolve_neg()
         if tensor.dtype is self._torch.bfloat16:
             bits: Array = tensor.contiguous().view(self._torch.int16).numpy()
@@ -173,14 +207,20 @@ class TorchTarget(CallableTarget):
             tensor = self._torch.from_numpy(copied.view(np.int16)).view(self._torch.bfloat16)
         else:
             tensor = self._torch.from_numpy(copied)
-        return tensor.to(like.device)
+        tensor = tensor.to(like.device)
+        self._lent.append(torch_state.Loan(array, tensor))
+        return tensor
 
     def _points(self, xs: Sequence[Array], dtype: str) -> list[Any]:
         return [point.requires_grad_() for point in super()._points(xs, dtype)]
 
     def _arguments(self, points: Sequence[Any], dtype: str) -> Any:
         # Clones, because f may change its arguments in place, but not a leaf of the graph.
-        return super()._arguments([point.clone() for point in points], dtype)
+        arrays = {id(loan.tensor): loan.array for loan in self._lent}
+        clones = [point.clone() for point in points]
+        pairs = zip(points, clones, strict=True)
+        self._lent += [torch_state.Loan(arrays[id(point)], clone) for point, clone in pairs]
+        return super()._arguments(clones, dtype)
 
     def _cast(self, tensor: Any, dtype: str) -> Any:
         return tensor.to(getattr(self._torch, dtype))

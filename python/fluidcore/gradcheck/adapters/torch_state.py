@@ -7,11 +7,13 @@ import copy
 import functools
 import inspect
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from fluidcore import core
-from fluidcore.gradcheck.target import SHADOW
+from fluidcore.gradcheck.target import SHADOW, Array
 
 _SEED = 0
 
@@ -46,6 +48,56 @@ class Module:
         buffers = {name: buffer.clone() for name, buffer in module.named_buffers()}
         call = sys.modules["torch"].func.functional_call
         return call(module, {**buffers, **args[-1]}, args[:-1])
+
+
+class Loan:
+    """A tensor that user code gets, made of an array.
+
+    What PyTorch knows to be changed in place, by an operator or by mark_dirty, has another grad_fn
+    afterwards, and its gradient is that of the change. All else has changed what was given.
+    """
+
+    def __init__(self, array: Array, tensor: Any) -> None:
+        self.array = array
+        self.tensor = tensor
+        self._made_by = tensor.grad_fn
+
+    def show_changes(self, as_array: Callable[[Any], Array]) -> None:
+        """Makes a change that PyTorch does not know of to the array, too."""
+        if self.tensor.grad_fn is not self._made_by:
+            return
+        now = as_array(self.tensor)
+        if now.shape != self.array.shape:
+            self.array.fill(np.nan)
+        elif now.tobytes() != self.array.tobytes():
+            self.array[...] = now
+
+
+def is_differentiable_once(grads: Sequence[Any]) -> bool:
+    """Whether a part of the graph of some gradients is there only to raise an error.
+
+    That is what once_differentiable leaves. torch.autograd.grad does not run it, and finds zeros.
+    """
+    waiting = [grad.grad_fn for grad in grads if grad.grad_fn is not None]
+    seen = set(waiting)
+    while waiting:
+        node = waiting.pop()
+        if node.name() == "torch::autograd::Error":
+            return True
+        found = {after for after, _ in node.next_functions if after is not None} - seen
+        seen |= found
+        waiting += found
+    return False
+
+
+def detached(grads: Sequence[Any]) -> str:
+    """What is to be said of gradients that cannot be differentiated because they have no graph."""
+    if all(grad.requires_grad for grad in grads):
+        return ""
+    return (
+        "backward gives gradients without a graph, by detach, .data, NumPy or no_grad: PyTorch "
+        "takes their second gradient for 0"
+    )
 
 
 def modules_of(f: Any) -> list[Any]:

@@ -12,7 +12,7 @@ from jax import numpy as jnp  # noqa: E402
 from fluidcore import core  # noqa: E402
 from fluidcore.gradcheck.adapters import callable_target  # noqa: E402
 from fluidcore.gradcheck.api import check  # noqa: E402
-from fluidcore.gradcheck.verdict import Verdict  # noqa: E402
+from fluidcore.gradcheck.verdict import Reason, Verdict  # noqa: E402
 
 X = np.array([[0.5, -1.25, 2.0], [1.5, 0.25, -0.75]], np.float32)
 
@@ -92,3 +92,39 @@ def test_what_cannot_be_checked_is_said() -> None:
         check(lambda x: None, jnp.asarray(X))
     with pytest.raises(core.InvalidArgument, match="arguments must be real, got complex64"):
         check(lambda x: x, jnp.asarray(X) * 1j)
+
+
+def custom_cube(backward: Any) -> Any:
+    @jax.custom_vjp
+    def cube(x: Any) -> Any:
+        return x**3
+
+    cube.defvjp(lambda x: (x**3, x), backward)
+    return cube
+
+
+def test_jax_is_differentiated_twice() -> None:
+    right = custom_cube(lambda x, v: (3 * x**2 * v,))
+    for f in (jnp.tanh, right, jax.nn.relu, lambda x: 2 * x, jax.nn.softmax):
+        report = check(f, jnp.asarray(X), second_order=True)
+        assert report.verdict is Verdict.PASS
+        assert any(one.name == "cotangent, second order" for one in report.results)
+
+
+def test_a_gradient_with_a_wrong_gradient_fails_in_jax() -> None:
+    wrong = custom_cube(lambda x, v: (3 * jax.lax.stop_gradient(x) ** 2 * v,))
+    report = check(wrong, jnp.asarray(X), second_order=True)
+    failed = {one.name for one in report.results if one.verdict is Verdict.FAIL}
+    assert failed == {"x, second order"}
+
+
+def test_a_gradient_that_jax_cannot_differentiate_says_so() -> None:
+    def by_callback(x: Any, v: Any) -> Any:
+        form = jax.ShapeDtypeStruct(x.shape, x.dtype)
+        return (jax.pure_callback(lambda x, v: np.asarray(3 * x**2 * v), form, x, v),)
+
+    report = check(custom_cube(by_callback), jnp.asarray(X), second_order=True)
+    assert report.verdict is Verdict.INCONCLUSIVE
+    absent = next(one for one in report.results if one.name == "second order")
+    assert absent.reasons == (Reason.NO_SECOND,)
+    assert "Pure callbacks do not support" in absent.detail

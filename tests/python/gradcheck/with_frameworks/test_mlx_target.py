@@ -57,3 +57,10 @@ def test_trees_are_inputs_and_random_numbers_repeat() -> None:
 def test_what_cannot_be_checked_is_said() -> None:
     with pytest.raises(core.InvalidArgument, match="must return a floating MLX tensor"):
         check(lambda x: None, mx.array(X))
+
+
+def test_mlx_is_differentiated_twice() -> None:
+    for f in (lambda x: x * x * x, lambda x: 2 * x):
+        report = check(f, mx.array(X), second_order=True)
+        assert report.verdict is Verdict.PASS
+        assert any(one.name == "cotangent, second order" for one in report.results)

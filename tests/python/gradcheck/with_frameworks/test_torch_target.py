@@ -15,7 +15,8 @@ from fluidcore import core  # noqa: E402
 from fluidcore.gradcheck.adapters import callable_target  # noqa: E402
 from fluidcore.gradcheck.api import check  # noqa: E402
 from fluidcore.gradcheck.config import GradCheckConfig  # noqa: E402
-from fluidcore.gradcheck.verdict import Verdict  # noqa: E402
+from fluidcore.gradcheck.result import GradCheckReport  # noqa: E402
+from fluidcore.gradcheck.verdict import Reason, Verdict  # noqa: E402
 
 DTYPES = ["float64", "float32", "float16", "bfloat16"]
 
@@ -306,3 +307,173 @@ def test_the_check_is_repeated_by_its_text() -> None:
         check=True,
     ).stdout
     assert printed.startswith("PASS")
+
+
+class CubeGradient(torch.autograd.Function):
+    """3 x² v, with a gradient of its own."""
+
+    by_x: Any = staticmethod(lambda x, v, u: 6 * x * v * u)
+    by_v: Any = staticmethod(lambda x, v, u: 3 * x * x * u)
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, v: Any) -> Any:
+        ctx.save_for_backward(x, v)
+        return 3 * x * x * v
+
+    @staticmethod
+    def backward(ctx: Any, u: Any) -> Any:
+        x, v = ctx.saved_tensors
+        return CubeGradient.by_x(x, v, u), CubeGradient.by_v(x, v, u)
+
+
+class Cube(torch.autograd.Function):
+    gradient: Any = CubeGradient.apply
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx: Any, v: Any) -> Any:
+        return Cube.gradient(*ctx.saved_tensors, v)
+
+
+def twice(f: Any, *args: Any) -> GradCheckReport:
+    return check(f, *args, second_order=True)
+
+
+def wrong_names(report: GradCheckReport) -> list[str]:
+    return [result.name for result in report.results if result.verdict is Verdict.FAIL]
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_torch_is_differentiated_twice(dtype: Any) -> None:
+    for f in (Cube, Square, lambda x: torch.softmax(x, -1), lambda x: 2 * x, torch.relu):
+        report = twice(f, tensor(2, 3, dtype=dtype))
+        assert report.verdict is Verdict.PASS
+        assert any(one.name == "cotangent, second order" for one in report.results)
+    assert twice(torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.Tanh()), tensor(2, 3))
+    assert twice(lambda a, b: a @ b, tensor(2, 3, dtype=dtype), tensor(3, 2, dtype=dtype))
+
+
+@pytest.mark.parametrize(
+    ("part", "wrong", "name"),
+    [
+        ("by_x", lambda x, v, u: 12 * x * v * u, "x, second order"),
+        ("by_x", lambda x, v, u: -6 * x * v * u, "x, second order"),
+        ("by_x", lambda x, v, u: 6 * x * u, "x, second order"),
+        ("by_x", lambda x, v, u: None, "x, second order"),
+        ("by_v", lambda x, v, u: 3 * x * u, "cotangent, second order"),
+        ("by_v", lambda x, v, u: None, "cotangent, second order"),
+    ],
+)
+def test_a_wrong_double_backward_fails(
+    part: str, wrong: Any, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CubeGradient, part, staticmethod(wrong))
+    report = twice(Cube, tensor(4, dtype=torch.float64))
+    assert wrong_names(report) == [name]
+
+
+def test_a_backward_that_leaves_the_graph_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    def by_numpy(x: Any, v: Any) -> Any:
+        return torch.from_numpy(3 * x.detach().numpy() ** 2 * v.detach().numpy())
+
+    x = tensor(4, dtype=torch.float64)
+    monkeypatch.setattr(Cube, "gradient", staticmethod(by_numpy))
+    report = twice(Cube, x)
+    assert wrong_names(report) == ["x, second order", "cotangent, second order"]
+    assert "PyTorch takes their second gradient for 0" in report.results[1].detail
+    monkeypatch.setattr(Cube, "gradient", staticmethod(lambda x, v: 3 * x.detach() ** 2 * v))
+    assert wrong_names(twice(Cube, x)) == ["x, second order"]
+    monkeypatch.setattr(Cube, "gradient", staticmethod(by_numpy))
+    assert wrong_names(twice(lambda x: Cube.apply(x) * x.sin(), x))
+
+
+def test_what_is_differentiable_once_only_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    from torch.autograd.function import once_differentiable
+
+    class Once(Square):
+        backward = staticmethod(once_differentiable(Square.backward))
+
+    x = tensor(4, dtype=torch.float64)
+    for f in (Once, lambda x: Once.apply(x) * x):
+        report = twice(f, x)
+        assert report.verdict is Verdict.INCONCLUSIVE
+        absent = report.results[1]
+        assert (absent.name, absent.reasons) == ("second order", (Reason.NO_SECOND,))
+        assert "marked once_differentiable" in absent.detail
+        assert "only the symmetry was checked" in report.results[-1].detail
+
+
+def test_at_a_jump_of_the_gradient_nothing_is_said() -> None:
+    for f in (torch.relu, torch.abs):
+        report = twice(f, torch.zeros(3, dtype=torch.float64))
+        assert report.verdict is Verdict.INCONCLUSIVE
+        assert report.results[1].reasons == (Reason.JUMP,)
+        assert twice(f, torch.tensor([1e-6, 0.5, -1e-4], dtype=torch.float64))
+
+
+class Doubled(torch.autograd.Function):
+    """In place, without a word."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        x.mul_(2)
+        return x + 0
+
+    @staticmethod
+    def backward(ctx: Any, v: Any) -> Any:
+        return 2 * v
+
+
+class DirtyDoubled(Doubled):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.mark_dirty(x)
+        return x.mul_(2)
+
+
+class ChangesWhatItSaved(Square):
+    @staticmethod
+    def backward(ctx: Any, v: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return x.mul_(2) * v
+
+
+class ChangesTheCotangent(Doubled):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx: Any, v: Any) -> Any:
+        return v.mul_(2)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+@pytest.mark.parametrize(
+    ("f", "detail"),
+    [
+        (Doubled, "f changes its input 'x'"),
+        (lambda x: 2 * x + 0 * x.detach().mul_(3), "f changes its input 'x'"),
+        (ChangesWhatItSaved, "the gradient changes the input 'x'"),
+        (ChangesTheCotangent, "the gradient changes the cotangent of output 0"),
+    ],
+)
+def test_a_change_that_torch_does_not_know_of_fails(f: Any, detail: str, dtype: Any) -> None:
+    report = check(f, tensor(4, dtype=dtype))
+    assert report.verdict is Verdict.FAIL
+    audit = next(one for one in report.audits if one.name == "arguments unchanged")
+    assert audit.reason is Reason.INPUT_CHANGED
+    assert detail in audit.detail
+
+
+def test_a_change_that_torch_knows_of_passes() -> None:
+    def assigned(x: Any) -> Any:
+        x[0] = 2 * x[1]
+        return x
+
+    for f in (DirtyDoubled, torch.nn.ReLU(inplace=True), assigned):
+        assert check(f, tensor(4, dtype=torch.float64))
