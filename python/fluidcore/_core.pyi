@@ -8,7 +8,7 @@ import numpy
 import numpy.typing
 import typing
 import typing_extensions
-__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'Derivatives', 'EMPTY_VAR_NAME', 'Error', 'Executor', 'Function', 'GRAD_VAR_SUFFIX', 'InvalidArgument', 'NotFound', 'OpDef', 'OpDesc', 'ProgramDesc', 'ProgramFunction', 'Scope', 'Tensor', 'VarDesc', 'Variable', 'block_effects', 'cpu_isa', 'difference', 'differentiate', 'differentiate_along', 'differentiate_probes', 'dtype_name', 'dtype_number', 'get_grad_op_desc', 'grad_var_name', 'measure_noise', 'onednn_version', 'op_def', 'op_types', 'round_direction', 'round_to', 'unit_roundoff', 'version']
+__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'Derivatives', 'EMPTY_VAR_NAME', 'Error', 'Executor', 'Function', 'GRAD_VAR_SUFFIX', 'InvalidArgument', 'NotFound', 'OpDef', 'OpDesc', 'ProgramDesc', 'ProgramFunction', 'Scope', 'Tensor', 'VarDesc', 'Variable', 'block_effects', 'cpu_isa', 'difference', 'differentiate', 'differentiate_along', 'differentiate_probes', 'dtype_name', 'dtype_number', 'get_grad_op_desc', 'grad_var_name', 'measure_noise', 'onednn_version', 'op_def', 'op_types', 'round_direction', 'round_to', 'slope_along', 'unit_roundoff', 'version']
 class BlockDesc:
     """
     One block of a program: operators and variables.
@@ -605,6 +605,10 @@ def round_direction(direction: numpy.ndarray) -> numpy.ndarray:
 def round_to(dtype: str, value: typing.SupportsFloat | typing.SupportsIndex) -> float:
     """
     The value rounded once, to nearest, ties to even.
+    """
+def slope_along(function: Function, directions: collections.abc.Iterable[typing.Any], cotangent: typing.Any, wanted: typing.SupportsFloat | typing.SupportsIndex) -> Derivatives:
+    """
+    The derivative of <v, f> along one direction of all inputs, with an error bar of `wanted` in as few evaluations as it takes; it can prove a claim, but not refute it.
     """
 def unit_roundoff(dtype: str) -> float:
     """

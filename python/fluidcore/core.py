@@ -38,6 +38,7 @@ from fluidcore._core import (
     op_types,
     round_direction,
     round_to,
+    slope_along,
     unit_roundoff,
     version,
 )
@@ -80,6 +81,7 @@ __all__ = [
     "op_types",
     "round_direction",
     "round_to",
+    "slope_along",
     "unit_roundoff",
     "version",
 ]

@@ -24,6 +24,7 @@
 #include "fluidcore/gradcheck/probes.h"
 #include "fluidcore/gradcheck/program_function.h"
 #include "fluidcore/gradcheck/rounding.h"
+#include "fluidcore/gradcheck/slope.h"
 #include "fluidcore/gradcheck/unrecoverable.h"
 #include "fluidcore/ops/register_ops.h"
 
@@ -112,19 +113,34 @@ Derivatives differentiate(Function& function,
   return gradcheck::differentiate(function, number_of_input(input), question, options);
 }
 
-Derivatives differentiate_along(Function& function,
-                                const py::iterable& directions,
-                                const py::iterable& cotangents,
-                                const py::object& noise,
-                                bool trace) {
+gradcheck::Directions directions_of(const py::iterable& directions) {
   gradcheck::Directions along;
   for (const py::handle d : directions) {
     along.push_back(
         maybe_doubles(py::reinterpret_borrow<py::object>(d), str_cat("direction ", along.size())));
   }
+  return along;
+}
+
+Derivatives differentiate_along(Function& function,
+                                const py::iterable& directions,
+                                const py::iterable& cotangents,
+                                const py::object& noise,
+                                bool trace) {
+  const gradcheck::Directions along = directions_of(directions);
   const Question question = question_of(cotangents, noise);
   const py::gil_scoped_release release;
   return gradcheck::differentiate_along(function, along, question, trace, check_signals());
+}
+
+Derivatives slope_along(Function& function,
+                        const py::iterable& directions,
+                        const py::object& cotangent,
+                        double wanted) {
+  const gradcheck::Directions along = directions_of(directions);
+  const std::vector<double> weights = doubles(cotangent, "cotangent");
+  const py::gil_scoped_release release;
+  return gradcheck::slope_along(function, along, weights, wanted, check_signals());
 }
 
 std::vector<Derivatives> differentiate_probes(Function& function,
@@ -289,6 +305,10 @@ void bind_gradcheck(py::module_& m) {
   m.def("differentiate_along", &differentiate_along, py::arg("function"), py::arg("directions"),
         py::arg("cotangents"), py::kw_only(), py::arg("noise") = py::none(),
         py::arg("trace") = false, "The derivative of <v, f> along one direction of all inputs.");
+  m.def("slope_along", &slope_along, py::arg("function"), py::arg("directions"),
+        py::arg("cotangent"), py::arg("wanted"),
+        "The derivative of <v, f> along one direction of all inputs, with an error bar of `wanted` "
+        "in as few evaluations as it takes; it can prove a claim, but not refute it.");
   m.def("differentiate_probes", &differentiate_probes, py::arg("function"), py::arg("input"),
         py::arg("directions"), py::arg("cotangents"), py::kw_only(), py::arg("noise") = py::none(),
         py::arg("trace") = false, py::arg("workers") = 1,

@@ -11,8 +11,6 @@
 
 namespace fluidcore::gradcheck {
 
-namespace {
-
 DType check_directions(const Function& function, const Directions& directions) {
   const std::size_t count = function.inputs().size();
   require(directions.size() == count, "gradcheck: there must be a direction for each of the ",
@@ -31,6 +29,8 @@ DType check_directions(const Function& function, const Directions& directions) {
   }
   return coarsest;
 }
+
+namespace {
 
 Derivatives along(Function& function,
                   const Directions& directions,

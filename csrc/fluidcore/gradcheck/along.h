@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "fluidcore/base/dtype.h"
 #include "fluidcore/gradcheck/derivatives.h"
 #include "fluidcore/gradcheck/function.h"
 #include "fluidcore/gradcheck/question.h"
@@ -12,6 +13,11 @@ namespace fluidcore::gradcheck {
 
 // For each input a direction of its size; nullopt: the input stays.
 using Directions = std::vector<std::optional<std::vector<double>>>;
+
+// The dtype with the fewest digits of the inputs that have a direction. Throws InvalidArgument
+// unless there is a direction or nullopt for each input, finite and of its size, and those that
+// move are floating.
+DType check_directions(const Function& function, const Directions& directions);
 
 // The derivative of ⟨v, f(x + t d)⟩ by t at 0, all inputs moved together: one element. Steps are
 // relative to the smallest ratio of the root mean squares of an input and its direction.

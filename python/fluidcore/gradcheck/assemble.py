@@ -13,6 +13,7 @@ from fluidcore.gradcheck.modes import Indices, Mode
 from fluidcore.gradcheck.result import ElementError, GradCheckResult
 from fluidcore.gradcheck.session import Session
 from fluidcore.gradcheck.target import Doubles
+from fluidcore.gradcheck.together import Proof
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 _SMALLEST = 1e-8  # in the relative errors of the statistics
@@ -135,14 +136,14 @@ def of_directions(base: GradCheckResult, found: Directional, verbose: bool) -> G
     """The result of a directional check; the wrong elements are those that the search found."""
     probes = np.arange(found.judgement.wrong.shape[1], dtype=np.int64)
     result = of_elements(
-        base,
+        replace(base, shape=probes.shape),  # of what is indexed
         found.judgement,
         probes,
         failing=Reason.MISMATCH,
         verbose=verbose,
         failure=found.failure,
     )
-    result = replace(result, min_detectable_99=found.min_detectable_99)
+    result = replace(result, shape=base.shape, min_detectable_99=found.min_detectable_99)
     if result.verdict is not Verdict.FAIL:
         return result
     count = int(np.count_nonzero(found.judgement.wrong))
@@ -156,6 +157,28 @@ def of_directions(base: GradCheckResult, found: Directional, verbose: bool) -> G
             f"numerically {first.numerical:.9g} ± {first.error_bar:.2g}"
         )
     return replace(result, detail=detail, element_errors=listed or None)
+
+
+def proven(base: GradCheckResult, proof: Proof, verbose: bool) -> GradCheckResult:
+    """PASS: the one direction of all inputs that was looked at agrees with the gradient."""
+    distance = abs(proof.analytical - proof.numerical)
+    relative = distance / max(abs(proof.analytical), abs(proof.numerical), _SMALLEST)
+    shown = ElementError(0, proof.analytical, proof.numerical, proof.error, Verdict.PASS)
+    return replace(
+        base,
+        max_relative_error=relative,
+        mean_relative_error=relative,
+        median_relative_error=relative,
+        max_absolute_error=distance,
+        mean_absolute_error=distance,
+        median_absolute_error=distance,
+        num_elements=1,
+        num_passed=1,
+        element_errors=(shown,) if verbose else None,
+        resolution=proof.resolution,
+        min_detectable_99=proof.min_detectable_99,
+        levels=proof.levels,
+    )
 
 
 def _resolution(base: GradCheckResult, judgement: Judgement) -> Doubles:

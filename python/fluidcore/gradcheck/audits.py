@@ -64,6 +64,8 @@ def _repeats(session: Session, noise: Noise) -> Audit:
         return Audit(name, Verdict.INCONCLUSIVE, Reason.STOCHASTIC, noise.detail)
     details = [noise.detail] if noise.detail else []
     verdict, reason = Verdict.PASS, None
+    if noise.repeats:
+        return Audit(name, verdict, reason, noise.detail)
     for part, first, spread in zip(
         session.target.inputs, session.gradients(0, session.dtype), noise.backward, strict=True
     ):
@@ -111,7 +113,7 @@ def _zero(session: Session, dtype: str) -> Audit:
     name = f"no gradient without a cotangent, {dtype}"
     zeros = [np.zeros_like(v) for v in session.cotangent(0)]
     for part, a in zip(session.target.inputs, session.gradient_of(zeros, dtype), strict=True):
-        if (a != 0).any():
+        if a.any():
             i = int(np.argmax(a != 0))
             text = f"for v = 0 element {i} of '{part.name}' is {a[i]:.6g}"
             return Audit(name, Verdict.FAIL, Reason.NOT_LINEAR, text)
@@ -155,23 +157,28 @@ def _compare(
     *cotangents: Sequence[Array],
 ) -> Audit:
     dtype = name.rsplit(", ", 1)[-1]
+    rounds = "sum" in name
     details = []
     for k, (part, a, b) in enumerate(zip(session.target.inputs, found, expected, strict=True)):
+        if np.array_equal(a, b):
+            continue
         with np.errstate(invalid="ignore"):
             apart = np.where(np.isfinite(a) & np.isfinite(b), np.abs(a - b), 0.0)
         worst = float(np.max(apart, initial=0.0))
         if worst == 0:
             continue
+        limit = _ROUNDING[dtype] * float(np.max(np.abs(b), initial=0.0))
+        if rounds and worst <= limit:
+            continue
         i = int(np.argmax(apart))
         # A gradient of 0 may be a difference of terms of the size of f over x.
-        height = _height(session, part, *cotangents)
-        limit = _ROUNDING[dtype] * (float(np.max(np.abs(b), initial=0.0)) + height)
+        limit += _ROUNDING[dtype] * _height(session, part, *cotangents)
         limit += 8 * float(np.max(noise.backward[k], initial=0.0))
         text = f"element {i} of '{part.name}' is {a[i]:.9g}, not {b[i]:.9g}"
         if worst > limit:
             return Audit(name, Verdict.FAIL, Reason.NOT_LINEAR, text)
         details.append(text)
-    return Audit(name, Verdict.PASS, None, "" if "sum" in name else "; ".join(details[:1]))
+    return Audit(name, Verdict.PASS, None, "" if rounds else "; ".join(details[:1]))
 
 
 def _height(session: Session, part: Input, *cotangents: Sequence[Array]) -> float:

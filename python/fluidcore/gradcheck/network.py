@@ -7,7 +7,7 @@ import difflib
 import functools
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +71,7 @@ class Network:
         self.who = found.who
         self.scope = core.Scope()
         self._executor = core.Executor(core.CPUPlace())
+        self._moved: _Moved | None = None
         self._dtype = dtype
         _check_names(found, outputs, values)
         given = found.overwritten(values)
@@ -94,6 +95,16 @@ class Network:
         _keep_given(self.program.block(0), given, self.who)
         forget_nothing(self.program)
         return self.program.block(0).ops()
+
+    def copy(self) -> Self:
+        """The same operators, with copies of the values."""
+        twin = copy.copy(self)
+        twin.program = self.program.clone()
+        twin.scope = core.Scope()
+        twin._moved = None
+        for name in self.inputs():
+            twin.scope.var(name).get_tensor().set(np.asarray(self.tensor(name)))
+        return twin
 
     def tensor(self, name: str) -> core.Tensor:
         """The value of a variable that the operators read; changing it changes the next run."""
@@ -121,6 +132,7 @@ class Network:
 
     def add_input(self, name: str, value: Array) -> None:
         """Declares a variable and gives it a value."""
+        self._moved = None
         tensor = self.scope.var(name).get_tensor()
         tensor.set(value)
         variable = self.program.block(0).var(name)
@@ -134,13 +146,10 @@ class Network:
 
     def run_at(self, values: Mapping[str, Array], outputs: Sequence[str]) -> list[Array]:
         """The values of `outputs` at other values of some inputs, which stay as they are."""
-        scope = core.Scope()
-        for name in self.inputs():
-            value = np.asarray(self.tensor(name))
-            if name in values:
-                value = values[name].astype(value.dtype, copy=False)
-            scope.var(name).get_tensor().set(value)
-        results = self._executor.run(self.program, {}, list(outputs), scope)
+        if self._moved is None:
+            self._moved = _Moved(self)
+        self._moved.set(values)
+        results = self._executor.run(self.program, {}, list(outputs), self._moved.scope)
         return [np.asarray(tensor) for tensor in results]
 
     def function(self, inputs: Sequence[str], outputs: Sequence[str]) -> core.Function:
@@ -188,6 +197,31 @@ class Network:
         self.add_input(name, value)
         if self._dtype is not None:
             self.program.block(0).var(name).set_dtype(before)
+
+
+class _Moved:
+    """A scope like that of a network, for other values of the inputs: the Plan stays bound to it.
+
+    Attributes:
+        scope: What a run reads.
+    """
+
+    def __init__(self, network: Network) -> None:
+        self.scope = core.Scope()
+        self._tensors = {
+            name: (network.tensor(name), self.scope.var(name).get_tensor())
+            for name in network.inputs()
+        }
+        self._dtypes = {name: numpy_dtype(own.dtype()) for name, (own, _) in self._tensors.items()}
+
+    def set(self, values: Mapping[str, Array]) -> None:
+        """Gives every input its value, or that of the network."""
+        for name, (own, moved) in self._tensors.items():
+            value = values.get(name)
+            if value is None:
+                moved.set(np.asarray(own))
+            else:
+                moved.set(value.astype(self._dtypes[name], copy=False))
 
 
 def fix_seeds(desc: core.ProgramDesc) -> None:

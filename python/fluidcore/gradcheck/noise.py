@@ -25,18 +25,20 @@ class Noise:
         backward: For each input [n], the standard deviation of its gradient.
         stochastic: Whether f is random, not just inexact.
         detail: What was seen, "" if every run gave the same bits.
+        repeats: Whether all runs of the gradient are known to have given the same bits.
     """
 
     forward: Doubles | None
     backward: list[Doubles]
     stochastic: bool
     detail: str
+    repeats: bool = False
 
 
 def measure(session: Session) -> Noise:
     """Runs f and the gradient again, and looks for rounding errors inside a float32 f."""
     spread, stochastic, detail = _spread(session)
-    backward = [] if stochastic else _backward(session)
+    backward, repeats = ([], False) if stochastic else _backward(session)
     noise = 4 * spread
     if session.dtype == "float32" and not stochastic:
         inner = core.measure_noise(session.function, seed=session.config.seed % 2**32)
@@ -46,7 +48,7 @@ def measure(session: Session) -> Noise:
         noise = np.maximum(noise, rounding.outputs)
         least = zip(backward, rounding.gradients, strict=True)
         backward = [np.maximum(spread, one) for spread, one in least] if backward else []
-    return Noise(noise if noise.any() else None, backward, stochastic, detail)
+    return Noise(noise if noise.any() else None, backward, stochastic, detail, repeats)
 
 
 def _spread(session: Session) -> tuple[Doubles, bool, str]:
@@ -73,25 +75,29 @@ def _spread(session: Session) -> tuple[Doubles, bool, str]:
     return (np.zeros_like(first) if stochastic else spread), stochastic, text
 
 
-def _backward(session: Session) -> list[Doubles]:
+def _backward(session: Session) -> tuple[list[Doubles], bool]:
     dtype = session.dtype
     runs = [session.gradients(0, dtype)]
     wanted = session.config.replicates
+    repeats = True
     while len(runs) < wanted:
         runs.append(session.gradient_of(session.cotangent(0), dtype))
-        if wanted < _MORE and not _same(runs[-1], runs[0]):
-            wanted = _MORE
+        if repeats and not _same(runs[-1], runs[0]):
+            repeats, wanted = False, max(wanted, _MORE)
+    if repeats:
+        return [np.zeros_like(part) for part in runs[0]], True
     with np.errstate(invalid="ignore"):
-        return [_deviation([run[k] for run in runs]) for k in range(len(runs[0]))]
+        return [_deviation([run[k] for run in runs]) for k in range(len(runs[0]))], False
 
 
 def _deviation(runs: list[Doubles]) -> Doubles:
-    if len(runs) < 2:
-        return np.zeros_like(runs[0])
     same = np.max(runs, axis=0) == np.min(runs, axis=0)  # np.std may leave a rounding error
     deviation: Doubles = np.where(same, 0.0, np.std(runs, axis=0, ddof=1))
     return deviation
 
 
 def _same(a: list[Doubles], b: list[Doubles]) -> bool:
-    return all(np.array_equal(x, y, equal_nan=True) for x, y in zip(a, b, strict=True))
+    return all(
+        np.array_equal(x, y) or np.array_equal(x, y, equal_nan=True)
+        for x, y in zip(a, b, strict=True)
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -19,12 +19,14 @@ from fluidcore.gradcheck.formula import Formula, check_formula
 from fluidcore.gradcheck.kernel_check import check_kernel
 from fluidcore.gradcheck.kernel_test import KernelTest
 from fluidcore.gradcheck.localised import localised
-from fluidcore.gradcheck.noise import Noise, measure
+from fluidcore.gradcheck.modes import choose
+from fluidcore.gradcheck.noise import measure
 from fluidcore.gradcheck.result import Audit, GradCheckReport, GradCheckResult
 from fluidcore.gradcheck.second_order import check_second_order
 from fluidcore.gradcheck.session import Session
 from fluidcore.gradcheck.streams import random_states_kept
 from fluidcore.gradcheck.target import Target
+from fluidcore.gradcheck.together import prove
 from fluidcore.gradcheck.verdict import Reason
 
 
@@ -49,7 +51,8 @@ def run_check(target: Target, config: GradCheckConfig) -> GradCheckReport:
         Exception: Whatever f or the gradient raises at the point, with a note on the inputs.
     """
     _check_inputs(target)
-    with random_states_kept(), np.errstate(all="ignore"):  # overflow is judged, not warned of
+    states = nullcontext() if target.runs_own_code else random_states_kept()
+    with states, np.errstate(all="ignore"):  # overflow is judged, not warned of
         if config.is_plain:
             from fluidcore.gradcheck.checker import plain_results
 
@@ -65,6 +68,7 @@ def run_check(target: Target, config: GradCheckConfig) -> GradCheckReport:
 
 
 def _results(session: Session) -> tuple[tuple[GradCheckResult, ...], tuple[Audit, ...]]:
+    target = session.target
     if not np.isfinite(flat(session.outputs)).all():
         detail = f"{_not_finite(session.target)} at the point, in {session.dtype}"
         return _all_undecided(session, Reason.DOMAIN, detail), (unchanged(session),)
@@ -75,36 +79,53 @@ def _results(session: Session) -> tuple[tuple[GradCheckResult, ...], tuple[Audit
     if noise.stochastic:
         return _all_undecided(session, Reason.STOCHASTIC, noise.detail), found
     kernel = KernelTest(session) if session.has_kernel_test else None
+    cost = _Cost(session)
+    wide = [k for k in range(len(target.inputs)) if _is_wide(session, k)]
+    proofs = prove(session, wide, noise)
     results: list[GradCheckResult] = []
-    for k in range(len(session.target.inputs)):
-        results.extend(_input(session, k, noise, kernel))
+    for k in range(len(target.inputs)):
+        proof = proofs.get(k)
+        if proof is None:
+            formula = check_formula(session, k, noise)
+        else:
+            blank = assemble.blank(session, k, session.dtype, "directional")
+            formula = Formula(assemble.proven(blank, proof, session.config.verbose))
+        results.append(cost.of(formula.result))
+        if kernel is not None:
+            results.append(cost.of(check_kernel(session, k, kernel, formula)))
     return tuple(results), found
 
 
-def _input(
-    session: Session, k: int, noise: Noise, kernel: KernelTest | None
-) -> Iterator[GradCheckResult]:
-    """The formula in float64, or all there is; then the kernel."""
-    begun, before = session.seconds(), (session.calls.forwards, session.calls.backwards)
+def _is_wide(session: Session, k: int) -> bool:
+    """Whether directions are what input `k` is looked at by, with a gradient to compare."""
+    return (
+        session.target.inputs[k].value.size > 0
+        and choose(session, k) == "directional"
+        and (k, session.dtype) not in session.calls.faults
+        and bool(np.isfinite(session.gradients(0, session.dtype)[k]).all())
+    )
 
-    def measured(result: GradCheckResult) -> GradCheckResult:
-        nonlocal begun, before
-        now = (session.calls.forwards, session.calls.backwards)
-        detail = "; ".join(text for text in (result.detail, session.note) if text)
-        result = replace(
+
+class _Cost:
+    """What each result has taken since the one before."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._begun = session.seconds()
+        self._before = (session.calls.forwards, session.calls.backwards)
+
+    def of(self, result: GradCheckResult) -> GradCheckResult:
+        """The result, with its cost."""
+        session, begun, before = self._session, self._begun, self._before
+        self._begun = session.seconds()
+        self._before = (session.calls.forwards, session.calls.backwards)
+        return replace(
             result,
-            num_forward=now[0] - before[0],
-            num_backward=now[1] - before[1],
-            seconds=session.seconds() - begun,
-            detail=detail,
+            num_forward=self._before[0] - before[0],
+            num_backward=self._before[1] - before[1],
+            seconds=self._begun - begun,
+            detail="; ".join(text for text in (result.detail, session.note) if text),
         )
-        begun, before = session.seconds(), now
-        return result
-
-    formula: Formula = check_formula(session, k, noise)
-    yield measured(formula.result)
-    if kernel is not None:
-        yield measured(check_kernel(session, k, kernel, formula))
 
 
 def _not_finite(target: Target) -> str:

@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from fluidcore import core
+from fluidcore.dtypes import numpy_dtype
 from fluidcore.gradcheck.calls import Calls, cast, flat
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.judge import Rules
@@ -142,7 +143,8 @@ class Session:
 
     def gradient_of(self, cotangent: Sequence[Array], dtype: str) -> list[Doubles]:
         """The claimed gradients at the point, for any cotangent."""
-        weights = [cast(v, dtype) for v in cotangent]
+        known = numpy_dtype(dtype)
+        weights = [v if v.dtype == known else cast(v, dtype) for v in cotangent]
         return self.calls.gradient(self.calls.point(dtype), weights, dtype)
 
     def analytical(self, k: int, dtype: str) -> Doubles:

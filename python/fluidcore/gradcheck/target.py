@@ -58,6 +58,8 @@ class Target(ABC):
         has_shadow: Whether f and the gradient can also be evaluated in float64.
         fixed_cotangent: Whether the gradient is that of one number, with the cotangent 1.
         place: "cpu" or "gpu".
+        runs_own_code: Whether `forward` and `vjp` call nothing of the user's: they leave their
+            arguments and all random states alone, and return arrays that nobody else has.
         native_reason: Why `has_shadow` is false, where that is known.
         source: "file.py:12" of the gradient code, where it is known.
         repro: How the check is repeated, where that is known.
@@ -71,6 +73,7 @@ class Target(ABC):
     native_reason: str = ""
     fixed_cotangent: bool = False
     place: str = "cpu"
+    runs_own_code: bool = False
     source: str | None = None
     repro: Repro | None = None
     rounding: Rounding | None = None

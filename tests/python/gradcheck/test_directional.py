@@ -27,10 +27,25 @@ def test_many_elements_are_looked_at_together() -> None:
     (result,) = checked(tanh()).results
     assert result.mode == "directional"
     assert result.verdict is Verdict.PASS
-    assert (result.num_elements, result.num_passed) == (4, 4)
-    assert result.num_forward < 200
+    assert (result.num_elements, result.num_passed) == (1, 1)
+    assert result.num_forward < 20
+    assert 0 < result.min_detectable_99 < 1e-4
+    assert len(result.levels) >= 3
+
+
+def test_a_doubt_takes_four_directions() -> None:
+    (result,) = checked(tanh({77: 2.0})).results
+    assert (result.num_elements, result.verdict) == (4, Verdict.FAIL)
     assert 0 < result.min_detectable_99 < 1e-3
     assert len(result.levels) >= 9
+
+
+def test_a_wrong_input_may_have_fewer_elements_than_there_are_directions() -> None:
+    one = NumpyTarget(np.tanh, tanh({0: 2.0}).backward, [X[0, :1]])
+    result = checked(one, mode="directional").results[0]
+    assert result.verdict is Verdict.FAIL
+    assert result.shape == (1,)
+    assert "wrong along" in result.detail
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])

@@ -39,6 +39,7 @@ class NetworkTarget(Target):
             depend on one of them through operators that have a gradient.
     """
 
+    runs_own_code = True
     _copies = False  # whether operators are taken as they are, unchecked
 
     def __init__(
@@ -66,6 +67,7 @@ class NetworkTarget(Target):
         self._forward = functools.cache(self._make_forward)
         self._backward = functools.cache(self._make_backward)
         self._second = functools.cache(self._make_second)
+        self._function = functools.cache(self._make_function)
 
     def forward(self, xs: Sequence[Array], dtype: str) -> list[Array]:
         """The floating outputs at `xs`."""
@@ -103,7 +105,7 @@ class NetworkTarget(Target):
 
     def function(self, dtype: str) -> core.Function:
         """The outputs for the native engine, at the values of `inputs`."""
-        return self._forward(dtype).function(self._names, self._outputs)
+        return self._function(dtype)
 
     def network(self, dtype: str, outputs: Sequence[str]) -> Network:
         """The operators that some variables need, calculating in `dtype`."""
@@ -152,9 +154,12 @@ class NetworkTarget(Target):
     def _make_forward(self, dtype: str) -> Network:
         return self.network(dtype, self._outputs)
 
+    def _make_function(self, dtype: str) -> core.Function:
+        return self._forward(dtype).function(self._names, self._outputs)
+
     def _make_backward(self, dtype: str) -> tuple[Network, list[str]]:
-        network = self.network(dtype, self._outputs)
-        for name, value in zip(self._outputs, network.run(self._outputs), strict=True):
+        network = self._forward(dtype).copy()
+        for name, value in zip(self._outputs, self._forward(dtype).run(self._outputs), strict=True):
             network.add_input(name + COTANGENT, np.zeros_like(value))
         block = Program.from_desc(network.program).global_block()
         constants = set(network.inputs()).difference(self._names) | self._constants
