@@ -39,7 +39,6 @@ def test_swapped_gradients() -> None:
     ],
 )
 def test_a_term_too_much_or_too_few(a, text: str) -> None:
-    text = text.replace("0.01 *", "1/100 *") if text in () else text
     assert text in explaining(terms, wrong(a, claims=lambda xs, vs: [a, X * X]))
 
 
@@ -57,11 +56,8 @@ def test_terms_need_two_elements_that_are_finite_and_shapes_that_fit() -> None:
     a[0, 0] = np.inf
     assert texts(terms, wrong(a)) == []
     told = texts(terms, wrong(G + V, vs=[V.T], xs=[X, Y[0]], claims=lambda xs, vs: [G, Y[0]]))
-    assert [text.split(":")[1] for text in told][1:] == [
-        " an input, as of a weight decay, is too much"
-    ] or [text.split(":")[1] for text in told][1:] == [
-        " an input, as of a weight decay, is missing"
-    ]
+    assert len(told) == 2  # a constant and x
+    assert ": an input, as of a weight decay, is " in told[1]
 
 
 def test_a_constant_is_fitted_by_what_is_known_best() -> None:

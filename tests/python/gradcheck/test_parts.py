@@ -43,7 +43,7 @@ def test_a_claim_that_does_not_repeat_itself_says_nothing_of_its_cotangent() -> 
 
 
 def test_one_element_is_no_pattern_of_the_cotangent() -> None:
-    one = mismatch([5.0], [1.0], vs=[np.ones(1)], claims=lambda xs, vs: [5.0 * vs[0]])
+    one = mismatch([5.0], [1.0], vs=[np.full(1, 3.0)], claims=lambda xs, vs: [5 / 3 * vs[0]])
     assert texts(cotangent, one) == []
     other = mismatch([5.0, 6.0], [1.0, 1.0], vs=[np.ones(3)], claims=lambda xs, vs: [xs[0]])
     assert texts(cotangent, other) == ["A = 1 everywhere"]

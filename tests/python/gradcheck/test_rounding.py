@@ -57,7 +57,7 @@ def test_a_cast_inside_leaves_errors_of_its_rounding(dtype: str) -> None:
         a = G * (1 + units * UNIT[dtype] * signs)
         mistake = mismatch(a, G, limit=1e-12)
         assert (text in texts(rounded, mistake)) is found
-    guess = [one for one in rounded(mismatch(G * (1 + 9 * UNIT[dtype]), G, limit=1e-12))][-1]
+    guess = list(rounded(mismatch(G * (1 + 9 * UNIT[dtype]), G, limit=1e-12)))[-1]
     assert (guess.text, guess.most) == (text, 0.7)
 
 
