@@ -35,10 +35,10 @@ CORE = (
     *("session", "steps", "streams", "taylor", "verdict"),
 )
 FOLDERS = ("hypotheses", "localise")
-# They run other processes, or all operators: slow, and of no more use than the others.
+# They run other processes, all operators, or the engine alone: of no more use than the others.
 LEFT_OUT = (
-    *("all_ops", "cases", "command", "demands", "page_in_browser", "pytest_plugin", "table"),
-    *("jax_target", "mlx_target", "torch_target"),
+    *("all_ops", "cases", "command", "demands", "engine", "page_in_browser", "pytest_plugin"),
+    *("jax_target", "mlx_target", "table", "torch_target"),
 )
 ENOUGH = 0.9
 
