@@ -51,6 +51,7 @@ def first_wrong_kernel(seen: Observed, forward: frozenset[str], seed: int) -> Bl
     return None
 
 
+@np.errstate(invalid="ignore", over="ignore")
 def _differs(op: core.OpDesc, values: Mapping[str, Array], seed: int) -> tuple[str, float] | None:
     """A variable that the two dtypes calculate differently, and by how much."""
     dtypes = {value.dtype.name for value in values.values()} & FLOATING
