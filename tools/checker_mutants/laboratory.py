@@ -79,6 +79,7 @@ class Laboratory:
     _items: dict[str, pytest.Item] = field(default_factory=dict)
     _kills: dict[str, Counter[str]] = field(default_factory=dict)
     _functions: Functions = field(default_factory=dict)
+    _files: dict[Path, Path] = field(default_factory=dict)
     _failed: bool = False
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
@@ -184,6 +185,7 @@ class Laboratory:
         for name, item in self._items.items():
             by_file.setdefault(item.path, []).append(name)
         missing = {path: names for path, names in by_file.items() if not self._load(path, names)}
+        gc.freeze()
         running: set[int] = set()
         for path, names in missing.items():
             running.add(_fork(lambda: self._trace(path, names), quiet=False))  # noqa: B023
@@ -220,7 +222,11 @@ class Laboratory:
         return True
 
     def _file(self, path: Path) -> Path:
-        return self.folder / f"{path.stem}-{digest([path], self.digest)}.json"
+        """Where what a file of tests reaches is kept; for its text when it was first asked for."""
+        if path not in self._files:
+            name = f"{path.stem}-{digest([path], self.digest)}.json"
+            self._files[path] = self.folder / name
+        return self._files[path]
 
 
 def digest(files: Iterable[Path], more: str = "") -> str:
