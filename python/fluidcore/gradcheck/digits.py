@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -12,15 +13,21 @@ from fluidcore.gradcheck.result import GradCheckResult
 from fluidcore.gradcheck.target import Doubles
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
-_NARROWER = {
-    "float64": ("float16", "bfloat16", "float32"),
-    "float32": ("float16", "bfloat16"),
+_NARROWER = {  # most numbers of the first are numbers of the next, too
+    "float64": ("bfloat16", "float16", "float32"),
+    "float32": ("bfloat16", "float16"),
 }
 _FEWEST = 4  # elements that could not all lose their digits by chance
 _UNITS = 16.0
 
 
-def narrowed_to(claimed: Doubles, reference: Reference, dtype: str, bars: float) -> str | None:
+def narrowed_to(
+    claimed: Doubles,
+    reference: Reference,
+    dtype: str,
+    bars: float,
+    uncertain: Callable[[], Doubles] | None = None,
+) -> str | None:
     """The narrower dtype that every element is a number of, though some should not be.
 
     An element should not be one where the reference is further from the nearest such number than
@@ -31,6 +38,8 @@ def narrowed_to(claimed: Doubles, reference: Reference, dtype: str, bars: float)
         reference: What it is compared with, [r, n].
         dtype: Of the gradient code.
         bars: How many error bars the truth may be off.
+        uncertain: By how much elements may be off for want of digits of what they are made from,
+            [r, n]; asked only when there is a suspicion.
     """
     if not np.isfinite(claimed).all():
         return None
@@ -39,17 +48,24 @@ def narrowed_to(claimed: Doubles, reference: Reference, dtype: str, bars: float)
         if not np.array_equal(_rounded(claimed, narrow), claimed):
             continue
         with np.errstate(invalid="ignore"):
-            apart = np.abs(_rounded(reference.value, narrow) - reference.value) > allowed
-        if np.count_nonzero(apart & (claimed != 0) & (reference.flags == 0)) >= _FEWEST:
+            apart = np.abs(_rounded(reference.value, narrow) - reference.value)
+        telling = (apart > allowed) & (claimed != 0) & (reference.flags == 0)
+        if uncertain is not None and np.count_nonzero(telling) >= _FEWEST:
+            telling &= apart > uncertain()
+        if np.count_nonzero(telling) >= _FEWEST:
             return narrow
     return None
 
 
 def with_digits(
-    result: GradCheckResult, claimed: Doubles, reference: Reference, bars: float
+    result: GradCheckResult,
+    claimed: Doubles,
+    reference: Reference,
+    bars: float,
+    uncertain: Callable[[], Doubles] | None = None,
 ) -> GradCheckResult:
     """The result, or FAIL where the gradient was rounded through a narrower dtype."""
-    narrow = narrowed_to(claimed, reference, result.dtype, bars)
+    narrow = narrowed_to(claimed, reference, result.dtype, bars, uncertain)
     if narrow is None:
         return result
     detail = f"every element is a number of {narrow}, though the gradient is not"

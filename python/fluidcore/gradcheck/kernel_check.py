@@ -12,6 +12,7 @@ from fluidcore.gradcheck.digits import with_digits
 from fluidcore.gradcheck.formula import Formula, trusted
 from fluidcore.gradcheck.judge import LARGEST, UNIT, Judgement, Reference, most
 from fluidcore.gradcheck.kernel_test import KernelTest
+from fluidcore.gradcheck.lost_digits import are_rounding, lost_digits
 from fluidcore.gradcheck.modes import Indices
 from fluidcore.gradcheck.result import GradCheckResult
 from fluidcore.gradcheck.session import Session
@@ -50,7 +51,7 @@ def check_kernel(session: Session, k: int, test: KernelTest, formula: Formula) -
     judgement = test.judge(k, claimed[:, elements], reference, elements)
     if formula.judgement is not None:
         judgement = _settled(judgement, formula.judgement)
-    judgement, imprecise = _split(session, judgement)
+    judgement, imprecise = _split(session, k, judgement, elements)
     result = assemble.of_elements(
         base,
         judgement,
@@ -68,7 +69,11 @@ def check_kernel(session: Session, k: int, test: KernelTest, formula: Formula) -
         result = replace(result, reasons=(Reason.PRECISION_LOSS,), detail=detail)
     exact = Reference.exact(claimed[:, elements], reference.scale)
     kernel = session.analytical(k, dtype)[:, elements]
-    return with_digits(result, kernel, exact, session.rules.bars)
+
+    def uncertain() -> Doubles:
+        return lost_digits(session, k, elements).uncertain(k)[:, elements]
+
+    return with_digits(result, kernel, exact, session.rules.bars, uncertain)
 
 
 def _not_finite(
@@ -128,23 +133,32 @@ def _signs(session: Session, j: int, q: int, shape: tuple[int, ...]) -> Doubles:
 
 
 def _settled(judgement: Judgement, formula: Judgement) -> Judgement:
-    """What was found out about kinks, holds for the kernel, too."""
+    """What was found out about kinks, holds for the kernel, too.
+
+    Where the formula could not be judged, there is nothing that the kernel could be right by.
+    """
     unknown = judgement.at_kink & formula.unsure.any(0)
-    accepted = judgement.at_kink & ~unknown
-    unsure = (judgement.unsure & ~accepted) | (judgement.wrong & unknown)
+    unsure = (judgement.unsure & ~judgement.at_kink) | (unknown & judgement.counted)
     return replace(judgement, wrong=judgement.wrong & ~unknown, unsure=unsure)
 
 
-def _split(session: Session, judgement: Judgement) -> tuple[Judgement, int]:
+def _split(
+    session: Session, k: int, judgement: Judgement, elements: Indices
+) -> tuple[Judgement, int]:
     """Takes out what is only imprecise, and says how many elements that are.
 
     Those are off by more than rounding, but by less than a sum of many terms may lose, and by
-    nothing beside the largest element: as 1 - tanh² loses digits where tanh is nearly 1.
+    nothing beside the largest element; or have lost their digits before the gradient is calculated.
     """
     terms = sum(y.size for y in session.outputs)
     part = min(16 * np.sqrt(terms) * UNIT[session.target.dtype], 0.01 * session.rules.resolution)
-    distance = np.abs(judgement.analytical - judgement.nearest)
-    loss = judgement.wrong & (distance <= judgement.limit + part * most(judgement.reference.scale))
-    if not loss.any() or (judgement.wrong & ~loss).any():
+    wrong, distance = judgement.wrong, np.abs(judgement.analytical - judgement.nearest)
+    slight = distance <= judgement.limit + part * most(judgement.reference.scale)
+    much = replace(judgement, wrong=wrong & ~slight)
+    if not wrong.any() or (much.wrong.any() and not are_rounding(session, k, much, elements)):
         return judgement, 0
-    return replace(judgement, wrong=judgement.wrong & ~loss), int(loss.any(0).sum())
+    limit = np.where(wrong, np.maximum(judgement.limit, distance), judgement.limit)
+    with np.errstate(all="ignore"):
+        resolution = np.where(wrong, limit / judgement.reference.measure, judgement.resolution)
+    lenient = replace(judgement, wrong=np.zeros_like(wrong), limit=limit, resolution=resolution)
+    return lenient, int(wrong.any(0).sum())

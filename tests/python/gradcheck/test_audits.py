@@ -139,8 +139,6 @@ def test_linearity_is_looked_at_in_both_dtypes() -> None:
         "twice the gradient for twice the cotangent, float32",
         "minus the gradient for minus the cotangent, float32",
         "the gradient of a sum is the sum, float64",
-        "more digits than float16, float32",
-        "more digits than bfloat16, float32",
         "arguments unchanged",
     ]
     without = ["shape and dtype", "repeatable", "arguments unchanged"]
@@ -293,19 +291,6 @@ def test_what_was_changed_is_told() -> None:
     found = unchanged(session)
     assert (found.verdict, found.reason) == (Verdict.FAIL, Reason.INPUT_CHANGED)
     assert found.detail == "one; two"
-
-
-def test_a_gradient_that_goes_through_a_narrower_dtype_is_found() -> None:
-    x = np.random.default_rng(7).standard_normal(9).astype(np.float32)
-
-    def vjp(x, v):
-        right = v * (1 - np.tanh(x) ** 2)
-        return right.astype(np.float16).astype(x.dtype) if x.dtype == np.float32 else right
-
-    report = checked(NumpyTarget(np.tanh, vjp, [x], "float32"))
-    wrong = [audit for audit in report.audits if audit.verdict is Verdict.FAIL]
-    assert [audit.name for audit in wrong] == ["more digits than float16, float32"]
-    assert "rounded to it" in wrong[0].detail
 
 
 def test_a_gradient_of_few_digits_is_right_where_that_of_float64_has_no_more() -> None:

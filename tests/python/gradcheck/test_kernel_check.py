@@ -227,13 +227,13 @@ def test_at_a_kink_the_kernel_may_be_what_the_formula_may_be(kernel, verdict: Ve
     assert found.kinks == 3
 
 
-@pytest.mark.parametrize("kernel", [0.5, 9.0])
-def test_where_the_formula_cannot_be_judged_the_kernel_is_not_either(kernel: float) -> None:
+@pytest.mark.parametrize(("slope", "kernel"), [(0.5, 0.5), (0.5, 9.0), (9.0, 9.0), (9.0, 0.5)])
+def test_where_the_formula_cannot_be_judged_the_kernel_is_not_either(slope, kernel) -> None:
     def wild(x):
         with np.errstate(all="ignore"):
             return np.where(x == 0, x, x * np.sin(1 / x)).astype(x.dtype)
 
-    found = kernel_of(at_kinks(wild, 0.5, kernel))
+    found = kernel_of(at_kinks(wild, slope, kernel))
     assert (found.verdict, found.reasons) == (Verdict.INCONCLUSIVE, (Reason.KINK,))
     assert found.num_passed == 1
 
