@@ -196,8 +196,9 @@ TEST_F(ConditionalBlockTest, DoesNotRunItsBlockIfTheConditionIsFalse) {
 
 TEST_F(ConditionalBlockTest, LeavesZerosToPushWhereNothingWasWritten) {
   build({runner_.feed_bool("no", {false})}, true, false);
-  runner_.add(OpDesc("push_to_array", {{"X", {"y"}}, {"Array", {"a"}}}, {{"ArrayOut", {"a"}}}));
-  runner_.add(OpDesc("pop_from_array", {{"Array", {"a"}}}, {{"Out", {"z"}}, {"ArrayOut", {"a"}}}));
+  const std::string a = runner_.array("a");
+  runner_.add(OpDesc("push_to_array", {{"X", {"y"}}, {"Array", {a}}}, {{"ArrayOut", {a}}}));
+  runner_.add(OpDesc("pop_from_array", {{"Array", {a}}}, {{"Out", {"z"}}, {"ArrayOut", {a}}}));
   EXPECT_THAT(runner_.values("z"), ElementsAre(0, 0));
 }
 
