@@ -13,7 +13,7 @@ from fluidcore.gradcheck.session import Session
 from fluidcore.gradcheck.streams import stream
 from fluidcore.gradcheck.target import SHADOW, Array, Doubles
 
-_POINTS = 9
+POINTS = 9
 _FEWEST = 5  # that make a mean; the others were outside of the domain of f
 
 
@@ -52,7 +52,7 @@ def bias(session: Session, centre: Sequence[Array], name: str, *, itself: bool) 
     for row in range(session.num_cotangents):
         v0 = session.cotangent(row)
         apart, values = ([_Moments(x.size) for x in centre] for _ in range(2))
-        for point in range(_POINTS):
+        for point in range(POINTS):
             xs, vs = list(centre), v0
             if point or not itself:
                 purpose = f"{name}, cotangent {row}, point {point}"

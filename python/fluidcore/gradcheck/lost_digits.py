@@ -21,6 +21,7 @@ _LOOKED_AT = 32  # elements
 _FEWEST = 6  # points on a way
 _PLACES = 2.0  # where digits are lost, on the way from f to the gradient
 _STEADY = 0.7  # of what a kernel is off by: a fault changes less
+_SCATTER = 0.05  # of the same: errors of lost digits differ more
 
 
 class LostDigits:
@@ -61,7 +62,8 @@ class LostDigits:
     def is_steady(self, k: int, row: int, element: int) -> bool:
         """Whether the kernel is off by the same amount, or part, on the way to a neighbour, too.
 
-        To the one where that seems least so.
+        To the one where that seems least so. A kernel that is right all the way, as beyond a kink,
+        has lost no digits.
         """
         if not self._neighbours:
             return True
@@ -71,7 +73,11 @@ class LostDigits:
             return True
         along = [self._drift(at, k, row, element) for at in way]
         apart = abs(float(self._here.kernel[k][row, element] - self._here.formula[k][row, element]))
-        return max(*drifts, *along) < _STEADY * apart
+        if max(*drifts, *along) < _STEADY * apart:
+            return True
+        return _scatter(
+            [at.kernel[k][row, element] - at.formula[k][row, element] for at in way]
+        ) < (_SCATTER * apart)
 
     def _drift(self, at: _Both, k: int, row: int, element: int) -> float:
         """By how much kernel minus formula differs from what it is at x."""
@@ -89,6 +95,12 @@ class LostDigits:
             points = between(self._session, self._neighbours[index], self._unit)
             self._ways[index] = [_both(self._session, at.xs) for at in points]
         return self._ways[index]
+
+
+def _scatter(values: Sequence[float]) -> float:
+    """The standard deviation; 0 of what is not finite."""
+    deviation = float(np.std(values))
+    return deviation if np.isfinite(deviation) else 0.0
 
 
 class _Both(NamedTuple):

@@ -159,6 +159,38 @@ def test_a_mean_beyond_four_spreads_and_four_units_is_a_fault(mean, spread, wron
     np.testing.assert_allclose(found.analytical, 1 + mean, rtol=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("mean", "count", "wrong"),
+    [
+        (6 * U, 4, True),  # 4 units and 6 / sqrt(9 * 5) spreads are 4.9
+        (4.8 * U, 4, False),
+        (5 * U, 4, True),
+        (-6 * U, 4, True),
+        (8 * U, 3, True),
+        (8 * U, 2, False),
+    ],
+)
+def test_less_than_four_spreads_is_a_fault_if_it_is_the_same_everywhere(mean, count, wrong) -> None:
+    spread = 1.05 * U if abs(mean) < 6 * U else 1.5 * U
+    fault, none = (mean, spread, 1.0), (2 * U * np.sign(mean), spread, 1.0)
+    found = judged_with(fault, *[fault] * count, *[none] * (4 - count))
+    assert found.wrong.all() == found.wrong.any() == wrong
+
+
+def test_where_errors_spread_more_than_results_round_the_same_everywhere_is_no_fault() -> None:
+    for spread, wrong in ((1.9 * U, True), (2.1 * U, False)):
+        assert judged_with(*[(11 * U, spread, 1.0)] * 5).wrong.all() == wrong
+
+
+def test_a_right_kernel_needs_no_other_centres() -> None:
+    for dtype in ("float32", "float16", "bfloat16"):
+        test = KernelTest(Session(target_of("matmul", dtype), GradCheckConfig()))
+        claimed = test._session.analytical(0, "float64")
+        exact = Reference.exact(claimed, np.abs(claimed) + 1)
+        assert not test.judge(0, claimed, exact, np.arange(12)).wrong.any()
+        assert "around" not in vars(test)
+
+
 @pytest.mark.parametrize(("count", "wrong"), [(4, True), (3, True), (2, False), (0, False)])
 def test_three_of_four_other_centres_must_show_it_too(count: int, wrong: bool) -> None:
     fault, none = (1e-3, 1e-5, 1.0), (1e-3, 1e-3, 1.0)
