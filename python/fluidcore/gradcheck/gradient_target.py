@@ -10,7 +10,10 @@ import numpy as np
 
 from fluidcore import core
 from fluidcore.gradcheck.calls import cast
-from fluidcore.gradcheck.target import Array, Input, Rounding, Target
+from fluidcore.gradcheck.judge import UNIT
+from fluidcore.gradcheck.target import Array, Doubles, Input, Rounding, Target
+
+_MOST = 4  # of what may be rounding
 
 
 class NoSecondGradientError(Exception):
@@ -68,7 +71,7 @@ class GradientTarget(Target):
         first: The target.
         cotangents: At which its gradients are taken.
         by_cotangents: Whether these are inputs, too.
-        rounding: Of the gradients, and of the gradients of them.
+        rounding: Of the gradients, and of the gradients of them. What is not larger is taken for 0.
     """
 
     def __init__(
@@ -98,7 +101,11 @@ class GradientTarget(Target):
         if not isinstance(self.first, HasSecondOrder):
             raise core.InvalidArgument(f"{self.who}: {self.first.who} has no second gradient")
         point, weights = self._split(xs, dtype)
-        return list(self.first.second_vjp(point, weights, vs, dtype))[: len(xs)]
+        found = list(self.first.second_vjp(point, weights, vs, dtype))[: len(xs)]
+        if self.rounding is None:
+            return found
+        limits = [_MOST * UNIT[dtype] * unit for unit in self.rounding.gradients]
+        return [_without_dust(a, limit) for a, limit in zip(found, limits, strict=True)]
 
     def function(self, dtype: str) -> core.Function:
         """The gradients, for the engine."""
@@ -113,6 +120,11 @@ class GradientTarget(Target):
         count = len(self.first.inputs)
         given = xs[count:] or [cast(v, dtype) for v in self.cotangents]
         return list(xs[:count]), list(given)
+
+
+def _without_dust(array: Array, limit: Doubles) -> Array:
+    small = np.abs(array.astype(np.float64)) <= limit.reshape(array.shape)
+    return np.where(small, np.zeros_like(array), array)
 
 
 def _inputs(first: Target, cotangents: Sequence[Array]) -> list[Input]:

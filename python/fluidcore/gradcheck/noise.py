@@ -45,9 +45,10 @@ def measure(session: Session) -> Noise:
         noise = np.maximum(noise, 3 * np.asarray(inner, dtype=np.float64))
     rounding = session.target.rounding
     if rounding is not None:
-        noise = np.maximum(noise, rounding.outputs)
-        least = zip(backward, rounding.gradients, strict=True)
-        backward = [np.maximum(spread, one) for spread, one in least] if backward else []
+        noise = np.maximum(noise, UNIT[session.dtype] * rounding.outputs)
+        least = zip(backward, rounding.gradients, strict=bool(backward))
+        backward = [np.maximum(spread, UNIT[session.dtype] * one) for spread, one in least]
+        repeats = False
     return Noise(noise if noise.any() else None, backward, stochastic, detail, repeats)
 
 

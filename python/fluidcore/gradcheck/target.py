@@ -37,15 +37,15 @@ class Input:
 
 @dataclass(frozen=True)
 class Rounding:
-    """How much may be rounding.
+    """How much may be rounding, in units of the roundoff.
 
     Attributes:
         outputs: [m], of each output element.
-        gradients: For each input, of each element of its gradient.
+        gradients: For each input [n], of each element of its gradient.
     """
 
     outputs: Doubles
-    gradients: Sequence[float]
+    gradients: Sequence[Doubles]
 
 
 class Target(ABC):

@@ -6,6 +6,7 @@ from targets import NumpyTarget, checked, target_of
 
 import fluidcore as fluid
 from fluidcore import core, layers
+from fluidcore.dtypes import numpy_dtype
 from fluidcore.gradcheck import GradCheckConfig, cases
 from fluidcore.gradcheck.adapters.operator import operator_target
 from fluidcore.gradcheck.adapters.program import program_target
@@ -140,10 +141,36 @@ def test_operators_at_kinks_and_ties_are_not_accused() -> None:
             assert report.verdict is Verdict.PASS, str(example)
 
 
-def test_the_rounding_of_a_gradient_that_is_zero_is_not_accused() -> None:
-    x = np.random.default_rng(1).standard_normal((3, 5))
-    one = one_op(OpExample("elementwise_div", {"X": x, "Y": x}))
-    target = operator_target(one.op, one.values, inputs_to_check=one.op.input("X"))
+@pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])
+def test_the_rounding_of_a_gradient_that_is_zero_is_not_accused(dtype: str) -> None:
+    for seed in (0, 1, 12):
+        x = np.random.default_rng(seed).standard_normal((3, 5)).astype(numpy_dtype(dtype))
+        one = one_op(OpExample("elementwise_div", {"X": x, "Y": x}))
+        target = operator_target(one.op, one.values, inputs_to_check=one.op.input("X"))
+        assert checked(target, second_order=True).verdict is Verdict.PASS
+
+
+def test_a_gradient_that_is_zero_at_one_point_only_is_differentiated() -> None:
+    def second(x, v, u):
+        return -v * u * np.cos(x)
+
+    target = NumpyTarget(np.cos, lambda x, v: -v * np.sin(x), [np.zeros(3)])
+    for factor, verdict in ((1, Verdict.PASS), (2, Verdict.FAIL)):
+        target.second_vjp = lambda xs, vs, us, dtype, by=factor: [by * second(*xs, *vs, *us)]
+        assert checked(target, second_order=True).verdict is verdict
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_digits_that_the_first_gradient_has_lost_are_no_fault_of_the_second(dtype: str) -> None:
+    x = np.array([1e-3, -2e-3, 5e-4, -4e-4]).astype(numpy_dtype(dtype))
+    report = checked(operator_target("sigmoid", {"X": x}), second_order=True)
+    assert report.verdict is not Verdict.FAIL
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_a_cotangent_may_be_of_another_dtype_than_the_output(dtype: str) -> None:
+    attributes = {"in_dtype": core.dtype_number(dtype), "out_dtype": core.dtype_number("float64")}
+    target = operator_target("cast", {"X": Y.astype(numpy_dtype(dtype))}, attributes)
     assert checked(target, second_order=True).verdict is Verdict.PASS
 
 

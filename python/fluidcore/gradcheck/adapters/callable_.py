@@ -110,10 +110,13 @@ class CallableTarget(Target):
                 weights = [self._tensor(v, tensors[0]) for v in (*vs, *us)]
                 found = claim.second_vjp(*self._arguments(tensors, dtype), *weights)
                 grads = self._claimed(found)
-            return [
+            arrays = [
                 np.zeros_like(x) if grad is None else self._array(grad)
                 for x, grad in zip([*xs, *vs], grads, strict=False)
             ]
+            count = len(xs)  # an output may be of another dtype than its cotangent
+            rest = zip(arrays[count:], vs, strict=False)
+            return arrays[:count] + [a.astype(v.dtype, copy=False) for a, v in rest]
 
     def jvp(self, xs: Sequence[Array], us: Sequence[Array], dtype: str) -> list[Array]:
         """The claimed derivative of the outputs along `us`, where the user has given one."""

@@ -91,10 +91,12 @@ class NetworkTarget(Target):
             values |= self._cotangents(vs)
         found = iter(network.run_at(values, [grad for grad in grads if grad is not None]))
         inputs = [*xs] if self.fixed_cotangent else [*xs, *vs]
-        return [
+        arrays = [
             np.zeros_like(x) if grad is None else next(found)
             for x, grad in zip(inputs, grads, strict=True)
         ]
+        # An output may be of another dtype than its cotangent, which is of that of the inputs.
+        return [a.astype(x.dtype, copy=False) for a, x in zip(arrays, inputs, strict=True)]
 
     def gradient_function(self, vs: Sequence[Array], dtype: str) -> core.Function:
         """The gradients as a function of inputs and cotangents, for the native engine."""
