@@ -112,10 +112,12 @@ class TorchTarget(CallableTarget):
             if dtype == SHADOW and self._wide:
                 stack.enter_context(torch_state.default_dtype(torch.float64))
             outer, self._lent = self._lent, []
-            yield
-            for loan in self._lent:
-                loan.show_changes(self._array)
-            self._lent = outer
+            try:
+                yield
+                for loan in self._lent:
+                    loan.show_changes(self._array)
+            finally:
+                self._lent = outer
 
     def _first_runs(self) -> str:
         reason = super()._first_runs()
@@ -216,11 +218,12 @@ class TorchTarget(CallableTarget):
 
     def _arguments(self, points: Sequence[Any], dtype: str) -> Any:
         # Clones, because f may change its arguments in place, but not a leaf of the graph.
-        arrays = {id(loan.tensor): loan.array for loan in self._lent}
-        clones = [point.clone() for point in points]
-        pairs = zip(points, clones, strict=True)
-        self._lent += [torch_state.Loan(arrays[id(point)], clone) for point, clone in pairs]
-        return super()._arguments(clones, dtype)
+        clones = {id(point): point.clone() for point in points}
+        self._lent = [
+            torch_state.Loan(loan.array, clones.get(id(loan.tensor), loan.tensor))
+            for loan in self._lent
+        ]
+        return super()._arguments(list(clones.values()), dtype)
 
     def _cast(self, tensor: Any, dtype: str) -> Any:
         return tensor.to(getattr(self._torch, dtype))
