@@ -160,6 +160,14 @@ def test_a_gradient_that_is_zero_at_one_point_only_is_differentiated() -> None:
         assert checked(target, second_order=True).verdict is verdict
 
 
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_an_input_without_influence_takes_nothing_from_the_others(dtype: str) -> None:
+    a, b = (x.astype(numpy_dtype(dtype)) for x in (X, Y))
+    target = operator_target("select_input", {"X": [a, b], "Mask": np.array([1], np.int32)})
+    report = checked(target, second_order=True)
+    assert report.verdict is Verdict.PASS, str(report)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_digits_that_the_first_gradient_has_lost_are_no_fault_of_the_second(dtype: str) -> None:
     x = np.array([1e-3, -2e-3, 5e-4, -4e-4]).astype(numpy_dtype(dtype))
