@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
@@ -58,7 +58,19 @@ def check_directions(session: Session, k: int, noise: Doubles | None) -> Directi
     if judgement.wrong.any() and not session.late:
         probe = int(np.argmax(np.where(judgement.wrong, judgement.excess, -1.0)[0]))
         culprits = tuple(_search(session, k, probe, noise))
+        if not culprits and judgement.at_kink.any():
+            judgement = _left_open(judgement)
     return Directional(judgement, detectable, failure, culprits)
+
+
+def _left_open(judgement: Judgement) -> Judgement:
+    """Says nothing about directions across kinks, where no single element is wrong.
+
+    Of several elements at kinks each may have a slope of its own choice, and their sum need not lie
+    between the two slopes along a direction.
+    """
+    nothing = np.zeros_like(judgement.wrong)
+    return replace(judgement, wrong=nothing, unsure=judgement.unsure | judgement.wrong)
 
 
 def blind_spot(probes: int) -> float:

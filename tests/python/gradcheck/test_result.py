@@ -33,13 +33,15 @@ def test_what_was_not_found_is_nothing() -> None:
         "hypotheses": (),
         "levels": (),
         "detail": "",
+        "num_examples": 1,
+        "num_examples_passed": 1,
     }
     found = asdict(RESULT)
     assert {name: found[name] for name in nothing} == nothing
     assert AUDIT == ("repeatable", Verdict.PASS, None, "")
     report = GradCheckReport("f", (RESULT,))
     assert (report.audits, report.culprit, report.repro, report.source) == ((), None, "", "")
-    assert (report.seed, report.env) == (0, {})
+    assert (report.seed, report.env, report.notes) == (0, {}, ())
 
 
 @pytest.mark.parametrize("verdict", Verdict)
