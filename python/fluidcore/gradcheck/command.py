@@ -42,6 +42,7 @@ def main(arguments: Sequence[str] | None = None, prog: str = "fluidcore gradchec
     for add in _SUBCOMMANDS:
         add(commands)
     chosen = parser.parse_args(arguments)
+    chosen.arguments = list(sys.argv[1:] if arguments is None else arguments)
     try:
         return int(chosen.run(chosen))
     except BrokenPipeError:  # the reader, `head` for example, has seen enough

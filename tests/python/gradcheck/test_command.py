@@ -234,6 +234,11 @@ def test_a_program_file_needs_a_loss_and_takes_what_is_fed(
     fed = f"x={tmp_path / 'x.npy'}"
     assert command.main(["program", file, "--loss", loss, "--feed", fed]) == 0
     assert command.main(["program", file, "--loss", loss, "--check", "fc_0.w_0"]) == 0
+    np.save(tmp_path / "wide.npy", np.ones((2, 4)))
+    wide = f"x={tmp_path / 'wide.npy'}"
+    assert command.main(["program", file, "--loss", loss, "--feed", wide]) == 0
+    assert command.main(["program", file, "--loss", loss, "--feed", f"y={wide[2:]}"]) == 3
+    assert "--feed y: no such variable; there are: x, fc_0.w_0" in capsys.readouterr().err
     assert command.main(["program", file, "--loss", loss, "--feed", f"x={file}"]) == 3
     assert "--feed x=" in capsys.readouterr().err
     assert command.main(["program", file, "--loss", loss, "--feed", "x"]) == 3
@@ -350,6 +355,21 @@ def test_the_table_says_what_a_check_sees(
     with Table(1) as lines:
         lines.add("tanh", "float64", [replace(report, results=(result,))])
     assert capsys.readouterr().out.splitlines()[1].endswith(f" {cell}")
+
+
+@pytest.mark.usefixtures("functions")
+def test_the_check_of_a_command_is_repeated_by_that_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["callable", "case_file:wrong", "--quiet", "--seed", "3"]
+    assert command.main([*arguments, "--report", "r.json"]) == 1
+    capsys.readouterr()
+    assert command.main(["explain", "r.json", "--repro"]) == 0
+    text = capsys.readouterr().out
+    assert text.splitlines()[-1] == f"main({arguments!r})"
+    run = [sys.executable, "-c", text]
+    again = subprocess.run(run, cwd="/", capture_output=True, text=True, check=True)
+    assert "FAIL  square" in again.stdout
 
 
 @pytest.mark.usefixtures("functions")

@@ -54,6 +54,7 @@ def _run(chosen: argparse.Namespace) -> int:
     config = options.config_of(chosen)
     start = time.perf_counter()
     report = _checked(chosen.function, _called(chosen.function), config)
+    report = options.repeatable(report, chosen)
     dtypes = ",".join(dict.fromkeys(result.dtype for result in report.results))
     with table.Table(1, chosen.quiet) as lines:
         lines.add(report.who, dtypes, [report])

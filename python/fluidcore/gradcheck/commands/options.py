@@ -6,7 +6,7 @@ import argparse
 import os
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from fluidcore import core
@@ -154,6 +154,24 @@ def config_of(chosen: argparse.Namespace) -> GradCheckConfig:
         return GradCheckConfig(**{name: given[name] for name in _CONFIG.intersection(given)})
     except ValueError as error:
         raise core.InvalidArgument(str(error)) from None
+
+
+def repeatable(report: GradCheckReport, chosen: argparse.Namespace) -> GradCheckReport:
+    """The report with Python text that runs this command again, if there is no other."""
+    if report.repro:
+        return report
+    kept = list(chosen.arguments)
+    for i in reversed(range(len(kept))):
+        if kept[i].startswith("--report"):  # the file that the text is in
+            del kept[i : i + (1 if "=" in kept[i] else 2)]
+    lines = [
+        "import os",
+        "from fluidcore.gradcheck.command import main",
+        "",
+        f"os.chdir({os.getcwd()!r})",
+        f"main({kept!r})",
+    ]
+    return replace(report, repro="\n".join(lines))
 
 
 def save_reports(chosen: argparse.Namespace, reports: Sequence[GradCheckReport]) -> None:

@@ -74,7 +74,7 @@ def _run(chosen: argparse.Namespace) -> int:
     scope, feed = _split(program, values)
     start = time.perf_counter()
     target = program_target(program, feed, loss.name, parameter_list=chosen.check, scope=scope)
-    report = run_check(target, config)
+    report = options.repeatable(run_check(target, config), chosen)
     with table.Table(1, chosen.quiet) as lines:
         lines.add(os.path.basename(os.path.abspath(chosen.file)), target.dtype, [report])
     table.print_failures([report])
@@ -130,9 +130,22 @@ def _fed(program: Program, given: list[str]) -> dict[str, Array]:
             value: Array = np.load(path, allow_pickle=False)
         except ValueError as error:
             raise core.InvalidArgument(f"--feed {text}: {error}") from None
-        dtype = program.global_block().var(name).dtype
-        values[name] = value.astype(numpy_dtype(dtype)) if dtype == "bfloat16" else value
+        dtype = _declared(program, name)
+        is_cast = dtype in FLOATING and value.dtype.kind in "fV"  # bfloat16 is saved as bytes
+        if dtype == "bfloat16" and value.dtype.kind == "V":
+            value = value.view(numpy_dtype(dtype))
+        values[name] = value.astype(numpy_dtype(dtype)) if is_cast else value
     return values
+
+
+def _declared(program: Program, name: str) -> str:
+    """The dtype of a variable that is fed."""
+    block = program.global_block()
+    if not block.has_var(name):
+        there = [n for n, v in block.vars.items() if v.desc.is_data() or v.persistable]
+        raise core.NotFound(f"--feed {name}: no such variable; there are: {', '.join(there)}")
+    dtype: str = block.var(name).dtype
+    return dtype
 
 
 def _drawn(program: Program, values: dict[str, Array], seed: int) -> dict[str, Array]:
