@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
 
 from fluidcore import core
-from fluidcore.gradcheck.judge import Judgement, Reference, alone_tolerance, judge
+from fluidcore.gradcheck.judge import Judgement, Mask, Reference, alone_tolerance, judge
 from fluidcore.gradcheck.kinks import settle_directions
 from fluidcore.gradcheck.modes import Indices
 from fluidcore.gradcheck.session import Session
 from fluidcore.gradcheck.target import Doubles
+from fluidcore.gradcheck.weak_kinks import at_weak_kink, with_kinks
 
 _LEAF = 8  # elements that are looked at one by one
 _CHECKS = 64  # directions that the search may take
@@ -58,7 +59,7 @@ def check_directions(session: Session, k: int, noise: Doubles | None) -> Directi
     if judgement.wrong.any() and not session.late:
         probe = int(np.argmax(np.where(judgement.wrong, judgement.excess, -1.0)[0]))
         culprits = tuple(_search(session, k, probe, noise))
-        if not culprits and judgement.at_kink.any():
+        if not culprits:
             judgement = _left_open(judgement)
     return Directional(judgement, detectable, failure, culprits)
 
@@ -69,8 +70,8 @@ def _left_open(judgement: Judgement) -> Judgement:
     Of several elements at kinks each may have a slope of its own choice, and their sum need not lie
     between the two slopes along a direction.
     """
-    nothing = np.zeros_like(judgement.wrong)
-    return replace(judgement, wrong=nothing, unsure=judgement.unsure | judgement.wrong)
+    wrong: Mask = np.any(judgement.wrong, axis=0)
+    return with_kinks(judgement, wrong)
 
 
 def blind_spot(probes: int) -> float:
@@ -147,5 +148,13 @@ def _wrong_of(
         one = reference.only(j)
         claimed = gradient[i].reshape(1, 1)
         judgement = judge(one, claimed, _tolerance(session, one), session.rules)
-        if judgement.wrong.any():
+        if judgement.wrong.any() and not _may_be_right(session, k, int(i), judgement, probe, noise):
             yield int(i), judgement
+
+
+def _may_be_right(
+    session: Session, k: int, element: int, judgement: Judgement, probe: int, noise: Doubles | None
+) -> bool:
+    if session.rules.on_kink != "subgradient" or judgement.at_kink.any():
+        return False
+    return at_weak_kink(session, k, element, judgement, 0, noise, probe)

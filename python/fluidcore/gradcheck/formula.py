@@ -28,6 +28,7 @@ from fluidcore.gradcheck.session import Session
 from fluidcore.gradcheck.steps import settle_steps
 from fluidcore.gradcheck.target import Doubles
 from fluidcore.gradcheck.verdict import Reason, Verdict
+from fluidcore.gradcheck.weak_kinks import settle_weak_kinks
 from fluidcore.gradcheck.zero import heights_of, settle_zero, with_absorption
 
 
@@ -115,6 +116,7 @@ def _by_element(
     judgement = judge(reference, claimed, tolerance, session.rules)
     judgement = settle_kinks(session, k, judgement, numerical, noise.forward)
     judgement = settle_steps(session, k, judgement, numerical, noise.forward)
+    judgement = settle_weak_kinks(session, k, judgement, numerical, noise.forward)
     judgement = settle_rounding(session, k, judgement, numerical)
     judgement, is_zero = settle_zero(session, k, judgement, heights, noise)
     result = assemble.of_elements(

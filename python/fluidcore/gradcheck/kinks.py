@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -64,10 +65,24 @@ def settle_directions(
     return replace(judgement, wrong=wrong, unsure=unsure)
 
 
+class Sides(NamedTuple):
+    """The one-sided derivatives along a direction, as far as they are known."""
+
+    low: float
+    high: float
+
+
 def has_two_sides(
     session: Session, k: int, d: Doubles, cotangent: int, noise: Doubles | None
 ) -> bool:
     """Whether f has one-sided derivatives along d, [n]: the quotients of small steps agree."""
+    return two_sides(session, k, d, cotangent, noise) is not None
+
+
+def two_sides(
+    session: Session, k: int, d: Doubles, cotangent: int, noise: Doubles | None
+) -> Sides | None:
+    """The two derivatives of f along d, [n]; None if it is smooth, or has none."""
     directions = session.along(k, d)
     weights = [session.weights(cotangent)]
     found = core.differentiate_along(session.function, directions, weights, noise=noise, trace=True)
@@ -78,10 +93,13 @@ def has_two_sides(
     gap = np.abs(right - left)
     seen = np.flatnonzero(2 * _APART * noises <= gap)[-_LEVELS:]
     if seen.size < _FEWEST:
-        return False
+        return None
     right, left = right[seen], left[seen]
     allowed = _STEADY * gap[seen[-1]] + _APART * np.max(noises[seen])
-    return bool(np.ptp(right) <= allowed and np.ptp(left) <= allowed)
+    if not (np.ptp(right) <= allowed and np.ptp(left) <= allowed):
+        return None
+    low, high = sorted((float(np.median(right)), float(np.median(left))))
+    return Sides(low - allowed, high + allowed)
 
 
 def _has_two_sides(session: Session, k: int, element: int, noise: Doubles | None) -> bool:

@@ -229,3 +229,27 @@ def test_a_reason_is_given_for_every_verdict_that_is_no_pass() -> None:
         assert told
         assert all(isinstance(reason, Reason) for reason in told)
         assert any(reason.value in str(report) for reason in told)
+
+
+@pytest.mark.parametrize("mode", ["full", "directional"])
+@pytest.mark.parametrize("bend", [1e-3, 1e-4, 1e-7])
+def test_a_kink_that_is_weak_beside_the_slope_accuses_nothing(bend: float, mode: str) -> None:
+    # As of x + 1e-4 |x| at 0, or of a penalty |w| beside a large gradient.
+    x = X.copy()
+    x[0, :3] = 0.0
+
+    def bent(x: Array) -> Array:
+        return x + bend * np.maximum(x, 0)
+
+    def vjp(x: Array, v: Array, at_zero: float) -> Array:
+        return v * (1 + bend * np.where(x == 0, at_zero, x > 0))
+
+    for seed in range(3):
+        settings: dict[str, Any] = {"mode": mode, "seed": seed}
+        for at_zero in (0.0, 0.25, 1.0):
+            right = check(bent, x, vjp=lambda x, v, a=at_zero: vjp(x, v, a), **settings)
+            assert right.verdict is not Verdict.FAIL
+        outside = check(bent, x, vjp=lambda x, v: vjp(x, v, 40.0), **settings)
+        assert outside.verdict is Verdict.FAIL
+        forbidden = check(bent, x, vjp=lambda x, v: vjp(x, v, 0.0), on_kink="fail", **settings)
+        assert forbidden.verdict is not Verdict.PASS
