@@ -159,13 +159,19 @@ def of_directions(base: GradCheckResult, found: Directional, verbose: bool) -> G
     return replace(result, detail=detail, element_errors=listed or None)
 
 
-def proven(base: GradCheckResult, proof: Proof, verbose: bool) -> GradCheckResult:
+def proven(session: Session, k: int, proof: Proof) -> GradCheckResult:
     """PASS: the one direction of all inputs that was looked at agrees with the gradient."""
     distance = abs(proof.analytical - proof.numerical)
     relative = distance / max(abs(proof.analytical), abs(proof.numerical), _SMALLEST)
     shown = ElementError(0, proof.analytical, proof.numerical, proof.error, Verdict.PASS)
-    return replace(
-        base,
+    part = session.target.inputs[k]
+    return GradCheckResult(
+        name=part.name,
+        shape=tuple(part.value.shape),
+        dtype=session.dtype,
+        place=session.target.place,
+        mode="directional",
+        verdict=Verdict.PASS,
         max_relative_error=relative,
         mean_relative_error=relative,
         median_relative_error=relative,
@@ -174,7 +180,7 @@ def proven(base: GradCheckResult, proof: Proof, verbose: bool) -> GradCheckResul
         median_absolute_error=distance,
         num_elements=1,
         num_passed=1,
-        element_errors=(shown,) if verbose else None,
+        element_errors=(shown,) if session.config.verbose else None,
         resolution=proof.resolution,
         min_detectable_99=proof.min_detectable_99,
         levels=proof.levels,

@@ -221,7 +221,8 @@ class _Moved:
             if value is None:
                 moved.set(np.asarray(own))
             else:
-                moved.set(value.astype(self._dtypes[name], copy=False))
+                known = self._dtypes[name]
+                moved.set(value if value.dtype == known else value.astype(known))
 
 
 def fix_seeds(desc: core.ProgramDesc) -> None:

@@ -56,14 +56,15 @@ def _spread(session: Session) -> tuple[Doubles, bool, str]:
     first = flat(session.outputs)
     runs = [first]
     wanted = session.config.replicates
+    repeats = True
     while len(runs) < wanted:
         again = session.calls.forward(session.calls.point(session.dtype), session.dtype)
         runs.append(flat(again))
         if runs[-1].size != first.size:
             return np.zeros_like(first), True, "f has outputs of other shapes in a second run"
-        if wanted < _MORE and not np.array_equal(runs[-1], first, equal_nan=True):
-            wanted = _MORE
-    if all(np.array_equal(run, first, equal_nan=True) for run in runs):
+        if repeats and not _equal(runs[-1], first):
+            repeats, wanted = False, max(wanted, _MORE)
+    if repeats:
         return np.zeros_like(first), False, ""
     with np.errstate(invalid="ignore"):
         spread = np.nan_to_num(_deviation(runs), nan=np.inf)
@@ -80,6 +81,8 @@ def _backward(session: Session) -> tuple[list[Doubles], bool]:
     dtype = session.dtype
     runs = [session.gradients(0, dtype)]
     wanted = session.config.replicates
+    if wanted == 2 and _doubles(session):
+        return [np.zeros_like(part) for part in runs[0]], True
     repeats = True
     while len(runs) < wanted:
         runs.append(session.gradient_of(session.cotangent(0), dtype))
@@ -91,6 +94,17 @@ def _backward(session: Session) -> tuple[list[Doubles], bool]:
         return [_deviation([run[k] for run in runs]) for k in range(len(runs[0]))], False
 
 
+def _doubles(session: Session) -> bool:
+    """Whether twice the cotangent, which is audited anyway, gives exactly twice the gradient.
+
+    Then a second run has given the same bits.
+    """
+    if not session.config.audits or session.target.fixed_cotangent:
+        return False
+    pairs = zip(session.gradients(0, session.dtype), session.doubled(session.dtype), strict=True)
+    return all(np.array_equal(2.0 * once, twice) for once, twice in pairs)
+
+
 def _deviation(runs: list[Doubles]) -> Doubles:
     same = np.max(runs, axis=0) == np.min(runs, axis=0)  # np.std may leave a rounding error
     deviation: Doubles = np.where(same, 0.0, np.std(runs, axis=0, ddof=1))
@@ -98,7 +112,8 @@ def _deviation(runs: list[Doubles]) -> Doubles:
 
 
 def _same(a: list[Doubles], b: list[Doubles]) -> bool:
-    return all(
-        np.array_equal(x, y) or np.array_equal(x, y, equal_nan=True)
-        for x, y in zip(a, b, strict=True)
-    )
+    return all(_equal(x, y) for x, y in zip(a, b, strict=True))
+
+
+def _equal(a: Doubles, b: Doubles) -> bool:
+    return np.array_equal(a, b) or np.array_equal(a, b, equal_nan=True)

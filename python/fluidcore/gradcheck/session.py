@@ -40,6 +40,7 @@ class Session:
             self.note = f"judged in {target.dtype} alone: {target.native_reason}"
         self._started = time.monotonic()
         self._gradients: dict[tuple[int, str], list[Doubles]] = {}
+        self._doubled: dict[str, list[Doubles]] = {}
         self._cotangents: dict[int, list[Array]] = {}
         self._weights: dict[int, Doubles] = {}
         self._directions: dict[tuple[int, int], Doubles] = {}
@@ -48,6 +49,7 @@ class Session:
         self.outputs = self.calls.forward(self.calls.point(self.dtype), self.dtype)
         if self.dtype != target.dtype and not self._shadow_is_real():
             self._gradients.clear()
+            self._doubled.clear()
             self.dtype = target.dtype
             self.outputs = self.calls.forward(self.calls.point(self.dtype), self.dtype)
 
@@ -97,7 +99,7 @@ class Session:
         """Threads of the engine."""
         return self.config.workers or len(os.sched_getaffinity(0))
 
-    @property
+    @cached_property
     def is_scalar(self) -> bool:
         """Whether f has one number as its result, so that one cotangent says everything."""
         return self.target.fixed_cotangent or sum(y.size for y in self.outputs) <= 1
@@ -140,6 +142,13 @@ class Session:
         if (index, dtype) not in self._gradients:
             self._gradients[index, dtype] = self.gradient_of(self.cotangent(index), dtype)
         return self._gradients[index, dtype]
+
+    def doubled(self, dtype: str) -> list[Doubles]:
+        """The claimed gradients for twice the first cotangent, exactly."""
+        if dtype not in self._doubled:
+            twice = [cast(2.0 * v, v.dtype.name) for v in self.cotangent(0)]
+            self._doubled[dtype] = self.gradient_of(twice, dtype)
+        return self._doubled[dtype]
 
     def gradient_of(self, cotangent: Sequence[Array], dtype: str) -> list[Doubles]:
         """The claimed gradients at the point, for any cotangent."""

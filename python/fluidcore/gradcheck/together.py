@@ -150,14 +150,15 @@ def _parts(session: Session, group: Sequence[int], number: int) -> dict[int, _Pa
         x = np.asarray(session.target.inputs[k].value, dtype=np.float64).reshape(-1)
         d = _STEPS[random.integers(0, _STEPS.size, x.size, dtype=np.uint16)]
         terms = gradient * d
+        root = math.sqrt(x.size)
         part = _Part(
             direction=d,
             length=1.0,
             claimed=float(terms.sum()),
-            absolute=float(np.abs(terms).sum()),
             norm=_norm(terms),
-            size=_norm(gradient) / math.sqrt(x.size),
-        ).scaled(_power_of_two(_norm(x) / math.sqrt(x.size)) or 1.0)
+            absolute=float(np.abs(terms, out=terms).sum()),
+            size=_norm(gradient) / root,
+        ).scaled(_power_of_two(_norm(x) / root) or 1.0)
         if 0 < part.norm < math.inf:
             parts[k] = part
     most = max((part.norm for part in parts.values()), default=0.0)

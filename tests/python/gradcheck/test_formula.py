@@ -14,7 +14,7 @@ X = np.random.default_rng(20).standard_normal((3, 4))
 
 
 def formula_of(target: NumpyTarget, k: int = 0, noise: Noise | None = None, **settings):
-    session = Session(target, GradCheckConfig(**{"explain": False, **settings}))
+    session = Session(target, GradCheckConfig(**{"explain": False, "audits": False, **settings}))
     return session, check_formula(session, k, noise or measure(session))
 
 

@@ -34,9 +34,29 @@ class Noisy(NumpyTarget):
         super().__init__(f, vjp, [X], dtype)
 
 
-def measured(target: NumpyTarget, **settings):
-    session = Session(target, GradCheckConfig(**settings))
+def measured(target: NumpyTarget, *, audits: bool = False, **settings):
+    session = Session(target, GradCheckConfig(audits=audits, **settings))
     return measure(session)
+
+
+def test_a_run_that_is_audited_stands_for_the_second_one() -> None:
+    target = Noisy()
+    session = Session(target, GradCheckConfig())
+    noise = measure(session)
+    assert noise.repeats
+    assert not any(spread.any() for spread in noise.backward)
+    first, second = target.gradients
+    np.testing.assert_array_equal(second, 2 * first)
+    assert session.doubled("float64")[0].tolist() == second.tolist()
+    assert len(target.gradients) == 2
+
+
+def test_what_does_not_double_is_run_again() -> None:
+    noise = measured(Noisy(backward=1e-9), audits=True)
+    assert not noise.repeats
+    assert noise.backward[0].all()
+    ignores = NumpyTarget(lambda x: x * x, lambda x, v: 2 * x, [X])
+    assert measured(ignores, audits=True).repeats
 
 
 @pytest.mark.parametrize("replicates", [1, 2, 5, 11])
