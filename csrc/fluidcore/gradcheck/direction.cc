@@ -104,8 +104,9 @@ void Direction::move(std::int64_t /*row*/, double offset) {
     const double* const d = moving.direction.data();
     for_each_element(moving.input, [&](auto& element, std::size_t i) {
       using T = std::remove_reference_t<decltype(element)>;
-      const double value = rounded<T>(static_cast<double>(element) + offset * d[i]);
-      element = d[i] == 0 ? element : static_cast<T>(static_cast<ComputeType<T>>(value));
+      const T x = static_cast<const T*>(moving.original.raw())[i];
+      const double value = rounded<T>(static_cast<double>(x) + offset * d[i]);
+      element = d[i] == 0 ? x : static_cast<T>(static_cast<ComputeType<T>>(value));
     });
   }
 }

@@ -26,6 +26,7 @@ class Direction : public Coordinates {
   double scale(std::int64_t row) const override;
   double argument(std::int64_t row) const override;
   double step(std::int64_t row, double offset) const override;
+  // From the point, wherever the last move led.
   void move(std::int64_t row, double offset) override;
   void restore() noexcept override;
 

@@ -7,6 +7,7 @@
 #include <exception>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "fluidcore/base/error.h"
 #include "fluidcore/gradcheck/direction.h"
@@ -104,6 +105,7 @@ class Ascent {
   }
 
   Derivatives run(double wanted) {
+    const RestoreAtEnd restore(direction_);
     LastThree last;
     const double first = std::ldexp(power_of_two_below(direction_.scale(0)), -kFirst);
     double best = kInfinity;
@@ -130,22 +132,21 @@ class Ascent {
 
  private:
   std::optional<TracedLevel> take(double h) {
-    const double up = direction_.step(0, h);
-    const double down = -direction_.step(0, -h);
-    if (!(up > 0 && down > 0)) return std::nullopt;
     const std::optional<double> plus = change_at(h);
     const std::optional<double> minus = plus ? change_at(-h) : std::nullopt;
     if (!minus) return std::nullopt;
-    const double width = up + down;
+    const double width = 2 * h;  // in float64 hardly any element of x + hd is rounded
     const double at_point = projected_.at_point();
-    return TracedLevel{
-        width / 2,        (*plus - *minus) / width, 2 * projected_.rounding() / width,
-        at_point + *plus, at_point + *minus,        at_point};
+    return TracedLevel{h,
+                       (*plus - *minus) / width,
+                       2 * projected_.rounding() / width,
+                       at_point + *plus,
+                       at_point + *minus,
+                       at_point};
   }
 
   std::optional<double> change_at(double offset) {
     if (poll_) poll_();
-    const RestoreAtEnd restore(direction_);
     direction_.move(0, offset);
     ++found_.evaluations;
     try {
