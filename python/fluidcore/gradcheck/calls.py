@@ -130,6 +130,8 @@ def noted(who: str, what: str, inputs: Sequence[Input]) -> Iterator[None]:
 
 def cast(value: Any, dtype: str) -> Array:
     """A row-major copy in `dtype`."""
+    if type(value) is np.ndarray and value.dtype == numpy_dtype(dtype):
+        return np.array(value, order="C")
     with np.errstate(over="ignore", invalid="ignore"):
         return np.array(np.asarray(value).astype(numpy_dtype(dtype)), order="C")
 
