@@ -8,11 +8,60 @@
 
 namespace fluidcore::math {
 
-// Functions for formulas. Those for float have no branches and no table, so that loops that call
-// them are vectorized; those for double are the C library's.
+// Functions for formulas. They have no branches and no table, so that loops that call them are
+// vectorized; only erf for double is the C library's.
 
+namespace detail {
+
+// x = n log(2) + r, with n whole and |r| <= log(2) / 2.
+struct Reduced {
+  double r;
+  std::uint64_t n;  // modulo 2^51
+};
+
+FC_HOST_DEVICE inline Reduced reduce(double x) {
+  constexpr double kRound = 0x1.8p52;            // adding it rounds to the nearest whole number
+  constexpr double kLog2High = 0x1.62e42feep-1;  // short, so that n * kLog2High is exact
+  constexpr double kLog2Low = 0x1.a39ef35793c76p-33;
+  const double shifted = x * 0x1.71547652b82fep0 + kRound;
+  const double n = shifted - kRound;
+  return {(x - n * kLog2High) - n * kLog2Low, std::bit_cast<std::uint64_t>(shifted)};
+}
+
+// e^r - 1 on |r| <= log(2) / 2: the Taylor series.
+FC_HOST_DEVICE inline double short_expm1(double r) {
+  double tail = 1.0 / 6227020800.0;
+  tail = tail * r + 1.0 / 479001600.0;
+  tail = tail * r + 1.0 / 39916800.0;
+  tail = tail * r + 1.0 / 3628800.0;
+  tail = tail * r + 1.0 / 362880.0;
+  tail = tail * r + 1.0 / 40320.0;
+  tail = tail * r + 1.0 / 5040.0;
+  tail = tail * r + 1.0 / 720.0;
+  tail = tail * r + 1.0 / 120.0;
+  tail = tail * r + 1.0 / 24.0;
+  tail = tail * r + 1.0 / 6.0;
+  tail = tail * r + 0.5;
+  return r + r * r * tail;
+}
+
+// 2^(n - bias) for a number n of at most 11 bits that gives a normal result.
+FC_HOST_DEVICE inline double power_of_two(std::uint64_t n, std::uint64_t bias) {
+  return std::bit_cast<double>((n - bias + 1023u) << 52);
+}
+
+}  // namespace detail
+
+// Within 1 unit in the last place; 0 below -746, infinity above 709.79, NaN for NaN.
 FC_HOST_DEVICE inline double exp(double x) {
-  return std::exp(x);
+  double bounded = x > 710.0 ? 710.0 : x;
+  bounded = bounded < -746.0 ? -746.0 : bounded;
+  const detail::Reduced reduced = detail::reduce(bounded);
+  // 2^n in two factors, because n = 1024 and n < -1022 are outside the range of one.
+  const std::uint64_t bits = (reduced.n + 2048u) & 0xfffu;
+  const std::uint64_t half = bits >> 1;  // floor((n + 2048) / 2)
+  const double value = 1.0 + detail::short_expm1(reduced.r);
+  return value * detail::power_of_two(half, 1024) * detail::power_of_two(bits - half, 1024);
 }
 
 // Within 2 units in the last place; 0 below -104, infinity above 88.73, NaN for NaN.
@@ -42,8 +91,14 @@ FC_HOST_DEVICE inline float exp(float x) {
   return value * scale_a * scale_b;
 }
 
+// Within 3 units in the last place.
 FC_HOST_DEVICE inline double tanh(double x) {
-  return std::tanh(x);
+  const double magnitude = std::abs(x);
+  // e^44 is as good as infinity here.
+  const detail::Reduced reduced = detail::reduce(2.0 * (magnitude > 22.0 ? 22.0 : magnitude));
+  const double scale = detail::power_of_two(reduced.n & 0x7fu, 0);
+  const double expm1 = scale * detail::short_expm1(reduced.r) + (scale - 1.0);
+  return std::copysign(expm1 / (expm1 + 2.0), x);
 }
 
 // Within 2 units in the last place.

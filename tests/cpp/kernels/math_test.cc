@@ -11,7 +11,15 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-// How far `value` is from `exact`, in units in the last place of float.
+constexpr double kDoubleInfinity = std::numeric_limits<double>::infinity();
+constexpr double kDoubleNaN = std::numeric_limits<double>::quiet_NaN();
+
+// How far `value` is from `exact`, in units in the last place of its type.
+double ulps(double value, long double exact) {
+  const double magnitude = std::abs(static_cast<double>(exact));
+  return static_cast<double>(std::abs(static_cast<long double>(value) - exact) /
+                             (std::nextafter(magnitude, kDoubleInfinity) - magnitude));
+}
 double ulps(float value, double exact) {
   const float magnitude = std::abs(static_cast<float>(exact));
   return std::abs(value - exact) / (std::nextafter(magnitude, kInfinity) - magnitude);
@@ -25,6 +33,36 @@ TEST(Math, FloatFunctionsAreWithinTwoUnitsInTheLastPlace) {
     EXPECT_LE(ulps(tanh(x), std::tanh(static_cast<double>(x))), 2.0) << x;
     EXPECT_LE(ulps(erf(x), std::erf(static_cast<double>(x))), 2.0) << x;
   }
+}
+
+TEST(Math, DoubleFunctionsAreWithinOneAndThreeUnitsInTheLastPlace) {
+  for (double x = -708.0; x < 709.7; x += 0.00713) {
+    EXPECT_LE(ulps(exp(x), std::exp(static_cast<long double>(x))), 1.0) << x;
+  }
+  for (double x = -22.5; x < 22.5; x += 0.000317) {
+    EXPECT_LE(ulps(tanh(x), std::tanh(static_cast<long double>(x))), 3.0) << x;
+  }
+  for (double x = 1; x > 1e-310; x *= 0.77) {
+    EXPECT_LE(ulps(exp(-x), std::exp(static_cast<long double>(-x))), 1.0) << x;
+    EXPECT_LE(ulps(tanh(x), std::tanh(static_cast<long double>(x))), 3.0) << x;
+  }
+}
+
+TEST(Math, DoubleFunctionsReachTheirLimits) {
+  EXPECT_TRUE(std::isnan(exp(kDoubleNaN)));
+  EXPECT_TRUE(std::isnan(tanh(kDoubleNaN)));
+  EXPECT_EQ(exp(kDoubleInfinity), kDoubleInfinity);
+  EXPECT_EQ(exp(709.79), kDoubleInfinity);
+  EXPECT_EQ(exp(-kDoubleInfinity), 0.0);
+  EXPECT_EQ(exp(-744.0), std::exp(-744.0));  // subnormal
+  EXPECT_EQ(exp(0.0), 1.0);
+  EXPECT_EQ(tanh(kDoubleInfinity), 1.0);
+  EXPECT_EQ(tanh(-kDoubleInfinity), -1.0);
+  EXPECT_EQ(tanh(std::numeric_limits<double>::denorm_min()),
+            std::numeric_limits<double>::denorm_min());
+  EXPECT_TRUE(std::signbit(tanh(-0.0)));
+  EXPECT_EQ(sigmoid(-kDoubleInfinity), 0.0);
+  EXPECT_EQ(sigmoid(kDoubleInfinity), 1.0);
 }
 
 TEST(Math, FloatFunctionsKeepNaN) {
