@@ -558,7 +558,7 @@ def differentiate(function: Function, input: typing.SupportsInt | typing.Support
     """
     The derivatives of <v, f> by elements of one input.
     """
-def differentiate_along(function: Function, directions: collections.abc.Iterable[typing.Any], cotangents: collections.abc.Iterable[typing.Any], *, noise: typing.Any = None, trace: bool = False) -> Derivatives:
+def differentiate_along(function: Function, directions: collections.abc.Iterable[typing.Any], cotangents: collections.abc.Iterable[typing.Any], *, noise: typing.Any = None, trace: bool = False, workers: typing.SupportsInt | typing.SupportsIndex = 1) -> Derivatives:
     """
     The derivative of <v, f> along one direction of all inputs.
     """

@@ -126,11 +126,12 @@ Derivatives differentiate_along(Function& function,
                                 const py::iterable& directions,
                                 const py::iterable& cotangents,
                                 const py::object& noise,
-                                bool trace) {
+                                bool trace,
+                                std::int64_t workers) {
   const gradcheck::Directions along = directions_of(directions);
   const Question question = question_of(cotangents, noise);
   const py::gil_scoped_release release;
-  return gradcheck::differentiate_along(function, along, question, trace, check_signals());
+  return gradcheck::differentiate_along(function, along, question, trace, check_signals(), workers);
 }
 
 Derivatives slope_along(Function& function,
@@ -304,7 +305,8 @@ void bind_gradcheck(py::module_& m) {
         "The derivatives of <v, f> by elements of one input.");
   m.def("differentiate_along", &differentiate_along, py::arg("function"), py::arg("directions"),
         py::arg("cotangents"), py::kw_only(), py::arg("noise") = py::none(),
-        py::arg("trace") = false, "The derivative of <v, f> along one direction of all inputs.");
+        py::arg("trace") = false, py::arg("workers") = 1,
+        "The derivative of <v, f> along one direction of all inputs.");
   m.def("slope_along", &slope_along, py::arg("function"), py::arg("directions"),
         py::arg("cotangent"), py::arg("wanted"),
         "The derivative of <v, f> along one direction of all inputs, with an error bar of `wanted` "

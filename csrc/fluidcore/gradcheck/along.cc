@@ -1,13 +1,16 @@
 #include "fluidcore/gradcheck/along.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 
+#include "fluidcore/base/threads.h"
 #include "fluidcore/gradcheck/climb.h"
 #include "fluidcore/gradcheck/differentiate.h"
 #include "fluidcore/gradcheck/direction.h"
 #include "fluidcore/gradcheck/projection.h"
 #include "fluidcore/gradcheck/unrecoverable.h"
+#include "fluidcore/gradcheck/workers.h"
 
 namespace fluidcore::gradcheck {
 
@@ -31,6 +34,13 @@ DType check_directions(const Function& function, const Directions& directions) {
 }
 
 namespace {
+
+// The one input that has a direction, if it is one.
+std::optional<std::size_t> only_moved(const Directions& directions) {
+  const auto is_there = [](const auto& direction) { return direction.has_value(); };
+  if (std::count_if(directions.begin(), directions.end(), is_there) != 1) return std::nullopt;
+  return std::find_if(directions.begin(), directions.end(), is_there) - directions.begin();
+}
 
 Derivatives along(Function& function,
                   const Directions& directions,
@@ -62,8 +72,20 @@ Derivatives differentiate_along(Function& function,
                                 const Directions& directions,
                                 const Question& question,
                                 bool traces,
-                                const std::function<void()>& poll) {
-  return with_plain_exceptions([&] { return along(function, directions, question, traces, poll); });
+                                const std::function<void()>& poll,
+                                std::int64_t workers) {
+  const auto with = [&](Function& f) { return along(f, directions, question, traces, poll); };
+  return with_plain_exceptions([&] {
+    check_workers(workers);
+    if (workers == 1 || !is_large(function)) {
+      const ThreadCountScope threads(static_cast<int>(workers));
+      return with(function);
+    }
+    Derivatives found;
+    const Workers one(function, only_moved(directions), workers, 1);
+    one.run(1, 1, [&](std::size_t, std::int64_t, std::int64_t) { found = with(one.function(0)); });
+    return found;
+  });
 }
 
 }  // namespace fluidcore::gradcheck

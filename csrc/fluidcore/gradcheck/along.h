@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -22,12 +23,13 @@ DType check_directions(const Function& function, const Directions& directions);
 // The derivative of ⟨v, f(x + t d)⟩ by t at 0, all inputs moved together: one element. Steps are
 // relative to the smallest ratio of the root mean squares of an input and its direction.
 //
-// `traces` notes the levels, coarse to fine, at least 12 where the dtype has so many. Otherwise as
-// differentiate(), also in what it throws.
+// `traces` notes the levels, coarse to fine, at least 12 where the dtype has so many; `workers` are
+// threads, which change no result. Otherwise as differentiate(), also in what it throws.
 Derivatives differentiate_along(Function& function,
                                 const Directions& directions,
                                 const Question& question,
                                 bool traces = false,
-                                const std::function<void()>& poll = nullptr);
+                                const std::function<void()>& poll = nullptr,
+                                std::int64_t workers = 1);
 
 }  // namespace fluidcore::gradcheck

@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "fluidcore/base/threads.h"
 #include "fluidcore/gradcheck/projection.h"
 #include "fluidcore/gradcheck/rounding.h"
 #include "fluidcore/gradcheck/trace.h"
@@ -16,6 +17,7 @@ namespace {
 
 constexpr int kTracedLevels = 12;
 constexpr int kFiner = 8;
+constexpr std::int64_t kGrain = 4096;  // outputs of rows that are worth a thread
 
 // Levels beside the usual ones: a pole at 0, as that of 1/x, may be as near as |x|, and steps that
 // reach across it say nothing. In float64 the usual ones are fine enough.
@@ -44,7 +46,9 @@ Climb::Climb(Function& function, DType moved, std::int64_t rows, const Question&
       question_(question),
       moved_(outputs_, rows),
       ladder_(rule_),
-      rows_(static_cast<std::size_t>(rows)) {
+      rows_(static_cast<std::size_t>(rows)),
+      grain_(std::max<std::int64_t>(1, kGrain * rows / std::max<std::int64_t>(1, outputs_.size()))),
+      chosen_(rows_.size()) {
   live_.reserve(rows_.size());
   // Rows have their slots side by side; one row alone gets as many as it needs.
   if (rows > 1) ladder_.reserve(outputs_.size());
@@ -59,25 +63,22 @@ void Climb::differentiate(Coordinates& coordinates,
   if (rule_.absorbs) probe_for_absorption();
   climb_both_sides();
   climb_one_side();
-  for (std::size_t r = 0; r < positions.size(); ++r) {
-    write(static_cast<std::int64_t>(r), positions[r], to);
-  }
+  for_each_row([&](std::int64_t r) { write(r, positions[static_cast<std::size_t>(r)], to); });
   moved_.clear();
 }
 
 void Climb::start() {
   moved_.clear();  // of a derivative that an exception has ended
-  for (std::size_t r = 0; r < rows_.size(); ++r) {
-    Row& row = rows_[r] = Row();
-    row.scale = coordinates_->scale(static_cast<std::int64_t>(r));
-    row.climbing = base_is_finite_ && row.scale > 0;
-    row.lost = !row.climbing;
-    row.most = rule_.most;
-    if (!row.climbing) continue;
-    row.first_step = std::ldexp(power_of_two_below(row.scale), -rule_.first);
-    row.most +=
-        finer_levels(rule_, row.scale, coordinates_->argument(static_cast<std::int64_t>(r)));
-  }
+  for_each_row([&](std::int64_t r) {
+    Row& begun = row(r) = Row();
+    begun.scale = coordinates_->scale(r);
+    begun.climbing = base_is_finite_ && begun.scale > 0;
+    begun.lost = !begun.climbing;
+    begun.most = rule_.most;
+    if (!begun.climbing) return;
+    begun.first_step = std::ldexp(power_of_two_below(begun.scale), -rule_.first);
+    begun.most += finer_levels(rule_, begun.scale, coordinates_->argument(r));
+  });
 }
 
 double Climb::step_size(const Row& row, int level) const {
@@ -97,11 +98,29 @@ bool Climb::can_step(std::int64_t r, int level) const {
   return side != 0 ? side * steps.plus > 0 : steps.plus > 0 && steps.minus > 0;
 }
 
+template <class F>
+void Climb::for_each_row(const F& f) {
+  const auto rows = static_cast<std::int64_t>(rows_.size());
+  parallel_for(rows, grain_, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t r = begin; r < end; ++r) f(r);
+  });
+}
+
+template <class F>
+void Climb::for_each_live(const F& f) {
+  const auto count = static_cast<std::int64_t>(live_.size());
+  parallel_for(count, grain_, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) f(live_[static_cast<std::size_t>(i)]);
+  });
+}
+
 template <class Is>
 bool Climb::select(const Is& is) {
+  for_each_row(
+      [&](std::int64_t r) { chosen_[static_cast<std::size_t>(r)] = is(row(r), r) ? 1 : 0; });
   live_.clear();
   for (std::size_t r = 0; r < rows_.size(); ++r) {
-    if (is(rows_[r], static_cast<std::int64_t>(r))) live_.push_back(static_cast<std::int64_t>(r));
+    if (chosen_[r] != 0) live_.push_back(static_cast<std::int64_t>(r));
   }
   return !live_.empty();
 }
@@ -110,7 +129,7 @@ template <class Offset>
 void Climb::evaluate(Ladder::Field field, const Offset& offset) {
   if (poll_) poll_();
   const RestoreAtEnd restore(*coordinates_);
-  for (const std::int64_t r : live_) coordinates_->move(r, offset(row(r), r));
+  for_each_live([&](std::int64_t r) { coordinates_->move(r, offset(row(r), r)); });
   ++evaluations_;
   try {
     outputs_.run();
@@ -122,7 +141,7 @@ void Climb::evaluate(Ladder::Field field, const Offset& offset) {
     }
     return;
   }
-  for (const std::int64_t r : live_) {
+  for_each_live([&](std::int64_t r) {
     Row& moved_row = row(r);
     if (moved_row.climbing) {
       const std::int64_t end = moved_.end(r);
@@ -131,7 +150,7 @@ void Climb::evaluate(Ladder::Field field, const Offset& offset) {
     }
     moved_row.reach = std::max(moved_row.reach, std::abs(offset(moved_row, r)));
     if (!moved_.gather(r, ladder_.field(field))) moved_row.finite = false;
-  }
+  });
 }
 
 // Outputs that move only now have stood still on all levels before.
@@ -184,14 +203,13 @@ void Climb::climb_both_sides() {
       evaluate(Ladder::kMinus,
                [&](const Row& row, std::int64_t) { return -step_size(row, level); });
     }
-    for (const std::int64_t r : live_) {
-      if (levels_ != nullptr && row(r).finite) {
-        levels_->push_back(trace_level(ladder_, rule_, moved_, outputs_,
-                                       question_.cotangents.front(), steps_of(r, level),
-                                       coordinates_->argument(r)));
-      }
-      if (row(r).climbing) finish_level(r);
+    if (levels_ != nullptr && row(0).finite) {
+      levels_->push_back(trace_level(ladder_, rule_, moved_, outputs_, question_.cotangents.front(),
+                                     steps_of(0, level), coordinates_->argument(0)));
     }
+    for_each_live([&](std::int64_t r) {
+      if (row(r).climbing) finish_level(r);
+    });
     if (level == 0) find_edges();
   }
 }
@@ -242,7 +260,7 @@ void Climb::climb_one_side() {
     if (!any) return;
     evaluate(Ladder::kPlus,
              [&](const Row& row, std::int64_t) { return row.side * step_size(row, level); });
-    for (const std::int64_t r : live_) finish_level(r);
+    for_each_live([&](std::int64_t r) { finish_level(r); });
   }
 }
 

@@ -22,6 +22,9 @@ namespace fluidcore::gradcheck {
 //
 // An exception of f at a moved point (a std::exception) is an edge of f's domain, for every row;
 // anything else goes through. The coordinates are put back in any case.
+//
+// What there is to calculate for many rows, or many outputs, is divided among the threads that
+// num_threads() allows; they change no result.
 class Climb {
  public:
   // Runs f at the point; throws InvalidArgument unless `question` and `rows` suit the outputs.
@@ -83,6 +86,11 @@ class Climb {
   bool is_done(std::int64_t r);
   void write(std::int64_t r, std::int64_t position, Derivatives& to);
 
+  // Calls f(r) for the rows, and for those that are live; on several threads where there are many.
+  template <class F>
+  void for_each_row(const F& f);
+  template <class F>
+  void for_each_live(const F& f);
   template <class Is>
   bool select(const Is& is);  // fills live_; whether it is not empty
   // Moves the live rows by offset(row, r), runs f, and reads what moved into `field`.
@@ -97,7 +105,9 @@ class Climb {
   MovedOutputs moved_;
   Ladder ladder_;
   std::vector<Row> rows_;
-  std::vector<std::int64_t> live_;  // rows that are moved
+  std::int64_t grain_;                // rows that are worth a thread
+  std::vector<std::uint8_t> chosen_;  // by select(), for each row
+  std::vector<std::int64_t> live_;    // rows that are moved
   Coordinates* coordinates_ = nullptr;
   std::int64_t first_position_ = 0;
   std::function<void()> poll_;

@@ -5,7 +5,7 @@
 namespace fluidcore::gradcheck {
 
 // What is moved: one number x per row, and each row of the outputs depends on the x of its row
-// only. With one row that is no claim at all.
+// only. With one row that is no claim at all. Several threads may use different rows at a time.
 class Coordinates {
  public:
   Coordinates() = default;

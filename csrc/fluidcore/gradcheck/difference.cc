@@ -86,8 +86,7 @@ std::vector<double> quotients(Function& function,
             tensor.size(), "), got ", element);
   }
   const std::int64_t count = elements ? static_cast<std::int64_t>(elements->size()) : tensor.size();
-  const std::int64_t blocks = std::max<std::int64_t>(1, (count + kBlock - 1) / kBlock);
-  const Workers threads(function, input, std::min(blocks, options.workers));
+  const Workers threads(function, input, options.workers, (count + kBlock - 1) / kBlock);
   std::vector<std::unique_ptr<Worker>> workers(threads.size());
   workers[0] = std::make_unique<Worker>(threads.function(0), input);
   const Outputs& outputs = workers[0]->outputs;

@@ -77,8 +77,7 @@ Derivatives differentiate_input(Function& function,
   const Tensor& tensor = floating_input(function, input);
   const Layout layout = layout_of(tensor, options);
   const double rms = root_mean_square(tensor);
-  const std::int64_t blocks = std::max<std::int64_t>(1, (layout.moves + kBlock - 1) / kBlock);
-  const Workers threads(function, input, std::min(blocks, options.workers));
+  const Workers threads(function, input, options.workers, (layout.moves + kBlock - 1) / kBlock);
   std::vector<std::unique_ptr<Worker>> workers(threads.size());
   const auto prepare = [&](std::size_t index) {
     workers[index] = std::make_unique<Worker>(threads.function(index), input, rms,

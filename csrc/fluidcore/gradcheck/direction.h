@@ -10,7 +10,8 @@
 
 namespace fluidcore::gradcheck {
 
-// x + t d for all inputs together; t is what is moved, from 0.
+// x + t d for all inputs together; t is what is moved, from 0. Only the elements that move cost
+// time.
 //
 // In float64 a d of few significant bits (round_direction) makes the moved inputs exact. In a dtype
 // with fewer digits, or with another d, every element is rounded by itself: the step is then the
@@ -35,6 +36,7 @@ class Direction : public Coordinates {
     Tensor input;
     Tensor original;
     std::vector<double> direction;
+    std::vector<std::int64_t> few;  // the elements that move, if they are few; else none
   };
 
   // A move by `offset`, and how far it went.

@@ -13,14 +13,16 @@ Element::Element(Tensor input, std::int64_t rows, double rms)
       rows_(rows),
       width_(input_.size() / rows),
       rms_(rms),
-      x_(static_cast<std::size_t>(rows)) {
-  moved_.reserve(x_.size());
+      doubles_(input_.dtype() == DType::kFloat64 ? static_cast<double*>(input_.raw()) : nullptr),
+      x_(static_cast<std::size_t>(rows)),
+      moved_(x_.size()) {
 }
 
 void Element::choose(std::int64_t column) {
   column_ = column;
   for (std::int64_t row = 0; row < rows_; ++row) {
-    x_[static_cast<std::size_t>(row)] = input_.get_float_element(index(row));
+    x_[static_cast<std::size_t>(row)] =
+        doubles_ != nullptr ? doubles_[index(row)] : input_.get_float_element(index(row));
   }
 }
 
@@ -36,14 +38,25 @@ double Element::step(std::int64_t row, double offset) const {
   return round_to(input_.dtype(), at(row) + offset) - at(row);
 }
 
+void Element::set(std::int64_t row, double value) {
+  if (doubles_ != nullptr) {
+    doubles_[index(row)] = value;
+  } else {
+    input_.set_float_element(index(row), round_to(input_.dtype(), value));
+  }
+}
+
 void Element::move(std::int64_t row, double offset) {
-  moved_.push_back(row);
-  input_.set_float_element(index(row), round_to(input_.dtype(), at(row) + offset));
+  moved_[static_cast<std::size_t>(row)] = 1;
+  set(row, at(row) + offset);
 }
 
 void Element::restore() noexcept {
-  for (const std::int64_t row : moved_) input_.set_float_element(index(row), at(row));
-  moved_.clear();
+  for (std::int64_t row = 0; row < rows_; ++row) {
+    if (std::exchange(moved_[static_cast<std::size_t>(row)], std::uint8_t{0}) != 0) {
+      set(row, at(row));
+    }
+  }
 }
 
 }  // namespace fluidcore::gradcheck

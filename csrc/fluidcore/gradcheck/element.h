@@ -26,14 +26,16 @@ class Element : public Coordinates {
 
  private:
   double at(std::int64_t row) const { return x_[static_cast<std::size_t>(row)]; }
+  void set(std::int64_t row, double value);
 
   Tensor input_;
   std::int64_t rows_;
   std::int64_t width_;
   double rms_;
   std::int64_t column_ = 0;
+  double* doubles_;                  // the elements of a float64 input; null for other dtypes
   std::vector<double> x_;            // of each row
-  std::vector<std::int64_t> moved_;  // rows
+  std::vector<std::uint8_t> moved_;  // whether each row is
 };
 
 }  // namespace fluidcore::gradcheck

@@ -29,6 +29,9 @@ class Function {
   // The same function with memory of its own, for another thread; null when only one thread can
   // run it. With `only`, no other input will change: what does not depend on it need not run again.
   virtual std::unique_ptr<Function> fork(std::optional<std::size_t> only) const = 0;
+
+  // A run may use so many threads from now on; they change no result. At first it is one.
+  virtual void use_threads(int /*count*/) {}
 };
 
 }  // namespace fluidcore::gradcheck

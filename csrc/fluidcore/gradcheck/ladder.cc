@@ -3,13 +3,17 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <mutex>
 #include <type_traits>
 #include <utility>
+
+#include "fluidcore/base/threads.h"
 
 namespace fluidcore::gradcheck {
 
 namespace {
 
+constexpr std::int64_t kGrain = 8192;  // slots that are worth a thread
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kFlat = 1e-3;    // one-sided quotients that differ by less are equal
 constexpr double kHalving = 0.6;  // of a smooth function their difference halves with the step
@@ -30,21 +34,24 @@ void Ladder::reserve(std::int64_t slots) {
   // An odd number of cache lines: fields that lie a power of two apart evict each other.
   constexpr std::int64_t kLine = 8;
   const std::int64_t stride = ((slots + kLine - 1) / kLine | 1) * kLine;
-  std::vector<double> data(static_cast<std::size_t>(stride * kFields));
-  for (int f = 0; f < kFields; ++f) std::copy_n(field(f), slots_, data.data() + f * stride);
+  auto data = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(stride * kFields));
+  for (int f = 0; f < kFields; ++f) std::copy_n(field(f), slots_, data.get() + f * stride);
   data_ = std::move(data);
   slots_ = stride;
 }
 
 void Ladder::clear(std::int64_t begin, std::int64_t end) {
-  for (const int f : {int{kPlus}, int{kMinus}}) {
-    std::copy(field(kMiddle) + begin, field(kMiddle) + end, field(f) + begin);
-  }
-  for (const int f : {int{kBest}, int{kExcess}, int{kClean}, int{kCalm}, int{kChange}, int{kBend},
-                      int{kBendBefore}, int{kValues}, int{kNoises}}) {
-    std::fill(field(f) + begin, field(f) + end, 0.0);
-  }
-  std::fill(field(kError) + begin, field(kError) + end, kInfinity);
+  parallel_for(end - begin, kGrain, [&](std::int64_t first, std::int64_t last) {
+    const std::int64_t at = begin + first;
+    const std::int64_t count = last - first;
+    for (const int f : {int{kPlus}, int{kMinus}})
+      std::copy_n(field(kMiddle) + at, count, field(f) + at);
+    for (const int f : {int{kBest}, int{kExcess}, int{kClean}, int{kCalm}, int{kChange}, int{kBend},
+                        int{kBendBefore}, int{kValues}, int{kNoises}}) {
+      std::fill_n(field(f) + at, count, 0.0);
+    }
+    std::fill_n(field(kError) + at, count, kInfinity);
+  });
 }
 
 Ladder::Progress Ladder::drop(std::int64_t begin, std::int64_t end, const Progress& progress) {
@@ -166,11 +173,13 @@ Ladder::Progress Ladder::advance(std::int64_t begin,
                                  bool one_sided) {
   const auto with = [&](auto columns) {
     constexpr int kCount = decltype(columns)::value;
-    if (one_sided) {
-      advance_columns<true, kCount>(begin, end, progress, steps, argument);
-    } else {
-      advance_columns<false, kCount>(begin, end, progress, steps, argument);
-    }
+    parallel_for(end - begin, kGrain, [&](std::int64_t first, std::int64_t last) {
+      if (one_sided) {
+        advance_columns<true, kCount>(begin + first, begin + last, progress, steps, argument);
+      } else {
+        advance_columns<false, kCount>(begin + first, begin + last, progress, steps, argument);
+      }
+    });
   };
   switch (std::min(progress.since + 1, kColumns)) {
     case 1: with(std::integral_constant<int, 1>{}); break;
@@ -182,7 +191,23 @@ Ladder::Progress Ladder::advance(std::int64_t begin,
   return {progress.levels + 1, progress.since + 1};
 }
 
-Ladder::Standing Ladder::standing(std::int64_t begin, std::int64_t end, bool one_sided) const {
+struct Ladder::Extremes {
+  double least_clean = kInfinity;
+  double least_calm = kInfinity;
+  double largest_error = 0;
+  double largest_value = 0;
+  double unresolved = 0;
+
+  void add(const Extremes& other) {
+    least_clean = smaller(least_clean, other.least_clean);
+    least_calm = smaller(least_calm, other.least_calm);
+    largest_error = larger(largest_error, other.largest_error);
+    largest_value = larger(largest_value, other.largest_value);
+    unresolved += other.unresolved;
+  }
+};
+
+Ladder::Extremes Ladder::extremes(std::int64_t begin, std::int64_t end) const {
   const double* const best = field(kBest);
   const double* const error = field(kError);
   const double* const excess = field(kExcess);
@@ -202,8 +227,19 @@ Ladder::Standing Ladder::standing(std::int64_t begin, std::int64_t end, bool one
     largest_value = larger(largest_value, std::abs(best[s]));
     unresolved += (best[s] == 0) & (error[s] != 0) ? 1.0 : 0.0;
   }
-  return {least_clean >= settled_levels(one_sided), least_calm > 1, unresolved == 0, largest_error,
-          largest_value};
+  return {least_clean, least_calm, largest_error, largest_value, unresolved};
+}
+
+Ladder::Standing Ladder::standing(std::int64_t begin, std::int64_t end, bool one_sided) const {
+  Extremes all;
+  std::mutex mutex;
+  parallel_for(end - begin, kGrain, [&](std::int64_t first, std::int64_t last) {
+    const Extremes part = extremes(begin + first, begin + last);
+    const std::lock_guard lock(mutex);
+    all.add(part);
+  });
+  return {all.least_clean >= settled_levels(one_sided), all.least_calm > 1, all.unresolved == 0,
+          all.largest_error, all.largest_value};
 }
 
 }  // namespace fluidcore::gradcheck

@@ -1,13 +1,15 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <memory>
 
 #include "fluidcore/gradcheck/rule.h"
 
 namespace fluidcore::gradcheck {
 
 // Extrapolation of difference quotients to step 0 with an error bar, for many outputs at once.
+//
+// Many slots are divided among the threads that num_threads() allows, which changes no result.
 //
 // Every output that moves has a slot: a column of the arrays below. A level is one step size:
 // kPlus and kMinus are filled with the outputs on both sides, and advance() works on slots
@@ -71,8 +73,8 @@ class Ladder {
 
   std::int64_t slots() const { return slots_; }
   void reserve(std::int64_t slots);  // at least so many; those that are there stay
-  double* field(int field) { return data_.data() + field * slots_; }
-  const double* field(int field) const { return data_.data() + field * slots_; }
+  double* field(int field) { return data_.get() + field * slots_; }
+  const double* field(int field) const { return data_.get() + field * slots_; }
 
   // Makes slots with kMiddle and kFloor ready for their first level, with nothing moved so far.
   void clear(std::int64_t begin, std::int64_t end);
@@ -109,9 +111,13 @@ class Ladder {
                        const Steps& steps,
                        double argument);
 
+  // What standing() is made from.
+  struct Extremes;
+  Extremes extremes(std::int64_t begin, std::int64_t end) const;
+
   LadderRule rule_;
   std::int64_t slots_ = 0;
-  std::vector<double> data_;  // [kFields, slots]
+  std::unique_ptr<double[]> data_;  // [kFields, slots]; what no level has written is not set
 };
 
 }  // namespace fluidcore::gradcheck

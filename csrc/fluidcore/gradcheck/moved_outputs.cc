@@ -1,15 +1,19 @@
 #include "fluidcore/gradcheck/moved_outputs.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <limits>
+
+#include "fluidcore/base/threads.h"
 
 namespace fluidcore::gradcheck {
 
 namespace {
 
-constexpr std::int64_t kBlock = 64;  // outputs that are compared at once
+constexpr std::int64_t kBlock = 64;    // outputs that are compared at once
+constexpr std::int64_t kGrain = 8192;  // outputs that are worth a thread
 
 }  // namespace
 
@@ -53,18 +57,26 @@ void MovedOutputs::add(std::int64_t row, std::int64_t output) {
 }
 
 bool MovedOutputs::gather(std::int64_t row, double* to) const {
+  std::atomic<bool> finite = true;
+  parallel_for(count(row), kGrain, [&](std::int64_t first, std::int64_t last) {
+    if (!gather_slots(begin(row) + first, begin(row) + last, to)) finite = false;
+  });
+  return finite;
+}
+
+bool MovedOutputs::gather_slots(std::int64_t first, std::int64_t last, double* to) const {
   constexpr double kLargest = std::numeric_limits<double>::max();
   bool finite = true;
   const std::vector<Outputs::Part>& parts = all_.parts();
   if (parts.size() == 1) {
     const double* values = parts.front().values;
-    for (std::int64_t slot = begin(row); slot < end(row); ++slot) {
+    for (std::int64_t slot = first; slot < last; ++slot) {
       to[slot] = values[output(slot)];
       finite &= std::abs(to[slot]) <= kLargest;
     }
     return finite;
   }
-  for (std::int64_t slot = begin(row); slot < end(row); ++slot) {
+  for (std::int64_t slot = first; slot < last; ++slot) {
     const std::int64_t j = output(slot);
     const auto part = std::upper_bound(
         parts.begin(), parts.end(), j,

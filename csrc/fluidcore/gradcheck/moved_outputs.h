@@ -9,7 +9,7 @@ namespace fluidcore::gradcheck {
 
 // Which outputs of each row have moved so far: only those take part in the calculation. Every
 // output that moves gets a slot; the slots of row r are [begin(r), end(r)), in the order in which
-// its outputs were seen to move.
+// its outputs were seen to move. Several threads may find and gather different rows at a time.
 class MovedOutputs {
  public:
   // `rows` divides the size of every output.
@@ -46,6 +46,7 @@ class MovedOutputs {
 
  private:
   void add(std::int64_t row, std::int64_t output);
+  bool gather_slots(std::int64_t first, std::int64_t last, double* to) const;
 
   const Outputs& all_;
   std::int64_t rows_;

@@ -1,7 +1,6 @@
 #include "fluidcore/gradcheck/probes.h"
 
-#include <algorithm>
-
+#include "fluidcore/base/threads.h"
 #include "fluidcore/gradcheck/along.h"
 #include "fluidcore/gradcheck/differentiate.h"
 #include "fluidcore/gradcheck/workers.h"
@@ -15,7 +14,7 @@ std::vector<Derivatives> differentiate_probes(Function& function,
   floating_input(function, input);
   const auto count = static_cast<std::int64_t>(probes.size());
   if (count == 0) return {};
-  const Workers threads(function, input, std::min(count, options.workers));
+  const Workers threads(function, input, options.workers, count);
   std::vector<Derivatives> found(probes.size());
   threads.run(count, 1, [&](std::size_t worker, std::int64_t begin, std::int64_t end) {
     Function& own = threads.function(worker);
@@ -23,8 +22,9 @@ std::vector<Derivatives> differentiate_probes(Function& function,
       const Probe& probe = probes[i];
       Directions directions(own.inputs().size());
       directions[input] = probe.direction;
-      found[i] = differentiate_along(own, directions, {{probe.cotangent}, options.noise},
-                                     probe.traces, worker == 0 ? options.poll : nullptr);
+      found[i] =
+          differentiate_along(own, directions, {{probe.cotangent}, options.noise}, probe.traces,
+                              worker == 0 ? options.poll : nullptr, num_threads());
     }
   });
   return found;

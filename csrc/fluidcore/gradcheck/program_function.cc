@@ -68,7 +68,6 @@ struct ProgramFunction::Problem {
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
   RunState state;
-  int threads;
   std::optional<std::size_t> only;  // the program is what depends on this input
 };
 
@@ -78,7 +77,8 @@ ProgramFunction::ProgramFunction(const OpRegistry& ops,
                                  std::vector<std::string> inputs,
                                  std::vector<std::string> outputs,
                                  std::uint64_t seed,
-                                 int threads) {
+                                 int threads)
+    : threads_(threads) {
   require(threads >= 1 && threads <= kMaxThreads,
           "program function: threads must be at least 1 and at most ", kMaxThreads, ", got ",
           threads);
@@ -95,17 +95,18 @@ ProgramFunction::ProgramFunction(const OpRegistry& ops,
     tensor = tensor.clone();
   }
   const RunState state{.seed = seed != 0 ? seed : program.random_seed()};
-  problem_ = std::make_shared<const Problem>(Problem{
-      ops, without_scope(program), std::move(inputs), std::move(outputs), state, threads, {}});
+  problem_ = std::make_shared<const Problem>(
+      Problem{ops, without_scope(program), std::move(inputs), std::move(outputs), state, {}});
   feeds_ = std::move(feeds);
   for (const std::string& name : problem_->inputs) inputs_.push_back(find(feeds_, name));
   replay_ = replay(problem_->program, feeds_, problem_->outputs);
 }
 
 ProgramFunction::ProgramFunction(std::shared_ptr<const Problem> problem,
+                                 int threads,
                                  NamedTensors feeds,
                                  std::optional<std::size_t> only)
-    : problem_(std::move(problem)), feeds_(std::move(feeds)) {
+    : problem_(std::move(problem)), threads_(threads), feeds_(std::move(feeds)) {
   for (std::size_t k = 0; k < problem_->inputs.size(); ++k) {
     for (auto& [fed, tensor] : feeds_) {
       if (fed != problem_->inputs[k]) continue;
@@ -129,10 +130,16 @@ const std::vector<Tensor>& ProgramFunction::run() {
 std::unique_ptr<Function> ProgramFunction::fork(std::optional<std::size_t> only) const {
   require(!only || *only < inputs_.size(), "program function: only must name one of ",
           inputs_.size(), " inputs, got ", only.value_or(0));
-  std::unique_ptr<ProgramFunction> copy(new ProgramFunction(problem_, feeds_, only));
+  std::unique_ptr<ProgramFunction> copy(new ProgramFunction(problem_, threads_, feeds_, only));
   if (only && problem_->only != only) copy->slice_for(*only);
   copy->replay_ = copy->replay(copy->problem_->program, copy->feeds_, problem_->outputs);
   return copy;
+}
+
+void ProgramFunction::use_threads(int count) {
+  if (count == threads_) return;
+  threads_ = count;
+  replay_ = replay(problem_->program, feeds_, problem_->outputs);
 }
 
 void ProgramFunction::slice_for(std::size_t only) {
@@ -172,7 +179,7 @@ std::unique_ptr<Replay> ProgramFunction::replay(std::shared_ptr<const ProgramDes
                                                 NamedTensors feeds,
                                                 std::vector<std::string> fetches) const {
   return std::make_unique<Replay>(problem_->ops, std::move(program), std::move(feeds),
-                                  std::move(fetches), problem_->state, problem_->threads);
+                                  std::move(fetches), problem_->state, threads_);
 }
 
 }  // namespace fluidcore::gradcheck

@@ -51,10 +51,13 @@ class ProgramFunction final : public Function {
   // run of all of them, now; so do its own forks, without another run.
   std::unique_ptr<Function> fork(std::optional<std::size_t> only) const override;
 
+  void use_threads(int count) override;
+
  private:
   struct Problem;  // what forks share
 
   ProgramFunction(std::shared_ptr<const Problem> problem,
+                  int threads,
                   NamedTensors feeds,
                   std::optional<std::size_t> only);
   void slice_for(std::size_t only);
@@ -64,6 +67,7 @@ class ProgramFunction final : public Function {
                                  std::vector<std::string> fetches) const;
 
   std::shared_ptr<const Problem> problem_;
+  int threads_;
   NamedTensors feeds_;  // of the whole program; those of the inputs share the memory of inputs_
   std::vector<Tensor> inputs_;
   std::unique_ptr<Replay> replay_;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "fluidcore/base/error.h"
+#include "fluidcore/base/threads.h"
 
 namespace fluidcore::gradcheck {
 
@@ -36,17 +37,23 @@ class FirstFailure {
 
 }  // namespace
 
-Workers::Workers(Function& function, std::optional<std::size_t> only, std::int64_t count)
-    : original_(function) {
-  constexpr std::int64_t kMost = 1024;
-  require(count >= 1 && count <= kMost, "gradcheck: workers must be between 1 and ", kMost,
-          ", got ", count);
+Workers::Workers(Function& function,
+                 std::optional<std::size_t> only,
+                 std::int64_t threads,
+                 std::int64_t blocks)
+    : original_(function), threads_each_(1) {
+  check_workers(threads);
+  const std::int64_t count = std::max<std::int64_t>(1, std::min(blocks, threads));
   for (std::int64_t worker = 0; worker < count; ++worker) {
     // What a fork has found out about `only`, its forks need not find out again.
     const Function& first = forks_.empty() ? function : *forks_.front();
     std::unique_ptr<Function> fork = first.fork(only);
-    if (fork == nullptr) return;
+    if (fork == nullptr) break;
     forks_.push_back(std::move(fork));
+  }
+  threads_each_ = static_cast<int>(threads / static_cast<std::int64_t>(size()));
+  for (const auto& fork : forks_) {
+    if (is_large(*fork)) fork->use_threads(threads_each_);
   }
 }
 
@@ -55,6 +62,7 @@ void Workers::run(std::int64_t count, std::int64_t block, const Work& work) cons
   std::atomic<bool> stop = false;
   FirstFailure failure;
   const auto take_blocks = [&](std::size_t worker) {
+    const ThreadCountScope threads_of_block(threads_each_);
     while (!stop) {
       const std::int64_t begin = next.fetch_add(block);
       if (begin >= count) return;
@@ -78,6 +86,22 @@ void Workers::run(std::int64_t count, std::int64_t block, const Work& work) cons
   take_blocks(0);
   for (std::thread& thread : threads) thread.join();
   failure.rethrow();
+}
+
+void check_workers(std::int64_t threads) {
+  constexpr std::int64_t kMost = 1024;
+  require(threads >= 1 && threads <= kMost, "gradcheck: workers must be between 1 and ", kMost,
+          ", got ", threads);
+}
+
+bool is_large(const Function& function) {
+  constexpr std::int64_t kMany = 1 << 14;
+  std::int64_t size = 0;
+  for (const Tensor& input : function.inputs()) {
+    if (input.dtype() != DType::kFloat64) return false;
+    size += input.size();
+  }
+  return size >= kMany;
 }
 
 }  // namespace fluidcore::gradcheck

@@ -43,7 +43,12 @@ def largest_slope(session: Session, k: int, noise: Doubles | None) -> Doubles:
     slopes = []
     for row in range(session.num_cotangents):
         found = core.differentiate_along(
-            session.function, session.along(k, d), [session.weights(row)], noise=noise, trace=True
+            session.function,
+            session.along(k, d),
+            [session.weights(row)],
+            noise=noise,
+            trace=True,
+            workers=session.workers,
         )
         session.calls.forwards += found.evaluations
         levels = found.levels[:_LARGEST_STEPS]

@@ -81,10 +81,10 @@ class Reference:
     def of(cls, found: core.Derivatives) -> Reference:
         """What the engine found."""
         value, low, high, scale = (
-            np.array(part, dtype=np.float64)
+            np.asarray(part, dtype=np.float64)
             for part in (found.value, found.low, found.high, found.scale)
         )
-        flags = np.array(found.flags, dtype=np.uint8)
+        flags = np.asarray(found.flags, dtype=np.uint8)
         error = np.where(flags & (JUMP | DOMAIN | LATE) != 0, np.inf, found.error)
         return cls(value, error, low, high, scale, flags)
 

@@ -85,7 +85,9 @@ def two_sides(
     """The two derivatives of f along d, [n]; None if it is smooth, or has none."""
     directions = session.along(k, d)
     weights = [session.weights(cotangent)]
-    found = core.differentiate_along(session.function, directions, weights, noise=noise, trace=True)
+    found = core.differentiate_along(
+        session.function, directions, weights, noise=noise, trace=True, workers=session.workers
+    )
     session.calls.forwards += found.evaluations
     levels = np.array(found.levels, dtype=np.float64).reshape(-1, 6)
     steps, _, noises, plus, minus, start = levels.T

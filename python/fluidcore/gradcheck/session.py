@@ -45,6 +45,7 @@ class Session:
         self._weights: dict[int, Doubles] = {}
         self._directions: dict[tuple[int, int], Doubles] = {}
         self._probed: tuple[int, list[core.Derivatives]] | None = None
+        self._first: tuple[int, core.Derivatives] | None = None
         self.dtype = SHADOW if target.has_shadow and config.shadow == "auto" else target.dtype
         self.outputs = self.calls.forward(self.calls.point(self.dtype), self.dtype)
         if self.dtype != target.dtype and not self._shadow_is_real():
@@ -193,7 +194,23 @@ class Session:
         """The derivative along one direction of an input, with its levels."""
         if probe == 0 and self._probed is not None and self._probed[0] == k:
             return self._probed[1][0]
+        if probe == 0 and self._first is not None and self._first[0] == k:
+            return self._first[1]
         return self._differentiated(k, probe, noise, trace=True)
+
+    def first_traced(self, k: int, noise: Doubles | None) -> core.Derivatives:
+        """The derivatives along the first direction of an input, for all cotangents."""
+        found = core.differentiate_along(
+            self.function,
+            self.along(k, self.direction(k, 0)),
+            [self.weights(i) for i in range(self.num_cotangents)],
+            noise=noise,
+            trace=True,
+            workers=self.workers,
+        )
+        self.calls.forwards += found.evaluations
+        self._first = k, found
+        return found
 
     def _differentiated(
         self, k: int, probe: int, noise: Doubles | None, *, trace: bool
@@ -204,6 +221,7 @@ class Session:
             [self.weights(probe)],
             noise=noise,
             trace=trace,
+            workers=self.workers,
         )
         self.calls.forwards += found.evaluations
         return found

@@ -88,7 +88,7 @@ def _apart(
         d = np.zeros(session.target.inputs[k].value.size)
         d[numerical.elements[j]] = factor
         along = core.differentiate_along(
-            session.function, session.along(k, d), weights, noise=noise
+            session.function, session.along(k, d), weights, noise=noise, workers=session.workers
         )
         session.calls.forwards += along.evaluations
         other = Reference.of(along)

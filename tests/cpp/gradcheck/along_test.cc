@@ -100,6 +100,31 @@ TEST(Along, UsesTheStepsThatADtypeWithFewDigitsReallyTakes) {
   }
 }
 
+TEST(Along, GivesTheSameBitsForAnyNumberOfWorkersAndForFewElements) {
+  constexpr int kSize = 40'000;
+  for (const DType dtype : {DType::kFloat64, DType::kFloat32}) {
+    ToyFunction f = ToyFunction::elementwise(tensor_of(numbers(kSize, 0), dtype),
+                                             [](double x) { return std::sin(x) + 1; });
+    std::vector<double> one_element(kSize);
+    one_element[777] = 0.625;
+    for (const std::vector<double>& d : {round_direction(numbers(kSize, 2)), one_element}) {
+      const Question question{{numbers(kSize, 1)}, {}};
+      const Derivatives alone = differentiate_along(f, {d}, question, true);
+      for (const std::int64_t workers : {2, 3}) {
+        const Derivatives together = differentiate_along(f, {d}, question, true, nullptr, workers);
+        EXPECT_EQ(together.value, alone.value);
+        EXPECT_EQ(together.error, alone.error);
+        EXPECT_EQ(together.evaluations, alone.evaluations);
+        ASSERT_EQ(together.levels.size(), alone.levels.size());
+        for (std::size_t k = 0; k < alone.levels.size(); ++k) {
+          EXPECT_EQ(together.levels[k].phi_plus, alone.levels[k].phi_plus);
+        }
+      }
+      EXPECT_EQ(values_of(f.inputs()[0]), values_of(tensor_of(numbers(kSize, 0), dtype)));
+    }
+  }
+}
+
 TEST(Along, TracesTwelveLevelsAndChangesNoResult) {
   ToyFunction f = sine_product();
   const Directions directions = {numbers(20, 2), std::nullopt};

@@ -112,6 +112,34 @@ TEST(Differentiate, GivesTheSameBitsForAnyNumberOfWorkers) {
   }
 }
 
+TEST(Differentiate, GivesTheSameBitsForManyRowsAndAnyNumberOfWorkers) {
+  constexpr int kRows = 30'000;
+  for (const DType dtype : {DType::kFloat64, DType::kFloat32}) {
+    ToyFunction function = ToyFunction::elementwise(
+        tensor_of(numbers(kRows), dtype), [](double x) { return x < 1 ? x * x : 2 * x - 1; });
+    const Question question{{numbers(kRows, 1), numbers(kRows, 2)}, {}};
+    DifferentiateOptions options;
+    options.rows = kRows;
+    const Derivatives alone = differentiate(function, 0, question, options);
+    for (const int workers : {2, 3}) {
+      options.workers = workers;
+      const Derivatives together = differentiate(function, 0, question, options);
+      expect_same(alone, together);
+      EXPECT_EQ(together.evaluations, alone.evaluations);
+    }
+    options = {};
+    options.elements = {0, 1, 12'345, 29'999};
+    const Derivatives some = differentiate(function, 0, question, options);
+    for (std::size_t i = 0; i < 4; ++i) {
+      const auto element = static_cast<std::size_t>((*options.elements)[i]);
+      EXPECT_EQ(some.value[i], alone.value[element]);
+      if (dtype == DType::kFloat64) {
+        EXPECT_EQ(some.error[i], alone.error[element]);
+      }
+    }
+  }
+}
+
 TEST(Differentiate, ReportsTheFirstFailureForAnyNumberOfWorkers) {
   std::vector<double> x(100, 1);
   x[40] = x[90] = 1e-9;

@@ -1,10 +1,13 @@
 #include "fluidcore/gradcheck/workers.h"
 
+#include <atomic>
 #include <stdexcept>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fluidcore/base/threads.h"
 #include "gradcheck/toy_function.h"
 
 namespace fluidcore::gradcheck {
@@ -30,7 +33,7 @@ class Alone final : public Function {
 
 TEST(Workers, CoverEveryBlockOnce) {
   ToyFunction f = identity();
-  const Workers workers(f, 0, 4);
+  const Workers workers(f, 0, 4, 9);
   EXPECT_EQ(workers.size(), 4u);
   std::vector<int> taken(1003);
   workers.run(1003, 16, [&](std::size_t, std::int64_t begin, std::int64_t end) {
@@ -41,20 +44,59 @@ TEST(Workers, CoverEveryBlockOnce) {
 
 TEST(Workers, HaveMemoryOfTheirOwn) {
   ToyFunction f = identity();
-  const Workers workers(f, 0, 2);
+  const Workers workers(f, 0, 2, 9);
   EXPECT_NE(workers.function(0).inputs()[0].raw(), workers.function(1).inputs()[0].raw());
 }
 
 TEST(Workers, AreOneWhereTheFunctionCannotBeForked) {
   Alone f;
-  const Workers workers(f, std::nullopt, 8);
+  const Workers workers(f, std::nullopt, 8, 9);
   EXPECT_EQ(workers.size(), 1u);
   EXPECT_EQ(&workers.function(0), &f);
 }
 
+TEST(Workers, UseTheThreadsThatAreLeftOverWithinABlock) {
+  ToyFunction f = identity();
+  std::atomic<int> allowed = 0;
+  const Workers workers(f, 0, 7, 2);
+  EXPECT_EQ(workers.size(), 2u);
+  workers.run(2, 1, [&](std::size_t, std::int64_t, std::int64_t) { allowed += num_threads(); });
+  EXPECT_EQ(allowed, 6);
+}
+
+// Notes how many threads a run may use.
+class Noting final : public Function {
+ public:
+  Noting(std::int64_t size, DType dtype, int* threads)
+      : tensors_{Tensor({Shape{size}, dtype})}, threads_(threads) {}
+  const std::vector<Tensor>& inputs() const override { return tensors_; }
+  const std::vector<Tensor>& run() override { return tensors_; }
+  std::unique_ptr<Function> fork(std::optional<std::size_t>) const override {
+    return std::make_unique<Noting>(tensors_[0].size(), tensors_[0].dtype(), threads_);
+  }
+  void use_threads(int count) override { *threads_ = count; }
+
+ private:
+  std::vector<Tensor> tensors_;
+  int* threads_;
+};
+
+TEST(Workers, GiveThreadsToALargeFunctionInFloat64) {
+  int threads = 1;
+  Noting large(100'000, DType::kFloat64, &threads);
+  Workers(large, 0, 6, 2);
+  EXPECT_EQ(std::exchange(threads, 1), 3);
+  Noting small(100, DType::kFloat64, &threads);
+  Workers(small, 0, 6, 2);
+  EXPECT_EQ(threads, 1);
+  Noting narrow(100'000, DType::kFloat32, &threads);
+  Workers(narrow, 0, 6, 2);
+  EXPECT_EQ(threads, 1);
+}
+
 TEST(Workers, ThrowTheFirstExceptionWhenAllHaveEnded) {
   ToyFunction f = identity();
-  const Workers workers(f, 0, 1);
+  const Workers workers(f, 0, 1, 9);
   EXPECT_THAT(
       [&] {
         workers.run(100, 10, [](std::size_t, std::int64_t begin, std::int64_t) {
@@ -66,7 +108,7 @@ TEST(Workers, ThrowTheFirstExceptionWhenAllHaveEnded) {
 
 TEST(Workers, RefuseANumberThatCannotBe) {
   ToyFunction f = identity();
-  for (const int count : {0, -1, 100'000}) EXPECT_THROW(Workers(f, 0, count), InvalidArgument);
+  for (const int count : {0, -1, 100'000}) EXPECT_THROW(Workers(f, 0, count, 9), InvalidArgument);
 }
 
 }  // namespace

@@ -179,7 +179,7 @@ def test_what_the_promise_may_be_off_by_is_a_hundredth_of_the_resolution(part, n
         target = NumpyTarget(lambda x: 2 * x + weak * x[::-1], lambda x, v: v, [X], rows=50)
         return Session(target, GradCheckConfig(cotangents=1, resolution=1e-3))
 
-    d = few_bits(stream(0, "x0", "rows").standard_normal(X.size))
+    d = few_bits(stream(0, "x0", "direction 0").standard_normal(X.size))
     v = session(0.0).weights(0)
     limit = 1e-3 * 0.01 * np.abs(2 * v * d).max()
     # all rows move at once, so that each is thought to have done what its counterpart did
@@ -231,7 +231,8 @@ def believed(
     engine = SimpleNamespace(
         differentiate=lambda *_, **__: by_row, differentiate_along=lambda *_, **__: dense
     )
-    monkeypatch.setattr("fluidcore.gradcheck.modes.core", engine)
+    for module in ("modes", "session"):
+        monkeypatch.setattr(f"fluidcore.gradcheck.{module}.core", engine)
     return differentiate(session, 0, "coloured", None) is not None
 
 
@@ -247,7 +248,7 @@ def test_one_cotangent_that_misses_something_is_enough(monkeypatch, row: int, si
 def test_three_error_bars_may_be_missing_those_of_the_elements_by_their_squares(
     monkeypatch,
 ) -> None:
-    d = few_bits(stream(0, "x0", "rows").standard_normal(2))
+    d = few_bits(stream(0, "x0", "direction 0").standard_normal(2))
     error = np.array([0.3, 0.5])
     limit = 3 * (0.25 + np.sqrt(np.sum((error * d) ** 2)))
     assert believed(monkeypatch, [0.999 * limit] * 2, error, 0.25)
@@ -258,7 +259,7 @@ def test_three_error_bars_may_be_missing_those_of_the_elements_by_their_squares(
 
 
 def test_a_hundredth_of_the_resolution_of_the_largest_term_may_be_missing(monkeypatch) -> None:
-    d = few_bits(stream(0, "x0", "rows").standard_normal(2))
+    d = few_bits(stream(0, "x0", "direction 0").standard_normal(2))
     limit = 0.1 * 0.01 * 8.0 * abs(d[0])
     assert believed(monkeypatch, [0.999 * limit] * 2, scale=8.0, resolution=0.1)
     assert not believed(monkeypatch, [1.001 * limit] * 2, scale=8.0, resolution=0.1)
@@ -269,3 +270,15 @@ def test_a_subset_that_is_all_is_all() -> None:
         found = differentiate(session_of(subset=subset), 0, "full", None)
         assert found is not None
         assert found.elements.tolist() == list(range(200))
+
+
+def test_the_direction_that_proves_the_rows_gives_the_levels_too(monkeypatch) -> None:
+    session = session_of("tanh", rows=200)
+    assert differentiate(session, 0, "coloured", None) is not None
+    before = session.calls.forwards
+    first = session.traced(0, 0, None)
+    assert session.calls.forwards == before
+    assert first.value.shape == (2, 1)
+    alone = session_of("tanh", rows=200).traced(0, 0, None)
+    assert first.levels == alone.levels
+    assert first.value[0] == alone.value[0]
