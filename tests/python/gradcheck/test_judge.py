@@ -374,3 +374,52 @@ def test_the_most_frequent_doubt_comes_first() -> None:
         Reason.BUDGET,
         Reason.ABSORPTION,
     )
+
+
+def test_beside_nothing_almost_nothing_is_an_error() -> None:
+    zero = rows([0.0, 0.0, 0.0])
+    found = Reference.exact(zero, zero)
+    judged = judge(found, rows([0.9e-300, -0.9e-300, 1.5e-300]), zero, RULES)
+    assert judged.wrong.tolist() == [[False, False, True]]
+
+
+def test_what_is_judged_beside_nothing_is_compared_with_the_least_number() -> None:
+    one = rows([1e-320])
+    for tolerance, unsure in ((0.9e-295, False), (1.1e-295, True)):
+        found = Reference.exact(0 * one, 0 * one)
+        judged = judge(found, one, rows([tolerance]), Rules(3.0, 1e-5))
+        assert judged.unsure.tolist() == [[unsure]]
+        assert judged.resolution[0, 0] == pytest.approx(tolerance / 1e-290)
+
+
+@pytest.mark.parametrize("part", ["error", "low", "high", "analytical"])
+def test_only_zeros_all_around_are_known_without_a_tolerance(part: str) -> None:
+    zero = rows([0.0])
+    parts = {"error": zero, "low": zero, "high": zero, "analytical": zero, part: rows([1e-310])}
+    if part == "low":
+        parts["low"] = rows([-1e-310])
+    analytical = parts.pop("analytical")
+    found = Reference(value=zero, scale=zero, flags=np.zeros(1, np.uint8), **parts)
+    assert judge(found, analytical, rows([1.0]), RULES).unsure.tolist() == [[True]]
+    found = Reference.exact(zero, zero)
+    assert judge(found, zero, rows([1.0]), RULES).unsure.tolist() == [[False]]
+
+
+@pytest.mark.parametrize("bits", [KINK | LATE, DOMAIN | LATE, JUMP | KINK, JUMP | DOMAIN])
+def test_the_gravest_of_several_flags_is_the_doubt(bits: int) -> None:
+    value = np.ones((1, 1))
+    found = Reference(value, np.inf * value, value, value, value, np.array([bits], np.uint8))
+    order = ((LATE, Reason.BUDGET), (DOMAIN, Reason.DOMAIN), (JUMP, Reason.JUMP))
+    gravest = next(reason for bit, reason in order if bits & bit)
+    assert judge(found, value, 0 * value, RULES).doubts() == (gravest,)
+
+
+def test_more_than_half_of_what_counts_must_be_unsure() -> None:
+    rules = Rules(3.0, 1e-5, "skip")
+    flags = np.array([KINK, 0, 0], np.uint8)
+    for unknown, verdict in ((1, Verdict.PASS), (2, Verdict.INCONCLUSIVE)):
+        error = rows([1e-12] * 3)
+        error[0, 1 : 1 + unknown] = 1.0
+        value = rows([1.0, 2.0, 3.0])
+        found = Reference(value, error, value, value, value, flags)
+        assert judge(found, value, 0 * value, rules).verdict is verdict
