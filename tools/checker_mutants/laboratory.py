@@ -11,9 +11,7 @@ import json
 import mmap
 import os
 import resource
-import signal
 import time
-import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +22,8 @@ import pytest
 
 from checker_mutants.coverage import Lines
 from checker_mutants.edits import Mutant
-from checker_mutants.patch import Functions, apply, functions
+from checker_mutants.patch import Functions, apply, functions, is_known
+from checker_mutants.trial import Trial, fork, waited
 
 _PATIENCE = 10.0  # times the processor time of a test, and as much of the clock again
 _LEAST = 3.0  # seconds of it that every test may take
@@ -79,6 +78,7 @@ class Laboratory:
     _items: dict[str, pytest.Item] = field(default_factory=dict)
     _kills: dict[str, Counter[str]] = field(default_factory=dict)
     _functions: Functions = field(default_factory=dict)
+    _right: dict[str, bool] = field(default_factory=dict)
     _files: dict[Path, Path] = field(default_factory=dict)
     _failed: bool = False
 
@@ -87,9 +87,9 @@ class Laboratory:
         if session.testsfailed:
             pytest.exit("mutate_checker: the tests cannot be collected")
         self._items = {item.nodeid: item for item in session.items}
-        self._measure()
         self._functions = functions()
-        gc.freeze()
+        gc.freeze()  # keeps pages shared with the children; what is frozen is not found any more
+        self._measure()
         self.work(self)
         return True
 
@@ -99,7 +99,7 @@ class Laboratory:
 
     def run(self, mutants: Iterable[tuple[Mutant, str]]) -> Iterator[tuple[Mutant, Outcome]]:
         """Mutants as they are done; each comes with the test that killed it before, or ""."""
-        running: list[_Trial] = []
+        running: list[Trial] = []
         waiting = iter(mutants)
         more = True
         while running or more:
@@ -113,16 +113,20 @@ class Laboratory:
             for trial in [trial for trial in running if trial.ended()]:
                 running.remove(trial)
                 killer = trial.killer()
+                if killer in self.tests and not self._is_right(killer):
+                    del self.tests[killer]  # alone it fails in any case
+                    running.append(self._start(trial.mutant, ""))
+                    continue
                 if killer:
                     self._kills.setdefault(trial.mutant.module, Counter())[killer] += 1
                 yield trial.mutant, Outcome(killer, len(trial.names))
 
-    def _start(self, mutant: Mutant, before: str) -> "_Trial":
-        names = self._ordered(mutant, before)
+    def _start(self, mutant: Mutant, before: str) -> Trial:
+        names = self._ordered(mutant, before) if is_known(mutant, self._functions) else []
         at = mmap.mmap(-1, 4)
-        pid = _fork(lambda: self._try(mutant, names, at))
+        pid = fork(lambda: self._try(mutant, names, at))
         end = time.monotonic() + 60 + 5 * sum(self._limit(name) for name in names)
-        return _Trial(mutant, names, pid, at, end)
+        return Trial(mutant, names, pid, at, end)
 
     def _ordered(self, mutant: Mutant, before: str) -> list[str]:
         """The tests that reach it, within the time, the likeliest to fail first."""
@@ -143,7 +147,8 @@ class Laboratory:
             )
 
         names = sorted((n for n, test in self.tests.items() if reaches(test)), key=rank)
-        left, chosen = self.seconds, []
+        left = self.seconds
+        chosen: list[str] = []
         for name in names:
             left -= self.tests[name].seconds
             if left < 0 and chosen:
@@ -151,15 +156,22 @@ class Laboratory:
             chosen.append(name)
         return chosen
 
+    def _is_right(self, name: str) -> bool:
+        """Whether a test passes by itself where nothing is changed."""
+        if name not in self._right:
+            pid = fork(lambda: self._passes(name))
+            self._right[name] = os.waitpid(pid, 0)[1] == 0
+        return self._right[name]
+
     def _limit(self, name: str) -> float:
         return _LEAST + _PATIENCE * self.tests[name].seconds
 
     def _try(self, mutant: Mutant, names: Sequence[str], at: mmap.mmap) -> bool:
         """Whether it survives; `at` tells which test is run."""
+        if not names:
+            return True
         try:
             apply(mutant, self._functions)
-        except LookupError:
-            os.abort()
         except Exception:
             return False
         for i, (name, following) in enumerate(zip(names, [*names[1:], ""], strict=True)):
@@ -185,14 +197,13 @@ class Laboratory:
         for name, item in self._items.items():
             by_file.setdefault(item.path, []).append(name)
         missing = {path: names for path, names in by_file.items() if not self._load(path, names)}
-        gc.freeze()
         running: set[int] = set()
         for path, names in missing.items():
-            running.add(_fork(lambda: self._trace(path, names), quiet=False))  # noqa: B023
+            running.add(fork(lambda: self._trace(path, names), quiet=False))  # noqa: B023
             while len(running) >= self.workers:
-                running.remove(_waited())
+                running.remove(waited())
         while running:
-            running.remove(_waited())
+            running.remove(waited())
         for path, names in missing.items():
             if not self._load(path, names):
                 pytest.exit(f"mutate_checker: no coverage of {path}")
@@ -240,50 +251,3 @@ def digest(files: Iterable[Path], more: str = "") -> str:
 def module_paths(package: Path, names: Iterable[str]) -> dict[str, str]:
     """Path -> name, of modules of the package."""
     return {str(package / f"{name.replace('.', '/')}.py"): name for name in names}
-
-
-@dataclass
-class _Trial:
-    mutant: Mutant
-    names: Sequence[str]
-    pid: int
-    at: mmap.mmap
-    end: float
-    status: int = 0
-
-    def ended(self) -> bool:
-        found, self.status = os.waitpid(self.pid, os.WNOHANG)
-        if not found and time.monotonic() > self.end:
-            os.kill(self.pid, signal.SIGKILL)
-            found, self.status = os.waitpid(self.pid, 0)
-        return bool(found)
-
-    def killer(self) -> str:
-        if self.status == 0:
-            return ""
-        return self.names[int.from_bytes(self.at[:])] if self.names else "import"
-
-
-def _fork(job: Callable[[], bool], *, quiet: bool = True) -> int:
-    """A child that ends with 0 if the job says True."""
-    pid = os.fork()
-    if pid:
-        return pid
-    status = 1
-    try:
-        if quiet:
-            nothing = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nothing, 1)
-            os.dup2(nothing, 2)
-        status = 0 if job() else 1
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        os._exit(status)
-
-
-def _waited() -> int:
-    pid, status = os.wait()
-    if status:
-        pytest.exit("mutate_checker: the tests cannot be run")
-    return pid
