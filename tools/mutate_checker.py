@@ -49,23 +49,24 @@ class Records:
     Args:
         path: Of the file.
         digest: Of the package and its tests; other lines only tell which test to try first.
+        seconds: For which mutants are tried; what survived fewer is tried again.
     """
 
-    def __init__(self, path: Path, digest: str) -> None:
-        self._path, self._digest = path, digest
+    def __init__(self, path: Path, digest: str, seconds: float) -> None:
+        self._path, self._digest, self._seconds = path, digest, seconds
         self.killers: dict[str, str] = {}
         self.known: dict[str, str] = {}
         for line in path.read_text().splitlines() if path.exists() else []:
-            digest, key, killer = json.loads(line)
+            digest, key, killer, tried = json.loads(line)
             self.killers[key] = killer or self.killers.get(key, "")
-            if digest == self._digest:
+            if digest == self._digest and (killer or tried >= seconds):
                 self.known[key] = killer
 
     def add(self, key: str, killer: str) -> None:
         """Keeps the test that killed a mutant, "" for none."""
         self.known[key] = killer
         with self._path.open("a") as file:
-            file.write(json.dumps([self._digest, key, killer]) + "\n")
+            file.write(json.dumps([self._digest, key, killer, self._seconds]) + "\n")
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -81,7 +82,8 @@ def main(arguments: Sequence[str]) -> int:
     surroundings = digest([*sources, *sorted(helpers)])
     tests = _tests()
     options.folder.mkdir(parents=True, exist_ok=True)
-    records = Records(options.folder / "mutants.jsonl", digest(tests, surroundings))
+    known = digest(tests, surroundings)
+    records = Records(options.folder / "mutants.jsonl", known, options.seconds)
     drawn = _drawn(options, package)
     lived: list[str] = []
 

@@ -252,10 +252,10 @@ def shown(judgement: Judgement) -> list[float]:
 
 def test_the_cotangent_that_is_shown_is_a_wrong_one_or_else_the_farthest() -> None:
     assert shown(off([[0.25, 0.75, 0.0, 0.5], [0.5, 0.5, 0.25, 0.0]])) == [0.5, 0.75, 0.25, 0.5]
-    judgement = off([[2.0, 0.0, 8.0, 3.0], [8.0, 0.0, 2.0, 0.5]])
+    judgement = off([[1.5, 0.0, 8.0, 3.0], [8.0, 0.0, 1.5, 0.5]])
     wrong = np.zeros((2, 4), bool)
     wrong[0, :2] = wrong[1, 2] = True
-    assert shown(replace(judgement, wrong=wrong)) == [2.0, 0.0, 2.0, 3.0]
+    assert shown(replace(judgement, wrong=wrong)) == [1.5, 0.0, 1.5, 3.0]
 
 
 def test_an_element_that_one_cotangent_leaves_open_has_not_passed() -> None:

@@ -111,6 +111,39 @@ def test_the_error_bar_the_scale_and_the_flags_decide(monkeypatch, parts, found:
     assert seen(monkeypatch, **parts) is found
 
 
+def along(monkeypatch, gradient: float, off: dict[int, float], error: float = 0.0) -> Found:
+    """The verdict on a gradient that is off in some of the directions, the scale of f being 0."""
+    calls = [0]
+
+    def differentiate_along(function, directions, cotangents) -> SimpleNamespace:
+        (d,) = directions
+        value = np.array([[gradient * d[0] + off.get(calls[0], 0.0)]])
+        calls[0] += 1
+        bar = np.array([[error * abs(gradient * d[0])]])
+        return SimpleNamespace(
+            value=value, low=value, high=value, error=bar, scale=0 * value, flags=np.zeros(1)
+        )
+
+    monkeypatch.setattr(
+        "fluidcore.gradcheck.localise.local.core",
+        SimpleNamespace(differentiate_along=differentiate_along),
+    )
+    function = SimpleNamespace(run=lambda: [np.zeros(1)])
+    return check_along(function, np.full(1, gradient), [np.ones(1)], "x", 0)[0]
+
+
+def test_two_directions_are_looked_along(monkeypatch) -> None:
+    assert along(monkeypatch, 0.0, {}) is Found.RIGHT
+    assert along(monkeypatch, 0.0, {0: 1.0}) is Found.WRONG
+    assert along(monkeypatch, 0.0, {1: 1.0}) is Found.WRONG
+    assert along(monkeypatch, 0.0, {2: 1.0}) is Found.RIGHT
+
+
+def test_the_gradient_itself_belongs_to_the_scale(monkeypatch) -> None:
+    assert along(monkeypatch, 3.0, {}, 0.99e-4) is Found.RIGHT
+    assert along(monkeypatch, 3.0, {}, 1.01e-4) is Found.UNDECIDED
+
+
 MUL = core.OpDesc("elementwise_mul", {"X": ["x"], "Y": ["y"]}, {"Out": ["out"]}, {})
 Y = X + 2
 VALUES = {"x": X, "y": Y}
