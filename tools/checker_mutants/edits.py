@@ -91,8 +91,10 @@ def _nodes(node: ast.AST, place: _Place) -> Iterator[tuple[ast.expr | ast.stmt, 
         return
     if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
         return
-    if isinstance(node, ast.Call) and ast.unparse(node).endswith(".reshape(-1)"):
-        yield from _nodes(node.func, place)  # any number below 0 does the same
+    if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("reshape"):
+        # Any number below 0 does what -1 does.
+        for part in (node.func, *(one for one in node.args if ast.unparse(one) != "-1")):
+            yield from _nodes(part, place)
         return
     if isinstance(node, ast.stmt):
         place = _Place(place.owner, place.scope, _header(node))

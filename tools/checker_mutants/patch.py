@@ -51,6 +51,8 @@ def apply(mutant: Mutant, known: Functions) -> None:
     for statement in ast.parse(mutant.source).body:
         if statement.lineno <= mutant.line <= (statement.end_lineno or 0):
             _take_over(module, edited, statement)
+        elif statement.lineno > mutant.line and isinstance(statement, ast.Assign):
+            _take_over(module, edited, statement, plain=True)  # it may follow from the edit
 
 
 def _exchange(module: ModuleType, owner: str, code: CodeType, known: Functions) -> None:
@@ -70,7 +72,9 @@ def _functions(code: CodeType) -> Iterator[CodeType]:
                 yield from _functions(part)
 
 
-def _take_over(module: ModuleType, edited: ModuleType, statement: ast.stmt) -> None:
+def _take_over(
+    module: ModuleType, edited: ModuleType, statement: ast.stmt, *, plain: bool = False
+) -> None:
     match statement:
         case ast.FunctionDef(name=name):
             _defaults(getattr(module, name), getattr(edited, name))
@@ -80,7 +84,10 @@ def _take_over(module: ModuleType, edited: ModuleType, statement: ast.stmt) -> N
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
             parts = [part for target in targets for part in ast.walk(target)]
             for name in [part.id for part in parts if isinstance(part, ast.Name)]:
-                _everywhere(name, module, getattr(edited, name))
+                new = getattr(edited, name)
+                is_plain = isinstance(new, (bool, int, float, tuple)) and " at 0x" not in repr(new)
+                if not plain or (is_plain and new != getattr(module, name)):
+                    _everywhere(name, module, new)
 
 
 def _everywhere(name: str, module: ModuleType, new: Any) -> None:

@@ -108,6 +108,14 @@ def test_two_elements_must_be_clipped(count: int, found: bool) -> None:
     assert ("A = clip(G, ±0.3): it is clipped" in told) is found
 
 
+def test_limits_of_terms_are_those_of_two_gradients() -> None:
+    a = G + 0.5 * V
+    guesses = list(terms(wrong(a, limit=1e-3, xs=[X], claims=lambda xs, vs: [a])))
+    assert len(guesses) == 3
+    for guess in guesses:
+        np.testing.assert_allclose(guess.limit, 2e-3)
+
+
 def test_limits_of_products_grow_with_the_factor() -> None:
     guesses = {guess.text[:9]: guess for guess in products(wrong(G * V, limit=1e-3))}
     np.testing.assert_allclose(guesses["A = G * v"].limit, 1e-3 * max(1.0, np.abs(V).max()))

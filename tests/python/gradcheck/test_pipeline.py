@@ -258,3 +258,18 @@ def test_the_report_says_where_it_was_made() -> None:
     env = checked(target_of("tanh")).env
     assert env["numpy"] == np.__version__
     assert env["fluidcore"] == core.version()
+
+
+@pytest.mark.parametrize(("dtype", "form"), [("float64", "float64"), ("float32", "float64")])
+def test_one_output_that_is_not_finite_leaves_every_input_open(dtype: str, form: str) -> None:
+    def f(x, y):
+        return np.where(np.arange(3) == 1, np.nan, x * y).astype(x.dtype)
+
+    x = np.ones(3)
+    target = NumpyTarget(f, lambda x, y, v: (v * y, v * x), [x, x + 1], dtype)
+    report = checked(target)
+    assert len(report.results) == (2 if dtype == form else 4)
+    for result in report.results:
+        assert (result.verdict, result.reasons) == (Verdict.INCONCLUSIVE, (Reason.DOMAIN,))
+        assert result.detail == f"f is not finite at the point, in {form}"
+    assert [audit.name for audit in report.audits] == ["arguments unchanged"]

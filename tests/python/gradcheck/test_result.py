@@ -36,7 +36,7 @@ def test_what_was_not_found_is_nothing() -> None:
         "num_examples": 1,
         "num_examples_passed": 1,
     }
-    found = asdict(RESULT)
+    found = asdict(GradCheckResult("x", (2, 3), "float64", "cpu", "full", Verdict.PASS))
     assert {name: found[name] for name in nothing} == nothing
     assert AUDIT == ("repeatable", Verdict.PASS, None, "")
     report = GradCheckReport("f", (RESULT,))

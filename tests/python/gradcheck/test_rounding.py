@@ -61,6 +61,13 @@ def test_a_cast_inside_leaves_errors_of_its_rounding(dtype: str) -> None:
     assert (guess.text, guess.most) == (text, 0.7)
 
 
+def test_what_the_limit_allows_is_no_rounding() -> None:
+    text = "A differs from G by about the rounding of float16: something is cast to it"
+    a = G * (1 + 17 * UNIT["float16"])
+    assert text not in texts(rounded, mismatch(a, G, limit=1e-12))
+    assert text in texts(rounded, mismatch(a, G, limit=2 * UNIT["float16"]))
+
+
 @pytest.mark.parametrize("bad", [0 * G, np.where(G > 0.7, np.nan, G), np.where(G > 0.7, np.inf, G)])
 def test_nothing_and_what_is_not_finite_was_not_rounded(bad) -> None:
     assert texts(rounded, mismatch(bad, G)) == []
