@@ -157,7 +157,7 @@ def _edits(node: ast.expr | ast.stmt) -> Iterator[ast.expr | ast.stmt]:
             yield ast.Name(_RENAMED[name])
         case ast.Attribute(value, name) if name in _RENAMED:
             yield ast.Attribute(value, _RENAMED[name])
-        case ast.Return(value) if value is not None and not _is_none(value):
+        case ast.Return(value) if value is not None and not _is_nothing(value):
             yield ast.Return(ast.Constant(None))
         case ast.Assign([ast.Name(name)], value) if name in _names(value):
             yield ast.Pass()
@@ -173,8 +173,9 @@ def _is_count(node: ast.expr) -> bool:
     return False
 
 
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
+def _is_nothing(node: ast.expr) -> bool:
+    """Whether it is None, or False, which is None to every condition."""
+    return isinstance(node, ast.Constant) and node.value in (None, False)
 
 
 def _names(node: ast.expr) -> set[str]:

@@ -134,9 +134,9 @@ class Laboratory:
         own = f"test_{mutant.module.rpartition('.')[2]}.py"
         lines = set(mutant.lines)
 
-        def reaches(test: Reached) -> bool:
-            found = test.lines.get(mutant.module, ())
-            return bool(found) if not mutant.owner else not lines.isdisjoint(found)
+        def reaches(name: str) -> bool:
+            found = self.tests[name].lines.get(mutant.module, ())
+            return not lines.isdisjoint(found) if mutant.owner else bool(found) or own in name
 
         def rank(name: str) -> tuple[bool, bool, float]:
             seconds = self.tests[name].seconds
@@ -146,7 +146,7 @@ class Laboratory:
                 seconds / (kills[name] + 1) * (1 if own in name else 4),
             )
 
-        names = sorted((n for n, test in self.tests.items() if reaches(test)), key=rank)
+        names = sorted(filter(reaches, self.tests), key=rank)
         left = self.seconds
         chosen: list[str] = []
         for name in names:
@@ -215,7 +215,7 @@ class Laboratory:
             started = time.process_time()
             with lines:
                 passed = self._passes(name, following)
-            found[name] = [time.process_time() - started, lines.taken() if passed else {}]
+            found[name] = [time.process_time() - started, lines.taken() if passed else None]
             if not passed:
                 print(f"\n{name} fails unchanged: left out", flush=True)
                 self._failed = False
@@ -229,7 +229,7 @@ class Laboratory:
         known = json.loads(file.read_text())
         if not set(names) <= known.keys():
             return False
-        self.tests |= {name: Reached(*known[name]) for name in names if any(known[name][1])}
+        self.tests |= {name: Reached(*known[name]) for name in names if known[name][1] is not None}
         return True
 
     def _file(self, path: Path) -> Path:
