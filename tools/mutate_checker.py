@@ -37,7 +37,7 @@ CORE = (
 FOLDERS = ("hypotheses", "localise")
 # They run other processes, all operators, or the engine alone: of no more use than the others.
 LEFT_OUT = (
-    *("all_ops", "cases", "command", "demands", "engine", "page_in_browser", "pytest_plugin"),
+    *("all_ops", "cases", "command", "engine", "page_in_browser", "pytest_plugin"),
     *("jax_target", "mlx_target", "table", "torch_target"),
 )
 ENOUGH = 0.9

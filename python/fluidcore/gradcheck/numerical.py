@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -183,57 +183,6 @@ def element_by_element(
             tensor_to_check.set_float_element(i, original)
         gradient_flat[i] = (y_pos - y_neg) / delta / 2
     return gradient_flat.reshape(tensor_to_check.get_dims())
-
-
-def differentiate(
-    network: Network,
-    output_name: str,
-    input_to_check: str,
-    delta: float,
-    *,
-    weights: Doubles | None = None,
-    elements: Iterable[int] | None = None,
-) -> Doubles:
-    """The derivatives of a weighted sum of an output by some elements of an input.
-
-    Args:
-        network: Calculates the output.
-        output_name: Floating.
-        input_to_check: Floating.
-        delta: As for get_numerical_gradient.
-        weights: Of the shape of the output; None for ones.
-        elements: Indices into the flattened input; None for all.
-
-    Returns:
-        A derivative for each of `elements`.
-    """
-    tensor = network.tensor(input_to_check)
-    checked_output(network, output_name, input_to_check, delta, weights, "weights")
-
-    def output_at(index: int, value: float) -> tuple[float, Doubles]:
-        tensor.set_float_element(index, value)
-        return tensor.get_float_element(index), network.run([output_name])[0].astype(np.float64)
-
-    derivatives = []
-    for index in range(tensor.size()) if elements is None else elements:
-        original = tensor.get_float_element(index)
-        try:
-            x_pos, y_pos = output_at(index, original + delta)
-            x_neg, y_neg = output_at(index, original - delta)
-        finally:
-            tensor.set_float_element(index, original)
-        if x_pos == x_neg:
-            raise core.InvalidArgument(
-                f"{network.who}: delta must change the elements of '{input_to_check}', got {delta} "
-                f"for {original} in {tensor.dtype()}; take a larger delta"
-            )
-        # Differences first: elements that did not move then add no rounding error. And the step
-        # is the one that rounding left.
-        change = y_pos - y_neg
-        derivatives.append(
-            np.sum(change if weights is None else change * weights) / (x_pos - x_neg)
-        )
-    return np.array(derivatives, dtype=np.float64)
 
 
 def checked_output(

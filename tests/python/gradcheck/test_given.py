@@ -77,7 +77,7 @@ def test_a_zero_where_f_does_not_depend_on_an_element_is_exact() -> None:
     assert found.resolution < 21 * 2.0**-11  # rounding units of the others
     almost = np.where(mask == 0, 1e-4, mask)
     found = judged(lambda x: x * mask.astype(x.dtype), almost, dtype="float16")
-    assert found.resolution > 100 * 2.0**-11
+    assert found.resolution > 25 * 2.0**-11
 
 
 def test_a_value_that_agrees_by_chance_is_no_more_exact_than_another() -> None:
@@ -124,13 +124,6 @@ def test_a_wrong_element_is_found_only_where_it_is_looked_for() -> None:
 def test_the_resolution_may_be_demanded() -> None:
     assert judged(np.sin, np.cos(X), resolution=1e-7).verdict is Verdict.PASS
     assert judged(np.sin, np.cos(X), resolution=1e-10).verdict is Verdict.INCONCLUSIVE
-
-
-def test_what_must_be_seen_is_that_of_a_dtype_by_itself() -> None:
-    small = np.array([1.0, 0.03, 0.03, 0.03])  # 4 units of the largest are 7 % of a small one
-    found = judged(lambda x: x * small.astype(x.dtype), small, x=np.ones(4), dtype="float16")
-    assert 0.05 < found.resolution < 0.1
-    assert found.verdict is Verdict.PASS
 
 
 @pytest.mark.parametrize(("on_kink", "verdict"), [("subgradient", "pass"), ("fail", "fail")])

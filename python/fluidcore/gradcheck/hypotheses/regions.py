@@ -94,8 +94,6 @@ def _regions(shape: tuple[int, ...], wrong: NDArray[np.int64]) -> Iterator[Regio
     low, high = [int(i.min()) for i in at], [int(i.max()) for i in at]
     for axis, extent in enumerate(shape):
         first, last = low[axis], high[axis]
-        if first == 0 and last == extent - 1:
-            continue
         chosen = everything[(grid[axis] >= first) & (grid[axis] <= last)]
         where = f"of axis {axis}" if len(shape) > 1 else "elements"
         if first == last:
