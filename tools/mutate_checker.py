@@ -31,8 +31,9 @@ TESTS = ROOT / "tests" / "python" / "gradcheck"
 CORE = (
     *("assemble", "audits", "bias", "calls", "checker", "compare", "config", "digits"),
     *("directional", "formula", "given", "independence", "judge", "kernel_check", "kernel_test"),
-    *("kinks", "modes", "noise", "numerical", "pipeline", "plain", "result", "second_order"),
-    *("session", "steps", "streams", "taylor", "verdict"),
+    *("kinks", "lost_digits", "modes", "near", "neighbours", "noise", "numerical", "overflow"),
+    *("own_rounding", "pipeline", "plain", "result", "second_order", "session", "steps"),
+    *("streams", "taylor", "together", "verdict", "zero"),
 )
 FOLDERS = ("hypotheses", "localise")
 # They run other processes, all operators, or the engine alone: of no more use than the others.
