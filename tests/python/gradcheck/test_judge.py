@@ -423,3 +423,13 @@ def test_more_than_half_of_what_counts_must_be_unsure() -> None:
         value = rows([1.0, 2.0, 3.0])
         found = Reference(value, error, value, value, value, flags)
         assert judge(found, value, 0 * value, rules).verdict is verdict
+
+
+def test_a_hull_is_wide_beside_what_it_is_compared_with() -> None:
+    rules = Rules(bars=3.0, resolution=1e-3)
+    four, none = rows([4.0]), np.zeros(1, np.uint8)
+    for width, unsure in ((0.9 * 4e-3, False), (1.1 * 4e-3, True)):
+        found = Reference(four, 0 * four, four - width, four, four, none)
+        assert judge(found, four, 0 * four, rules).unsure.tolist() == [[unsure]]
+        found = Reference(four, 0 * four + width, four, four, four, none)
+        assert judge(found, four, 0 * four, rules).unsure.tolist() == [[unsure]]
