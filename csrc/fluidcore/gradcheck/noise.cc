@@ -24,11 +24,29 @@ namespace {
 constexpr int kPoints = 14;
 constexpr int kOrder = 6;
 constexpr int kLines = 6;
-constexpr int kNarrowing = 3;      // log2 of how much shorter each narrow line is than the last one
-constexpr double kVariance = 924;  // of a sixth difference of independent numbers: (12 over 6)
+constexpr int kNarrowing = 3;     // log2 of how much shorter each narrow line is than the last one
+constexpr double kUneven = 0.25;  // of the distance of two points: how far each is off
+constexpr int kUnevenBits = 12;   // of that, on the wide line: the points stay exact
+constexpr double kOwn = 0x1p-44;  // of an output: less is the rounding of the differences
 
-// Plus or minus a power of two for every element, about `part` times its size: multiples of it
-// change no other digit. The size is |x|, and that of the whole tensor where that is larger, or
+using Places = std::array<double, kPoints>;  // of the points, in steps from x
+
+// Uneven, for roundings inside of f must not repeat from point to point: a grid of them, as that of
+// sin(x) + 1000, may be in step with even points, which then show nothing. `narrower` is log2 of
+// how much shorter the line is than the wide one: there is less room between its points.
+Places random_places(std::mt19937_64& random, int narrower) {
+  const double grid = std::ldexp(1.0, -std::max(kUnevenBits - narrower, 0));
+  Places places{};
+  for (int point = 0; point < kPoints; ++point) {
+    const double part = 2 * std::ldexp(static_cast<double>(random() >> 11), -53) - 1;
+    const double off = grid * std::nearbyint(kUneven * part / grid);
+    places[static_cast<std::size_t>(point)] = point - kPoints / 2 + off;
+  }
+  return places;
+}
+
+// Plus or minus a power of two for every element, about `part` times its size: few multiples of it
+// change any other digit. The size is |x|, and that of the whole tensor where that is larger, or
 // where x is 0.
 std::vector<double> line_through(const Tensor& input,
                                  const std::vector<bool>& signs,
@@ -52,14 +70,29 @@ std::vector<bool> random_signs(std::int64_t size, std::mt19937_64& random) {
   return signs;
 }
 
-// One output on a line, and the sixth differences of it as its values come in.
+// The length of the weights of the sixth divided difference that ends at a point: its standard
+// deviation for independent numbers.
+double length_of_weights(const Places& places, std::size_t end) {
+  double squares = 0;
+  for (std::size_t i = end - kOrder; i <= end; ++i) {
+    double product = 1;
+    for (std::size_t l = end - kOrder; l <= end; ++l) {
+      if (l != i) product *= places[i] - places[l];
+    }
+    squares += 1 / (product * product);
+  }
+  return std::sqrt(squares);
+}
+
+// One output on a line, and the sixth divided differences of it as its values come in.
 struct Differences {
   std::array<double, kOrder + 1> last{};  // of order 0, 1, …
-  double squares = 0;
+  double squares = 0;                     // in units of `length`
   double largest = 0;
   int moves = 0;  // points whose value is not that of the point before
 
-  void add(double value, int point) {
+  // `length` is that of the weights, if there are enough points for a sixth difference.
+  void add(double value, int point, const Places& places, double length) {
     largest = std::max(largest, std::abs(value));
     if (point > 0 && value != last[0]) ++moves;
     for (int order = 0; order <= kOrder; ++order) {
@@ -67,12 +100,16 @@ struct Differences {
       last[static_cast<std::size_t>(order)] = value;
       if (order == kOrder) break;
       if (order == point) return;
-      value -= before;
+      value = (value - before) / (places[static_cast<std::size_t>(point)] -
+                                  places[static_cast<std::size_t>(point - order - 1)]);
     }
-    squares += value * value;
+    squares += value * value / (length * length);
   }
 
-  double noise() const { return std::sqrt(squares / (kPoints - kOrder) / kVariance); }
+  double noise() const {
+    const double found = std::sqrt(squares / (kPoints - kOrder));
+    return std::isfinite(found) && found <= kOwn * largest ? 0 : found;
+  }
   // What takes half of the digits is no rounding: f itself is rough on the line, or has an edge.
   bool is_doubtful(double unit) const {
     return !std::isfinite(noise()) || noise() > std::sqrt(unit) * largest;
@@ -82,12 +119,17 @@ struct Differences {
 };
 
 // Every output on a line; none where f throws.
-std::vector<Differences> differences_on(Function& function, Outputs& outputs, Directions lines) {
+std::vector<Differences> differences_on(Function& function,
+                                        Outputs& outputs,
+                                        Directions lines,
+                                        const Places& places) {
   Direction line(function.inputs(), std::move(lines));
   std::vector<Differences> differences(static_cast<std::size_t>(outputs.size()));
   for (int point = 0; point < kPoints; ++point) {
     const RestoreAtEnd restore(line);
-    line.move(0, point - kPoints / 2);
+    const auto at = static_cast<std::size_t>(point);
+    const double length = point < kOrder ? 0 : length_of_weights(places, at);
+    line.move(0, places[at]);
     try {
       outputs.run();
     } catch (const std::exception&) {
@@ -95,10 +137,16 @@ std::vector<Differences> differences_on(Function& function, Outputs& outputs, Di
     }
     for (const Outputs::Part& part : outputs.parts()) {
       Differences* const of_part = differences.data() + part.offset;
-      for (std::int64_t j = 0; j < part.size; ++j) of_part[j].add(part.values[j], point);
+      for (std::int64_t j = 0; j < part.size; ++j)
+        of_part[j].add(part.values[j], point, places, length);
     }
   }
   return differences;
+}
+
+// log2 of how much shorter a line is than the first of the narrow ones.
+int narrowing(int line) {
+  return std::max(line - 1, 0) * kNarrowing;
 }
 
 // The first line is wide, the others are narrower and narrower.
@@ -111,8 +159,7 @@ Directions lines_of(const Function& function,
     lines.emplace_back();
     if (!is_floating(input.dtype())) continue;
     const double part = std::pow(unit_roundoff(input.dtype()), 0.375);
-    const int narrower = std::max(line - 1, 0) * kNarrowing;
-    lines.back() = line_through(input, signs[k], line == 0, std::ldexp(part, -narrower));
+    lines.back() = line_through(input, signs[k], line == 0, std::ldexp(part, -narrowing(line)));
   }
   return lines;
 }
@@ -131,8 +178,8 @@ std::vector<double> noise_of(Function& function, std::uint64_t seed) {
   std::vector<std::size_t> doubtful(size);
   std::iota(doubtful.begin(), doubtful.end(), std::size_t{0});
   for (int line = 0; line < kLines && !doubtful.empty(); ++line) {
-    const std::vector<Differences> found =
-        differences_on(function, outputs, lines_of(function, signs, line));
+    const std::vector<Differences> found = differences_on(
+        function, outputs, lines_of(function, signs, line), random_places(random, narrowing(line)));
     if (found.empty()) continue;
     std::erase_if(doubtful, [&](std::size_t j) {
       const Differences& of_output = found[j];

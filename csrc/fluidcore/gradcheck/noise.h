@@ -7,10 +7,11 @@
 
 namespace fluidcore::gradcheck {
 
-// The rounding noise of every output, one standard deviation: from sixth differences of f along a
-// random line of 14 exactly representable points around x. The points are u^(3/8) of the size of
-// the input apart: near enough that f itself leaves no sixth difference, and far enough that the
-// roundings inside of f have nothing in common. Meant for float32: in 16 bits the line is too long.
+// The rounding noise of every output, one standard deviation: from sixth divided differences of
+// f along a random line of 14 exactly representable points around x. The points are about u^(3/8)
+// of the size of the input apart: near enough that f itself leaves no sixth difference, and far
+// enough that the roundings inside of f have nothing in common; but not evenly, so that they are in
+// step with no grid that f rounds to. Meant for float32: in 16 bits the line is too long.
 //
 // Where elements are of very different sizes, or f is steep, the line may lead past a pole of f or
 // out of its domain. An output whose noise would take half of its digits, or that is not finite on

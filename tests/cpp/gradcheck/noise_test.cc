@@ -30,6 +30,18 @@ TEST(MeasureNoise, SeesWhatCancelsInsideOfAFunction) {
   }
 }
 
+TEST(MeasureNoise, SeesAGridThatEvenStepsAreInStepWith) {
+  // For so small an x the sine is x, and a step of 2^-k is a multiple of the grid of 1e3.
+  const Tensor x = tensor_of({0.04, -0.06, 0.5, 1}, DType::kFloat32);
+  ToyFunction f = ToyFunction::elementwise(x, [](double element) {
+    const float large = 1e3f + static_cast<float>(std::sin(element));
+    return static_cast<double>(large - 1e3f);
+  });
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    for (const double noise : measure_noise(f, seed)) EXPECT_GT(noise, 1.5e-6) << seed;
+  }
+}
+
 TEST(MeasureNoise, FindsOnlyTheLastDigitOfAPlainFunction) {
   ToyFunction f = ToyFunction::elementwise(tensor_of({0.3, -1.1, 2.0}, DType::kFloat32),
                                            [](double x) { return std::exp(x); });

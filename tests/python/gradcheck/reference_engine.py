@@ -391,37 +391,3 @@ def differentiate_along(
             spread = np.sqrt(((weight * nu) ** 2).sum())
             result.levels.append((h, float(sums[0]), float(spread), *map(float, sums[1:]), phi))
     return result
-
-
-def measure_noise(function: Any, seed: int = 0) -> Array:
-    rng, xs, points = np.random.default_rng([seed, 14]), _memory(function), 14
-    old, unit = [x.copy() for x in xs], UNIT[xs[0].dtype.name]
-    signs = [rng.choice([-1.0, 1.0], x.shape) for x in xs]
-    noise: Any = np.inf
-    for line in range(6):
-        ys = []
-        try:
-            for q in range(points):
-                for x, o, sign in zip(xs, old, signs, strict=True):
-                    wide, part = abs(o.astype(np.float64)), unit**0.375
-                    size = np.maximum(wide, _rms(o)) if line == 0 else wide
-                    step = np.where(size > 0, size, _rms(o)) * part * 8.0 ** -max(line - 1, 0)
-                    step = sign * 2.0 ** np.floor(np.log2(step))
-                    x[...] = (o.astype(np.float64) + (q - points // 2) * step).astype(x.dtype)
-                ys.append(_lanes(function.run(), 1)[0])
-        finally:
-            for x, o in zip(xs, old, strict=True):
-                x[...] = o
-        values = np.array(ys)
-        with np.errstate(all="ignore"):
-            sigma = np.sqrt(np.mean(np.diff(values, 6, axis=0) ** 2, axis=0) / 924)
-            moves = 2 * np.count_nonzero(np.diff(values, axis=0), axis=0) > points
-            telling = np.isfinite(sigma) & (moves | (line == 0))
-            doubtful = ~telling | (sigma > np.sqrt(unit) * abs(values).max(0))
-        if line == 0:
-            open_, noise = np.ones(sigma.shape, bool), np.full(sigma.shape, np.inf)
-        noise = np.where(open_ & telling, np.minimum(noise, sigma), noise)
-        open_ &= doubtful & (telling | ~np.isfinite(noise))
-        if not open_.any():
-            break
-    return np.where(np.isfinite(noise), noise, 0.0)

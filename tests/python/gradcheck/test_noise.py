@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from targets import NumpyTarget
+from targets import NumpyTarget, checked
 
 from fluidcore import core
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.judge import UNIT
 from fluidcore.gradcheck.noise import measure
 from fluidcore.gradcheck.session import Session
+from fluidcore.gradcheck.verdict import Verdict
 
 X = np.random.default_rng(15).standard_normal(5)
 
@@ -162,6 +163,17 @@ def test_rounding_inside_of_a_float32_function_counts_though_it_repeats_itself()
     np.testing.assert_allclose(measure(session).forward, 3 * inner, rtol=1e-12)
     assert measured(Noisy(dtype="float32")).forward is None  # differentiated in float64
     assert measured(Noisy(dtype="float16"), shadow="off").forward is None
+
+
+@pytest.mark.parametrize("large", [4, 30, 1000])
+def test_roundings_in_step_with_powers_of_two_are_no_fault_of_the_gradient(large) -> None:
+    def f(x):
+        return (np.sin(x) + x.dtype.type(large)) - x.dtype.type(large)
+
+    for seed in range(12):
+        x = np.random.default_rng(seed).standard_normal((3, 4))
+        target = NumpyTarget(f, lambda x, v: v * np.cos(x), [x], "float32")
+        assert checked(target, shadow="off", seed=seed).verdict is not Verdict.FAIL
 
 
 def test_the_larger_noise_of_both_kinds_counts() -> None:
