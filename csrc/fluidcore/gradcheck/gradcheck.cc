@@ -244,7 +244,8 @@ class Check {
     }
     const std::size_t worst = found.worst();
     check.verdict = found.verdict();
-    check.reason = check.verdict == Verdict::kPass   ? ""
+    const std::string warning = found.num_imprecise > 0 ? "precision-loss" : "";
+    check.reason = check.verdict == Verdict::kPass   ? warning
                    : check.verdict == Verdict::kFail ? reason
                                                      : std::string(main_doubt(reference, found));
     check.num_wrong = std::count(wrong.begin(), wrong.end(), 1);

@@ -31,10 +31,11 @@ struct InputCheck {
   std::string name;  // the slot: "X"; "X.1" where it holds several
   TensorSpec spec;
   Verdict verdict = Verdict::kPass;
-  // Why it is not kPass. FAIL: "grad-mismatch" (the formula: float64 against the numerical
+  // Why. FAIL: "grad-mismatch" (the formula: float64 against the numerical
   // derivative), "kernel-mismatch" (the kernel: the dtype under test against float64),
   // "narrowed" (rounded through a dtype with fewer digits), "non-finite", "not-repeatable",
   // "wrong-shape". INCONCLUSIVE: "noise", "kink", "jump", "domain", "absorption", "no-elements".
+  // PASS: "precision-loss" where the kernel lost digits that f in its dtype does not hold, else "".
   std::string reason;
   std::optional<DType> narrowed_to;  // that dtype
   std::int64_t num_wrong = 0;        // elements

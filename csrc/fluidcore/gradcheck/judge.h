@@ -33,6 +33,8 @@ struct Judgement {
   std::vector<double> resolution;  // the smallest relative error that would have been seen
   std::vector<std::uint8_t> wrong;
   std::vector<std::uint8_t> unsure;
+  // Elements of a kernel that are less precise than its dtype allows, and right nevertheless.
+  std::int64_t num_imprecise = 0;
 
   // kFail if an element is wrong, kInconclusive if more than half cannot be judged or one is
   // infinite, an overflow.

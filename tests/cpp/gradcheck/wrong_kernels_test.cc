@@ -332,6 +332,71 @@ TEST(WrongKernelsTest, AnErrorOfOneDtypeIsFoundInThatDtype) {
   expect_kernel(toy_registry<RowSum, ColumnSumGrad, RowSumGrad>());
 }
 
+// Twice in float16, rounded each time, with or without a fault of a few rounding units: less than
+// the spread of the errors allows at one point, but the same at all of them.
+template <int kUnits>
+struct Double {
+  template <class T>
+  void operator()(const T* /*x*/, const T* dout, T* dx, Extents extents) const {
+    constexpr float kFactor = 2 * (1 + kUnits * 0x1p-11f);
+    for (std::int64_t i = 0; i < extents.size(); ++i) {
+      dx[i] = static_cast<T>(kFactor * static_cast<float>(dout[i]));
+    }
+  }
+};
+struct Twofold {
+  template <class T>
+  void operator()(const T* x, T* out, Extents extents) const {
+    for (std::int64_t i = 0; i < extents.size(); ++i) {
+      out[i] = static_cast<T>(2 * static_cast<float>(x[i]));
+    }
+  }
+};
+
+template <int kUnits>
+OpRegistry twofold_registry() {
+  const auto both = [](KernelFactory half, KernelFactory wide) {
+    return KernelTable{{{Device::kCpu, DType::kFloat16}, half},
+                       {{Device::kCpu, DType::kFloat64}, wide}};
+  };
+  return toy_registry(
+      both(toy_kernel<Twofold, Float16>, toy_kernel<Twofold, double>),
+      both(toy_grad_kernel<Double<kUnits>, Float16>, toy_grad_kernel<Double<0>, double>));
+}
+
+TEST(WrongKernelsTest, AnErrorOfAFewUnitsIsFoundByAllCentresTogether) {
+  const OpRegistry right = twofold_registry<0>();
+  const OpRegistry wrong = twofold_registry<6>();
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    EXPECT_TRUE(check(right, DType::kFloat16, seed).passed);
+    const GradCheck found = check(wrong, DType::kFloat16, seed);
+    EXPECT_EQ(found.inputs[0].reason, "kernel-mismatch") << found.message;
+    EXPECT_EQ(found.inputs[0].num_wrong, 16) << found.message;
+  }
+}
+
+// Off by 1 %, with a sign that is the same close to a point, and another one farther away.
+struct Scattered {
+  template <class T>
+  void operator()(const T* x, const T* dout, T* dx, Extents extents) const {
+    CubicGrad()(x, dout, dx, extents);
+    for (std::int64_t i = 0; i < extents.size(); ++i) {
+      dx[i] *= std::sin(1000 * x[i]) > 0 ? T(1.01) : T(0.99);
+    }
+  }
+};
+
+TEST(WrongKernelsTest, ErrorsOfEitherSignMayBeRounding) {
+  const OpRegistry registry = toy_registry<Cubic, Scattered, CubicGrad>();
+  int failed = 0;
+  for (std::uint64_t seed = 1; seed <= 32; ++seed) {
+    const Tensor x = random_tensor({1, 1}, DType::kFloat32, seed);
+    const GradCheck found = check_gradients(registry, "toy", {{"X", {x}}}, {}, {.seed = seed});
+    failed += found.verdict == Verdict::kFail ? 1 : 0;
+  }
+  EXPECT_LE(failed, 6) << "the signs of five centres are the same by chance";
+}
+
 TEST(WrongKernelsTest, RightKernelsPass) {
   const OpRegistry cubic = toy_registry<Cubic, CubicGrad>();
   const OpRegistry row_sum = toy_registry<RowSum, RowSumGrad>();
