@@ -154,7 +154,7 @@ def test_a_float32_function_without_another_form_is_differentiated_as_it_is() ->
 
 def test_error_bars_allow_for_three_deviations_of_the_noise_of_float32() -> None:
     def f(x):
-        return np.sin(x) + x.dtype.type(30)
+        return np.sin(x) + x.dtype.type(30) - x.dtype.type(30)  # rounded where nobody sees it
 
     x = X.astype(np.float32)
     found = judged(f, np.cos(x), dtype="float32", shadow="off", verbose=True, seed=2**64 + 70)

@@ -1,5 +1,7 @@
 """The dtype under test against float64."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from targets import FAULTS, FUNCTIONS, NumpyTarget, checked, target_of
@@ -122,7 +124,7 @@ def test_an_input_without_influence_passes(dtype: str) -> None:
 class Measured(KernelTest):
     """A kernel test that is told what the biases are: (mean, spread, formula) of each centre."""
 
-    def __init__(self, session: Session, *biases: tuple[float, float, float]) -> None:
+    def __init__(self, session: Session, *biases: tuple[Any, Any, Any]) -> None:
         super().__init__(session)
         found = [
             Bias(*([[np.full(12, number)] for _ in range(2)] for number in one)) for one in biases
@@ -130,7 +132,7 @@ class Measured(KernelTest):
         self.at_point, self.around = found[0], found[1:]  # type: ignore[misc]
 
 
-def judged_with(*biases: tuple[float, float, float], error: float = 0.0, flag: int = 0, **settings):
+def judged_with(*biases: tuple[Any, Any, Any], error: float = 0.0, flag: int = 0, **settings):
     """Of the first three elements, where the formula is 1."""
     session = Session(target_of("tanh", "float32"), GradCheckConfig(**settings))
     one = np.ones((2, 3))
@@ -189,6 +191,13 @@ def test_a_right_kernel_needs_no_other_centres() -> None:
         exact = Reference.exact(claimed, np.abs(claimed) + 1)
         assert not test.judge(0, claimed, exact, np.arange(12)).wrong.any()
         assert "around" not in vars(test)
+
+
+def test_a_fault_of_one_element_must_be_confirmed_too() -> None:
+    mean = np.where(np.arange(12) == 1, 1e-3, 0.0)
+    fault, none = (mean, 1e-5, 1.0), (0.0, 1e-5, 1.0)
+    assert not judged_with(fault, *[none] * 4).wrong.any()
+    assert judged_with(*[fault] * 5).wrong.tolist() == [[False, True, False]] * 2
 
 
 @pytest.mark.parametrize(("count", "wrong"), [(4, True), (3, True), (2, False), (0, False)])

@@ -233,3 +233,13 @@ def test_directions_that_are_settled_are_not_looked_at_again() -> None:
     assert looks([0.5, 0.0]) == looks([0.5]) > 0
     assert looks([0.0, 0.5]) > 0
     assert looks([0.5, 0.5]) > looks([0.5, 0.0])
+
+
+def test_what_is_wrong_beside_wild_elements_stays_wrong() -> None:
+    session = session_of(lambda x: np.where(np.arange(12) == 0, wild(x), x))
+    judgement, numerical = at_kinks([KINK, 0], [2.0, 2.0], session)
+    judgement = replace(judgement, unsure=judgement.unsure & False)
+    assert judgement.wrong.tolist() == [[True, True]]
+    found = settle_kinks(session, 0, judgement, numerical, None)
+    assert found.wrong.tolist() == [[False, True]]
+    assert found.unsure.tolist() == [[True, False]]

@@ -175,3 +175,19 @@ def test_shapes_must_fit() -> None:
     found = check_operator(MUL, VALUES, {"out": V}, {**GRADIENTS, ("X", 0): V[:2]}, 0)
     assert found["X", 0] == (Found.WRONG, "shape [2, 4] where it must be [3, 4]")
     assert found["Y", 0][0] is Found.RIGHT
+
+
+def test_directions_have_few_digits() -> None:
+    asked: list[np.ndarray] = []
+
+    def f(xs):
+        asked.append(xs[0].copy())
+        return xs
+
+    x = np.zeros_like(X)
+    function = core.CallableFunction(f, [x])
+    check_along(function, V, [V], "x", 0)
+    moved = max(asked, key=lambda move: np.max(np.abs(move)))
+    step = 2.0 ** np.floor(np.log2(np.max(np.abs(moved)))) / 2**10
+    np.testing.assert_array_equal(moved / step, np.round(moved / step))
+    assert (moved != 0).all()

@@ -96,3 +96,10 @@ def test_the_traceback_of_an_error_ends_at_the_line_of_the_user() -> None:
     with pytest.raises(GradientError) as caught:
         report(Verdict.FAIL).assert_ok()
     assert caught.traceback[-1].frame.f_locals["__tracebackhide__"] is True
+
+
+def test_only_a_pass_leaves_elements_open() -> None:
+    some = replace(RESULT, num_elements=7, num_passed=5)
+    assert replace(some, verdict=Verdict.PASS).num_open == 2
+    assert replace(some, verdict=Verdict.FAIL).num_open == 0
+    assert replace(some, verdict=Verdict.INCONCLUSIVE).num_open == 0

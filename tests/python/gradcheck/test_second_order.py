@@ -244,3 +244,16 @@ def test_gradients_that_a_program_has_already_are_differentiated() -> None:
     report = checked(program_target(main, {"x": X}, loss), second_order=True)
     assert report.verdict is Verdict.PASS
     assert second_names(report) == ["x, second order"]
+
+
+def test_a_second_gradient_that_is_not_linear_fails_its_audit() -> None:
+    class Offset(Twice):
+        def second_vjp(self, xs, vs, us, dtype):
+            return [a + a.dtype.type(1e-12) for a in super().second_vjp(xs, vs, us, dtype)]
+
+    right = twice()
+    target = Offset(right.f, right.backward, [X, Y])
+    report = checked(target, second_order=True)
+    (wrong,) = (one for one in report.results if one.verdict is Verdict.FAIL)
+    assert wrong.reasons == (Reason.NOT_LINEAR,)
+    assert wrong.detail.startswith("no gradient without a cotangent, float64; for v = 0 element 0")

@@ -160,3 +160,13 @@ def test_time_runs_out(monkeypatch: pytest.MonkeyPatch) -> None:
         assert session.seconds() == seconds
         assert session.late == late
         assert not free.late
+
+
+def test_directions_of_one_input_are_kept_until_those_of_another_are_wanted() -> None:
+    session = session_of(NumpyTarget(lambda x, y: x * y, lambda x, y, v: (v * y, v * x), [X, X]))
+    first = session.direction(0, 0)
+    session.direction(0, 1)
+    assert session.direction(0, 0) is first
+    session.direction(1, 0)
+    assert session.direction(0, 0) is not first
+    np.testing.assert_array_equal(session.direction(0, 0), first)

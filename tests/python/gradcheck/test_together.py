@@ -136,3 +136,25 @@ def test_the_direction_is_listed_when_all_are() -> None:
         (shown,) = result.element_errors
         assert shown.verdict is Verdict.PASS
         assert shown.analytical == pytest.approx(shown.numerical, rel=1e-5)
+
+
+def test_a_proof_names_the_smallest_errors_that_would_have_been_seen() -> None:
+    """Of a sum of all, where nothing is off but what is tolerated."""
+    target = NumpyTarget(
+        lambda a, b: a.sum() + b.sum(),
+        lambda a, b, v: (v + 0 * a, v + 0 * b),
+        [np.ones(400), np.ones(1)],
+    )
+    found = [proofs(target, seed=seed)[1] for seed in range(200)]
+    steps = [proof.min_detectable_99 / proof.resolution / 2 for proof in found]
+    assert 0.5 <= min(steps) < 0.53
+    assert 1.47 < max(steps) < 1.5
+    # five deviations of two sums that move f about equally, and three bars of a quarter of that
+    tolerated = [proof.resolution / 5e-9 for proof in found]
+    assert 2**0.5 <= min(tolerated) < 1.8 * 2**0.5
+    assert max(tolerated) <= 1.76 * 5**0.5
+
+
+def test_terms_of_one_sign_are_tolerated_a_billionth() -> None:
+    target = NumpyTarget(lambda a: a.sum(), lambda a, v: v + 0 * a, [np.ones(1)])
+    assert proofs(target)[0].resolution == pytest.approx(2e-9, rel=1e-3)

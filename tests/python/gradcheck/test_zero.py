@@ -110,3 +110,11 @@ def test_where_f_ends_nothing_is_seen() -> None:
 
     target = NumpyTarget(f, lambda x, v: v, [X])
     assert far_away(Session(target, GradCheckConfig()), 0).slopes is None
+
+
+def test_points_with_an_output_that_is_not_finite_are_left_out() -> None:
+    def f(x):
+        return np.append(x, 0.0 if np.abs(x).max() < 5 else np.inf)
+
+    target = NumpyTarget(f, lambda x, v: v[:-1], [X.ravel()])
+    assert far_away(Session(target, GradCheckConfig()), 0).slopes is None
