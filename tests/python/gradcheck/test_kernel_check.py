@@ -251,3 +251,11 @@ def test_of_a_subset_only_those_elements_are_judged() -> None:
     claimed = session.analytical(0, "float64")
     for error in found.element_errors or ():
         assert np.isin(np.round(error.numerical, 6), np.round(claimed[:, error.index], 6))
+
+
+def test_a_kernel_that_has_lost_its_digits_is_a_warning() -> None:
+    x = np.random.default_rng([3, 0]).uniform(7, 12, 6)
+    target = NumpyTarget(np.tanh, lambda x, v: v * (1 - np.tanh(x) ** 2), [x], "float32")
+    formula, kernel = checked(target).results
+    assert formula.verdict is Verdict.PASS
+    assert (kernel.verdict, kernel.reasons) == (Verdict.PASS, (Reason.PRECISION_LOSS,))

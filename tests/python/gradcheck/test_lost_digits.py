@@ -148,3 +148,48 @@ def test_of_many_elements_the_worst_and_some_others_are_moved() -> None:
     uncertain = lost_digits(session_of(target), 0, np.array([7, 250])).uncertain(0)[0]
     assert (uncertain[[7, 250]] > 0).all()
     assert 60 < np.count_nonzero(uncertain) <= 128
+
+
+def off_by(off, x=(8.0, 0.5), coordinates=((0, 0),)) -> LostDigits:
+    """A kernel of tanh that adds something to the gradient by the first element."""
+
+    def vjp(x, v):
+        a = v * (1 - np.tanh(x) ** 2)
+        if x.dtype == np.float32:
+            exact = v.astype(float) * (1 - np.tanh(x.astype(float)) ** 2)
+            a = (exact + np.array([off(float(x[0]), exact[0]), 0.0])).astype(np.float32)
+        return a
+
+    session = session_of(NumpyTarget(np.tanh, vjp, [np.array(x)], "float32"))
+    return LostDigits(session, list(coordinates))
+
+
+@pytest.mark.parametrize(
+    ("off", "is_steady"),
+    [
+        (lambda x, a: 1e-3, True),
+        (lambda x, a: a, True),
+        (lambda x, a: -2 * a, True),
+        (lambda x, a: -a, True),
+        (lambda x, a: np.sin(1e7 * x), False),
+        (lambda x, a: a * np.sin(1e7 * x), False),
+        (lambda x, a: float(x == 8), True),  # right wherever it is not wrong
+        (lambda x, a: x - 7.9, False),
+        (lambda x, a: 1e-3 if x == 8 else np.nan, True),
+    ],
+)
+def test_a_fault_stays_the_same_or_the_same_part_on_the_way_to_a_neighbour(off, is_steady) -> None:
+    assert off_by(off).is_steady(0, 0, 0) is is_steady
+
+
+def test_without_a_way_to_go_everything_is_steady() -> None:
+    assert off_by(lambda x, a: np.sin(1e7 * x), coordinates=()).is_steady(0, 0, 0)
+
+
+@pytest.mark.parametrize(("size", "least", "most"), [(128, 128, 128), (129, 70, 128)])
+def test_of_more_than_128_elements_some_are_moved(size: int, least: int, most: int) -> None:
+    x = np.linspace(8.0, 9.0, size)
+    target = NumpyTarget(np.tanh, lambda x, v: v * (1 - np.tanh(x) ** 2), [x], "float32")
+    uncertain = lost_digits(session_of(target), 0, np.arange(40)).uncertain(0)[0]
+    assert least <= np.count_nonzero(uncertain) <= most
+    assert (uncertain[:32] > 0).all()

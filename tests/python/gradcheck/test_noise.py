@@ -9,6 +9,7 @@ from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.judge import UNIT
 from fluidcore.gradcheck.noise import measure
 from fluidcore.gradcheck.session import Session
+from fluidcore.gradcheck.target import Rounding
 from fluidcore.gradcheck.verdict import Verdict
 
 X = np.random.default_rng(15).standard_normal(5)
@@ -254,3 +255,13 @@ def test_the_first_run_that_differs_asks_for_more(late: int) -> None:
 
     measured(NumpyTarget(f, vjp, [X]), replicates=4)
     assert count == [8, 8]
+
+
+def test_a_target_may_know_of_more_rounding_than_can_be_seen() -> None:
+    target = NumpyTarget(np.sin, lambda x, v: v * np.cos(x), [np.ones(3)])
+    target.rounding = Rounding(np.array([8.0, 0.0, 2.0]), [np.array([3.0, 5.0, 0.0])])
+    noise = measure(Session(target, GradCheckConfig()))
+    assert noise.forward is not None
+    assert (noise.forward / 2.0**-53).tolist() == [8, 0, 2]
+    assert [(part / 2.0**-53).tolist() for part in noise.backward] == [[3, 5, 0]]
+    assert not noise.repeats

@@ -158,3 +158,9 @@ def test_a_proof_names_the_smallest_errors_that_would_have_been_seen() -> None:
 def test_terms_of_one_sign_are_tolerated_a_billionth() -> None:
     target = NumpyTarget(lambda a: a.sum(), lambda a, v: v + 0 * a, [np.ones(1)])
     assert proofs(target)[0].resolution == pytest.approx(2e-9, rel=1e-3)
+
+
+@pytest.mark.parametrize("k", [0, 1, 2])
+def test_inputs_beside_a_wrong_one_are_proven(k: int) -> None:
+    assert set(proofs(layer([(k, 5, 0.01)]))) == {0, 1, 2} - {k}
+    assert set(proofs(layer([(k, 5, 0.01), ((k + 1) % 3, 6, 0.01)]))) == {(k + 2) % 3}
