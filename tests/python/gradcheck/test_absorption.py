@@ -1,13 +1,16 @@
 """What f cannot show because it is so large beside x."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from targets import NumpyTarget
 
 from fluidcore.gradcheck.config import GradCheckConfig
-from fluidcore.gradcheck.judge import ABSORBED, KINK, Reference
+from fluidcore.gradcheck.judge import ABSORBED, KINK, Reference, judge
+from fluidcore.gradcheck.noise import Noise
 from fluidcore.gradcheck.session import Session
-from fluidcore.gradcheck.zero import heights_of, with_absorption
+from fluidcore.gradcheck.zero import heights_of, settle_zero, with_absorption
 
 X = np.array([3.0, -4.0, 0.0, 5.0])
 
@@ -91,3 +94,17 @@ def test_of_other_dtypes_the_engine_says_so() -> None:
     session = session_of(lambda x: x + 1, dtype="float32", shadow="off")
     reference = still(False, False, False, False)
     assert with_absorption(session, 0, reference, np.ones((2, 4)), HIGH) is reference
+
+
+@pytest.mark.parametrize("settings", [{}, {"budget_s": 1e-9}])
+def test_a_judgement_without_doubts_or_without_time_stays(settings) -> None:
+    session = session_of(lambda x: 0 * x + 1, **settings)
+    reference = still(False, False, False, False)
+    judgement = judge(reference, np.zeros((2, 4)), np.full((2, 4), 1e-9), session.rules)
+    assert not judgement.unsure.any()
+    if settings:
+        judgement = replace(judgement, unsure=~judgement.unsure)
+    noise = Noise(None, [np.zeros(4)], False, "")
+    found, is_zero = settle_zero(session, 0, judgement, heights_of(session, 0), noise)
+    assert found is judgement
+    assert not is_zero

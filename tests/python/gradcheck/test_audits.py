@@ -304,3 +304,27 @@ def test_a_gradient_that_looks_at_the_sign_of_its_cotangent_is_found() -> None:
     report = checked(NumpyTarget(np.sin, lambda x, v: np.abs(v) * np.cos(x), [x], "float64"))
     names = [audit.name for audit in report.audits if audit.verdict is Verdict.FAIL]
     assert "minus the gradient for minus the cotangent, float64" in names
+
+
+def test_the_element_that_needs_no_cotangent_is_named() -> None:
+    def vjp(x, v):
+        a = v * 2 * x
+        a[1, 1] += 0.25
+        a[2, 0] += 0.5
+        return a
+
+    audit = audit_of(checked(NumpyTarget(lambda x: x * x, vjp, [X])), "without a cotangent")
+    assert audit.detail == "for v = 0 element 5 of 'x0' is 0.25"
+
+
+def test_infinities_that_stay_the_same_are_none_of_an_audits_business() -> None:
+    calls: list[bytes] = []
+
+    def vjp(x, v):
+        if v.tobytes() not in calls:
+            calls.append(v.tobytes())
+        return np.where(calls[0] == v.tobytes(), np.inf, v * 2 * x)
+
+    session = Session(NumpyTarget(lambda x: x * x, vjp, [X]), GradCheckConfig())
+    names = [audit.name for audit in audits(session, Noise(None, [np.zeros(12)], False, ""))]
+    assert not any("cotangent" in name for name in names)

@@ -187,3 +187,10 @@ def test_simple_factors_are_fractions(c: float, text: str) -> None:
 
 def test_terms_have_a_sign() -> None:
     assert [signed(x) for x in (0.5, -2.0, 0.0, 12345.6)] == ["+ 0.5", "- 2", "+ 0", "+ 1.235e+04"]
+
+
+def test_a_factor_of_a_part_is_told_within_the_limits() -> None:
+    g = np.array([1.0, -2.0, 3.0, 5.0])
+    off = np.array([1e-3, -1e-3, -1e-3, 1e-3])
+    assert relation(2.71828 * g + 3 * off, g, np.full(4, 1e-3)) == "A = 2.71866 * G there"
+    assert relation(2.71828 * g + 9 * off, g, np.full(4, 1e-3)) is None

@@ -136,3 +136,12 @@ def test_errors_move_with_the_elements() -> None:
     found = mismatch(np.roll(ROW, 1), ROW, limit=limit)
     (guess,) = (guess for guess in moved(found) if guess.text == "A = G rolled by 1")
     np.testing.assert_allclose(guess.limit, [0.5, 0.5, 0, 0, 0, 0], atol=1e-12)
+
+
+def test_along_an_axis_of_one_element_nothing_can_be_reversed() -> None:
+    g = np.arange(3.0).reshape(1, 3)
+    found = [text for text in texts(moved, mismatch(2 * g, g)) if "reverse" in text]
+    assert found == [
+        "A = G in the reverse order",
+        "A = G in the reverse order along axis 1",
+    ]

@@ -143,3 +143,20 @@ def test_values_of_another_point_do_not_change() -> None:
     assert guess.most == found.score(guess) == 0.8
     assert texts(frozen, wrong(lambda x, v: v * np.sin(x))) == []
     assert texts(frozen, wrong(lambda x, v: 0 * x)) == []
+
+
+def test_a_gradient_with_a_zero_may_be_of_another_point() -> None:
+    a = X.copy()
+    a[0, 0] = 0.0
+    found = mismatch(a, G, xs=[X], vs=[V], claims=lambda xs, vs: [a])
+    assert len(texts(frozen, found)) == 1
+    assert texts(frozen, mismatch(0 * a, G, xs=[X], vs=[V], claims=lambda xs, vs: [0 * a])) == []
+
+
+@pytest.mark.parametrize(("off", "told"), [(3.9, True), (4.1, False)])
+def test_four_limits_are_allowed_for_a_cotangent_that_counts_twice(off: float, told: bool) -> None:
+    def claims(x, v):
+        return v * v * x + off * 1e-3 * (np.abs(v - 2 * V).max() == 0)
+
+    found = texts(cotangent, wrong(claims, limit=1e-3))
+    assert any("twice" in text for text in found) is told
