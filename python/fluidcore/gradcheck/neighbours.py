@@ -12,7 +12,7 @@ from fluidcore.gradcheck.calls import cast, flat
 from fluidcore.gradcheck.judge import UNIT
 from fluidcore.gradcheck.session import Session
 from fluidcore.gradcheck.streams import stream
-from fluidcore.gradcheck.target import SHADOW, Array
+from fluidcore.gradcheck.target import SHADOW, Array, Doubles
 
 _LEAST, _MOST = 1.0, 3.0  # units
 _FARTHEST = 2.0**12  # times the element
@@ -45,17 +45,30 @@ def unit_of(session: Session) -> float:
     These show where the inputs have other signs.
     """
     size = float(np.max(np.abs(flat(session.outputs)), initial=0.0))
+    for values in with_other_signs(session, SHADOW):
+        size = max(size, float(np.max(np.abs(values), initial=0.0)))
+    return UNIT[session.target.dtype] * size
+
+
+def with_other_signs(session: Session, dtype: str) -> list[Doubles]:
+    """The outputs, [m], where the inputs have random signs; 0 for those that are not finite there.
+
+    Points that are out of the domain of f are left out.
+    """
+    found = []
     for q in range(_SIGNS):
-        xs = session.calls.point(SHADOW)
-        for part, x in zip(session.target.inputs, xs, strict=True):
-            x *= stream(session.config.seed, part.name, f"signs {q}").choice([-1.0, 1.0], x.shape)
+        xs = []
+        for part in session.target.inputs:
+            random = stream(session.config.seed, part.name, f"signs {q}")
+            x = np.asarray(part.value).astype(np.float64)
+            xs.append(cast(x * random.choice([-1.0, 1.0], x.shape), dtype))
         try:
-            values = flat(session.calls.forward(xs, SHADOW))
+            values = flat(session.calls.forward(xs, dtype))
         except Exception:
             continue  # outside of the domain of f
-        with np.errstate(invalid="ignore"):
-            size = max(size, float(np.max(np.abs(values), where=np.isfinite(values), initial=0.0)))
-    return UNIT[session.target.dtype] * size
+        if values.shape == flat(session.outputs).shape:
+            found.append(np.where(np.isfinite(values), values, 0.0))
+    return found
 
 
 def neighbours(
@@ -133,8 +146,9 @@ class _Side:
     def at(self, step: float) -> list[Array]:
         """The point after a step."""
         xs = self._session.calls.point(self._session.target.dtype)
-        x = xs[self._k].flat[self._element]
-        xs[self._k].flat[self._element] = float(x) + self._sign * step
+        moved = np.array(xs[self._k], order="C")  # the point may be the target's own arrays
+        moved.flat[self._element] = float(moved.flat[self._element]) + self._sign * step
+        xs[self._k] = moved
         return xs
 
     def change(self, step: float) -> float:
