@@ -134,7 +134,7 @@ def _finite_outputs(session: Session, k: int, points: list[Doubles]) -> Doubles:
             continue
         if y.shape == flat(session.outputs).shape and np.isfinite(y).all():
             found.append(y)
-    return np.array(found).reshape(len(found), -1).T
+    return np.array(found).reshape(len(found), flat(session.outputs).size).T
 
 
 def _is_ordered(outputs: Doubles, rounding: float) -> bool:

@@ -50,15 +50,30 @@ def test_0_is_not_right_because_a_large_number_absorbs_the_step(offset: float, d
     assert result.detail == "12 of 12 cannot be judged: absorption"
 
 
+def test_nothing_is_far_away_where_f_is_finite_nowhere_else() -> None:
+    x = np.linspace(0.5, 1, 4).astype(np.float32)
+
+    def f(at):
+        return at if np.array_equal(at, x) else np.full_like(at, np.nan)
+
+    far = far_away(
+        Session(NumpyTarget(f, lambda x, v: v, [x], "float32"), GradCheckConfig(shadow="off")), 0
+    )
+    assert far.slopes is None
+
+
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_right_gradients_of_0_pass_natively(dtype: str, scale: float) -> None:
     softmax, softmax_vjp, _ = FUNCTIONS["softmax"]
+    undecided = 0  # f at 1e-3 rounds x + b, and sees a slope of 2e-6 of f over x only just
     for seed in range(10):
         random = np.random.default_rng(seed)
         x, b = random.standard_normal((6, 4)) * scale, random.standard_normal(4) * scale
         bias = NumpyTarget(normalized, normalized_vjp, [x, b], dtype)
-        assert checked(bias, seed=seed, shadow="off").results[1].verdict is Verdict.PASS
+        verdict = checked(bias, seed=seed, shadow="off").results[1].verdict
+        assert verdict is not Verdict.FAIL
+        undecided += verdict is Verdict.INCONCLUSIVE
         total = NumpyTarget(
             lambda x: softmax(x).sum(),
             lambda x, v: softmax_vjp(x, np.ones_like(x) * v),
@@ -67,6 +82,7 @@ def test_right_gradients_of_0_pass_natively(dtype: str, scale: float) -> None:
         )
         verdict = checked(total, seed=seed, shadow="off").verdict
         assert verdict is Verdict.PASS or (scale == 1e3 and verdict is Verdict.INCONCLUSIVE)
+    assert undecided <= (dtype == "float32" and scale == 1e-3)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
