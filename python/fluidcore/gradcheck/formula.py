@@ -9,6 +9,7 @@ import numpy as np
 from fluidcore.gradcheck import assemble, modes, taylor
 from fluidcore.gradcheck.digits import with_digits
 from fluidcore.gradcheck.directional import check_directions
+from fluidcore.gradcheck.grid import settle_grid
 from fluidcore.gradcheck.judge import (
     UNIT,
     Judgement,
@@ -118,6 +119,7 @@ def _by_element(
     judgement = settle_steps(session, k, judgement, numerical, noise.forward)
     judgement = settle_weak_kinks(session, k, judgement, numerical, noise.forward)
     judgement = settle_rounding(session, k, judgement, numerical)
+    judgement = settle_grid(session, k, judgement, numerical)
     judgement, is_zero = settle_zero(session, k, judgement, heights, noise)
     result = assemble.of_elements(
         base,

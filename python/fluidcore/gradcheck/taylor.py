@@ -86,12 +86,14 @@ def trace(
 def second_opinion(session: Session, k: int, noise: Doubles | None) -> Opinion:
     """Of all directions together: PASS needs all, and the wanted resolution; FAIL a clear one.
 
-    A kink bends the remainder like an error, so where there is one, nothing is said.
+    A kink bends the remainder like an error, so where there is one, nothing is said; nor where f
+    stands still, for its rounding may hide the slope.
     """
     opinions = []
     for probe in range(session.config.probes):
         levels, reference, claimed = trace(session, k, probe, noise)
-        if reference.flags[0] & (KINK | JUMP | DOMAIN) or session.late:
+        is_still = reference.scale[0, 0] == 0 and claimed != 0
+        if reference.flags[0] & (KINK | JUMP | DOMAIN) or is_still or session.late:
             return Opinion(Verdict.INCONCLUSIVE, float("nan"), float("inf"))
         found = opinion(levels, claimed)
         distance = max(reference.low[0, 0] - claimed, claimed - reference.high[0, 0])
