@@ -29,7 +29,6 @@ from fluidcore.gradcheck.verdict import Reason, Verdict
 _SYMMETRY = 1e-9
 _LABEL = "second order"
 _ROUNDING = 16  # units of f / x that a gradient of 0 may have
-_ERRORS = 4  # units of the gradient over x that a kernel of the second order may be off
 
 
 def check_second_order(
@@ -143,31 +142,12 @@ def _second(
     target = GradientTarget(session.target, session.cotangent(0), by_cotangents, rounding)
     audits = session.config.audits and rounding is None  # rounding is not linear
     report = run_check(target, replace(session.config, second_order=False, audits=audits))
-    results = [_named(_excused(session, one), session.target) for one in report.results]
+    results = [_named(one, session.target) for one in report.results]
     for audit in report.audits:
         if audit.verdict is Verdict.FAIL and audit.reason is not None:
             text = "; ".join(filter(None, [audit.name, audit.detail]))
             results.append(assemble.refused(_blank(session, _LABEL), audit.reason, text))
     return results
-
-
-def _excused(session: Session, result: GradCheckResult) -> GradCheckResult:
-    """INCONCLUSIVE in place of a wrong kernel whose errors the rounding of the first order makes.
-
-    The second derivative of a sigmoid near 0 is 1 - 2y, with y rounded to 1/2: no digit is left, in
-    none of the points nearby. As a measure serves the gradient over x, as f over x does for a
-    gradient that is 0.
-    """
-    if result.reasons != (Reason.KERNEL,) or not result.element_errors:
-        return result
-    values = [part.value for part in session.target.inputs if part.name == result.name]
-    gradient = flat(session.gradients(0, session.dtype))
-    size = float(np.sqrt(np.mean(gradient * gradient))) / _size(values[0]) if values else 0.0
-    limit = _ERRORS * UNIT[result.dtype] * size
-    if any(abs(one.analytical - one.numerical) > limit for one in result.element_errors):
-        return result
-    text = f"{result.detail}; errors up to {limit:.2g} are the rounding of the first gradient"
-    return assemble.undecided(result, Reason.NOISE, text)
 
 
 def _named(result: GradCheckResult, target: Target) -> GradCheckResult:
