@@ -27,7 +27,10 @@ constexpr int kLines = 6;
 constexpr int kNarrowing = 3;     // log2 of how much shorter each narrow line is than the last one
 constexpr double kUneven = 0.25;  // of the distance of two points: how far each is off
 constexpr int kUnevenBits = 12;   // of that, on the wide line: the points stay exact
-constexpr double kOwn = 0x1p-44;  // of an output: less is the rounding of the differences
+// Of an output: less is the rounding of the differences. On the short line of a float64 f they lose
+// less than the last digit of an output.
+constexpr double kOwn = 0x1p-44;
+constexpr double kOwnOfDouble = 0x1p-55;
 
 using Places = std::array<double, kPoints>;  // of the points, in steps from x
 
@@ -106,16 +109,17 @@ struct Differences {
     squares += value * value / (length * length);
   }
 
-  double noise() const {
+  double noise(double unit) const {
     const double found = std::sqrt(squares / (kPoints - kOrder));
-    return std::isfinite(found) && found <= kOwn * largest ? 0 : found;
+    const double own = unit > 0x1p-50 ? kOwn : kOwnOfDouble;
+    return std::isfinite(found) && found <= own * largest ? 0 : found;
   }
   // What takes half of the digits is no rounding: f itself is rough on the line, or has an edge.
   bool is_doubtful(double unit) const {
-    return !std::isfinite(noise()) || noise() > std::sqrt(unit) * largest;
+    return !std::isfinite(noise(unit)) || noise(unit) > std::sqrt(unit) * largest;
   }
   // Roundings of a value that hardly changes have something in common.
-  bool is_telling() const { return std::isfinite(noise()) && 2 * moves > kPoints; }
+  bool is_telling() const { return std::isfinite(squares) && 2 * moves > kPoints; }
 };
 
 // Every output on a line; none where f throws.
@@ -184,7 +188,7 @@ std::vector<double> noise_of(Function& function, std::uint64_t seed) {
     std::erase_if(doubtful, [&](std::size_t j) {
       const Differences& of_output = found[j];
       if (line > 0 && !of_output.is_telling()) return std::isfinite(noise[j]);
-      if (of_output.noise() < noise[j]) noise[j] = of_output.noise();
+      noise[j] = std::min(noise[j], of_output.noise(unit));
       return !of_output.is_doubtful(unit);
     });
   }

@@ -10,6 +10,7 @@ from fluidcore.gradcheck import assemble, modes, taylor
 from fluidcore.gradcheck.digits import with_digits
 from fluidcore.gradcheck.directional import check_directions
 from fluidcore.gradcheck.grid import settle_grid
+from fluidcore.gradcheck.inner_noise import settle_jumps
 from fluidcore.gradcheck.judge import (
     UNIT,
     Judgement,
@@ -84,6 +85,7 @@ def check_formula(session: Session, k: int, noise: Noise) -> Formula:
             if mode == "full":
                 numerical = modes.differentiate(session, k, mode, noise.forward)
         if numerical is not None:
+            numerical = settle_jumps(session, k, numerical, noise.forward)
             return _by_element(session, k, base, numerical, noise, overflow)
     if overflow.any():
         undecided = assemble.undecided(base, Reason.DOMAIN, "")
