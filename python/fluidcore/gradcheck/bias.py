@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fluidcore.gradcheck.calls import cast
-from fluidcore.gradcheck.judge import UNIT, Mask
+from fluidcore.gradcheck.judge import UNIT
 from fluidcore.gradcheck.session import Session
 from fluidcore.gradcheck.streams import stream
 from fluidcore.gradcheck.target import SHADOW, Array, Doubles
 
+Columns: TypeAlias = NDArray[np.int64] | slice
+
+ALL = slice(None)
 POINTS = 9
 _FEWEST = 5  # that make a mean; the others were outside of the domain of f
 
@@ -22,7 +27,7 @@ class Bias:
     """What the points around a centre have in common.
 
     Attributes:
-        mean: Of kernel minus float64; for each cotangent and input, [n].
+        mean: Of kernel minus float64; for each cotangent and input, [n], n elements that are kept.
         spread: Its standard deviation.
         formula: The mean of float64.
     """
@@ -31,15 +36,23 @@ class Bias:
     spread: list[list[Doubles]]
     formula: list[list[Doubles]]
 
-    def of(self, k: int) -> tuple[Doubles, Doubles, Doubles]:
-        """Mean, spread and formula for one input, [r, n] each."""
+    def of(self, k: int, columns: Columns = ALL) -> tuple[Doubles, Doubles, Doubles]:
+        """Mean, spread and formula for some elements of one input, [r, columns] each."""
         mean, spread, formula = (
-            np.array([row[k] for row in part]) for part in (self.mean, self.spread, self.formula)
+            np.array([row[k][columns] for row in part])
+            for part in (self.mean, self.spread, self.formula)
         )
         return mean, spread, formula
 
 
-def bias(session: Session, centre: Sequence[Array], name: str, *, itself: bool) -> Bias:
+def bias(
+    session: Session,
+    centre: Sequence[Array],
+    name: str,
+    *,
+    itself: bool,
+    kept: Sequence[Columns] | None = None,
+) -> Bias:
     """Compares gradients at points that differ from a centre by √u, and cotangents likewise.
 
     Args:
@@ -47,11 +60,15 @@ def bias(session: Session, centre: Sequence[Array], name: str, *, itself: bool) 
         centre: An array for each input, of the target's dtype.
         name: Of the random numbers.
         itself: Whether the centre is one of the points.
+        kept: For each input the elements that are wanted; None for all.
     """
+    columns = [ALL] * len(centre) if kept is None else kept
     means, spreads, formulas = [], [], []
     for row in range(session.num_cotangents):
         v0 = session.cotangent(row)
-        apart, values = ([_Moments(x.size) for x in centre] for _ in range(2))
+        moments = [
+            _Moments(x.reshape(-1)[chosen].size) for x, chosen in zip(centre, columns, strict=True)
+        ]
         for point in range(POINTS):
             xs, vs = list(centre), v0
             if point or not itself:
@@ -70,12 +87,12 @@ def bias(session: Session, centre: Sequence[Array], name: str, *, itself: bool) 
                     raise
                 continue  # outside of the domain of f
             with np.errstate(invalid="ignore", over="ignore"):
-                for j, (a, b) in enumerate(zip(kernel, formula, strict=True)):
-                    apart[j].add(a - b, np.isfinite(b))
-                    values[j].add(b, np.isfinite(b))
-        means.append([part.mean for part in apart])
-        spreads.append([part.spread for part in apart])
-        formulas.append([part.mean for part in values])
+                for part, chosen, a, b in zip(moments, columns, kernel, formula, strict=True):
+                    part.add(a[chosen], b[chosen])
+            del upcast, kernel, formula
+        means.append([part.mean for part in moments])
+        spreads.append([part.spread for part in moments])
+        formulas.append([part.formula for part in moments])
     return Bias(means, spreads, formulas)
 
 
@@ -102,23 +119,40 @@ def dithered(
 
 
 class _Moments:
-    """Mean and standard deviation of what is added, in memory for three arrays."""
+    """Mean and standard deviation of a difference, in memory for little more than three arrays."""
 
     def __init__(self, size: int) -> None:
-        self._count = np.zeros(size)
+        self._count = np.zeros(size, dtype=np.int8)
         self._mean = np.zeros(size)
         self._squares = np.zeros(size)
+        self._formula = np.zeros(size)
 
-    def add(self, values: Doubles, where: Mask) -> None:
-        self._count = self._count + where
+    def add(self, kernel: Doubles, formula: Doubles) -> None:
+        """Takes in `kernel - formula`, where `formula` is finite."""
+        where = np.isfinite(formula)
+        self._count += where
+        count = np.maximum(self._count, 1)
+        values = kernel - formula
         step = np.where(where, values - self._mean, 0.0)
-        self._mean = self._mean + step / np.maximum(self._count, 1)
-        self._squares = self._squares + step * np.where(where, values - self._mean, 0.0)
+        self._mean += step / count
+        values -= self._mean
+        values[~where] = 0.0
+        values *= step
+        self._squares += values
+        np.subtract(formula, self._formula, out=step)
+        step[~where] = 0.0
+        step /= count
+        self._formula += step
 
     @property
     def mean(self) -> Doubles:
         """NaN where there were too few values."""
         return np.where(self._count >= _FEWEST, self._mean, np.nan)
+
+    @property
+    def formula(self) -> Doubles:
+        """The mean of the second of both; NaN where there were too few."""
+        return np.where(self._count >= _FEWEST, self._formula, np.nan)
 
     @property
     def spread(self) -> Doubles:

@@ -6,12 +6,13 @@ the next, so that their mean is small against their spread; a fault is the same 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
-from fluidcore.gradcheck.bias import POINTS, Bias, bias, dithered
+from fluidcore.gradcheck.bias import ALL, POINTS, Bias, Columns, bias, dithered
 from fluidcore.gradcheck.calls import cast
 from fluidcore.gradcheck.judge import TINY, UNIT, Judgement, Mask, Reference, judge, padded
 from fluidcore.gradcheck.modes import Indices
@@ -33,6 +34,7 @@ class KernelTest:
         self._session = session
         self._unit = UNIT[session.target.dtype]
         self._tiny = TINY[session.target.dtype]
+        self._around: tuple[list[Columns], list[Bias]] | None = None
 
     @cached_property
     def at_point(self) -> Bias:
@@ -41,20 +43,29 @@ class KernelTest:
         centre = [cast(part.value, target.dtype) for part in target.inputs]
         return bias(self._session, centre, "dither", itself=True)
 
-    @cached_property
-    def around(self) -> list[Bias]:
-        """The same at other centres, further away.
+    def around(self, k: int, elements: Indices) -> list[tuple[Doubles, Doubles, Doubles]]:
+        """The same at other centres, further away: mean, spread and formula of some elements.
 
         Behind a saturated tanh the dither is too small to change an intermediate result, and its
         rounding error is then the same at all points; not at another centre.
+
+        Of later inputs everything is kept, for they may be asked for next; of earlier ones nothing.
         """
-        values = [part.value for part in self._session.target.inputs]
-        names = [part.name for part in self._session.target.inputs]
-        found = []
-        for q in range(_CENTRES):
-            centre = dithered(self._session, values, names, f"centre {q}", power=0.25)
-            found.append(bias(self._session, centre, f"dither at centre {q}", itself=False))
-        return found
+        known = self._around
+        if known is None or not _holds(known[0][k], elements):
+            parts = self._session.target.inputs
+            none = np.zeros(0, dtype=np.int64)
+            kept = [none if j < k else elements if j == k else ALL for j in range(len(parts))]
+            known = self._around = kept, [self._centre(q, kept) for q in range(_CENTRES)]
+        columns = elements if isinstance(known[0][k], slice) else ALL
+        return [one.of(k, columns) for one in known[1]]
+
+    def _centre(self, q: int, kept: Sequence[Columns]) -> Bias:
+        parts = self._session.target.inputs
+        values, names = [part.value for part in parts], [part.name for part in parts]
+        centre = dithered(self._session, values, names, f"centre {q}", power=0.25)
+        name = f"dither at centre {q}"
+        return bias(self._session, centre, name, itself=False, kept=kept)
 
     def judge(self, k: int, formula: Doubles, reference: Reference, elements: Indices) -> Judgement:
         """The verdict on elements of the gradient by input `k`.
@@ -65,55 +76,64 @@ class KernelTest:
             reference: What it was compared with; [r, n].
             elements: [n], which.
         """
-        mean, spread, _ = (part[:, elements] for part in self.at_point.of(k))
+        mean, spread, _ = self.at_point.of(k, elements)
         rounding = _UNITS * self._unit * padded(reference.scale) + self._tiny
         tolerance = _SPREADS * spread + rounding
         found = judge(reference, formula + mean, tolerance, self._session.rules)
         same = (mean == 0) & (spread == 0) & (reference.error == 0)  # not a bit differs anywhere
         found = replace(found, unsure=found.unsure & (~same | found.at_kink))
-        doubtful = judge(reference, formula + mean, rounding, self._session.rules).wrong
+        doubtful = judge(reference, found.analytical, rounding, self._session.rules).wrong
         doubtful &= ~found.at_kink & (spread <= _LITTLE * rounding)
-        if not (found.wrong | doubtful).any():
+        columns = np.flatnonzero((found.wrong | doubtful).any(0))
+        if not columns.size:
             return found
-        wrong = found.wrong & self._confirmed(k, rounding, elements)
+        looked_at = self._looked_at(k, elements[columns])
+        rounding = rounding[:, columns]
+        wrong, limit = np.zeros_like(found.wrong), found.limit
+        wrong[:, columns] = found.wrong[:, columns] & _confirmed(looked_at, rounding)
         if doubtful.any():
-            least = self._least_seen(k, rounding, elements)
-            doubtful &= np.abs(mean) > least
-            wrong |= doubtful
-            found = replace(found, limit=np.where(doubtful, least, found.limit))
+            least = _least_seen(looked_at, rounding)
+            certain = doubtful[:, columns] & (np.abs(mean[:, columns]) > least)
+            wrong[:, columns] |= certain
+            limit = limit.copy()
+            limit[:, columns] = np.where(certain, least, limit[:, columns])
         if self._session.rules.on_kink == "fail":
             wrong |= found.wrong & found.at_kink
-        return replace(found, wrong=wrong)
+        return replace(found, wrong=wrong, limit=limit)
 
-    def _least_seen(self, k: int, rounding: Doubles, elements: Indices) -> Doubles:
-        """[r, n]: what the mean of all centres can tell from rounding; inf where they disagree.
+    def _looked_at(self, k: int, elements: Indices) -> Doubles:
+        """[3, centres, r, elements]: mean, spread and formula; x itself is the first centre."""
+        whole = [self.at_point.of(k, elements)]
+        whole.extend(self.around(k, elements))
+        return np.array([[part[j] for part in whole] for j in range(3)])
 
-        Only for errors that spread no more than the rounding of a result does: the errors of lost
-        digits need not have the mean 0.
-        """
-        near = [[part[:, elements] for part in one.of(k)] for one in (self.at_point, *self.around)]
-        means, spreads = (np.array([one[j] for one in near]) for j in range(2))
-        least: Doubles = rounding + _ERRORS * np.sqrt(np.sum(spreads**2, axis=0) / POINTS) / len(
-            near
-        )
-        with np.errstate(invalid="ignore"):
-            total = np.abs(np.mean(means, axis=0)) > least
-            votes = np.sum(np.abs(means) > rounding, axis=0) >= len(near) - 1
-        return np.where(total & votes & _is_steady(means), least, np.inf)
 
-    def _confirmed(self, k: int, rounding: Doubles, elements: Indices) -> Mask:
-        """Where most of the other centres show a fault, too, and all of them the same one."""
-        near = [[part[:, elements] for part in one.of(k)] for one in (self.at_point, *self.around)]
-        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            votes = sum(
-                (np.abs(mean) > _SPREADS * spread + rounding).astype(int)
-                for mean, spread, _ in near[1:]
-            )
-            means = np.array([mean for mean, _, _ in near])
-            parts = means / np.array([formula for _, _, formula in near])
-            steady = _is_steady(means) | _is_steady(parts)
-        confirmed: Mask = (votes >= _CONFIRMED) & steady
-        return confirmed
+def _holds(kept: Columns, elements: Indices) -> bool:
+    return isinstance(kept, slice) or np.array_equal(kept, elements)
+
+
+def _least_seen(looked_at: Doubles, rounding: Doubles) -> Doubles:
+    """[r, n]: what the mean of all centres can tell from rounding; inf where they disagree.
+
+    Only for errors that spread no more than the rounding of a result does: the errors of lost
+    digits need not have the mean 0.
+    """
+    means, spreads, _ = looked_at
+    least: Doubles = rounding + _ERRORS * np.sqrt(np.sum(spreads**2, axis=0) / POINTS) / len(means)
+    with np.errstate(invalid="ignore"):
+        total = np.abs(np.mean(means, axis=0)) > least
+        votes = np.sum(np.abs(means) > rounding, axis=0) >= len(means) - 1
+    return np.where(total & votes & _is_steady(means), least, np.inf)
+
+
+def _confirmed(looked_at: Doubles, rounding: Doubles) -> Mask:
+    """Where most of the other centres show a fault, too, and all of them the same one."""
+    means, spreads, formulas = looked_at
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        votes = np.sum(np.abs(means[1:]) > _SPREADS * spreads[1:] + rounding, axis=0)
+        steady = _is_steady(means) | _is_steady(means / formulas)
+    confirmed: Mask = (votes >= _CONFIRMED) & steady
+    return confirmed
 
 
 def _is_steady(means: Doubles) -> Mask:

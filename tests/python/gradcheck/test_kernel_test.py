@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from targets import FAULTS, FUNCTIONS, NumpyTarget, checked, target_of
 
-from fluidcore.gradcheck.bias import Bias
+from fluidcore.gradcheck.bias import ALL, Bias
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.judge import KINK, Reference
 from fluidcore.gradcheck.kernel_test import KernelTest
@@ -129,7 +129,8 @@ class Measured(KernelTest):
         found = [
             Bias(*([[np.full(12, number)] for _ in range(2)] for number in one)) for one in biases
         ]
-        self.at_point, self.around = found[0], found[1:]  # type: ignore[misc]
+        self.at_point = found[0]  # type: ignore[misc]
+        self._around = [ALL], found[1:]
 
 
 def judged_with(*biases: tuple[Any, Any, Any], error: float = 0.0, flag: int = 0, **settings):
@@ -190,7 +191,7 @@ def test_a_right_kernel_needs_no_other_centres() -> None:
         claimed = test._session.analytical(0, "float64")
         exact = Reference.exact(claimed, np.abs(claimed) + 1)
         assert not test.judge(0, claimed, exact, np.arange(12)).wrong.any()
-        assert "around" not in vars(test)
+        assert test._around is None
 
 
 def test_a_fault_of_one_element_must_be_confirmed_too() -> None:
@@ -270,9 +271,28 @@ def test_four_other_centres_are_further_away() -> None:
     assert len(points) == 18
     assert 0.8 * U**0.5 < near < 1.1 * U**0.5
     points.clear()
-    assert len(test.around) == 4
+    assert len(test.around(0, np.arange(x.size))) == 4
     assert len(points) == 4 * 18
     far = np.max([np.abs(p / x - 1).max() for p in points])
     assert 0.8 * U**0.25 < far < 1.1 * U**0.25
     centres = [np.mean(points[18 * q : 18 * q + 18], axis=0) for q in range(4)]
     assert np.abs(centres[0] / centres[1] - 1).max() > 10 * near
+
+
+def test_other_centres_are_kept_of_the_elements_in_doubt_and_of_later_inputs() -> None:
+    session = Session(target_of("matmul", "float32"), GradCheckConfig())
+    sizes = [part.value.size for part in session.target.inputs]
+    whole = [KernelTest(session).around(k, np.arange(size)) for k, size in enumerate(sizes)]
+    test = KernelTest(session)
+    for k, elements in ((0, [2, 5]), (1, [1]), (1, [0, 3]), (0, [4])):
+        chosen = np.array(elements)
+        for found, every in zip(test.around(k, chosen), whole[k], strict=True):
+            for a, b in zip(found, every, strict=True):
+                assert a.tobytes() == b[:, chosen].tobytes()
+    test = KernelTest(session)
+    test.around(0, np.array([2, 5]))
+    assert test._around is not None
+    assert [part.size for part in test._around[1][0].mean[0]] == [2, *sizes[1:]]
+    before = session.calls.backwards
+    test.around(1, np.array([1]))
+    assert session.calls.backwards == before
