@@ -138,7 +138,7 @@ def cast(value: Any, dtype: str) -> Array:
 
 def flat(arrays: Sequence[Array]) -> Doubles:
     """All elements of all arrays, one after the other, as float64."""
-    parts = [np.asarray(a).astype(np.float64).reshape(-1) for a in arrays]
+    parts = [np.asarray(a).astype(np.float64, copy=False).reshape(-1) for a in arrays]
     return np.concatenate(parts) if parts else np.zeros(0)
 
 

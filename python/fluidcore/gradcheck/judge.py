@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -80,13 +80,14 @@ class Reference:
     @classmethod
     def of(cls, found: core.Derivatives) -> Reference:
         """What the engine found."""
-        value, low, high, scale = (
+        value, error, low, high, scale = (
             np.asarray(part, dtype=np.float64)
-            for part in (found.value, found.low, found.high, found.scale)
+            for part in (found.value, found.error, found.low, found.high, found.scale)
         )
         flags = np.asarray(found.flags, dtype=np.uint8)
-        error = np.where(flags & (JUMP | DOMAIN | LATE) != 0, np.inf, found.error)
-        return cls(value, error, low, high, scale, flags)
+        return cls(value, error, low, high, scale, flags).unknown_at(
+            (flags & (JUMP | DOMAIN | LATE)) != 0
+        )
 
     @classmethod
     def exact(cls, value: Doubles, scale: Doubles) -> Reference:
@@ -113,11 +114,21 @@ class Reference:
         value, error, low, high, scale = (part[:, i : i + 1] for part in self.numbers)
         return Reference(value, error, low, high, scale, self.flags[i : i + 1])
 
+    def unknown_at(self, where: Mask, flag: int = 0) -> Reference:
+        """The same with endless error bars, and a flag, at some places, [n] or [r, n]."""
+        if not where.any():
+            return self
+        flags = np.where(where.reshape(-1, self.flags.size).any(0), flag, 0).astype(np.uint8)
+        error = np.where(where, np.inf, self.error)
+        return replace(self, error=error, flags=self.flags | flags)
+
     @property
     def measure(self) -> Doubles:
         """[r, n]: what errors of each element are compared with."""
-        size = np.maximum(np.abs(self.low), np.abs(self.high))
-        return np.maximum(np.maximum(size, _SMALL * most(size)), _SMALL * most(self.scale))
+        size: Doubles = np.abs(self.low)
+        np.maximum(size, np.abs(self.high), out=size)
+        np.maximum(size, _SMALL * most(size), out=size)
+        return np.maximum(size, _SMALL * most(self.scale), out=size)
 
 
 @dataclass(frozen=True)
@@ -155,9 +166,12 @@ class Judgement:
     @property
     def excess(self) -> Doubles:
         """By how many limits the claimed value is off."""
+        ratio = self.nearest
         with np.errstate(all="ignore"):
-            ratio = np.abs(self.analytical - self.nearest) / (self.limit + 1e-300)
-        return np.nan_to_num(ratio, nan=0.0)
+            np.subtract(self.analytical, ratio, out=ratio)
+            np.abs(ratio, out=ratio)
+            ratio /= self.limit + 1e-300
+        return np.nan_to_num(ratio, copy=False, nan=0.0)
 
     @property
     def verdict(self) -> Verdict:
@@ -206,8 +220,10 @@ def judge(reference: Reference, analytical: Doubles, tolerance: Doubles, rules: 
     limit = rules.bars * reference.error + tolerance
     kink = has_kink(reference.flags)
     with np.errstate(invalid="ignore", over="ignore"):
-        distance = np.maximum(np.maximum(low - analytical, analytical - high), 0.0)
-        wrong = distance > limit + 1e-300
+        distance = low - analytical
+        np.maximum(distance, analytical - high, out=distance)
+        wrong = np.maximum(distance, 0.0, out=distance) > limit + 1e-300
+        del distance
         unsure = reference.error + tolerance > rules.resolution * measure
         unsure |= high - low > rules.resolution * measure
         unsure |= ~np.isfinite(low + high + limit + analytical)
@@ -219,7 +235,7 @@ def judge(reference: Reference, analytical: Doubles, tolerance: Doubles, rules: 
     # No tolerance is needed for a 0 that is known to be one.
     zero = (reference.error == 0) & (low == 0) & (high == 0) & (analytical == 0)
     unsure &= ~wrong & ~zero & counted
-    resolution = np.where(np.isfinite(resolution), resolution, np.inf)
+    resolution[~np.isfinite(resolution)] = np.inf
     return Judgement(reference, analytical, limit, wrong, unsure, counted, resolution)
 
 

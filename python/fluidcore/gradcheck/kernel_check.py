@@ -13,7 +13,7 @@ from fluidcore.gradcheck.formula import Formula, trusted
 from fluidcore.gradcheck.judge import LARGEST, UNIT, Judgement, Reference, most
 from fluidcore.gradcheck.kernel_test import KernelTest
 from fluidcore.gradcheck.lost_digits import are_rounding, lost_digits
-from fluidcore.gradcheck.modes import Indices
+from fluidcore.gradcheck.modes import Indices, columns_of
 from fluidcore.gradcheck.result import GradCheckResult
 from fluidcore.gradcheck.session import Session
 from fluidcore.gradcheck.streams import stream
@@ -47,8 +47,10 @@ def check_kernel(session: Session, k: int, test: KernelTest, formula: Formula) -
         return assemble.undecided(base, Reason.BUDGET, "there was no time left")
     elements = _elements(formula, claimed)
     scale = _scale(session, k, formula, claimed)
-    reference = trusted(formula, claimed[:, elements], scale)
-    judgement = test.judge(k, claimed[:, elements], reference, elements)
+    columns = columns_of(elements, claimed.shape[1])
+    claimed = claimed[:, columns]
+    reference = trusted(formula, claimed, scale)
+    judgement = test.judge(k, claimed, reference, elements)
     if formula.judgement is not None:
         judgement = _settled(judgement, formula.judgement)
     judgement, imprecise = _split(session, k, judgement, elements)
@@ -59,7 +61,7 @@ def check_kernel(session: Session, k: int, test: KernelTest, formula: Formula) -
         failing=Reason.KERNEL,
         verbose=session.config.verbose,
     )
-    spread = test.at_point.of(k)[1][:, elements]
+    _, spread, _ = test.at_point.of(k, columns)
     with np.errstate(all="ignore"):
         limit = judgement.limit + _CERTAIN * spread
         least = np.nan_to_num(limit / reference.measure, nan=0.0, posinf=np.inf)
@@ -67,8 +69,8 @@ def check_kernel(session: Session, k: int, test: KernelTest, formula: Formula) -
     if imprecise and result.verdict is Verdict.PASS:
         detail = f"{imprecise} elements are less precise than {dtype} allows"
         result = replace(result, reasons=(Reason.PRECISION_LOSS,), detail=detail)
-    exact = Reference.exact(claimed[:, elements], reference.scale)
-    kernel = session.analytical(k, dtype)[:, elements]
+    exact = Reference.exact(claimed, reference.scale)
+    kernel = session.analytical(k, dtype)[:, columns]
 
     def uncertain() -> Doubles:
         return lost_digits(session, k, elements).uncertain(k)[:, elements]

@@ -15,7 +15,7 @@ import numpy as np
 from fluidcore.gradcheck.bias import ALL, POINTS, Bias, Columns, bias, dithered
 from fluidcore.gradcheck.calls import cast
 from fluidcore.gradcheck.judge import TINY, UNIT, Judgement, Mask, Reference, judge, padded
-from fluidcore.gradcheck.modes import Indices
+from fluidcore.gradcheck.modes import Indices, columns_of
 from fluidcore.gradcheck.session import Session
 from fluidcore.gradcheck.target import Doubles
 
@@ -76,7 +76,8 @@ class KernelTest:
             reference: What it was compared with; [r, n].
             elements: [n], which.
         """
-        mean, spread, _ = self.at_point.of(k, elements)
+        size = self._session.target.inputs[k].value.size
+        mean, spread, _ = self.at_point.of(k, columns_of(elements, size))
         rounding = _UNITS * self._unit * padded(reference.scale) + self._tiny
         tolerance = _SPREADS * spread + rounding
         found = judge(reference, formula + mean, tolerance, self._session.rules)

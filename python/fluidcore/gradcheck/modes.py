@@ -39,6 +39,11 @@ class Numerical:
     failure: str | None = None
 
 
+def columns_of(elements: Indices, size: int) -> Indices | slice:
+    """What picks elements of an input of that size out of an array: all of them without a copy."""
+    return slice(None) if elements.size == size else elements
+
+
 def choose(session: Session, k: int) -> Mode:
     """How input `k` is looked at.
 

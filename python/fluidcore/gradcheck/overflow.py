@@ -51,11 +51,7 @@ def overflown(
 
 def left_open(reference: Reference, overflow: Mask) -> Reference:
     """Nothing can be said about elements that are too large; both [n]."""
-    return replace(
-        reference,
-        error=np.where(overflow, np.inf, reference.error),
-        flags=reference.flags | np.where(overflow, DOMAIN, 0).astype(np.uint8),
-    )
+    return reference.unknown_at(overflow, DOMAIN)
 
 
 def with_overflow(

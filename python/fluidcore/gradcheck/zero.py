@@ -49,9 +49,7 @@ def with_absorption(
     if still.any() and not hidden.any():
         limit = np.broadcast_to(UNIT[SHADOW] * heights, still.shape)
         hidden = still & far_away(session, k).is_hidden_by(limit)
-    flags = reference.flags | np.where(hidden.any(0), ABSORBED, 0).astype(np.uint8)
-    error = np.where(hidden, np.inf, reference.error)
-    return replace(reference, flags=flags, error=error)
+    return reference.unknown_at(hidden, ABSORBED)
 
 
 def settle_zero(

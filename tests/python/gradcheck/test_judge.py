@@ -433,3 +433,15 @@ def test_a_hull_is_wide_beside_what_it_is_compared_with() -> None:
         assert judge(found, four, 0 * four, rules).unsure.tolist() == [[unsure]]
         found = Reference(four, 0 * four + width, four, four, four, none)
         assert judge(found, four, 0 * four, rules).unsure.tolist() == [[unsure]]
+
+
+def test_error_bars_are_endless_where_nothing_is_known() -> None:
+    one = np.ones((2, 3))
+    reference = Reference(one, 0 * one, one, one, one, np.zeros(3, np.uint8))
+    assert reference.unknown_at(np.zeros(3, np.bool_), DOMAIN) is reference
+    column = reference.unknown_at(np.array([False, True, False]), DOMAIN)
+    assert column.flags.tolist() == [0, DOMAIN, 0]
+    np.testing.assert_array_equal(column.error, [[0, np.inf, 0]] * 2)
+    place = reference.unknown_at(np.array([[False] * 3, [False, False, True]]), DOMAIN)
+    assert place.flags.tolist() == [0, 0, DOMAIN]
+    np.testing.assert_array_equal(place.error, [[0, 0, 0], [0, 0, np.inf]])
