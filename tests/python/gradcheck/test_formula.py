@@ -201,7 +201,12 @@ def test_a_gradient_that_should_be_zero_may_be_rounding_of_the_height_of_f(part,
     session = Session(NumpyTarget(f, lambda x, v: 0 * x, [X]), GradCheckConfig(cotangents=1))
     height = 3 * np.abs(session.weights(0)).sum() / np.sqrt(np.mean(X * X))
     target = NumpyTarget(f, lambda x, v: 0 * x + part * height, [X])
-    assert formula_of(target, cotangents=1)[1].result.verdict is verdict
+    _, found = formula_of(target, cotangents=1)
+    assert found.result.verdict is verdict
+    assert found.judgement is not None
+    assert found.judgement.wrong.all() == found.judgement.wrong.any() == (verdict is Verdict.FAIL)
+    if verdict is Verdict.FAIL:
+        np.testing.assert_allclose(found.judgement.limit, 16 * 2.0**-53 * height, rtol=1e-12)
 
 
 def test_a_step_that_vanishes_beside_f_is_not_judged() -> None:

@@ -150,6 +150,11 @@ def test_of_many_elements_the_worst_and_some_others_are_moved() -> None:
     assert 60 < np.count_nonzero(uncertain) <= 128
 
 
+def at_8(x: float, a: float) -> float:
+    """The derivative of tanh at 8, from that at x."""
+    return a * (1 - np.tanh(8.0) ** 2) / (1 - np.tanh(x) ** 2)
+
+
 def off_by(off, x=(8.0, 0.5), coordinates=((0, 0),)) -> LostDigits:
     """A kernel of tanh that adds something to the gradient by the first element."""
 
@@ -173,6 +178,8 @@ def off_by(off, x=(8.0, 0.5), coordinates=((0, 0),)) -> LostDigits:
         (lambda x, a: -a, True),
         (lambda x, a: np.sin(1e7 * x), False),
         (lambda x, a: a * np.sin(1e7 * x), False),
+        (lambda x, a: (2 + 0.6 * np.sin(1e7 * x)) * at_8(x, a), True),  # within 70 %
+        (lambda x, a: (2 + 1.7 * np.sin(1e7 * x)) * at_8(x, a), False),
         (lambda x, a: float(x == 8), True),  # right wherever it is not wrong
         (lambda x, a: x - 7.9, False),
         (lambda x, a: 1e-3 if x == 8 else np.nan, True),
