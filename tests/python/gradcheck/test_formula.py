@@ -218,3 +218,21 @@ def test_a_step_that_vanishes_beside_f_is_not_judged() -> None:
     assert found.result.reasons == (Reason.ABSORPTION,)
     _, found = formula_of(NumpyTarget(lambda x: 0 * x + 1e20, lambda x, v: 0 * v, [X]))
     assert found.result.verdict is Verdict.PASS
+
+
+def test_a_gradient_without_a_form_is_refused_before_it_is_looked_at() -> None:
+    moved: list[bool] = []
+
+    def f(x):
+        moved.append(bool((x != X).any()))
+        return np.tanh(x)
+
+    for mode in ("full", "directional"):
+        target = NumpyTarget(f, lambda x, v: v[:2], [X])
+        session = Session(target, GradCheckConfig(mode=mode))
+        noise = measure(session)
+        moved.clear()
+        found = check_formula(session, 0, noise)
+        assert found.result.reasons == (Reason.WRONG_SHAPE,)
+        assert found.numerical is found.judgement is None
+        assert moved == []

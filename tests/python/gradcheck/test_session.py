@@ -178,3 +178,20 @@ def test_a_number_has_one_cotangent() -> None:
     assert session.cotangent(3) is session.cotangent(0)
     assert session.weights(3) is session.weights(0)
     assert session.gradients(3, "float64") is session.gradients(0, "float64")
+
+
+def test_an_infinite_float64_form_is_a_form() -> None:
+    def f(x):
+        return np.append(x.ravel(), x.dtype.type(np.inf))
+
+    session = session_of(NumpyTarget(f, lambda x, v: v[:-1].astype(np.float32), [X], "float32"))
+    assert session.dtype == "float64"
+    assert session.note == ""
+
+
+def test_gradients_of_a_form_that_is_not_used_are_forgotten() -> None:
+    session = session_of(
+        NumpyTarget(lambda x: x * x, lambda x, v: (2 * x * v).astype(np.float32), [X], "float32")
+    )
+    assert session.dtype == "float32"
+    assert {dtype for _, dtype in session._gradients} <= {"float32"}
