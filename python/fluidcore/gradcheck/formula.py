@@ -10,7 +10,7 @@ from fluidcore.gradcheck import assemble, modes, taylor
 from fluidcore.gradcheck.digits import with_digits
 from fluidcore.gradcheck.directional import check_directions
 from fluidcore.gradcheck.grid import settle_grid
-from fluidcore.gradcheck.inner_noise import settle_jumps
+from fluidcore.gradcheck.inner_noise import noise_of_most, settle_jumps
 from fluidcore.gradcheck.judge import (
     UNIT,
     Judgement,
@@ -76,7 +76,8 @@ def check_formula(session: Session, k: int, noise: Noise) -> Formula:
         detail = "there was no time left"
         return Formula(assemble.undecided(base, Reason.BUDGET, detail))
     if mode != "directional":
-        numerical = modes.differentiate(session, k, mode, noise.forward)
+        known = noise_of_most(session, k, mode, noise.forward)
+        numerical = modes.differentiate(session, k, mode, known)
         if numerical is None:
             mode = "full" if size <= session.config.n_full else "directional"
             text = "the promise that rows do not depend on each other is not kept"
@@ -85,7 +86,7 @@ def check_formula(session: Session, k: int, noise: Noise) -> Formula:
             if mode == "full":
                 numerical = modes.differentiate(session, k, mode, noise.forward)
         if numerical is not None:
-            numerical = settle_jumps(session, k, numerical, noise.forward)
+            numerical = settle_jumps(session, k, numerical, known)
             return _by_element(session, k, base, numerical, noise, overflow)
     if overflow.any():
         undecided = assemble.undecided(base, Reason.DOMAIN, "")

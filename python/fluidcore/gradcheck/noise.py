@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fluidcore import core
 from fluidcore.gradcheck.calls import flat
 from fluidcore.gradcheck.judge import UNIT
 from fluidcore.gradcheck.session import Session
@@ -41,8 +40,7 @@ def measure(session: Session) -> Noise:
     backward, repeats = ([], False) if stochastic else _backward(session)
     noise = 4 * spread
     if session.dtype == "float32" and not stochastic:
-        inner = core.measure_noise(session.function, seed=session.config.seed % 2**32)
-        noise = np.maximum(noise, 3 * np.asarray(inner, dtype=np.float64))
+        noise = np.maximum(noise, session.inner_noise)
     rounding = session.target.rounding
     if rounding is not None:
         noise = np.maximum(noise, UNIT[session.dtype] * rounding.outputs)

@@ -17,6 +17,8 @@ from fluidcore.gradcheck.judge import Rules
 from fluidcore.gradcheck.streams import few_bits, stream
 from fluidcore.gradcheck.target import SHADOW, Array, Doubles, Target
 
+_DEVIATIONS = 3.0  # of the noise, that rounding may reach
+
 
 class Session:
     """What all parts of a check share.
@@ -94,6 +96,12 @@ class Session:
     def function(self) -> core.Function:
         """For the engine: f in `dtype`."""
         return self.target.function(self.dtype)
+
+    @cached_property
+    def inner_noise(self) -> Doubles:
+        """[m]: three standard deviations of the rounding inside of f, measured along lines."""
+        found = core.measure_noise(self.function, seed=self.config.seed % 2**32)
+        return _DEVIATIONS * np.asarray(found, dtype=np.float64)
 
     @cached_property
     def workers(self) -> int:
