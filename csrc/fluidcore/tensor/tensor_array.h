@@ -30,8 +30,9 @@ class TensorArray {
   // The element at `index`; null where nothing was written yet or beyond the end.
   const void* find(std::int64_t index) const;
   void* find(std::int64_t index);
-  // Copies, or clears for null, the element at `index`; an array that is too short grows, leaving out those between.
-  // Throws InvalidArgument for a negative index and for one far beyond what memory can hold.
+  // Copies, or clears for null, the element at `index`; an array that is too short grows, leaving
+  // out those between. Throws InvalidArgument for a negative index and for one far beyond what
+  // memory can hold.
   void write(std::int64_t index, const void* data);
   void clear(std::int64_t index);  // find() gives null from now on
 
