@@ -30,6 +30,7 @@ CONFIGS = {
     "differences": GradCheckConfig(epsilon=STEP),
     "error bars": GradCheckConfig(mode="full"),
     "directional": GradCheckConfig(mode="directional"),
+    "directional anew": GradCheckConfig(mode="directional"),
     "default": GradCheckConfig(),
 }
 
@@ -37,24 +38,26 @@ CONFIGS = {
 def check(case: str, mode: str) -> Callable[[], str]:
     """A function that makes a complete check and returns the verdict.
 
-    What is checked is made ready before, as the function of the peer is: its gradient operators are
-    appended, and its plans made, in the first call.
+    The program is made before, as the function of the peer is. Its gradient operators are appended,
+    and its plans made, in the first call; in every call of a mode that ends in "anew".
     """
-    target = _operator(case) if case in ("sin", "tanh") else _program(case)
     config = CONFIGS[mode]
+    make = _operator(case) if case in ("sin", "tanh") else _program(case)
+    target = make()
 
     def run() -> str:
-        report: GradCheckReport = run_check(target, config)
+        report: GradCheckReport = run_check(make() if mode.endswith("anew") else target, config)
         return report.verdict.value
 
     return run
 
 
-def _operator(case: str) -> Target:
-    return operator_target(case, {"X": inputs(case)["x"]})
+def _operator(case: str) -> Callable[[], Target]:
+    values = {"X": inputs(case)["x"]}
+    return lambda: operator_target(case, values)
 
 
-def _program(case: str) -> Target:
+def _program(case: str) -> Callable[[], Target]:
     main, startup, scope = fluid.Program(), fluid.Program(), fluid.Scope()
     values = inputs(case)
     feed: dict[str, Array] = {}
@@ -67,7 +70,7 @@ def _program(case: str) -> Target:
         else:
             feed.update(values)
             outputs = _FUNCTIONS[case](_declared(values), feed)
-    return program_target(main, feed, outputs, list(values), scope=scope)
+    return lambda: program_target(main, feed, outputs, list(values), scope=scope)
 
 
 def _declared(values: dict[str, Array], constant: bool = False) -> Variables:

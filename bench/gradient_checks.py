@@ -40,6 +40,7 @@ LINES = (
     *(Line(case, "differences", ("torch", "slow"), 10) for case in SMALL),
     *(Line(case, "error bars", ("torch", "slow"), 1) for case in SMALL),
     *(Line(case, "directional", ("torch", "fast"), 1) for case in SMALL),
+    *(Line(case, "directional anew", ("torch", "fast")) for case in SMALL),
     Line("mlp", "error bars", ("numdifftools", "gradient")),
     Line("sin", "default", ("torch", "slow"), 20),
     Line("softmax", "default", ("torch", "slow"), 20),

@@ -77,6 +77,6 @@ if $asan; then
 else
   step "$logs/install.log" "install ($variant)" install_wheel
   # From the root of the repository, where python/ is not on the path: the wheel is what is tested.
-  step "$logs/pytest.log" "Python tests ($variant)" pytest -n 2 -q
+  step "$logs/pytest.log" "Python tests ($variant)" pytest -n 2 -q -m "not slow"
   tail -n 1 "$logs/pytest.log"
 fi
