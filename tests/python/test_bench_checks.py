@@ -33,12 +33,14 @@ def test_targets_are_met_missed_or_not_known(checks: ModuleType) -> None:
         {"framework": "torch", "workload": "check matmul fast", "threads": 2, "error": "died"},
     ]
     results = checks.Results(rows, ["matmul"], ["torch"])
-    differences, bars, directional = lines(results)
+    differences, bars, directional, anew = lines(results)
     assert "100.00x" in differences
     assert "10x: met" in differences
     assert "0.50x" in bars
     assert "1x: missed" in bars
     assert "1x: not known" in directional
+    assert "| directional anew |" in anew
+    assert anew.split("|")[-2].strip() == ""
     assert results.missed == [
         "matmul, error bars: target missed",
         "matmul, directional: target not known",
