@@ -185,7 +185,8 @@ def _append_backward(
 ) -> list[Variable | None]:
     """Appends everything, or, after an error, nothing; returns the gradients of `wanted`."""
     sources = frozenset(sources)
-    ops = forward_ops(block)
+    effects = core.EffectsOfBlocks(block.program.desc)
+    ops = forward_ops(block, effects)
     names = [target.name for target in targets]
     path = ops_on_path(ops, sources, names, stopped, lambda name: op_traits(name).is_constant)
     if path.variables.isdisjoint(names):
@@ -194,7 +195,7 @@ def _append_backward(
     num_blocks = block.program.num_blocks
     insertions = Insertions(block)
     leaves = frozenset(name for name in sources if _is_persistable(block, name))
-    shared = Shared(insertions, sources, leaves, callbacks, checkpoints)
+    shared = Shared(effects, insertions, sources, leaves, callbacks, checkpoints)
     gradient = BlockGradient(block, ops, path, block, shared)
     # Many objects are made and none becomes garbage: looking for some would take half the time.
     collects = gc.isenabled()

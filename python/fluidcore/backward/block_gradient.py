@@ -31,6 +31,7 @@ class Shared:
     """What the blocks of one append_backward have in common.
 
     Args:
+        effects: Of the forward blocks, and of gradient blocks when they are complete.
         insertions: What the forward blocks need.
         sources: Variables whose gradient is wanted.
         leaves: Those of them that are persistable.
@@ -43,12 +44,14 @@ class Shared:
 
     def __init__(
         self,
+        effects: core.EffectsOfBlocks,
         insertions: Insertions,
         sources: frozenset[str],
         leaves: frozenset[str],
         callbacks: Sequence[Callback] = (),
         checkpoints: frozenset[str] = frozenset(),
     ) -> None:
+        self.effects = effects
         self.insertions = insertions
         self.sources = sources
         self.leaves = leaves

@@ -212,7 +212,7 @@ def _grad_op(
         stacks: The sequences that it makes.
     """
     assert op.desc is not None
-    reads, writes = core.block_effects(target.program.desc, target.idx)
+    reads, writes = outer.shared.effects.of(target.idx)
     (made,), _ = core.get_grad_op_desc(op.desc, set(), [target.desc])
     inputs: dict[str, list[str]] = {}
     outputs: dict[str, list[str]] = {}

@@ -54,26 +54,28 @@ class Body(NamedTuple):
     given: frozenset[str]
 
 
-def forward_ops(block: Block) -> list[ForwardOp]:
+def forward_ops(block: Block, effects: core.EffectsOfBlocks) -> list[ForwardOp]:
     """The operators of a block and, for those that have one, of their sub-blocks."""
     ops = []
     for position, op in enumerate(block.desc.ops()):
         op_type = op.type()
         traits = op_traits(op_type)
         if traits.runs_block:
-            ops.append(_with_body(block, position, op))
+            ops.append(_with_body(block, position, op, effects))
             continue
         inputs, outputs = op.input_arg_names(), op.output_arg_names()
         ops.append(ForwardOp(op_type, inputs, outputs, position, op, None, bool(traits.arrays)))
     return ops
 
 
-def _with_body(around: Block, position: int, op: core.OpDesc) -> ForwardOp:
+def _with_body(
+    around: Block, position: int, op: core.OpDesc, effects: core.EffectsOfBlocks
+) -> ForwardOp:
     program = around.program
     op_type = op.type()
     index = op.block_attr("sub_block")
     try:
-        reads, writes = core.block_effects(program.desc, index)
+        reads, writes = effects.of(index)
     except core.Error as error:
         problem = type(error)(f"{op_type}: sub_block must be a block that can be run, got {error}")
         explain(problem, op.call_site())
@@ -102,7 +104,8 @@ def _with_body(around: Block, position: int, op: core.OpDesc) -> ForwardOp:
     inside = {name for _, name in stacked} | {state.after for state in states} | given
     for name in sorted(inside - local):
         raise _explained(f"'{op_type}' must name variables of its block, got '{name}'", op)
-    body = Body(block, forward_ops(block), local, reads, writes, sliced, stacked, states, given)
+    inner = forward_ops(block, effects)
+    body = Body(block, inner, local, reads, writes, sliced, stacked, states, given)
     return ForwardOp(
         op_type,
         list(

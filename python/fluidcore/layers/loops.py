@@ -73,7 +73,7 @@ class While:
 
 def append_while(block: Block, cond: Variable, attrs: dict[str, int]) -> None:
     """Appends the operator that repeats a complete sub-block."""
-    _, written = core.block_effects(block.program.desc, block.idx)
+    _, written = core.EffectsOfBlocks(block.program.desc).of(block.idx)
     if cond.name not in written:
         raise core.InvalidArgument(
             f"while: the block must update its condition '{cond.name}', got a block that never "

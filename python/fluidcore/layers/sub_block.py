@@ -38,7 +38,7 @@ def append_block_op(
     parent = program.block(block.parent_idx)
     all_attrs = {"sub_block": core.BlockIndex(block.idx), **attrs}
     op = parent.append_op(op_type, inputs, outputs, all_attrs)
-    for name in list_effects(program.desc, op.desc):
+    for name in list_effects(core.EffectsOfBlocks(program.desc), op.desc):
         _let_gradients_pass(parent, name)
     return op
 

@@ -49,7 +49,7 @@ def replaced(op: core.OpDesc) -> Iterator[str]:
     return _names(op.outputs(), (*_arrays(op.type()), *(() if slots is None else slots.outputs)))
 
 
-def list_effects(desc: core.ProgramDesc, op: core.OpDesc) -> list[str]:
+def list_effects(effects: core.EffectsOfBlocks, op: core.OpDesc) -> list[str]:
     """Lists in the slots of an operator what the block that it runs reads and writes now.
 
     Returns:
@@ -59,7 +59,7 @@ def list_effects(desc: core.ProgramDesc, op: core.OpDesc) -> list[str]:
     inner = next(inner_blocks(op), None)
     if inner is None or slots is None:
         return []
-    reads, writes = core.block_effects(desc, inner)
+    reads, writes = effects.of(inner)
     own = set(own_inputs(op))
     for slot in slots.inputs:
         op.set_input(slot, [name for name in reads if name not in own])
@@ -70,9 +70,10 @@ def list_effects(desc: core.ProgramDesc, op: core.OpDesc) -> list[str]:
 
 def list_all_effects(desc: core.ProgramDesc, blocks: Iterable[int]) -> None:
     """Lists the effects in all operators of some blocks; inner blocks come before outer ones."""
+    effects = core.EffectsOfBlocks(desc)
     for index in blocks:
         for op in desc.block(index).ops():
-            list_effects(desc, op)
+            list_effects(effects, op)
 
 
 def inner_blocks(op: core.OpDesc) -> Iterator[int]:
