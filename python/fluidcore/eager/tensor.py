@@ -17,7 +17,7 @@ from fluidcore.eager.shaping import Shaping
 if TYPE_CHECKING:
     from fluidcore.eager.record import Record
     from fluidcore.gradcheck.config import GradCheckConfig
-    from fluidcore.gradcheck.result import GradCheckResult
+    from fluidcore.gradcheck.report.result import GradCheckResult
     from fluidcore.gradcheck.target import Target
 
 

@@ -11,7 +11,7 @@ from fluidcore.gradcheck.adapters.forward_mode import forward_mode_audit
 from fluidcore.gradcheck.adapters.origin import name_of
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.near import meant
-from fluidcore.gradcheck.result import GradCheckReport
+from fluidcore.gradcheck.report.result import GradCheckReport
 from fluidcore.gradcheck.target import own_target
 
 

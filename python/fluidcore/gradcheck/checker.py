@@ -14,15 +14,12 @@ from fluidcore.gradcheck.adapters.origin import name_of
 from fluidcore.gradcheck.calls import flat
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.of_function import Function, OfFunction, like
-from fluidcore.gradcheck.plain import compare, plain_results, tolerances
-from fluidcore.gradcheck.result import GradCheckReport, GradCheckResult
+from fluidcore.gradcheck.plain import compare, tolerances
+from fluidcore.gradcheck.report.result import GradCheckReport, GradCheckResult
 from fluidcore.gradcheck.target import Doubles, Target, own_target
 
 if TYPE_CHECKING:
     from fluidcore.program import Program, Variable
-
-
-__all__ = ["GradientChecker", "plain_results"]
 
 
 class GradientChecker:

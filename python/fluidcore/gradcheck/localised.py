@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from fluidcore.gradcheck.adapters.program import ProgramTarget
 from fluidcore.gradcheck.config import GradCheckConfig
-from fluidcore.gradcheck.result import GradCheckReport
+from fluidcore.gradcheck.report.result import GradCheckReport
 from fluidcore.gradcheck.target import Target
 from fluidcore.gradcheck.verdict import Verdict
 

@@ -15,7 +15,7 @@ from fluidcore.gradcheck import assemble
 from fluidcore.gradcheck.calls import Calls, cast, flat
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.given import judge_given
-from fluidcore.gradcheck.result import Audit, GradCheckReport, GradCheckResult
+from fluidcore.gradcheck.report.result import Audit, GradCheckReport, GradCheckResult
 from fluidcore.gradcheck.target import SHADOW, Array, Target, TensorWithTarget, own_target
 from fluidcore.gradcheck.verdict import Reason, Verdict
 

@@ -14,8 +14,8 @@ from fluidcore import core
 from fluidcore.base.dtypes import FLOATING, dtype_name, numpy_dtype
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.report.plain import decode, encode
+from fluidcore.gradcheck.report.result import GradCheckReport
 from fluidcore.gradcheck.report.values import is_seen
-from fluidcore.gradcheck.result import GradCheckReport
 from fluidcore.gradcheck.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ def received(sent: list[Any]) -> list[GradCheckReport]:
 def summarize(terminal: Any, reports: Sequence[GradCheckReport], paths: Sequence[str]) -> None:
     """Prints a section on all gradient checks, and writes them to the `paths`."""
     if paths:
-        from fluidcore.gradcheck.report import save
+        from fluidcore.gradcheck.report.saving import save
 
         for path in paths:
             save(list(reports), path)

@@ -21,7 +21,7 @@ from fluidcore.gradcheck.error_clips import bypass_clips, clipped_elements
 from fluidcore.gradcheck.frozen import frozen_variables
 from fluidcore.gradcheck.network import Network
 from fluidcore.gradcheck.replay import REPLAYED, replay_frozen
-from fluidcore.gradcheck.result import Audit
+from fluidcore.gradcheck.report.result import Audit
 from fluidcore.gradcheck.streams import stream
 from fluidcore.gradcheck.target import Array, Input
 from fluidcore.gradcheck.verdict import Verdict

@@ -17,7 +17,7 @@ from fluidcore.gradcheck.localise.reference import Pair, backward_pair
 from fluidcore.gradcheck.localise.search import Search, same
 from fluidcore.gradcheck.network import fix_seeds
 from fluidcore.gradcheck.places import Place, every_op, inner_block, with_source_line
-from fluidcore.gradcheck.result import Culprit
+from fluidcore.gradcheck.report.result import Culprit
 from fluidcore.gradcheck.target import SHADOW, Array
 from fluidcore.gradcheck.verdict import Reason
 
