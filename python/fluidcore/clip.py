@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from fluidcore.checks import check_list, check_number
-from fluidcore.error_clip import BaseErrorClipAttr, ErrorClipByValue, checked_bounds
+from fluidcore.base.checks import check_list, check_number
 from fluidcore.program import Block, Parameter, Program, Variable, default_main_program
+from fluidcore.program.error_clip import BaseErrorClipAttr, ErrorClipByValue, checked_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -27,10 +27,10 @@ from fluidcore.backward.operators import GradOp, op_traits
 from fluidcore.backward.path import ops_on_path
 from fluidcore.backward.values import Insertions
 from fluidcore.backward.view import forward_ops, is_array, stopped_names
-from fluidcore.checks import extents_agree
-from fluidcore.dtypes import FLOATING
-from fluidcore.op_slots import list_all_effects
+from fluidcore.base.checks import extents_agree
+from fluidcore.base.dtypes import FLOATING
 from fluidcore.program import Block, Parameter, Variable
+from fluidcore.program.op_slots import list_all_effects
 
 __all__ = ["append_backward", "calc_gradient", "gradients"]
 

@@ -18,7 +18,7 @@ from fluidcore.backward.values import ForwardValues, Insertions
 from fluidcore.backward.versions import Version, Versions
 from fluidcore.backward.view import declare_like, elements_read, is_array
 from fluidcore.program import Block
-from fluidcore.variable import ARRAY
+from fluidcore.program.variable import ARRAY
 
 Ends = Callable[[Collection[str]], list[GradOp]]
 

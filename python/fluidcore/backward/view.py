@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from fluidcore import core
 from fluidcore.backward.operators import ForwardOp, op_traits
-from fluidcore.call_site import explain
-from fluidcore.dtypes import FLOATING
-from fluidcore.op_slots import own_inputs, own_outputs
+from fluidcore.base.call_site import explain
+from fluidcore.base.dtypes import FLOATING
 from fluidcore.program import Block
-from fluidcore.variable import ARRAY
+from fluidcore.program.op_slots import own_inputs, own_outputs
+from fluidcore.program.variable import ARRAY
 
 
 class State(NamedTuple):

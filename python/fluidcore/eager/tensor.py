@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fluidcore import core
-from fluidcore.dtypes import FLOATING, DTypeLike, dtype_name, numpy_dtype
+from fluidcore.base.dtypes import FLOATING, DTypeLike, dtype_name, numpy_dtype
 from fluidcore.eager.arithmetic import Arithmetic
 from fluidcore.eager.create import Creation
 from fluidcore.eager.operation import Array, element_type

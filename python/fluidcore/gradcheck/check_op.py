@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fluidcore import core
-from fluidcore.checks import check_name, check_number
+from fluidcore.base.checks import check_name, check_number
 from fluidcore.gradcheck.adapters.network_target import NetworkTarget
 from fluidcore.gradcheck.calls import Calls
 from fluidcore.gradcheck.compare import GradientError, worst_element

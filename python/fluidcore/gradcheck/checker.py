@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fluidcore import core
-from fluidcore.checks import is_whole
+from fluidcore.base.checks import is_whole
 from fluidcore.gradcheck.adapters.origin import name_of
 from fluidcore.gradcheck.calls import flat
 from fluidcore.gradcheck.config import GradCheckConfig

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from fluidcore import core
-from fluidcore.checks import check_name
-from fluidcore.dtypes import FLOATING, numpy_dtype
+from fluidcore.base.checks import check_name
+from fluidcore.base.dtypes import FLOATING, numpy_dtype
 from fluidcore.gradcheck import assemble
 from fluidcore.gradcheck.calls import Calls, cast, flat
 from fluidcore.gradcheck.config import GradCheckConfig

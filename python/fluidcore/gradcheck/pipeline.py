@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from fluidcore import core
-from fluidcore.dtypes import FLOATING, numpy_dtype
+from fluidcore.base.dtypes import FLOATING, numpy_dtype
 from fluidcore.gradcheck import assemble
 from fluidcore.gradcheck.assemble import place
 from fluidcore.gradcheck.audits import audits, unchanged

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from fluidcore import core
-from fluidcore.dtypes import FLOATING, dtype_name, numpy_dtype
+from fluidcore.base.dtypes import FLOATING, dtype_name, numpy_dtype
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.report.plain import decode, encode
 from fluidcore.gradcheck.report.values import is_seen

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fluidcore import core
-from fluidcore.checks import check_extents, is_whole
-from fluidcore.dtypes import FLOATING, DTypeLike
+from fluidcore.base.checks import check_extents, is_whole
+from fluidcore.base.dtypes import FLOATING, DTypeLike
 from fluidcore.layers.helper import LayerHelper, atomic, check_variable
 from fluidcore.layers.tensor import cast, fill_constant
 from fluidcore.program import Variable

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from fluidcore import core
-from fluidcore.checks import extents_agree
+from fluidcore.base.checks import extents_agree
 from fluidcore.layers.arrays import is_array
 from fluidcore.layers.constants import fill_number, number_dtype
 from fluidcore.layers.helper import LayerHelper, atomic, restored_on_error

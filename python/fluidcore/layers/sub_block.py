@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from fluidcore import core
-from fluidcore.arguments import Argument
-from fluidcore.checks import is_whole
-from fluidcore.dtypes import FLOATING
+from fluidcore.base.checks import is_whole
+from fluidcore.base.dtypes import FLOATING
 from fluidcore.layers.helper import check_variable
-from fluidcore.mark import Declaration
-from fluidcore.op_slots import list_effects
 from fluidcore.program import Block, Operator, Variable, default_main_program
+from fluidcore.program.arguments import Argument
+from fluidcore.program.mark import Declaration
+from fluidcore.program.op_slots import list_effects
 
 _CONSTANTS = frozenset({"fill_constant", "fill_zeros_like"})
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from fluidcore import core
-from fluidcore.checks import check_number, is_whole
-from fluidcore.dtypes import FLOATING, DTypeLike, dtype_name
+from fluidcore.base.checks import check_number, is_whole
+from fluidcore.base.dtypes import FLOATING, DTypeLike, dtype_name
 from fluidcore.initializer import Constant, Initializer, Xavier
 from fluidcore.layers.helper import (
     LayerHelper,

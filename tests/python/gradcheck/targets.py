@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fluidcore import core
-from fluidcore.dtypes import numpy_dtype
+from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.pipeline import run_check
 from fluidcore.gradcheck.result import GradCheckReport

@@ -8,7 +8,7 @@ import pytest
 
 import fluidcore as fluid
 from fluidcore import core, eager
-from fluidcore.dtypes import numpy_dtype
+from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.eager import Tensor
 from fluidcore.gradcheck.checker import GradientChecker, plain_results
 from fluidcore.gradcheck.config import GradCheckConfig

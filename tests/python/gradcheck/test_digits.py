@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fluidcore.dtypes import numpy_dtype
+from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck.digits import narrowed_to, with_digits
 from fluidcore.gradcheck.judge import KINK, Reference
 from fluidcore.gradcheck.result import GradCheckResult

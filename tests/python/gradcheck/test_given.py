@@ -7,7 +7,7 @@ import pytest
 from targets import NumpyTarget
 
 from fluidcore import core
-from fluidcore.dtypes import numpy_dtype
+from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.given import judge_given
 from fluidcore.gradcheck.result import GradCheckResult

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fluidcore import core
-from fluidcore.dtypes import FLOATING, numpy_dtype
+from fluidcore.base.dtypes import FLOATING, numpy_dtype
 from fluidcore.eager.autograd import gradients_of
 from fluidcore.eager.second_order import second_gradients_of
 from fluidcore.eager.state import has_drawn, no_grad, noting_backward, precision, same_numbers

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from fluidcore.dtypes import numpy_dtype
+from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck.adapters.callable_ import CallableTarget
 from fluidcore.gradcheck.result import Audit
 from fluidcore.gradcheck.streams import stream

@@ -8,9 +8,8 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 
 from fluidcore import core
-from fluidcore.arguments import variable_names
 from fluidcore.backward import gradients
-from fluidcore.dtypes import FLOATING
+from fluidcore.base.dtypes import FLOATING
 from fluidcore.executor import global_scope
 from fluidcore.gradcheck.adapters.network_target import COTANGENT, NetworkTarget, checked_gradient
 from fluidcore.gradcheck.appended import (
@@ -28,6 +27,7 @@ from fluidcore.gradcheck.streams import stream
 from fluidcore.gradcheck.target import Array, Input
 from fluidcore.gradcheck.verdict import Verdict
 from fluidcore.program import Program, Variable
+from fluidcore.program.arguments import variable_names
 
 _NAMED = 8  # variables in a sentence
 
@@ -334,7 +334,7 @@ def _fed(name: str, declared: core.VarDesc | None, value: Any) -> Array:
         )
     if isinstance(value, np.ndarray) or declared is None:
         return array
-    from fluidcore.dtypes import numpy_dtype
+    from fluidcore.base.dtypes import numpy_dtype
 
     return array.astype(numpy_dtype(declared.dtype()))
 

@@ -10,7 +10,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from fluidcore import core
-from fluidcore.dtypes import dtype_name
+from fluidcore.base.dtypes import dtype_name
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.near import meant
 from fluidcore.gradcheck.verdict import Verdict

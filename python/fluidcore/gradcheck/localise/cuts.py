@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fluidcore import core
-from fluidcore.dtypes import FLOATING
+from fluidcore.base.dtypes import FLOATING
 from fluidcore.gradcheck.error_clips import bypass_clips
 from fluidcore.gradcheck.localise.blame import Blame
 from fluidcore.gradcheck.localise.local import Found, check_along

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from fluidcore import core
-from fluidcore.dtypes import FLOATING
+from fluidcore.base.dtypes import FLOATING
 from fluidcore.gradcheck.localise.blame import Blame
 from fluidcore.gradcheck.localise.observed import Observed
 from fluidcore.gradcheck.localise.one_op import as_double, in_dtype, run_one

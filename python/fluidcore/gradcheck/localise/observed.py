@@ -13,8 +13,8 @@ from fluidcore.gradcheck.localise.recording import Moment, can_be_recorded, reco
 from fluidcore.gradcheck.localise.reference import OF, Pair
 from fluidcore.gradcheck.network import Network
 from fluidcore.gradcheck.target import Array
-from fluidcore.op_slots import own_inputs, own_outputs
-from fluidcore.variable import ARRAY
+from fluidcore.program.op_slots import own_inputs, own_outputs
+from fluidcore.program.variable import ARRAY
 
 
 @dataclass

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from fluidcore import core
-from fluidcore.op_slots import inner_blocks
+from fluidcore.program.op_slots import inner_blocks
 
 
 class Place(NamedTuple):

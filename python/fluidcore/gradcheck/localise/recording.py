@@ -9,8 +9,8 @@ from fluidcore import core
 from fluidcore.gradcheck.localise.places import inner_block, positions
 from fluidcore.gradcheck.network import Network
 from fluidcore.gradcheck.target import Array
-from fluidcore.op_slots import list_all_effects
-from fluidcore.variable import ARRAY
+from fluidcore.program.op_slots import list_all_effects
+from fluidcore.program.variable import ARRAY
 
 _RECORD = "@RECORD@"
 

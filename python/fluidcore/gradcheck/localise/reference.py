@@ -15,8 +15,8 @@ from fluidcore.gradcheck.appended import (
     remove_optimizers,
 )
 from fluidcore.gradcheck.localise.places import Place, every_op, inner_block, mark_places
-from fluidcore.op_slots import list_all_effects
 from fluidcore.program import Program
+from fluidcore.program.op_slots import list_all_effects
 
 if TYPE_CHECKING:
     from fluidcore.gradcheck.adapters.program import ProgramTarget

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from fluidcore import core
-from fluidcore.dtypes import FLOATING
+from fluidcore.base.dtypes import FLOATING
 from fluidcore.gradcheck.localise.alignment import Aligned
 from fluidcore.gradcheck.localise.blame import Blame, blame_for_edit, blame_for_extra
 from fluidcore.gradcheck.localise.local import Found, check_operator

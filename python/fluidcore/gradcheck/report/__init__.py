@@ -6,13 +6,13 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 
 from fluidcore import core
-from fluidcore.array_file import NEW, write_new
 from fluidcore.gradcheck.report.html import html_text
 from fluidcore.gradcheck.report.json_ import json_text, load
 from fluidcore.gradcheck.report.junit import junit_text
 from fluidcore.gradcheck.report.sarif import sarif_text
 from fluidcore.gradcheck.report.text import report_text, reports_text, result_text
 from fluidcore.gradcheck.result import GradCheckReport
+from fluidcore.io.array_file import NEW, write_new
 
 __all__ = ["load", "report_text", "result_text", "save"]
 

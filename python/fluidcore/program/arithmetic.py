@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fluidcore import core
-from fluidcore.dtypes import FLOATING, DTypeLike, dtype_number
-from fluidcore.python_operators import PythonOperators
+from fluidcore.base.dtypes import FLOATING, DTypeLike, dtype_number
+from fluidcore.base.python_operators import PythonOperators
 
 if TYPE_CHECKING:
-    from fluidcore.block import Block
-    from fluidcore.variable import Variable
+    from fluidcore.program.block import Block
+    from fluidcore.program.variable import Variable
 
 _SCALARS = (bool, int, float, np.bool_, np.integer, np.floating)
 

@@ -1,4 +1,4 @@
-"""Tests of fluidcore.names."""
+"""Tests of fluidcore.unique_name."""
 
 import threading
 

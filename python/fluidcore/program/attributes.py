@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fluidcore import core
-from fluidcore.dtypes import dtype_number
+from fluidcore.base.dtypes import dtype_number
 
 _PLAIN = frozenset({bool, int, float, str, core.BlockIndex})
 _DTYPES = frozenset({"dtype", "in_dtype", "out_dtype"})

@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from fluidcore import core
-from fluidcore.arithmetic import Arithmetic
-from fluidcore.checks import check_extents, check_name, is_whole
-from fluidcore.dtypes import DTypeLike, dtype_name
-from fluidcore.error_clip import BaseErrorClipAttr, ErrorClipByValue
+from fluidcore.base.checks import check_extents, check_name, is_whole
+from fluidcore.base.dtypes import DTypeLike, dtype_name
+from fluidcore.program.arithmetic import Arithmetic
+from fluidcore.program.error_clip import BaseErrorClipAttr, ErrorClipByValue
 
 if TYPE_CHECKING:
-    from fluidcore.block import Block
     from fluidcore.clip import BaseGradientClipAttr
+    from fluidcore.program.block import Block
     from fluidcore.regularizer import WeightDecayRegularizer
 
 

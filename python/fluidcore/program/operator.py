@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fluidcore import core
-from fluidcore.attributes import plain_attributes
+from fluidcore.program.attributes import plain_attributes
 
 if TYPE_CHECKING:
-    from fluidcore.block import Block
+    from fluidcore.program.block import Block
 
 
 class Operator:

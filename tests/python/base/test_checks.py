@@ -5,7 +5,7 @@ import pytest
 
 import fluidcore as fluid
 from fluidcore import io, layers
-from fluidcore.checks import check_extents, check_list, check_name, check_number, is_whole
+from fluidcore.base.checks import check_extents, check_list, check_name, check_number, is_whole
 
 
 def data(name="x", shape=(3,), dtype="float32"):

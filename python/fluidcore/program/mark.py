@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from fluidcore import core
 
 if TYPE_CHECKING:
-    from fluidcore.block import Block
-    from fluidcore.program import Program
+    from fluidcore.program.block import Block
+    from fluidcore.program.program import Program
 
 
 class Mark(NamedTuple):

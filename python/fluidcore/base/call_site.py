@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 
-_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _shown: dict[str, str] = {}  # file of a frame -> how it is shown; "" for our own files
 
 

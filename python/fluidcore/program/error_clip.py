@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fluidcore.block import Block
+    from fluidcore.program.block import Block
 
 
 class BaseErrorClipAttr:

@@ -1,4 +1,4 @@
-"""Tests of fluidcore.program, block, variable, operator_view, attributes and call_site."""
+"""Tests of fluidcore.program, and of base.call_site."""
 
 import subprocess
 import sys

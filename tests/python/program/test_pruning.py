@@ -1,4 +1,4 @@
-"""Tests of fluidcore.pruning, through Program.prune."""
+"""Tests of fluidcore.program.pruning, through Program.prune."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Names that are used once: fc_0, fc_1, ... (`fluidcore.unique_name`)."""
+"""Names that are used once: fc_0, fc_1, ..."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from fluidcore.checks import check_name
+from fluidcore.base.checks import check_name
 
 
 class NameGenerator:

@@ -14,7 +14,13 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from fluidcore import core
-from fluidcore.op_slots import inner_blocks, list_all_effects, own_inputs, own_outputs, replaced
+from fluidcore.program.op_slots import (
+    inner_blocks,
+    list_all_effects,
+    own_inputs,
+    own_outputs,
+    replaced,
+)
 
 _MAX_ROUNDS = 64  # of a loop whose steps need ever more of each other
 

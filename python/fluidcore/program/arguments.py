@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fluidcore import core
-from fluidcore.checks import check_list
-from fluidcore.variable import Variable
+from fluidcore.base.checks import check_list
+from fluidcore.program.variable import Variable
 
 if TYPE_CHECKING:
-    from fluidcore.program import Program
+    from fluidcore.program.program import Program
 
 Argument = Variable | str | Sequence[Variable | str] | None
 

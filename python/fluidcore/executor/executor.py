@@ -10,13 +10,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from fluidcore import core, threads
-from fluidcore.checks import check_name
-from fluidcore.dtypes import numpy_dtype
+from fluidcore import core
+from fluidcore.base.checks import check_name
+from fluidcore.base.dtypes import numpy_dtype
+from fluidcore.executor import threads
 from fluidcore.program import Program, Variable, default_main_program
-from fluidcore.threads import get_num_threads, set_num_threads
-
-__all__ = ["Executor", "get_num_threads", "global_scope", "scope_guard", "set_num_threads"]
 
 Scope: TypeAlias = core.Scope
 

@@ -6,18 +6,18 @@ import functools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from fluidcore import core, names
-from fluidcore.arguments import Argument, names_by_slot
-from fluidcore.attributes import plain_attributes
-from fluidcore.call_site import call_site, explain
-from fluidcore.checks import check_name
-from fluidcore.mark import Mark
-from fluidcore.operator_view import Operator
-from fluidcore.outer_writes import OuterWrites
-from fluidcore.variable import Parameter, Variable
+from fluidcore import core, unique_name
+from fluidcore.base.call_site import call_site, explain
+from fluidcore.base.checks import check_name
+from fluidcore.program.arguments import Argument, names_by_slot
+from fluidcore.program.attributes import plain_attributes
+from fluidcore.program.mark import Mark
+from fluidcore.program.operator import Operator
+from fluidcore.program.outer_writes import OuterWrites
+from fluidcore.program.variable import Parameter, Variable
 
 if TYPE_CHECKING:
-    from fluidcore.program import Program
+    from fluidcore.program.program import Program
 
 
 @functools.cache
@@ -154,9 +154,9 @@ class Block:
     def unique_name(self, key: str) -> str:
         """A name that starts with `key` and is new in this block and all others of the program."""
         given = self.program.given_names
-        name = names.generate(key)
+        name = unique_name.generate(key)
         while name in given or self.desc.has_var_recursive(name):
-            name = names.generate(key)
+            name = unique_name.generate(key)
         given.add(name)
         return name
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from fluidcore import core
-from fluidcore.checks import extents_agree
-from fluidcore.mark import Declaration
+from fluidcore.base.checks import extents_agree
+from fluidcore.program.mark import Declaration
 
 if TYPE_CHECKING:
-    from fluidcore.block import Block
+    from fluidcore.program.block import Block
 
 
 class OuterWrites:

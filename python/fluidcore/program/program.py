@@ -7,25 +7,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from fluidcore import core
-from fluidcore.arguments import variable_names
-from fluidcore.block import Block
-from fluidcore.checks import check_name, is_whole
-from fluidcore.mark import Declaration, ProgramMark
-from fluidcore.operator_view import Operator
-from fluidcore.pruning import prune
-from fluidcore.variable import Parameter, Variable
-
-__all__ = [
-    "Block",
-    "Operator",
-    "Parameter",
-    "Program",
-    "Variable",
-    "default_main_program",
-    "default_startup_program",
-    "grad_var_name",
-    "program_guard",
-]
+from fluidcore.base.checks import check_name, is_whole
+from fluidcore.program.arguments import variable_names
+from fluidcore.program.block import Block
+from fluidcore.program.mark import Declaration, ProgramMark
+from fluidcore.program.pruning import prune
+from fluidcore.program.variable import Parameter, Variable
 
 
 class Program:

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from fluidcore import core
-from fluidcore.arguments import variable_names
-from fluidcore.array_file import (
+from fluidcore.executor import Executor, global_scope
+from fluidcore.io.array_file import (
     NEW,
     Arrays,
     make_folder,
@@ -22,8 +22,8 @@ from fluidcore.array_file import (
     write_arrays,
     write_new,
 )
-from fluidcore.executor import Executor, global_scope
 from fluidcore.program import Parameter, Program, Variable, default_main_program
+from fluidcore.program.arguments import variable_names
 
 PROGRAM_FILE = "program.json"
 PARAMS_FILE = "params.safetensors"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fluidcore import core
-from fluidcore.dtypes import numpy_dtype
+from fluidcore.base.dtypes import numpy_dtype
 
 NEW = ".new"  # written, but not in its place yet
 

@@ -11,7 +11,7 @@ from looped_models import FEED, MODELS
 
 import fluidcore as fluid
 from fluidcore import io, layers
-from fluidcore.dtypes import numpy_dtype
+from fluidcore.base.dtypes import numpy_dtype
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
