@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection
 
 from fluidcore import core
-from fluidcore.op_slots import own_inputs
+from fluidcore.program.op_slots import own_inputs
 
 
 def read_directly(block: core.BlockDesc, sources: Collection[str]) -> None:

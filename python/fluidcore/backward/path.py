@@ -9,7 +9,7 @@ until its last one: seen from around, it happens at the operator that runs the s
 from __future__ import annotations
 
 import math
-from collections import defaultdict, deque
+from collections import deque
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
