@@ -38,7 +38,7 @@ class EffectsOfBlock {
     }
     for (const auto& [slot, names] : op.outputs()) {
       for (const std::string& name : names) {
-        if (is_outer(name) && is_array(name)) read(name);
+        if (!written_.contains(name) && is_array(name)) read(name);
         write(name);
       }
     }
@@ -55,11 +55,14 @@ class EffectsOfBlock {
     return var && var->type() == VarType::kTensorArray;
   }
   void read(const std::string& name) {
-    if (!is_outer(name) || written_.contains(name)) return;
-    if (read_.insert(name).second) effects_.reads.push_back(name);
+    if (written_.contains(name) || read_.contains(name) || !is_outer(name)) return;
+    read_.insert(name);
+    effects_.reads.push_back(name);
   }
   void write(const std::string& name) {
-    if (is_outer(name) && written_.insert(name).second) effects_.writes.push_back(name);
+    if (written_.contains(name) || !is_outer(name)) return;
+    written_.insert(name);
+    effects_.writes.push_back(name);
   }
 
   const ProgramDesc& program_;

@@ -51,7 +51,8 @@ def append_backward(
         no_grad_set: Variables, or their names, that are constants, beside those with
             `stop_gradient`.
         callbacks: Each is called as `callback(block=..., context=grad_to_var)` after each appended
-            operator; the context maps names of complete gradients to forward variables.
+            operator; the context maps names of complete gradients to forward variables, each once:
+            in the block of the operator that makes the value.
         checkpoints: Variables of the loss's block, or their names. What lies between two of them
             is not kept for backward but calculated again: the same gradients, bit for bit, in less
             memory and more time. None keeps everything.

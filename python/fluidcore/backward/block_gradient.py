@@ -7,19 +7,15 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from fluidcore import core
 from fluidcore.backward.arguments import Callback
 from fluidcore.backward.blocks import sub_block_gradient
+from fluidcore.backward.copies import read_directly
 from fluidcore.backward.gradient import gradient_of, with_values
 from fluidcore.backward.names import GradientNames
 from fluidcore.backward.operators import ForwardOp, GradOp
-from fluidcore.backward.passes import (
-    NoGradBranches,
-    drop_unread,
-    read_seeds_directly,
-    sum_partials,
-)
+from fluidcore.backward.passes import NoGradBranches, drop_unread, sum_partials
 from fluidcore.backward.path import Path
 from fluidcore.backward.recompute import recompute_segments
 from fluidcore.backward.values import ForwardValues, Insertions
-from fluidcore.backward.versions import Versions
+from fluidcore.backward.versions import Version, Versions
 from fluidcore.backward.view import declare_like, elements_read, is_array
 from fluidcore.program import Block
 from fluidcore.program.variable import ARRAY
@@ -139,6 +135,25 @@ class BlockGradient:
         made = writer is not None and writer < op.position
         return made or self._exists(name) or name in self.shared.sources
 
+    def complete_gradients(self) -> dict[str, str]:
+        """Gradient -> variable, each value's once: in the block of the operator that makes it.
+
+        The gradient of a value that comes from around the block, or from a block inside, is only a
+        part of it here. What is in a variable from the start belongs to the block that has it.
+        """
+        return {
+            grad: name
+            for grad, name in self.names.grad_to_var.items()
+            if self._is_made_here(name, self.names.version_of[grad])
+        }
+
+    def _is_made_here(self, name: str, version: Version) -> bool:
+        writer = self.versions.writer(name, version)
+        if writer is None:
+            return self.outer is None or self.forward.has_var(name)
+        body = self.ops[writer].body
+        return body is None or name not in body.writes
+
     def declare_carry(self, name: str) -> str:
         """A new variable of the target block that holds a gradient between steps."""
         variable = self.names.fresh(
@@ -208,22 +223,20 @@ def _append_backward_ops_(
         else:
             made = sub_block_gradient(op, gradient, gradient.path.bodies[op.position])
         grads += _remove_no_grad_branch_(made, gradient.branches)
-    last = ends(gradient.produced)
-    grads += last
+    grads += ends(gradient.produced)
     arrays = set(gradient.arrays.values())
     if gradient.outer is None:
         # Gradients of values that are overwritten are not what anybody asks for.
         asked_for = {grad for grad in names.grad_to_var if "@VERSION@" not in grad}
         grads = drop_unread(grads, asked_for | arrays)
     else:
-        grads = read_seeds_directly(grads, seeds, last)
         grads = drop_unread(grads, results | arrays)
-        _forget_partial_gradients(gradient)
     grads = [with_values(grad, gradient.values) for grad in grads]
     if gradient.outer is None and gradient.shared.checkpoints:
         grads = recompute_segments(grads, gradient.ops, gradient.shared.checkpoints, names)
     in_place = arrays.union(gradient.carried, *(grad.writes for grad in grads))
     callbacks = gradient.shared.callbacks
+    context = gradient.complete_gradients() if callbacks else {}
     for grad in gradient.values.pops + sum_partials(grads, in_place):
         first = target.desc.op_size()
         names.produced.update(grad.output_names())
@@ -234,8 +247,10 @@ def _append_backward_ops_(
         if callbacks:
             first += 1
             for callback in callbacks:
-                callback(block=target, context=names.grad_to_var)
+                callback(block=target, context=context)
             _append_backward_vars_(target, first)
+    if gradient.outer is not None:
+        read_directly(target.desc, {name for seed in seeds for name in seed.inputs["X"]})
 
 
 def _remove_no_grad_branch_(grads: Iterable[GradOp], branches: NoGradBranches) -> list[GradOp]:
@@ -248,14 +263,6 @@ def _append_backward_vars_(block: Block, start_op_idx: int) -> None:
     desc = block.desc
     for index in range(start_op_idx, desc.op_size()):
         desc.op(index).infer_shape(desc)
-
-
-def _forget_partial_gradients(gradient: BlockGradient) -> None:
-    """Keeps from the callbacks what one step adds to the gradient of an outer variable."""
-    grad_to_var = gradient.names.grad_to_var
-    for grad, name in list(grad_to_var.items()):
-        if not gradient.forward.has_var(name) and name not in gradient.versions.writers:
-            del grad_to_var[grad]
 
 
 def _declare_locals(block: Block, grad: GradOp, results: Collection[str]) -> None:
