@@ -13,6 +13,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::Pair;
 
 class PruneBlockTest : public testing::Test {
  protected:
@@ -133,6 +134,24 @@ TEST_F(PruneBlockTest, KeepsTheResultsOfAnOperatorThatIsNeeded) {
   add_one(1, "h", "other");
   EXPECT_EQ(kept({"z"}), "z[out next]");
   EXPECT_EQ(kept({"y"}), "");
+}
+
+TEST_F(PruneBlockTest, TellsTheOperatorsThatAPartOfAProgramNeeds) {
+  program_.block(0).var("w")->set_persistable(true);
+  add_one(0, "x", "y");
+  add_one(0, "y", "w");
+  add_loop(1);
+  add_one(1, "y", "y");
+  add_one(1, "z", "z");
+  add_one(1, "n", "n");
+  const auto needed = [&](const std::string& target, const std::string& given) {
+    return needed_ops(program_, ops_, {target}, {given});
+  };
+  EXPECT_THAT(needed("y", "x"),
+              ElementsAre(Pair(0, ElementsAre(0, 2)), Pair(1, ElementsAre(0, 2))));
+  EXPECT_THAT(needed("z", "y"), ElementsAre(Pair(0, ElementsAre(2)), Pair(1, ElementsAre(1, 2))));
+  EXPECT_THAT(needed("w", "y"), ElementsAre(Pair(0, ElementsAre(1))));
+  EXPECT_THAT(needed("y", "y"), IsEmpty());
 }
 
 TEST_F(PruneBlockTest, DoesNotTakeLongForBlocksThatAreDeeplyNested) {
