@@ -12,9 +12,8 @@ from fluidcore.program.arithmetic import Arithmetic
 from fluidcore.program.error_clip import BaseErrorClipAttr, ErrorClipByValue
 
 if TYPE_CHECKING:
-    from fluidcore.clip import BaseGradientClipAttr
     from fluidcore.program.block import Block
-    from fluidcore.regularizer import WeightDecayRegularizer
+    from fluidcore.program.gradient_hooks import BaseGradientClipAttr, WeightDecayRegularizer
 
 
 ARRAY = "lod_tensor_array"  # VarDesc.type() of a tensor array
