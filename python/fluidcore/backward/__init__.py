@@ -12,6 +12,7 @@ import gc
 from collections.abc import Iterable, Sequence
 
 from fluidcore import core
+from fluidcore.backward.append import _append_backward_ops_
 from fluidcore.backward.arguments import (
     Callback,
     Names,
@@ -205,7 +206,7 @@ def _append_backward(
         seeds: list[GradOp] = []
         for target, cotangent in zip(targets, target_gradients, strict=True):
             seeds += _target_seeds(target, cotangent, gradient)
-        gradient.append(seeds, lambda produced: [])
+        _append_backward_ops_(gradient, seeds)
     except BaseException:
         mark.rollback()
         gradient.remove_variables()

@@ -13,8 +13,8 @@ from collections import deque
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from fluidcore.backward.operators import ForwardOp
-from fluidcore.backward.view import Body, stopped_names
+from fluidcore.backward.operators import Body, ForwardOp
+from fluidcore.backward.view import stopped_names
 
 
 class Path(NamedTuple):

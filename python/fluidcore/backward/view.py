@@ -3,55 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from fluidcore import core
-from fluidcore.backward.operators import ForwardOp, op_traits
+from fluidcore.backward.operators import Body, ForwardOp, State, op_traits
 from fluidcore.base.call_site import explain
 from fluidcore.base.dtypes import FLOATING
 from fluidcore.program import Block
 from fluidcore.program.op_slots import own_inputs, own_outputs
 from fluidcore.program.variable import ARRAY
-
-
-class State(NamedTuple):
-    """What a `recurrent` operator carries from step to step.
-
-    Attributes:
-        initial: The outer variable that it starts from.
-        before: The variable of the sub-block that holds it during a step.
-        after: The variable of the sub-block that the next step gets.
-    """
-
-    initial: str
-    before: str
-    after: str
-
-
-class Body(NamedTuple):
-    """The sub-block of an operator.
-
-    Attributes:
-        block: The sub-block.
-        ops: Its operators.
-        local: Names of its variables.
-        reads: Outer variables that it reads.
-        writes: Outer variables that it writes.
-        sliced: Outer sequence -> the step's slice of it.
-        stacked: Outer sequence -> what each step adds to it.
-        states: What is carried from step to step beside outer variables.
-        given: Local variables that have a value before the operators run.
-    """
-
-    block: Block
-    ops: list[ForwardOp]
-    local: frozenset[str]
-    reads: list[str]
-    writes: list[str]
-    sliced: list[tuple[str, str]]
-    stacked: list[tuple[str, str]]
-    states: list[State]
-    given: frozenset[str]
 
 
 def forward_ops(block: Block, effects: core.EffectsOfBlocks) -> list[ForwardOp]:

@@ -156,9 +156,7 @@ def _copy(helper: LayerHelper, row: Row) -> Variable:
     check_seen("while_loop", row.path, leaf)
     if is_array(leaf):
         return leaf
-    copy = helper.append("assign", {"X": leaf})
-    copy.stop_gradient = False  # it is no constant, even if it starts as one
-    return copy
+    return helper.append("assign", {"X": leaf})
 
 
 def _assign_all(block: Block, results: Sequence[Row]) -> None:
