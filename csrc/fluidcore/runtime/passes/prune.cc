@@ -57,9 +57,7 @@ class Marker {
       // What is written here and not read here need not be calculated before.
       for (const std::string& name : kills(*step)) needed.erase(name);
       for (const std::string& name : reads(*step)) need(*step, name, needed);
-      for (const ForwardShape& shape : step->shapes) {
-        if (shapes_[shape.block].insert(shape.name).second) ++num_shapes_;
-      }
+      for (const ForwardShape& shape : step->shapes) need_shape(shape);
     }
     return any;
   }
@@ -75,28 +73,38 @@ class Marker {
                        [&](const std::string& name) { return needed.contains(name); });
   }
 
+  // A forward block comes before its gradient block, so it is still to be marked, or to be marked
+  // again: then so is every block around it, though nothing else may be needed of these.
+  void need_shape(const ForwardShape& shape) {
+    Marked* marked = &marked_[shape.block];
+    if (!marked->end.insert(shape.name).second) return;
+    while (marked->block && !marked->is_open) {
+      marked->num_end = kNever;
+      marked = &marked_[marked->block->parent_idx()];
+    }
+  }
+
   bool mark_body(const Step& step, Names& needed) {
     const Body& body = *step.body;
-    Names& end = needed_at_end_[&body];
+    Marked& marked = marked_[body.block->idx()];
+    marked.block = body.block;
+    Names& end = marked.end;
     for (const std::string& name : body.writes) {
       if (needed.contains(name)) end.insert(name);
-    }
-    if (const auto shapes = shapes_.find(body.block->idx()); shapes != shapes_.end()) {
-      end.insert(shapes->second.begin(), shapes->second.end());
     }
     bool wanted = is_kept(step) || writes_needed(step, needed);
     for (int round = 0;; ++round) {
       if (wanted) end.insert(body.results.begin(), body.results.end());
       // Marked again only with more, or the time would double with every block inside another.
-      Marked& marked = marked_[&body];
       const std::size_t size = end.size();
-      if (marked.end != size || marked.shapes != num_shapes_) {
-        marked.shapes = num_shapes_;
+      if (marked.num_end != size) {
         Names before = end;
+        marked.is_open = true;
         marked.any = mark(body.steps, before);
+        marked.is_open = false;
         std::erase_if(before, [&](const std::string& name) { return body.is_local(name); });
         marked.before = std::move(before);
-        marked.end = size;
+        marked.num_end = size;
       }
       for (const std::string& name : body.writes) {
         if (marked.before.contains(name) || round >= kMaxRounds) end.insert(name);
@@ -105,8 +113,7 @@ class Marker {
       wanted = wanted || marked.any;
     }
     if (wanted) {
-      const Names& before = marked_[&body].before;
-      for (const std::string& name : before) need(step, name, needed);
+      for (const std::string& name : marked.before) need(step, name, needed);
     }
     return wanted;
   }
@@ -116,22 +123,22 @@ class Marker {
     body.find_writes();
   }
 
-  // What marking the steps of a body found, when `end` names were needed at its end, and `shapes`
-  // of forward blocks.
+  static constexpr auto kNever = static_cast<std::size_t>(-1);
+
+  // What is known of a block that a step runs.
   struct Marked {
-    std::size_t end = static_cast<std::size_t>(-1);
-    std::size_t shapes = 0;
-    bool any = false;
-    Names before;
+    const BlockDesc* block = nullptr;  // null until a step that runs it was met
+    Names end;                         // needed after a run of it
+    std::size_t num_end = kNever;      // how many these were when its steps were marked
+    bool is_open = false;              // its steps are being marked
+    bool any = false;                  // whether a step is needed
+    Names before;                      // needed before a run of it
   };
 
   const Names given_;
   const bool keeps_scope_;
   std::unordered_set<const Step*> kept_;
-  std::unordered_map<const Body*, Marked> marked_;
-  std::unordered_map<const Body*, Names> needed_at_end_;
-  std::map<std::int64_t, Names> shapes_;  // by forward block
-  std::size_t num_shapes_ = 0;
+  std::unordered_map<std::int64_t, Marked> marked_;  // by block
 };
 
 void add_positions(const Steps& steps,

@@ -121,6 +121,25 @@ TEST_F(PruneBlockTest, KeepsWhatGivesAForwardVariableItsShape) {
   EXPECT_EQ(steps[1].body->steps[0].shapes[0].block, 1);
 }
 
+TEST_F(PruneBlockTest, KeepsWhatGivesAShapeThatOnlyALaterStepOfALoopAsksFor) {
+  for (const std::int64_t parent : {1, 2, 1}) program_.append_block(parent);
+  program_.block(4).set_forward_block_idx(3);
+  program_.block(3).var("a");
+  add_loop(1);
+  add_one(1, "z", "y");
+  add_one(1, "n", "n");
+  const auto add_if = [&](std::int64_t around, std::int64_t block) {
+    add(around, OpDesc("if_positive", {{"X", {"n"}}}, {}, {{"sub_block", BlockIndex{block}}}));
+  };
+  add_if(1, 2);
+  add_one(2, "x", "x");
+  add_if(2, 3);
+  add_one(3, "x", "a");
+  add_if(1, 4);
+  add(4, OpDesc("zeros_like", {{"X", {"a"}}}, {{"Out", {"z"}}}));
+  EXPECT_EQ(kept({"y"}), "while_positive[y n if_positive[x if_positive[a]] if_positive[z]]");
+}
+
 TEST_F(PruneBlockTest, KeepsTheResultsOfAnOperatorThatIsNeeded) {
   for (const char* name : {"x_t", "h", "next", "out", "other"}) program_.block(1).var(name);
   add(0, OpDesc("scan", {{"X", {"x"}}, {"Y", {"y"}}}, {{"Out", {"z"}}},
