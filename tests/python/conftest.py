@@ -26,9 +26,8 @@ def fresh_world() -> Iterator[None]:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--left-out", type=Path, metavar="FILE", help="write the skipped tests to FILE; @FILE runs them"
-    )
+    left_out = "write the skipped tests to FILE; pytest @FILE runs them"
+    parser.addoption("--left-out", type=Path, metavar="FILE", help=left_out)
     parser.addoption("--complete", action="store_true", help="fail when a test is skipped")
 
 
