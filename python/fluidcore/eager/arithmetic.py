@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fluidcore.python_operators import PythonOperators
+from fluidcore.base.python_operators import PythonOperators
 
 if TYPE_CHECKING:
     from fluidcore.eager.tensor import Tensor

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from fluidcore import core
-from fluidcore.dtypes import numpy_dtype
+from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck.adapters import callable_target, framework_of
 from fluidcore.gradcheck.api import check
 from fluidcore.gradcheck.config import GradCheckConfig

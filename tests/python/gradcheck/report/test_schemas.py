@@ -12,7 +12,7 @@ import pytest
 import samples
 import xmlschema
 
-from fluidcore.gradcheck.report import save
+from fluidcore.gradcheck.report.saving import save
 
 # Of Jenkins' xUnit plugin.
 JUNIT = Path(__file__).parent / "schemas" / "junit-10.xsd"
