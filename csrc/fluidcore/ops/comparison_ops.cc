@@ -17,11 +17,11 @@ OpDef comparison(const std::string& type, const std::string& formula) {
       .not_differentiable();
 }
 
-// X is the result where `difference` is positive, else Y.
+// Y is the result where `difference` is positive, else X.
 void decompose_choice_grad(Decomposition& d, const Expr& difference) {
   const Expr dout = d.input("Out@GRAD");
-  const Expr is_x = d.op("relu", {{"X", d.constant("sign", {{"X", difference}})}});
-  set_operand_grads(d, dout * is_x, dout * (1.0 - is_x));
+  const Expr is_y = d.op("relu", {{"X", d.constant("sign", {{"X", difference}})}});
+  set_operand_grads(d, dout * (1.0 - is_y), dout * is_y);
 }
 
 }  // namespace
@@ -30,17 +30,17 @@ void register_comparison_ops(OpRegistry& registry) {
   registry.add(integer_arithmetic<Max>("elementwise_max", "max(X, Y), NaN where one of them is"));
   registry.add(
       arithmetic_grad<MaxGradX, MaxGradY>(
-          "elementwise_max", "X@GRAD = Out@GRAD where X > Y, Y@GRAD = Out@GRAD where X <= Y")
+          "elementwise_max", "X@GRAD = Out@GRAD where X >= Y, Y@GRAD = Out@GRAD where X < Y")
           .decompose([](Decomposition& d) {
-            decompose_choice_grad(d, with_axis("elementwise_sub", d.input("X"), d.input("Y")));
+            decompose_choice_grad(d, -with_axis("elementwise_sub", d.input("X"), d.input("Y")));
           }));
 
   registry.add(integer_arithmetic<Min>("elementwise_min", "min(X, Y), NaN where one of them is"));
   registry.add(
       arithmetic_grad<MinGradX, MinGradY>(
-          "elementwise_min", "X@GRAD = Out@GRAD where X < Y, Y@GRAD = Out@GRAD where X >= Y")
+          "elementwise_min", "X@GRAD = Out@GRAD where X <= Y, Y@GRAD = Out@GRAD where X > Y")
           .decompose([](Decomposition& d) {
-            decompose_choice_grad(d, -with_axis("elementwise_sub", d.input("X"), d.input("Y")));
+            decompose_choice_grad(d, with_axis("elementwise_sub", d.input("X"), d.input("Y")));
           }));
 
   registry.add(comparison<Less>("less_than", "X < Y"));
