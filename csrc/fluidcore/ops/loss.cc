@@ -224,8 +224,8 @@ void decompose_cross_entropy_grad(Decomposition& d) {
 // log(sum of exp(Logits)); what the logits are shifted by cancels out.
 Expr log_sum_exp(Decomposition& d) {
   const Expr logits = d.input("Logits");
-  const Expr top = d.constant("reduce_max", {{"X", logits}},
-                              {{"dim", std::int64_t{-1}}, {"keep_dim", true}});
+  const Expr top =
+      d.constant("reduce_max", {{"X", logits}}, {{"dim", std::int64_t{-1}}, {"keep_dim", true}});
   const Expr sum = sum_of_row(d.op("exp", {{"X", logits - top}}));
   return top + d.op("log", {{"X", sum}});
 }

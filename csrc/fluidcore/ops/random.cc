@@ -174,7 +174,7 @@ void add_dropout(OpRegistry& registry) {
                "kept elements are not scaled up. Test: Mask is 1 - dropout_prob.")
           .input("X", "any shape, floating")
           .output("Out", "shape and dtype of X")
-          .output("Mask", "shape and dtype of X", {.intermediate = true})
+          .output("Mask", "shape and dtype of X", {.intermediate = true, .needs_no_gradient = true})
           .infer([](InferContext& context) {
             check_probability(context);
             context.set_output("Out", context.input("X"));
@@ -191,7 +191,7 @@ void add_dropout(OpRegistry& registry) {
           .random());
   registry.add(with_dropout_attrs(OpDef("dropout_grad"))
                    .doc("X@GRAD = Out@GRAD * Mask.")
-                   .input("Mask", "output of the forward operator")
+                   .input("Mask", "output of the forward operator", {.needs_no_gradient = true})
                    .input("Out@GRAD", "gradient of Out, shape of Mask")
                    .output("X@GRAD", "gradient of X, shape of Mask")
                    .infer([](InferContext& context) {

@@ -221,8 +221,8 @@ void add_reduce_max(OpRegistry& registry) {
   registry.add(reduce_grad_op("reduce_max_grad",
                               "X@GRAD = Out@GRAD for the first element equal to its maximum, "
                               "else 0.")
-                   .input("X", "input of the forward operator")
-                   .input("Out", "output of the forward operator")
+                   .input("X", "input of the forward operator", {.needs_no_gradient = true})
+                   .input("Out", "output of the forward operator", {.needs_no_gradient = true})
                    .input("Out@GRAD", "gradient of Out, shape of Out")
                    .output("X@GRAD", "gradient of X, shape of X")
                    .in_place("X", "X@GRAD")
