@@ -61,7 +61,14 @@ def _lookup_table(data: Data) -> Iterator[OpExample]:
 
 def _top_k(data: Data) -> Iterator[OpExample]:
     a, b, c = data.extents(3, 2)
-    for shape, k in (((a, b), 1), ((a, b), b), ((17 + a,), 5), ((1,), 1), ((a, b, c), 2), ((0, b), 1)):
+    for shape, k in (
+        ((a, b), 1),
+        ((a, b), b),
+        ((17 + a,), 5),
+        ((1,), 1),
+        ((a, b, c), 2),
+        ((0, b), 1),
+    ):
         yield OpExample("top_k", {"X": data.distinct(*shape)}, {"k": k}, outputs={"Out": 1})
 
 
