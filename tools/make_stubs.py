@@ -100,7 +100,7 @@ def layers_stub() -> str:
         HEADER.rstrip(),
         "from collections.abc import Sequence",
         "",
-        "from fluidcore.dtypes import DTypeLike",
+        "from fluidcore.base.dtypes import DTypeLike",
         *imports,
         "from fluidcore.program import Variable",
         "",

@@ -23,8 +23,8 @@ from fluidcore import (
     layers,
     optimizer,
     regularizer,
+    unique_name,
 )
-from fluidcore import names as unique_name
 from fluidcore.backward import append_backward, gradients
 from fluidcore.clip import (
     BaseErrorClipAttr,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from fluidcore.checks import check_number
+from fluidcore.base.checks import check_number
 
 if TYPE_CHECKING:
     from fluidcore.program import Block, Operator, Variable

@@ -6,8 +6,8 @@ import textwrap
 from collections.abc import Iterable, Iterator
 
 from fluidcore import core
-from fluidcore.op_slots import inner_blocks
 from fluidcore.program import Block, Operator
+from fluidcore.program.op_slots import inner_blocks
 
 _INDENT = " " * 10
 _NESTED = " " * 6

@@ -7,12 +7,11 @@ from typing import Any
 
 from fluidcore import core
 from fluidcore.backward import append_backward
-from fluidcore.checks import check_number
+from fluidcore.base.checks import check_number
+from fluidcore.base.dtypes import FLOATING, dtype_number
 from fluidcore.clip import append_gradient_clip_ops, error_clip_callback
-from fluidcore.dtypes import FLOATING, dtype_number
 from fluidcore.initializer import Constant
 from fluidcore.layers.helper import initialize
-from fluidcore.mark import ContentsMark
 from fluidcore.program import (
     Operator,
     Parameter,
@@ -21,6 +20,7 @@ from fluidcore.program import (
     default_startup_program,
     program_guard,
 )
+from fluidcore.program.mark import ContentsMark
 from fluidcore.regularizer import (
     WeightDecayRegularizer,
     append_regularization_ops,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from fluidcore.checks import check_name, check_number
+from fluidcore.base.checks import check_name, check_number
 from fluidcore.clip import BaseGradientClipAttr
 from fluidcore.initializer import Initializer
 from fluidcore.regularizer import WeightDecayRegularizer, check_regularizer

@@ -14,6 +14,7 @@
 #include "fluidcore/ops/register_ops.h"
 #include "fluidcore/program/block_effects.h"
 #include "fluidcore/program/serialize.h"
+#include "fluidcore/runtime/passes/prune.h"
 
 namespace py = pybind11;
 
@@ -335,14 +336,28 @@ void bind_program(py::module_& m) {
   bind_var_desc(m);
   bind_block_desc(block);
   bind_program_desc(m);
+  py::class_<EffectsOfBlocks>(
+      m, "EffectsOfBlocks",
+      "What blocks of a program do to the variables around them; each is found once, and must stay "
+      "as it is from then on.")
+      .def(py::init<const ProgramDesc&>(), py::arg("program"), py::keep_alive<1, 2>())
+      .def(
+          "of",
+          [](EffectsOfBlocks& effects, std::int64_t idx) {
+            const BlockEffects& found = effects.of(idx);
+            return std::pair(found.reads, found.writes);
+          },
+          py::arg("idx"),
+          "The variables of outer blocks that a block reads, and those that it writes.");
   m.def(
-      "block_effects",
-      [](const ProgramDesc& program, std::int64_t idx) {
-        BlockEffects effects = block_effects(program, idx);
-        return std::pair(std::move(effects.reads), std::move(effects.writes));
+      "needed_ops",
+      [](const ProgramDesc& program, const std::vector<std::string>& targets,
+         const std::vector<std::string>& given) {
+        return needed_ops(program, builtin_ops(), targets, given);
       },
-      py::arg("program"), py::arg("idx"),
-      "The variables of outer blocks that a block reads, and those that it writes.");
+      py::arg("program"), py::arg("targets"), py::arg("given"),
+      "The operators that variables of block 0 need, where `given` are there already: block -> "
+      "positions.");
 }
 
 }  // namespace fluidcore::bindings

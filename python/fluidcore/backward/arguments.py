@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from fluidcore import core
-from fluidcore.arguments import variable_names
-from fluidcore.dtypes import FLOATING
+from fluidcore.base.dtypes import FLOATING
 from fluidcore.program import Block, Parameter, Variable
+from fluidcore.program.arguments import variable_names
 
 Callback = Callable[..., object]
 Names = Iterable[Variable | str] | None

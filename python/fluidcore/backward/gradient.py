@@ -11,7 +11,7 @@ from fluidcore.backward.names import GradientNames
 from fluidcore.backward.operators import EMPTY, ForwardOp, GradOp, op_traits, renamed_slots
 from fluidcore.backward.values import ForwardValues
 from fluidcore.backward.versions import Version
-from fluidcore.call_site import explain
+from fluidcore.base.call_site import explain
 
 _NEW = "@NEW"  # what an operator leaves in a variable that it also reads
 _OLD = "@OLD"  # what it reads, if its gradient maker gives that name to a gradient

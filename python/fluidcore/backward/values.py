@@ -10,7 +10,7 @@ from fluidcore.backward.operators import ForwardOp, GradOp
 from fluidcore.backward.versions import ONLY, Version, Versions
 from fluidcore.backward.view import declare_like, variable_seen
 from fluidcore.program import Block
-from fluidcore.variable import ARRAY
+from fluidcore.program.variable import ARRAY
 
 
 class Insertion(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from fluidcore import layers, names, optimizer
+from fluidcore import layers, optimizer, unique_name
 from fluidcore.program import Operator, Parameter, Program, Variable, program_guard
 
 
@@ -53,7 +53,7 @@ def build(seed: int, learning_rate: float = 0.1) -> Network:
     """Writes the programs; images are [batch, 1, 8, 8], labels [batch, 1]."""
     main, startup = Program(), Program()
     main.random_seed = startup.random_seed = seed + 1  # 0 would mean a new one each time
-    with program_guard(main, startup), names.guard():
+    with program_guard(main, startup), unique_name.guard():
         image = layers.data("image", [1, 8, 8])
         label = layers.data("label", [1], dtype="int64")
         hidden = _block(_block(image, 32, 1), 64, 2)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from fluidcore import core
-from fluidcore.call_site import call_site, explain
-from fluidcore.dtypes import FLOATING, numpy_dtype
+from fluidcore.base.call_site import call_site, explain
+from fluidcore.base.dtypes import FLOATING, numpy_dtype
 from fluidcore.eager.arithmetic import OPERANDS
 from fluidcore.eager.conversion import converted, converted_attributes
 from fluidcore.eager.operation import Operation, operation

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fluidcore.dtypes import dtype_name, numpy_dtype, quotient_dtype
-from fluidcore.python_operators import PythonOperators
+from fluidcore.base.dtypes import dtype_name, numpy_dtype, quotient_dtype
+from fluidcore.base.python_operators import PythonOperators
 
 if TYPE_CHECKING:
     from fluidcore.eager.tensor import Tensor

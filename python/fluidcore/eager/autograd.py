@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fluidcore import core, threads
+from fluidcore import core
 from fluidcore.backward import gradients
-from fluidcore.dtypes import numpy_dtype
+from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.eager.operation import Array
 from fluidcore.eager.state import note_backward
 from fluidcore.eager.tape import Tape
+from fluidcore.executor import threads
 
 if TYPE_CHECKING:
     from fluidcore.eager.tensor import Tensor

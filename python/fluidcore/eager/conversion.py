@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fluidcore import core
-from fluidcore.dtypes import FLOATING, dtype_number, numpy_dtype
+from fluidcore.base.dtypes import FLOATING, dtype_number, numpy_dtype
 from fluidcore.eager.state import Precision, running
 from fluidcore.eager.tensor import Tensor
 

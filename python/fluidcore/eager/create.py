@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fluidcore import core
-from fluidcore.checks import check_extents
-from fluidcore.dtypes import FLOATING, DTypeLike, dtype_name, numpy_dtype
+from fluidcore.base.checks import check_extents
+from fluidcore.base.dtypes import FLOATING, DTypeLike, dtype_name, numpy_dtype
 from fluidcore.eager.state import draw_seed
 
 if TYPE_CHECKING:

@@ -9,9 +9,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fluidcore import core, threads
-from fluidcore.attributes import plain_attributes
+from fluidcore import core
 from fluidcore.eager.state import draw_seed
+from fluidcore.executor import threads
+from fluidcore.program.attributes import plain_attributes
 
 Array: TypeAlias = NDArray[Any]
 Slots: TypeAlias = "tuple[tuple[str, int], ...]"  # how many variables each slot has

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fluidcore.dtypes import DTypeLike, dtype_number
+from fluidcore.base.dtypes import DTypeLike, dtype_number
 
 if TYPE_CHECKING:
     from fluidcore.eager.tensor import Tensor

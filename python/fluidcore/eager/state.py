@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fluidcore import core
-from fluidcore.checks import is_whole
-from fluidcore.dtypes import FLOATING, DTypeLike, dtype_name
+from fluidcore.base.checks import is_whole
+from fluidcore.base.dtypes import FLOATING, DTypeLike, dtype_name
 
 recording: ContextVar[bool] = ContextVar("fluidcore_eager_recording", default=True)
 

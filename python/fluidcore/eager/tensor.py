@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fluidcore import core
-from fluidcore.dtypes import FLOATING, DTypeLike, dtype_name, numpy_dtype
+from fluidcore.base.dtypes import FLOATING, DTypeLike, dtype_name, numpy_dtype
 from fluidcore.eager.arithmetic import Arithmetic
 from fluidcore.eager.create import Creation
 from fluidcore.eager.operation import Array, element_type
@@ -17,7 +17,8 @@ from fluidcore.eager.shaping import Shaping
 if TYPE_CHECKING:
     from fluidcore.eager.record import Record
     from fluidcore.gradcheck.config import GradCheckConfig
-    from fluidcore.gradcheck.result import GradCheckResult
+    from fluidcore.gradcheck.report.result import GradCheckResult
+    from fluidcore.gradcheck.target import Target
 
 
 class Tensor(Arithmetic, Shaping, Creation):
@@ -228,6 +229,13 @@ class Tensor(Arithmetic, Shaping, Creation):
         from fluidcore.gradcheck.checker import GradientChecker
 
         return GradientChecker(config).check_tensor(f, self, name)
+
+    @staticmethod
+    def __gradcheck_target__(f: Callable[..., Any], args: Sequence[Any], who: str) -> Target:
+        """What the gradient checker checks of a function of tensors."""
+        from fluidcore.eager.target import eager_target
+
+        return eager_target(f, args, who)
 
     def __getattr__(self, name: str) -> Callable[..., Tensor]:
         from fluidcore.eager.functions import method

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fluidcore import core
-from fluidcore.dtypes import FLOATING, dtype_name, numpy_dtype
+from fluidcore.base.dtypes import FLOATING, dtype_name, numpy_dtype
 from fluidcore.gradcheck.target import Array, Doubles, Input, Target
 from fluidcore.gradcheck.verdict import Reason
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fluidcore import core
-from fluidcore.dtypes import FLOATING, numpy_dtype
+from fluidcore.base.dtypes import FLOATING, numpy_dtype
 
 _FLOATING_NUMBERS = frozenset(core.dtype_number(name) for name in FLOATING)
 _SINGLE = frozenset({"float16", "bfloat16", "float32"})  # all calculate in float32

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fluidcore import core
-from fluidcore.checks import check_name, check_number
+from fluidcore.base.checks import check_name, check_number
 from fluidcore.gradcheck.adapters.network_target import NetworkTarget
 from fluidcore.gradcheck.calls import Calls
 from fluidcore.gradcheck.compare import GradientError, worst_element
@@ -18,7 +18,7 @@ from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.network import Array, Network
 from fluidcore.gradcheck.numerical import checked_output
 from fluidcore.gradcheck.plain import with_statistics
-from fluidcore.gradcheck.result import GradCheckReport, GradCheckResult
+from fluidcore.gradcheck.report.result import GradCheckReport, GradCheckResult
 from fluidcore.gradcheck.source import Source
 from fluidcore.gradcheck.target import SHADOW, Doubles, Input
 from fluidcore.gradcheck.verdict import Verdict

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from fluidcore.checks import check_number, is_whole
+from fluidcore.base.checks import check_number, is_whole
 
 PLAIN = (1e-4, 1e-3, 1e-5)  # step, relative and absolute tolerance of the plain comparison
 

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Sequence
 
 from fluidcore import core
 from fluidcore.backward.operators import op_traits
-from fluidcore.dtypes import FLOATING
-from fluidcore.pruning import prune
+from fluidcore.base.dtypes import FLOATING
+from fluidcore.program.pruning import prune
 
 
 def frozen_variables(

@@ -10,7 +10,7 @@ from fluidcore.backward.operators import ForwardOp, op_traits
 from fluidcore.backward.path import Path, ops_on_path
 from fluidcore.backward.view import forward_ops, stopped_names
 from fluidcore.program import Program
-from fluidcore.pruning import prune
+from fluidcore.program.pruning import prune
 
 
 class Gap(NamedTuple):

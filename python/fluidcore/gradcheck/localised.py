@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fluidcore.gradcheck.adapters.program import Localisable
+from fluidcore.gradcheck.adapters.program import ProgramTarget
 from fluidcore.gradcheck.config import GradCheckConfig
-from fluidcore.gradcheck.result import GradCheckReport
+from fluidcore.gradcheck.report.result import GradCheckReport
 from fluidcore.gradcheck.target import Target
 from fluidcore.gradcheck.verdict import Verdict
 
 
 def localised(report: GradCheckReport, target: Target, config: GradCheckConfig) -> GradCheckReport:
     """The report with the culprit, if there is something wrong and the target is a program."""
-    if not isinstance(target, Localisable):
+    if not isinstance(target, ProgramTarget):
         return report
     has_wrong_operator = report.verdict is Verdict.FAIL
     audits = target.own_audits()
@@ -22,4 +22,6 @@ def localised(report: GradCheckReport, target: Target, config: GradCheckConfig) 
     report = replace(report, audits=(*report.audits, *audits), notes=notes)
     if not has_wrong_operator or not config.localise:
         return report
-    return replace(report, culprit=target.find_culprit(config))
+    from fluidcore.gradcheck.localise import find_culprit
+
+    return replace(report, culprit=find_culprit(target, config))

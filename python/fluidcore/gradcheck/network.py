@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fluidcore import core
-from fluidcore.checks import check_name
-from fluidcore.dtypes import FLOATING, numpy_dtype
+from fluidcore.base.checks import check_name
+from fluidcore.base.dtypes import FLOATING, numpy_dtype
 from fluidcore.gradcheck.cast import cast_program
 from fluidcore.gradcheck.source import Ops, Source
-from fluidcore.op_slots import inner_blocks
-from fluidcore.pruning import prune
-from fluidcore.variable import ARRAY
+from fluidcore.program.op_slots import inner_blocks
+from fluidcore.program.pruning import prune
+from fluidcore.program.variable import ARRAY
 
 Array: TypeAlias = NDArray[Any]
 Doubles: TypeAlias = NDArray[np.float64]

@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 
 from fluidcore import core
-from fluidcore.checks import check_name, check_number
-from fluidcore.dtypes import FLOATING, DTypeLike, dtype_name
+from fluidcore.base.checks import check_name, check_number
+from fluidcore.base.dtypes import FLOATING, DTypeLike, dtype_name
 from fluidcore.gradcheck.network import Doubles, Network
 from fluidcore.gradcheck.source import Source
 from fluidcore.gradcheck.target import SHADOW

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 from fluidcore import core
 from fluidcore.backward.operators import op_traits
-from fluidcore.dtypes import FLOATING
+from fluidcore.base.dtypes import FLOATING
 from fluidcore.gradcheck.appended import first_gradient_op
-from fluidcore.gradcheck.localise.places import mark_places
-from fluidcore.gradcheck.localise.recording import Moment, can_be_recorded, record
+from fluidcore.gradcheck.places import mark_places
+from fluidcore.gradcheck.recording import Moment, can_be_recorded, record
 from fluidcore.gradcheck.target import Array
-from fluidcore.op_slots import inner_blocks, list_all_effects
-from fluidcore.variable import ARRAY
+from fluidcore.program.op_slots import inner_blocks, list_all_effects
+from fluidcore.program.variable import ARRAY
 
 REPLAYED = "@REPLAYED@"  # what names of recorded values start with
 _UNUSED, _STEPS, _NUMBER, _ONE = "@UNUSED", "@STEPS", "@NUMBER", "@ONE"

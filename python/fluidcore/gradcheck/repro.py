@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fluidcore.dtypes import FLOATING
+from fluidcore.base.dtypes import FLOATING
 from fluidcore.gradcheck.config import GradCheckConfig
 
 _SAME_RESULT = frozenset({"workers"})  # whatever these are

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from fluidcore import core
-from fluidcore.dtypes import numpy_dtype
+from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck.calls import Calls, cast, flat
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.judge import Rules

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from fluidcore import core
-from fluidcore.op_slots import inner_blocks
 from fluidcore.program import Block, Operator, Program
+from fluidcore.program.op_slots import inner_blocks
 
 Source: TypeAlias = "Operator | core.OpDesc | Program | core.ProgramDesc | Block | core.BlockDesc"
 

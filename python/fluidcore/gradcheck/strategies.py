@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fluidcore.dtypes import DTypeLike
+from fluidcore.base.dtypes import DTypeLike
 from fluidcore.gradcheck import cases
 from fluidcore.gradcheck.cases.example import OpExample
 

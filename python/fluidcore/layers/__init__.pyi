@@ -1,7 +1,7 @@
 # Made by tools/make_stubs.py from the extension module; not to be edited.
 from collections.abc import Sequence
 
-from fluidcore.dtypes import DTypeLike
+from fluidcore.base.dtypes import DTypeLike
 from fluidcore.layers.batch_size_like import fill_constant_batch_size_like as fill_constant_batch_size_like
 from fluidcore.layers.control_flow import ConditionalBlock as ConditionalBlock
 from fluidcore.layers.control_flow import IfElse as IfElse

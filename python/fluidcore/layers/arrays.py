@@ -9,10 +9,10 @@ import math
 from collections.abc import Sequence
 
 from fluidcore import core
-from fluidcore.dtypes import DTypeLike, dtype_name
+from fluidcore.base.dtypes import DTypeLike, dtype_name
 from fluidcore.layers.helper import LayerHelper, atomic, check_variable
 from fluidcore.program import Variable, default_main_program
-from fluidcore.variable import ARRAY
+from fluidcore.program.variable import ARRAY
 
 
 def is_array(value: object) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from fluidcore import core
-from fluidcore.checks import extents_agree, is_whole
+from fluidcore.base.checks import extents_agree, is_whole
 from fluidcore.layers.arrays import is_array
 from fluidcore.layers.conditional_block import append_conditional_block
 from fluidcore.layers.constants import fill_number, number_dtype

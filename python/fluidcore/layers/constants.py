@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from fluidcore import core
-from fluidcore.dtypes import FLOATING
+from fluidcore.base.dtypes import FLOATING
 from fluidcore.layers.nested import Row
 from fluidcore.program import Block, Variable
 

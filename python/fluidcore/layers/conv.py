@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fluidcore import core
-from fluidcore.checks import is_whole
+from fluidcore.base.checks import is_whole
 from fluidcore.initializer import Constant, Normal
 from fluidcore.layers.helper import LayerHelper, atomic, check_size, check_variable
 from fluidcore.param_attr import ParamAttr, ParamAttrLike

@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeVar, cast
 
-from fluidcore import core, names
-from fluidcore.arguments import Argument
-from fluidcore.checks import check_name, is_whole
-from fluidcore.dtypes import FLOATING, DTypeLike, dtype_name
+from fluidcore import core, unique_name
+from fluidcore.base.checks import check_name, is_whole
+from fluidcore.base.dtypes import FLOATING, DTypeLike, dtype_name
 from fluidcore.initializer import Constant, Initializer, Xavier
 from fluidcore.param_attr import ParamAttr, ParamAttrLike
 from fluidcore.program import (
@@ -19,6 +18,7 @@ from fluidcore.program import (
     default_main_program,
     default_startup_program,
 )
+from fluidcore.program.arguments import Argument
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -85,7 +85,7 @@ class LayerHelper:
         if name is not None:
             check_name(f"{layer_type}: name", name)
         self.layer_type = layer_type
-        self.name = name or names.generate(layer_type)
+        self.name = name or unique_name.generate(layer_type)
         self.main_program = default_main_program()
         self.startup_program = default_startup_program()
         self.block = self.main_program.current_block()

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from fluidcore import core
-from fluidcore.checks import extents_agree
+from fluidcore.base.checks import extents_agree
 from fluidcore.layers.conditional_block import append_conditional_block
 from fluidcore.layers.helper import LayerHelper, atomic, check_variable, restored_on_error
 from fluidcore.layers.nested import describe

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fluidcore import core
-from fluidcore.checks import check_extents, check_name
-from fluidcore.dtypes import DTypeLike, dtype_name
+from fluidcore.base.checks import check_extents, check_name
+from fluidcore.base.dtypes import DTypeLike, dtype_name
 from fluidcore.program import Variable, default_main_program
 
 

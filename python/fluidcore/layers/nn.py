@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 from fluidcore import core
-from fluidcore.checks import check_extents, is_whole
-from fluidcore.dtypes import DTypeLike
+from fluidcore.base.checks import check_extents, is_whole
+from fluidcore.base.dtypes import DTypeLike
 from fluidcore.layers.helper import (
     LayerHelper,
     atomic,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fluidcore import core
-from fluidcore.checks import check_extents, check_number
-from fluidcore.dtypes import FLOATING
+from fluidcore.base.checks import check_extents, check_number
+from fluidcore.base.dtypes import FLOATING
 from fluidcore.layers.batch_size_like import fill_constant_batch_size_like
 from fluidcore.layers.helper import check_variable
 from fluidcore.layers.tensor import fill_constant

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from fluidcore import core
-from fluidcore.checks import extents_agree
+from fluidcore.base.checks import extents_agree
 from fluidcore.layers.helper import LayerHelper, check_variable, restored_on_error
 from fluidcore.layers.nested import describe
 from fluidcore.layers.rnn_memory import Memory, initial_memory

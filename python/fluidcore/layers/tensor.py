@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from fluidcore import core
-from fluidcore.checks import check_number, is_whole
-from fluidcore.dtypes import FLOATING, DTypeLike, dtype_name
+from fluidcore.base.checks import check_number, is_whole
+from fluidcore.base.dtypes import FLOATING, DTypeLike, dtype_name
 from fluidcore.initializer import Constant, Initializer, Xavier
 from fluidcore.layers.helper import (
     LayerHelper,
@@ -112,7 +112,7 @@ def fill_constant(
         out: Is written if given.
 
     Returns:
-        `shape`; a new variable stops gradients.
+        `shape`; a constant, until something else is written to it.
     """
     if isinstance(value, bool) and dtype_name(dtype) == "bool":
         value = int(value)
@@ -122,19 +122,16 @@ def fill_constant(
             f"fill_constant: value must be one that a float64 holds, got {value}"
         )
     attrs = {"shape": shape, "dtype": dtype, "value": number, "force_cpu": force_cpu}
-    result = LayerHelper("fill_constant").append_into(out, "fill_constant", {}, attrs)
-    if out is None:
-        result.stop_gradient = True
-    return result
+    return LayerHelper("fill_constant").append_into(out, "fill_constant", {}, attrs)
 
 
 def ones(shape: Sequence[int], dtype: DTypeLike) -> Variable:
-    """A tensor of ones; stops gradients."""
+    """A tensor of ones, as fill_constant makes it."""
     return fill_constant(shape, dtype, 1.0)
 
 
 def zeros(shape: Sequence[int], dtype: DTypeLike) -> Variable:
-    """A tensor of zeros; stops gradients."""
+    """A tensor of zeros, as fill_constant makes it."""
     return fill_constant(shape, dtype, 0.0)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import fluidcore as fluid
 from fluidcore import eager
-from fluidcore.dtypes import numpy_dtype
+from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.eager import Tensor
 
 X = np.array([[1.0, -2.0, 3.0], [0.5, 0.25, -1.0]], dtype=np.float32)

@@ -5,7 +5,7 @@ import pytest
 
 import fluidcore as fluid
 from fluidcore import core
-from fluidcore.dtypes import FLOATING
+from fluidcore.base.dtypes import FLOATING
 from fluidcore.gradcheck import cases
 from fluidcore.gradcheck.cases.example import Array, as_list
 from fluidcore.gradcheck.cases.one_op import one_op

@@ -5,7 +5,7 @@ import pytest
 
 import fluidcore as fluid
 from fluidcore import core
-from fluidcore.dtypes import numpy_dtype
+from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck import GradientError, check_grad
 from fluidcore.gradcheck.adapters.network_target import NetworkTarget
 from fluidcore.gradcheck.config import GradCheckConfig

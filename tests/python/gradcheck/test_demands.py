@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from fluidcore import core, eager
-from fluidcore.dtypes import numpy_dtype
+from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck import (
     GradCheckConfig,
     GradCheckReport,

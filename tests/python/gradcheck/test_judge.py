@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from fluidcore.dtypes import numpy_dtype
+from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck.judge import (
     ABSORBED,
     DOMAIN,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from targets import NumpyTarget, checked
 
-from fluidcore.dtypes import numpy_dtype
+from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck.digits import narrowed_to
 from fluidcore.gradcheck.judge import KINK, Reference
 from fluidcore.gradcheck.verdict import Reason, Verdict

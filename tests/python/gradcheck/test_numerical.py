@@ -5,7 +5,7 @@ import pytest
 
 import fluidcore as fluid
 from fluidcore import core
-from fluidcore.dtypes import numpy_dtype
+from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck import get_numerical_gradient
 from fluidcore.gradcheck.network import Network
 from fluidcore.gradcheck.numerical import element_by_element

@@ -5,7 +5,7 @@ import pytest
 
 import fluidcore as fluid
 from fluidcore import core, layers
-from fluidcore.dtypes import numpy_dtype
+from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck import GradCheckConfig, GradientChecker
 from fluidcore.gradcheck.adapters.network_target import common_dtype
 from fluidcore.gradcheck.adapters.operator import operator_target

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from mismatches import explaining, mismatch, texts
 
-from fluidcore.dtypes import numpy_dtype
+from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck.hypotheses.rounding import rounded
 
 G = np.random.default_rng(11).uniform(0.5, 1.0, 12)

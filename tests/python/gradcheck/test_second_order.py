@@ -6,7 +6,7 @@ from targets import NumpyTarget, checked, target_of
 
 import fluidcore as fluid
 from fluidcore import core, layers
-from fluidcore.dtypes import numpy_dtype
+from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck import GradCheckConfig, cases
 from fluidcore.gradcheck.adapters.operator import operator_target
 from fluidcore.gradcheck.adapters.program import program_target

@@ -4,7 +4,7 @@ import pytest
 
 from fluidcore import core
 from fluidcore.gradcheck.localise.observed import first_unwritten
-from fluidcore.variable import ARRAY
+from fluidcore.program.variable import ARRAY
 
 
 def add(block: core.BlockDesc, name: str, op_type: str, inputs, outputs, **attrs) -> None:

@@ -12,7 +12,7 @@ from op_runner import Array, OneOp
 
 from fluidcore import core
 from fluidcore.backward import append_backward
-from fluidcore.dtypes import FLOATING, dtype_name, numpy_dtype
+from fluidcore.base.dtypes import FLOATING, dtype_name, numpy_dtype
 from fluidcore.gradcheck import check_grad, get_numerical_gradient
 from fluidcore.program import Program
 

@@ -11,7 +11,7 @@ import pytest
 from op_runner import Array, OneOp, Value, one_op
 
 from fluidcore import core
-from fluidcore.dtypes import FLOATING, dtype_name, numpy_dtype
+from fluidcore.base.dtypes import FLOATING, dtype_name, numpy_dtype
 
 TOLERANCE = {"float64": 1e-12, "float32": 3e-6, "float16": 3e-3, "bfloat16": 2e-2}
 

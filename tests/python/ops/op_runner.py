@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fluidcore import core
-from fluidcore.attributes import plain_attributes
-from fluidcore.dtypes import dtype_name
+from fluidcore.base.dtypes import dtype_name
+from fluidcore.program.attributes import plain_attributes
 
 Array: TypeAlias = NDArray[Any]
 Value: TypeAlias = "Array | list[Array]"

@@ -10,7 +10,7 @@ from op_case import OpCase, all_dtypes, check_outputs, differentiable
 from op_data import SHAPES, Doubles, distinct, integers, normal, positive
 from op_runner import run_op
 
-from fluidcore.dtypes import numpy_dtype
+from fluidcore.base.dtypes import numpy_dtype
 
 FORMULAS: dict[str, Callable[..., Doubles]] = {
     "reduce_sum": np.sum,

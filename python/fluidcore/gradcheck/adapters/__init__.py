@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from fluidcore import core
-from fluidcore.checks import check_name
+from fluidcore.base.checks import check_name
 from fluidcore.gradcheck.adapters import arguments
 from fluidcore.gradcheck.adapters.callable_ import CallableTarget
 from fluidcore.gradcheck.adapters.claim import Claim

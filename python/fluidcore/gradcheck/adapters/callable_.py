@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fluidcore import core
-from fluidcore.dtypes import FLOATING, numpy_dtype
+from fluidcore.base.dtypes import FLOATING, numpy_dtype
 from fluidcore.gradcheck.adapters import arguments, origin
 from fluidcore.gradcheck.adapters.arguments import common_dtype, described
 from fluidcore.gradcheck.adapters.claim import Claim, matched

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fluidcore.dtypes import numpy_dtype
+from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck.adapters.callable_ import CallableTarget
 from fluidcore.gradcheck.adapters.claim import Claim
 from fluidcore.gradcheck.gradient_target import NoSecondGradientError

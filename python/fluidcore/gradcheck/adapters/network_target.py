@@ -11,7 +11,7 @@ import numpy as np
 
 from fluidcore import core
 from fluidcore.backward import gradients
-from fluidcore.dtypes import FLOATING
+from fluidcore.base.dtypes import FLOATING
 from fluidcore.gradcheck.gradient_target import NoSecondGradientError
 from fluidcore.gradcheck.network import Network
 from fluidcore.gradcheck.source import Source

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fluidcore import core
-from fluidcore.dtypes import numpy_dtype
+from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck.adapters.callable_ import CallableTarget
 from fluidcore.gradcheck.adapters.claim import Claim
 from fluidcore.gradcheck.adapters.origin import name_of

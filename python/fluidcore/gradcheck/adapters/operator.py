@@ -8,14 +8,14 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from fluidcore import core
-from fluidcore.attributes import plain_attributes
-from fluidcore.dtypes import FLOATING
+from fluidcore.base.dtypes import FLOATING
 from fluidcore.gradcheck.adapters.network_target import NetworkTarget
 from fluidcore.gradcheck.adapters.traits import rows_of
 from fluidcore.gradcheck.network import Network
 from fluidcore.gradcheck.repro import Repro, array_text
 from fluidcore.gradcheck.target import Array, Input
 from fluidcore.program import Operator
+from fluidcore.program.attributes import plain_attributes
 
 Values: TypeAlias = "Mapping[str, Any]"
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from fluidcore import core
-from fluidcore.arguments import variable_names
 from fluidcore.backward import gradients
-from fluidcore.dtypes import FLOATING
+from fluidcore.base.dtypes import FLOATING
 from fluidcore.executor import global_scope
 from fluidcore.gradcheck.adapters.network_target import COTANGENT, NetworkTarget, checked_gradient
 from fluidcore.gradcheck.appended import (
@@ -19,36 +18,22 @@ from fluidcore.gradcheck.appended import (
     gradients_written,
     remove_optimizers,
 )
-from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.error_clips import bypass_clips, clipped_elements
 from fluidcore.gradcheck.frozen import frozen_variables
 from fluidcore.gradcheck.gaps import Gap, gradient_gaps
 from fluidcore.gradcheck.network import Network
 from fluidcore.gradcheck.replay import REPLAYED, replay_frozen
-from fluidcore.gradcheck.result import Audit, Culprit
+from fluidcore.gradcheck.report.result import Audit
 from fluidcore.gradcheck.streams import stream
 from fluidcore.gradcheck.target import Array, Input
 from fluidcore.gradcheck.verdict import Reason, Verdict
 from fluidcore.program import Program, Variable
+from fluidcore.program.arguments import variable_names
 
 _NAMED = 8  # variables in a sentence
 
 Name: TypeAlias = "Variable | str"
 ParamsGrads: TypeAlias = "Sequence[tuple[Name, Name | None]]"
-
-
-@runtime_checkable
-class Localisable(Protocol):
-    """A Target of several operators, of which the wrong one can be found."""
-
-    def find_culprit(self, config: GradCheckConfig) -> Culprit | None:
-        """The operator that is to blame for a wrong gradient; None if none was found."""
-
-    def own_audits(self) -> Sequence[Audit]:
-        """What is to be said about the program itself."""
-
-    def own_notes(self) -> Sequence[str]:
-        """What a reader must know: which parameters are not checked, and why."""
 
 
 class ProgramTarget(NetworkTarget):
@@ -103,12 +88,6 @@ class ProgramTarget(NetworkTarget):
             return super().vjp(xs, vs, dtype)
         network, grads = self._backward(dtype)
         return network.run_at(self._by_name(xs), grads)
-
-    def find_culprit(self, config: GradCheckConfig) -> Culprit | None:
-        """The operator that is to blame for a wrong gradient; None if none was found."""
-        from fluidcore.gradcheck.localise import find_culprit
-
-        return find_culprit(self, config)
 
     def append_gradients(self, program: Program) -> list[str]:
         """Appends what `vjp` runs to a copy of `program`; returns the names of the gradients."""
@@ -356,7 +335,7 @@ def _fed(name: str, declared: core.VarDesc | None, value: Any) -> Array:
         )
     if isinstance(value, np.ndarray) or declared is None:
         return array
-    from fluidcore.dtypes import numpy_dtype
+    from fluidcore.base.dtypes import numpy_dtype
 
     return array.astype(numpy_dtype(declared.dtype()))
 

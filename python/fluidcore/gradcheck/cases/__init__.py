@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from fluidcore import core
-from fluidcore.dtypes import FLOATING, DTypeLike, dtype_name
+from fluidcore.base.dtypes import FLOATING, DTypeLike, dtype_name
 from fluidcore.gradcheck.cases import (
     activations,
     elementwise,

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fluidcore.dtypes import FLOATING, numpy_dtype
+from fluidcore.base.dtypes import FLOATING, numpy_dtype
 from fluidcore.gradcheck.streams import stream
 
 Array: TypeAlias = NDArray[Any]

@@ -8,11 +8,11 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from fluidcore import core, layers
-from fluidcore.dtypes import FLOATING
+from fluidcore.base.dtypes import FLOATING
 from fluidcore.executor import Executor, scope_guard
 from fluidcore.gradcheck.cases.example import Array, Data
-from fluidcore.names import guard
 from fluidcore.program import Program, Variable, program_guard
+from fluidcore.unique_name import guard
 
 
 class ProgramExample(NamedTuple):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from fluidcore import layers
 from fluidcore.backward import append_backward, gradients
 from fluidcore.clip import error_clip_callback
-from fluidcore.error_clip import ErrorClipByValue
 from fluidcore.gradcheck.cases.model import Builder, Model, weighted
 from fluidcore.param_attr import ParamAttr
 from fluidcore.program import Variable
+from fluidcore.program.error_clip import ErrorClipByValue
 
 
 def _cost(m: Model, logits: Variable, classes: int = 4) -> Variable:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fluidcore import core
-from fluidcore.attributes import plain_attributes
 from fluidcore.gradcheck.cases.example import Array, OpExample, as_list
+from fluidcore.program.attributes import plain_attributes
 
 
 @dataclass

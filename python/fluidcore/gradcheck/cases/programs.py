@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fluidcore import core
-from fluidcore.dtypes import DTypeLike, dtype_name
+from fluidcore.base.dtypes import DTypeLike, dtype_name
 from fluidcore.gradcheck.cases.control_flow import CONTROL_FLOW
 from fluidcore.gradcheck.cases.model import ProgramExample, example
 from fluidcore.gradcheck.cases.networks import NETWORKS

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fluidcore import core
-from fluidcore.dtypes import FLOATING, numpy_dtype
+from fluidcore.base.dtypes import FLOATING, numpy_dtype
 from fluidcore.gradcheck.commands import options
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fluidcore.dtypes import numpy_dtype
+from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck.target import SHADOW, Doubles, Target
 
 _ROUNDING = 1e-13  # of the arithmetic of the guesses

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fluidcore.dtypes import numpy_dtype
+from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck.hypotheses.mismatch import Guess, Mismatch
 
 _UNIT = {"bfloat16": 2.0**-8, "float16": 2.0**-11, "float32": 2.0**-24, "float64": 2.0**-53}

@@ -8,7 +8,7 @@ from enum import Enum
 import numpy as np
 
 from fluidcore import core
-from fluidcore.dtypes import FLOATING
+from fluidcore.base.dtypes import FLOATING
 from fluidcore.gradcheck.localise.one_op import OneOp, Slot, places_of
 from fluidcore.gradcheck.streams import stream
 from fluidcore.gradcheck.target import Array, Doubles

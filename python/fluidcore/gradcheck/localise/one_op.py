@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from fluidcore import core
-from fluidcore.dtypes import FLOATING
+from fluidcore.base.dtypes import FLOATING
 from fluidcore.gradcheck.cast import cast_attributes
 from fluidcore.gradcheck.target import Array
-from fluidcore.op_slots import inner_blocks
+from fluidcore.program.op_slots import inner_blocks
 
 Slot = tuple[str, int]
 

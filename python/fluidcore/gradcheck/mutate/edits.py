@@ -8,7 +8,7 @@ from functools import cache, partial
 from typing import Any
 
 from fluidcore import core
-from fluidcore.op_slots import inner_blocks
+from fluidcore.program.op_slots import inner_blocks
 
 _GRAD = core.GRAD_VAR_SUFFIX
 _LINKS = ("forward_block_idx", "sub_block", "max_steps")  # attributes that are no mathematics

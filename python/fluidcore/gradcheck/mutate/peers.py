@@ -130,7 +130,7 @@ def _torch(fast: bool) -> Checker:
 
 def core_dtype(name: str) -> Any:
     """The NumPy dtype of a name, bfloat16 too."""
-    from fluidcore.dtypes import numpy_dtype
+    from fluidcore.base.dtypes import numpy_dtype
 
     return numpy_dtype(name)
 

@@ -1,0 +1,57 @@
+"""Where in the user's program something was written."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_shown: dict[str, str] = {}  # file of a frame -> how it is shown; "" for our own files
+
+
+def _show(filename: str) -> str:
+    if filename.startswith(_PACKAGE) or filename == contextlib.__file__:
+        return ""  # the second runs the end of our `with` blocks
+    return filename.removeprefix(os.getcwd() + os.sep)
+
+
+def call_site() -> str:
+    """The nearest caller outside this package as "train.py:41"; empty if there is none."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        filename = frame.f_code.co_filename
+        shown = _shown.get(filename)
+        if shown is None:
+            shown = _shown[filename] = _show(filename)
+        if shown:
+            return f"{shown}:{frame.f_lineno}"
+        frame = frame.f_back  # type: ignore[assignment]
+    return ""
+
+
+def _source_line(site: str) -> str:
+    import linecache
+
+    shown, _, number = site.rpartition(":")
+    filename = next((name for name, text in _shown.items() if text == shown), shown)
+    return linecache.getline(filename, int(number)).strip() if number.isdigit() else ""
+
+
+def explain(error: BaseException, site: str = "") -> None:
+    """Completes the note of an error with the user's line of source.
+
+    Args:
+        error: Gets, or has already, a note that ends in "added at train.py:41".
+        site: Where the operator was added, for an error that has no such note yet.
+    """
+    notes: list[str] = list(getattr(error, "__notes__", []))
+    if site and not any("added at " in note for note in notes):
+        notes.append(f"added at {site}")
+    for i, note in enumerate(notes):
+        before, found, place = note.partition("added at ")
+        line = _source_line(place) if found else ""
+        if line:
+            notes[i] = f"{before}added at {place}: {line}"
+    if notes:
+        error.__notes__ = notes

@@ -1,0 +1,13 @@
+"""Running programs: the Executor, the Scope where variables live, the number of threads."""
+
+from fluidcore.executor.executor import Executor, Scope, global_scope, scope_guard
+from fluidcore.executor.threads import get_num_threads, set_num_threads
+
+__all__ = [
+    "Executor",
+    "Scope",
+    "get_num_threads",
+    "global_scope",
+    "scope_guard",
+    "set_num_threads",
+]

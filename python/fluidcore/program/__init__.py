@@ -1,0 +1,24 @@
+"""The program: nested blocks of operators and variables, and the default programs."""
+
+from fluidcore.program.block import Block
+from fluidcore.program.operator import Operator
+from fluidcore.program.program import (
+    Program,
+    default_main_program,
+    default_startup_program,
+    grad_var_name,
+    program_guard,
+)
+from fluidcore.program.variable import Parameter, Variable
+
+__all__ = [
+    "Block",
+    "Operator",
+    "Parameter",
+    "Program",
+    "Variable",
+    "default_main_program",
+    "default_startup_program",
+    "grad_var_name",
+    "program_guard",
+]

@@ -1,0 +1,68 @@
+"""What users put into the slots of an operator, turned into names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from fluidcore import core
+from fluidcore.base.checks import check_list
+from fluidcore.program.variable import Variable
+
+if TYPE_CHECKING:
+    from fluidcore.program.program import Program
+
+Argument = Variable | str | Sequence[Variable | str] | None
+
+
+def names_by_slot(
+    program: Program, op_type: str, slots: Mapping[str, Argument] | None
+) -> dict[str, list[str]]:
+    """The names of the variables in each slot; slots that are None are left out.
+
+    Raises:
+        core.InvalidArgument: A Variable belongs to another program.
+        TypeError: Something is neither a Variable nor a name.
+    """
+    if not slots:
+        return {}
+    if not isinstance(slots, Mapping):
+        raise TypeError(
+            f"{op_type}: inputs and outputs must map slots to Variables, "
+            f"got {type(slots).__name__} {slots!r}"
+        )
+    return {
+        slot: [_name(program, op_type, slot, item) for item in value]
+        if isinstance(value, (list, tuple))
+        else [_name(program, op_type, slot, value)]
+        for slot, value in slots.items()
+        if value is not None
+    }
+
+
+def variable_names(what: str, items: object) -> list[str]:
+    """The names of a list of Variables or names; TypeError for anything else."""
+    if isinstance(items, (str, Variable)):
+        raise TypeError(f"{what} must be a list or a set, got {items!r}")
+    names = []
+    for item in check_list(what, items):
+        if not isinstance(item, (str, Variable)):
+            raise TypeError(f"{what} must hold Variables or names, got {type(item).__name__}")
+        names.append(item if isinstance(item, str) else item.name)
+    return names
+
+
+def _name(program: Program, op_type: str, slot: str, value: Any) -> str:
+    if isinstance(value, Variable):
+        if value.block.program is not program:
+            raise core.InvalidArgument(
+                f"{op_type}: the variables of slot '{slot}' must belong to this program, "
+                f"got '{value.name}' of another one"
+            )
+        return value.name
+    if isinstance(value, str):
+        return value
+    raise TypeError(
+        f"{op_type}: slot '{slot}' must be given Variables or names, "
+        f"got {type(value).__name__} {value!r}"
+    )

@@ -1,0 +1,118 @@
+"""x + y, 2 * x, x < y, x.astype(...) for Variables: each appends an operator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fluidcore import core
+from fluidcore.base.dtypes import FLOATING, DTypeLike, dtype_number, quotient_dtype
+from fluidcore.base.python_operators import PythonOperators
+
+if TYPE_CHECKING:
+    from fluidcore.program.block import Block
+    from fluidcore.program.variable import Variable
+
+_SCALARS = (bool, int, float, np.bool_, np.integer, np.floating)
+
+
+def _append(x: Variable, op_type: str, y: Variable | None = None, **attrs: Any) -> Variable:
+    inputs = {"X": x} if y is None else {"X": x, "Y": y}
+    return _block(x).append_single(op_type, inputs, attrs, key="tmp")
+
+
+def _is_variable(x: Any) -> bool:
+    return isinstance(x, Arithmetic)
+
+
+def _floating(x: Any, other: Any) -> Any:
+    """A Variable as `x / other` takes it; a scalar as it is."""
+    if not _is_variable(x):
+        return x
+    dtype = quotient_dtype(x.dtype, other.dtype if _is_variable(other) else None)
+    return x if x.dtype == dtype else x.astype(dtype)
+
+
+def _block(x: Variable) -> Block:
+    return x.block.program.current_block()
+
+
+def _constant_like(x: Variable, value: Any) -> Variable:
+    try:
+        number = float(value)
+    except OverflowError:
+        raise core.InvalidArgument(
+            f"a number combined with the Variable '{x.name}' must be one that a float64 holds, "
+            "got an int that is too large"
+        ) from None
+    if x.dtype not in FLOATING and not number.is_integer():
+        raise core.InvalidArgument(
+            f"a number combined with the {x.dtype} Variable '{x.name}' must be whole, "
+            f"got {value}; write {x.name}.astype('float32') first"
+        )
+    if x.dtype not in FLOATING and number != value:
+        raise core.InvalidArgument(
+            f"a number combined with the Variable '{x.name}' must be one that a float64 holds, "
+            f"got {value}; feed it as data"
+        )
+    shape = [1] if x.shape else []
+    attrs = {"shape": shape, "value": number, "dtype": x.dtype}
+    return _block(x).append_single("fill_constant", {}, attrs, key="tmp")
+
+
+class Arithmetic(PythonOperators["Variable"]):
+    """The operators of Python on Variables.
+
+    A scalar on either side becomes a constant of the Variable's dtype. Shapes broadcast as in
+    NumPy. Of whole numbers `x / y` is a true quotient, in the dtype of the other side if that is
+    floating, else in float32; `x // y` is rounded down.
+    """
+
+    def _binary(self: Any, other: Any, op_type: str, swap: bool = False) -> Variable:
+        if isinstance(other, np.ndarray):
+            raise TypeError(
+                f"Variable '{self.name}' cannot be combined with an array; "
+                "feed the array as a Variable made by layers.data"
+            )
+        if not isinstance(other, (Arithmetic, *_SCALARS)):
+            return NotImplemented  # type: ignore[no-any-return]
+        mark = _block(self).mark()
+        try:
+            if isinstance(other, _SCALARS):
+                other = _constant_like(self, other)
+            return _append(other, op_type, self) if swap else _append(self, op_type, other)
+        except BaseException:
+            mark.rollback()
+            raise
+
+    def _quotient(self: Any, other: Any, swap: bool = False) -> Variable:
+        if not isinstance(other, (Arithmetic, np.ndarray, *_SCALARS)):
+            return NotImplemented  # type: ignore[no-any-return]
+        mark = _block(self).mark()
+        try:
+            x: Variable = _floating(self, other)
+            return x._binary(_floating(other, self), "elementwise_div", swap)
+        except BaseException:
+            mark.rollback()
+            raise
+
+    def __matmul__(self, other: Any) -> Variable:
+        if not isinstance(other, Arithmetic):
+            return NotImplemented
+        return super().__matmul__(other)
+
+    def __neg__(self: Any) -> Variable:
+        return _append(self, "scale", scale=-1.0)
+
+    def __bool__(self: Any) -> bool:
+        raise TypeError(
+            f"the value of Variable '{self.name}' is known only when the program runs; "
+            "fetch it with Executor.run, or compare with None"
+        )
+
+    def astype(self: Any, dtype: DTypeLike) -> Variable:
+        """The Variable converted to another element type."""
+        return _append(
+            self, "cast", in_dtype=dtype_number(self.dtype), out_dtype=dtype_number(dtype)
+        )

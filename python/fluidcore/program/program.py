@@ -1,0 +1,265 @@
+"""Program: nested blocks of operators and variables; the default programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from fluidcore import core
+from fluidcore.base.checks import check_name, is_whole
+from fluidcore.program.arguments import variable_names
+from fluidcore.program.block import Block
+from fluidcore.program.mark import Declaration, ProgramMark
+from fluidcore.program.pruning import prune
+from fluidcore.program.variable import Parameter, Variable
+
+
+class Program:
+    """A model as data: operators and variables in nested blocks.
+
+    A program can be read, printed, saved, transformed and run. Printing gives a line for each
+    variable and operator.
+    """
+
+    def __init__(self) -> None:
+        self.desc = core.ProgramDesc()
+        self._blocks = [Block(self, 0)]
+        self._current_idx = 0
+        self._redeclared: list[Declaration] = []
+        self.given_names: set[str] = set()  # by unique_name, in any block
+
+    @classmethod
+    def from_desc(cls, desc: core.ProgramDesc) -> Program:
+        """A view of a description; the two share it from now on."""
+        program = cls.__new__(cls)
+        program.desc = desc
+        program._blocks = []
+        program._current_idx = 0
+        program._redeclared = []
+        program.given_names = set()
+        return program
+
+    # Blocks
+
+    @property
+    def num_blocks(self) -> int:
+        """The number of blocks."""
+        return self.desc.num_blocks()
+
+    @property
+    def blocks(self) -> list[Block]:
+        """All blocks by index."""
+        while len(self._blocks) < self.desc.num_blocks():
+            self._blocks.append(Block(self, len(self._blocks)))
+        return self._blocks
+
+    def block(self, index: int) -> Block:
+        """The block of this index; core.NotFound if there is none."""
+        if not 0 <= index < len(self._blocks):
+            self.desc.block(index)
+            return self.blocks[index]
+        return self._blocks[index]
+
+    def global_block(self) -> Block:
+        """The outermost block."""
+        return self.block(0)
+
+    def current_block(self) -> Block:
+        """The block that layers append to."""
+        return self.block(self._current_idx)
+
+    def create_block(self, parent_idx: int | None = None) -> Block:
+        """Adds a block inside `parent_idx` (the current block) and makes it the current one."""
+        parent = self._current_idx if parent_idx is None else parent_idx
+        self._current_idx = self.desc.append_block(parent).id()
+        return self.current_block()
+
+    def rollback(self) -> None:
+        """Makes the parent of the current block the current one."""
+        parent = self.current_block().parent_idx
+        if parent < 0:
+            raise core.InvalidArgument("the outermost block has no parent to go back to")
+        self._current_idx = parent
+
+    @contextmanager
+    def sub_block(self) -> Iterator[Block]:
+        """Layers inside the `with` append to a new block inside the current one."""
+        with self.inside(self.block(self.desc.append_block(self._current_idx).id())) as block:
+            yield block
+
+    @contextmanager
+    def inside(self, block: Block) -> Iterator[Block]:
+        """Layers inside the `with` append to `block`."""
+        outside, self._current_idx = self._current_idx, block.idx
+        try:
+            yield block
+        finally:
+            self._current_idx = outside
+
+    # Going back after an error
+
+    def mark(self) -> ProgramMark:
+        """How far the program has got; `rollback` goes back there."""
+        marks = [block.mark() for block in self.current_block().outward()]
+        redeclared = len(self._redeclared)
+        return ProgramMark(self, self._current_idx, self.num_blocks, redeclared, marks)
+
+    def remember(self, declaration: Declaration) -> None:
+        """What a variable was, so that going back declares it again."""
+        self._redeclared.append(declaration)
+
+    def forget_since(self, current_idx: int, num_blocks: int, num_redeclared: int) -> None:
+        """Removes the blocks added since, and declares variables as they were."""
+        self.remove_blocks(num_blocks)
+        self._current_idx = current_idx
+        while len(self._redeclared) > num_redeclared:
+            self._redeclared.pop().restore()
+
+    def remove_blocks(self, first: int) -> None:
+        """Removes the blocks from this index on; no operator that stays may name one of them."""
+        if self.num_blocks > first:
+            self.desc.remove_blocks(first)
+            del self._blocks[first:]
+
+    # Contents
+
+    def list_vars(self) -> Iterator[Variable]:
+        """The variables of all blocks."""
+        for block in self.blocks:
+            yield from block.vars.values()
+
+    def all_parameters(self) -> list[Parameter]:
+        """The parameters, in order of creation."""
+        return self.global_block().all_parameters()
+
+    @property
+    def random_seed(self) -> int:
+        """The seed of random operators without one of their own; 0: a new one per Executor."""
+        return self.desc.random_seed()
+
+    @random_seed.setter
+    def random_seed(self, seed: int) -> None:
+        if not is_whole(seed):
+            raise TypeError(f"random_seed must be a whole number, got {seed!r}")
+        if not 0 <= seed < 2**64:
+            raise core.InvalidArgument(f"random_seed must be in [0, 2**64), got {seed}")
+        self.desc.set_random_seed(int(seed))
+
+    # Whole programs
+
+    def clone(self, for_test: bool = False) -> Program:
+        """A copy that can be changed independently.
+
+        Args:
+            for_test: Sets `is_test` in every operator that has it, in all blocks.
+        """
+        copy = Program.from_desc(self.desc.clone())
+        for block, twin in zip(self.blocks, copy.blocks, strict=True):
+            for name, variable in block.vars.items():
+                twin.var(name).copy_settings(variable)
+        if for_test:
+            for twin in copy.blocks:
+                for op in twin.desc.ops():
+                    if op.has_attr("is_test"):
+                        op.set_attr("is_test", True)
+        return copy
+
+    def prune(
+        self, targets: Variable | str | Iterable[Variable | str], feeds: Iterable[str] = ()
+    ) -> Program:
+        """A copy with only what the targets need, in all blocks.
+
+        Operators of a sub-block that only serve what is left out, the history that gradients read
+        for example, are left out too; so are blocks that are not run, and the others are numbered
+        anew.
+
+        Args:
+            targets: The variables that must still be calculated.
+            feeds: Names of variables that will be given: what calculates them is left out.
+
+        Raises:
+            core.NotFound: A target does not exist.
+        """
+        if isinstance(targets, (Variable, str)):
+            targets = [targets]
+        wanted = variable_names("prune: targets", targets)
+        pruned = self.clone()
+        block = pruned.global_block()
+        for name in wanted:
+            block.var(name)
+        kept = prune(pruned.desc, wanted, frozenset(feeds))
+        pruned._blocks = [pruned._blocks[index] for index in kept]
+        for index, block in enumerate(pruned._blocks):
+            block.desc = pruned.desc.block(index)
+        return pruned
+
+    def to_string(self, throw_on_error: bool = False, with_details: bool = False) -> str:
+        """The program as text, a line for each variable and operator.
+
+        Args:
+            throw_on_error: Accepted for Fluid's sake; nothing can be missing.
+            with_details: Accepted for Fluid's sake; the text is always complete.
+        """
+        del throw_on_error, with_details
+        return str(self.desc)
+
+    def serialize_to_string(self) -> str:
+        """The program as JSON, as saved in program.json."""
+        return self.desc.serialize_to_string()
+
+    @staticmethod
+    def parse_from_string(text: str | bytes) -> Program:
+        """The program that `serialize_to_string` wrote; nothing in the text is executed.
+
+        Raises:
+            core.InvalidArgument: The text is damaged or was written by a newer version.
+        """
+        if isinstance(text, bytes):
+            text = text.decode("utf-8", errors="replace")
+        check_name("parse_from_string: text", text)
+        return Program.from_desc(core.ProgramDesc.parse_from_string(text))
+
+    def __str__(self) -> str:
+        return self.to_string()
+
+    def __repr__(self) -> str:
+        ops = sum(block.desc.op_size() for block in self.blocks)
+        return f"Program({self.num_blocks} blocks, {ops} operators)"
+
+
+_DEFAULTS = (Program(), Program())
+_programs: ContextVar[tuple[Program, Program]] = ContextVar("fluidcore_programs", default=_DEFAULTS)
+
+
+def default_main_program() -> Program:
+    """The program that layers append to."""
+    return _programs.get()[0]
+
+
+def default_startup_program() -> Program:
+    """The program that initializes the parameters; run it once."""
+    return _programs.get()[1]
+
+
+@contextmanager
+def program_guard(main_program: Program, startup_program: Program | None = None) -> Iterator[None]:
+    """Makes other programs the default ones inside the `with` block, in this thread only.
+
+    Args:
+        main_program: What layers append to.
+        startup_program: What initializes parameters; None keeps the present one.
+    """
+    for name, program in (("main_program", main_program), ("startup_program", startup_program)):
+        if not isinstance(program, Program) and (program is not None or name == "main_program"):
+            raise TypeError(f"{name} must be a Program, got {type(program).__name__}")
+    token = _programs.set((main_program, startup_program or default_startup_program()))
+    try:
+        yield
+    finally:
+        _programs.reset(token)
+
+
+def grad_var_name(name: str) -> str:
+    """The name of a variable's gradient: "x" gives "x@GRAD"."""
+    return core.grad_var_name(name)
