@@ -86,6 +86,15 @@ Tensor from_capsule(const py::object& object) {
   return Tensor(tensor.spec(), tensor.raw(), keep_alive(py::cast(tensor)));
 }
 
+// Sequences are not there yet, so no tensor has offsets into its rows.
+using Lod = std::vector<std::vector<std::int64_t>>;
+
+void set_lod(Tensor& /*tensor*/, const Lod& lod) {
+  require(lod.empty(), "set_lod: lod must be [], as fluidcore has no sequences yet, got ",
+          py::repr(py::cast(lod)).cast<std::string>(),
+          "; pad the sequences to one length and feed their lengths");
+}
+
 std::string describe(const Tensor& tensor) {
   return tensor.is_initialized() ? str_cat("Tensor(", tensor.spec(), ")")
                                  : "Tensor(not initialized)";
@@ -154,7 +163,19 @@ void bind_tensor(py::module_& m) {
            [](const Tensor& /*tensor*/) { return py::make_tuple(kDlpackCpu, 0); })
       .def_static("from_dlpack", &from_capsule, py::arg("source"),
                   "A view of another library's tensor: no copy.")
-      .def("__repr__", &describe);
+      .def(
+          "lod", [](const Tensor& /*tensor*/) { return Lod(); },
+          "The offsets of nested sequences, level by level; [], as there are no sequences yet.")
+      .def("set_lod", &set_lod, py::arg("lod"), "Takes [] only, as there are no sequences yet.")
+      .def("__repr__", &describe)
+      .def(py::pickle(
+          [](const Tensor& tensor) {
+            return py::make_tuple(tensor.is_initialized() ? tensor_to_array(tensor) : py::none());
+          },
+          [](const py::tuple& state) {
+            const py::object array = state[0];
+            return array.is_none() ? Tensor() : tensor_from_array(array, "tensor").clone();
+          }));
 }
 
 }  // namespace fluidcore::bindings

@@ -19,6 +19,7 @@ from fluidcore.backward.arguments import (
     checked_callbacks,
     checked_checkpoints,
     checked_names,
+    checked_no_grad_set,
     checked_variables,
     parameter_named,
 )
@@ -66,13 +67,14 @@ def append_backward(
     check_loss(loss)
     callbacks = checked_callbacks(callbacks)
     block = loss.block
-    given = checked_names("no_grad_set", no_grad_set)
+    given = checked_no_grad_set(no_grad_set, block.program)
     if parameter_list is None:
         wanted = [p for p in block.program.all_parameters() if p.trainable]
         sources = {p.name for p in wanted} | _leaves(block)
     else:
         wanted = [
-            parameter_named(block, name) for name in checked_names("parameter_list", parameter_list)
+            parameter_named(block, name)
+            for name in checked_names("parameter_list", parameter_list, block.program)
         ]
         sources = {p.name for p in wanted}
     found = _append_backward(
@@ -80,7 +82,7 @@ def append_backward(
         [loss],
         [None],
         sources,
-        _stopped_around(block) | set(given),
+        _stopped_around(block) | given,
         callbacks,
         [p.name for p in wanted],
         checked_checkpoints(block, checkpoints),
@@ -161,7 +163,7 @@ def gradients(
             )
     names = [v.name for v in inputs]
     stopped = _stopped_around(block) - {v.name for v in inputs if v.dtype in FLOATING}
-    stopped |= set(checked_names("no_grad_set", no_grad_set))
+    stopped |= checked_no_grad_set(no_grad_set, block.program)
     return _append_backward(block, targets, target_gradients, names, stopped, (), names)
 
 

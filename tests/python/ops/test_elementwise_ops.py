@@ -5,7 +5,7 @@ import pytest
 from binary_cases import broadcast_cases, expected, integer_cases
 from gradient_checks import check_gradient
 from op_case import OpCase, all_dtypes, check_outputs, differentiable
-from op_data import integers, normal, positive
+from op_data import normal, positive
 from op_runner import run_op
 
 from fluidcore.base.dtypes import numpy_dtype

@@ -1,4 +1,4 @@
-"""uniform_random, gaussian_random, truncated_gaussian_random and dropout: statistics, repeatability, gradient."""
+"""Random numbers and dropout: statistics, repeatability, gradient."""
 
 import statistics
 from typing import Any

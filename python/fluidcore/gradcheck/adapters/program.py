@@ -211,17 +211,16 @@ def program_target(
             "program_target: loss must be a Variable, a name, or a list of them, got "
             f"{type(loss).__name__}"
         )
-    outputs = _names("loss", [loss] if isinstance(loss, (Variable, str)) else loss)
-    stopped = set(_names("no_grad_set", no_grad_set or ()))
+    outputs = _names("loss", [loss] if isinstance(loss, (Variable, str)) else loss, program)
+    stopped = set(_names("no_grad_set", no_grad_set or (), program))
     own = program.clone()
     remove_optimizers(own.desc)
     block = own.global_block()
-    if parameter_list is not None:
-        parameter_list = _names("parameter_list", parameter_list)
-    for name in (*outputs, *stopped, *(parameter_list or ())):
+    chosen = None if parameter_list is None else _names("parameter_list", parameter_list, program)
+    for name in (*outputs, *stopped, *(chosen or ())):
         block.var_recursive(name)
-    found = _gradient_names(own, outputs, parameter_list, params_grads)
-    wanted = _sources(own) if parameter_list is None else _names("parameter_list", parameter_list)
+    found = _gradient_names(own, outputs, chosen, params_grads)
+    wanted = _sources(own) if chosen is None else chosen
     wanted = [name for name in wanted if name not in stopped]
     left_out: list[str] = []
     if found is not None:
@@ -253,15 +252,14 @@ def program_target(
 def _gradient_names(
     program: Program,
     outputs: Sequence[str],
-    parameter_list: Iterable[Name] | None,
+    parameter_list: list[str] | None,
     params_grads: ParamsGrads | None,
 ) -> dict[str, str] | None:
     """Input -> its gradient in the program; None if there are no gradient operators."""
     if params_grads is not None:
         pairs = [(_name(p), _name(grad)) for p, grad in params_grads if grad is not None]
         if parameter_list is not None:
-            wanted = set(_names("parameter_list", parameter_list))
-            pairs = [pair for pair in pairs if pair[0] in wanted]
+            pairs = [pair for pair in pairs if pair[0] in parameter_list]
         return dict(pairs)
     ops = program.desc.block(0).ops()
     if len(outputs) != 1 or first_gradient_op(ops, outputs[0]) is None:
@@ -270,7 +268,7 @@ def _gradient_names(
     if parameter_list is None:
         names = [name for name in _sources(program) if name in found]
     else:
-        names = _names("parameter_list", parameter_list)
+        names = parameter_list
     for name in names:
         if name not in found:
             raise core.InvalidArgument(
@@ -351,8 +349,8 @@ def _value(name: str, values: Mapping[str, Array], scope: core.Scope) -> Array:
     return np.array(variable.get_tensor())
 
 
-def _names(what: str, items: Iterable[Name]) -> list[str]:
-    return variable_names(f"program_target: {what}", items)
+def _names(what: str, items: Iterable[Name], program: Program) -> list[str]:
+    return variable_names(f"program_target: {what}", items, program)
 
 
 def _name(item: Name) -> str:
