@@ -12,7 +12,7 @@ from fluidcore.gradcheck.report.junit import junit_text
 from fluidcore.gradcheck.report.sarif import sarif_text
 from fluidcore.gradcheck.report.text import report_text, reports_text, result_text
 from fluidcore.gradcheck.result import GradCheckReport
-from fluidcore.io.array_file import NEW, write_new
+from fluidcore.io.array_file import write_file
 
 __all__ = ["load", "report_text", "result_text", "save"]
 
@@ -59,5 +59,4 @@ def save(
         text = junit_text(reports, skip_inconclusive=skip_inconclusive)
     else:
         text = _FORMATS[end](reports)
-    write_new(name, text.encode())
-    os.replace(name + NEW, name)
+    write_file(name, text.encode())
