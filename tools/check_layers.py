@@ -1,12 +1,22 @@
-"""Checks the #includes of csrc/: a folder includes only folders below it.
+"""Checks the #includes of csrc/ and the imports of python/: a room knows only rooms below it.
 
-Prints each forbidden include and exits with 1 if there is one.
+A room is a folder of csrc/fluidcore, or a module or package of python/fluidcore. Prints each
+forbidden include, each forbidden import and each circle, and exits with 1 if there is one.
+
+Imports count wherever they stand, in functions and under TYPE_CHECKING too: those that are made
+late, or for types only, tie two modules for whoever reads them. Modules of one package may import
+each other in a circle; a circle that touches a package, or the `__init__` of one, is an error, at
+every depth. Imports by `importlib` are not seen.
 """
 
+import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 # folder -> folders it may include, besides itself
 LAYERS: dict[str, set[str]] = {
@@ -68,11 +78,149 @@ def violations(root: Path) -> Iterator[str]:
                     yield f"{path}:{number}: {reason}"
 
 
+# room of python/fluidcore -> rooms it may import, besides itself; "fluidcore" is its __init__
+_BASE = {"core", "base"}
+_PROGRAM = {*_BASE, "unique_name", "program"}
+_LAYERS = {*_PROGRAM, "initializer", "param_attr", "layers"}
+_RUN = {*_PROGRAM, "backward", "executor"}
+PYTHON_LAYERS: dict[str, set[str]] = {
+    "_core": set(),
+    "_openmp": {"_core"},
+    "core": {"_core"},
+    "base": {"core"},
+    "unique_name": _BASE,
+    "program": {*_BASE, "unique_name"},
+    "backward": _PROGRAM,
+    "executor": _PROGRAM,
+    "io": {*_PROGRAM, "executor"},
+    "initializer": _PROGRAM,
+    "regularizer": _PROGRAM,
+    "clip": _PROGRAM,
+    "param_attr": {*_PROGRAM, "initializer", "regularizer", "clip"},
+    "layers": {*_PROGRAM, "initializer", "param_attr"},
+    "optimizer": {*_LAYERS, "backward", "regularizer", "clip"},
+    "listing": _PROGRAM,
+    "datasets": set(),
+    "gradcheck": {*_LAYERS, *_RUN, "clip", "io"},
+    "eager": {*_LAYERS, *_RUN, "gradcheck"},
+    "fluidcore": {*_LAYERS, *_RUN, "_openmp", "clip", "datasets", "io", "optimizer", "regularizer"},
+    "demo": {*_LAYERS, *_RUN, "datasets", "gradcheck", "io", "listing", "optimizer"},
+    "cli": {*_PROGRAM, "demo", "fluidcore", "gradcheck", "io"},
+    "__main__": {"cli"},
+    "fluidcore_gradcheck": {"gradcheck"},
+}
+
+
+class Import(NamedTuple):
+    """One import: which module imports which, and where."""
+
+    importer: str
+    imported: str
+    place: str  # "file.py:12"
+
+
+def imports(root: Path) -> list[Import]:
+    """The imports of one another of all modules and packages below `root`."""
+    files = sorted([*root.rglob("*.pyi"), *root.rglob("*.py")])  # a stub is also of what is built
+    modules = {_module(root, path): path for path in files}
+    return [
+        Import(module, imported, f"{path}:{line}")
+        for module, path in modules.items()
+        for imported, line in _imported(ast.parse(path.read_text()), modules)
+    ]
+
+
+def _module(root: Path, path: Path) -> str:
+    return ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__")
+
+
+def _imported(tree: ast.Module, modules: Iterable[str]) -> Iterator[tuple[str, int]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names if alias.name in modules)
+        elif isinstance(node, ast.ImportFrom) and node.module in modules:
+            names = (f"{node.module}.{alias.name}" for alias in node.names)
+            for name in dict.fromkeys(n if n in modules else node.module for n in names):
+                yield name, node.lineno
+
+
+def forbidden_imports(found: Iterable[Import], layers: Mapping[str, set[str]]) -> Iterator[str]:
+    """A line of text for every import of a room that is not below that of the importer."""
+    for importer, imported, place in found:
+        room, other = (_room(module) for module in (importer, imported))
+        if room not in layers:
+            yield f"{place}: {room} is not in PYTHON_LAYERS of tools/check_layers.py"
+        elif other != room and other not in layers[room]:
+            yield f"{place}: {room} may not import {other}"
+
+
+def _room(module: str) -> str:
+    package, _, rest = module.partition(".")
+    return rest.partition(".")[0] or package
+
+
+def circles(found: Iterable[Import]) -> Iterator[str]:
+    """A line of text for every package that is in a circle with others, and how."""
+    found = list(found)
+    packages = {package for each in found for package in _packages(each.importer)}
+    for package in sorted(packages):
+        ties: dict[str, dict[str, str]] = defaultdict(dict)
+        for importer, imported, place in found:
+            a, b = _member(package, importer), _member(package, imported)
+            if a and b and a != b:
+                ties[a].setdefault(b, place)
+        told: set[str] = set()
+        for member in sorted(packages & ties.keys()):
+            way = _way_round(ties, member)
+            if way and told.isdisjoint(way):
+                told.update(way)
+                steps = pairwise(way)
+                lines = "".join(f"\n    {ties[a][b]}: {a} imports {b}" for a, b in steps)
+                yield f"a circle between packages: {' -> '.join(way)}{lines}"
+
+
+def _packages(module: str) -> Iterator[str]:
+    """The packages that hold a module; "" holds all."""
+    parts = module.split(".")
+    return (".".join(parts[:end]) for end in range(len(parts)))
+
+
+def _member(package: str, module: str) -> str:
+    """The module or package directly in `package` that is or holds `module`; "" if it is outside.
+
+    The `__init__` of a package is a member by the name of the package.
+    """
+    if module == package:
+        return module
+    start = f"{package}." if package else ""
+    return start + module.removeprefix(start).split(".")[0] if module.startswith(start) else ""
+
+
+def _way_round(ties: Mapping[str, Mapping[str, str]], start: str) -> list[str]:
+    """The shortest way from `start` back to it; empty if there is none."""
+    ways = [[start]]
+    seen: set[str] = set()
+    for way in ways:
+        for after in ties.get(way[-1], ()):
+            if after == start:
+                return [*way, start]
+            if after not in seen:
+                seen.add(after)
+                ways.append([*way, after])
+    return []
+
+
 def main() -> int:
-    """Checks csrc/fluidcore."""
-    found = list(violations(Path(__file__).resolve().parent.parent / "csrc" / "fluidcore"))
-    print("\n".join(found) or "include order: ok")
-    return 1 if found else 0
+    """Checks csrc/fluidcore and python/."""
+    root = Path(__file__).resolve().parent.parent
+    found = imports(root / "python")
+    lines = [
+        *violations(root / "csrc" / "fluidcore"),
+        *forbidden_imports(found, PYTHON_LAYERS),
+        *circles(found),
+    ]
+    print("\n".join(lines) or "includes and imports: ok")
+    return 1 if lines else 0
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks format, style, types and the order of includes; changes nothing. The tools are those of
+# Checks format, style, types, and the order of includes and imports; changes nothing. The tools are those of
 # the dependency group "lint", found on PATH.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -15,4 +15,4 @@ step $logs/clang-format.log "clang-format" clang_format
 step $logs/ruff-check.log "ruff check" ruff check
 step $logs/ruff-format.log "ruff format" ruff format --check
 step $logs/mypy.log "mypy" mypy
-step $logs/layers.log "include order" python tools/check_layers.py
+step $logs/layers.log "includes and imports" python tools/check_layers.py

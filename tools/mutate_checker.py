@@ -32,9 +32,9 @@ CORE = (
     *("assemble", "audits", "bias", "calls", "checker", "compare", "config", "digits"),
     *("directional", "error_clips", "formula", "given", "gradient_target", "independence"),
     *("judge", "kernel_check", "kernel_test", "kinks", "lost_digits", "modes", "near"),
-    *("neighbours", "noise", "numerical", "overflow", "own_rounding", "pipeline", "plain"),
-    *("result", "second_order", "session", "steps", "streams", "taylor", "together", "verdict"),
-    *("weak_kinks", "zero"),
+    *("neighbours", "noise", "numerical", "overflow", "own_rounding", "pipeline", "places"),
+    *("plain", "recording", "report.result", "second_order", "session", "steps", "streams"),
+    *("taylor", "together", "verdict", "weak_kinks", "zero"),
 )
 FOLDERS = ("hypotheses", "localise")
 # They run other processes, all operators, or the engine alone: of no more use than the others.

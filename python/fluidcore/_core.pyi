@@ -8,7 +8,7 @@ import numpy
 import numpy.typing
 import typing
 import typing_extensions
-__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'Derivatives', 'EMPTY_VAR_NAME', 'Error', 'Executor', 'Function', 'GRAD_VAR_SUFFIX', 'InvalidArgument', 'NotFound', 'OpDef', 'OpDesc', 'ProgramDesc', 'ProgramFunction', 'Scope', 'Tensor', 'VarDesc', 'Variable', 'block_effects', 'cpu_isa', 'difference', 'differentiate', 'differentiate_along', 'differentiate_probes', 'dtype_name', 'dtype_number', 'get_grad_op_desc', 'grad_var_name', 'measure_noise', 'onednn_version', 'op_def', 'op_types', 'round_direction', 'round_to', 'slope_along', 'unit_roundoff', 'version']
+__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'Derivatives', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'Error', 'Executor', 'Function', 'GRAD_VAR_SUFFIX', 'InvalidArgument', 'NotFound', 'OpDef', 'OpDesc', 'ProgramDesc', 'ProgramFunction', 'Scope', 'Tensor', 'VarDesc', 'Variable', 'cpu_isa', 'difference', 'differentiate', 'differentiate_along', 'differentiate_probes', 'dtype_name', 'dtype_number', 'get_grad_op_desc', 'grad_var_name', 'measure_noise', 'onednn_version', 'op_def', 'op_types', 'round_direction', 'round_to', 'slope_along', 'unit_roundoff', 'version']
 class BlockDesc:
     """
     One block of a program: operators and variables.
@@ -254,6 +254,16 @@ class ProgramDesc:
         """
     def set_random_seed(self, seed: typing.SupportsInt | typing.SupportsIndex) -> None:
         ...
+class EffectsOfBlocks:
+    """
+    What blocks of a program do to the variables around them; each is found once, and must stay as it is from then on.
+    """
+    def __init__(self, program: ProgramDesc) -> None:
+        ...
+    def of(self, idx: typing.SupportsInt | typing.SupportsIndex) -> tuple[list[str], list[str]]:
+        """
+        The variables of outer blocks that a block reads, and those that it writes.
+        """
 class OpDef:
     """
     What an operator is: slots, attributes, kernels.
@@ -555,10 +565,6 @@ class Derivatives:
     @property
     def value(self) -> numpy.ndarray:
         ...
-def block_effects(program: ProgramDesc, idx: typing.SupportsInt | typing.SupportsIndex) -> tuple[list[str], list[str]]:
-    """
-    The variables of outer blocks that a block reads, and those that it writes.
-    """
 def cpu_isa() -> str:
     """
     The instruction set that kernels use: 'baseline', 'avx2' or 'avx512'.

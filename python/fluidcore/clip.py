@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fluidcore.base.checks import check_list, check_number
 from fluidcore.program import Block, Parameter, Program, Variable, default_main_program
 from fluidcore.program.error_clip import BaseErrorClipAttr, ErrorClipByValue, checked_bounds
+from fluidcore.program.gradient_hooks import BaseGradientClipAttr
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,19 +63,6 @@ def _positive(kind: str, clip_norm: float) -> float:
     if not (norm > 0 and math.isfinite(norm)):
         raise ValueError(f"{kind}: clip_norm must be positive and finite, got {clip_norm}")
     return norm
-
-
-class BaseGradientClipAttr:
-    """Clips the gradient of a parameter after backward, before the optimizer."""
-
-    def process_context(self, context: dict[Any, Any], param: Parameter, grad: Variable) -> None:
-        """Told of every gradient before the first is clipped."""
-
-    def create_operators(
-        self, context: dict[Any, Any], param: Parameter, grad: Variable
-    ) -> Variable:
-        """Appends the operators that clip `grad`; returns the clipped gradient."""
-        raise NotImplementedError
 
 
 class GradientClipByValue(BaseGradientClipAttr):

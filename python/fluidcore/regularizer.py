@@ -6,19 +6,23 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from fluidcore.base.checks import check_number
+from fluidcore.program.gradient_hooks import WeightDecayRegularizer
 
 if TYPE_CHECKING:
     from fluidcore.program import Block, Parameter, Variable
 
+__all__ = [
+    "L1Decay",
+    "L1DecayRegularizer",
+    "L2Decay",
+    "L2DecayRegularizer",
+    "ParamsGrads",
+    "WeightDecayRegularizer",
+    "append_regularization_ops",
+    "check_regularizer",
+]
+
 ParamsGrads = list[tuple["Parameter", "Variable | None"]]
-
-
-class WeightDecayRegularizer:
-    """A penalty on the size of a parameter."""
-
-    def __call__(self, param: Parameter, grad: Variable, block: Block) -> Variable:
-        """Appends to `block` the derivative of the penalty, a variable of the parameter's shape."""
-        raise NotImplementedError
 
 
 def check_regularizer(what: str, value: object) -> None:

@@ -61,7 +61,7 @@ def gradcheck(request: pytest.FixtureRequest) -> GradCheck:
     """
     from fluidcore.gradcheck.pytest_plugin import GradCheck
 
-    return GradCheck(request)
+    return GradCheck(request, request.config.stash[FOUND])
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -20,6 +20,15 @@ def parameter(name, shape=(3,), **settings):
     return block.create_parameter(list(shape), "float32", name, **settings)
 
 
+def data(name, shape):
+    return layers.data(name, shape, append_batch_size=False, stop_gradient=False)
+
+
+def run_fed(fetch, **feeds):
+    feed = {name: np.asarray(value, np.float32) for name, value in feeds.items()}
+    return fluid.Executor().run(feed=feed, fetch_list=[fetch])[0]
+
+
 def run(fetch_list, **params):
     for name, value in params.items():
         fluid.global_scope().var(name).get_tensor().set(np.asarray(value, np.float32))
@@ -262,3 +271,59 @@ def test_damaged_bounds_in_a_file_are_errors(block, damaged, match):
     text = block.program.serialize_to_string()
     with pytest.raises(fluid.InvalidArgument, match=match):
         fluid.Program.parse_from_string(text.replace('{"min":-1.0,"max":1.0}', damaged))
+
+
+def test_the_error_of_a_step_variable_that_is_only_a_step_output_is_clipped():
+    x = data("x", [3, 1, 2])
+    rnn = layers.StaticRNN()
+    with rnn.step():
+        h = layers.scale(rnn.step_input(x), scale=1.0)
+        h.error_clip = fluid.ErrorClipByValue(0.125)
+        rnn.step_output(h)
+    with_error_clips(layers.reduce_sum(rnn()))
+    got = run_fed("x@GRAD", x=np.ones((3, 1, 2)))
+    np.testing.assert_array_equal(got, np.full((3, 1, 2), 0.125))
+
+
+def test_the_error_of_what_is_only_the_new_value_of_a_memory_is_clipped():
+    start, x = data("start", [1, 1]), data("x", [4, 1, 1])
+    rnn = layers.StaticRNN()
+    with rnn.step():
+        rnn.step_input(x)
+        before = rnn.memory(init=start)
+        after = before * 3.0
+        after.error_clip = fluid.ErrorClipByValue(5.0)
+        rnn.update_memory(before, after)
+        rnn.step_output(before * 1.0)
+    with_error_clips(layers.reduce_sum(rnn()))
+    got = run_fed("start@GRAD", start=np.ones((1, 1)), x=np.ones((4, 1, 1)))
+    assert got.item() == 16.0  # 1, then 1 + 3 * min(5, ...): 4, 13 and 16
+
+
+def test_a_carried_variable_is_clipped_once_for_each_value():
+    class Halve(fluid.clip.BaseErrorClipAttr):
+        def append_clip_op(self, block, grad_name):
+            block.append_op("scale", {"X": grad_name}, {"Out": grad_name}, {"scale": 0.5})
+
+    x = data("x", [1])
+    (_, h) = layers.while_loop(lambda i, h: i < 3, lambda i, h: (i + 1, h * 1.0), [0, x])
+    h.error_clip = Halve()
+    with_error_clips(layers.reduce_sum(h))
+    got = run_fed("x@GRAD", x=np.ones(1))
+    assert got.item() == 0.5**4  # x as it is copied, and what each of three steps makes
+
+
+def test_callbacks_see_the_gradient_of_each_step_variable():
+    x = data("x", [3, 1, 2])
+    rnn = layers.StaticRNN()
+    with rnn.step():
+        h = layers.scale(rnn.step_input(x), scale=1.0)
+        rnn.step_output(h)
+    seen = []
+
+    def callback(block, context):
+        written = block.desc.op(block.desc.op_size() - 1).output_arg_names()
+        seen.extend(context[name] for name in written if name in context)
+
+    fluid.append_backward(layers.reduce_sum(rnn()), callbacks=[callback])
+    assert seen.count(h.name) == 1

@@ -393,14 +393,19 @@ void bind_program(py::module_& m) {
   bind_var_desc(m);
   bind_block_desc(block);
   bind_program_desc(m);
-  m.def(
-      "block_effects",
-      [](const ProgramDesc& program, std::int64_t idx) {
-        BlockEffects effects = block_effects(program, idx);
-        return std::pair(std::move(effects.reads), std::move(effects.writes));
-      },
-      py::arg("program"), py::arg("idx"),
-      "The variables of outer blocks that a block reads, and those that it writes.");
+  py::class_<EffectsOfBlocks>(
+      m, "EffectsOfBlocks",
+      "What blocks of a program do to the variables around them; each is found once, and must stay "
+      "as it is from then on.")
+      .def(py::init<const ProgramDesc&>(), py::arg("program"), py::keep_alive<1, 2>())
+      .def(
+          "of",
+          [](EffectsOfBlocks& effects, std::int64_t idx) {
+            const BlockEffects& found = effects.of(idx);
+            return std::pair(found.reads, found.writes);
+          },
+          py::arg("idx"),
+          "The variables of outer blocks that a block reads, and those that it writes.");
 }
 
 }  // namespace fluidcore::bindings

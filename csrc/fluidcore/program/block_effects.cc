@@ -1,7 +1,5 @@
 #include "fluidcore/program/block_effects.h"
 
-#include <map>
-#include <set>
 #include <unordered_set>
 #include <utility>
 
@@ -40,7 +38,7 @@ class EffectsOfBlock {
     }
     for (const auto& [slot, names] : op.outputs()) {
       for (const std::string& name : names) {
-        if (is_outer(name) && is_array(name)) read(name);
+        if (!written_.contains(name) && is_array(name)) read(name);
         write(name);
       }
     }
@@ -57,11 +55,14 @@ class EffectsOfBlock {
     return var && var->type() == VarType::kTensorArray;
   }
   void read(const std::string& name) {
-    if (!is_outer(name) || written_.contains(name)) return;
-    if (read_.insert(name).second) effects_.reads.push_back(name);
+    if (written_.contains(name) || read_.contains(name) || !is_outer(name)) return;
+    read_.insert(name);
+    effects_.reads.push_back(name);
   }
   void write(const std::string& name) {
-    if (is_outer(name) && written_.insert(name).second) effects_.writes.push_back(name);
+    if (written_.contains(name) || !is_outer(name)) return;
+    written_.insert(name);
+    effects_.writes.push_back(name);
   }
 
   const ProgramDesc& program_;
@@ -93,31 +94,25 @@ void check_sub_block(const ProgramDesc& program,
           " deep, got block ", sub_block, " at depth ", depth);
 }
 
-// A block comes after the one around it, so going through them backwards meets the inner ones
-// first.
-BlockEffects block_effects(const ProgramDesc& program, std::int64_t block_idx) {
-  std::set<std::int64_t> waiting = {block_idx};
-  std::vector<std::int64_t> found;
-  while (!waiting.empty()) {
-    const std::int64_t idx = *waiting.begin();
-    waiting.erase(waiting.begin());
-    found.push_back(idx);
-    for (const auto& op : program.block(idx).ops()) {
-      for (const std::int64_t inner : blocks_of(*op)) {
-        check_sub_block(program, idx, inner, op->type());
-        require(waiting.insert(inner).second, op->type(),
-                ": sub_block must be run by one operator ", "only, got block ", inner,
-                ", which another one runs");
-      }
+const BlockEffects& EffectsOfBlocks::of(std::int64_t block_idx) {
+  const auto known = found_.find(block_idx);
+  if (known != found_.end()) return known->second;
+  const BlockDesc& block = program_.block(block_idx);
+  EffectsOfBlock effects(program_, block);
+  for (const auto& op : block.ops()) {
+    for (const std::int64_t inner : blocks_of(*op)) {
+      check_sub_block(program_, block_idx, inner, op->type());
+      require(run_.insert(inner).second, op->type(), ": sub_block must be run by one operator ",
+              "only, got block ", inner, ", which another one runs");
+      of(inner);
     }
+    effects.add(*op, found_);
   }
-  std::map<std::int64_t, BlockEffects> effects;
-  for (auto idx = found.rbegin(); idx != found.rend(); ++idx) {
-    EffectsOfBlock block(program, program.block(*idx));
-    for (const auto& op : program.block(*idx).ops()) block.add(*op, effects);
-    effects.emplace(*idx, block.take());
-  }
-  return std::move(effects.at(block_idx));
+  return found_.emplace(block_idx, effects.take()).first->second;
+}
+
+BlockEffects block_effects(const ProgramDesc& program, std::int64_t block_idx) {
+  return EffectsOfBlocks(program).of(block_idx);
 }
 
 }  // namespace fluidcore

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,9 +24,23 @@ struct BlockEffects {
   std::vector<std::string> writes;
 };
 
-// Throws NotFound for a block that does not exist; InvalidArgument when an operator has a block
-// that is not inside its own, when two have the same, and for blocks nested too deep. Linear in the
-// number of operators.
+// The effects of the blocks of one program, each found once; from then on the block must stay as it
+// is. Linear in the number of operators, however the blocks are nested.
+class EffectsOfBlocks {
+ public:
+  explicit EffectsOfBlocks(const ProgramDesc& program) : program_(program) {}
+
+  // Throws NotFound for a block that does not exist; InvalidArgument when an operator has a block
+  // that is not inside its own, when two have the same, and for blocks nested too deep.
+  const BlockEffects& of(std::int64_t block_idx);
+
+ private:
+  const ProgramDesc& program_;
+  std::map<std::int64_t, BlockEffects> found_;
+  std::set<std::int64_t> run_;  // by an operator that was seen
+};
+
+// The effects of one block. Throws as EffectsOfBlocks::of.
 BlockEffects block_effects(const ProgramDesc& program, std::int64_t block_idx);
 
 // Throws as block_effects unless `sub_block` may be the block of an operator in `block_idx`, whose

@@ -12,6 +12,7 @@ import gc
 from collections.abc import Iterable, Sequence
 
 from fluidcore import core
+from fluidcore.backward.append import _append_backward_ops_
 from fluidcore.backward.arguments import (
     Callback,
     Names,
@@ -52,7 +53,8 @@ def append_backward(
         no_grad_set: Variables, or their names, that are constants, beside those with
             `stop_gradient`.
         callbacks: Each is called as `callback(block=..., context=grad_to_var)` after each appended
-            operator; the context maps names of complete gradients to forward variables.
+            operator; the context maps names of complete gradients to forward variables, each once:
+            in the block of the operator that makes the value.
         checkpoints: Variables of the loss's block, or their names. What lies between two of them
             is not kept for backward but calculated again: the same gradients, bit for bit, in less
             memory and more time. None keeps everything.
@@ -187,7 +189,8 @@ def _append_backward(
 ) -> list[Variable | None]:
     """Appends everything, or, after an error, nothing; returns the gradients of `wanted`."""
     sources = frozenset(sources)
-    ops = forward_ops(block)
+    effects = core.EffectsOfBlocks(block.program.desc)
+    ops = forward_ops(block, effects)
     names = [target.name for target in targets]
     path = ops_on_path(ops, sources, names, stopped, lambda name: op_traits(name).is_constant)
     if path.variables.isdisjoint(names):
@@ -196,7 +199,7 @@ def _append_backward(
     num_blocks = block.program.num_blocks
     insertions = Insertions(block)
     leaves = frozenset(name for name in sources if _is_persistable(block, name))
-    shared = Shared(insertions, sources, leaves, callbacks, checkpoints)
+    shared = Shared(effects, insertions, sources, leaves, callbacks, checkpoints)
     gradient = BlockGradient(block, ops, path, block, shared)
     # Many objects are made and none becomes garbage: looking for some would take half the time.
     collects = gc.isenabled()
@@ -205,7 +208,7 @@ def _append_backward(
         seeds: list[GradOp] = []
         for target, cotangent in zip(targets, target_gradients, strict=True):
             seeds += _target_seeds(target, cotangent, gradient)
-        gradient.append(seeds, lambda produced: [])
+        _append_backward_ops_(gradient, seeds)
     except BaseException:
         mark.rollback()
         gradient.remove_variables()

@@ -1,36 +1,27 @@
-"""The gradient of one block, appended operator by operator."""
+"""The gradient of one block: its names, its values, and which of them exist."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Sequence
 
 from fluidcore import core
 from fluidcore.backward.arguments import Callback
-from fluidcore.backward.blocks import sub_block_gradient
-from fluidcore.backward.gradient import gradient_of, with_values
 from fluidcore.backward.names import GradientNames
-from fluidcore.backward.operators import ForwardOp, GradOp
-from fluidcore.backward.passes import (
-    NoGradBranches,
-    drop_unread,
-    read_seeds_directly,
-    sum_partials,
-)
+from fluidcore.backward.operators import ForwardOp
+from fluidcore.backward.passes import NoGradBranches
 from fluidcore.backward.path import Path
-from fluidcore.backward.recompute import recompute_segments
 from fluidcore.backward.values import ForwardValues, Insertions
-from fluidcore.backward.versions import Versions
+from fluidcore.backward.versions import Version, Versions
 from fluidcore.backward.view import declare_like, elements_read, is_array
 from fluidcore.program import Block
 from fluidcore.program.variable import ARRAY
-
-Ends = Callable[[Collection[str]], list[GradOp]]
 
 
 class Shared:
     """What the blocks of one append_backward have in common.
 
     Args:
+        effects: Of the forward blocks, and of gradient blocks when they are complete.
         insertions: What the forward blocks need.
         sources: Variables whose gradient is wanted.
         leaves: Those of them that are persistable.
@@ -43,12 +34,14 @@ class Shared:
 
     def __init__(
         self,
+        effects: core.EffectsOfBlocks,
         insertions: Insertions,
         sources: frozenset[str],
         leaves: frozenset[str],
         callbacks: Sequence[Callback] = (),
         checkpoints: frozenset[str] = frozenset(),
     ) -> None:
+        self.effects = effects
         self.insertions = insertions
         self.sources = sources
         self.leaves = leaves
@@ -136,6 +129,25 @@ class BlockGradient:
         made = writer is not None and writer < op.position
         return made or self._exists(name) or name in self.shared.sources
 
+    def complete_gradients(self) -> dict[str, str]:
+        """Gradient -> variable, each value's once: in the block of the operator that makes it.
+
+        The gradient of a value that comes from around the block, or from a block inside, is only a
+        part of it here. What is in a variable from the start belongs to the block that has it.
+        """
+        return {
+            grad: name
+            for grad, name in self.names.grad_to_var.items()
+            if self._is_made_here(name, self.names.version_of[grad])
+        }
+
+    def _is_made_here(self, name: str, version: Version) -> bool:
+        writer = self.versions.writer(name, version)
+        if writer is None:
+            return self.outer is None or self.forward.has_var(name)
+        body = self.ops[writer].body
+        return body is None or name not in body.writes
+
     def declare_carry(self, name: str) -> str:
         """A new variable of the target block that holds a gradient between steps."""
         variable = self.names.fresh(
@@ -175,102 +187,3 @@ class BlockGradient:
         grad = self.names.fresh(fresh)
         declare_like(self.target, grad, name, self.forward).set_type(ARRAY)
         return grad
-
-    # Operators
-
-    def append(self, seeds: list[GradOp], ends: Ends, results: Iterable[str] = ()) -> None:
-        """Appends the gradient operators to the target block.
-
-        Args:
-            seeds: Operators that start the gradients.
-            ends: From the gradients that exist, the operators that come last.
-            results: What is wanted of a gradient block, beside what it adds to arrays; for the
-                outermost block every gradient is.
-        """
-        _append_backward_ops_(self, seeds, ends, set(results))
-
-
-def _append_backward_ops_(
-    gradient: BlockGradient, seeds: list[GradOp], ends: Ends, results: set[str]
-) -> None:
-    """Appends the gradient operators of a block, in reverse, to its target block."""
-    target = gradient.target
-    names = gradient.names
-    ops = gradient.path.ops
-    no_grad = gradient.shared.no_grad_dict[gradient.forward.idx]
-    grads = gradient.branches.remove(seeds)
-    for op in reversed(ops):
-        if op.body is None:
-            made = gradient_of(op, no_grad, names, gradient.arrays)
-        else:
-            made = sub_block_gradient(op, gradient, gradient.path.bodies[op.position])
-        grads += _remove_no_grad_branch_(made, gradient.branches)
-    last = ends(gradient.produced)
-    grads += last
-    arrays = set(gradient.arrays.values())
-    if gradient.outer is None:
-        # Gradients of values that are overwritten are not what anybody asks for.
-        asked_for = {grad for grad in names.grad_to_var if "@VERSION@" not in grad}
-        grads = drop_unread(grads, asked_for | arrays)
-    else:
-        grads = read_seeds_directly(grads, seeds, last)
-        grads = drop_unread(grads, results | arrays)
-        _forget_partial_gradients(gradient)
-    grads = [with_values(grad, gradient.values) for grad in grads]
-    if gradient.outer is None and gradient.shared.checkpoints:
-        grads = recompute_segments(grads, gradient.ops, gradient.shared.checkpoints, names)
-    in_place = arrays.union(gradient.carried, *(grad.writes for grad in grads))
-    callbacks = gradient.shared.callbacks
-    for grad in gradient.values.pops + sum_partials(grads, in_place):
-        first = target.desc.op_size()
-        names.produced.update(grad.output_names())
-        _append(target.desc, grad)
-        if gradient.outer is not None:
-            _declare_locals(target, grad, results)
-        _append_backward_vars_(target, first)
-        if callbacks:
-            first += 1
-            for callback in callbacks:
-                callback(block=target, context=names.grad_to_var)
-            _append_backward_vars_(target, first)
-
-
-def _remove_no_grad_branch_(grads: Iterable[GradOp], branches: NoGradBranches) -> list[GradOp]:
-    """Drops what calculates only zeros, and makes the zeros that are read."""
-    return branches.remove(grads)
-
-
-def _append_backward_vars_(block: Block, start_op_idx: int) -> None:
-    """Creates the outputs of the operators from `start_op_idx` on, with shape and element type."""
-    desc = block.desc
-    for index in range(start_op_idx, desc.op_size()):
-        desc.op(index).infer_shape(desc)
-
-
-def _forget_partial_gradients(gradient: BlockGradient) -> None:
-    """Keeps from the callbacks what one step adds to the gradient of an outer variable."""
-    grad_to_var = gradient.names.grad_to_var
-    for grad, name in list(grad_to_var.items()):
-        if not gradient.forward.has_var(name) and name not in gradient.versions.writers:
-            del grad_to_var[grad]
-
-
-def _declare_locals(block: Block, grad: GradOp, results: Collection[str]) -> None:
-    """Makes the results of an operator variables of the block, whatever is outside of it."""
-    for name in grad.output_names():
-        if name not in results and not block.has_var(name) and not is_array(block, name):
-            block.desc.var(name)
-
-
-def _append(block: core.BlockDesc, grad: GradOp) -> None:
-    op = block.append_op()
-    if grad.desc is None:
-        op.copy_from(core.OpDesc(grad.type, grad.inputs, grad.outputs, dict(grad.attrs)))
-    else:
-        op.copy_from(grad.desc)
-        if grad.renamed:
-            for slot, args in grad.inputs.items():
-                op.set_input(slot, args)
-            for slot, args in grad.outputs.items():
-                op.set_output(slot, args)
-    op.set_call_site(grad.call_site)

@@ -16,20 +16,20 @@ The gradient of an outer variable is carried through the steps in a variable of 
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Collection
+from typing import NamedTuple
 
 from fluidcore import core
+from fluidcore.backward.block_gradient import BlockGradient
 from fluidcore.backward.operators import ForwardOp, GradOp
 from fluidcore.backward.path import Path
 from fluidcore.backward.versions import ONLY, Version
 from fluidcore.backward.view import declare_like
 from fluidcore.program import Block
 
-if TYPE_CHECKING:
-    from fluidcore.backward.block_gradient import BlockGradient
-
 Value = tuple[str, Version]
+Ends = Callable[[Collection[str]], list[GradOp]]
+Append = Callable[[BlockGradient, list[GradOp], Ends, Collection[str]], None]
 
 
 class Carry(NamedTuple):
@@ -50,16 +50,17 @@ class Carry(NamedTuple):
     is_read_only: bool
 
 
-def sub_block_gradient(op: ForwardOp, outer: BlockGradient, path: Path) -> list[GradOp]:
+def sub_block_gradient(op: ForwardOp, outer: BlockGradient, append: Append) -> list[GradOp]:
     """Makes the gradient block of an operator; returns the operators around it.
 
     Args:
         op: An operator with a sub-block.
         outer: The gradient of the block that the operator is in.
-        path: The path in the sub-block.
+        append: Appends the gradient operators of a block, with seeds, ends and results.
     """
     body = op.body
     assert body is not None
+    path = outer.path.bodies[op.position]
     stacked = [pair for pair in body.stacked if pair[1] in path.variables]
     if outer.produced.isdisjoint(_incoming(op, outer, path, stacked)):
         return []
@@ -82,7 +83,8 @@ def sub_block_gradient(op: ForwardOp, outer: BlockGradient, path: Path) -> list[
         missing = [stack for stack in stacks if stack.step not in produced]
         return ops + [_zeros(stack.forward, stack.step) for stack in missing]
 
-    inner.append(
+    append(
+        inner,
         [_assign(variable, inner.names.gradient(*value)) for variable, value in seeds],
         ends,
         [*(carry.variable for carry in carries), *(stack.step for stack in stacks)],
@@ -212,7 +214,7 @@ def _grad_op(
         stacks: The sequences that it makes.
     """
     assert op.desc is not None
-    reads, writes = core.block_effects(target.program.desc, target.idx)
+    reads, writes = outer.shared.effects.of(target.idx)
     (made,), _ = core.get_grad_op_desc(op.desc, set(), [target.desc])
     inputs: dict[str, list[str]] = {}
     outputs: dict[str, list[str]] = {}

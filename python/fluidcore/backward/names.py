@@ -19,6 +19,7 @@ class GradientNames:
         self.block = block
         self.versions = versions
         self.grad_to_var: dict[str, str] = {}
+        self.version_of: dict[str, Version] = {}
         self.produced: set[str] = set()
         self._final: dict[str, str] = {}
         self.taken: set[str] = set()
@@ -31,6 +32,7 @@ class GradientNames:
         final = self._final.get(grad)
         if final is None:
             final = self._final[grad] = self.fresh(grad)
+            self.version_of[final] = version
         return final
 
     def fresh(self, name: str) -> str:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from fluidcore import core
-
-if TYPE_CHECKING:
-    from fluidcore.backward.view import Body
+from fluidcore.program import Block
 
 EMPTY = core.EMPTY_VAR_NAME
 Slots = Mapping[str, list[str]]
@@ -35,6 +33,46 @@ class ForwardOp(NamedTuple):
     desc: core.OpDesc | None = None
     body: Body | None = None
     has_arrays: bool = False
+
+
+class State(NamedTuple):
+    """What a `recurrent` operator carries from step to step.
+
+    Attributes:
+        initial: The outer variable that it starts from.
+        before: The variable of the sub-block that holds it during a step.
+        after: The variable of the sub-block that the next step gets.
+    """
+
+    initial: str
+    before: str
+    after: str
+
+
+class Body(NamedTuple):
+    """The sub-block of an operator.
+
+    Attributes:
+        block: The sub-block.
+        ops: Its operators.
+        local: Names of its variables.
+        reads: Outer variables that it reads.
+        writes: Outer variables that it writes.
+        sliced: Outer sequence -> the step's slice of it.
+        stacked: Outer sequence -> what each step adds to it.
+        states: What is carried from step to step beside outer variables.
+        given: Local variables that have a value before the operators run.
+    """
+
+    block: Block
+    ops: list[ForwardOp]
+    local: frozenset[str]
+    reads: list[str]
+    writes: list[str]
+    sliced: list[tuple[str, str]]
+    stacked: list[tuple[str, str]]
+    states: list[State]
+    given: frozenset[str]
 
 
 class GradOp(NamedTuple):

@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from itertools import chain
 
-from fluidcore.backward.operators import GradOp, renamed_slots
+from fluidcore.backward.operators import GradOp
 
 
 class NoGradBranches:
@@ -105,31 +105,3 @@ def sum_partials(ops: Sequence[GradOp], in_place: Collection[str] = frozenset())
                 terms = {"X": partials[name]}
                 result.append(GradOp("sum", terms, {"Out": [name]}, call_site=op.call_site))
     return result
-
-
-def read_seeds_directly(
-    ops: Sequence[GradOp], seeds: Sequence[GradOp], ends: Sequence[GradOp]
-) -> list[GradOp]:
-    """Drops the copies, `seeds`, that are the only value of their result.
-
-    before:  assign(h@GRAD@CARRY) -> h@GRAD@VERSION@1   tanh_grad(h@GRAD@VERSION@1) -> z@GRAD
-    after:   tanh_grad(h@GRAD@CARRY) -> z@GRAD
-
-    What `ends` read is copied: they overwrite what the seeds copy.
-    """
-    uses = Counter(chain.from_iterable(op.output_names() for op in ops))
-    kept = {name for op in ends for name in op.input_names()}
-    origin: dict[str, str] = {}
-    dropped: set[int] = set()
-    for seed in seeds:
-        (source,), (result,) = seed.inputs["X"], seed.outputs["Out"]
-        if uses[result] == 1 and result not in kept:
-            origin[result] = source
-            dropped.add(id(seed))
-    result_ops = []
-    for op in ops:
-        if id(op) not in dropped:
-            inputs = renamed_slots(op.inputs, origin)
-            same = inputs is op.inputs
-            result_ops.append(op if same else op._replace(inputs=inputs, renamed=True))
-    return result_ops

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from fluidcore import core
-from fluidcore.backward.operators import ForwardOp, op_traits
+from fluidcore.backward.operators import Body, ForwardOp, State, op_traits
 from fluidcore.base.call_site import explain
 from fluidcore.base.dtypes import FLOATING
 from fluidcore.program import Block
@@ -14,66 +13,28 @@ from fluidcore.program.op_slots import own_inputs, own_outputs
 from fluidcore.program.variable import ARRAY
 
 
-class State(NamedTuple):
-    """What a `recurrent` operator carries from step to step.
-
-    Attributes:
-        initial: The outer variable that it starts from.
-        before: The variable of the sub-block that holds it during a step.
-        after: The variable of the sub-block that the next step gets.
-    """
-
-    initial: str
-    before: str
-    after: str
-
-
-class Body(NamedTuple):
-    """The sub-block of an operator.
-
-    Attributes:
-        block: The sub-block.
-        ops: Its operators.
-        local: Names of its variables.
-        reads: Outer variables that it reads.
-        writes: Outer variables that it writes.
-        sliced: Outer sequence -> the step's slice of it.
-        stacked: Outer sequence -> what each step adds to it.
-        states: What is carried from step to step beside outer variables.
-        given: Local variables that have a value before the operators run.
-    """
-
-    block: Block
-    ops: list[ForwardOp]
-    local: frozenset[str]
-    reads: list[str]
-    writes: list[str]
-    sliced: list[tuple[str, str]]
-    stacked: list[tuple[str, str]]
-    states: list[State]
-    given: frozenset[str]
-
-
-def forward_ops(block: Block) -> list[ForwardOp]:
+def forward_ops(block: Block, effects: core.EffectsOfBlocks) -> list[ForwardOp]:
     """The operators of a block and, for those that have one, of their sub-blocks."""
     ops = []
     for position, op in enumerate(block.desc.ops()):
         op_type = op.type()
         traits = op_traits(op_type)
         if traits.runs_block:
-            ops.append(_with_body(block, position, op))
+            ops.append(_with_body(block, position, op, effects))
             continue
         inputs, outputs = op.input_arg_names(), op.output_arg_names()
         ops.append(ForwardOp(op_type, inputs, outputs, position, op, None, bool(traits.arrays)))
     return ops
 
 
-def _with_body(around: Block, position: int, op: core.OpDesc) -> ForwardOp:
+def _with_body(
+    around: Block, position: int, op: core.OpDesc, effects: core.EffectsOfBlocks
+) -> ForwardOp:
     program = around.program
     op_type = op.type()
     index = op.block_attr("sub_block")
     try:
-        reads, writes = core.block_effects(program.desc, index)
+        reads, writes = effects.of(index)
     except core.Error as error:
         problem = type(error)(f"{op_type}: sub_block must be a block that can be run, got {error}")
         explain(problem, op.call_site())
@@ -102,7 +63,8 @@ def _with_body(around: Block, position: int, op: core.OpDesc) -> ForwardOp:
     inside = {name for _, name in stacked} | {state.after for state in states} | given
     for name in sorted(inside - local):
         raise _explained(f"'{op_type}' must name variables of its block, got '{name}'", op)
-    body = Body(block, forward_ops(block), local, reads, writes, sliced, stacked, states, given)
+    inner = forward_ops(block, effects)
+    body = Body(block, inner, local, reads, writes, sliced, stacked, states, given)
     return ForwardOp(
         op_type,
         list(

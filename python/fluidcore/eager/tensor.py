@@ -17,7 +17,8 @@ from fluidcore.eager.shaping import Shaping
 if TYPE_CHECKING:
     from fluidcore.eager.record import Record
     from fluidcore.gradcheck.config import GradCheckConfig
-    from fluidcore.gradcheck.result import GradCheckResult
+    from fluidcore.gradcheck.report.result import GradCheckResult
+    from fluidcore.gradcheck.target import Target
 
 
 class Tensor(Arithmetic, Shaping, Creation):
@@ -236,6 +237,13 @@ class Tensor(Arithmetic, Shaping, Creation):
         from fluidcore.gradcheck.checker import GradientChecker
 
         return GradientChecker(config).check_tensor(f, self, name)
+
+    @staticmethod
+    def __gradcheck_target__(f: Callable[..., Any], args: Sequence[Any], who: str) -> Target:
+        """What the gradient checker checks of a function of tensors."""
+        from fluidcore.eager.target import eager_target
+
+        return eager_target(f, args, who)
 
     def __getattr__(self, name: str) -> Callable[..., Tensor]:
         from fluidcore.eager.functions import method

@@ -16,7 +16,7 @@ from fluidcore.gradcheck.compare import GradientError, WorstElement, worst_eleme
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.numerical import get_numerical_gradient
 from fluidcore.gradcheck.op_test import OpTest
-from fluidcore.gradcheck.result import GradCheckReport, GradCheckResult
+from fluidcore.gradcheck.report.result import GradCheckReport, GradCheckResult
 from fluidcore.gradcheck.table import GradRow, grad_table
 from fluidcore.gradcheck.verdict import Reason, Verdict
 

@@ -15,8 +15,8 @@ from fluidcore.gradcheck.cases.example import OpExample
 from fluidcore.gradcheck.cases.one_op import one_op
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.pipeline import run_check
+from fluidcore.gradcheck.report.result import GradCheckReport, GradCheckResult
 from fluidcore.gradcheck.repro import Repro
-from fluidcore.gradcheck.result import GradCheckReport, GradCheckResult
 from fluidcore.gradcheck.verdict import Verdict
 
 _PROGRAM_DTYPES = ("float64", "float32")  # constants inside are of the declared dtype

@@ -11,9 +11,8 @@ from fluidcore.gradcheck.adapters.forward_mode import forward_mode_audit
 from fluidcore.gradcheck.adapters.origin import name_of
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.near import meant
-from fluidcore.gradcheck.result import GradCheckReport
-
-_EAGER = "fluidcore.eager.tensor"
+from fluidcore.gradcheck.report.result import GradCheckReport
+from fluidcore.gradcheck.target import own_target
 
 
 def check(
@@ -69,10 +68,9 @@ def check(
     if not (config is None or isinstance(config, GradCheckConfig)):
         raise TypeError(f"check: config must be a GradCheckConfig, got {type(config).__name__}")
     settings = replace(config or GradCheckConfig(), **options)
-    if any(type(argument).__module__ == _EAGER for argument in args):
-        from fluidcore.gradcheck.of_function import eager_target
-
-        return run_check(eager_target(f, args, name or name_of(f)), settings)
+    own = own_target(f, args, name or name_of(f))
+    if own is not None:
+        return run_check(own, settings)
     target = callable_target(
         f,
         args,

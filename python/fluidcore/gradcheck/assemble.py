@@ -10,7 +10,7 @@ import numpy as np
 from fluidcore.gradcheck.directional import Directional
 from fluidcore.gradcheck.judge import TINY, Judgement, Mask
 from fluidcore.gradcheck.modes import Indices, Mode
-from fluidcore.gradcheck.result import ElementError, GradCheckResult
+from fluidcore.gradcheck.report.result import ElementError, GradCheckResult
 from fluidcore.gradcheck.session import Session
 from fluidcore.gradcheck.target import Doubles
 from fluidcore.gradcheck.together import Proof

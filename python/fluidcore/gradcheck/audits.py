@@ -10,7 +10,7 @@ import numpy as np
 from fluidcore.gradcheck.calls import cast, flat
 from fluidcore.gradcheck.judge import UNIT
 from fluidcore.gradcheck.noise import Noise
-from fluidcore.gradcheck.result import Audit
+from fluidcore.gradcheck.report.result import Audit
 from fluidcore.gradcheck.session import Session
 from fluidcore.gradcheck.streams import stream
 from fluidcore.gradcheck.target import Array, Doubles, Input

@@ -18,7 +18,7 @@ from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.network import Array, Network
 from fluidcore.gradcheck.numerical import checked_output
 from fluidcore.gradcheck.plain import with_statistics
-from fluidcore.gradcheck.result import GradCheckReport, GradCheckResult
+from fluidcore.gradcheck.report.result import GradCheckReport, GradCheckResult
 from fluidcore.gradcheck.source import Source
 from fluidcore.gradcheck.target import SHADOW, Doubles, Input
 from fluidcore.gradcheck.verdict import Verdict

@@ -13,17 +13,13 @@ from fluidcore.base.checks import is_whole
 from fluidcore.gradcheck.adapters.origin import name_of
 from fluidcore.gradcheck.calls import flat
 from fluidcore.gradcheck.config import GradCheckConfig
-from fluidcore.gradcheck.of_function import Function, OfFunction, eager_target, like
-from fluidcore.gradcheck.plain import compare, plain_results, tolerances
-from fluidcore.gradcheck.result import GradCheckReport, GradCheckResult
-from fluidcore.gradcheck.target import Doubles, Target
+from fluidcore.gradcheck.of_function import Function, OfFunction, like
+from fluidcore.gradcheck.plain import compare, tolerances
+from fluidcore.gradcheck.report.result import GradCheckReport, GradCheckResult
+from fluidcore.gradcheck.target import Doubles, Target, own_target
 
 if TYPE_CHECKING:
-    from fluidcore.eager.tensor import Tensor
     from fluidcore.program import Program, Variable
-
-
-__all__ = ["GradientChecker", "plain_results"]
 
 
 class GradientChecker:
@@ -102,12 +98,12 @@ class GradientChecker:
         """
         return self._check(OfFunction(f, input, name, cotangent), analytical_grad)
 
-    def check_tensor(self, f: Function, tensor: Tensor, name: str) -> GradCheckResult:
+    def check_tensor(self, f: Function, tensor: Any, name: str) -> GradCheckResult:
         """Checks `tensor.grad` against the numerical gradient of the sum of all elements of f.
 
         Args:
             f: From a Tensor to a floating one.
-            tensor: A leaf, after `backward`.
+            tensor: A leaf of fluidcore.eager, after `backward`.
             name: Of the check, in the report.
         """
         return self._check(OfFunction(f, tensor, name, ones=True), tensor.grad)
@@ -157,10 +153,9 @@ class GradientChecker:
             vjp: Of NumPy functions: vjp(*args, *vs) returns the gradients of Σ v·y.
             framework: "numpy", "torch", "jax", "mlx"; "auto": whose tensors the arguments are.
         """
-        from fluidcore.eager.tensor import Tensor
-
-        if any(isinstance(argument, Tensor) for argument in args):
-            return self._run(eager_target(f, args, name_of(f)))
+        own = own_target(f, args, name_of(f))
+        if own is not None:
+            return self._run(own)
         from fluidcore.gradcheck.adapters import callable_target
 
         return self._run(callable_target(f, args, vjp=vjp, framework=framework))

@@ -9,7 +9,7 @@ import numpy as np
 
 from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck.judge import TINY, UNIT, Reference, padded
-from fluidcore.gradcheck.result import GradCheckResult
+from fluidcore.gradcheck.report.result import GradCheckResult
 from fluidcore.gradcheck.target import Doubles
 from fluidcore.gradcheck.verdict import Reason, Verdict
 

@@ -15,7 +15,7 @@ from fluidcore.gradcheck.hypotheses.order import moved, summed
 from fluidcore.gradcheck.hypotheses.parts import cotangent, frozen, partial
 from fluidcore.gradcheck.hypotheses.regions import regional, scattered
 from fluidcore.gradcheck.hypotheses.rounding import rounded
-from fluidcore.gradcheck.result import Hypothesis
+from fluidcore.gradcheck.report.result import Hypothesis
 from fluidcore.gradcheck.target import Doubles, Target
 
 _SHOWN = 5

@@ -25,7 +25,7 @@ from fluidcore.gradcheck.modes import Numerical, columns_of
 from fluidcore.gradcheck.noise import Noise
 from fluidcore.gradcheck.overflow import left_open, overflown, with_overflow
 from fluidcore.gradcheck.own_rounding import settle_rounding
-from fluidcore.gradcheck.result import GradCheckResult, Hypothesis
+from fluidcore.gradcheck.report.result import GradCheckResult, Hypothesis
 from fluidcore.gradcheck.session import Session
 from fluidcore.gradcheck.steps import settle_steps
 from fluidcore.gradcheck.target import Doubles

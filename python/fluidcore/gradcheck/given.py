@@ -13,7 +13,7 @@ from fluidcore.gradcheck.calls import flat
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.judge import Reference, Rules, alone_tolerance, judge
 from fluidcore.gradcheck.modes import Indices
-from fluidcore.gradcheck.result import GradCheckResult
+from fluidcore.gradcheck.report.result import GradCheckResult
 from fluidcore.gradcheck.streams import stream
 from fluidcore.gradcheck.target import SHADOW, Array, Target
 from fluidcore.gradcheck.verdict import Reason, Verdict

@@ -14,7 +14,7 @@ from fluidcore.gradcheck.judge import LARGEST, UNIT, Judgement, Reference, most
 from fluidcore.gradcheck.kernel_test import KernelTest
 from fluidcore.gradcheck.lost_digits import are_rounding, lost_digits
 from fluidcore.gradcheck.modes import Indices, columns_of
-from fluidcore.gradcheck.result import GradCheckResult
+from fluidcore.gradcheck.report.result import GradCheckResult
 from fluidcore.gradcheck.session import Session
 from fluidcore.gradcheck.streams import stream
 from fluidcore.gradcheck.target import Doubles

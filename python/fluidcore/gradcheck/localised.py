@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fluidcore.gradcheck.adapters.program import Localisable
+from fluidcore.gradcheck.adapters.program import ProgramTarget
 from fluidcore.gradcheck.config import GradCheckConfig
-from fluidcore.gradcheck.result import GradCheckReport
+from fluidcore.gradcheck.report.result import GradCheckReport
 from fluidcore.gradcheck.target import Target
 from fluidcore.gradcheck.verdict import Verdict
 
 
 def localised(report: GradCheckReport, target: Target, config: GradCheckConfig) -> GradCheckReport:
     """The report with the culprit, if there is something wrong and the target is a program."""
-    if not isinstance(target, Localisable):
+    if not isinstance(target, ProgramTarget):
         return report
     audits = target.own_audits()
     notes = (*target.own_notes(), *(audit.detail for audit in audits if audit.detail))
     report = replace(report, audits=(*report.audits, *audits), notes=(*report.notes, *notes))
     if report.verdict is not Verdict.FAIL or not config.localise:
         return report
-    return replace(report, culprit=target.find_culprit(config))
+    from fluidcore.gradcheck.localise import find_culprit
+
+    return replace(report, culprit=find_culprit(target, config))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -10,13 +10,13 @@ import numpy as np
 
 from fluidcore import core
 from fluidcore.base.checks import check_name
-from fluidcore.base.dtypes import FLOATING, numpy_dtype
+from fluidcore.base.dtypes import FLOATING
 from fluidcore.gradcheck import assemble
 from fluidcore.gradcheck.calls import Calls, cast, flat
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.given import judge_given
-from fluidcore.gradcheck.result import Audit, GradCheckReport, GradCheckResult
-from fluidcore.gradcheck.target import SHADOW, Array, Target
+from fluidcore.gradcheck.report.result import Audit, GradCheckReport, GradCheckResult
+from fluidcore.gradcheck.target import SHADOW, Array, Target, TensorWithTarget, own_target
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 Function = Callable[[Any], Any]
@@ -163,10 +163,9 @@ class OfFunction:
 
 def _target(f: Function, input: Any, who: str) -> tuple[Target, bool]:
     """The function as a target, and whether that has a gradient of its own."""
-    from fluidcore.eager.tensor import Tensor
-
-    if isinstance(input, Tensor):
-        return eager_target(f, [input], who), True
+    own = own_target(f, [input], who)
+    if own is not None:
+        return own, True
     from fluidcore.gradcheck.adapters import callable_target, framework_of
 
     if framework_of(f, [input]) == "numpy":
@@ -194,26 +193,10 @@ def _no_gradient(x: Array, *vs: Array) -> Array:
     return np.zeros_like(x)
 
 
-def eager_target(f: Callable[..., Any], args: Sequence[Any], who: str) -> Target:
-    """A function of eager tensors as a target."""
-    from fluidcore.eager.tensor import Tensor
-    from fluidcore.gradcheck.adapters.arguments import argument_names
-    from fluidcore.gradcheck.adapters.eager_ import EagerTarget
-
-    for argument in args:
-        if not isinstance(argument, Tensor):
-            raise TypeError(
-                f"{who}: all arguments must be Tensors, got {type(argument).__name__}; "
-                "hand what is constant to a function of the others"
-            )
-    return EagerTarget(f, args, argument_names(f, len(args)), who)
-
-
 def like(input: Any, gradient: Array) -> Any:
     """A float64 gradient as what the input is: a Tensor for a Tensor."""
-    from fluidcore.eager.tensor import Tensor
-
-    return Tensor(gradient, dtype=numpy_dtype(SHADOW)) if isinstance(input, Tensor) else gradient
+    made: Any = type(input)
+    return made(gradient) if isinstance(input, TensorWithTarget) else gradient
 
 
 def _together(given: GradCheckResult, report: GradCheckReport) -> GradCheckResult:

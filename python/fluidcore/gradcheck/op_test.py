@@ -8,7 +8,7 @@ from typing import Any
 
 from fluidcore.gradcheck.check_op import check_grad
 from fluidcore.gradcheck.config import GradCheckConfig
-from fluidcore.gradcheck.result import GradCheckReport
+from fluidcore.gradcheck.report.result import GradCheckReport
 from fluidcore.gradcheck.source import Source
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from fluidcore import core
 from fluidcore.gradcheck.judge import DOMAIN, JUMP, LARGEST, Mask, Reference
 from fluidcore.gradcheck.modes import Indices, Numerical
-from fluidcore.gradcheck.result import GradCheckResult
+from fluidcore.gradcheck.report.result import GradCheckResult
 from fluidcore.gradcheck.session import Session
 from fluidcore.gradcheck.target import Doubles
 from fluidcore.gradcheck.verdict import Reason, Verdict

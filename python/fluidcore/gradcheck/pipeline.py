@@ -21,7 +21,8 @@ from fluidcore.gradcheck.kernel_test import KernelTest
 from fluidcore.gradcheck.localised import localised
 from fluidcore.gradcheck.modes import choose
 from fluidcore.gradcheck.noise import measure
-from fluidcore.gradcheck.result import Audit, GradCheckReport, GradCheckResult
+from fluidcore.gradcheck.plain import plain_results
+from fluidcore.gradcheck.report.result import Audit, GradCheckReport, GradCheckResult
 from fluidcore.gradcheck.second_order import check_second_order
 from fluidcore.gradcheck.session import Session
 from fluidcore.gradcheck.streams import random_states_kept
@@ -54,8 +55,6 @@ def run_check(target: Target, config: GradCheckConfig) -> GradCheckReport:
     states = nullcontext() if target.runs_own_code else random_states_kept()
     with states, np.errstate(all="ignore"):  # overflow is judged, not warned of
         if config.is_plain:
-            from fluidcore.gradcheck.checker import plain_results
-
             report = _report(target, config, plain_results(target, config), ())
             return localised(report, target, config)
         session = Session(target, config)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fluidcore import core
 from fluidcore.gradcheck.calls import Calls, cast, flat
 from fluidcore.gradcheck.config import PLAIN, GradCheckConfig
-from fluidcore.gradcheck.result import ElementError, GradCheckResult
+from fluidcore.gradcheck.report.result import ElementError, GradCheckResult
 from fluidcore.gradcheck.streams import stream
 from fluidcore.gradcheck.target import SHADOW, Array, Doubles, Target
 from fluidcore.gradcheck.verdict import Reason, Verdict

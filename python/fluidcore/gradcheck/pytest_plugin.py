@@ -14,10 +14,9 @@ from fluidcore import core
 from fluidcore.base.dtypes import FLOATING, dtype_name, numpy_dtype
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.report.plain import decode, encode
+from fluidcore.gradcheck.report.result import GradCheckReport
 from fluidcore.gradcheck.report.values import is_seen
-from fluidcore.gradcheck.result import GradCheckReport
 from fluidcore.gradcheck.verdict import Verdict
-from fluidcore_gradcheck import FOUND
 
 if TYPE_CHECKING:
     from fluidcore.gradcheck.target import Target
@@ -46,10 +45,15 @@ class GradCheck:
         gradcheck.op("softmax")
 
     Settings of a call win over those of the marker, and those over the options of pytest.
+
+    Args:
+        request: Of the test.
+        found: Gets the reports of all checks.
     """
 
-    def __init__(self, request: pytest.FixtureRequest) -> None:
+    def __init__(self, request: pytest.FixtureRequest, found: list[GradCheckReport]) -> None:
         self._request = request
+        self._found = found
 
     def __call__(
         self, f: Any, *args: Any, vjp: Any = None, framework: str = "auto", **options: Any
@@ -169,9 +173,7 @@ class GradCheck:
     def _record(self, settings: Settings, reports: list[GradCheckReport]) -> list[GradCheckReport]:
         __tracebackhide__ = True
         node = self._request.node
-        self._request.config.stash[FOUND].extend(
-            replace(report, who=f"{node.name}: {report.who}") for report in reports
-        )
+        self._found.extend(replace(report, who=f"{node.name}: {report.who}") for report in reports)
         verdict = Verdict.together(report.verdict for report in reports)
         node.user_properties.append(("gradcheck_verdict", verdict.value))
         seen = [r.resolution for report in reports for r in report.results]
@@ -218,7 +220,7 @@ def received(sent: list[Any]) -> list[GradCheckReport]:
 def summarize(terminal: Any, reports: Sequence[GradCheckReport], paths: Sequence[str]) -> None:
     """Prints a section on all gradient checks, and writes them to the `paths`."""
     if paths:
-        from fluidcore.gradcheck.report import save
+        from fluidcore.gradcheck.report.saving import save
 
         for path in paths:
             save(list(reports), path)

@@ -13,8 +13,8 @@ from fluidcore import core
 from fluidcore.backward.operators import op_traits
 from fluidcore.base.dtypes import FLOATING
 from fluidcore.gradcheck.appended import first_gradient_op
-from fluidcore.gradcheck.localise.places import mark_places
-from fluidcore.gradcheck.localise.recording import Moment, can_be_recorded, record
+from fluidcore.gradcheck.places import mark_places
+from fluidcore.gradcheck.recording import Moment, can_be_recorded, record
 from fluidcore.gradcheck.target import Array
 from fluidcore.program.op_slots import inner_blocks, list_all_effects
 from fluidcore.program.variable import ARRAY

@@ -21,7 +21,7 @@ from fluidcore.gradcheck.gradient_target import (
     NoSecondGradientError,
 )
 from fluidcore.gradcheck.judge import JUMP, KINK, UNIT, Reference, judge
-from fluidcore.gradcheck.result import GradCheckReport, GradCheckResult
+from fluidcore.gradcheck.report.result import GradCheckReport, GradCheckResult
 from fluidcore.gradcheck.session import Session
 from fluidcore.gradcheck.target import Array, Doubles, Rounding, Target
 from fluidcore.gradcheck.verdict import Reason, Verdict

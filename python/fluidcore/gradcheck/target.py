@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,3 +95,23 @@ class Target(ABC):
     @abstractmethod
     def function(self, dtype: str) -> core.Function:
         """The function in `dtype` for the native engine, at the values of `inputs`."""
+
+
+@runtime_checkable
+class TensorWithTarget(Protocol):
+    """A tensor whose class says how functions of such tensors are checked: that of fluidcore.eager.
+
+    Called with an array, the class makes a tensor.
+    """
+
+    @staticmethod
+    def __gradcheck_target__(f: Callable[..., Any], args: Sequence[Any], who: str) -> Target:
+        """The function as a target, at the point `args`; `who` is what messages call it."""
+
+
+def own_target(f: Callable[..., Any], args: Sequence[Any], who: str) -> Target | None:
+    """The target that the class of a tensor among `args` makes of a function; None if none does."""
+    for argument in args:
+        if isinstance(argument, TensorWithTarget):
+            return argument.__gradcheck_target__(f, args, who)
+    return None

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fluidcore.gradcheck.judge import DOMAIN, JUMP, KINK, Reference
-from fluidcore.gradcheck.result import Level
+from fluidcore.gradcheck.report.result import Level
 from fluidcore.gradcheck.session import Session
 from fluidcore.gradcheck.target import Doubles
 from fluidcore.gradcheck.verdict import Verdict

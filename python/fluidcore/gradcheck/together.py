@@ -16,7 +16,7 @@ import numpy as np
 from fluidcore import core
 from fluidcore.gradcheck.directional import blind_spot
 from fluidcore.gradcheck.noise import Noise
-from fluidcore.gradcheck.result import Level
+from fluidcore.gradcheck.report.result import Level
 from fluidcore.gradcheck.session import Session
 from fluidcore.gradcheck.streams import stream
 from fluidcore.gradcheck.target import SHADOW, Doubles

@@ -32,7 +32,7 @@ def fill_constant_batch_size_like(
         output_dim_idx: Where it is put.
 
     Returns:
-        `shape` with that extent; stops gradients.
+        `shape` with that extent; a constant.
 
     Raises:
         core.InvalidArgument: A dimension is not one, or an extent is not known.
@@ -72,8 +72,6 @@ def fill_constant_batch_size_like(
     along = [-1 if dim == output_dim_idx else 1 for dim in range(len(extents))]
     column = helper.append("reshape", {"X": cast(zeros, dtype)}, {"shape": along})
     extents[output_dim_idx] = 1
-    result = helper.append(
+    return helper.append(
         "elementwise_add", {"X": column, "Y": fill_constant(extents, dtype, value)}
     )
-    result.stop_gradient = True
-    return result

@@ -73,7 +73,7 @@ class While:
 
 def append_while(block: Block, cond: Variable, attrs: dict[str, int]) -> None:
     """Appends the operator that repeats a complete sub-block."""
-    _, written = core.block_effects(block.program.desc, block.idx)
+    _, written = core.EffectsOfBlocks(block.program.desc).of(block.idx)
     if cond.name not in written:
         raise core.InvalidArgument(
             f"while: the block must update its condition '{cond.name}', got a block that never "
@@ -156,9 +156,7 @@ def _copy(helper: LayerHelper, row: Row) -> Variable:
     check_seen("while_loop", row.path, leaf)
     if is_array(leaf):
         return leaf
-    copy = helper.append("assign", {"X": leaf})
-    copy.stop_gradient = False  # it is no constant, even if it starts as one
-    return copy
+    return helper.append("assign", {"X": leaf})
 
 
 def _assign_all(block: Block, results: Sequence[Row]) -> None:

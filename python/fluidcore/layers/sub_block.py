@@ -8,14 +8,10 @@ from typing import Any
 
 from fluidcore import core
 from fluidcore.base.checks import is_whole
-from fluidcore.base.dtypes import FLOATING
 from fluidcore.layers.helper import check_variable
 from fluidcore.program import Block, Operator, Variable, default_main_program
 from fluidcore.program.arguments import Argument
-from fluidcore.program.mark import Declaration
 from fluidcore.program.op_slots import list_effects
-
-_CONSTANTS = frozenset({"fill_constant", "fill_zeros_like"})
 
 
 def append_block_op(
@@ -38,23 +34,8 @@ def append_block_op(
     parent = program.block(block.parent_idx)
     all_attrs = {"sub_block": core.BlockIndex(block.idx), **attrs}
     op = parent.append_op(op_type, inputs, outputs, all_attrs)
-    for name in list_effects(program.desc, op.desc):
-        _let_gradients_pass(parent, name)
+    list_effects(core.EffectsOfBlocks(program.desc), op.desc)
     return op
-
-
-def _let_gradients_pass(block: Block, name: str) -> None:
-    """A constant that a sub-block writes is none any more."""
-    desc = block.desc.find_var_recursive(name)
-    if desc is None or not desc.stop_gradient() or desc.persistable() or desc.is_data():
-        return
-    if desc.dtype() not in FLOATING:
-        return
-    home = next(around for around in block.outward() if around.has_var(name))
-    writers = [op.type() for op in home.desc.ops() if name in op.output_arg_names()]
-    if writers and writers[0] in _CONSTANTS:
-        block.program.remember(Declaration.of(desc))
-        desc.set_stop_gradient(False)
 
 
 def check_condition(layer: str, argument: str, value: object) -> Variable:

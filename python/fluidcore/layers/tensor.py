@@ -112,7 +112,7 @@ def fill_constant(
         out: Is written if given.
 
     Returns:
-        `shape`; a new variable stops gradients.
+        `shape`; a constant, until something else is written to it.
     """
     if isinstance(value, bool) and dtype_name(dtype) == "bool":
         value = int(value)
@@ -122,19 +122,16 @@ def fill_constant(
             f"fill_constant: value must be one that a float64 holds, got {value}"
         )
     attrs = {"shape": shape, "dtype": dtype, "value": number, "force_cpu": force_cpu}
-    result = LayerHelper("fill_constant").append_into(out, "fill_constant", {}, attrs)
-    if out is None:
-        result.stop_gradient = True
-    return result
+    return LayerHelper("fill_constant").append_into(out, "fill_constant", {}, attrs)
 
 
 def ones(shape: Sequence[int], dtype: DTypeLike) -> Variable:
-    """A tensor of ones; stops gradients."""
+    """A tensor of ones, as fill_constant makes it."""
     return fill_constant(shape, dtype, 1.0)
 
 
 def zeros(shape: Sequence[int], dtype: DTypeLike) -> Variable:
-    """A tensor of zeros; stops gradients."""
+    """A tensor of zeros, as fill_constant makes it."""
     return fill_constant(shape, dtype, 0.0)
 
 

@@ -46,9 +46,7 @@ def _constant_like(x: Variable, value: Any) -> Variable:
         )
     shape = [1] if x.shape else []
     attrs = {"shape": shape, "value": number, "dtype": x.dtype}
-    out = _block(x).append_single("fill_constant", {}, attrs, key="tmp")
-    out.stop_gradient = True
-    return out
+    return _block(x).append_single("fill_constant", {}, attrs, key="tmp")
 
 
 class Arithmetic(PythonOperators["Variable"]):

@@ -49,30 +49,26 @@ def replaced(op: core.OpDesc) -> Iterator[str]:
     return _names(op.outputs(), (*_arrays(op.type()), *(() if slots is None else slots.outputs)))
 
 
-def list_effects(desc: core.ProgramDesc, op: core.OpDesc) -> list[str]:
-    """Lists in the slots of an operator what the block that it runs reads and writes now.
-
-    Returns:
-        What the block writes; nothing for an operator without block.
-    """
+def list_effects(effects: core.EffectsOfBlocks, op: core.OpDesc) -> None:
+    """Lists in the slots of an operator what the block that it runs reads and writes now."""
     slots = listed_slots(op.type())
     inner = next(inner_blocks(op), None)
     if inner is None or slots is None:
-        return []
-    reads, writes = core.block_effects(desc, inner)
+        return
+    reads, writes = effects.of(inner)
     own = set(own_inputs(op))
     for slot in slots.inputs:
         op.set_input(slot, [name for name in reads if name not in own])
     for slot in slots.outputs:
         op.set_output(slot, writes)
-    return list(writes)
 
 
 def list_all_effects(desc: core.ProgramDesc, blocks: Iterable[int]) -> None:
     """Lists the effects in all operators of some blocks; inner blocks come before outer ones."""
+    effects = core.EffectsOfBlocks(desc)
     for index in blocks:
         for op in desc.block(index).ops():
-            list_effects(desc, op)
+            list_effects(effects, op)
 
 
 def inner_blocks(op: core.OpDesc) -> Iterator[int]:

@@ -83,7 +83,8 @@ class _Needs:
     """
 
     def __init__(self, desc: core.ProgramDesc, feeds: frozenset[str]) -> None:
-        core.block_effects(desc, 0)  # checks that blocks lie in each other
+        self._effects = core.EffectsOfBlocks(desc)
+        self._effects.of(0)  # checks that blocks lie in each other
         self._desc = desc
         self._feeds = feeds
         self._scoped = frozenset(  # outlive their blocks
@@ -176,7 +177,7 @@ class _Needs:
             self._ops[index] = [_known(op) for op in self._desc.block(index).ops()]
             for op in self._ops[index]:
                 for block in op.blocks:
-                    _, writes = core.block_effects(self._desc, block)
+                    _, writes = self._effects.of(block)
                     self._writes[block] = self._scoped.union(writes)
         return self._ops[index]
 

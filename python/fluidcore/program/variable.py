@@ -13,9 +13,8 @@ from fluidcore.program.error_clip import BaseErrorClipAttr, ErrorClipByValue
 from fluidcore.program.no_value import NoValue
 
 if TYPE_CHECKING:
-    from fluidcore.clip import BaseGradientClipAttr
     from fluidcore.program.block import Block
-    from fluidcore.regularizer import WeightDecayRegularizer
+    from fluidcore.program.gradient_hooks import BaseGradientClipAttr, WeightDecayRegularizer
 
 
 ARRAY = "lod_tensor_array"  # VarDesc.type() of a tensor array

@@ -25,6 +25,11 @@ def build(statements):
     return main, loss
 
 
+def _clipped(variable):
+    variable.error_clip = fluid.clip.ErrorClipByValue(CLIP)
+    return variable
+
+
 class _Builder:
     def __init__(self, main, sequence, counter):
         self.main = main
@@ -82,10 +87,7 @@ class _Builder:
         return copy
 
     def _clipped(self, it, values):
-        result = layers.tanh(self._pick(values, it.x))
-        result.error_clip = fluid.clip.ErrorClipByValue(CLIP)
-        self.fixed.add(result.name)
-        return result
+        return _clipped(layers.tanh(self._pick(values, it.x)))
 
     def _througharray(self, it, values):
         x, y = self._pick(values, it.x), self._pick(values, it.y)
@@ -148,9 +150,9 @@ class _Builder:
         rnn = layers.StaticRNN()
         with rnn.step():
             piece = rnn.step_input(self.sequence)
-            memory = rnn.memory(init=self._pick(values, it.x))
+            memory = _clipped(rnn.memory(init=self._pick(values, it.x)))
             self.fixed |= {piece.name, memory.name}
-            new = layers.tanh(self.run(it.body, [*values, piece, memory])[-1])
+            new = _clipped(layers.tanh(self.run(it.body, [*values, piece, memory])[-1]))
             rnn.update_memory(memory, new)
-            rnn.step_output(new)
+            rnn.step_output(_clipped(layers.scale(new, scale=2.0)))
         return layers.reduce_mean(rnn(), dim=0)

@@ -58,7 +58,7 @@ class Stop:
 
 @dataclass(frozen=True)
 class Clipped:
-    """A new variable: tanh(x), with an error clip."""
+    """A new variable: tanh(x), with an error clip for this value and all later ones."""
 
     x: int
 
@@ -107,7 +107,10 @@ class Choose:
 
 @dataclass(frozen=True)
 class Scan:
-    """A new variable: the mean over time of a recurrent block that starts from x."""
+    """A new variable: the mean over time of a recurrent block that starts from x.
+
+    The memory, its new value and what each step gives have error clips.
+    """
 
     x: int
     body: tuple

@@ -153,7 +153,11 @@ def test_a_callback_gets_the_block_that_the_operator_was_added_to():
     for index, types in seen.items():
         if index > 0:
             block = program.block(index)
-            assert types == [op.type for op in block.ops]
+            left = [op.type for op in block.ops]
+            assert [kind for kind in types if kind != "assign"] == [
+                kind for kind in left if kind != "assign"
+            ]
+            assert left.count("assign") <= types.count("assign")  # copies that nobody changed go
             assert 0 < block.forward_block_idx < forward
 
 

@@ -2,13 +2,7 @@
 
 from texts import grads, show
 
-from fluidcore.backward.operators import GradOp
-from fluidcore.backward.passes import (
-    NoGradBranches,
-    drop_unread,
-    read_seeds_directly,
-    sum_partials,
-)
+from fluidcore.backward.passes import NoGradBranches, drop_unread, sum_partials
 
 
 def test_single_producer_keeps_its_name():
@@ -96,25 +90,3 @@ def test_operators_that_belong_together_are_kept_or_dropped_together():
 def test_an_operator_whose_results_nobody_reads_is_dropped():
     ops = grads("square: x -> t", "scale: t -> u", "relu_grad: y@GRAD -> x@GRAD")
     assert show(drop_unread(ops, {"x@GRAD"})) == ["relu_grad: y@GRAD -> x@GRAD"]
-
-
-def assign(source, result):
-    return GradOp("assign", {"X": [source]}, {"Out": [result]})
-
-
-def test_a_seed_that_is_the_only_value_is_read_directly():
-    seeds = [assign("h@GRAD@CARRY", "h@GRAD")]
-    ops = [*seeds, *grads("tanh_grad: h@GRAD -> z@GRAD")]
-    assert show(read_seeds_directly(ops, seeds, [])) == ["tanh_grad: h@GRAD@CARRY -> z@GRAD"]
-
-
-def test_a_seed_beside_other_partials_is_kept():
-    seeds = [assign("h@GRAD@CARRY", "h@GRAD")]
-    ops = [*seeds, *grads("mean_grad: y@GRAD -> h@GRAD")]
-    assert show(read_seeds_directly(ops, seeds, [])) == show(ops)
-
-
-def test_a_seed_that_an_end_reads_is_kept():
-    seeds = [assign("a@CARRY", "a@GRAD"), assign("b@CARRY", "b@GRAD")]
-    ends = [assign("b@GRAD", "a@CARRY"), assign("a@GRAD", "b@CARRY")]
-    assert show(read_seeds_directly([*seeds, *ends], seeds, ends)) == show([*seeds, *ends])

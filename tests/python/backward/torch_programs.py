@@ -15,9 +15,21 @@ def run(statements, inputs, counter):
 class _Value:
     """A variable: its tensor changes when it is overwritten."""
 
-    def __init__(self, tensor, fixed=False):
-        self.tensor = tensor
+    def __init__(self, tensor, fixed=False, clipped=False):
         self.fixed = fixed
+        self.clipped = clipped
+        self.write(tensor)
+
+    def write(self, tensor):
+        self.tensor = _clipped(tensor) if self.clipped else tensor
+
+
+def _clipped(tensor):
+    """A copy whose gradient is clipped."""
+    copy = tensor * 1.0
+    if copy.requires_grad:
+        copy.register_hook(lambda grad: grad.clamp(-CLIP, CLIP))
+    return copy
 
 
 class _Runner:
@@ -40,7 +52,7 @@ class _Runner:
         free = [value for value in values if not value.fixed]
         if into is None or not free:
             return _Value(tensor)
-        free[into % len(free)].tensor = tensor
+        free[into % len(free)].write(tensor)
         return None
 
     def _unary(self, it, values):
@@ -53,7 +65,7 @@ class _Runner:
     def _constant(self, it, values):
         free = [value for value in values if not value.fixed]
         if free:
-            free[it.into % len(free)].tensor = torch.full((SIZE,), 0.25, dtype=torch.float64)
+            free[it.into % len(free)].write(torch.full((SIZE,), 0.25, dtype=torch.float64))
 
     def _split(self, it, values):
         return _Value(self._pick(values, it.x) * 1.0)
@@ -62,10 +74,7 @@ class _Runner:
         return _Value(self._pick(values, it.x).detach(), fixed=True)
 
     def _clipped(self, it, values):
-        result = torch.tanh(self._pick(values, it.x))
-        if result.requires_grad:
-            result.register_hook(lambda grad: grad.clamp(-CLIP, CLIP))
-        return _Value(result, fixed=True)
+        return _Value(torch.tanh(self._pick(values, it.x)), clipped=True)
 
     def _througharray(self, it, values):
         return _Value((self._pick(values, it.x) + self._pick(values, it.y)) * 0.5)
@@ -98,7 +107,8 @@ class _Runner:
         memory = self._pick(values, it.x)
         outputs = []
         for piece in self.sequence:
-            inside = [*values, _Value(piece, fixed=True), _Value(memory, fixed=True)]
-            memory = torch.tanh(self.run(it.body, inside)[-1].tensor)
-            outputs.append(memory)
+            before = _Value(memory, fixed=True, clipped=True)
+            inside = [*values, _Value(piece, fixed=True), before]
+            memory = _clipped(torch.tanh(self.run(it.body, inside)[-1].tensor))
+            outputs.append(_clipped(memory * 2.0))
         return _Value(torch.stack(outputs).mean(0))

@@ -11,7 +11,7 @@ from fluidcore import core
 from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.pipeline import run_check
-from fluidcore.gradcheck.result import GradCheckReport
+from fluidcore.gradcheck.report.result import GradCheckReport
 from fluidcore.gradcheck.target import Input, Target
 
 Array = Any

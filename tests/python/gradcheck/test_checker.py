@@ -10,8 +10,9 @@ import fluidcore as fluid
 from fluidcore import core, eager
 from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.eager import Tensor
-from fluidcore.gradcheck.checker import GradientChecker, plain_results
+from fluidcore.gradcheck.checker import GradientChecker
 from fluidcore.gradcheck.config import GradCheckConfig
+from fluidcore.gradcheck.plain import plain_results
 from fluidcore.gradcheck.target import Input, Target
 from fluidcore.gradcheck.verdict import Reason, Verdict
 

@@ -8,7 +8,7 @@ import pytest
 from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck.digits import narrowed_to, with_digits
 from fluidcore.gradcheck.judge import KINK, Reference
-from fluidcore.gradcheck.result import GradCheckResult
+from fluidcore.gradcheck.report.result import GradCheckResult
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 VALUE = np.array([[0.1, -1.7, 2.3, 0.3, 0.5]])

@@ -10,7 +10,7 @@ from fluidcore import core
 from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.given import judge_given
-from fluidcore.gradcheck.result import GradCheckResult
+from fluidcore.gradcheck.report.result import GradCheckResult
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 X = np.random.default_rng(30).standard_normal((3, 4))

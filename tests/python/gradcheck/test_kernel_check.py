@@ -10,7 +10,7 @@ from fluidcore.gradcheck.judge import UNIT
 from fluidcore.gradcheck.kernel_check import check_kernel
 from fluidcore.gradcheck.kernel_test import KernelTest
 from fluidcore.gradcheck.noise import measure
-from fluidcore.gradcheck.result import GradCheckResult
+from fluidcore.gradcheck.report.result import GradCheckResult
 from fluidcore.gradcheck.session import Session
 from fluidcore.gradcheck.verdict import Reason, Verdict
 

@@ -18,7 +18,7 @@ from fluidcore.gradcheck.localise.one_op import run_one
 from fluidcore.gradcheck.localise.reference import backward_pair
 from fluidcore.gradcheck.localised import localised
 from fluidcore.gradcheck.mutate.edits import backward_edits
-from fluidcore.gradcheck.result import Audit, Culprit, GradCheckReport
+from fluidcore.gradcheck.report.result import Audit, Culprit, GradCheckReport
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 CONFIG = GradCheckConfig()

@@ -8,7 +8,7 @@ from fluidcore.gradcheck import taylor
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.formula import check_formula
 from fluidcore.gradcheck.noise import measure
-from fluidcore.gradcheck.result import GradCheckResult
+from fluidcore.gradcheck.report.result import GradCheckResult
 from fluidcore.gradcheck.session import Session
 from fluidcore.gradcheck.taylor import Opinion
 from fluidcore.gradcheck.verdict import Reason, Verdict

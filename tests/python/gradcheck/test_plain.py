@@ -13,7 +13,7 @@ from fluidcore.gradcheck.plain import (
     tolerances,
     with_statistics,
 )
-from fluidcore.gradcheck.result import GradCheckResult
+from fluidcore.gradcheck.report.result import GradCheckResult
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 X = np.array([0.5, -1.0, 2.0, 3.0])

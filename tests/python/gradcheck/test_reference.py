@@ -8,9 +8,9 @@ import fluidcore as fluid
 from fluidcore import core, layers
 from fluidcore.gradcheck.adapters.program import ProgramTarget, program_target
 from fluidcore.gradcheck.localise.alignment import align
-from fluidcore.gradcheck.localise.places import every_op
 from fluidcore.gradcheck.localise.reference import OF, Pair, backward_pair
 from fluidcore.gradcheck.localise.search import same
+from fluidcore.gradcheck.places import every_op
 
 every_model = pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
 

@@ -6,7 +6,7 @@ from targets import NumpyTarget, checked, target_of
 
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.judge import Reference
-from fluidcore.gradcheck.result import Level
+from fluidcore.gradcheck.report.result import Level
 from fluidcore.gradcheck.session import Session
 from fluidcore.gradcheck.taylor import opinion, second_opinion, trace
 from fluidcore.gradcheck.verdict import Verdict

@@ -6,7 +6,7 @@ from targets import NumpyTarget, checked
 
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.noise import Noise, measure
-from fluidcore.gradcheck.result import GradCheckResult
+from fluidcore.gradcheck.report.result import GradCheckResult
 from fluidcore.gradcheck.session import Session
 from fluidcore.gradcheck.together import prove
 from fluidcore.gradcheck.verdict import Verdict

@@ -8,7 +8,7 @@ import numpy as np
 
 from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck.adapters.callable_ import CallableTarget
-from fluidcore.gradcheck.result import Audit
+from fluidcore.gradcheck.report.result import Audit
 from fluidcore.gradcheck.streams import stream
 from fluidcore.gradcheck.target import SHADOW, Array
 from fluidcore.gradcheck.verdict import Reason, Verdict

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,12 +17,11 @@ from fluidcore.gradcheck.appended import (
     gradients_written,
     remove_optimizers,
 )
-from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.error_clips import bypass_clips, clipped_elements
 from fluidcore.gradcheck.frozen import frozen_variables
 from fluidcore.gradcheck.network import Network
 from fluidcore.gradcheck.replay import REPLAYED, replay_frozen
-from fluidcore.gradcheck.result import Audit, Culprit
+from fluidcore.gradcheck.report.result import Audit
 from fluidcore.gradcheck.streams import stream
 from fluidcore.gradcheck.target import Array, Input
 from fluidcore.gradcheck.verdict import Verdict
@@ -33,20 +32,6 @@ _NAMED = 8  # variables in a sentence
 
 Name: TypeAlias = "Variable | str"
 ParamsGrads: TypeAlias = "Sequence[tuple[Name, Name | None]]"
-
-
-@runtime_checkable
-class Localisable(Protocol):
-    """A Target of several operators, of which the wrong one can be found."""
-
-    def find_culprit(self, config: GradCheckConfig) -> Culprit | None:
-        """The operator that is to blame for a wrong gradient; None if none was found."""
-
-    def own_audits(self) -> Sequence[Audit]:
-        """What is to be said about the program itself."""
-
-    def own_notes(self) -> Sequence[str]:
-        """What a reader must know: which parameters are not checked, and why."""
 
 
 class ProgramTarget(NetworkTarget):
@@ -98,12 +83,6 @@ class ProgramTarget(NetworkTarget):
             return super().vjp(xs, vs, dtype)
         network, grads = self._backward(dtype)
         return network.run_at(self._by_name(xs), grads)
-
-    def find_culprit(self, config: GradCheckConfig) -> Culprit | None:
-        """The operator that is to blame for a wrong gradient; None if none was found."""
-        from fluidcore.gradcheck.localise import find_culprit
-
-        return find_culprit(self, config)
 
     def append_gradients(self, program: Program) -> list[str]:
         """Appends what `vjp` runs to a copy of `program`; returns the names of the gradients."""

@@ -14,7 +14,7 @@ from fluidcore import core
 from fluidcore.gradcheck.commands import options
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.near import meant
-from fluidcore.gradcheck.result import GradCheckReport
+from fluidcore.gradcheck.report.result import GradCheckReport
 
 if TYPE_CHECKING:
     from fluidcore.gradcheck.commands.options import Commands

@@ -12,7 +12,7 @@ from fluidcore.gradcheck.commands import options
 
 if TYPE_CHECKING:
     from fluidcore.gradcheck.commands.options import Commands
-    from fluidcore.gradcheck.result import GradCheckReport
+    from fluidcore.gradcheck.report.result import GradCheckReport
 
 _TABLE = """\
 A line has the largest relative error that was found, and what the check sees: the smallest relative

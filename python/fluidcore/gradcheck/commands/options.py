@@ -16,7 +16,7 @@ from fluidcore.gradcheck.near import meant
 from fluidcore.gradcheck.verdict import Verdict
 
 if TYPE_CHECKING:
-    from fluidcore.gradcheck.result import GradCheckReport
+    from fluidcore.gradcheck.report.result import GradCheckReport
 
     Commands = argparse._SubParsersAction["Parser"]
 
@@ -106,7 +106,7 @@ def add_output_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _report_path(path: str) -> str:
-    from fluidcore.gradcheck.report import format_of
+    from fluidcore.gradcheck.report.saving import format_of
 
     try:
         format_of(path)
@@ -176,7 +176,7 @@ def repeatable(report: GradCheckReport, chosen: argparse.Namespace) -> GradCheck
 
 def save_reports(chosen: argparse.Namespace, reports: Sequence[GradCheckReport]) -> None:
     """Writes the files of --report."""
-    from fluidcore.gradcheck.report import save
+    from fluidcore.gradcheck.report.saving import save
 
     for path in chosen.report:
         save(list(reports), path)

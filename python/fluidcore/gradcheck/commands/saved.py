@@ -12,7 +12,7 @@ from fluidcore.gradcheck.verdict import Verdict
 
 if TYPE_CHECKING:
     from fluidcore.gradcheck.commands.options import Commands
-    from fluidcore.gradcheck.result import GradCheckReport, GradCheckResult
+    from fluidcore.gradcheck.report.result import GradCheckReport, GradCheckResult
 
 Key: TypeAlias = "tuple[str, str, str, str]"  # who, input, dtype, place
 

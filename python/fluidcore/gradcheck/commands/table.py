@@ -12,7 +12,7 @@ from fluidcore.gradcheck.report.values import is_seen
 from fluidcore.gradcheck.verdict import Verdict
 
 if TYPE_CHECKING:
-    from fluidcore.gradcheck.result import GradCheckReport, GradCheckResult
+    from fluidcore.gradcheck.report.result import GradCheckReport, GradCheckResult
 
 _GLYPHS = {Verdict.PASS: "ok", Verdict.FAIL: "FAIL", Verdict.INCONCLUSIVE: "?"}
 _COLOURS = {Verdict.PASS: "green", Verdict.FAIL: "bold red", Verdict.INCONCLUSIVE: "yellow"}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from fluidcore import core
+from fluidcore.gradcheck.adapters.program import ProgramTarget
 from fluidcore.gradcheck.cast import cast_program
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.localise.alignment import Aligned, Missing, align
@@ -13,16 +13,13 @@ from fluidcore.gradcheck.localise.blame import Blame, blame_for_edit, blame_for_
 from fluidcore.gradcheck.localise.cuts import first_wrong_cut
 from fluidcore.gradcheck.localise.kernels import first_wrong_kernel
 from fluidcore.gradcheck.localise.observed import first_unwritten, observe
-from fluidcore.gradcheck.localise.places import Place, every_op, inner_block, with_source_line
 from fluidcore.gradcheck.localise.reference import Pair, backward_pair
 from fluidcore.gradcheck.localise.search import Search, same
 from fluidcore.gradcheck.network import fix_seeds
-from fluidcore.gradcheck.result import Culprit
+from fluidcore.gradcheck.places import Place, every_op, inner_block, with_source_line
+from fluidcore.gradcheck.report.result import Culprit
 from fluidcore.gradcheck.target import SHADOW, Array
 from fluidcore.gradcheck.verdict import Reason
-
-if TYPE_CHECKING:
-    from fluidcore.gradcheck.adapters.program import ProgramTarget
 
 __all__ = ["find_culprit"]
 

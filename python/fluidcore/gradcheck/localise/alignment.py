@@ -8,8 +8,8 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from fluidcore import core
-from fluidcore.gradcheck.localise.places import inner_block
 from fluidcore.gradcheck.localise.reference import OF
+from fluidcore.gradcheck.places import inner_block
 
 Key = Callable[[core.OpDesc], Hashable]
 

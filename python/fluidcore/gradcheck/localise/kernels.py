@@ -11,7 +11,7 @@ from fluidcore.base.dtypes import FLOATING
 from fluidcore.gradcheck.localise.blame import Blame
 from fluidcore.gradcheck.localise.observed import Observed
 from fluidcore.gradcheck.localise.one_op import as_double, in_dtype, run_one
-from fluidcore.gradcheck.localise.places import inner_block
+from fluidcore.gradcheck.places import inner_block
 from fluidcore.gradcheck.streams import stream
 from fluidcore.gradcheck.target import SHADOW, Array, Doubles
 from fluidcore.gradcheck.verdict import Reason

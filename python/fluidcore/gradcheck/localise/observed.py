@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from fluidcore import core
 from fluidcore.gradcheck.localise.alignment import Aligned
 from fluidcore.gradcheck.localise.names import is_gradient
-from fluidcore.gradcheck.localise.places import every_op, inner_block, positions
-from fluidcore.gradcheck.localise.recording import Moment, can_be_recorded, record
 from fluidcore.gradcheck.localise.reference import OF, Pair
 from fluidcore.gradcheck.network import Network
+from fluidcore.gradcheck.places import every_op, inner_block, positions
+from fluidcore.gradcheck.recording import Moment, can_be_recorded, record
 from fluidcore.gradcheck.target import Array
 from fluidcore.program.op_slots import own_inputs, own_outputs
 from fluidcore.program.variable import ARRAY

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from fluidcore import core
 from fluidcore.backward import append_backward, gradients
 from fluidcore.clip import error_clip_callback
+from fluidcore.gradcheck.adapters.program import ProgramTarget
 from fluidcore.gradcheck.appended import (
     first_gradient_op,
     gradients_written,
     remove_optimizers,
 )
-from fluidcore.gradcheck.localise.places import Place, every_op, inner_block, mark_places
+from fluidcore.gradcheck.places import Place, every_op, inner_block, mark_places
 from fluidcore.program import Program
 from fluidcore.program.op_slots import list_all_effects
-
-if TYPE_CHECKING:
-    from fluidcore.gradcheck.adapters.program import ProgramTarget
 
 OF = "of "
 _KEPT_VALUES = ("@GRAD", "@STEPS", "@VERSION@", "@RECOMPUTED")

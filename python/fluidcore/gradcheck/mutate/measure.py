@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from fluidcore.gradcheck.adapters.program import Localisable
+from fluidcore.gradcheck.adapters.program import ProgramTarget
 from fluidcore.gradcheck.config import GradCheckConfig
+from fluidcore.gradcheck.localise import find_culprit
 from fluidcore.gradcheck.mutate.peers import Checker
 from fluidcore.gradcheck.target import Target
 from fluidcore.gradcheck.verdict import Verdict
@@ -122,8 +123,8 @@ def _measure_one(power: Power, case: Case, check: Checker, seed: int) -> None:
         power.by_severity.setdefault(severity, Share()).count(found)
         if not found:
             power.missed.append(_text(buggy))
-        elif place is not None and isinstance(buggy, Localisable):
-            culprit = buggy.find_culprit(GradCheckConfig(seed=seed))
+        elif place is not None and isinstance(buggy, ProgramTarget):
+            culprit = find_culprit(buggy, GradCheckConfig(seed=seed))
             power.located.count(culprit is not None and (culprit.block, culprit.op) == place)
 
 

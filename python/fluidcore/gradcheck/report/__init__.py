@@ -1,3 +1,4 @@
+<<<<<<< HEAD
 """Reports of gradient checks: for a person (text, HTML) and for programs (JSON, JUnit, SARIF)."""
 
 from __future__ import annotations
@@ -60,3 +61,6 @@ def save(
     else:
         text = _FORMATS[end](reports)
     write_file(name, text.encode())
+=======
+"""What a check found, and its reports: for a person (text, HTML), for programs (JSON, SARIF)."""
+>>>>>>> main

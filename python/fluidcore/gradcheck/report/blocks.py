@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from fluidcore.gradcheck.report.phrases import PHRASES
+from fluidcore.gradcheck.report.result import Culprit, ElementError, GradCheckResult
 from fluidcore.gradcheck.report.values import (
     one_line,
     place_of,
@@ -13,7 +14,6 @@ from fluidcore.gradcheck.report.values import (
     shape_text,
     short,
 )
-from fluidcore.gradcheck.result import Culprit, ElementError, GradCheckResult
 from fluidcore.gradcheck.verdict import Verdict
 
 _REASONS = 3

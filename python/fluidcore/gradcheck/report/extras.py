@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from fluidcore.gradcheck.report.groups import Group
 from fluidcore.gradcheck.report.phrases import SEVERITY, count
+from fluidcore.gradcheck.report.result import GradCheckReport, GradCheckResult
 from fluidcore.gradcheck.report.tensor_details import plots, tensor_details
-from fluidcore.gradcheck.result import GradCheckReport, GradCheckResult
 
 _Pair = tuple[GradCheckReport, GradCheckResult]
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from fluidcore.gradcheck.report.groups import Column, Group, Row
 from fluidcore.gradcheck.report.phrases import GLYPHS, PHRASES, SEVERITY, count
+from fluidcore.gradcheck.report.result import Audit, Culprit, GradCheckReport, GradCheckResult
 from fluidcore.gradcheck.report.tensor_details import STYLES
 from fluidcore.gradcheck.report.values import escaped, is_seen, one_line, seen, shape_text, short
-from fluidcore.gradcheck.result import Audit, Culprit, GradCheckReport, GradCheckResult
 from fluidcore.gradcheck.verdict import Verdict
 
 _NAME, _HEADLINE = 60, 110

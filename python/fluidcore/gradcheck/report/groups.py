@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from fluidcore.gradcheck.report.phrases import SEVERITY
-from fluidcore.gradcheck.result import Audit, GradCheckReport, GradCheckResult
+from fluidcore.gradcheck.report.result import Audit, GradCheckReport, GradCheckResult
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 _DTYPES = ("float64", "float32", "bfloat16", "float16")

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from fluidcore.gradcheck.report.phrases import SEVERITY
 from fluidcore.gradcheck.report.plots import figure
+from fluidcore.gradcheck.report.result import ElementError, GradCheckResult
 from fluidcore.gradcheck.report.svg import picture
 from fluidcore.gradcheck.report.values import difference, lists_directions, short
-from fluidcore.gradcheck.result import ElementError, GradCheckResult
 from fluidcore.gradcheck.verdict import Verdict
 
 _WIDEST, _HIGHEST = 40, 24  # cells

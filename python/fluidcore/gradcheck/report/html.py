@@ -12,9 +12,9 @@ from fluidcore.gradcheck.report.extras import Extras, extras_within
 from fluidcore.gradcheck.report.group_details import group_inside, group_row
 from fluidcore.gradcheck.report.groups import Column, Group, columns, grouped
 from fluidcore.gradcheck.report.phrases import GLYPHS, SEVERITY
+from fluidcore.gradcheck.report.result import GradCheckReport
 from fluidcore.gradcheck.report.tensor_details import STYLES
 from fluidcore.gradcheck.report.values import escaped
-from fluidcore.gradcheck.result import GradCheckReport
 from fluidcore.gradcheck.verdict import Verdict
 
 BYTES = 290_000  # what is less important is left out of a page that would be larger

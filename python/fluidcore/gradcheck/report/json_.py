@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from fluidcore import core
 from fluidcore.gradcheck.report.plain import DamagedError, decode, encode
-from fluidcore.gradcheck.result import GradCheckReport
+from fluidcore.gradcheck.report.result import GradCheckReport
 
 SCHEMA = "fluidcore.gradcheck/1"
 

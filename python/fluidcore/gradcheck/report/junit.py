@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from xml.etree import ElementTree as Xml
 
 from fluidcore.gradcheck.report.blocks import culprit_text, headline, reason_texts
+from fluidcore.gradcheck.report.result import Audit, GradCheckReport, GradCheckResult
 from fluidcore.gradcheck.report.text import report_text, result_text
 from fluidcore.gradcheck.report.values import one_line, printable, short
-from fluidcore.gradcheck.result import Audit, GradCheckReport, GradCheckResult
 from fluidcore.gradcheck.verdict import Verdict
 
 

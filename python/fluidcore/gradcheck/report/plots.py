@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 from fluidcore.gradcheck.report.levels import taylor_slope, usable
 from fluidcore.gradcheck.report.phrases import count
+from fluidcore.gradcheck.report.result import ElementError, Level
 from fluidcore.gradcheck.report.svg import BOTTOM, LEFT, RIGHT, TOP, LogAxis, curve, plot
 from fluidcore.gradcheck.report.values import difference
-from fluidcore.gradcheck.result import ElementError, Level
 
 
 def figure(title: str, picture: str, caption: str) -> str:

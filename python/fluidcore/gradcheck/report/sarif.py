@@ -11,9 +11,9 @@ from fluidcore import core
 from fluidcore.gradcheck.report.blocks import culprit_text, headline
 from fluidcore.gradcheck.report.locations import physical_location
 from fluidcore.gradcheck.report.phrases import PHRASES
+from fluidcore.gradcheck.report.result import GradCheckReport
 from fluidcore.gradcheck.report.text import result_text
 from fluidcore.gradcheck.report.values import one_line, printable, sight
-from fluidcore.gradcheck.result import GradCheckReport
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 _SCHEMA = (

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from fluidcore.gradcheck.report.heat_map import heat_map
 from fluidcore.gradcheck.report.phrases import GLYPHS, PHRASES, count
 from fluidcore.gradcheck.report.plots import histogram, step_plot, taylor_plot
+from fluidcore.gradcheck.report.result import ElementError, GradCheckReport, GradCheckResult
 from fluidcore.gradcheck.report.values import (
     escaped,
     place_of,
@@ -17,7 +18,6 @@ from fluidcore.gradcheck.report.values import (
     short,
     sight,
 )
-from fluidcore.gradcheck.result import ElementError, GradCheckReport, GradCheckResult
 from fluidcore.gradcheck.verdict import Verdict
 
 STYLES = {Verdict.PASS: "p", Verdict.FAIL: "f", Verdict.INCONCLUSIVE: "q"}

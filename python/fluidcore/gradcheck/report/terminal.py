@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TextIO
 
-from fluidcore.gradcheck.result import GradCheckReport, GradCheckResult
+from fluidcore.gradcheck.report.result import GradCheckReport, GradCheckResult
 
 _COLOURS = {
     "bold red": r"^FAIL\b|✗|\bFAIL\b(?=,)|^ +culprit|^ +audit failed",

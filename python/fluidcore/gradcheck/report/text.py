@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from fluidcore.gradcheck.report.blocks import block, culprit_text, headline
 from fluidcore.gradcheck.report.phrases import GLYPHS, SEVERITY, count
+from fluidcore.gradcheck.report.result import GradCheckReport, GradCheckResult
 from fluidcore.gradcheck.report.values import one_line, printable, short, sight
-from fluidcore.gradcheck.result import GradCheckReport, GradCheckResult
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 LINES = 25

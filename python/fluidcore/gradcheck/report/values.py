@@ -6,7 +6,7 @@ import html
 import math
 import re
 
-from fluidcore.gradcheck.result import ElementError, GradCheckResult
+from fluidcore.gradcheck.report.result import ElementError, GradCheckResult
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 _SMALLEST = 1e-8  # relative errors divide by no less

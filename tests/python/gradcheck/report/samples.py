@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from fluidcore.gradcheck.result import (
+from fluidcore.gradcheck.report.result import (
     Audit,
     Culprit,
     ElementError,

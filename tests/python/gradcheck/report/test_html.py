@@ -12,7 +12,7 @@ from fluidcore.gradcheck.report.html import html_text
 from fluidcore.gradcheck.report.levels import taylor_slope, usable
 from fluidcore.gradcheck.report.phrases import SEVERITY
 from fluidcore.gradcheck.report.plots import histogram, step_plot, taylor_plot
-from fluidcore.gradcheck.result import ElementError, GradCheckReport, Level
+from fluidcore.gradcheck.report.result import ElementError, GradCheckReport, Level
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 OPTIONAL_END = {"tr", "td", "th", "thead", "tbody", "dt", "dd"}

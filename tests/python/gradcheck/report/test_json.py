@@ -10,9 +10,9 @@ import pytest
 import samples
 
 from fluidcore import core
-from fluidcore.gradcheck.report import load, save
-from fluidcore.gradcheck.report.json_ import json_text
-from fluidcore.gradcheck.result import GradCheckReport
+from fluidcore.gradcheck.report.json_ import json_text, load
+from fluidcore.gradcheck.report.result import GradCheckReport
+from fluidcore.gradcheck.report.saving import save
 
 
 def document(reports: list[GradCheckReport] | None = None) -> Any:

@@ -5,9 +5,9 @@ from xml.etree import ElementTree as Xml
 import pytest
 import samples
 
-from fluidcore.gradcheck.report import save
 from fluidcore.gradcheck.report.junit import junit_text
-from fluidcore.gradcheck.result import GradCheckReport
+from fluidcore.gradcheck.report.result import GradCheckReport
+from fluidcore.gradcheck.report.saving import save
 from fluidcore.gradcheck.verdict import Reason
 
 # What the schema of Jenkins' xUnit plugin (junit-10.xsd) allows, as far as reports use it.

@@ -7,7 +7,7 @@ import pytest
 import samples
 from browser import CHROMIUM, Page, open_browser
 
-from fluidcore.gradcheck.report import save
+from fluidcore.gradcheck.report.saving import save
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no program chromium")
 

@@ -10,8 +10,9 @@ import pytest
 from fluidcore.gradcheck.adapters import callable_target
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.pipeline import run_check
-from fluidcore.gradcheck.report import load, save
-from fluidcore.gradcheck.result import GradCheckReport
+from fluidcore.gradcheck.report.json_ import load
+from fluidcore.gradcheck.report.result import GradCheckReport
+from fluidcore.gradcheck.report.saving import save
 from fluidcore.gradcheck.verdict import Verdict
 
 Array = np.ndarray[Any, Any]

@@ -7,8 +7,8 @@ import pytest
 import samples
 
 from fluidcore.gradcheck.report.locations import physical_location
+from fluidcore.gradcheck.report.result import GradCheckReport
 from fluidcore.gradcheck.report.sarif import sarif_text
-from fluidcore.gradcheck.result import GradCheckReport
 from fluidcore.gradcheck.verdict import Reason
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import samples
 
-from fluidcore.gradcheck.report import save
+from fluidcore.gradcheck.report.saving import save
 
 
 def schema(name: str) -> Path:

@@ -9,9 +9,9 @@ import samples
 
 from fluidcore.gradcheck.checker import GradientChecker
 from fluidcore.gradcheck.report.phrases import PHRASES
+from fluidcore.gradcheck.report.result import ElementError, GradCheckReport, Hypothesis
 from fluidcore.gradcheck.report.terminal import show
 from fluidcore.gradcheck.report.text import report_text, reports_text, result_text
-from fluidcore.gradcheck.result import ElementError, GradCheckReport, Hypothesis
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 EVERYTHING = replace(

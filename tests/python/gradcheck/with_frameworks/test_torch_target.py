@@ -15,7 +15,7 @@ from fluidcore import core  # noqa: E402
 from fluidcore.gradcheck.adapters import callable_target  # noqa: E402
 from fluidcore.gradcheck.api import check  # noqa: E402
 from fluidcore.gradcheck.config import GradCheckConfig  # noqa: E402
-from fluidcore.gradcheck.result import GradCheckReport  # noqa: E402
+from fluidcore.gradcheck.report.result import GradCheckReport  # noqa: E402
 from fluidcore.gradcheck.verdict import Reason, Verdict  # noqa: E402
 
 DTYPES = ["float64", "float32", "float16", "bfloat16"]

@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 from fluidcore import core
-from fluidcore.gradcheck.localise.places import inner_block, positions
 from fluidcore.gradcheck.network import Network
+from fluidcore.gradcheck.places import inner_block, positions
 from fluidcore.gradcheck.target import Array
 from fluidcore.program.op_slots import list_all_effects
 from fluidcore.program.variable import ARRAY

@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 import pytest
 
 from fluidcore.gradcheck.compare import GradientError
-from fluidcore.gradcheck.result import Audit, GradCheckReport, GradCheckResult
+from fluidcore.gradcheck.report.result import Audit, GradCheckReport, GradCheckResult
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 RESULT = GradCheckResult("x", (2, 3), "float64", "cpu", "full", Verdict.PASS)

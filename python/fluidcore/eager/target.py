@@ -14,6 +14,7 @@ from fluidcore.eager.autograd import gradients_of
 from fluidcore.eager.second_order import second_gradients_of
 from fluidcore.eager.state import has_drawn, no_grad, noting_backward, precision, same_numbers
 from fluidcore.eager.tensor import Tensor
+from fluidcore.gradcheck.adapters.arguments import argument_names
 from fluidcore.gradcheck.adapters.origin import source_of
 from fluidcore.gradcheck.gradient_target import NoSecondGradientError
 from fluidcore.gradcheck.target import Array, Input, Target
@@ -140,3 +141,14 @@ class EagerTarget(Target):
                 f"{self.who}: f must return a floating tensor, got {results[0].dtype}"
             )
         return floating
+
+
+def eager_target(f: Callable[..., Any], args: Sequence[Any], who: str) -> EagerTarget:
+    """A function of tensors as a target; TypeError if an argument is something else."""
+    for argument in args:
+        if not isinstance(argument, Tensor):
+            raise TypeError(
+                f"{who}: all arguments must be Tensors, got {type(argument).__name__}; "
+                "hand what is constant to a function of the others"
+            )
+    return EagerTarget(f, args, argument_names(f, len(args)), who)

@@ -223,7 +223,7 @@ class GradCheckReport:
 
     def save(self, path: str) -> None:
         """Writes the report: .html, .json, .sarif, .xml (JUnit) or .txt, by the end of the name."""
-        from fluidcore.gradcheck.report import save
+        from fluidcore.gradcheck.report.saving import save
 
         save([self], path)
 

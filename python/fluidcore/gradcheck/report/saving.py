@@ -1,0 +1,61 @@
+"""Reports as files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+
+from fluidcore import core
+from fluidcore.gradcheck.report.html import html_text
+from fluidcore.gradcheck.report.json_ import json_text
+from fluidcore.gradcheck.report.junit import junit_text
+from fluidcore.gradcheck.report.result import GradCheckReport
+from fluidcore.gradcheck.report.sarif import sarif_text
+from fluidcore.gradcheck.report.text import reports_text
+from fluidcore.io.array_file import NEW, write_new
+
+_FORMATS: Mapping[str, Callable[[Sequence[GradCheckReport]], str]] = {
+    ".html": html_text,
+    ".json": json_text,
+    ".sarif": sarif_text,
+    ".txt": reports_text,
+    ".xml": junit_text,
+}
+
+
+def format_of(name: str) -> str:
+    """The end of a file's name that says its format; core.InvalidArgument if it says none."""
+    end = os.path.splitext(name)[1].lower()
+    if end not in _FORMATS:
+        known = ", ".join(_FORMATS)
+        raise core.InvalidArgument(f"save: the path must end in one of {known}, got '{name}'")
+    return end
+
+
+def save(
+    reports: Sequence[GradCheckReport],
+    path: str | os.PathLike[str],
+    *,
+    skip_inconclusive: bool = False,
+) -> None:
+    """Writes reports to one file, whose format follows from the end of its name.
+
+    A crash leaves the file that was there, or the new one.
+
+    Args:
+        reports: In the order in which they are to appear.
+        path: Ends in .html, .json, .sarif, .txt or .xml (JUnit).
+        skip_inconclusive: Whether .xml calls what is INCONCLUSIVE skipped, not an error.
+
+    Raises:
+        core.InvalidArgument: The name ends in something else.
+        OSError: The file cannot be written; what was there before is unchanged.
+    """
+    name = os.fspath(path)
+    end = format_of(name)
+    if end == ".xml":
+        text = junit_text(reports, skip_inconclusive=skip_inconclusive)
+    else:
+        text = _FORMATS[end](reports)
+    write_new(name, text.encode())
+    os.replace(name + NEW, name)
