@@ -12,7 +12,11 @@ import gc
 from collections.abc import Iterable, Sequence
 
 from fluidcore import core
-from fluidcore.backward.append import _append_backward_ops_
+from fluidcore.backward.append import (
+    _append_backward_ops_,
+    _append_backward_vars_,
+    _remove_no_grad_branch_,
+)
 from fluidcore.backward.arguments import (
     Callback,
     Names,
@@ -26,6 +30,7 @@ from fluidcore.backward.arguments import (
 )
 from fluidcore.backward.block_gradient import BlockGradient, Shared
 from fluidcore.backward.operators import GradOp, op_traits
+from fluidcore.backward.passes import _addup_repetitive_outputs_
 from fluidcore.backward.path import ops_on_path
 from fluidcore.backward.values import Insertions
 from fluidcore.backward.view import forward_ops, is_array, stopped_names
@@ -34,7 +39,15 @@ from fluidcore.base.dtypes import FLOATING
 from fluidcore.program import Block, Parameter, Variable
 from fluidcore.program.op_slots import list_all_effects
 
-__all__ = ["append_backward", "calc_gradient", "gradients"]
+__all__ = [
+    "_addup_repetitive_outputs_",
+    "_append_backward_ops_",
+    "_append_backward_vars_",
+    "_remove_no_grad_branch_",
+    "append_backward",
+    "calc_gradient",
+    "gradients",
+]
 
 
 def append_backward(
