@@ -69,7 +69,7 @@ def _append_backward_ops_(
                 callback(block=target, context=context)
             _append_backward_vars_(target, first)
     if gradient.outer is not None:
-        read_directly(target.desc, {name for seed in seeds for name in seed.inputs["X"]})
+        read_directly(target.desc, {name for seed in seeds for name in seed.output_names()})
 
 
 def _remove_no_grad_branch_(grads: Iterable[GradOp], branches: NoGradBranches) -> list[GradOp]:
