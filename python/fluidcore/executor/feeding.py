@@ -54,15 +54,14 @@ def as_declared(program: Program, name: str, value: Any, declared: core.VarDesc)
         )
     if not isinstance(value, (np.ndarray, np.generic)) and hasattr(value, "__dlpack__"):
         value = _viewed(value)
-    shape = declared.shape()
     if isinstance(value, core.Tensor):
-        if not value.is_initialized():
-            return value
-        if value.dtype() == dtype.name and len(value.shape()) == len(shape):
+        fits = value.dtype() == dtype.name and len(value.shape()) == len(declared.shape())
+        if fits or not value.is_initialized():
             return value
     array = _converted(program, name, value, dtype)
-    is_column = len(shape) == array.ndim + 1 and shape[-1] == 1
-    return array[..., None] if is_column else array
+    shape = declared.shape()
+    is_short = len(shape) == array.ndim + 1 and shape[-1] == 1
+    return array[..., None] if is_short else array
 
 
 def _viewed(value: Any) -> Any:

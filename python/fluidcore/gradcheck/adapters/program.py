@@ -11,6 +11,7 @@ from fluidcore import core
 from fluidcore.backward import gradients
 from fluidcore.base.dtypes import FLOATING
 from fluidcore.executor import global_scope
+from fluidcore.executor.feeding import as_declared
 from fluidcore.gradcheck.adapters.network_target import COTANGENT, NetworkTarget, checked_gradient
 from fluidcore.gradcheck.appended import (
     first_gradient_op,
@@ -167,7 +168,7 @@ def program_target(
 
     Args:
         program: Never changed.
-        feed: Name -> array.
+        feed: Name -> array, or what else a run converts.
         loss: What is differentiated; several variables, of any shape, if the program has no
             gradient operators.
         parameter_list: What is differentiated by; None for all trainable parameters, and data that
@@ -217,7 +218,7 @@ def program_target(
             "program_target: the loss must depend on a trainable parameter, or on data that does "
             f"not stop gradients, got {', '.join(left_out) or 'a program without any'}"
         )
-    values = {name: _fed(name, block.desc.find_var(name), value) for name, value in feed.items()}
+    values = {name: _fed(program, name, value) for name, value in feed.items()}
     inputs = [Input(name, _value(name, values, scope)) for name in names]
     values |= replay_frozen(own.desc, outputs, names, stopped, values, scope)
     frozen = frozen_variables(own.desc, outputs, names, stopped)
@@ -301,19 +302,10 @@ def _list(names: Sequence[str]) -> str:
     return ", ".join(names[:_NAMED]) + more
 
 
-def _fed(name: str, declared: core.VarDesc | None, value: Any) -> Array:
-    """A fed value as an array; numbers and lists get the dtype of the variable."""
-    array = np.asarray(value)
-    if not (array.dtype.name in FLOATING or array.dtype.kind in "biu"):
-        got = "None" if value is None else f"{array.dtype} {list(array.shape)}"
-        raise core.InvalidArgument(
-            f"program_target: what is fed must be an array of real numbers, got {got} for '{name}'"
-        )
-    if isinstance(value, np.ndarray) or declared is None:
-        return array
-    from fluidcore.base.dtypes import numpy_dtype
-
-    return array.astype(numpy_dtype(declared.dtype()))
+def _fed(program: Program, name: str, value: Any) -> Array:
+    """A fed value as an array, as a run converts it."""
+    declared = program.global_block().desc.find_var(name)
+    return np.asarray(value if declared is None else as_declared(program, name, value, declared))
 
 
 def _value(name: str, values: Mapping[str, Array], scope: core.Scope) -> Array:
