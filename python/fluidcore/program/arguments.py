@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fluidcore import core
-from fluidcore.base.checks import check_list
+from fluidcore.base.checks import check_list, check_name
 from fluidcore.program.variable import Variable
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _name(program: Program, op_type: str, slot: str, value: Any) -> str:
             )
         return value.name
     if isinstance(value, str):
-        return value
+        return check_name(f"{op_type}: a name in slot '{slot}'", value)
     raise TypeError(
         f"{op_type}: slot '{slot}' must be given Variables or names, "
         f"got {type(value).__name__} {value!r}"

@@ -169,7 +169,7 @@ class Program:
 
     def is_copy_of(self, other: Program) -> bool:
         """Whether the two are one program, or copies of one: they have the same variables."""
-        return self._origin == other._origin
+        return self._origin == other._origin or self.desc is other.desc
 
     def __copy__(self) -> Program:
         return self.clone()

@@ -303,6 +303,10 @@ def test_text_that_is_not_utf8_is_an_error_that_shows_its_place_only():
         "the type of an operator": lambda: main.global_block().append_op(name),
         "a name in feed": lambda: fluid.Executor().run(feed={name: 1}),
         "a name in fetch_list": lambda: fluid.Executor().run(fetch_list=[name]),
+        "relu: a name in slot 'X'": lambda: main.global_block().append_op("relu", {"X": name}),
+        "pool2d: attribute 'pooling_type'": lambda: main.global_block().append_op(
+            "pool2d", {"X": "x"}, {"Out": "y"}, {"pooling_type": name}
+        ),
         "fc: name": lambda: layers.fc(main.global_block().var("x"), 3, name=name),
     }.items():
         with pytest.raises(fluid.InvalidArgument) as raised:

@@ -240,6 +240,11 @@ def test_what_cannot_be_copied_says_why_and_what_to_do():
             "Variable, or the ProgramDesc",
         ),
         (
+            core.CallableFunction(lambda arrays: arrays, [X]),
+            "a Function cannot be pickled or copied, as it holds what is prepared for this "
+            "process; make a new one",
+        ),
+        (
             y,
             "a Tensor with a history, the result of elementwise_mul, cannot be pickled or copied; "
             "pickle x.detach()",
