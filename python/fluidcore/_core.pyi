@@ -374,9 +374,9 @@ class Tensor:
     A dense, row-major block of memory with a shape and a dtype.
     """
     @staticmethod
-    def from_dlpack(source: typing.Any) -> Tensor:
+    def from_dlpack(source: typing.Any, copy: bool = False) -> Tensor:
         """
-        A view of another library's tensor: no copy.
+        A view of another library's tensor. One that is not dense and row-major needs a copy: an error unless `copy`.
         """
     def __array__(self, dtype: typing.Any = None, copy: typing.Any = None) -> typing.Any:
         ...

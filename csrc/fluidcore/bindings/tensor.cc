@@ -73,14 +73,14 @@ py::capsule to_capsule(const Tensor& tensor) {
   });
 }
 
-Tensor from_capsule(const py::object& object) {
+Tensor from_capsule(const py::object& object, bool copy) {
   py::object capsule = py::hasattr(object, "__dlpack__") ? object.attr("__dlpack__")() : object;
   auto* managed = PyCapsule_IsValid(capsule.ptr(), "dltensor")
                       ? PyCapsule_GetPointer(capsule.ptr(), "dltensor")
                       : nullptr;
   require(managed != nullptr, "dlpack: the argument must have __dlpack__ or be a capsule, got ",
           py::repr(object).cast<std::string>());
-  Tensor tensor = from_dlpack(static_cast<DLManagedTensor*>(managed));
+  Tensor tensor = from_dlpack(static_cast<DLManagedTensor*>(managed), copy);
   PyCapsule_SetName(capsule.ptr(), "used_dltensor");
   // The producer's deleter may touch Python objects.
   return Tensor(tensor.spec(), tensor.raw(), keep_alive(py::cast(tensor)));
@@ -161,8 +161,9 @@ void bind_tensor(py::module_& m) {
            [](const Tensor& tensor, const py::kwargs& /*options*/) { return to_capsule(tensor); })
       .def("__dlpack_device__",
            [](const Tensor& /*tensor*/) { return py::make_tuple(kDlpackCpu, 0); })
-      .def_static("from_dlpack", &from_capsule, py::arg("source"),
-                  "A view of another library's tensor: no copy.")
+      .def_static("from_dlpack", &from_capsule, py::arg("source"), py::arg("copy") = false,
+                  "A view of another library's tensor. One that is not dense and row-major needs a "
+                  "copy: an error unless `copy`.")
       .def(
           "lod", [](const Tensor& /*tensor*/) { return Lod(); },
           "The offsets of nested sequences, level by level; [], as there are no sequences yet.")

@@ -53,7 +53,10 @@ def as_declared(program: Program, name: str, value: Any, declared: core.VarDesc)
             f"feed '{name}': must be without a mask, got a masked array; write {name}.filled(...)"
         )
     if not isinstance(value, (np.ndarray, np.generic)) and hasattr(value, "__dlpack__"):
-        value = _viewed(value)
+        try:
+            value = _viewed(value)
+        except BufferError as error:
+            raise core.InvalidArgument(f"feed '{name}': must be readable, got {error}") from None
     if isinstance(value, core.Tensor):
         fits = value.dtype() == dtype.name and len(value.shape()) == len(declared.shape())
         if fits or not value.is_initialized():
@@ -65,11 +68,11 @@ def as_declared(program: Program, name: str, value: Any, declared: core.VarDesc)
 
 
 def _viewed(value: Any) -> Any:
-    """Another library's tensor, without a copy; one with strides, or of uint8, as an array."""
+    """Another library's tensor; as an array if only NumPy has its element type, such as uint8."""
     if isinstance(value, core.Tensor):
         return value
     try:
-        return core.Tensor.from_dlpack(value)
+        return core.Tensor.from_dlpack(value, copy=True)
     except core.InvalidArgument as refusal:
         try:
             return np.from_dlpack(value)

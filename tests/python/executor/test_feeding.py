@@ -179,6 +179,17 @@ def test_tensors_with_strides_and_of_other_element_types_are_fed():
     np.testing.assert_array_equal(copied(Foreign(pixels), shape=(2,)), np.float32([0, 255]))
 
 
+def test_a_tensor_that_another_library_does_not_hand_over_is_an_error():
+    class Kept(Foreign):
+        def __dlpack__(self, **settings):
+            raise BufferError("use tensor.detach()")
+
+    with pytest.raises(
+        fluid.InvalidArgument, match="feed 'x': must be readable, got use tensor.det"
+    ):
+        copied(Kept(np.zeros(2)))
+
+
 def test_arrays_of_another_byte_order_are_fed():
     np.testing.assert_array_equal(copied(np.array([0.5, 2], ">f4")), np.float32([0.5, 2]))
 
