@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # Sourced by the scripts of this project: one line per step, with its seconds.
 
-# step LOG NAME COMMAND...: runs the command with its output in LOG; shows the output and ends the
-# script when it fails.
-step() {
-  local log=$1 name=$2 start=$SECONDS status
+# attempt LOG NAME COMMAND...: runs the command with its output in LOG; shows the end of it when the
+# command fails. Leaves how that went in `status`.
+attempt() {
+  local log=$1 name=$2 start=$SECONDS
   shift 2
   mkdir -p "$(dirname "$log")"
   set +e
@@ -20,8 +20,13 @@ step() {
     printf '%-36s %5d s  FAILED\n' "$name" $((SECONDS - start))
     tail -n 100 "$log"
     printf '\n%s failed with status %d; all of its output is in %s\n' "$name" "$status" "$log"
-    exit "$status"
   fi
+}
+
+# step LOG NAME COMMAND...: the same; ends the script when the command fails.
+step() {
+  attempt "$@"
+  ((status == 0)) || exit "$status"
 }
 
 # debian_install PACKAGE...: fails where packages cannot be installed.

@@ -8,7 +8,7 @@ import numpy
 import numpy.typing
 import typing
 import typing_extensions
-__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'Derivatives', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'Error', 'Executor', 'Function', 'GRAD_VAR_SUFFIX', 'InvalidArgument', 'NotFound', 'OpDef', 'OpDesc', 'ProgramDesc', 'ProgramFunction', 'Scope', 'Tensor', 'VarDesc', 'Variable', 'cpu_isa', 'difference', 'differentiate', 'differentiate_along', 'differentiate_probes', 'dtype_name', 'dtype_number', 'get_grad_op_desc', 'grad_var_name', 'measure_noise', 'onednn_version', 'op_def', 'op_types', 'round_direction', 'round_to', 'slope_along', 'unit_roundoff', 'version']
+__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'Derivatives', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'Error', 'Executor', 'Function', 'GRAD_VAR_SUFFIX', 'InvalidArgument', 'NotFound', 'OpDef', 'OpDesc', 'ProgramDesc', 'ProgramFunction', 'Scope', 'Tensor', 'VarDesc', 'Variable', 'cpu_isa', 'difference', 'differentiate', 'differentiate_along', 'differentiate_probes', 'dtype_name', 'dtype_number', 'get_grad_op_desc', 'grad_var_name', 'measure_noise', 'needed_ops', 'onednn_version', 'op_def', 'op_types', 'round_direction', 'round_to', 'slope_along', 'unit_roundoff', 'version']
 class BlockDesc:
     """
     One block of a program: operators and variables.
@@ -604,6 +604,10 @@ def grad_var_name(name: str) -> str:
 def measure_noise(function: Function, seed: typing.SupportsInt | typing.SupportsIndex = 0) -> numpy.typing.NDArray[numpy.float64]:
     """
     The rounding noise of each output element: one standard deviation.
+    """
+def needed_ops(program: ProgramDesc, targets: collections.abc.Sequence[str], given: collections.abc.Sequence[str]) -> dict[int, list[int]]:
+    """
+    The operators that variables of block 0 need, where `given` are there already: block -> positions.
     """
 def onednn_version() -> typing.Any:
     """

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -51,6 +50,7 @@ std::int64_t to_int(const std::string& op, const std::string& name, py::handle v
 template <class T, class Convert>
 std::vector<T> convert_all(const std::vector<py::object>& items, Convert convert) {
   std::vector<T> values;
+  values.reserve(items.size());
   for (const py::object& item : items) values.push_back(convert(item));
   return values;
 }

@@ -22,6 +22,7 @@ GradOps get_grad_op_desc(const OpDesc& op,
                          const std::set<std::string>& no_grad_set,
                          const std::vector<BlockRef>& grad_sub_blocks) {
   std::vector<BlockIndex> blocks;
+  blocks.reserve(grad_sub_blocks.size());
   for (const BlockRef& block : grad_sub_blocks) blocks.push_back({block.idx});
   const OpDef& def = builtin_ops().get(op.type());
   OpDesc forward = op;

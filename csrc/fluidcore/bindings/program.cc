@@ -14,6 +14,7 @@
 #include "fluidcore/ops/register_ops.h"
 #include "fluidcore/program/block_effects.h"
 #include "fluidcore/program/serialize.h"
+#include "fluidcore/runtime/passes/prune.h"
 
 namespace py = pybind11;
 
@@ -406,6 +407,15 @@ void bind_program(py::module_& m) {
           },
           py::arg("idx"),
           "The variables of outer blocks that a block reads, and those that it writes.");
+  m.def(
+      "needed_ops",
+      [](const ProgramDesc& program, const std::vector<std::string>& targets,
+         const std::vector<std::string>& given) {
+        return needed_ops(program, builtin_ops(), targets, given);
+      },
+      py::arg("program"), py::arg("targets"), py::arg("given"),
+      "The operators that variables of block 0 need, where `given` are there already: block -> "
+      "positions.");
 }
 
 }  // namespace fluidcore::bindings

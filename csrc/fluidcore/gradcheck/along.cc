@@ -20,12 +20,12 @@ DType check_directions(const Function& function, const Directions& directions) {
           count, " inputs, got ", directions.size(), "; None for an input that stays");
   DType coarsest = DType::kFloat64;
   for (std::size_t k = 0; k < count; ++k) {
-    if (!directions[k]) continue;
+    const auto& direction = directions[k];
+    if (!direction) continue;
     const Tensor& input = floating_input(function, k);
-    require(static_cast<std::int64_t>(directions[k]->size()) == input.size(),
-            "gradcheck: direction ", k, " must have the ", input.size(),
-            " elements of its input, got ", directions[k]->size());
-    for (const double d : *directions[k]) {
+    require(static_cast<std::int64_t>(direction->size()) == input.size(), "gradcheck: direction ",
+            k, " must have the ", input.size(), " elements of its input, got ", direction->size());
+    for (const double d : *direction) {
       require(std::isfinite(d), "gradcheck: direction ", k, " must be finite, got ", d);
     }
     coarsest = coarser(coarsest, input.dtype());

@@ -1,6 +1,5 @@
 #include "fluidcore/gradcheck/difference.h"
 
-#include <algorithm>
 #include <cmath>
 #include <memory>
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <utility>
 
 #include "fluidcore/gradcheck/climb.h"
 #include "fluidcore/gradcheck/element.h"

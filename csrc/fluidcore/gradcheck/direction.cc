@@ -83,8 +83,9 @@ Direction::Direction(std::vector<Tensor> inputs,
                      std::vector<std::optional<std::vector<double>>> directions) {
   scale_ = std::numeric_limits<double>::infinity();
   for (std::size_t k = 0; k < inputs.size(); ++k) {
-    if (!directions[k]) continue;
-    std::vector<double>& direction = *directions[k];
+    auto& given = directions[k];
+    if (!given) continue;
+    std::vector<double>& direction = *given;
     if (std::all_of(direction.begin(), direction.end(), [](double d) { return d == 0; })) continue;
     const double ratio =
         root_mean_square(inputs[k]) /

@@ -27,14 +27,9 @@ constexpr double kSlight = 0.01;
 
 std::vector<Tensor> values_of(const NamedTensors& named) {
   std::vector<Tensor> values;
+  values.reserve(named.size());
   for (const auto& [name, tensor] : named) values.push_back(tensor);
   return values;
-}
-
-std::vector<Tensor> in_float64(const std::vector<Tensor>& values) {
-  std::vector<Tensor> result;
-  for (const Tensor& value : values) result.push_back(converted(value, DType::kFloat64));
-  return result;
 }
 
 // Mean and standard deviation of the differences of a series of pairs of arrays.
@@ -104,8 +99,8 @@ Judgement KernelTest::judge(std::size_t k,
                             const Derivatives& reference,
                             const Rules& rules) {
   if (!at_point_) at_point_ = bias(values_of(kernel_.inputs()), 0);
-  const std::vector<double>& mean = at_point_->mean[k];
-  const std::vector<double>& spread = at_point_->spread[k];
+  const std::vector<double>& mean = at_point_.value().mean[k];
+  const std::vector<double>& spread = at_point_.value().spread[k];
   std::vector<double> rounding = padded_scale(reference);
   std::vector<double> tolerance(rounding.size());
   std::vector<double> claimed = analytical;
@@ -138,8 +133,8 @@ Judgement KernelTest::judge(std::size_t k,
 // Whether most of the other centres show a fault, too, and all of them the same one.
 bool KernelTest::is_confirmed(std::size_t k, std::size_t i, double rounding) {
   int votes = 0;
-  std::vector<double> means = {at_point_->mean[k][i]};
-  std::vector<double> parts = {at_point_->mean[k][i] / at_point_->formula[k][i]};
+  std::vector<double> means = {at_point_.value().mean[k][i]};
+  std::vector<double> parts = {at_point_.value().mean[k][i] / at_point_.value().formula[k][i]};
   for (const Bias& near : around()) {
     votes += std::abs(near.mean[k][i]) > kSpreads * near.spread[k][i] + rounding ? 1 : 0;
     means.push_back(near.mean[k][i]);
@@ -152,8 +147,8 @@ bool KernelTest::is_confirmed(std::size_t k, std::size_t i, double rounding) {
 // errors that spread no more than the rounding of a result does: those of lost digits need not have
 // the mean 0.
 double KernelTest::least_seen(std::size_t k, std::size_t i, double rounding) {
-  std::vector<double> means = {at_point_->mean[k][i]};
-  double squares = at_point_->spread[k][i] * at_point_->spread[k][i];
+  std::vector<double> means = {at_point_.value().mean[k][i]};
+  double squares = at_point_.value().spread[k][i] * at_point_.value().spread[k][i];
   for (const Bias& near : around()) {
     means.push_back(near.mean[k][i]);
     squares += near.spread[k][i] * near.spread[k][i];

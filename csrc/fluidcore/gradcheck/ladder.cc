@@ -111,9 +111,10 @@ void Ladder::advance_columns(std::int64_t begin,
 
     const double difference = right - left;
     const double bend_size = std::abs(difference);
-    const bool rough = kCanBend & (bend_size > bend_noise) &
-                       (bend_size > flat * larger(std::abs(right), std::abs(left))) &
-                       (bend_size > kHalving * std::abs(bend[s]));
+    const double slight = flat * larger(std::abs(right), std::abs(left));
+    const double halved = kHalving * std::abs(bend[s]);
+    const bool rough =
+        kCanBend & (bend_size > bend_noise) & (bend_size > slight) & (bend_size > halved);
     const double smooth = rough ? 0 : 1;
     const double clean_now = smooth * (clean[s] + 1);
     double error_now = rough ? kInfinity : error[s];
@@ -225,7 +226,7 @@ Ladder::Extremes Ladder::extremes(std::int64_t begin, std::int64_t end) const {
     least_calm = smaller(least_calm, calm[s]);
     largest_error = larger(largest_error, larger(error[s], excess[s]));
     largest_value = larger(largest_value, std::abs(best[s]));
-    unresolved += (best[s] == 0) & (error[s] != 0) ? 1.0 : 0.0;
+    unresolved += ((best[s] == 0) & (error[s] != 0)) ? 1.0 : 0.0;
   }
   return {least_clean, least_calm, largest_error, largest_value, unresolved};
 }

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "fluidcore/gradcheck/random_values.h"
-#include "fluidcore/gradcheck/rounding.h"
 
 namespace fluidcore::gradcheck {
 
@@ -109,16 +108,14 @@ LostDigits::LostDigits(OperatorGradient& kernel,
 
 LostDigits::Both LostDigits::gradients(const std::optional<Neighbour>& at) {
   std::vector<Tensor> x;
+  x.reserve(kernel_.inputs().size());
   for (const auto& [name, tensor] : kernel_.inputs()) x.push_back(tensor.clone());
   if (at) x[kernel_.wanted()[at->k]].set_float_element(at->element, at->value);
-  std::vector<Tensor> wide;
-  for (const Tensor& part : x) wide.push_back(converted(part, DType::kFloat64));
+  const std::vector<Tensor> wide = in_float64(x);
   Both found;
   for (const std::vector<Tensor>& v : cotangents_) {
-    std::vector<Tensor> wide_v;
-    for (const Tensor& part : v) wide_v.push_back(converted(part, DType::kFloat64));
     append(found.kernel, kernel_.gradient(x, v)[k_]);
-    append(found.formula, formula_.gradient(wide, wide_v)[k_]);
+    append(found.formula, formula_.gradient(wide, in_float64(v))[k_]);
   }
   return found;
 }

@@ -5,7 +5,6 @@
 #include <exception>
 #include <limits>
 #include <set>
-#include <string>
 #include <utility>
 
 #include "fluidcore/gradcheck/random_values.h"

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "fluidcore/gradcheck/along.h"
-#include "fluidcore/gradcheck/differentiate.h"
 #include "fluidcore/gradcheck/direction.h"
 #include "fluidcore/gradcheck/outputs.h"
 #include "fluidcore/gradcheck/rounding.h"
@@ -43,7 +42,8 @@ Places random_places(std::mt19937_64& random, int narrower) {
   for (int point = 0; point < kPoints; ++point) {
     const double part = 2 * std::ldexp(static_cast<double>(random() >> 11), -53) - 1;
     const double off = grid * std::nearbyint(kUneven * part / grid);
-    places[static_cast<std::size_t>(point)] = point - kPoints / 2 + off;
+    const int from_middle = point - kPoints / 2;
+    places[static_cast<std::size_t>(point)] = from_middle + off;
   }
   return places;
 }

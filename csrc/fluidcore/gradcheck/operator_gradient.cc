@@ -168,6 +168,7 @@ void OperatorGradient::add_gradient(const OpRegistry& ops, std::vector<OpDesc> g
   }
   for (OpDesc& grad : with_sums(std::move(grads))) append(ops, *program, std::move(grad));
   std::vector<std::string> fetches;
+  fetches.reserve(wanted_.size());
   for (const std::size_t i : wanted_) fetches.push_back(grad_name(input_variable(i)));
   gradient_ = std::make_unique<Replay>(ops, program, feeds_, std::move(fetches),
                                        RunState{.seed = seed_}, 1);
@@ -181,12 +182,14 @@ bool OperatorGradient::has_kernels(DType dtype) const {
 
 std::unique_ptr<ProgramFunction> OperatorGradient::forward() const {
   std::vector<std::string> inputs;
+  inputs.reserve(wanted_.size());
   for (const std::size_t i : wanted_) inputs.push_back(input_variable(i));
   NamedTensors feeds;
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     feeds.emplace_back(input_variable(i), inputs_[i].second);
   }
   std::vector<std::string> outputs;
+  outputs.reserve(outputs_.size());
   for (const auto& [name, spec] : outputs_) outputs.push_back(name);
   return std::make_unique<ProgramFunction>(ops_, forward_, std::move(feeds), std::move(inputs),
                                            std::move(outputs), seed_);

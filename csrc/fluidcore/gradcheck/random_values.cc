@@ -50,4 +50,11 @@ Tensor converted(const Tensor& x, DType dtype) {
   return filled(x.shape(), dtype, [&](std::int64_t i) { return x.get_float_element(i); });
 }
 
+std::vector<Tensor> in_float64(const std::vector<Tensor>& values) {
+  std::vector<Tensor> result;
+  result.reserve(values.size());
+  for (const Tensor& value : values) result.push_back(converted(value, DType::kFloat64));
+  return result;
+}
+
 }  // namespace fluidcore::gradcheck

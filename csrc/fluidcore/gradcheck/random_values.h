@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "fluidcore/base/philox.h"
 #include "fluidcore/tensor/tensor.h"
@@ -21,5 +22,7 @@ Tensor dithered(const Tensor& x, double amplitude, const RandomSequence& numbers
 
 // A copy in another floating dtype, rounded once; a copy as it is where x is not floating.
 Tensor converted(const Tensor& x, DType dtype);
+
+std::vector<Tensor> in_float64(const std::vector<Tensor>& values);
 
 }  // namespace fluidcore::gradcheck

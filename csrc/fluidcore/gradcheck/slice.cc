@@ -198,7 +198,7 @@ class Slicer {
     for (std::size_t i = 0; i < kept_.size(); ++i) {
       if (kept_[i]) continue;
       OpDesc& op = *rest->block(0).ops()[i];
-      for (auto [slot, names] : SlotMap(op.outputs())) {
+      for (const auto& [slot, names] : SlotMap(op.outputs())) {
         op.set_output(slot, std::vector<std::string>(names.size(), std::string(kEmptyName)));
       }
     }

@@ -1,7 +1,5 @@
 #include "fluidcore/op/decomposition.h"
 
-#include <algorithm>
-
 #include "fluidcore/base/strings.h"
 #include "fluidcore/op/op_registry.h"
 

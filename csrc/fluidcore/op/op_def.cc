@@ -20,6 +20,7 @@ auto find_named(const Items& items, std::string_view name) {
 template <class Items>
 std::vector<std::string> names_of(const Items& items) {
   std::vector<std::string> names;
+  names.reserve(items.size());
   for (const auto& item : items) names.push_back(item.name);
   return names;
 }
@@ -76,12 +77,12 @@ OpDef&& OpDef::doc(std::string text) && {
 }
 
 OpDef&& OpDef::input(std::string name, std::string doc, SlotTraits traits) && {
-  inputs_.push_back({std::move(name), std::move(doc), traits});
+  inputs_.push_back({std::move(name), std::move(doc), std::move(traits)});
   return std::move(*this);
 }
 
 OpDef&& OpDef::output(std::string name, std::string doc, SlotTraits traits) && {
-  outputs_.push_back({std::move(name), std::move(doc), traits});
+  outputs_.push_back({std::move(name), std::move(doc), std::move(traits)});
   return std::move(*this);
 }
 

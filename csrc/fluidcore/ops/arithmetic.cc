@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <memory>
 
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/elementwise.h"
@@ -70,10 +69,10 @@ void add_scale(OpRegistry& registry) {
 // Adds tile by tile, so that Out may be any of the inputs and 16-bit sums are rounded once.
 template <class T>
 Kernel sum(const KernelContext& context) {
+  const std::size_t count = context.input_count("X");
   std::vector<Arg<const T>> inputs;
-  for (std::size_t i = 0; i < context.input_count("X"); ++i) {
-    inputs.push_back(context.input<T>("X", i));
-  }
+  inputs.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) inputs.push_back(context.input<T>("X", i));
   const auto out = context.output<T>("Out");
   return [inputs = std::move(inputs), out, size = out.size()] {
     const cpu::Isa isa = cpu::cpu_isa();

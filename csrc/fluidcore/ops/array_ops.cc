@@ -1,5 +1,4 @@
 #include <cstring>
-#include <utility>
 
 #include "fluidcore/kernels/cpu/copy.h"
 #include "fluidcore/kernels/functors.h"
@@ -14,7 +13,7 @@ namespace fluidcore {
 
 namespace {
 
-constexpr SlotTraits kArray{.array = true};
+const SlotTraits kArray{.array = true};
 constexpr const char* kIndexDoc = "int32 or int64, one element, at least 0";
 
 std::int64_t checked(std::int64_t index, const char* who) {

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/elementwise.h"

@@ -1,5 +1,4 @@
 #include <cstdint>
-#include <memory>
 #include <string_view>
 #include <vector>
 

@@ -302,7 +302,7 @@ OpDef with_step_attrs(OpDef&& def) {
             "place of its own step");
 }
 
-constexpr SlotTraits kOfBlock{.list = true, .optional = true, .of_block = true};
+const SlotTraits kOfBlock{.list = true, .optional = true, .of_block = true};
 
 }  // namespace
 

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -161,7 +160,7 @@ KernelTable spread_kernels() {
       [](auto tag) -> KernelFactory { return spread_grad<divides, typename decltype(tag)::type>; });
 }
 
-constexpr SlotTraits kShapeOnly{.shape_only = true};
+const SlotTraits kShapeOnly{.shape_only = true};
 
 void add_mean(OpRegistry& registry) {
   registry.add(OpDef("mean")

@@ -24,10 +24,10 @@ std::size_t chosen(std::int64_t mask, std::size_t count, const char* who) {
 }
 
 Kernel select_input(const KernelContext& context) {
+  const std::size_t count = context.input_count("X");
   std::vector<Arg<const void>> choices;
-  for (std::size_t i = 0; i < context.input_count("X"); ++i) {
-    choices.push_back(context.raw_input("X", i));
-  }
+  choices.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) choices.push_back(context.raw_input("X", i));
   const Index mask(context, "Mask");
   const auto out = context.raw_output("Out");
   return [choices = std::move(choices), mask, out, bytes = bytes_of(out.spec())] {
@@ -40,8 +40,10 @@ Kernel select_input(const KernelContext& context) {
 
 Kernel select_input_grad(const KernelContext& context) {
   const auto dout = context.raw_input("Out@GRAD");
+  const std::size_t count = context.output_count("X@GRAD");
   std::vector<Arg<void>> grads;
-  for (std::size_t i = 0; i < context.output_count("X@GRAD"); ++i) {
+  grads.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) {
     grads.push_back(optional_raw_output(context, "X@GRAD", i));
   }
   const Index mask(context, "Mask");

@@ -11,7 +11,7 @@ namespace fluidcore {
 
 namespace {
 
-constexpr SlotTraits kShapeOnly{.shape_only = true};
+const SlotTraits kShapeOnly{.shape_only = true};
 
 using Ints = std::vector<std::int64_t>;
 

@@ -1,5 +1,4 @@
 #include <cstdint>
-#include <type_traits>
 
 #include "fluidcore/kernels/cpu/softmax.h"
 #include "fluidcore/op/decomposition.h"

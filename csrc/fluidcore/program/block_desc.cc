@@ -1,6 +1,5 @@
 #include "fluidcore/program/block_desc.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "fluidcore/base/error.h"

@@ -140,7 +140,7 @@ std::string to_string(const ProgramDesc& program) {
       if (block.forward_block_idx() >= 0) {
         text += str_cat(", gradient of block ", block.forward_block_idx());
       }
-      text += ")";
+      text += ')';
     }
     text += ":\n";
     for (const auto& var : block.vars()) text += str_cat("  ", *var, "\n");

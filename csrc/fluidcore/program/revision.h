@@ -15,8 +15,11 @@ class RevisionLink {
   RevisionLink() = default;
   RevisionLink(const RevisionLink& /*other*/) {}
   RevisionLink(RevisionLink&& /*other*/) noexcept {}
-  RevisionLink& operator=(const RevisionLink& /*other*/) { return touched(); }
-  RevisionLink& operator=(RevisionLink&& /*other*/) noexcept { return touched(); }
+  RevisionLink& operator=(const RevisionLink& other) {
+    if (this != &other) touch();
+    return *this;
+  }
+  RevisionLink& operator=(RevisionLink&& other) noexcept { return *this = other; }
   ~RevisionLink() = default;
 
   void link(Revision revision) { revision_ = std::move(revision); }
@@ -25,11 +28,6 @@ class RevisionLink {
   }
 
  private:
-  RevisionLink& touched() {
-    touch();
-    return *this;
-  }
-
   Revision revision_;
 };
 

@@ -1,6 +1,5 @@
 #include "fluidcore/runtime/plan_builder.h"
 
-#include <algorithm>
 #include <exception>
 #include <utility>
 

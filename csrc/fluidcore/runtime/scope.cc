@@ -30,6 +30,7 @@ std::shared_ptr<Variable> Scope::find_var(std::string_view name) const {
 
 std::vector<std::string> Scope::local_var_names() const {
   std::vector<std::string> names;
+  names.reserve(vars_.size());
   for (const auto& [name, var] : vars_) names.push_back(name);
   return names;
 }

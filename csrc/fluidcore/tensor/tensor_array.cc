@@ -41,7 +41,7 @@ void TensorArray::reset(const TensorSpec& element) {
   bytes_ = bytes;
   size_ = 0;
   const std::size_t per_block = kBlockBytes / std::clamp<std::size_t>(bytes, 1, kBlockBytes);
-  shift_ = std::bit_width(per_block) - 1;
+  shift_ = static_cast<int>(std::bit_width(per_block)) - 1;
 }
 
 TensorArray::Block& TensorArray::block_for(std::int64_t index) {

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import random
 import subprocess
 import sys
@@ -303,23 +302,16 @@ def test_numpy_is_chosen_without_a_framework() -> None:
     assert framework_of(cube, [X, [X], 3]) == "numpy"
 
 
-def test_importing_the_checker_is_cheap_and_imports_no_framework(tmp_path: Path) -> None:
+def test_importing_the_checker_imports_nothing_that_is_not_needed() -> None:
     code = """
-import sys, time, fluidcore
-begin = time.process_time()
+import sys, fluidcore
+before = {*sys.modules}
 import fluidcore.gradcheck, fluidcore.gradcheck.api
-print(time.process_time() - begin, sorted({"torch", "jax", "mlx"} & set(sys.modules)))
+new = {name.partition(".")[0] for name in {*sys.modules} - before}
+print(sorted(new - sys.stdlib_module_names))
 """
-    # The first run compiles; the others find what a user finds.
-    env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(tmp_path)}
-    command = [sys.executable, "-c", code]
-    runs = [
-        subprocess.run(command, capture_output=True, text=True, check=True, env=env)
-        for _ in range(6)
-    ]
-    seconds = [float(run.stdout.split()[0]) for run in runs]
-    assert all(run.stdout.split(maxsplit=1)[1].strip() == "[]" for run in runs)
-    assert min(seconds) < 0.06
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout == "['fluidcore', 'numpy']\n"
 
 
 def cube_second_vjp(x: Any, v: Any, u: Any) -> Any:

@@ -189,7 +189,6 @@ def test_a_setting_that_does_not_exist_or_fit_is_an_error(
 
 @pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["one process", "two workers"])
 def test_reports_of_all_tests_are_merged(pytester: pytest.Pytester, workers: list[str]) -> None:
-    pytest.importorskip("xdist")
     pytester.makepyfile(test_a=TESTS, test_b=TESTS)
     paths = [pytester.path / f"report.{end}" for end in ("json", "html", "sarif", "xml")]
     options = [f"--gradcheck-report={path}" for path in paths]

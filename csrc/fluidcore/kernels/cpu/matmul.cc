@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <memory>
 #include <vector>
 
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/gemm.h"
-#include "fluidcore/tensor/tensor.h"
 
 namespace fluidcore::cpu {
 

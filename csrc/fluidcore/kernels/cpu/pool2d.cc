@@ -56,7 +56,7 @@ void maxima(const Pool2dProblem& p, const Chunk& chunk, const T* plane, T* best)
 #pragma omp simd
     for (std::int64_t j = first; j < last; ++j) {
       const T value = plane[offset + j * stride];
-      best[j] = (value > best[j]) | (value != value) ? value : best[j];  // a NaN stays
+      best[j] = ((value > best[j]) | (value != value)) ? value : best[j];  // a NaN stays
     }
   });
 }
@@ -74,7 +74,7 @@ void first_maxima(const Pool2dProblem& p, const Chunk& chunk, const T* plane, st
       const std::int64_t at = offset + j * stride;
       const T value = plane[at];
       const bool is_best = (value == best[j]) | (value != value);
-      index[j] = is_best & (at < index[j]) ? at : index[j];
+      index[j] = (is_best & (at < index[j])) ? at : index[j];
     }
   });
 }

@@ -1,6 +1,5 @@
 #include "fluidcore/runtime/passes/arena.h"
 
-#include <algorithm>
 #include <functional>
 #include <iterator>
 #include <map>

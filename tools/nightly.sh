@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# What takes too long for every change, on Debian 12 with Python 3.11 and g++ 12:
+#
+#   tools/nightly.sh            all of it
+#   tools/nightly.sh STEP...    only these: tests, mutants, bugs, cuda, analyzer
+#
+#   tests      every Python test, slow ones and those of other frameworks included
+#   mutants    changed lines of the gradient checker: do its tests notice them?
+#   bugs       planted in gradients: does the checker find them, beside those of PyTorch and JAX?
+#   cuda       the formulas compiled for CUDA; needs nvcc, and no GPU
+#   analyzer   the checks of Clang's analyzer over csrc/
+#
+# A step that fails does not keep the next from running; the exit status is 1 if one did.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source tools/steps.sh
+export DEBIAN_FRONTEND=noninteractive
+
+logs=build/logs/nightly
+failed=()
+all=(tests mutants bugs cuda analyzer)
+chosen=("$@")
+(($# > 0)) || chosen=("${all[@]}")
+for name in "${chosen[@]}"; do
+  if [[ " ${all[*]} " != *" $name "* ]]; then
+    echo "tools/nightly.sh: unknown step $name; it has ${all[*]}" >&2
+    exit 2
+  fi
+done
+
+# try NAME COMMAND...
+try() {
+  attempt "$logs/${1// /_}.log" "$@"
+  ((status == 0)) || failed+=("$1")
+}
+# With every framework and program that a test asks for, and the wheel.
+with_peers=false
+peers() {
+  ! $with_peers || return 0
+  step "$logs/venv.log" "environment with peers" tools/peers.sh
+  export PATH=$PWD/.venv-peers/bin:$PATH
+  step "$logs/build.log" "build (wheel)" tools/wheel.sh build/wheel ON
+  step "$logs/install.log" "install (wheel)" \
+    pip install --quiet --force-reinstall --no-deps build/wheel/dist/*.whl
+  with_peers=true
+}
+
+run_tests() {
+  peers
+  try "every test" pytest -n 2 -q --complete
+  tail -n 2 "$logs/every_test.log"
+}
+run_mutants() {
+  peers
+  try "mutants of the checker" python tools/mutate_checker.py --count 400 --workers 2
+  tail -n 1 "$logs/mutants_of_the_checker.log"
+}
+run_bugs() {
+  local against=torch,jax,seed000,seed004
+  peers
+  try "bugs in operators" fluidcore gradcheck mutate --jobs 2 --against "$against"
+  try "bugs judged without float64" fluidcore gradcheck mutate --jobs 2 --native
+  try "bugs in programs" fluidcore gradcheck mutate --jobs 2 --programs
+}
+compile_cuda() {
+  cmake --preset cuda
+  cmake --build --preset cuda
+}
+run_cuda() {
+  step "$logs/test_venv.log" "test environment" tools/venv.sh .venv-test test
+  PATH=$PWD/.venv-test/bin:$PATH try "formulas for CUDA" compile_cuda
+}
+run_analyzer() {
+  step "$logs/lint_venv.log" "lint environment" tools/venv.sh .venv-lint lint
+  PATH=$PWD/.venv-lint/bin:$PATH try "Clang's analyzer" tools/tidy.sh --analyze
+}
+
+for name in "${chosen[@]}"; do
+  "run_$name"
+done
+printf '%-36s %5d s\n' "${chosen[*]}" "$SECONDS"
+if ((${#failed[@]} > 0)); then
+  printf 'failed: %s\n' "$(printf '%s; ' "${failed[@]}" | sed 's/; $//')"
+  exit 1
+fi
+echo "everything passed"
