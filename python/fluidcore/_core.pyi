@@ -211,6 +211,11 @@ class ProgramDesc:
     A program as data.
     """
     @staticmethod
+    @typing.overload
+    def parse_from_string(text: bytes) -> ProgramDesc:
+        ...
+    @staticmethod
+    @typing.overload
     def parse_from_string(text: str) -> ProgramDesc:
         ...
     def __init__(self) -> None:
@@ -379,9 +384,9 @@ class Tensor:
     A dense, row-major block of memory with a shape and a dtype.
     """
     @staticmethod
-    def from_dlpack(source: typing.Any) -> Tensor:
+    def from_dlpack(source: typing.Any, copy: bool = False) -> Tensor:
         """
-        A view of another library's tensor: no copy.
+        A view of another library's tensor. One that is not dense and row-major needs a copy: an error unless `copy`.
         """
     def __array__(self, dtype: typing.Any = None, copy: typing.Any = None) -> typing.Any:
         ...
@@ -403,6 +408,10 @@ class Tensor:
         """
     def is_initialized(self) -> bool:
         ...
+    def lod(self) -> list[list[int]]:
+        """
+        The offsets of nested sequences, level by level; [], as there are no sequences yet.
+        """
     def numpy(self) -> typing.Any:
         """
         A view of the memory as a NumPy array.
@@ -414,6 +423,10 @@ class Tensor:
     def set_float_element(self, index: typing.SupportsInt | typing.SupportsIndex, value: typing.SupportsFloat | typing.SupportsIndex) -> None:
         """
         Sets element `index` of the flattened tensor.
+        """
+    def set_lod(self, lod: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]]) -> None:
+        """
+        Takes [] only, as there are no sequences yet.
         """
     def shape(self) -> list[int]:
         ...

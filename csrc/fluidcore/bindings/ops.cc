@@ -88,7 +88,12 @@ void bind_ops(py::module_& m) {
       .def_property_readonly("default", [](const OpDef::Attr& attr) -> py::object {
         return attr.required ? py::none() : attribute_to_python(attr.default_value);
       });
-  def.def_property_readonly("type", &OpDef::type)
+  def.def("__reduce__",
+          [](const OpDef& self) {
+            const py::object find = py::module_::import("fluidcore.core").attr("op_def");
+            return py::make_tuple(find, py::make_tuple(self.type()));
+          })
+      .def_property_readonly("type", &OpDef::type)
       .def_property_readonly("doc", [](const OpDef& self) { return self.doc(); })
       .def_property_readonly("inputs", &OpDef::inputs)
       .def_property_readonly("outputs", &OpDef::outputs)

@@ -42,8 +42,8 @@ Kernel lookup_table(const KernelContext& context) {
   const Lookup lookup(context);
   const auto w = context.input<T>("W");
   const auto out = context.output<T>("Out");
-  return [=] {
-    lookup.check("lookup_table");
+  return [=, type = context.type()] {
+    lookup.check(type);
     const std::int64_t width = lookup.width;
     const auto row_bytes = static_cast<std::size_t>(width) * sizeof(T);
     if (row_bytes == 0) return;
@@ -69,8 +69,8 @@ Kernel lookup_table_grad(const KernelContext& context) {
   if (!dw) return nothing_to_do();
   const Lookup lookup(context);
   const auto dout = context.input<T>("Out@GRAD");
-  return [=] {
-    lookup.check("lookup_table_grad");
+  return [=, type = context.type()] {
+    lookup.check(type);
     const std::int64_t width = lookup.width;
     const cpu::Isa isa = cpu::cpu_isa();
     const std::int64_t grain = cpu::kGrain / std::max<std::int64_t>(width, 1);
@@ -92,12 +92,16 @@ TensorSpec looked_up(const InferContext& context) {
   const TensorSpec& w = context.input("W");
   const TensorSpec& ids = context.input("Ids");
   require(w.shape.rank() == 2, context.type(), ": W must be [rows, width], got ", w.shape);
-  require(ids.dtype == DType::kInt64, context.type(), ": Ids must be int64, got ", ids.dtype);
-  require(ids.shape.rank() > 0 && compatible(ids.shape.back(), 1), context.type(),
-          ": the last extent of Ids must be 1, got ", ids.shape);
-  TensorSpec out{ids.shape, w.dtype};
-  out.shape[out.shape.rank() - 1] = w.shape[1];
-  return out;
+  require_dtype(context, "Ids", DType::kInt64);
+  std::vector<std::int64_t> extents = ids.shape.extents();
+  if (!context.type().starts_with("lookup_table_v2")) {
+    require(!extents.empty() && compatible(extents.back(), 1), context.type(),
+            ": the last extent of Ids must be 1, got ", ids.shape,
+            "; lookup_table_v2 and layers.embedding take any shape");
+    extents.pop_back();
+  }
+  extents.push_back(w.shape[1]);
+  return {Shape(std::move(extents)), w.dtype};
 }
 
 OpDef with_table_attrs(OpDef&& def) {
@@ -107,33 +111,34 @@ OpDef with_table_attrs(OpDef&& def) {
       .checks_data();
 }
 
-void add_lookup_table(OpRegistry& registry) {
+// `type` takes Ids of the shape `ids` and gives them the rows in Out.
+void add_lookup_table(OpRegistry& registry, const std::string& type, const std::string& ids) {
   registry.add(
-      with_table_attrs(OpDef("lookup_table"))
+      with_table_attrs(OpDef(type))
           .doc("Out = the rows of W that Ids name.")
           .input("W", "[rows, width], floating")
-          .input("Ids", "int64 [..., 1], each in [0, rows) or padding_idx")
+          .input("Ids", str_cat("int64 ", ids, ", each in [0, rows) or padding_idx"))
           .output("Out", "[..., width], dtype of W")
           .infer([](InferContext& context) { context.set_output("Out", looked_up(context)); })
           .kernels(floating_cpu_kernels(
               [](auto tag) -> KernelFactory { return lookup_table<typename decltype(tag)::type>; }))
           .grad(standard_grad({.inputs = {"W", "Ids"}, .differentiable = {"W"}})));
-  registry.add(with_table_attrs(OpDef("lookup_table_grad"))
-                   .doc("W@GRAD = for each row, the sum of Out@GRAD where Ids name it; 0 for the "
-                        "row padding_idx.")
-                   .input("W", "input of the forward operator", {.shape_only = true})
-                   .input("Ids", "input of the forward operator")
-                   .input("Out@GRAD", "gradient of Out, shape of Out")
-                   .output("W@GRAD", "gradient of W, shape of W")
-                   .infer([](InferContext& context) {
-                     require_spec(context, "Out@GRAD", looked_up(context));
-                     infer_grads_like_inputs(context);
-                   })
-                   .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
-                     return lookup_table_grad<typename decltype(tag)::type>;
-                   }))
-                   .grad(adjoint_grad(
-                       {.to = "W@GRAD", .type = "lookup_table", .input = "W", .kept = {"Ids"}})));
+  registry.add(
+      with_table_attrs(OpDef(type + "_grad"))
+          .doc("W@GRAD = for each row, the sum of Out@GRAD where Ids name it; 0 for the "
+               "row padding_idx.")
+          .input("W", "input of the forward operator", {.shape_only = true})
+          .input("Ids", "input of the forward operator")
+          .input("Out@GRAD", "gradient of Out, shape of Out")
+          .output("W@GRAD", "gradient of W, shape of W")
+          .infer([](InferContext& context) {
+            require_spec(context, "Out@GRAD", looked_up(context));
+            infer_grads_like_inputs(context);
+          })
+          .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+            return lookup_table_grad<typename decltype(tag)::type>;
+          }))
+          .grad(adjoint_grad({.to = "W@GRAD", .type = type, .input = "W", .kept = {"Ids"}})));
 }
 
 // The positions of the k greatest of `size` elements, greatest first; of equal elements the first
@@ -330,7 +335,8 @@ void add_top_k(OpRegistry& registry) {
 }  // namespace
 
 void register_lookup_ops(OpRegistry& registry) {
-  add_lookup_table(registry);
+  add_lookup_table(registry, "lookup_table", "[..., 1]");
+  add_lookup_table(registry, "lookup_table_v2", "[...]");
   add_top_k(registry);
 }
 

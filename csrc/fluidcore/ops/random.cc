@@ -69,6 +69,25 @@ Kernel gaussian_random(const KernelContext& context) {
   };
 }
 
+template <class T>
+Kernel truncated_gaussian_random(const KernelContext& context) {
+  using C = ComputeType<T>;
+  const auto out = context.output<T>("Out");
+  const C mean = static_cast<C>(context.attr<double>("mean"));
+  const C deviation = static_cast<C>(context.attr<double>("std"));
+  const RandomStream stream = context.random(context.attr<std::int64_t>("seed"));
+  return [=, size = out.size()] {
+    draw_all(sequence(stream), size, out.data(),
+             [=](const RandomSequence& numbers, std::uint64_t i) {
+               // No tensor has 2^40 elements: the numbers from there on are for further attempts.
+               constexpr std::uint64_t kNextAttempt = std::uint64_t{1} << 40;
+               C value = numbers.normal<C>(i);
+               while (std::abs(value) > C(2)) value = numbers.normal<C>(i += kNextAttempt);
+               return mean + deviation * value;
+             });
+  };
+}
+
 TensorSpec floating_spec_from_attrs(const InferContext& context) {
   TensorSpec spec = spec_from_attrs(context);
   require(is_floating(spec.dtype), context.type(), ": dtype must be floating, got ", spec.dtype);
@@ -85,7 +104,7 @@ void infer_uniform(InferContext& context) {
 
 void infer_gaussian(InferContext& context) {
   const double deviation = context.attr<double>("std");
-  require(deviation >= 0, "gaussian_random: std must be at least 0, got ", deviation);
+  require(deviation >= 0, context.type(), ": std must be at least 0, got ", deviation);
   context.set_output("Out", floating_spec_from_attrs(context));
 }
 
@@ -98,6 +117,13 @@ OpDef random_op(std::string type, std::string doc) {
       .attr("seed", std::int64_t{0}, kSeedDoc)
       .not_differentiable()
       .random();
+}
+
+OpDef gaussian_op(std::string type, std::string doc) {
+  return random_op(std::move(type), std::move(doc))
+      .attr("mean", 0.0, "mean of the normal distribution")
+      .attr("std", 1.0, "its standard deviation, at least 0")
+      .infer(infer_gaussian);
 }
 
 // The seed attribute of a dropout; a fixed seed of 0 must not mean "none".
@@ -216,13 +242,17 @@ void register_random_ops(OpRegistry& registry) {
           .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
             return uniform_random<typename decltype(tag)::type>;
           })));
-  registry.add(random_op("gaussian_random", "Out = random numbers with a normal distribution.")
-                   .attr("mean", 0.0, "mean of the distribution")
-                   .attr("std", 1.0, "standard deviation, at least 0")
-                   .infer(infer_gaussian)
+  registry.add(gaussian_op("gaussian_random", "Out = random numbers with a normal distribution.")
                    .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
                      return gaussian_random<typename decltype(tag)::type>;
                    })));
+  registry.add(
+      gaussian_op("truncated_gaussian_random",
+                  "Out = random numbers with a normal distribution, drawn again where they "
+                  "are more than two standard deviations from the mean.")
+          .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+            return truncated_gaussian_random<typename decltype(tag)::type>;
+          })));
   add_dropout(registry);
 }
 

@@ -20,8 +20,16 @@ std::vector<bool> reduced_axes(const Context& context, std::size_t rank) {
   if (context.type().starts_with("mean") || context.template attr<bool>("reduce_all")) {
     return std::vector<bool>(rank, true);
   }
+  const auto& dims = context.template attr<std::vector<std::int64_t>>("dim");
+  require(!dims.empty(), context.type(), ": dim must name a dimension, got []; ",
+          "write reduce_all=True for all");
   std::vector<bool> reduced(rank, false);
-  reduced[normalize_axis(context.template attr<std::int64_t>("dim"), rank, context.type())] = true;
+  for (const std::int64_t dim : dims) {
+    const std::size_t axis = normalize_axis(dim, rank, context.type());
+    require(!reduced[axis], context.type(), ": dim must name each dimension once, got ",
+            Attribute(dims), " for an input of rank ", rank);
+    reduced[axis] = true;
+  }
   return reduced;
 }
 
@@ -123,8 +131,9 @@ void infer_reduce_grad(InferContext& context) {
 
 OpDef with_reduce_attrs(OpDef&& def) {
   return std::move(def)
-      .attr("dim", std::int64_t{0}, "the dimension to reduce, counted from the end if negative")
-      .attr("keep_dim", false, "whether Out keeps the dimension, with extent 1")
+      .attr("dim", std::vector<std::int64_t>{0},
+            "the dimensions to reduce, one or several, counted from the end if negative")
+      .attr("keep_dim", false, "whether Out keeps the dimensions, with extent 1")
       .attr("reduce_all", false, "whether to reduce all dimensions, to Out [1]");
 }
 
@@ -132,7 +141,7 @@ OpDef reduce_op(std::string type, std::string doc) {
   return with_reduce_attrs(OpDef(std::move(type)))
       .doc(std::move(doc))
       .input("X", "any shape")
-      .output("Out", "X without dimension dim; [1] if nothing is left")
+      .output("Out", "X without the dimensions dim; [1] if nothing is left")
       .infer(infer_reduce);
 }
 
@@ -178,7 +187,7 @@ void add_mean(OpRegistry& registry) {
 
 void add_reduce_sum(OpRegistry& registry) {
   const GradMaker grad = standard_grad({.inputs = {"X"}, .differentiable = {"X"}});
-  registry.add(reduce_op("reduce_sum", "Out = the sum of X over dimension dim.")
+  registry.add(reduce_op("reduce_sum", "Out = the sum of X over the dimensions dim.")
                    .kernels(reduce_kernels<cpu::SumOf, false>())
                    .grad(grad));
   registry.add(reduce_grad_op("reduce_sum_grad", "X@GRAD = Out@GRAD, repeated.")
@@ -188,7 +197,7 @@ void add_reduce_sum(OpRegistry& registry) {
                    .kernels(spread_kernels<false>())
                    .grad(adjoint_grad({.type = "reduce_sum"})));
   registry.add(
-      reduce_op("reduce_mean", "Out = the mean of X over dimension dim; integers toward zero.")
+      reduce_op("reduce_mean", "Out = the mean of X over the dimensions dim; integers toward zero.")
           .kernels(reduce_kernels<cpu::SumOf, true>())
           .grad(grad));
   registry.add(reduce_grad_op("reduce_mean_grad",
@@ -214,7 +223,8 @@ void decompose_max_grad(Decomposition& d) {
 
 void add_reduce_max(OpRegistry& registry) {
   registry.add(
-      reduce_op("reduce_max", "Out = the maximum of X over dimension dim; NaN if there is one.")
+      reduce_op("reduce_max",
+                "Out = the maximum of X over the dimensions dim; NaN if there is one.")
           .kernels(reduce_kernels<cpu::MaxOf, false>())
           .grad(standard_grad({.inputs = {"X"}, .outputs = {"Out"}, .differentiable = {"X"}})));
   registry.add(reduce_grad_op("reduce_max_grad",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 Result = TypeVar("Result")
 
@@ -16,7 +16,7 @@ class PythonOperators(Generic[Result]):
     """
 
     __slots__ = ()
-    __array_ufunc__ = None  # NumPy leaves its operators to us
+    __array_ufunc__: ClassVar[Any] = None  # NumPy leaves its operators to us
 
     @abstractmethod
     def _binary(self, other: Any, op_type: str, swap: bool = False) -> Result:

@@ -15,7 +15,7 @@ def cross_entropy(
 
     Args:
         input: [n, classes], probabilities.
-        label: [n, 1], int64; with soft_label [n, classes], probabilities.
+        label: [n, 1] or [n], int64; with soft_label [n, classes], probabilities.
         soft_label: Whether labels are probabilities, which gradients then pass too.
 
     Returns:
@@ -35,7 +35,7 @@ def softmax_with_cross_entropy(
 
     Args:
         logits: [n, classes], any numbers.
-        label: [n, 1], int64; with soft_label [n, classes], probabilities.
+        label: [n, 1] or [n], int64; with soft_label [n, classes], probabilities.
         soft_label: Whether labels are probabilities, which gradients then pass too.
 
     Returns:
@@ -95,7 +95,7 @@ def accuracy(
 
     Args:
         input: [n, classes], scores.
-        label: [n, 1], int64.
+        label: [n, 1] or [n], int64.
         k: How many of the largest elements count.
         correct: Receives the number of correct rows, int32 [1].
         total: Receives n, int32 [1].

@@ -70,6 +70,8 @@ class Arithmetic(PythonOperators["Variable"]):
     """
 
     def _binary(self: Any, other: Any, op_type: str, swap: bool = False) -> Variable:
+        if isinstance(other, np.ndarray) and not other.ndim:
+            other = other[()]  # NumPy makes such arrays of numbers
         if isinstance(other, np.ndarray):
             raise TypeError(
                 f"Variable '{self.name}' cannot be combined with an array; "
@@ -105,11 +107,8 @@ class Arithmetic(PythonOperators["Variable"]):
     def __neg__(self: Any) -> Variable:
         return _append(self, "scale", scale=-1.0)
 
-    def __bool__(self: Any) -> bool:
-        raise TypeError(
-            f"the value of Variable '{self.name}' is known only when the program runs; "
-            "fetch it with Executor.run, or compare with None"
-        )
+    def __abs__(self: Any) -> Variable:
+        return _append(self, "abs")
 
     def astype(self: Any, dtype: DTypeLike) -> Variable:
         """The Variable converted to another element type."""

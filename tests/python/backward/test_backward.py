@@ -164,11 +164,33 @@ def test_gradients_have_the_shape_and_dtype_of_their_variables(block):
 # What is wanted, and what is not
 
 
-def test_no_grad_set_takes_variables_names_and_unknown_names(block):
-    w, v = parameter("w"), parameter("v")
-    loss = layers.mean(w * v)
-    pairs, _ = backward(loss, no_grad_set={w, "nothing"})
-    assert names(pairs) == [("w", None), ("v", "v@GRAD")]
+def test_no_grad_set_takes_variables_and_names(block):
+    u, v, w = parameter("u"), parameter("v"), parameter("w")
+    pairs, _ = backward(layers.mean(u * w * v), no_grad_set={w, "u"})
+    assert names(pairs) == [("u", None), ("v", "v@GRAD"), ("w", None)]
+
+
+def test_a_name_in_no_grad_set_that_no_variable_has_is_a_warning(block):
+    hidden = layers.tanh(parameter("w"), name="hidden")
+    message = (
+        f"append_backward: no_grad_set must name variables of the program, got 'hiden.tmp_0', "
+        f"which has no effect; did you mean '{hidden.name}'?"
+    )
+    with pytest.warns(UserWarning, match=message.replace("?", "[?]")) as told:
+        pairs = fluid.append_backward(layers.mean(hidden), no_grad_set={"hiden.tmp_0"})
+    assert names(pairs) == [("w", "w@GRAD")]
+    assert [warning.filename for warning in told] == [__file__]
+    with pytest.warns(UserWarning, match="got '@', which has no effect$"):
+        fluid.gradients(hidden, block.var("w"), no_grad_set=["@", hidden])
+
+
+def test_names_of_inner_blocks_are_known_to_no_grad_set():
+    x = layers.data("x", [2, 3], append_batch_size=False, stop_gradient=False)
+    rnn = layers.StaticRNN()
+    with rnn.step():
+        inner = layers.scale(rnn.step_input(x), scale=2.0)
+        rnn.step_output(layers.tanh(inner))
+    fluid.append_backward(layers.mean(rnn()), no_grad_set=[inner])
 
 
 def test_parameter_list_gives_the_order(block):

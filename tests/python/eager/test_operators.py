@@ -73,6 +73,8 @@ def test_whole_numbers_are_divided_as_in_numpy(dtype: str) -> None:
         (lambda x: x.sum(1), lambda x: x.sum(1)),
         (lambda x: x.mean(dim=0, keep_dim=True), lambda x: x.mean(0, keepdims=True)),
         (lambda x: x.max(1), lambda x: x.max(1)),
+        (lambda x: x.sum([0, 1]), lambda x: x.sum().reshape(1)),
+        (lambda x: x.max(dim=(1, 0), keep_dim=True), lambda x: x.max(keepdims=True)),
         (lambda x: x.reshape(3, 2), lambda x: x.reshape(3, 2)),
         (lambda x: x.reshape([-1]), lambda x: x.reshape(-1)),
         (lambda x: x.transpose(1, 0), lambda x: x.T),

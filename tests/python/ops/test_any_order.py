@@ -60,6 +60,14 @@ SMOOTH: dict[str, tuple[Callable[..., Variable], list[Array]]] = {
     "product": (lambda x, y: layers.square(layers.square(x * y)), [normal(2, 3, 2), normal(3, 1)]),
     "quotient": (lambda x, y: x / (x * y + 1.0), [positive(2, 3), positive(3)]),
     "power": (lambda x, y: x**y, [positive(2, 3), normal(3)]),
+    "sums over several dimensions": (
+        lambda x: layers.exp(layers.reduce_sum(layers.square(x), dim=[0, 2])),
+        [0.3 * normal(2, 2, 3)],
+    ),
+    "means over several dimensions": (
+        lambda x: layers.square(x - layers.reduce_mean(layers.exp(x), dim=[-1, 0], keep_dim=True)),
+        [normal(2, 2, 3)],
+    ),
     "matrix product": (lambda x, y: power_of(layers.matmul(x, y)), 2 * [normal(2, 2)]),
 }
 

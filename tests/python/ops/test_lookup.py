@@ -1,4 +1,6 @@
-"""lookup_table and top_k against NumPy."""
+"""lookup_table, lookup_table_v2 and top_k against NumPy."""
+
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,13 +10,16 @@ from op_data import Doubles, distinct, integers, normal
 from op_runner import Array, run_op
 
 
-def lookup(
+def rows(
     W: Doubles, Ids: Array, padding_idx: int = -1, is_sparse: bool = False
 ) -> dict[str, Array]:
-    ids = Ids[..., 0]
-    out = W[np.where(ids == padding_idx, 0, ids)]
-    out[(ids == padding_idx) & (padding_idx != -1)] = 0
+    out = W[np.where(Ids == padding_idx, 0, Ids)]
+    out[(Ids == padding_idx) & (padding_idx != -1)] = 0
     return {"Out": out}
+
+
+def lookup(W: Doubles, Ids: Array, **attrs: Any) -> dict[str, Array]:
+    return rows(W, Ids[..., 0], **attrs)
 
 
 def top(X: Doubles, k: int = 1) -> dict[str, Array]:
@@ -45,6 +50,16 @@ CASES = [
         {"W": normal(7, 3), "Ids": integers(0, 7, 5, 1)},
         lookup,
         {"is_sparse": True},
+    ),
+    *[
+        OpCase("lookup_table_v2", {"W": normal(7, 3), "Ids": integers(0, 7, *shape)}, rows)
+        for shape in ((), (5,), (5, 1), (2, 4), (2, 3, 1, 4), (0, 2))
+    ],
+    OpCase(
+        "lookup_table_v2",
+        {"W": normal(7, 3), "Ids": np.array([[2, 0], [2, 5]])},
+        rows,
+        {"padding_idx": 2, "is_sparse": True},
     ),
     OpCase("top_k", {"X": distinct(5)}, top),
     OpCase("top_k", {"X": distinct(3, 5)}, top, {"k": 5}),
@@ -116,9 +131,13 @@ def test_wrong_shapes_and_dtypes_are_errors() -> None:
     ids = integers(0, 7, 5, 1)
     with pytest.raises(ValueError, match=r"lookup_table: W must be \[rows, width\], got \[7\]"):
         run_op("lookup_table", {"W": normal(7), "Ids": ids})
-    with pytest.raises(ValueError, match="lookup_table: Ids must be int64, got int32"):
+    message = r"lookup_table: Ids must be int64, got int32; write cast\(ids, 'int64'\)"
+    with pytest.raises(ValueError, match=message):
         run_op("lookup_table", {"W": normal(7, 3), "Ids": ids.astype(np.int32)})
-    message = r"lookup_table: the last extent of Ids must be 1, got \[5, 2\]"
+    message = (
+        r"lookup_table: the last extent of Ids must be 1, got \[5, 2\]; "
+        "lookup_table_v2 and layers.embedding take any shape"
+    )
     with pytest.raises(ValueError, match=message):
         run_op("lookup_table", {"W": normal(7, 3), "Ids": integers(0, 7, 5, 2)})
     message = r"top_k: k must be in \[1, last extent of X\], got k 4, X \[2, 3\]"

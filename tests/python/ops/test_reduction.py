@@ -21,9 +21,9 @@ FORMULAS: dict[str, Callable[..., Doubles]] = {
 
 def of(name: str) -> Callable[..., dict[str, Doubles]]:
     def expected(
-        X: Any, dim: int = 0, keep_dim: bool = False, reduce_all: bool = False
+        X: Any, dim: int | list[int] = 0, keep_dim: bool = False, reduce_all: bool = False
     ) -> dict[str, Doubles]:
-        axis = None if reduce_all or X.ndim == 0 else dim
+        axis = None if reduce_all or X.ndim == 0 else tuple(np.atleast_1d(dim))
         out = np.asarray(FORMULAS[name](X, axis=axis, keepdims=keep_dim and not reduce_all))
         if X.dtype.kind == "i":
             out = np.trunc(out).astype(X.dtype)
@@ -51,6 +51,13 @@ CASES = [
         ((2, 3, 7), {"dim": 1}),
         ((2, 3, 7), {"dim": -2, "keep_dim": True}),
         ((2, 3, 7), {"dim": 0}),
+        ((2, 3, 7), {"dim": [1]}),
+        ((2, 3, 7), {"dim": [1, 2]}),
+        ((2, 3, 7), {"dim": [-1, 0], "keep_dim": True}),
+        ((2, 3, 7), {"dim": [0, 1, 2]}),
+        ((2, 3, 5, 4), {"dim": [2, 0]}),
+        ((2, 3, 5, 4), {"dim": [1, -1], "keep_dim": True}),
+        ((2, 0, 4), {"dim": [0, 2]}),
         ((2, 3, 7), {"reduce_all": True}),
         ((2, 3, 7), {"reduce_all": True, "keep_dim": True}),
         ((3, 1, 5), {"dim": 1}),
@@ -151,3 +158,14 @@ def test_a_dimension_that_is_not_there_is_an_error() -> None:
     message = r"reduce_sum: (axis|dim) must be in \[-2, 2\) for an input of rank 2, got 2"
     with pytest.raises(ValueError, match=message):
         run_op("reduce_sum", {"X": normal(2, 3)}, {"dim": 2})
+
+
+def test_no_dimension_and_one_named_twice_are_errors() -> None:
+    message = r"reduce_sum: dim must name a dimension, got \[\]; write reduce_all=True for all"
+    with pytest.raises(ValueError, match=message):
+        run_op("reduce_sum", {"X": normal(2, 3)}, {"dim": []})
+    message = (
+        r"reduce_mean: dim must name each dimension once, got \[1, -1\] for an input of rank 2"
+    )
+    with pytest.raises(ValueError, match=message):
+        run_op("reduce_mean", {"X": normal(2, 3)}, {"dim": [1, -1]})

@@ -12,6 +12,7 @@ from fluidcore import core
 from fluidcore.backward import gradients
 from fluidcore.base.dtypes import FLOATING
 from fluidcore.executor import global_scope
+from fluidcore.executor.feeding import as_declared
 from fluidcore.gradcheck.adapters.network_target import COTANGENT, NetworkTarget, checked_gradient
 from fluidcore.gradcheck.appended import (
     first_gradient_op,
@@ -175,7 +176,7 @@ def program_target(
 
     Args:
         program: Never changed.
-        feed: Name -> array.
+        feed: Name -> array, or what else a run converts.
         loss: What is differentiated; several variables, of any shape, if the program has no
             gradient operators.
         parameter_list: What is differentiated by; None for all trainable parameters, and data that
@@ -198,17 +199,16 @@ def program_target(
             "program_target: loss must be a Variable, a name, or a list of them, got "
             f"{type(loss).__name__}"
         )
-    outputs = _names("loss", [loss] if isinstance(loss, (Variable, str)) else loss)
-    stopped = set(_names("no_grad_set", no_grad_set or ()))
+    outputs = _names("loss", [loss] if isinstance(loss, (Variable, str)) else loss, program)
+    stopped = set(_names("no_grad_set", no_grad_set or (), program))
     own = program.clone()
     remove_optimizers(own.desc)
     block = own.global_block()
-    if parameter_list is not None:
-        parameter_list = _names("parameter_list", parameter_list)
-    for name in (*outputs, *stopped, *(parameter_list or ())):
+    chosen = None if parameter_list is None else _names("parameter_list", parameter_list, program)
+    for name in (*outputs, *stopped, *(chosen or ())):
         block.var_recursive(name)
-    found = _gradient_names(own, outputs, parameter_list, params_grads)
-    wanted = _sources(own) if parameter_list is None else _names("parameter_list", parameter_list)
+    found = _gradient_names(own, outputs, chosen, params_grads)
+    wanted = _sources(own) if chosen is None else chosen
     wanted = [name for name in wanted if name not in stopped]
     gaps = gradient_gaps(own.desc, outputs, wanted, stopped)
     left_out: list[str] = []
@@ -228,7 +228,7 @@ def program_target(
             "program_target: the loss must depend on a trainable parameter, or on data that does "
             f"not stop gradients, got {', '.join(words) or 'a program without any'}"
         )
-    values = {name: _fed(name, block.desc.find_var(name), value) for name, value in feed.items()}
+    values = {name: _fed(program, name, value) for name, value in feed.items()}
     inputs = [Input(name, _value(name, values, scope)) for name in names]
     values |= replay_frozen(own.desc, outputs, names, stopped, values, scope)
     frozen = frozen_variables(own.desc, outputs, names, stopped)
@@ -244,15 +244,14 @@ def program_target(
 def _gradient_names(
     program: Program,
     outputs: Sequence[str],
-    parameter_list: Iterable[Name] | None,
+    parameter_list: list[str] | None,
     params_grads: ParamsGrads | None,
 ) -> dict[str, str] | None:
     """Input -> its gradient in the program; None if there are no gradient operators."""
     if params_grads is not None:
         pairs = [(_name(p), _name(grad)) for p, grad in params_grads if grad is not None]
         if parameter_list is not None:
-            wanted = set(_names("parameter_list", parameter_list))
-            pairs = [pair for pair in pairs if pair[0] in wanted]
+            pairs = [pair for pair in pairs if pair[0] in parameter_list]
         return dict(pairs)
     ops = program.desc.block(0).ops()
     if len(outputs) != 1 or first_gradient_op(ops, outputs[0]) is None:
@@ -261,7 +260,7 @@ def _gradient_names(
     if parameter_list is None:
         names = [name for name in _sources(program) if name in found]
     else:
-        names = _names("parameter_list", parameter_list)
+        names = parameter_list
     for name in names:
         if name not in found:
             raise core.InvalidArgument(
@@ -325,19 +324,10 @@ def _list(names: Sequence[str]) -> str:
     return ", ".join(names[:_NAMED]) + more
 
 
-def _fed(name: str, declared: core.VarDesc | None, value: Any) -> Array:
-    """A fed value as an array; numbers and lists get the dtype of the variable."""
-    array = np.asarray(value)
-    if not (array.dtype.name in FLOATING or array.dtype.kind in "biu"):
-        got = "None" if value is None else f"{array.dtype} {list(array.shape)}"
-        raise core.InvalidArgument(
-            f"program_target: what is fed must be an array of real numbers, got {got} for '{name}'"
-        )
-    if isinstance(value, np.ndarray) or declared is None:
-        return array
-    from fluidcore.base.dtypes import numpy_dtype
-
-    return array.astype(numpy_dtype(declared.dtype()))
+def _fed(program: Program, name: str, value: Any) -> Array:
+    """A fed value as an array, as a run converts it."""
+    declared = program.global_block().desc.find_var(name)
+    return np.asarray(value if declared is None else as_declared(program, name, value, declared))
 
 
 def _value(name: str, values: Mapping[str, Array], scope: core.Scope) -> Array:
@@ -352,8 +342,8 @@ def _value(name: str, values: Mapping[str, Array], scope: core.Scope) -> Array:
     return np.array(variable.get_tensor())
 
 
-def _names(what: str, items: Iterable[Name]) -> list[str]:
-    return variable_names(f"program_target: {what}", items)
+def _names(what: str, items: Iterable[Name], program: Program) -> list[str]:
+    return variable_names(f"program_target: {what}", items, program)
 
 
 def _name(item: Name) -> str:

@@ -38,8 +38,9 @@ def rows_of(
     if op_type in _LAST_AXIS and slot in _ROW_INPUTS:
         return math.prod(shape[:-1])
     if op_type in ("reduce_sum", "reduce_mean", "reduce_max"):
-        axis = attrs.get("dim", 0)
-        is_last = axis in (-1, len(shape) - 1) and not attrs.get("reduce_all", False)
+        dim = attrs.get("dim", 0)
+        axes = dim if isinstance(dim, (list, tuple)) else [dim]
+        is_last = [*axes] in ([-1], [len(shape) - 1]) and not attrs.get("reduce_all", False)
         return math.prod(shape[:-1]) if is_last and shape else 0
     if op_type == "mul" and slot == "X":
         return math.prod(shape[: attrs.get("x_num_col_dims", 1)])

@@ -26,6 +26,8 @@ def _reduction(op_type: str) -> Callable[[Data], Iterator[OpExample]]:
             case(data, (a, b), dim=-1, keep_dim=True),
             case(data, (a, b, c), dim=1),
             case(data, (a, b, c), dim=-2, keep_dim=True),
+            case(data, (a, b, c), dim=[0, 2]),
+            case(data, (a, b, c), dim=[-1, 1], keep_dim=True),
             case(data, (a, b, c), reduce_all=True),
             case(data, (0, b), dim=1),
         )

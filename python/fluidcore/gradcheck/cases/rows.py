@@ -40,23 +40,28 @@ def _loss(op_type: str) -> Callable[[Data], Iterator[OpExample]]:
     return cases
 
 
-def _lookup_table(data: Data) -> Iterator[OpExample]:
-    height, width = data.extents(2, 2)
+def _lookup_table(op_type: str, *last: int) -> Callable[[Data], Iterator[OpExample]]:
+    """Of the operator whose Ids end in the extents `last`."""
 
-    def case(ids: Array, note: str = "", **attrs: Any) -> OpExample:
-        inputs = {"W": data.normal(height, width), "Ids": ids}
-        return OpExample("lookup_table", inputs, attrs, note=note)
+    def cases(data: Data) -> Iterator[OpExample]:
+        height, width = data.extents(2, 2)
 
-    ids = data.integers(0, height, 4, 1)
-    yield from (
-        case(ids),
-        case(data.integers(0, height, 1), "one row"),
-        case(data.integers(0, height, 2, 3, 1)),
-        case(data.integers(0, height, 17, 1), "every row often"),
-        case(ids[:0]),
-        case(ids, padding_idx=int(ids[0, 0])),
-        case(ids, is_sparse=True),
-    )
+        def case(ids: Array, note: str = "", **attrs: Any) -> OpExample:
+            inputs = {"W": data.normal(height, width), "Ids": ids}
+            return OpExample(op_type, inputs, attrs, note=note)
+
+        ids = data.integers(0, height, 4, *last)
+        yield from (
+            case(ids),
+            case(data.integers(0, height, *last), "one row"),
+            case(data.integers(0, height, 2, 3, *last)),
+            case(data.integers(0, height, 17, *last), "every row often"),
+            case(ids[:0]),
+            case(ids, padding_idx=int(ids.flat[0])),
+            case(ids, is_sparse=True),
+        )
+
+    return cases
 
 
 def _top_k(data: Data) -> Iterator[OpExample]:
@@ -108,7 +113,8 @@ def _merge_lod_tensor(data: Data) -> Iterator[OpExample]:
 
 CASES = {
     **{name: _loss(name) for name in ("cross_entropy", "softmax_with_cross_entropy")},
-    "lookup_table": _lookup_table,
+    "lookup_table": _lookup_table("lookup_table", 1),
+    "lookup_table_v2": _lookup_table("lookup_table_v2"),
     "top_k": _top_k,
     "select_input": _select_input,
     "split_lod_tensor": _split_lod_tensor,
