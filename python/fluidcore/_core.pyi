@@ -292,6 +292,16 @@ class OpDef:
         def name(self) -> str:
             ...
         @property
+        def needs_no_gradient(self) -> bool:
+            """
+            Nothing passes that would need a gradient.
+            """
+        @property
+        def no_gradient(self) -> bool:
+            """
+            Values pass, gradients do not.
+            """
+        @property
         def of_block(self) -> bool:
             """
             Lists what the operator's block reads or writes.

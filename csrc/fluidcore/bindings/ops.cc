@@ -62,6 +62,13 @@ void bind_ops(py::module_& m) {
       .def_property_readonly("shape_only",
                              [](const OpDef::Slot& slot) { return slot.traits.shape_only; })
       .def_property_readonly(
+          "no_gradient", [](const OpDef::Slot& slot) { return slot.traits.no_gradient; },
+          "Values pass, gradients do not.")
+      .def_property_readonly(
+          "needs_no_gradient",
+          [](const OpDef::Slot& slot) { return slot.traits.needs_no_gradient; },
+          "Nothing passes that would need a gradient.")
+      .def_property_readonly(
           "array", [](const OpDef::Slot& slot) { return slot.traits.array; },
           "Holds a tensor array.")
       .def_property_readonly(

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -139,11 +140,15 @@ Kernel dropout(const KernelContext& context) {
   const auto out = context.output<T>("Out");
   const std::int64_t size = out.size();
   const double probability = context.attr<double>("dropout_prob");
+  const auto mask = context.optional_output<T>("Mask");
   if (context.attr<bool>("is_test")) {
-    return [=] { cpu::elementwise(Scale{1.0 - probability}, size, out.data(), x.data()); };
+    const double kept = 1.0 - probability;
+    return [=] {
+      if (mask) std::fill_n(mask.data(), size, static_cast<T>(kept));
+      cpu::elementwise(Scale{kept}, size, out.data(), x.data());
+    };
   }
   using C = ComputeType<T>;
-  const auto mask = context.optional_output<T>("Mask");
   const RandomStream stream = context.random(dropout_seed(context));
   const C threshold = static_cast<C>(probability);
   const auto keep = [threshold](const RandomSequence& numbers, std::uint64_t i) {
@@ -191,11 +196,11 @@ OpDef with_dropout_attrs(OpDef&& def) {
 void add_dropout(OpRegistry& registry) {
   registry.add(
       with_dropout_attrs(OpDef("dropout"))
-          .doc("Training: Out = X * Mask, Mask being 0 with probability dropout_prob, else 1; the "
-               "kept elements are not scaled up. Test: Out = X * (1 - dropout_prob).")
+          .doc("Out = X * Mask. Training: Mask is 0 with probability dropout_prob, else 1; the "
+               "kept elements are not scaled up. Test: Mask is 1 - dropout_prob.")
           .input("X", "any shape, floating")
           .output("Out", "shape and dtype of X")
-          .output("Mask", "shape and dtype of X; not written in test mode", {.intermediate = true})
+          .output("Mask", "shape and dtype of X", {.intermediate = true, .needs_no_gradient = true})
           .infer([](InferContext& context) {
             check_probability(context);
             context.set_output("Out", context.input("X"));
@@ -205,9 +210,6 @@ void add_dropout(OpRegistry& registry) {
           .kernels(floating_cpu_kernels(
               [](auto tag) -> KernelFactory { return dropout<typename decltype(tag)::type>; }))
           .grad([](GradContext& context) {
-            require(!std::get<bool>(context.forward().attr("is_test")),
-                    "dropout: is_test must be False to be differentiated, got True; ",
-                    "build the training program with is_test=False");
             require(!context.output("Mask").empty() && context.output("Mask")[0] != kEmptyName,
                     "dropout: Mask must be an output to be differentiated, got nothing");
             return standard_grad({.outputs = {"Mask"}, .differentiable = {"X"}})(context);
@@ -215,12 +217,10 @@ void add_dropout(OpRegistry& registry) {
           .random());
   registry.add(with_dropout_attrs(OpDef("dropout_grad"))
                    .doc("X@GRAD = Out@GRAD * Mask.")
-                   .input("Mask", "output of the forward operator")
+                   .input("Mask", "output of the forward operator", {.needs_no_gradient = true})
                    .input("Out@GRAD", "gradient of Out, shape of Mask")
                    .output("X@GRAD", "gradient of X, shape of Mask")
                    .infer([](InferContext& context) {
-                     require(!context.attr<bool>("is_test"),
-                             "dropout_grad: is_test must be False, got True");
                      require_spec(context, "Out@GRAD", context.input("Mask"));
                      context.set_output("X@GRAD", context.input("Mask"));
                    })

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "fluidcore/kernels/cpu/broadcast.h"
+#include "fluidcore/kernels/cpu/max_grad.h"
 #include "fluidcore/kernels/cpu/reduce.h"
 #include "fluidcore/kernels/functors.h"
 #include "fluidcore/op/decomposition.h"
@@ -75,7 +76,7 @@ Kernel spread_grad(const KernelContext& context) {
   return [=] { cpu::broadcast_elementwise(*nest, scale, dx.data(), dout.data()); };
 }
 
-// X@GRAD = Out@GRAD where X equals its maximum, else 0.
+// X@GRAD = Out@GRAD for the first element of X that equals its maximum, else 0.
 template <class T>
 Kernel max_grad(const KernelContext& context) {
   const auto dx = context.optional_output<T>("X@GRAD");
@@ -83,11 +84,13 @@ Kernel max_grad(const KernelContext& context) {
   const auto x = context.input<T>("X");
   const auto out = context.input<T>("Out");
   const auto dout = context.input<T>("Out@GRAD");
-  const Shape kept = kept_shape(x.shape(), reduced_axes(context, x.shape().rank()));
-  const auto nest = std::make_shared<const cpu::BroadcastNest>(x.shape(), std::vector{kept, kept});
-  return [=] {
-    cpu::broadcast_elementwise(*nest, WhereEqual(), dx.data(), out.data(), dout.data(), x.data());
-  };
+  // One dimension is reduced, or all of them are.
+  const std::vector<bool> reduced = reduced_axes(context, x.shape().rank());
+  const std::int64_t count = reduced_count(x.shape(), reduced);
+  const auto first = std::find(reduced.begin(), reduced.end(), true) - reduced.begin();
+  const std::int64_t outer = x.shape().product(0, static_cast<std::size_t>(first));
+  const std::int64_t inner = x.size() / (outer * count);
+  return [=] { cpu::max_grad(outer, count, inner, x.data(), out.data(), dout.data(), dx.data()); };
 }
 
 // What the operator, or the one that it is the gradient of, makes of X.
@@ -225,9 +228,10 @@ void add_reduce_max(OpRegistry& registry) {
           .kernels(reduce_kernels<cpu::MaxOf, false>())
           .grad(standard_grad({.inputs = {"X"}, .outputs = {"Out"}, .differentiable = {"X"}})));
   registry.add(reduce_grad_op("reduce_max_grad",
-                              "X@GRAD = Out@GRAD for every element equal to its maximum, else 0.")
-                   .input("X", "input of the forward operator")
-                   .input("Out", "output of the forward operator")
+                              "X@GRAD = Out@GRAD for the first element equal to its maximum, "
+                              "else 0.")
+                   .input("X", "input of the forward operator", {.needs_no_gradient = true})
+                   .input("Out", "output of the forward operator", {.needs_no_gradient = true})
                    .input("Out@GRAD", "gradient of Out, shape of Out")
                    .output("X@GRAD", "gradient of X, shape of X")
                    .in_place("X", "X@GRAD")

@@ -167,6 +167,25 @@ def elementwise_div(
         Out: the broadcast shape
     """
 
+def elementwise_floordiv(
+    x: Variable,
+    y: Variable,
+    *,
+    axis: int = -1,
+    name: str | None = None,
+) -> Variable:
+    """Out = X / Y rounded down (integers: 0 where Y is 0), element by element, Y broadcast to X.
+
+    Args:
+        x: any shape
+        y: a shape that broadcasts with X: equal to X, [1], a run of X's dimensions, or as NumPy
+        axis: the dimension of X where Y's dimensions begin; -1: the last dimensions of the two meet, and either may be broadcast
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: the broadcast shape
+    """
+
 def elementwise_max(
     x: Variable,
     y: Variable,

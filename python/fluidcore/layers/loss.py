@@ -16,7 +16,7 @@ def cross_entropy(
     Args:
         input: [n, classes], probabilities.
         label: [n, 1] or [n], int64; with soft_label [n, classes], probabilities.
-        soft_label: Whether labels are probabilities.
+        soft_label: Whether labels are probabilities, which gradients then pass too.
 
     Returns:
         [n, 1].
@@ -36,7 +36,7 @@ def softmax_with_cross_entropy(
     Args:
         logits: [n, classes], any numbers.
         label: [n, 1] or [n], int64; with soft_label [n, classes], probabilities.
-        soft_label: Whether labels are probabilities.
+        soft_label: Whether labels are probabilities, which gradients then pass too.
 
     Returns:
         [n, 1].
@@ -72,7 +72,8 @@ def topk(
         name: Name of the layer; None makes one up.
 
     Returns:
-        Values [..., k], largest first, and their positions [..., k], int64.
+        Values [..., k], largest first, and their positions [..., k], int64. The gradient of the
+        values goes to the elements at these positions.
     """
     check_variable("topk", "input", input)
     helper = LayerHelper("top_k", name)

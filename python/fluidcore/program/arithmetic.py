@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fluidcore import core
-from fluidcore.base.dtypes import FLOATING, DTypeLike, dtype_number
+from fluidcore.base.dtypes import FLOATING, DTypeLike, dtype_number, quotient_dtype
 from fluidcore.base.python_operators import PythonOperators
 
 if TYPE_CHECKING:
@@ -20,6 +20,18 @@ _SCALARS = (bool, int, float, np.bool_, np.integer, np.floating)
 def _append(x: Variable, op_type: str, y: Variable | None = None, **attrs: Any) -> Variable:
     inputs = {"X": x} if y is None else {"X": x, "Y": y}
     return _block(x).append_single(op_type, inputs, attrs, key="tmp")
+
+
+def _is_variable(x: Any) -> bool:
+    return isinstance(x, Arithmetic)
+
+
+def _floating(x: Any, other: Any) -> Any:
+    """A Variable as `x / other` takes it; a scalar as it is."""
+    if not _is_variable(x):
+        return x
+    dtype = quotient_dtype(x.dtype, other.dtype if _is_variable(other) else None)
+    return x if x.dtype == dtype else x.astype(dtype)
 
 
 def _block(x: Variable) -> Block:
@@ -53,7 +65,8 @@ class Arithmetic(PythonOperators["Variable"]):
     """The operators of Python on Variables.
 
     A scalar on either side becomes a constant of the Variable's dtype. Shapes broadcast as in
-    NumPy.
+    NumPy. Of whole numbers `x / y` is a true quotient, in the dtype of the other side if that is
+    floating, else in float32; `x // y` is rounded down.
     """
 
     def _binary(self: Any, other: Any, op_type: str, swap: bool = False) -> Variable:
@@ -71,6 +84,17 @@ class Arithmetic(PythonOperators["Variable"]):
             if isinstance(other, _SCALARS):
                 other = _constant_like(self, other)
             return _append(other, op_type, self) if swap else _append(self, op_type, other)
+        except BaseException:
+            mark.rollback()
+            raise
+
+    def _quotient(self: Any, other: Any, swap: bool = False) -> Variable:
+        if not isinstance(other, (Arithmetic, np.ndarray, *_SCALARS)):
+            return NotImplemented  # type: ignore[no-any-return]
+        mark = _block(self).mark()
+        try:
+            x: Variable = _floating(self, other)
+            return x._binary(_floating(other, self), "elementwise_div", swap)
         except BaseException:
             mark.rollback()
             raise

@@ -66,7 +66,9 @@ CASES = [
     OpCase("top_k", {"X": distinct(2, 3, 17)}, top, {"k": 3}),
     OpCase("top_k", {"X": distinct(257)}, top, {"k": 17}),
     OpCase("top_k", {"X": distinct(0, 4)}, top, {"k": 2}),
-    OpCase("top_k", {"X": np.array([[1.0, 3.0, 3.0, 1.0]])}, top, {"k": 3}, "ties: the first"),
+    OpCase("top_k", {"X": distinct(2, 0, 4)}, top, {"k": 1}),
+    OpCase("top_k", {"X": np.array([[1.0, 3.0, 3.0, 0.0]])}, top, {"k": 3}, "ties", grad=[]),
+    OpCase("top_k", {"X": integers(0, 9, 3, 5)}, top, {"k": 2}),
 ]
 
 
@@ -83,6 +85,35 @@ def test_gradient(case: OpCase) -> None:
 def test_top_k_puts_nan_first() -> None:
     x = np.array([1.0, np.nan, 2.0], dtype=np.float32)
     np.testing.assert_array_equal(run_op("top_k", {"X": x}, {"k": 2})["Indices"], [1, 2])
+
+
+def test_the_gradient_of_tied_elements_goes_to_the_first() -> None:
+    x = np.array([[1.0, 3.0, 3.0, 1.0]], dtype=np.float32)
+    indices = run_op("top_k", {"X": x}, {"k": 3})["Indices"]
+    inputs = {"X": x, "Indices": indices, "Out@GRAD": np.array([[5.0, 6.0, 7.0]], np.float32)}
+    np.testing.assert_array_equal(
+        run_op("top_k_grad", inputs, {"k": 3})["X@GRAD"], [[7.0, 5.0, 6.0, 0.0]]
+    )
+
+
+@pytest.mark.parametrize("bad", [5, -1, 2**40])
+@pytest.mark.parametrize(
+    ("op_type", "slot", "shape"),
+    [("top_k_grad", "Out@GRAD", (3, 2)), ("top_k_grad_grad", "X@GRAD@GRAD", (3, 5))],
+)
+def test_indices_that_name_no_element_are_an_error(
+    op_type: str, slot: str, shape: tuple[int, ...], bad: int
+) -> None:
+    indices = np.array([[0, 1], [4, bad], [2, 2]])
+    message = rf"{op_type}: Indices must be in \[0, 5\), got {bad} at position 3"
+    with pytest.raises(ValueError, match=message):
+        run_op(op_type, {"X": normal(3, 5), "Indices": indices, slot: normal(*shape)}, {"k": 2})
+
+
+def test_an_element_that_is_named_twice_gets_both_gradients() -> None:
+    inputs = {"X": normal(1, 3), "Indices": np.array([[2, 2]]), "Out@GRAD": np.array([[1.0, 4.0]])}
+    grad = run_op("top_k_grad", inputs, {"k": 2})["X@GRAD"]
+    np.testing.assert_array_equal(grad, [[0.0, 0.0, 5.0]])
 
 
 @pytest.mark.parametrize("bad", [7, -1, 2**40])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,12 +21,13 @@ from fluidcore.gradcheck.appended import (
 )
 from fluidcore.gradcheck.error_clips import bypass_clips, clipped_elements
 from fluidcore.gradcheck.frozen import frozen_variables
+from fluidcore.gradcheck.gaps import Gap, gradient_gaps
 from fluidcore.gradcheck.network import Network
 from fluidcore.gradcheck.replay import REPLAYED, replay_frozen
 from fluidcore.gradcheck.report.result import Audit
 from fluidcore.gradcheck.streams import stream
 from fluidcore.gradcheck.target import Array, Input
-from fluidcore.gradcheck.verdict import Verdict
+from fluidcore.gradcheck.verdict import Reason, Verdict
 from fluidcore.program import Program, Variable
 from fluidcore.program.arguments import variable_names
 
@@ -49,6 +51,7 @@ class ProgramTarget(NetworkTarget):
         scope: Where the other values are.
         constants: Names of variables that gradients do not pass.
         left_out: Why some variables are not differentiated by, in words.
+        gaps: Variables whose values reach the loss through a slot without gradient.
     """
 
     _copies = True  # a planted error must stay what it is; and variables keep their settings
@@ -64,6 +67,7 @@ class ProgramTarget(NetworkTarget):
         constants: Iterable[str],
         scope: core.Scope,
         left_out: Sequence[str] = (),
+        gaps: Mapping[str, Gap] = MappingProxyType({}),
     ) -> None:
         names = [item.name for item in inputs]
         super().__init__("program", program, values, inputs, names, outputs, set(constants), scope)
@@ -77,6 +81,7 @@ class ProgramTarget(NetworkTarget):
         self.scope = scope
         self.fixed_cotangent = gradient_names is not None
         self.left_out = tuple(left_out)
+        self.gaps = dict(gaps)
 
     def vjp(self, xs: Sequence[Array], vs: Sequence[Array], dtype: str) -> list[Array]:
         """What the gradient operators calculate; error clips that are in their place do nothing."""
@@ -130,7 +135,10 @@ class ProgramTarget(NetworkTarget):
         return core.grad_var_name(name)
 
     def own_audits(self) -> list[Audit]:
-        """How much the error clips clip at this point, if they do."""
+        """The gradients that are missing, and how much the error clips clip at this point."""
+        return [*map(_missing, self.gaps, self.gaps.values()), *self._audits_of_clips()]
+
+    def _audits_of_clips(self) -> list[Audit]:
         if self.gradient_names is None:
             return []
         network = self.network(self.dtype, self.gradient_names)
@@ -202,21 +210,23 @@ def program_target(
     found = _gradient_names(own, outputs, chosen, params_grads)
     wanted = _sources(own) if chosen is None else chosen
     wanted = [name for name in wanted if name not in stopped]
+    gaps = gradient_gaps(own.desc, outputs, wanted, stopped)
     left_out: list[str] = []
     if found is not None:
         names = list(found)
         if parameter_list is None:
             missing = [name for name in wanted if name not in found]
-            left_out = _left_out(missing, _reached(own, outputs, missing, stopped))
+            left_out = _left_out(missing, _reached(own, outputs, missing, stopped), gaps)
     elif parameter_list is None:
         names = _reached(own, outputs, wanted, stopped)
-        left_out = _left_out([name for name in wanted if name not in names], [])
+        left_out = _left_out([name for name in wanted if name not in names], [], gaps)
     else:
         names = wanted
     if not names:
+        words = [*(_missing(name, gap).detail for name, gap in gaps.items()), *left_out]
         raise core.InvalidArgument(
             "program_target: the loss must depend on a trainable parameter, or on data that does "
-            f"not stop gradients, got {', '.join(left_out) or 'a program without any'}"
+            f"not stop gradients, got {', '.join(words) or 'a program without any'}"
         )
     values = {name: _fed(program, name, value) for name, value in feed.items()}
     inputs = [Input(name, _value(name, values, scope)) for name in names]
@@ -226,7 +236,9 @@ def program_target(
         network = Network(own, values, [*frozen], scope=scope)
         values |= dict(zip(frozen, network.run(list(frozen)), strict=True))
     grads = None if found is None else list(found.values())
-    return ProgramTarget(program, own, values, inputs, outputs, grads, stopped, scope, left_out)
+    return ProgramTarget(
+        program, own, values, inputs, outputs, grads, stopped, scope, left_out, gaps
+    )
 
 
 def _gradient_names(
@@ -281,10 +293,20 @@ def _reached(
     return [name for name, grad in zip(names, found, strict=True) if grad is not None]
 
 
-def _left_out(names: Sequence[str], reached: Sequence[str]) -> list[str]:
+def _missing(name: str, gap: Gap) -> Audit:
+    where = f", added at {gap.call_site}" if gap.call_site else ""
+    passed = "" if gap.variable == name else f" as '{gap.variable}'"
+    detail = (
+        f"'{name}' reaches the loss through {gap.slot} of '{gap.op_type}'{passed}, which gradients "
+        f"do not pass{where}; set stop_gradient=True on '{gap.variable}' if that is meant"
+    )
+    return Audit(f"a gradient on every way, {name}", Verdict.FAIL, Reason.MISSING, detail)
+
+
+def _left_out(names: Sequence[str], reached: Sequence[str], gaps: Container[str]) -> list[str]:
     """What a report says of variables without gradient, some of which the loss depends on."""
     quoted = {name: f"'{name}'" for name in names}
-    apart = [quoted[name] for name in names if name not in reached]
+    apart = [quoted[name] for name in names if name not in reached and name not in gaps]
     needed = [quoted[name] for name in reached]
     notes = []
     if needed:

@@ -10,12 +10,12 @@ _ELEMENTWISE = frozenset(
     {
         *("abs", "assign", "cast", "clip", "cos", "dropout", "erf", "exp", "gelu", "log", "relu"),
         *("scale", "sigmoid", "sin", "sign", "sqrt", "square", "sum", "tanh"),
-        *("elementwise_add", "elementwise_div", "elementwise_max", "elementwise_min"),
-        *("elementwise_mul", "elementwise_pow", "elementwise_sub"),
+        *("elementwise_add", "elementwise_div", "elementwise_floordiv", "elementwise_max"),
+        *("elementwise_min", "elementwise_mul", "elementwise_pow", "elementwise_sub"),
     }
 )
-_LAST_AXIS = frozenset({"softmax", "cross_entropy", "softmax_with_cross_entropy"})
-_ROW_INPUTS = frozenset({"X", "Logits"})
+_LAST_AXIS = frozenset({"softmax", "cross_entropy", "softmax_with_cross_entropy", "top_k"})
+_ROW_INPUTS = frozenset({"X", "Logits", "Label"})
 
 
 def rows_of(

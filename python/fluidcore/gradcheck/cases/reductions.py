@@ -86,6 +86,7 @@ def _dropout(data: Data) -> Iterator[OpExample]:
         yield OpExample("dropout", {"X": data.normal(*shape)}, attrs | {"seed": 5 + number})
     for prob, note in ((0.0, "keeps all"), (1.0, "drops all")):
         yield OpExample("dropout", {"X": data.normal(3, 4)}, {"dropout_prob": prob}, note=note)
+    yield OpExample("dropout", {"X": data.normal(3, 4)}, {"dropout_prob": 0.25, "is_test": True})
 
 
 CASES = {

@@ -1,4 +1,4 @@
-"""What chooses by whole numbers: losses, look-up and selection of rows."""
+"""What chooses: losses, look-up and selection of rows, the greatest elements."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ def _loss(op_type: str) -> Callable[[Data], Iterator[OpExample]]:
         x = data.probabilities(*shape) if slot == "X" else data.normal(*shape)
         one_class = shape[-1] == 1
         inputs = {slot: x, "Label": label}
-        return OpExample(op_type, inputs, attrs, (slot,), note=note, is_flat=one_class)
+        to_check = (slot, "Label") if attrs.get("soft_label") else (slot,)
+        return OpExample(op_type, inputs, attrs, to_check, note=note, is_flat=one_class)
 
     def cases(data: Data) -> Iterator[OpExample]:
         n, c = data.extents(2, 2)
@@ -33,6 +34,7 @@ def _loss(op_type: str) -> Callable[[Data], Iterator[OpExample]]:
             case(data, (n, c), labels, ignore_index=int(labels[0, 0])),
             case(data, (n, c), data.probabilities(n, c), soft_label=True),
             case(data, (n, c), data.positive(n, c), "labels of any sum", soft_label=True),
+            case(data, (n, 2, c), data.probabilities(n, 2, c), soft_label=True),
         )
 
     return cases
@@ -60,6 +62,19 @@ def _lookup_table(op_type: str, *last: int) -> Callable[[Data], Iterator[OpExamp
         )
 
     return cases
+
+
+def _top_k(data: Data) -> Iterator[OpExample]:
+    a, b, c = data.extents(3, 2)
+    for shape, k in (
+        ((a, b), 1),
+        ((a, b), b),
+        ((17 + a,), 5),
+        ((1,), 1),
+        ((a, b, c), 2),
+        ((0, b), 1),
+    ):
+        yield OpExample("top_k", {"X": data.distinct(*shape)}, {"k": k}, outputs={"Out": 1})
 
 
 def _select_input(data: Data) -> Iterator[OpExample]:
@@ -100,6 +115,7 @@ CASES = {
     **{name: _loss(name) for name in ("cross_entropy", "softmax_with_cross_entropy")},
     "lookup_table": _lookup_table("lookup_table", 1),
     "lookup_table_v2": _lookup_table("lookup_table_v2"),
+    "top_k": _top_k,
     "select_input": _select_input,
     "split_lod_tensor": _split_lod_tensor,
     "merge_lod_tensor": _merge_lod_tensor,
