@@ -89,8 +89,8 @@ std::vector<std::size_t> kept_first(const std::vector<bool>& reduced) {
 }
 
 Shape permuted(const Shape& shape, const std::vector<std::size_t>& axes) {
-  std::vector<std::int64_t> extents;
-  for (const std::size_t axis : axes) extents.push_back(shape[axis]);
+  std::vector<std::int64_t> extents(axes.size());
+  for (std::size_t place = 0; place < axes.size(); ++place) extents[place] = shape[axes[place]];
   return Shape(std::move(extents));
 }
 
