@@ -51,6 +51,8 @@ def core_stub() -> str:
     text = re.sub(r"\b(dict|list)\b(?=[\s,):])(?! \()", _with_any, text)
     text = re.sub(r"\bIterable\b(?=[\s,)])", "Iterable[typing.Any]", text)
     text = re.sub(r"__eq__\(self, arg0: \w+\)", "__eq__(self, arg0: object)", text)
+    # Only pickle and copy call these.
+    text = re.sub(r" +def __(getstate|setstate|reduce)__\(.*\n +\.\.\.\n", "", text)
     text = re.sub(r"(\*\w+)(?=[,)])", r"\1: typing.Any", text)
     return HEADER + text.rstrip() + "\n" + EXCEPTIONS
 

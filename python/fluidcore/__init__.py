@@ -25,7 +25,7 @@ from fluidcore import (
     regularizer,
     unique_name,
 )
-from fluidcore.backward import append_backward, gradients
+from fluidcore.backward import append_backward, calc_gradient, gradients
 from fluidcore.clip import (
     BaseErrorClipAttr,
     ErrorClipByValue,
@@ -88,6 +88,7 @@ __all__ = [
     "Variable",
     "append_backward",
     "backward",
+    "calc_gradient",
     "clip",
     "core",
     "datasets",

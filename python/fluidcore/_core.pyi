@@ -8,7 +8,7 @@ import numpy
 import numpy.typing
 import typing
 import typing_extensions
-__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'Derivatives', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'Error', 'Executor', 'Function', 'GRAD_VAR_SUFFIX', 'InvalidArgument', 'NotFound', 'OpDef', 'OpDesc', 'ProgramDesc', 'ProgramFunction', 'Scope', 'Tensor', 'VarDesc', 'Variable', 'cpu_isa', 'difference', 'differentiate', 'differentiate_along', 'differentiate_probes', 'dtype_name', 'dtype_number', 'get_grad_op_desc', 'grad_var_name', 'measure_noise', 'onednn_version', 'op_def', 'op_types', 'round_direction', 'round_to', 'slope_along', 'unit_roundoff', 'version']
+__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'Derivatives', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'Error', 'Executor', 'Function', 'GRAD_VAR_SUFFIX', 'InvalidArgument', 'NotFound', 'OpDef', 'OpDesc', 'ProgramDesc', 'ProgramFunction', 'Scope', 'Tensor', 'VarDesc', 'Variable', 'cpu_isa', 'difference', 'differentiate', 'differentiate_along', 'differentiate_probes', 'dtype_name', 'dtype_number', 'get_grad_op_desc', 'grad_var_name', 'measure_noise', 'needed_ops', 'onednn_version', 'op_def', 'op_types', 'round_direction', 'round_to', 'slope_along', 'unit_roundoff', 'version']
 class BlockDesc:
     """
     One block of a program: operators and variables.
@@ -211,6 +211,11 @@ class ProgramDesc:
     A program as data.
     """
     @staticmethod
+    @typing.overload
+    def parse_from_string(text: bytes) -> ProgramDesc:
+        ...
+    @staticmethod
+    @typing.overload
     def parse_from_string(text: str) -> ProgramDesc:
         ...
     def __init__(self) -> None:
@@ -286,6 +291,16 @@ class OpDef:
         @property
         def name(self) -> str:
             ...
+        @property
+        def needs_no_gradient(self) -> bool:
+            """
+            Nothing passes that would need a gradient.
+            """
+        @property
+        def no_gradient(self) -> bool:
+            """
+            Values pass, gradients do not.
+            """
         @property
         def of_block(self) -> bool:
             """
@@ -369,9 +384,9 @@ class Tensor:
     A dense, row-major block of memory with a shape and a dtype.
     """
     @staticmethod
-    def from_dlpack(source: typing.Any) -> Tensor:
+    def from_dlpack(source: typing.Any, copy: bool = False) -> Tensor:
         """
-        A view of another library's tensor: no copy.
+        A view of another library's tensor. One that is not dense and row-major needs a copy: an error unless `copy`.
         """
     def __array__(self, dtype: typing.Any = None, copy: typing.Any = None) -> typing.Any:
         ...
@@ -393,6 +408,10 @@ class Tensor:
         """
     def is_initialized(self) -> bool:
         ...
+    def lod(self) -> list[list[int]]:
+        """
+        The offsets of nested sequences, level by level; [], as there are no sequences yet.
+        """
     def numpy(self) -> typing.Any:
         """
         A view of the memory as a NumPy array.
@@ -404,6 +423,10 @@ class Tensor:
     def set_float_element(self, index: typing.SupportsInt | typing.SupportsIndex, value: typing.SupportsFloat | typing.SupportsIndex) -> None:
         """
         Sets element `index` of the flattened tensor.
+        """
+    def set_lod(self, lod: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]]) -> None:
+        """
+        Takes [] only, as there are no sequences yet.
         """
     def shape(self) -> list[int]:
         ...
@@ -591,6 +614,10 @@ def grad_var_name(name: str) -> str:
 def measure_noise(function: Function, seed: typing.SupportsInt | typing.SupportsIndex = 0) -> numpy.typing.NDArray[numpy.float64]:
     """
     The rounding noise of each output element: one standard deviation.
+    """
+def needed_ops(program: ProgramDesc, targets: collections.abc.Sequence[str], given: collections.abc.Sequence[str]) -> dict[int, list[int]]:
+    """
+    The operators that variables of block 0 need, where `given` are there already: block -> positions.
     """
 def onednn_version() -> typing.Any:
     """

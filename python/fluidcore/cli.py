@@ -116,7 +116,8 @@ def _ops(chosen: argparse.Namespace) -> int:
     for title, slots in (("reads", definition.inputs), ("writes", definition.outputs)):
         for slot in slots:
             kind = " (a list)" if slot.list else " (optional)" if slot.optional else ""
-            print(f"  {title:7} {slot.name}{kind}: {slot.doc}")
+            passes = "; gradients do not pass" if slot.no_gradient else ""
+            print(f"  {title:7} {slot.name}{kind}: {slot.doc}{passes}")
     for attr in definition.attrs:
         default = "must be given" if attr.required else f"default {attr.default!r}"
         print(f"  {'takes':7} {attr.name}: {attr.type}, {default}. {attr.doc}")

@@ -5,7 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from fluidcore import core
 from fluidcore.base.checks import check_number
+from fluidcore.base.dtypes import FLOATING, numpy_dtype
 
 if TYPE_CHECKING:
     from fluidcore.program import Block, Operator, Variable
@@ -79,16 +83,26 @@ class UniformInitializer(_Random):
 class NormalInitializer(_Random):
     """Normal with mean `loc` and standard deviation `scale`. A seed of 0 means the program's."""
 
+    _kind = "Normal"
+    _op_type = "gaussian_random"
+
     def __init__(self, loc: float = 0.0, scale: float = 1.0, seed: int = 0) -> None:
         if not scale >= 0:
-            raise ValueError(f"Normal: scale must be at least 0, got {scale}")
+            raise ValueError(f"{self._kind}: scale must be at least 0, got {scale}")
         self.loc = float(loc)
         self.scale = float(scale)
         self.seed = seed
 
     def __call__(self, var: Variable, block: Block) -> Operator:
-        """Appends gaussian_random."""
-        return self._append(var, block, "gaussian_random", mean=self.loc, std=self.scale)
+        """Appends the operator that draws the numbers."""
+        return self._append(var, block, self._op_type, mean=self.loc, std=self.scale)
+
+
+class TruncatedNormalInitializer(NormalInitializer):
+    """As Normal, but drawn again where it is more than two standard deviations from `loc`."""
+
+    _kind = "TruncatedNormal"
+    _op_type = "truncated_gaussian_random"
 
 
 class XavierInitializer(Initializer):
@@ -140,6 +154,63 @@ class MSRAInitializer(Initializer):
         return _with_variance(2.0 / max(fan_in, 1), self.uniform, self.seed)(var, block)
 
 
+class NumpyArrayInitializer(Initializer):
+    """The elements of an array, which the program holds: for small parameters.
+
+    Args:
+        value: Array or nested list of the variable's shape; it is converted to its element type,
+            floating numbers being rounded.
+    """
+
+    def __init__(self, value: Any) -> None:
+        self.value = np.array(value)
+        if self.value.dtype.kind not in "biuf" and self.value.dtype.name not in FLOATING:
+            raise TypeError(f"NumpyArray: value must be an array of numbers, got {value!r}")
+
+    def __call__(self, var: Variable, block: Block) -> Operator:
+        """Appends assign_value."""
+        if self.value.shape != var.shape:
+            raise core.InvalidArgument(
+                f"NumpyArray: the value must have the shape of '{var.name}', {list(var.shape)}, "
+                f"got {list(self.value.shape)}"
+            )
+        is_floating = var.dtype in FLOATING
+        with np.errstate(over="ignore", invalid="ignore"):
+            held = self.value.astype(numpy_dtype(var.dtype))
+            back = held.astype(self.value.dtype)
+        fits = np.isinf(held) == np.isinf(self.value) if is_floating else back == self.value
+        if not np.all(fits):
+            raise core.InvalidArgument(
+                f"NumpyArray: the value must hold numbers that {var.dtype} can hold, as "
+                f"'{var.name}' is, got {self.value[~fits][0]}"
+            )
+        wide = held.astype(np.float64 if is_floating else np.int64)
+        name = "fp32_values" if is_floating else "int32_values"
+        attrs = {"shape": var.shape, "dtype": var.dtype, name: wide.ravel().tolist()}
+        return block.append_op("assign_value", {}, {"Out": var}, attrs)
+
+
+class BilinearInitializer(Initializer):
+    """Makes a transposed convolution enlarge images by bilinear interpolation.
+
+    For a weight [out, in, k, k]. With an enlargement of f, stride f, padding ceil((f - 1) / 2) and
+    k = 2 f - f % 2 give it.
+    """
+
+    def __call__(self, var: Variable, block: Block) -> Operator:
+        """Appends assign_value."""
+        if len(var.shape) != 4 or var.shape[2] != var.shape[3]:
+            raise core.InvalidArgument(
+                f"Bilinear: '{var.name}' must have the shape [out, in, k, k], got {list(var.shape)}"
+            )
+        size = var.shape[3]
+        factor = math.ceil(size / 2)
+        center = (2 * factor - 1 - factor % 2) / (2 * factor)
+        row = 1 - np.abs(np.arange(size) / factor - center)
+        window = np.broadcast_to(np.outer(row, row), var.shape)
+        return NumpyArrayInitializer(window)(var, block)
+
+
 def _with_variance(variance: float, uniform: bool, seed: int) -> Initializer:
     if uniform:
         limit = math.sqrt(3.0 * variance)
@@ -152,3 +223,6 @@ Uniform = UniformInitializer
 Normal = NormalInitializer
 Xavier = XavierInitializer
 MSRA = MSRAInitializer
+TruncatedNormal = TruncatedNormalInitializer
+NumpyArray = NumpyArrayInitializer
+Bilinear = BilinearInitializer

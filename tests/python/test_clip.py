@@ -46,6 +46,31 @@ def test_min_defaults_to_minus_max():
     assert (clip.min, clip.max) == (1.0, 5.0)
 
 
+def test_a_subclass_may_set_its_bounds(block):
+    class Seeds(fluid.ErrorClipByValue):
+        def __init__(self, max, min=None):
+            self.max = float(max)
+            self.min = -self.max if min is None else float(min)
+
+    clip = Seeds(5)
+    clip.max = 2.0
+    block.create_var("x@GRAD", shape=[1], dtype="float32")
+    clip.append_clip_op(block, "x@GRAD")
+    assert str(block.ops[0]) == "clip(X=x@GRAD) -> Out=x@GRAD   # max=2.0, min=-5.0"
+
+
+def test_bounds_that_are_saved_with_the_program_do_not_change():
+    clip = fluid.ErrorClipByValue(5)
+    message = (
+        "ErrorClipByValue: max does not change, as the bounds are saved with the program; set the "
+        "variable's error_clip to a new ErrorClipByValue"
+    )
+    with pytest.raises(AttributeError, match=message):
+        clip.max = 2.0
+    assert clip.max == 5.0
+    clip.note = "mine"
+
+
 @pytest.mark.parametrize("kind", [fluid.ErrorClipByValue, fluid.GradientClipByValue])
 @pytest.mark.parametrize("bounds", [(1, 2), (-1, None), (math.nan, None), (1, math.nan)])
 def test_impossible_bounds_are_refused(kind, bounds):

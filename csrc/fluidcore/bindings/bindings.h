@@ -27,6 +27,14 @@ struct BlockRef {
   BlockDesc& get() const { return program->block(idx); }
 };
 
+// Makes pickling and copying objects of a class a TypeError that says why, and what to do instead.
+template <class... Options>
+void refuse_pickling(pybind11::class_<Options...>& type, const char* why) {
+  type.def("__reduce__", [why](const pybind11::object& /*self*/) -> pybind11::object {
+    throw pybind11::type_error(why);
+  });
+}
+
 // {"factor": 2.0} <-> AttributeMap. Only bool, int, float, str, lists of one of these and
 // BlockIndex are taken, and nothing is converted; `op` is named in messages.
 AttributeMap attributes_from_python(const std::string& op, const pybind11::dict& attrs);

@@ -250,7 +250,11 @@ std::unique_ptr<ProgramFunction> program_function(const ProgramDesc& program,
 }
 
 void bind_functions(py::module_& m) {
-  py::class_<Function>(m, "Function", "y = f(x), what is differentiated.")
+  py::class_<Function> function(m, "Function", "y = f(x), what is differentiated.");
+  refuse_pickling(function,
+                  "a Function cannot be pickled or copied, as it holds what is prepared for this "
+                  "process; make a new one");
+  function
       .def(
           "inputs", [](const Function& function) { return function.inputs(); },
           "The point: who changes an element puts the old value back.")

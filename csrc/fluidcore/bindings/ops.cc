@@ -62,6 +62,13 @@ void bind_ops(py::module_& m) {
       .def_property_readonly("shape_only",
                              [](const OpDef::Slot& slot) { return slot.traits.shape_only; })
       .def_property_readonly(
+          "no_gradient", [](const OpDef::Slot& slot) { return slot.traits.no_gradient; },
+          "Values pass, gradients do not.")
+      .def_property_readonly(
+          "needs_no_gradient",
+          [](const OpDef::Slot& slot) { return slot.traits.needs_no_gradient; },
+          "Nothing passes that would need a gradient.")
+      .def_property_readonly(
           "array", [](const OpDef::Slot& slot) { return slot.traits.array; },
           "Holds a tensor array.")
       .def_property_readonly(
@@ -81,7 +88,12 @@ void bind_ops(py::module_& m) {
       .def_property_readonly("default", [](const OpDef::Attr& attr) -> py::object {
         return attr.required ? py::none() : attribute_to_python(attr.default_value);
       });
-  def.def_property_readonly("type", &OpDef::type)
+  def.def("__reduce__",
+          [](const OpDef& self) {
+            const py::object find = py::module_::import("fluidcore.core").attr("op_def");
+            return py::make_tuple(find, py::make_tuple(self.type()));
+          })
+      .def_property_readonly("type", &OpDef::type)
       .def_property_readonly("doc", [](const OpDef& self) { return self.doc(); })
       .def_property_readonly("inputs", &OpDef::inputs)
       .def_property_readonly("outputs", &OpDef::outputs)

@@ -14,6 +14,7 @@
 #include "fluidcore/ops/register_ops.h"
 #include "fluidcore/program/block_effects.h"
 #include "fluidcore/program/serialize.h"
+#include "fluidcore/runtime/passes/prune.h"
 
 namespace py = pybind11;
 
@@ -52,6 +53,42 @@ OpPtr op_at(const BlockDesc& block, std::int64_t index) {
   return block.ops()[static_cast<std::size_t>(index)];
 }
 
+py::tuple op_to_state(const OpDesc& op) {
+  return py::make_tuple(op.type(), op.inputs(), op.outputs(), attributes_to_python(op.attrs()),
+                        op.call_site());
+}
+
+OpPtr op_from_state(const py::tuple& state) {
+  const auto type = state[0].cast<std::string>();
+  auto op = std::make_shared<OpDesc>(type, state[1].cast<SlotMap>(), state[2].cast<SlotMap>(),
+                                     attributes_from_python(type, state[3].cast<py::dict>()));
+  op->set_call_site(state[4].cast<std::string>());
+  return op;
+}
+
+// A program as its saved form, and where the user added the operators, block by block.
+py::tuple program_to_state(const ProgramDesc& program) {
+  Names sites;
+  for (std::size_t idx = 0; idx < program.num_blocks(); ++idx) {
+    for (const OpPtr& op : program.block(static_cast<std::int64_t>(idx)).ops()) {
+      sites.push_back(op->call_site());
+    }
+  }
+  return py::make_tuple(to_json(program), std::move(sites));
+}
+
+std::shared_ptr<ProgramDesc> program_from_state(const py::tuple& state) {
+  std::shared_ptr<ProgramDesc> program = program_from_json(state[0].cast<std::string>());
+  const auto sites = state[1].cast<Names>();
+  auto site = sites.begin();
+  for (std::size_t idx = 0; idx < program->num_blocks(); ++idx) {
+    for (const OpPtr& op : program->block(static_cast<std::int64_t>(idx)).ops()) {
+      if (site != sites.end()) op->set_call_site(*site++);
+    }
+  }
+  return program;
+}
+
 void bind_op_desc(py::module_& m) {
   py::class_<BlockIndex>(m, "BlockIndex", "The value of an attribute that names a block.")
       .def(py::init([](std::int64_t value) { return BlockIndex{value}; }), py::arg("value"))
@@ -59,6 +96,9 @@ void bind_op_desc(py::module_& m) {
       .def(
           "__eq__", [](BlockIndex a, BlockIndex b) { return a == b; }, py::is_operator())
       .def("__hash__", [](BlockIndex index) { return index.value; })
+      .def(py::pickle(
+          [](BlockIndex index) { return py::make_tuple(index.value); },
+          [](const py::tuple& state) { return BlockIndex{state[0].cast<std::int64_t>()}; }))
       .def("__repr__", [](BlockIndex index) { return str_cat("BlockIndex(", index.value, ")"); });
 
   py::class_<OpDesc, OpPtr>(m, "OpDesc", "One operator as data: type, slots, attributes.")
@@ -121,13 +161,17 @@ void bind_op_desc(py::module_& m) {
             infer_op(builtin_ops(), *block.program, block.idx, op);
           },
           py::arg("block"), "Completes the attributes and sets what the outputs are.")
+      .def(py::pickle(&op_to_state, &op_from_state))
       .def("__str__", [](const OpDesc& op) { return to_string(op); })
       .def("__repr__", [](const OpDesc& op) { return to_string(op); });
 }
 
 void bind_var_desc(py::module_& m) {
-  py::class_<VarDesc, VarPtr>(m, "VarDesc", "One variable as data.")
-      .def("name", &VarDesc::name)
+  py::class_<VarDesc, VarPtr> var(m, "VarDesc", "One variable as data.");
+  refuse_pickling(var,
+                  "a VarDesc cannot be pickled or copied alone, as it belongs to its block; "
+                  "pickle the Variable, or the ProgramDesc");
+  var.def("name", &VarDesc::name)
       .def(
           "shape", [](const VarDesc& var) { return var.shape().extents(); },
           "Extents; -1 where only known at run time.")
@@ -274,9 +318,17 @@ void bind_block_desc(py::class_<BlockRef>& block) {
             return a.program == b.program && a.idx == b.idx;
           },
           py::is_operator())
-      .def("__hash__", [](const BlockRef& block) {
-        return std::hash<const void*>()(block.program.get()) ^ static_cast<std::size_t>(block.idx);
-      });
+      .def("__hash__",
+           [](const BlockRef& block) {
+             return std::hash<const void*>()(block.program.get()) ^
+                    static_cast<std::size_t>(block.idx);
+           })
+      .def(
+          py::pickle([](const BlockRef& block) { return py::make_tuple(block.program, block.idx); },
+                     [](const py::tuple& state) {
+                       return BlockRef{state[0].cast<std::shared_ptr<ProgramDesc>>(),
+                                       state[1].cast<std::int64_t>()};
+                     }));
 }
 
 void bind_program_desc(py::module_& m) {
@@ -316,10 +368,17 @@ void bind_program_desc(py::module_& m) {
       .def("serialize_to_string", &to_json, "The program as JSON text.")
       .def_static(
           "parse_from_string",
+          [](const py::bytes& text) {
+            return std::shared_ptr<ProgramDesc>(program_from_json(std::string_view(text)));
+          },
+          py::arg("text"))
+      .def_static(
+          "parse_from_string",
           [](const std::string& text) {
             return std::shared_ptr<ProgramDesc>(program_from_json(text));
           },
           py::arg("text"))
+      .def(py::pickle(&program_to_state, &program_from_state))
       .def("__str__", [](const ProgramDesc& program) { return to_string(program); });
 }
 
@@ -348,6 +407,15 @@ void bind_program(py::module_& m) {
           },
           py::arg("idx"),
           "The variables of outer blocks that a block reads, and those that it writes.");
+  m.def(
+      "needed_ops",
+      [](const ProgramDesc& program, const std::vector<std::string>& targets,
+         const std::vector<std::string>& given) {
+        return needed_ops(program, builtin_ops(), targets, given);
+      },
+      py::arg("program"), py::arg("targets"), py::arg("given"),
+      "The operators that variables of block 0 need, where `given` are there already: block -> "
+      "positions.");
 }
 
 }  // namespace fluidcore::bindings

@@ -50,19 +50,46 @@ py::list run(Executor& executor,
   return list;
 }
 
+// A scope as its parent, or None, and its tensors by name.
+py::tuple scope_to_state(const Scope& scope) {
+  py::dict tensors;
+  for (const std::string& name : scope.local_var_names()) {
+    tensors[py::str(name)] = py::cast(scope.find_var(name)->tensor());
+  }
+  return py::make_tuple(std::const_pointer_cast<Scope>(scope.parent()), std::move(tensors));
+}
+
+std::shared_ptr<Scope> scope_from_state(const py::tuple& state) {
+  const auto parent = state[0].cast<std::shared_ptr<Scope>>();
+  std::shared_ptr<Scope> scope = parent ? parent->new_scope() : Scope::create();
+  for (const auto& [name, tensor] : state[1].cast<py::dict>()) {
+    const auto& value = tensor.cast<const Tensor&>();
+    scope->var(name.cast<std::string>())->tensor() = value.is_initialized() ? value.clone() : value;
+  }
+  return scope;
+}
+
 }  // namespace
 
 void bind_runtime(py::module_& m) {
   py::class_<CpuPlace>(m, "CPUPlace", "The processor.")
       .def(py::init<>())
+      .def(py::pickle([](const CpuPlace& /*place*/) { return py::tuple(); },
+                      [](const py::tuple& /*state*/) { return CpuPlace(); }))
       .def("__repr__", [](const CpuPlace& /*place*/) { return "CPUPlace()"; });
   py::class_<CudaPlace>(m, "CUDAPlace", "A CUDA device.")
       .def(py::init([](int id) { return CudaPlace{id}; }), py::arg("id") = 0)
+      .def(py::pickle([](const CudaPlace& place) { return py::make_tuple(place.id); },
+                      [](const py::tuple& state) { return CudaPlace{state[0].cast<int>()}; }))
       .def("__repr__", [](const CudaPlace& place) { return str_cat("CUDAPlace(", place.id, ")"); });
 
-  py::class_<Variable, std::shared_ptr<Variable>>(m, "Variable", "What a Scope holds under a name.")
-      .def("get_tensor", static_cast<Tensor& (Variable::*)()>(&Variable::tensor),
-           py::return_value_policy::reference_internal);
+  py::class_<Variable, std::shared_ptr<Variable>> variable(m, "Variable",
+                                                           "What a Scope holds under a name.");
+  variable.def("get_tensor", static_cast<Tensor& (Variable::*)()>(&Variable::tensor),
+               py::return_value_policy::reference_internal);
+  refuse_pickling(variable,
+                  "a Variable of a Scope cannot be pickled or copied alone; pickle the Scope, or "
+                  "the value, get_tensor()");
   py::class_<Scope, std::shared_ptr<Scope>>(m, "Scope",
                                             "Names -> variables that live between runs.")
       .def(py::init(&Scope::create))
@@ -76,9 +103,15 @@ void bind_runtime(py::module_& m) {
           [](Scope& scope, const std::vector<std::string>& names) {
             for (const std::string& name : names) scope.erase(name);
           },
-          py::arg("names"));
+          py::arg("names"))
+      .def(py::pickle(&scope_to_state, &scope_from_state));
 
-  py::class_<Executor>(m, "Executor", "Finds or builds the plan of a program, and runs it.")
+  py::class_<Executor> executor(m, "Executor",
+                                "Finds or builds the plan of a program, and runs it.");
+  refuse_pickling(executor,
+                  "an Executor cannot be pickled or copied, as it holds what is prepared for this "
+                  "process; make a new one, Executor()");
+  executor
       .def(py::init(
                [](const CpuPlace& /*place*/) { return std::make_unique<Executor>(builtin_ops()); }),
            py::arg("place"))

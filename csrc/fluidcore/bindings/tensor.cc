@@ -73,17 +73,26 @@ py::capsule to_capsule(const Tensor& tensor) {
   });
 }
 
-Tensor from_capsule(const py::object& object) {
+Tensor from_capsule(const py::object& object, bool copy) {
   py::object capsule = py::hasattr(object, "__dlpack__") ? object.attr("__dlpack__")() : object;
   auto* managed = PyCapsule_IsValid(capsule.ptr(), "dltensor")
                       ? PyCapsule_GetPointer(capsule.ptr(), "dltensor")
                       : nullptr;
   require(managed != nullptr, "dlpack: the argument must have __dlpack__ or be a capsule, got ",
           py::repr(object).cast<std::string>());
-  Tensor tensor = from_dlpack(static_cast<DLManagedTensor*>(managed));
+  Tensor tensor = from_dlpack(static_cast<DLManagedTensor*>(managed), copy);
   PyCapsule_SetName(capsule.ptr(), "used_dltensor");
   // The producer's deleter may touch Python objects.
   return Tensor(tensor.spec(), tensor.raw(), keep_alive(py::cast(tensor)));
+}
+
+// Sequences are not there yet, so no tensor has offsets into its rows.
+using Lod = std::vector<std::vector<std::int64_t>>;
+
+void set_lod(Tensor& /*tensor*/, const Lod& lod) {
+  require(lod.empty(), "set_lod: lod must be [], as fluidcore has no sequences yet, got ",
+          py::repr(py::cast(lod)).cast<std::string>(),
+          "; pad the sequences to one length and feed their lengths");
 }
 
 std::string describe(const Tensor& tensor) {
@@ -152,9 +161,22 @@ void bind_tensor(py::module_& m) {
            [](const Tensor& tensor, const py::kwargs& /*options*/) { return to_capsule(tensor); })
       .def("__dlpack_device__",
            [](const Tensor& /*tensor*/) { return py::make_tuple(kDlpackCpu, 0); })
-      .def_static("from_dlpack", &from_capsule, py::arg("source"),
-                  "A view of another library's tensor: no copy.")
-      .def("__repr__", &describe);
+      .def_static("from_dlpack", &from_capsule, py::arg("source"), py::arg("copy") = false,
+                  "A view of another library's tensor. One that is not dense and row-major needs a "
+                  "copy: an error unless `copy`.")
+      .def(
+          "lod", [](const Tensor& /*tensor*/) { return Lod(); },
+          "The offsets of nested sequences, level by level; [], as there are no sequences yet.")
+      .def("set_lod", &set_lod, py::arg("lod"), "Takes [] only, as there are no sequences yet.")
+      .def("__repr__", &describe)
+      .def(py::pickle(
+          [](const Tensor& tensor) {
+            return py::make_tuple(tensor.is_initialized() ? tensor_to_array(tensor) : py::none());
+          },
+          [](const py::tuple& state) {
+            const py::object array = state[0];
+            return array.is_none() ? Tensor() : tensor_from_array(array, "tensor").clone();
+          }));
 }
 
 }  // namespace fluidcore::bindings

@@ -308,6 +308,23 @@ struct Div {  // integers: toward zero, 0 for a divisor of 0
   }
 };
 
+struct FloorDiv {  // the quotient rounded down; integers: 0 for a divisor of 0
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x, T y) const {
+    if constexpr (std::is_integral_v<T>) {
+      const T quotient = Div()(x, y);
+      const bool is_exact = y == T(0) || y == T(-1) || quotient * y == x;
+      return is_exact || (x < T(0)) == (y < T(0)) ? quotient : quotient - T(1);
+    } else {
+      if (y == T(0)) return x / y;
+      // x / y may round up to a whole number; what is left of x tells.
+      const T left = std::fmod(x, y);
+      const T whole = std::round((x - left) / y);
+      return left != T(0) && (left < T(0)) != (y < T(0)) ? whole - T(1) : whole;
+    }
+  }
+};
+
 struct DivGradX {
   template <class T>
   FC_HOST_DEVICE T operator()(T /*x*/, T y, T dout) const {
@@ -329,17 +346,17 @@ struct Max {  // NaN if one of the two is
   }
 };
 
-struct MaxGradX {
+struct MaxGradX {  // a tie goes to x
   template <class T>
   FC_HOST_DEVICE T operator()(T x, T y, T dout) const {
-    return x > y ? dout : T(0);
+    return x < y ? T(0) : dout;
   }
 };
 
 struct MaxGradY {
   template <class T>
   FC_HOST_DEVICE T operator()(T x, T y, T dout) const {
-    return x <= y ? dout : T(0);
+    return x < y ? dout : T(0);
   }
 };
 
@@ -350,17 +367,17 @@ struct Min {  // NaN if one of the two is
   }
 };
 
-struct MinGradX {
+struct MinGradX {  // a tie goes to x
   template <class T>
   FC_HOST_DEVICE T operator()(T x, T y, T dout) const {
-    return x < y ? dout : T(0);
+    return x > y ? T(0) : dout;
   }
 };
 
 struct MinGradY {
   template <class T>
   FC_HOST_DEVICE T operator()(T x, T y, T dout) const {
-    return x >= y ? dout : T(0);
+    return x > y ? dout : T(0);
   }
 };
 
@@ -441,13 +458,6 @@ struct LogicalXor {
 
 struct LogicalNot {
   FC_HOST_DEVICE bool operator()(bool x) const { return !x; }
-};
-
-struct WhereEqual {  // dout where x is the chosen value
-  template <class T>
-  FC_HOST_DEVICE T operator()(T chosen, T dout, T x) const {
-    return x == chosen ? dout : T(0);
-  }
 };
 
 // A number as another type. To bool: whether it is not 0. To an integer: toward zero, the nearest

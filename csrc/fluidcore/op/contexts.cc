@@ -1,6 +1,7 @@
 #include "fluidcore/op/contexts.h"
 
 #include "fluidcore/base/error.h"
+#include "fluidcore/op/cast_advice.h"
 
 namespace fluidcore {
 
@@ -44,7 +45,7 @@ TensorArray& KernelContext::array_output(std::string_view slot) const {
 
 void KernelContext::check_dtype(std::string_view slot, DType actual, DType wanted) const {
   require(actual == wanted, type(), ": ", slot, " must be ", wanted,
-          " as the operator's kernel is, got ", actual, "; write cast(x, '", wanted, "')");
+          " as the operator's kernel is, got ", actual, cast_advice(slot, wanted));
 }
 
 }  // namespace fluidcore

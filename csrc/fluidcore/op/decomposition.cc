@@ -66,9 +66,13 @@ Expr Decomposition::add_step(const std::string& type,
   return {*this, std::move(name)};
 }
 
-void Decomposition::set(std::string_view slot, const Expr& value) {
+bool Decomposition::wants(std::string_view slot) const {
   const std::vector<std::string>& names = op_.output(slot);
-  if (!names.empty() && names[0] != kEmptyName) results_.emplace(names[0], value.name());
+  return !names.empty() && names[0] != kEmptyName;
+}
+
+void Decomposition::set(std::string_view slot, const Expr& value) {
+  if (wants(slot)) results_.emplace(op_.output(slot)[0], value.name());
 }
 
 Expr operator+(const Expr& a, const Expr& b) {

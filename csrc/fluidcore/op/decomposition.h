@@ -73,6 +73,8 @@ class Decomposition {
   // `value` everywhere, in the shape and dtype of `like`.
   Expr filled_like(const Expr& like, double value);
 
+  // Whether the operator writes to an output slot.
+  bool wants(std::string_view slot) const;
   // What the operator writes to an output slot; nothing happens where that is not wanted.
   void set(std::string_view slot, const Expr& value);
 

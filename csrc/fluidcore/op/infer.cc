@@ -118,6 +118,14 @@ InferContext::BlockVariables variables_of_block(const ProgramDesc& program, cons
   };
 }
 
+// Whether every extent that `declared` knows is known to be the same.
+bool is_within(const Shape& shape, const Shape& declared) {
+  for (std::size_t axis = 0; axis < declared.rank(); ++axis) {
+    if (declared[axis] != -1 && shape[axis] != declared[axis]) return false;
+  }
+  return true;
+}
+
 // What an output is against what is known of the variable.
 void check_output(const OpDesc& op,
                   const OpDef::Slot& slot,
@@ -128,8 +136,9 @@ void check_output(const OpDesc& op,
     require(fits || is_blank(var), op.type(), ": ", slot.name, " must fit the elements of '",
             var.name(), "', ", var.spec(), ", got ", spec, "; ", kArrayHint);
   } else if (is_fixed(var)) {
-    require(fits, op.type(), ": ", slot.name, " must fit the variable '", var.name(),
-            "', declared as ", var.spec(), ", got ", spec);
+    require(fits && is_within(spec.shape, var.shape()), op.type(), ": ", slot.name,
+            " must fit the variable '", var.name(), "', declared as ", var.spec(), ", got ", spec,
+            fits ? "; declare it with -1 where an extent is not known" : "");
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "fluidcore/base/error.h"
 #include "fluidcore/base/strings.h"
+#include "fluidcore/op/cast_advice.h"
 
 namespace fluidcore {
 
@@ -30,15 +31,20 @@ std::string cure(std::string_view name, const std::vector<std::string>& known) {
   return near.empty() ? "; it has: " + join(known) : "; did you mean '" + near + "'?";
 }
 
-// An int may stand for a float, and an empty list for any list; nothing else converts.
+// An int may stand for a float or for a list of one int, and an empty list for any list; nothing
+// else converts.
 bool assign(const Attribute& value, Attribute& slot) {
   if (value.index() == slot.index()) {
     slot = value;
     return true;
   }
-  if (const auto* number = std::get_if<std::int64_t>(&value);
-      number && std::holds_alternative<double>(slot)) {
+  const auto* number = std::get_if<std::int64_t>(&value);
+  if (number && std::holds_alternative<double>(slot)) {
     slot = static_cast<double>(*number);
+    return true;
+  }
+  if (number && std::holds_alternative<std::vector<std::int64_t>>(slot)) {
+    slot = std::vector<std::int64_t>{*number};
     return true;
   }
   const auto* ints = std::get_if<std::vector<std::int64_t>>(&value);
@@ -226,18 +232,19 @@ void OpDef::complete(OpDesc& op) const {
 void OpDef::infer(InferContext& context) const {
   if (!mixed_dtypes_) {
     const TensorSpec* first = nullptr;
-    std::string_view first_slot;
+    std::string first_name;
     for (const Slot& slot : inputs_) {
       for (std::size_t i = 0; i < context.input_count(slot.name); ++i) {
         const TensorSpec& spec = context.input(slot.name, i);
         if (!is_floating(spec.dtype)) continue;
+        const std::string name = slot.traits.list ? str_cat(slot.name, "[", i, "]") : slot.name;
         if (first == nullptr) {
           first = &spec;
-          first_slot = slot.name;
+          first_name = name;
         }
-        require(spec.dtype == first->dtype, type_, ": ", slot.name, " must have the dtype of ",
-                first_slot, ", got ", first_slot, " ", *first, ", ", slot.name, " ", spec,
-                "; write cast(x, '", first->dtype, "')");
+        require(spec.dtype == first->dtype, type_, ": ", first_name, " and ", name,
+                " must have the same dtype, got ", first_name, " ", *first, ", ", name, " ", spec,
+                cast_advice(first_name, first->dtype, name, spec.dtype));
       }
     }
   }

@@ -31,6 +31,11 @@ struct SlotTraits {
   bool intermediate = false;  // an output that callers need not ask for
   bool shape_only = false;    // an input whose elements are never read
   std::string read_for = {};  // the only output for which the elements of an input are read
+  bool no_gradient = false;   // values pass, gradients do not: of an input none goes out, though
+                              // outputs depend on its elements; of an output none comes in
+  // Nothing passes that would need a gradient. Outputs depend on an input in jumps only, or it is a
+  // function of another input, whose gradient counts it; an output depends on no element.
+  bool needs_no_gradient = false;
   bool array = false;         // a tensor array, changed in place where it is an output
   bool may_be_unset = false;  // an input that need not have a value, and then is not read
   bool live = false;          // of an operator with a block: read again after each run of it

@@ -1,5 +1,6 @@
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fluidcore/kernels/functors.h"
@@ -14,17 +15,19 @@ namespace {
 
 constexpr GradFrom kInput = GradFrom::kInput;
 constexpr GradFrom kOutput = GradFrom::kOutput;
+const SlotTraits kJumps{.needs_no_gradient = true};
 
 // Adds the operator, and gives its gradient operator.
 template <class Formula, class GradFormula, GradFrom from>
 OpDef add_activation(OpRegistry& registry,
                      const std::string& type,
                      const std::string& formula,
-                     const std::string& grad_formula) {
+                     const std::string& grad_formula,
+                     SlotTraits traits = {}) {
   registry.add(unary_op(type, "Out = " + formula + ", element by element.")
                    .kernels(unary_kernels<Formula>())
                    .grad(unary_grad(from)));
-  return unary_grad_op(type + "_grad", "X@GRAD = " + grad_formula + ".", from)
+  return unary_grad_op(type + "_grad", "X@GRAD = " + grad_formula + ".", from, std::move(traits))
       .kernels(unary_grad_kernels<GradFormula, from>());
 }
 
@@ -99,7 +102,7 @@ void add_gelu(OpRegistry& registry) {
 
 void register_activation_ops(OpRegistry& registry) {
   registry.add(add_activation<Relu, ReluGrad, kOutput>(registry, "relu", "max(X, 0)",
-                                                       "Out@GRAD where Out > 0, else 0")
+                                                       "Out@GRAD where Out > 0, else 0", kJumps)
                    .grad(self_adjoint_grad("relu_grad", "Out")));
   registry.add(add_activation<Sigmoid, SigmoidGrad, kOutput>(
                    registry, "sigmoid", "1 / (1 + exp(-X))", "Out@GRAD Out (1 - Out)")
@@ -140,9 +143,9 @@ void register_activation_ops(OpRegistry& registry) {
                    .decompose(smooth_grad<kInput>([](const Expr& x, const Expr& dout) {
                      return ErfGrad::kScale * dout * x.owner().op("exp", {{"X", -square(x)}});
                    })));
-  registry.add(
-      add_activation<Abs, AbsGrad, kInput>(registry, "abs", "|X|", "Out@GRAD sign(X), 0 at 0")
-          .grad(self_adjoint_grad("abs_grad", "X")));
+  registry.add(add_activation<Abs, AbsGrad, kInput>(registry, "abs", "|X|",
+                                                    "Out@GRAD sign(X), 0 at 0", kJumps)
+                   .grad(self_adjoint_grad("abs_grad", "X")));
   registry.add(unary_op("sign", "Out = 1 where X > 0, -1 where X < 0, else X.")
                    .kernels(unary_kernels<Sign>())
                    .grad(zero_grad));

@@ -146,13 +146,13 @@ void add_clip(OpRegistry& registry) {
                    .infer(infer_clip)
                    .kernels(unary_kernels<Clip, clip_from>())
                    .grad(unary_grad(GradFrom::kInput)));
-  registry.add(
-      unary_grad_op("clip_grad", "X@GRAD = Out@GRAD where min < X < max, else 0.", GradFrom::kInput)
-          .required_attr("min", -1.0, kMinDoc)
-          .required_attr("max", 1.0, kMaxDoc)
-          .infer(infer_clip)
-          .kernels(unary_grad_kernels<ClipGrad, GradFrom::kInput, clip_grad_from>())
-          .grad(self_adjoint_grad("clip_grad", "X")));
+  registry.add(unary_grad_op("clip_grad", "X@GRAD = Out@GRAD where min < X < max, else 0.",
+                             GradFrom::kInput, {.needs_no_gradient = true})
+                   .required_attr("min", -1.0, kMinDoc)
+                   .required_attr("max", 1.0, kMaxDoc)
+                   .infer(infer_clip)
+                   .kernels(unary_grad_kernels<ClipGrad, GradFrom::kInput, clip_grad_from>())
+                   .grad(self_adjoint_grad("clip_grad", "X")));
 }
 
 template <class T>
@@ -176,18 +176,22 @@ void infer_increment(InferContext& context) {
 }
 
 void add_increment(OpRegistry& registry) {
-  registry.add(OpDef("increment")
-                   .doc("Out = X + step, for counters; not differentiated.")
-                   .input("X", "one element")
-                   .output("Out", "shape and dtype of X; may be the variable X")
-                   .attr("step", 1.0, "what is added; a whole number for an integer X")
-                   .infer(infer_increment)
-                   .in_place("X", "Out")
-                   .kernels(cpu_kernels<std::int16_t, std::int32_t, std::int64_t, float, double,
-                                        Float16, BFloat16>([](auto tag) -> KernelFactory {
-                     return increment<typename decltype(tag)::type>;
-                   }))
-                   .not_differentiable());
+  registry.add(
+      OpDef("increment")
+          .doc("Out = X + step, for counters.")
+          .input("X", "one element")
+          .output("Out", "shape and dtype of X; may be the variable X")
+          .attr("step", 1.0, "what is added; a whole number for an integer X")
+          .infer(infer_increment)
+          .in_place("X", "Out")
+          .kernels(cpu_kernels<std::int16_t, std::int32_t, std::int64_t, float, double, Float16,
+                               BFloat16>(
+              [](auto tag) -> KernelFactory { return increment<typename decltype(tag)::type>; }))
+          .grad([](GradContext& context) -> std::vector<OpDesc> {
+            const std::vector<std::string> grads = context.input_grad("X");
+            if (grads[0] == kEmptyName) return {};
+            return {OpDesc("assign", {{"X", context.output_grad("Out")}}, {{"Out", grads}})};
+          }));
 }
 
 }  // namespace

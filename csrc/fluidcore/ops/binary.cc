@@ -15,7 +15,7 @@ TensorSpec broadcast_spec(const InferContext& context) {
   const TensorSpec& x = context.input("X");
   const TensorSpec& y = context.input("Y");
   require(x.dtype == y.dtype, context.type(), ": X and Y must have the same dtype, got ", x.dtype,
-          " and ", y.dtype, "; write cast(y, '", x.dtype, "')");
+          " and ", y.dtype, cast_advice("X", x.dtype, "Y", y.dtype));
   return {broadcast(x.shape, y.shape, context.attr<std::int64_t>("axis"), context.type()), x.dtype};
 }
 

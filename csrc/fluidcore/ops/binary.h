@@ -125,10 +125,13 @@ OpDef integer_arithmetic(const std::string& type, const std::string& formula) {
 }
 
 template <class FormulaX, class FormulaY>
-OpDef arithmetic_grad(const std::string& type, const std::string& formulas) {
-  return binary_grad_op(type, formulas).kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
-    return binary_grad<FormulaX, FormulaY, typename decltype(tag)::type>;
-  }));
+OpDef arithmetic_grad(const std::string& type,
+                      const std::string& formulas,
+                      const SlotTraits& traits = {}) {
+  return binary_grad_op(type, formulas, traits, traits)
+      .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+        return binary_grad<FormulaX, FormulaY, typename decltype(tag)::type>;
+      }));
 }
 
 }  // namespace fluidcore

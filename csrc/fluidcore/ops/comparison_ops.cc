@@ -17,31 +17,38 @@ OpDef comparison(const std::string& type, const std::string& formula) {
       .not_differentiable();
 }
 
-// X is the result where `difference` is positive, else Y.
-void decompose_choice_grad(Decomposition& d, const Expr& difference) {
-  const Expr dout = d.input("Out@GRAD");
-  const Expr is_x = d.op("relu", {{"X", d.constant("sign", {{"X", difference}})}});
-  set_operand_grads(d, dout * is_x, dout * (1.0 - is_x));
+// Which operand is the result does not change with a small change of the two: the gradient operator
+// itself says so, of operands repeated to the shape of Out.
+Decompose choice_grad(const std::string& type) {
+  return [type](Decomposition& d) {
+    const Expr x = d.input("X");
+    const Expr y = d.input("Y");
+    const Expr dout = d.input("Out@GRAD");
+    const Expr is_y = d.constant(type + "_grad",
+                                 {{"X", with_axis("elementwise_add", x, d.filled_like(y, 0.0))},
+                                  {"Y", with_axis("elementwise_add", d.filled_like(x, 0.0), y)},
+                                  {"Out@GRAD", d.filled_like(dout, 1.0)}},
+                                 {}, "Y@GRAD");
+    set_operand_grads(d, dout * (1.0 - is_y), dout * is_y);
+  };
 }
 
 }  // namespace
 
 void register_comparison_ops(OpRegistry& registry) {
   registry.add(integer_arithmetic<Max>("elementwise_max", "max(X, Y), NaN where one of them is"));
-  registry.add(
-      arithmetic_grad<MaxGradX, MaxGradY>(
-          "elementwise_max", "X@GRAD = Out@GRAD where X > Y, Y@GRAD = Out@GRAD where X <= Y")
-          .decompose([](Decomposition& d) {
-            decompose_choice_grad(d, with_axis("elementwise_sub", d.input("X"), d.input("Y")));
-          }));
+  registry.add(arithmetic_grad<MaxGradX, MaxGradY>(
+                   "elementwise_max",
+                   "X@GRAD = Out@GRAD where X >= Y, Y@GRAD = Out@GRAD where X < Y",
+                   {.needs_no_gradient = true})
+                   .decompose(choice_grad("elementwise_max")));
 
   registry.add(integer_arithmetic<Min>("elementwise_min", "min(X, Y), NaN where one of them is"));
-  registry.add(
-      arithmetic_grad<MinGradX, MinGradY>(
-          "elementwise_min", "X@GRAD = Out@GRAD where X < Y, Y@GRAD = Out@GRAD where X >= Y")
-          .decompose([](Decomposition& d) {
-            decompose_choice_grad(d, -with_axis("elementwise_sub", d.input("X"), d.input("Y")));
-          }));
+  registry.add(arithmetic_grad<MinGradX, MinGradY>(
+                   "elementwise_min",
+                   "X@GRAD = Out@GRAD where X <= Y, Y@GRAD = Out@GRAD where X > Y",
+                   {.needs_no_gradient = true})
+                   .decompose(choice_grad("elementwise_min")));
 
   registry.add(comparison<Less>("less_than", "X < Y"));
   registry.add(comparison<LessEqual>("less_equal", "X <= Y"));

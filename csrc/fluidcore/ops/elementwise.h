@@ -95,12 +95,16 @@ inline OpDef unary_op(std::string type, std::string doc) {
 }
 
 // X@GRAD from Out@GRAD and from X or Out.
-inline OpDef unary_grad_op(std::string type, std::string doc, GradFrom from) {
+inline OpDef unary_grad_op(std::string type,
+                           std::string doc,
+                           GradFrom from,
+                           SlotTraits traits = {}) {
   const bool reads_input = from == GradFrom::kInput;
   const std::string slot = reads_input ? "X" : "Out";
   return OpDef(std::move(type))
       .doc(std::move(doc))
-      .input(slot, reads_input ? "input of the forward operator" : "output of the forward operator")
+      .input(slot, reads_input ? "input of the forward operator" : "output of the forward operator",
+             std::move(traits))
       .input("Out@GRAD", "gradient of Out, shape of Out")
       .output("X@GRAD", "gradient of X, shape of X")
       .infer([slot](InferContext& context) {

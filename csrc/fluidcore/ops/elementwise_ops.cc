@@ -64,6 +64,17 @@ GradMaker additive_grad_grad(const std::string& type) {
   };
 }
 
+// The gradient 0, which a Fluid program has as operators too.
+std::vector<OpDesc> zero_grads(GradContext& context) {
+  const std::vector<std::string> incoming = context.output_grad("Out");
+  const std::vector<std::string> zeros = {incoming[0] + "@ZEROS"};
+  return {OpDesc("scale", {{"X", incoming}}, {{"Out", zeros}}, {{"scale", 0.0}}),
+          OpDesc("elementwise_add_grad",
+                 {{"X", context.input("X")}, {"Y", context.input("Y")}, {"Out@GRAD", zeros}},
+                 {{"X@GRAD", context.input_grad("X")}, {"Y@GRAD", context.input_grad("Y")}},
+                 context.forward().attrs())};
+}
+
 void decompose_div_grad(Decomposition& d) {
   const Expr x = d.input("X");
   const Expr y = d.input("Y");
@@ -154,6 +165,10 @@ void register_elementwise_ops(OpRegistry& registry) {
   registry.add(arithmetic_grad<DivGradX, DivGradY>(
                    "elementwise_div", "X@GRAD = Out@GRAD / Y, Y@GRAD = -Out@GRAD * X / Y^2")
                    .decompose(decompose_div_grad));
+
+  registry.add(integer_arithmetic<FloorDiv>("elementwise_floordiv",
+                                            "X / Y rounded down (integers: 0 where Y is 0)")
+                   .grad(zero_grads));
 
   registry.add(arithmetic<Pow>("elementwise_pow", "X^Y"));
   registry.add(

@@ -2,13 +2,17 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <string>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "fluidcore/kernels/cpu/copy.h"
 #include "fluidcore/kernels/functors.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/register_ops.h"
 #include "fluidcore/ops/shape_attr.h"
+#include "fluidcore/tensor/tensor.h"
 
 namespace fluidcore {
 
@@ -26,6 +30,46 @@ Kernel fill_constant(const KernelContext& context) {
   const auto out = context.output<T>("Out");
   const T value = static_cast<T>(convert<ComputeType<T>>(context.attr<double>("value")));
   return [out, value, size = out.size()] { fill(out, size, value); };
+}
+
+// The attribute that holds the values of assign_value.
+const char* values_attr(DType dtype) {
+  return is_floating(dtype) ? "fp32_values" : "int32_values";
+}
+
+template <class T>
+Kernel assign_value(const KernelContext& context) {
+  using Given = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
+  const auto out = context.output<T>("Out");
+  const auto& given = context.attr<std::vector<Given>>(values_attr(dtype_of<T>));
+  const Tensor values(out.spec());
+  std::transform(given.begin(), given.end(), static_cast<T*>(values.raw()),
+                 [](Given value) { return static_cast<T>(static_cast<ComputeType<T>>(value)); });
+  const auto bytes = static_cast<std::int64_t>(given.size() * sizeof(T));
+  return [=] { cpu::copy_bytes(out.data(), values.raw(), bytes); };
+}
+
+void infer_assign_value(InferContext& context) {
+  const TensorSpec out = spec_from_attrs(context);
+  const std::string name = values_attr(out.dtype);
+  const std::string other = is_floating(out.dtype) ? "int32_values" : "fp32_values";
+  const auto& floats = context.attr<std::vector<double>>("fp32_values");
+  const auto& ints = context.attr<std::vector<std::int64_t>>("int32_values");
+  const std::size_t count = is_floating(out.dtype) ? floats.size() : ints.size();
+  require(floats.empty() || ints.empty(), "assign_value: ", out.dtype, " values must be in ", name,
+          ", got some in ", other);
+  require(static_cast<std::int64_t>(count) == out.shape.num_elements(), "assign_value: ", name,
+          " must hold a value for each element of ", out, ", got ", count);
+  visit_dtype(out.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (std::is_integral_v<T>) {
+      for (const std::int64_t value : ints) {
+        require(value >= std::numeric_limits<T>::min() && value <= std::numeric_limits<T>::max(),
+                "assign_value: int32_values must be in the range of ", out.dtype, ", got ", value);
+      }
+    }
+  });
+  context.set_output("Out", out);
 }
 
 // Checks that an integer dtype has the attribute `value`.
@@ -141,6 +185,20 @@ void register_fill_ops(OpRegistry& registry) {
             return fill_constant<typename decltype(tag)::type>;
           }))
           .not_differentiable());
+  registry.add(OpDef("assign_value")
+                   .doc("Out = the values given, row by row.")
+                   .output("Out", "the shape and dtype of the attributes")
+                   .required_attr("shape", std::vector<std::int64_t>{}, "extents of Out, known")
+                   .required_attr("dtype", static_cast<std::int64_t>(DType::kFloat32),
+                                  "number of Out's dtype")
+                   .attr("fp32_values", std::vector<double>{}, "the values, for a floating dtype")
+                   .attr("int32_values", std::vector<std::int64_t>{},
+                         "the values, for an integer dtype; 0 and 1 for bool")
+                   .infer(infer_assign_value)
+                   .kernels(all_cpu_kernels([](auto tag) -> KernelFactory {
+                     return assign_value<typename decltype(tag)::type>;
+                   }))
+                   .not_differentiable());
   registry.add(OpDef("fill_zeros_like")
                    .doc("Out = 0 everywhere.")
                    .input("X", "any shape", {.shape_only = true})

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "fluidcore/base/error.h"
+#include "fluidcore/op/cast_advice.h"
 #include "fluidcore/op/contexts.h"
 
 namespace fluidcore {
@@ -29,7 +30,7 @@ inline void require_rank(const InferContext& context,
 inline void require_dtype(const InferContext& context, std::string_view slot, DType dtype) {
   const DType actual = context.input(slot).dtype;
   require(actual == dtype, context.type(), ": ", slot, " must be ", dtype, ", got ", actual,
-          "; write cast(x, '", dtype, "')");
+          cast_advice(slot, dtype));
 }
 
 // The cotangent of an output that the forward operator would give `spec`.

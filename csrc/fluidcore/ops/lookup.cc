@@ -42,8 +42,8 @@ Kernel lookup_table(const KernelContext& context) {
   const Lookup lookup(context);
   const auto w = context.input<T>("W");
   const auto out = context.output<T>("Out");
-  return [=] {
-    lookup.check("lookup_table");
+  return [=, type = context.type()] {
+    lookup.check(type);
     const std::int64_t width = lookup.width;
     const auto row_bytes = static_cast<std::size_t>(width) * sizeof(T);
     if (row_bytes == 0) return;
@@ -69,8 +69,8 @@ Kernel lookup_table_grad(const KernelContext& context) {
   if (!dw) return nothing_to_do();
   const Lookup lookup(context);
   const auto dout = context.input<T>("Out@GRAD");
-  return [=] {
-    lookup.check("lookup_table_grad");
+  return [=, type = context.type()] {
+    lookup.check(type);
     const std::int64_t width = lookup.width;
     const cpu::Isa isa = cpu::cpu_isa();
     const std::int64_t grain = cpu::kGrain / std::max<std::int64_t>(width, 1);
@@ -92,12 +92,16 @@ TensorSpec looked_up(const InferContext& context) {
   const TensorSpec& w = context.input("W");
   const TensorSpec& ids = context.input("Ids");
   require(w.shape.rank() == 2, context.type(), ": W must be [rows, width], got ", w.shape);
-  require(ids.dtype == DType::kInt64, context.type(), ": Ids must be int64, got ", ids.dtype);
-  require(ids.shape.rank() > 0 && compatible(ids.shape.back(), 1), context.type(),
-          ": the last extent of Ids must be 1, got ", ids.shape);
-  TensorSpec out{ids.shape, w.dtype};
-  out.shape[out.shape.rank() - 1] = w.shape[1];
-  return out;
+  require_dtype(context, "Ids", DType::kInt64);
+  std::vector<std::int64_t> extents = ids.shape.extents();
+  if (!context.type().starts_with("lookup_table_v2")) {
+    require(!extents.empty() && compatible(extents.back(), 1), context.type(),
+            ": the last extent of Ids must be 1, got ", ids.shape,
+            "; lookup_table_v2 and layers.embedding take any shape");
+    extents.pop_back();
+  }
+  extents.push_back(w.shape[1]);
+  return {Shape(std::move(extents)), w.dtype};
 }
 
 OpDef with_table_attrs(OpDef&& def) {
@@ -107,33 +111,34 @@ OpDef with_table_attrs(OpDef&& def) {
       .checks_data();
 }
 
-void add_lookup_table(OpRegistry& registry) {
+// `type` takes Ids of the shape `ids` and gives them the rows in Out.
+void add_lookup_table(OpRegistry& registry, const std::string& type, const std::string& ids) {
   registry.add(
-      with_table_attrs(OpDef("lookup_table"))
+      with_table_attrs(OpDef(type))
           .doc("Out = the rows of W that Ids name.")
           .input("W", "[rows, width], floating")
-          .input("Ids", "int64 [..., 1], each in [0, rows) or padding_idx")
+          .input("Ids", str_cat("int64 ", ids, ", each in [0, rows) or padding_idx"))
           .output("Out", "[..., width], dtype of W")
           .infer([](InferContext& context) { context.set_output("Out", looked_up(context)); })
           .kernels(floating_cpu_kernels(
               [](auto tag) -> KernelFactory { return lookup_table<typename decltype(tag)::type>; }))
           .grad(standard_grad({.inputs = {"W", "Ids"}, .differentiable = {"W"}})));
-  registry.add(with_table_attrs(OpDef("lookup_table_grad"))
-                   .doc("W@GRAD = for each row, the sum of Out@GRAD where Ids name it; 0 for the "
-                        "row padding_idx.")
-                   .input("W", "input of the forward operator", {.shape_only = true})
-                   .input("Ids", "input of the forward operator")
-                   .input("Out@GRAD", "gradient of Out, shape of Out")
-                   .output("W@GRAD", "gradient of W, shape of W")
-                   .infer([](InferContext& context) {
-                     require_spec(context, "Out@GRAD", looked_up(context));
-                     infer_grads_like_inputs(context);
-                   })
-                   .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
-                     return lookup_table_grad<typename decltype(tag)::type>;
-                   }))
-                   .grad(adjoint_grad(
-                       {.to = "W@GRAD", .type = "lookup_table", .input = "W", .kept = {"Ids"}})));
+  registry.add(
+      with_table_attrs(OpDef(type + "_grad"))
+          .doc("W@GRAD = for each row, the sum of Out@GRAD where Ids name it; 0 for the "
+               "row padding_idx.")
+          .input("W", "input of the forward operator", {.shape_only = true})
+          .input("Ids", "input of the forward operator")
+          .input("Out@GRAD", "gradient of Out, shape of Out")
+          .output("W@GRAD", "gradient of W, shape of W")
+          .infer([](InferContext& context) {
+            require_spec(context, "Out@GRAD", looked_up(context));
+            infer_grads_like_inputs(context);
+          })
+          .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+            return lookup_table_grad<typename decltype(tag)::type>;
+          }))
+          .grad(adjoint_grad({.to = "W@GRAD", .type = type, .input = "W", .kept = {"Ids"}})));
 }
 
 // The positions of the k greatest of `size` elements, greatest first; of equal elements the first
@@ -181,37 +186,157 @@ Kernel top_k(const KernelContext& context) {
   };
 }
 
-void infer_top_k(InferContext& context) {
-  TensorSpec out = context.input("X");
+// Calls f(x, i) for every element i of Indices, x being the element of X that it names; an element
+// of X is given to one thread only. Throws InvalidArgument for an index that names none.
+class Chosen {
+ public:
+  explicit Chosen(const KernelContext& context)
+      : type_(context.type()),
+        indices_(context.input<std::int64_t>("Indices")),
+        k_(context.attr<std::int64_t>("k")),
+        width_(context.raw_input("X").shape().back()) {}
+
+  template <class F>
+  void each(const F& f) const {
+    const std::int64_t* index = indices_.data();
+    for (std::int64_t i = 0; i < indices_.size(); ++i) {
+      require(index[i] >= 0 && index[i] < width_, type_, ": Indices must be in [0, ", width_,
+              "), got ", index[i], " at position ", i);
+    }
+    parallel_for(indices_.size() / k_, cpu::kGrain / k_ + 1,
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t i = begin * k_; i < end * k_; ++i) {
+                     f(i / k_ * width_ + index[i], i);
+                   }
+                 });
+  }
+
+ private:
+  std::string type_;
+  Arg<const std::int64_t> indices_;
+  std::int64_t k_;
+  std::int64_t width_;
+};
+
+template <class T>
+Kernel top_k_grad(const KernelContext& context) {
+  const auto dout = context.input<T>("Out@GRAD");
+  const auto dx = context.optional_output<T>("X@GRAD");
+  if (!dx) return nothing_to_do();
+  return [=, chosen = Chosen(context)] {
+    T* to = dx.data();
+    const T* from = dout.data();
+    std::fill_n(to, dx.size(), T(0));
+    chosen.each([=](std::int64_t x, std::int64_t i) {
+      to[x] = static_cast<T>(
+          Add()(static_cast<ComputeType<T>>(to[x]), static_cast<ComputeType<T>>(from[i])));
+    });
+  };
+}
+
+template <class T>
+Kernel top_k_grad_grad(const KernelContext& context) {
+  const auto ddx = context.input<T>("X@GRAD@GRAD");
+  const auto ddout = context.output<T>("Out@GRAD@GRAD");
+  return [=, chosen = Chosen(context)] {
+    T* to = ddout.data();
+    const T* from = ddx.data();
+    chosen.each([=](std::int64_t x, std::int64_t i) { to[i] = from[x]; });
+  };
+}
+
+// The shape of Out and Indices.
+Shape chosen_shape(const InferContext& context) {
+  Shape out = context.input("X").shape;
   const std::int64_t k = context.attr<std::int64_t>("k");
-  require(out.shape.rank() > 0, "top_k: X must have a last dimension, got a scalar");
-  const std::int64_t width = out.shape.back();
-  require(k >= 1 && (width == -1 || k <= width),
-          "top_k: k must be in [1, last extent of X], got k ", k, ", X ", out.shape);
-  out.shape[out.shape.rank() - 1] = k;
-  context.set_output("Out", out);
-  context.set_output("Indices", {out.shape, DType::kInt64});
+  require(out.rank() > 0, context.type(), ": X must have a last dimension, got a scalar");
+  const std::int64_t width = out.back();
+  require(k >= 1 && (width == -1 || k <= width), context.type(),
+          ": k must be in [1, last extent of X], got k ", k, ", X ", out);
+  out[out.rank() - 1] = k;
+  return out;
+}
+
+void infer_top_k(InferContext& context) {
+  const Shape out = chosen_shape(context);
+  context.set_output("Out", {out, context.input("X").dtype});
+  context.set_output("Indices", {out, DType::kInt64});
+}
+
+// Checks Indices, and gives the shape that it has.
+Shape indices_shape(const InferContext& context) {
+  const Shape shape = chosen_shape(context);
+  require_dtype(context, "Indices", DType::kInt64);
+  require_shape(context, "Indices", shape);
+  return shape;
+}
+
+OpDef with_k(OpDef&& def) {
+  return std::move(def).attr("k", std::int64_t{1}, "how many, at most width");
+}
+
+void add_top_k_gradients(OpRegistry& registry) {
+  registry.add(with_k(OpDef("top_k_grad"))
+                   .doc("X@GRAD = the sum of Out@GRAD where Indices name the element, else 0.")
+                   .input("X", "input of the forward operator", {.shape_only = true})
+                   .input("Indices", "output of the forward operator")
+                   .input("Out@GRAD", "gradient of Out, shape of Out")
+                   .output("X@GRAD", "gradient of X, shape of X")
+                   .infer([](InferContext& context) {
+                     require_shape(context, "Out@GRAD", indices_shape(context));
+                     infer_grads_like_inputs(context);
+                   })
+                   .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+                     return top_k_grad<typename decltype(tag)::type>;
+                   }))
+                   .checks_data()
+                   .grad(adjoint_grad({.type = "top_k_grad_grad",
+                                       .input = "X@GRAD@GRAD",
+                                       .output = "Out@GRAD@GRAD",
+                                       .kept = {"X", "Indices"}})));
+  registry.add(with_k(OpDef("top_k_grad_grad"))
+                   .doc("Out@GRAD@GRAD = the elements of X@GRAD@GRAD that Indices name.")
+                   .input("X", "input of top_k", {.shape_only = true})
+                   .input("Indices", "output of top_k")
+                   .input("X@GRAD@GRAD", "gradient of X@GRAD, shape of X")
+                   .output("Out@GRAD@GRAD", "gradient of Out@GRAD, shape of Out")
+                   .infer([](InferContext& context) {
+                     require_shape(context, "X@GRAD@GRAD", context.input("X").shape);
+                     context.set_output("Out@GRAD@GRAD",
+                                        {indices_shape(context), context.input("X").dtype});
+                   })
+                   .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+                     return top_k_grad_grad<typename decltype(tag)::type>;
+                   }))
+                   .checks_data()
+                   .grad(adjoint_grad({.from = "X@GRAD@GRAD",
+                                       .to = "Out@GRAD@GRAD",
+                                       .type = "top_k_grad",
+                                       .input = "Out@GRAD",
+                                       .output = "X@GRAD",
+                                       .kept = {"X", "Indices"}})));
 }
 
 void add_top_k(OpRegistry& registry) {
   registry.add(
-      OpDef("top_k")
+      with_k(OpDef("top_k"))
           .doc("The k greatest elements along the last dimension, greatest first; of equal ones "
                "the first.")
           .input("X", "[..., width]")
           .output("Out", "[..., k], dtype of X: the elements")
           .output("Indices", "int64 [..., k]: where they are in the last dimension")
-          .attr("k", std::int64_t{1}, "how many, at most width")
           .infer(infer_top_k)
           .kernels(cpu_kernels<float, double, Float16, BFloat16, std::int32_t, std::int64_t>(
               [](auto tag) -> KernelFactory { return top_k<typename decltype(tag)::type>; }))
-          .not_differentiable());
+          .grad(standard_grad({.inputs = {"X"}, .outputs = {"Indices"}, .differentiable = {"X"}})));
+  add_top_k_gradients(registry);
 }
 
 }  // namespace
 
 void register_lookup_ops(OpRegistry& registry) {
-  add_lookup_table(registry);
+  add_lookup_table(registry, "lookup_table", "[..., 1]");
+  add_lookup_table(registry, "lookup_table_v2", "[...]");
   add_top_k(registry);
 }
 

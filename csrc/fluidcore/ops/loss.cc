@@ -82,6 +82,17 @@ constexpr const char* kLabelDoc =
     "[..., 1] int64, the number of the right class; with soft_label [..., D] of the dtype of the "
     "other input";
 
+constexpr const char* kLabelGradDoc = "gradient of Label, shape of Label; with soft_label only";
+
+// Of a gradient operator: `slot` is that of the probabilities or logits, `x` their spec.
+void set_loss_grads(InferContext& context, std::string_view slot, const TensorSpec& x) {
+  context.set_output(grad_name(slot), x);
+  if (!context.has_output("Label@GRAD")) return;
+  require(context.attr<bool>("soft_label"), context.type(),
+          ": soft_label must be True for a gradient of Label, got False");
+  context.set_output("Label@GRAD", x);
+}
+
 template <template <class> class Make>
 KernelTable table() {
   return cpu_kernels<float, double>(
@@ -112,14 +123,21 @@ struct CrossEntropyGrad {
     const auto x = context.input<T>("X");
     const auto dloss = context.input<T>("Y@GRAD");
     const auto dx = context.optional_output<T>("X@GRAD");
-    if (!dx) return nothing_to_do();
     const Samples s(x.shape());
     if (context.attr<bool>("soft_label")) {
-      return [s, x, dloss, dx, label = context.input<T>("Label")] {
-        cpu::soft_cross_entropy_grad(s.rows, s.classes, x.data(), label.data(), dloss.data(),
-                                     dx.data());
+      return [=, label = context.input<T>("Label"),
+              dlabel = context.optional_output<T>("Label@GRAD")] {
+        if (dlabel) {
+          cpu::soft_cross_entropy_label_grad(s.rows, s.classes, x.data(), dloss.data(),
+                                             dlabel.data());
+        }
+        if (dx) {
+          cpu::soft_cross_entropy_grad(s.rows, s.classes, x.data(), label.data(), dloss.data(),
+                                       dx.data());
+        }
       };
     }
+    if (!dx) return nothing_to_do();
     return [s, x, dloss, dx, labels = HardLabels(context, s)] {
       cpu::cross_entropy_grad(s.rows, s.classes, x.data(), labels.checked(), labels.ignored(),
                               dloss.data(), dx.data());
@@ -161,14 +179,22 @@ struct SoftmaxCrossEntropyGrad {
     const auto softmax = context.input<T>("Softmax");
     const auto dloss = context.input<T>("Loss@GRAD");
     const auto dlogits = context.optional_output<T>("Logits@GRAD");
-    if (!dlogits) return nothing_to_do();
     const Samples s(softmax.shape());
     if (context.attr<bool>("soft_label")) {
-      return [=, label = context.input<T>("Label")] {
-        cpu::soft_softmax_cross_entropy_grad(s.rows, s.classes, softmax.data(), label.data(),
-                                             dloss.data(), dlogits.data());
+      const auto dlabel = context.optional_output<T>("Label@GRAD");
+      return [=, label = context.input<T>("Label"),
+              logits = dlabel ? context.input<T>("Logits") : Arg<const T>()] {
+        if (dlabel) {
+          cpu::soft_softmax_cross_entropy_label_grad(s.rows, s.classes, logits.data(), dloss.data(),
+                                                     dlabel.data());
+        }
+        if (dlogits) {
+          cpu::soft_softmax_cross_entropy_grad(s.rows, s.classes, softmax.data(), label.data(),
+                                               dloss.data(), dlogits.data());
+        }
       };
     }
+    if (!dlogits) return nothing_to_do();
     return [=, labels = HardLabels(context, s)] {
       cpu::softmax_cross_entropy_grad(s.rows, s.classes, softmax.data(), labels.checked(),
                                       labels.ignored(), dloss.data(), dlogits.data());
@@ -176,38 +202,72 @@ struct SoftmaxCrossEntropyGrad {
   }
 };
 
-// X@GRAD = Y@GRAD c / X. The gradient at X = 1 is c: -1 at the label and 0 elsewhere, or -Label,
-// and 0 where the label is ignored.
+// X@GRAD = Y@GRAD c / X, where c is -Label or, of a hard label, the gradient at X = 1: -1 at the
+// label and 0 elsewhere, and 0 where the label is ignored.
 void decompose_cross_entropy_grad(Decomposition& d) {
+  const bool is_soft = d.attr<bool>("soft_label");
   const Expr x = d.input("X");
   const Expr dloss = d.input("Y@GRAD");
-  const Expr c = d.constant("cross_entropy_grad",
-                            {{"X", d.filled_like(x, 1.0)},
-                             {"Label", d.input("Label")},
-                             {"Y@GRAD", d.filled_like(dloss, 1.0)}},
-                            d.attrs(), "X@GRAD");
+  const Expr c = is_soft ? -d.input("Label")
+                         : d.constant("cross_entropy_grad",
+                                      {{"X", d.filled_like(x, 1.0)},
+                                       {"Label", d.input("Label")},
+                                       {"Y@GRAD", d.filled_like(dloss, 1.0)}},
+                                      d.attrs(), "X@GRAD");
   // Probabilities of 0 are common, and then c is 0 too.
-  d.set("X@GRAD", dloss * c / (x + is_zero(x)));
+  const Expr divisor = x + is_zero(x);
+  d.set("X@GRAD", dloss * c / divisor);
+  if (is_soft) d.set("Label@GRAD", -dloss * d.op("log", {{"X", divisor}}));
 }
 
-// Logits@GRAD = Loss@GRAD (c - Softmax sum of c). The gradient at Softmax = 0 is c, as above.
+// log(sum of exp(Logits)); what the logits are shifted by cancels out.
+Expr log_sum_exp(Decomposition& d) {
+  const Expr logits = d.input("Logits");
+  const Expr top =
+      d.constant("reduce_max", {{"X", logits}}, {{"dim", std::int64_t{-1}}, {"keep_dim", true}});
+  const Expr sum = sum_of_row(d.op("exp", {{"X", logits - top}}));
+  return top + d.op("log", {{"X", sum}});
+}
+
+// Logits@GRAD = Loss@GRAD (c - Softmax sum of c), where c is -Label or, of a hard label, the
+// gradient at Softmax = 0, as above.
 void decompose_softmax_cross_entropy_grad(Decomposition& d) {
+  const bool is_soft = d.attr<bool>("soft_label");
   const Expr softmax = d.input("Softmax");
   const Expr dloss = d.input("Loss@GRAD");
-  const Expr c = d.constant("softmax_with_cross_entropy_grad",
-                            {{"Softmax", d.filled_like(softmax, 0.0)},
-                             {"Label", d.input("Label")},
-                             {"Loss@GRAD", d.filled_like(dloss, 1.0)}},
-                            d.attrs(), "Logits@GRAD");
+  const Expr c = is_soft ? -d.input("Label")
+                         : d.constant("softmax_with_cross_entropy_grad",
+                                      {{"Softmax", d.filled_like(softmax, 0.0)},
+                                       {"Label", d.input("Label")},
+                                       {"Loss@GRAD", d.filled_like(dloss, 1.0)}},
+                                      d.attrs(), "Logits@GRAD");
   d.set("Logits@GRAD", dloss * (c - softmax * sum_of_row(c)));
+  if (d.wants("Label@GRAD")) {
+    d.set("Label@GRAD", dloss * (log_sum_exp(d) - d.input("Logits")));
+  }
+}
+
+bool has_soft_label(const GradContext& context) {
+  return std::get<bool>(context.forward().attr("soft_label"));
+}
+
+std::vector<OpDesc> cross_entropy_grad_ops(GradContext& context) {
+  StandardGrad form{.inputs = {"X", "Label"}, .differentiable = {"X"}, .cotangents = {"Y"}};
+  if (has_soft_label(context)) form.differentiable.emplace_back("Label");
+  return standard_grad(std::move(form))(context);
 }
 
 // Of Loss, and of Softmax where something else reads it, as the gradient of Loss does.
 std::vector<OpDesc> softmax_cross_entropy_grad_ops(GradContext& context) {
-  std::vector<OpDesc> ops = standard_grad({.inputs = {"Label"},
-                                           .outputs = {"Softmax"},
-                                           .differentiable = {"Logits"},
-                                           .cotangents = {"Loss"}})(context);
+  StandardGrad form{.inputs = {"Label"},
+                    .outputs = {"Softmax"},
+                    .differentiable = {"Logits"},
+                    .cotangents = {"Loss"}};
+  if (has_soft_label(context)) {
+    form.differentiable.emplace_back("Label");
+    if (context.wants(context.input("Label")[0])) form.inputs.emplace_back("Logits");
+  }
+  std::vector<OpDesc> ops = standard_grad(std::move(form))(context);
   const std::vector<std::string>& softmax = context.output("Softmax");
   const std::vector<std::string> wanted = context.input_grad("Logits");
   if (softmax.empty() || softmax[0] == kEmptyName || wanted.empty()) return ops;
@@ -229,18 +289,18 @@ void add_cross_entropy(OpRegistry& registry) {
                      context.set_output("Y", {loss_shape(context, "X"), context.input("X").dtype});
                    })
                    .kernels(table<CrossEntropy>())
-                   .grad(standard_grad(
-                       {.inputs = {"X", "Label"}, .differentiable = {"X"}, .cotangents = {"Y"}})));
+                   .grad(cross_entropy_grad_ops));
   registry.add(with_attrs(OpDef("cross_entropy_grad"))
-                   .doc("X@GRAD = -Y@GRAD / X at the label and 0 elsewhere, or -Y@GRAD Label / X "
-                        "with soft_label.")
+                   .doc("X@GRAD = -Y@GRAD / X at the label and 0 elsewhere; with soft_label "
+                        "X@GRAD = -Y@GRAD Label / X, Label@GRAD = -Y@GRAD log(X).")
                    .input("X", "input of the forward operator")
-                   .input("Label", kLabelDoc)
+                   .input("Label", kLabelDoc, {.read_for = "X@GRAD"})
                    .input("Y@GRAD", "gradient of Y, shape of Y")
                    .output("X@GRAD", "gradient of X, shape of X")
+                   .output("Label@GRAD", kLabelGradDoc, {.optional = true})
                    .infer([](InferContext& context) {
                      require_shape(context, "Y@GRAD", loss_shape(context, "X"));
-                     context.set_output("X@GRAD", context.input("X"));
+                     set_loss_grads(context, "X", context.input("X"));
                    })
                    .kernels(table<CrossEntropyGrad>())
                    .decompose(decompose_cross_entropy_grad));
@@ -264,16 +324,21 @@ void add_softmax_with_cross_entropy(OpRegistry& registry) {
                    .kernels(table<SoftmaxCrossEntropy>())
                    .grad(softmax_cross_entropy_grad_ops));
   registry.add(with_attrs(OpDef("softmax_with_cross_entropy_grad"))
-                   .doc("Logits@GRAD = (Softmax - [1 at the label, 0 elsewhere]) Loss@GRAD, or, "
-                        "with soft_label, "
-                        "(Softmax sum of Label - Label) Loss@GRAD.")
-                   .input("Label", kLabelDoc)
-                   .input("Softmax", "output of the forward operator")
+                   .doc("Logits@GRAD = (Softmax - [1 at the label, 0 elsewhere]) Loss@GRAD; with "
+                        "soft_label Logits@GRAD = (Softmax sum of Label - Label) Loss@GRAD, "
+                        "Label@GRAD = (log(sum of exp(Logits)) - Logits) Loss@GRAD.")
+                   .input("Logits", "input of the forward operator, where Label@GRAD is wanted",
+                          {.optional = true, .read_for = "Label@GRAD"})
+                   .input("Label", kLabelDoc, {.read_for = "Logits@GRAD"})
+                   .input("Softmax", "output of the forward operator", {.read_for = "Logits@GRAD"})
                    .input("Loss@GRAD", "gradient of Loss, shape of Loss")
                    .output("Logits@GRAD", "gradient of Logits, shape of Logits")
+                   .output("Label@GRAD", kLabelGradDoc, {.optional = true})
                    .infer([](InferContext& context) {
                      require_shape(context, "Loss@GRAD", loss_shape(context, "Softmax"));
-                     context.set_output("Logits@GRAD", context.input("Softmax"));
+                     set_loss_grads(context, "Logits", context.input("Softmax"));
+                     if (!context.has_output("Label@GRAD")) return;
+                     require_shape(context, "Logits", context.input("Softmax").shape);
                    })
                    .in_place("Softmax", "Logits@GRAD")
                    .kernels(table<SoftmaxCrossEntropyGrad>())

@@ -34,8 +34,8 @@ void infer_accuracy(InferContext& context) {
   const TensorSpec& out = context.input("Out");
   const TensorSpec& indices = context.input("Indices");
   const TensorSpec& label = context.input("Label");
-  require(indices.dtype == DType::kInt64 && label.dtype == DType::kInt64,
-          "accuracy: Indices and Label must be int64, got ", indices.dtype, " and ", label.dtype);
+  require_dtype(context, "Indices", DType::kInt64);
+  require_dtype(context, "Label", DType::kInt64);
   require(indices.shape.rank() == 2 && compatible(out.shape, indices.shape),
           "accuracy: Out and Indices must have one shape [samples, k], got Out ", out.shape,
           ", Indices ", indices.shape);

@@ -170,7 +170,7 @@ void register_pool_ops(OpRegistry& registry) {
                    .doc("X@GRAD: the gradient of a maximum goes to the first greatest element of "
                         "its window, that "
                         "of a mean to all elements of its window in equal parts.")
-                   .input("X", "input of the forward operator")
+                   .input("X", "input of the forward operator", {.needs_no_gradient = true})
                    .input("Out@GRAD", "gradient of Out, shape of Out")
                    .output("X@GRAD", "gradient of X, shape of X")
                    .infer([](InferContext& context) {
@@ -187,7 +187,7 @@ void register_pool_ops(OpRegistry& registry) {
   registry.add(with_attrs(OpDef("pool2d_grad_grad"))
                    .doc("Out@GRAD@GRAD: of a maximum, the element of X@GRAD@GRAD where X has the "
                         "first greatest element of the window; else the mean of the window.")
-                   .input("X", "input of pool2d")
+                   .input("X", "input of pool2d", {.needs_no_gradient = true})
                    .input("X@GRAD@GRAD", "gradient of X@GRAD, shape of X")
                    .output("Out@GRAD@GRAD", "gradient of Out@GRAD, shape of Out")
                    .infer([](InferContext& context) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -68,6 +69,25 @@ Kernel gaussian_random(const KernelContext& context) {
   };
 }
 
+template <class T>
+Kernel truncated_gaussian_random(const KernelContext& context) {
+  using C = ComputeType<T>;
+  const auto out = context.output<T>("Out");
+  const C mean = static_cast<C>(context.attr<double>("mean"));
+  const C deviation = static_cast<C>(context.attr<double>("std"));
+  const RandomStream stream = context.random(context.attr<std::int64_t>("seed"));
+  return [=, size = out.size()] {
+    draw_all(sequence(stream), size, out.data(),
+             [=](const RandomSequence& numbers, std::uint64_t i) {
+               // No tensor has 2^40 elements: the numbers from there on are for further attempts.
+               constexpr std::uint64_t kNextAttempt = std::uint64_t{1} << 40;
+               C value = numbers.normal<C>(i);
+               while (std::abs(value) > C(2)) value = numbers.normal<C>(i += kNextAttempt);
+               return mean + deviation * value;
+             });
+  };
+}
+
 TensorSpec floating_spec_from_attrs(const InferContext& context) {
   TensorSpec spec = spec_from_attrs(context);
   require(is_floating(spec.dtype), context.type(), ": dtype must be floating, got ", spec.dtype);
@@ -84,7 +104,7 @@ void infer_uniform(InferContext& context) {
 
 void infer_gaussian(InferContext& context) {
   const double deviation = context.attr<double>("std");
-  require(deviation >= 0, "gaussian_random: std must be at least 0, got ", deviation);
+  require(deviation >= 0, context.type(), ": std must be at least 0, got ", deviation);
   context.set_output("Out", floating_spec_from_attrs(context));
 }
 
@@ -97,6 +117,13 @@ OpDef random_op(std::string type, std::string doc) {
       .attr("seed", std::int64_t{0}, kSeedDoc)
       .not_differentiable()
       .random();
+}
+
+OpDef gaussian_op(std::string type, std::string doc) {
+  return random_op(std::move(type), std::move(doc))
+      .attr("mean", 0.0, "mean of the normal distribution")
+      .attr("std", 1.0, "its standard deviation, at least 0")
+      .infer(infer_gaussian);
 }
 
 // The seed attribute of a dropout; a fixed seed of 0 must not mean "none".
@@ -113,11 +140,15 @@ Kernel dropout(const KernelContext& context) {
   const auto out = context.output<T>("Out");
   const std::int64_t size = out.size();
   const double probability = context.attr<double>("dropout_prob");
+  const auto mask = context.optional_output<T>("Mask");
   if (context.attr<bool>("is_test")) {
-    return [=] { cpu::elementwise(Scale{1.0 - probability}, size, out.data(), x.data()); };
+    const double kept = 1.0 - probability;
+    return [=] {
+      if (mask) std::fill_n(mask.data(), size, static_cast<T>(kept));
+      cpu::elementwise(Scale{kept}, size, out.data(), x.data());
+    };
   }
   using C = ComputeType<T>;
-  const auto mask = context.optional_output<T>("Mask");
   const RandomStream stream = context.random(dropout_seed(context));
   const C threshold = static_cast<C>(probability);
   const auto keep = [threshold](const RandomSequence& numbers, std::uint64_t i) {
@@ -165,11 +196,11 @@ OpDef with_dropout_attrs(OpDef&& def) {
 void add_dropout(OpRegistry& registry) {
   registry.add(
       with_dropout_attrs(OpDef("dropout"))
-          .doc("Training: Out = X * Mask, Mask being 0 with probability dropout_prob, else 1; the "
-               "kept elements are not scaled up. Test: Out = X * (1 - dropout_prob).")
+          .doc("Out = X * Mask. Training: Mask is 0 with probability dropout_prob, else 1; the "
+               "kept elements are not scaled up. Test: Mask is 1 - dropout_prob.")
           .input("X", "any shape, floating")
           .output("Out", "shape and dtype of X")
-          .output("Mask", "shape and dtype of X; not written in test mode", {.intermediate = true})
+          .output("Mask", "shape and dtype of X", {.intermediate = true, .needs_no_gradient = true})
           .infer([](InferContext& context) {
             check_probability(context);
             context.set_output("Out", context.input("X"));
@@ -179,9 +210,6 @@ void add_dropout(OpRegistry& registry) {
           .kernels(floating_cpu_kernels(
               [](auto tag) -> KernelFactory { return dropout<typename decltype(tag)::type>; }))
           .grad([](GradContext& context) {
-            require(!std::get<bool>(context.forward().attr("is_test")),
-                    "dropout: is_test must be False to be differentiated, got True; ",
-                    "build the training program with is_test=False");
             require(!context.output("Mask").empty() && context.output("Mask")[0] != kEmptyName,
                     "dropout: Mask must be an output to be differentiated, got nothing");
             return standard_grad({.outputs = {"Mask"}, .differentiable = {"X"}})(context);
@@ -189,12 +217,10 @@ void add_dropout(OpRegistry& registry) {
           .random());
   registry.add(with_dropout_attrs(OpDef("dropout_grad"))
                    .doc("X@GRAD = Out@GRAD * Mask.")
-                   .input("Mask", "output of the forward operator")
+                   .input("Mask", "output of the forward operator", {.needs_no_gradient = true})
                    .input("Out@GRAD", "gradient of Out, shape of Mask")
                    .output("X@GRAD", "gradient of X, shape of Mask")
                    .infer([](InferContext& context) {
-                     require(!context.attr<bool>("is_test"),
-                             "dropout_grad: is_test must be False, got True");
                      require_spec(context, "Out@GRAD", context.input("Mask"));
                      context.set_output("X@GRAD", context.input("Mask"));
                    })
@@ -216,13 +242,17 @@ void register_random_ops(OpRegistry& registry) {
           .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
             return uniform_random<typename decltype(tag)::type>;
           })));
-  registry.add(random_op("gaussian_random", "Out = random numbers with a normal distribution.")
-                   .attr("mean", 0.0, "mean of the distribution")
-                   .attr("std", 1.0, "standard deviation, at least 0")
-                   .infer(infer_gaussian)
+  registry.add(gaussian_op("gaussian_random", "Out = random numbers with a normal distribution.")
                    .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
                      return gaussian_random<typename decltype(tag)::type>;
                    })));
+  registry.add(
+      gaussian_op("truncated_gaussian_random",
+                  "Out = random numbers with a normal distribution, drawn again where they "
+                  "are more than two standard deviations from the mean.")
+          .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+            return truncated_gaussian_random<typename decltype(tag)::type>;
+          })));
   add_dropout(registry);
 }
 

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "fluidcore/kernels/cpu/broadcast.h"
+#include "fluidcore/kernels/cpu/max_grad.h"
 #include "fluidcore/kernels/cpu/reduce.h"
 #include "fluidcore/kernels/functors.h"
 #include "fluidcore/op/decomposition.h"
@@ -19,8 +20,16 @@ std::vector<bool> reduced_axes(const Context& context, std::size_t rank) {
   if (context.type().starts_with("mean") || context.template attr<bool>("reduce_all")) {
     return std::vector<bool>(rank, true);
   }
+  const auto& dims = context.template attr<std::vector<std::int64_t>>("dim");
+  require(!dims.empty(), context.type(), ": dim must name a dimension, got []; ",
+          "write reduce_all=True for all");
   std::vector<bool> reduced(rank, false);
-  reduced[normalize_axis(context.template attr<std::int64_t>("dim"), rank, context.type())] = true;
+  for (const std::int64_t dim : dims) {
+    const std::size_t axis = normalize_axis(dim, rank, context.type());
+    require(!reduced[axis], context.type(), ": dim must name each dimension once, got ",
+            Attribute(dims), " for an input of rank ", rank);
+    reduced[axis] = true;
+  }
   return reduced;
 }
 
@@ -67,7 +76,7 @@ Kernel spread_grad(const KernelContext& context) {
   return [=] { cpu::broadcast_elementwise(*nest, scale, dx.data(), dout.data()); };
 }
 
-// X@GRAD = Out@GRAD where X equals its maximum, else 0.
+// X@GRAD = Out@GRAD for the first element of X that equals its maximum, else 0.
 template <class T>
 Kernel max_grad(const KernelContext& context) {
   const auto dx = context.optional_output<T>("X@GRAD");
@@ -75,11 +84,13 @@ Kernel max_grad(const KernelContext& context) {
   const auto x = context.input<T>("X");
   const auto out = context.input<T>("Out");
   const auto dout = context.input<T>("Out@GRAD");
-  const Shape kept = kept_shape(x.shape(), reduced_axes(context, x.shape().rank()));
-  const auto nest = std::make_shared<const cpu::BroadcastNest>(x.shape(), std::vector{kept, kept});
-  return [=] {
-    cpu::broadcast_elementwise(*nest, WhereEqual(), dx.data(), out.data(), dout.data(), x.data());
-  };
+  // One dimension is reduced, or all of them are.
+  const std::vector<bool> reduced = reduced_axes(context, x.shape().rank());
+  const std::int64_t count = reduced_count(x.shape(), reduced);
+  const auto first = std::find(reduced.begin(), reduced.end(), true) - reduced.begin();
+  const std::int64_t outer = x.shape().product(0, static_cast<std::size_t>(first));
+  const std::int64_t inner = x.size() / (outer * count);
+  return [=] { cpu::max_grad(outer, count, inner, x.data(), out.data(), dout.data(), dx.data()); };
 }
 
 // What the operator, or the one that it is the gradient of, makes of X.
@@ -120,8 +131,9 @@ void infer_reduce_grad(InferContext& context) {
 
 OpDef with_reduce_attrs(OpDef&& def) {
   return std::move(def)
-      .attr("dim", std::int64_t{0}, "the dimension to reduce, counted from the end if negative")
-      .attr("keep_dim", false, "whether Out keeps the dimension, with extent 1")
+      .attr("dim", std::vector<std::int64_t>{0},
+            "the dimensions to reduce, one or several, counted from the end if negative")
+      .attr("keep_dim", false, "whether Out keeps the dimensions, with extent 1")
       .attr("reduce_all", false, "whether to reduce all dimensions, to Out [1]");
 }
 
@@ -129,7 +141,7 @@ OpDef reduce_op(std::string type, std::string doc) {
   return with_reduce_attrs(OpDef(std::move(type)))
       .doc(std::move(doc))
       .input("X", "any shape")
-      .output("Out", "X without dimension dim; [1] if nothing is left")
+      .output("Out", "X without the dimensions dim; [1] if nothing is left")
       .infer(infer_reduce);
 }
 
@@ -175,7 +187,7 @@ void add_mean(OpRegistry& registry) {
 
 void add_reduce_sum(OpRegistry& registry) {
   const GradMaker grad = standard_grad({.inputs = {"X"}, .differentiable = {"X"}});
-  registry.add(reduce_op("reduce_sum", "Out = the sum of X over dimension dim.")
+  registry.add(reduce_op("reduce_sum", "Out = the sum of X over the dimensions dim.")
                    .kernels(reduce_kernels<cpu::SumOf, false>())
                    .grad(grad));
   registry.add(reduce_grad_op("reduce_sum_grad", "X@GRAD = Out@GRAD, repeated.")
@@ -185,7 +197,7 @@ void add_reduce_sum(OpRegistry& registry) {
                    .kernels(spread_kernels<false>())
                    .grad(adjoint_grad({.type = "reduce_sum"})));
   registry.add(
-      reduce_op("reduce_mean", "Out = the mean of X over dimension dim; integers toward zero.")
+      reduce_op("reduce_mean", "Out = the mean of X over the dimensions dim; integers toward zero.")
           .kernels(reduce_kernels<cpu::SumOf, true>())
           .grad(grad));
   registry.add(reduce_grad_op("reduce_mean_grad",
@@ -211,13 +223,15 @@ void decompose_max_grad(Decomposition& d) {
 
 void add_reduce_max(OpRegistry& registry) {
   registry.add(
-      reduce_op("reduce_max", "Out = the maximum of X over dimension dim; NaN if there is one.")
+      reduce_op("reduce_max",
+                "Out = the maximum of X over the dimensions dim; NaN if there is one.")
           .kernels(reduce_kernels<cpu::MaxOf, false>())
           .grad(standard_grad({.inputs = {"X"}, .outputs = {"Out"}, .differentiable = {"X"}})));
   registry.add(reduce_grad_op("reduce_max_grad",
-                              "X@GRAD = Out@GRAD for every element equal to its maximum, else 0.")
-                   .input("X", "input of the forward operator")
-                   .input("Out", "output of the forward operator")
+                              "X@GRAD = Out@GRAD for the first element equal to its maximum, "
+                              "else 0.")
+                   .input("X", "input of the forward operator", {.needs_no_gradient = true})
+                   .input("Out", "output of the forward operator", {.needs_no_gradient = true})
                    .input("Out@GRAD", "gradient of Out, shape of Out")
                    .output("X@GRAD", "gradient of X, shape of X")
                    .in_place("X", "X@GRAD")

@@ -28,7 +28,7 @@ inline void require_condition(const InferContext& context, std::string_view slot
 inline void require_index(const InferContext& context, std::string_view slot) {
   const TensorSpec& spec = context.input(slot);
   require(spec.dtype == DType::kInt32 || spec.dtype == DType::kInt64, context.type(), ": ", slot,
-          " must be int32 or int64, got ", spec.dtype, "; write cast(i, 'int64')");
+          " must be int32 or int64, got ", spec.dtype, cast_advice(slot, DType::kInt64));
   require_one_element(context, slot);
 }
 

@@ -36,7 +36,8 @@ class Scope : public std::enable_shared_from_this<Scope> {
   void erase(std::string_view name);                                // no error if it is not there
 
   std::shared_ptr<Scope> new_scope();  // a child; it keeps this scope alive, not the reverse
-  void drop_kids();                    // empties every child that is still in use
+  const std::shared_ptr<const Scope>& parent() const { return parent_; }  // null: there is none
+  void drop_kids();  // empties every child that is still in use
 
   // Changes whenever a variable is added or erased here or above.
   std::uint64_t layout() const;

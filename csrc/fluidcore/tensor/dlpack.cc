@@ -1,7 +1,9 @@
 #include "fluidcore/tensor/dlpack.h"
 
 #include <array>
+#include <cstring>
 #include <memory>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -43,6 +45,24 @@ bool is_dense(const DLTensor& tensor, const Shape& shape) {
   return true;
 }
 
+// The elements of a tensor with strides, row by row.
+Tensor dense_copy(const DLTensor& view, const TensorSpec& spec) {
+  Tensor copy(spec);
+  const std::size_t item = size_of(spec.dtype);
+  const auto* from = static_cast<const std::byte*>(view.data) + view.byte_offset;
+  auto* to = static_cast<std::byte*>(copy.raw());
+  std::vector<std::int64_t> index(spec.shape.rank(), 0);
+  for (std::int64_t left = spec.shape.num_elements(); left > 0; --left, to += item) {
+    const std::int64_t offset =
+        std::inner_product(index.begin(), index.end(), view.strides, std::int64_t{0});
+    std::memcpy(to, from + offset * static_cast<std::int64_t>(item), item);
+    for (std::size_t axis = index.size(); axis-- > 0 && ++index[axis] == spec.shape[axis];) {
+      index[axis] = 0;
+    }
+  }
+  return copy;
+}
+
 }  // namespace
 
 DLManagedTensor* to_dlpack(const Tensor& tensor) {
@@ -68,7 +88,7 @@ DLManagedTensor* to_dlpack(const Tensor& tensor) {
   return &exported.release()->managed;
 }
 
-Tensor from_dlpack(DLManagedTensor* managed) {
+Tensor from_dlpack(DLManagedTensor* managed, bool may_copy) {
   const DLTensor& view = managed->dl_tensor;
   require(view.device.device_type == kDlpackCpu,
           "dlpack: the tensor must be on the cpu, got device type ", view.device.device_type,
@@ -83,13 +103,14 @@ Tensor from_dlpack(DLManagedTensor* managed) {
   const TensorSpec spec{Shape(std::vector<std::int64_t>(view.shape, view.shape + view.ndim)),
                         found->dtype};
   byte_size(spec);  // throws while `managed` is still the caller's
-  require(is_dense(view, spec.shape),
-          "dlpack: the tensor must be dense and row-major, got other strides", " for the shape ",
-          spec.shape, "; make a contiguous copy first");
+  const bool is_view = is_dense(view, spec.shape);
+  require(is_view || may_copy, "dlpack: the tensor must be dense and row-major, got other strides",
+          " for the shape ", spec.shape, "; make a contiguous copy first");
   std::shared_ptr<void> owner(managed, [](void* owned) {
     auto* tensor = static_cast<DLManagedTensor*>(owned);
     if (tensor->deleter != nullptr) tensor->deleter(tensor);
   });
+  if (!is_view) return dense_copy(view, spec);
   return Tensor(spec, static_cast<std::byte*>(view.data) + view.byte_offset, std::move(owner));
 }
 

@@ -44,9 +44,10 @@ inline constexpr std::int32_t kDlpackCpu = 1;
 // A view of the tensor; its deleter lets go of the memory. The caller owns it.
 DLManagedTensor* to_dlpack(const Tensor& tensor);
 
-// Takes over `managed` and calls its deleter when the last copy of the tensor is gone. Throws
-// InvalidArgument, leaving `managed` to the caller, for another device, a dtype that fluidcore
-// does not have, or strides that are not dense and row-major.
-Tensor from_dlpack(DLManagedTensor* managed);
+// Takes over `managed` and calls its deleter when the last copy of the tensor is gone. One whose
+// strides are not dense and row-major is copied, if `may_copy`. Throws InvalidArgument, leaving
+// `managed` to the caller, for another device, a dtype that fluidcore does not have, or strides
+// that would need a copy.
+Tensor from_dlpack(DLManagedTensor* managed, bool may_copy = false);
 
 }  // namespace fluidcore

@@ -12,7 +12,11 @@ import gc
 from collections.abc import Iterable, Sequence
 
 from fluidcore import core
-from fluidcore.backward.append import _append_backward_ops_
+from fluidcore.backward.append import (
+    _append_backward_ops_,
+    _append_backward_vars_,
+    _remove_no_grad_branch_,
+)
 from fluidcore.backward.arguments import (
     Callback,
     Names,
@@ -20,11 +24,13 @@ from fluidcore.backward.arguments import (
     checked_callbacks,
     checked_checkpoints,
     checked_names,
+    checked_no_grad_set,
     checked_variables,
     parameter_named,
 )
 from fluidcore.backward.block_gradient import BlockGradient, Shared
 from fluidcore.backward.operators import GradOp, op_traits
+from fluidcore.backward.passes import _addup_repetitive_outputs_
 from fluidcore.backward.path import ops_on_path
 from fluidcore.backward.values import Insertions
 from fluidcore.backward.view import forward_ops, is_array, stopped_names
@@ -33,7 +39,15 @@ from fluidcore.base.dtypes import FLOATING
 from fluidcore.program import Block, Parameter, Variable
 from fluidcore.program.op_slots import list_all_effects
 
-__all__ = ["append_backward", "calc_gradient", "gradients"]
+__all__ = [
+    "_addup_repetitive_outputs_",
+    "_append_backward_ops_",
+    "_append_backward_vars_",
+    "_remove_no_grad_branch_",
+    "append_backward",
+    "calc_gradient",
+    "gradients",
+]
 
 
 def append_backward(
@@ -68,13 +82,14 @@ def append_backward(
     check_loss(loss)
     callbacks = checked_callbacks(callbacks)
     block = loss.block
-    given = checked_names("no_grad_set", no_grad_set)
+    given = checked_no_grad_set(no_grad_set, block.program)
     if parameter_list is None:
         wanted = [p for p in block.program.all_parameters() if p.trainable]
         sources = {p.name for p in wanted} | _leaves(block)
     else:
         wanted = [
-            parameter_named(block, name) for name in checked_names("parameter_list", parameter_list)
+            parameter_named(block, name)
+            for name in checked_names("parameter_list", parameter_list, block.program)
         ]
         sources = {p.name for p in wanted}
     found = _append_backward(
@@ -82,7 +97,7 @@ def append_backward(
         [loss],
         [None],
         sources,
-        _stopped_around(block) | set(given),
+        _stopped_around(block) | given,
         callbacks,
         [p.name for p in wanted],
         checked_checkpoints(block, checkpoints),
@@ -163,7 +178,7 @@ def gradients(
             )
     names = [v.name for v in inputs]
     stopped = _stopped_around(block) - {v.name for v in inputs if v.dtype in FLOATING}
-    stopped |= set(checked_names("no_grad_set", no_grad_set))
+    stopped |= checked_no_grad_set(no_grad_set, block.program)
     return _append_backward(block, targets, target_gradients, names, stopped, (), names)
 
 

@@ -10,7 +10,7 @@ from fluidcore.backward.blocks import Ends, sub_block_gradient
 from fluidcore.backward.copies import read_directly
 from fluidcore.backward.gradient import gradient_of, with_values
 from fluidcore.backward.operators import GradOp
-from fluidcore.backward.passes import NoGradBranches, drop_unread, sum_partials
+from fluidcore.backward.passes import NoGradBranches, _addup_repetitive_outputs_, drop_unread
 from fluidcore.backward.recompute import recompute_segments
 from fluidcore.backward.view import is_array
 from fluidcore.program import Block
@@ -56,7 +56,7 @@ def _append_backward_ops_(
     in_place = arrays.union(gradient.carried, *(grad.writes for grad in grads))
     callbacks = gradient.shared.callbacks
     context = gradient.complete_gradients() if callbacks else {}
-    for grad in gradient.values.pops + sum_partials(grads, in_place):
+    for grad in gradient.values.pops + _addup_repetitive_outputs_(grads, in_place):
         first = target.desc.op_size()
         names.produced.update(grad.output_names())
         _append(target.desc, grad)
@@ -69,7 +69,7 @@ def _append_backward_ops_(
                 callback(block=target, context=context)
             _append_backward_vars_(target, first)
     if gradient.outer is not None:
-        read_directly(target.desc, {name for seed in seeds for name in seed.inputs["X"]})
+        read_directly(target.desc, {name for seed in seeds for name in seed.output_names()})
 
 
 def _remove_no_grad_branch_(grads: Iterable[GradOp], branches: NoGradBranches) -> list[GradOp]:

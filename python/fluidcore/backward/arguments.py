@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from fluidcore import core
+from fluidcore.base.call_site import warn
+from fluidcore.base.checks import did_you_mean
 from fluidcore.base.dtypes import FLOATING
-from fluidcore.program import Block, Parameter, Variable
+from fluidcore.program import Block, Parameter, Program, Variable
 from fluidcore.program.arguments import variable_names
 
 Callback = Callable[..., object]
@@ -45,14 +47,30 @@ def checked_callbacks(callbacks: Any) -> Sequence[Callback]:
     return callbacks
 
 
-def checked_names(what: str, items: Names) -> list[str]:
-    """The names of a list of Variables or names; none for None."""
-    return [] if items is None else variable_names(f"append_backward: {what}", items)
+def checked_names(what: str, items: Names, program: Program) -> list[str]:
+    """The names of a list of Variables or names of a program; none for None."""
+    return [] if items is None else variable_names(f"append_backward: {what}", items, program)
+
+
+def checked_no_grad_set(items: Names, program: Program) -> set[str]:
+    """The names that gradients do not pass; a warning for those that no block has."""
+    names = checked_names("no_grad_set", items, program)
+    unknown = dict.fromkeys(names)
+    for block in program.blocks if names else ():
+        unknown = {name: None for name in unknown if not block.has_var(name)}
+    if unknown:
+        known = list(dict.fromkeys(variable.name for variable in program.list_vars()))
+        for name in unknown:
+            warn(
+                f"append_backward: no_grad_set must name variables of the program, got '{name}', "
+                f"which has no effect{did_you_mean(name, known)}"
+            )
+    return set(names)
 
 
 def checked_checkpoints(block: Block, items: Names) -> frozenset[str]:
     """The names of the checkpoints, all written by operators of the block."""
-    checkpoints = checked_names("checkpoints", items)
+    checkpoints = checked_names("checkpoints", items, block.program)
     if checkpoints:
         written = {name for op in block.desc.ops() for name in op.output_arg_names()}
         for name in checkpoints:

@@ -9,8 +9,8 @@ from fluidcore import core
 from fluidcore.program.op_slots import own_inputs
 
 
-def read_directly(block: core.BlockDesc, sources: Collection[str]) -> None:
-    """Drops copies of `sources` that are never changed; who reads the copy reads the source.
+def read_directly(block: core.BlockDesc, copies: Collection[str]) -> None:
+    """Drops copies that are never changed; who reads the copy reads the source.
 
     before:  assign(h@GRAD@CARRY) -> h@GRAD@VERSION@1   tanh_grad(h@GRAD@VERSION@1) -> z@GRAD
     after:   tanh_grad(h@GRAD@CARRY) -> z@GRAD
@@ -21,24 +21,24 @@ def read_directly(block: core.BlockDesc, sources: Collection[str]) -> None:
 
     Args:
         block: A gradient block.
-        sources: What gradients start with in each step.
+        copies: The gradients that a step starts with, each made by an assign.
     """
     ops = block.ops()
     readers: dict[str, list[int]] = defaultdict(list)
     writers: dict[str, list[int]] = defaultdict(list)
     read_inside: set[str] = set()
-    copies: list[tuple[int, str, str]] = []
+    found: list[tuple[int, str, str]] = []
     for position, op in enumerate(ops):
         names = op.input_arg_names()
-        if op.type() == "assign" and names[0] in sources:
-            copies.append((position, names[0], op.output_arg_names()[0]))
+        if op.type() == "assign" and op.output_arg_names()[0] in copies:
+            found.append((position, names[0], op.output_arg_names()[0]))
         for name in dict.fromkeys(names):
             readers[name].append(position)
         for name in dict.fromkeys(op.output_arg_names()):
             writers[name].append(position)
         read_inside.update(set(names).difference(own_inputs(op)))
     dropped = []
-    for position, source, copy in copies:
+    for position, source, copy in found:
         last = readers[copy][-1] if readers[copy] else position
         changed = any(position < writer <= last for writer in writers[source])
         only_value = block.has_var(copy) and len(writers[copy]) == 1

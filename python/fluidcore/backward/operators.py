@@ -139,6 +139,14 @@ class OpTraits:
         self.has_grad = definition.has_grad
         self.runs_block = definition.runs_block
         self.is_random = definition.is_random
+        self.no_gradient = frozenset(
+            slot.name for slot in (*definition.inputs, *definition.outputs) if slot.no_gradient
+        )
+        self.needs_no_gradient = frozenset(
+            slot.name
+            for slot in (*definition.inputs, *definition.outputs)
+            if slot.needs_no_gradient
+        )
         self._shape_only = frozenset(slot.name for slot in definition.inputs if slot.shape_only)
         self._read_for = {s.name: s.read_for for s in definition.inputs if s.read_for}
         self.arrays = frozenset(

@@ -69,7 +69,9 @@ def drop_unread(ops: Sequence[GradOp], wanted: Collection[str]) -> list[GradOp]:
     return kept[::-1]
 
 
-def sum_partials(ops: Sequence[GradOp], in_place: Collection[str] = frozenset()) -> list[GradOp]:
+def _addup_repetitive_outputs_(
+    ops: Sequence[GradOp], in_place: Collection[str] = frozenset()
+) -> list[GradOp]:
     """Gives every partial gradient its own name and sums them after the last one.
 
     before:  mul_grad -> x@GRAD           relu_grad -> x@GRAD

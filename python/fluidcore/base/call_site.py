@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import warnings
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _shown: dict[str, str] = {}  # file of a frame -> how it is shown; "" for our own files
@@ -14,6 +15,14 @@ def _show(filename: str) -> str:
     if filename.startswith(_PACKAGE) or filename == contextlib.__file__:
         return ""  # the second runs the end of our `with` blocks
     return filename.removeprefix(os.getcwd() + os.sep)
+
+
+def warn(message: str) -> None:
+    """A UserWarning at the nearest caller outside this package."""
+    frame, level = sys._getframe(1), 2
+    while not _show(frame.f_code.co_filename) and frame.f_back is not None:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, UserWarning, stacklevel=level)
 
 
 def call_site() -> str:

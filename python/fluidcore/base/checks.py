@@ -13,10 +13,31 @@ _MAX_EXTENT = 2**63 - 1
 
 
 def check_name(what: str, name: object) -> str:
-    """The name; TypeError unless it is a str."""
+    """The name.
+
+    Raises:
+        TypeError: It is no str.
+        core.InvalidArgument: It is no Unicode text, but has a half of a surrogate pair.
+    """
     if not isinstance(name, str):
         raise TypeError(f"{what} must be a str, got {type(name).__name__} {name!r}")
+    if not name.isascii():
+        try:
+            name.encode()
+        except UnicodeEncodeError as error:
+            raise core.InvalidArgument(
+                f"{what} must be text that UTF-8 can hold, got {name[error.start]!a} at position "
+                f"{error.start} of {name[:60]!a}"
+            ) from None
     return name
+
+
+def did_you_mean(name: str, known: Sequence[str]) -> str:
+    """What an error adds: the nearest of the names that are known; nothing if none is near."""
+    import difflib
+
+    near = difflib.get_close_matches(name, known, 1)
+    return f"; did you mean '{near[0]}'?" if near else ""
 
 
 def check_number(what: str, value: object, *, finite: bool = True) -> float:

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 Result = TypeVar("Result")
 
 
 class PythonOperators(Generic[Result]):
-    """x + y, 2 * x, x < y and so on, for a class with `_binary`.
+    """x + y, 2 * x, x < y and so on, for a class with `_binary` and `_quotient`.
 
+    `x / y` is the true quotient, floating also of whole numbers; `x // y` is that rounded down.
     `==` stays identity, so that objects can be keys.
     """
 
     __slots__ = ()
-    __array_ufunc__ = None  # NumPy leaves its operators to us
+    __array_ufunc__: ClassVar[Any] = None  # NumPy leaves its operators to us
 
     @abstractmethod
     def _binary(self, other: Any, op_type: str, swap: bool = False) -> Result:
         """op_type(self, other), or (other, self); NotImplemented for what cannot be combined."""
+
+    @abstractmethod
+    def _quotient(self, other: Any, swap: bool = False) -> Result:
+        """The quotient self / other, or other / self; NotImplemented as of `_binary`."""
 
     def __add__(self, other: Any) -> Result:
         return self._binary(other, "elementwise_add")
@@ -40,10 +45,16 @@ class PythonOperators(Generic[Result]):
         return self._binary(other, "elementwise_mul")
 
     def __truediv__(self, other: Any) -> Result:
-        return self._binary(other, "elementwise_div")
+        return self._quotient(other)
 
     def __rtruediv__(self, other: Any) -> Result:
-        return self._binary(other, "elementwise_div", swap=True)
+        return self._quotient(other, swap=True)
+
+    def __floordiv__(self, other: Any) -> Result:
+        return self._binary(other, "elementwise_floordiv")
+
+    def __rfloordiv__(self, other: Any) -> Result:
+        return self._binary(other, "elementwise_floordiv", swap=True)
 
     def __pow__(self, other: Any) -> Result:
         return self._binary(other, "elementwise_pow")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fluidcore.base.dtypes import dtype_name, numpy_dtype, quotient_dtype
 from fluidcore.base.python_operators import PythonOperators
 
 if TYPE_CHECKING:
@@ -14,12 +15,29 @@ if TYPE_CHECKING:
 OPERANDS = (bool, int, float, np.ndarray, np.generic)
 
 
+def _dtype(x: Any) -> str | None:
+    """Of a tensor or array; None for a number."""
+    return None if isinstance(x, (bool, int, float, np.generic)) else dtype_name(x.dtype)
+
+
+def _floating(x: Any, other: Any) -> Any:
+    """A tensor or array as `x / other` takes it; a number as it is."""
+    own = _dtype(x)
+    if own is None:
+        return x
+    dtype = quotient_dtype(own, _dtype(other))
+    if own == dtype:
+        return x
+    return x.astype(numpy_dtype(dtype) if isinstance(x, np.ndarray) else dtype)
+
+
 class Arithmetic(PythonOperators["Tensor"]):
     """The operators of Python on tensors.
 
     The other side may be a number, which takes the dtype of the tensor, or an array, a constant.
-    Shapes broadcast as in NumPy. There is no operator in place: `x += y` is `x = x + y`.
-    `x.equal(y)` compares elements.
+    Shapes broadcast as in NumPy. Of whole numbers `x / y` is a true quotient, in the dtype of the
+    other side if that is floating, else in float32; `x // y` is rounded down. There is no operator
+    in place: `x += y` is `x = x + y`. `x.equal(y)` compares elements.
     """
 
     __slots__ = ()
@@ -34,6 +52,12 @@ class Arithmetic(PythonOperators["Tensor"]):
 
         x, y = (other, self) if swap else (self, other)
         return apply_single(op_type, {"X": x, "Y": y}, {})
+
+    def _quotient(self, other: Any, swap: bool = False) -> Tensor:
+        if not isinstance(other, (Arithmetic, *OPERANDS)):
+            return NotImplemented  # type: ignore[no-any-return]
+        x: Tensor = _floating(self, other)
+        return x._with(_floating(other, self), "elementwise_div", swap)
 
     def __rmatmul__(self, other: Any) -> Tensor:
         return self._binary(other, "matmul", swap=True)
@@ -56,8 +80,9 @@ class Arithmetic(PythonOperators["Tensor"]):
         return self._with(other, "elementwise_mul")
 
     def div(self, other: Any) -> Tensor:
-        """The quotient x / other, broadcast."""
-        return self._with(other, "elementwise_div")
+        """The quotient x / other, broadcast; floating also of whole numbers."""
+        quotient: Tensor = self / other
+        return quotient
 
     def pow(self, other: Any) -> Tensor:
         """The power x ** other, broadcast."""

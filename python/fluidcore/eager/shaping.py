@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from fluidcore.base.dtypes import DTypeLike, dtype_number
@@ -20,21 +21,21 @@ class Shaping:
 
         return apply_single(op_type, {"X": self}, attrs)
 
-    def _reduce(self, op_type: str, dim: int | None, keep_dim: bool) -> Tensor:
+    def _reduce(self, op_type: str, dim: int | Sequence[int] | None, keep_dim: bool) -> Tensor:
         if dim is None:
             return self._apply(op_type, reduce_all=True, keep_dim=keep_dim)
         return self._apply(op_type, dim=dim, keep_dim=keep_dim)
 
-    def sum(self, dim: int | None = None, keep_dim: bool = False) -> Tensor:
-        """The sum along one dimension, [..., ...]; of all elements, [1], for None."""
+    def sum(self, dim: int | Sequence[int] | None = None, keep_dim: bool = False) -> Tensor:
+        """The sum along one dimension or several, [..., ...]; of all elements, [1], for None."""
         return self._reduce("reduce_sum", dim, keep_dim)
 
-    def mean(self, dim: int | None = None, keep_dim: bool = False) -> Tensor:
-        """The mean along one dimension, [..., ...]; of all elements, [1], for None."""
+    def mean(self, dim: int | Sequence[int] | None = None, keep_dim: bool = False) -> Tensor:
+        """The mean along one dimension or several, [..., ...]; of all elements, [1], for None."""
         return self._reduce("reduce_mean", dim, keep_dim)
 
-    def max(self, dim: int | None = None, keep_dim: bool = False) -> Tensor:
-        """The largest element along one dimension, [..., ...]; of all, [1], for None."""
+    def max(self, dim: int | Sequence[int] | None = None, keep_dim: bool = False) -> Tensor:
+        """The largest element along one dimension or several, [..., ...]; of all, [1], for None."""
         return self._reduce("reduce_max", dim, keep_dim)
 
     def reshape(self, *shape: Any) -> Tensor:

@@ -61,6 +61,14 @@ class Tensor(Arithmetic, Shaping, Creation):
         tensor._requires_grad = record is not None and element_type(array) in FLOATING
         return tensor
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.record is not None:
+            raise TypeError(
+                f"a Tensor with a history, the result of {self.record.operation.op_type}, cannot "
+                "be pickled or copied; pickle x.detach()"
+            )
+        return _leaf, (self.array, self._requires_grad, self._grad)
+
     # What it is
 
     @property
@@ -253,6 +261,12 @@ class Tensor(Arithmetic, Shaping, Creation):
         if self.record is not None:
             extra = f", op={self.record.operation.op_type}"
         return f"Tensor({text}, {self.dtype} {list(self.shape)}{extra})"
+
+
+def _leaf(array: Array, requires_grad: bool, grad: Tensor | None) -> Tensor:
+    leaf = Tensor(array, requires_grad=requires_grad)
+    leaf._grad = grad
+    return leaf
 
 
 def _array(data: Any, dtype: DTypeLike | None) -> Array:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -14,7 +14,9 @@ from fluidcore import core
 from fluidcore.base.checks import check_name
 from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.executor import threads
+from fluidcore.executor.feeding import as_declared
 from fluidcore.program import Program, Variable, default_main_program
+from fluidcore.program.arguments import check_owner
 
 Scope: TypeAlias = core.Scope
 
@@ -38,6 +40,18 @@ def scope_guard(scope: Scope) -> Iterator[None]:
         _scope.reset(token)
 
 
+class _Declared(NamedTuple):
+    """A fed variable, and what an array must be to be taken as it is."""
+
+    desc: core.VarDesc
+    dtype: np.dtype[Any]
+    rank: int
+
+    @classmethod
+    def of(cls, desc: core.VarDesc) -> _Declared:
+        return cls(desc, numpy_dtype(desc.dtype()), len(desc.shape()))
+
+
 class Executor:
     """Runs programs.
 
@@ -55,9 +69,9 @@ class Executor:
         self.place = core.CPUPlace() if place is None else place
         self._core = core.Executor(self.place)
         self._check_nan = os.environ.get("FLUIDCORE_CHECK_NAN", "") not in ("", "0")
-        # A program, its revision, and the element types of fed variables then: in one tuple, as
-        # several threads may run several programs.
-        self._fed: tuple[Program | None, int, dict[str, np.dtype[Any]]] = (None, -1, {})
+        # A program, its revision, and the fed variables then: in one tuple, as several threads may
+        # run several programs.
+        self._fed: tuple[Program | None, int, dict[str, _Declared]] = (None, -1, {})
 
     def run(
         self,
@@ -71,9 +85,12 @@ class Executor:
 
         Args:
             program: None for the default main program.
-            feed: Name -> array, Tensor, number or list; anything with `__dlpack__` too. Arrays
-                must have the variable's element type; numbers and lists are converted to it.
-            fetch_list: Variables, or names, whose values are wanted.
+            feed: Name -> array, Tensor, number or list; anything with `__dlpack__` too. They are
+                converted to the variable's element type where that loses nothing; a float64 array
+                for a float32 variable is rounded, with a warning. A last extent of 1 may be
+                missing.
+            fetch_list: Variables of the program, or of one that it is a clone of, or names, whose
+                values are wanted.
             scope: Where variables live between runs; None for the global scope.
             return_numpy: Whether to return NumPy arrays, else Tensors.
 
@@ -98,8 +115,10 @@ class Executor:
                 raise TypeError(f"fetch_list must be a list, got {fetch_list!r}; write [...]")
             for item in fetch_list:
                 if isinstance(item, str):
-                    fetches.append(item)
+                    fetches.append(check_name("a name in fetch_list", item))
                 elif isinstance(item, Variable):
+                    if item.block.program is not program:
+                        check_owner("fetch_list", item, program)
                     fetches.append(item.desc.name())
                 else:
                     raise TypeError(f"fetch_list must hold Variables or names, got {item!r}")
@@ -118,71 +137,33 @@ class Executor:
         if not isinstance(feed, (dict, Mapping)):  # a dict is seen at once
             raise TypeError(f"feed must map names to values, got {type(feed).__name__}")
         revision = program.desc.revision()
-        known, known_revision, dtypes = self._fed
+        known, known_revision, variables = self._fed
         if program is not known or revision != known_revision:
-            dtypes = {}
-            self._fed = (program, revision, dtypes)
+            variables = {}
+            self._fed = (program, revision, variables)
         arrays = {}
         for name, value in feed.items():
-            dtype = dtypes.get(name)
-            if dtype is None:
+            variable = variables.get(name)
+            if variable is None:
                 check_name("a name in feed", name)
                 declared = program.global_block().desc.find_var(name)
                 if declared is None:  # the core says so, and which name is near
                     arrays[name] = value
                     continue
-                dtype = dtypes[name] = numpy_dtype(declared.dtype())
-            if type(value) is np.ndarray and value.dtype is dtype:
+                variable = variables[name] = _Declared.of(declared)
+            is_array = type(value) is np.ndarray
+            if is_array and value.dtype is variable.dtype and value.ndim == variable.rank:
                 arrays[name] = value
             else:
-                arrays[name] = _converted(name, value, dtype)
+                arrays[name] = as_declared(program, name, value, variable.desc)
         return arrays
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "an Executor cannot be pickled or copied, as it holds what is prepared for this "
+            "process; make a new one, Executor()"
+        )
 
     def close(self) -> None:
         """Forgets everything prepared; the next run prepares anew."""
         self._core.close()
-
-
-def _converted(name: str, value: Any, dtype: np.dtype[Any]) -> Any:
-    """What the core is given for a fed value that is not just the right array."""
-    if isinstance(value, np.ma.MaskedArray):
-        raise core.InvalidArgument(
-            f"feed '{name}': must be without a mask, got a masked array; write {name}.filled(...)"
-        )
-    if isinstance(value, (np.ndarray, np.generic)):
-        if value.dtype != dtype:
-            raise _wrong_dtype(
-                name, str(value.dtype), f"write {name}.astype('{dtype.name}')", dtype
-            )
-        return np.asarray(value)
-    if not isinstance(value, core.Tensor) and hasattr(value, "__dlpack__"):
-        value = core.Tensor.from_dlpack(value)
-    if isinstance(value, core.Tensor):
-        if value.is_initialized() and value.dtype() != dtype.name:
-            raise _wrong_dtype(name, value.dtype(), f"feed a {dtype.name} tensor", dtype)
-        return value
-    if isinstance(value, Variable):
-        raise TypeError(f"feed '{name}': must be data, got {value!r}")
-    try:
-        raw = np.asarray(value)
-        kind = raw.dtype.kind
-        loses = kind not in "biuf" or (kind == "f" and dtype.kind in "iub")
-        loses |= kind != "b" and dtype.kind == "b"
-        if loses and raw.size:
-            raise TypeError(f"{raw.dtype} does not convert to {dtype.name}")
-        with np.errstate(over="ignore"):
-            array = np.asarray(value, dtype)
-            if kind == "f" and np.any(np.isinf(array) & ~np.isinf(raw)):
-                raise OverflowError(f"a number is too large for {dtype.name}")
-        return array
-    except (TypeError, ValueError, OverflowError) as error:
-        raise core.InvalidArgument(
-            f"feed '{name}': must be an array, a Tensor, or numbers that {dtype.name} can hold, "
-            f"got {type(value).__name__}: {error}"
-        ) from None
-
-
-def _wrong_dtype(name: str, got: str, cure: str, dtype: np.dtype[Any]) -> core.InvalidArgument:
-    return core.InvalidArgument(
-        f"feed '{name}': must be {dtype.name} as the variable, got {got}; {cure}"
-    )

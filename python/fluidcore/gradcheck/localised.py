@@ -15,10 +15,12 @@ def localised(report: GradCheckReport, target: Target, config: GradCheckConfig) 
     """The report with the culprit, if there is something wrong and the target is a program."""
     if not isinstance(target, ProgramTarget):
         return report
+    has_wrong_operator = report.verdict is Verdict.FAIL
     audits = target.own_audits()
-    notes = (*target.own_notes(), *(audit.detail for audit in audits if audit.detail))
-    report = replace(report, audits=(*report.audits, *audits), notes=(*report.notes, *notes))
-    if report.verdict is not Verdict.FAIL or not config.localise:
+    said = (audit.detail for audit in audits if audit.verdict and audit.detail)
+    notes = (*report.notes, *target.own_notes(), *said)
+    report = replace(report, audits=(*report.audits, *audits), notes=notes)
+    if not has_wrong_operator or not config.localise:
         return report
     from fluidcore.gradcheck.localise import find_culprit
 

@@ -44,6 +44,7 @@ class Reason(Enum):
     MISSING_ZERO = "missing-zero"
     STALE = "stale-tensor"
     CLIP = "error-clip"
+    MISSING = "missing-gradient"
     # INCONCLUSIVE
     NOISE = "noise"
     KINK = "kink"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -39,14 +40,33 @@ def write_new(path: str, content: bytes) -> None:
     Raises:
         OSError: It cannot be written, for example because the disk is full; nothing is left of it.
     """
+    with _removed_on_error(path), open(path + NEW, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def write_file(path: str, content: bytes) -> None:
+    """Writes `content` in the place of the file at once.
+
+    Raises:
+        OSError: It cannot be written; the file is as it was, and nothing else is left.
+    """
+    write_new(path, content)
+    with _removed_on_error(path):
+        os.replace(path + NEW, path)
+
+
+@contextlib.contextmanager
+def _removed_on_error(path: str) -> Iterator[None]:
+    """An error, or Ctrl-C, in the `with` block leaves no path.new."""
     try:
-        with open(path + NEW, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
+        yield
+    except BaseException as error:
         with contextlib.suppress(OSError):
             os.remove(path + NEW)
+        if not isinstance(error, OSError):
+            raise
         text = f"{error.strerror}; what was saved before is unchanged"
         raise OSError(error.errno, text, path) from None
 
@@ -64,8 +84,19 @@ def write_arrays(path: str, arrays: Arrays, metadata: dict[str, str]) -> None:
     """Writes arrays, and text about them, in the place of the file at once."""
     from safetensors.numpy import save
 
-    write_new(path, save(arrays, metadata or None))
-    os.replace(path + NEW, path)
+    write_file(path, save(arrays, metadata or None))
+
+
+def read_metadata(path: str) -> dict[str, str]:
+    """The text about the arrays of a file; nothing if there is no such file or it is damaged."""
+    import json
+
+    try:
+        with open(path, "rb") as file:
+            header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+        return dict(header.get("__metadata__") or {})
+    except (OSError, ValueError, AttributeError, OverflowError):
+        return {}
 
 
 def read_arrays(path: str) -> tuple[Arrays, dict[str, str]]:

@@ -18,6 +18,7 @@ from fluidcore.io.array_file import (
     Arrays,
     make_folder,
     read_arrays,
+    read_metadata,
     sync_folder,
     write_arrays,
     write_new,
@@ -100,11 +101,11 @@ def save_inference_model(
         OSError: A file cannot be written; the model that was there can still be loaded.
     """
     del executor
-    feeds = variable_names("save_inference_model: feeded_var_names", feeded_var_names)
-    fetches = variable_names("save_inference_model: target_vars", target_vars)
+    program = _program(main_program)
+    feeds = variable_names("save_inference_model: feeded_var_names", feeded_var_names, program)
+    fetches = variable_names("save_inference_model: target_vars", target_vars, program)
     if not fetches:
         raise core.InvalidArgument("save_inference_model: there must be a target to calculate")
-    program = _program(main_program)
     pruned = program.clone(for_test=True).prune(fetches, feeds)
     block = pruned.global_block()
     for name in feeds:
@@ -128,11 +129,28 @@ def save_inference_model(
     # The parameters name their program, so moving them into place is what makes the new model the
     # model; a crash before leaves the old pair, a crash after leaves program.json.new to be found.
     folder = make_folder(dirname)
-    program_file = os.path.join(folder, PROGRAM_FILE)
-    write_new(program_file, text)
-    write_arrays(os.path.join(folder, PARAMS_FILE), arrays, metadata)
-    os.replace(program_file + NEW, program_file)
+    _settle(folder)
+    try:
+        write_new(os.path.join(folder, PROGRAM_FILE), text)
+        write_arrays(os.path.join(folder, PARAMS_FILE), arrays, metadata)
+    finally:
+        _settle(folder)
     sync_folder(folder)
+
+
+def _settle(folder: str) -> None:
+    """Moves a program.json.new into its place if the parameters name it, else removes it."""
+    program_file = os.path.join(folder, PROGRAM_FILE)
+    new = program_file + NEW
+    if not os.path.exists(new):
+        return
+    named = read_metadata(os.path.join(folder, PARAMS_FILE)).get("program_sha256")
+    with open(new, "rb") as file:
+        is_named = _sha256(file.read()) == named
+    if is_named:
+        os.replace(new, program_file)
+    else:
+        os.remove(new)
 
 
 def load_inference_model(

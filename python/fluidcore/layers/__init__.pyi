@@ -74,6 +74,27 @@ def abs(
         Out: shape and dtype of X
     """
 
+def assign_value(
+    *,
+    shape: list[int],
+    dtype: DTypeLike,
+    fp32_values: list[float] = [],
+    int32_values: list[int] = [],
+    name: str | None = None,
+) -> Variable:
+    """Out = the values given, row by row.
+
+    Args:
+        shape: extents of Out, known
+        dtype: number of Out's dtype
+        fp32_values: the values, for a floating dtype
+        int32_values: the values, for an integer dtype; 0 and 1 for bool
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: the shape and dtype of the attributes
+    """
+
 def clip(
     x: Variable,
     *,
@@ -135,6 +156,25 @@ def elementwise_div(
     name: str | None = None,
 ) -> Variable:
     """Out = X / Y (integers: toward zero, and 0 where Y is 0), element by element, Y broadcast to X.
+
+    Args:
+        x: any shape
+        y: a shape that broadcasts with X: equal to X, [1], a run of X's dimensions, or as NumPy
+        axis: the dimension of X where Y's dimensions begin; -1: the last dimensions of the two meet, and either may be broadcast
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: the broadcast shape
+    """
+
+def elementwise_floordiv(
+    x: Variable,
+    y: Variable,
+    *,
+    axis: int = -1,
+    name: str | None = None,
+) -> Variable:
+    """Out = X / Y rounded down (integers: 0 where Y is 0), element by element, Y broadcast to X.
 
     Args:
         x: any shape
@@ -318,8 +358,8 @@ def gaussian_random(
         shape: extents of Out, known
         dtype: number of Out's dtype, floating
         seed: of these numbers, the same in every run; 0: the seed of the program, other numbers in every run
-        mean: mean of the distribution
-        std: standard deviation, at least 0
+        mean: mean of the normal distribution
+        std: its standard deviation, at least 0
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -371,6 +411,27 @@ def lookup_table(
     Args:
         w: [rows, width], floating
         ids: int64 [..., 1], each in [0, rows) or padding_idx
+        is_sparse: accepted; the gradient is dense either way
+        padding_idx: an index that gives zeros; -1: none
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: [..., width], dtype of W
+    """
+
+def lookup_table_v2(
+    w: Variable,
+    ids: Variable,
+    *,
+    is_sparse: bool = False,
+    padding_idx: int = -1,
+    name: str | None = None,
+) -> Variable:
+    """Out = the rows of W that Ids name.
+
+    Args:
+        w: [rows, width], floating
+        ids: int64 [...], each in [0, rows) or padding_idx
         is_sparse: accepted; the gradient is dense either way
         padding_idx: an index that gives zeros; -1: none
         name: Name of the layer; None makes one up.
@@ -544,6 +605,29 @@ def tanh(
 
     Returns:
         Out: shape and dtype of X
+    """
+
+def truncated_gaussian_random(
+    *,
+    shape: list[int],
+    dtype: DTypeLike = 'float32',
+    seed: int = 0,
+    mean: float = 0.0,
+    std: float = 1.0,
+    name: str | None = None,
+) -> Variable:
+    """Out = random numbers with a normal distribution, drawn again where they are more than two standard deviations from the mean.
+
+    Args:
+        shape: extents of Out, known
+        dtype: number of Out's dtype, floating
+        seed: of these numbers, the same in every run; 0: the seed of the program, other numbers in every run
+        mean: mean of the normal distribution
+        std: its standard deviation, at least 0
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: the shape and dtype of the attributes
     """
 
 def uniform_random(

@@ -15,8 +15,8 @@ def cross_entropy(
 
     Args:
         input: [n, classes], probabilities.
-        label: [n, 1], int64; with soft_label [n, classes], probabilities.
-        soft_label: Whether labels are probabilities.
+        label: [n, 1] or [n], int64; with soft_label [n, classes], probabilities.
+        soft_label: Whether labels are probabilities, which gradients then pass too.
 
     Returns:
         [n, 1].
@@ -35,8 +35,8 @@ def softmax_with_cross_entropy(
 
     Args:
         logits: [n, classes], any numbers.
-        label: [n, 1], int64; with soft_label [n, classes], probabilities.
-        soft_label: Whether labels are probabilities.
+        label: [n, 1] or [n], int64; with soft_label [n, classes], probabilities.
+        soft_label: Whether labels are probabilities, which gradients then pass too.
 
     Returns:
         [n, 1].
@@ -72,7 +72,8 @@ def topk(
         name: Name of the layer; None makes one up.
 
     Returns:
-        Values [..., k], largest first, and their positions [..., k], int64.
+        Values [..., k], largest first, and their positions [..., k], int64. The gradient of the
+        values goes to the elements at these positions.
     """
     check_variable("topk", "input", input)
     helper = LayerHelper("top_k", name)
@@ -94,7 +95,7 @@ def accuracy(
 
     Args:
         input: [n, classes], scores.
-        label: [n, 1], int64.
+        label: [n, 1] or [n], int64.
         k: How many of the largest elements count.
         correct: Receives the number of correct rows, int32 [1].
         total: Receives n, int32 [1].

@@ -93,7 +93,8 @@ def embedding(
     """Rows of a table.
 
     Args:
-        input: [n, 1], int64: numbers of rows.
+        input: [...], int64: numbers of rows. A last extent of 1 is left out of the result: both
+            [n] and [n, 1] give [n, width].
         size: [rows, width] of the table, a new parameter.
         is_sparse: Whether the table's gradient holds only the rows that were read.
         padding_idx: A row that reads as zeros; negative counts from the end.
@@ -101,7 +102,7 @@ def embedding(
         dtype: Of the table.
 
     Returns:
-        [n, width].
+        [..., width].
     """
     check_variable("embedding", "input", input)
     table_shape = check_extents("embedding", size)
@@ -118,7 +119,9 @@ def embedding(
     helper = LayerHelper("embedding")
     table = helper.weight(param_attr, [rows, width], dtype)
     attrs = {"is_sparse": is_sparse, "padding_idx": padding}
-    return helper.append("lookup_table", {"W": table, "Ids": input}, attrs)
+    drops_last = bool(input.shape) and input.shape[-1] == 1
+    op_type = "lookup_table" if drops_last else "lookup_table_v2"
+    return helper.append(op_type, {"W": table, "Ids": input}, attrs)
 
 
 def dropout(
@@ -203,7 +206,7 @@ def mul(
 def _reduce(
     op_type: str,
     x: Variable,
-    dim: int | None,
+    dim: int | Sequence[int] | None,
     keep_dim: bool,
     name: str | None,
 ) -> Variable:
@@ -214,16 +217,16 @@ def _reduce(
 
 def reduce_sum(
     input: Variable,
-    dim: int | None = None,
+    dim: int | Sequence[int] | None = None,
     keep_dim: bool = False,
     name: str | None = None,
 ) -> Variable:
-    """The sum along one dimension, or of all elements.
+    """The sum along one dimension or several, or of all elements.
 
     Args:
         input: Any shape.
-        dim: The dimension to add up; None for all.
-        keep_dim: Whether the result keeps the dimension, with extent 1.
+        dim: The dimension to add up, or several; counted from the end if negative; None for all.
+        keep_dim: Whether the result keeps these dimensions, with extent 1.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -234,19 +237,19 @@ def reduce_sum(
 
 def reduce_mean(
     input: Variable,
-    dim: int | None = None,
+    dim: int | Sequence[int] | None = None,
     keep_dim: bool = False,
     name: str | None = None,
 ) -> Variable:
-    """The mean along one dimension, or of all elements; arguments as of reduce_sum."""
+    """The mean along one dimension or several, or of all elements; as reduce_sum."""
     return _reduce("reduce_mean", input, dim, keep_dim, name)
 
 
 def reduce_max(
     input: Variable,
-    dim: int | None = None,
+    dim: int | Sequence[int] | None = None,
     keep_dim: bool = False,
     name: str | None = None,
 ) -> Variable:
-    """The largest element along one dimension, or of all; arguments as of reduce_sum."""
+    """The largest element along one dimension or several, or of all; as reduce_sum."""
     return _reduce("reduce_max", input, dim, keep_dim, name)

@@ -154,7 +154,7 @@ def sums(input: Sequence[Variable], out: Variable | None = None) -> Variable:
 
 
 def increment(x: Variable, value: float = 1.0, in_place: bool = True) -> Variable:
-    """X + value for a single number, by default in x itself. Not differentiable."""
+    """X + value for a single number, by default in x itself."""
     check_variable("increment", "x", x)
     step = check_number("increment: value", value)
     out = x if in_place else None

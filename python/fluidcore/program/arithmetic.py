@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fluidcore import core
-from fluidcore.base.dtypes import FLOATING, DTypeLike, dtype_number
+from fluidcore.base.dtypes import FLOATING, DTypeLike, dtype_number, quotient_dtype
 from fluidcore.base.python_operators import PythonOperators
 
 if TYPE_CHECKING:
@@ -20,6 +20,18 @@ _SCALARS = (bool, int, float, np.bool_, np.integer, np.floating)
 def _append(x: Variable, op_type: str, y: Variable | None = None, **attrs: Any) -> Variable:
     inputs = {"X": x} if y is None else {"X": x, "Y": y}
     return _block(x).append_single(op_type, inputs, attrs, key="tmp")
+
+
+def _is_variable(x: Any) -> bool:
+    return isinstance(x, Arithmetic)
+
+
+def _floating(x: Any, other: Any) -> Any:
+    """A Variable as `x / other` takes it; a scalar as it is."""
+    if not _is_variable(x):
+        return x
+    dtype = quotient_dtype(x.dtype, other.dtype if _is_variable(other) else None)
+    return x if x.dtype == dtype else x.astype(dtype)
 
 
 def _block(x: Variable) -> Block:
@@ -53,10 +65,13 @@ class Arithmetic(PythonOperators["Variable"]):
     """The operators of Python on Variables.
 
     A scalar on either side becomes a constant of the Variable's dtype. Shapes broadcast as in
-    NumPy.
+    NumPy. Of whole numbers `x / y` is a true quotient, in the dtype of the other side if that is
+    floating, else in float32; `x // y` is rounded down.
     """
 
     def _binary(self: Any, other: Any, op_type: str, swap: bool = False) -> Variable:
+        if isinstance(other, np.ndarray) and not other.ndim:
+            other = other[()]  # NumPy makes such arrays of numbers
         if isinstance(other, np.ndarray):
             raise TypeError(
                 f"Variable '{self.name}' cannot be combined with an array; "
@@ -73,6 +88,17 @@ class Arithmetic(PythonOperators["Variable"]):
             mark.rollback()
             raise
 
+    def _quotient(self: Any, other: Any, swap: bool = False) -> Variable:
+        if not isinstance(other, (Arithmetic, np.ndarray, *_SCALARS)):
+            return NotImplemented  # type: ignore[no-any-return]
+        mark = _block(self).mark()
+        try:
+            x: Variable = _floating(self, other)
+            return x._binary(_floating(other, self), "elementwise_div", swap)
+        except BaseException:
+            mark.rollback()
+            raise
+
     def __matmul__(self, other: Any) -> Variable:
         if not isinstance(other, Arithmetic):
             return NotImplemented
@@ -81,11 +107,8 @@ class Arithmetic(PythonOperators["Variable"]):
     def __neg__(self: Any) -> Variable:
         return _append(self, "scale", scale=-1.0)
 
-    def __bool__(self: Any) -> bool:
-        raise TypeError(
-            f"the value of Variable '{self.name}' is known only when the program runs; "
-            "fetch it with Executor.run, or compare with None"
-        )
+    def __abs__(self: Any) -> Variable:
+        return _append(self, "abs")
 
     def astype(self: Any, dtype: DTypeLike) -> Variable:
         """The Variable converted to another element type."""

@@ -8,20 +8,23 @@ from typing import Any
 import numpy as np
 
 from fluidcore import core
+from fluidcore.base.checks import check_name
 from fluidcore.base.dtypes import dtype_number
 
-_PLAIN = frozenset({bool, int, float, str, core.BlockIndex})
+_PLAIN = frozenset({bool, int, float, core.BlockIndex})
 _DTYPES = frozenset({"dtype", "in_dtype", "out_dtype"})
 
 
 def _plain_value(op_type: str, name: str, value: Any) -> Any:
     if type(value) in _PLAIN:
         return value
+    if isinstance(value, str):
+        return str(check_name(f"{op_type}: attribute '{name}'", value))
     if isinstance(value, (list, tuple)):
         return [_plain_value(op_type, name, item) for item in value]
     if isinstance(value, (np.generic, np.ndarray)):
         return value.tolist()
-    for kind in (int, float, str):
+    for kind in (int, float):
         if isinstance(value, kind):
             return kind(value)
     if value is None:

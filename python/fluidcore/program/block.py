@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fluidcore import core, unique_name
 from fluidcore.base.call_site import call_site, explain
-from fluidcore.base.checks import check_name
+from fluidcore.base.checks import check_name, did_you_mean
 from fluidcore.program.arguments import Argument, names_by_slot
 from fluidcore.program.attributes import plain_attributes
 from fluidcore.program.mark import Mark
@@ -111,11 +111,8 @@ class Block:
         return found
 
     def _unknown(self, name: str) -> core.NotFound:
-        import difflib
-
-        near = difflib.get_close_matches(name, [desc.name() for desc in self.desc.all_vars()], 1)
-        cure = f"; did you mean '{near[0]}'?" if near else ""
-        return core.NotFound(f"block {self.idx}: no variable '{name}'{cure}")
+        known = [desc.name() for desc in self.desc.all_vars()]
+        return core.NotFound(f"block {self.idx}: no variable '{name}'{did_you_mean(name, known)}")
 
     def has_var(self, name: str) -> bool:
         """Whether this block has the variable."""
@@ -167,6 +164,28 @@ class Block:
             self._created.append(variable.name)
         if created and not declared:
             self.undeclared.add(variable.name)
+
+    # Copies of the program
+
+    def state(self) -> dict[str, Any]:
+        """What there is beside the description: how variables were made, and their settings."""
+        views = {name: view for name, view in self._vars.items() if self.desc.has_var(name)}
+        settings = {name: view.settings() for name, view in views.items()}
+        return {
+            "created": list(self._created),
+            "undeclared": set(self.undeclared),
+            "settings": {name: held for name, held in settings.items() if held},
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Takes over the `state` of the block that this one is a copy of."""
+        self._created = state["created"]
+        self.undeclared = state["undeclared"]
+        for name, settings in state["settings"].items():
+            vars(self.var(name)).update(settings)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self.program).block, (self.program, self.idx)
 
     # Going back after an error
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fluidcore.program.block import Block
@@ -23,25 +23,31 @@ class BaseErrorClipAttr:
 class ErrorClipByValue(BaseErrorClipAttr):
     """Clips every element of a variable's gradient to [min, max].
 
-    The bounds are part of the program: they are printed and saved with it.
+    The bounds are part of the program: they are printed and saved with it, and therefore do not
+    change. A subclass is a class of one's own, and may set and change its bounds.
 
     Args:
         max: The largest value kept.
         min: The smallest value kept; None means -max.
+
+    Attributes:
+        max: The largest value kept.
+        min: The smallest value kept.
     """
 
+    max: float
+    min: float
+
     def __init__(self, max: float, min: float | None = None) -> None:
-        self._max, self._min = checked_bounds("ErrorClipByValue", max, min)
+        self.max, self.min = checked_bounds("ErrorClipByValue", max, min)
 
-    @property
-    def max(self) -> float:
-        """The largest value kept."""
-        return self._max
-
-    @property
-    def min(self) -> float:
-        """The smallest value kept."""
-        return self._min
+    def __setattr__(self, name: str, value: Any) -> None:
+        if type(self) is ErrorClipByValue and name in vars(self):
+            raise AttributeError(
+                f"ErrorClipByValue: {name} does not change, as the bounds are saved with the "
+                "program; set the variable's error_clip to a new ErrorClipByValue"
+            )
+        super().__setattr__(name, value)
 
     def append_clip_op(self, block: Block, grad_name: str) -> None:
         """Appends `clip`, in place."""

@@ -40,15 +40,6 @@ def own_outputs(op: core.OpDesc) -> Iterator[str]:
     return _names(op.outputs(), () if slots is None else slots.outputs)
 
 
-def replaced(op: core.OpDesc) -> Iterator[str]:
-    """What an operator itself writes, leaving nothing of what was there before.
-
-    Of a tensor array one element is written; the others stay.
-    """
-    slots = listed_slots(op.type())
-    return _names(op.outputs(), (*_arrays(op.type()), *(() if slots is None else slots.outputs)))
-
-
 def list_effects(effects: core.EffectsOfBlocks, op: core.OpDesc) -> None:
     """Lists in the slots of an operator what the block that it runs reads and writes now."""
     slots = listed_slots(op.type())
@@ -76,11 +67,6 @@ def inner_blocks(op: core.OpDesc) -> Iterator[int]:
     for value in op.attrs().values():
         if isinstance(value, core.BlockIndex):
             yield value.value
-
-
-@functools.cache
-def _arrays(op_type: str) -> tuple[str, ...]:
-    return tuple(slot.name for slot in core.op_def(op_type).outputs if slot.array)
 
 
 def _names(slots: dict[str, list[str]], without: tuple[str, ...]) -> Iterator[str]:

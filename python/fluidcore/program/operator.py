@@ -20,6 +20,16 @@ class Operator:
         self.block = block
         self.desc = desc
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        try:
+            position = self.block.ops.index(self)
+        except ValueError:
+            raise core.InvalidArgument(
+                f"{self.type}: an operator must be in its block to be pickled or copied, "
+                "got one that was removed"
+            ) from None
+        return _operator_at, (self.block, position)
+
     @property
     def type(self) -> str:
         """The operator's type: "mul"."""
@@ -94,3 +104,7 @@ class Operator:
 
     def __repr__(self) -> str:
         return str(self.desc)
+
+
+def _operator_at(block: Block, position: int) -> Operator:
+    return block.ops[position]

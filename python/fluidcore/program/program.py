@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 from fluidcore import core
-from fluidcore.base.checks import check_name, is_whole
+from fluidcore.base.checks import is_whole
 from fluidcore.program.arguments import variable_names
 from fluidcore.program.block import Block
 from fluidcore.program.mark import Declaration, ProgramMark
@@ -19,26 +21,27 @@ class Program:
     """A model as data: operators and variables in nested blocks.
 
     A program can be read, printed, saved, transformed and run. Printing gives a line for each
-    variable and operator.
+    variable and operator. It can be pickled, and copied with `clone` or `copy`; its blocks,
+    operators and variables are pickled as parts of it.
     """
 
     def __init__(self) -> None:
-        self.desc = core.ProgramDesc()
-        self._blocks = [Block(self, 0)]
-        self._current_idx = 0
-        self._redeclared: list[Declaration] = []
-        self.given_names: set[str] = set()  # by unique_name, in any block
+        self._view(core.ProgramDesc())
 
     @classmethod
     def from_desc(cls, desc: core.ProgramDesc) -> Program:
         """A view of a description; the two share it from now on."""
         program = cls.__new__(cls)
-        program.desc = desc
-        program._blocks = []
-        program._current_idx = 0
-        program._redeclared = []
-        program.given_names = set()
+        program._view(desc)
         return program
+
+    def _view(self, desc: core.ProgramDesc) -> None:
+        self.desc = desc
+        self._blocks: list[Block] = []
+        self._current_idx = 0
+        self._redeclared: list[Declaration] = []
+        self._origin = os.urandom(8)  # the same for the copies of a program
+        self.given_names: set[str] = set()  # by unique_name, in any block
 
     # Blocks
 
@@ -154,16 +157,36 @@ class Program:
         Args:
             for_test: Sets `is_test` in every operator that has it, in all blocks.
         """
-        copy = Program.from_desc(self.desc.clone())
-        for block, twin in zip(self.blocks, copy.blocks, strict=True):
-            for name, variable in block.vars.items():
-                twin.var(name).copy_settings(variable)
+        copy = type(self).from_desc(self.desc.clone())
+        copy.__setstate__(self._state())
+        copy._current_idx = 0
         if for_test:
             for twin in copy.blocks:
                 for op in twin.desc.ops():
                     if op.has_attr("is_test"):
                         op.set_attr("is_test", True)
         return copy
+
+    def is_copy_of(self, other: Program) -> bool:
+        """Whether the two are one program, or copies of one: they have the same variables."""
+        return self._origin == other._origin or self.desc is other.desc
+
+    def __copy__(self) -> Program:
+        return self.clone()
+
+    def _state(self) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """What there is beside the description: of the program, and of each block."""
+        own = {name: value for name, value in vars(self).items() if name not in _VIEWS}
+        return own | {"given_names": set(self.given_names)}, [b.state() for b in self.blocks]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).from_desc, (self.desc,), self._state()
+
+    def __setstate__(self, state: tuple[dict[str, Any], list[dict[str, Any]]]) -> None:
+        own, of_blocks = state
+        vars(self).update(own)
+        for block, settings in zip(self.blocks, of_blocks, strict=True):
+            block.restore(settings)
 
     def prune(
         self, targets: Variable | str | Iterable[Variable | str], feeds: Iterable[str] = ()
@@ -180,10 +203,11 @@ class Program:
 
         Raises:
             core.NotFound: A target does not exist.
+            core.InvalidArgument: A target belongs to another program that is no copy of this one.
         """
         if isinstance(targets, (Variable, str)):
             targets = [targets]
-        wanted = variable_names("prune: targets", targets)
+        wanted = variable_names("prune: targets", targets, self)
         pruned = self.clone()
         block = pruned.global_block()
         for name in wanted:
@@ -215,9 +239,10 @@ class Program:
         Raises:
             core.InvalidArgument: The text is damaged or was written by a newer version.
         """
-        if isinstance(text, bytes):
-            text = text.decode("utf-8", errors="replace")
-        check_name("parse_from_string: text", text)
+        if isinstance(text, str):
+            text = text.encode(errors="surrogatepass")  # what is not UTF-8, the parser refuses
+        elif not isinstance(text, bytes):
+            raise TypeError(f"parse_from_string: text must be a str, got {type(text).__name__}")
         return Program.from_desc(core.ProgramDesc.parse_from_string(text))
 
     def __str__(self) -> str:
@@ -228,6 +253,7 @@ class Program:
         return f"Program({self.num_blocks} blocks, {ops} operators)"
 
 
+_VIEWS = frozenset({"desc", "_blocks", "_redeclared"})  # which a copy has of its own
 _DEFAULTS = (Program(), Program())
 _programs: ContextVar[tuple[Program, Program]] = ContextVar("fluidcore_programs", default=_DEFAULTS)
 

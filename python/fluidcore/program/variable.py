@@ -10,6 +10,7 @@ from fluidcore.base.checks import check_extents, check_name, is_whole
 from fluidcore.base.dtypes import DTypeLike, dtype_name
 from fluidcore.program.arithmetic import Arithmetic
 from fluidcore.program.error_clip import BaseErrorClipAttr, ErrorClipByValue
+from fluidcore.program.no_value import NoValue
 
 if TYPE_CHECKING:
     from fluidcore.program.block import Block
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 ARRAY = "lod_tensor_array"  # VarDesc.type() of a tensor array
 
 
-class Variable(Arithmetic):
+class Variable(NoValue, Arithmetic):
     """One variable of a block: its name, shape and element type, before anything runs.
 
     Args:
@@ -150,9 +151,21 @@ class Variable(Arithmetic):
         self.desc.set_error_clip(bounds)
         self._error_clip = value
 
-    def copy_settings(self, other: Variable) -> None:
-        """Takes over what `other` has beside its description: the object that clips errors."""
-        self._error_clip = other.error_clip
+    def settings(self) -> dict[str, Any]:
+        """What the object has beside its description, such as the object that clips errors."""
+        return {
+            name: dict(value) if isinstance(value, dict) else value
+            for name, value in vars(self).items()
+            if name not in ("block", "desc")
+        }
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.block.desc.find_var(self.name) is not self.desc:
+            raise core.InvalidArgument(
+                f"Variable '{self.name}': must be in its block to be pickled or copied, "
+                "got one that was removed"
+            )
+        return type(self.block).var, (self.block, self.name)
 
     def __repr__(self) -> str:
         kind = type(self).__name__
@@ -237,11 +250,3 @@ class Parameter(Variable):
     @trainable.setter
     def trainable(self, value: bool) -> None:
         self.desc.set_trainable(value)
-
-    def copy_settings(self, other: Variable) -> None:
-        """Takes over the error clip, learning rate, regularizer and gradient clip of `other`."""
-        super().copy_settings(other)
-        if isinstance(other, Parameter):
-            self.optimize_attr = dict(other.optimize_attr)
-            self.regularizer = other.regularizer
-            self.gradient_clip_attr = other.gradient_clip_attr

@@ -74,11 +74,22 @@ TEST_F(InferTest, UpdatesAnOutputThatIsThere) {
 
 TEST_F(InferTest, KeepsADeclaredShapeThatAgrees) {
   const auto kept = program_.block(0).var("kept");
-  kept->set_shape({5, 3});
+  kept->set_shape({-1, -1});
   kept->set_dtype(DType::kFloat64);
   kept->set_persistable(true);
   add(relu("x", "kept"));
-  EXPECT_EQ(kept->shape(), (Shape{5, 3}));
+  EXPECT_EQ(kept->shape(), (Shape{-1, -1}));
+}
+
+TEST_F(InferTest, RefusesADeclaredExtentThatMayNotAgreeWhenTheProgramRuns) {
+  const auto kept = program_.block(0).var("kept");
+  kept->set_shape({5, 3});
+  kept->set_dtype(DType::kFloat64);
+  kept->set_persistable(true);
+  EXPECT_THAT([&] { add(relu("x", "kept")); },
+              ThrowsMessage<InvalidArgument>(
+                  "relu: Out must fit the variable 'kept', declared as float64 [5, 3], got float64 "
+                  "[-1, 3]; declare it with -1 where an extent is not known"));
 }
 
 TEST_F(InferTest, RefusesADeclaredShapeThatDoesNotAgree) {

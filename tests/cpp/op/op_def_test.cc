@@ -66,11 +66,13 @@ TEST(OpDefComplete, FillsInTheDefaults) {
             "scale(X=x) -> Out=out   # axes=[], axis=2, factor=1.0, names=['a'], weights=[]");
 }
 
-TEST(OpDefComplete, AcceptsAnIntForAFloatAndAnEmptyListForAnyList) {
+TEST(OpDefComplete, AcceptsAnIntForAFloatOrAListOfOneAndAnEmptyListForAnyList) {
   const OpDesc desc = completed({{"factor", std::int64_t{3}},
+                                 {"axes", std::int64_t{4}},
                                  {"names", std::vector<std::int64_t>{}},
                                  {"weights", std::vector<std::int64_t>{1, 2}}});
   EXPECT_EQ(desc.attr("factor"), Attribute(3.0));
+  EXPECT_EQ(desc.attr("axes"), Attribute(std::vector<std::int64_t>{4}));
   EXPECT_EQ(desc.attr("names"), Attribute(std::vector<std::string>{}));
   EXPECT_EQ(desc.attr("weights"), Attribute(std::vector<double>{1, 2}));
 }
@@ -148,8 +150,8 @@ TEST(OpDefInfer, RefusesFloatingInputsOfDifferentDtypesUnlessTheOperatorAllowsTh
   InferContext context(desc, inputs, {{"Out", {TensorSpec()}}});
   EXPECT_THAT([&] { scale().infer(context); },
               ThrowsMessage<InvalidArgument>(
-                  "scale: Bias must have the dtype of X, got X float32 [2], Bias float64 [1]; "
-                  "write cast(x, 'float32')"));
+                  "scale: X and Bias must have the same dtype, got X float32 [2], Bias float64 [1]; "
+                  "write cast(x, 'float64')"));
   EXPECT_NO_THROW(scale().mixed_dtypes().infer(context));
 }
 

@@ -97,7 +97,7 @@ TEST(While, RefusesWhatIsNoCondition) {
   runner.feed_bool("two", {true, false});
   EXPECT_THAT([&] { runner.add(while_op("number", body)); },
               ThrowsMessage<InvalidArgument>(
-                  "while: Condition must be bool, got float64; write cast(x, 'bool')"));
+                  "while: Condition must be bool, got float64; write cast(condition, 'bool')"));
   EXPECT_THAT(
       [&] { runner.add(while_op("two", body)); },
       ThrowsMessage<InvalidArgument>("while: Condition must have one element, got bool [2]"));

@@ -95,7 +95,7 @@ TEST_F(RowOpsTest, RefuseWhatIsNoMask) {
                            {{"OutTrue", {"yes"}}, {"OutFalse", {"no"}}}));
       },
       ThrowsMessage<InvalidArgument>(
-          "split_lod_tensor: Mask must be bool, got float64; write cast(x, 'bool')"));
+          "split_lod_tensor: Mask must be bool, got float64; write cast(mask, 'bool')"));
 }
 
 TEST_F(RowOpsTest, GiveEachGroupItsGradient) {

@@ -60,6 +60,23 @@ TEST(FromDlpack, AcceptsDenseStrides) {
   EXPECT_EQ(from_dlpack(foreign.managed()).get_float_element(5), 5.0);
 }
 
+TEST(FromDlpack, CopiesATensorWithStridesWhenItMay) {
+  for (const auto& [strides, wanted] :
+       std::vector<std::pair<std::vector<std::int64_t>, std::vector<double>>>{
+           {{1, 2}, {0, 2, 4, 1, 3, 5}},
+           {{0, 1}, {0, 1, 2, 0, 1, 2}},
+           {{1, 0}, {0, 0, 0, 1, 1, 1}}}) {
+    Foreign foreign;
+    std::vector<std::int64_t> own = strides;
+    foreign.tensor().strides = own.data();
+    const Tensor tensor = from_dlpack(foreign.managed(), true);
+    EXPECT_EQ(foreign.deleted(), 1);
+    for (std::int64_t i = 0; i < 6; ++i) {
+      EXPECT_EQ(tensor.get_float_element(i), wanted[static_cast<std::size_t>(i)]);
+    }
+  }
+}
+
 TEST(FromDlpack, RefusesWhatItCannotViewAndLeavesItToTheCaller) {
   Foreign foreign;
   std::vector<std::int64_t> strides = {1, 2};

@@ -164,11 +164,33 @@ def test_gradients_have_the_shape_and_dtype_of_their_variables(block):
 # What is wanted, and what is not
 
 
-def test_no_grad_set_takes_variables_names_and_unknown_names(block):
-    w, v = parameter("w"), parameter("v")
-    loss = layers.mean(w * v)
-    pairs, _ = backward(loss, no_grad_set={w, "nothing"})
-    assert names(pairs) == [("w", None), ("v", "v@GRAD")]
+def test_no_grad_set_takes_variables_and_names(block):
+    u, v, w = parameter("u"), parameter("v"), parameter("w")
+    pairs, _ = backward(layers.mean(u * w * v), no_grad_set={w, "u"})
+    assert names(pairs) == [("u", None), ("v", "v@GRAD"), ("w", None)]
+
+
+def test_a_name_in_no_grad_set_that_no_variable_has_is_a_warning(block):
+    hidden = layers.tanh(parameter("w"), name="hidden")
+    message = (
+        f"append_backward: no_grad_set must name variables of the program, got 'hiden.tmp_0', "
+        f"which has no effect; did you mean '{hidden.name}'?"
+    )
+    with pytest.warns(UserWarning, match=message.replace("?", "[?]")) as told:
+        pairs = fluid.append_backward(layers.mean(hidden), no_grad_set={"hiden.tmp_0"})
+    assert names(pairs) == [("w", "w@GRAD")]
+    assert [warning.filename for warning in told] == [__file__]
+    with pytest.warns(UserWarning, match="got '@', which has no effect$"):
+        fluid.gradients(hidden, block.var("w"), no_grad_set=["@", hidden])
+
+
+def test_names_of_inner_blocks_are_known_to_no_grad_set():
+    x = layers.data("x", [2, 3], append_batch_size=False, stop_gradient=False)
+    rnn = layers.StaticRNN()
+    with rnn.step():
+        inner = layers.scale(rnn.step_input(x), scale=2.0)
+        rnn.step_output(layers.tanh(inner))
+    fluid.append_backward(layers.mean(rnn()), no_grad_set=[inner])
 
 
 def test_parameter_list_gives_the_order(block):
@@ -226,9 +248,9 @@ def test_metrics_and_integers_on_the_path_are_constants(block):
     w = parameter("w", (3, 4))
     h = layers.mul(x, w)
     layers.accuracy(h, label)
-    values, indices = layers.topk(h, 2)
+    _, indices = layers.topk(h, 2)
     picked = layers.reduce_sum(layers.cast(indices, "float32"))
-    loss = layers.mean(h) + picked + layers.reduce_sum(values)
+    loss = layers.mean(h) + picked
     pairs, ops = backward(loss)
     assert names(pairs) == [("w", "w@GRAD")]
     assert not any("top_k" in op or "accuracy" in op for op in ops)
@@ -308,13 +330,51 @@ def test_an_operator_without_gradient_names_itself_its_line_and_the_cure(
 
 
 def test_a_gradient_that_an_operator_refuses_names_the_users_line(block):
-    loss = layers.mean(layers.dropout(parameter("w"), 0.5, is_test=True))
+    loss = layers.mean(layers.dropout(parameter("w"), 0.5))
+    block.ops[0].desc.set_output("Mask", [])
     text = str(block.program)
-    with pytest.raises(fluid.InvalidArgument, match="dropout: is_test must be False") as caught:
+    with pytest.raises(fluid.InvalidArgument, match="dropout: Mask must be an output") as caught:
         fluid.append_backward(loss)
     assert str(block.program) == text
     (note,) = caught.value.__notes__
-    assert note.endswith('layers.mean(layers.dropout(parameter("w"), 0.5, is_test=True))')
+    assert note.endswith('layers.mean(layers.dropout(parameter("w"), 0.5))')
+
+
+@pytest.mark.parametrize("before", [False, True])
+def test_a_clone_for_tests_is_differentiated_as_it_calculates(before):
+    main, startup = fluid.Program(), fluid.Program()
+    with fluid.program_guard(main, startup):
+        x = layers.data("x", [3], dtype="float64", stop_gradient=False)
+        h = layers.batch_norm(layers.fc(x, 4, act="tanh"))
+        loss = layers.reduce_sum(layers.square(layers.dropout(h, 0.25)))
+        if before:
+            fluid.gradients(loss, x)
+    test = main.clone(for_test=True)
+    if not before:
+        with fluid.program_guard(test):
+            block = test.global_block()
+            fluid.gradients(block.var(loss.name), block.var("x"))
+    exe = fluid.Executor()
+    exe.run(startup)
+    point = np.random.default_rng(1).standard_normal((2, 3))
+    (got,) = exe.run(test, {"x": point}, ["x@GRAD"])
+
+    def at(values):
+        return exe.run(test, {"x": values}, [loss.name])[0].item()
+
+    for index in np.ndindex(point.shape):
+        step = np.zeros_like(point)
+        step[index] = 2.0**-17
+        slope = (at(point + step) - at(point - step)) / 2.0**-16
+        np.testing.assert_allclose(got[index], slope, rtol=1e-7)
+
+
+def test_the_gradient_passes_a_counter(block):
+    w = parameter("w", (1,))
+    counter = layers.increment(w * 3.0, value=0.5)
+    fluid.append_backward(layers.reduce_sum(layers.square(counter)))
+    fluid.global_scope().var("w").get_tensor().set(np.array([2.0], np.float32))
+    assert fluid.Executor().run(fetch_list=["w@GRAD"])[0].item() == 2 * (3 * 2 + 0.5) * 3
 
 
 @pytest.mark.parametrize("inside", [False, True])
@@ -539,3 +599,33 @@ def test_long_chains_and_wide_sums_take_linear_time():
 
     work(10)  # caches what is read once
     assert work(100) < 4.5 * work(25)  # quadratic would be 16
+
+
+def test_data_is_overwritten_only_by_what_surely_has_its_shape(block):
+    x = layers.data("x", [2, 3], append_batch_size=False, stop_gradient=False)
+    y = layers.data("y", [3], stop_gradient=False)
+    square = layers.square(y)
+    text = str(block.program)
+    message = (
+        r"assign: Out must fit the variable 'x', declared as float32 \[2, 3\], got float32 "
+        r"\[-1, 3\]; declare it with -1 where an extent is not known"
+    )
+    with pytest.raises(fluid.InvalidArgument, match=message) as caught:
+        layers.assign(square, output=x)
+    assert any("layers.assign(square, output=x)" in note for note in caught.value.__notes__)
+    assert str(block.program) == text
+
+
+@pytest.mark.parametrize("rows", [2, 5])
+def test_data_of_any_number_of_rows_is_overwritten_and_differentiated(block, rows):
+    x = layers.data("x", [3], stop_gradient=False)
+    y = layers.data("y", [3], stop_gradient=False)
+    before = layers.reduce_sum(x * x)
+    layers.assign(layers.square(y), output=x)
+    by_y = fluid.gradients(x, y)[0]
+    by_x = fluid.gradients(before, x)[0]
+    feed = {"x": np.full((4, 3), 2.0, np.float32), "y": np.full((rows, 3), 3.0, np.float32)}
+    got = fluid.Executor().run(feed=feed, fetch_list=[by_y, by_x, x])
+    np.testing.assert_array_equal(got[0], np.full((rows, 3), 6.0))
+    np.testing.assert_array_equal(got[1], np.full((4, 3), 4.0))
+    np.testing.assert_array_equal(got[2], np.full((rows, 3), 9.0))

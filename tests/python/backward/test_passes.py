@@ -2,18 +2,30 @@
 
 from texts import grads, show
 
-from fluidcore.backward.passes import NoGradBranches, drop_unread, sum_partials
+import fluidcore as fluid
+from fluidcore.backward.passes import NoGradBranches, _addup_repetitive_outputs_, drop_unread
+
+
+def test_the_passes_are_found_under_the_names_of_the_seeds():
+    from fluidcore import backward
+    from fluidcore.backward import append
+
+    assert backward._addup_repetitive_outputs_ is _addup_repetitive_outputs_
+    assert backward._append_backward_ops_ is append._append_backward_ops_
+    assert backward._append_backward_vars_ is append._append_backward_vars_
+    assert backward._remove_no_grad_branch_ is append._remove_no_grad_branch_
+    assert fluid.calc_gradient is fluid.gradients
 
 
 def test_single_producer_keeps_its_name():
-    assert show(sum_partials(grads("relu_grad: y@GRAD -> x@GRAD"))) == [
+    assert show(_addup_repetitive_outputs_(grads("relu_grad: y@GRAD -> x@GRAD"))) == [
         "relu_grad: y@GRAD -> x@GRAD"
     ]
 
 
 def test_two_producers_are_summed_after_the_second():
     ops = grads("a_grad: y@GRAD -> x@GRAD", "b_grad: z@GRAD -> x@GRAD", "c_grad: x@GRAD -> w@GRAD")
-    assert show(sum_partials(ops)) == [
+    assert show(_addup_repetitive_outputs_(ops)) == [
         "a_grad: y@GRAD -> x@GRAD@RENAME@0",
         "b_grad: z@GRAD -> x@GRAD@RENAME@1",
         "sum: x@GRAD@RENAME@0, x@GRAD@RENAME@1 -> x@GRAD",
@@ -22,22 +34,22 @@ def test_two_producers_are_summed_after_the_second():
 
 
 def test_one_operator_may_give_both_partials():
-    assert show(sum_partials(grads("add_grad: y@GRAD -> x@GRAD, x@GRAD"))) == [
+    assert show(_addup_repetitive_outputs_(grads("add_grad: y@GRAD -> x@GRAD, x@GRAD"))) == [
         "add_grad: y@GRAD -> x@GRAD@RENAME@0, x@GRAD@RENAME@1",
         "sum: x@GRAD@RENAME@0, x@GRAD@RENAME@1 -> x@GRAD",
     ]
 
 
 def test_unwanted_outputs_are_no_partials():
-    assert show(sum_partials(grads("mul_grad: y@GRAD -> @EMPTY@, @EMPTY@, w@GRAD"))) == [
-        "mul_grad: y@GRAD -> @EMPTY@, @EMPTY@, w@GRAD"
-    ]
+    assert show(
+        _addup_repetitive_outputs_(grads("mul_grad: y@GRAD -> @EMPTY@, @EMPTY@, w@GRAD"))
+    ) == ["mul_grad: y@GRAD -> @EMPTY@, @EMPTY@, w@GRAD"]
 
 
 def test_sum_partials_changes_nothing_it_is_given():
     ops = grads("add_grad: y@GRAD -> x@GRAD, x@GRAD")
     before = show(ops)
-    sum_partials(ops)
+    _addup_repetitive_outputs_(ops)
     assert show(ops) == before
 
 
@@ -70,7 +82,7 @@ def test_an_operator_that_gets_only_zeros_is_dropped_and_so_are_its_readers():
 
 def test_variables_that_operators_add_to_are_no_partials():
     ops = grads("fill_zeros_like: w -> c", "while_grad: n -> c", "assign: c -> w@GRAD")
-    assert show(sum_partials(ops, in_place={"c"})) == show(ops)
+    assert show(_addup_repetitive_outputs_(ops, in_place={"c"})) == show(ops)
 
 
 def test_a_missing_array_is_not_filled():

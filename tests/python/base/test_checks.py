@@ -279,3 +279,38 @@ def test_saving_checks_before_it_makes_a_folder(tmp_path):
     exe.run(fluid.default_startup_program())
     io.save_inference_model(folder, [y.block.var("x")], [y], exe)
     assert io.load_inference_model(folder, exe)[1] == ["x"]
+
+
+def test_text_that_is_not_utf8_is_an_error_that_shows_its_place_only():
+    main = fluid.default_main_program()
+    layers.data("x", [3])
+    text = main.serialize_to_string()
+    place = text.index('"x"')
+    for damaged, byte, near in (
+        (text.replace('"x"', '"\udc80"'), place + 3, '"??'),
+        (text.replace('"x"', '"\xff"').encode("latin-1"), place + 2, '"?'),
+    ):
+        with pytest.raises(fluid.InvalidArgument) as raised:
+            fluid.Program.parse_from_string(damaged)
+        assert str(raised.value) == (
+            f"program file: must be complete JSON text, got a mistake at byte {byte} near '{near}'"
+        )
+    name = "a\udc80" + 1000 * "b"
+    shown = ascii(name[:60])
+    for what, use in {
+        "data: name": lambda: layers.data(name, [3]),
+        "the name of a variable": lambda: main.global_block().var(name),
+        "the type of an operator": lambda: main.global_block().append_op(name),
+        "a name in feed": lambda: fluid.Executor().run(feed={name: 1}),
+        "a name in fetch_list": lambda: fluid.Executor().run(fetch_list=[name]),
+        "relu: a name in slot 'X'": lambda: main.global_block().append_op("relu", {"X": name}),
+        "pool2d: attribute 'pooling_type'": lambda: main.global_block().append_op(
+            "pool2d", {"X": "x"}, {"Out": "y"}, {"pooling_type": name}
+        ),
+        "fc: name": lambda: layers.fc(main.global_block().var("x"), 3, name=name),
+    }.items():
+        with pytest.raises(fluid.InvalidArgument) as raised:
+            use()
+        assert str(raised.value) == (
+            f"{what} must be text that UTF-8 can hold, got '\\udc80' at position 1 of {shown}"
+        )

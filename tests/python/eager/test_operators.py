@@ -32,6 +32,8 @@ Y = np.array([2.0, 0.5, -1.0], dtype=np.float32)
         (lambda x, y: 2.5 - x, lambda x, y: 2.5 - x),
         (lambda x, y: x * 3, lambda x, y: x * 3),
         (lambda x, y: 1 / x, lambda x, y: 1 / x),
+        (lambda x, y: x // y, lambda x, y: x // y),
+        (lambda x, y: 1 // x, lambda x, y: 1 // x),
         (lambda x, y: 2.0**x, lambda x, y: 2.0**x),
         (lambda x, y: x.add(y).sub(1.0).mul(y).div(2.0), lambda x, y: (x + y - 1) * y / 2),
         (lambda x, y: x.pow(2), lambda x, y: x**2),
@@ -47,6 +49,23 @@ def test_the_operators_of_python_are_those_of_numpy(of_tensors: Any, of_arrays: 
     np.testing.assert_allclose(result.numpy(), of_arrays(X, Y), rtol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", ["int64", "int32"])
+def test_whole_numbers_are_divided_as_in_numpy(dtype: str) -> None:
+    x, y = np.array([7, -7, 6], dtype), np.array([2, 2, -4], dtype)
+    s, t = Tensor(x), Tensor(y)
+    for quotient in (s / t, s / y, s.div(t), s / Tensor(y.astype(np.float32)), s / t.numpy()):
+        assert quotient.dtype == "float32"
+        np.testing.assert_array_equal(quotient.numpy(), x / y)
+    np.testing.assert_array_equal((s / 2).numpy(), x / 2)
+    np.testing.assert_array_equal((s / 2.5).numpy(), (x / 2.5).astype(np.float32))
+    np.testing.assert_array_equal((3 / t).numpy(), 3 / y)
+    np.testing.assert_array_equal((y / s).numpy(), (y / x).astype(np.float32))
+    assert (s / y.astype(np.float64)).dtype == "float64"
+    for rounded, want in ((s // t, x // y), (s // 2, x // 2), (-7 // t, -7 // y), (x // t, x // y)):
+        assert rounded.dtype == dtype
+        np.testing.assert_array_equal(rounded.numpy(), want)
+
+
 @pytest.mark.parametrize(
     ("of_tensor", "of_array"),
     [
@@ -54,6 +73,8 @@ def test_the_operators_of_python_are_those_of_numpy(of_tensors: Any, of_arrays: 
         (lambda x: x.sum(1), lambda x: x.sum(1)),
         (lambda x: x.mean(dim=0, keep_dim=True), lambda x: x.mean(0, keepdims=True)),
         (lambda x: x.max(1), lambda x: x.max(1)),
+        (lambda x: x.sum([0, 1]), lambda x: x.sum().reshape(1)),
+        (lambda x: x.max(dim=(1, 0), keep_dim=True), lambda x: x.max(keepdims=True)),
         (lambda x: x.reshape(3, 2), lambda x: x.reshape(3, 2)),
         (lambda x: x.reshape([-1]), lambda x: x.reshape(-1)),
         (lambda x: x.transpose(1, 0), lambda x: x.T),

@@ -79,13 +79,58 @@ def test_anything_with_dlpack_can_be_fed(doubled):
 def test_a_wrong_dtype_says_what_to_write(doubled):
     with pytest.raises(
         fluid.InvalidArgument,
-        match=r"feed 'x': must be float32 as the variable, got float64; write x.astype\('float32'",
+        match=r"feed 'x': must be float32 as the variable, got int64; write x.astype\('float32'",
     ):
-        run({"x": ARRAY.astype(np.float64)}, [doubled])
+        run({"x": ARRAY.astype(np.int64)}, [doubled])
     tensor = fluid.Tensor()
-    tensor.set(ARRAY.astype(np.float64))
-    with pytest.raises(fluid.InvalidArgument, match="got float64; feed a float32 tensor"):
+    tensor.set(ARRAY.astype(np.int64))
+    with pytest.raises(fluid.InvalidArgument, match="got int64; feed a float32 tensor"):
         run({"x": tensor}, [doubled])
+
+
+def other_program():
+    """A program with variables of the same names, and its Variable of the doubled one's name."""
+    with fluid.program_guard(fluid.Program()), fluid.unique_name.guard():
+        x = layers.data("x", [3])
+        return layers.scale(x, scale=3.0)
+
+
+def test_a_variable_of_another_program_is_not_fetched(doubled):
+    other = other_program()
+    assert other.name == doubled.name
+    message = (
+        f"fetch_list: the Variables must belong to the program or to one that it is a clone of, "
+        f"got '{other.name}' of another one; write '{other.name}' if the variable of this name is"
+    )
+    with pytest.raises(fluid.InvalidArgument, match=message):
+        run({"x": ARRAY}, [other])
+    np.testing.assert_array_equal(run({"x": ARRAY}, [other.name])[0], ARRAY * 2)
+
+
+def test_a_variable_is_fetched_of_clones_in_both_directions(doubled):
+    main = fluid.default_main_program()
+    test = main.clone(for_test=True)
+    twin = test.clone().prune([doubled])
+    for program in (main, test, twin):
+        for owner in (main, test, twin):
+            variable = owner.global_block().var(doubled.name)
+            (value,) = run({"x": ARRAY}, [variable], program=program)
+            np.testing.assert_array_equal(value, ARRAY * 2)
+
+
+def test_a_list_of_names_refuses_variables_of_another_program(doubled, tmp_path):
+    other = other_program()
+    main = fluid.default_main_program()
+    with pytest.raises(fluid.InvalidArgument, match="prune: targets: the Variables must belong to"):
+        main.prune([other])
+    with pytest.raises(
+        fluid.InvalidArgument, match="target_vars: the Variables must belong to the"
+    ):
+        fluid.io.save_inference_model(tmp_path, ["x"], [other], fluid.Executor())
+    with pytest.raises(
+        fluid.InvalidArgument, match="no_grad_set: the Variables must belong to the"
+    ):
+        fluid.append_backward(layers.mean(doubled), no_grad_set=[other])
 
 
 @pytest.mark.parametrize("value", ["text", [[1, 2, 3], [4]], [["a", "b", "c"]], None, object()])

@@ -88,6 +88,26 @@ def test_a_dtype_that_the_operator_is_not_made_for_is_an_error() -> None:
         cases.examples("conv2d", dtype="float16")
 
 
+@pytest.mark.parametrize("op_type", TYPES)
+def test_every_slot_has_a_gradient_or_says_that_it_has_none(op_type: str) -> None:
+    definition = core.op_def(op_type)
+    for example in cases.examples(op_type, dtype=cases.dtypes_of(op_type)[0]):
+        one = one_op(example)
+        grads, grad_to_var = core.get_grad_op_desc(one.op, set(), [])
+        given, read = set(grad_to_var.values()), {n for g in grads for n in g.input_arg_names()}
+        cotangents = {n for n in one.op.output_arg_names() if core.grad_var_name(n) in read}
+        for slots, names_of, found in (
+            (definition.inputs, one.op.input, given),
+            (definition.outputs, one.op.output, cotangents),
+        ):
+            for slot in slots:
+                silent = slot.no_gradient or slot.needs_no_gradient or slot.shape_only
+                for name in names_of(slot.name):
+                    if one.program.block(0).var(name).dtype() in FLOATING:
+                        assert silent or name in found, f"{example}: {slot.name}"
+                    assert not (slot.no_gradient and name in found), f"{example}: {slot.name}"
+
+
 def test_no_family_has_examples_of_what_is_not_differentiable() -> None:
     assert set(TYPES) == {t for t in core.op_types() if t not in CONTROL_FLOW and cases.has_case(t)}
 

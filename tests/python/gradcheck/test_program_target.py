@@ -190,6 +190,19 @@ def test_what_gradients_do_not_pass_keeps_its_value() -> None:
     assert "square_0.tmp_0" in target.values
 
 
+def test_what_is_fed_converts_as_in_a_run() -> None:
+    x = layers.data("x", [3])
+    y = layers.data("y", [1], dtype="int64")
+    logits = layers.fc(x, 2)
+    loss = layers.mean(layers.softmax_with_cross_entropy(logits, y))
+    fluid.Executor().run(fluid.default_startup_program())
+    feed = {"x": np.ones([4, 3]), "y": np.array([0, 1, 1, 0], np.int32)}
+    with pytest.warns(UserWarning, match="feed 'x': a float64 array is rounded to float32"):
+        target = program_target(fluid.default_main_program(), feed, loss)
+    assert target.values["x"].dtype == np.float32
+    assert (target.values["y"].dtype, target.values["y"].shape) == (np.int64, (4, 1))
+
+
 def test_a_constant_of_the_users_keeps_its_value() -> None:
     made = build(backward_programs.fan_out, no_grad_set={"tanh_0.tmp_0"})
     target = target_of(made, no_grad_set={"tanh_0.tmp_0"})

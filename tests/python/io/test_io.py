@@ -2,8 +2,10 @@
 
 import errno
 import os
+import resource
 import subprocess
 import sys
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from looped_models import FEED, MODELS
 import fluidcore as fluid
 from fluidcore import io, layers
 from fluidcore.base.dtypes import numpy_dtype
+from fluidcore.io.array_file import write_file
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 
@@ -241,11 +244,97 @@ def test_a_full_disk_leaves_the_old_model_and_nothing_else(exe, tmp_path, monkey
     monkeypatch.undo()
     assert caught.value.errno == errno.ENOSPC
     assert str(tmp_path) in str(caught.value)
-    assert set(files) <= set(tmp_path.iterdir())
+    assert sorted(tmp_path.iterdir()) == files
     with fluid.scope_guard(fluid.Scope()):
         program, feeds, fetches = io.load_inference_model(tmp_path, exe)
         answer = exe.run(program, feed={feeds[0]: X}, fetch_list=fetches)[0]
     np.testing.assert_array_equal(answer, old)
+
+
+@contextmanager
+def small_files(limit):
+    """Makes writing a file of more bytes than this an error, as a full disk does."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("limit", [0, 300, 4000])  # of program.json, of params.safetensors
+def test_a_save_that_cannot_be_finished_leaves_the_folder_as_it_was(exe, tmp_path, limit):
+    w = layers.create_parameter([1000], "float32", "w")
+    out = layers.data("x", [1000]) * w
+    exe.run(fluid.default_startup_program())
+    saves = [
+        lambda: io.save_params(exe, tmp_path),
+        lambda: io.save_persistables(exe, tmp_path),
+        lambda: io.save_inference_model(tmp_path, ["x"], [out], exe),
+    ]
+    for save in saves:
+        with small_files(limit), pytest.raises(OSError, match="what was saved before is unchanged"):
+            save()
+        assert contents(tmp_path) == {}
+    for save in saves:
+        save()
+        set_value("w", value("w") + 1)
+        before = contents(tmp_path)
+        for again in saves:
+            with small_files(limit), pytest.raises(OSError, match="what was saved before is unch"):
+                again()
+            assert contents(tmp_path) == before
+
+
+def test_an_interrupt_between_the_files_of_a_model_leaves_one_whole_model(
+    exe, tmp_path, monkeypatch
+):
+    out, _ = trained(exe)
+    io.save_inference_model(tmp_path, ["x"], [out], exe)
+    answers = []
+    replace = os.replace
+    for move in (True, False):
+        set_value("w", np.full(3, 2.0 + move, np.float32))
+        fluid.default_main_program().random_seed = 5 + move  # another program, too
+
+        def interrupted(source, target, move=move):
+            if move:
+                replace(source, target)
+            monkeypatch.undo()
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(os, "replace", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            io.save_inference_model(tmp_path, ["x"], [out], exe)
+        assert sorted(os.listdir(tmp_path)) == ["params.safetensors", "program.json"]
+        with fluid.scope_guard(fluid.Scope()):
+            program, *_ = io.load_inference_model(tmp_path, exe)
+            answers.append((program.random_seed, value("w")[0]))
+    assert answers == [(6, 3.0), (6, 3.0)]
+
+
+def test_a_save_that_was_cut_off_is_finished_before_the_next_one(exe, tmp_path):
+    out, answer = trained(exe)
+    io.save_inference_model(tmp_path, ["x"], [out], exe)
+    os.replace(tmp_path / "program.json", tmp_path / "program.json.new")
+    with small_files(0), pytest.raises(OSError, match="what was saved before is unchanged"):
+        io.save_inference_model(tmp_path, ["x"], [out], exe)
+    assert sorted(os.listdir(tmp_path)) == ["params.safetensors", "program.json"]
+    with fluid.scope_guard(fluid.Scope()):
+        program, feeds, fetches = io.load_inference_model(tmp_path, exe)
+        loaded = exe.run(program, feed={feeds[0]: X}, fetch_list=fetches)[0]
+    np.testing.assert_array_equal(loaded, answer)
+
+
+def test_a_file_that_cannot_take_its_place_leaves_nothing(tmp_path):
+    (tmp_path / "report").mkdir()
+    with pytest.raises(OSError, match="what was saved before is unchanged"):
+        write_file(str(tmp_path / "report"), b"text")
+    assert os.listdir(tmp_path) == ["report"]
 
 
 def test_a_killed_process_leaves_a_whole_model(exe, tmp_path):

@@ -7,6 +7,7 @@ import pytest
 
 import fluidcore as fluid
 from fluidcore import core, layers
+from fluidcore.initializer import NumpyArray
 from fluidcore.layers import generated
 
 
@@ -116,6 +117,51 @@ def test_embedding_reads_rows(block):
     assert block.ops[0].attr("padding_idx") == 9
     with pytest.raises(fluid.InvalidArgument, match="padding_idx must be a row of the table"):
         layers.embedding(ids, [10, 4], padding_idx=10)
+
+
+@pytest.mark.parametrize(
+    ("declared", "op_type", "shape"),
+    [
+        ([-1, 1], "lookup_table", (-1, 4)),
+        ([-1, 5, 1], "lookup_table", (-1, 5, 4)),
+        ([-1], "lookup_table_v2", (-1, 4)),
+        ([-1, 5], "lookup_table_v2", (-1, 5, 4)),
+        ([-1, -1], "lookup_table_v2", (-1, -1, 4)),
+        ([], "lookup_table_v2", (4,)),
+    ],
+)
+def test_embedding_takes_ids_of_any_shape(block, declared, op_type, shape):
+    ids = layers.data("ids", declared, dtype="int64", append_batch_size=False)
+    out = layers.embedding(ids, [10, 4], param_attr=NumpyArray(np.arange(40).reshape(10, 4)))
+    assert (block.ops[0].type, out.shape) == (op_type, shape)
+    exe = fluid.Executor()
+    exe.run(fluid.default_startup_program())
+    value = np.arange(10)[: 5 if 5 in declared else 1].reshape(
+        [1 if e == -1 else e for e in declared]
+    )
+    rows = np.arange(40).reshape(10, 4)[value]
+    (got,) = exe.run(feed={"ids": value}, fetch_list=[out])
+    np.testing.assert_array_equal(got, rows[..., 0, :] if op_type == "lookup_table" else rows)
+
+
+def test_reductions_take_several_dimensions():
+    x = layers.data("x", [2, 3, 4], append_batch_size=False)
+    assert layers.reduce_sum(x, dim=[1, 2]).shape == (2,)
+    assert layers.reduce_mean(x, dim=(0, -1), keep_dim=True).shape == (1, 3, 1)
+    assert layers.reduce_max(x, dim=np.array([0, 1, 2])).shape == (1,)
+    assert layers.reduce_sum(x, dim=1).shape == (2, 4)
+
+
+def test_a_saved_program_whose_reduction_has_one_number_as_dim_still_runs():
+    x = layers.data("x", [2, 3], append_batch_size=False)
+    total = layers.reduce_sum(x, dim=1)
+    text = fluid.default_main_program().serialize_to_string()
+    old = text.replace('"dim":{"ints":[1]}', '"dim":1')
+    assert old != text
+    program = fluid.Program.parse_from_string(old)
+    value = np.arange(6, dtype=np.float32).reshape(2, 3)
+    (got,) = fluid.Executor().run(program, {"x": value}, [total.name])
+    np.testing.assert_array_equal(got, value.sum(1))
 
 
 def test_conv_pool_and_batch_norm():

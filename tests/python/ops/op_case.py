@@ -32,7 +32,6 @@ class OpCase:
     note: str = ""
     grad: Sequence[str] | None = None  # differentiable slots; None: all floating ones
     in_place: Mapping[str, str] = field(default_factory=dict)  # output slot -> input slot
-    constants: Sequence[str] = ()  # floating output slots that no gradient comes from
     dtypes: Sequence[str] | None = None  # None: all that the operator has
 
     def __str__(self) -> str:

@@ -60,6 +60,14 @@ SMOOTH: dict[str, tuple[Callable[..., Variable], list[Array]]] = {
     "product": (lambda x, y: layers.square(layers.square(x * y)), [normal(2, 3, 2), normal(3, 1)]),
     "quotient": (lambda x, y: x / (x * y + 1.0), [positive(2, 3), positive(3)]),
     "power": (lambda x, y: x**y, [positive(2, 3), normal(3)]),
+    "sums over several dimensions": (
+        lambda x: layers.exp(layers.reduce_sum(layers.square(x), dim=[0, 2])),
+        [0.3 * normal(2, 2, 3)],
+    ),
+    "means over several dimensions": (
+        lambda x: layers.square(x - layers.reduce_mean(layers.exp(x), dim=[-1, 0], keep_dim=True)),
+        [normal(2, 2, 3)],
+    ),
     "matrix product": (lambda x, y: power_of(layers.matmul(x, y)), 2 * [normal(2, 2)]),
 }
 
@@ -198,3 +206,49 @@ def test_the_first_gradient_stays_as_it_was() -> None:
     (second,) = fluid.gradients(layers.square(first), x)
     assert [str(op) for op in x.block.ops[: len(text)]] == text
     np.testing.assert_array_equal(run(values, first, second)[0], before)
+
+
+@pytest.mark.parametrize("maximum", [layers.elementwise_max, layers.elementwise_min])
+@pytest.mark.parametrize("value", [2.0, np.inf, -np.inf])
+def test_the_gradient_of_the_gradient_of_a_tie_goes_to_the_first(
+    maximum: Callable[..., Variable], value: float
+) -> None:
+    x, y, cotangent = data("x", [2, 3]), data("y", [3]), data("cotangent", [2, 3])
+    to_x, to_y = fluid.gradients(maximum(x, y), [x, y], cotangent)
+    assert to_x is not None
+    assert to_y is not None
+    values = {"x": np.full((2, 3), value), "y": np.full(3, value), "cotangent": normal(2, 3)}
+    for gradient, share in ((to_x, 1.0), (to_y, 0.0)):
+        (found,) = fluid.gradients(gradient, cotangent)
+        np.testing.assert_array_equal(run(values, found)[0], np.full((2, 3), share))
+
+
+def test_a_mixture_of_the_best_experts_trains_its_gate() -> None:
+    scores, outputs = data("scores", [4, 5]), data("outputs", [4, 2])
+    values, _ = layers.topk(scores, k=2)
+    mixed = layers.reduce_sum(layers.square(layers.softmax(values) * outputs))
+    (gradient,) = fluid.gradients(mixed, scores)
+    assert gradient is not None
+    point = {"scores": distinct(4, 5), "outputs": normal(4, 2)}
+    program = fluid.default_main_program()
+    check_grad(program, point, ["scores", "outputs"], mixed.name, max_relative_error=1e-6)
+    weighted = layers.reduce_sum(layers.square(gradient))
+    check_grad(program, point, ["scores", "outputs"], weighted.name, max_relative_error=1e-5)
+    (again,) = fluid.gradients(weighted, scores)
+    assert again is not None
+    third = layers.reduce_sum(layers.square(again))
+    check_grad(program, point, ["scores"], third.name, max_relative_error=1e-4)
+
+
+@pytest.mark.parametrize("loss", [layers.cross_entropy, layers.softmax_with_cross_entropy])
+def test_a_teacher_is_trained_through_its_soft_labels_to_the_third_order(
+    loss: Callable[..., Variable],
+) -> None:
+    x, teacher = data("x", [3, 4]), data("teacher", [3, 4])
+    point = {"x": positive(3, 4), "teacher": normal(3, 4)}
+    result = layers.reduce_sum(layers.square(loss(x, layers.softmax(teacher), soft_label=True)))
+    program = fluid.default_main_program()
+    for _ in range(3):
+        check_grad(program, point, ["x", "teacher"], result.name, max_relative_error=1e-5)
+        gradients = fluid.gradients(result, [x, teacher])
+        result = layers.reduce_sum(layers.square(gradients[0]) + layers.square(gradients[1]))

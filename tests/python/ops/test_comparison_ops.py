@@ -56,11 +56,13 @@ def test_gradient(case: OpCase) -> None:
 
 
 @pytest.mark.parametrize("name", ["elementwise_max", "elementwise_min"])
-def test_the_gradient_of_a_tie_goes_to_y(name: str) -> None:
-    x = np.ones(3, dtype=np.float32)
-    grads = run_op(f"{name}_grad", {"X": x, "Y": x.copy(), "Out@GRAD": x.copy()})
-    np.testing.assert_array_equal(grads["X@GRAD"], 0 * x)
-    np.testing.assert_array_equal(grads["Y@GRAD"], x)
+@pytest.mark.parametrize("value", [1.0, np.inf, -np.inf, np.nan])
+def test_the_gradient_of_a_tie_goes_to_x(name: str, value: float) -> None:
+    x = np.full(3, value, dtype=np.float32)
+    cotangent = np.ones(3, dtype=np.float32)
+    grads = run_op(f"{name}_grad", {"X": x, "Y": x.copy(), "Out@GRAD": cotangent})
+    np.testing.assert_array_equal(grads["X@GRAD"], cotangent)
+    np.testing.assert_array_equal(grads["Y@GRAD"], 0 * cotangent)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -5,8 +5,10 @@ import pytest
 from binary_cases import broadcast_cases, expected, integer_cases
 from gradient_checks import check_gradient
 from op_case import OpCase, all_dtypes, check_outputs, differentiable
-from op_data import integers, normal, positive
+from op_data import normal, positive
 from op_runner import run_op
+
+from fluidcore.base.dtypes import numpy_dtype
 
 FORMULAS = {
     "elementwise_add": (np.add, normal),
@@ -25,8 +27,10 @@ CASES = [
         OpCase(name, {"X": TWICE, "Y": TWICE}, expected(formula), note="one variable twice"),
     )
 ]
+CASES += broadcast_cases("elementwise_floordiv", np.floor_divide, normal, positive)
 for name in ("elementwise_add", "elementwise_sub", "elementwise_mul"):
     CASES += integer_cases(name, FORMULAS[name][0])
+CASES += integer_cases("elementwise_floordiv", np.floor_divide)
 CASES.append(
     OpCase(
         "elementwise_div",
@@ -45,6 +49,27 @@ def test_outputs(case: OpCase, dtype: str) -> None:
 @differentiable(CASES)
 def test_gradient(case: OpCase) -> None:
     check_gradient(case)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_whole_numbers_are_divided_as_in_python(dtype: str) -> None:
+    low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+    numbers = np.array([low, low + 1, -7, -6, -1, 0, 1, 6, 7, high - 1, high], dtype=dtype)
+    x, y = (part.ravel() for part in np.meshgrid(numbers, numbers))
+    wanted = [int(a) // int(b) if b else 0 for a, b in zip(x, y, strict=True)]
+    wanted = [low if quotient > high else quotient for quotient in wanted]  # wraps around
+    np.testing.assert_array_equal(run_op("elementwise_floordiv", {"X": x, "Y": y})["Out"], wanted)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_floating_quotients_are_rounded_down_as_in_numpy(dtype: str) -> None:
+    numbers = np.array(
+        [0.1, 0.3, 1.0, -1.0, 2.5, -7.0, 0.0, 3e7, -1e30, np.inf, -np.inf, np.nan], dtype=dtype
+    )
+    x, y = (part.ravel() for part in np.meshgrid(numbers, numbers))
+    with np.errstate(all="ignore"):
+        wanted = x // y
+    np.testing.assert_array_equal(run_op("elementwise_floordiv", {"X": x, "Y": y})["Out"], wanted)
 
 
 def test_shapes_that_do_not_broadcast_are_an_error() -> None:
@@ -67,11 +92,36 @@ def test_an_axis_that_does_not_fit_is_an_error() -> None:
         run_op("elementwise_mul", {"X": normal(2, 3), "Y": normal(3)}, {"axis": -2})
 
 
-def test_mixed_dtypes_are_an_error_that_suggests_cast() -> None:
-    with pytest.raises(ValueError, match=r"elementwise_add: Y must have the dtype of X.*cast"):
-        run_op("elementwise_add", {"X": normal(2), "Y": normal(2).astype(np.float32)})
-    with pytest.raises(ValueError, match=r"elementwise_add: .* float64 and int64; write cast"):
-        run_op("elementwise_add", {"X": normal(2), "Y": integers(0, 9, 2)})
+@pytest.mark.parametrize(
+    ("x", "y", "cure"),
+    [
+        ("float32", "float64", "write cast(x, 'float64')"),
+        ("float64", "float32", "write cast(y, 'float64')"),
+        ("float16", "float32", "write cast(x, 'float32')"),
+        ("float16", "bfloat16", "write cast(y, 'float16')"),
+        ("int32", "int64", "write cast(x, 'int64')"),
+        ("int64", "float32", "write cast(x, 'float32')"),
+        ("float64", "int32", "write cast(y, 'float64')"),
+    ],
+)
+def test_of_mixed_dtypes_the_operand_that_holds_less_is_to_be_cast(
+    x: str, y: str, cure: str
+) -> None:
+    ones = np.ones(2)
+    values = {"X": ones.astype(numpy_dtype(x)), "Y": ones.astype(numpy_dtype(y))}
+    with pytest.raises(ValueError, match="elementwise_add: X and Y must have the same") as raised:
+        run_op("elementwise_add", values)
+    assert str(raised.value).endswith(f"; {cure}")
+
+
+def test_of_a_list_of_mixed_dtypes_the_message_says_which() -> None:
+    message = (
+        r"concat: X\[0\] and X\[2\] must have the same dtype, got X\[0\] float32 \[2\], "
+        r"X\[2\] float64 \[3\]; write cast\(x\[0\], 'float64'\)"
+    )
+    half = normal(2).astype(np.float32)
+    with pytest.raises(ValueError, match=message):
+        run_op("concat", {"X": [half, half, normal(3)]})
 
 
 def test_a_missing_slot_is_an_error() -> None:

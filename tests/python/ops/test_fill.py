@@ -1,4 +1,4 @@
-"""fill_constant, fill_zeros_like, fill_any_like, assign and cast against NumPy."""
+"""fill_constant, assign_value, fill_zeros_like, fill_any_like, assign and cast against NumPy."""
 
 from typing import Any
 
@@ -10,6 +10,7 @@ from op_data import SHAPES, integers, normal
 from op_runner import run_op
 
 from fluidcore import core
+from fluidcore.base.dtypes import FLOATING, numpy_dtype
 
 FLOAT32, FLOAT64 = 5, 6
 
@@ -28,8 +29,22 @@ def constant_like(x: Any, value: float, note: str = "") -> OpCase:
     return OpCase("fill_any_like", {"X": x}, expected, {"value": value}, note)
 
 
+def values(array: Any, dtype: str) -> OpCase:
+    def expected(shape: list[int], dtype: str, **_: Any) -> Any:
+        return {"Out": np.asarray(array, numpy_dtype(dtype)).reshape(shape)}
+
+    name = "fp32_values" if dtype in FLOATING else "int32_values"
+    attrs = {"shape": list(np.shape(array)), "dtype": dtype, name: np.ravel(array).tolist()}
+    return OpCase("assign_value", {}, expected, attrs)
+
+
 CASES = [
     *[constant(list(shape)) for shape in SHAPES],
+    *[values(normal(*shape), "float64") for shape in SHAPES],
+    *[values(np.float32([[0.1, -3], [np.inf, 7]]), d) for d in ("float32", "float16", "bfloat16")],
+    *[values([[0, -3, 7]], d) for d in ("int16", "int32")],
+    values([2**53 + 1, -(2**63), 2**63 - 1], "int64"),
+    values([[1], [0]], "bool"),
     *[constant([2, 3], value=3.0, dtype=d) for d in ("int16", "int32", "int64")],
     constant([2], value=1.0, dtype="bool"),
     *[constant([17], value=-0.25, dtype=d) for d in ("float16", "float32", "float64")],
@@ -127,6 +142,23 @@ def test_a_constant_that_the_dtype_cannot_hold_is_an_error() -> None:
         run_op("fill_constant", {}, {"shape": [1], "dtype": "int16", "value": 40000.0})
     with pytest.raises(ValueError, match=r"fill_any_like: value must be .* of int64, got 0\.5"):
         run_op("fill_any_like", {"X": integers(0, 9, 3)}, {"value": 0.5})
+
+
+def test_values_that_do_not_fit_are_an_error() -> None:
+    def assign(**attrs: Any) -> None:
+        run_op("assign_value", {}, attrs)
+
+    message = (
+        r"assign_value: fp32_values must hold a value for each element of float32 \[2, 2\], got 3"
+    )
+    with pytest.raises(ValueError, match=message):
+        assign(shape=[2, 2], dtype="float32", fp32_values=[1.0, 2.0, 3.0])
+    message = "assign_value: int64 values must be in int32_values, got some in fp32_values"
+    with pytest.raises(ValueError, match=message):
+        assign(shape=[1], dtype="int64", int32_values=[1], fp32_values=[1.0])
+    message = "assign_value: int32_values must be in the range of int16, got 40000"
+    with pytest.raises(ValueError, match=message):
+        assign(shape=[1], dtype="int16", int32_values=[40000])
 
 
 def test_an_unknown_extent_is_an_error() -> None:

@@ -9,6 +9,8 @@ from op_case import OpCase, all_dtypes, check_outputs, differentiable
 from op_data import Doubles, integers, normal, positive, probabilities
 from op_runner import Array, run_op
 
+from fluidcore import core
+
 
 def pick(log: Doubles, Label: Array, soft_label: bool, ignore_index: int) -> Doubles:
     """The loss of rows of logarithms of probabilities."""
@@ -38,15 +40,23 @@ def softmax_with_cross_entropy(
 
 def both(shape: tuple[int, ...], label: Array, note: str = "", **attrs: Any) -> list[OpCase]:
     x = positive(*shape) / 2  # the formula does not mind that rows do not add up to 1
+    labels = ["Label"] if attrs.get("soft_label") else []
     return [
-        OpCase("cross_entropy", {"X": x, "Label": label}, cross_entropy, attrs, note, grad=["X"]),
+        OpCase(
+            "cross_entropy",
+            {"X": x, "Label": label},
+            cross_entropy,
+            attrs,
+            note,
+            grad=["X", *labels],
+        ),
         OpCase(
             "softmax_with_cross_entropy",
             {"Logits": normal(*shape), "Label": label},
             softmax_with_cross_entropy,
             attrs,
             note,
-            grad=["Logits"],
+            grad=["Logits", *labels],
         ),
     ]
 
@@ -64,6 +74,9 @@ CASES = [
     *both((3, 5), np.array([[2], [1], [2]]), ignore_index=2),
     *both((3, 5), probabilities(3, 5, seed=2), soft_label=True),
     *both((3, 5), positive(3, 5, seed=3), "labels that do not add up to 1", soft_label=True),
+    *both((5,), probabilities(1, 5, seed=4)[0], soft_label=True),
+    *both((2, 3, 17), positive(2, 3, 17, seed=5), soft_label=True),
+    *both((0, 5), positive(0, 5), soft_label=True),
 ]
 
 
@@ -88,6 +101,49 @@ def test_far_apart_logits_give_the_exact_loss() -> None:
     inputs = {"Logits": logits, "Label": np.array([[0], [0]])}
     loss = run_op("softmax_with_cross_entropy", inputs)["Loss"]
     np.testing.assert_array_equal(loss, np.array([[0], [1000]], dtype=np.float32))
+
+
+def test_the_gradient_of_a_soft_label_is_exact_where_its_probability_is_rounded_to_zero() -> None:
+    logits = np.array([[1000.0, 0.0]], dtype=np.float32)
+    inputs = {
+        "Logits": logits,
+        "Label": np.array([[1.0, 0.0]], dtype=np.float32),
+        "Softmax": np.array([[1.0, 0.0]], dtype=np.float32),
+        "Loss@GRAD": np.array([[2.0]], dtype=np.float32),
+    }
+    grads = run_op("softmax_with_cross_entropy_grad", inputs, {"soft_label": True})
+    np.testing.assert_array_equal(grads["Label@GRAD"], [[0, 2000]])
+
+
+def test_a_probability_of_zero_gives_its_soft_label_a_finite_gradient() -> None:
+    inputs = {
+        "X": np.array([[0.0, 1.0]], dtype=np.float32),
+        "Label": np.array([[0.0, 1.0]], dtype=np.float32),
+        "Y@GRAD": np.array([[1.0]], dtype=np.float32),
+    }
+    grads = run_op("cross_entropy_grad", inputs, {"soft_label": True})
+    np.testing.assert_array_equal(grads["Label@GRAD"], np.array([[1e20, 0]], dtype=np.float32))
+
+
+@pytest.mark.parametrize("op_type", ["cross_entropy", "softmax_with_cross_entropy"])
+def test_a_hard_label_has_no_gradient(op_type: str) -> None:
+    case = next(case for case in CASES if case.type == op_type and not case.attrs)
+    grads, grad_to_var = core.get_grad_op_desc(case.build("float64")[0].op, set(), [])
+    assert "label" not in grad_to_var.values()
+    assert all("Label@GRAD" not in grad.outputs() for grad in grads)
+    message = f"{op_type}_grad: soft_label must be True for a gradient of Label, got False"
+    block = core.ProgramDesc().block(0)
+    for name, shape in (("x", [3, 5]), ("loss", [3, 1])):
+        block.var(name).set_shape(shape)
+        block.var(name).set_dtype("float64")
+    block.var("label").set_shape([3, 1])
+    block.var("label").set_dtype("int64")
+    slots = {"Label": ["label"], "X": ["x"], "Y@GRAD": ["loss"]}
+    if op_type.startswith("softmax"):
+        slots = {"Label": ["label"], "Softmax": ["x"], "Loss@GRAD": ["loss"]}
+    first = "X@GRAD" if "X" in slots else "Logits@GRAD"
+    with pytest.raises(ValueError, match=message):
+        block.add_op(f"{op_type}_grad", slots, {first: ["dx"], "Label@GRAD": ["dlabel"]}, {})
 
 
 @pytest.mark.parametrize(

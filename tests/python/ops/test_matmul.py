@@ -130,8 +130,8 @@ def test_matmul_of_shapes_that_do_not_fit_is_an_error() -> None:
 
 def test_mixed_dtypes_are_an_error_that_suggests_cast() -> None:
     message = (
-        r"mul: Y must have the dtype of X, got X float64 \[2, 3\], Y float32 \[3, 2\]; "
-        r"write cast\(x, 'float64'\)"
+        r"mul: X and Y must have the same dtype, got X float64 \[2, 3\], Y float32 \[3, 2\]; "
+        r"write cast\(y, 'float64'\)"
     )
     with pytest.raises(ValueError, match=message):
         run_op("mul", {"X": normal(2, 3), "Y": normal(3, 2).astype(np.float32)})

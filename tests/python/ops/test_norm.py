@@ -59,7 +59,6 @@ def case(
         note,
         grad=["X", "Scale", "Bias"],
         in_place=in_place or {},
-        constants=["MeanOut", "VarianceOut"],
     )
 
 

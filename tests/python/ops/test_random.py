@@ -1,5 +1,6 @@
-"""uniform_random, gaussian_random and dropout: statistics, repeatability, gradient."""
+"""Random numbers and dropout: statistics, repeatability, gradient."""
 
+import statistics
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from op_runner import one_op, run_op
 
 from fluidcore import core
 
+GAUSSIAN = ["gaussian_random", "truncated_gaussian_random"]
+RANDOM = ["uniform_random", *GAUSSIAN]
 KEEP_ALL, DROP_ALL = {"dropout_prob": 0.0}, {"dropout_prob": 1.0}
 
 CASES = [
@@ -24,9 +27,11 @@ CASES = [
     OpCase(
         "dropout",
         {"X": normal(3, 5)},
-        lambda X, dropout_prob, **_: {"Out": X * (1 - dropout_prob)},
+        lambda X, dropout_prob, **_: {
+            "Out": X * (1 - dropout_prob),
+            "Mask": X * 0 + (1 - dropout_prob),
+        },
         {"dropout_prob": 0.3, "is_test": True},
-        grad=[],
     ),
 ]
 SEEDED = OpCase(
@@ -40,9 +45,10 @@ STATISTICS = [
     OpCase(
         "uniform_random", {}, lambda **_: {}, {"shape": [257], "min": -3.0, "max": 1.0, "seed": 3}
     ),
-    OpCase(
-        "gaussian_random", {}, lambda **_: {}, {"shape": [257], "mean": 2.0, "std": 0.5, "seed": 3}
-    ),
+    *[
+        OpCase(name, {}, lambda **_: {}, {"shape": [257], "mean": 2.0, "std": 0.5, "seed": 3})
+        for name in GAUSSIAN
+    ],
 ]
 CASES += [SEEDED, *STATISTICS]
 CASES += [
@@ -51,7 +57,7 @@ CASES += [
     )
     for name, attrs in (
         ("uniform_random", {"min": 2.0, "max": 2.0}),
-        ("gaussian_random", {"mean": 2.0, "std": 0.0}),
+        *((name, {"mean": 2.0, "std": 0.0}) for name in GAUSSIAN),
     )
     for more in (
         {"shape": [], "dtype": "float64"},
@@ -100,7 +106,23 @@ def test_gaussian_numbers_are_gaussian(dtype: str) -> None:
     assert abs(neighbours) < 0.02
 
 
-@pytest.mark.parametrize("op_type", ["uniform_random", "gaussian_random"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_truncated_numbers_are_gaussian_within_two_deviations(dtype: str) -> None:
+    x = draw("truncated_gaussian_random", [100_000], mean=2.0, std=0.5, seed=7, dtype=dtype)
+    x = (x.astype(np.float64) - 2) / 0.5
+    assert 1.99 < abs(x).max() <= 2
+    normal = statistics.NormalDist()
+    within = normal.cdf(2) - normal.cdf(-2)
+    variance = 1 - 4 * normal.pdf(2) / within
+    assert abs(x.mean()) < 0.015
+    assert abs(x.var() - variance) < 0.015
+    edges = np.linspace(-2, 2, 21)
+    counts, _ = np.histogram(x, bins=edges)
+    expected = x.size * np.diff([normal.cdf(edge) for edge in edges]) / within
+    assert ((counts - expected) ** 2 / expected).sum() < 50  # 99.99 % of chi-squared with 19
+
+
+@pytest.mark.parametrize("op_type", RANDOM)
 def test_a_startup_program_draws_other_numbers_than_a_main_program_of_the_same_seed(
     op_type: str,
 ) -> None:
@@ -113,14 +135,14 @@ def test_a_startup_program_draws_other_numbers_than_a_main_program_of_the_same_s
     assert (drawn[0] != drawn[1]).all()
 
 
-@pytest.mark.parametrize("op_type", ["uniform_random", "gaussian_random"])
+@pytest.mark.parametrize("op_type", RANDOM)
 def test_a_seed_gives_the_same_numbers_for_any_number_of_threads(op_type: str) -> None:
     one = draw(op_type, [100_003], seed=5)
     np.testing.assert_array_equal(draw(op_type, [100_003], seed=5, threads=2), one)
     assert (draw(op_type, [100_003], seed=6) != one).any()
 
 
-@pytest.mark.parametrize("op_type", ["uniform_random", "gaussian_random"])
+@pytest.mark.parametrize("op_type", RANDOM)
 def test_the_first_numbers_do_not_depend_on_how_many_are_drawn(op_type: str) -> None:
     many = draw(op_type, [1000], seed=5)
     np.testing.assert_array_equal(draw(op_type, [33], seed=5), many[:33])
@@ -168,19 +190,13 @@ def test_dropout_is_the_same_for_any_number_of_threads() -> None:
     np.testing.assert_array_equal(one["Mask"], two["Mask"])
 
 
-def test_dropout_cannot_be_differentiated_in_test_mode() -> None:
-    one = one_op("dropout", {"X": normal(3)}, {"is_test": True})
-    message = "dropout: is_test must be False to be differentiated, got True"
-    with pytest.raises(ValueError, match=message):
-        core.get_grad_op_desc(one.op, set(), [])
-
-
 def test_impossible_distributions_are_errors() -> None:
     message = "uniform_random: min must be at most max, got min 1.0, max -1.0"
     with pytest.raises(ValueError, match=message):
         draw("uniform_random", [2], min=1.0, max=-1.0)
-    with pytest.raises(ValueError, match=r"gaussian_random: std must be at least 0, got -1\.0"):
-        draw("gaussian_random", [2], std=-1.0)
+    for name in GAUSSIAN:
+        with pytest.raises(ValueError, match=rf"{name}: std must be at least 0, got -1\.0"):
+            draw(name, [2], std=-1.0)
     with pytest.raises(ValueError, match=r"dropout: dropout_prob must be in \[0, 1\], got 1\.5"):
         run_op("dropout", {"X": normal(2)}, {"dropout_prob": 1.5})
     with pytest.raises(ValueError, match="uniform_random: dtype must be floating, got int64"):

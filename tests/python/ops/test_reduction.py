@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from gradient_checks import check_gradient
 from op_case import OpCase, all_dtypes, check_outputs, differentiable
-from op_data import SHAPES, Doubles, distinct, integers, normal
+from op_data import SHAPES, Doubles, distinct, integers, normal, positive
 from op_runner import run_op
+
+from fluidcore.base.dtypes import numpy_dtype
 
 FORMULAS: dict[str, Callable[..., Doubles]] = {
     "reduce_sum": np.sum,
@@ -19,9 +21,9 @@ FORMULAS: dict[str, Callable[..., Doubles]] = {
 
 def of(name: str) -> Callable[..., dict[str, Doubles]]:
     def expected(
-        X: Any, dim: int = 0, keep_dim: bool = False, reduce_all: bool = False
+        X: Any, dim: int | list[int] = 0, keep_dim: bool = False, reduce_all: bool = False
     ) -> dict[str, Doubles]:
-        axis = None if reduce_all or X.ndim == 0 else dim
+        axis = None if reduce_all or X.ndim == 0 else tuple(np.atleast_1d(dim))
         out = np.asarray(FORMULAS[name](X, axis=axis, keepdims=keep_dim and not reduce_all))
         if X.dtype.kind == "i":
             out = np.trunc(out).astype(X.dtype)
@@ -49,6 +51,13 @@ CASES = [
         ((2, 3, 7), {"dim": 1}),
         ((2, 3, 7), {"dim": -2, "keep_dim": True}),
         ((2, 3, 7), {"dim": 0}),
+        ((2, 3, 7), {"dim": [1]}),
+        ((2, 3, 7), {"dim": [1, 2]}),
+        ((2, 3, 7), {"dim": [-1, 0], "keep_dim": True}),
+        ((2, 3, 7), {"dim": [0, 1, 2]}),
+        ((2, 3, 5, 4), {"dim": [2, 0]}),
+        ((2, 3, 5, 4), {"dim": [1, -1], "keep_dim": True}),
+        ((2, 0, 4), {"dim": [0, 2]}),
         ((2, 3, 7), {"reduce_all": True}),
         ((2, 3, 7), {"reduce_all": True, "keep_dim": True}),
         ((3, 1, 5), {"dim": 1}),
@@ -89,11 +98,32 @@ def test_the_mean_of_nothing_is_nan_and_its_gradient_is_empty() -> None:
     assert grad.shape == (0, 4)
 
 
-def test_the_gradient_of_a_tied_maximum_goes_to_all_of_it() -> None:
-    x = np.array([1.0, 3.0, 3.0, 2.0], dtype=np.float32)
-    inputs = {"X": x, "Out": x[1:2], "Out@GRAD": np.array([5.0], dtype=np.float32)}
-    grad = run_op("reduce_max_grad", inputs)["X@GRAD"]
-    np.testing.assert_array_equal(grad, np.array([0, 5, 5, 0], dtype=np.float32))
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16"])
+@pytest.mark.parametrize("shape", [(7,), (3, 5), (4, 3, 700), (2, 600, 3), (5, 1, 2)])
+def test_the_gradient_of_a_tied_maximum_goes_to_its_first_element(
+    shape: tuple[int, ...], dtype: str
+) -> None:
+    x = integers(0, 3, *shape).astype(numpy_dtype(dtype))
+    for dim in (*range(len(shape)), None):
+        attrs: dict[str, Any] = {"reduce_all": True} if dim is None else {"dim": dim}
+        out = run_op("reduce_max", {"X": x}, attrs)["Out"]
+        dout = positive(*out.shape).astype(numpy_dtype(dtype))
+        inputs = {"X": x, "Out": out, "Out@GRAD": dout}
+        grad = run_op("reduce_max_grad", inputs, attrs)["X@GRAD"]
+        rows = x.astype(np.float64).reshape(1, -1) if dim is None else np.moveaxis(x, dim, -1)
+        expected = np.zeros_like(rows, dtype=dout.dtype)
+        first = np.argmax(rows.astype(np.float64), axis=-1)[..., None]
+        np.put_along_axis(expected, first, dout.reshape(first.shape), -1)
+        wanted = expected.reshape(shape) if dim is None else np.moveaxis(expected, -1, dim)
+        np.testing.assert_array_equal(grad, wanted, err_msg=f"dim {dim}")
+        again = run_op("reduce_max_grad", inputs, attrs, threads=2)["X@GRAD"]
+        np.testing.assert_array_equal(again, grad)
+
+
+def test_a_maximum_of_nan_has_a_gradient_for_one_element() -> None:
+    x = np.array([[1.0, np.nan, 2.0]])
+    inputs = {"X": x, "Out": np.array([np.nan]), "Out@GRAD": np.array([5.0])}
+    assert run_op("reduce_max_grad", inputs, {"dim": 1})["X@GRAD"].sum() == 5
 
 
 @pytest.mark.parametrize("name", [*FORMULAS, "mean"])
@@ -128,3 +158,14 @@ def test_a_dimension_that_is_not_there_is_an_error() -> None:
     message = r"reduce_sum: (axis|dim) must be in \[-2, 2\) for an input of rank 2, got 2"
     with pytest.raises(ValueError, match=message):
         run_op("reduce_sum", {"X": normal(2, 3)}, {"dim": 2})
+
+
+def test_no_dimension_and_one_named_twice_are_errors() -> None:
+    message = r"reduce_sum: dim must name a dimension, got \[\]; write reduce_all=True for all"
+    with pytest.raises(ValueError, match=message):
+        run_op("reduce_sum", {"X": normal(2, 3)}, {"dim": []})
+    message = (
+        r"reduce_mean: dim must name each dimension once, got \[1, -1\] for an input of rank 2"
+    )
+    with pytest.raises(ValueError, match=message):
+        run_op("reduce_mean", {"X": normal(2, 3)}, {"dim": [1, -1]})

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "fluidcore/base/threads.h"
+#include "fluidcore/kernels/math.h"
 
 namespace fluidcore::cpu {
 
@@ -110,6 +111,16 @@ void soft_cross_entropy_grad(std::int64_t rows,
 }
 
 template <class T>
+void soft_cross_entropy_label_grad(
+    std::int64_t rows, std::int64_t columns, const T* x, const T* loss_grad, T* label_grad) {
+  for_rows(rows, columns, [=](std::int64_t row) {
+    for (std::int64_t i = row * columns; i < (row + 1) * columns; ++i) {
+      label_grad[i] = -loss_grad[row] * tolerable(std::log(x[i]));
+    }
+  });
+}
+
+template <class T>
 void softmax_cross_entropy(std::int64_t rows,
                            std::int64_t columns,
                            const T* logits,
@@ -185,6 +196,22 @@ void soft_softmax_cross_entropy_grad(std::int64_t rows,
   });
 }
 
+template <class T>
+void soft_softmax_cross_entropy_label_grad(
+    std::int64_t rows, std::int64_t columns, const T* logits, const T* loss_grad, T* label_grad) {
+  for_rows(rows, columns, [=](std::int64_t row) {
+    const T* from = logits + row * columns;
+    T* to = label_grad + row * columns;
+    const T top = greatest(columns, from);
+    T sum = 0;
+    for (std::int64_t i = 0; i < columns; ++i) sum += math::exp(from[i] - top);
+    const T normalizer = top + std::log(sum);
+    for (std::int64_t i = 0; i < columns; ++i) {
+      to[i] = loss_grad[row] * tolerable(normalizer - from[i]);
+    }
+  });
+}
+
 template void cross_entropy<float>(
     std::int64_t, std::int64_t, const float*, const std::int64_t*, std::int64_t, float*);
 template void cross_entropy_grad<float>(std::int64_t,
@@ -198,6 +225,8 @@ template void soft_cross_entropy<float>(
     std::int64_t, std::int64_t, const float*, const float*, float*);
 template void soft_cross_entropy_grad<float>(
     std::int64_t, std::int64_t, const float*, const float*, const float*, float*);
+template void soft_cross_entropy_label_grad<float>(
+    std::int64_t, std::int64_t, const float*, const float*, float*);
 template void softmax_cross_entropy<float>(std::int64_t,
                                            std::int64_t,
                                            const float*,
@@ -216,6 +245,8 @@ template void soft_softmax_cross_entropy<float>(
     std::int64_t, std::int64_t, const float*, const float*, const float*, float*);
 template void soft_softmax_cross_entropy_grad<float>(
     std::int64_t, std::int64_t, const float*, const float*, const float*, float*);
+template void soft_softmax_cross_entropy_label_grad<float>(
+    std::int64_t, std::int64_t, const float*, const float*, float*);
 template void cross_entropy<double>(
     std::int64_t, std::int64_t, const double*, const std::int64_t*, std::int64_t, double*);
 template void cross_entropy_grad<double>(std::int64_t,
@@ -229,6 +260,8 @@ template void soft_cross_entropy<double>(
     std::int64_t, std::int64_t, const double*, const double*, double*);
 template void soft_cross_entropy_grad<double>(
     std::int64_t, std::int64_t, const double*, const double*, const double*, double*);
+template void soft_cross_entropy_label_grad<double>(
+    std::int64_t, std::int64_t, const double*, const double*, double*);
 template void softmax_cross_entropy<double>(std::int64_t,
                                             std::int64_t,
                                             const double*,
@@ -247,5 +280,7 @@ template void soft_softmax_cross_entropy<double>(
     std::int64_t, std::int64_t, const double*, const double*, const double*, double*);
 template void soft_softmax_cross_entropy_grad<double>(
     std::int64_t, std::int64_t, const double*, const double*, const double*, double*);
+template void soft_softmax_cross_entropy_label_grad<double>(
+    std::int64_t, std::int64_t, const double*, const double*, double*);
 
 }  // namespace fluidcore::cpu

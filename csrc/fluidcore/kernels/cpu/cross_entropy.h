@@ -42,6 +42,9 @@ void soft_cross_entropy_grad(std::int64_t rows,
                              const T* label,
                              const T* loss_grad,
                              T* x_grad);
+template <class T>
+void soft_cross_entropy_label_grad(
+    std::int64_t rows, std::int64_t columns, const T* x, const T* loss_grad, T* label_grad);
 
 // The same of softmax(logits), exact also where a probability is rounded to 0.
 template <class T>
@@ -74,5 +77,8 @@ void soft_softmax_cross_entropy_grad(std::int64_t rows,
                                      const T* label,
                                      const T* loss_grad,
                                      T* logits_grad);
+template <class T>
+void soft_softmax_cross_entropy_label_grad(
+    std::int64_t rows, std::int64_t columns, const T* logits, const T* loss_grad, T* label_grad);
 
 }  // namespace fluidcore::cpu

@@ -1,11 +1,17 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "fluidcore/runtime/passes/step.h"
 
 namespace fluidcore {
+
+class OpRegistry;
+class ProgramDesc;
 
 // Keeps the steps that the fetches need, and those that write a variable that outlives the run.
 //
@@ -17,5 +23,13 @@ namespace fluidcore {
 // Linear in the number of steps, times the length of the longest chain of variables along which a
 // loop hands values from step to step; beyond 64 it keeps more than it must.
 Steps prune(Steps steps, const std::vector<std::string>& fetches);
+
+// The operators of a program that some variables of block 0 need, by the same rule, but that no
+// variable is wanted because it outlives the run: block -> positions, in ascending order. Variables
+// of block 0 that are `given` need no operators. Throws as steps_of_program.
+std::map<std::int64_t, std::vector<std::size_t>> needed_ops(const ProgramDesc& program,
+                                                            const OpRegistry& ops,
+                                                            const std::vector<std::string>& targets,
+                                                            const std::vector<std::string>& given);
 
 }  // namespace fluidcore

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,6 +12,7 @@ from fluidcore import core
 from fluidcore.backward import gradients
 from fluidcore.base.dtypes import FLOATING
 from fluidcore.executor import global_scope
+from fluidcore.executor.feeding import as_declared
 from fluidcore.gradcheck.adapters.network_target import COTANGENT, NetworkTarget, checked_gradient
 from fluidcore.gradcheck.appended import (
     first_gradient_op,
@@ -19,12 +21,13 @@ from fluidcore.gradcheck.appended import (
 )
 from fluidcore.gradcheck.error_clips import bypass_clips, clipped_elements
 from fluidcore.gradcheck.frozen import frozen_variables
+from fluidcore.gradcheck.gaps import Gap, gradient_gaps
 from fluidcore.gradcheck.network import Network
 from fluidcore.gradcheck.replay import REPLAYED, replay_frozen
 from fluidcore.gradcheck.report.result import Audit
 from fluidcore.gradcheck.streams import stream
 from fluidcore.gradcheck.target import Array, Input
-from fluidcore.gradcheck.verdict import Verdict
+from fluidcore.gradcheck.verdict import Reason, Verdict
 from fluidcore.program import Program, Variable
 from fluidcore.program.arguments import variable_names
 
@@ -48,6 +51,7 @@ class ProgramTarget(NetworkTarget):
         scope: Where the other values are.
         constants: Names of variables that gradients do not pass.
         left_out: Why some variables are not differentiated by, in words.
+        gaps: Variables whose values reach the loss through a slot without gradient.
     """
 
     _copies = True  # a planted error must stay what it is; and variables keep their settings
@@ -63,6 +67,7 @@ class ProgramTarget(NetworkTarget):
         constants: Iterable[str],
         scope: core.Scope,
         left_out: Sequence[str] = (),
+        gaps: Mapping[str, Gap] = MappingProxyType({}),
     ) -> None:
         names = [item.name for item in inputs]
         super().__init__("program", program, values, inputs, names, outputs, set(constants), scope)
@@ -76,6 +81,7 @@ class ProgramTarget(NetworkTarget):
         self.scope = scope
         self.fixed_cotangent = gradient_names is not None
         self.left_out = tuple(left_out)
+        self.gaps = dict(gaps)
 
     def vjp(self, xs: Sequence[Array], vs: Sequence[Array], dtype: str) -> list[Array]:
         """What the gradient operators calculate; error clips that are in their place do nothing."""
@@ -129,7 +135,10 @@ class ProgramTarget(NetworkTarget):
         return core.grad_var_name(name)
 
     def own_audits(self) -> list[Audit]:
-        """How much the error clips clip at this point, if they do."""
+        """The gradients that are missing, and how much the error clips clip at this point."""
+        return [*map(_missing, self.gaps, self.gaps.values()), *self._audits_of_clips()]
+
+    def _audits_of_clips(self) -> list[Audit]:
         if self.gradient_names is None:
             return []
         network = self.network(self.dtype, self.gradient_names)
@@ -167,7 +176,7 @@ def program_target(
 
     Args:
         program: Never changed.
-        feed: Name -> array.
+        feed: Name -> array, or what else a run converts.
         loss: What is differentiated; several variables, of any shape, if the program has no
             gradient operators.
         parameter_list: What is differentiated by; None for all trainable parameters, and data that
@@ -190,35 +199,36 @@ def program_target(
             "program_target: loss must be a Variable, a name, or a list of them, got "
             f"{type(loss).__name__}"
         )
-    outputs = _names("loss", [loss] if isinstance(loss, (Variable, str)) else loss)
-    stopped = set(_names("no_grad_set", no_grad_set or ()))
+    outputs = _names("loss", [loss] if isinstance(loss, (Variable, str)) else loss, program)
+    stopped = set(_names("no_grad_set", no_grad_set or (), program))
     own = program.clone()
     remove_optimizers(own.desc)
     block = own.global_block()
-    if parameter_list is not None:
-        parameter_list = _names("parameter_list", parameter_list)
-    for name in (*outputs, *stopped, *(parameter_list or ())):
+    chosen = None if parameter_list is None else _names("parameter_list", parameter_list, program)
+    for name in (*outputs, *stopped, *(chosen or ())):
         block.var_recursive(name)
-    found = _gradient_names(own, outputs, parameter_list, params_grads)
-    wanted = _sources(own) if parameter_list is None else _names("parameter_list", parameter_list)
+    found = _gradient_names(own, outputs, chosen, params_grads)
+    wanted = _sources(own) if chosen is None else chosen
     wanted = [name for name in wanted if name not in stopped]
+    gaps = gradient_gaps(own.desc, outputs, wanted, stopped)
     left_out: list[str] = []
     if found is not None:
         names = list(found)
         if parameter_list is None:
             missing = [name for name in wanted if name not in found]
-            left_out = _left_out(missing, _reached(own, outputs, missing, stopped))
+            left_out = _left_out(missing, _reached(own, outputs, missing, stopped), gaps)
     elif parameter_list is None:
         names = _reached(own, outputs, wanted, stopped)
-        left_out = _left_out([name for name in wanted if name not in names], [])
+        left_out = _left_out([name for name in wanted if name not in names], [], gaps)
     else:
         names = wanted
     if not names:
+        words = [*(_missing(name, gap).detail for name, gap in gaps.items()), *left_out]
         raise core.InvalidArgument(
             "program_target: the loss must depend on a trainable parameter, or on data that does "
-            f"not stop gradients, got {', '.join(left_out) or 'a program without any'}"
+            f"not stop gradients, got {', '.join(words) or 'a program without any'}"
         )
-    values = {name: _fed(name, block.desc.find_var(name), value) for name, value in feed.items()}
+    values = {name: _fed(program, name, value) for name, value in feed.items()}
     inputs = [Input(name, _value(name, values, scope)) for name in names]
     values |= replay_frozen(own.desc, outputs, names, stopped, values, scope)
     frozen = frozen_variables(own.desc, outputs, names, stopped)
@@ -226,21 +236,22 @@ def program_target(
         network = Network(own, values, [*frozen], scope=scope)
         values |= dict(zip(frozen, network.run(list(frozen)), strict=True))
     grads = None if found is None else list(found.values())
-    return ProgramTarget(program, own, values, inputs, outputs, grads, stopped, scope, left_out)
+    return ProgramTarget(
+        program, own, values, inputs, outputs, grads, stopped, scope, left_out, gaps
+    )
 
 
 def _gradient_names(
     program: Program,
     outputs: Sequence[str],
-    parameter_list: Iterable[Name] | None,
+    parameter_list: list[str] | None,
     params_grads: ParamsGrads | None,
 ) -> dict[str, str] | None:
     """Input -> its gradient in the program; None if there are no gradient operators."""
     if params_grads is not None:
         pairs = [(_name(p), _name(grad)) for p, grad in params_grads if grad is not None]
         if parameter_list is not None:
-            wanted = set(_names("parameter_list", parameter_list))
-            pairs = [pair for pair in pairs if pair[0] in wanted]
+            pairs = [pair for pair in pairs if pair[0] in parameter_list]
         return dict(pairs)
     ops = program.desc.block(0).ops()
     if len(outputs) != 1 or first_gradient_op(ops, outputs[0]) is None:
@@ -249,7 +260,7 @@ def _gradient_names(
     if parameter_list is None:
         names = [name for name in _sources(program) if name in found]
     else:
-        names = _names("parameter_list", parameter_list)
+        names = parameter_list
     for name in names:
         if name not in found:
             raise core.InvalidArgument(
@@ -282,10 +293,20 @@ def _reached(
     return [name for name, grad in zip(names, found, strict=True) if grad is not None]
 
 
-def _left_out(names: Sequence[str], reached: Sequence[str]) -> list[str]:
+def _missing(name: str, gap: Gap) -> Audit:
+    where = f", added at {gap.call_site}" if gap.call_site else ""
+    passed = "" if gap.variable == name else f" as '{gap.variable}'"
+    detail = (
+        f"'{name}' reaches the loss through {gap.slot} of '{gap.op_type}'{passed}, which gradients "
+        f"do not pass{where}; set stop_gradient=True on '{gap.variable}' if that is meant"
+    )
+    return Audit(f"a gradient on every way, {name}", Verdict.FAIL, Reason.MISSING, detail)
+
+
+def _left_out(names: Sequence[str], reached: Sequence[str], gaps: Container[str]) -> list[str]:
     """What a report says of variables without gradient, some of which the loss depends on."""
     quoted = {name: f"'{name}'" for name in names}
-    apart = [quoted[name] for name in names if name not in reached]
+    apart = [quoted[name] for name in names if name not in reached and name not in gaps]
     needed = [quoted[name] for name in reached]
     notes = []
     if needed:
@@ -303,19 +324,10 @@ def _list(names: Sequence[str]) -> str:
     return ", ".join(names[:_NAMED]) + more
 
 
-def _fed(name: str, declared: core.VarDesc | None, value: Any) -> Array:
-    """A fed value as an array; numbers and lists get the dtype of the variable."""
-    array = np.asarray(value)
-    if not (array.dtype.name in FLOATING or array.dtype.kind in "biu"):
-        got = "None" if value is None else f"{array.dtype} {list(array.shape)}"
-        raise core.InvalidArgument(
-            f"program_target: what is fed must be an array of real numbers, got {got} for '{name}'"
-        )
-    if isinstance(value, np.ndarray) or declared is None:
-        return array
-    from fluidcore.base.dtypes import numpy_dtype
-
-    return array.astype(numpy_dtype(declared.dtype()))
+def _fed(program: Program, name: str, value: Any) -> Array:
+    """A fed value as an array, as a run converts it."""
+    declared = program.global_block().desc.find_var(name)
+    return np.asarray(value if declared is None else as_declared(program, name, value, declared))
 
 
 def _value(name: str, values: Mapping[str, Array], scope: core.Scope) -> Array:
@@ -330,8 +342,8 @@ def _value(name: str, values: Mapping[str, Array], scope: core.Scope) -> Array:
     return np.array(variable.get_tensor())
 
 
-def _names(what: str, items: Iterable[Name]) -> list[str]:
-    return variable_names(f"program_target: {what}", items)
+def _names(what: str, items: Iterable[Name], program: Program) -> list[str]:
+    return variable_names(f"program_target: {what}", items, program)
 
 
 def _name(item: Name) -> str:

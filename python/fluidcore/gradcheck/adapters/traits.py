@@ -10,12 +10,12 @@ _ELEMENTWISE = frozenset(
     {
         *("abs", "assign", "cast", "clip", "cos", "dropout", "erf", "exp", "gelu", "log", "relu"),
         *("scale", "sigmoid", "sin", "sign", "sqrt", "square", "sum", "tanh"),
-        *("elementwise_add", "elementwise_div", "elementwise_max", "elementwise_min"),
-        *("elementwise_mul", "elementwise_pow", "elementwise_sub"),
+        *("elementwise_add", "elementwise_div", "elementwise_floordiv", "elementwise_max"),
+        *("elementwise_min", "elementwise_mul", "elementwise_pow", "elementwise_sub"),
     }
 )
-_LAST_AXIS = frozenset({"softmax", "cross_entropy", "softmax_with_cross_entropy"})
-_ROW_INPUTS = frozenset({"X", "Logits"})
+_LAST_AXIS = frozenset({"softmax", "cross_entropy", "softmax_with_cross_entropy", "top_k"})
+_ROW_INPUTS = frozenset({"X", "Logits", "Label"})
 
 
 def rows_of(
@@ -38,8 +38,9 @@ def rows_of(
     if op_type in _LAST_AXIS and slot in _ROW_INPUTS:
         return math.prod(shape[:-1])
     if op_type in ("reduce_sum", "reduce_mean", "reduce_max"):
-        axis = attrs.get("dim", 0)
-        is_last = axis in (-1, len(shape) - 1) and not attrs.get("reduce_all", False)
+        dim = attrs.get("dim", 0)
+        axes = dim if isinstance(dim, (list, tuple)) else [dim]
+        is_last = [*axes] in ([-1], [len(shape) - 1]) and not attrs.get("reduce_all", False)
         return math.prod(shape[:-1]) if is_last and shape else 0
     if op_type == "mul" and slot == "X":
         return math.prod(shape[: attrs.get("x_num_col_dims", 1)])

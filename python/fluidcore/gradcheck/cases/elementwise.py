@@ -1,8 +1,10 @@
-"""Functions of two numbers, with broadcasting."""
+"""Functions of two numbers, with broadcasting, and counters."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+
+import numpy as np
 
 from fluidcore.gradcheck.cases.example import Array, Data, OpExample, Shape
 
@@ -44,14 +46,22 @@ def _apart(data: Data, x: Shape, y: Shape) -> tuple[Array, Array]:
     return data.distinct(*x), data.distinct(*y, offset=1 / 16)
 
 
+def _between_whole(data: Data, x: Shape, y: Shape) -> tuple[Array, Array]:
+    """Quotients at least 1/4 from a whole number."""
+    divisor = 2 * np.sign(data.away_from_zero(*y).astype("float64"))
+    odd = 2 * data.integers(-1, 1, *x) + 1
+    return data.cast(odd + data.uniform(-0.5, 0.5, *x).astype("float64")), data.cast(divisor)
+
+
 def _pairs(op_type: str, pair: Pair) -> Callable[[Data], Iterator[OpExample]]:
     def cases(data: Data) -> Iterator[OpExample]:
         for x_shape, y_shape, axis in _shapes(data):
             x, y = pair(data, x_shape, y_shape)
             attrs = {} if axis == -1 else {"axis": axis}
             yield OpExample(op_type, {"X": x, "Y": y}, attrs)
-        x = data.positive(3, 5)
-        yield OpExample(op_type, {"X": x, "Y": x}, note="one variable twice")
+        if pair is not _between_whole:
+            x = data.positive(3, 5)
+            yield OpExample(op_type, {"X": x, "Y": x}, note="one variable twice")
 
     return cases
 
@@ -66,10 +76,17 @@ def _extremes(op_type: str) -> Callable[[Data], Iterator[OpExample]]:
     return cases
 
 
+def _increment(data: Data) -> Iterator[OpExample]:
+    for shape, step in (((1,), 1.0), ((), -0.25), ((1, 1), 3.0)):
+        yield OpExample("increment", {"X": data.normal(*shape)}, {"step": step})
+
+
 CASES = {
+    "increment": _increment,
     **{f"elementwise_{name}": _pairs(f"elementwise_{name}", _normal) for name in ("add", "sub")},
     "elementwise_mul": _pairs("elementwise_mul", _normal),
     "elementwise_div": _pairs("elementwise_div", _quotient),
+    "elementwise_floordiv": _pairs("elementwise_floordiv", _between_whole),
     "elementwise_pow": _pairs("elementwise_pow", _power),
     "elementwise_max": _extremes("elementwise_max"),
     "elementwise_min": _extremes("elementwise_min"),

@@ -26,6 +26,8 @@ def _reduction(op_type: str) -> Callable[[Data], Iterator[OpExample]]:
             case(data, (a, b), dim=-1, keep_dim=True),
             case(data, (a, b, c), dim=1),
             case(data, (a, b, c), dim=-2, keep_dim=True),
+            case(data, (a, b, c), dim=[0, 2]),
+            case(data, (a, b, c), dim=[-1, 1], keep_dim=True),
             case(data, (a, b, c), reduce_all=True),
             case(data, (0, b), dim=1),
         )
@@ -84,6 +86,7 @@ def _dropout(data: Data) -> Iterator[OpExample]:
         yield OpExample("dropout", {"X": data.normal(*shape)}, attrs | {"seed": 5 + number})
     for prob, note in ((0.0, "keeps all"), (1.0, "drops all")):
         yield OpExample("dropout", {"X": data.normal(3, 4)}, {"dropout_prob": prob}, note=note)
+    yield OpExample("dropout", {"X": data.normal(3, 4)}, {"dropout_prob": 0.25, "is_test": True})
 
 
 CASES = {

@@ -1,4 +1,4 @@
-"""What chooses by whole numbers: losses, look-up and selection of rows."""
+"""What chooses: losses, look-up and selection of rows, the greatest elements."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ def _loss(op_type: str) -> Callable[[Data], Iterator[OpExample]]:
         x = data.probabilities(*shape) if slot == "X" else data.normal(*shape)
         one_class = shape[-1] == 1
         inputs = {slot: x, "Label": label}
-        return OpExample(op_type, inputs, attrs, (slot,), note=note, is_flat=one_class)
+        to_check = (slot, "Label") if attrs.get("soft_label") else (slot,)
+        return OpExample(op_type, inputs, attrs, to_check, note=note, is_flat=one_class)
 
     def cases(data: Data) -> Iterator[OpExample]:
         n, c = data.extents(2, 2)
@@ -33,28 +34,47 @@ def _loss(op_type: str) -> Callable[[Data], Iterator[OpExample]]:
             case(data, (n, c), labels, ignore_index=int(labels[0, 0])),
             case(data, (n, c), data.probabilities(n, c), soft_label=True),
             case(data, (n, c), data.positive(n, c), "labels of any sum", soft_label=True),
+            case(data, (n, 2, c), data.probabilities(n, 2, c), soft_label=True),
         )
 
     return cases
 
 
-def _lookup_table(data: Data) -> Iterator[OpExample]:
-    height, width = data.extents(2, 2)
+def _lookup_table(op_type: str, *last: int) -> Callable[[Data], Iterator[OpExample]]:
+    """Of the operator whose Ids end in the extents `last`."""
 
-    def case(ids: Array, note: str = "", **attrs: Any) -> OpExample:
-        inputs = {"W": data.normal(height, width), "Ids": ids}
-        return OpExample("lookup_table", inputs, attrs, note=note)
+    def cases(data: Data) -> Iterator[OpExample]:
+        height, width = data.extents(2, 2)
 
-    ids = data.integers(0, height, 4, 1)
-    yield from (
-        case(ids),
-        case(data.integers(0, height, 1), "one row"),
-        case(data.integers(0, height, 2, 3, 1)),
-        case(data.integers(0, height, 17, 1), "every row often"),
-        case(ids[:0]),
-        case(ids, padding_idx=int(ids[0, 0])),
-        case(ids, is_sparse=True),
-    )
+        def case(ids: Array, note: str = "", **attrs: Any) -> OpExample:
+            inputs = {"W": data.normal(height, width), "Ids": ids}
+            return OpExample(op_type, inputs, attrs, note=note)
+
+        ids = data.integers(0, height, 4, *last)
+        yield from (
+            case(ids),
+            case(data.integers(0, height, *last), "one row"),
+            case(data.integers(0, height, 2, 3, *last)),
+            case(data.integers(0, height, 17, *last), "every row often"),
+            case(ids[:0]),
+            case(ids, padding_idx=int(ids.flat[0])),
+            case(ids, is_sparse=True),
+        )
+
+    return cases
+
+
+def _top_k(data: Data) -> Iterator[OpExample]:
+    a, b, c = data.extents(3, 2)
+    for shape, k in (
+        ((a, b), 1),
+        ((a, b), b),
+        ((17 + a,), 5),
+        ((1,), 1),
+        ((a, b, c), 2),
+        ((0, b), 1),
+    ):
+        yield OpExample("top_k", {"X": data.distinct(*shape)}, {"k": k}, outputs={"Out": 1})
 
 
 def _select_input(data: Data) -> Iterator[OpExample]:
@@ -93,7 +113,9 @@ def _merge_lod_tensor(data: Data) -> Iterator[OpExample]:
 
 CASES = {
     **{name: _loss(name) for name in ("cross_entropy", "softmax_with_cross_entropy")},
-    "lookup_table": _lookup_table,
+    "lookup_table": _lookup_table("lookup_table", 1),
+    "lookup_table_v2": _lookup_table("lookup_table_v2"),
+    "top_k": _top_k,
     "select_input": _select_input,
     "split_lod_tensor": _split_lod_tensor,
     "merge_lod_tensor": _merge_lod_tensor,

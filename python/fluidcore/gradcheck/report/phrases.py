@@ -77,6 +77,11 @@ PHRASES: Mapping[Reason, Phrase] = {
         "error_clip changes the gradient, so that it is no derivative any more",
         "check without the clip, or widen its limits",
     ),
+    Reason.MISSING: Phrase(
+        "the loss depends on a parameter through a slot that gradients do not pass",
+        "set stop_gradient=True where that is meant, or calculate it with operators that have a "
+        "gradient",
+    ),
     Reason.NOISE: Phrase(
         "rounding in the function is larger than the errors to look for",
         "give float64 values, values of the size of 1, or a coarser resolution",

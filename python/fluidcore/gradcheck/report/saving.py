@@ -12,7 +12,7 @@ from fluidcore.gradcheck.report.junit import junit_text
 from fluidcore.gradcheck.report.result import GradCheckReport
 from fluidcore.gradcheck.report.sarif import sarif_text
 from fluidcore.gradcheck.report.text import reports_text
-from fluidcore.io.array_file import NEW, write_new
+from fluidcore.io.array_file import write_file
 
 _FORMATS: Mapping[str, Callable[[Sequence[GradCheckReport]], str]] = {
     ".html": html_text,
@@ -57,5 +57,4 @@ def save(
         text = junit_text(reports, skip_inconclusive=skip_inconclusive)
     else:
         text = _FORMATS[end](reports)
-    write_new(name, text.encode())
-    os.replace(name + NEW, name)
+    write_file(name, text.encode())

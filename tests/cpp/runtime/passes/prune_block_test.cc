@@ -13,6 +13,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::Pair;
 
 class PruneBlockTest : public testing::Test {
  protected:
@@ -120,6 +121,25 @@ TEST_F(PruneBlockTest, KeepsWhatGivesAForwardVariableItsShape) {
   EXPECT_EQ(steps[1].body->steps[0].shapes[0].block, 1);
 }
 
+TEST_F(PruneBlockTest, KeepsWhatGivesAShapeThatOnlyALaterStepOfALoopAsksFor) {
+  for (const std::int64_t parent : {1, 2, 1}) program_.append_block(parent);
+  program_.block(4).set_forward_block_idx(3);
+  program_.block(3).var("a");
+  add_loop(1);
+  add_one(1, "z", "y");
+  add_one(1, "n", "n");
+  const auto add_if = [&](std::int64_t around, std::int64_t block) {
+    add(around, OpDesc("if_positive", {{"X", {"n"}}}, {}, {{"sub_block", BlockIndex{block}}}));
+  };
+  add_if(1, 2);
+  add_one(2, "x", "x");
+  add_if(2, 3);
+  add_one(3, "x", "a");
+  add_if(1, 4);
+  add(4, OpDesc("zeros_like", {{"X", {"a"}}}, {{"Out", {"z"}}}));
+  EXPECT_EQ(kept({"y"}), "while_positive[y n if_positive[x if_positive[a]] if_positive[z]]");
+}
+
 TEST_F(PruneBlockTest, KeepsTheResultsOfAnOperatorThatIsNeeded) {
   for (const char* name : {"x_t", "h", "next", "out", "other"}) program_.block(1).var(name);
   add(0, OpDesc("scan", {{"X", {"x"}}, {"Y", {"y"}}}, {{"Out", {"z"}}},
@@ -133,6 +153,24 @@ TEST_F(PruneBlockTest, KeepsTheResultsOfAnOperatorThatIsNeeded) {
   add_one(1, "h", "other");
   EXPECT_EQ(kept({"z"}), "z[out next]");
   EXPECT_EQ(kept({"y"}), "");
+}
+
+TEST_F(PruneBlockTest, TellsTheOperatorsThatAPartOfAProgramNeeds) {
+  program_.block(0).var("w")->set_persistable(true);
+  add_one(0, "x", "y");
+  add_one(0, "y", "w");
+  add_loop(1);
+  add_one(1, "y", "y");
+  add_one(1, "z", "z");
+  add_one(1, "n", "n");
+  const auto needed = [&](const std::string& target, const std::string& given) {
+    return needed_ops(program_, ops_, {target}, {given});
+  };
+  EXPECT_THAT(needed("y", "x"),
+              ElementsAre(Pair(0, ElementsAre(0, 2)), Pair(1, ElementsAre(0, 2))));
+  EXPECT_THAT(needed("z", "y"), ElementsAre(Pair(0, ElementsAre(2)), Pair(1, ElementsAre(1, 2))));
+  EXPECT_THAT(needed("w", "y"), ElementsAre(Pair(0, ElementsAre(1))));
+  EXPECT_THAT(needed("y", "y"), IsEmpty());
 }
 
 TEST_F(PruneBlockTest, DoesNotTakeLongForBlocksThatAreDeeplyNested) {
