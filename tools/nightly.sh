@@ -39,6 +39,7 @@ peers() {
   ! $with_peers || return 0
   step "$logs/venv.log" "environment with peers" tools/peers.sh
   export PATH=$PWD/.venv-peers/bin:$PATH
+  step "$logs/googletest.log" "GoogleTest" google_test
   step "$logs/build.log" "build (wheel)" tools/wheel.sh build/wheel ON
   step "$logs/install.log" "install (wheel)" \
     pip install --quiet --force-reinstall --no-deps build/wheel/dist/*.whl

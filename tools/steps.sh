@@ -38,3 +38,9 @@ debian_install() {
   local install=(apt-get install -y -qq --no-install-recommends "$@")
   "${install[@]}" || { apt-get update -qq && "${install[@]}"; }
 }
+
+# For the C++ tests.
+google_test() {
+  [[ -f /usr/include/gmock/gmock.h ]] || debian_install libgtest-dev libgmock-dev ||
+    echo "CMake will fetch GoogleTest"
+}

@@ -30,10 +30,6 @@ build=build/$variant
 logs=build/logs/$variant
 venv=$PWD/.venv-test
 
-google_test() {
-  [[ -f /usr/include/gmock/gmock.h ]] || debian_install libgtest-dev libgmock-dev ||
-    echo "CMake will fetch GoogleTest"
-}
 build_asan() {
   cmake --preset asan -B "$build" -D FLUIDCORE_ONEDNN="$onednn" -D FLUIDCORE_INSTALL=ON
   cmake --build "$build"

@@ -43,6 +43,7 @@ struct TileLoop {
                                                 MatrixLayout c_layout,
                                                 std::int64_t columns,
                                                 bool accumulate) {
+    if (columns > kColumns) __builtin_unreachable();
     Vector sums[kRows][kVectors];
 #pragma GCC unroll 16
     for (int i = 0; i < kRows; ++i) {

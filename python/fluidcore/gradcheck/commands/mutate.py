@@ -28,7 +28,7 @@ examples:
   fluidcore gradcheck mutate --seeds 3
   fluidcore gradcheck mutate --against torch,jax,seed000,seed004 --dtypes float64,float32 --jobs 2
   fluidcore gradcheck mutate --native --dtypes float32,float16,bfloat16
-  fluidcore gradcheck mutate --programs --types two_layers
+  fluidcore gradcheck mutate --programs --types mlp,gru
 """
 
 
