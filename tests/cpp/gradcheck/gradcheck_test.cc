@@ -36,13 +36,14 @@ Tensor between(double low, double high, DType dtype) {
   return x;
 }
 
-// True for operators of one tensor X and one result Out that need no attributes.
+// True for operators of one tensor X, of any shape, and one result Out that need no attributes.
 bool is_unary(const OpDef& def) {
   const auto& attrs = def.attrs();
   return def.has_grad() && def.block_traits() == nullptr && def.inputs().size() == 1 &&
          def.inputs()[0].name == "X" && !def.inputs()[0].traits.list &&
          !def.inputs()[0].traits.array && def.outputs()[0].name == "Out" &&
          !def.outputs()[0].traits.list && !def.has_extent_from_data() &&
+         def.type() != "increment" &&
          std::none_of(attrs.begin(), attrs.end(), [](const auto& attr) { return attr.required; });
 }
 
@@ -88,6 +89,7 @@ TEST(GradcheckTest, OperatorsOfSeveralTensorsPass) {
     EXPECT_GRAD_OK(ops, "softmax_with_cross_entropy",
                    {{"Logits", {random({3, 4}, dtype)}},
                     {"Label", {tensor_of({3, 1}, {0, 3, 1}, DType::kInt64)}}});
+    EXPECT_GRAD_OK(ops, "increment", {{"X", {random({1}, dtype)}}});
     EXPECT_GRAD_OK(ops, "lookup_table",
                    {{"W", {random({5, 3}, dtype)}},
                     {"Ids", {tensor_of({4, 1}, {0, 3, 3, 1}, DType::kInt64)}}});

@@ -155,7 +155,7 @@ std::vector<GradCase> cases() {
         {"Y"},
         {{"soft_label", true}}},
        "Y",
-       {"X"}},
+       {"X", "Label"}},
       {"softmax_with_cross_entropy",
        {"softmax_with_cross_entropy",
         {{"Logits", random({3, 4}, 1)}, {"Label", labels({3, 1}, {1, -100, 3})}},
@@ -168,7 +168,11 @@ std::vector<GradCase> cases() {
         {"Softmax", "Loss"},
         {{"soft_label", true}}},
        "Loss",
-       {"Logits"}},
+       {"Logits", "Label"}},
+      {"top_k",
+       {"top_k", {{"X", random({3, 7}, 1)}}, {"Out", "Indices"}, {{"k", std::int64_t{3}}}},
+       "Out",
+       {"X"}},
   };
 }
 
