@@ -46,6 +46,14 @@ def test_ops_describes_one_operator(capsys: pytest.CaptureFixture[str]):
         assert word in text
 
 
+def test_ops_says_what_gradients_do_not_pass(capsys: pytest.CaptureFixture[str]):
+    assert cli.main(["ops", "batch_norm"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    silent = [line.split()[1] for line in lines if line.endswith("; gradients do not pass")]
+    written = ["MeanOut:", "VarianceOut:", "SavedMean:", "SavedVariance:"]
+    assert silent == ["Mean:", "Variance:", *written]
+
+
 def test_an_unknown_operator_is_an_error_with_the_nearest_name(capsys: pytest.CaptureFixture[str]):
     assert cli.main(["ops", "conv2"]) == 1
     assert "conv2d" in capsys.readouterr().err

@@ -263,12 +263,11 @@ void infer_top_k(InferContext& context) {
   context.set_output("Indices", {out, DType::kInt64});
 }
 
-// Checks Indices, and gives the shape that it has.
-Shape indices_shape(const InferContext& context) {
+// Checks Indices, and gives the spec of what they name.
+TensorSpec chosen_spec(const InferContext& context) {
   const Shape shape = chosen_shape(context);
-  require_dtype(context, "Indices", DType::kInt64);
-  require_shape(context, "Indices", shape);
-  return shape;
+  require_spec(context, "Indices", {shape, DType::kInt64});
+  return {shape, context.input("X").dtype};
 }
 
 OpDef with_k(OpDef&& def) {
@@ -283,7 +282,7 @@ void add_top_k_gradients(OpRegistry& registry) {
                    .input("Out@GRAD", "gradient of Out, shape of Out")
                    .output("X@GRAD", "gradient of X, shape of X")
                    .infer([](InferContext& context) {
-                     require_shape(context, "Out@GRAD", indices_shape(context));
+                     require_spec(context, "Out@GRAD", chosen_spec(context));
                      infer_grads_like_inputs(context);
                    })
                    .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
@@ -301,9 +300,8 @@ void add_top_k_gradients(OpRegistry& registry) {
                    .input("X@GRAD@GRAD", "gradient of X@GRAD, shape of X")
                    .output("Out@GRAD@GRAD", "gradient of Out@GRAD, shape of Out")
                    .infer([](InferContext& context) {
-                     require_shape(context, "X@GRAD@GRAD", context.input("X").shape);
-                     context.set_output("Out@GRAD@GRAD",
-                                        {indices_shape(context), context.input("X").dtype});
+                     require_spec(context, "X@GRAD@GRAD", context.input("X"));
+                     context.set_output("Out@GRAD@GRAD", chosen_spec(context));
                    })
                    .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
                      return top_k_grad_grad<typename decltype(tag)::type>;

@@ -338,7 +338,9 @@ void add_softmax_with_cross_entropy(OpRegistry& registry) {
                      require_shape(context, "Loss@GRAD", loss_shape(context, "Softmax"));
                      set_loss_grads(context, "Logits", context.input("Softmax"));
                      if (!context.has_output("Label@GRAD")) return;
-                     require_shape(context, "Logits", context.input("Softmax").shape);
+                     require(context.has_input("Logits"), context.type(),
+                             ": Logits must be given for a gradient of Label, got nothing");
+                     require_spec(context, "Logits", context.input("Softmax"));
                    })
                    .in_place("Softmax", "Logits@GRAD")
                    .kernels(table<SoftmaxCrossEntropyGrad>())

@@ -1,14 +1,18 @@
+#include <algorithm>
 #include <memory>
+#include <numeric>
 #include <utility>
 
 #include "fluidcore/kernels/cpu/broadcast.h"
 #include "fluidcore/kernels/cpu/max_grad.h"
 #include "fluidcore/kernels/cpu/reduce.h"
+#include "fluidcore/kernels/cpu/transpose.h"
 #include "fluidcore/kernels/functors.h"
 #include "fluidcore/op/decomposition.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/linear.h"
 #include "fluidcore/ops/register_ops.h"
+#include "fluidcore/tensor/tensor.h"
 
 namespace fluidcore {
 
@@ -76,6 +80,26 @@ Kernel spread_grad(const KernelContext& context) {
   return [=] { cpu::broadcast_elementwise(*nest, scale, dx.data(), dout.data()); };
 }
 
+// The dimensions that are kept, and then those that are reduced, each in their order.
+std::vector<std::size_t> kept_first(const std::vector<bool>& reduced) {
+  std::vector<std::size_t> axes(reduced.size());
+  std::iota(axes.begin(), axes.end(), std::size_t{0});
+  std::stable_partition(axes.begin(), axes.end(), [&](std::size_t axis) { return !reduced[axis]; });
+  return axes;
+}
+
+Shape permuted(const Shape& shape, const std::vector<std::size_t>& axes) {
+  std::vector<std::int64_t> extents(axes.size());
+  for (std::size_t place = 0; place < axes.size(); ++place) extents[place] = shape[axes[place]];
+  return Shape(std::move(extents));
+}
+
+std::vector<std::size_t> inverse(const std::vector<std::size_t>& axes) {
+  std::vector<std::size_t> places(axes.size());
+  for (std::size_t place = 0; place < axes.size(); ++place) places[axes[place]] = place;
+  return places;
+}
+
 // X@GRAD = Out@GRAD for the first element of X that equals its maximum, else 0.
 template <class T>
 Kernel max_grad(const KernelContext& context) {
@@ -84,13 +108,30 @@ Kernel max_grad(const KernelContext& context) {
   const auto x = context.input<T>("X");
   const auto out = context.input<T>("Out");
   const auto dout = context.input<T>("Out@GRAD");
-  // One dimension is reduced, or all of them are.
-  const std::vector<bool> reduced = reduced_axes(context, x.shape().rank());
-  const std::int64_t count = reduced_count(x.shape(), reduced);
+  const Shape& shape = x.shape();
+  const std::vector<bool> reduced = reduced_axes(context, shape.rank());
+  const std::int64_t count = reduced_count(shape, reduced);
+  const std::int64_t kept = x.size() / count;
   const auto first = std::find(reduced.begin(), reduced.end(), true) - reduced.begin();
-  const std::int64_t outer = x.shape().product(0, static_cast<std::size_t>(first));
-  const std::int64_t inner = x.size() / (outer * count);
-  return [=] { cpu::max_grad(outer, count, inner, x.data(), out.data(), dout.data(), dx.data()); };
+  const auto last = std::find(reduced.rbegin(), reduced.rend(), true).base() - reduced.begin();
+  const auto begin = static_cast<std::size_t>(first);
+  if (shape.product(begin, static_cast<std::size_t>(last)) == count) {  // they are adjacent
+    const std::int64_t outer = shape.product(0, begin);
+    return [=] {
+      cpu::max_grad(outer, count, kept / outer, x.data(), out.data(), dout.data(), dx.data());
+    };
+  }
+  const std::vector<std::size_t> axes = kept_first(reduced);
+  const auto turn = std::make_shared<const cpu::Transpose>(shape, axes, sizeof(T));
+  const auto turn_back =
+      std::make_shared<const cpu::Transpose>(permuted(shape, axes), inverse(axes), sizeof(T));
+  const Tensor rows({Shape{kept, count}, dtype_of<T>});
+  return [=] {
+    auto* const row = static_cast<T*>(rows.raw());
+    turn->run(row, x.data());
+    cpu::max_grad(kept, count, 1, row, out.data(), dout.data(), row);
+    turn_back->run(dx.data(), row);
+  };
 }
 
 // What the operator, or the one that it is the gradient of, makes of X.

@@ -57,7 +57,8 @@ Tensor dense_copy(const DLTensor& view, const TensorSpec& spec) {
         std::inner_product(index.begin(), index.end(), view.strides, std::int64_t{0});
     std::memcpy(to, from + offset * static_cast<std::int64_t>(item), item);
     for (std::size_t axis = index.size(); axis-- > 0;) {
-      if (++index[axis] < spec.shape[axis]) break;
+      ++index[axis];
+      if (index[axis] < spec.shape[axis]) break;
       index[axis] = 0;
     }
   }

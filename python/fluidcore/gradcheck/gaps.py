@@ -52,7 +52,7 @@ def gradient_gaps(
     pruned = desc.clone()
     prune(pruned, outputs, set())
     block = Program.from_desc(pruned).global_block()
-    ops = _values_only(forward_ops(block))
+    ops = _values_only(forward_ops(block, core.EffectsOfBlocks(pruned)))
     if not any(map(_may_have_gap, ops)):
         return {}
     constants = stopped_names(block).union(stopped)

@@ -13,7 +13,7 @@ import fluidcore as fluid
 from fluidcore import core, layers
 from fluidcore.gradcheck import GradientChecker
 from fluidcore.gradcheck.gaps import gradient_gaps
-from fluidcore.gradcheck.report import load
+from fluidcore.gradcheck.report.json_ import load
 from fluidcore.gradcheck.verdict import Reason, Verdict
 from fluidcore.program import Variable
 

@@ -145,3 +145,17 @@ def test_wrong_shapes_and_dtypes_are_errors() -> None:
         run_op("top_k", {"X": normal(2, 3)}, {"k": 4})
     with pytest.raises(ValueError, match="top_k: X must have a last dimension, got a scalar"):
         run_op("top_k", {"X": normal()})
+
+
+def test_a_gradient_of_top_k_that_does_not_fit_is_an_error() -> None:
+    x, indices, grad = normal(2, 3), integers(0, 3, 2, 2), normal(2, 2)
+    for changed, message in (
+        ({"Indices": indices[:1]}, r"Indices must have shape \[2, 2\], got \[1, 2\]"),
+        ({"Indices": indices.astype(np.int32)}, "Indices must be int64, got int32"),
+        ({"Out@GRAD": normal(2, 3)}, r"Out@GRAD must have shape \[2, 2\], got \[2, 3\]"),
+        ({"X": integers(0, 9, 2, 3)}, "Out@GRAD must be int64, got float64"),
+        ({"X": normal()}, "X must have a last dimension, got a scalar"),
+    ):
+        inputs = {"X": x, "Indices": indices, "Out@GRAD": grad, **changed}
+        with pytest.raises(ValueError, match=f"top_k_grad: {message}"):
+            run_op("top_k_grad", inputs, {"k": 2})

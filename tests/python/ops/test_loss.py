@@ -174,3 +174,15 @@ def test_a_label_that_does_not_fit_is_an_error(
 ) -> None:
     with pytest.raises(ValueError, match=f"cross_entropy: {message}"):
         run_op("cross_entropy", {"X": positive(3, 5), "Label": label}, attrs)
+
+
+def test_the_gradient_of_a_soft_label_needs_logits_that_fit() -> None:
+    inputs = {"Label": positive(3, 5), "Softmax": probabilities(3, 5), "Loss@GRAD": normal(3, 1)}
+    for logits, message in (
+        (None, "Logits must be given for a gradient of Label, got nothing"),
+        (normal(3, 4), r"Logits must have shape \[3, 5\], got \[3, 4\]"),
+        (integers(0, 5, 3, 5), "Logits must be float64, got int64"),
+    ):
+        given = inputs if logits is None else {**inputs, "Logits": logits}
+        with pytest.raises(ValueError, match=f"softmax_with_cross_entropy_grad: {message}"):
+            run_op("softmax_with_cross_entropy_grad", given, {"soft_label": True})

@@ -120,6 +120,24 @@ def test_the_gradient_of_a_tied_maximum_goes_to_its_first_element(
         np.testing.assert_array_equal(again, grad)
 
 
+@pytest.mark.parametrize("dims", [[0, 2], [1, 3], [3, 0, 1], [1, 2], [2, 0]])
+def test_of_a_maximum_that_is_tied_over_several_dimensions_the_first_element_gets_it(
+    dims: list[int],
+) -> None:
+    x = integers(0, 3, 3, 4, 2, 5).astype(np.float32)
+    out = run_op("reduce_max", {"X": x}, {"dim": dims})["Out"]
+    inputs = {"X": x, "Out": out, "Out@GRAD": positive(*out.shape).astype(np.float32)}
+    grad = run_op("reduce_max_grad", inputs, {"dim": dims})["X@GRAD"]
+    axes = sorted(dims)
+    rows, wanted = (np.moveaxis(a, axes, range(-len(axes), 0)) for a in (x, np.zeros_like(x)))
+    for place in np.ndindex(out.shape):
+        first = np.unravel_index(np.argmax(rows[place]), rows[place].shape)
+        wanted[place][first] = inputs["Out@GRAD"][place]
+    np.testing.assert_array_equal(np.moveaxis(grad, axes, range(-len(axes), 0)), wanted)
+    again = run_op("reduce_max_grad", inputs, {"dim": dims}, threads=2)["X@GRAD"]
+    np.testing.assert_array_equal(again, grad)
+
+
 def test_a_maximum_of_nan_has_a_gradient_for_one_element() -> None:
     x = np.array([[1.0, np.nan, 2.0]])
     inputs = {"X": x, "Out": np.array([np.nan]), "Out@GRAD": np.array([5.0])}

@@ -144,6 +144,22 @@ def test_a_copy_is_fetched_with_the_variables_of_the_original():
     assert run(pickled(loss.block.program), loss) == run(loss.block.program, loss)
 
 
+@pytest.mark.parametrize("copied", COPIES)
+def test_what_describes_parameters_and_training_is_copied(copied):
+    loss = model()
+    adam = fluid.optimizer.Adam(0.125, regularization=fluid.regularizer.L1Decay(0.25))
+    adam.minimize(loss)
+    attr = fluid.ParamAttr(
+        "v", fluid.initializer.MSRA(uniform=False, fan_in=8), 0.5, trainable=False
+    )
+    twin, again, other = copied((adam, attr, loss))
+    assert vars(twin).keys() == vars(adam).keys()
+    assert twin.regularization.coefficient == 0.25
+    assert (again.name, again.learning_rate, again.trainable) == ("v", 0.5, False)
+    assert (again.initializer.uniform, again.initializer.fan_in) == (False, 8)
+    assert str(other.block.program) == str(loss.block.program)
+
+
 def test_names_are_not_given_twice_after_a_copy():
     main = fluid.default_main_program()
     with main.sub_block() as inside:

@@ -37,9 +37,9 @@ void check_formulas(T* data) {
   unary<T, Identity, Negate, Relu, Sigmoid, Tanh, Exp, Log, Sin, Cos, Sqrt, Square, Abs, Sign, Erf,
         GeluErf, GeluTanh, Clip, Scale, LogicalNot>(data);
   binary<T, ReluGrad, SigmoidGrad, TanhGrad, ExpGrad, LogGrad, SinGrad, CosGrad, SqrtGrad,
-         SquareGrad, AbsGrad, ErfGrad, GeluErfGrad, GeluTanhGrad, ClipGrad, Add, Sub, Mul, Div, FloorDiv, Max,
-         Min, Pow, Less, LessEqual, Greater, GreaterEqual, Equal, NotEqual, LogicalAnd, LogicalOr,
-         LogicalXor>(data);
+         SquareGrad, AbsGrad, ErfGrad, GeluErfGrad, GeluTanhGrad, ClipGrad, Add, Sub, Mul, Div,
+         FloorDiv, Max, Min, Pow, Less, LessEqual, Greater, GreaterEqual, Equal, NotEqual,
+         LogicalAnd, LogicalOr, LogicalXor>(data);
   ternary<T, DivGradX, DivGradY, MaxGradX, MaxGradY, MinGradX, MinGradY, PowGradX, PowGradY>(data);
 }
 
