@@ -38,6 +38,10 @@ class TimedOut(Error, TimeoutError):
     """
     The time of a run was over.
     """
+class OutOfTime(BaseException):
+    """
+    A TimeLimit is over.
+    """
 '''
 
 

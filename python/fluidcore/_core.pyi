@@ -8,10 +8,10 @@ import numpy
 import numpy.typing
 import typing
 import typing_extensions
-__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'Derivatives', 'EMPTY_VAR_NAME', 'Error', 'Executor', 'Function', 'GRAD_VAR_SUFFIX', 'InvalidArgument', 'NotFound', 'OpDef', 'OpDesc', 'ProgramDesc', 'ProgramFunction', 'Scope', 'Tensor', 'TimeLimit', 'TimedOut', 'VarDesc', 'Variable', 'block_effects', 'cpu_isa', 'difference', 'differentiate', 'differentiate_along', 'differentiate_probes', 'dtype_name', 'dtype_number', 'get_grad_op_desc', 'grad_var_name', 'measure_noise', 'onednn_version', 'op_def', 'op_types', 'round_direction', 'round_to', 'slope_along', 'unit_roundoff', 'version']
+__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'Derivatives', 'EMPTY_VAR_NAME', 'Error', 'Executor', 'Function', 'GRAD_VAR_SUFFIX', 'InvalidArgument', 'NotFound', 'OpDef', 'OpDesc', 'OutOfTime', 'ProgramDesc', 'ProgramFunction', 'Scope', 'Tensor', 'TimeLimit', 'TimedOut', 'VarDesc', 'Variable', 'block_effects', 'cpu_isa', 'difference', 'differentiate', 'differentiate_along', 'differentiate_probes', 'dtype_name', 'dtype_number', 'get_grad_op_desc', 'grad_var_name', 'measure_noise', 'onednn_version', 'op_def', 'op_types', 'round_direction', 'round_to', 'slope_along', 'unit_roundoff', 'version']
 class TimeLimit:
     """
-    A context manager: ends what this thread calculates with TimedOut.
+    A context manager: ends what this thread calculates with OutOfTime.
     """
     def __enter__(self) -> None:
         ...
@@ -651,4 +651,8 @@ class NotFound(Error, LookupError):
 class TimedOut(Error, TimeoutError):
     """
     The time of a run was over.
+    """
+class OutOfTime(BaseException):
+    """
+    A TimeLimit is over.
     """

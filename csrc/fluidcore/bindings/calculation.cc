@@ -7,6 +7,7 @@
 #include <pybind11/stl.h>
 
 #include "fluidcore/bindings/bindings.h"
+#include "fluidcore/bindings/time_limit.h"
 
 namespace py = pybind11;
 
@@ -90,7 +91,7 @@ void end_calculations() {
   }
 }
 
-// Ends what its thread calculates inside of the `with` block.
+// Ends what its thread calculates inside of the `with` block, with OutOfTime.
 class TimeLimit {
  public:
   explicit TimeLimit(std::optional<double> seconds) : seconds_(seconds) {}
@@ -107,6 +108,11 @@ class TimeLimit {
 };
 
 }  // namespace
+
+bool is_out_of_time() {
+  const std::optional<Limit>& limit = of_thread().limit;
+  return limit && Clock::now() >= limit->end();
+}
 
 Calculation::Calculation(std::optional<double> seconds) {
   Interpreter& state = interpreter();
@@ -142,7 +148,7 @@ void Calculation::poll() {
 
 void bind_calculation(py::module_& m) {
   py::class_<TimeLimit>(m, "TimeLimit",
-                        "A context manager: ends what this thread calculates with TimedOut.")
+                        "A context manager: ends what this thread calculates with OutOfTime.")
       .def(py::init<std::optional<double>>(), py::arg("seconds"), "None: no limit.")
       .def("__enter__", &TimeLimit::enter)
       .def("__exit__", &TimeLimit::exit);

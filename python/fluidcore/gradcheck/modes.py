@@ -127,7 +127,7 @@ def _by_element(
                 noise=noise,
                 workers=session.workers,
             )
-        except core.TimedOut:
+        except core.OutOfTime:
             pieces.parts.append(_unknown(len(weights), chunk.size))
             continue
         pieces.parts.append(Reference.of(found))

@@ -66,7 +66,7 @@ def _checked(target: Target, config: GradCheckConfig) -> GradCheckReport:
     """The report; what the time limit ends is undecided."""
     try:
         session = Session(target, config)
-    except core.TimedOut:
+    except core.OutOfTime:
         late = tuple(_late(target, k, target.dtype) for k in range(len(target.inputs)))
         return _report(target, config, late, ())
     results, found = _results(session)
@@ -76,7 +76,7 @@ def _checked(target: Target, config: GradCheckConfig) -> GradCheckReport:
     report = _report(target, config, results, found)
     try:
         report = localised(report, target, config)
-    except core.TimedOut:
+    except core.OutOfTime:
         report = replace(report, notes=(*report.notes, "no time left to find the operator"))
     return replace(report, results=(*report.results, *second))
 
@@ -88,7 +88,7 @@ def _late(target: Target, k: int, dtype: str) -> GradCheckResult:
 def _results(session: Session) -> tuple[tuple[GradCheckResult, ...], tuple[Audit, ...]]:
     try:
         return _judged(session)
-    except core.TimedOut:
+    except core.OutOfTime:
         return _all_undecided(session, Reason.BUDGET, assemble.LATE), (unchanged(session),)
 
 
@@ -123,14 +123,14 @@ def _judged(session: Session) -> tuple[tuple[GradCheckResult, ...], tuple[Audit,
 def _formula(session: Session, k: int, noise: Noise) -> Formula:
     try:
         return check_formula(session, k, noise)
-    except core.TimedOut:
+    except core.OutOfTime:
         return Formula(_late(session.target, k, session.dtype))
 
 
 def _kernel(session: Session, k: int, kernel: KernelTest, formula: Formula) -> GradCheckResult:
     try:
         return check_kernel(session, k, kernel, formula)
-    except core.TimedOut:
+    except core.OutOfTime:
         return _late(session.target, k, session.target.dtype)
 
 

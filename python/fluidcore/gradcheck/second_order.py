@@ -48,7 +48,7 @@ def check_second_order(
         return (assemble.undecided(_blank(session, _LABEL), *hindrance),)
     try:
         return _checked(session, run_check)
-    except core.TimedOut:
+    except core.OutOfTime:
         return (assemble.late(_blank(session, _LABEL)),)
 
 
