@@ -11,7 +11,7 @@ namespace fluidcore::bindings {
 
 // A calculation in C++ without the GIL, which is back when this has ended. Its Interruption ends it
 //   - with what a signal handler of Python raises, in the main thread;
-//   - with TimedOut, after `seconds` or at the end of a TimeLimit that this thread is in;
+//   - with TimedOut after `seconds`, or OutOfTime at the end of a TimeLimit that this thread is in;
 //   - with SystemExit, in other threads, when the interpreter exits: that waits for them, because
 //     a thread that asks for the GIL afterwards would be killed in the middle of C++.
 class Calculation {
