@@ -34,6 +34,14 @@ class NotFound(Error, LookupError):
     """
     A name that is unknown.
     """
+class TimedOut(Error, TimeoutError):
+    """
+    The time of a run was over.
+    """
+class OutOfTime(BaseException):
+    """
+    A TimeLimit is over.
+    """
 '''
 
 

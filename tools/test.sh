@@ -5,6 +5,7 @@
 #   tools/test.sh               the wheel; C++ tests; Python tests against the installed wheel
 #   tools/test.sh --asan        C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer,
 #                               and the installed C++ library
+#   tools/test.sh --tsan        C++ tests of the runtime under ThreadSanitizer
 #   tools/test.sh --no-onednn   the same without oneDNN
 #
 # Everything it makes is in .venv-test and build/; ccache is used when it is there.
@@ -13,19 +14,24 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tools/steps.sh
 
 asan=false
+tsan=false
 onednn=ON
 for argument in "$@"; do
   case $argument in
     --asan) asan=true ;;
+    --tsan) tsan=true ;;
     --no-onednn) onednn=OFF ;;
     *)
-      echo "tools/test.sh: unknown option $argument; it has --asan and --no-onednn" >&2
+      echo "tools/test.sh: unknown option $argument; it has --asan, --tsan and --no-onednn" >&2
       exit 2
       ;;
   esac
 done
 
-variant=$($asan && echo asan || echo wheel)$([[ $onednn == ON ]] || echo -no-onednn)
+kind=wheel
+! $asan || kind=asan
+! $tsan || kind=tsan
+variant=$kind$([[ $onednn == ON ]] || echo -no-onednn)
 build=build/$variant
 logs=build/logs/$variant
 venv=$PWD/.venv-test
@@ -33,6 +39,18 @@ venv=$PWD/.venv-test
 build_asan() {
   cmake --preset asan -B "$build" -D FLUIDCORE_ONEDNN="$onednn" -D FLUIDCORE_INSTALL=ON
   cmake --build "$build"
+}
+# What threads share; operators and their tests would take ten times as long.
+tsan_folders=(base tensor runtime)
+build_tsan() {
+  cmake --preset tsan -B "$build"
+  cmake --build "$build" --target "${tsan_folders[@]/%/_test}"
+}
+test_tsan() {
+  local folder
+  for folder in "${tsan_folders[@]}"; do
+    TSAN_OPTIONS="halt_on_error=1 allocator_may_return_null=1" "$build/tests/cpp/${folder}_test"
+  done
 }
 # The installed library as a C++ program of somebody else finds it.
 use_library() {
@@ -52,6 +70,11 @@ step "$logs/venv.log" "test environment" tools/venv.sh "$venv" test
 export PATH=$venv/bin:$PATH
 export CMAKE_BUILD_PARALLEL_LEVEL=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
 step "$logs/googletest.log" "GoogleTest" google_test
+if $tsan; then
+  step "$logs/build.log" "build ($variant)" build_tsan
+  step "$logs/ctest.log" "C++ tests ($variant)" test_tsan
+  exit
+fi
 if $asan; then
   step "$logs/build.log" "build ($variant)" build_asan
 else

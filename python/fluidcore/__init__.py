@@ -43,6 +43,7 @@ from fluidcore.core import (
     NotFound,
     Scope,
     Tensor,
+    TimedOut,
 )
 from fluidcore.executor import (
     Executor,
@@ -85,6 +86,7 @@ __all__ = [
     "Program",
     "Scope",
     "Tensor",
+    "TimedOut",
     "Variable",
     "append_backward",
     "backward",

@@ -8,7 +8,19 @@ import numpy
 import numpy.typing
 import typing
 import typing_extensions
-__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'Derivatives', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'Error', 'Executor', 'Function', 'GRAD_VAR_SUFFIX', 'InvalidArgument', 'NotFound', 'OpDef', 'OpDesc', 'ProgramDesc', 'ProgramFunction', 'Scope', 'Tensor', 'VarDesc', 'Variable', 'cpu_isa', 'difference', 'differentiate', 'differentiate_along', 'differentiate_probes', 'dtype_name', 'dtype_number', 'get_grad_op_desc', 'grad_var_name', 'measure_noise', 'needed_ops', 'onednn_version', 'op_def', 'op_types', 'round_direction', 'round_to', 'slope_along', 'unit_roundoff', 'version']
+__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'Derivatives', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'Error', 'Executor', 'Function', 'GRAD_VAR_SUFFIX', 'InvalidArgument', 'NotFound', 'OpDef', 'OpDesc', 'OutOfTime', 'ProgramDesc', 'ProgramFunction', 'Scope', 'Tensor', 'TimeLimit', 'TimedOut', 'VarDesc', 'Variable', 'cpu_isa', 'difference', 'differentiate', 'differentiate_along', 'differentiate_probes', 'dtype_name', 'dtype_number', 'get_grad_op_desc', 'grad_var_name', 'measure_noise', 'needed_ops', 'onednn_version', 'op_def', 'op_types', 'round_direction', 'round_to', 'slope_along', 'unit_roundoff', 'version']
+class TimeLimit:
+    """
+    A context manager: ends what this thread calculates with OutOfTime.
+    """
+    def __enter__(self) -> None:
+        ...
+    def __exit__(self, *args: typing.Any) -> None:
+        ...
+    def __init__(self, seconds: typing.SupportsFloat | typing.SupportsIndex | None) -> None:
+        """
+        None: no limit.
+        """
 class BlockDesc:
     """
     One block of a program: operators and variables.
@@ -478,6 +490,10 @@ class Scope:
         """
         A child of this scope.
         """
+    def snapshot(self, names: collections.abc.Sequence[str]) -> list[Tensor]:
+        """
+        Copies of the variables, here or above, all as they are between two runs.
+        """
     def var(self, name: str) -> Variable:
         """
         The variable here, created if there is none.
@@ -498,9 +514,9 @@ class Executor:
         """
         Forgets every plan.
         """
-    def run(self, program: ProgramDesc, feed: dict[str, typing.Any], fetch_list: collections.abc.Sequence[str], scope: Scope, threads: typing.SupportsInt | typing.SupportsIndex = 1, check_nan: bool = False, return_numpy: bool = False) -> list[typing.Any]:
+    def run(self, program: ProgramDesc, feed: dict[str, typing.Any], fetch_list: collections.abc.Sequence[str], scope: Scope, threads: typing.SupportsInt | typing.SupportsIndex = 1, check_nan: bool = False, return_numpy: bool = False, timeout: typing.SupportsFloat | typing.SupportsIndex | None = None) -> list[typing.Any]:
         """
-        Runs block 0; returns copies of the fetched variables.
+        Runs block 0, for `timeout` seconds at most; returns copies of the fetched variables.
         """
 class Function:
     """
@@ -664,4 +680,12 @@ class InvalidArgument(Error, ValueError):
 class NotFound(Error, LookupError):
     """
     A name that is unknown.
+    """
+class TimedOut(Error, TimeoutError):
+    """
+    The time of a run was over.
+    """
+class OutOfTime(BaseException):
+    """
+    A TimeLimit is over.
     """

@@ -1,12 +1,47 @@
 #include "fluidcore/base/threads.h"
 
+#include <algorithm>
+#include <atomic>
+
 #include <pthread.h>
 
 namespace fluidcore {
 
+namespace {
+
+// A fact of the process, which only the child of a fork can tell.
+std::atomic<std::uint64_t>& forks() {
+  static std::atomic<std::uint64_t> count = 0;
+  return count;
+}
+
+}  // namespace
+
+#ifndef FLUIDCORE_WITH_OPENMP
+namespace {
+thread_local int thread_count = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+}  // namespace
+
+int num_threads() {
+  return thread_count;
+}
+
+void set_num_threads(int count) {
+  thread_count = count;
+}
+#endif
+
 void survive_fork() {
+#ifdef FLUIDCORE_WITH_OPENMP
   // Ends the pool of the thread that forks; parent and child start a new one when they need it.
-  pthread_atfork([] { omp_pause_resource_all(omp_pause_soft); }, nullptr, nullptr);
+  constexpr auto kEndPool = [] { omp_pause_resource_all(omp_pause_soft); };
+  pthread_atfork(kEndPool, nullptr, nullptr);
+#endif
+  pthread_atfork(nullptr, nullptr, [] { ++forks(); });
+}
+
+std::uint64_t num_forks() {
+  return forks().load(std::memory_order_relaxed);
 }
 
 }  // namespace fluidcore

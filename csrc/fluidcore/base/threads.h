@@ -3,24 +3,39 @@
 #include <algorithm>
 #include <cstdint>
 
+#ifdef FLUIDCORE_WITH_OPENMP
 #include <omp.h>
+#else
+#include <thread>
+#include <vector>
+#endif
 
 namespace fluidcore {
 
+// The threads are OpenMP's, which oneDNN uses too. Without it, as ThreadSanitizer wants, because it
+// cannot see into libgomp, every parallel_for() starts threads of its own.
+#ifdef FLUIDCORE_WITH_OPENMP
 // The number of threads that parallel code started by this thread may use.
 inline int num_threads() {
   return omp_get_max_threads();
 }
+inline void set_num_threads(int count) {
+  omp_set_num_threads(count);
+}
+#else
+int num_threads();
+void set_num_threads(int count);
+#endif
 
 // While it lives, parallel code started by this thread uses `count` threads; this thread's own
 // setting comes back afterwards. Other threads are not affected.
 class ThreadCountScope {
  public:
-  explicit ThreadCountScope(int count) : previous_(omp_get_max_threads()) {
-    if (count != previous_) omp_set_num_threads(count);
+  explicit ThreadCountScope(int count) : previous_(num_threads()) {
+    if (count != previous_) set_num_threads(count);
   }
   ~ThreadCountScope() {
-    if (omp_get_max_threads() != previous_) omp_set_num_threads(previous_);
+    if (num_threads() != previous_) set_num_threads(previous_);
   }
   ThreadCountScope(const ThreadCountScope&) = delete;
   ThreadCountScope& operator=(const ThreadCountScope&) = delete;
@@ -32,6 +47,8 @@ class ThreadCountScope {
 // Lets a child process use its threads after fork(): libgomp's pool does not survive it, and a
 // child that waits for the parent's threads would hang. Called once, by the Python module.
 void survive_fork();
+// How many forks, since survive_fork() was called, lead from that process to this one.
+std::uint64_t num_forks();
 
 // Calls f(begin, end) on parts of [0, size) of at least `grain` elements each, on several threads
 // when there is more than one part. f must not throw. Which thread runs a part changes no result
@@ -44,10 +61,18 @@ void parallel_for(std::int64_t size, std::int64_t grain, const F& f) {
     if (size > 0) f(std::int64_t{0}, size);
     return;
   }
-#pragma omp parallel for num_threads(static_cast<int>(parts)) schedule(static, 1)
-  for (std::int64_t part = 0; part < parts; ++part) {
+  const auto run_part = [&](std::int64_t part) {
     f(size * part / parts, size * (part + 1) / parts);
-  }
+  };
+#ifdef FLUIDCORE_WITH_OPENMP
+#pragma omp parallel for num_threads(static_cast<int>(parts)) schedule(static, 1)
+  for (std::int64_t part = 0; part < parts; ++part) run_part(part);
+#else
+  std::vector<std::thread> threads;
+  for (std::int64_t part = 1; part < parts; ++part) threads.emplace_back(run_part, part);
+  run_part(0);
+  for (std::thread& thread : threads) thread.join();
+#endif
 }
 
 }  // namespace fluidcore

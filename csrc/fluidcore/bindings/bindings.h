@@ -5,6 +5,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include "fluidcore/bindings/tensor_handle.h"
 #include "fluidcore/program/program_desc.h"
 #include "fluidcore/tensor/tensor.h"
 

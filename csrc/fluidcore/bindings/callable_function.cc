@@ -66,7 +66,11 @@ py::object CallableFunction::call() const {
   try {
     return f_(copies);
   } catch (const py::error_already_set& error) {
-    if (!error.matches(PyExc_Exception)) throw gradcheck::Unrecoverable::because(error);
+    // When the time is over, it may be that which has ended a calculation inside of f.
+    const bool is_over = interruption() != nullptr && interruption()->is_over();
+    if (!error.matches(PyExc_Exception) || is_over) {
+      throw gradcheck::Unrecoverable::because(error);
+    }
     throw PythonFailure(error);
   }
 }

@@ -4,6 +4,8 @@
 
 #include "fluidcore/base/error.h"
 #include "fluidcore/bindings/bindings.h"
+#include "fluidcore/bindings/time_limit.h"
+#include "fluidcore/runtime/interruption.h"
 
 namespace py = pybind11;
 
@@ -47,9 +49,12 @@ void bind_errors(py::module_& m) {
   static py::handle error;
   static py::handle invalid_argument;
   static py::handle not_found;
+  static py::handle timed_out;
+  static py::handle out_of_time;
   const py::handle runtime_error(PyExc_RuntimeError);
   const py::handle value_error(PyExc_ValueError);
   const py::handle lookup_error(PyExc_LookupError);
+  const py::handle timeout_error(PyExc_TimeoutError);
   error = new_class(m, "Error", py::make_tuple(runtime_error), "Root of fluidcore's exceptions.")
               .release();
   invalid_argument = new_class(m, "InvalidArgument", py::make_tuple(error, value_error),
@@ -58,6 +63,12 @@ void bind_errors(py::module_& m) {
   not_found =
       new_class(m, "NotFound", py::make_tuple(error, lookup_error), "A name that is unknown.")
           .release();
+  timed_out =
+      new_class(m, "TimedOut", py::make_tuple(error, timeout_error), "The time of a run was over.")
+          .release();
+  // No Exception, so that a check which tries points outside of the domain of f lets it through.
+  const py::handle base(PyExc_BaseException);
+  out_of_time = new_class(m, "OutOfTime", py::make_tuple(base), "A TimeLimit is over.").release();
   py::register_exception_translator([](std::exception_ptr pointer) {
     try {
       if (pointer) std::rethrow_exception(pointer);
@@ -65,6 +76,9 @@ void bind_errors(py::module_& m) {
       raise(py::reinterpret_borrow<py::object>(invalid_argument), e);
     } catch (const NotFound& e) {
       raise(py::reinterpret_borrow<py::object>(not_found), e);
+    } catch (const TimedOut& e) {
+      const py::handle type = is_out_of_time() ? out_of_time : timed_out;
+      raise(py::reinterpret_borrow<py::object>(type), e);
     } catch (const Error& e) {
       raise(py::reinterpret_borrow<py::object>(error), e);
     }

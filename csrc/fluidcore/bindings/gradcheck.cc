@@ -1,7 +1,5 @@
-#include <chrono>
 #include <cstdint>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +13,7 @@
 #include <pybind11/stl.h>
 
 #include "fluidcore/bindings/bindings.h"
+#include "fluidcore/bindings/calculation.h"
 #include "fluidcore/bindings/callable_function.h"
 #include "fluidcore/gradcheck/along.h"
 #include "fluidcore/gradcheck/difference.h"
@@ -39,18 +38,13 @@ using gradcheck::Function;
 using gradcheck::ProgramFunction;
 using gradcheck::Question;
 
-// Lets Python see an interrupt by the user in the middle of a long calculation.
-std::function<void()> check_signals() {
-  using Clock = std::chrono::steady_clock;
-  return [next = Clock::now()]() mutable {
-    const Clock::time_point now = Clock::now();
-    if (now < next) return;
-    next = now + std::chrono::milliseconds(50);
-    const py::gil_scoped_acquire gil;
-    if (PyErr_CheckSignals() != 0) {
-      throw gradcheck::Unrecoverable::because(py::error_already_set());
-    }
-  };
+// Calls f() without the GIL; what interrupts it ends the runs of `function`, too.
+template <class F>
+auto with_interruption(Function& function, const F& f) {
+  return calculate([&](Interruption& interruption) {
+    const gradcheck::InterruptedBy interrupted(function, interruption);
+    return f();
+  });
 }
 
 std::vector<double> doubles(const py::handle& source, std::string_view what) {
@@ -108,9 +102,10 @@ Derivatives differentiate(Function& function,
                           std::int64_t rows,
                           std::int64_t workers) {
   const Question question = question_of(cotangents, noise);
-  const gradcheck::DifferentiateOptions options{indices(elements), rows, workers, check_signals()};
-  const py::gil_scoped_release release;
-  return gradcheck::differentiate(function, number_of_input(input), question, options);
+  const gradcheck::DifferentiateOptions options{indices(elements), rows, workers};
+  return with_interruption(function, [&] {
+    return gradcheck::differentiate(function, number_of_input(input), question, options);
+  });
 }
 
 gradcheck::Directions directions_of(const py::iterable& directions) {
@@ -130,8 +125,9 @@ Derivatives differentiate_along(Function& function,
                                 std::int64_t workers) {
   const gradcheck::Directions along = directions_of(directions);
   const Question question = question_of(cotangents, noise);
-  const py::gil_scoped_release release;
-  return gradcheck::differentiate_along(function, along, question, trace, check_signals(), workers);
+  return with_interruption(function, [&] {
+    return gradcheck::differentiate_along(function, along, question, trace, workers);
+  });
 }
 
 Derivatives slope_along(Function& function,
@@ -140,8 +136,8 @@ Derivatives slope_along(Function& function,
                         double wanted) {
   const gradcheck::Directions along = directions_of(directions);
   const std::vector<double> weights = doubles(cotangent, "cotangent");
-  const py::gil_scoped_release release;
-  return gradcheck::slope_along(function, along, weights, wanted, check_signals());
+  return with_interruption(
+      function, [&] { return gradcheck::slope_along(function, along, weights, wanted); });
 }
 
 std::vector<Derivatives> differentiate_probes(Function& function,
@@ -163,9 +159,10 @@ std::vector<Derivatives> differentiate_probes(Function& function,
     probes[i].cotangent = std::move(question.cotangents[i]);
     probes[i].traces = trace && i == 0;
   }
-  const gradcheck::ProbeOptions options{std::move(question.noise), workers, check_signals()};
-  const py::gil_scoped_release release;
-  return gradcheck::differentiate_probes(function, number_of_input(input), probes, options);
+  const gradcheck::ProbeOptions options{std::move(question.noise), workers};
+  return with_interruption(function, [&] {
+    return gradcheck::differentiate_probes(function, number_of_input(input), probes, options);
+  });
 }
 
 py::array_t<double> to_array(const std::vector<double>& numbers) {
@@ -173,12 +170,8 @@ py::array_t<double> to_array(const std::vector<double>& numbers) {
 }
 
 py::array_t<double> measure_noise(Function& function, std::uint64_t seed) {
-  std::vector<double> noise;
-  {
-    const py::gil_scoped_release release;
-    noise = gradcheck::measure_noise(function, seed);
-  }
-  return to_array(noise);
+  return to_array(
+      with_interruption(function, [&] { return gradcheck::measure_noise(function, seed); }));
 }
 
 py::array_t<double> difference(Function& function,
@@ -189,13 +182,10 @@ py::array_t<double> difference(Function& function,
                                const py::object& elements,
                                std::int64_t workers) {
   const gradcheck::DifferenceOptions options{maybe_doubles(weights, "weights"), forward,
-                                             indices(elements), workers, check_signals()};
-  std::vector<double> quotients;
-  {
-    const py::gil_scoped_release release;
-    quotients = gradcheck::difference(function, number_of_input(input), delta, options);
-  }
-  return to_array(quotients);
+                                             indices(elements), workers};
+  return to_array(with_interruption(function, [&] {
+    return gradcheck::difference(function, number_of_input(input), delta, options);
+  }));
 }
 
 template <class T>
@@ -228,8 +218,7 @@ std::vector<Tensor> run(Function& function) {
     for (const Tensor& tensor : function.run()) outputs.push_back(tensor.clone());
     return outputs;
   };
-  const py::gil_scoped_release release;
-  return gradcheck::with_plain_exceptions(run_once);
+  return with_interruption(function, [&] { return gradcheck::with_plain_exceptions(run_once); });
 }
 
 std::unique_ptr<ProgramFunction> program_function(const ProgramDesc& program,
@@ -244,9 +233,10 @@ std::unique_ptr<ProgramFunction> program_function(const ProgramDesc& program,
     Tensor tensor = tensor_from_array(value, name);
     values.emplace_back(std::move(name), std::move(tensor));
   }
-  const py::gil_scoped_release release;
-  return std::make_unique<ProgramFunction>(builtin_ops(), program, std::move(values),
-                                           std::move(inputs), std::move(outputs), seed, threads);
+  return calculate([&](Interruption& /*interruption*/) {
+    return std::make_unique<ProgramFunction>(builtin_ops(), program, std::move(values),
+                                             std::move(inputs), std::move(outputs), seed, threads);
+  });
 }
 
 void bind_functions(py::module_& m) {

@@ -2,12 +2,14 @@
 
 #include "fluidcore/base/threads.h"
 #include "fluidcore/bindings/bindings.h"
+#include "fluidcore/bindings/calculation.h"
 
 // NOLINTNEXTLINE
 PYBIND11_MODULE(_core, m) {
   m.doc() = "C++ core of fluidcore.";
   fluidcore::survive_fork();
   fluidcore::bindings::bind_errors(m);
+  fluidcore::bindings::bind_calculation(m);
   fluidcore::bindings::bind_dtypes(m);
   fluidcore::bindings::bind_program(m);
   fluidcore::bindings::bind_ops(m);

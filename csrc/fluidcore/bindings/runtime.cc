@@ -1,5 +1,7 @@
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -8,6 +10,7 @@
 
 #include "fluidcore/base/error.h"
 #include "fluidcore/bindings/bindings.h"
+#include "fluidcore/bindings/calculation.h"
 #include "fluidcore/ops/register_ops.h"
 #include "fluidcore/runtime/executor.h"
 #include "fluidcore/runtime/scope.h"
@@ -30,7 +33,8 @@ py::list run(Executor& executor,
              const std::shared_ptr<Scope>& scope,
              int threads,
              bool check_nan,
-             bool return_numpy) {
+             bool return_numpy,
+             std::optional<double> timeout) {
   NamedTensors feeds;
   feeds.reserve(feed.size());
   for (const auto& [key, value] : feed) {
@@ -40,8 +44,9 @@ py::list run(Executor& executor,
   }
   std::vector<Tensor> results;
   {
-    const py::gil_scoped_release release;
-    results = executor.run(program, feeds, fetch_list, scope, {Device::kCpu, threads, check_nan});
+    Calculation calculation(timeout);
+    results = executor.run(program, feeds, fetch_list, scope,
+                           {Device::kCpu, threads, check_nan, &calculation.interruption()});
   }
   py::list list(results.size());
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -52,10 +57,11 @@ py::list run(Executor& executor,
 
 // A scope as its parent, or None, and its tensors by name.
 py::tuple scope_to_state(const Scope& scope) {
+  const std::vector<std::string> names = scope.local_var_names();
+  const std::vector<Tensor> values =
+      calculate([&](Interruption& interruption) { return scope.snapshot(names, &interruption); });
   py::dict tensors;
-  for (const std::string& name : scope.local_var_names()) {
-    tensors[py::str(name)] = py::cast(scope.find_var(name)->tensor());
-  }
+  for (std::size_t i = 0; i < names.size(); ++i) tensors[py::str(names[i])] = py::cast(values[i]);
   return py::make_tuple(std::const_pointer_cast<Scope>(scope.parent()), std::move(tensors));
 }
 
@@ -63,7 +69,7 @@ std::shared_ptr<Scope> scope_from_state(const py::tuple& state) {
   const auto parent = state[0].cast<std::shared_ptr<Scope>>();
   std::shared_ptr<Scope> scope = parent ? parent->new_scope() : Scope::create();
   for (const auto& [name, tensor] : state[1].cast<py::dict>()) {
-    const auto& value = tensor.cast<const Tensor&>();
+    const auto value = tensor.cast<Tensor>();
     scope->var(name.cast<std::string>())->tensor() = value.is_initialized() ? value.clone() : value;
   }
   return scope;
@@ -85,18 +91,28 @@ void bind_runtime(py::module_& m) {
 
   py::class_<Variable, std::shared_ptr<Variable>> variable(m, "Variable",
                                                            "What a Scope holds under a name.");
-  variable.def("get_tensor", static_cast<Tensor& (Variable::*)()>(&Variable::tensor),
-               py::return_value_policy::reference_internal);
+  variable.def("get_tensor",
+               [](const std::shared_ptr<Variable>& self) { return TensorHandle(self); });
   refuse_pickling(variable,
                   "a Variable of a Scope cannot be pickled or copied alone; pickle the Scope, or "
                   "the value, get_tensor()");
   py::class_<Scope, std::shared_ptr<Scope>>(m, "Scope",
                                             "Names -> variables that live between runs.")
       .def(py::init(&Scope::create))
-      .def("var", &Scope::var, py::arg("name"), "The variable here, created if there is none.")
-      .def("find_var", &Scope::find_var, py::arg("name"), "The variable here or above, or None.")
+      .def("var", py::overload_cast<const std::string&>(&Scope::var), py::arg("name"),
+           "The variable here, created if there is none.")
+      .def("find_var", py::overload_cast<std::string_view>(&Scope::find_var, py::const_),
+           py::arg("name"), "The variable here or above, or None.")
       .def("new_scope", &Scope::new_scope, "A child of this scope.")
       .def("drop_kids", &Scope::drop_kids, "Empties the children.")
+      .def(
+          "snapshot",
+          [](const Scope& scope, const std::vector<std::string>& names) {
+            return calculate(
+                [&](Interruption& interruption) { return scope.snapshot(names, &interruption); });
+          },
+          py::arg("names"),
+          "Copies of the variables, here or above, all as they are between two runs.")
       .def("local_var_names", &Scope::local_var_names)
       .def(
           "erase",
@@ -122,8 +138,8 @@ void bind_runtime(py::module_& m) {
            py::arg("place"))
       .def("run", &run, py::arg("program"), py::arg("feed"), py::arg("fetch_list"),
            py::arg("scope").none(false), py::arg("threads") = 1, py::arg("check_nan") = false,
-           py::arg("return_numpy") = false,
-           "Runs block 0; returns copies of the fetched variables.")
+           py::arg("return_numpy") = false, py::arg("timeout") = py::none(),
+           "Runs block 0, for `timeout` seconds at most; returns copies of the fetched variables.")
       .def("close", &Executor::close, "Forgets every plan.")
       .def("cached_plans", &Executor::cached_plans);
 }

@@ -48,9 +48,9 @@ std::shared_ptr<void> keep_alive(py::object object) {
           }};
 }
 
-void set(Tensor& tensor, const py::object& array, const py::object& /*place*/) {
-  const Tensor source = tensor_from_array(array, "tensor");
-  tensor = source.clone();
+void set(TensorHandle& handle, const py::object& array, const py::object& /*place*/) {
+  Tensor copy = tensor_from_array(array, "tensor").clone();
+  handle.change([&](Tensor& tensor) { std::swap(tensor, copy); });
 }
 
 py::object as_array(const Tensor& tensor, const py::object& dtype, const py::object& copy) {
@@ -89,7 +89,7 @@ Tensor from_capsule(const py::object& object, bool copy) {
 // Sequences are not there yet, so no tensor has offsets into its rows.
 using Lod = std::vector<std::vector<std::int64_t>>;
 
-void set_lod(Tensor& /*tensor*/, const Lod& lod) {
+void set_lod(const Tensor& /*tensor*/, const Lod& lod) {
   require(lod.empty(), "set_lod: lod must be [], as fluidcore has no sequences yet, got ",
           py::repr(py::cast(lod)).cast<std::string>(),
           "; pad the sequences to one length and feed their lengths");
@@ -103,7 +103,7 @@ std::string describe(const Tensor& tensor) {
 }  // namespace
 
 Tensor tensor_from_array(py::handle source, const std::string& who) {
-  if (py::isinstance<Tensor>(source)) return source.cast<Tensor>();
+  if (py::isinstance<TensorHandle>(source)) return source.cast<Tensor>();
   py::array array;
   if (py::isinstance<py::array>(source)) {
     array = py::reinterpret_borrow<py::array>(source);
@@ -142,19 +142,27 @@ py::object tensor_to_array(const Tensor& tensor) {
 }
 
 void bind_tensor(py::module_& m) {
-  py::class_<Tensor>(m, "Tensor", "A dense, row-major block of memory with a shape and a dtype.")
+  py::class_<TensorHandle>(m, "Tensor",
+                           "A dense, row-major block of memory with a shape and a dtype.")
       .def(py::init<>())
       .def("set", &set, py::arg("array"), py::arg("place") = py::none(),
            "Copies the array into new memory.")
       .def("shape", [](const Tensor& tensor) { return tensor.shape().extents(); })
       .def("get_dims", [](const Tensor& tensor) { return tensor.shape().extents(); })
       .def("dtype", [](const Tensor& tensor) { return std::string(to_string(tensor.dtype())); })
-      .def("size", &Tensor::size, "The number of elements.")
-      .def("is_initialized", &Tensor::is_initialized)
-      .def("get_float_element", &Tensor::get_float_element, py::arg("index"),
-           "Element `index` of the flattened tensor.")
-      .def("set_float_element", &Tensor::set_float_element, py::arg("index"), py::arg("value"),
-           "Sets element `index` of the flattened tensor.")
+      .def(
+          "size", [](const Tensor& tensor) { return tensor.size(); }, "The number of elements.")
+      .def("is_initialized", [](const Tensor& tensor) { return tensor.is_initialized(); })
+      .def(
+          "get_float_element",
+          [](const Tensor& tensor, std::int64_t index) { return tensor.get_float_element(index); },
+          py::arg("index"), "Element `index` of the flattened tensor.")
+      .def(
+          "set_float_element",
+          [](TensorHandle& handle, std::int64_t index, double value) {
+            handle.change([&](Tensor& tensor) { tensor.set_float_element(index, value); });
+          },
+          py::arg("index"), py::arg("value"), "Sets element `index` of the flattened tensor.")
       .def("numpy", &tensor_to_array, "A view of the memory as a NumPy array.")
       .def("__array__", &as_array, py::arg("dtype") = py::none(), py::arg("copy") = py::none())
       .def("__dlpack__",
@@ -175,7 +183,8 @@ void bind_tensor(py::module_& m) {
           },
           [](const py::tuple& state) {
             const py::object array = state[0];
-            return array.is_none() ? Tensor() : tensor_from_array(array, "tensor").clone();
+            return array.is_none() ? TensorHandle()
+                                   : TensorHandle(tensor_from_array(array, "tensor").clone());
           }));
 }
 

@@ -45,8 +45,7 @@ std::optional<std::size_t> only_moved(const Directions& directions) {
 Derivatives along(Function& function,
                   const Directions& directions,
                   const Question& question,
-                  bool traces,
-                  const std::function<void()>& poll) {
+                  bool traces) {
   const DType coarsest = check_directions(function, directions);
   require(!traces || !question.cotangents.empty(),
           "gradcheck: a trace must have a cotangent to project on, got none");
@@ -57,7 +56,6 @@ Derivatives along(Function& function,
   if (direction.is_zero()) return derivatives;
   std::vector<double> absorbed(derivatives.value.size());
   climb.note_absorbed(&absorbed);
-  climb.call_before_each_run(poll);
   if (traces) climb.trace(&derivatives.levels);
   climb.differentiate(direction, {0}, derivatives);
   if (climb.rule().absorbs) flag_absorbed(absorbed, climb.rule().resolution, derivatives);
@@ -72,9 +70,8 @@ Derivatives differentiate_along(Function& function,
                                 const Directions& directions,
                                 const Question& question,
                                 bool traces,
-                                const std::function<void()>& poll,
                                 std::int64_t workers) {
-  const auto with = [&](Function& f) { return along(f, directions, question, traces, poll); };
+  const auto with = [&](Function& f) { return along(f, directions, question, traces); };
   return with_plain_exceptions([&] {
     check_workers(workers);
     if (workers == 1 || !is_large(function)) {

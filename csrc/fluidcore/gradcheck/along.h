@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <vector>
 
@@ -29,7 +28,6 @@ Derivatives differentiate_along(Function& function,
                                 const Directions& directions,
                                 const Question& question,
                                 bool traces = false,
-                                const std::function<void()>& poll = nullptr,
                                 std::int64_t workers = 1);
 
 }  // namespace fluidcore::gradcheck

@@ -126,7 +126,6 @@ bool Climb::select(const Is& is) {
 
 template <class Offset>
 void Climb::evaluate(Ladder::Field field, const Offset& offset) {
-  if (poll_) poll_();
   const RestoreAtEnd restore(*coordinates_);
   for_each_live([&](std::int64_t r) { coordinates_->move(r, offset(row(r), r)); });
   ++evaluations_;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -43,8 +42,6 @@ class Climb {
                      const std::vector<std::int64_t>& positions,
                      Derivatives& to);
 
-  // Before each run of f; what it throws goes through.
-  void call_before_each_run(std::function<void()> poll) { poll_ = std::move(poll); }
   // Notes every level of the next derivative, 12 where the dtype has so many. One row only.
   void trace(std::vector<TracedLevel>* levels) { levels_ = levels; }
   // Entry [cotangent, position] gets the part of the error bar that comes from outputs that never
@@ -110,7 +107,6 @@ class Climb {
   std::vector<std::int64_t> live_;    // rows that are moved
   Coordinates* coordinates_ = nullptr;
   std::int64_t first_position_ = 0;
-  std::function<void()> poll_;
   std::vector<TracedLevel>* levels_ = nullptr;
   std::vector<double>* absorbed_ = nullptr;
   std::int64_t evaluations_ = 0;

@@ -61,7 +61,6 @@ struct Worker {
 double quotient(
     Worker& worker, std::int64_t index, double delta, const DifferenceOptions& options, double y) {
   const auto at = [&](double offset) {
-    if (options.poll) options.poll();
     Moved moved(worker.tensor, index);
     moved.by(offset);
     worker.outputs.run();
@@ -95,8 +94,6 @@ std::vector<double> quotients(Function& function,
           options.weights ? options.weights->size() : 0);
   const double y = weighted_sum(outputs, options.weights);
 
-  DifferenceOptions quiet = options;
-  quiet.poll = nullptr;
   std::vector<double> result(static_cast<std::size_t>(count));
   threads.run(count, kBlock, [&](std::size_t index, std::int64_t begin, std::int64_t end) {
     if (workers[index] == nullptr) {
@@ -104,8 +101,7 @@ std::vector<double> quotients(Function& function,
     }
     for (std::int64_t i = begin; i < end; ++i) {
       const auto at = static_cast<std::size_t>(i);
-      result[at] = quotient(*workers[index], elements ? (*elements)[at] : i, delta,
-                            index == 0 ? options : quiet, y);
+      result[at] = quotient(*workers[index], elements ? (*elements)[at] : i, delta, options, y);
     }
   });
   return result;

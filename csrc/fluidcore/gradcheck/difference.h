@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <vector>
 
@@ -15,7 +14,6 @@ struct DifferenceOptions {
   bool forward = false;                               // else central
   std::optional<std::vector<std::int64_t>> elements;  // of the flattened input; nullopt: all
   std::int64_t workers = 1;                           // threads; they change no result
-  std::function<void()> poll = nullptr;               // before runs of f on the calling thread
 };
 
 // Plain difference quotients with the step that the caller wants:

@@ -83,7 +83,6 @@ Derivatives differentiate_input(Function& function,
                                               std::max<std::int64_t>(layout.rows, 1), question);
   };
   prepare(0);
-  workers[0]->climb.call_before_each_run(options.poll);
 
   Derivatives derivatives(static_cast<std::int64_t>(question.cotangents.size()), layout.columns);
   const bool absorbs = workers[0]->climb.rule().absorbs;

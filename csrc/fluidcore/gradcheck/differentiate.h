@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <vector>
 
@@ -21,8 +20,6 @@ struct DifferentiateOptions {
   // step.
   std::int64_t rows = 0;
   std::int64_t workers = 1;  // threads; they change no result
-  // Called before runs of f on the calling thread; what it throws ends everything.
-  std::function<void()> poll = nullptr;
 };
 
 // The derivatives of ⟨v, f⟩ by elements of input number `input`, for each cotangent v, with error

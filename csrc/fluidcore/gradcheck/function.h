@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "fluidcore/runtime/interruption.h"
 #include "fluidcore/tensor/tensor.h"
 
 namespace fluidcore::gradcheck {
@@ -32,6 +33,27 @@ class Function {
 
   // A run may use so many threads from now on; they change no result. At first it is one.
   virtual void use_threads(int /*count*/) {}
+
+  // What ends the runs, and whoever calls them again and again; null: nothing.
+  Interruption* interruption() const { return interruption_; }
+  void set_interruption(Interruption* interruption) { interruption_ = interruption; }
+
+ private:
+  Interruption* interruption_ = nullptr;
+};
+
+// While it lives, an Interruption ends what runs a Function.
+class InterruptedBy {
+ public:
+  InterruptedBy(Function& function, Interruption& interruption) : function_(function) {
+    function_.set_interruption(&interruption);
+  }
+  ~InterruptedBy() { function_.set_interruption(nullptr); }
+  InterruptedBy(const InterruptedBy&) = delete;
+  InterruptedBy& operator=(const InterruptedBy&) = delete;
+
+ private:
+  Function& function_;
 };
 
 }  // namespace fluidcore::gradcheck

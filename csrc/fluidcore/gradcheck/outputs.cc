@@ -13,7 +13,7 @@ DType coarser(DType a, DType b) {
 }
 
 Outputs::Outputs(Function& function) : function_(function) {
-  const std::vector<Tensor>& tensors = function_.run();
+  const std::vector<Tensor>& tensors = run_function();
   std::int64_t offset = 0;
   for (std::size_t o = 0; o < tensors.size(); ++o) {
     const Tensor& tensor = tensors[o];
@@ -35,8 +35,22 @@ bool Outputs::base_is_finite() const {
   return std::all_of(base_.begin(), base_.end(), [](double y) { return std::isfinite(y); });
 }
 
+const std::vector<Tensor>& Outputs::run_function() {
+  Interruption* const interruption = function_.interruption();
+  if (interruption == nullptr) return function_.run();
+  try {
+    interruption->check("gradcheck");
+    return function_.run();
+  } catch (const Unrecoverable&) {
+    throw;
+  } catch (...) {
+    if (interruption->is_over()) throw Unrecoverable{std::current_exception()};
+    throw;
+  }
+}
+
 void Outputs::run() {
-  const std::vector<Tensor>& tensors = function_.run();
+  const std::vector<Tensor>& tensors = run_function();
   bool same = tensors.size() == parts_.size();
   for (std::size_t o = 0; same && o < parts_.size(); ++o) {
     same = tensors[o].is_initialized() && tensors[o].size() == parts_[o].size &&

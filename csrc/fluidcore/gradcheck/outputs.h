@@ -21,7 +21,7 @@ class Outputs {
   };
 
   // Runs f at the point and keeps its outputs. Throws what f throws, and InvalidArgument for an
-  // output that is not floating.
+  // output that is not floating; Unrecoverable when the Function is interrupted.
   explicit Outputs(Function& function);
 
   std::int64_t size() const { return static_cast<std::int64_t>(base_.size()); }
@@ -35,6 +35,7 @@ class Outputs {
   void run();
 
  private:
+  const std::vector<Tensor>& run_function();
   void read(const std::vector<Tensor>& tensors);
 
   Function& function_;

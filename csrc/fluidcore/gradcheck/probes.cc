@@ -22,9 +22,8 @@ std::vector<Derivatives> differentiate_probes(Function& function,
       const Probe& probe = probes[i];
       Directions directions(own.inputs().size());
       directions[input] = probe.direction;
-      found[i] =
-          differentiate_along(own, directions, {{probe.cotangent}, options.noise}, probe.traces,
-                              worker == 0 ? options.poll : nullptr, num_threads());
+      found[i] = differentiate_along(own, directions, {{probe.cotangent}, options.noise},
+                                     probe.traces, num_threads());
     }
   });
   return found;

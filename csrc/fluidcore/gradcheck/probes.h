@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "fluidcore/gradcheck/derivatives.h"
@@ -20,7 +19,6 @@ struct Probe {
 struct ProbeOptions {
   std::vector<double> noise;  // as in Question
   std::int64_t workers = 1;   // threads; they change no result
-  std::function<void()> poll = nullptr;
 };
 
 // For each probe what differentiate_along() gives for that direction of input number `input`, bit

@@ -119,7 +119,7 @@ ProgramFunction::ProgramFunction(std::shared_ptr<const Problem> problem,
 ProgramFunction::~ProgramFunction() = default;
 
 const std::vector<Tensor>& ProgramFunction::run() {
-  const std::vector<Tensor>& results = replay_->run();
+  const std::vector<Tensor>& results = replay_->run(interruption());
   for (std::size_t i = 0; i < results.size(); ++i) {
     require(is_floating(results[i].dtype()), "program function: output '", problem_->outputs[i],
             "' must be floating, got ", results[i].dtype(), "; cast it");
@@ -131,6 +131,7 @@ std::unique_ptr<Function> ProgramFunction::fork(std::optional<std::size_t> only)
   require(!only || *only < inputs_.size(), "program function: only must name one of ",
           inputs_.size(), " inputs, got ", only.value_or(0));
   std::unique_ptr<ProgramFunction> copy(new ProgramFunction(problem_, threads_, feeds_, only));
+  copy->set_interruption(interruption());
   if (only && problem_->only != only) copy->slice_for(*only);
   copy->replay_ = copy->replay(copy->problem_->program, copy->feeds_, problem_->outputs);
   return copy;
@@ -160,7 +161,7 @@ void ProgramFunction::slice_for(std::size_t only) {
 bool ProgramFunction::add_calculated(Slice& part, NamedTensors& feeds) const {
   try {
     const auto whole = replay(problem_->program, feeds_, part.calculated);
-    const std::vector<Tensor>& values = whole->run();
+    const std::vector<Tensor>& values = whole->run(interruption());
     for (std::size_t i = 0; i < values.size(); ++i) {
       const std::string& name = part.calculated[i];
       const auto var = part.program->block(0).var(name);
@@ -169,6 +170,8 @@ bool ProgramFunction::add_calculated(Slice& part, NamedTensors& feeds) const {
       std::erase_if(feeds, [&](const auto& feed) { return feed.first == name; });
       feeds.emplace_back(name, values[i]);
     }
+  } catch (const Interrupted&) {
+    throw;
   } catch (const Error&) {
     return false;
   }

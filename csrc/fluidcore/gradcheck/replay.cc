@@ -37,12 +37,12 @@ Replay::Replay(const OpRegistry& ops,
   select({});
 }
 
-const std::vector<Tensor>& Replay::run() {
+const std::vector<Tensor>& Replay::run(Interruption* interruption) {
   Extents extents;
   std::set<OpPlace> met;
   for (;;) {
     try {
-      plans_.front().plan->run_into(results_, scope_, feeds_, state_);
+      plans_.front().plan->run_into(results_, scope_, feeds_, state_, interruption);
       return results_;
     } catch (const OtherExtent& other) {
       // Everything up to this operator will be calculated as before, so once is enough.

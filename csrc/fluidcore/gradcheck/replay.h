@@ -28,7 +28,7 @@ class Replay {
          int threads);
 
   // The fetched values, overwritten by the next run.
-  const std::vector<Tensor>& run();
+  const std::vector<Tensor>& run(Interruption* interruption = nullptr);
 
  private:
   using Extents = std::map<OpPlace, std::int64_t>;

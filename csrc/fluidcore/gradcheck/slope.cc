@@ -99,8 +99,8 @@ class LastThree {
 
 class Ascent {
  public:
-  Ascent(Projected& projected, Direction& direction, const std::function<void()>& poll)
-      : projected_(projected), direction_(direction), poll_(poll), found_(1, 1) {
+  Ascent(Projected& projected, Direction& direction)
+      : projected_(projected), direction_(direction), found_(1, 1) {
     found_.evaluations = 1;
   }
 
@@ -146,7 +146,6 @@ class Ascent {
   }
 
   std::optional<double> change_at(double offset) {
-    if (poll_) poll_();
     direction_.move(0, offset);
     ++found_.evaluations;
     try {
@@ -160,7 +159,6 @@ class Ascent {
 
   Projected& projected_;
   Direction& direction_;
-  const std::function<void()>& poll_;
   Derivatives found_;
 };
 
@@ -169,15 +167,14 @@ class Ascent {
 Derivatives slope_along(Function& function,
                         const Directions& directions,
                         const std::vector<double>& cotangent,
-                        double wanted,
-                        const std::function<void()>& poll) {
+                        double wanted) {
   require(wanted > 0, "gradcheck: the wanted error must be positive, got ", wanted);
   return with_plain_exceptions([&] {
     require(check_directions(function, directions) == DType::kFloat64,
             "gradcheck: a slope is that of float64 inputs");
     Projected projected(function, cotangent);
     Direction direction(function.inputs(), directions);
-    Ascent ascent(projected, direction, poll);
+    Ascent ascent(projected, direction);
     const bool can_move = !direction.is_zero() && direction.scale(0) > 0;
     if (!can_move || !std::isfinite(projected.at_point())) {
       return ascent.without_derivative(kDomain);

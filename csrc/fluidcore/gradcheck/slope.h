@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <vector>
 
 #include "fluidcore/gradcheck/along.h"
@@ -23,7 +22,6 @@ namespace fluidcore::gradcheck {
 Derivatives slope_along(Function& function,
                         const Directions& directions,
                         const std::vector<double>& cotangent,
-                        double wanted,
-                        const std::function<void()>& poll = nullptr);
+                        double wanted);
 
 }  // namespace fluidcore::gradcheck

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <exception>
 #include <limits>
 #include <mutex>
@@ -35,6 +36,35 @@ class FirstFailure {
   std::exception_ptr exception_;
 };
 
+// Counts threads that work.
+class Busy {
+ public:
+  void enter() { change(1); }
+  void leave() { change(-1); }
+  // Until nobody works. Throws what Interruption::check() throws.
+  void wait(Interruption* interruption) {
+    std::unique_lock lock(mutex_);
+    while (count_ > 0) {
+      changed_.wait_for(lock, Interruption::kPollInterval);
+      if (interruption == nullptr) continue;
+      lock.unlock();
+      interruption->check("gradcheck");
+      lock.lock();
+    }
+  }
+
+ private:
+  void change(int by) {
+    const std::lock_guard lock(mutex_);
+    count_ += by;
+    changed_.notify_one();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int count_ = 0;
+};
+
 }  // namespace
 
 Workers::Workers(Function& function,
@@ -49,6 +79,7 @@ Workers::Workers(Function& function,
     const Function& first = forks_.empty() ? function : *forks_.front();
     std::unique_ptr<Function> fork = first.fork(only);
     if (fork == nullptr) break;
+    fork->set_interruption(function.interruption());
     forks_.push_back(std::move(fork));
   }
   threads_each_ = static_cast<int>(threads / static_cast<std::int64_t>(size()));
@@ -74,16 +105,28 @@ void Workers::run(std::int64_t count, std::int64_t block, const Work& work) cons
       }
     }
   };
+  Busy others;
+  const auto work_aside = [&](std::size_t worker) {
+    take_blocks(worker);
+    others.leave();
+  };
   std::vector<std::thread> threads;
   threads.reserve(size());
   for (std::size_t worker = 1; worker < size(); ++worker) {
     try {
-      threads.emplace_back(take_blocks, worker);
+      threads.emplace_back(work_aside, worker);
+      others.enter();
     } catch (const std::system_error&) {
       break;  // fewer threads do the same
     }
   }
   take_blocks(0);
+  try {
+    others.wait(function(0).interruption());
+  } catch (...) {
+    failure.note(count);
+    stop = true;
+  }
   for (std::thread& thread : threads) thread.join();
   failure.rethrow();
 }

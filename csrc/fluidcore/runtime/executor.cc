@@ -77,6 +77,8 @@ std::vector<Tensor> Executor::run(const ProgramDesc& program,
       if (!met.insert(other.place()).second) report_changing(other, extents.at(other.place()));
       extents[other.place()] = other.extent();
       call.extents = &extents;
+    } catch (const ScopeChanged&) {
+      continue;
     }
   }
 }
@@ -94,7 +96,8 @@ std::vector<Tensor> Executor::run_once(const Call& call,
       state = RunState{seed, next_step(program.revision())};
     }
     const auto start = Pace::Clock::now();
-    std::vector<Tensor> results = plan->run(call.scope, call.feeds, *state);
+    std::vector<Tensor> results =
+        plan->run(call.scope, call.feeds, *state, call.options.interruption);
     const std::chrono::duration<double> duration = Pace::Clock::now() - start;
     give_back(entry, std::move(plan), duration.count());
     return results;

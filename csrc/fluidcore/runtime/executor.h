@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "fluidcore/program/revision.h"
+#include "fluidcore/runtime/interruption.h"
 #include "fluidcore/runtime/plan.h"
 
 namespace fluidcore {
@@ -26,13 +27,15 @@ namespace fluidcore {
 // that meets another extent is left, and the run begins again, with the same random numbers, with a
 // Plan for what was met. The program is never changed. Where other processes keep the cores busy, a
 // run may use one thread instead of two (see Pace), which changes no bit of the results. Any number
-// of threads may call run() at a time, each with a scope of its own.
+// of threads may call run() at a time. On one scope, runs that only read its variables go on side
+// by side; one that writes variables waits until no other uses these.
 class Executor {
  public:
   struct Options {
     Device device = Device::kCpu;
     int threads = 1;
     bool check_nan = false;
+    Interruption* interruption = nullptr;  // ends the run early
   };
 
   explicit Executor(const OpRegistry& ops);

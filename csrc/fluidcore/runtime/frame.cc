@@ -1,5 +1,7 @@
 #include "fluidcore/runtime/frame.h"
 
+#include <algorithm>
+
 namespace fluidcore {
 
 Cell* Frame::find(const std::string& name) const {
@@ -24,6 +26,24 @@ void Frame::close() {
   if (around == nullptr) return;
   const std::size_t step = around->position;
   around->temporaries_.push_back({nullptr, this, {layout_.bytes, step, step}});
+}
+
+const PreparedStep* Frame::of_largest() const {
+  return largest().second;
+}
+
+std::pair<std::size_t, const PreparedStep*> Frame::largest() const {
+  const auto by_bytes = [](const auto& a, const auto& b) { return a.first < b.first; };
+  std::pair<std::size_t, const PreparedStep*> found = {0, nullptr};
+  for (const Temporary& temporary : temporaries_) {
+    const auto [bytes, first, last] = temporary.lifetime;
+    if (temporary.inside != nullptr) {
+      found = std::max(found, temporary.inside->largest(), by_bytes);
+    } else if (bytes > found.first && first < prepared.steps.size()) {
+      found = {bytes, &prepared.steps[first]};
+    }
+  }
+  return found;
 }
 
 void Frame::place(std::byte* memory) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "fluidcore/op/cell.h"
@@ -43,6 +44,8 @@ class Frame {
   // Points every cell to its memory, in this frame and those inside; returns the bytes needed.
   std::size_t bytes() const { return layout_.bytes; }
   void place(std::byte* memory);
+  // The step that made the largest temporary, in this frame or inside; null where there is none.
+  const PreparedStep* of_largest() const;
 
  private:
   struct Temporary {
@@ -50,6 +53,8 @@ class Frame {
     Frame* inside = nullptr;
     Lifetime lifetime;
   };
+
+  std::pair<std::size_t, const PreparedStep*> largest() const;  // with its bytes
 
   std::vector<Temporary> temporaries_;  // sorted by the first step
   std::unordered_map<const Cell*, std::size_t> index_;

@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstring>
 #include <functional>
+#include <utility>
 
 #include "fluidcore/base/threads.h"
 #include "fluidcore/program/program_desc.h"
+#include "fluidcore/runtime/hold.h"
 #include "fluidcore/runtime/plan_builder.h"
 #include "fluidcore/runtime/scope.h"
 
@@ -17,9 +19,19 @@ namespace {
 // A variable of the scope while a Plan is bound to it.
 struct Binding {
   std::shared_ptr<Variable> variable;  // null: the run will create it
+  bool is_created = false;             // the run has, and takes it back when it fails
   Tensor fresh;   // memory for a variable that has none of the right shape; committed at the end
   Tensor backup;  // what the variable held before the run
 };
+
+Tensor new_tensor(const char* who, const std::string& name, const TensorSpec& spec) {
+  try {
+    return Tensor(spec);
+  } catch (const NoMemory& none) {
+    throw Error(who, ": '", name, "' must fit in memory, got no memory for ", none.bytes(),
+                " bytes");
+  }
+}
 
 const void* end_of(const void* data, std::size_t bytes) {
   return static_cast<const std::byte*>(data) + bytes;
@@ -34,19 +46,69 @@ void copy_bytes(void* to, const void* from, std::size_t bytes) {
 struct Plan::Impl {
   PlanRequest request;
   RunState state;
+  Lookout lookout;
   PlanParts parts;
   std::vector<Binding> bindings;  // one for each scope cell
+  Wishes wishes;                  // for them
   std::weak_ptr<Scope> scope;     // the bindings are for this scope with this layout
   std::uint64_t layout = 0;
   std::size_t num_pointed = 0;  // bindings that this run has pointed to memory
 
-  void bind(const std::shared_ptr<Scope>& to) {
+  void bind(const std::shared_ptr<Scope>& to, const Holds::Lock& lock) {
     if (scope.lock() == to && layout == to->layout()) return;
+    wishes.clear();
     for (std::size_t i = 0; i < bindings.size(); ++i) {
-      bindings[i].variable = to->find_var(parts.scope_cells[i].name);
+      bindings[i].variable = to->find_var(parts.scope_cells[i].name, lock);
+      if (bindings[i].variable) wishes.push_back(wish(i));
     }
     scope = to;
     layout = to->layout();
+  }
+
+  Wish wish(std::size_t i) const {
+    return {&bindings[i].variable->holdable(), parts.scope_cells[i].is_written};
+  }
+
+  bool fits(const Holds::Lock& /*lock*/) const {
+    for (std::size_t i = 0; i < bindings.size(); ++i) {
+      const ScopeCell& cell = parts.scope_cells[i];
+      if (!cell.is_read) continue;
+      const auto& variable = bindings[i].variable;
+      if (!variable || !(variable->tensor().spec() == cell.cell->spec)) return false;
+      if (!variable->tensor().is_initialized()) return false;
+    }
+    return true;
+  }
+
+  // So that all that the run writes is held from its beginning on.
+  void create_missing(Hold& hold, Scope& to, const Holds::Lock& lock) {
+    for (std::size_t i = 0; i < bindings.size(); ++i) {
+      if (bindings[i].variable) continue;
+      bindings[i].variable = to.var(parts.scope_cells[i].name, lock);
+      bindings[i].is_created = true;
+      hold.add(wish(i));
+    }
+    layout = to.layout();
+  }
+
+  // Variables that the run has created and not written, because it failed or did not come there.
+  void take_back(Scope& from) {
+    for (std::size_t i = 0; i < bindings.size(); ++i) {
+      if (!std::exchange(bindings[i].is_created, false)) continue;
+      const Holds::Lock lock = from.holds().lock();
+      if (bindings[i].variable->tensor().is_initialized()) continue;
+      const std::string& name = parts.scope_cells[i].name;
+      if (from.find_var(name, lock) == bindings[i].variable) from.erase(name, lock);
+    }
+  }
+
+  void hold(Hold& hold, const std::shared_ptr<Scope>& of) {
+    if (bindings.empty()) return;
+    const Holds::Lock lock = hold.acquire(wishes, [&](const Holds::Lock& taken) {
+      bind(of, taken);
+      if (!fits(taken)) throw ScopeChanged();
+    });
+    create_missing(hold, *of, lock);
   }
 
   void point_to_scope() {
@@ -54,15 +116,17 @@ struct Plan::Impl {
     for (std::size_t i = 0; i < bindings.size(); ++i, ++num_pointed) {
       const ScopeCell& cell = parts.scope_cells[i];
       Binding& binding = bindings[i];
-      const Tensor* held = binding.variable ? &binding.variable->tensor() : nullptr;
-      if (held != nullptr && held->is_initialized() && held->spec() == cell.cell->spec) {
+      const Tensor& held = binding.variable->tensor();
+      if (held.is_initialized() && held.spec() == cell.cell->spec) {
         if (cell.is_set != nullptr) *cell.is_set = true;
-        cell.cell->data = held->raw();
+        cell.cell->data = held.raw();
         if (!cell.needs_backup) continue;
-        if (!binding.backup.is_initialized()) binding.backup = Tensor(cell.cell->spec);
-        copy_bytes(binding.backup.raw(), held->raw(), held->bytes());
+        if (!binding.backup.is_initialized()) {
+          binding.backup = new_tensor("scope", cell.name, cell.cell->spec);
+        }
+        copy_bytes(binding.backup.raw(), held.raw(), held.bytes());
       } else {
-        binding.fresh = Tensor(cell.cell->spec);
+        binding.fresh = new_tensor("scope", cell.name, cell.cell->spec);
         cell.cell->data = binding.fresh.raw();
       }
     }
@@ -99,9 +163,9 @@ struct Plan::Impl {
         binding.fresh = Tensor();
         continue;
       }
-      if (!binding.variable) binding.variable = to.var(parts.scope_cells[i].name);
-      binding.variable->tensor() = std::move(binding.fresh);
-      binding.fresh = Tensor();
+      Tensor old = std::exchange(binding.fresh, Tensor());  // freed when others may go on
+      const Holds::Lock lock = to.holds().lock();
+      std::swap(binding.variable->tensor(), old);
     }
   }
 
@@ -123,39 +187,38 @@ Plan::Plan(const OpRegistry& ops,
     : impl_(std::make_unique<Impl>()) {
   impl_->request = std::move(request);
   const ThreadCountScope threads(impl_->request.threads);
-  impl_->parts = PlanBuilder(program, impl_->request, scope, impl_->state).build(ops);
+  impl_->parts =
+      PlanBuilder(program, impl_->request, scope, impl_->state, impl_->lookout).build(ops);
   impl_->bindings.resize(impl_->parts.scope_cells.size());
 }
 
 Plan::~Plan() = default;
 
 bool Plan::fits(const std::shared_ptr<Scope>& scope) {
-  impl_->bind(scope);
-  for (std::size_t i = 0; i < impl_->bindings.size(); ++i) {
-    const ScopeCell& cell = impl_->parts.scope_cells[i];
-    if (!cell.is_read) continue;
-    const auto& variable = impl_->bindings[i].variable;
-    if (!variable || !(variable->tensor().spec() == cell.cell->spec)) return false;
-    if (!variable->tensor().is_initialized()) return false;
-  }
-  return true;
+  if (impl_->bindings.empty()) return true;
+  const Holds::Lock lock = scope->holds().lock();
+  impl_->bind(scope, lock);
+  return impl_->fits(lock);
 }
 
 std::vector<Tensor> Plan::run(const std::shared_ptr<Scope>& scope,
                               const NamedTensors& feeds,
-                              const RunState& state) {
+                              const RunState& state,
+                              Interruption* interruption) {
   std::vector<Tensor> results;
-  run_into(results, scope, feeds, state);
+  run_into(results, scope, feeds, state, interruption);
   return results;
 }
 
 void Plan::run_into(std::vector<Tensor>& results,
                     const std::shared_ptr<Scope>& scope,
                     const NamedTensors& feeds,
-                    const RunState& state) {
+                    const RunState& state,
+                    Interruption* interruption) {
   Impl& impl = *impl_;
   const ThreadCountScope threads(impl.request.threads);
   impl.state = state;
+  impl.lookout.begin(interruption);
   for (std::size_t i = 0; i < feeds.size(); ++i) {
     impl.parts.feeds[i]->data = feeds[i].second.raw();
   }
@@ -164,13 +227,14 @@ void Plan::run_into(std::vector<Tensor>& results,
   for (std::size_t i = 0; i < results.size(); ++i) {
     const TensorSpec& spec = impl.parts.fetches[i].cell->spec;
     const bool fits = results[i].is_initialized() && results[i].spec() == spec;
-    if (!fits) results[i] = Tensor(spec);
+    if (!fits) results[i] = new_tensor("fetch", impl.parts.fetches[i].name, spec);
   }
   std::vector<Tensor> copied_feeds;
   impl.parts.main.start();
   impl.num_pointed = 0;
+  Hold hold(scope->holds(), interruption, "run");
   try {
-    impl.bind(scope);
+    impl.hold(hold, scope);
     impl.point_to_scope();
     for (std::size_t i = 0; i < feeds.size(); ++i) {
       if (!impl.is_written(feeds[i].second)) continue;
@@ -182,9 +246,11 @@ void Plan::run_into(std::vector<Tensor>& results,
     }
   } catch (...) {
     impl.roll_back();
+    impl.take_back(*scope);
     throw;
   }
   impl.commit(*scope);
+  impl.take_back(*scope);
 }
 
 std::size_t Plan::num_steps() const {
@@ -193,6 +259,14 @@ std::size_t Plan::num_steps() const {
 
 std::size_t Plan::arena_bytes() const {
   return impl_->parts.arena_bytes;
+}
+
+std::size_t Plan::backup_bytes() const {
+  std::size_t bytes = 0;
+  for (const ScopeCell& cell : impl_->parts.scope_cells) {
+    if (cell.needs_backup) bytes += cell.bytes;
+  }
+  return bytes;
 }
 
 }  // namespace fluidcore

@@ -16,6 +16,7 @@
 
 namespace fluidcore {
 
+class Interruption;
 class ProgramDesc;
 class Scope;
 
@@ -65,6 +66,13 @@ class OtherExtent : public Error {
   std::string type_;
 };
 
+// Thrown by Plan::run(), which then has changed nothing: the scope has changed since the Plan was
+// made for it. Never reaches the user: the Executor makes another Plan.
+class ScopeChanged : public Error {
+ public:
+  ScopeChanged() : Error("the scope is no longer as it was when the plan was made") {}
+};
+
 // Block 0 of a program, with the blocks that its operators run, made ready to run on one device,
 // for one set of fed shapes.
 //
@@ -89,21 +97,30 @@ class Plan {
   // True when the variables that the Plan reads are in `scope`, with the shapes it was made for.
   bool fits(const std::shared_ptr<Scope>& scope);
 
-  // Runs every operator once, on a scope that fits. `feeds` are in the order of the request; so
-  // are the returned tensors, which are copies. When a kernel throws, the scope is as it was.
-  // Throws OtherExtent where the data asks for it.
+  // Runs every operator once. `feeds` are in the order of the request; so are the returned tensors,
+  // which are copies. When a kernel throws, the scope is as it was. Throws ScopeChanged where the
+  // scope does not fit, and OtherExtent where the data asks for it.
+  //
+  // Waits until no other thread writes the variables of the scope that the Plan reads, or uses
+  // those that it writes, and holds them until it ends; see Hold. An Interruption ends the waiting
+  // and the run.
   std::vector<Tensor> run(const std::shared_ptr<Scope>& scope,
                           const NamedTensors& feeds,
-                          const RunState& state);
+                          const RunState& state,
+                          Interruption* interruption = nullptr);
   // The same, into tensors that the caller keeps: those that have the right spec are written, the
   // others become new ones. When a kernel throws, they hold anything.
   void run_into(std::vector<Tensor>& results,
                 const std::shared_ptr<Scope>& scope,
                 const NamedTensors& feeds,
-                const RunState& state);
+                const RunState& state,
+                Interruption* interruption = nullptr);
 
   std::size_t num_steps() const;  // of block 0
   std::size_t arena_bytes() const;
+  // Of the variables of the scope that every run saves first, because it may fail after it has
+  // written them.
+  std::size_t backup_bytes() const;
 
  private:
   struct Impl;

@@ -39,6 +39,32 @@ PreparedStep throwing_step(const Step& step, std::exception_ptr error) {
   return prepared;
 }
 
+// Runs `allocate`; where there is no memory, the operator that needs the most of it is named.
+template <class F>
+void allocate_for(const PreparedStep* most, const char* what, const F& allocate) {
+  try {
+    allocate();
+  } catch (const NoMemory& none) {
+    if (most == nullptr) throw;
+    Error error(most->type, ": the ", what, " of the run must fit in memory, got no memory for ",
+                none.bytes(), " bytes; this operator needs the most");
+    error.set_note(most->note);
+    throw error;
+  }
+}
+
+// Of an array, one element.
+std::int64_t work_of(const KernelContext::Slots& slots) {
+  std::int64_t work = 0;
+  for (const auto& [slot, cells] : slots) {
+    for (const Cell* cell : cells) {
+      if (cell == nullptr || !cell->spec.shape.is_known()) continue;
+      work += static_cast<std::int64_t>(byte_size(cell->spec));
+    }
+  }
+  return work;
+}
+
 // True for an input of an operator with a block that the block overwrites, unless the operator
 // wants to see that, as it does of a condition.
 bool is_overwritten_inside(const Step& step, const OpDef::Slot& slot, const std::string& name) {
@@ -51,10 +77,12 @@ bool is_overwritten_inside(const Step& step, const OpDef::Slot& slot, const std:
 PlanBuilder::PlanBuilder(const ProgramDesc& program,
                          const PlanRequest& request,
                          const Scope& scope,
-                         const RunState& state)
+                         const RunState& state,
+                         Lookout& lookout)
     : program_(program),
       request_(request),
       state_(state),
+      lookout_(lookout),
       frames_(program, parts_.main),
       cells_(parts_),
       variables_(frames_, cells_, scope) {
@@ -65,6 +93,7 @@ PlanParts PlanBuilder::build(const OpRegistry& ops) {
   const Steps steps = prune(steps_of_program(program_, ops), request_.fetches);
   Frame& main = frames_.main();
   main.prepared.check_nan = &request_.check_nan;
+  main.prepared.lookout = &lookout_;
   prepare_steps(main, steps, state_);
   if (!main.is_cut) {
     for (const std::string& name : request_.fetches) parts_.fetches.push_back(fetched(name));
@@ -135,10 +164,17 @@ PreparedStep PlanBuilder::prepare(Frame& frame, const Step& step, const RunState
   // scope draws from streams of its own.
   const std::uint64_t stream = 2 * step.index + (step.outlives_run ? 1 : 0);
   const DType dtype = step.def->kernel_dtype(infer);
+  draft.prepared.runs_block = step.body != nullptr;
+  draft.prepared.work = work_of(draft.inputs) + work_of(draft.outputs);
   const KernelContext context(step.op, std::move(draft.inputs), std::move(draft.outputs), dtype,
                               state, stream, draft.sub_block, extent, parts_.scratch);
+  const std::size_t scratch = parts_.scratch->bytes();
   draft.prepared.kernel =
       draft.surroundings.around(step.def->kernel(request_.device, dtype)(context));
+  if (parts_.scratch->bytes() > scratch) {
+    most_scratch_.type = draft.prepared.type;
+    most_scratch_.note = draft.prepared.note;
+  }
   return std::move(draft.prepared);
 }
 
@@ -174,10 +210,11 @@ const Cell* PlanBuilder::copy_before(Draft& draft, const Cell* cell) {
 void PlanBuilder::prepare_block(Draft& draft, InferContext& infer) {
   const Step& step = draft.step;
   const Body& body = *step.body;
-  SubBlockRunner& runner =
-      *parts_.sub_blocks.emplace_back(std::make_unique<SubBlockRunner>(body.block->idx(), state_));
+  SubBlockRunner& runner = *parts_.sub_blocks.emplace_back(
+      std::make_unique<SubBlockRunner>(step.op.type(), body.block->idx(), state_));
   draft.sub_block = &runner;
   runner.block().check_nan = &request_.check_nan;
+  runner.block().lookout = &lookout_;
   Frame& inside = frames_.enter(draft.frame, body, runner.block());
   infer.set_block_variables([this, &inside, type = step.op.type()](const std::string& name) {
     return frames_.spec_of(inside, type, name);
@@ -255,11 +292,30 @@ FetchCell PlanBuilder::fetched(const std::string& name) {
 }
 
 // A run that fails must leave the scope as it was: what is written before or by a step that may
-// still throw is saved first.
+// still throw, or be interrupted, is saved first.
 void PlanBuilder::mark_backups() {
+  const std::size_t end = std::max(end_of_throwing_, start_of_tail());
+  std::size_t& last_look = frames_.main().prepared.last_look;
   for (ScopeCell& cell : parts_.scope_cells) {
-    cell.needs_backup = cell.is_written && cell.first_write < end_of_throwing_;
+    if (!cell.is_written) continue;
+    cell.needs_backup = cell.first_write < end;
+    if (!cell.needs_backup) last_look = std::min(last_look, cell.first_write);
   }
+}
+
+// The last steps, which need not be interrupted because they are done soon. In most programs these
+// are the optimizer's, so that parameters are not saved.
+std::size_t PlanBuilder::start_of_tail() const {
+  constexpr std::int64_t kTailWork = std::int64_t{64} << 20;
+  const std::vector<PreparedStep>& steps = parts_.main.steps;
+  std::size_t start = steps.size();
+  std::int64_t work = 0;
+  while (start > 0 && !steps[start - 1].runs_block) {
+    work += steps[start - 1].work;
+    if (work > kTailWork) break;
+    --start;
+  }
+  return start;
 }
 
 void PlanBuilder::place_temporaries() {
@@ -269,10 +325,11 @@ void PlanBuilder::place_temporaries() {
   }
   Frame& main = frames_.main();
   main.close();
-  parts_.arena = allocate(main.bytes());
+  allocate_for(main.of_largest(), "temporaries", [&] { parts_.arena = allocate(main.bytes()); });
   parts_.arena_bytes = main.bytes();
   main.place(static_cast<std::byte*>(parts_.arena.get()));
-  parts_.scratch->data();  // where there is no memory for it, the scope stays as it is
+  // Where there is no memory for it, the scope stays as it is.
+  allocate_for(&most_scratch_, "working memory", [&] { parts_.scratch->data(); });
 }
 
 }  // namespace fluidcore

@@ -18,7 +18,8 @@ class PlanBuilder {
   PlanBuilder(const ProgramDesc& program,
               const PlanRequest& request,
               const Scope& scope,
-              const RunState& state);
+              const RunState& state,
+              Lookout& lookout);
 
   PlanParts build(const OpRegistry& ops);
 
@@ -46,16 +47,19 @@ class PlanBuilder {
   std::int64_t extent_from_data(const Step& step);
   FetchCell fetched(const std::string& name);
   void mark_backups();
+  std::size_t start_of_tail() const;
   void place_temporaries();
 
   const ProgramDesc& program_;
   const PlanRequest& request_;
   const RunState& state_;
+  Lookout& lookout_;
   PlanParts parts_;
   Frames frames_;
   Cells cells_;
   Variables variables_;
   bool has_guessed_ = false;         // an extent that depends on the data
+  PreparedStep most_scratch_;        // the type and note of who needs the most
   std::size_t end_of_throwing_ = 0;  // no step of block 0 from here on throws
 };
 

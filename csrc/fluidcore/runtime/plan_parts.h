@@ -22,7 +22,7 @@ struct ScopeCell {
   bool is_read = false;  // its value before the run matters: it must be initialized
   bool is_written = false;
   std::size_t first_write = 0;  // by which step of block 0
-  bool needs_backup = false;    // an operator may still throw after it was written
+  bool needs_backup = false;    // the run may still fail after it was written
   bool* is_set = nullptr;       // false at the end of a run: it was not written after all
 };
 

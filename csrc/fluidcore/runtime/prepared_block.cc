@@ -40,9 +40,13 @@ void PreparedBlock::start() {
 }
 
 void PreparedBlock::run() {
-  for (PreparedStep& step : steps) {
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    PreparedStep& step = steps[i];
     try {
+      if (lookout->is_due() && i <= last_look) [[unlikely]]
+        lookout->look(step.type);
       step.kernel();
+      lookout->add(step.work);
     } catch (const ExtentChanged& changed) {
       throw OtherExtent({step.block, step.index}, changed.extent(), step.type, step.note);
     } catch (Error& error) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "fluidcore/op/op_def.h"
+#include "fluidcore/runtime/lookout.h"
 
 namespace fluidcore {
 
@@ -15,7 +16,9 @@ struct PreparedStep {
   std::string type;  // of the operator
   std::string note;  // names the operator in messages
   std::int64_t block = 0;
-  std::size_t index = 0;             // of the operator in its block
+  std::size_t index = 0;  // of the operator in its block
+  std::int64_t work = 0;  // see Lookout; that of its block not counted
+  bool runs_block = false;
   std::vector<const Cell*> written;  // floating outputs, for the search for NaN
   std::vector<std::string> written_names;
 };
@@ -26,10 +29,14 @@ struct PreparedBlock {
   std::vector<Cell*> arrays;        // of this block: they start empty
   std::vector<bool*> unset;         // of this block: whether a variable has a value; false at first
   const bool* check_nan = nullptr;  // whether to look for NaN after every step
+  Lookout* lookout = nullptr;       // of the run
+  std::size_t last_look = kAlways;  // no step after this one may be interrupted
+
+  static constexpr std::size_t kAlways = static_cast<std::size_t>(-1);
 
   void start();
-  // Runs every step once. An error of a kernel gets the note of its operator, the innermost one;
-  // ExtentChanged becomes OtherExtent.
+  // Runs every step once, unless the lookout ends the run. An error gets the note of its operator,
+  // the innermost one; ExtentChanged becomes OtherExtent.
   void run();
 };
 

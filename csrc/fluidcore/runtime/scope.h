@@ -1,29 +1,68 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "fluidcore/runtime/hold.h"
 #include "fluidcore/tensor/tensor.h"
 
 namespace fluidcore {
 
 // What a Scope holds under a name.
+//
+// A run holds the variables that it reads and writes. Any thread may call the functions that wait:
+// for the runs that write the variable, those that change it for the runs that read it, too. They
+// throw what Hold::acquire() throws.
 class Variable {
  public:
+  explicit Variable(std::shared_ptr<Holds> holds) : holds_(std::move(holds)) {}
+
+  // For whoever has the scope to himself.
   Tensor& tensor() { return tensor_; }
   const Tensor& tensor() const { return tensor_; }
 
+  Tensor read(Interruption* interruption = nullptr);  // waits; a copy that shares the memory
+  std::optional<Tensor> try_read();                   // does not wait: null
+  // Calls f(tensor()).
+  template <class F>
+  void change(const F& f, Interruption* interruption = nullptr) {
+    use(true, true, interruption, f);
+  }
+  template <class F>
+  bool try_change(const F& f) {  // does not wait: false
+    return use(true, false, nullptr, f);
+  }
+
+  std::optional<TensorSpec> spec() const;  // null where there is no value; does not wait
+
+  Holdable& holdable() { return holdable_; }
+
  private:
+  template <class F>
+  bool use(bool writes, bool waits, Interruption* interruption, const F& f) {
+    Wishes wishes{{&holdable_, writes}};
+    Hold hold(*holds_, interruption, "tensor");
+    const Holds::Lock lock =
+        waits ? hold.acquire(wishes, [](const Holds::Lock& /*lock*/) {}) : hold.try_acquire(wishes);
+    if (!lock) return false;
+    f(tensor_);
+    return true;
+  }
+
+  std::shared_ptr<Holds> holds_;
+  Holdable holdable_;
   Tensor tensor_;
 };
 
 // Names -> variables that live between runs: parameters, optimizer state. A name that a scope does
-// not have is looked up in its parent. A scope may be used by one thread at a time; different
-// scopes by different threads, also when they share a parent that nobody changes meanwhile.
+// not have is looked up in its parent. Any thread may use it; what the variables hold, see there.
 class Scope : public std::enable_shared_from_this<Scope> {
  public:
   static std::shared_ptr<Scope> create();
@@ -39,16 +78,31 @@ class Scope : public std::enable_shared_from_this<Scope> {
   const std::shared_ptr<const Scope>& parent() const { return parent_; }  // null: there is none
   void drop_kids();  // empties every child that is still in use
 
+  // Copies of the variables of these names, here or above, all as they are at one moment: between
+  // two runs. Not initialized where there is no value. Waits as Variable does.
+  std::vector<Tensor> snapshot(const std::vector<std::string>& names,
+                               Interruption* interruption = nullptr) const;
+
   // Changes whenever a variable is added or erased here or above.
   std::uint64_t layout() const;
+
+  // Of this scope, those above, and all their children. The functions that take a lock are for
+  // whoever has locked it.
+  Holds& holds() const { return *holds_; }
+  std::shared_ptr<Variable> var(const std::string& name, const Holds::Lock& lock);
+  std::shared_ptr<Variable> find_var(std::string_view name, const Holds::Lock& lock) const;
+  void erase(std::string_view name, const Holds::Lock& lock);
 
  private:
   explicit Scope(std::shared_ptr<const Scope> parent);
 
+  void clear_kids();
+
   std::shared_ptr<const Scope> parent_;
+  std::shared_ptr<Holds> holds_;
   std::map<std::string, std::shared_ptr<Variable>, std::less<>> vars_;
   std::vector<std::weak_ptr<Scope>> kids_;
-  std::uint64_t changes_ = 0;
+  std::atomic<std::uint64_t> changes_ = 0;
 };
 
 }  // namespace fluidcore

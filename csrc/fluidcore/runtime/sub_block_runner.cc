@@ -25,6 +25,10 @@ void SubBlockRunner::run() {
   state_.seed = plan_state_.seed;
   state_.step = plan_state_.step;
   state_.block_run = (static_cast<std::uint64_t>(block_idx_) << kRunBits) + ++runs_;
+  // Of a block without operators, too.
+  block_.lookout->add(0);
+  if (block_.lookout->is_due()) [[unlikely]]
+    block_.lookout->look(type_);
   block_.start();
   block_.run();
   for (const auto& check : checks_) check();

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "fluidcore/op/random_stream.h"
 #include "fluidcore/op/sub_block.h"
@@ -16,9 +17,9 @@ namespace fluidcore {
 // afterwards: kernels hold its address.
 class SubBlockRunner : public SubBlock {
  public:
-  // `plan_state` belongs to the whole run of the Plan.
-  SubBlockRunner(std::int64_t block_idx, const RunState& plan_state)
-      : block_idx_(block_idx), plan_state_(plan_state) {}
+  // `type` is that of the operator; `plan_state` belongs to the whole run of the Plan.
+  SubBlockRunner(std::string type, std::int64_t block_idx, const RunState& plan_state)
+      : type_(std::move(type)), block_idx_(block_idx), plan_state_(plan_state) {}
 
   void run() override;
   Cell& given(const std::string& name) override;
@@ -35,6 +36,7 @@ class SubBlockRunner : public SubBlock {
   void restart() { runs_ = 0; }
 
  private:
+  std::string type_;
   std::int64_t block_idx_;
   const RunState& plan_state_;
   RunState state_;

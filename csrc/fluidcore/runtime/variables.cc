@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -255,8 +256,9 @@ Cell* Variables::find_written_later(Frame& frame, Frame& home, const std::string
 
 Cell* Variables::from_scope(const std::string& name) {
   const auto variable = scope_.find_var(name);
-  if (!variable || !variable->tensor().is_initialized()) return nullptr;
-  const TensorSpec& spec = variable->tensor().spec();
+  const std::optional<TensorSpec> held = variable ? variable->spec() : std::nullopt;
+  if (!held) return nullptr;
+  const TensorSpec& spec = *held;
   if (const auto var = frames_.declared(frames_.main(), name)) {
     require(var->dtype() == spec.dtype && compatible(var->shape(), spec.shape), "'", name,
             "' in the scope must be as the program declares it, ", var->spec(), ", got ", spec);

@@ -15,7 +15,7 @@ class Scratch {
   void reserve(std::size_t bytes) { bytes_ = std::max(bytes_, bytes); }
   std::size_t bytes() const { return bytes_; }
 
-  // As many bytes as were reserved, aligned to 64. Throws Error when there is no memory; never once
+  // As many bytes as were reserved, aligned to 64. Throws NoMemory when there is none; never once
   // it was called after the last reservation.
   std::byte* data() {
     if (allocated_ < bytes_) {

@@ -29,7 +29,7 @@ std::shared_ptr<void> allocate(std::size_t bytes) {
   const std::size_t rounded =
       (std::max<std::size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
   void* memory = rounded < bytes ? nullptr : std::aligned_alloc(kAlignment, rounded);
-  if (memory == nullptr) throw Error("tensor: no memory for ", bytes, " bytes");
+  if (memory == nullptr) throw NoMemory(bytes);
   return {memory, std::free};
 }
 

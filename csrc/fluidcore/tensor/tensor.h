@@ -57,7 +57,18 @@ class Tensor {
 // space can hold, so that a few of them can be added without overflow.
 std::size_t byte_size(const TensorSpec& spec);
 
-// New memory of `bytes` bytes, aligned to 64; never null. Throws Error when there is none.
+// There is no memory for so many bytes.
+class NoMemory : public Error {
+ public:
+  explicit NoMemory(std::size_t bytes)
+      : Error("tensor: no memory for ", bytes, " bytes"), bytes_(bytes) {}
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  std::size_t bytes_;
+};
+
+// New memory of `bytes` bytes, aligned to 64; never null. Throws NoMemory when there is none.
 std::shared_ptr<void> allocate(std::size_t bytes);
 
 }  // namespace fluidcore

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from numbers import Real
 from typing import Any, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
@@ -80,8 +81,13 @@ class Executor:
         fetch_list: Sequence[Variable | str] | None = None,
         scope: Scope | None = None,
         return_numpy: bool = True,
+        timeout: float | None = None,
     ) -> list[Any]:
         """Runs a program once.
+
+        Between two operators, those of loops included, the run sees whether a signal waits: what
+        its handler raises, such as KeyboardInterrupt, ends it. An operator that has begun is not
+        interrupted.
 
         Args:
             program: None for the default main program.
@@ -93,6 +99,7 @@ class Executor:
                 values are wanted.
             scope: Where variables live between runs; None for the global scope.
             return_numpy: Whether to return NumPy arrays, else Tensors.
+            timeout: Seconds after which the run ends with an error; None for no limit.
 
         Returns:
             The fetched values, in the order of `fetch_list`.
@@ -100,6 +107,8 @@ class Executor:
         Raises:
             core.Error: A value does not fit, with the operator and the user's line as a note. The
                 scope is as it was before the run.
+            core.TimedOut: The time was over, with the operator that would have come next; a
+                TimeoutError, too. The scope is as it was before the run.
         """
         if program is None:
             program = default_main_program()
@@ -122,6 +131,8 @@ class Executor:
                     fetches.append(item.desc.name())
                 else:
                     raise TypeError(f"fetch_list must hold Variables or names, got {item!r}")
+        if timeout is not None and not isinstance(timeout, Real):
+            raise TypeError(f"timeout must be a number of seconds or None, got {timeout!r}")
         arrays = self._arrays(program, feed) if feed else {}
         return self._core.run(
             program.desc,
@@ -131,6 +142,7 @@ class Executor:
             threads._num_threads,
             self._check_nan,
             return_numpy,
+            timeout,
         )
 
     def _arrays(self, program: Program, feed: Mapping[str, Any]) -> dict[str, Any]:

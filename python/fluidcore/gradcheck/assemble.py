@@ -12,21 +12,23 @@ from fluidcore.gradcheck.judge import TINY, Judgement, Mask
 from fluidcore.gradcheck.modes import Indices, Mode
 from fluidcore.gradcheck.report.result import ElementError, GradCheckResult
 from fluidcore.gradcheck.session import Session
-from fluidcore.gradcheck.target import Doubles
+from fluidcore.gradcheck.target import Doubles, Target
 from fluidcore.gradcheck.together import Proof
 from fluidcore.gradcheck.verdict import Reason, Verdict
+
+LATE = "there was no time left"
 
 _SMALLEST = 1e-8  # in the relative errors of the statistics
 
 
-def blank(session: Session, k: int, dtype: str, mode: Mode) -> GradCheckResult:
+def blank(target: Target, k: int, dtype: str, mode: Mode) -> GradCheckResult:
     """A result without elements: PASS until something is found."""
-    part = session.target.inputs[k]
+    part = target.inputs[k]
     return GradCheckResult(
         name=part.name,
         shape=tuple(part.value.shape),
         dtype=dtype,
-        place=session.target.place,
+        place=target.place,
         mode=mode,
         verdict=Verdict.PASS,
         resolution=0.0,
@@ -44,6 +46,11 @@ def undecided(base: GradCheckResult, reason: Reason, detail: str) -> GradCheckRe
         resolution=float("inf"),
         min_detectable_99=float("inf"),
     )
+
+
+def late(base: GradCheckResult) -> GradCheckResult:
+    """INCONCLUSIVE because the time that was allowed is over."""
+    return undecided(base, Reason.BUDGET, LATE)
 
 
 def refused(base: GradCheckResult, reason: Reason, detail: str) -> GradCheckResult:

@@ -39,7 +39,8 @@ class GradCheckConfig:
         second_order: Whether to check the gradient of the gradient.
         replicates: How often f runs at one point, to see whether it repeats itself.
         workers: Threads; 0: as many as the process may use.
-        budget_s: Seconds after which what is undecided stays INCONCLUSIVE; None: no limit.
+        budget_s: Seconds after which what is undecided stays INCONCLUSIVE; None: no limit. A run of
+            a program that is under way then ends between two operators.
         localise: Whether to look for the operator that is wrong in a program.
         explain: Whether to look for what is wrong with a gradient.
         on_kink: "subgradient" accepts what lies between the one-sided derivatives, "fail" accepts

@@ -54,7 +54,7 @@ class Formula:
 def check_formula(session: Session, k: int, noise: Noise) -> Formula:
     """Judges the gradient by input `k` in the dtype in which f is differentiated."""
     mode = modes.choose(session, k)
-    base = assemble.blank(session, k, session.dtype, mode)
+    base = assemble.blank(session.target, k, session.dtype, mode)
     fault = session.calls.faults.get((k, session.dtype))
     if fault is not None:
         return Formula(assemble.refused(base, fault.reason, fault.detail))
@@ -73,8 +73,7 @@ def check_formula(session: Session, k: int, noise: Noise) -> Formula:
                 return Formula(assemble.not_finite(base, gradient))
             overflow |= infinite
     if session.late:
-        detail = "there was no time left"
-        return Formula(assemble.undecided(base, Reason.BUDGET, detail))
+        return Formula(assemble.late(base))
     if mode != "directional":
         known = noise_of_most(session, k, mode, noise.forward)
         numerical = modes.differentiate(session, k, mode, known)

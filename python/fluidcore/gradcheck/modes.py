@@ -118,14 +118,18 @@ def _by_element(
             pieces.parts.append(_unknown(len(weights), chunk.size))
             continue
         everything = chunk.size == session.target.inputs[k].value.size
-        found = core.differentiate(
-            session.function,
-            k,
-            weights,
-            elements=None if everything else chunk,
-            noise=noise,
-            workers=session.workers,
-        )
+        try:
+            found = core.differentiate(
+                session.function,
+                k,
+                weights,
+                elements=None if everything else chunk,
+                noise=noise,
+                workers=session.workers,
+            )
+        except core.OutOfTime:
+            pieces.parts.append(_unknown(len(weights), chunk.size))
+            continue
         pieces.parts.append(Reference.of(found))
         pieces.evaluations += found.evaluations
         pieces.failure = pieces.failure or found.failure

@@ -20,7 +20,7 @@ from fluidcore.gradcheck.kernel_check import check_kernel
 from fluidcore.gradcheck.kernel_test import KernelTest
 from fluidcore.gradcheck.localised import localised
 from fluidcore.gradcheck.modes import choose
-from fluidcore.gradcheck.noise import measure
+from fluidcore.gradcheck.noise import Noise, measure
 from fluidcore.gradcheck.plain import plain_results
 from fluidcore.gradcheck.report.result import Audit, GradCheckReport, GradCheckResult
 from fluidcore.gradcheck.second_order import check_second_order
@@ -57,16 +57,41 @@ def run_check(target: Target, config: GradCheckConfig) -> GradCheckReport:
         if config.is_plain:
             report = _report(target, config, plain_results(target, config), ())
             return localised(report, target, config)
+        with core.TimeLimit(config.budget_s):
+            return _checked(target, config)
+
+
+def _checked(target: Target, config: GradCheckConfig) -> GradCheckReport:
+    """The report; what the time limit ends is undecided."""
+    try:
         session = Session(target, config)
-        results, found = _results(session)
-        second = check_second_order(session, results, run_check) if config.second_order else ()
-        if config.audits:
-            found = (*found[:-1], unchanged(session))  # after all calls
-        report = localised(_report(target, config, results, found), target, config)
-        return replace(report, results=(*report.results, *second))
+    except core.OutOfTime:
+        late = tuple(_late(target, k, target.dtype) for k in range(len(target.inputs)))
+        return _report(target, config, late, ())
+    results, found = _results(session)
+    second = check_second_order(session, results, run_check) if config.second_order else ()
+    if config.audits and found:
+        found = (*found[:-1], unchanged(session))  # after all calls
+    report = _report(target, config, results, found)
+    try:
+        report = localised(report, target, config)
+    except core.OutOfTime:
+        report = replace(report, notes=(*report.notes, "no time left to find the operator"))
+    return replace(report, results=(*report.results, *second))
+
+
+def _late(target: Target, k: int, dtype: str) -> GradCheckResult:
+    return assemble.late(assemble.blank(target, k, dtype, "full"))
 
 
 def _results(session: Session) -> tuple[tuple[GradCheckResult, ...], tuple[Audit, ...]]:
+    try:
+        return _judged(session)
+    except core.OutOfTime:
+        return _all_undecided(session, Reason.BUDGET, assemble.LATE), (unchanged(session),)
+
+
+def _judged(session: Session) -> tuple[tuple[GradCheckResult, ...], tuple[Audit, ...]]:
     target = session.target
     if not np.isfinite(flat(session.outputs)).all():
         detail = f"{_not_finite(session.target)} at the point, in {session.dtype}"
@@ -85,13 +110,27 @@ def _results(session: Session) -> tuple[tuple[GradCheckResult, ...], tuple[Audit
     for k in range(len(target.inputs)):
         proof = proofs.get(k)
         if proof is None:
-            formula = check_formula(session, k, noise)
+            formula = _formula(session, k, noise)
         else:
             formula = Formula(assemble.proven(session, k, proof))
         results.append(cost.of(formula.result))
         if kernel is not None:
-            results.append(cost.of(check_kernel(session, k, kernel, formula)))
+            results.append(cost.of(_kernel(session, k, kernel, formula)))
     return tuple(results), found
+
+
+def _formula(session: Session, k: int, noise: Noise) -> Formula:
+    try:
+        return check_formula(session, k, noise)
+    except core.OutOfTime:
+        return Formula(_late(session.target, k, session.dtype))
+
+
+def _kernel(session: Session, k: int, kernel: KernelTest, formula: Formula) -> GradCheckResult:
+    try:
+        return check_kernel(session, k, kernel, formula)
+    except core.OutOfTime:
+        return _late(session.target, k, session.target.dtype)
 
 
 def _is_wide(session: Session, k: int) -> bool:
@@ -137,7 +176,7 @@ def _not_finite(target: Target) -> str:
 
 def _all_undecided(session: Session, reason: Reason, detail: str) -> tuple[GradCheckResult, ...]:
     return tuple(
-        assemble.undecided(assemble.blank(session, k, dtype, "full"), reason, detail)
+        assemble.undecided(assemble.blank(session.target, k, dtype, "full"), reason, detail)
         for k in range(len(session.target.inputs))
         for dtype in dict.fromkeys((session.dtype, session.target.dtype))
     )

@@ -46,6 +46,15 @@ def check_second_order(
     hindrance = _hindrance(session, first)
     if hindrance is not None:
         return (assemble.undecided(_blank(session, _LABEL), *hindrance),)
+    try:
+        return _checked(session, run_check)
+    except core.OutOfTime:
+        return (assemble.late(_blank(session, _LABEL)),)
+
+
+def _checked(
+    session: Session, run_check: Callable[[Target, GradCheckConfig], GradCheckReport]
+) -> tuple[GradCheckResult, ...]:
     rounding = _rounding_of_zero(session)
     try:
         count = _count_gradients(session)
@@ -159,7 +168,7 @@ def _named(result: GradCheckResult, target: Target) -> GradCheckResult:
 
 
 def _blank(session: Session, name: str) -> GradCheckResult:
-    base = assemble.blank(session, 0, session.dtype, "directional")
+    base = assemble.blank(session.target, 0, session.dtype, "directional")
     return replace(base, name=name, shape=())
 
 

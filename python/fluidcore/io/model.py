@@ -235,16 +235,15 @@ def _program(program: Program | None) -> Program:
 
 
 def _values(variables: Iterable[Variable]) -> Arrays:
-    scope = global_scope()
+    names = [variable.name for variable in variables]
     arrays = {}
-    for variable in variables:
-        held = scope.find_var(variable.name)
-        if held is None or not held.get_tensor().is_initialized():
+    for name, tensor in zip(names, global_scope().snapshot(names), strict=True):
+        if not tensor.is_initialized():
             raise core.NotFound(
-                f"save: variable '{variable.name}' must have a value in the global scope, "
+                f"save: variable '{name}' must have a value in the global scope, "
                 "got none; run the startup program first"
             )
-        arrays[variable.name] = np.asarray(held.get_tensor(), order="C")
+        arrays[name] = np.asarray(tensor)
     return arrays
 
 

@@ -111,7 +111,7 @@ TEST(Along, GivesTheSameBitsForAnyNumberOfWorkersAndForFewElements) {
       const Question question{{numbers(kSize, 1)}, {}};
       const Derivatives alone = differentiate_along(f, {d}, question, true);
       for (const std::int64_t workers : {2, 3}) {
-        const Derivatives together = differentiate_along(f, {d}, question, true, nullptr, workers);
+        const Derivatives together = differentiate_along(f, {d}, question, true, workers);
         EXPECT_EQ(together.value, alone.value);
         EXPECT_EQ(together.error, alone.error);
         EXPECT_EQ(together.evaluations, alone.evaluations);

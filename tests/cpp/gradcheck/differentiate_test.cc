@@ -226,17 +226,21 @@ TEST(Differentiate, LetsAnExceptionAtThePointThrough) {
               ThrowsMessage<std::domain_error>("not here"));
 }
 
-TEST(Differentiate, EndsWhenThePollThrows) {
-  ToyFunction function = row_function(4, 5);
-  int polls = 0;
-  DifferentiateOptions options;
-  options.poll = [&] {
-    if (++polls == 5) throw Unrecoverable::because(std::runtime_error("interrupted"));
-  };
-  const std::vector<double> before = values_of(function.inputs()[0]);
-  EXPECT_THAT([&] { differentiate(function, 0, {{numbers(24)}, {}}, options); },
-              ThrowsMessage<std::runtime_error>("interrupted"));
-  EXPECT_EQ(values_of(function.inputs()[0]), before);
+TEST(Differentiate, EndsWhenItIsInterrupted) {
+  for (const int workers : {1, 3}) {
+    Interruption interruption;
+    std::atomic<int> runs = 0;
+    ToyFunction function = ToyFunction::elementwise(tensor_of(numbers(100)), [&](double x) {
+      if (++runs == 500) interruption.request();
+      return x * x;
+    });
+    DifferentiateOptions options;
+    options.workers = workers;
+    const std::vector<double> before = values_of(function.inputs()[0]);
+    const InterruptedBy interrupted(function, interruption);
+    EXPECT_THROW(differentiate(function, 0, {{numbers(100)}, {}}, options), Interrupted);
+    EXPECT_EQ(values_of(function.inputs()[0]), before);
+  }
 }
 
 TEST(Differentiate, GivesNothingForEmptyTensors) {

@@ -148,10 +148,11 @@ TEST(OpDefInfer, RefusesFloatingInputsOfDifferentDtypesUnlessTheOperatorAllowsTh
   const InferContext::Slots inputs = {{"X", {TensorSpec{{2}, DType::kFloat32}}},
                                       {"Bias", {TensorSpec{{1}, DType::kFloat64}}}};
   InferContext context(desc, inputs, {{"Out", {TensorSpec()}}});
-  EXPECT_THAT([&] { scale().infer(context); },
-              ThrowsMessage<InvalidArgument>(
-                  "scale: X and Bias must have the same dtype, got X float32 [2], Bias float64 [1]; "
-                  "write cast(x, 'float64')"));
+  EXPECT_THAT(
+      [&] { scale().infer(context); },
+      ThrowsMessage<InvalidArgument>(
+          "scale: X and Bias must have the same dtype, got X float32 [2], Bias float64 [1]; "
+          "write cast(x, 'float64')"));
   EXPECT_NO_THROW(scale().mixed_dtypes().infer(context));
 }
 

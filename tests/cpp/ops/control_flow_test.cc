@@ -1,5 +1,7 @@
+#include <limits>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -8,6 +10,8 @@
 #include "fluidcore/base/error.h"
 #include "fluidcore/op/grad_context.h"
 #include "fluidcore/ops/register_ops.h"
+#include "fluidcore/runtime/executor.h"
+#include "fluidcore/runtime/scope.h"
 #include "ops/op_runner.h"
 #include "ops/program_runner.h"
 
@@ -240,6 +244,22 @@ TEST_F(ConditionalBlockTest, RefusesWhatIsNoCondition) {
   EXPECT_THAT([&] { runner_.add(conditional({"x", "x"}, 1, true)); },
               ThrowsMessage<InvalidArgument>(
                   "conditional_block: X must be one variable, the condition, got 2"));
+}
+
+TEST(InterruptedWhile, EndsAlsoWhereItsBlockHasNoOperators) {
+  ProgramRunner runner;
+  runner.feed_bool("go", {true});
+  runner.add(OpDesc("while", {{"Condition", {"go"}}}, {{"StepScopes", {"steps"}}},
+                    {{"sub_block", BlockIndex{runner.new_block()}},
+                     {"max_steps", std::numeric_limits<std::int64_t>::max()}}));
+  Interruption interruption;
+  std::thread other([&] { interruption.request(); });
+  Executor executor(builtin_ops());
+  Executor::Options options;
+  options.interruption = &interruption;
+  EXPECT_THROW(executor.run(runner.program(), runner.feeds(), {"steps"}, Scope::create(), options),
+               Interrupted);
+  other.join();
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 """Tests of fluidcore.executor."""
 
+import re
 import sys
 import threading
 
@@ -299,3 +300,35 @@ def test_threads_with_one_executor_do_not_mix_up_their_programs():
     finally:
         sys.setswitchinterval(interval)
     assert failures == []
+
+
+ADDRESS_SPACE = 2**47  # bytes that a process can address
+
+
+def test_where_there_is_no_memory_for_temporaries_the_operator_is_named():
+    small = layers.fill_constant([2], "float32", 1.0)
+    large = layers.fill_constant([ADDRESS_SPACE // 4], "float32", 1.0)
+    with pytest.raises(fluid.Error) as caught:
+        run({}, [small, layers.relu(large)])
+    assert re.fullmatch(
+        r"fill_constant: the temporaries of the run must fit in memory, got no memory for \d{15} "
+        "bytes; this operator needs the most",
+        str(caught.value),
+    )
+    (note,) = caught.value.__notes__
+    assert note.startswith("operator 1 of block 0 (fill_constant), added at ")
+    assert note.endswith('large = layers.fill_constant([ADDRESS_SPACE // 4], "float32", 1.0)')
+
+
+def test_where_there_is_no_memory_for_a_variable_it_is_named():
+    layers.create_global_var([ADDRESS_SPACE // 4], 1.0, "float32", persistable=True, name="large")
+    startup = fluid.default_startup_program()
+    with pytest.raises(
+        fluid.Error, match=r"^scope: 'large' must fit in memory, got no memory for "
+    ):
+        fluid.Executor().run(startup)
+    assert fluid.global_scope().local_var_names() == []
+    with pytest.raises(
+        fluid.Error, match=r"^fetch: 'large' must fit in memory, got no memory for "
+    ):
+        fluid.Executor().run(startup, fetch_list=["large"])

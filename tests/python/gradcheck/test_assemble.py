@@ -14,13 +14,11 @@ from fluidcore.gradcheck.assemble import (
     refused,
     undecided,
 )
-from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.directional import Directional
 from fluidcore.gradcheck.judge import DOMAIN, KINK, TINY, Judgement, Reference, Rules, judge
-from fluidcore.gradcheck.session import Session
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
-BASE = blank(Session(target_of("tanh"), GradCheckConfig()), 0, "float64", "full")
+BASE = blank(target_of("tanh"), 0, "float64", "full")
 VALUE = np.array([[1.0, 2.0, 4.0, 0.0], [1.0, -2.0, 0.0, 8.0]])
 
 
@@ -44,7 +42,7 @@ def result_of(judgement: Judgement, elements=(0, 1, 2, 3), verbose=False, failur
 
 
 def test_nothing_is_a_pass() -> None:
-    found = blank(Session(target_of("tanh"), GradCheckConfig()), 0, "float64", "full")
+    found = blank(target_of("tanh"), 0, "float64", "full")
     assert found == BASE
     assert (found.resolution, found.min_detectable_99) == (0.0, 0.0)
     assert (BASE.name, BASE.shape, BASE.dtype, BASE.mode) == ("x0", (3, 4), "float64", "full")
