@@ -5,8 +5,8 @@
 #   tools/test.sh               the wheel; C++ tests; Python tests against the installed wheel
 #   tools/test.sh --asan        C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer,
 #                               and the installed C++ library
-#   tools/test.sh --tsan        C++ tests of the runtime under ThreadSanitizer
 #   tools/test.sh --no-onednn   the same without oneDNN
+#   tools/test.sh --tsan        C++ tests of the runtime under ThreadSanitizer
 #
 # Everything it makes is in .venv-test and build/; ccache is used when it is there.
 set -euo pipefail
