@@ -28,7 +28,8 @@ tidy() {
   compiler=$(sed -n 's/^CMAKE_CXX_COMPILER:[^=]*=//p' "$build/CMakeCache.txt")
   omp=$("$compiler" -print-file-name=include/omp.h)
   run-clang-tidy.py -quiet -p "$build" -j "$(nproc)" -checks="$checks" \
-    -extra-arg="-idirafter$(dirname "$omp")" "${@:-$PWD/csrc/}"
+    -extra-arg="-idirafter$(dirname "$omp")" "${@:-$PWD/csrc/}" |
+    sed '/^\[ *[0-9]*\/[0-9]*\]/d' # the findings, without a line for every file
 }
 
 step "$logs/configure.log" "configuration" configure

@@ -1,6 +1,5 @@
 #include "fluidcore/base/threads.h"
 
-#include <algorithm>
 #include <atomic>
 
 #include <pthread.h>

@@ -6,7 +6,6 @@
 
 #include <pybind11/stl.h>
 
-#include "fluidcore/bindings/bindings.h"
 #include "fluidcore/bindings/time_limit.h"
 
 namespace py = pybind11;
