@@ -89,6 +89,6 @@ else
   step "$logs/install.log" "install ($variant)" install_wheel
   # From the root of the repository, where python/ is not on the path: the wheel is what is tested.
   step "$logs/pytest.log" "Python tests ($variant)" \
-    pytest -n 2 -q -m "not slow" --left-out "$logs/left_out.txt"
+    pytest -n 2 -q -m "not slow" --left-out="$logs/left_out.txt"
   tail -n 2 "$logs/pytest.log"
 fi

@@ -86,8 +86,9 @@ def _append_backward_vars_(block: Block, start_op_idx: int) -> None:
 
 def _declare_locals(block: Block, grad: GradOp, results: Collection[str]) -> None:
     """Makes the results of an operator variables of the block, whatever is outside of it."""
+    elsewhere = {*results, *grad.writes}  # what a block inside writes has a place already
     for name in grad.output_names():
-        if name not in results and not block.has_var(name) and not is_array(block, name):
+        if name not in elsewhere and not block.has_var(name) and not is_array(block, name):
             block.desc.var(name)
 
 
