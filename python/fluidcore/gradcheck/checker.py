@@ -35,12 +35,17 @@ class GradientChecker:
         self.config = config or GradCheckConfig()
 
     @classmethod
+    def new(cls) -> GradientChecker:
+        """A checker that judges by error bars."""
+        return cls()
+
+    @classmethod
     def with_config(cls, config: GradCheckConfig) -> GradientChecker:
         """A checker with other settings."""
         return cls(config)
 
     def compute_numerical_gradient(self, f: Function, input: Any, cotangent: Any = None) -> Any:
-        """The gradient of ⟨cotangent, f⟩ by finite differences.
+        """The gradient of ⟨cotangent, f⟩, by default of the sum of f, by finite differences.
 
         With a step (`epsilon`) or a tolerance in the settings it is [f(x+ε) - f(x-ε)] / 2ε, or
         [f(x+ε) - f(x)] / ε, for each element; else the steps are chosen by error bars. f is
@@ -50,7 +55,7 @@ class GradientChecker:
         Args:
             f: From a tensor or array like `input` to a floating one.
             input: An eager Tensor, or an array, of any shape, floating; never changed.
-            cotangent: Of the shape of f(input); None only where that is one number.
+            cotangent: Of the shape of f(input); None for ones, the sum of all elements.
 
         Returns:
             The gradient in float64, of the shape of the input; a Tensor for a Tensor.
@@ -67,7 +72,7 @@ class GradientChecker:
             f: The function.
             input: The point.
             index: Of the element in the flattened input.
-            cotangent: Of the shape of f(input).
+            cotangent: Of the shape of f(input); None for ones, the sum of all elements.
         """
         of = OfFunction(f, input, "central_difference", cotangent)
         return self._difference(of, index, forward=False)
@@ -90,10 +95,10 @@ class GradientChecker:
             analytical_grad: The gradient of ⟨cotangent, f⟩, of the shape of the input. One whose
                 dtype holds less than that of the input fails.
             name: Of the check, in the report.
-            cotangent: Of the shape of f(input); None only where that is one number.
+            cotangent: Of the shape of f(input); None for ones, the sum of all elements.
 
         Raises:
-            TypeError: f(input) is not one number, and there is no cotangent.
+            TypeError: f cannot be called, or does not return one tensor.
             core.InvalidArgument: A shape does not fit.
         """
         return self._check(OfFunction(f, input, name, cotangent), analytical_grad)
@@ -106,7 +111,7 @@ class GradientChecker:
             tensor: A leaf of fluidcore.eager, after `backward`.
             name: Of the check, in the report.
         """
-        return self._check(OfFunction(f, tensor, name, ones=True), tensor.grad)
+        return self._check(OfFunction(f, tensor, name), tensor.grad)
 
     def check_op(
         self,

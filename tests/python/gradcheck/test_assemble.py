@@ -16,6 +16,7 @@ from fluidcore.gradcheck.assemble import (
 )
 from fluidcore.gradcheck.directional import Directional
 from fluidcore.gradcheck.judge import DOMAIN, KINK, TINY, Judgement, Reference, Rules, judge
+from fluidcore.gradcheck.report.result import ElementError
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 BASE = blank(target_of("tanh"), 0, "float64", "full")
@@ -83,11 +84,11 @@ def test_the_worst_cotangent_of_each_element_counts() -> None:
     found = result_of(judged(claimed), elements=(2, 5, 7, 11))
     assert (found.verdict, found.reasons) == (Verdict.FAIL, (Reason.MISMATCH,))
     assert (found.num_elements, found.num_passed, found.kinks) == (4, 1, 0)
-    assert [tuple(error) for error in found.element_errors or ()] == [
-        (11, 12.0, 8.0, 1e-9, Verdict.FAIL),
-        (5, -1.5, -2.0, 1e-9, Verdict.FAIL),
-        (7, 4 + 2e-6, 4.0, 1e-9, Verdict.FAIL),
-    ]
+    assert found.element_errors == (
+        ElementError(11, 12.0, 8.0, 1e-9, Verdict.FAIL),
+        ElementError(5, -1.5, -2.0, 1e-9, Verdict.FAIL),
+        ElementError(7, 4 + 2e-6, 4.0, 1e-9, Verdict.FAIL),
+    )
     relative, absolute = [0.0, 0.25, 2e-6 / (4 + 2e-6), 4 / 12], [0.0, 0.5, 2e-6, 4.0]
     assert found.max_relative_error == pytest.approx(np.max(relative))
     assert found.mean_relative_error == pytest.approx(np.mean(relative))
@@ -244,7 +245,8 @@ def off(rows, **options) -> Judgement:
 
 def shown(judgement: Judgement) -> list[float]:
     """By how many limits the cotangent that is shown is off, for each element."""
-    found = sorted(result_of(judgement, verbose=True).element_errors or ())
+    errors = result_of(judgement, verbose=True).element_errors or ()
+    found = sorted(errors, key=lambda error: error.index)
     return [abs(error.analytical - error.numerical) / LIMIT for error in found]
 
 

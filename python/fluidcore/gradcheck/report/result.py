@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 
-class ElementError(NamedTuple):
-    """One element of a gradient.
-
-    The first three are those of the plain comparison.
+@dataclass(frozen=True, slots=True)
+class ElementError:
+    """One element of a gradient: `for index, analytical, numerical in result.element_errors`.
 
     Attributes:
         index: Into the flattened input.
@@ -24,11 +24,15 @@ class ElementError(NamedTuple):
     else they are directions.
     """
 
-    index: int  # type: ignore[assignment]  # a tuple has a method of this name
+    index: int
     analytical: float
     numerical: float
     error_bar: float
     verdict: Verdict
+
+    def __iter__(self) -> Iterator[float]:
+        """Index, analytical and numerical value."""
+        return iter((self.index, self.analytical, self.numerical))
 
 
 class Hypothesis(NamedTuple):

@@ -228,10 +228,10 @@ def test_a_cell_of_many_elements_shows_the_worst() -> None:
 def test_there_is_no_map_of_a_number_of_directions_or_of_foreign_indices() -> None:
     number = replace(samples.wrong(shape=(1, 1)), element_errors=())
     error = ElementError(0, 1.0, 2.0, 0.0, Verdict.FAIL)
-    outside = error._replace(index=10**9)
+    outside = replace(error, index=10**9)
     assert heat_map(number, [error]) == ""
     assert heat_map(replace(samples.directional(), verdict=Verdict.INCONCLUSIVE), [error]) == ""
-    assert heat_map(samples.wrong(), [outside, error._replace(index=-1)]) == ""
+    assert heat_map(samples.wrong(), [outside, replace(error, index=-1)]) == ""
 
 
 def test_a_large_tensor_is_sampled() -> None:
