@@ -10,13 +10,13 @@ import numpy as np
 
 from fluidcore import core
 from fluidcore.base.checks import is_whole
-from fluidcore.gradcheck.adapters.origin import name_of
+from fluidcore.gradcheck.api import check
 from fluidcore.gradcheck.calls import flat
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.of_function import Function, OfFunction, like
 from fluidcore.gradcheck.plain import compare, tolerances
 from fluidcore.gradcheck.report.result import GradCheckReport, GradCheckResult
-from fluidcore.gradcheck.target import Doubles, Target, own_target
+from fluidcore.gradcheck.target import Doubles, Target
 
 if TYPE_CHECKING:
     from fluidcore.program import Program, Variable
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 class GradientChecker:
     """Checks gradients by one configuration.
+
+    Of functions, operators and programs a report that is not PASS is raised, unless
+    `raise_exception=False`; `check_gradient` and `check_tensor` return a result that has `passed`.
 
     Args:
         config: Settings; None for those that judge by error bars.
@@ -121,12 +124,20 @@ class GradientChecker:
         outputs: Sequence[str] | None = None,
         inputs_to_check: Sequence[str] | None = None,
         no_grad_set: Iterable[str] | None = None,
+        *,
+        raise_exception: bool = True,
     ) -> GradCheckReport:
-        """Checks the gradient operators of an operator; arguments as of `operator_target`."""
+        """Checks the gradient operators of an operator; arguments as of `operator_target`.
+
+        Raises:
+            GradientError: The verdict is not PASS, and `raise_exception` is left as it is.
+        """
         from fluidcore.gradcheck.adapters.operator import operator_target
 
+        __tracebackhide__ = True
         return self._run(
-            operator_target(op_type, inputs, attrs, outputs, inputs_to_check, no_grad_set)
+            operator_target(op_type, inputs, attrs, outputs, inputs_to_check, no_grad_set),
+            raise_exception,
         )
 
     def check_program(
@@ -137,38 +148,29 @@ class GradientChecker:
         parameter_list: Iterable[Variable | str] | None = None,
         no_grad_set: Iterable[Variable | str] | None = None,
         scope: core.Scope | None = None,
+        *,
+        raise_exception: bool = True,
     ) -> GradCheckReport:
-        """Checks every gradient of a program; arguments as of `program_target`."""
+        """Checks every gradient of a program; arguments as of `program_target`.
+
+        Raises:
+            GradientError: The verdict is not PASS, and `raise_exception` is left as it is.
+        """
         from fluidcore.gradcheck.adapters.program import program_target
 
-        return self._run(program_target(program, feed, loss, parameter_list, no_grad_set, scope))
+        __tracebackhide__ = True
+        target = program_target(program, feed, loss, parameter_list, no_grad_set, scope)
+        return self._run(target, raise_exception)
 
-    def check_callable(
-        self,
-        f: Callable[..., Any],
-        *args: Any,
-        vjp: Callable[..., Any] | None = None,
-        framework: str = "auto",
-    ) -> GradCheckReport:
-        """Checks a function of arrays, or of the tensors of a framework, with its gradient.
-
-        Args:
-            f: The function.
-            *args: The point. Eager tensors are differentiated by the tape.
-            vjp: Of NumPy functions: vjp(*args, *vs) returns the gradients of Σ v·y.
-            framework: "numpy", "torch", "jax", "mlx"; "auto": whose tensors the arguments are.
-        """
-        own = own_target(f, args, name_of(f))
-        if own is not None:
-            return self._run(own)
-        from fluidcore.gradcheck.adapters import callable_target
-
-        return self._run(callable_target(f, args, vjp=vjp, framework=framework))
+    def check_callable(self, f: Callable[..., Any], *args: Any, **options: Any) -> GradCheckReport:
+        """`fluidcore.gradcheck.check` with the settings of this checker."""
+        __tracebackhide__ = True
+        return check(f, *args, config=self.config, **options)
 
     def check_all_ops(
         self, types: Iterable[str] | None = None, per_op: int = 20
     ) -> list[GradCheckReport]:
-        """Checks every operator that has a gradient at examples of its own.
+        """Checks every operator that has a gradient at examples of its own; raises no report.
 
         Args:
             types: The operators; None for all.
@@ -178,10 +180,14 @@ class GradientChecker:
 
         return check_all_ops(self.config, types, per_op)
 
-    def _run(self, target: Target) -> GradCheckReport:
+    def _run(self, target: Target, raise_exception: bool) -> GradCheckReport:
         from fluidcore.gradcheck.pipeline import run_check
 
-        return run_check(target, self.config)
+        __tracebackhide__ = True  # pytest then shows the user's line
+        report = run_check(target, self.config)
+        if raise_exception:
+            report.assert_ok()
+        return report
 
     def _check(self, of: OfFunction, gradient: Any) -> GradCheckResult:
         claimed = of.claimed(gradient)

@@ -1,5 +1,7 @@
 """GradientChecker and the gradients of tensors."""
 
+from collections.abc import Callable
+from functools import partial
 from inspect import signature
 from typing import Any
 
@@ -13,6 +15,7 @@ from fluidcore.eager import Tensor
 from fluidcore.gradcheck.checker import GradientChecker
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.plain import plain_results
+from fluidcore.gradcheck.report.result import GradientError
 from fluidcore.gradcheck.target import Input, Target
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
@@ -401,11 +404,34 @@ def test_functions_are_checked() -> None:
     for config in (None, PLAIN):
         checker = GradientChecker(config)
         assert checker.check_callable(square, X, vjp=lambda x, v: 2 * x * v)
-        assert not checker.check_callable(square, X, vjp=lambda x, v: 3 * x * v)
+        wrong = {"vjp": lambda x, v: 3 * x * v}
+        assert not checker.check_callable(square, X, raise_exception=False, **wrong)
         report = checker.check_callable(lambda a, b: (a @ b).exp(), *(Tensor([[0.5]]),) * 2)
         assert report.verdict is Verdict.PASS
     with pytest.raises(TypeError, match="all arguments must be Tensors, got float"):
         GradientChecker().check_callable(lambda a, b: a * b, Tensor(X), 2.0)
+
+
+def test_what_is_not_proven_is_an_error_with_the_text_of_its_report() -> None:
+    program, startup = fluid.Program(), fluid.Program()
+    with fluid.program_guard(program, startup):
+        x = fluid.layers.data("x", [3], dtype="float64", stop_gradient=False)
+        loss = fluid.layers.mean(fluid.layers.sqrt(x))
+        fluid.append_backward(loss)
+    checker = GradientChecker()
+    outside = -X[None]  # where a square root has no value
+    checks: list[Callable[..., Any]] = [
+        partial(checker.check_op, "sqrt", {"X": outside}),
+        partial(checker.check_program, program, {"x": outside}, loss),
+        partial(checker.check_callable, square, X, vjp=lambda x, v: 3 * x * v),
+    ]
+    for check in checks:
+        with pytest.raises(GradientError) as caught:
+            check()
+        report = check(raise_exception=False)
+        assert caught.value.report is not None
+        assert caught.value.report.verdict is report.verdict is not Verdict.PASS
+        assert str(caught.value) == str(caught.value.report)
 
 
 class Wrong(Target):

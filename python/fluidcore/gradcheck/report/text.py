@@ -22,13 +22,18 @@ _LEAST = 5  # lines that explain the worst gradient
 
 def result_text(result: GradCheckResult) -> str:
     """The check of one gradient, in at most 25 lines."""
-    lines = [f"{result.verdict.name}  {headline(result)}: {_facts(result)}"]
+    lines = [result_line(result)]
     return "\n".join([*lines, *block(result, LINES - len(lines))])
+
+
+def result_line(result: GradCheckResult) -> str:
+    """The check of one gradient on one line."""
+    return f"{result.verdict.name}  {headline(result)}: {_facts(result)}"
 
 
 def report_text(report: GradCheckReport) -> str:
     """The check of one target, in at most 25 lines: the verdict, every input, and what is wrong."""
-    head = f"{report.verdict.name}  {one_line(report.who, 120)}: {_summary(report)}"
+    head = report_line(report)
     tail = [
         *_culprit(report),
         *_audits(report),
@@ -37,6 +42,11 @@ def report_text(report: GradCheckReport) -> str:
         *_repro(report),
     ]
     return "\n".join([head, *_inputs(report.results, LINES - 1 - len(tail)), *tail])
+
+
+def report_line(report: GradCheckReport) -> str:
+    """The check of one target on one line."""
+    return f"{report.verdict.name}  {one_line(report.who, 120)}: {_summary(report)}"
 
 
 def reports_text(reports: Sequence[GradCheckReport]) -> str:
