@@ -242,7 +242,8 @@ def _detail(
     total = int(np.count_nonzero(judgement.counted))
     if judgement.verdict is Verdict.FAIL:
         count = int(np.count_nonzero(judgement.wrong.any(0)))
-        off = elements[judgement.excess[worst, np.arange(len(elements))] > 1]
+        excess = judgement.excess[worst, np.arange(len(elements))]
+        off = set(elements[excess > 1].tolist())
         wrong = [error for error in listed if error.verdict is Verdict.FAIL]
         apart = worst_first(error for error in wrong if error.index in off)
         if not apart:
