@@ -69,7 +69,8 @@ def main(compiler):
     # float64 arguments are rounded to float32 here: the check sees it, and judges float32 alone.
     single = of_arrays(library.swishf, np.float32)
     gradient = of_arrays(library.swishf_vjp, np.float32)
-    print(check(single, x.astype(np.float32), vjp=gradient, name="swishf"))
+    x = x.astype(np.float32)
+    print(check(single, x, vjp=gradient, name="swishf", raise_exception=False))
 
 
 if found := shutil.which("cc") or shutil.which("gcc"):

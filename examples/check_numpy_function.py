@@ -3,6 +3,8 @@
 The gradient of layer normalization has three terms; in the first version one is forgotten.
 """
 
+import functools
+
 import numpy as np
 
 from fluidcore.gradcheck import check
@@ -31,7 +33,8 @@ x = random.standard_normal((4, 6)).astype(np.float32)
 gain = random.standard_normal(6).astype(np.float32)
 
 for forget in ["mean"], ["batch"], []:
-    report = check(layer_norm, x, gain, vjp=lambda *a, f=forget: gradients(*a, forget=f))
+    vjp = functools.partial(gradients, forget=forget)
+    report = check(layer_norm, x, gain, vjp=vjp, raise_exception=False)
     print(f"without the {forget[0]}:" if forget else "complete:", report.verdict.name)
     for result in report.results:
         if result.hypotheses:

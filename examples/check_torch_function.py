@@ -44,4 +44,4 @@ class Forgetful(Swish):
 
 x = torch.randn(4, 5, generator=torch.Generator().manual_seed(0))
 for function in Swish, Forgetful:
-    print(check(function.apply, x), "\n")
+    print(check(function.apply, x, raise_exception=False), "\n")

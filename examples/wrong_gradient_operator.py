@@ -27,7 +27,6 @@ feed = {"x": np.random.default_rng(0).standard_normal((2, 3)).astype(np.float32)
 checker = GradientChecker()
 report = checker.check_program(main, feed, loss)
 print("as append_backward wrote it:", report.verdict.value)
-assert report.verdict
 
 # Somebody optimizes the gradient of the loop, and takes the wrong value.
 block = next(b for b in main.blocks if any(op.type == "sigmoid_grad" for op in b.ops))
@@ -37,7 +36,7 @@ operator.rename_input(operator.input("Out")[0], operator.input("Out@GRAD")[0])
 print("\nchanged by hand, in block", block.idx)
 print(*operator_lines(block.ops[position : position + 1], position), sep="\n")
 
-report = checker.check_program(main, feed, loss)
+report = checker.check_program(main, feed, loss, raise_exception=False)
 culprit = report.culprit
 print("\nafter that:", report.verdict.value)
 assert culprit is not None

@@ -56,8 +56,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def gradcheck(request: pytest.FixtureRequest) -> GradCheck:
     """Checks the gradient of a function, an operator or a program.
 
-    gradcheck(f, *args), gradcheck.op(type) and gradcheck.program(program, feed, loss) fail the test
-    unless the gradient is right, and return the reports.
+    gradcheck(f, *args, vjp=...), gradcheck.op(type) and gradcheck.program(program, feed, loss) fail
+    the test unless the gradient is right, and return the reports.
     """
     from fluidcore.gradcheck.pytest_plugin import GradCheck
 

@@ -76,6 +76,10 @@ class Tensor(Arithmetic, Shaping, Creation):
         """Extents."""
         return self.array.shape
 
+    def dims(self) -> list[int]:
+        """The extents as a list."""
+        return list(self.shape)
+
     @property
     def ndim(self) -> int:
         """The number of dimensions."""
@@ -113,6 +117,11 @@ class Tensor(Arithmetic, Shaping, Creation):
     def tolist(self) -> Any:
         """The value as nested lists of Python numbers."""
         return self.array.tolist()
+
+    def to_vec(self) -> list[Any]:
+        """The elements as a flat list of Python numbers, which `from_vec` takes."""
+        flat: list[Any] = self.array.reshape(-1).tolist()
+        return flat
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         view = self.numpy()

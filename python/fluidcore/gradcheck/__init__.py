@@ -2,7 +2,8 @@
 
     from fluidcore.gradcheck import check
 
-    print(check(np.tanh, np.linspace(-2, 2, 5), vjp=lambda x, v: v * (1 - np.tanh(x) ** 2)))
+    def test_tanh():
+        check(np.tanh, np.linspace(-2, 2, 5), vjp=lambda x, v: v * (1 - np.tanh(x) ** 2))
 
 check takes functions of NumPy, PyTorch, JAX and MLX; GradientChecker also operators and programs
 of fluidcore; check_grad and OpTest are for tests of operators. docs/gradient_checking.md says how
@@ -12,11 +13,11 @@ it is done.
 from fluidcore.gradcheck.api import check
 from fluidcore.gradcheck.check_op import check_grad
 from fluidcore.gradcheck.checker import GradientChecker
-from fluidcore.gradcheck.compare import GradientError, WorstElement, worst_element
+from fluidcore.gradcheck.compare import WorstElement, worst_element
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.numerical import get_numerical_gradient
 from fluidcore.gradcheck.op_test import OpTest
-from fluidcore.gradcheck.report.result import GradCheckReport, GradCheckResult
+from fluidcore.gradcheck.report.result import GradCheckReport, GradCheckResult, GradientError
 from fluidcore.gradcheck.table import GradRow, grad_table
 from fluidcore.gradcheck.verdict import Reason, Verdict
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
+from fluidcore import core
 from fluidcore.gradcheck.adapters import callable_target
 from fluidcore.gradcheck.adapters.forward_mode import forward_mode_audit
 from fluidcore.gradcheck.adapters.origin import name_of
@@ -25,14 +26,15 @@ def check(
     framework: str = "auto",
     name: str | None = None,
     config: GradCheckConfig | None = None,
+    raise_exception: bool = True,
     **options: Any,
 ) -> GradCheckReport:
-    """Checks the gradient of a function at a point.
+    """Checks the gradient of a function at a point: a test that calls it fails unless it is proven.
 
         def cube(x):
             return x**3
 
-        print(check(cube, np.array([1.0, 2.0]), vjp=lambda x, v: 3 * x**2 * v))
+        check(cube, np.array([1.0, 2.0]), vjp=lambda x, v: 3 * x**2 * v)
 
     Args:
         f: A function of NumPy arrays, or of the tensors of PyTorch, JAX, MLX or fluidcore.eager;
@@ -50,15 +52,17 @@ def check(
         framework: "numpy", "torch", "jax", "mlx", or "auto": whose tensors are among `args`.
         name: What the report calls f.
         config: How the gradient is checked.
+        raise_exception: Whether a report that is not PASS is raised; else it is returned, too.
         **options: Fields of GradCheckConfig that replace those of `config`.
 
     Raises:
+        GradientError: The verdict is FAIL or INCONCLUSIVE; an AssertionError whose text is that of
+            the report, which it has as `report`.
         core.InvalidArgument: f or its gradient does not return tensors, or there are none in
             `args`.
         Exception: Whatever f or its gradient raises at the point.
     """
-    from fluidcore.gradcheck.pipeline import run_check
-
+    __tracebackhide__ = True  # pytest then shows the user's line
     known = {field.name for field in fields(GradCheckConfig)}
     if unknown := [option for option in options if option not in known]:
         cure = meant(unknown[0], known) or f"; it has: {', '.join(sorted(known))}"
@@ -68,12 +72,10 @@ def check(
     if not (config is None or isinstance(config, GradCheckConfig)):
         raise TypeError(f"check: config must be a GradCheckConfig, got {type(config).__name__}")
     settings = replace(config or GradCheckConfig(), **options)
-    own = own_target(f, args, name or name_of(f))
-    if own is not None:
-        return run_check(own, settings)
-    target = callable_target(
+    report = function_report(
         f,
         args,
+        settings,
         vjp=vjp,
         jvp=jvp,
         value_and_grad=value_and_grad,
@@ -81,7 +83,43 @@ def check(
         framework=framework,
         name=name,
     )
+    if raise_exception:
+        report.assert_ok()
+    return report
+
+
+def function_report(
+    f: Any,
+    args: Sequence[Any],
+    settings: GradCheckConfig,
+    *,
+    framework: str = "auto",
+    name: str | None = None,
+    **claim: Any,
+) -> GradCheckReport:
+    """The report on a function, whatever its verdict.
+
+    Args:
+        f: As of `check`, like all others.
+        args: The point.
+        settings: How the gradient is checked.
+        framework: Whose tensors are among `args`.
+        name: What the report calls f.
+        **claim: `vjp`, `jvp`, `value_and_grad`, `second_vjp`.
+    """
+    from fluidcore.gradcheck.pipeline import run_check
+
+    who = name or name_of(f)
+    own = own_target(f, args, who)
+    if own is not None:
+        if given := [key for key, value in claim.items() if value not in (None, False)]:
+            raise core.InvalidArgument(
+                f"{who}: the gradient of such tensors must be their own, got {given[0]}; give "
+                "NumPy arrays to check a gradient that you have written"
+            )
+        return run_check(own, settings)
+    target = callable_target(f, args, framework=framework, name=name, **claim)
     report = run_check(target, settings)
-    if jvp is None or not settings.audits:
+    if claim.get("jvp") is None or not settings.audits:
         return report
     return replace(report, audits=(*report.audits, forward_mode_audit(target, settings.seed)))

@@ -11,6 +11,7 @@ from fluidcore.gradcheck.directional import Directional
 from fluidcore.gradcheck.judge import TINY, Judgement, Mask
 from fluidcore.gradcheck.modes import Indices, Mode
 from fluidcore.gradcheck.report.result import ElementError, GradCheckResult
+from fluidcore.gradcheck.report.values import worst_first
 from fluidcore.gradcheck.session import Session
 from fluidcore.gradcheck.target import Doubles, Target
 from fluidcore.gradcheck.together import Proof
@@ -240,15 +241,24 @@ def _detail(
 ) -> str:
     total = int(np.count_nonzero(judgement.counted))
     if judgement.verdict is Verdict.FAIL:
-        first = listed[0]
-        column = int(np.flatnonzero(elements == first.index)[0])
-        limit = judgement.limit[worst[column], column]
         count = int(np.count_nonzero(judgement.wrong.any(0)))
-        if not judgement.excess[worst[column], column] > 1:
-            return f"{place(base.shape, first.index)} is at a kink; {count} of {total} are"
+        excess = judgement.excess[worst, np.arange(len(elements))]
+        off = set(elements[excess > 1].tolist())
+        wrong = [error for error in listed if error.verdict is Verdict.FAIL]
+        apart = worst_first(error for error in wrong if error.index in off)
+        if not apart:
+            return f"{place(base.shape, listed[0].index)} is at a kink; {count} of {total} are"
+        first = apart[0]
+        column = int(np.flatnonzero(elements == first.index)[0])
+        right, what = f"compared with {first.numerical:.9g}", "rounding allows"
+        if first.error_bar:
+            right = f"numerically {first.numerical:.9g} ± {first.error_bar:.2g}"
+            what = "error bar and rounding allow"
         return (
-            f"{place(base.shape, first.index)} is {first.analytical:.9g}, numerically "
-            f"{first.numerical:.9g}, {limit:.2g} would be right; {count} of {total} are wrong"
+            f"{place(base.shape, first.index)} is {first.analytical:.9g}, {right}: off by "
+            f"{abs(first.analytical - first.numerical):.3g}, more than the "
+            f"{judgement.limit[worst[column], column]:.2g} that {what}; "
+            f"{count} of {total} are wrong"
         )
     count = int(np.count_nonzero(judgement.unsure.any(0)))
     if count == 0:

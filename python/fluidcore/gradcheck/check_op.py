@@ -13,12 +13,12 @@ from fluidcore import core
 from fluidcore.base.checks import check_name, check_number
 from fluidcore.gradcheck.adapters.network_target import NetworkTarget
 from fluidcore.gradcheck.calls import Calls
-from fluidcore.gradcheck.compare import GradientError, worst_element
+from fluidcore.gradcheck.compare import worst_element
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.network import Array, Network
 from fluidcore.gradcheck.numerical import checked_output
 from fluidcore.gradcheck.plain import with_statistics
-from fluidcore.gradcheck.report.result import GradCheckReport, GradCheckResult
+from fluidcore.gradcheck.report.result import GradCheckReport, GradCheckResult, GradientError
 from fluidcore.gradcheck.source import Source
 from fluidcore.gradcheck.target import SHADOW, Doubles, Input
 from fluidcore.gradcheck.verdict import Verdict

@@ -10,13 +10,13 @@ import numpy as np
 
 from fluidcore import core
 from fluidcore.base.checks import is_whole
-from fluidcore.gradcheck.adapters.origin import name_of
+from fluidcore.gradcheck.api import check
 from fluidcore.gradcheck.calls import flat
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.of_function import Function, OfFunction, like
 from fluidcore.gradcheck.plain import compare, tolerances
 from fluidcore.gradcheck.report.result import GradCheckReport, GradCheckResult
-from fluidcore.gradcheck.target import Doubles, Target, own_target
+from fluidcore.gradcheck.target import Doubles, Target
 
 if TYPE_CHECKING:
     from fluidcore.program import Program, Variable
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 class GradientChecker:
     """Checks gradients by one configuration.
+
+    Of functions, operators and programs a report that is not PASS is raised, unless
+    `raise_exception=False`; `check_gradient` and `check_tensor` return a result that has `passed`.
 
     Args:
         config: Settings; None for those that judge by error bars.
@@ -35,12 +38,17 @@ class GradientChecker:
         self.config = config or GradCheckConfig()
 
     @classmethod
+    def new(cls) -> GradientChecker:
+        """A checker that judges by error bars."""
+        return cls()
+
+    @classmethod
     def with_config(cls, config: GradCheckConfig) -> GradientChecker:
         """A checker with other settings."""
         return cls(config)
 
     def compute_numerical_gradient(self, f: Function, input: Any, cotangent: Any = None) -> Any:
-        """The gradient of ⟨cotangent, f⟩ by finite differences.
+        """The gradient of ⟨cotangent, f⟩, by default of the sum of f, by finite differences.
 
         With a step (`epsilon`) or a tolerance in the settings it is [f(x+ε) - f(x-ε)] / 2ε, or
         [f(x+ε) - f(x)] / ε, for each element; else the steps are chosen by error bars. f is
@@ -50,7 +58,7 @@ class GradientChecker:
         Args:
             f: From a tensor or array like `input` to a floating one.
             input: An eager Tensor, or an array, of any shape, floating; never changed.
-            cotangent: Of the shape of f(input); None only where that is one number.
+            cotangent: Of the shape of f(input); None for ones, the sum of all elements.
 
         Returns:
             The gradient in float64, of the shape of the input; a Tensor for a Tensor.
@@ -67,7 +75,7 @@ class GradientChecker:
             f: The function.
             input: The point.
             index: Of the element in the flattened input.
-            cotangent: Of the shape of f(input).
+            cotangent: Of the shape of f(input); None for ones, the sum of all elements.
         """
         of = OfFunction(f, input, "central_difference", cotangent)
         return self._difference(of, index, forward=False)
@@ -90,10 +98,10 @@ class GradientChecker:
             analytical_grad: The gradient of ⟨cotangent, f⟩, of the shape of the input. One whose
                 dtype holds less than that of the input fails.
             name: Of the check, in the report.
-            cotangent: Of the shape of f(input); None only where that is one number.
+            cotangent: Of the shape of f(input); None for ones, the sum of all elements.
 
         Raises:
-            TypeError: f(input) is not one number, and there is no cotangent.
+            TypeError: f cannot be called, or does not return one tensor.
             core.InvalidArgument: A shape does not fit.
         """
         return self._check(OfFunction(f, input, name, cotangent), analytical_grad)
@@ -106,7 +114,7 @@ class GradientChecker:
             tensor: A leaf of fluidcore.eager, after `backward`.
             name: Of the check, in the report.
         """
-        return self._check(OfFunction(f, tensor, name, ones=True), tensor.grad)
+        return self._check(OfFunction(f, tensor, name), tensor.grad)
 
     def check_op(
         self,
@@ -116,12 +124,20 @@ class GradientChecker:
         outputs: Sequence[str] | None = None,
         inputs_to_check: Sequence[str] | None = None,
         no_grad_set: Iterable[str] | None = None,
+        *,
+        raise_exception: bool = True,
     ) -> GradCheckReport:
-        """Checks the gradient operators of an operator; arguments as of `operator_target`."""
+        """Checks the gradient operators of an operator; arguments as of `operator_target`.
+
+        Raises:
+            GradientError: The verdict is not PASS, and `raise_exception` is left as it is.
+        """
         from fluidcore.gradcheck.adapters.operator import operator_target
 
+        __tracebackhide__ = True
         return self._run(
-            operator_target(op_type, inputs, attrs, outputs, inputs_to_check, no_grad_set)
+            operator_target(op_type, inputs, attrs, outputs, inputs_to_check, no_grad_set),
+            raise_exception,
         )
 
     def check_program(
@@ -132,38 +148,29 @@ class GradientChecker:
         parameter_list: Iterable[Variable | str] | None = None,
         no_grad_set: Iterable[Variable | str] | None = None,
         scope: core.Scope | None = None,
+        *,
+        raise_exception: bool = True,
     ) -> GradCheckReport:
-        """Checks every gradient of a program; arguments as of `program_target`."""
+        """Checks every gradient of a program; arguments as of `program_target`.
+
+        Raises:
+            GradientError: The verdict is not PASS, and `raise_exception` is left as it is.
+        """
         from fluidcore.gradcheck.adapters.program import program_target
 
-        return self._run(program_target(program, feed, loss, parameter_list, no_grad_set, scope))
+        __tracebackhide__ = True
+        target = program_target(program, feed, loss, parameter_list, no_grad_set, scope)
+        return self._run(target, raise_exception)
 
-    def check_callable(
-        self,
-        f: Callable[..., Any],
-        *args: Any,
-        vjp: Callable[..., Any] | None = None,
-        framework: str = "auto",
-    ) -> GradCheckReport:
-        """Checks a function of arrays, or of the tensors of a framework, with its gradient.
-
-        Args:
-            f: The function.
-            *args: The point. Eager tensors are differentiated by the tape.
-            vjp: Of NumPy functions: vjp(*args, *vs) returns the gradients of Σ v·y.
-            framework: "numpy", "torch", "jax", "mlx"; "auto": whose tensors the arguments are.
-        """
-        own = own_target(f, args, name_of(f))
-        if own is not None:
-            return self._run(own)
-        from fluidcore.gradcheck.adapters import callable_target
-
-        return self._run(callable_target(f, args, vjp=vjp, framework=framework))
+    def check_callable(self, f: Callable[..., Any], *args: Any, **options: Any) -> GradCheckReport:
+        """`fluidcore.gradcheck.check` with the settings of this checker."""
+        __tracebackhide__ = True
+        return check(f, *args, config=self.config, **options)
 
     def check_all_ops(
         self, types: Iterable[str] | None = None, per_op: int = 20
     ) -> list[GradCheckReport]:
-        """Checks every operator that has a gradient at examples of its own.
+        """Checks every operator that has a gradient at examples of its own; raises no report.
 
         Args:
             types: The operators; None for all.
@@ -173,10 +180,14 @@ class GradientChecker:
 
         return check_all_ops(self.config, types, per_op)
 
-    def _run(self, target: Target) -> GradCheckReport:
+    def _run(self, target: Target, raise_exception: bool) -> GradCheckReport:
         from fluidcore.gradcheck.pipeline import run_check
 
-        return run_check(target, self.config)
+        __tracebackhide__ = True  # pytest then shows the user's line
+        report = run_check(target, self.config)
+        if raise_exception:
+            report.assert_ok()
+        return report
 
     def _check(self, of: OfFunction, gradient: Any) -> GradCheckResult:
         claimed = of.claimed(gradient)

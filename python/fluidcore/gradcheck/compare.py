@@ -12,10 +12,6 @@ from fluidcore.gradcheck.network import Doubles
 SMALL_GRADIENT = 1e-3  # below it, an absolute error counts in place of a relative one
 
 
-class GradientError(AssertionError):
-    """An operator's gradient is not the numerical one."""
-
-
 @dataclass(frozen=True)
 class WorstElement:
     """The element where two gradients differ most."""

@@ -65,7 +65,8 @@ def explain(
         limit: How far they may be apart, for all elements or each.
 
     Returns:
-        At most five; none if nothing is wrong.
+        At most five, and only those that explain everything if there are any; none if nothing is
+        wrong.
     """
     shape = target.inputs[k].value.shape
     a, g = (np.asarray(x, np.float64).reshape(shape) for x in (analytical, numerical))
@@ -86,6 +87,8 @@ def explain(
         if any(hypothesis.score == 1 for hypothesis in found):
             break
     found.sort(key=lambda hypothesis: -hypothesis.score)
+    if found and found[0].score == 1:  # beside it, what explains less says nothing
+        found = [hypothesis for hypothesis in found if hypothesis.score == 1]
     return tuple({hypothesis.text: hypothesis for hypothesis in found}.values())[:_SHOWN]
 
 

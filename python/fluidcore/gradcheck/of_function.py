@@ -31,17 +31,14 @@ class OfFunction:
         f: The function.
         input: An eager Tensor, an array, or a tensor of another framework.
         who: What messages start with.
-        cotangent: Of the shape of f(input); None only where that is one number.
-        ones: Whether None stands for ones, the gradient of the sum of all elements.
+        cotangent: Of the shape of f(input); None for ones, the sum of all elements.
 
     Raises:
-        TypeError: There is no cotangent, and f(input) is not one number.
+        TypeError: f cannot be called, or does not return one tensor.
         core.InvalidArgument: The cotangent has another shape.
     """
 
-    def __init__(
-        self, f: Function, input: Any, who: str, cotangent: Any = None, ones: bool = False
-    ) -> None:
+    def __init__(self, f: Function, input: Any, who: str, cotangent: Any = None) -> None:
         self.who = check_name("name", who)
         if not callable(f):
             raise TypeError(f"{who}: f must be callable, got {type(f).__name__}")
@@ -53,18 +50,11 @@ class OfFunction:
             raise TypeError(f"{who}: f must return one tensor, got {len(outputs)}")
         self._output = outputs[0]
         self._changed = calls.changed
-        self.cotangent = self._weights(cotangent, ones)
+        self.cotangent = self._weights(cotangent)
 
-    def _weights(self, cotangent: Any, ones: bool) -> Array:
+    def _weights(self, cotangent: Any) -> Array:
         y = self._output
         if cotangent is None:
-            if y.size != 1 and not ones:
-                shape = list(y.shape)
-                raise TypeError(
-                    f"{self.who}: f must return one number, or a cotangent must be given, got "
-                    f"{y.dtype.name} {shape}; write cotangent=np.ones({shape}) for the gradient of "
-                    "the sum of all elements"
-                )
             return np.ones(y.shape, y.dtype)
         weights = np.asarray(cotangent)
         if weights.shape != y.shape:
@@ -216,7 +206,7 @@ def _together(given: GradCheckResult, report: GradCheckReport) -> GradCheckResul
         reasons.update(dict.fromkeys(reason for reason in found if reason is not None))
     errors = given.element_errors
     if verdict is Verdict.PASS and errors is not None:
-        errors = tuple(error._replace(verdict=Verdict.PASS) for error in errors)
+        errors = tuple(replace(error, verdict=Verdict.PASS) for error in errors)
         errors = errors if len(errors) == given.num_elements else None
     passed = given.num_elements if verdict is Verdict.PASS else given.num_passed
     return replace(

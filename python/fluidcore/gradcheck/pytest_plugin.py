@@ -12,7 +12,9 @@ import pytest
 
 from fluidcore import core
 from fluidcore.base.dtypes import FLOATING, dtype_name, numpy_dtype
+from fluidcore.gradcheck.api import function_report
 from fluidcore.gradcheck.config import GradCheckConfig
+from fluidcore.gradcheck.near import meant
 from fluidcore.gradcheck.report.plain import decode, encode
 from fluidcore.gradcheck.report.result import GradCheckReport
 from fluidcore.gradcheck.report.values import is_seen
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from fluidcore.gradcheck.target import Target
 
 _FIELDS = frozenset(field.name for field in fields(GradCheckConfig))
+_OWN = ("dtypes", "on_inconclusive", "config", "raise_exception")
+_OF_FUNCTIONS = ("vjp", "jvp", "value_and_grad", "second_vjp", "framework", "name")
+_OF_PROGRAMS = ("parameter_list", "no_grad_set", "scope")
 _INCONCLUSIVE = ("fail", "skip", "pass")
 _MOST_LINES = 12
 
@@ -32,6 +37,7 @@ class Settings(NamedTuple):
     config: GradCheckConfig
     dtypes: tuple[str, ...]  # none: as given
     on_inconclusive: str
+    raise_exception: bool
 
 
 class GradCheck:
@@ -55,25 +61,22 @@ class GradCheck:
         self._request = request
         self._found = found
 
-    def __call__(
-        self, f: Any, *args: Any, vjp: Any = None, framework: str = "auto", **options: Any
-    ) -> list[GradCheckReport]:
-        """Checks the gradient of f at args.
+    def __call__(self, f: Any, *args: Any, **options: Any) -> list[GradCheckReport]:
+        """Checks the gradient of f at args, as `fluidcore.gradcheck.check` does.
 
         Args:
-            f: A function of NumPy arrays, PyTorch or JAX tensors.
+            f: A function.
             args: The point; with `dtypes`, NumPy arrays are converted to each of them.
-            vjp: vjp(*args, *cotangents) returns the gradients; needed for NumPy.
-            framework: "numpy", "torch", "jax", "mlx" or "auto".
-            options: `dtypes`, `on_inconclusive`, and fields of GradCheckConfig.
+            options: Those of `check`: `vjp`, `jvp`, `value_and_grad`, `second_vjp`, `framework`,
+                `name`, `config`, `raise_exception`, fields of GradCheckConfig; and `dtypes` and
+                `on_inconclusive`.
         """
         __tracebackhide__ = True
-        from fluidcore.gradcheck.adapters import callable_target
-
-        settings = self._settings(options)
+        own = {name: options.pop(name) for name in _OF_FUNCTIONS if name in options}
+        settings = self._settings(options, _OF_FUNCTIONS)
         points = [_in_dtype(args, dtype) for dtype in settings.dtypes] or [list(args)]
-        return self._judge(
-            settings, [callable_target(f, p, vjp=vjp, framework=framework) for p in points]
+        return self._record(
+            settings, [function_report(f, p, settings.config, **own) for p in points]
         )
 
     def op(
@@ -131,13 +134,13 @@ class GradCheck:
         __tracebackhide__ = True
         from fluidcore.gradcheck.adapters.program import program_target
 
-        own = {
-            n: options.pop(n) for n in ("parameter_list", "no_grad_set", "scope") if n in options
-        }
-        settings = self._settings(options)
+        own = {name: options.pop(name) for name in _OF_PROGRAMS if name in options}
+        settings = self._settings(options, _OF_PROGRAMS)
         return self._judge(settings, [program_target(program, feed, loss, **own)])
 
-    def _settings(self, options: Mapping[str, Any]) -> Settings:
+    def _settings(self, options: Mapping[str, Any], others: Sequence[str] = ()) -> Settings:
+        """Of a call; `others` may be given to it, too, and are named to who mistypes one."""
+        __tracebackhide__ = True
         option = self._request.config.getoption
         given: dict[str, Any] = {}
         for name, field in (("seed", "seed"), ("budget", "budget_s"), ("dtypes", "dtypes")):
@@ -145,9 +148,10 @@ class GradCheck:
             if value is not None:
                 given[field] = value.split(",") if name == "dtypes" else value
         for marker in reversed(list(self._request.node.iter_markers("gradcheck"))):
-            given |= marker.kwargs
-        given |= options
+            given |= _expanded(marker.kwargs)
+        given |= _expanded(options)
         on_inconclusive = given.pop("on_inconclusive", "fail")
+        raise_exception = given.pop("raise_exception", True)
         dtypes = given.pop("dtypes", None) or ()
         names = (dtypes,) if isinstance(dtypes, str) else dtypes
         if on_inconclusive not in _INCONCLUSIVE:
@@ -157,12 +161,11 @@ class GradCheck:
             )
         unknown = sorted(given.keys() - _FIELDS)
         if unknown:
-            raise core.NotFound(
-                f"gradcheck: no setting '{unknown[0]}'; there are: dtypes, on_inconclusive, "
-                f"{', '.join(sorted(_FIELDS))}"
-            )
+            known = [*others, *_OWN, *sorted(_FIELDS)]
+            cure = meant(unknown[0], known) or f"; there are: {', '.join(known)}"
+            raise core.NotFound(f"gradcheck: no setting '{unknown[0]}'{cure}")
         chosen = tuple(dtype_name(name) for name in names)
-        return Settings(GradCheckConfig(**given), chosen, on_inconclusive)
+        return Settings(GradCheckConfig(**given), chosen, on_inconclusive, raise_exception)
 
     def _judge(self, settings: Settings, targets: Sequence[Target]) -> list[GradCheckReport]:
         __tracebackhide__ = True
@@ -178,11 +181,22 @@ class GradCheck:
         node.user_properties.append(("gradcheck_verdict", verdict.value))
         seen = [r.resolution for report in reports for r in report.results]
         node.user_properties.append(("gradcheck_resolution", f"{max(seen, default=math.inf):.3g}"))
+        if not settings.raise_exception:
+            return reports
         if verdict is Verdict.INCONCLUSIVE and settings.on_inconclusive == "skip":
             pytest.skip(f"inconclusive: {_first_reason(reports)}")
         for report in reports:
             report.assert_ok(allow_inconclusive=settings.on_inconclusive == "pass")
         return reports
+
+
+def _expanded(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options with the fields of a `config` among them, which the others replace."""
+    config = options.get("config")
+    if not (config is None or isinstance(config, GradCheckConfig)):
+        raise TypeError(f"gradcheck: config must be a GradCheckConfig, got {type(config).__name__}")
+    whole = {} if config is None else vars(config)
+    return {**whole, **{name: value for name, value in options.items() if name != "config"}}
 
 
 def _in_dtype(args: Any, dtype: str) -> list[Any]:

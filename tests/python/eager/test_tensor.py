@@ -72,6 +72,9 @@ def test_tensors_are_made_from_nothing() -> None:
     assert eager.randn([2], dtype="bfloat16").dtype == "bfloat16"
     assert 0 <= eager.rand([1]).item() < 1
     assert Tensor.from_vec([1.0, 2.0, 3.0, 4.0], [2, 2]).tolist() == [[1, 2], [3, 4]]
+    back = Tensor.randn([2, 3])
+    assert Tensor.from_vec(back.to_vec(), back.dims()).tolist() == back.tolist()
+    assert (Tensor(2.0).to_vec(), Tensor(2.0).dims()) == ([2.0], [])
     assert eager.from_numpy(np.ones(2)).dtype == "float64"
     with pytest.raises(fluid.InvalidArgument, match=r"from_vec: .* 4 numbers fills \[2, 2\]"):
         Tensor.from_vec([1.0], [2, 2])

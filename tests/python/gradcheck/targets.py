@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from fluidcore import core
 from fluidcore.base.dtypes import numpy_dtype
+from fluidcore.gradcheck import api
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.pipeline import run_check
 from fluidcore.gradcheck.report.result import GradCheckReport
@@ -17,6 +19,9 @@ from fluidcore.gradcheck.target import Input, Target
 Array = Any
 Forward = Callable[..., Any]
 Backward = Callable[..., Any]  # (*xs, *vs) -> gradient, or a tuple of them
+
+
+check = partial(api.check, raise_exception=False)  # for tests of verdicts
 
 
 class NumpyTarget(Target):

@@ -16,18 +16,23 @@ from fluidcore.gradcheck.assemble import (
 )
 from fluidcore.gradcheck.directional import Directional
 from fluidcore.gradcheck.judge import DOMAIN, KINK, TINY, Judgement, Reference, Rules, judge
+from fluidcore.gradcheck.report.result import ElementError
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 BASE = blank(target_of("tanh"), 0, "float64", "full")
 VALUE = np.array([[1.0, 2.0, 4.0, 0.0], [1.0, -2.0, 0.0, 8.0]])
 
 
-def judged(claimed, error=1e-9, flags=(0, 0, 0, 0), hull=0.0, on_kink="subgradient") -> Judgement:
+def judged(
+    claimed, error=1e-9, flags=(0, 0, 0, 0), hull=0.0, on_kink="subgradient", tolerance=0.0
+) -> Judgement:
     flags = np.array(flags, np.uint8)
     wide = np.where(flags & KINK, hull, 0.0)
     error = np.where(flags & DOMAIN, np.inf, np.broadcast_to(error, VALUE.shape))
     found = Reference(VALUE, error, VALUE, VALUE + wide, np.abs(VALUE), flags)
-    return judge(found, np.asarray(claimed, float), 0 * VALUE, Rules(3.0, 1e-5, on_kink))
+    return judge(
+        found, np.asarray(claimed, float), tolerance + 0 * VALUE, Rules(3.0, 1e-5, on_kink)
+    )
 
 
 def result_of(judgement: Judgement, elements=(0, 1, 2, 3), verbose=False, failure=None):
@@ -83,11 +88,11 @@ def test_the_worst_cotangent_of_each_element_counts() -> None:
     found = result_of(judged(claimed), elements=(2, 5, 7, 11))
     assert (found.verdict, found.reasons) == (Verdict.FAIL, (Reason.MISMATCH,))
     assert (found.num_elements, found.num_passed, found.kinks) == (4, 1, 0)
-    assert [tuple(error) for error in found.element_errors or ()] == [
-        (11, 12.0, 8.0, 1e-9, Verdict.FAIL),
-        (5, -1.5, -2.0, 1e-9, Verdict.FAIL),
-        (7, 4 + 2e-6, 4.0, 1e-9, Verdict.FAIL),
-    ]
+    assert found.element_errors == (
+        ElementError(11, 12.0, 8.0, 1e-9, Verdict.FAIL),
+        ElementError(5, -1.5, -2.0, 1e-9, Verdict.FAIL),
+        ElementError(7, 4 + 2e-6, 4.0, 1e-9, Verdict.FAIL),
+    )
     relative, absolute = [0.0, 0.25, 2e-6 / (4 + 2e-6), 4 / 12], [0.0, 0.5, 2e-6, 4.0]
     assert found.max_relative_error == pytest.approx(np.max(relative))
     assert found.mean_relative_error == pytest.approx(np.mean(relative))
@@ -96,7 +101,25 @@ def test_the_worst_cotangent_of_each_element_counts() -> None:
     assert found.mean_absolute_error == pytest.approx(np.mean(absolute))
     assert found.median_absolute_error == pytest.approx(np.median(absolute))
     assert found.detail == (
-        "element [2, 3] is 12, numerically 8, 3e-09 would be right; 3 of 4 are wrong"
+        "element [2, 3] is 12, numerically 8 ± 1e-09: off by 4, more than the 3e-09 that error "
+        "bar and rounding allow; 3 of 4 are wrong"
+    )
+
+
+def test_the_detail_names_the_element_with_the_largest_relative_error() -> None:
+    claimed = VALUE + np.array([[0.0, 0.002, 0.002, 0.0], [0.0, 0.0, 0.0, 0.0]])
+    found = result_of(judged(claimed, error=np.array([[1e-9, 2e-9, 1e-12, 1e-9]] * 2)))
+    assert [error.index for error in found.element_errors or ()] == [2, 1]
+    assert found.detail.startswith("element [0, 1] is 2.002, numerically 2 ± 2e-09: off by 0.002")
+
+
+def test_without_an_error_bar_only_rounding_is_allowed() -> None:
+    claimed = VALUE + np.array([[0.0, 0.25, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
+    found = result_of(judged(claimed, error=0.0, tolerance=1e-3))
+    at = VALUE[0, 1]
+    assert found.detail == (
+        f"element [0, 1] is {at + 0.25:g}, compared with {at:g}: off by 0.25, more than the 0.001 "
+        "that rounding allows; 1 of 4 are wrong"
     )
 
 
@@ -244,7 +267,8 @@ def off(rows, **options) -> Judgement:
 
 def shown(judgement: Judgement) -> list[float]:
     """By how many limits the cotangent that is shown is off, for each element."""
-    found = sorted(result_of(judgement, verbose=True).element_errors or ())
+    errors = result_of(judgement, verbose=True).element_errors or ()
+    found = sorted(errors, key=lambda error: error.index)
     return [abs(error.analytical - error.numerical) / LIMIT for error in found]
 
 

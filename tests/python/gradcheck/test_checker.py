@@ -1,5 +1,7 @@
 """GradientChecker and the gradients of tensors."""
 
+from collections.abc import Callable
+from functools import partial
 from inspect import signature
 from typing import Any
 
@@ -13,6 +15,7 @@ from fluidcore.eager import Tensor
 from fluidcore.gradcheck.checker import GradientChecker
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.plain import plain_results
+from fluidcore.gradcheck.report.result import GradientError
 from fluidcore.gradcheck.target import Input, Target
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
@@ -75,6 +78,10 @@ def test_the_input_is_not_changed() -> None:
     assert tensor.grad is None
 
 
+def test_new_is_a_checker_by_error_bars() -> None:
+    assert GradientChecker.new().config == GradCheckConfig()
+
+
 # The plain comparison
 
 
@@ -94,9 +101,10 @@ def test_the_statistics_are_those_of_the_design() -> None:
     assert (result.name, result.shape, result.dtype) == ("squares", (3,), "float64")
     assert result.reasons == (Reason.TOLERANCE,)
     assert result.element_errors is not None
-    ((index, analytical, numerical, error_bar, verdict),) = result.element_errors
-    assert (index, analytical, error_bar, verdict) == (1, pytest.approx(4.4), 0.0, Verdict.FAIL)
-    assert numerical == pytest.approx(4.0)
+    (error,) = result.element_errors
+    index, analytical, numerical = error
+    assert (index, analytical, numerical) == (1, pytest.approx(4.4), pytest.approx(4.0))
+    assert (error.error_bar, error.verdict) == (0.0, Verdict.FAIL)
     assert "1 of 3 elements" in result.detail
     assert "at [1]: analytical 4.4, numerical 4" in result.detail
 
@@ -319,7 +327,7 @@ def test_of_a_large_tensor_a_part_is_looked_at() -> None:
     assert result.verdict is Verdict.FAIL
     assert result.num_elements == 20
     assert result.element_errors is not None
-    index, analytical, *_ = result.element_errors[0]
+    index, analytical, _ = result.element_errors[0]
     assert analytical == pytest.approx(2 * x.grad.numpy()[index])
 
 
@@ -340,12 +348,20 @@ def test_without_backward_there_is_nothing_to_check() -> None:
         GradientChecker().check_gradient(total, x, x.grad, "x")
 
 
-def test_several_results_need_a_cotangent() -> None:
-    remedy = r"x: f must return one number, .* got float64 \[3\]; write cotangent=np.ones\(\[3\]\)"
+@pytest.mark.parametrize("config", [GradCheckConfig(), PLAIN])
+def test_several_results_without_a_cotangent_are_summed(config: GradCheckConfig) -> None:
+    checker = GradientChecker(config)
+    for f in (square, lambda x: (x * x).reshape(3, 1)):
+        assert checker.check_gradient(f, X, 2 * X, "x").passed
+        assert not checker.check_gradient(f, X, 2 * X * [1, 1, 2], "x").passed
+        np.testing.assert_allclose(checker.compute_numerical_gradient(f, X), 2 * X, rtol=1e-8)
+    assert checker.central_difference(np.cumsum, X, 0) == pytest.approx(3.0)
+    assert checker.forward_difference(np.cumsum, X, 1) == pytest.approx(2.0)
+
+
+def test_a_cotangent_has_the_shape_of_the_result() -> None:
     for config in (GradCheckConfig(), PLAIN):
         checker = GradientChecker(config)
-        with pytest.raises(TypeError, match=remedy):
-            checker.check_gradient(square, X, 2 * X, "x")
         with pytest.raises(fluid.InvalidArgument, match=r"cotangent must have the shape .*\[3\]"):
             checker.check_gradient(square, X, 2 * X, "x", np.ones(2))
 
@@ -388,11 +404,34 @@ def test_functions_are_checked() -> None:
     for config in (None, PLAIN):
         checker = GradientChecker(config)
         assert checker.check_callable(square, X, vjp=lambda x, v: 2 * x * v)
-        assert not checker.check_callable(square, X, vjp=lambda x, v: 3 * x * v)
+        wrong = {"vjp": lambda x, v: 3 * x * v}
+        assert not checker.check_callable(square, X, raise_exception=False, **wrong)
         report = checker.check_callable(lambda a, b: (a @ b).exp(), *(Tensor([[0.5]]),) * 2)
         assert report.verdict is Verdict.PASS
     with pytest.raises(TypeError, match="all arguments must be Tensors, got float"):
         GradientChecker().check_callable(lambda a, b: a * b, Tensor(X), 2.0)
+
+
+def test_what_is_not_proven_is_an_error_with_the_text_of_its_report() -> None:
+    program, startup = fluid.Program(), fluid.Program()
+    with fluid.program_guard(program, startup):
+        x = fluid.layers.data("x", [3], dtype="float64", stop_gradient=False)
+        loss = fluid.layers.mean(fluid.layers.sqrt(x))
+        fluid.append_backward(loss)
+    checker = GradientChecker()
+    outside = -X[None]  # where a square root has no value
+    checks: list[Callable[..., Any]] = [
+        partial(checker.check_op, "sqrt", {"X": outside}),
+        partial(checker.check_program, program, {"x": outside}, loss),
+        partial(checker.check_callable, square, X, vjp=lambda x, v: 3 * x * v),
+    ]
+    for check in checks:
+        with pytest.raises(GradientError) as caught:
+            check()
+        report = check(raise_exception=False)
+        assert caught.value.report is not None
+        assert caught.value.report.verdict is report.verdict is not Verdict.PASS
+        assert str(caught.value) == str(caught.value.report)
 
 
 class Wrong(Target):

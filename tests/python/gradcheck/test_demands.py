@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from targets import check
 
 from fluidcore import core, eager
 from fluidcore.base.dtypes import numpy_dtype
@@ -18,7 +19,6 @@ from fluidcore.gradcheck import (
     GradientError,
     Reason,
     Verdict,
-    check,
     check_grad,
     get_numerical_gradient,
 )

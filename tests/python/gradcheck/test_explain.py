@@ -11,6 +11,7 @@ import pytest
 
 from fluidcore import core
 from fluidcore.gradcheck.explain import explain
+from fluidcore.gradcheck.hypotheses.factors import written
 from fluidcore.gradcheck.target import Input, Target
 
 Array = np.ndarray[Any, Any]
@@ -302,6 +303,17 @@ def test_nine_of_ten_planted_bugs_are_named_first() -> None:
     assert named.keys() == BUGS.keys()
     results = [right for each in named.values() for right in each]
     assert np.mean(results) >= 0.9, missed
+
+
+@pytest.mark.parametrize("c", [1 - 1e-6, 1 + 1e-6, 1.0005, 1.02])
+def test_a_factor_is_all_that_is_said_of_a_factor_near_one(c: float) -> None:
+    target = wave(np.random.default_rng(0))
+    x, w = (put.value for put in target.inputs)
+    v = np.ones_like(x)
+    (g, _) = target.vjp([x, w], [v], "float64")
+    found = explain(target, 0, c * g, g, [[v]], 1e-9 * np.abs(g))
+    assert found == ((1.0, f"A = {written(c)} * G"),)
+    assert "1 *" not in found[0].text
 
 
 def test_swapped_gradients_are_named() -> None:

@@ -45,7 +45,9 @@ def gaps(loss: Variable, *names: str, stopped: tuple[str, ...] = ()) -> dict[str
 
 def check(loss: Variable) -> Any:
     fluid.Executor().run(fluid.default_startup_program())
-    return GradientChecker().check_program(fluid.default_main_program(), FEED, loss)
+    return GradientChecker().check_program(
+        fluid.default_main_program(), FEED, loss, raise_exception=False
+    )
 
 
 def mean_of_a_parameter() -> Variable:

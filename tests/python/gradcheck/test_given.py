@@ -162,5 +162,5 @@ def test_error_bars_allow_for_three_deviations_of_the_noise_of_float32() -> None
     noise = 3 * core.measure_noise(function, seed=70)
     assert noise.any()
     bars = np.array(core.differentiate(function, 0, [np.ones(12)], noise=noise).error)[0]
-    errors = sorted(found.element_errors or ())
+    errors = sorted(found.element_errors or (), key=lambda error: error.index)
     np.testing.assert_array_equal([error.error_bar for error in errors], bars)

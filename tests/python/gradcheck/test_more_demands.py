@@ -8,6 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from targets import check
 
 from fluidcore import core
 from fluidcore.gradcheck import (
@@ -15,7 +16,6 @@ from fluidcore.gradcheck import (
     GradientChecker,
     Reason,
     Verdict,
-    check,
     check_grad,
     get_numerical_gradient,
 )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from fluidcore import core
 from fluidcore.gradcheck import GradientChecker, check
 from fluidcore.gradcheck.adapters import callable_target
 from fluidcore.gradcheck.target import Target
@@ -39,9 +40,15 @@ def cube(x: Celsius) -> Celsius:
 def test_the_class_of_a_tensor_says_how_its_functions_are_checked(run: Callable[..., Any]) -> None:
     x = Celsius([1.0, 2.0])
     assert run(square, x)
-    report = run(cube, x)
+    report = run(cube, x, raise_exception=False)
     assert not report
     assert report.who == "cube of temperatures"
+
+
+def test_a_gradient_that_would_not_be_looked_at_is_an_error() -> None:
+    message = "the gradient of such tensors must be their own, got vjp; give NumPy arrays"
+    with pytest.raises(core.InvalidArgument, match=f"^square: {message}"):
+        check(square, Celsius([1.0]), vjp=lambda x, v: v)
 
 
 def test_a_numerical_gradient_is_a_tensor_of_that_class() -> None:

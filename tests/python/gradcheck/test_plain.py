@@ -13,7 +13,7 @@ from fluidcore.gradcheck.plain import (
     tolerances,
     with_statistics,
 )
-from fluidcore.gradcheck.report.result import GradCheckResult
+from fluidcore.gradcheck.report.result import ElementError, GradCheckResult
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 X = np.array([0.5, -1.0, 2.0, 3.0])
@@ -68,9 +68,7 @@ def test_only_the_elements_asked_for_are_compared() -> None:
     config = GradCheckConfig.plain()
     result = compare("x", claimed, np.array([1.0, 4.0]), config, np.array([0, 3]))
     assert (result.num_elements, result.num_passed, result.shape) == (2, 1, (2, 2))
-    assert [tuple(error) for error in result.element_errors or ()] == [
-        (3, 4.5, 4.0, 0.0, Verdict.FAIL)
-    ]
+    assert result.element_errors == (ElementError(3, 4.5, 4.0, 0.0, Verdict.FAIL),)
     assert result.resolution == result.min_detectable_99 == 1e-3
     assert result.mode == "full"
 

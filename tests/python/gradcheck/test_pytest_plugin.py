@@ -165,7 +165,9 @@ def test_a_program_can_be_checked(pytester: pytest.Pytester) -> None:
             "on_inconclusive='ignore'",
             "*InvalidArgument: gradcheck: on_inconclusive must be one of*",
         ),
-        ("tolerance=1", "*NotFound: gradcheck: no setting 'tolerance'; there are: dtypes, *"),
+        ("colour=1", "*NotFound: gradcheck: no setting 'colour'; there are: dtypes, *"),
+        ("shadows=1", "*NotFound: gradcheck: no setting 'shadows'; did you mean 'shadow'?"),
+        ("config=3", "*TypeError: gradcheck: config must be a GradCheckConfig, got int"),
         ("resolution=-1.0", "*ValueError: GradCheckConfig: resolution must be positive*"),
         ("dtypes=['float33']", "*InvalidArgument: dtype must be one of *"),
     ],
@@ -185,6 +187,64 @@ def test_a_setting_that_does_not_exist_or_fit_is_an_error(
     result = run(pytester)
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines([message])
+
+
+def test_the_fixture_takes_what_check_takes(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import numpy as np
+        import pytest
+        from fluidcore.eager import Tensor
+        from fluidcore.gradcheck import GradCheckConfig
+
+        X = np.linspace(0.5, 2.0, 4)
+        RIGHT = {
+            "vjp": lambda x, v: 3 * x**2 * v,
+            "jvp": lambda x, u: 3 * x**2 * u,
+            "second_vjp": lambda x, v, u: 6 * x * v * u,
+            "framework": "numpy",
+            "name": "third",
+        }
+        SECOND = GradCheckConfig(second_order=True, seed=5)
+
+        def cube(x):
+            return x**3
+
+        def test_right(gradcheck):
+            (report,) = gradcheck(cube, X, **RIGHT, config=SECOND, seed=6)
+            assert (report.who, report.seed) == ("third", 6)
+            assert "jvp and vjp agree, float64" in [audit.name for audit in report.audits]
+            assert any(result.name.endswith("second order") for result in report.results)
+
+        def test_value_and_grad(gradcheck):
+            gradcheck(lambda x: (np.sum(x**3), 3 * x**2), X, value_and_grad=True)
+
+        def test_tensors(gradcheck):
+            gradcheck(cube, Tensor(X))
+
+        @pytest.mark.parametrize("name", ["vjp", "jvp", "second_vjp"])
+        def test_wrong(gradcheck, name):
+            wrong = {**RIGHT, name: lambda *given: np.zeros(4)}
+            reports = gradcheck(cube, X, **wrong, config=SECOND, raise_exception=False)
+            assert not all(reports)
+            gradcheck(cube, X, **wrong, config=SECOND)
+
+        def test_mistyped(gradcheck):
+            gradcheck(cube, X, vjpp=RIGHT["vjp"])
+
+        def test_of_a_function_only(gradcheck):
+            gradcheck.op("tanh", vjp=RIGHT["vjp"])
+        """
+    )
+    result = run(pytester, "--gradcheck-seed", "7")
+    result.assert_outcomes(passed=3, failed=5)
+    result.stdout.fnmatch_lines(
+        [
+            "*NotFound: gradcheck: no setting 'vjpp'; did you mean 'vjp'?",
+            "*NotFound: gradcheck: no setting 'vjp'; there are: dtypes, on_inconclusive, config, *",
+            "9 checks: 3 pass, 6 fail; *",
+        ]
+    )
 
 
 @pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["one process", "two workers"])

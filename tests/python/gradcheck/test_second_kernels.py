@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from targets import check
 
-from fluidcore.gradcheck import check
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from fluidcore.gradcheck.hypotheses.mismatch import Guess, Mismatch, close, place
 from fluidcore.gradcheck.target import Doubles
 
+_NEAR = 5e-5  # to 1: six digits would show little of the difference, or nothing
 _GREATEST = 1e6  # a larger factor is that of a G which is nothing but rounding
 
 
@@ -112,7 +113,10 @@ def relation(a: Doubles, g: Doubles, limit: Doubles) -> str | None:
 
 
 def written(c: float) -> str:
-    """A factor, as a fraction where it is a simple one."""
+    """A factor, as a fraction where it is a simple one; near 1 it is told by how much it is not."""
+    if 0 < abs(abs(c) - 1) < _NEAR:
+        near = f"(1 {signed(abs(c) - 1)})"
+        return near if c > 0 else f"-{near}"
     for denominator in range(1, 13):
         fraction = Fraction(round(c * denominator), denominator)
         if fraction and abs(float(fraction) - c) <= 1e-9 * abs(c):

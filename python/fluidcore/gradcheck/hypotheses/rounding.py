@@ -11,7 +11,8 @@ from fluidcore.gradcheck.hypotheses.mismatch import Guess, Mismatch
 
 _UNIT = {"bfloat16": 2.0**-8, "float16": 2.0**-11, "float32": 2.0**-24, "float64": 2.0**-53}
 _SMALLER = tuple(_UNIT.items())[:-1]
-_WIDER = 16  # the error of a rounded intermediate value may be this much larger
+_WIDER = 16  # the error of a rounded intermediate value may be this much larger, or smaller
+_SCATTER = 0.25  # of rounding errors: their deviation, at least, relative to their size
 
 
 def rounded(mismatch: Mismatch) -> Iterator[Guess]:
@@ -19,7 +20,7 @@ def rounded(mismatch: Mismatch) -> Iterator[Guess]:
     if not np.any(mismatch.a) or not np.all(np.isfinite(mismatch.a)):
         return
     largest = np.max(np.abs(mismatch.g), initial=0.0)
-    smaller = [pair for pair in _SMALLER if pair[1] > _UNIT[mismatch.target.dtype]]
+    smaller = [pair for pair in _SMALLER if pair[1] > _UNIT[mismatch.dtype]]
     for name, unit in smaller:
         with np.errstate(over="ignore"):
             back = mismatch.a.astype(numpy_dtype(name)).astype(np.float64)
@@ -33,6 +34,15 @@ def rounded(mismatch: Mismatch) -> Iterator[Guess]:
     for name, unit in reversed(smaller):
         apart = np.abs(mismatch.a - mismatch.g)
         if np.all(apart <= _WIDER * unit * np.abs(mismatch.g) + mismatch.limit):
-            text = f"A differs from G by about the rounding of {name}: something is cast to it"
-            yield mismatch.guess(text, mismatch.a, most=0.7)
+            if _are_like_rounding(mismatch, unit):
+                text = f"A differs from G by about the rounding of {name}: something is cast to it"
+                yield mismatch.guess(text, mismatch.a, most=0.7)
             return
+
+
+def _are_like_rounding(mismatch: Mismatch, unit: float) -> bool:
+    """Whether the differences are not far below a rounding unit, and scatter, as no factor does."""
+    parts = (mismatch.a - mismatch.g)[mismatch.g != 0] / mismatch.g[mismatch.g != 0]
+    size = np.sqrt(np.mean(parts**2)) if parts.size else 0.0
+    largest = np.max(np.abs(parts), initial=0.0)
+    return bool(largest >= unit / _WIDER and np.std(parts) >= _SCATTER * size)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from fluidcore.gradcheck.report.parts import Part
 from fluidcore.gradcheck.report.phrases import PHRASES
 from fluidcore.gradcheck.report.result import Culprit, ElementError, GradCheckResult
 from fluidcore.gradcheck.report.values import (
@@ -13,6 +14,7 @@ from fluidcore.gradcheck.report.values import (
     relative,
     shape_text,
     short,
+    worst_first,
 )
 from fluidcore.gradcheck.verdict import Verdict
 
@@ -21,12 +23,18 @@ _HYPOTHESES = 2
 _WORST = 10
 
 
-def headline(result: GradCheckResult) -> str:
-    """Which gradient it is: name, shape, dtype, place and mode; of how many it is the worst."""
+def headline(result: GradCheckResult, part: Part = Part.WHOLE) -> str:
+    """Which gradient it is: name, shape, part, place and mode; of how many it is the worst."""
     name = one_line(result.name, 80)
     among = f", worst of {result.num_examples} examples" if result.num_examples > 1 else ""
     shape = shape_text(result.shape)
-    return f"{name} {shape} {result.dtype} {result.place}, {result.mode}{among}"
+    return f"{name} {shape} {part.of(result.dtype)} {result.place}, {result.mode}{among}"
+
+
+def largest_error(result: GradCheckResult, part: Part = Part.WHOLE) -> str:
+    """The largest error that was found, and beside what if that is not the numerical gradient."""
+    beside = " beside the formula" if part is Part.KERNEL else ""
+    return f"largest relative error{beside} {short(result.max_relative_error)}"
 
 
 def examples_text(result: GradCheckResult) -> str:
@@ -57,7 +65,7 @@ def culprit_text(culprit: Culprit) -> str:
     return f"{what}: {culprit.reason.value}{detail}"
 
 
-def block(result: GradCheckResult, limit: int) -> list[str]:
+def block(result: GradCheckResult, limit: int, part: Part = Part.WHOLE) -> list[str]:
     """Reasons with their cure, what was seen, hypotheses, and the worst elements.
 
     Where there is not room for all, a reason and the worst element come first.
@@ -65,8 +73,10 @@ def block(result: GradCheckResult, limit: int) -> list[str]:
     Args:
         result: May be right, too.
         limit: The largest number of lines.
+        part: What the result is about.
     """
-    elements = [_element(error, result) for error in (result.element_errors or ())[:_WORST]]
+    worst = worst_first(result.element_errors or ())[:_WORST]
+    elements = [_element(error, result, part) for error in worst]
     ranked = [(2, text)] if (text := examples_text(result)) else []
     ranked += list(enumerate(reason_texts(result)[:_REASONS]))
     if result.detail:
@@ -89,13 +99,13 @@ def _count(result: GradCheckResult) -> str:
     return f"{wrong} of {result.num_elements} elements not right; the worst:"
 
 
-def _element(error: ElementError, result: GradCheckResult) -> str:
+def _element(error: ElementError, result: GradCheckResult, part: Part) -> str:
     if math.isnan(error.numerical):
         return f"  {place_of(error, result)}: gradient {precise(error.analytical)}"
     bar = f" ± {short(error.error_bar)}" if error.error_bar else ""
     undecided = ", undecided" if error.verdict is Verdict.INCONCLUSIVE else ""
     return (
         f"  {place_of(error, result)}: gradient {precise(error.analytical)}, "
-        f"numerical {precise(error.numerical)}{bar}, "
+        f"{part.reference} {precise(error.numerical)}{bar}, "
         f"relative error {short(relative(error))}{undecided}"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from fluidcore.gradcheck.report.groups import Column, Group, Row
+from fluidcore.gradcheck.report.groups import Column, Group, Row, column_parts
 from fluidcore.gradcheck.report.phrases import GLYPHS, PHRASES, SEVERITY, count
 from fluidcore.gradcheck.report.result import Audit, Culprit, GradCheckReport, GradCheckResult
 from fluidcore.gradcheck.report.tensor_details import STYLES
@@ -41,7 +41,7 @@ def group_inside(group: Group, columns: Sequence[Column], extras: Extras) -> str
     parts = [
         code,
         *culprits,
-        _table(group.rows(), columns),
+        _table(group, columns),
         _audits(group.reports),
         noted,
         *details,
@@ -79,12 +79,13 @@ def _seen_in(results: Sequence[GradCheckResult]) -> str:
     return text or "nothing would be seen"
 
 
-def _table(rows: Sequence[Row], columns: Sequence[Column]) -> str:
+def _table(group: Group, columns: Sequence[Column]) -> str:
     """The worst inputs one by one, the others together."""
+    rows, parts = group.rows(), column_parts(group.reports)
     used = [column for column in columns if any(column in row.results for row in rows)]
     if not used:
         return "<p>No gradient was checked.</p>"
-    head = "".join(f"<th>{escaped(column.dtype)} {escaped(column.place)}" for column in used)
+    head = "".join(f"<th>{escaped(parts[c].of(c.dtype))} {escaped(c.place)}" for c in used)
     shown = rows if len(rows) <= _ROWS else rows[: _ROWS - 1]
     lines = [
         _line(f"{escaped(one_line(row.name, _NAME))} {_shape(row)}", [row], used) for row in shown

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from fluidcore.gradcheck.report.parts import Part, part_of
 from fluidcore.gradcheck.report.phrases import SEVERITY
 from fluidcore.gradcheck.report.result import Audit, GradCheckReport, GradCheckResult
 from fluidcore.gradcheck.verdict import Reason, Verdict
@@ -98,6 +99,17 @@ def grouped(reports: Sequence[GradCheckReport]) -> list[Group]:
     for report in reports:
         groups.setdefault(report.who, Group(report.who)).reports.append(report)
     return sorted(groups.values(), key=lambda group: SEVERITY[group.verdict])
+
+
+def column_parts(reports: Sequence[GradCheckReport]) -> dict[Column, Part]:
+    """What the results of each column are about, if any of them is formula or kernel alone."""
+    found: dict[Column, Part] = {}
+    for report in reports:
+        for result in report.results:
+            part = part_of(result, report.results)
+            if part is not Part.WHOLE or column_of(result) not in found:
+                found[column_of(result)] = part
+    return found
 
 
 def columns(reports: Sequence[GradCheckReport]) -> list[Column]:

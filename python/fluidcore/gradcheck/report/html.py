@@ -10,7 +10,8 @@ from importlib import resources
 
 from fluidcore.gradcheck.report.extras import Extras, extras_within
 from fluidcore.gradcheck.report.group_details import group_inside, group_row
-from fluidcore.gradcheck.report.groups import Column, Group, columns, grouped
+from fluidcore.gradcheck.report.groups import Column, Group, column_parts, columns, grouped
+from fluidcore.gradcheck.report.parts import Part
 from fluidcore.gradcheck.report.phrases import GLYPHS, SEVERITY
 from fluidcore.gradcheck.report.result import GradCheckReport
 from fluidcore.gradcheck.report.tensor_details import STYLES
@@ -42,7 +43,8 @@ def _page(groups: Sequence[Group], heads: Sequence[Column], extras: Extras) -> s
     policy = f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}"
     verdicts = Counter(group.verdict for group in groups)
     counts = ", ".join(f"{verdicts[v]} {_WORDS[v]}" for v in SEVERITY if verdicts[v])
-    names = "".join(f"<i>{escaped(head.dtype)}<br>{escaped(head.place)}</i>" for head in heads)
+    parts = column_parts([report for group in groups for report in group.reports])
+    names = "".join(f"<i>{'<br>'.join(_lines(head, parts[head]))}</i>" for head in heads)
     rows = "".join(
         group_row(
             group, heads, number, group_inside(group, heads, extras.of), _is_open(groups, number)
@@ -75,6 +77,11 @@ def _page(groups: Sequence[Group], heads: Sequence[Column], extras: Extras) -> s
 </body>
 </html>
 """
+
+
+def _lines(head: Column, part: Part) -> list[str]:
+    """The title of a column, in its lines."""
+    return [escaped(text) for text in (part.value, head.dtype, head.place) if text]
 
 
 def _is_open(groups: Sequence[Group], number: int) -> bool:

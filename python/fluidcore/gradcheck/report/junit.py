@@ -6,10 +6,11 @@ import math
 from collections.abc import Sequence
 from xml.etree import ElementTree as Xml
 
-from fluidcore.gradcheck.report.blocks import culprit_text, headline, reason_texts
+from fluidcore.gradcheck.report.blocks import culprit_text, headline, largest_error, reason_texts
+from fluidcore.gradcheck.report.parts import part_of
 from fluidcore.gradcheck.report.result import Audit, GradCheckReport, GradCheckResult
 from fluidcore.gradcheck.report.text import report_text, result_text
-from fluidcore.gradcheck.report.values import one_line, printable, short
+from fluidcore.gradcheck.report.values import one_line, printable
 from fluidcore.gradcheck.verdict import Verdict
 
 
@@ -57,12 +58,14 @@ def _suite(report: GradCheckReport, undecided: str) -> Xml.Element:
 def _gradient(
     suite: Xml.Element, report: GradCheckReport, result: GradCheckResult, undecided: str
 ) -> None:
-    case = Xml.SubElement(suite, "testcase", name=headline(result), classname=_name(report.who))
+    part = part_of(result, report.results)
+    name = headline(result, part)
+    case = Xml.SubElement(suite, "testcase", name=name, classname=_name(report.who))
     case.set("time", f"{_seconds(result):.3f}")
-    message = f"{headline(result)}: largest relative error {short(result.max_relative_error)}"
+    message = f"{name}: {largest_error(result, part)}"
     if reasons := reason_texts(result):
         message += f"; {reasons[0]}"
-    text = result_text(result)
+    text = result_text(result, part)
     if report.repro:
         text += f"\n  to repeat (seed {report.seed}):\n{printable(report.repro)}"
     _outcome(case, result.verdict, message, text, undecided)

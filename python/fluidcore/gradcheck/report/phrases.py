@@ -25,7 +25,7 @@ PHRASES: Mapping[Reason, Phrase] = {
         "correct the gradient code; the elements show where it is wrong",
     ),
     Reason.KERNEL: Phrase(
-        "the formula is right in float64, but the kernel of this dtype calculates something else",
+        "the kernel of this dtype calculates something else than the formula does in float64",
         "compare this kernel with the float64 one",
     ),
     Reason.NARROWED: Phrase(

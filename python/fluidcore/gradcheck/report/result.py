@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 
-class ElementError(NamedTuple):
-    """One element of a gradient.
-
-    The first three are those of the plain comparison.
+@dataclass(frozen=True, slots=True)
+class ElementError:
+    """One element of a gradient: `for index, analytical, numerical in result.element_errors`.
 
     Attributes:
         index: Into the flattened input.
@@ -24,11 +24,15 @@ class ElementError(NamedTuple):
     else they are directions.
     """
 
-    index: int  # type: ignore[assignment]  # a tuple has a method of this name
+    index: int
     analytical: float
     numerical: float
     error_bar: float
     verdict: Verdict
+
+    def __iter__(self) -> Iterator[float]:
+        """Index, analytical and numerical value."""
+        return iter((self.index, self.analytical, self.numerical))
 
 
 class Hypothesis(NamedTuple):
@@ -60,7 +64,7 @@ class Level(NamedTuple):
     remainder: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GradCheckResult:
     """The check of the gradient by one input.
 
@@ -140,6 +144,11 @@ class GradCheckResult:
 
         return result_text(self)
 
+    def __repr__(self) -> str:
+        from fluidcore.gradcheck.report.text import result_line
+
+        return f"<GradCheckResult {result_line(self)}>"
+
 
 class Audit(NamedTuple):
     """A check that needs no differences.
@@ -181,7 +190,7 @@ class Culprit(NamedTuple):
     detail: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class GradCheckReport:
     """The check of one target: a result for each input, audits, and what was found out.
 
@@ -221,6 +230,11 @@ class GradCheckReport:
 
         return report_text(self)
 
+    def __repr__(self) -> str:
+        from fluidcore.gradcheck.report.text import report_line
+
+        return f"<GradCheckReport {report_line(self)}>"
+
     def save(self, path: str) -> None:
         """Writes the report: .html, .json, .sarif, .xml (JUnit) or .txt, by the end of the name."""
         from fluidcore.gradcheck.report.saving import save
@@ -229,11 +243,21 @@ class GradCheckReport:
 
     def assert_ok(self, allow_inconclusive: bool = False) -> None:
         """Raises GradientError with the report's text unless the verdict is PASS."""
-        from fluidcore.gradcheck.compare import GradientError
-
         __tracebackhide__ = True  # pytest then shows the user's line
         if self.verdict is Verdict.PASS:
             return
         if allow_inconclusive and self.verdict is Verdict.INCONCLUSIVE:
             return
-        raise GradientError(str(self))
+        raise GradientError(str(self), self)
+
+
+class GradientError(AssertionError):
+    """A gradient is not proven right.
+
+    Attributes:
+        report: What was found, whose text this is; None where only two gradients were compared.
+    """
+
+    def __init__(self, text: str, report: GradCheckReport | None = None) -> None:
+        super().__init__(text)
+        self.report = report

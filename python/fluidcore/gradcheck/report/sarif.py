@@ -10,6 +10,7 @@ from typing import Any
 from fluidcore import core
 from fluidcore.gradcheck.report.blocks import culprit_text, headline
 from fluidcore.gradcheck.report.locations import physical_location
+from fluidcore.gradcheck.report.parts import part_of
 from fluidcore.gradcheck.report.phrases import PHRASES
 from fluidcore.gradcheck.report.result import GradCheckReport
 from fluidcore.gradcheck.report.text import result_text
@@ -62,9 +63,10 @@ def _results(report: GradCheckReport) -> list[Json]:
     found = []
     key: tuple[str, ...]
     for result in report.results:
-        message = f"{one_line(report.who)}: {result_text(result)}"
+        part = part_of(result, report.results)
+        message = f"{one_line(report.who)}: {result_text(result, part)}"
         if result:
-            message = f"{one_line(report.who)}: {headline(result)}: right; {sight(result)}"
+            message = f"{one_line(report.who)}: {headline(result, part)}: right; {sight(result)}"
         for reason in result.reasons or (Reason.MISMATCH,):
             key = (result.name, result.dtype, result.place)
             where = physical_location(report.source)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from fluidcore.gradcheck.report.heat_map import heat_map
+from fluidcore.gradcheck.report.parts import Part, part_of
 from fluidcore.gradcheck.report.phrases import GLYPHS, PHRASES, count
 from fluidcore.gradcheck.report.plots import histogram, step_plot, taylor_plot
 from fluidcore.gradcheck.report.result import ElementError, GradCheckReport, GradCheckResult
@@ -17,6 +18,7 @@ from fluidcore.gradcheck.report.values import (
     shape_text,
     short,
     sight,
+    worst_first,
 )
 from fluidcore.gradcheck.verdict import Verdict
 
@@ -37,7 +39,8 @@ def tensor_details(
         is_open: Whether it is open to begin with.
     """
     style, glyph = STYLES[result.verdict], GLYPHS[result.verdict]
-    where = f"{result.dtype} {result.place}"
+    part = part_of(result, report.results)
+    where = f"{part.of(result.dtype)} {result.place}"
     if result.num_examples > 1:
         where += f", worst of {result.num_examples} examples"
     title = f"<b>{escaped(result.name)}</b> {shape_text(result.shape)} {escaped(where)}"
@@ -49,7 +52,7 @@ def tensor_details(
         _hypotheses(result),
         f'<p class="facts">{escaped(_facts(result))}</p>',
         drawn,
-        _worst(result),
+        _worst(result, part),
         _repro(report),
         "</details>",
     ]
@@ -58,7 +61,7 @@ def tensor_details(
 
 def plots(result: GradCheckResult) -> str:
     """The pictures of a gradient; empty where there is nothing to draw."""
-    errors = _sampled(result.element_errors or ())
+    errors = _sampled(worst_first(result.element_errors or ()))
     pictures = [
         heat_map(result, errors),
         histogram(errors) if len(errors) > 1 else "",
@@ -120,8 +123,8 @@ def _facts(result: GradCheckResult) -> str:
     return " · ".join(facts)
 
 
-def _worst(result: GradCheckResult) -> str:
-    errors = (result.element_errors or ())[:_WORST]
+def _worst(result: GradCheckResult, part: Part) -> str:
+    errors = worst_first(result.element_errors or ())[:_WORST]
     if not errors:
         return ""
     rows = "".join(
@@ -131,8 +134,8 @@ def _worst(result: GradCheckResult) -> str:
         for error in errors
     )
     return (
-        '<div class="wide"><table class="worst"><thead><tr><th>worst<th>gradient A<th>numerical G'
-        f"<th>± error bar<th>relative<tbody>{rows}</table></div>"
+        '<div class="wide"><table class="worst"><thead><tr><th>worst<th>gradient A'
+        f"<th>{part.reference} G<th>± error bar<th>relative<tbody>{rows}</table></div>"
     )
 
 

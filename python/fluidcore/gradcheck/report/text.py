@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fluidcore.gradcheck.report.blocks import block, culprit_text, headline
+from fluidcore.gradcheck.report.blocks import block, culprit_text, headline, largest_error
+from fluidcore.gradcheck.report.parts import Part, part_of
 from fluidcore.gradcheck.report.phrases import GLYPHS, SEVERITY, count
 from fluidcore.gradcheck.report.result import GradCheckReport, GradCheckResult
-from fluidcore.gradcheck.report.values import one_line, printable, short, sight
+from fluidcore.gradcheck.report.values import one_line, printable, sight
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 LINES = 25
@@ -20,15 +21,20 @@ _WHERE = "print(report.repro), or save r.json: fluidcore gradcheck explain r.jso
 _LEAST = 5  # lines that explain the worst gradient
 
 
-def result_text(result: GradCheckResult) -> str:
-    """The check of one gradient, in at most 25 lines."""
-    lines = [f"{result.verdict.name}  {headline(result)}: {_facts(result)}"]
-    return "\n".join([*lines, *block(result, LINES - len(lines))])
+def result_text(result: GradCheckResult, part: Part = Part.WHOLE) -> str:
+    """The check of one gradient, or of its formula or kernel alone, in at most 25 lines."""
+    lines = [result_line(result, part)]
+    return "\n".join([*lines, *block(result, LINES - len(lines), part)])
+
+
+def result_line(result: GradCheckResult, part: Part = Part.WHOLE) -> str:
+    """The check of one gradient on one line."""
+    return f"{result.verdict.name}  {headline(result, part)}: {_facts(result, part)}"
 
 
 def report_text(report: GradCheckReport) -> str:
     """The check of one target, in at most 25 lines: the verdict, every input, and what is wrong."""
-    head = f"{report.verdict.name}  {one_line(report.who, 120)}: {_summary(report)}"
+    head = report_line(report)
     tail = [
         *_culprit(report),
         *_audits(report),
@@ -37,6 +43,11 @@ def report_text(report: GradCheckReport) -> str:
         *_repro(report),
     ]
     return "\n".join([head, *_inputs(report.results, LINES - 1 - len(tail)), *tail])
+
+
+def report_line(report: GradCheckReport) -> str:
+    """The check of one target on one line."""
+    return f"{report.verdict.name}  {one_line(report.who, 120)}: {_summary(report)}"
 
 
 def reports_text(reports: Sequence[GradCheckReport]) -> str:
@@ -48,8 +59,11 @@ def reports_text(reports: Sequence[GradCheckReport]) -> str:
 
 
 def _summary(report: GradCheckReport) -> str:
-    total = len(report.results)
-    found = [result.verdict for result in report.results]
+    by_name: dict[str, list[Verdict]] = {}
+    for result in report.results:
+        by_name.setdefault(result.name, []).append(result.verdict)
+    found = [Verdict.together(verdicts) for verdicts in by_name.values()]
+    total = len(found)
     parts = []
     if wrong := found.count(Verdict.FAIL):
         parts.append(f"{wrong} of {count(total, 'gradient')} wrong")
@@ -78,11 +92,11 @@ def _inputs(results: Sequence[GradCheckResult], room: int) -> list[str]:
     left = sum(_has_block(result) for result in shown)
     lines = []
     for result in shown:
-        glyph, verdict = GLYPHS[result.verdict], result.verdict.name
-        lines.append(f"  {glyph} {headline(result)}: {verdict}, {_facts(result)}")
+        glyph, verdict, part = GLYPHS[result.verdict], result.verdict.name, part_of(result, results)
+        lines.append(f"  {glyph} {headline(result, part)}: {verdict}, {_facts(result, part)}")
         if _has_block(result):
             share = room if left == 1 else min(room, max(room // 2, _LEAST))
-            explanation = block(result, share)
+            explanation = block(result, share, part)
             lines += explanation
             room -= len(explanation)
             left -= 1
@@ -93,10 +107,10 @@ def _inputs(results: Sequence[GradCheckResult], room: int) -> list[str]:
     return lines
 
 
-def _facts(result: GradCheckResult) -> str:
+def _facts(result: GradCheckResult, part: Part) -> str:
     if result.num_elements == 0 or Reason.NON_FINITE in result.reasons:
         return sight(result)
-    return f"largest relative error {short(result.max_relative_error)}, {sight(result)}"
+    return f"{largest_error(result, part)}, {sight(result)}"
 
 
 def _has_block(result: GradCheckResult) -> bool:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import html
 import math
 import re
+from collections.abc import Iterable
 
+from fluidcore.gradcheck.report.phrases import SEVERITY
 from fluidcore.gradcheck.report.result import ElementError, GradCheckResult
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
@@ -80,6 +82,18 @@ def relative(error: ElementError) -> float:
     """The difference relative to the larger of the two values, or to 1e-8."""
     larger = max(abs(error.analytical), abs(error.numerical), _SMALLEST)
     return difference(error) / larger
+
+
+def worst_first(errors: Iterable[ElementError]) -> list[ElementError]:
+    """The wrong ones, then the undecided ones; of each the largest relative error first."""
+    return sorted(errors, key=_rank)
+
+
+def _rank(error: ElementError) -> tuple[int, float, float, int]:
+    """A NaN is as bad as an infinity; where relative errors are equal, absolute ones decide."""
+    by = (relative(error), difference(error))
+    far, off = (-math.inf if math.isnan(value) else -value for value in by)
+    return SEVERITY[error.verdict], far, off, error.index
 
 
 def is_seen(error: float) -> bool:

@@ -228,10 +228,10 @@ def test_a_cell_of_many_elements_shows_the_worst() -> None:
 def test_there_is_no_map_of_a_number_of_directions_or_of_foreign_indices() -> None:
     number = replace(samples.wrong(shape=(1, 1)), element_errors=())
     error = ElementError(0, 1.0, 2.0, 0.0, Verdict.FAIL)
-    outside = error._replace(index=10**9)
+    outside = replace(error, index=10**9)
     assert heat_map(number, [error]) == ""
     assert heat_map(replace(samples.directional(), verdict=Verdict.INCONCLUSIVE), [error]) == ""
-    assert heat_map(samples.wrong(), [outside, error._replace(index=-1)]) == ""
+    assert heat_map(samples.wrong(), [outside, replace(error, index=-1)]) == ""
 
 
 def test_a_large_tensor_is_sampled() -> None:
@@ -258,8 +258,29 @@ def test_the_worst_of_several_examples_is_one_row_for_all_dtypes() -> None:
     half = replace(samples.wrong("x", (2, 3), "float16"), num_examples=6, num_examples_passed=4)
     text = html_text([samples.report("tanh", single, half)])
     assert "x (worst of 6 to 24 examples)" in text
-    assert "<b>x</b> [2, 3] float16 cpu, worst of 6 examples" in text
+    assert "<b>x</b> [2, 3] kernel (float16) cpu, worst of 6 examples" in text
     assert "2 of 6 examples not right" in text
+
+
+def test_the_columns_of_formula_and_kernel_say_so() -> None:
+    formula, kernel = samples.wrong("x"), samples.right("x", (5, 3), "float32")
+    apart = html_text([samples.report("tanh", formula, kernel)])
+    assert "<i>formula<br>float64<br>cpu</i><i>kernel<br>float32<br>cpu</i>" in apart
+    assert "<th>formula (float64) cpu<th>kernel (float32) cpu" in apart
+    assert "<b>x</b> [5, 3] formula (float64) cpu</summary>" in apart
+    assert "<th>gradient A<th>numerical G<th>" in apart
+    alone = html_text([samples.report("tanh", kernel)])
+    assert "<i>float32<br>cpu</i>" in alone
+    assert "<th>float32 cpu" in alone
+    narrow = replace(formula, dtype="float32")
+    wrong = html_text([samples.report("tanh", samples.right("x"), narrow)])
+    assert "<th>gradient A<th>formula G<th>" in wrong
+
+
+def test_the_table_shows_the_largest_relative_errors_first() -> None:
+    errors = tuple(ElementError(i, 100.0 + i, 100.0, 0.0, Verdict.FAIL) for i in range(1, 13))
+    page = html_text([samples.report("y", replace(samples.wrong(), element_errors=errors))])
+    assert re.findall(r"<td>(\d+)<td>100<td>", page) == [str(112 - i) for i in range(10)]
 
 
 def test_what_a_row_of_right_gradients_sees_is_told_apart_from_what_it_does_not() -> None:

@@ -1,11 +1,11 @@
 """Results and reports as plain data."""
 
+import pickle
 from dataclasses import asdict, replace
 
 import pytest
 
-from fluidcore.gradcheck.compare import GradientError
-from fluidcore.gradcheck.report.result import Audit, GradCheckReport, GradCheckResult
+from fluidcore.gradcheck.report.result import Audit, GradCheckReport, GradCheckResult, GradientError
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 RESULT = GradCheckResult("x", (2, 3), "float64", "cpu", "full", Verdict.PASS)
@@ -82,6 +82,9 @@ def test_an_error_has_the_text_of_the_report() -> None:
         with pytest.raises(GradientError) as caught:
             failed.assert_ok(allow_inconclusive=allowed)
         assert str(caught.value) == str(failed)
+        assert caught.value.report is failed
+        again = pickle.loads(pickle.dumps(caught.value))
+        assert (str(again), again.report) == (str(failed), failed)
 
 
 def test_what_is_inconclusive_is_an_error_unless_it_is_allowed() -> None:
@@ -96,6 +99,14 @@ def test_the_traceback_of_an_error_ends_at_the_line_of_the_user() -> None:
     with pytest.raises(GradientError) as caught:
         report(Verdict.FAIL).assert_ok()
     assert caught.traceback[-1].frame.f_locals["__tracebackhide__"] is True
+
+
+def test_results_and_reports_are_shown_on_one_line() -> None:
+    failed = report(Verdict.FAIL)
+    assert repr(failed) == "<GradCheckReport FAIL  f: 1 of 1 gradient wrong>"
+    assert repr(failed.results[0]) == (
+        "<GradCheckResult FAIL  x [2, 3] float64 cpu, full: nothing was compared>"
+    )
 
 
 def test_only_a_pass_leaves_elements_open() -> None:

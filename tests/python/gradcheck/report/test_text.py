@@ -64,6 +64,43 @@ def test_the_worst_element_is_told_by_its_multi_index_with_both_values_and_the_e
     assert line in report_text(samples.report("matmul", result))
 
 
+def test_formula_and_kernel_of_a_gradient_say_so_and_are_counted_once() -> None:
+    formula, kernel = samples.wrong("x"), samples.right("x", (5, 3), "float32")
+    lines = report_text(samples.report("tanh", formula, kernel)).splitlines()
+    assert lines[0] == "FAIL  tanh: 1 of 1 gradient wrong"
+    assert lines[1].startswith("  ✗ x [5, 3] formula (float64) cpu, full: FAIL, largest relative")
+    right = (
+        "  ✓ x [5, 3] kernel (float32) cpu, full: PASS, largest relative error beside the formula"
+    )
+    assert any(line.startswith(right) for line in lines)
+    alone = str(samples.report("tanh", kernel, samples.right("w")))
+    assert "x [5, 3] float32 cpu, full: PASS, largest relative error 1" in alone
+    assert alone.startswith("PASS  tanh: 2 gradients right\n")
+
+
+def test_a_wrong_kernel_is_shown_beside_the_formula() -> None:
+    kernel = replace(samples.wrong("x"), dtype="float32", reasons=(Reason.KERNEL,))
+    text = report_text(samples.report("tanh", samples.right("x", (5, 3)), kernel))
+    assert "FAIL, largest relative error beside the formula 0.5" in text
+    assert re.search(r"\]: gradient \S+, formula \S+ ± ", text)
+    assert ", numerical " not in text
+
+
+def test_the_elements_with_the_largest_relative_errors_come_first() -> None:
+    fail, right, open_ = Verdict.FAIL, Verdict.PASS, Verdict.INCONCLUSIVE
+    errors = (
+        ElementError(0, 5.0, 5.0, 0.0, right),
+        ElementError(1, 8.0, 4.0, 0.0, open_),
+        ElementError(2, 11.0, 10.0, 0.0, fail),
+        ElementError(3, 0.0, 1.0, 0.0, fail),
+        ElementError(4, 0.0, 7.0, 0.0, fail),
+        ElementError(5, 3.0, 4.0, 0.0, fail),
+        ElementError(6, math.nan, 4.0, 0.0, fail),
+    )
+    text = str(replace(samples.wrong("x", (7,)), element_errors=errors))
+    assert re.findall(r"^ +\[(\d)\]: ", text, re.MULTILINE) == list("6435210")
+
+
 def test_a_reason_is_told_in_words_with_its_cure() -> None:
     for reason in Reason:
         text = result_text(samples.undecided(reason))

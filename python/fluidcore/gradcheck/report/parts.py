@@ -1,0 +1,34 @@
+"""Formula and kernel, which are judged apart where a gradient can be calculated in float64."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+
+from fluidcore.gradcheck.report.result import GradCheckResult
+from fluidcore.gradcheck.target import SHADOW
+
+
+class Part(Enum):
+    """What of a gradient a result is about; the values are the names in reports."""
+
+    WHOLE = ""
+    FORMULA = "formula"  # in float64, against the numerical derivative
+    KERNEL = "kernel"  # of a narrower dtype, against the formula
+
+    def of(self, dtype: str) -> str:
+        """The part with its dtype, for example "kernel (float32)"."""
+        return f"{self.value} ({dtype})" if self.value else dtype
+
+    @property
+    def reference(self) -> str:
+        """What the gradient is compared with."""
+        return "formula" if self is Part.KERNEL else "numerical"
+
+
+def part_of(result: GradCheckResult, results: Iterable[GradCheckResult]) -> Part:
+    """What a result among those of its report is about."""
+    dtypes = {other.dtype for other in results if other.name == result.name}
+    if SHADOW not in dtypes or len(dtypes) == 1:
+        return Part.WHOLE
+    return Part.FORMULA if result.dtype == SHADOW else Part.KERNEL
