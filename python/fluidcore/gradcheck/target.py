@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from fluidcore import core
 from fluidcore.gradcheck.repro import Repro
+from fluidcore.gradcheck.streams import random_states_kept
 
 Array: TypeAlias = NDArray[Any]
 Doubles: TypeAlias = NDArray[np.float64]
@@ -78,6 +80,10 @@ class Target(ABC):
     repro: Repro | None = None
     rounding: Rounding | None = None
 
+    def running(self) -> AbstractContextManager[None]:
+        """Entered around many runs: what they change of the world is in the end as it was."""
+        return nullcontext() if self.runs_own_code else random_states_kept()
+
     @abstractmethod
     def forward(self, xs: Sequence[Array], dtype: str) -> list[Array]:
         """The floating outputs at `xs`, calculated in `dtype`, which is that of `xs`."""
@@ -112,6 +118,7 @@ class TensorWithTarget(Protocol):
 def own_target(f: Callable[..., Any], args: Sequence[Any], who: str) -> Target | None:
     """The target that the class of a tensor among `args` makes of a function; None if none does."""
     for argument in args:
-        if isinstance(argument, TensorWithTarget):
-            return argument.__gradcheck_target__(f, args, who)
+        if hasattr(argument, "__gradcheck_target__"):  # isinstance takes longer than the check
+            own: TensorWithTarget = argument
+            return own.__gradcheck_target__(f, args, who)
     return None

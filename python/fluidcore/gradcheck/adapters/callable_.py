@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -24,7 +25,14 @@ from fluidcore.gradcheck.streams import random_states_kept
 from fluidcore.gradcheck.target import SHADOW, Array, Input, Target
 
 _BARE = re.compile(r"(?<![.\w])(inf|nan)\b")  # as tolist() writes them
+_NOTHING = contextlib.nullcontext()
 REPRODUCED = 64  # with more elements there is no text that repeats the check
+
+
+@functools.cache
+def name_of_dtype(dtype: Any) -> str:
+    """The name of any framework's dtype: "float32"."""
+    return str(getattr(dtype, "name", dtype)).rpartition(".")[2]
 
 
 class CallableTarget(Target):
@@ -41,6 +49,7 @@ class CallableTarget(Target):
         self.f = f
         self.claim = claim
         self.who = name or self._name()
+        self._is_running = False
         self._args = tuple(args)
         arguments.check_call(self.who, "f", f, len(self._args), "the point")
         named = [
@@ -59,6 +68,10 @@ class CallableTarget(Target):
         self._tensors = [
             leaf if i in self._chosen else self._copy(leaf) for i, (_, leaf) in enumerate(named)
         ]
+        self._likes = [self._tensors[i] for i in self._chosen]
+        self._is_flat = len(self._chosen) == len(self._args) and all(
+            map(self._is_tensor, self._args)
+        )
         self.place = self._place(named)
         self.inputs = [Input(named[i][0], np.array(self._array(named[i][1]))) for i in self._chosen]
         kind = f"{self.framework} {self.tensor}"
@@ -66,20 +79,18 @@ class CallableTarget(Target):
         self.fixed_cotangent = claim.value_and_grad
         self.source = origin.source_of(claim.vjp or self._gradient_code())
         self.repro = self._repro(named)
-        with random_states_kept():
+        with self.running():
             self.native_reason = self._first_runs()
         self.has_shadow = not self.native_reason
 
     def forward(self, xs: Sequence[Array], dtype: str) -> list[Array]:
         """What f returns, its floating tensors alone."""
-        with self._session(dtype):
-            tensors = self._points(xs, dtype)
-            value = self._function(dtype)(*self._arguments(tensors, dtype))
-            return [self._array(y) for y in self._outputs(value)]
+        with self.running(), self._session(dtype):
+            return self._values(xs, dtype)
 
     def vjp(self, xs: Sequence[Array], vs: Sequence[Array], dtype: str) -> list[Array]:
         """The gradients as they come, whatever their shapes and dtypes."""
-        with self._session(dtype):
+        with self.running(), self._session(dtype):
             tensors = self._points(xs, dtype)
             if self.claim.value_and_grad:
                 value = self._function(dtype)(*self._arguments(tensors, dtype))
@@ -102,7 +113,7 @@ class CallableTarget(Target):
         claim = self.claim
         if claim.second_vjp is None and (claim.vjp is not None or claim.value_and_grad):
             raise NoSecondGradientError("the gradient is given, but none of it; give second_vjp=")
-        with self._session(dtype):
+        with self.running(), self._session(dtype):
             tensors = self._points(xs, dtype)
             if claim.second_vjp is None:
                 grads = self._pull_twice(tensors, vs, us, dtype)
@@ -122,7 +133,7 @@ class CallableTarget(Target):
         """The claimed derivative of the outputs along `us`, where the user has given one."""
         if self.claim.jvp is None:
             raise core.InvalidArgument(f"{self.who}: there is no forward derivative; give jvp=")
-        with self._session(dtype):
+        with self.running(), self._session(dtype):
             points = self._arguments(self._points(xs, dtype), dtype)
             value = self.claim.jvp(*points, *self._points(us, dtype))
             found = [self._number(leaf) for _, leaf in arguments.leaves(value, "")]
@@ -137,8 +148,17 @@ class CallableTarget(Target):
 
     def function(self, dtype: str) -> core.Function:
         """Calls f from the native engine."""
+
+        def run(xs: Sequence[Array]) -> list[Array]:
+            with self.running(), self._session(dtype):
+                return self._values(xs, dtype)
+
         points = [put.value.astype(numpy_dtype(dtype)) for put in self.inputs]
-        return core.CallableFunction(lambda xs: self.forward(xs, dtype), points)
+        return core.CallableFunction(run, points)
+
+    def running(self) -> contextlib.AbstractContextManager[None]:
+        """As of Target; within itself it does nothing."""
+        return _NOTHING if self._is_running else self._kept()
 
     # What a framework says.
 
@@ -174,9 +194,24 @@ class CallableTarget(Target):
         raise NoSecondGradientError(f"second gradients of {self.framework} are not looked at")
 
     @contextlib.contextmanager
-    def _session(self, dtype: str) -> Iterator[None]:
-        """Around every run: same random numbers in it, nothing changed after it."""
-        yield
+    def _kept(self) -> Iterator[None]:
+        """Around many runs: nothing changed after them."""
+        self._is_running = True
+        try:
+            with random_states_kept():
+                yield
+        finally:
+            self._is_running = False
+
+    def _session(self, dtype: str) -> contextlib.AbstractContextManager[None]:
+        """Around every run: same random numbers in it."""
+        return _NOTHING
+
+    def _values(self, xs: Sequence[Array], dtype: str) -> list[Array]:
+        """The outputs, in a session."""
+        points = self._points(xs, dtype)
+        value = self._function(dtype)(*self._arguments(points, dtype))
+        return [self._array(y) for y in self._outputs(value)]
 
     def _function(self, dtype: str) -> Callable[..., Any]:
         f: Callable[..., Any] = self.f
@@ -223,11 +258,12 @@ class CallableTarget(Target):
         return why_no_shadow(self, native, xs, self._narrowing)
 
     def _points(self, xs: Sequence[Array], dtype: str) -> list[Any]:
-        likes = [self._tensors[i] for i in self._chosen]
-        return [self._tensor(x, like) for x, like in zip(xs, likes, strict=True)]
+        return [self._tensor(x, like) for x, like in zip(xs, self._likes, strict=True)]
 
     def _arguments(self, points: Sequence[Any], dtype: str) -> Any:
         """The arguments of f with `points` in the place of what is differentiated by."""
+        if self._is_flat:
+            return points
         tensors = list(self._tensors)
         for i, tensor in enumerate(tensors):
             if dtype != self.dtype and self._is_floating(tensor) and i not in self._chosen:
@@ -245,6 +281,8 @@ class CallableTarget(Target):
                     f"{described(value)}"
                 )
             value = value[0]
+        elif self._is_tensor(value) and self._is_floating(value):
+            return [value]
         found = [self._number(leaf) for _, leaf in arguments.leaves(value, "")]
         if any("complex" in self._dtype(leaf) for leaf in found if leaf is not None):
             raise core.InvalidArgument(f"{self.who}: outputs must be real, got {described(value)}")

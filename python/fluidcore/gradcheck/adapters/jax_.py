@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fluidcore.base.dtypes import FLOATING, numpy_dtype
-from fluidcore.gradcheck.adapters.callable_ import CallableTarget
+from fluidcore.gradcheck.adapters.callable_ import CallableTarget, name_of_dtype
 from fluidcore.gradcheck.adapters.claim import Claim
 from fluidcore.gradcheck.gradient_target import NoSecondGradientError
 from fluidcore.gradcheck.target import SHADOW, Array
@@ -82,7 +82,7 @@ class JaxTarget(CallableTarget):
         return isinstance(value, (self._jax.Array, np.ndarray, np.generic))
 
     def _dtype(self, tensor: Any) -> str:
-        return str(getattr(tensor.dtype, "name", tensor.dtype))
+        return name_of_dtype(tensor.dtype)
 
     def _array(self, tensor: Any) -> Array:
         return np.asarray(tensor)

@@ -11,7 +11,7 @@ import numpy as np
 
 from fluidcore import core
 from fluidcore.base.dtypes import numpy_dtype
-from fluidcore.gradcheck.adapters.callable_ import CallableTarget
+from fluidcore.gradcheck.adapters.callable_ import CallableTarget, name_of_dtype
 from fluidcore.gradcheck.adapters.claim import Claim
 from fluidcore.gradcheck.adapters.origin import name_of
 from fluidcore.gradcheck.target import Array
@@ -39,19 +39,14 @@ class NumpyTarget(CallableTarget):
         super().__init__(f, args, claim, name)
 
     @contextlib.contextmanager
-    def _session(self, dtype: str) -> Iterator[None]:
-        with np.errstate(all="ignore"):  # a step beyond the domain is nothing to warn of
-            if not self._draws:
-                yield
-                return
-            own, common = np.random.get_state(), random.getstate()
-            np.random.seed(_SEED)
-            random.seed(_SEED)
-            try:
-                yield
-            finally:
-                np.random.set_state(own)
-                random.setstate(common)
+    def _kept(self) -> Iterator[None]:
+        with super()._kept(), np.errstate(all="ignore"):  # a step beyond the domain is no fault
+            yield
+
+    def _session(self, dtype: str) -> contextlib.AbstractContextManager[None]:
+        if self._draws:
+            _seed()
+        return super()._session(dtype)
 
     def _first_runs(self) -> str:
         reason = super()._first_runs()
@@ -60,21 +55,21 @@ class NumpyTarget(CallableTarget):
 
     def _draws_numbers(self) -> bool:
         """Whether f or its gradient uses the global generators; if not, runs are cheaper."""
-        with self._session(self.dtype):  # as long as _draws is true, it puts them back
-            before = _generators()
-            self._draws = False
-            xs = [put.value.copy() for put in self.inputs]
-            ys = self.forward(xs, self.dtype)
-            with contextlib.suppress(Exception):  # the check itself will meet it again
-                self.vjp(xs, [np.ones_like(y) for y in ys], self.dtype)
-            self._draws = True
-            return before != _generators()
+        _seed()
+        untouched = _next_numbers()
+        _seed()
+        self._draws = False
+        xs = [put.value.copy() for put in self.inputs]
+        ys = self.forward(xs, self.dtype)
+        with contextlib.suppress(Exception):  # the check itself will meet it again
+            self.vjp(xs, [np.ones_like(y) for y in ys], self.dtype)
+        return untouched != _next_numbers()
 
     def _is_tensor(self, value: Any) -> bool:
         return isinstance(value, (np.ndarray, np.generic))
 
     def _dtype(self, tensor: Any) -> str:
-        return str(tensor.dtype.name)
+        return name_of_dtype(tensor.dtype)
 
     def _array(self, tensor: Any) -> Array:
         return np.asarray(tensor)
@@ -94,7 +89,10 @@ class NumpyTarget(CallableTarget):
         return super()._number(leaf)
 
 
-def _generators() -> tuple[Any, ...]:
-    state: Any = np.random.get_state(legacy=True)
-    name, keys, *rest = state
-    return name, bytes(keys), *rest, random.getstate()
+def _seed() -> None:
+    np.random.seed(_SEED)
+    random.seed(_SEED)
+
+
+def _next_numbers() -> tuple[bytes, int]:
+    return np.random.bytes(8), random.getrandbits(64)

@@ -13,10 +13,12 @@ import numpy as np
 from fluidcore import core
 from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck.adapters import arguments, origin, torch_state
-from fluidcore.gradcheck.adapters.callable_ import CallableTarget
+from fluidcore.gradcheck.adapters.callable_ import CallableTarget, name_of_dtype
 from fluidcore.gradcheck.adapters.claim import Claim
 from fluidcore.gradcheck.gradient_target import NoSecondGradientError
 from fluidcore.gradcheck.target import SHADOW, Array
+
+_LARGE = 1 << 14  # elements, from which on threads are worth their while
 
 
 class TorchTarget(CallableTarget):
@@ -41,7 +43,8 @@ class TorchTarget(CallableTarget):
             f = f.apply
         self._modules = torch_state.modules_of(f)
         self._devices: list[Any] = []
-        self._lent: list[torch_state.Loan] = []  # what user code gets in this run
+        self._lent: list[torch_state.Loan] | None = None  # what user code gets in this run
+        self._own_dtype = self._torch.get_default_dtype()
         self.second_note = ""
         self._wide = True  # whether torch.zeros and torch.rand make float64 in a float64 run
         super().__init__(f, args, claim, name)
@@ -101,23 +104,53 @@ class TorchTarget(CallableTarget):
         return "gpu" if self._devices else "cpu"
 
     @contextlib.contextmanager
-    def _session(self, dtype: str) -> Iterator[None]:
+    def _kept(self) -> Iterator[None]:
         torch = self._torch
-        with contextlib.ExitStack() as stack:
-            stack.enter_context(torch.inference_mode(False))
-            stack.enter_context(torch.enable_grad())
-            stack.enter_context(torch_state.same_numbers(self._devices))
-            if self._modules:
-                stack.enter_context(torch_state.kept_buffers(self._modules))
-            if dtype == SHADOW and self._wide:
-                stack.enter_context(torch_state.default_dtype(torch.float64))
-            outer, self._lent = self._lent, []
-            try:
-                yield
-                for loan in self._lent:
-                    loan.show_changes(self._array)
-            finally:
-                self._lent = outer
+        self._own_dtype = torch.get_default_dtype()
+        with (
+            super()._kept(),
+            torch_state.kept_settings(self._devices),
+            torch.inference_mode(False),
+            torch.enable_grad(),
+        ):
+            yield
+
+    def _session(self, dtype: str) -> contextlib.AbstractContextManager[None]:
+        torch = self._torch
+        torch_state.seed(self._devices)
+        default = torch.float64 if dtype == SHADOW and self._wide else self._own_dtype
+        if torch.get_default_dtype() is not default:
+            torch.set_default_dtype(default)
+        if self._is_small and torch.get_num_threads() > 1:
+            torch.set_num_threads(1)
+        if self._modules:
+            return torch_state.kept_buffers(self._modules)
+        return super()._session(dtype)
+
+    def forward(self, xs: Sequence[Array], dtype: str) -> list[Array]:
+        """As of CallableTarget."""
+        with self._lending():
+            return super().forward(xs, dtype)
+
+    def vjp(self, xs: Sequence[Array], vs: Sequence[Array], dtype: str) -> list[Array]:
+        """As of CallableTarget."""
+        with self._lending():
+            return super().vjp(xs, vs, dtype)
+
+    @functools.cached_property
+    def _is_small(self) -> bool:
+        return sum(put.value.size for put in self.inputs) < _LARGE
+
+    @contextlib.contextmanager
+    def _lending(self) -> Iterator[None]:
+        """Shows in the arrays what user code changes in the tensors made of them."""
+        outer, self._lent = self._lent, []
+        try:
+            yield
+            for loan in self._lent:
+                loan.show_changes(self._array)
+        finally:
+            self._lent = outer
 
     def _first_runs(self) -> str:
         reason = super()._first_runs()
@@ -188,7 +221,7 @@ class TorchTarget(CallableTarget):
         return isinstance(value, self._torch.Tensor)
 
     def _dtype(self, tensor: Any) -> str:
-        return str(tensor.dtype).removeprefix("torch.")
+        return name_of_dtype(tensor.dtype)
 
     def _array(self, tensor: Any) -> Array:
         tensor = tensor.detach()
@@ -209,8 +242,10 @@ class TorchTarget(CallableTarget):
             tensor = self._torch.from_numpy(copied.view(np.int16)).view(self._torch.bfloat16)
         else:
             tensor = self._torch.from_numpy(copied)
-        tensor = tensor.to(like.device)
-        self._lent.append(torch_state.Loan(array, tensor))
+        if like.device.type != "cpu":
+            tensor = tensor.to(like.device)
+        if self._lent is not None:
+            self._lent.append(torch_state.Loan(array, tensor))
         return tensor
 
     def _points(self, xs: Sequence[Array], dtype: str) -> list[Any]:
@@ -218,12 +253,14 @@ class TorchTarget(CallableTarget):
 
     def _arguments(self, points: Sequence[Any], dtype: str) -> Any:
         # Clones, because f may change its arguments in place, but not a leaf of the graph.
-        clones = {id(point): point.clone() for point in points}
-        self._lent = [
-            torch_state.Loan(loan.array, clones.get(id(loan.tensor), loan.tensor))
-            for loan in self._lent
-        ]
-        return super()._arguments(list(clones.values()), dtype)
+        clones = [point.clone() for point in points]
+        if self._lent is not None:
+            lent = {id(point): clone for point, clone in zip(points, clones, strict=True)}
+            self._lent = [
+                torch_state.Loan(loan.array, lent.get(id(loan.tensor), loan.tensor))
+                for loan in self._lent
+            ]
+        return super()._arguments(clones, dtype)
 
     def _cast(self, tensor: Any, dtype: str) -> Any:
         return tensor.to(getattr(self._torch, dtype))

@@ -477,3 +477,46 @@ def test_a_change_that_torch_knows_of_passes() -> None:
 
     for f in (DirtyDoubled, torch.nn.ReLU(inplace=True), assigned):
         assert check(f, tensor(4, dtype=torch.float64))
+
+
+def test_small_tensors_are_calculated_on_one_thread_and_the_setting_comes_back() -> None:
+    seen = set()
+
+    def f(x: Any) -> Any:
+        seen.add(torch.get_num_threads())
+        return torch.sin(x)
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        assert check(f, tensor(5, dtype=torch.float64), workers=2)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    assert seen == {1}
+
+
+def test_large_tensors_are_calculated_on_the_threads_of_the_check() -> None:
+    seen = set()
+
+    def f(x: Any) -> Any:
+        seen.add(torch.get_num_threads())
+        return x * x
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        assert check(f, tensor(1 << 14, dtype=torch.float64), workers=2)
+    finally:
+        torch.set_num_threads(before)
+    assert seen == {2}
+
+
+def test_the_first_check_imports_no_compiler_of_torch() -> None:
+    code = """
+import sys, torch
+from fluidcore.gradcheck import check
+check(torch.sin, torch.linspace(0.1, 1, 5))
+sys.exit("torch._dynamo" in sys.modules)
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
