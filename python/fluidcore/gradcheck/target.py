@@ -62,6 +62,8 @@ class Target(ABC):
         place: "cpu" or "gpu".
         runs_own_code: Whether `forward` and `vjp` call nothing of the user's: they leave their
             arguments and all random states alone, and return arrays that nobody else has.
+        is_called_by_autograd: Whether the cotangents that `vjp` hands on are made by a framework:
+            with any strides, or None for an output that is not used. `vjp` then takes such ones.
         native_reason: Why `has_shadow` is false, where that is known.
         source: "file.py:12" of the gradient code, where it is known.
         repro: How the check is repeated, where that is known.
@@ -72,6 +74,7 @@ class Target(ABC):
     inputs: Sequence[Input]
     dtype: str
     has_shadow: bool = True
+    is_called_by_autograd: bool = False
     native_reason: str = ""
     fixed_cotangent: bool = False
     place: str = "cpu"
@@ -89,7 +92,7 @@ class Target(ABC):
         """The floating outputs at `xs`, calculated in `dtype`, which is that of `xs`."""
 
     @abstractmethod
-    def vjp(self, xs: Sequence[Array], vs: Sequence[Array], dtype: str) -> list[Array]:
+    def vjp(self, xs: Sequence[Array], vs: Sequence[Any], dtype: str) -> list[Array]:
         """The claimed gradient of Σ v·y by every input, calculated in `dtype`.
 
         Args:

@@ -7,6 +7,7 @@ import functools
 import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,11 +15,11 @@ import numpy as np
 from fluidcore import core
 from fluidcore.base.dtypes import FLOATING, numpy_dtype
 from fluidcore.gradcheck.adapters import arguments, origin
-from fluidcore.gradcheck.adapters.arguments import common_dtype, described
+from fluidcore.gradcheck.adapters.arguments import described, narrowest_dtype
 from fluidcore.gradcheck.adapters.claim import Claim, matched
 from fluidcore.gradcheck.adapters.narrowing import rounds_inside, why_no_shadow
 from fluidcore.gradcheck.adapters.repro import Text, call_repro
-from fluidcore.gradcheck.calls import noted
+from fluidcore.gradcheck.calls import cast, noted
 from fluidcore.gradcheck.gradient_target import NoSecondGradientError
 from fluidcore.gradcheck.repro import Repro, array_text
 from fluidcore.gradcheck.streams import random_states_kept
@@ -39,6 +40,8 @@ class CallableTarget(Target):
     """A function of tensors, which may be in lists, tuples and dicts.
 
     Floating tensors are differentiated by; all else is constant. The user's tensors are copied.
+    Where their dtypes differ, the narrowest is under test: f gets each in its own dtype, rounded to
+    the narrowest, and so are the gradients.
     """
 
     framework: ClassVar[str]
@@ -73,9 +76,15 @@ class CallableTarget(Target):
             map(self._is_tensor, self._args)
         )
         self.place = self._place(named)
-        self.inputs = [Input(named[i][0], np.array(self._array(named[i][1]))) for i in self._chosen]
+        self.inputs = [
+            Input(named[i][0], np.array(self._array(named[i][1]), order="C")) for i in self._chosen
+        ]
         kind = f"{self.framework} {self.tensor}"
-        self.dtype = common_dtype(self.who, kind, self.inputs, args, self._cure)
+        self.dtype = narrowest_dtype(self.who, kind, self.inputs, args, self._cure)
+        self._dtypes = [put.value.dtype.name for put in self.inputs]
+        self._is_mixed = len(set(self._dtypes)) > 1
+        if self._is_mixed:
+            self.inputs = [replace(put, value=cast(put.value, self.dtype)) for put in self.inputs]
         self.fixed_cotangent = claim.value_and_grad
         self.source = origin.source_of(claim.vjp or self._gradient_code())
         self.repro = self._repro(named)
@@ -88,8 +97,12 @@ class CallableTarget(Target):
         with self.running(), self._session(dtype):
             return self._values(xs, dtype)
 
-    def vjp(self, xs: Sequence[Array], vs: Sequence[Array], dtype: str) -> list[Array]:
+    def vjp(self, xs: Sequence[Array], vs: Sequence[Any], dtype: str) -> list[Array]:
         """The gradients as they come, whatever their shapes and dtypes."""
+        if self.claim.vjp is not None:  # which may read what f leaves behind, at this point
+            ys = self._run_first(xs, dtype)
+            if self._is_mixed:
+                vs = [v.astype(y.dtype) for v, y in zip(vs, ys, strict=True)]
         with self.running(), self._session(dtype):
             tensors = self._points(xs, dtype)
             if self.claim.value_and_grad:
@@ -101,10 +114,11 @@ class CallableTarget(Target):
                 grads = self._claimed(self.claim.vjp(*self._arguments(tensors, dtype), *cotangents))
             else:
                 grads = self._pull(tensors, vs, dtype)
-            return [
+            arrays = [
                 np.zeros_like(x) if grad is None else self._array(grad)
                 for x, grad in zip(xs, grads, strict=True)
             ]
+            return self._narrowed(arrays, dtype)
 
     def second_vjp(
         self, xs: Sequence[Array], vs: Sequence[Array], us: Sequence[Array], dtype: str
@@ -113,6 +127,8 @@ class CallableTarget(Target):
         claim = self.claim
         if claim.second_vjp is None and (claim.vjp is not None or claim.value_and_grad):
             raise NoSecondGradientError("the gradient is given, but none of it; give second_vjp=")
+        if claim.second_vjp is not None:
+            self._run_first(xs, dtype)
         with self.running(), self._session(dtype):
             tensors = self._points(xs, dtype)
             if claim.second_vjp is None:
@@ -127,7 +143,9 @@ class CallableTarget(Target):
             ]
             count = len(xs)  # an output may be of another dtype than its cotangent
             rest = zip(arrays[count:], vs, strict=False)
-            return arrays[:count] + [a.astype(v.dtype, copy=False) for a, v in rest]
+            return self._narrowed(arrays[:count], dtype) + [
+                a.astype(v.dtype, copy=False) for a, v in rest
+            ]
 
     def jvp(self, xs: Sequence[Array], us: Sequence[Array], dtype: str) -> list[Array]:
         """The claimed derivative of the outputs along `us`, where the user has given one."""
@@ -183,7 +201,7 @@ class CallableTarget(Target):
     @abstractmethod
     def _copy(self, tensor: Any) -> Any: ...
 
-    def _pull(self, tensors: list[Any], vs: Sequence[Array], dtype: str) -> list[Any]:
+    def _pull(self, tensors: list[Any], vs: Sequence[Any], dtype: str) -> list[Any]:
         """The framework's own gradients at `tensors`; None stands for zeros."""
         raise NotImplementedError
 
@@ -206,6 +224,10 @@ class CallableTarget(Target):
     def _session(self, dtype: str) -> contextlib.AbstractContextManager[None]:
         """Around every run: same random numbers in it."""
         return _NOTHING
+
+    def _run_first(self, xs: Sequence[Array], dtype: str) -> list[Array]:
+        with self.running(), self._session(dtype):
+            return self._values([x.copy() for x in xs], dtype)
 
     def _values(self, xs: Sequence[Array], dtype: str) -> list[Array]:
         """The outputs, in a session."""
@@ -258,7 +280,18 @@ class CallableTarget(Target):
         return why_no_shadow(self, native, xs, self._narrowing)
 
     def _points(self, xs: Sequence[Array], dtype: str) -> list[Any]:
+        if self._is_mixed and dtype == self.dtype:
+            xs = [x.astype(numpy_dtype(own)) for x, own in zip(xs, self._dtypes, strict=True)]
         return [self._tensor(x, like) for x, like in zip(xs, self._likes, strict=True)]
+
+    def _narrowed(self, grads: list[Array], dtype: str) -> list[Array]:
+        """The gradients in `dtype`, if each has that of its input."""
+        if not self._is_mixed or dtype != self.dtype:
+            return grads
+        return [
+            cast(grad, dtype) if grad.dtype == numpy_dtype(own) else grad
+            for grad, own in zip(grads, self._dtypes, strict=True)
+        ]
 
     def _arguments(self, points: Sequence[Any], dtype: str) -> Any:
         """The arguments of f with `points` in the place of what is differentiated by."""

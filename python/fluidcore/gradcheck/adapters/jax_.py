@@ -43,7 +43,7 @@ class JaxTarget(CallableTarget):
         f = self._function(dtype)
         return lambda *points: self._outputs(f(*self._arguments(points, dtype)))
 
-    def _pull(self, tensors: list[Any], vs: Sequence[Array], dtype: str) -> list[Any]:
+    def _pull(self, tensors: list[Any], vs: Sequence[Any], dtype: str) -> list[Any]:
         ys, pull = self._jax.vjp(self._differentiable(dtype), *tensors)
         cotangents = [self._cast(v, y.dtype.name) for y, v in zip(ys, vs, strict=True)]
         return list(pull(cotangents))

@@ -46,7 +46,7 @@ class MlxTarget(CallableTarget):
         on_cpu: contextlib.AbstractContextManager[None] = self._mx.stream(self._mx.cpu)
         return on_cpu if dtype == SHADOW else super()._session(dtype)
 
-    def _pull(self, tensors: list[Any], vs: Sequence[Array], dtype: str) -> list[Any]:
+    def _pull(self, tensors: list[Any], vs: Sequence[Any], dtype: str) -> list[Any]:
         f = self._differentiable(dtype)
         _, grads = self._mx.vjp(f, tensors, self._like(f(*tensors), vs))
         return list(grads)

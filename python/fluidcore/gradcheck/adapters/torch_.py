@@ -16,6 +16,7 @@ from fluidcore.gradcheck.adapters import arguments, origin, torch_state
 from fluidcore.gradcheck.adapters.callable_ import CallableTarget, name_of_dtype
 from fluidcore.gradcheck.adapters.claim import Claim
 from fluidcore.gradcheck.gradient_target import NoSecondGradientError
+from fluidcore.gradcheck.strides import same_strides
 from fluidcore.gradcheck.target import SHADOW, Array
 
 _LARGE = 1 << 14  # elements, from which on threads are worth their while
@@ -44,6 +45,7 @@ class TorchTarget(CallableTarget):
         self._modules = torch_state.modules_of(f)
         self._devices: list[Any] = []
         self._lent: list[torch_state.Loan] | None = None  # what user code gets in this run
+        self.is_called_by_autograd = claim.vjp is None and not claim.value_and_grad
         self._own_dtype = self._torch.get_default_dtype()
         self.second_note = ""
         self._wide = True  # whether torch.zeros and torch.rand make float64 in a float64 run
@@ -132,7 +134,7 @@ class TorchTarget(CallableTarget):
         with self._lending():
             return super().forward(xs, dtype)
 
-    def vjp(self, xs: Sequence[Array], vs: Sequence[Array], dtype: str) -> list[Array]:
+    def vjp(self, xs: Sequence[Array], vs: Sequence[Any], dtype: str) -> list[Array]:
         """As of CallableTarget."""
         with self._lending():
             return super().vjp(xs, vs, dtype)
@@ -164,10 +166,11 @@ class TorchTarget(CallableTarget):
             return functools.partial(self.f.run, dtype)
         return super()._function(dtype)
 
-    def _pull(self, tensors: list[Any], vs: Sequence[Array], dtype: str) -> list[Any]:
+    def _pull(self, tensors: list[Any], vs: Sequence[Any], dtype: str) -> list[Any]:
         ys = self._run(tensors, dtype)
-        cotangents = [self._tensor(v, y).to(y.dtype) for y, v in zip(ys, vs, strict=True)]
-        return self._gradients(ys, tensors, cotangents)
+        used = [(y, v) for y, v in zip(ys, vs, strict=True) if v is not None]
+        cotangents = [self._tensor(v, y).to(y.dtype) for y, v in used]
+        return self._gradients([y for y, _ in used], tensors, cotangents)
 
     def _pull_twice(
         self, tensors: list[Any], vs: Sequence[Array], us: Sequence[Array], dtype: str
@@ -237,7 +240,7 @@ class TorchTarget(CallableTarget):
         return array
 
     def _tensor(self, array: Array, like: Any) -> Any:
-        copied = np.array(array, order="C")
+        copied = same_strides(array)
         if copied.dtype == numpy_dtype("bfloat16"):
             tensor = self._torch.from_numpy(copied.view(np.int16)).view(self._torch.bfloat16)
         else:
@@ -253,7 +256,7 @@ class TorchTarget(CallableTarget):
 
     def _arguments(self, points: Sequence[Any], dtype: str) -> Any:
         # Clones, because f may change its arguments in place, but not a leaf of the graph.
-        clones = [point.clone() for point in points]
+        clones = [_laid_out(point, like) for point, like in zip(points, self._likes, strict=True)]
         if self._lent is not None:
             lent = {id(point): clone for point, clone in zip(points, clones, strict=True)}
             self._lent = [
@@ -273,6 +276,14 @@ class TorchTarget(CallableTarget):
 
     def _literal(self, tensor: Any) -> str | None:
         return f"torch.tensor({tensor.tolist()}, dtype={tensor.dtype})"
+
+
+def _laid_out(point: Any, like: Any) -> Any:
+    """A copy that is no leaf of the graph, with the strides of `like` if no elements share one."""
+    is_shared = any(n > 1 and not step for n, step in zip(like.shape, like.stride(), strict=True))
+    if like.is_contiguous() or is_shared:
+        return point.clone()
+    return point.detach().new_empty_strided(like.shape, like.stride()).copy_(point)
 
 
 def _is_function(value: Any) -> bool:
