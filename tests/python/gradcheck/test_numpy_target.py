@@ -370,20 +370,15 @@ def test_a_gradient_may_read_what_f_has_kept_at_the_same_point(dtype: str) -> No
 
 
 def test_a_gradient_that_raises_elsewhere_than_at_the_point_is_judged_all_the_same() -> None:
-    x = np.linspace(0.5, 1.5, 5, dtype="float32")
-
-    def raises(x_: Any, v: Any) -> Any:
-        if not np.array_equal(x_, x):
-            raise np.linalg.LinAlgError("singular")
-        return (3 * x_**2 * v).astype(x_.dtype)
+    x = np.array([1e-5, 2e-5], dtype="float32")
 
     def wrong(x_: Any, v: Any) -> Any:
-        return 2 * raises(x_, v)
+        if not np.array_equal(x_, x):
+            raise np.linalg.LinAlgError("singular")
+        return v * np.sin(x_) * 1.1
 
-    for vjp, formula in ((raises, Verdict.PASS), (wrong, Verdict.FAIL)):
-        target = callable_target(lambda x: x**3, [x], vjp=vjp)
-        report = run_check(target, GradCheckConfig())
-        assert report.results[0].verdict is formula
+    target = callable_target(lambda x: 1 - np.cos(x), [x], vjp=wrong)
+    assert run_check(target, GradCheckConfig()).verdict is Verdict.FAIL
 
 
 def test_dtypes_may_differ_and_gradients_have_those_of_their_inputs() -> None:
