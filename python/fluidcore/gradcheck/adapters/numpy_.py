@@ -14,9 +14,8 @@ from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck.adapters.callable_ import CallableTarget, name_of_dtype
 from fluidcore.gradcheck.adapters.claim import Claim
 from fluidcore.gradcheck.adapters.origin import name_of
+from fluidcore.gradcheck.streams import draw_same_numbers
 from fluidcore.gradcheck.target import Array
-
-_SEED = 0
 
 
 class NumpyTarget(CallableTarget):
@@ -45,7 +44,7 @@ class NumpyTarget(CallableTarget):
 
     def _session(self, dtype: str) -> contextlib.AbstractContextManager[None]:
         if self._draws:
-            _seed()
+            draw_same_numbers()
         return super()._session(dtype)
 
     def _first_runs(self) -> str:
@@ -55,9 +54,9 @@ class NumpyTarget(CallableTarget):
 
     def _draws_numbers(self) -> bool:
         """Whether f or its gradient uses the global generators; if not, runs are cheaper."""
-        _seed()
+        draw_same_numbers()
         untouched = _next_numbers()
-        _seed()
+        draw_same_numbers()
         self._draws = False
         xs = [put.value.copy() for put in self.inputs]
         ys = self.forward(xs, self.dtype)
@@ -87,11 +86,6 @@ class NumpyTarget(CallableTarget):
         if isinstance(leaf, (int, float, complex)):
             return np.asarray(leaf)
         return super()._number(leaf)
-
-
-def _seed() -> None:
-    np.random.seed(_SEED)
-    random.seed(_SEED)
 
 
 def _next_numbers() -> tuple[bytes, int]:

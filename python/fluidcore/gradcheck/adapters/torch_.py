@@ -191,6 +191,13 @@ class TorchTarget(CallableTarget):
             why = str(error).strip().partition("\n")[0]
             raise NoSecondGradientError(why, is_promised=True) from error
 
+    def _outputs(self, value: Any) -> list[Any]:
+        """Those that autograd differentiates: it refuses to take a gradient of the others."""
+        found = super()._outputs(value)
+        if not self.is_called_by_autograd:
+            return found
+        return [y for y in found if y.requires_grad] or found
+
     def _run(self, tensors: list[Any], dtype: str) -> list[Any]:
         return self._outputs(self._function(dtype)(*self._arguments(tensors, dtype)))
 

@@ -627,3 +627,22 @@ def test_dtypes_may_differ_and_the_narrowest_is_judged() -> None:
 
 def test_functions_of_a_builtin_without_a_signature_are_checked() -> None:
     assert check(torch.vmap(torch.sin), tensor(4, 3, dtype=torch.float64))
+
+
+def test_outputs_that_need_no_gradient_are_left_out_where_others_do() -> None:
+    class Marked(Square):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            size = x.abs()
+            ctx.mark_non_differentiable(size)
+            return x * x, size
+
+        @staticmethod
+        def backward(ctx: Any, v: Any, _: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return 2 * x * v
+
+    x = tensor(3, dtype=torch.float64)
+    assert check(Marked.apply, x)
+    assert report_on(lambda x: x.detach() ** 2, x).verdict is Verdict.FAIL
