@@ -46,6 +46,7 @@ class CallableTarget(Target):
 
     framework: ClassVar[str]
     tensor: ClassVar[str] = "tensor"  # what the framework calls one
+    _takes_complex = False
     _cure: ClassVar[str] = "give it as one of float64 or float32"
 
     def __init__(self, f: Any, args: Sequence[Any], claim: Claim, name: str | None = None) -> None:
@@ -62,12 +63,13 @@ class CallableTarget(Target):
             if self._is_tensor(leaf)
         ]
         for path, leaf in named:
-            if "complex" in self._dtype(leaf):
+            if "complex" in self._dtype(leaf) and not self._takes_complex:
                 raise core.InvalidArgument(
                     f"{self.who}: arguments must be real, got {described(leaf)} {path!r}; "
                     "check a function of its real and imaginary part"
                 )
-        self._chosen = [i for i in self._differentiated(named) if self._is_floating(named[i][1])]
+        chosen = self._differentiated(named)
+        self._chosen = [i for i in chosen if self._is_differentiable(named[i][1])]
         self._tensors = [
             leaf if i in self._chosen else self._copy(leaf) for i, (_, leaf) in enumerate(named)
         ]
@@ -264,6 +266,10 @@ class CallableTarget(Target):
     def _is_floating(self, tensor: Any) -> bool:
         return self._dtype(tensor) in FLOATING
 
+    def _is_differentiable(self, tensor: Any) -> bool:
+        name = self._dtype(tensor)
+        return name in FLOATING or ("complex" in name and self._takes_complex)
+
     def _first_runs(self) -> str:
         """Runs f once as it is, then in float64; returns why float64 is not possible."""
         with noted(self.who, "f", self.inputs):
@@ -299,7 +305,8 @@ class CallableTarget(Target):
             return points
         tensors = list(self._tensors)
         for i, tensor in enumerate(tensors):
-            if dtype != self.dtype and self._is_floating(tensor) and i not in self._chosen:
+            is_wide = dtype != self.dtype and i not in self._chosen
+            if is_wide and self._is_differentiable(tensor):
                 tensors[i] = self._cast(tensor, dtype)
         for i, point in zip(self._chosen, points, strict=True):
             tensors[i] = point
@@ -317,14 +324,15 @@ class CallableTarget(Target):
         elif self._is_tensor(value) and self._is_floating(value):
             return [value]
         found = [self._number(leaf) for _, leaf in arguments.leaves(value, "")]
-        if any("complex" in self._dtype(leaf) for leaf in found if leaf is not None):
+        is_complex = any("complex" in self._dtype(leaf) for leaf in found if leaf is not None)
+        if is_complex and not self._takes_complex:
             raise core.InvalidArgument(f"{self.who}: outputs must be real, got {described(value)}")
-        if any(leaf is None for leaf in found) or not any(map(self._is_floating, found)):
+        if any(leaf is None for leaf in found) or not any(map(self._is_differentiable, found)):
             raise core.InvalidArgument(
                 f"{self.who}: must return a floating {self.framework} {self.tensor}, or a tuple of "
                 f"them, got {described(value)}"
             )
-        found = [leaf for leaf in found if self._is_floating(leaf)]
+        found = [leaf for leaf in found if self._is_differentiable(leaf)]
         if self.claim.value_and_grad and (len(found) != 1 or self._array(found[0]).size != 1):
             raise core.InvalidArgument(
                 f"{self.who}: with value_and_grad the value must be one number, got "

@@ -27,6 +27,7 @@ class TorchTarget(CallableTarget):
 
     Differentiated by are the floating tensors; if some of the arguments require grad, only those.
     The parameters of a module that require grad are inputs, too, under their names in state_dict.
+    A complex tensor is real with another axis, of its real and imaginary parts.
     f sees copies, draws the same random numbers in every run, and leaves buffers as they were.
     """
 
@@ -46,6 +47,7 @@ class TorchTarget(CallableTarget):
         self._devices: list[Any] = []
         self._lent: list[torch_state.Loan] | None = None  # what user code gets in this run
         self.is_called_by_autograd = claim.vjp is None and not claim.value_and_grad
+        self._takes_complex = self.is_called_by_autograd and claim.jvp is None
         self._own_dtype = self._torch.get_default_dtype()
         self.second_note = ""
         self._wide = True  # whether torch.zeros and torch.rand make float64 in a float64 run
@@ -196,6 +198,7 @@ class TorchTarget(CallableTarget):
         found = super()._outputs(value)
         if not self.is_called_by_autograd:
             return found
+        found = [self._parts(y) if y.is_complex() else y for y in found]
         return [y for y in found if y.requires_grad] or found
 
     def _run(self, tensors: list[Any], dtype: str) -> list[Any]:
@@ -239,6 +242,8 @@ class TorchTarget(CallableTarget):
             tensor = tensor.to_dense()
         if tensor._is_zerotensor():
             tensor = tensor.new_zeros(tensor.shape)
+        if tensor.is_complex():
+            tensor = self._parts(tensor)
         tensor = tensor.cpu().resolve_neg()
         if tensor.dtype is self._torch.bfloat16:
             bits: Array = tensor.contiguous().view(self._torch.int16).numpy()
@@ -263,7 +268,9 @@ class TorchTarget(CallableTarget):
 
     def _arguments(self, points: Sequence[Any], dtype: str) -> Any:
         # Clones, because f may change its arguments in place, but not a leaf of the graph.
-        clones = [_laid_out(point, like) for point, like in zip(points, self._likes, strict=True)]
+        clones = [
+            self._laid_out(point, like) for point, like in zip(points, self._likes, strict=True)
+        ]
         if self._lent is not None:
             lent = {id(point): clone for point, clone in zip(points, clones, strict=True)}
             self._lent = [
@@ -272,7 +279,23 @@ class TorchTarget(CallableTarget):
             ]
         return super()._arguments(clones, dtype)
 
+    def _laid_out(self, point: Any, like: Any) -> Any:
+        """A copy that is no leaf, with the strides of `like` where its elements are apart."""
+        if like.is_complex():
+            point = self._torch.view_as_complex(point)
+        is_shared = any(
+            n > 1 and not step for n, step in zip(like.shape, like.stride(), strict=True)
+        )
+        if like.is_contiguous() or is_shared:
+            return point.clone()
+        return point.detach().new_empty_strided(like.shape, like.stride()).copy_(point)
+
+    def _parts(self, tensor: Any) -> Any:
+        return self._torch.view_as_real(tensor.resolve_conj())
+
     def _cast(self, tensor: Any, dtype: str) -> Any:
+        if tensor.is_complex():
+            return tensor.to(self._torch.complex128)
         return tensor.to(getattr(self._torch, dtype))
 
     def _copy(self, tensor: Any) -> Any:
@@ -283,14 +306,6 @@ class TorchTarget(CallableTarget):
 
     def _literal(self, tensor: Any) -> str | None:
         return f"torch.tensor({tensor.tolist()}, dtype={tensor.dtype})"
-
-
-def _laid_out(point: Any, like: Any) -> Any:
-    """A copy that is no leaf of the graph, with the strides of `like` if no elements share one."""
-    is_shared = any(n > 1 and not step for n, step in zip(like.shape, like.stride(), strict=True))
-    if like.is_contiguous() or is_shared:
-        return point.clone()
-    return point.detach().new_empty_strided(like.shape, like.stride()).copy_(point)
 
 
 def _is_function(value: Any) -> bool:

@@ -159,7 +159,9 @@ def _watch_class() -> type:
 
     def dtypes(tree: Any) -> set[Any]:
         leaves = [leaf for leaf in tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
-        return {leaf.dtype for leaf in leaves if leaf.is_floating_point()}
+        return {leaf.dtype for leaf in leaves if leaf.is_floating_point() or leaf.is_complex()}
+
+    wide = {torch.float64, torch.complex128}
 
     class Watch(TorchDispatchMode):  # type: ignore[misc]
         def __init__(self, found: list[str]) -> None:
@@ -174,7 +176,7 @@ def _watch_class() -> type:
             self, function: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
             result = function(*args, **(kwargs or {}))
-            if torch.float64 in dtypes((args, kwargs)) and dtypes(result) - {torch.float64}:
+            if dtypes((args, kwargs)) & wide and dtypes(result) - wide:
                 self.found.append(str(function))
             return result
 
