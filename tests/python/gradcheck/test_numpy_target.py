@@ -14,6 +14,7 @@ from fluidcore import core
 from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck.adapters import callable_target, framework_of
 from fluidcore.gradcheck.api import check
+from fluidcore.gradcheck.checker import GradientChecker
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.pipeline import run_check
 from fluidcore.gradcheck.repro import array_text
@@ -393,3 +394,20 @@ def test_dtypes_may_differ_and_gradients_have_those_of_their_inputs() -> None:
     assert seen == {("float16", "float32", "float32"), ("float64",) * 3}
     target = callable_target(product, [x, w], vjp=lambda x, w, v: (v @ w.T, x.T @ v))
     assert Reason.WRONG_DTYPE in run_check(target, GradCheckConfig()).results[1].reasons
+
+
+def test_the_states_of_generators_are_kept_once_for_many_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kept = 0
+    get_state = np.random.get_state
+
+    def counted(*args: Any, **kwargs: Any) -> Any:
+        nonlocal kept
+        kept += 1
+        return get_state(*args, **kwargs)
+
+    monkeypatch.setattr(np.random, "get_state", counted)
+    assert check(cube, X, vjp=cube_vjp)
+    GradientChecker().compute_numerical_gradient(lambda x: np.sum(x**3), X)
+    assert kept <= 4

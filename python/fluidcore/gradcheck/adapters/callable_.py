@@ -96,7 +96,7 @@ class CallableTarget(Target):
 
     def forward(self, xs: Sequence[Array], dtype: str) -> list[Array]:
         """What f returns, its floating tensors alone."""
-        with self.running(), self._session(dtype):
+        with self._one_run(), self._session(dtype):
             return self._values(xs, dtype)
 
     def vjp(self, xs: Sequence[Array], vs: Sequence[Any], dtype: str) -> list[Array]:
@@ -105,7 +105,7 @@ class CallableTarget(Target):
             ys = self._run_first(xs, dtype)
             if self._is_mixed:
                 vs = [v.astype(y.dtype) for v, y in zip(vs, ys, strict=True)]
-        with self.running(), self._session(dtype):
+        with self._one_run(), self._session(dtype):
             tensors = self._points(xs, dtype)
             if self.claim.value_and_grad:
                 value = self._function(dtype)(*self._arguments(tensors, dtype))
@@ -131,7 +131,7 @@ class CallableTarget(Target):
             raise NoSecondGradientError("the gradient is given, but none of it; give second_vjp=")
         if claim.second_vjp is not None:
             self._run_first(xs, dtype)
-        with self.running(), self._session(dtype):
+        with self._one_run(), self._session(dtype):
             tensors = self._points(xs, dtype)
             if claim.second_vjp is None:
                 grads = self._pull_twice(tensors, vs, us, dtype)
@@ -153,7 +153,7 @@ class CallableTarget(Target):
         """The claimed derivative of the outputs along `us`, where the user has given one."""
         if self.claim.jvp is None:
             raise core.InvalidArgument(f"{self.who}: there is no forward derivative; give jvp=")
-        with self.running(), self._session(dtype):
+        with self._one_run(), self._session(dtype):
             points = self._arguments(self._points(xs, dtype), dtype)
             value = self.claim.jvp(*points, *self._points(us, dtype))
             found = [self._number(leaf) for _, leaf in arguments.leaves(value, "")]
@@ -170,7 +170,7 @@ class CallableTarget(Target):
         """Calls f from the native engine."""
 
         def run(xs: Sequence[Array]) -> list[Array]:
-            with self.running(), self._session(dtype):
+            with self._one_run(), self._session(dtype):
                 return self._values(xs, dtype)
 
         points = [put.value.astype(numpy_dtype(dtype)) for put in self.inputs]
@@ -223,12 +223,16 @@ class CallableTarget(Target):
         finally:
             self._is_running = False
 
+    def _one_run(self) -> contextlib.AbstractContextManager[Any]:
+        """Around a run that may be one of many."""
+        return self.running()
+
     def _session(self, dtype: str) -> contextlib.AbstractContextManager[None]:
         """Around every run: same random numbers in it."""
         return _NOTHING
 
     def _run_first(self, xs: Sequence[Array], dtype: str) -> list[Array]:
-        with self.running(), self._session(dtype):
+        with self._one_run(), self._session(dtype):
             return self._values([x.copy() for x in xs], dtype)
 
     def _values(self, xs: Sequence[Array], dtype: str) -> list[Array]:

@@ -42,6 +42,10 @@ class NumpyTarget(CallableTarget):
         with super()._kept(), np.errstate(all="ignore"):  # a step beyond the domain is no fault
             yield
 
+    def _one_run(self) -> contextlib.AbstractContextManager[Any]:
+        is_free = not (self._draws or self._is_running)
+        return np.errstate(all="ignore") if is_free else super()._one_run()
+
     def _session(self, dtype: str) -> contextlib.AbstractContextManager[None]:
         if self._draws:
             draw_same_numbers()
