@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
+import numpy.random  # else NumPy does it in the first check
 from numpy.typing import NDArray
 
 _BITS = 2.0**10

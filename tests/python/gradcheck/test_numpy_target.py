@@ -411,3 +411,16 @@ def test_the_states_of_generators_are_kept_once_for_many_runs(
     assert check(cube, X, vjp=cube_vjp)
     GradientChecker().compute_numerical_gradient(lambda x: np.sum(x**3), X)
     assert kept <= 4
+
+
+def test_the_first_check_imports_no_part_of_the_checker_but_its_adapter() -> None:
+    code = """
+import sys
+import numpy as np
+from fluidcore.gradcheck import check
+before = set(sys.modules)
+check(np.sin, np.linspace(0.1, 1, 5), vjp=lambda x, v: v * np.cos(x))
+print(sorted(name for name in set(sys.modules) - before if name.startswith("fluidcore")))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['fluidcore.gradcheck.adapters.numpy_']"
