@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,15 +20,12 @@ class _Trace:
     """What a function does, as far as its arguments do not tell.
 
     Attributes:
-        text: Its steps. Functions in it are told apart by their addresses, which nobody else gets
-            as long as the trace is kept.
-        constants: The arrays that it has closed over: dtype, shape and bytes of each.
+        steps: All that two traces must have in common to be the same function.
         is_wide: Whether JAX has 64 bits then.
-        jaxpr: The trace.
+        jaxpr: The trace. It keeps alive what `steps` tells apart by its address.
     """
 
-    text: str
-    constants: tuple[tuple[str, tuple[int, ...], bytes], ...]
+    steps: Hashable
     is_wide: bool
     jaxpr: Any = field(compare=False)
 
@@ -55,6 +52,52 @@ def compiled(f: Callable[..., list[Any]], arrays: Sequence[Array]) -> Callable[.
     """
     jax: Any = sys.modules["jax"]
     jaxpr = jax.make_jaxpr(f)(*arrays)
-    values = [np.asarray(constant) for constant in jaxpr.consts]
-    constants = tuple((str(value.dtype), value.shape, value.tobytes()) for value in values)
-    return _compiled(_Trace(str(jaxpr), constants, bool(jax.config.jax_enable_x64), jaxpr))
+    return _compiled(_Trace(_value(jaxpr), bool(jax.config.jax_enable_x64), jaxpr))
+
+
+def _steps(jaxpr: Any) -> Hashable:
+    """The equations, with numbers for variables, which are others in every trace."""
+    numbers: dict[Any, int] = {}
+
+    def variable(var: Any) -> Hashable:
+        known = _value(var.val) if hasattr(var, "val") else numbers.setdefault(var, len(numbers))
+        return known, var.aval
+
+    return (
+        *(tuple(map(variable, group)) for group in (jaxpr.constvars, jaxpr.invars)),
+        *(
+            (
+                equation.primitive,
+                tuple(map(variable, equation.invars)),
+                tuple((name, _value(value)) for name, value in _parameters(equation)),
+                tuple(map(variable, equation.outvars)),
+            )
+            for equation in jaxpr.eqns
+        ),
+        tuple(map(variable, jaxpr.outvars)),
+    )
+
+
+def _parameters(equation: Any) -> list[tuple[str, Any]]:
+    """All but the rules of differentiation, which do not matter once a function is traced."""
+    found = sorted(equation.params.items())
+    if not equation.primitive.name.startswith(("custom_jvp_call", "custom_vjp_call")):
+        return found
+    return [(name, value) for name, value in found if hasattr(value, "consts")]
+
+
+def _value(value: Any) -> Hashable:
+    """Equal for values that mean the same; for the same object alone where that is unknown."""
+    if hasattr(value, "consts") and hasattr(value, "jaxpr"):
+        return _steps(value.jaxpr), tuple(map(_value, value.consts))
+    if hasattr(value, "eqns"):
+        return _steps(value)
+    if isinstance(value, (list, tuple)):
+        return type(value), *map(_value, value)
+    if isinstance(value, (np.ndarray, np.generic, sys.modules["jax"].Array)):
+        array = np.asarray(value)
+        return str(array.dtype), array.shape, array.tobytes()
+    if isinstance(value, float):
+        return float, value.hex()
+    is_hashable = isinstance(value, Hashable) and type(value).__hash__ is not None
+    return type(value), value if is_hashable else id(value)
