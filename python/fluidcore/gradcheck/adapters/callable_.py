@@ -290,9 +290,13 @@ class CallableTarget(Target):
         return why_no_shadow(self, native, xs, self._narrowing)
 
     def _points(self, xs: Sequence[Array], dtype: str) -> list[Any]:
-        if self._is_mixed and dtype == self.dtype:
-            xs = [x.astype(numpy_dtype(own)) for x, own in zip(xs, self._dtypes, strict=True)]
-        return [self._tensor(x, like) for x, like in zip(xs, self._likes, strict=True)]
+        arrays = self._in_own_dtypes(xs, dtype)
+        return [self._tensor(x, like) for x, like in zip(arrays, self._likes, strict=True)]
+
+    def _in_own_dtypes(self, xs: Sequence[Array], dtype: str) -> Sequence[Array]:
+        if not self._is_mixed or dtype != self.dtype:
+            return xs
+        return [x.astype(numpy_dtype(own)) for x, own in zip(xs, self._dtypes, strict=True)]
 
     def _narrowed(self, grads: list[Array], dtype: str) -> list[Array]:
         """The gradients in `dtype`, if each has that of its input."""

@@ -44,11 +44,12 @@ class JaxTarget(CallableTarget):
             yield
 
     def _points(self, xs: Sequence[Array], dtype: str) -> list[Any]:
-        return list(xs) if self._is_traced else super()._points(xs, dtype)
+        is_traced = self._is_traced
+        return list(self._in_own_dtypes(xs, dtype)) if is_traced else super()._points(xs, dtype)
 
     def _values(self, xs: Sequence[Array], dtype: str) -> list[Array]:
         if self._is_traced:
-            ys = self._run("f", self._differentiable(dtype), xs, dtype)
+            ys = self._run("f", self._differentiable(dtype), self._points(xs, dtype), dtype)
             if ys is not None:
                 return [self._array(y) for y in ys]
             xs = super()._points(xs, dtype)

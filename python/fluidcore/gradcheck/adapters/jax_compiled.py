@@ -83,7 +83,7 @@ def _parameters(equation: Any) -> list[tuple[str, Any]]:
     found = sorted(equation.params.items())
     if not equation.primitive.name.startswith(("custom_jvp_call", "custom_vjp_call")):
         return found
-    return [(name, value) for name, value in found if hasattr(value, "consts")]
+    return [(name, value) for name, value in found if hasattr(value, "eqns")]
 
 
 def _value(value: Any) -> Hashable:

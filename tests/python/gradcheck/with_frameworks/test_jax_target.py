@@ -178,3 +178,16 @@ def test_numbers_that_numpy_draws_are_the_same_in_f_and_in_its_gradient() -> Non
     np.random.seed(5)
     assert check(f, jnp.asarray(X))
     assert np.random.random_sample() == expected
+
+
+def test_dtypes_may_differ_and_f_gets_each_in_its_own() -> None:
+    seen = set()
+
+    def f(x: Any, w: Any) -> Any:
+        seen.add((x.dtype.name, w.dtype.name))
+        return x.astype(w.dtype) @ w
+
+    x, w = jnp.asarray(X, jnp.bfloat16), jnp.asarray(X.T)
+    report = check(f, x, w)
+    assert report, str(report)
+    assert seen == {("bfloat16", "float32"), ("float64", "float64")}
