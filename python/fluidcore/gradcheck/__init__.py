@@ -10,6 +10,7 @@ of fluidcore; check_grad and OpTest are for tests of operators. docs/gradient_ch
 it is done.
 """
 
+import fluidcore.gradcheck.pipeline  # noqa: F401 - else the first check waits for it
 from fluidcore.gradcheck.api import check
 from fluidcore.gradcheck.check_op import check_grad
 from fluidcore.gradcheck.checker import GradientChecker

@@ -7,12 +7,14 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck.calls import cast, flat
 from fluidcore.gradcheck.judge import UNIT
 from fluidcore.gradcheck.noise import Noise
 from fluidcore.gradcheck.report.result import Audit
 from fluidcore.gradcheck.session import Session
 from fluidcore.gradcheck.streams import stream
+from fluidcore.gradcheck.strides import expanded, with_gaps
 from fluidcore.gradcheck.target import Array, Doubles, Input
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
@@ -31,6 +33,8 @@ def audits(session: Session, noise: Noise) -> tuple[Audit, ...]:
     found.append(_repeats(session, noise))
     if finite and not noise.stochastic and not session.target.fixed_cotangent:
         found.extend(_linear(session, noise))
+        if session.target.is_called_by_autograd:
+            found.extend(_forms(session, noise))
     found.append(unchanged(session))
     return tuple(found)
 
@@ -117,6 +121,40 @@ def _sum(session: Session, noise: Noise) -> Audit:
     return _compare(session, noise, name, session.gradient_of(total, dtype), expected, v, w)
 
 
+def _forms(session: Session, noise: Noise) -> Iterator[Audit]:
+    """One cotangent has one gradient, in whatever form a framework hands it over."""
+    dtype = session.dtype
+    point, kind = session.calls.point(dtype), numpy_dtype(dtype)
+    vs = [v.astype(kind) for v in session.cotangent(0)]
+    if not any(v.size for v in vs):
+        return
+
+    def alike(name: str, given: Sequence[Array | None], plain: list[Doubles]) -> Audit:
+        name = f"{name}, {dtype}"
+        try:
+            found = session.calls.gradient(point, given, dtype)
+        except Exception as error:
+            text = f"it raises {type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
+            return Audit(name, Verdict.FAIL, Reason.COTANGENT, text)
+        audit = _compare(session, noise, name, found, plain, vs)
+        return audit._replace(reason=Reason.COTANGENT) if audit.reason else audit
+
+    if any(v.size > 1 for v in vs):
+        gaps = [with_gaps(v) for v in vs]
+        name = "the same gradient for a cotangent that is not contiguous"
+        yield alike(name, gaps, session.gradients(0, dtype))
+        equal = [expanded(v) if v.size else v for v in vs]
+        once = session.calls.gradient(point, [v.copy() for v in equal], dtype)
+        yield alike("the same gradient for an expanded cotangent", equal, once)
+    if len(vs) == 1:
+        return
+    for j, v in enumerate(vs):
+        zeros = [w if i == j else np.zeros_like(w) for i, w in enumerate(vs)]
+        once = session.calls.gradient(point, zeros, dtype)
+        alone = [v if i == j else None for i in range(len(vs))]
+        yield alike(f"the same gradient if only output {j} is used", alone, once)
+
+
 def _compare(
     session: Session,
     noise: Noise,
@@ -126,7 +164,7 @@ def _compare(
     *cotangents: Sequence[Array],
 ) -> Audit:
     dtype = name.rsplit(", ", 1)[-1]
-    rounds = "sum" in name
+    rounds = "sum" in name or "same" in name
     details = []
     for k, (part, a, b) in enumerate(zip(session.target.inputs, found, expected, strict=True)):
         if np.array_equal(a, b):

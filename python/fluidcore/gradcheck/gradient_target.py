@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Protocol, runtime_checkable
 
@@ -92,6 +93,10 @@ class GradientTarget(Target):
         self.place = first.place
         self.source = first.source
         self.repro = first.repro
+
+    def running(self) -> AbstractContextManager[None]:
+        """As of the first target."""
+        return self.first.running()
 
     def forward(self, xs: Sequence[Array], dtype: str) -> list[Array]:
         """The gradients by every input of the first target."""

@@ -115,7 +115,7 @@ def _both(session: Session, xs: Sequence[Array]) -> _Both:
     for dtype in (SHADOW, session.target.dtype):
         point = [cast(x, dtype) for x in xs]
         rows = [
-            session.calls.gradient(point, [cast(v, dtype) for v in session.cotangent(row)], dtype)
+            session.calls.sample(point, [cast(v, dtype) for v in session.cotangent(row)], dtype)
             for row in range(session.num_cotangents)
         ]
         found.append([np.array([row[k] for row in rows]) for k in range(len(point))])

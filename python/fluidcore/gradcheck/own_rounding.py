@@ -63,7 +63,7 @@ def _rounding(session: Session, k: int, size: float) -> Doubles:
         sides = [_moved(session, moves, sign) for sign in (1.0, -1.0)]
         for row in range(session.num_cotangents):
             v = session.cotangent(row)
-            values = [session.calls.gradient(xs, v, dtype)[k] for xs in sides]
+            values = [session.calls.sample(xs, v, dtype)[k] for xs in sides]
             with np.errstate(invalid="ignore", over="ignore"):
                 off = np.mean(values, axis=0) - session.gradients(row, dtype)[k]
             squares[row] += np.where(np.isfinite(off), off, 0.0) ** 2

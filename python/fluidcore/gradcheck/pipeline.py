@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import platform
-from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -15,6 +13,7 @@ from fluidcore.gradcheck.assemble import place
 from fluidcore.gradcheck.audits import audits, unchanged
 from fluidcore.gradcheck.calls import flat
 from fluidcore.gradcheck.config import GradCheckConfig
+from fluidcore.gradcheck.environment import environment
 from fluidcore.gradcheck.formula import Formula, check_formula
 from fluidcore.gradcheck.kernel_check import check_kernel
 from fluidcore.gradcheck.kernel_test import KernelTest
@@ -25,7 +24,6 @@ from fluidcore.gradcheck.plain import plain_results
 from fluidcore.gradcheck.report.result import Audit, GradCheckReport, GradCheckResult
 from fluidcore.gradcheck.second_order import check_second_order
 from fluidcore.gradcheck.session import Session
-from fluidcore.gradcheck.streams import random_states_kept
 from fluidcore.gradcheck.target import Target
 from fluidcore.gradcheck.together import prove
 from fluidcore.gradcheck.verdict import Reason
@@ -52,8 +50,7 @@ def run_check(target: Target, config: GradCheckConfig) -> GradCheckReport:
         Exception: Whatever f or the gradient raises at the point, with a note on the inputs.
     """
     _check_inputs(target)
-    states = nullcontext() if target.runs_own_code else random_states_kept()
-    with states, np.errstate(all="ignore"):  # overflow is judged, not warned of
+    with target.running(), np.errstate(all="ignore"):  # overflow is judged, not warned of
         if config.is_plain:
             report = _report(target, config, plain_results(target, config), ())
             return localised(report, target, config)
@@ -210,13 +207,6 @@ def _report(
     results: tuple[GradCheckResult, ...],
     found: tuple[Audit, ...],
 ) -> GradCheckReport:
-    env = {
-        "fluidcore": core.version(),
-        "python": platform.python_version(),
-        "numpy": np.__version__,
-        "processor": core.cpu_isa(),
-        "system": platform.system(),
-    }
     return GradCheckReport(
         who=target.who,
         results=results,
@@ -224,5 +214,5 @@ def _report(
         repro="" if target.repro is None else target.repro.text(config),
         source=target.source or "",
         seed=config.seed,
-        env=env,
+        env=environment(),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from fluidcore import core
 from fluidcore.gradcheck.repro import Repro
+from fluidcore.gradcheck.streams import random_states_kept
 
 Array: TypeAlias = NDArray[Any]
 Doubles: TypeAlias = NDArray[np.float64]
@@ -60,6 +62,8 @@ class Target(ABC):
         place: "cpu" or "gpu".
         runs_own_code: Whether `forward` and `vjp` call nothing of the user's: they leave their
             arguments and all random states alone, and return arrays that nobody else has.
+        is_called_by_autograd: Whether the cotangents that `vjp` hands on are made by a framework:
+            with any strides, or None for an output that is not used. `vjp` then takes such ones.
         native_reason: Why `has_shadow` is false, where that is known.
         source: "file.py:12" of the gradient code, where it is known.
         repro: How the check is repeated, where that is known.
@@ -70,6 +74,7 @@ class Target(ABC):
     inputs: Sequence[Input]
     dtype: str
     has_shadow: bool = True
+    is_called_by_autograd: bool = False
     native_reason: str = ""
     fixed_cotangent: bool = False
     place: str = "cpu"
@@ -78,12 +83,16 @@ class Target(ABC):
     repro: Repro | None = None
     rounding: Rounding | None = None
 
+    def running(self) -> AbstractContextManager[None]:
+        """Entered around many runs: what they change of the world is in the end as it was."""
+        return nullcontext() if self.runs_own_code else random_states_kept()
+
     @abstractmethod
     def forward(self, xs: Sequence[Array], dtype: str) -> list[Array]:
         """The floating outputs at `xs`, calculated in `dtype`, which is that of `xs`."""
 
     @abstractmethod
-    def vjp(self, xs: Sequence[Array], vs: Sequence[Array], dtype: str) -> list[Array]:
+    def vjp(self, xs: Sequence[Array], vs: Sequence[Any], dtype: str) -> list[Array]:
         """The claimed gradient of Σ v·y by every input, calculated in `dtype`.
 
         Args:
@@ -112,6 +121,7 @@ class TensorWithTarget(Protocol):
 def own_target(f: Callable[..., Any], args: Sequence[Any], who: str) -> Target | None:
     """The target that the class of a tensor among `args` makes of a function; None if none does."""
     for argument in args:
-        if isinstance(argument, TensorWithTarget):
-            return argument.__gradcheck_target__(f, args, who)
+        if hasattr(argument, "__gradcheck_target__"):  # isinstance takes longer than the check
+            own: TensorWithTarget = argument
+            return own.__gradcheck_target__(f, args, who)
     return None

@@ -34,6 +34,7 @@ class Reason(Enum):
     NARROWED = "narrowed"  # rounded through a narrower dtype
     NON_FINITE = "non-finite"
     NOT_LINEAR = "not-linear"  # in its cotangent
+    COTANGENT = "cotangent-form"  # another one for the same cotangent, stored in another way
     NOT_REPEATABLE = "not-repeatable"  # other bits in a second run
     WRONG_SHAPE = "wrong-shape"
     WRONG_DTYPE = "wrong-dtype"

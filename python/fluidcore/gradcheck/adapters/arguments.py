@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from fluidcore import core
+from fluidcore.gradcheck.judge import UNIT
 from fluidcore.gradcheck.target import Input
 
 _SHOWN = 4  # of a sequence in a message
@@ -43,7 +44,10 @@ def check_call(who: str, what: str, function: Any, count: int, given: str) -> No
     """
     if not (inspect.isfunction(function) or inspect.ismethod(function)):
         return
-    signature = inspect.signature(function)
+    try:
+        signature = inspect.signature(function)
+    except ValueError:  # it wraps one that has none
+        return
     try:
         signature.bind(*([None] * count))
     except TypeError as error:
@@ -104,8 +108,8 @@ def parallel(value: Any, other: Any, is_tensor: IsTensor) -> Iterator[Any]:
         yield other
 
 
-def common_dtype(who: str, kind: str, inputs: Sequence[Input], args: Any, cure: str) -> str:
-    """The one dtype of all inputs.
+def narrowest_dtype(who: str, kind: str, inputs: Sequence[Input], args: Any, cure: str) -> str:
+    """The dtype of the inputs, the one with the fewest digits if they differ.
 
     Args:
         who: What messages start with.
@@ -115,21 +119,14 @@ def common_dtype(who: str, kind: str, inputs: Sequence[Input], args: Any, cure: 
         cure: What to do about an argument of another kind.
 
     Raises:
-        core.InvalidArgument: There is no input, or there are several dtypes.
+        core.InvalidArgument: There is no input.
     """
-    dtypes = {put.value.dtype.name for put in inputs}
-    if not dtypes:
+    if not inputs:
         raise core.InvalidArgument(
             f"{who}: must have a floating {kind} among its arguments, got "
             f"{described(tuple(args))}; {cure}"
         )
-    if len(dtypes) > 1:
-        got = ", ".join(f"{put.value.dtype.name} {put.name!r}" for put in inputs)
-        raise core.InvalidArgument(
-            f"{who}: floating arguments must have one dtype, got {got}; cast them, or "
-            "hand what is constant to a function of the others"
-        )
-    return next(iter(dtypes))
+    return max((put.value.dtype.name for put in inputs), key=lambda name: UNIT[name])
 
 
 def described(value: Any) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,34 +15,45 @@ import numpy as np
 from fluidcore import core
 from fluidcore.base.dtypes import FLOATING, numpy_dtype
 from fluidcore.gradcheck.adapters import arguments, origin
-from fluidcore.gradcheck.adapters.arguments import common_dtype, described
+from fluidcore.gradcheck.adapters.arguments import described, narrowest_dtype
 from fluidcore.gradcheck.adapters.claim import Claim, matched
 from fluidcore.gradcheck.adapters.narrowing import rounds_inside, why_no_shadow
 from fluidcore.gradcheck.adapters.repro import Text, call_repro
-from fluidcore.gradcheck.calls import noted
+from fluidcore.gradcheck.calls import cast, noted
 from fluidcore.gradcheck.gradient_target import NoSecondGradientError
 from fluidcore.gradcheck.repro import Repro, array_text
 from fluidcore.gradcheck.streams import random_states_kept
 from fluidcore.gradcheck.target import SHADOW, Array, Input, Target
 
 _BARE = re.compile(r"(?<![.\w])(inf|nan)\b")  # as tolist() writes them
+_NOTHING = contextlib.nullcontext()
 REPRODUCED = 64  # with more elements there is no text that repeats the check
+
+
+@functools.cache
+def name_of_dtype(dtype: Any) -> str:
+    """The name of any framework's dtype: "float32"."""
+    return str(getattr(dtype, "name", dtype)).rpartition(".")[2]
 
 
 class CallableTarget(Target):
     """A function of tensors, which may be in lists, tuples and dicts.
 
     Floating tensors are differentiated by; all else is constant. The user's tensors are copied.
+    Where their dtypes differ, the narrowest is under test: f gets each in its own dtype, rounded to
+    the narrowest, and so are the gradients.
     """
 
     framework: ClassVar[str]
     tensor: ClassVar[str] = "tensor"  # what the framework calls one
+    _takes_complex = False
     _cure: ClassVar[str] = "give it as one of float64 or float32"
 
     def __init__(self, f: Any, args: Sequence[Any], claim: Claim, name: str | None = None) -> None:
         self.f = f
         self.claim = claim
         self.who = name or self._name()
+        self._is_running = False
         self._args = tuple(args)
         arguments.check_call(self.who, "f", f, len(self._args), "the point")
         named = [
@@ -50,36 +63,49 @@ class CallableTarget(Target):
             if self._is_tensor(leaf)
         ]
         for path, leaf in named:
-            if "complex" in self._dtype(leaf):
+            if "complex" in self._dtype(leaf) and not self._takes_complex:
                 raise core.InvalidArgument(
                     f"{self.who}: arguments must be real, got {described(leaf)} {path!r}; "
                     "check a function of its real and imaginary part"
                 )
-        self._chosen = [i for i in self._differentiated(named) if self._is_floating(named[i][1])]
+        chosen = self._differentiated(named)
+        self._chosen = [i for i in chosen if self._is_differentiable(named[i][1])]
         self._tensors = [
             leaf if i in self._chosen else self._copy(leaf) for i, (_, leaf) in enumerate(named)
         ]
+        self._likes = [self._tensors[i] for i in self._chosen]
+        self._is_flat = len(self._chosen) == len(self._args) and all(
+            map(self._is_tensor, self._args)
+        )
         self.place = self._place(named)
-        self.inputs = [Input(named[i][0], np.array(self._array(named[i][1]))) for i in self._chosen]
+        self.inputs = [
+            Input(named[i][0], np.array(self._array(named[i][1]), order="C")) for i in self._chosen
+        ]
         kind = f"{self.framework} {self.tensor}"
-        self.dtype = common_dtype(self.who, kind, self.inputs, args, self._cure)
+        self.dtype = narrowest_dtype(self.who, kind, self.inputs, args, self._cure)
+        self._dtypes = [put.value.dtype.name for put in self.inputs]
+        self._is_mixed = len(set(self._dtypes)) > 1
+        if self._is_mixed:
+            self.inputs = [replace(put, value=cast(put.value, self.dtype)) for put in self.inputs]
         self.fixed_cotangent = claim.value_and_grad
         self.source = origin.source_of(claim.vjp or self._gradient_code())
         self.repro = self._repro(named)
-        with random_states_kept():
+        with self.running():
             self.native_reason = self._first_runs()
         self.has_shadow = not self.native_reason
 
     def forward(self, xs: Sequence[Array], dtype: str) -> list[Array]:
         """What f returns, its floating tensors alone."""
-        with self._session(dtype):
-            tensors = self._points(xs, dtype)
-            value = self._function(dtype)(*self._arguments(tensors, dtype))
-            return [self._array(y) for y in self._outputs(value)]
+        with self._one_run(), self._session(dtype):
+            return self._values(xs, dtype)
 
-    def vjp(self, xs: Sequence[Array], vs: Sequence[Array], dtype: str) -> list[Array]:
+    def vjp(self, xs: Sequence[Array], vs: Sequence[Any], dtype: str) -> list[Array]:
         """The gradients as they come, whatever their shapes and dtypes."""
-        with self._session(dtype):
+        if self.claim.vjp is not None:  # which may read what f leaves behind, at this point
+            ys = self._run_first(xs, dtype)
+            if self._is_mixed:
+                vs = [v.astype(y.dtype) for v, y in zip(vs, ys, strict=True)]
+        with self._one_run(), self._session(dtype):
             tensors = self._points(xs, dtype)
             if self.claim.value_and_grad:
                 value = self._function(dtype)(*self._arguments(tensors, dtype))
@@ -90,10 +116,11 @@ class CallableTarget(Target):
                 grads = self._claimed(self.claim.vjp(*self._arguments(tensors, dtype), *cotangents))
             else:
                 grads = self._pull(tensors, vs, dtype)
-            return [
+            arrays = [
                 np.zeros_like(x) if grad is None else self._array(grad)
                 for x, grad in zip(xs, grads, strict=True)
             ]
+            return self._narrowed(arrays, dtype)
 
     def second_vjp(
         self, xs: Sequence[Array], vs: Sequence[Array], us: Sequence[Array], dtype: str
@@ -102,7 +129,9 @@ class CallableTarget(Target):
         claim = self.claim
         if claim.second_vjp is None and (claim.vjp is not None or claim.value_and_grad):
             raise NoSecondGradientError("the gradient is given, but none of it; give second_vjp=")
-        with self._session(dtype):
+        if claim.second_vjp is not None:
+            self._run_first(xs, dtype)
+        with self._one_run(), self._session(dtype):
             tensors = self._points(xs, dtype)
             if claim.second_vjp is None:
                 grads = self._pull_twice(tensors, vs, us, dtype)
@@ -116,13 +145,15 @@ class CallableTarget(Target):
             ]
             count = len(xs)  # an output may be of another dtype than its cotangent
             rest = zip(arrays[count:], vs, strict=False)
-            return arrays[:count] + [a.astype(v.dtype, copy=False) for a, v in rest]
+            return self._narrowed(arrays[:count], dtype) + [
+                a.astype(v.dtype, copy=False) for a, v in rest
+            ]
 
     def jvp(self, xs: Sequence[Array], us: Sequence[Array], dtype: str) -> list[Array]:
         """The claimed derivative of the outputs along `us`, where the user has given one."""
         if self.claim.jvp is None:
             raise core.InvalidArgument(f"{self.who}: there is no forward derivative; give jvp=")
-        with self._session(dtype):
+        with self._one_run(), self._session(dtype):
             points = self._arguments(self._points(xs, dtype), dtype)
             value = self.claim.jvp(*points, *self._points(us, dtype))
             found = [self._number(leaf) for _, leaf in arguments.leaves(value, "")]
@@ -137,8 +168,17 @@ class CallableTarget(Target):
 
     def function(self, dtype: str) -> core.Function:
         """Calls f from the native engine."""
+
+        def run(xs: Sequence[Array]) -> list[Array]:
+            with self._one_run(), self._session(dtype):
+                return self._values(xs, dtype)
+
         points = [put.value.astype(numpy_dtype(dtype)) for put in self.inputs]
-        return core.CallableFunction(lambda xs: self.forward(xs, dtype), points)
+        return core.CallableFunction(run, points)
+
+    def running(self) -> contextlib.AbstractContextManager[None]:
+        """As of Target; within itself it does nothing."""
+        return _NOTHING if self._is_running else self._kept()
 
     # What a framework says.
 
@@ -163,7 +203,7 @@ class CallableTarget(Target):
     @abstractmethod
     def _copy(self, tensor: Any) -> Any: ...
 
-    def _pull(self, tensors: list[Any], vs: Sequence[Array], dtype: str) -> list[Any]:
+    def _pull(self, tensors: list[Any], vs: Sequence[Any], dtype: str) -> list[Any]:
         """The framework's own gradients at `tensors`; None stands for zeros."""
         raise NotImplementedError
 
@@ -174,9 +214,32 @@ class CallableTarget(Target):
         raise NoSecondGradientError(f"second gradients of {self.framework} are not looked at")
 
     @contextlib.contextmanager
-    def _session(self, dtype: str) -> Iterator[None]:
-        """Around every run: same random numbers in it, nothing changed after it."""
-        yield
+    def _kept(self) -> Iterator[None]:
+        """Around many runs: nothing changed after them."""
+        self._is_running = True
+        try:
+            with random_states_kept():
+                yield
+        finally:
+            self._is_running = False
+
+    def _one_run(self) -> contextlib.AbstractContextManager[Any]:
+        """Around a run that may be one of many."""
+        return self.running()
+
+    def _session(self, dtype: str) -> contextlib.AbstractContextManager[None]:
+        """Around every run: same random numbers in it."""
+        return _NOTHING
+
+    def _run_first(self, xs: Sequence[Array], dtype: str) -> list[Array]:
+        with self._one_run(), self._session(dtype):
+            return self._values([x.copy() for x in xs], dtype)
+
+    def _values(self, xs: Sequence[Array], dtype: str) -> list[Array]:
+        """The outputs, in a session."""
+        points = self._points(xs, dtype)
+        value = self._function(dtype)(*self._arguments(points, dtype))
+        return [self._array(y) for y in self._outputs(value)]
 
     def _function(self, dtype: str) -> Callable[..., Any]:
         f: Callable[..., Any] = self.f
@@ -207,6 +270,10 @@ class CallableTarget(Target):
     def _is_floating(self, tensor: Any) -> bool:
         return self._dtype(tensor) in FLOATING
 
+    def _is_differentiable(self, tensor: Any) -> bool:
+        name = self._dtype(tensor)
+        return name in FLOATING or ("complex" in name and self._takes_complex)
+
     def _first_runs(self) -> str:
         """Runs f once as it is, then in float64; returns why float64 is not possible."""
         with noted(self.who, "f", self.inputs):
@@ -223,14 +290,31 @@ class CallableTarget(Target):
         return why_no_shadow(self, native, xs, self._narrowing)
 
     def _points(self, xs: Sequence[Array], dtype: str) -> list[Any]:
-        likes = [self._tensors[i] for i in self._chosen]
-        return [self._tensor(x, like) for x, like in zip(xs, likes, strict=True)]
+        arrays = self._in_own_dtypes(xs, dtype)
+        return [self._tensor(x, like) for x, like in zip(arrays, self._likes, strict=True)]
+
+    def _in_own_dtypes(self, xs: Sequence[Array], dtype: str) -> Sequence[Array]:
+        if not self._is_mixed or dtype != self.dtype:
+            return xs
+        return [x.astype(numpy_dtype(own)) for x, own in zip(xs, self._dtypes, strict=True)]
+
+    def _narrowed(self, grads: list[Array], dtype: str) -> list[Array]:
+        """The gradients in `dtype`, if each has that of its input."""
+        if not self._is_mixed or dtype != self.dtype:
+            return grads
+        return [
+            cast(grad, dtype) if grad.dtype == numpy_dtype(own) else grad
+            for grad, own in zip(grads, self._dtypes, strict=True)
+        ]
 
     def _arguments(self, points: Sequence[Any], dtype: str) -> Any:
         """The arguments of f with `points` in the place of what is differentiated by."""
+        if self._is_flat:
+            return points
         tensors = list(self._tensors)
         for i, tensor in enumerate(tensors):
-            if dtype != self.dtype and self._is_floating(tensor) and i not in self._chosen:
+            is_wide = dtype != self.dtype and i not in self._chosen
+            if is_wide and self._is_differentiable(tensor):
                 tensors[i] = self._cast(tensor, dtype)
         for i, point in zip(self._chosen, points, strict=True):
             tensors[i] = point
@@ -245,15 +329,18 @@ class CallableTarget(Target):
                     f"{described(value)}"
                 )
             value = value[0]
+        elif self._is_tensor(value) and self._is_floating(value):
+            return [value]
         found = [self._number(leaf) for _, leaf in arguments.leaves(value, "")]
-        if any("complex" in self._dtype(leaf) for leaf in found if leaf is not None):
+        is_complex = any("complex" in self._dtype(leaf) for leaf in found if leaf is not None)
+        if is_complex and not self._takes_complex:
             raise core.InvalidArgument(f"{self.who}: outputs must be real, got {described(value)}")
-        if any(leaf is None for leaf in found) or not any(map(self._is_floating, found)):
+        if any(leaf is None for leaf in found) or not any(map(self._is_differentiable, found)):
             raise core.InvalidArgument(
                 f"{self.who}: must return a floating {self.framework} {self.tensor}, or a tuple of "
                 f"them, got {described(value)}"
             )
-        found = [leaf for leaf in found if self._is_floating(leaf)]
+        found = [leaf for leaf in found if self._is_differentiable(leaf)]
         if self.claim.value_and_grad and (len(found) != 1 or self._array(found[0]).size != 1):
             raise core.InvalidArgument(
                 f"{self.who}: with value_and_grad the value must be one number, got "

@@ -10,9 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fluidcore.base.dtypes import FLOATING, numpy_dtype
-from fluidcore.gradcheck.adapters.callable_ import CallableTarget
+from fluidcore.gradcheck.adapters.callable_ import CallableTarget, name_of_dtype
 from fluidcore.gradcheck.adapters.claim import Claim
+from fluidcore.gradcheck.adapters.jax_compiled import compiled
 from fluidcore.gradcheck.gradient_target import NoSecondGradientError
+from fluidcore.gradcheck.streams import draw_same_numbers
 from fluidcore.gradcheck.target import SHADOW, Array
 
 
@@ -26,6 +28,9 @@ class JaxTarget(CallableTarget):
 
     def __init__(self, f: Any, args: Sequence[Any], claim: Claim, name: str | None = None) -> None:
         self._jax: Any = sys.modules["jax"]
+        # What the user differentiates by hand may keep values, which a trace does not have.
+        self._is_traced = claim.vjp is None and claim.jvp is None and not claim.value_and_grad
+        self._compiled: dict[tuple[str, str], Callable[..., list[Any]] | None] = {}
         super().__init__(f, args, claim, name)
 
     def _gradient_code(self) -> Any:
@@ -38,15 +43,53 @@ class JaxTarget(CallableTarget):
         with enable(True) if dtype == SHADOW else contextlib.nullcontext():
             yield
 
+    def _points(self, xs: Sequence[Array], dtype: str) -> list[Any]:
+        is_traced = self._is_traced
+        return list(self._in_own_dtypes(xs, dtype)) if is_traced else super()._points(xs, dtype)
+
+    def _values(self, xs: Sequence[Array], dtype: str) -> list[Array]:
+        if self._is_traced:
+            ys = self._run("f", self._differentiable(dtype), self._points(xs, dtype), dtype)
+            if ys is not None:
+                return [self._array(y) for y in ys]
+            xs = super()._points(xs, dtype)
+        return super()._values(xs, dtype)
+
+    def _run(
+        self, what: str, f: Callable[..., list[Any]], arrays: Sequence[Array], dtype: str
+    ) -> list[Any] | None:
+        """What f returns if it can be compiled, else None."""
+        if (what, dtype) not in self._compiled:
+            draw_same_numbers()  # which a trace keeps
+            try:
+                run = compiled(f, arrays)
+                ys = run(*arrays)
+            except Exception:  # f looks at values, or raises: where it is not traced we shall see
+                self._compiled[what, dtype] = None
+                return None
+            self._compiled[what, dtype] = run
+            return ys
+        known = self._compiled[what, dtype]
+        return None if known is None else known(*arrays)
+
     def _differentiable(self, dtype: str) -> Callable[..., list[Any]]:
         """A function of the inputs alone, with nothing but floating outputs."""
         f = self._function(dtype)
         return lambda *points: self._outputs(f(*self._arguments(points, dtype)))
 
-    def _pull(self, tensors: list[Any], vs: Sequence[Array], dtype: str) -> list[Any]:
-        ys, pull = self._jax.vjp(self._differentiable(dtype), *tensors)
-        cotangents = [self._cast(v, y.dtype.name) for y, v in zip(ys, vs, strict=True)]
-        return list(pull(cotangents))
+    def _pull(self, tensors: list[Any], vs: Sequence[Any], dtype: str) -> list[Any]:
+        def gradients(*arrays: Any) -> list[Any]:
+            points, weights = arrays[: len(tensors)], arrays[len(tensors) :]
+            ys, pull = self._jax.vjp(self._differentiable(dtype), *points)
+            cotangents = [self._cast(v, y.dtype.name) for y, v in zip(ys, weights, strict=True)]
+            return list(pull(cotangents))
+
+        if self._is_traced:
+            found = self._run("gradient", gradients, [*tensors, *vs], dtype)
+            if found is not None:
+                return found
+            tensors = super()._points(tensors, dtype)
+        return gradients(*tensors, *vs)
 
     def _pull_twice(
         self, tensors: list[Any], vs: Sequence[Array], us: Sequence[Array], dtype: str
@@ -82,7 +125,7 @@ class JaxTarget(CallableTarget):
         return isinstance(value, (self._jax.Array, np.ndarray, np.generic))
 
     def _dtype(self, tensor: Any) -> str:
-        return str(getattr(tensor.dtype, "name", tensor.dtype))
+        return name_of_dtype(tensor.dtype)
 
     def _array(self, tensor: Any) -> Array:
         return np.asarray(tensor)

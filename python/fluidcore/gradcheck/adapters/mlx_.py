@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fluidcore.base.dtypes import numpy_dtype
-from fluidcore.gradcheck.adapters.callable_ import CallableTarget
+from fluidcore.gradcheck.adapters.callable_ import CallableTarget, name_of_dtype
 from fluidcore.gradcheck.adapters.claim import Claim
 from fluidcore.gradcheck.gradient_target import NoSecondGradientError
 from fluidcore.gradcheck.target import SHADOW, Array
@@ -32,17 +32,21 @@ class MlxTarget(CallableTarget):
         super().__init__(f, args, claim, name)
 
     @contextlib.contextmanager
-    def _session(self, dtype: str) -> Iterator[None]:
+    def _kept(self) -> Iterator[None]:
         random = self._mx.random
         high, low = random.state[0].tolist()
-        random.seed(_SEED)
         try:
-            with self._mx.stream(self._mx.cpu) if dtype == SHADOW else contextlib.nullcontext():
+            with super()._kept():
                 yield
         finally:
             random.seed(high << 32 | low)  # a key is the two halves of its seed
 
-    def _pull(self, tensors: list[Any], vs: Sequence[Array], dtype: str) -> list[Any]:
+    def _session(self, dtype: str) -> contextlib.AbstractContextManager[None]:
+        self._mx.random.seed(_SEED)
+        on_cpu: contextlib.AbstractContextManager[None] = self._mx.stream(self._mx.cpu)
+        return on_cpu if dtype == SHADOW else super()._session(dtype)
+
+    def _pull(self, tensors: list[Any], vs: Sequence[Any], dtype: str) -> list[Any]:
         f = self._differentiable(dtype)
         _, grads = self._mx.vjp(f, tensors, self._like(f(*tensors), vs))
         return list(grads)
@@ -75,7 +79,7 @@ class MlxTarget(CallableTarget):
         return isinstance(value, self._mx.array)
 
     def _dtype(self, tensor: Any) -> str:
-        return str(tensor.dtype).rpartition(".")[2]
+        return name_of_dtype(tensor.dtype)
 
     def _array(self, tensor: Any) -> Array:
         if self._dtype(tensor) == "bfloat16":

@@ -11,12 +11,11 @@ import numpy as np
 
 from fluidcore import core
 from fluidcore.base.dtypes import numpy_dtype
-from fluidcore.gradcheck.adapters.callable_ import CallableTarget
+from fluidcore.gradcheck.adapters.callable_ import CallableTarget, name_of_dtype
 from fluidcore.gradcheck.adapters.claim import Claim
 from fluidcore.gradcheck.adapters.origin import name_of
+from fluidcore.gradcheck.streams import draw_same_numbers
 from fluidcore.gradcheck.target import Array
-
-_SEED = 0
 
 
 class NumpyTarget(CallableTarget):
@@ -39,19 +38,18 @@ class NumpyTarget(CallableTarget):
         super().__init__(f, args, claim, name)
 
     @contextlib.contextmanager
-    def _session(self, dtype: str) -> Iterator[None]:
-        with np.errstate(all="ignore"):  # a step beyond the domain is nothing to warn of
-            if not self._draws:
-                yield
-                return
-            own, common = np.random.get_state(), random.getstate()
-            np.random.seed(_SEED)
-            random.seed(_SEED)
-            try:
-                yield
-            finally:
-                np.random.set_state(own)
-                random.setstate(common)
+    def _kept(self) -> Iterator[None]:
+        with super()._kept(), np.errstate(all="ignore"):  # a step beyond the domain is no fault
+            yield
+
+    def _one_run(self) -> contextlib.AbstractContextManager[Any]:
+        is_free = not (self._draws or self._is_running)
+        return np.errstate(all="ignore") if is_free else super()._one_run()
+
+    def _session(self, dtype: str) -> contextlib.AbstractContextManager[None]:
+        if self._draws:
+            draw_same_numbers()
+        return super()._session(dtype)
 
     def _first_runs(self) -> str:
         reason = super()._first_runs()
@@ -60,21 +58,21 @@ class NumpyTarget(CallableTarget):
 
     def _draws_numbers(self) -> bool:
         """Whether f or its gradient uses the global generators; if not, runs are cheaper."""
-        with self._session(self.dtype):  # as long as _draws is true, it puts them back
-            before = _generators()
-            self._draws = False
-            xs = [put.value.copy() for put in self.inputs]
-            ys = self.forward(xs, self.dtype)
-            with contextlib.suppress(Exception):  # the check itself will meet it again
-                self.vjp(xs, [np.ones_like(y) for y in ys], self.dtype)
-            self._draws = True
-            return before != _generators()
+        draw_same_numbers()
+        untouched = _next_numbers()
+        draw_same_numbers()
+        self._draws = False
+        xs = [put.value.copy() for put in self.inputs]
+        ys = self.forward(xs, self.dtype)
+        with contextlib.suppress(Exception):  # the check itself will meet it again
+            self.vjp(xs, [np.ones_like(y) for y in ys], self.dtype)
+        return untouched != _next_numbers()
 
     def _is_tensor(self, value: Any) -> bool:
         return isinstance(value, (np.ndarray, np.generic))
 
     def _dtype(self, tensor: Any) -> str:
-        return str(tensor.dtype.name)
+        return name_of_dtype(tensor.dtype)
 
     def _array(self, tensor: Any) -> Array:
         return np.asarray(tensor)
@@ -94,7 +92,5 @@ class NumpyTarget(CallableTarget):
         return super()._number(leaf)
 
 
-def _generators() -> tuple[Any, ...]:
-    state: Any = np.random.get_state(legacy=True)
-    name, keys, *rest = state
-    return name, bytes(keys), *rest, random.getstate()
+def _next_numbers() -> tuple[bytes, int]:
+    return np.random.bytes(8), random.getrandbits(64)

@@ -13,10 +13,13 @@ import numpy as np
 from fluidcore import core
 from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck.adapters import arguments, origin, torch_state
-from fluidcore.gradcheck.adapters.callable_ import CallableTarget
+from fluidcore.gradcheck.adapters.callable_ import CallableTarget, name_of_dtype
 from fluidcore.gradcheck.adapters.claim import Claim
 from fluidcore.gradcheck.gradient_target import NoSecondGradientError
+from fluidcore.gradcheck.strides import same_strides
 from fluidcore.gradcheck.target import SHADOW, Array
+
+_LARGE = 1 << 14  # elements, from which on threads are worth their while
 
 
 class TorchTarget(CallableTarget):
@@ -24,6 +27,7 @@ class TorchTarget(CallableTarget):
 
     Differentiated by are the floating tensors; if some of the arguments require grad, only those.
     The parameters of a module that require grad are inputs, too, under their names in state_dict.
+    A complex tensor is real with another axis, of its real and imaginary parts.
     f sees copies, draws the same random numbers in every run, and leaves buffers as they were.
     """
 
@@ -41,7 +45,10 @@ class TorchTarget(CallableTarget):
             f = f.apply
         self._modules = torch_state.modules_of(f)
         self._devices: list[Any] = []
-        self._lent: list[torch_state.Loan] = []  # what user code gets in this run
+        self._lent: list[torch_state.Loan] | None = None  # what user code gets in this run
+        self.is_called_by_autograd = claim.vjp is None and not claim.value_and_grad
+        self._takes_complex = self.is_called_by_autograd and claim.jvp is None
+        self._own_dtype = self._torch.get_default_dtype()
         self.second_note = ""
         self._wide = True  # whether torch.zeros and torch.rand make float64 in a float64 run
         super().__init__(f, args, claim, name)
@@ -101,23 +108,53 @@ class TorchTarget(CallableTarget):
         return "gpu" if self._devices else "cpu"
 
     @contextlib.contextmanager
-    def _session(self, dtype: str) -> Iterator[None]:
+    def _kept(self) -> Iterator[None]:
         torch = self._torch
-        with contextlib.ExitStack() as stack:
-            stack.enter_context(torch.inference_mode(False))
-            stack.enter_context(torch.enable_grad())
-            stack.enter_context(torch_state.same_numbers(self._devices))
-            if self._modules:
-                stack.enter_context(torch_state.kept_buffers(self._modules))
-            if dtype == SHADOW and self._wide:
-                stack.enter_context(torch_state.default_dtype(torch.float64))
-            outer, self._lent = self._lent, []
-            try:
-                yield
-                for loan in self._lent:
-                    loan.show_changes(self._array)
-            finally:
-                self._lent = outer
+        self._own_dtype = torch.get_default_dtype()
+        with (
+            super()._kept(),
+            torch_state.kept_settings(self._devices),
+            torch.inference_mode(False),
+            torch.enable_grad(),
+        ):
+            yield
+
+    def _session(self, dtype: str) -> contextlib.AbstractContextManager[None]:
+        torch = self._torch
+        torch_state.seed(self._devices)
+        default = torch.float64 if dtype == SHADOW and self._wide else self._own_dtype
+        if torch.get_default_dtype() is not default:
+            torch.set_default_dtype(default)
+        if self._is_small and torch.get_num_threads() > 1:
+            torch.set_num_threads(1)
+        if self._modules:
+            return torch_state.kept_buffers(self._modules)
+        return super()._session(dtype)
+
+    def forward(self, xs: Sequence[Array], dtype: str) -> list[Array]:
+        """As of CallableTarget."""
+        with self._lending():
+            return super().forward(xs, dtype)
+
+    def vjp(self, xs: Sequence[Array], vs: Sequence[Any], dtype: str) -> list[Array]:
+        """As of CallableTarget."""
+        with self._lending():
+            return super().vjp(xs, vs, dtype)
+
+    @functools.cached_property
+    def _is_small(self) -> bool:
+        return sum(put.value.size for put in self.inputs) < _LARGE
+
+    @contextlib.contextmanager
+    def _lending(self) -> Iterator[None]:
+        """Shows in the arrays what user code changes in the tensors made of them."""
+        outer, self._lent = self._lent, []
+        try:
+            yield
+            for loan in self._lent:
+                loan.show_changes(self._array)
+        finally:
+            self._lent = outer
 
     def _first_runs(self) -> str:
         reason = super()._first_runs()
@@ -131,10 +168,11 @@ class TorchTarget(CallableTarget):
             return functools.partial(self.f.run, dtype)
         return super()._function(dtype)
 
-    def _pull(self, tensors: list[Any], vs: Sequence[Array], dtype: str) -> list[Any]:
+    def _pull(self, tensors: list[Any], vs: Sequence[Any], dtype: str) -> list[Any]:
         ys = self._run(tensors, dtype)
-        cotangents = [self._tensor(v, y).to(y.dtype) for y, v in zip(ys, vs, strict=True)]
-        return self._gradients(ys, tensors, cotangents)
+        used = [(y, v) for y, v in zip(ys, vs, strict=True) if v is not None]
+        cotangents = [self._tensor(v, y).to(y.dtype) for y, v in used]
+        return self._gradients([y for y, _ in used], tensors, cotangents)
 
     def _pull_twice(
         self, tensors: list[Any], vs: Sequence[Array], us: Sequence[Array], dtype: str
@@ -154,6 +192,14 @@ class TorchTarget(CallableTarget):
         except RuntimeError as error:
             why = str(error).strip().partition("\n")[0]
             raise NoSecondGradientError(why, is_promised=True) from error
+
+    def _outputs(self, value: Any) -> list[Any]:
+        """Those that autograd differentiates: it refuses to take a gradient of the others."""
+        found = super()._outputs(value)
+        if not self.is_called_by_autograd:
+            return found
+        found = [self._parts(y) if y.is_complex() else y for y in found]
+        return [y for y in found if y.requires_grad] or found
 
     def _run(self, tensors: list[Any], dtype: str) -> list[Any]:
         return self._outputs(self._function(dtype)(*self._arguments(tensors, dtype)))
@@ -188,7 +234,7 @@ class TorchTarget(CallableTarget):
         return isinstance(value, self._torch.Tensor)
 
     def _dtype(self, tensor: Any) -> str:
-        return str(tensor.dtype).removeprefix("torch.")
+        return name_of_dtype(tensor.dtype)
 
     def _array(self, tensor: Any) -> Array:
         tensor = tensor.detach()
@@ -196,6 +242,8 @@ class TorchTarget(CallableTarget):
             tensor = tensor.to_dense()
         if tensor._is_zerotensor():
             tensor = tensor.new_zeros(tensor.shape)
+        if tensor.is_complex():
+            tensor = self._parts(tensor)
         tensor = tensor.cpu().resolve_neg()
         if tensor.dtype is self._torch.bfloat16:
             bits: Array = tensor.contiguous().view(self._torch.int16).numpy()
@@ -204,13 +252,15 @@ class TorchTarget(CallableTarget):
         return array
 
     def _tensor(self, array: Array, like: Any) -> Any:
-        copied = np.array(array, order="C")
+        copied = same_strides(array)
         if copied.dtype == numpy_dtype("bfloat16"):
             tensor = self._torch.from_numpy(copied.view(np.int16)).view(self._torch.bfloat16)
         else:
             tensor = self._torch.from_numpy(copied)
-        tensor = tensor.to(like.device)
-        self._lent.append(torch_state.Loan(array, tensor))
+        if like.device.type != "cpu":
+            tensor = tensor.to(like.device)
+        if self._lent is not None:
+            self._lent.append(torch_state.Loan(array, tensor))
         return tensor
 
     def _points(self, xs: Sequence[Array], dtype: str) -> list[Any]:
@@ -218,14 +268,34 @@ class TorchTarget(CallableTarget):
 
     def _arguments(self, points: Sequence[Any], dtype: str) -> Any:
         # Clones, because f may change its arguments in place, but not a leaf of the graph.
-        clones = {id(point): point.clone() for point in points}
-        self._lent = [
-            torch_state.Loan(loan.array, clones.get(id(loan.tensor), loan.tensor))
-            for loan in self._lent
+        clones = [
+            self._laid_out(point, like) for point, like in zip(points, self._likes, strict=True)
         ]
-        return super()._arguments(list(clones.values()), dtype)
+        if self._lent is not None:
+            lent = {id(point): clone for point, clone in zip(points, clones, strict=True)}
+            self._lent = [
+                torch_state.Loan(loan.array, lent.get(id(loan.tensor), loan.tensor))
+                for loan in self._lent
+            ]
+        return super()._arguments(clones, dtype)
+
+    def _laid_out(self, point: Any, like: Any) -> Any:
+        """A copy that is no leaf, with the strides of `like` where its elements are apart."""
+        if like.is_complex():
+            point = self._torch.view_as_complex(point)
+        is_shared = any(
+            n > 1 and not step for n, step in zip(like.shape, like.stride(), strict=True)
+        )
+        if like.is_contiguous() or is_shared:
+            return point.clone()
+        return point.detach().new_empty_strided(like.shape, like.stride()).copy_(point)
+
+    def _parts(self, tensor: Any) -> Any:
+        return self._torch.view_as_real(tensor.resolve_conj())
 
     def _cast(self, tensor: Any, dtype: str) -> Any:
+        if tensor.is_complex():
+            return tensor.to(self._torch.complex128)
         return tensor.to(getattr(self._torch, dtype))
 
     def _copy(self, tensor: Any) -> Any:

@@ -126,56 +126,66 @@ def kept_buffers(modules: Sequence[Any]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def same_numbers(devices: Sequence[Any]) -> Iterator[None]:
-    """Random numbers from a fixed seed; the generators are as before in the end."""
+def kept_settings(devices: Sequence[Any]) -> Iterator[None]:
+    """The random generators, default dtype and number of threads are as before in the end."""
     torch: Any = sys.modules["torch"]
-    own = torch.get_rng_state()
+    own, dtype, threads = torch.get_rng_state(), torch.get_default_dtype(), torch.get_num_threads()
     states = [(device, torch.cuda.get_rng_state(device)) for device in devices]
-    torch.default_generator.manual_seed(_SEED)
-    for device in devices:
-        with torch.cuda.device(device):
-            torch.cuda.manual_seed(_SEED)
     try:
         yield
     finally:
+        torch.set_num_threads(threads)
+        torch.set_default_dtype(dtype)
         torch.set_rng_state(own)
         for device, state in states:
             torch.cuda.set_rng_state(state, device)
 
 
-@contextlib.contextmanager
-def default_dtype(dtype: Any) -> Iterator[None]:
-    """What torch.zeros and its like make, as long as this is entered."""
+def seed(devices: Sequence[Any]) -> None:
+    """The same random numbers follow every time."""
     torch: Any = sys.modules["torch"]
-    old = torch.get_default_dtype()
-    torch.set_default_dtype(dtype)
-    try:
-        yield
-    finally:
-        torch.set_default_dtype(old)
+    torch.default_generator.manual_seed(_SEED)
+    for device in devices:
+        with torch.cuda.device(device):
+            torch.cuda.manual_seed(_SEED)
+
+
+@functools.cache
+def _watch_class() -> type:
+    from torch.utils._python_dispatch import TorchDispatchMode  # type: ignore[import-not-found]
+    from torch.utils._pytree import tree_leaves  # type: ignore[import-not-found]
+
+    torch: Any = sys.modules["torch"]
+
+    def dtypes(tree: Any) -> set[Any]:
+        leaves = [leaf for leaf in tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
+        return {leaf.dtype for leaf in leaves if leaf.is_floating_point() or leaf.is_complex()}
+
+    wide = {torch.float64, torch.complex128}
+
+    class Watch(TorchDispatchMode):  # type: ignore[misc]
+        def __init__(self, found: list[str]) -> None:
+            super().__init__()
+            self.found = found
+
+        @classmethod
+        def _should_skip_dynamo(cls) -> bool:
+            return False  # else PyTorch imports its compiler, for a second
+
+        def __torch_dispatch__(
+            self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            result = function(*args, **(kwargs or {}))
+            if dtypes((args, kwargs)) & wide and dtypes(result) - wide:
+                self.found.append(str(function))
+            return result
+
+    return Watch
 
 
 @contextlib.contextmanager
 def narrowing_casts() -> Iterator[list[str]]:
     """Collects the operators that make less than float64 from float64 numbers."""
-    from torch.utils._python_dispatch import TorchDispatchMode  # type: ignore[import-not-found]
-    from torch.utils._pytree import tree_leaves  # type: ignore[import-not-found]
-
-    torch: Any = sys.modules["torch"]
     found: list[str] = []
-
-    def dtypes(tree: Any) -> set[Any]:
-        leaves = [leaf for leaf in tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
-        return {leaf.dtype for leaf in leaves if leaf.is_floating_point()}
-
-    class Watch(TorchDispatchMode):  # type: ignore[misc]
-        def __torch_dispatch__(
-            self, function: Any, types: Any, args: Any = (), kwargs: Any = None
-        ) -> Any:
-            result = function(*args, **(kwargs or {}))
-            if torch.float64 in dtypes((args, kwargs)) and dtypes(result) - {torch.float64}:
-                found.append(str(function))
-            return result
-
-    with Watch():
+    with _watch_class()(found):
         yield found

@@ -40,6 +40,10 @@ PHRASES: Mapping[Reason, Phrase] = {
         "the gradient is not linear in its cotangent",
         "multiply by the cotangent exactly once, and add nothing that does not contain it",
     ),
+    Reason.COTANGENT: Phrase(
+        "the gradient depends on how its cotangent is stored",
+        "let backward take cotangents of any strides, and None for an output that is not used",
+    ),
     Reason.NOT_REPEATABLE: Phrase(
         "a second run gives other bits",
         "add numbers in a fixed order, and start from memory that is set",

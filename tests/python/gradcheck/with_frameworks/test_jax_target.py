@@ -13,6 +13,8 @@ from jax import numpy as jnp  # noqa: E402
 from fluidcore import core  # noqa: E402
 from fluidcore.gradcheck import api  # noqa: E402
 from fluidcore.gradcheck.adapters import callable_target  # noqa: E402
+from fluidcore.gradcheck.config import GradCheckConfig  # noqa: E402
+from fluidcore.gradcheck.pipeline import run_check  # noqa: E402
 from fluidcore.gradcheck.verdict import Reason, Verdict  # noqa: E402
 
 check = partial(api.check, raise_exception=False)  # for tests of verdicts
@@ -130,3 +132,64 @@ def test_a_gradient_that_jax_cannot_differentiate_says_so() -> None:
     absent = next(one for one in report.results if one.name == "second order")
     assert absent.reasons == (Reason.NO_SECOND,)
     assert "Pure callbacks do not support" in absent.detail
+
+
+def test_a_function_is_traced_a_few_times_however_many_elements_it_has() -> None:
+    runs = 0
+
+    def f(x: Any) -> Any:
+        nonlocal runs
+        runs += 1
+        return jnp.sin(x) * x
+
+    assert check(f, jnp.linspace(0.1, 1.0, 30))
+    assert runs <= 6
+
+
+def test_what_a_function_reads_besides_its_arguments_may_change_between_two_checks() -> None:
+    factor = [1.0]
+
+    @jax.custom_vjp
+    def f(x: Any) -> Any:
+        return jnp.sin(x)
+
+    f.defvjp(lambda x: (jnp.sin(x), x), lambda x, v: (factor[0] * v * jnp.cos(x),))
+    verdicts = []
+    for factor[0] in (1.0, 2.0, 1.0):
+        target = callable_target(f, [jnp.asarray(X)])
+        verdicts.append(run_check(target, GradCheckConfig()).verdict)
+    assert verdicts == [Verdict.PASS, Verdict.FAIL, Verdict.PASS]
+
+
+def test_a_function_that_looks_at_values_is_not_compiled() -> None:
+    @jax.custom_vjp
+    def sine(x: Any) -> Any:
+        return jnp.asarray(np.sin(np.asarray(x)))
+
+    sine.defvjp(lambda x: (sine(x), x), lambda x, v: (v * jnp.cos(x),))
+    assert check(sine, jnp.asarray(X))
+    assert check(lambda x: jnp.sin(x) if x[0, 0] > 0 else jnp.cos(x), jnp.asarray(X))
+
+
+def test_numbers_that_numpy_draws_are_the_same_in_f_and_in_its_gradient() -> None:
+    def f(x: Any) -> Any:
+        return x * np.random.random_sample(x.shape).astype(x.dtype)
+
+    np.random.seed(5)
+    expected = np.random.random_sample()
+    np.random.seed(5)
+    assert check(f, jnp.asarray(X))
+    assert np.random.random_sample() == expected
+
+
+def test_dtypes_may_differ_and_f_gets_each_in_its_own() -> None:
+    seen = set()
+
+    def f(x: Any, w: Any) -> Any:
+        seen.add((x.dtype.name, w.dtype.name))
+        return x.astype(w.dtype) @ w
+
+    x, w = jnp.asarray(X, jnp.bfloat16), jnp.asarray(X.T)
+    report = check(f, x, w)
+    assert report, str(report)
+    assert seen == {("bfloat16", "float32"), ("float64", "float64")}

@@ -16,6 +16,7 @@ from fluidcore import core  # noqa: E402
 from fluidcore.gradcheck import api  # noqa: E402
 from fluidcore.gradcheck.adapters import callable_target  # noqa: E402
 from fluidcore.gradcheck.config import GradCheckConfig  # noqa: E402
+from fluidcore.gradcheck.pipeline import run_check  # noqa: E402
 from fluidcore.gradcheck.report.result import GradCheckReport  # noqa: E402
 from fluidcore.gradcheck.verdict import Reason, Verdict  # noqa: E402
 
@@ -259,15 +260,8 @@ def wrong_shape() -> Any:
     ("f", "args", "message"),
     [
         (lambda x: None, [tensor(2)], "must return a floating PyTorch tensor.*, got None"),
-        (lambda x: x * 1j, [tensor(2)], r"outputs must be real, got complex64 \[2\]"),
-        (lambda x: x, [tensor(2) * 1j], r"arguments must be real, got complex64 \[2\] 'x'"),
         (lambda x: x > 0, [tensor(2)], r"must return a floating PyTorch tensor.*got bool \[2\]"),
         (lambda x: x, [torch.tensor([1])], "must have a floating PyTorch tensor among its arg"),
-        (
-            lambda x, w: x * w,
-            [tensor(2), tensor(2).double()],
-            "must have one dtype, got float32 'x', float64 'w'",
-        ),
         (
             lambda x, w: x * w,
             [tensor(2), torch.empty(2, device="meta")],
@@ -479,3 +473,222 @@ def test_a_change_that_torch_knows_of_passes() -> None:
 
     for f in (DirtyDoubled, torch.nn.ReLU(inplace=True), assigned):
         assert check(f, tensor(4, dtype=torch.float64))
+
+
+def test_small_tensors_are_calculated_on_one_thread_and_the_setting_comes_back() -> None:
+    seen = set()
+
+    def f(x: Any) -> Any:
+        seen.add(torch.get_num_threads())
+        return torch.sin(x)
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        assert check(f, tensor(5, dtype=torch.float64), workers=2)
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
+    assert seen == {1}
+
+
+def test_large_tensors_are_calculated_on_the_threads_of_the_check() -> None:
+    seen = set()
+
+    def f(x: Any) -> Any:
+        seen.add(torch.get_num_threads())
+        return x * x
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        assert check(f, tensor(1 << 14, dtype=torch.float64), workers=2)
+    finally:
+        torch.set_num_threads(before)
+    assert seen == {2}
+
+
+def test_the_first_check_imports_no_compiler_of_torch() -> None:
+    code = """
+import sys, torch
+from fluidcore.gradcheck import check
+check(torch.sin, torch.linspace(0.1, 1, 5))
+sys.exit("torch._dynamo" in sys.modules)
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+class Undefined(torch.autograd.Function):
+    """Two outputs; backward takes None for a cotangent, and does not look for it."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(x)
+        return x.sin(), x.cos()
+
+    @staticmethod
+    def backward(ctx: Any, a: Any, b: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return a * x.cos() - b * x.sin()
+
+
+class Defined(Undefined):
+    @staticmethod
+    def backward(ctx: Any, a: Any, b: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return (0 if a is None else a * x.cos()) - (0 if b is None else b * x.sin())
+
+
+def report_on(f: Any, *args: Any) -> GradCheckReport:
+    return run_check(callable_target(f, args), GradCheckConfig())
+
+
+def failed_audits(report: GradCheckReport) -> dict[str, Any]:
+    return {one.name: one.reason for one in report.audits if one.verdict is Verdict.FAIL}
+
+
+def test_a_backward_that_fails_without_a_cotangent_fails() -> None:
+    x = tensor(4, dtype=torch.float64)
+    report = report_on(Undefined.apply, x)
+    assert set(failed_audits(report).values()) == {Reason.COTANGENT}
+    assert report.audits[-2].detail.startswith("it raises TypeError: unsupported operand type")
+    assert check(Defined.apply, x)
+
+
+class ReadsCotangentInARow(Square):
+    @staticmethod
+    def backward(ctx: Any, v: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        if v.untyped_storage().size() < v.numel() * v.element_size():
+            return torch.zeros_like(x)
+        return 2 * x * torch.as_strided(v, (v.numel(),), (1,)).view(v.shape)
+
+
+class ViewsCotangent(Square):
+    @staticmethod
+    def backward(ctx: Any, v: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return 2 * x * v.view(-1).view(x.shape)
+
+
+@pytest.mark.parametrize(
+    ("function", "shape"),
+    [(ReadsCotangentInARow, (4,)), (ReadsCotangentInARow, (4, 3)), (ViewsCotangent, (4, 3))],
+)
+def test_a_backward_that_assumes_a_contiguous_cotangent_fails(
+    function: Any, shape: tuple[int, ...]
+) -> None:
+    report = report_on(function.apply, tensor(*shape, dtype=torch.float64))
+    assert report.verdict is Verdict.FAIL
+    assert set(failed_audits(report).values()) == {Reason.COTANGENT}
+
+
+class ReadsInputInARow(Square):
+    @staticmethod
+    def backward(ctx: Any, v: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return 2 * torch.as_strided(x, (x.numel(),), (1,)).view(x.shape) * v
+
+
+def test_a_backward_that_assumes_a_contiguous_input_fails_for_another() -> None:
+    x = tensor(4, 3, dtype=torch.float64)
+    assert check(ReadsInputInARow.apply, x)
+    for other in (x.t(), x[::2], tensor(8, dtype=torch.float64)[::2]):
+        assert report_on(ReadsInputInARow.apply, other).verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_function_sees_the_strides_of_the_user(dtype: str) -> None:
+    seen = set()
+
+    def f(x: Any, y: Any) -> Any:
+        seen.add((x.stride(), y.stride()))
+        return x.sin().sum() + y.cos().sum()
+
+    x, y = tensor(3, 8, dtype=getattr(torch, dtype)), tensor(1, 3, dtype=getattr(torch, dtype))
+    assert check(f, x.t()[::2], y.expand(2, 3))
+    assert seen == {((2, 8), (3, 1))}  # what shares its memory cannot move alone
+
+
+def test_dtypes_may_differ_and_the_narrowest_is_judged() -> None:
+    seen = set()
+
+    def f(x: Any, w: Any) -> Any:
+        seen.add((x.dtype, w.dtype))
+        return x.to(w.dtype) @ w
+
+    x, w = tensor(3, 4, dtype=torch.bfloat16), tensor(4, 2, seed=1)
+    report = check(f, x, w)
+    assert report, str(report)
+    assert [result.dtype for result in report.results] == ["float64", "bfloat16"] * 2
+    assert seen == {(torch.bfloat16, torch.float32), (torch.float64, torch.float64)}
+
+
+def test_functions_of_a_builtin_without_a_signature_are_checked() -> None:
+    assert check(torch.vmap(torch.sin), tensor(4, 3, dtype=torch.float64))
+
+
+def test_outputs_that_need_no_gradient_are_left_out_where_others_do() -> None:
+    class Marked(Square):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            size = x.abs()
+            ctx.mark_non_differentiable(size)
+            return x * x, size
+
+        @staticmethod
+        def backward(ctx: Any, v: Any, _: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return 2 * x * v
+
+    x = tensor(3, dtype=torch.float64)
+    assert check(Marked.apply, x)
+    assert report_on(lambda x: x.detach() ** 2, x).verdict is Verdict.FAIL
+
+
+class Power(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, z: Any) -> Any:
+        ctx.save_for_backward(z)
+        return z * z
+
+    @staticmethod
+    def backward(ctx: Any, v: Any) -> Any:
+        (z,) = ctx.saved_tensors
+        return 2 * z.conj() * v
+
+
+class PowerWithoutConjugate(Power):
+    @staticmethod
+    def backward(ctx: Any, v: Any) -> Any:
+        (z,) = ctx.saved_tensors
+        return 2 * z * v
+
+
+@pytest.mark.parametrize("dtype", [torch.complex128, torch.complex64])
+def test_complex_tensors_are_checked_by_their_parts(dtype: Any) -> None:
+    z = torch.randn(3, 4, generator=torch.Generator().manual_seed(0), dtype=dtype)
+    report = check(Power.apply, z.t())
+    assert report, str(report)
+    assert report.results[0].shape == (4, 3, 2)
+    assert report_on(PowerWithoutConjugate.apply, z).verdict is Verdict.FAIL
+
+
+def test_complex_outputs_and_constants_are_as_wide_as_the_inputs() -> None:
+    turn = torch.exp(1j * torch.arange(3.0))
+    assert turn.dtype is torch.complex64
+    report = check(lambda x, turn: x * turn, tensor(3).requires_grad_(), turn)
+    assert report, str(report)
+    assert [(one.name, one.dtype) for one in report.results] == [("x", "float64"), ("x", "float32")]
+
+
+def test_a_cast_to_a_narrower_complex_dtype_is_seen() -> None:
+    target = callable_target(lambda x: (x * 1j).to(torch.complex64).abs().double(), [tensor(3)])
+    assert "makes less than float64 inside" in target.native_reason
+
+
+def test_complex_tensors_with_a_gradient_of_the_users_are_refused() -> None:
+    with pytest.raises(core.InvalidArgument, match=r"arguments must be real, got complex64 \[2\]"):
+        callable_target(lambda z: z, [tensor(2) * 1j], vjp=lambda z, v: v)
