@@ -152,7 +152,7 @@ def test_what_is_no_check_is_exit_code_3(
         (["op", "tanh", "--mode", "ful"], "; did you mean 'full'?"),
         (["op", "tanh", "--report", "r.pdf"], "must end in one of .html, .json"),
         (["op", "tanh", "--report", "nowhere/r.html"], "there is no folder 'nowhere'"),
-        (["mutate", "--dtypes", "float33"], "got 'float33'; did you mean 'float32'?"),
+        (["op", "tanh", "--dtypes", "float33"], "got 'float33'; did you mean 'float32'?"),
         (["op", "tanh", "--mode", "fast"], "invalid choice: 'fast'"),
         (["op", "tanh", "--dtype", "float33"], "dtype must be one of"),
         (["op", "tanh", "--dtype", "int32"], "one of float64, float32, float16, bfloat16, got"),
@@ -172,7 +172,6 @@ def test_wrong_arguments_exit_with_3_not_2(
     ("arguments", "message"),
     [
         (["op", "tanhh"], "no operator 'tanhh'; did you mean 'tanh'?"),
-        (["mutate", "--programs", "--dtypes", "float16"], "mutate: programs are in float64"),
         (["callable", "./case_file.py:right"], "write case_file:right, in its folder"),
         (["op", "while"], "while: an operator must have a gradient"),
         (["op", "conv2d", "--dtype", "float16"], "conv2d: the dtype must be one of"),

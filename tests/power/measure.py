@@ -10,9 +10,9 @@ from typing import NamedTuple
 from fluidcore.gradcheck.adapters.program import ProgramTarget
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.localise import find_culprit
-from fluidcore.gradcheck.mutate.peers import Checker
 from fluidcore.gradcheck.target import Target
 from fluidcore.gradcheck.verdict import Verdict
+from tests.power.peers import Checker
 
 
 class Planted(NamedTuple):

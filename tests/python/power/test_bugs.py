@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from fluidcore.gradcheck.adapters.operator import operator_target
-from fluidcore.gradcheck.mutate.bug import Bug, BuggyTarget, Point
-from fluidcore.gradcheck.mutate.formula import formula_bugs
-from fluidcore.gradcheck.mutate.generic import SEVERITIES, generic_bugs
+from tests.power.bug import Bug, BuggyTarget, Point
+from tests.power.formula import formula_bugs
+from tests.power.generic import SEVERITIES, generic_bugs
 
 X = np.random.default_rng(3).standard_normal((3, 3)).astype(np.float32)
 

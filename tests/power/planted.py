@@ -14,14 +14,14 @@ from fluidcore.gradcheck.adapters.operator import operator_target
 from fluidcore.gradcheck.adapters.program import ProgramTarget, program_target
 from fluidcore.gradcheck.cases.example import OpExample
 from fluidcore.gradcheck.cases.one_op import one_op
-from fluidcore.gradcheck.mutate.bug import Bug, BuggyTarget, Where, seen
-from fluidcore.gradcheck.mutate.edits import Edit, backward_edits
-from fluidcore.gradcheck.mutate.formula import formula_bugs
-from fluidcore.gradcheck.mutate.generic import generic_bugs
-from fluidcore.gradcheck.mutate.measure import Case, Planted
 from fluidcore.gradcheck.streams import stream
 from fluidcore.gradcheck.target import Target
 from fluidcore.program import Program
+from tests.power.bug import Bug, BuggyTarget, Where, seen
+from tests.power.edits import Edit, backward_edits
+from tests.power.formula import formula_bugs
+from tests.power.generic import generic_bugs
+from tests.power.measure import Case, Planted
 
 _KINKS = ("at the kink", "at the limits", "with ties")
 _MANY = 200  # elements of a case; other checkers take too long for more

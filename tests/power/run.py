@@ -8,10 +8,10 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from typing import NamedTuple
 
 from fluidcore.gradcheck import cases
-from fluidcore.gradcheck.mutate.bug import Where
-from fluidcore.gradcheck.mutate.measure import Case, Power, measure, merge
-from fluidcore.gradcheck.mutate.peers import checker
-from fluidcore.gradcheck.mutate.planted import operator_case, program_case
+from tests.power.bug import Where
+from tests.power.measure import Case, Power, measure, merge
+from tests.power.peers import checker
+from tests.power.planted import operator_case, program_case
 
 PROGRAM_DTYPES = ("float64", "float32")
 
