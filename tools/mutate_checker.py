@@ -79,7 +79,8 @@ def main(arguments: Sequence[str]) -> int:
         sys.exit("mutate_checker: fluidcore must be installed, or on PYTHONPATH")
     package = Path(found.origin).parent / "gradcheck"
     paths = module_paths(package, _core(package))
-    sources = sorted([*package.rglob("*.py"), *TESTS.parent.glob("*.py")])
+    power = ROOT / "tests" / "power"
+    sources = sorted([*package.rglob("*.py"), *power.glob("*.py"), *TESTS.parent.glob("*.py")])
     helpers = [path for path in TESTS.glob("*.py") if not path.name.startswith("test_")]
     surroundings = digest([*sources, *sorted(helpers)])
     tests = _tests()
@@ -163,7 +164,7 @@ def _drawn(options: argparse.Namespace, package: Path) -> list[Mutant]:
 def _tests() -> list[Path]:
     found: Iterator[Path] = TESTS.glob("test_*.py")
     kept = [path for path in found if path.stem.removeprefix("test_") not in LEFT_OUT]
-    return [*sorted(kept), TESTS / "mutate" / "test_power.py"]
+    return [*sorted(kept), TESTS.parent / "power" / "test_power.py"]
 
 
 def _key(mutant: Mutant) -> str:

@@ -60,9 +60,9 @@ run_mutants() {
 run_bugs() {
   local against=torch,jax,seed000,seed004
   peers
-  try "bugs in operators" fluidcore gradcheck mutate --jobs 2 --against "$against"
-  try "bugs judged without float64" fluidcore gradcheck mutate --jobs 2 --native
-  try "bugs in programs" fluidcore gradcheck mutate --jobs 2 --programs
+  try "bugs in operators" python -m tests.power --jobs 2 --against "$against"
+  try "bugs judged without float64" python -m tests.power --jobs 2 --native
+  try "bugs in programs" python -m tests.power --jobs 2 --programs
 }
 run_torch() {
   peers

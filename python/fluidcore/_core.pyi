@@ -348,6 +348,10 @@ class OpDef:
         @property
         def type(self) -> str:
             ...
+    def num_rows(self, op_desc: OpDesc, slot: str, shapes: collections.abc.Mapping[str, collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]]]) -> int:
+        """
+        How many rows of an input, its leading dimensions, do not depend on each other, for inputs of these shapes by slot; 0: nothing is known.
+        """
     @property
     def attrs(self) -> list[OpDef.Attr]:
         ...

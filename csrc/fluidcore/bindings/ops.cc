@@ -44,6 +44,17 @@ std::vector<std::pair<std::string, std::string>> kernel_list(const OpDef& def) {
   return kernels;
 }
 
+using Shapes = std::map<std::string, std::vector<std::vector<std::int64_t>>>;
+
+std::int64_t num_rows(const OpDef& def, OpDesc op, const std::string& slot, const Shapes& shapes) {
+  def.complete(op);
+  InferContext::Slots inputs;
+  for (const auto& [name, group] : shapes) {
+    for (const auto& shape : group) inputs[name].push_back({Shape(shape), DType::kFloat32});
+  }
+  return def.num_rows(InferContext(op, std::move(inputs), {}), slot);
+}
+
 }  // namespace
 
 void bind_ops(py::module_& m) {
@@ -108,7 +119,10 @@ void bind_ops(py::module_& m) {
           "runs_block", [](const OpDef& self) { return self.block_traits() != nullptr; },
           "Runs the block of its attribute sub_block.")
       .def_property_readonly("is_constant", &OpDef::is_constant,
-                             "append_backward treats its outputs as constants.");
+                             "append_backward treats its outputs as constants.")
+      .def("num_rows", &num_rows, py::arg("op_desc"), py::arg("slot"), py::arg("shapes"),
+           "How many rows of an input, its leading dimensions, do not depend on each other, for "
+           "inputs of these shapes by slot; 0: nothing is known.");
   m.def("op_types", [] { return builtin_ops().types(); }, "The names of all operators, sorted.");
   m.def(
       "op_def", [](const std::string& type) { return &builtin_ops().get(type); }, py::arg("type"),

@@ -37,6 +37,13 @@ class SlotContext {
   std::size_t input_count(std::string_view slot) const { return count(inputs_, slot); }
   std::size_t output_count(std::string_view slot) const { return count(outputs_, slot); }
 
+  // Calls f(value) for every input that is there.
+  template <class F>
+  void each_input(F f) const {
+    for (const auto& [slot, values] : inputs_) {
+      for (const Value& value : values) f(value);
+    }
+  }
   // Calls f(slot, index) for every output that is there.
   template <class F>
   void each_output(F f) const {

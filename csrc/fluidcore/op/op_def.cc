@@ -139,6 +139,20 @@ OpDef&& OpDef::random() && {
   return std::move(*this);
 }
 
+OpDef&& OpDef::row_dims(RowDims dims) && {
+  row_dims_ = std::move(dims);
+  return std::move(*this);
+}
+
+OpDef&& OpDef::elementwise() && {
+  return std::move(*this).row_dims([](const InferContext& context, std::string_view slot) {
+    const Shape& shape = context.input(slot).shape;
+    bool is_alike = true;
+    context.each_input([&](const TensorSpec& other) { is_alike &= other.shape == shape; });
+    return is_alike ? shape.rank() : 0;
+  });
+}
+
 OpDef&& OpDef::in_place(std::string input, std::string output) && {
   in_place_.emplace_back(std::move(input), std::move(output));
   return std::move(*this);
@@ -251,6 +265,11 @@ void OpDef::infer(InferContext& context) const {
   if (infer_) infer_(context);
 }
 
+std::int64_t OpDef::num_rows(const InferContext& context, std::string_view slot) const {
+  const std::size_t dims = row_dims_ ? row_dims_(context, slot) : 0;
+  return dims > 0 ? context.input(slot).shape.product(0, dims) : 0;
+}
+
 DType OpDef::kernel_dtype(const InferContext& context) const {
   const TensorSpec* first = nullptr;
   for (const Slot& slot : inputs_) {
@@ -292,6 +311,11 @@ std::vector<OpDesc> OpDef::grad_ops(GradContext& context) const {
   std::vector<OpDesc> ops = grad_(context);
   for (OpDesc& op : ops) op.set_call_site(context.forward().call_site());
   return ops;
+}
+
+std::size_t all_but_last_dim(const InferContext& context, std::string_view slot) {
+  const std::size_t rank = context.input(slot).shape.rank();
+  return rank > 0 ? rank - 1 : 0;
 }
 
 InferFn same_as(std::string slot) {

@@ -54,6 +54,10 @@ struct BlockTraits {
   std::function<std::vector<std::string>(const OpDesc&)> results = nullptr;
 };
 
+// How many leading dimensions of the input `slot` number its rows: element [i, ...] of every output
+// depends on no elements of the input but [i, ...].
+using RowDims = std::function<std::size_t(const InferContext&, std::string_view slot)>;
+
 // Everything fluidcore knows about one operator, declared in one place:
 //
 //   registry.add(OpDef("relu")
@@ -104,6 +108,9 @@ class OpDef {
   OpDef&& in_place(std::string input, std::string output) &&;
   OpDef&& mixed_dtypes() &&;  // floating inputs may differ in dtype
   OpDef&& checks_data() &&;   // a kernel may throw when it sees the data
+  // Rows of an input that do not depend on each other can be differentiated at once.
+  OpDef&& row_dims(RowDims dims) &&;
+  OpDef&& elementwise() &&;  // the rows are the elements, where all inputs have one shape
 
   const std::string& type() const { return type_; }
   const std::string& doc() const { return doc_; }
@@ -132,6 +139,8 @@ class OpDef {
   void complete(OpDesc& op) const;
   // Sets the specs of the outputs. Throws InvalidArgument for shapes or dtypes that do not fit.
   void infer(InferContext& context) const;
+  // How many rows of the input `slot` do not depend on each other; 0: nothing is known.
+  std::int64_t num_rows(const InferContext& context, std::string_view slot) const;
   // The dtype that chooses the kernel: of the first floating input, else of the first input, else
   // of the first output.
   DType kernel_dtype(const InferContext& context) const;
@@ -155,6 +164,7 @@ class OpDef {
   std::vector<Slot> outputs_;
   std::vector<Attr> attrs_;
   InferFn infer_;
+  RowDims row_dims_;
   KernelTable kernels_;
   GradMaker grad_;
   std::vector<std::pair<std::string, std::string>> in_place_;
@@ -166,6 +176,9 @@ class OpDef {
   bool mixed_dtypes_ = false;
   bool checks_data_ = false;
 };
+
+// Of an operator that maps the last dimension: all others number its rows.
+std::size_t all_but_last_dim(const InferContext& context, std::string_view slot);
 
 // Inference: every output has the spec of the first variable of input `slot`.
 InferFn same_as(std::string slot);

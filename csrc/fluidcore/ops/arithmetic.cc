@@ -52,6 +52,7 @@ void add_scale(OpRegistry& registry) {
                    .input("X", "any shape")
                    .output("Out", "shape and dtype of X")
                    .attr("scale", 1.0, "the factor")
+                   .elementwise()
                    .infer(same_as("X"))
                    .in_place("X", "Out")
                    .kernels(unary_kernels<Scale, scale_from>())
@@ -124,6 +125,7 @@ void add_sum(OpRegistry& registry) {
           .doc("Out = the sum of all X, element by element.")
           .input("X", "one or more tensors of one shape and dtype", {.list = true})
           .output("Out", "shape and dtype of X")
+          .elementwise()
           .infer(infer_sum)
           .in_place("X", "Out")
           .kernels(cpu_kernels<float, double, Float16, BFloat16, std::int32_t, std::int64_t>(

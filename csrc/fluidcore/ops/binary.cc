@@ -82,7 +82,8 @@ OpDef binary_op(const std::string& type, const std::string& formula) {
           "Y",
           "a shape that broadcasts with X: equal to X, [1], a run of X's dimensions, or as NumPy")
       .output("Out", "the broadcast shape")
-      .attr("axis", std::int64_t{-1}, kAxisDoc);
+      .attr("axis", std::int64_t{-1}, kAxisDoc)
+      .elementwise();
 }
 
 OpDef binary_grad_op(const std::string& type,
@@ -97,6 +98,7 @@ OpDef binary_grad_op(const std::string& type,
       .output("X@GRAD", "gradient of X, shape of X")
       .output("Y@GRAD", "gradient of Y, shape of Y")
       .attr("axis", std::int64_t{-1}, kAxisDoc)
+      .elementwise()
       .infer([](InferContext& context) {
         require_spec(context, "Out@GRAD", broadcast_spec(context));
         infer_grads_like_inputs(context);

@@ -91,7 +91,8 @@ inline OpDef unary_op(std::string type, std::string doc) {
       .input("X", "any shape, floating")
       .output("Out", "shape and dtype of X")
       .infer(same_as("X"))
-      .in_place("X", "Out");
+      .in_place("X", "Out")
+      .elementwise();
 }
 
 // X@GRAD from Out@GRAD and from X or Out.
@@ -112,7 +113,8 @@ inline OpDef unary_grad_op(std::string type,
         context.set_output("X@GRAD", context.input(slot));
       })
       .in_place(slot, "X@GRAD")
-      .in_place("Out@GRAD", "X@GRAD");
+      .in_place("Out@GRAD", "X@GRAD")
+      .elementwise();
 }
 
 inline GradMaker unary_grad(GradFrom from) {

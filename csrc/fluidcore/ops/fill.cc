@@ -223,6 +223,7 @@ void register_fill_ops(OpRegistry& registry) {
                    .output("Out", "shape and dtype of X")
                    .infer(same_as("X"))
                    .in_place("X", "Out")
+                   .elementwise()
                    .kernels(byte_kernels<assign>())
                    .grad(assign_grad));
   registry.add(
@@ -233,6 +234,7 @@ void register_fill_ops(OpRegistry& registry) {
           .output("Out", "shape of X, dtype out_dtype")
           .required_attr("in_dtype", std::int64_t{5}, "number of X's dtype")
           .required_attr("out_dtype", std::int64_t{5}, "number of Out's dtype")
+          .elementwise()
           .infer(infer_cast)
           .kernels(all_cpu_kernels(
               [](auto tag) -> KernelFactory { return cast<typename decltype(tag)::type>; }))

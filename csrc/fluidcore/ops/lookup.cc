@@ -323,6 +323,7 @@ void add_top_k(OpRegistry& registry) {
           .input("X", "[..., width]")
           .output("Out", "[..., k], dtype of X: the elements")
           .output("Indices", "int64 [..., k]: where they are in the last dimension")
+          .row_dims(all_but_last_dim)
           .infer(infer_top_k)
           .kernels(cpu_kernels<float, double, Float16, BFloat16, std::int32_t, std::int64_t>(
               [](auto tag) -> KernelFactory { return top_k<typename decltype(tag)::type>; }))

@@ -75,6 +75,7 @@ OpDef with_attrs(OpDef def) {
       .attr("soft_label", false, "Label holds distributions over the classes, not class numbers")
       .attr("ignore_index", std::int64_t{-100},
             "a hard label that takes no part: its loss and gradient are 0")
+      .row_dims(all_but_last_dim)
       .checks_data();
 }
 

@@ -132,6 +132,9 @@ void add_mul(OpRegistry& registry) {
                    .input("X", "[rows..., inner...], floating")
                    .input("Y", "[inner..., columns...]")
                    .output("Out", "[rows of X..., columns of Y...]")
+                   .row_dims([](const InferContext& context, std::string_view slot) {
+                     return slot == "X" ? mul_cut(context, "X", "x_num_col_dims") : 0;
+                   })
                    .infer(infer_product<mul_shape>)
                    .kernels(product_kernels<mul_problem>())
                    .grad(standard_grad({.inputs = {"X", "Y"}, .differentiable = {"X", "Y"}})));

@@ -201,6 +201,7 @@ void add_dropout(OpRegistry& registry) {
           .input("X", "any shape, floating")
           .output("Out", "shape and dtype of X")
           .output("Mask", "shape and dtype of X", {.intermediate = true, .needs_no_gradient = true})
+          .elementwise()
           .infer([](InferContext& context) {
             check_probability(context);
             context.set_output("Out", context.input("X"));
@@ -220,6 +221,7 @@ void add_dropout(OpRegistry& registry) {
                    .input("Mask", "output of the forward operator", {.needs_no_gradient = true})
                    .input("Out@GRAD", "gradient of Out, shape of Mask")
                    .output("X@GRAD", "gradient of X, shape of Mask")
+                   .elementwise()
                    .infer([](InferContext& context) {
                      require_spec(context, "Out@GRAD", context.input("Mask"));
                      context.set_output("X@GRAD", context.input("Mask"));

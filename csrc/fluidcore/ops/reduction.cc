@@ -152,6 +152,12 @@ TensorSpec reduced_spec(const InferContext& context) {
   return {Shape(std::move(extents)), x.dtype};
 }
 
+// The dimensions in front of the first that is reduced.
+std::size_t kept_dims(const InferContext& context, std::string_view slot) {
+  const std::vector<bool> reduced = reduced_axes(context, context.input(slot).shape.rank());
+  return static_cast<std::size_t>(std::ranges::find(reduced, true) - reduced.begin());
+}
+
 void infer_reduce(InferContext& context) {
   const TensorSpec& x = context.input("X");
   const TensorSpec out = reduced_spec(context);
@@ -183,6 +189,7 @@ OpDef reduce_op(std::string type, std::string doc) {
       .doc(std::move(doc))
       .input("X", "any shape")
       .output("Out", "X without the dimensions dim; [1] if nothing is left")
+      .row_dims(kept_dims)
       .infer(infer_reduce);
 }
 

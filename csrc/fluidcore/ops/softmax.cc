@@ -66,6 +66,7 @@ void register_softmax_ops(OpRegistry& registry) {
           .doc("Out = exp(X) / sum of exp(X) over the last dimension.")
           .input("X", "[..., D], floating, rank 1 or more")
           .output("Out", "shape and dtype of X; positive, and 1 in sum over the last dimension")
+          .row_dims(all_but_last_dim)
           .infer(infer_softmax)
           .in_place("X", "Out")
           .kernels(cpu_kernels<float, double>(
@@ -76,6 +77,7 @@ void register_softmax_ops(OpRegistry& registry) {
                    .input("Out", "output of the forward operator")
                    .input("Out@GRAD", "gradient of Out, shape of Out")
                    .output("X@GRAD", "gradient of X, shape of X")
+                   .row_dims(all_but_last_dim)
                    .infer(infer_softmax_grad)
                    .in_place("Out", "X@GRAD")
                    .in_place("Out@GRAD", "X@GRAD")

@@ -95,13 +95,16 @@ def each_check(
 
 
 def each_program_check(
-    config: GradCheckConfig, dtypes: Sequence[str] = cases.DTYPES, seed: int = 0
+    config: GradCheckConfig,
+    names: Iterable[str] | None = None,
+    dtypes: Sequence[str] = cases.DTYPES,
+    seed: int = 0,
 ) -> Iterator[ProgramCheck]:
-    """Checks the example programs, one after the other, in float32 and float64 if these are asked.
+    """Checks example programs, one after the other, in float32 and float64 if these are asked.
 
     The operators of control flow are in them.
     """
-    for name in cases.program_names():
+    for name in cases.program_names() if names is None else names:
         for dtype in (d for d in _PROGRAM_DTYPES if d in dtypes):
             example = cases.program_example(name, seed, dtype)
             made = f"cases.program_example({name!r}, {seed}, {dtype!r})"

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from fluidcore import core
 from fluidcore.gradcheck.commands import options
 from fluidcore.gradcheck.commands.callable_ import add_callable
-from fluidcore.gradcheck.commands.mutate import add_mutate
 from fluidcore.gradcheck.commands.op import add_all, add_op
 from fluidcore.gradcheck.commands.program import add_program
 from fluidcore.gradcheck.commands.saved import add_compare, add_explain
@@ -27,7 +26,7 @@ examples:
   fluidcore gradcheck program model/ --loss cost
   fluidcore gradcheck COMMAND --help
 """
-_SUBCOMMANDS = (add_op, add_all, add_program, add_callable, add_compare, add_explain, add_mutate)
+_SUBCOMMANDS = (add_op, add_all, add_program, add_callable, add_compare, add_explain)
 
 
 def main(arguments: Sequence[str] | None = None, prog: str = "fluidcore gradcheck") -> int:

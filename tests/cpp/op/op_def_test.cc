@@ -287,5 +287,32 @@ TEST(OpDef, TellsWhatWasDeclared) {
   EXPECT_NE(def.find_output("Mask"), nullptr);
 }
 
+std::int64_t num_rows(const OpDef& def, const InferContext::Slots& inputs, const char* slot = "X") {
+  const OpDesc desc = op();
+  return def.num_rows(InferContext(desc, inputs, {}), slot);
+}
+
+const TensorSpec kMatrix{Shape{2, 3}, DType::kFloat32};
+
+TEST(OpDef, NothingIsKnownOfRowsUnlessItIsDeclared) {
+  EXPECT_EQ(num_rows(scale(), {{"X", {kMatrix}}}), 0);
+}
+
+TEST(OpDef, TheRowsOfAnElementwiseOperatorAreItsElementsWhereAllInputsHaveOneShape) {
+  const OpDef def = scale().elementwise();
+  EXPECT_EQ(num_rows(def, {{"X", {kMatrix}}}), 6);
+  EXPECT_EQ(num_rows(def, {{"X", {kMatrix}}, {"Bias", {kMatrix}}}), 6);
+  const TensorSpec row{Shape{3}, DType::kFloat32};
+  EXPECT_EQ(num_rows(def, {{"X", {kMatrix}}, {"Bias", {row}}}), 0);
+  EXPECT_EQ(num_rows(def, {{"X", {kMatrix, row}}}), 0);
+}
+
+TEST(OpDef, LeadingDimensionsNumberRows) {
+  const OpDef def = scale().row_dims(all_but_last_dim);
+  EXPECT_EQ(num_rows(def, {{"X", {{Shape{2, 3, 4}, DType::kFloat32}}}}), 6);
+  EXPECT_EQ(num_rows(def, {{"X", {{Shape{4}, DType::kFloat32}}}}), 0);
+  EXPECT_EQ(num_rows(def, {{"X", {{Shape{}, DType::kFloat32}}}}), 0);
+}
+
 }  // namespace
 }  // namespace fluidcore

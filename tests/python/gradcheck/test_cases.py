@@ -7,7 +7,7 @@ import fluidcore as fluid
 from fluidcore import core
 from fluidcore.base.dtypes import FLOATING
 from fluidcore.gradcheck import cases
-from fluidcore.gradcheck.cases.example import Array, as_list
+from fluidcore.gradcheck.cases.example import Array, Data, as_list
 from fluidcore.gradcheck.cases.one_op import one_op
 
 TYPES = cases.differentiable_types()
@@ -67,6 +67,16 @@ def test_maxima_are_well_separated_but_in_one_example(op_type: str) -> None:
     found = cases.examples(op_type, 0, cases.dtypes_of(op_type)[-1])
     tied = [e for e in found if len(np.unique(joined(e))) < joined(e).size]
     assert [example.note for example in tied if "twice" not in example.note] == ["with ties"]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "bfloat16"])
+def test_a_number_alone_is_neither_near_zero_nor_large(dtype: str) -> None:
+    data = Data(0, "numbers", dtype)
+    sizes = np.array([abs(float(data.normal(*s).item())) for s in [(), (1,)] * 200])
+    assert 0.25 <= sizes.min() < 0.3
+    assert 0.9 < sizes.max() <= 1
+    scaled = Data(0, "numbers", dtype).normal(1, scale=2.0, mean=8.0)
+    assert 0.5 <= abs(float(scaled[0]) - 8) <= 2
 
 
 def joined(example: cases.OpExample) -> Array:

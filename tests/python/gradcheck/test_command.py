@@ -152,7 +152,7 @@ def test_what_is_no_check_is_exit_code_3(
         (["op", "tanh", "--mode", "ful"], "; did you mean 'full'?"),
         (["op", "tanh", "--report", "r.pdf"], "must end in one of .html, .json"),
         (["op", "tanh", "--report", "nowhere/r.html"], "there is no folder 'nowhere'"),
-        (["mutate", "--dtypes", "float33"], "got 'float33'; did you mean 'float32'?"),
+        (["op", "tanh", "--dtypes", "float33"], "got 'float33'; did you mean 'float32'?"),
         (["op", "tanh", "--mode", "fast"], "invalid choice: 'fast'"),
         (["op", "tanh", "--dtype", "float33"], "dtype must be one of"),
         (["op", "tanh", "--dtype", "int32"], "one of float64, float32, float16, bfloat16, got"),
@@ -172,12 +172,12 @@ def test_wrong_arguments_exit_with_3_not_2(
     ("arguments", "message"),
     [
         (["op", "tanhh"], "no operator 'tanhh'; did you mean 'tanh'?"),
-        (["mutate", "--programs", "--dtypes", "float16"], "mutate: programs are in float64"),
         (["callable", "./case_file.py:right"], "write case_file:right, in its folder"),
         (["op", "while"], "while: an operator must have a gradient"),
         (["op", "conv2d", "--dtype", "float16"], "conv2d: the dtype must be one of"),
         (["op", "tanh", "--resolution", "-1"], "resolution must be positive, got -1"),
         (["op", "tanh", "--per-op", "0"], "--per-op must be at least 1, got 0"),
+        (["op", "tanh", "--jobs", "0"], "--jobs must be at least 1, got 0"),
         (["program", "nowhere.json"], "nowhere.json"),
         (["explain", "nowhere.json"], "there is no file 'nowhere.json'"),
     ],
@@ -205,10 +205,13 @@ def test_all_checks_every_operator_and_program(
     monkeypatch.setattr("fluidcore.gradcheck.cases.differentiable_types", lambda: ["exp", "mul"])
     names = ["mlp", "loop"]
     monkeypatch.setattr("fluidcore.gradcheck.cases.program_names", lambda: names)
-    assert command.main(["all", "--dtypes", "float32", *QUICK]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    first = [line[:28].strip() for line in lines[1:5]]
+    printed = []
+    for jobs in ("1", "2"):
+        assert command.main(["all", "--dtypes", "float32", *QUICK, "--jobs", jobs]) == 0
+        printed.append(capsys.readouterr().out.splitlines())
+    first = [line[:28].strip() for line in printed[0][1:5]]
     assert first == ["exp", "mul", "program 'mlp'", "program 'loop'"]
+    assert printed[1][:5] == printed[0][:5]
 
 
 def test_a_saved_model_is_checked_with_its_parameters(

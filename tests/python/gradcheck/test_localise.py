@@ -17,9 +17,9 @@ from fluidcore.gradcheck.localise import find_culprit, kernels
 from fluidcore.gradcheck.localise.one_op import run_one
 from fluidcore.gradcheck.localise.reference import backward_pair
 from fluidcore.gradcheck.localised import localised
-from fluidcore.gradcheck.mutate.edits import backward_edits
 from fluidcore.gradcheck.report.result import Audit, Culprit, GradCheckReport
 from fluidcore.gradcheck.verdict import Reason, Verdict
+from tests.power.edits import backward_edits
 
 CONFIG = GradCheckConfig()
 Model = Callable[[], fluid.Variable]

@@ -14,8 +14,8 @@ from fluidcore.gradcheck.all_ops import check_example, check_program_example
 from fluidcore.gradcheck.cases.example import OpExample
 from fluidcore.gradcheck.cases.one_op import one_op
 from fluidcore.gradcheck.gradient_target import NoSecondGradientError
-from fluidcore.gradcheck.mutate.edits import backward_edits
 from fluidcore.gradcheck.verdict import Reason, Verdict
+from tests.power.edits import backward_edits
 
 X = np.random.default_rng(9).standard_normal(5)
 Y = np.random.default_rng(10).standard_normal(5)

@@ -10,7 +10,6 @@ import numpy as np
 from fluidcore import core
 from fluidcore.base.dtypes import FLOATING
 from fluidcore.gradcheck.adapters.network_target import NetworkTarget
-from fluidcore.gradcheck.adapters.traits import rows_of
 from fluidcore.gradcheck.network import Network
 from fluidcore.gradcheck.repro import Repro, array_text
 from fluidcore.gradcheck.target import Array, Input
@@ -97,11 +96,12 @@ def operator_target(
         for slot, args in desc.inputs().items()
     }
     shapes = {slot: group for slot, group in shapes.items() if group}
+    definition = core.op_def(who)
     shown = [
         Input(
             names.shown(name),
             values[name],
-            rows_of(who, names.slot(name), shapes, desc.attrs()) if names.once(name) else 0,
+            definition.num_rows(desc, names.slot(name), shapes) if names.once(name) else 0,
         )
         for name in checked
     ]

@@ -89,8 +89,15 @@ class Data:
         return np.asarray(values).astype(numpy_dtype(self.dtype))
 
     def normal(self, *shape: int, scale: float = 1.0, mean: float = 0.0) -> Array:
-        """Normal numbers."""
-        return self.cast(mean + scale * self._rng.standard_normal(shape))
+        """Normal numbers.
+
+        One alone is between 1/4 and 1 or between -1 and -1/4: there is no greater gradient beside
+        it to measure its own by, so that must not vanish, as that of tanh does at 5.
+        """
+        x = self._rng.standard_normal(shape)
+        if x.size == 1:
+            x = np.copysign(1 - 0.75 * np.exp(-np.abs(x)), x)
+        return self.cast(mean + scale * x)
 
     def uniform(self, low: float, high: float, *shape: int) -> Array:
         """Numbers in [low, high)."""

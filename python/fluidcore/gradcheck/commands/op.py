@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import os
 import time
-from itertools import groupby
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
 
 from fluidcore import core
 from fluidcore.gradcheck.commands import options
+from fluidcore.gradcheck.processes import in_processes
 
 if TYPE_CHECKING:
+    from fluidcore.gradcheck.all_ops import OpCheck, ProgramCheck
     from fluidcore.gradcheck.commands.options import Commands
-    from fluidcore.gradcheck.report.result import GradCheckReport
+    from fluidcore.gradcheck.config import GradCheckConfig
+
+_Check: TypeAlias = "OpCheck | ProgramCheck"
 
 _TABLE = """\
 A line has the largest relative error that was found, and what the check sees: the smallest relative
@@ -42,7 +49,7 @@ def add_op(commands: Commands) -> None:
         description="Checks operators at examples of several shapes and attributes.",
     )
     parser.add_argument("types", nargs="+", metavar="NAME", help="for example conv2d")
-    _add_options(parser)
+    _add_options(parser, jobs=1)
 
 
 def add_all(commands: Commands) -> None:
@@ -55,13 +62,14 @@ def add_all(commands: Commands) -> None:
     )
     parser.add_argument("--no-programs", action="store_true", help="leave control flow out")
     parser.set_defaults(types=None)
-    _add_options(parser)
+    _add_options(parser, jobs=len(os.sched_getaffinity(0)))
 
 
-def _add_options(parser: argparse.ArgumentParser) -> None:
+def _add_options(parser: argparse.ArgumentParser, jobs: int) -> None:
     from fluidcore.gradcheck.cases import DTYPES
 
     parser.add_argument("--per-op", type=int, default=20, help="examples for each; default 20")
+    parser.add_argument("--jobs", type=int, default=jobs, help=f"processes; default {jobs}")
     options.add_dtypes_option(parser, DTYPES)
     options.add_check_options(parser)
     parser.set_defaults(run=_run)
@@ -71,31 +79,53 @@ def _run(chosen: argparse.Namespace) -> int:
     from fluidcore.gradcheck import all_ops, cases
     from fluidcore.gradcheck.commands import table
 
-    if chosen.per_op < 1:
-        raise core.InvalidArgument(f"--per-op must be at least 1, got {chosen.per_op}")
+    for name, value in (("per-op", chosen.per_op), ("jobs", chosen.jobs)):
+        if value < 1:
+            raise core.InvalidArgument(f"--{name} must be at least 1, got {value}")
     config = options.config_of(chosen)
+    config = replace(config, workers=config.workers or 1)  # the examples are too small for threads
     types = chosen.types or cases.differentiable_types()
     rows = {t: [d for d in cases.dtypes_of(t) if d in chosen.dtypes] for t in types}
     for op_type, dtypes in rows.items():
         if not dtypes and chosen.types:
             cases.examples(op_type, chosen.seed, chosen.dtypes[0])  # raises: it has none of them
-    programs = chosen.types is None and not chosen.no_programs
-    checks: list[all_ops.OpCheck] = []
-    whole: list[GradCheckReport] = []
+    tasks: list[Callable[[], list[_Check]]] = [
+        partial(_checks_of_op, config, chosen.per_op, chosen.seed, op_type, dtype)
+        for op_type, dtypes in rows.items()
+        for dtype in dtypes
+    ]
+    if chosen.types is None and not chosen.no_programs:
+        tasks += [
+            partial(_checks_of_program, config, chosen.seed, name, dtype)
+            for name in cases.program_names()
+            for dtype in chosen.dtypes
+        ]
+    checks: list[_Check] = []
     start = time.perf_counter()
-    with table.Table(sum(map(len, rows.values())), chosen.quiet) as lines:
-        found = all_ops.each_check(config, types, chosen.per_op, chosen.dtypes, chosen.seed)
-        for (op_type, dtype), group in groupby(found, lambda check: (check.op_type, check.dtype)):
-            lines.begin(f"{op_type} {dtype}")
-            done = list(group)
-            checks += done
-            lines.add(op_type, dtype, [check.report for check in done])
-        if programs:
-            for check in all_ops.each_program_check(config, chosen.dtypes, chosen.seed):
-                whole.append(check.report)
-                lines.add(check.report.who, check.dtype, [check.report])
-    reports = [check.report for check in checks] + whole
+    with table.Table(len(tasks), chosen.quiet) as lines:
+        for done in in_processes(tasks, chosen.jobs):
+            if done:
+                reports = [check.report for check in done]
+                lines.add(reports[0].who, done[0].dtype, reports)
+                checks += done
+    reports = [check.report for check in checks]
     table.print_failures(reports)
     table.print_summary("checks", reports, time.perf_counter() - start)
-    options.save_reports(chosen, all_ops.merged(checks) + whole)
+    of_ops = [check for check in checks if isinstance(check, all_ops.OpCheck)]
+    whole = [check.report for check in checks if isinstance(check, all_ops.ProgramCheck)]
+    options.save_reports(chosen, all_ops.merged(of_ops) + whole)
     return options.exit_code(report.verdict for report in reports)
+
+
+def _checks_of_op(
+    config: GradCheckConfig, per_op: int, seed: int, op_type: str, dtype: str
+) -> list[_Check]:
+    from fluidcore.gradcheck import all_ops
+
+    return list(all_ops.each_check(config, [op_type], per_op, [dtype], seed))
+
+
+def _checks_of_program(config: GradCheckConfig, seed: int, name: str, dtype: str) -> list[_Check]:
+    from fluidcore.gradcheck import all_ops
+
+    return list(all_ops.each_program_check(config, [name], [dtype], seed))

@@ -57,16 +57,11 @@ class Table:
     ) -> None:
         self._live.__exit__(kind, error, trace)
 
-    def begin(self, name: str) -> None:
-        """Says what is being checked now."""
-        if self._progress is not None:
-            self._progress.update(self._task, description=name)
-
     def add(self, name: str, dtype: str, reports: Sequence[GradCheckReport]) -> None:
         """Prints a line."""
         verdict = Verdict.together(report.verdict for report in reports)
         if self._progress is not None:
-            self._progress.advance(self._task)
+            self._progress.update(self._task, advance=1, description=f"{name} {dtype}")
         if self._quiet and verdict is Verdict.PASS:
             return
         results = [result for report in reports for result in report.results]

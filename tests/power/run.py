@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import partial
 from typing import NamedTuple
 
 from fluidcore.gradcheck import cases
-from fluidcore.gradcheck.mutate.bug import Where
-from fluidcore.gradcheck.mutate.measure import Case, Power, measure, merge
-from fluidcore.gradcheck.mutate.peers import checker
-from fluidcore.gradcheck.mutate.planted import operator_case, program_case
+from fluidcore.gradcheck.processes import in_processes
+from tests.power.bug import Where
+from tests.power.measure import Case, Power, measure, merge
+from tests.power.peers import checker
+from tests.power.planted import operator_case, program_case
 
 PROGRAM_DTYPES = ("float64", "float32")
 
@@ -52,19 +52,11 @@ def run(plan: Plan, jobs: int = 1) -> Iterator[tuple[int, int, dict[str, Power]]
         plan: What is measured.
         jobs: Processes.
     """
-    names = plan.names()
+    tasks = [partial(measure_name, plan, name) for name in plan.names()]
     total: dict[str, Power] = {}
-    if jobs == 1:
-        for done, name in enumerate(names, 1):
-            total = merge([total, measure_name(plan, name)])
-            yield done, len(names), total
-        return
-    context = multiprocessing.get_context("spawn")  # threads of other frameworks do not fork
-    with ProcessPoolExecutor(jobs, mp_context=context) as pool:
-        futures = [pool.submit(measure_name, plan, name) for name in names]
-        for done, future in enumerate(as_completed(futures), 1):
-            total = merge([total, future.result()])
-            yield done, len(names), total
+    for done, found in enumerate(in_processes(tasks, jobs), 1):
+        total = merge([total, found])
+        yield done, len(tasks), total
 
 
 def measure_name(plan: Plan, name: str) -> dict[str, Power]:

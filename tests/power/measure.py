@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -10,9 +11,10 @@ from typing import NamedTuple
 from fluidcore.gradcheck.adapters.program import ProgramTarget
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.localise import find_culprit
-from fluidcore.gradcheck.mutate.peers import Checker
 from fluidcore.gradcheck.target import Target
 from fluidcore.gradcheck.verdict import Verdict
+from tests.power.left_out import LeftOut
+from tests.power.peers import Checker
 
 
 class Planted(NamedTuple):
@@ -36,10 +38,12 @@ class Case:
     Attributes:
         right: Without a bug.
         bugs: With one bug each.
+        left_out: What was not drawn, or drawn and not planted.
     """
 
     right: Target
     bugs: Sequence[Planted]
+    left_out: Mapping[LeftOut, int] = field(default_factory=dict)
 
 
 @dataclass
@@ -82,6 +86,7 @@ class Power:
         missed: What was not found: "target" texts.
         wrongly_accused: The texts of the right targets.
         left_open: Those of the right targets that it could not judge.
+        left_out: Of the cases.
     """
 
     accused: Share = field(default_factory=Share)
@@ -92,6 +97,7 @@ class Power:
     missed: list[str] = field(default_factory=list)
     wrongly_accused: list[str] = field(default_factory=list)
     left_open: list[str] = field(default_factory=list)
+    left_out: Counter[LeftOut] = field(default_factory=Counter)
 
 
 def measure(cases: Iterable[Case], checkers: Mapping[str, Checker], seed: int) -> dict[str, Power]:
@@ -110,6 +116,7 @@ def measure(cases: Iterable[Case], checkers: Mapping[str, Checker], seed: int) -
 
 
 def _measure_one(power: Power, case: Case, check: Checker, seed: int) -> None:
+    power.left_out.update(case.left_out)
     verdict = check(case.right, seed)
     power.accused.count(verdict is Verdict.FAIL)
     power.undecided.count(verdict is Verdict.INCONCLUSIVE)
@@ -149,4 +156,5 @@ def merge(parts: Iterable[Mapping[str, Power]]) -> dict[str, Power]:
             into.missed += power.missed
             into.wrongly_accused += power.wrongly_accused
             into.left_open += power.left_open
+            into.left_out.update(power.left_out)
     return total

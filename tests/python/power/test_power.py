@@ -1,12 +1,16 @@
 """The power of the checker: it may not drop. The seeds are not those it was tuned on."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from fluidcore.gradcheck.cases import program_names
-from fluidcore.gradcheck.command import main
-from fluidcore.gradcheck.mutate.planted import operator_case, program_case
-from fluidcore.gradcheck.mutate.run import Plan, run
+from tests.power.__main__ import main
+from tests.power.planted import operator_case, program_case
+from tests.power.run import Plan, run
 
 OPERATORS = (
     *("tanh", "relu", "softmax", "matmul", "conv2d", "elementwise_mul", "elementwise_div"),
@@ -70,12 +74,12 @@ def test_a_program_has_one_wrong_operator_at_a_time():
 
 
 def test_the_command_prints_the_table_and_fails_only_for_accusations(capsys):
-    assert main(["mutate", "--types", "tanh", "--dtypes", "float64", "--seeds", "1"]) == 0
+    assert main(["--types", "tanh", "--dtypes", "float64", "--seeds", "1"]) == 0
     assert "| fluidcore | 0 of 1 | 0 of 1 | 100.0 % of 4 " in capsys.readouterr().out
 
 
 def test_the_command_measures_the_judgement_without_float64(capsys):
-    command = ["mutate", "--native", "--dtypes", "bfloat16", "--seeds", "1", "--bugs", "1"]
+    command = ["--native", "--dtypes", "bfloat16", "--seeds", "1", "--bugs", "1"]
     assert main([*command, "--types", "tanh", "--against", "fluidcore,fluidcore-native"]) == 0
     printed = capsys.readouterr().out
     rows = [line for line in printed.splitlines() if line.startswith("| fluidcore")]
@@ -86,7 +90,24 @@ def test_the_command_measures_the_judgement_without_float64(capsys):
 
 
 def test_wrong_arguments_of_the_command_are_told(capsys):
-    assert main(["mutate", "--types", "tanh", "--seeds", "0"]) == 3
+    assert main(["--types", "tanh", "--seeds", "0"]) == 3
     assert "--seeds must be 1 or more, got 0" in capsys.readouterr().err
-    assert main(["mutate", "--types", "tanh", "--against", "tensorflow"]) == 3
+    assert main(["--types", "tanh", "--against", "tensorflow"]) == 3
     assert "no checker is called 'tensorflow'" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="3"):
+        main(["--dtypes", "float33"])
+    assert "got 'float33'; did you mean 'float32'?" in capsys.readouterr().err
+    assert main(["--programs", "--dtypes", "float16"]) == 3
+    assert "programs are in float64, float32, got float16" in capsys.readouterr().err
+
+
+def test_the_measurement_is_a_command_and_runs_in_several_processes():
+    command = ["--types", "tanh,exp", "--dtypes", "float64", "--seeds", "1", "--bugs", "1"]
+    run = subprocess.run(
+        [sys.executable, "-m", "tests.power", *command, "--jobs", "2"],
+        cwd=Path(__file__).resolve().parents[3],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "| fluidcore | 0 of 2 | 0 of 2 | 100.0 % of 2 " in run.stdout

@@ -25,7 +25,7 @@ def checker(name: str) -> Checker:
     """
     make = _MAKERS.get(name)
     if make is None:
-        raise core.NotFound(f"mutate: no checker is called '{name}'; there are: {', '.join(NAMES)}")
+        raise core.NotFound(f"no checker is called '{name}'; there are: {', '.join(NAMES)}")
     return make()
 
 

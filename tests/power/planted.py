@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
@@ -12,19 +13,20 @@ from fluidcore.gradcheck import cases
 from fluidcore.gradcheck.adapters.network_target import NetworkTarget
 from fluidcore.gradcheck.adapters.operator import operator_target
 from fluidcore.gradcheck.adapters.program import ProgramTarget, program_target
-from fluidcore.gradcheck.cases.example import OpExample
+from fluidcore.gradcheck.cases.example import OpExample, as_list
+from fluidcore.gradcheck.cases.gradients import SUFFIX
 from fluidcore.gradcheck.cases.one_op import one_op
-from fluidcore.gradcheck.mutate.bug import Bug, BuggyTarget, Where, seen
-from fluidcore.gradcheck.mutate.edits import Edit, backward_edits
-from fluidcore.gradcheck.mutate.formula import formula_bugs
-from fluidcore.gradcheck.mutate.generic import generic_bugs
-from fluidcore.gradcheck.mutate.measure import Case, Planted
 from fluidcore.gradcheck.streams import stream
 from fluidcore.gradcheck.target import Target
 from fluidcore.program import Program
+from tests.power.bug import Bug, BuggyTarget, Where, distance
+from tests.power.edits import Edit, backward_edits
+from tests.power.formula import formula_bugs
+from tests.power.generic import generic_bugs
+from tests.power.left_out import EQUIVALENT, LARGEST, LeftOut
+from tests.power.measure import Case, Planted
 
 _KINKS = ("at the kink", "at the limits", "with ties")
-_MANY = 200  # elements of a case; other checkers take too long for more
 
 
 def operator_case(
@@ -47,12 +49,13 @@ def operator_case(
         None if the operator has no example with elements.
     """
     rng = stream(seed, f"{op_type} {dtype}", "planted bugs")
-    drawn = _drawn_target(op_type, seed, dtype, rng)
+    left_out: Counter[LeftOut] = Counter()
+    drawn = _drawn_target(op_type, seed, dtype, rng, left_out)
     if drawn is None:
         return None
     example, right = drawn
     if example.note in _KINKS:
-        return Case(right, [])
+        return Case(right, [], left_out + Counter([LeftOut.KINK]))
     generic = list(generic_bugs())
     own: list[Bug | Edit] = list(formula_bugs(op_type))
     if where == "formula":
@@ -64,10 +67,14 @@ def operator_case(
                 break
             bug = pool[int(i)]
             k = int(rng.integers(len(right.inputs)))
-            wrong = _edited(right, bug) if isinstance(bug, Edit) else _buggy(right, bug, k, where)
-            if wrong is not None:
+            wrong: Target
+            if isinstance(bug, Edit):
+                wrong = _edited(right, bug)
+            else:
+                wrong = BuggyTarget(right, bug, k, where)
+            if _is_seen(right, wrong, left_out):
                 found.append(Planted(1.0 if isinstance(bug, Edit) else bug.severity, wrong))
-    return Case(right, found)
+    return Case(right, found, left_out)
 
 
 def program_case(name: str, seed: int, dtype: str, bugs: int) -> Case:
@@ -76,6 +83,7 @@ def program_case(name: str, seed: int, dtype: str, bugs: int) -> Case:
     example = cases.program_example(name, seed, dtype)
     program, pairs, first = _with_gradients(example)
     right = _target_of(example, program, pairs)
+    left_out: Counter[LeftOut] = Counter()
     pool = list(backward_edits(program.desc, first))
     found: list[Planted] = []
     for i in rng.permutation(len(pool)):
@@ -84,15 +92,13 @@ def program_case(name: str, seed: int, dtype: str, bugs: int) -> Case:
         edit = pool[int(i)]
         desc = edit.applied(program.desc)
         if desc is None:
+            left_out[LeftOut.UNFIT] += 1
             continue
         wrong = _target_of(example, Program.from_desc(desc), pairs)
         wrong.who = f"{name} where {edit.op_type}: {edit.name}"
-        try:
-            if seen(right, wrong):
-                found.append(Planted(1.0, wrong, (edit.block, edit.op)))
-        except core.Error:
-            continue
-    return Case(right, found)
+        if _is_seen(right, wrong, left_out):
+            found.append(Planted(1.0, wrong, (edit.block, edit.op)))
+    return Case(right, found, left_out)
 
 
 class _Backward(NamedTuple):
@@ -132,9 +138,16 @@ def _target_of(
 
 
 def _drawn_target(
-    op_type: str, seed: int, dtype: str, rng: np.random.Generator
+    op_type: str, seed: int, dtype: str, rng: np.random.Generator, left_out: Counter[LeftOut]
 ) -> tuple[OpExample, NetworkTarget] | None:
-    examples = [e for e in cases.examples(op_type, seed, dtype) if _is_fit(e)]
+    if (forward := op_type.replace(SUFFIX, "")) != op_type:
+        left_out[LeftOut.FLAT] += sum(e.is_flat for e in cases.examples(forward, seed, dtype))
+    examples = []
+    for example in cases.examples(op_type, seed, dtype):
+        if (why := _unfit(example)) is None:
+            examples.append(example)
+        else:
+            left_out[why] += 1
     for i in rng.permutation(len(examples)):
         example = examples[int(i)]
         one = one_op(example)
@@ -142,21 +155,31 @@ def _drawn_target(
         target = operator_target(one.op, one.values, inputs_to_check=list(dict.fromkeys(wanted)))
         if target.dtype == dtype:
             return example, target
+        left_out[LeftOut.OTHER_DTYPE] += 1
     return None
 
 
-def _is_fit(example: OpExample) -> bool:
-    arrays = [a for v in example.inputs.values() for a in (v if isinstance(v, list) else [v])]
-    return all(0 < a.size <= _MANY for a in arrays)
+def _unfit(example: OpExample) -> LeftOut | None:
+    sizes = [array.size for value in example.inputs.values() for array in as_list(value)]
+    if 0 in sizes:
+        return LeftOut.EMPTY
+    return LeftOut.LARGE if max(sizes) > LARGEST else None
 
 
-def _buggy(right: NetworkTarget, bug: Bug, k: int, where: Where) -> Target | None:
-    wrong = BuggyTarget(right, bug, k, where)
-    return wrong if wrong.differs() else None
+def _is_seen(right: Target, wrong: Target, left_out: Counter[LeftOut]) -> bool:
+    """Whether the wrong target can be run and has another gradient; counts it if not."""
+    try:
+        if distance(right, wrong) > EQUIVALENT:
+            return True
+    except core.Error:
+        left_out[LeftOut.UNFIT] += 1
+    else:
+        left_out[LeftOut.SMALL] += 1
+    return False
 
 
-def _edited(right: NetworkTarget, edit: Edit) -> Target | None:
-    """The target with wrong backward operators; None if they cannot be run or change nothing."""
+def _edited(right: NetworkTarget, edit: Edit) -> NetworkTarget:
+    """The target with wrong backward operators, which are made when it is run."""
 
     def change(program: core.ProgramDesc) -> core.ProgramDesc:
         changed = edit.applied(program)
@@ -166,7 +189,4 @@ def _edited(right: NetworkTarget, edit: Edit) -> Target | None:
 
     wrong = right.with_backward(change)
     wrong.who = f"{right.who} where {edit.op_type}: {edit.name}"
-    try:
-        return wrong if seen(right, wrong) else None
-    except core.Error:
-        return None
+    return wrong

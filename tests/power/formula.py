@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fluidcore.gradcheck.mutate.bug import Bug, Point
 from fluidcore.gradcheck.target import Doubles
+from tests.power.bug import Bug, Point
 
 Formula = Callable[[Doubles, Doubles], Doubles]  # of x and the cotangent v, of one shape
 _ROOT_PI = float(np.sqrt(np.pi))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fluidcore.gradcheck.mutate.measure import Power, Share
+from tests.power.measure import Power, Share
 
 
 def power_table(powers: Mapping[str, Power]) -> str:

@@ -2,7 +2,7 @@ import pytest
 
 import fluidcore as fluid
 from fluidcore import layers
-from fluidcore.gradcheck.mutate.edits import backward_edits
+from tests.power.edits import backward_edits
 
 
 @pytest.fixture

@@ -5,11 +5,11 @@ import pytest
 
 from fluidcore import core
 from fluidcore.gradcheck.adapters.operator import operator_target
-from fluidcore.gradcheck.mutate.bug import Bug, BuggyTarget
-from fluidcore.gradcheck.mutate.measure import Case, Planted, Share, measure, merge
-from fluidcore.gradcheck.mutate.peers import NAMES, checker
-from fluidcore.gradcheck.mutate.table import power_table
 from fluidcore.gradcheck.verdict import Verdict
+from tests.power.bug import Bug, BuggyTarget
+from tests.power.measure import Case, Planted, Share, measure, merge
+from tests.power.peers import NAMES, checker
+from tests.power.table import power_table
 
 
 @pytest.fixture

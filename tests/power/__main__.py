@@ -1,23 +1,24 @@
-"""`fluidcore gradcheck mutate`."""
+"""python -m tests.power: plants bugs in right gradients and counts what checkers find."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from fluidcore import core
 from fluidcore.gradcheck.commands import options
+from tests.power.left_out import left_out_text
+from tests.power.measure import Power
+from tests.power.run import PROGRAM_DTYPES, Plan, run
+from tests.power.table import power_table
 
-if TYPE_CHECKING:
-    from fluidcore.gradcheck.commands.options import Commands
-    from fluidcore.gradcheck.mutate.measure import Power
-
+_PROG = "python -m tests.power"
 _EPILOG = """\
 A bug counts as found if the checker rejects it and accepts the right gradient at the same point.
 Bugs are generic, at eight sizes from 100 % to 0.03 % (one element, all, a border, a bias, the
 order, the sign, ...), or of the operator: wrong formulas, and gradient operators that read, do or
-leave out something wrong. A bug that changes the gradient by less than 2e-5 is not planted.
+leave out something wrong. What is left out, examples and bugs, is counted below each table.
 
 checkers: fluidcore, fluidcore-native (without float64), torch, torch-fast, jax, seed000, seed004
 
@@ -25,18 +26,30 @@ checkers: fluidcore, fluidcore-native (without float64), torch, torch-fast, jax,
 itself. Those of 16 bits see an error of 10 % (bfloat16: 30 %) and leave much open.
 
 examples:
-  fluidcore gradcheck mutate --seeds 3
-  fluidcore gradcheck mutate --against torch,jax,seed000,seed004 --dtypes float64,float32 --jobs 2
-  fluidcore gradcheck mutate --native --dtypes float32,float16,bfloat16
-  fluidcore gradcheck mutate --programs --types mlp,gru
+  python -m tests.power --seeds 3
+  python -m tests.power --against torch,jax,seed000,seed004 --dtypes float64,float32 --jobs 2
+  python -m tests.power --native --dtypes float32,float16,bfloat16
+  python -m tests.power --programs --types mlp,gru
 """
 
 
-def add_mutate(commands: Commands) -> None:
-    """Adds `mutate`."""
-    parser = commands.add_parser(
-        "mutate",
-        help="plant bugs, and count what is found",
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs the command; returns 0, 1 if a right gradient was accused, 3 for wrong arguments.
+
+    Args:
+        arguments: Without the name of the program; None for those of the process.
+    """
+    chosen = _parser().parse_args(arguments)
+    try:
+        return _run(chosen)
+    except core.Error as error:
+        print(f"{_PROG}: {error}", file=sys.stderr)
+        return options.MISUSED
+
+
+def _parser() -> options.Parser:
+    parser = options.Parser(
+        prog=_PROG,
         epilog=_EPILOG,
         description="Plants bugs in right gradients and counts what the checker finds.",
     )
@@ -53,25 +66,20 @@ def add_mutate(commands: Commands) -> None:
     add("--programs", action="store_true", help="programs in place of operators")
     add("--jobs", type=int, default=1, help="processes")
     add("--missed", type=int, default=10, help="how many of each kind are listed; default 10")
-    parser.set_defaults(run=_run)
+    return parser
 
 
 def _run(chosen: argparse.Namespace) -> int:
-    from fluidcore.gradcheck.mutate.run import PROGRAM_DTYPES, Plan, run
-    from fluidcore.gradcheck.mutate.table import power_table
-
     for name in ("seeds", "bugs", "jobs"):
         if getattr(chosen, name) < 1:
-            raise core.InvalidArgument(
-                f"mutate: --{name} must be 1 or more, got {getattr(chosen, name)}"
-            )
+            raise core.InvalidArgument(f"--{name} must be 1 or more, got {getattr(chosen, name)}")
     worst = options.PASSED
     subject = "fluidcore-native" if chosen.native else "fluidcore"
     others = [name for name in chosen.against.split(",") if name and name != subject]
     dtypes = [d for d in chosen.dtypes if not chosen.programs or d in PROGRAM_DTYPES]
     if not dtypes:
         raise core.InvalidArgument(
-            f"mutate: programs are in {', '.join(PROGRAM_DTYPES)}, got {', '.join(chosen.dtypes)}"
+            f"programs are in {', '.join(PROGRAM_DTYPES)}, got {', '.join(chosen.dtypes)}"
         )
     for dtype in dtypes:
         plan = Plan(
@@ -92,6 +100,8 @@ def _run(chosen: argparse.Namespace) -> int:
         own = powers.get(subject)
         if own is None:
             continue
+        if own.left_out:
+            print(f"\n{left_out_text(own.left_out)}\n")
         for title, texts in (
             ("accused", own.wrongly_accused),
             ("inconclusive", own.left_open),
@@ -102,3 +112,7 @@ def _run(chosen: argparse.Namespace) -> int:
         if own.wrongly_accused:
             worst = options.FAILED
     return worst
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,1 +1,0 @@
-"""Bugs planted in right gradients, to measure what checkers find: `fluidcore gradcheck mutate`."""

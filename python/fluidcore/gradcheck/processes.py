@@ -1,0 +1,36 @@
+"""Tasks in several processes: threads do not help where most of the work is Python's."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def in_processes(tasks: Sequence[Callable[[], T]], jobs: int) -> Iterator[T]:
+    """The results of tasks, in their order, each as soon as those before it are there.
+
+    Args:
+        tasks: What can be pickled, as its result: a partial of a function of a module.
+        jobs: Processes, at most one for each task; with 1 the tasks run in this one.
+    """
+    jobs = min(jobs, len(tasks))
+    if jobs <= 1:
+        for task in tasks:
+            yield task()
+        return
+    context = multiprocessing.get_context("spawn")  # threads of other frameworks do not fork
+    with ProcessPoolExecutor(jobs, context, _leave_interrupts_to_the_parent) as pool:
+        yield from pool.map(_call, tasks)
+
+
+def _call(task: Callable[[], T]) -> T:
+    return task()
+
+
+def _leave_interrupts_to_the_parent() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

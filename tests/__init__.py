@@ -1,0 +1,1 @@
+"""Tests of fluidcore, and the laboratory that measures its gradient checker."""
