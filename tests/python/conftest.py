@@ -4,6 +4,7 @@ A run says at its end what it left out and where that runs: skipped tests, for w
 package, in .ci/run, which has them all; slow ones in tools/nightly.sh.
 """
 
+import signal
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,10 @@ import pytest
 import fluidcore as fluid
 
 SLOW = pytest.StashKey[int]()
+
+# A shell has its background jobs, and what they start, ignore Ctrl-C; the tests of it need it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
