@@ -29,12 +29,12 @@ from checker_mutants.laboratory import Laboratory, digest, module_paths  # noqa:
 
 TESTS = ROOT / "tests" / "python" / "gradcheck"
 CORE = (
-    *("assemble", "audits", "bias", "calls", "checker", "compare", "config", "digits"),
+    *("assemble", "audits", "bias", "calls", "checker", "compare", "config", "confirm", "digits"),
     *("directional", "error_clips", "formula", "given", "gradient_target", "independence"),
-    *("judge", "kernel_check", "kernel_test", "kinks", "lost_digits", "modes", "near"),
+    *("judge", "kernel_check", "kernel_test", "lost_digits", "modes", "near"),
     *("neighbours", "noise", "numerical", "overflow", "own_rounding", "pipeline", "places"),
-    *("plain", "recording", "report.result", "second_order", "session", "steps", "streams"),
-    *("taylor", "together", "verdict", "weak_kinks", "zero"),
+    *("plain", "recording", "report.result", "second_order", "session", "streams"),
+    *("taylor", "together", "verdict", "zero"),
 )
 FOLDERS = ("hypotheses", "localise")
 # They run other processes, all operators, or the engine alone: of no more use than the others.

@@ -8,7 +8,7 @@ import numpy
 import numpy.typing
 import typing
 import typing_extensions
-__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'Derivatives', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'Error', 'Executor', 'Function', 'GRAD_VAR_SUFFIX', 'InvalidArgument', 'NotFound', 'OpDef', 'OpDesc', 'OutOfTime', 'ProgramDesc', 'ProgramFunction', 'Scope', 'Tensor', 'TimeLimit', 'TimedOut', 'VarDesc', 'Variable', 'cpu_isa', 'difference', 'differentiate', 'differentiate_along', 'differentiate_probes', 'dtype_name', 'dtype_number', 'get_grad_op_desc', 'grad_var_name', 'measure_noise', 'needed_ops', 'onednn_version', 'op_def', 'op_types', 'round_direction', 'round_to', 'slope_along', 'unit_roundoff', 'version']
+__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'Derivatives', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'Error', 'Executor', 'Function', 'GRAD_VAR_SUFFIX', 'InvalidArgument', 'Judgement', 'NotFound', 'OpDef', 'OpDesc', 'OutOfTime', 'ProgramDesc', 'ProgramFunction', 'Rules', 'Scope', 'Tensor', 'TimeLimit', 'TimedOut', 'VarDesc', 'Variable', 'confirm', 'confirm_probes', 'cpu_isa', 'difference', 'differentiate', 'differentiate_along', 'differentiate_probes', 'dtype_name', 'dtype_number', 'get_grad_op_desc', 'grad_var_name', 'judge', 'measure_noise', 'needed_ops', 'onednn_version', 'op_def', 'op_types', 'round_direction', 'round_to', 'slope_along', 'unit_roundoff', 'version']
 class TimeLimit:
     """
     A context manager: ends what this thread calculates with OutOfTime.
@@ -554,6 +554,24 @@ class Derivatives:
     """
     Derivatives of <v, f> by elements of an input, with error bars; arrays of [cotangents, elements].
     """
+    def __init__(self, value: numpy.ndarray, error: typing.Any, low: typing.Any, high: typing.Any, scale: typing.Any, flags: typing.Annotated[numpy.typing.ArrayLike, numpy.uint8]) -> None:
+        ...
+    def alone_tolerance(self, dtype: str) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        The rounding of a gradient without float64 form.
+        """
+    def formula_tolerance(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        Below it a formula in float64 is as good as any other.
+        """
+    def measure(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        What errors of each element are compared with.
+        """
+    def padded_scale(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        The scale, at least 1 % of the greatest.
+        """
     @property
     def error(self) -> numpy.ndarray:
         """
@@ -572,7 +590,7 @@ class Derivatives:
     @property
     def flags(self) -> numpy.ndarray:
         """
-        For each element: 1 kink, 2 jump, 4 domain, 8 absorbed.
+        For each element: 1 kink, 2 jump, 4 domain, 8 absorbed, 16 subgradient.
         """
     @property
     def high(self) -> numpy.ndarray:
@@ -595,6 +613,77 @@ class Derivatives:
     @property
     def value(self) -> numpy.ndarray:
         ...
+class Rules:
+    """
+    When a difference is an error.
+    """
+    @staticmethod
+    def of(dtype: str, alone: bool) -> Rules:
+        """
+        Those of a dtype; `alone` where there is no float64 form to compare with.
+        """
+    @staticmethod
+    def of_formula(dtype: str) -> Rules:
+        """
+        Those of the float64 form of gradient code of a dtype.
+        """
+    def __init__(self, *, bars: typing.SupportsFloat | typing.SupportsIndex = 3.0, resolution: typing.SupportsFloat | typing.SupportsIndex = 1e-05, allow_open: typing.SupportsFloat | typing.SupportsIndex = 0.0, on_kink: str = 'subgradient') -> None:
+        ...
+    @property
+    def allow_open(self) -> float:
+        """
+        The part of the gradient that need not be proven for a PASS.
+        """
+    @property
+    def bars(self) -> float:
+        """
+        How many error bars the truth may be off.
+        """
+    @property
+    def resolution(self) -> float:
+        """
+        The relative error that a PASS must be able to see.
+        """
+class Judgement:
+    """
+    The verdict on each element: [cotangents, elements].
+    """
+    @property
+    def counted(self) -> numpy.ndarray:
+        """
+        [elements].
+        """
+    @property
+    def limit(self) -> numpy.ndarray:
+        """
+        The greatest right distance.
+        """
+    @property
+    def measure(self) -> numpy.ndarray:
+        """
+        What errors are compared with.
+        """
+    @property
+    def resolution(self) -> numpy.ndarray:
+        """
+        The smallest relative error that would have been seen.
+        """
+    @property
+    def unsure(self) -> numpy.ndarray:
+        """
+        What is neither proven nor refuted.
+        """
+    @property
+    def wrong(self) -> numpy.ndarray:
+        ...
+def confirm(function: Function, input: typing.SupportsInt | typing.SupportsIndex, cotangents: collections.abc.Iterable[typing.Any], reference: Derivatives, claimed: typing.Any, tolerance: typing.Any, rules: Rules, *, elements: typing.Any, noise: typing.Any = None, rows: typing.SupportsInt | typing.SupportsIndex = 0, seed: typing.SupportsInt | typing.SupportsIndex = 0, workers: typing.SupportsInt | typing.SupportsIndex = 1) -> Derivatives:
+    """
+    The derivatives after a second measurement of all that the first does not prove.
+    """
+def confirm_probes(function: Function, input: typing.SupportsInt | typing.SupportsIndex, directions: collections.abc.Iterable[typing.Any], cotangents: collections.abc.Iterable[typing.Any], reference: Derivatives, claimed: typing.Any, tolerance: typing.Any, rules: Rules, *, noise: typing.Any = None, seed: typing.SupportsInt | typing.SupportsIndex = 0, workers: typing.SupportsInt | typing.SupportsIndex = 1) -> Derivatives:
+    """
+    The same for derivatives along directions, [1, directions], each with its cotangent.
+    """
 def cpu_isa() -> str:
     """
     The instruction set that kernels use: 'baseline', 'avx2' or 'avx512'.
@@ -631,9 +720,13 @@ def grad_var_name(name: str) -> str:
     """
     'x' -> 'x@GRAD'
     """
-def measure_noise(function: Function, seed: typing.SupportsInt | typing.SupportsIndex = 0) -> numpy.typing.NDArray[numpy.float64]:
+def judge(reference: Derivatives, analytical: typing.Any, tolerance: typing.Any, rules: Rules) -> Judgement:
     """
-    The rounding noise of each output element: one standard deviation.
+    Compares derivatives with what is claimed, both [cotangents, elements].
+    """
+def measure_noise(function: Function, seed: typing.SupportsInt | typing.SupportsIndex = 0) -> tuple[numpy.typing.NDArray[numpy.float64], int]:
+    """
+    The rounding noise of each output element, one standard deviation; and the runs it took.
     """
 def needed_ops(program: ProgramDesc, targets: collections.abc.Sequence[str], given: collections.abc.Sequence[str]) -> dict[int, list[int]]:
     """

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -16,9 +18,11 @@
 #include "fluidcore/bindings/calculation.h"
 #include "fluidcore/bindings/callable_function.h"
 #include "fluidcore/gradcheck/along.h"
+#include "fluidcore/gradcheck/confirm.h"
 #include "fluidcore/gradcheck/difference.h"
 #include "fluidcore/gradcheck/differentiate.h"
 #include "fluidcore/gradcheck/direction.h"
+#include "fluidcore/gradcheck/judge.h"
 #include "fluidcore/gradcheck/noise.h"
 #include "fluidcore/gradcheck/probes.h"
 #include "fluidcore/gradcheck/program_function.h"
@@ -35,8 +39,11 @@ namespace {
 
 using gradcheck::Derivatives;
 using gradcheck::Function;
+using gradcheck::Judgement;
+using gradcheck::OnKink;
 using gradcheck::ProgramFunction;
 using gradcheck::Question;
+using gradcheck::Rules;
 
 // Calls f() without the GIL; what interrupts it ends the runs of `function`, too.
 template <class F>
@@ -140,13 +147,9 @@ Derivatives slope_along(Function& function,
       function, [&] { return gradcheck::slope_along(function, along, weights, wanted); });
 }
 
-std::vector<Derivatives> differentiate_probes(Function& function,
-                                              std::int64_t input,
-                                              const py::iterable& directions,
-                                              const py::iterable& cotangents,
-                                              const py::object& noise,
-                                              bool trace,
-                                              std::int64_t workers) {
+// Directions of one input with a cotangent each; and the noise.
+std::pair<std::vector<gradcheck::Probe>, std::vector<double>> probes_of(
+    const py::iterable& directions, const py::iterable& cotangents, const py::object& noise) {
   std::vector<gradcheck::Probe> probes;
   for (const py::handle d : directions) {
     probes.push_back({doubles(d, str_cat("direction ", probes.size())), {}, false});
@@ -157,10 +160,21 @@ std::vector<Derivatives> differentiate_probes(Function& function,
           " directions, got ", question.cotangents.size());
   for (std::size_t i = 0; i < probes.size(); ++i) {
     probes[i].cotangent = std::move(question.cotangents[i]);
-    probes[i].traces = trace && i == 0;
   }
-  const gradcheck::ProbeOptions options{std::move(question.noise), workers};
-  return with_interruption(function, [&] {
+  return {std::move(probes), std::move(question.noise)};
+}
+
+std::vector<Derivatives> differentiate_probes(Function& function,
+                                              std::int64_t input,
+                                              const py::iterable& directions,
+                                              const py::iterable& cotangents,
+                                              const py::object& noise,
+                                              bool trace,
+                                              std::int64_t workers) {
+  auto [probes, floor] = probes_of(directions, cotangents, noise);
+  if (trace && !probes.empty()) probes.front().traces = true;
+  const gradcheck::ProbeOptions options{std::move(floor), workers};
+  return with_interruption(function, [&, &probes = probes] {
     return gradcheck::differentiate_probes(function, number_of_input(input), probes, options);
   });
 }
@@ -169,9 +183,11 @@ py::array_t<double> to_array(const std::vector<double>& numbers) {
   return py::array_t<double>(static_cast<py::ssize_t>(numbers.size()), numbers.data());
 }
 
-py::array_t<double> measure_noise(Function& function, std::uint64_t seed) {
-  return to_array(
-      with_interruption(function, [&] { return gradcheck::measure_noise(function, seed); }));
+std::pair<py::array_t<double>, std::int64_t> measure_noise(Function& function, std::uint64_t seed) {
+  std::int64_t evaluations = 0;
+  const std::vector<double> noise = with_interruption(
+      function, [&] { return gradcheck::measure_noise(function, seed, &evaluations); });
+  return {to_array(noise), evaluations};
 }
 
 py::array_t<double> difference(Function& function,
@@ -201,6 +217,181 @@ auto matrix(std::vector<double> Derivatives::* member) {
     const auto& derivatives = self.cast<const Derivatives&>();
     return view(self, derivatives.*member, {derivatives.cotangents, derivatives.elements});
   };
+}
+
+OnKink on_kink_from(const std::string& name) {
+  if (name == "fail") return OnKink::kFail;
+  if (name == "skip") return OnKink::kSkip;
+  require(name == "subgradient", "gradcheck: on_kink must be subgradient, fail or skip, got ",
+          name);
+  return OnKink::kSubgradient;
+}
+
+// Derivatives that were measured in parts, or changed since.
+Derivatives derivatives_of(const py::array& value,
+                           const py::object& error,
+                           const py::object& low,
+                           const py::object& high,
+                           const py::object& scale,
+                           const py::array_t<std::uint8_t>& flags) {
+  require(value.ndim() == 2 && flags.size() == value.shape(1),
+          "gradcheck: derivatives must be [cotangents, elements], and flags [elements]");
+  Derivatives found(value.shape(0), value.shape(1));
+  found.flags.assign(flags.data(), flags.data() + flags.size());
+  found.value = doubles(value, "value");
+  found.error = doubles(error, "error");
+  found.low = doubles(low, "low");
+  found.high = doubles(high, "high");
+  found.scale = doubles(scale, "scale");
+  for (const auto* part : {&found.error, &found.low, &found.high, &found.scale}) {
+    require(part->size() == found.value.size(), "gradcheck: derivatives must have ",
+            found.value.size(), " numbers each, got ", part->size());
+  }
+  return found;
+}
+
+std::vector<double> of_size(const py::object& source, std::string_view what, std::size_t size) {
+  std::vector<double> numbers = doubles(source, what);
+  require(numbers.size() == size, "gradcheck: ", what, " must have ", size, " numbers, got ",
+          numbers.size());
+  return numbers;
+}
+
+Judgement judge(const Derivatives& reference,
+                const py::object& analytical,
+                const py::object& tolerance,
+                const Rules& rules) {
+  const std::size_t size = reference.value.size();
+  return gradcheck::judge(reference, of_size(analytical, "analytical", size),
+                          of_size(tolerance, "tolerance", size), rules);
+}
+
+gradcheck::Claim claim_of(std::int64_t input,
+                          const Derivatives& reference,
+                          const py::object& claimed,
+                          const py::object& tolerance) {
+  const std::size_t size = reference.value.size();
+  return {number_of_input(input), of_size(claimed, "claimed", size),
+          of_size(tolerance, "tolerance", size)};
+}
+
+Derivatives confirm(Function& function,
+                    std::int64_t input,
+                    const py::iterable& cotangents,
+                    const Derivatives& reference,
+                    const py::object& claimed,
+                    const py::object& tolerance,
+                    const Rules& rules,
+                    const py::object& elements,
+                    const py::object& noise,
+                    std::int64_t rows,
+                    std::uint64_t seed,
+                    std::int64_t workers) {
+  const Question question = question_of(cotangents, noise);
+  const gradcheck::Claim claim = claim_of(input, reference, claimed, tolerance);
+  const std::vector<std::int64_t> columns = indices(elements).value();
+  Derivatives found = reference;
+  found.evaluations = with_interruption(function, [&] {
+    return gradcheck::confirm(function, claim, columns, rows, question, rules, {workers, seed},
+                              found);
+  });
+  return found;
+}
+
+Derivatives confirm_probes(Function& function,
+                           std::int64_t input,
+                           const py::iterable& directions,
+                           const py::iterable& cotangents,
+                           const Derivatives& reference,
+                           const py::object& claimed,
+                           const py::object& tolerance,
+                           const Rules& rules,
+                           const py::object& noise,
+                           std::uint64_t seed,
+                           std::int64_t workers) {
+  const auto [probes, floor] = probes_of(directions, cotangents, noise);
+  const gradcheck::Claim claim = claim_of(input, reference, claimed, tolerance);
+  Derivatives found = reference;
+  found.evaluations = with_interruption(function, [&, &probes = probes, &floor = floor] {
+    return gradcheck::confirm_probes(function, claim, probes, floor, rules, {workers, seed}, found);
+  });
+  return found;
+}
+
+py::array_t<double> as_matrix(const Derivatives& of, const std::vector<double>& numbers) {
+  return to_array(numbers).reshape({of.cotangents, of.elements});
+}
+
+// A property that shows a mask of a Judgement, without a copy.
+auto mask(std::vector<std::uint8_t> Judgement::* member, bool by_element) {
+  return [member, by_element](const py::object& self) {
+    const auto& judgement = self.cast<const Judgement&>();
+    const auto elements = std::ssize(judgement.counted);
+    const std::vector<std::uint8_t>& bytes = judgement.*member;
+    std::vector<py::ssize_t> shape = {elements};
+    if (!by_element)
+      shape.insert(shape.begin(), std::ssize(bytes) / std::max<std::ptrdiff_t>(elements, 1));
+    return py::array(py::dtype::of<bool>(), std::move(shape), bytes.data(), self);
+  };
+}
+
+auto numbers(std::vector<double> Judgement::* member) {
+  return [member](const py::object& self) {
+    const auto& judgement = self.cast<const Judgement&>();
+    const auto elements = std::ssize(judgement.counted);
+    const std::vector<double>& values = judgement.*member;
+    return view(self, values,
+                {std::ssize(values) / std::max<std::ptrdiff_t>(elements, 1), elements});
+  };
+}
+
+void bind_judge(py::module_& m) {
+  py::class_<Rules>(m, "Rules", "When a difference is an error.")
+      .def(py::init(
+               [](double bars, double resolution, double allow_open, const std::string& on_kink) {
+                 return Rules{bars, resolution, allow_open, on_kink_from(on_kink)};
+               }),
+           py::kw_only(), py::arg("bars") = 3.0, py::arg("resolution") = 1e-5,
+           py::arg("allow_open") = 0.0, py::arg("on_kink") = "subgradient")
+      .def_static(
+          "of",
+          [](const std::string& dtype, bool alone) {
+            return Rules::of(dtype_from_name(dtype), alone);
+          },
+          py::arg("dtype"), py::arg("alone"),
+          "Those of a dtype; `alone` where there is no float64 form to compare with.")
+      .def_static(
+          "of_formula",
+          [](const std::string& dtype) { return Rules::of_formula(dtype_from_name(dtype)); },
+          py::arg("dtype"), "Those of the float64 form of gradient code of a dtype.")
+      .def_readonly("bars", &Rules::bars, "How many error bars the truth may be off.")
+      .def_readonly("resolution", &Rules::resolution,
+                    "The relative error that a PASS must be able to see.")
+      .def_readonly("allow_open", &Rules::allow_open,
+                    "The part of the gradient that need not be proven for a PASS.");
+  py::class_<Judgement>(m, "Judgement", "The verdict on each element: [cotangents, elements].")
+      .def_property_readonly("limit", numbers(&Judgement::limit), "The greatest right distance.")
+      .def_property_readonly("measure", numbers(&Judgement::measure),
+                             "What errors are compared with.")
+      .def_property_readonly("resolution", numbers(&Judgement::resolution),
+                             "The smallest relative error that would have been seen.")
+      .def_property_readonly("wrong", mask(&Judgement::wrong, false))
+      .def_property_readonly("unsure", mask(&Judgement::unsure, false),
+                             "What is neither proven nor refuted.")
+      .def_property_readonly("counted", mask(&Judgement::counted, true), "[elements].");
+  m.def("judge", &judge, py::arg("reference"), py::arg("analytical"), py::arg("tolerance"),
+        py::arg("rules"),
+        "Compares derivatives with what is claimed, both [cotangents, elements].");
+  m.def("confirm", &confirm, py::arg("function"), py::arg("input"), py::arg("cotangents"),
+        py::arg("reference"), py::arg("claimed"), py::arg("tolerance"), py::arg("rules"),
+        py::kw_only(), py::arg("elements"), py::arg("noise") = py::none(), py::arg("rows") = 0,
+        py::arg("seed") = 0, py::arg("workers") = 1,
+        "The derivatives after a second measurement of all that the first does not prove.");
+  m.def("confirm_probes", &confirm_probes, py::arg("function"), py::arg("input"),
+        py::arg("directions"), py::arg("cotangents"), py::arg("reference"), py::arg("claimed"),
+        py::arg("tolerance"), py::arg("rules"), py::kw_only(), py::arg("noise") = py::none(),
+        py::arg("seed") = 0, py::arg("workers") = 1,
+        "The same for derivatives along directions, [1, directions], each with its cotangent.");
 }
 
 py::list levels(const Derivatives& derivatives) {
@@ -273,6 +464,8 @@ void bind_gradcheck(py::module_& m) {
   py::class_<Derivatives>(m, "Derivatives",
                           "Derivatives of <v, f> by elements of an input, with error bars; arrays "
                           "of [cotangents, elements].")
+      .def(py::init(&derivatives_of), py::arg("value"), py::arg("error"), py::arg("low"),
+           py::arg("high"), py::arg("scale"), py::arg("flags"))
       .def_property_readonly("value", matrix(&Derivatives::value))
       .def_property_readonly("error", matrix(&Derivatives::error),
                              "How far the truth may be from the value or outside of the hull.")
@@ -286,13 +479,31 @@ void bind_gradcheck(py::module_& m) {
             const auto& derivatives = self.cast<const Derivatives&>();
             return view(self, derivatives.flags, {derivatives.elements});
           },
-          "For each element: 1 kink, 2 jump, 4 domain, 8 absorbed.")
+          "For each element: 1 kink, 2 jump, 4 domain, 8 absorbed, 16 subgradient.")
+      .def(
+          "measure", [](const Derivatives& self) { return as_matrix(self, measures(self)); },
+          "What errors of each element are compared with.")
+      .def(
+          "padded_scale",
+          [](const Derivatives& self) { return as_matrix(self, padded_scale(self)); },
+          "The scale, at least 1 % of the greatest.")
+      .def(
+          "formula_tolerance",
+          [](const Derivatives& self) { return as_matrix(self, formula_tolerance(self)); },
+          "Below it a formula in float64 is as good as any other.")
+      .def(
+          "alone_tolerance",
+          [](const Derivatives& self, const std::string& dtype) {
+            return as_matrix(self, alone_tolerance(self, dtype_from_name(dtype)));
+          },
+          py::arg("dtype"), "The rounding of a gradient without float64 form.")
       .def_readonly("evaluations", &Derivatives::evaluations, "How often f ran.")
       .def_readonly("failure", &Derivatives::failure,
                     "The text of the first exception at a moved point, or None.")
       .def_property_readonly("levels", &levels,
                              "(h, difference, noise, phi_plus, phi_minus, phi_0) of each step "
                              "size, projected on the first cotangent.");
+  bind_judge(m);
   m.def("differentiate", &differentiate, py::arg("function"), py::arg("input"),
         py::arg("cotangents"), py::kw_only(), py::arg("elements") = py::none(),
         py::arg("noise") = py::none(), py::arg("rows") = 0, py::arg("workers") = 1,
@@ -311,7 +522,7 @@ void bind_gradcheck(py::module_& m) {
         "The derivatives of f along directions of one input, each projected on the cotangent of "
         "the same number; `trace` notes the levels of the first.");
   m.def("measure_noise", &measure_noise, py::arg("function"), py::arg("seed") = 0,
-        "The rounding noise of each output element: one standard deviation.");
+        "The rounding noise of each output element, one standard deviation; and the runs it took.");
   m.def("difference", &difference, py::arg("function"), py::arg("input"), py::arg("delta"),
         py::kw_only(), py::arg("weights") = py::none(), py::arg("forward") = false,
         py::arg("elements") = py::none(), py::arg("workers") = 1,

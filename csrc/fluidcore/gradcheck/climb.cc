@@ -55,24 +55,26 @@ Climb::Climb(Function& function, DType moved, std::int64_t rows, const Question&
 
 void Climb::differentiate(Coordinates& coordinates,
                           const std::vector<std::int64_t>& positions,
-                          Derivatives& to) {
+                          Derivatives& to,
+                          int side) {
   coordinates_ = &coordinates;
   first_position_ = positions.front();
-  start();
+  start(side);
   if (rule_.absorbs) probe_for_absorption();
-  climb_both_sides();
+  if (side == 0) climb_both_sides();
   climb_one_side();
   for_each_row([&](std::int64_t r) { write(r, positions[static_cast<std::size_t>(r)], to); });
   moved_.clear();
 }
 
-void Climb::start() {
+void Climb::start(int side) {
   moved_.clear();  // of a derivative that an exception has ended
   for_each_row([&](std::int64_t r) {
     Row& begun = row(r) = Row();
     begun.scale = coordinates_->scale(r);
     begun.climbing = base_is_finite_ && begun.scale > 0;
     begun.lost = !begun.climbing;
+    begun.side = side;
     begun.most = rule_.most;
     if (!begun.climbing) return;
     begun.first_step = std::ldexp(power_of_two_below(begun.scale), -rule_.first);
@@ -239,7 +241,8 @@ void Climb::find_edges() {
 }
 
 void Climb::climb_one_side() {
-  const bool is_needed = select([](const Row& row, std::int64_t) { return row.side != 0; });
+  const bool is_needed =
+      select([](const Row& row, std::int64_t) { return row.side != 0 && !row.lost; });
   if (!is_needed) return;
   for (const std::int64_t r : live_) {
     Row& start = row(r);

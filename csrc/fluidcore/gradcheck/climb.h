@@ -37,10 +37,11 @@ class Climb {
   const LadderRule& rule() const { return rule_; }
 
   // Writes the derivatives by row r to column positions[r] of `to`. Two threads may write to
-  // different columns.
+  // different columns. `side` 1 or -1: the one-sided derivatives from there.
   void differentiate(Coordinates& coordinates,
                      const std::vector<std::int64_t>& positions,
-                     Derivatives& to);
+                     Derivatives& to,
+                     int side = 0);
 
   // Notes every level of the next derivative, 12 where the dtype has so many. One row only.
   void trace(std::vector<TracedLevel>* levels) { levels_ = levels; }
@@ -74,7 +75,7 @@ class Climb {
   Ladder::Steps steps_of(std::int64_t r, int level) const;
   bool can_step(std::int64_t r, int level) const;
 
-  void start();
+  void start(int side);
   void probe_for_absorption();
   void climb_both_sides();
   void find_edges();

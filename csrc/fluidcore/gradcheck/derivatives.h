@@ -23,6 +23,12 @@ enum DerivativeFlag : std::uint8_t {
   // than the resolution of the dtype times max(|value|, 0.01 max|value|, 0.01 max scale), where the
   // maxima are over the elements of the same cotangent.
   kAbsorbed = 8,
+  // [low, high] was measured from both sides, and at points near by where f has several branches:
+  // what lies in it is right. Only confirm() sets it.
+  kSubgradient = 16,
+  // One measurement refutes what is claimed, and another one is too vague to tell: no PASS may hold
+  // it. Only confirm() sets it.
+  kSuspect = 32,
 };
 
 // One step size along a direction, projected on the first cotangent v.

@@ -44,9 +44,14 @@ Layout layout_of(const Tensor& input, const DifferentiateOptions& options) {
 
 // What one thread works with.
 struct Worker {
-  Worker(Function& function, std::size_t input, double rms, std::int64_t rows, const Question& ask)
+  Worker(Function& function,
+         std::size_t input,
+         double rms,
+         std::int64_t rows,
+         const Question& ask,
+         double stretch)
       : climb(function, function.inputs()[input].dtype(), rows, ask),
-        element(function.inputs()[input], rows, rms),
+        element(function.inputs()[input], rows, rms, stretch),
         positions(static_cast<std::size_t>(rows)) {}
 
   Climb climb;
@@ -79,8 +84,9 @@ Derivatives differentiate_input(Function& function,
   const Workers threads(function, input, options.workers, (layout.moves + kBlock - 1) / kBlock);
   std::vector<std::unique_ptr<Worker>> workers(threads.size());
   const auto prepare = [&](std::size_t index) {
-    workers[index] = std::make_unique<Worker>(threads.function(index), input, rms,
-                                              std::max<std::int64_t>(layout.rows, 1), question);
+    workers[index] =
+        std::make_unique<Worker>(threads.function(index), input, rms,
+                                 std::max<std::int64_t>(layout.rows, 1), question, options.stretch);
   };
   prepare(0);
 
@@ -97,7 +103,7 @@ Derivatives differentiate_input(Function& function,
       for (std::int64_t row = 0; row < layout.rows; ++row) {
         worker.positions[static_cast<std::size_t>(row)] = row * layout.moves + move;
       }
-      worker.climb.differentiate(worker.element, worker.positions, derivatives);
+      worker.climb.differentiate(worker.element, worker.positions, derivatives, options.side);
     }
   });
   if (absorbs) flag_absorbed(absorbed, workers[0]->climb.rule().resolution, derivatives);

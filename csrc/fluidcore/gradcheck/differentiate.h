@@ -20,6 +20,10 @@ struct DifferentiateOptions {
   // step.
   std::int64_t rows = 0;
   std::int64_t workers = 1;  // threads; they change no result
+  // Factor of all steps. One of few bits that is no power of two makes a measurement of its own:
+  // none of its points is one of those that 1 uses.
+  double stretch = 1;
+  int side = 0;  // 1 or -1: the one-sided derivatives from there
 };
 
 // The derivatives of ⟨v, f⟩ by elements of input number `input`, for each cotangent v, with error

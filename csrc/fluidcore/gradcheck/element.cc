@@ -8,11 +8,12 @@
 
 namespace fluidcore::gradcheck {
 
-Element::Element(Tensor input, std::int64_t rows, double rms)
+Element::Element(Tensor input, std::int64_t rows, double rms, double stretch)
     : input_(std::move(input)),
       rows_(rows),
       width_(input_.size() / rows),
       rms_(rms),
+      stretch_(stretch),
       doubles_(input_.dtype() == DType::kFloat64 ? static_cast<double*>(input_.raw()) : nullptr),
       x_(static_cast<std::size_t>(rows)),
       moved_(x_.size()) {
@@ -35,7 +36,7 @@ double Element::argument(std::int64_t row) const {
 }
 
 double Element::step(std::int64_t row, double offset) const {
-  return round_to(input_.dtype(), at(row) + offset) - at(row);
+  return round_to(input_.dtype(), at(row) + stretch_ * offset) - at(row);
 }
 
 void Element::set(std::int64_t row, double value) {
@@ -48,7 +49,7 @@ void Element::set(std::int64_t row, double value) {
 
 void Element::move(std::int64_t row, double offset) {
   moved_[static_cast<std::size_t>(row)] = 1;
-  set(row, at(row) + offset);
+  set(row, at(row) + stretch_ * offset);
 }
 
 void Element::restore() noexcept {

@@ -15,13 +15,24 @@ enum class Verdict { kPass, kFail, kInconclusive };
 
 std::string_view to_string(Verdict verdict);  // "PASS"
 
+// What becomes of elements where f has no derivative, only one-sided ones.
+enum class OnKink {
+  kSubgradient,  // what lies between them is right
+  kFail,         // they are wrong
+  kSkip,         // they are not counted
+};
+
 // When a difference is an error.
 struct Rules {
   double bars = 3;           // how many error bars the truth may be off
   double resolution = 1e-5;  // the relative error that a PASS must be able to see
+  double allow_open = 0;     // the part of the gradient that need not be proven for a PASS
+  OnKink on_kink = OnKink::kSubgradient;
 
   // Those of a dtype; `alone` where there is no float64 form to compare with.
   static Rules of(DType dtype, bool alone);
+  // Those of the float64 form of gradient code of a dtype.
+  static Rules of_formula(DType dtype);
 };
 
 // The verdict on each element of a gradient, and what it rests on: arrays of [cotangents, elements]
@@ -31,13 +42,17 @@ struct Judgement {
   std::vector<double> nearest;     // the numerical value that is nearest to it
   std::vector<double> limit;       // the greatest distance that is right
   std::vector<double> resolution;  // the smallest relative error that would have been seen
+  std::vector<double> measure;     // what errors are compared with: |G|, or 1 % of the largest
   std::vector<std::uint8_t> wrong;
-  std::vector<std::uint8_t> unsure;
+  std::vector<std::uint8_t> unsure;   // neither proven nor refuted
+  std::vector<std::uint8_t> counted;  // [elements]
+  double allow_open = 0;
+  bool is_suspect = false;  // something is open that a measurement has refuted
   // Elements of a kernel that are less precise than its dtype allows, and right nevertheless.
   std::int64_t num_imprecise = 0;
 
-  // kFail if an element is wrong, kInconclusive if more than half cannot be judged or one is
-  // infinite, an overflow.
+  // kFail if an element is wrong; kPass if all that count are proven, but for the part of the
+  // gradient that may stay open; else kInconclusive.
   Verdict verdict() const;
   // The element to show: the one that is off by the most limits, of the wrong ones if there are
   // any. There must be one.
@@ -51,6 +66,8 @@ Judgement judge(const Derivatives& reference,
                 const std::vector<double>& tolerance,
                 const Rules& rules);
 
+// What errors of each element are compared with: |G|, at least 1 % of the largest and of its terms.
+std::vector<double> measures(const Derivatives& reference);
 // The scale of each element, at least 1 % of the greatest of the same cotangent.
 std::vector<double> padded_scale(const Derivatives& reference);
 

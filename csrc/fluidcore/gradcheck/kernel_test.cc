@@ -126,7 +126,10 @@ Judgement KernelTest::judge(std::size_t k,
       found.limit[i] = least;
     }
   }
-  excuse_lost_digits(k, reference, rules, found);
+  excuse_lost_digits(k, reference, rules, found.wrong, found);
+  if (found.verdict() == Verdict::kInconclusive) {
+    excuse_lost_digits(k, reference, rules, found.unsure, found);
+  }
   return found;
 }
 
@@ -161,43 +164,43 @@ double KernelTest::least_seen(std::size_t k, std::size_t i, double rounding) {
   return is_fault && is_steady(means) ? least : std::numeric_limits<double>::infinity();
 }
 
-// What is only imprecise is not wrong: what is off by more than rounding, but by less than a sum of
-// many terms may lose, and by nothing beside the largest element; or has lost its digits before the
-// gradient is calculated.
+// What is only imprecise is neither wrong nor in doubt: what is off by more than rounding, but by
+// less than a sum of many terms may lose, and by nothing beside the largest element; or has lost
+// its digits before the gradient is calculated. `doubt` is one of the masks of `found`.
 void KernelTest::excuse_lost_digits(std::size_t k,
                                     const Derivatives& reference,
                                     const Rules& rules,
+                                    std::vector<std::uint8_t>& doubt,
                                     Judgement& found) {
   const auto elements = static_cast<std::size_t>(reference.elements);
   std::int64_t terms = 0;
   for (const auto& [name, spec] : kernel_.outputs()) terms += spec.shape.num_elements();
   const double lost = kTerms * std::sqrt(static_cast<double>(terms)) * unit_roundoff(dtype_);
   const double part = std::min(lost, kSlight * rules.resolution);
-  std::vector<std::uint8_t> much = found.wrong;
+  std::vector<std::uint8_t> much = doubt;
   for (std::size_t row = 0; row < cotangents_.size(); ++row) {
     const auto scale = reference.scale.begin() + static_cast<std::ptrdiff_t>(row * elements);
     const double most = *std::max_element(scale, scale + reference.elements);
     for (std::size_t i = row * elements; i < (row + 1) * elements; ++i) {
-      const double distance = std::abs(found.analytical[i] - found.nearest[i]);
-      if (distance <= found.limit[i] + part * most) much[i] = 0;
+      const double allowed = found.unsure[i] ? rules.resolution * found.measure[i] : found.limit[i];
+      if (may_be_off(found, i) <= allowed + part * most) much[i] = 0;
     }
   }
   const auto any = [](const std::vector<std::uint8_t>& mask) {
     return std::find(mask.begin(), mask.end(), 1) != mask.end();
   };
-  if (!any(found.wrong)) return;
+  if (!any(doubt)) return;
   if (any(much) && !are_rounding(kernel_, formula_, cotangents_, seed_, k, found, much)) return;
   std::vector<std::uint8_t> imprecise(elements);
-  for (std::size_t i = 0; i < found.wrong.size(); ++i) {
-    if (!found.wrong[i]) continue;
-    const double distance = std::abs(found.analytical[i] - found.nearest[i]);
-    const double limit = std::max(found.limit[i], distance);
+  for (std::size_t i = 0; i < doubt.size(); ++i) {
+    if (!doubt[i]) continue;
+    const double limit = std::max(found.limit[i], may_be_off(found, i));
     found.resolution[i] *= limit / found.limit[i];
     found.limit[i] = limit;
-    found.wrong[i] = 0;
+    doubt[i] = 0;
     imprecise[i % elements] = 1;
   }
-  found.num_imprecise = std::count(imprecise.begin(), imprecise.end(), 1);
+  found.num_imprecise += std::count(imprecise.begin(), imprecise.end(), 1);
 }
 
 // Behind a saturated tanh the dither is too small to change an intermediate result, whose rounding

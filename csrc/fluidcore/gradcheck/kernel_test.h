@@ -47,6 +47,7 @@ class KernelTest {
   void excuse_lost_digits(std::size_t k,
                           const Derivatives& reference,
                           const Rules& rules,
+                          std::vector<std::uint8_t>& doubt,
                           Judgement& found);
   std::vector<Tensor> dithered_inputs(const std::vector<Tensor>& x,
                                       const std::string& purpose,

@@ -60,17 +60,13 @@ void append(std::vector<double>& to, const Tensor& tensor) {
   for (std::int64_t i = 0; i < tensor.size(); ++i) to.push_back(tensor.get_float_element(i));
 }
 
-double distance(const Judgement& found, std::size_t i) {
-  return std::abs(found.analytical[i] - found.nearest[i]);
-}
-
 // The elements that are off by `much`, the worst first.
 std::vector<std::int64_t> worst_elements(const Judgement& found,
                                          const std::vector<std::uint8_t>& much,
                                          std::size_t elements) {
   std::vector<double> size(elements);
   for (std::size_t i = 0; i < much.size(); ++i) {
-    if (much[i]) size[i % elements] = std::max(size[i % elements], distance(found, i));
+    if (much[i]) size[i % elements] = std::max(size[i % elements], may_be_off(found, i));
   }
   std::vector<std::int64_t> worst;
   for (std::size_t i = 0; i < elements; ++i) {
@@ -170,6 +166,11 @@ const std::vector<LostDigits::Both>& LostDigits::way(std::size_t index) {
   return at->second;
 }
 
+double may_be_off(const Judgement& found, std::size_t i) {
+  const double distance = std::abs(found.analytical[i] - found.nearest[i]);
+  return found.unsure[i] ? std::max(found.limit[i], distance) : distance;
+}
+
 bool are_rounding(OperatorGradient& kernel,
                   OperatorGradient& formula,
                   const std::vector<std::vector<Tensor>>& cotangents,
@@ -191,8 +192,9 @@ bool are_rounding(OperatorGradient& kernel,
     }
     return result;
   }();
-  return std::all_of(positions.begin(), positions.end(),
-                     [&](std::size_t i) { return distance(found, i) <= kPlaces * uncertain[i]; }) &&
+  return std::all_of(
+             positions.begin(), positions.end(),
+             [&](std::size_t i) { return may_be_off(found, i) <= kPlaces * uncertain[i]; }) &&
          std::none_of(positions.begin(), positions.end(),
                       [&](std::size_t i) { return lost.is_steady(i); });
 }

@@ -61,8 +61,12 @@ class LostDigits {
   std::map<std::size_t, std::vector<Both>> ways_;
 };
 
-// Whether all elements of wanted input `k` that seem `wrong`, [cotangents, elements], have lost
-// their digits before the gradient was calculated. Of very many the worst are looked at.
+// By how much an element of a kernel is off, or, if it is unsure, may be off.
+double may_be_off(const Judgement& found, std::size_t i);
+
+// Whether all elements of wanted input `k` that seem `wrong`, or are unsure, [cotangents,
+// elements], have lost their digits before the gradient was calculated. Of very many the worst are
+// looked at.
 bool are_rounding(OperatorGradient& kernel,
                   OperatorGradient& formula,
                   const std::vector<std::vector<Tensor>>& cotangents,

@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kPoints = 14;
 constexpr int kOrder = 6;
-constexpr int kLines = 6;
+constexpr int kLines = 11;
 constexpr int kNarrowing = 3;     // log2 of how much shorter each narrow line is than the last one
 constexpr double kUneven = 0.25;  // of the distance of two points: how far each is off
 constexpr int kUnevenBits = 12;   // of that, on the wide line: the points stay exact
@@ -42,8 +42,7 @@ Places random_places(std::mt19937_64& random, int narrower) {
   for (int point = 0; point < kPoints; ++point) {
     const double part = 2 * std::ldexp(static_cast<double>(random() >> 11), -53) - 1;
     const double off = grid * std::nearbyint(kUneven * part / grid);
-    const int from_middle = point - kPoints / 2;
-    places[static_cast<std::size_t>(point)] = from_middle + off;
+    places[static_cast<std::size_t>(point)] = point + 1 + off;  // to one side: x may be a kink
   }
   return places;
 }
@@ -126,7 +125,8 @@ struct Differences {
 std::vector<Differences> differences_on(Function& function,
                                         Outputs& outputs,
                                         Directions lines,
-                                        const Places& places) {
+                                        const Places& places,
+                                        std::int64_t& evaluations) {
   Direction line(function.inputs(), std::move(lines));
   std::vector<Differences> differences(static_cast<std::size_t>(outputs.size()));
   for (int point = 0; point < kPoints; ++point) {
@@ -134,6 +134,7 @@ std::vector<Differences> differences_on(Function& function,
     const auto at = static_cast<std::size_t>(point);
     const double length = point < kOrder ? 0 : length_of_weights(places, at);
     line.move(0, places[at]);
+    ++evaluations;
     try {
       outputs.run();
     } catch (const std::exception&) {
@@ -168,7 +169,7 @@ Directions lines_of(const Function& function,
   return lines;
 }
 
-std::vector<double> noise_of(Function& function, std::uint64_t seed) {
+std::vector<double> noise_of(Function& function, std::uint64_t seed, std::int64_t& evaluations) {
   std::mt19937_64 random(seed);
   std::vector<std::vector<bool>> signs;
   for (const Tensor& input : function.inputs()) {
@@ -182,8 +183,9 @@ std::vector<double> noise_of(Function& function, std::uint64_t seed) {
   std::vector<std::size_t> doubtful(size);
   std::iota(doubtful.begin(), doubtful.end(), std::size_t{0});
   for (int line = 0; line < kLines && !doubtful.empty(); ++line) {
-    const std::vector<Differences> found = differences_on(
-        function, outputs, lines_of(function, signs, line), random_places(random, narrowing(line)));
+    const std::vector<Differences> found =
+        differences_on(function, outputs, lines_of(function, signs, line),
+                       random_places(random, narrowing(line)), evaluations);
     if (found.empty()) continue;
     std::erase_if(doubtful, [&](std::size_t j) {
       const Differences& of_output = found[j];
@@ -198,8 +200,14 @@ std::vector<double> noise_of(Function& function, std::uint64_t seed) {
 
 }  // namespace
 
-std::vector<double> measure_noise(Function& function, std::uint64_t seed) {
-  return with_plain_exceptions([&] { return noise_of(function, seed); });
+std::vector<double> measure_noise(Function& function,
+                                  std::uint64_t seed,
+                                  std::int64_t* evaluations) {
+  std::int64_t count = 1;  // at the point itself
+  std::vector<double> noise =
+      with_plain_exceptions([&] { return noise_of(function, seed, count); });
+  if (evaluations != nullptr) *evaluations += count;
+  return noise;
 }
 
 }  // namespace fluidcore::gradcheck

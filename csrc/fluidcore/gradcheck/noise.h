@@ -21,6 +21,10 @@ namespace fluidcore::gradcheck {
 //
 // 0 for an output that is finite on no line, and for all of them when f throws on each. f's
 // exceptions at the point itself go through. The inputs are put back always.
-std::vector<double> measure_noise(Function& function, std::uint64_t seed = 0);
+//
+// Adds the runs of f that it takes to `evaluations`, if there is one.
+std::vector<double> measure_noise(Function& function,
+                                  std::uint64_t seed = 0,
+                                  std::int64_t* evaluations = nullptr);
 
 }  // namespace fluidcore::gradcheck

@@ -43,6 +43,9 @@ class GradCheckConfig:
             a program that is under way then ends between two operators.
         localise: Whether to look for the operator that is wrong in a program.
         explain: Whether to look for what is wrong with a gradient.
+        allow_open: The part of a gradient, by absolute values, that may stay unproven in a PASS; it
+            is named there. None: nothing of a formula in float64 or float32; half in 16 bits, and
+            of a kernel that is compared with its formula.
         on_kink: "subgradient" accepts what lies between the one-sided derivatives, "fail" accepts
             no kink, "skip" leaves elements at a kink out.
     """
@@ -67,6 +70,7 @@ class GradCheckConfig:
     budget_s: float | None = None
     localise: bool = True
     explain: bool = True
+    allow_open: float | None = None
     on_kink: Literal["subgradient", "fail", "skip"] = "subgradient"
 
     def __post_init__(self) -> None:
@@ -120,6 +124,9 @@ def _check(config: GradCheckConfig) -> None:
         value = _number(config, name)
         if value is not None and not 0 < value < float("inf"):
             raise ValueError(f"GradCheckConfig: {name} must be positive, got {value}")
+    share = _number(config, "allow_open")
+    if share is not None and not 0 <= share <= 1:
+        raise ValueError(f"GradCheckConfig: allow_open must be between 0 and 1, got {share}")
     for name in ("relative_tolerance", "absolute_tolerance"):
         value = _number(config, name)
         if value is not None and not 0 <= value < float("inf"):

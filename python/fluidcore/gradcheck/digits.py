@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from fluidcore.base.dtypes import numpy_dtype
-from fluidcore.gradcheck.judge import TINY, UNIT, Reference, padded
+from fluidcore.gradcheck.judge import TINY, UNIT, Reference
 from fluidcore.gradcheck.report.result import GradCheckResult
 from fluidcore.gradcheck.target import Doubles
 from fluidcore.gradcheck.verdict import Reason, Verdict
@@ -43,7 +43,7 @@ def narrowed_to(
     """
     if not np.isfinite(claimed).all():
         return None
-    allowed = bars * reference.error + _UNITS * UNIT[dtype] * padded(reference.scale) + TINY[dtype]
+    allowed = bars * reference.error + _UNITS * UNIT[dtype] * reference.padded_scale + TINY[dtype]
     for narrow in _NARROWER.get(dtype, ()):
         if not np.array_equal(_rounded(claimed, narrow), claimed):
             continue

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
 
 from fluidcore import core
-from fluidcore.gradcheck.judge import Judgement, Mask, Reference, alone_tolerance, judge
-from fluidcore.gradcheck.kinks import settle_directions
+from fluidcore.gradcheck.confirm import confirm, confirm_probes, noise_floor
+from fluidcore.gradcheck.judge import KINK, Judgement, Reference, judge
 from fluidcore.gradcheck.modes import Indices
 from fluidcore.gradcheck.session import Session
 from fluidcore.gradcheck.target import Doubles
-from fluidcore.gradcheck.weak_kinks import at_weak_kink, with_kinks
 
 _LEAF = 8  # elements that are looked at one by one
 _CHECKS = 64  # directions that the search may take
@@ -51,27 +50,32 @@ def check_directions(session: Session, k: int, noise: Doubles | None) -> Directi
     reference = Reference.joined(parts)
     analytical = np.array([gradients])
     judgement = judge(reference, analytical, _tolerance(session, reference), session.rules)
-    judgement = settle_directions(session, k, judgement, noise)
+    judgement = confirm_probes(session, k, judgement, noise)
     size = float(np.sqrt(np.mean(session.gradients(0, dtype)[k] ** 2)))
     limit = float(np.max(judgement.limit)) / blind_spot(config.probes)
     detectable = limit / size if size > 0 else float("inf")
     culprits: tuple[tuple[int, Judgement], ...] = ()
-    if judgement.wrong.any() and not session.late:
+    if judgement.wrong.any():
         probe = int(np.argmax(np.where(judgement.wrong, judgement.excess, -1.0)[0]))
-        culprits = tuple(_search(session, k, probe, noise))
+        culprits = tuple(_search(session, k, probe, noise_floor(session, noise)))
         if not culprits:
             judgement = _left_open(judgement)
     return Directional(judgement, detectable, failure, culprits)
 
 
 def _left_open(judgement: Judgement) -> Judgement:
-    """Says nothing about directions across kinks, where no single element is wrong.
+    """Says nothing about directions along which no single element is wrong.
 
     Of several elements at kinks each may have a slope of its own choice, and their sum need not lie
     between the two slopes along a direction.
     """
-    wrong: Mask = np.any(judgement.wrong, axis=0)
-    return with_kinks(judgement, wrong)
+    flags = judgement.reference.flags | np.where(judgement.wrong[0], KINK, 0).astype(np.uint8)
+    return replace(
+        judgement,
+        reference=replace(judgement.reference, flags=flags),
+        wrong=np.zeros_like(judgement.wrong),
+        unsure=judgement.unsure | judgement.wrong,
+    )
 
 
 def blind_spot(probes: int) -> float:
@@ -99,7 +103,7 @@ def _scaled(found: Reference, terms: Doubles) -> Reference:
 
 def _tolerance(session: Session, reference: Reference) -> Doubles:
     if session.alone:
-        return alone_tolerance(reference, session.dtype)
+        return reference.native.alone_tolerance(session.dtype)
     return 1e-9 * reference.scale
 
 
@@ -148,13 +152,7 @@ def _wrong_of(
         one = reference.only(j)
         claimed = gradient[i].reshape(1, 1)
         judgement = judge(one, claimed, _tolerance(session, one), session.rules)
-        if judgement.wrong.any() and not _may_be_right(session, k, int(i), judgement, probe, noise):
+        if judgement.wrong.any():
+            judgement = confirm(session, k, judgement, group[j : j + 1], noise, probe=probe)
+        if judgement.wrong.any():
             yield int(i), judgement
-
-
-def _may_be_right(
-    session: Session, k: int, element: int, judgement: Judgement, probe: int, noise: Doubles | None
-) -> bool:
-    if session.rules.on_kink != "subgradient" or judgement.at_kink.any():
-        return False
-    return at_weak_kink(session, k, element, judgement, 0, noise, probe)

@@ -7,30 +7,25 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fluidcore.gradcheck import assemble, modes, taylor
+from fluidcore.gradcheck.confirm import confirm
 from fluidcore.gradcheck.digits import with_digits
 from fluidcore.gradcheck.directional import check_directions
 from fluidcore.gradcheck.grid import settle_grid
-from fluidcore.gradcheck.inner_noise import noise_of_most, settle_jumps
 from fluidcore.gradcheck.judge import (
     UNIT,
     Judgement,
     Mask,
     Reference,
-    alone_tolerance,
-    formula_tolerance,
     judge,
 )
-from fluidcore.gradcheck.kinks import settle_kinks
 from fluidcore.gradcheck.modes import Numerical, columns_of
 from fluidcore.gradcheck.noise import Noise
 from fluidcore.gradcheck.overflow import left_open, overflown, with_overflow
 from fluidcore.gradcheck.own_rounding import settle_rounding
 from fluidcore.gradcheck.report.result import GradCheckResult, Hypothesis
 from fluidcore.gradcheck.session import Session
-from fluidcore.gradcheck.steps import settle_steps
 from fluidcore.gradcheck.target import Doubles
 from fluidcore.gradcheck.verdict import Reason, Verdict
-from fluidcore.gradcheck.weak_kinks import settle_weak_kinks
 from fluidcore.gradcheck.zero import heights_of, settle_zero, with_absorption
 
 
@@ -75,8 +70,7 @@ def check_formula(session: Session, k: int, noise: Noise) -> Formula:
     if session.late:
         return Formula(assemble.late(base))
     if mode != "directional":
-        known = noise_of_most(session, k, mode, noise.forward)
-        numerical = modes.differentiate(session, k, mode, known)
+        numerical = modes.differentiate(session, k, mode, noise.forward)
         if numerical is None:
             mode = "full" if size <= session.config.n_full else "directional"
             text = "the promise that rows do not depend on each other is not kept"
@@ -85,12 +79,11 @@ def check_formula(session: Session, k: int, noise: Noise) -> Formula:
             if mode == "full":
                 numerical = modes.differentiate(session, k, mode, noise.forward)
         if numerical is not None:
-            numerical = settle_jumps(session, k, numerical, known)
             return _by_element(session, k, base, numerical, noise, overflow)
     if overflow.any():
         undecided = assemble.undecided(base, Reason.DOMAIN, "")
         return Formula(with_overflow(undecided, overflow))
-    return Formula(_with_opinion(session, k, _by_direction(session, k, base, noise), noise))
+    return Formula(_with_levels(session, k, _by_direction(session, k, base, noise), noise))
 
 
 def _by_direction(session: Session, k: int, base: GradCheckResult, noise: Noise) -> GradCheckResult:
@@ -109,18 +102,19 @@ def _by_element(
     claimed = session.analytical(k, session.dtype)
     claimed = claimed[:, columns_of(numerical.elements, claimed.shape[1])]
     reference = left_open(numerical.reference, overflow[numerical.elements])
+    measured = reference.native
     tolerance = (
-        alone_tolerance(reference, session.dtype) if session.alone else formula_tolerance(reference)
+        measured.alone_tolerance(session.dtype) if session.alone else measured.formula_tolerance()
     )
+    del measured  # as large as the reference
     heights = heights_of(session, k)
     reference = with_absorption(session, k, reference, claimed, heights)
     independent = (reference.scale == 0) & (reference.error == 0) & (claimed != 0)  # A is rounded
     tolerance = tolerance + np.where(independent, 16 * UNIT[session.dtype] * heights, 0.0)
     tolerance = tolerance + 4 * noise.backward[k][numerical.elements]
     judgement = judge(reference, claimed, tolerance, session.rules)
-    judgement = settle_kinks(session, k, judgement, numerical, noise.forward)
-    judgement = settle_steps(session, k, judgement, numerical, noise.forward)
-    judgement = settle_weak_kinks(session, k, judgement, numerical, noise.forward)
+    rows = session.target.inputs[k].rows if numerical.mode == "coloured" else 0
+    judgement = confirm(session, k, judgement, numerical.elements, noise.forward, rows=rows)
     judgement = settle_rounding(session, k, judgement, numerical)
     judgement = settle_grid(session, k, judgement, numerical)
     judgement, is_zero = settle_zero(session, k, judgement, heights, noise)
@@ -143,41 +137,21 @@ def _by_element(
     if overflow.any():
         result = with_overflow(result, overflow, numerical)
     else:
-        result = _with_opinion(session, k, result, noise)
-        result = with_digits(result, claimed, reference, session.rules.bars)
+        result = _with_levels(session, k, result, noise)
+        result = with_digits(result, claimed, judgement.reference, session.rules.bars)
     known = session.config.explain and not session.late and not overflow.any()
     if result.verdict is Verdict.FAIL and known:
         result = replace(result, hypotheses=_explained(session, k, judgement))
     return Formula(result, judgement, numerical, heights if is_zero else None)
 
 
-def _with_opinion(
+def _with_levels(
     session: Session, k: int, result: GradCheckResult, noise: Noise
 ) -> GradCheckResult:
-    """The levels along one direction; and the slope of the remainder where there is a doubt."""
+    """The levels along one direction, to be shown."""
     if session.late:
         return result
-    levels, _, _ = taylor.trace(session, k, 0, noise.forward)
-    result = replace(result, levels=levels)
-    if result.verdict is not Verdict.INCONCLUSIVE or result.reasons[:1] != (Reason.NOISE,):
-        return result
-    opinion = taylor.second_opinion(session, k, noise.forward)
-    rough = result.reasons != (Reason.NOISE,)  # for some elements: the steps are too large for f
-    if opinion.verdict is Verdict.INCONCLUSIVE or (rough and opinion.verdict is Verdict.FAIL):
-        return result
-    count = session.config.probes
-    slope = "" if np.isnan(opinion.slope) else f", slope {opinion.slope:.2f}"
-    if opinion.verdict is Verdict.PASS:
-        return replace(
-            result,
-            verdict=Verdict.PASS,
-            reasons=(),
-            num_passed=result.num_elements,
-            resolution=opinion.resolution,
-            detail=f"decided by the Taylor remainder along {count} directions{slope}",
-        )
-    detail = f"{result.detail}; the Taylor remainder falls too slowly{slope}"
-    return replace(result, verdict=Verdict.FAIL, reasons=(Reason.MISMATCH,), detail=detail)
+    return replace(result, levels=taylor.trace(session, k, 0, noise.forward))
 
 
 def _explained(session: Session, k: int, judgement: Judgement) -> tuple[Hypothesis, ...]:

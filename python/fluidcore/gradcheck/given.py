@@ -11,7 +11,8 @@ from fluidcore import core
 from fluidcore.gradcheck import assemble
 from fluidcore.gradcheck.calls import flat
 from fluidcore.gradcheck.config import GradCheckConfig
-from fluidcore.gradcheck.judge import Reference, Rules, alone_tolerance, judge
+from fluidcore.gradcheck.confirm import MEASURED, measured_again
+from fluidcore.gradcheck.judge import Reference, judge
 from fluidcore.gradcheck.modes import Indices
 from fluidcore.gradcheck.report.result import GradCheckResult
 from fluidcore.gradcheck.streams import stream
@@ -55,31 +56,41 @@ def judge_given(
         return assemble.undecided(base, Reason.DOMAIN, f"f is not finite at the point, in {dtype}")
     if not np.isfinite(claimed).all():
         return assemble.not_finite(base, claimed[0])
-    noise = None
+    noise, seed, weights = None, config.seed % 2**32, [flat([cotangent])]
     if dtype == "float32":
-        noise = 3 * core.measure_noise(function, seed=config.seed % 2**32)
+        noise = 3 * core.measure_noise(function, seed=seed)[0]
     elements = _elements(claimed.size, name, config)
     everything = elements.size == claimed.size
     found = core.differentiate(
         function,
         0,
-        [flat([cotangent])],
+        weights,
         elements=None if everything else elements,
         noise=noise,
     )
     reference = Reference.of(found)
     claimed = claimed[:, elements]
-    rules = Rules.of(
-        target.dtype,
-        alone=target.dtype != SHADOW,
-        resolution=config.resolution,
+    usual = core.Rules.of(target.dtype, alone=dtype != SHADOW)
+    rules = core.Rules(
+        bars=usual.bars,
+        resolution=config.resolution or usual.resolution,
+        allow_open=usual.allow_open if config.allow_open is None else config.allow_open,
         on_kink=config.on_kink,
     )
-    tolerance = alone_tolerance(reference, target.dtype)
+    tolerance = reference.native.alone_tolerance(target.dtype)
     exact = (claimed == reference.value) & (reference.error == 0)  # a 0 where f is constant
+    judgement = judge(reference, claimed, np.where(exact, 0.0, tolerance), rules)
+    evaluations = found.evaluations
+    if not judgement.is_proven:
+        if noise is None and dtype in MEASURED:
+            noise = 3 * core.measure_noise(function, seed=seed)[0]
+        more, judgement = measured_again(
+            function, 0, weights, judgement, rules, elements, noise=noise, seed=seed
+        )
+        evaluations += more
     result = assemble.of_elements(
         base,
-        judge(reference, claimed, np.where(exact, 0.0, tolerance), rules),
+        judgement,
         elements,
         failing=Reason.MISMATCH,
         verbose=config.verbose,
@@ -88,7 +99,7 @@ def judge_given(
     return replace(
         result,
         min_detectable_99=result.min_detectable_99 if everything else float("inf"),
-        num_forward=found.evaluations,
+        num_forward=evaluations,
         seconds=time.perf_counter() - started,
     )
 

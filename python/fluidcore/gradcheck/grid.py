@@ -45,7 +45,9 @@ def settle_grid(session: Session, k: int, judgement: Judgement, numerical: Numer
     with np.errstate(divide="ignore"):
         bar = session.rules.bars * _FINEST * np.array(rows)[:, None] / size
     limit = judgement.limit + np.where(size > 0, bar, 0.0)
-    open_ = wrong & (np.abs(judgement.analytical - judgement.nearest) <= limit)
+    open_ = (
+        wrong & (judgement.excess > 1) & (np.abs(judgement.analytical - judgement.nearest) <= limit)
+    )
     return replace(
         judgement,
         limit=np.where(open_, limit, judgement.limit),

@@ -10,7 +10,7 @@ from fluidcore.gradcheck import assemble
 from fluidcore.gradcheck.calls import cast, flat
 from fluidcore.gradcheck.digits import with_digits
 from fluidcore.gradcheck.formula import Formula, trusted
-from fluidcore.gradcheck.judge import LARGEST, UNIT, Judgement, Reference, most
+from fluidcore.gradcheck.judge import LARGEST, UNIT, Judgement, Mask, Reference, most
 from fluidcore.gradcheck.kernel_test import KernelTest
 from fluidcore.gradcheck.lost_digits import are_rounding, lost_digits
 from fluidcore.gradcheck.modes import Indices, columns_of
@@ -75,7 +75,7 @@ def check_kernel(session: Session, k: int, test: KernelTest, formula: Formula) -
     def uncertain() -> Doubles:
         return lost_digits(session, k, elements).uncertain(k)[:, elements]
 
-    return with_digits(result, kernel, exact, session.rules.bars, uncertain)
+    return with_digits(result, kernel, exact, session.kernel_rules.bars, uncertain)
 
 
 def _not_finite(
@@ -152,15 +152,36 @@ def _split(
     Those are off by more than rounding, but by less than a sum of many terms may lose, and by
     nothing beside the largest element; or have lost their digits before the gradient is calculated.
     """
-    terms = sum(y.size for y in session.outputs)
-    part = min(16 * np.sqrt(terms) * UNIT[session.target.dtype], 0.01 * session.rules.resolution)
-    wrong, distance = judgement.wrong, np.abs(judgement.analytical - judgement.nearest)
-    slight = distance <= judgement.limit + part * most(judgement.reference.scale)
-    much = replace(judgement, wrong=wrong & ~slight)
-    if not wrong.any() or (much.wrong.any() and not are_rounding(session, k, much, elements)):
+    judgement, imprecise = _excused(session, k, judgement, elements, judgement.wrong)
+    if judgement.verdict is Verdict.INCONCLUSIVE:
+        judgement, more = _excused(session, k, judgement, elements, judgement.unsure)
+        imprecise += more
+    return judgement, imprecise
+
+
+def _excused(
+    session: Session, k: int, judgement: Judgement, elements: Indices, doubt: Mask
+) -> tuple[Judgement, int]:
+    """The judgement without the elements in doubt, [r, n], if all of these are only imprecise."""
+    if not doubt.any():
         return judgement, 0
-    limit = np.where(wrong, np.maximum(judgement.limit, distance), judgement.limit)
+    rules, terms = session.kernel_rules, sum(y.size for y in session.outputs)
+    part = min(16 * np.sqrt(terms) * UNIT[session.target.dtype], 0.01 * rules.resolution)
+    unsure = judgement.unsure
+    off = np.where(doubt, np.abs(judgement.analytical - judgement.nearest), 0.0)
+    off = np.where(doubt & unsure, np.maximum(judgement.limit, off), off)
+    allowed = np.where(unsure, rules.resolution * judgement.measure, judgement.limit)
+    much = doubt & (off > allowed + part * most(judgement.reference.scale))
+    if much.any() and not are_rounding(session, k, np.where(much, off, 0.0), elements):
+        return judgement, 0
+    limit = np.where(doubt, np.maximum(judgement.limit, off), judgement.limit)
     with np.errstate(all="ignore"):
-        resolution = np.where(wrong, limit / judgement.reference.measure, judgement.resolution)
-    lenient = replace(judgement, wrong=np.zeros_like(wrong), limit=limit, resolution=resolution)
-    return lenient, int(wrong.any(0).sum())
+        resolution = np.where(doubt, limit / judgement.measure, judgement.resolution)
+    lenient = replace(
+        judgement,
+        wrong=judgement.wrong & ~doubt,
+        unsure=unsure & ~doubt,
+        limit=limit,
+        resolution=resolution,
+    )
+    return lenient, int(doubt.any(0).sum())

@@ -14,7 +14,7 @@ import numpy as np
 
 from fluidcore.gradcheck.bias import ALL, POINTS, Bias, Columns, bias, dithered
 from fluidcore.gradcheck.calls import cast
-from fluidcore.gradcheck.judge import TINY, UNIT, Judgement, Mask, Reference, judge, padded
+from fluidcore.gradcheck.judge import TINY, UNIT, Judgement, Mask, Reference, judge
 from fluidcore.gradcheck.modes import Indices, columns_of
 from fluidcore.gradcheck.session import Session
 from fluidcore.gradcheck.target import Doubles
@@ -78,12 +78,12 @@ class KernelTest:
         """
         size = self._session.target.inputs[k].value.size
         mean, spread, _ = self.at_point.of(k, columns_of(elements, size))
-        rounding = _UNITS * self._unit * padded(reference.scale) + self._tiny
+        rounding = _UNITS * self._unit * reference.padded_scale + self._tiny
         tolerance = _SPREADS * spread + rounding
-        found = judge(reference, formula + mean, tolerance, self._session.rules)
+        found = judge(reference, formula + mean, tolerance, self._session.kernel_rules)
         same = (mean == 0) & (spread == 0) & (reference.error == 0)  # not a bit differs anywhere
         found = replace(found, unsure=found.unsure & (~same | found.at_kink))
-        doubtful = judge(reference, found.analytical, rounding, self._session.rules).wrong
+        doubtful = judge(reference, found.analytical, rounding, self._session.kernel_rules).wrong
         doubtful &= ~found.at_kink & (spread <= _LITTLE * rounding)
         columns = np.flatnonzero((found.wrong | doubtful).any(0))
         if not columns.size:
@@ -98,7 +98,7 @@ class KernelTest:
             wrong[:, columns] |= certain
             limit = limit.copy()
             limit[:, columns] = np.where(certain, least, limit[:, columns])
-        if self._session.rules.on_kink == "fail":
+        if self._session.config.on_kink == "fail":
             wrong |= found.wrong & found.at_kink
         return replace(found, wrong=wrong, limit=limit)
 

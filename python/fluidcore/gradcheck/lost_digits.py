@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 
 from fluidcore.gradcheck.calls import cast
-from fluidcore.gradcheck.judge import Judgement
 from fluidcore.gradcheck.modes import Indices
 from fluidcore.gradcheck.neighbours import between, neighbours, unit_of
 from fluidcore.gradcheck.session import Session
@@ -135,26 +134,25 @@ def lost_digits(session: Session, k: int, worst: Indices) -> LostDigits:
     return LostDigits(session, list(chosen))
 
 
-def are_rounding(session: Session, k: int, judgement: Judgement, elements: Indices) -> bool:
-    """Whether all that seems wrong with a kernel is due to lost digits.
+def are_rounding(session: Session, k: int, off: Doubles, elements: Indices) -> bool:
+    """Whether all that a kernel is off by is due to lost digits.
 
     Args:
         session: The check.
         k: Of the input.
-        judgement: [r, n], of the kernel.
+        off: [r, n], by how much it is, or may be; 0 for what needs no excuse.
         elements: [n], which they are.
     """
-    apart = np.where(judgement.wrong, judgement.analytical - judgement.nearest, 0.0)
-    size = np.max(np.abs(apart), axis=0)
+    size = np.max(off, axis=0)
     worst = np.argsort(-size, kind="stable")[: np.count_nonzero(size)]
     found = lost_digits(session, k, elements[worst])
     if len(worst) > _LOOKED_AT and sum(part.value.size for part in session.target.inputs) > _MANY:
         worst = worst[:_LOOKED_AT]
     most = _PLACES * found.uncertain(k)[:, elements]
-    if (np.abs(apart) > most)[:, worst].any():
+    if (off > most)[:, worst].any():
         return False
     return not any(
         found.is_steady(k, int(row), int(elements[j]))
         for j in worst
-        for row in np.flatnonzero(judgement.wrong[:, j])
+        for row in np.flatnonzero(off[:, j])
     )

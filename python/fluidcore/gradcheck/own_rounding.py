@@ -42,7 +42,8 @@ def settle_rounding(
     rounding = _rounding(session, k, size)[:, numerical.elements]
     limit = judgement.limit + np.where(wrong, _CERTAIN * rounding, 0.0)
     with np.errstate(invalid="ignore"):
-        still = wrong & ~(np.abs(judgement.analytical - judgement.nearest) <= limit)
+        is_near = np.abs(judgement.analytical - judgement.nearest) <= limit
+    still = wrong & ~(is_near & (judgement.excess > 1))
     return replace(
         judgement,
         limit=np.where(wrong & ~still, limit, judgement.limit),

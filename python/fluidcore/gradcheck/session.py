@@ -13,7 +13,6 @@ from fluidcore import core
 from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck.calls import Calls, cast, flat
 from fluidcore.gradcheck.config import GradCheckConfig
-from fluidcore.gradcheck.judge import Rules
 from fluidcore.gradcheck.streams import few_bits, stream
 from fluidcore.gradcheck.target import SHADOW, Array, Doubles, Target
 
@@ -82,13 +81,23 @@ class Session:
         return self.dtype != self.target.dtype
 
     @cached_property
-    def rules(self) -> Rules:
-        """When a difference is an error."""
+    def rules(self) -> core.Rules:
+        """When a difference of the derivatives in `dtype` is an error."""
+        if self.alone:
+            return self.kernel_rules
+        return self._rules(core.Rules.of_formula(self.target.dtype))
+
+    @cached_property
+    def kernel_rules(self) -> core.Rules:
+        """When a difference of the dtype under test from the float64 form is an error."""
+        return self._rules(core.Rules.of(self.target.dtype, alone=self.alone))
+
+    def _rules(self, usual: core.Rules) -> core.Rules:
         config = self.config
-        return Rules.of(
-            self.target.dtype,
-            alone=self.alone,
-            resolution=config.resolution,
+        return core.Rules(
+            bars=usual.bars,
+            resolution=config.resolution or usual.resolution,
+            allow_open=usual.allow_open if config.allow_open is None else config.allow_open,
             on_kink=config.on_kink,
         )
 
@@ -100,8 +109,14 @@ class Session:
     @cached_property
     def inner_noise(self) -> Doubles:
         """[m]: three standard deviations of the rounding inside of f, measured along lines."""
-        found = core.measure_noise(self.function, seed=self.config.seed % 2**32)
+        found, evaluations = core.measure_noise(self.function, seed=self.engine_seed)
+        self.calls.forwards += evaluations
         return _DEVIATIONS * np.asarray(found, dtype=np.float64)
+
+    @property
+    def engine_seed(self) -> int:
+        """Of the random numbers of the engine."""
+        return self.config.seed % 2**32
 
     @cached_property
     def workers(self) -> int:

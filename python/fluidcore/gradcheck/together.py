@@ -88,7 +88,7 @@ def prove(session: Session, inputs: Sequence[int], noise: Noise) -> dict[int, Pr
         noise: What was measured.
     """
     proofs: dict[int, Proof] = {}
-    kinks = session.rules.on_kink
+    kinks = session.config.on_kink
     if session.dtype != SHADOW or noise.forward is not None or kinks != "subgradient":
         return proofs
     pending, looks = [list(inputs)], 0

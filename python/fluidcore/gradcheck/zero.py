@@ -20,6 +20,7 @@ from fluidcore.gradcheck.verdict import Verdict
 
 _VISIBLE = 0.01  # a slope that must be seen where f seems to have none
 _ROUNDINGS = 16.0
+_OWN_ROUNDINGS = 1024.0  # of a gradient, whose terms may be larger than f over x
 _NEGLIGIBLE = 1e-3  # the part of f / x that a gradient of 0 must be below, times the resolution
 
 
@@ -74,9 +75,12 @@ def settle_zero(
         return _absorbed(judgement), False
     if far.still > 0:
         limits.append(2 * bars * UNIT[session.dtype] * heights / far.still)
-    limit = np.maximum(np.min(np.broadcast_arrays(*limits), axis=0), np.abs(judgement.analytical))
+    limit = np.min(np.broadcast_arrays(*limits), axis=0)
+    is_seen = np.abs(judgement.analytical) > limit + _OWN_ROUNDINGS * UNIT[session.dtype] * heights
     if (limit > session.rules.resolution * _NEGLIGIBLE * heights).any():
         return judgement, False
+    if is_seen.any():  # more than rounding, and f is too flat to tell
+        return _absorbed(judgement), False
     nothing = np.zeros_like(judgement.wrong)
     return replace(judgement, limit=limit, wrong=nothing, unsure=nothing), True
 

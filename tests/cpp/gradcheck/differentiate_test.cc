@@ -338,5 +338,25 @@ TEST(Differentiate, RefusesOutputsThatChangeTheirSize) {
               ThrowsMessage<InvalidArgument>(HasSubstr("outputs of the same sizes and dtypes")));
 }
 
+TEST(Differentiate, FindsTheDerivativeFromEachSideWithAnHonestErrorBar) {
+  const std::vector<double> x = {-2, -0.4777, 0, 0.3, 0.861521, 5};
+  ToyFunction bent = ToyFunction::elementwise(
+      tensor_of(x), [](double t) { return std::sin(t) + 3 * std::abs(t - 0.3); });
+  const Question question{{std::vector<double>(x.size(), 1)}, {}};
+  for (const double stretch : {1.0, 79.0 / 128, 165.0 / 128}) {
+    for (const int side : {1, -1}) {
+      const Derivatives found =
+          differentiate(bent, 0, question, {.stretch = stretch, .side = side});
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const bool is_right = x[i] > 0.3 || (x[i] == 0.3 && side > 0);
+        const double exact = std::cos(x[i]) + (is_right ? 3 : -3);
+        EXPECT_EQ(found.flags[i], 0) << x[i];
+        EXPECT_LE(found.error[i], 1e-7) << x[i];
+        EXPECT_LE(std::abs(found.value[i] - exact), found.error[i]) << x[i] << " from " << side;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace fluidcore::gradcheck

@@ -52,14 +52,48 @@ TEST(JudgeTest, ButItCanRefute) {
   EXPECT_EQ(judged(smooth({1, 1, 1}, 0.1), {1, 1, 2}).verdict(), Verdict::kFail);
 }
 
-TEST(JudgeTest, HalfOfTheElementsMayBeUnsure) {
+TEST(JudgeTest, OneElementThatIsNotProvenIsEnoughForNoPass) {
   Derivatives reference = smooth({1, 2, 3, 4});
-  reference.flags = {kDomain, kDomain, 0, 0};
-  EXPECT_EQ(judged(reference, {7, 7, 3, 4}).verdict(), Verdict::kPass);
-  reference.flags[2] = kJump;
-  const Judgement found = judged(reference, {7, 7, 3, 4});
+  reference.flags = {kDomain, 0, 0, 0};
+  const Judgement found = judged(reference, {1, 2, 3, 4});
   EXPECT_EQ(found.verdict(), Verdict::kInconclusive);
   EXPECT_EQ(main_doubt(reference, found), "domain");
+}
+
+TEST(JudgeTest, WhatMayStayOpenIsAPartOfTheGradientNotOfItsElements) {
+  const auto verdict = [](double allowed, std::uint8_t large, std::uint8_t small) {
+    Derivatives reference = smooth({1, 1, 1, 97});
+    reference.flags = {small, small, small, large};
+    const Rules rules{.allow_open = allowed};
+    return judge(reference, {1, 1, 1, 97}, formula_tolerance(reference), rules).verdict();
+  };
+  EXPECT_EQ(verdict(0.04, 0, kDomain), Verdict::kPass);
+  EXPECT_EQ(verdict(0.02, 0, kDomain), Verdict::kInconclusive);
+  EXPECT_EQ(verdict(0.9, kDomain, 0), Verdict::kInconclusive);
+}
+
+TEST(JudgeTest, WhatHasNoDerivativeMakesNoOtherElementEasier) {
+  Derivatives reference = smooth({1, 1});
+  reference.scale[0] = reference.high[0] = 1e12;
+  reference.error[1] = 1e-3;
+  reference.flags[0] = kJump;
+  EXPECT_THAT(judged(reference, {1, 1}).unsure, ElementsAre(1, 1));
+  EXPECT_LT(formula_tolerance(reference)[1], 1e-8);
+}
+
+TEST(JudgeTest, KinksAreWrongOrNotCountedWhereTheUserSaysSo) {
+  Derivatives reference = smooth({0.5, 1});
+  reference.low[0] = 0;
+  reference.high[0] = 1;
+  reference.flags[0] = kKink | kSubgradient;
+  const auto verdict = [&](OnKink on_kink, double claimed) {
+    const Rules rules{.on_kink = on_kink};
+    return judge(reference, {0.3, claimed}, formula_tolerance(reference), rules).verdict();
+  };
+  EXPECT_EQ(verdict(OnKink::kSubgradient, 1), Verdict::kPass);
+  EXPECT_EQ(verdict(OnKink::kFail, 1), Verdict::kFail);
+  EXPECT_EQ(verdict(OnKink::kSkip, 1), Verdict::kPass);
+  EXPECT_EQ(verdict(OnKink::kSkip, 2), Verdict::kFail);
 }
 
 TEST(JudgeTest, AtAKinkWhatLiesBetweenTheSlopesIsNotWrong) {

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from targets import target_of
 
+from fluidcore import core
 from fluidcore.gradcheck.assemble import (
     blank,
     not_finite,
@@ -15,7 +16,7 @@ from fluidcore.gradcheck.assemble import (
     undecided,
 )
 from fluidcore.gradcheck.directional import Directional
-from fluidcore.gradcheck.judge import DOMAIN, KINK, TINY, Judgement, Reference, Rules, judge
+from fluidcore.gradcheck.judge import DOMAIN, KINK, SUBGRADIENT, TINY, Judgement, Reference, judge
 from fluidcore.gradcheck.report.result import ElementError
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
@@ -23,16 +24,12 @@ BASE = blank(target_of("tanh"), 0, "float64", "full")
 VALUE = np.array([[1.0, 2.0, 4.0, 0.0], [1.0, -2.0, 0.0, 8.0]])
 
 
-def judged(
-    claimed, error=1e-9, flags=(0, 0, 0, 0), hull=0.0, on_kink="subgradient", tolerance=0.0
-) -> Judgement:
+def judged(claimed, error=1e-9, flags=(0, 0, 0, 0), hull=0.0, tolerance=0.0, **rules) -> Judgement:
     flags = np.array(flags, np.uint8)
     wide = np.where(flags & KINK, hull, 0.0)
     error = np.where(flags & DOMAIN, np.inf, np.broadcast_to(error, VALUE.shape))
     found = Reference(VALUE, error, VALUE, VALUE + wide, np.abs(VALUE), flags)
-    return judge(
-        found, np.asarray(claimed, float), tolerance + 0 * VALUE, Rules(3.0, 1e-5, on_kink)
-    )
+    return judge(found, np.asarray(claimed, float), tolerance + 0 * VALUE, core.Rules(**rules))
 
 
 def result_of(judgement: Judgement, elements=(0, 1, 2, 3), verbose=False, failure=None):
@@ -146,6 +143,15 @@ def test_verbose_lists_right_elements_behind_the_wrong_ones() -> None:
     assert result_of(judged(VALUE)).element_errors is None
 
 
+def test_what_a_pass_leaves_open_is_named() -> None:
+    judgement = judged(VALUE, error=np.where(VALUE == 1.0, 1.0, 1e-9), allow_open=0.2)
+    found = result_of(judgement)
+    assert (found.verdict, found.reasons) == (Verdict.PASS, ())
+    assert (found.num_elements, found.num_passed) == (4, 3)
+    assert found.detail == "1 of 4 cannot be judged: noise"
+    assert found.resolution == pytest.approx(3.0)
+
+
 def test_elements_that_are_left_out_are_neither_listed_nor_counted() -> None:
     claimed = VALUE + np.array([[9.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
     judgement = judged(claimed, flags=(KINK, 0, 0, 0), on_kink="skip")
@@ -159,9 +165,19 @@ def test_elements_that_are_left_out_are_neither_listed_nor_counted() -> None:
 def test_a_kink_inside_of_which_nothing_is_seen_has_no_resolution() -> None:
     inside = VALUE + np.array([[0.5, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
     found = result_of(judged(inside, flags=(KINK, 0, 0, 0), hull=1.0))
-    assert found.verdict is Verdict.PASS
+    assert (found.verdict, found.reasons) == (Verdict.INCONCLUSIVE, (Reason.KINK,))
     assert (found.num_passed, found.kinks) == (3, 1)
     assert found.resolution == np.inf
+    assert found.detail == "1 of 4 cannot be judged: kink"
+
+
+def test_a_kink_that_was_measured_from_both_sides_has_a_resolution() -> None:
+    inside = VALUE + np.array([[0.5, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
+    judgement = judged(inside, flags=(KINK | SUBGRADIENT, 0, 0, 0), hull=1.0)
+    found = result_of(judgement)
+    assert (found.verdict, found.reasons, found.detail) == (Verdict.PASS, (), "")
+    assert (found.num_passed, found.kinks) == (4, 1)
+    assert found.resolution == judgement.resolution.max() == pytest.approx(3e-9 / 0.04)
 
 
 def test_a_kink_that_is_forbidden_is_the_reason() -> None:
@@ -178,13 +194,13 @@ def test_a_kink_that_is_forbidden_is_the_reason() -> None:
 
 def test_what_cannot_be_judged_is_counted_and_not_measured() -> None:
     claimed = VALUE + np.array([[0.0, 0.0, 0.0, 0.0], [7.0, 0.0, 0.0, 2e-9]])
-    judgement = judged(claimed, flags=(DOMAIN, DOMAIN, DOMAIN, 0))
+    judgement = judged(claimed, flags=(DOMAIN, DOMAIN, 0, 0))
     found = result_of(judgement, failure="ValueError: outside")
     assert (found.verdict, found.reasons) == (Verdict.INCONCLUSIVE, (Reason.DOMAIN,))
-    assert (found.num_elements, found.num_passed) == (4, 1)
+    assert (found.num_elements, found.num_passed) == (4, 2)
     assert found.max_absolute_error == pytest.approx(2e-9, rel=1e-6)
-    assert found.detail == "3 of 4 cannot be judged: domain; f raised: ValueError: outside"
-    assert result_of(judgement).detail == "3 of 4 cannot be judged: domain"
+    assert found.detail == "2 of 4 cannot be judged: domain; f raised: ValueError: outside"
+    assert result_of(judgement).detail == "2 of 4 cannot be judged: domain"
     nothing = result_of(judged(claimed, flags=(DOMAIN,) * 4))
     assert nothing.max_relative_error == 0
 
@@ -197,7 +213,7 @@ def test_one_number_has_no_place() -> None:
 def along(claimed, culprits=()) -> Directional:
     found = Reference.exact(VALUE[:1], np.abs(VALUE[:1]))
     found = replace(found, error=np.full((1, 4), 1e-9))
-    judgement = judge(found, np.array([claimed]), np.zeros((1, 4)), Rules(3.0, 1e-5))
+    judgement = judge(found, np.array([claimed]), np.zeros((1, 4)), core.Rules())
     return Directional(judgement, 0.125, None, tuple(culprits))
 
 
@@ -213,7 +229,7 @@ def test_directions_that_agree_pass() -> None:
 def culprit(index: int, claimed: float) -> tuple[int, Judgement]:
     one = np.array([[1.0]])
     found = replace(Reference.exact(one, one), error=one * 1e-9)
-    return index, judge(found, claimed * one, 0 * one, Rules(3.0, 1e-5))
+    return index, judge(found, claimed * one, 0 * one, core.Rules())
 
 
 def test_the_elements_that_the_search_found_are_listed_worst_first() -> None:
@@ -244,17 +260,15 @@ def zeros(claimed: float, limit: float, error: float = 0.0, scale: float = 0.0) 
     """The resolution where the derivative is 0."""
     zero = np.zeros((1, 4))
     found = replace(Reference.exact(zero, zero + scale), error=zero + error)
-    judgement = judge(found, zero + claimed, zero + limit, Rules(3.0, 1e-5))
+    judgement = judge(found, zero + claimed, zero + limit, core.Rules())
     return result_of(judgement).resolution
 
 
 def test_where_there_is_no_gradient_any_would_be_seen() -> None:
     tiny = TINY["float64"]
-    assert zeros(0.0, 0.0) == zeros(0.0, 3.9 * tiny) == 0
-    assert zeros(0.0, 4.1 * tiny) > 0
+    assert zeros(0.0, 0.0) == zeros(0.0, tiny) == zeros(0.0, tiny, scale=1e-280) == 0
     assert zeros(1e-320, tiny) > 0
     assert zeros(0.0, tiny, error=1e-320) > 0
-    assert zeros(0.0, tiny, scale=1e-280) > 0
 
 
 LIMIT = 3 * 2.0**-30

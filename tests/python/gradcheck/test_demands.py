@@ -359,7 +359,7 @@ def test_an_element_at_the_edge_of_the_domain_is_not_counted_as_proven() -> None
 
     report = check(np.sqrt, np.array([0.0, 1.0, 2.0]), vjp=vjp)
     assert only(report).num_passed == 2
-    assert "only 2 of 3 could be judged" in str(report)
+    assert report.verdict is Verdict.INCONCLUSIVE
     assert "1 of 3 cannot be judged: domain" in str(report)
 
 
@@ -498,7 +498,7 @@ def test_a_failure_says_which_element_both_values_and_how_far() -> None:
 
 def test_a_bias_in_front_of_a_normalization_has_the_gradient_0() -> None:
     # Its differences are rounding, and looked like jumps.
-    x = RANDOM.standard_normal((3, 4))
+    x = np.random.default_rng(0).standard_normal((3, 4))
 
     def normalized(b: Array) -> Array:
         y = x.astype(b.dtype) + b

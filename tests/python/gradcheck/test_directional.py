@@ -6,7 +6,6 @@ from targets import NumpyTarget, checked
 
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.directional import blind_spot, check_directions
-from fluidcore.gradcheck.judge import alone_tolerance
 from fluidcore.gradcheck.session import Session
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
@@ -119,7 +118,8 @@ def test_alone_a_direction_is_as_precise_as_its_dtype() -> None:
     session = session_of(tanh(dtype="float32"), shadow="off")
     judgement = check_directions(session, 0, None).judgement
     tolerance = judgement.limit - 3 * judgement.reference.error
-    np.testing.assert_allclose(tolerance, alone_tolerance(judgement.reference, "float32"), rtol=0.1)
+    expected = judgement.reference.native.alone_tolerance("float32")
+    np.testing.assert_allclose(tolerance, expected, rtol=0.1)
 
 
 def test_what_one_element_must_be_off_by_is_relative_to_the_root_mean_square() -> None:
@@ -196,7 +196,7 @@ def test_the_first_failure_of_f_is_kept() -> None:
 def test_without_time_there_is_no_search() -> None:
     session = session_of(tanh({1234: 1.5}), budget_s=1e-9)
     found = check_directions(session, 0, None)
-    assert found.judgement.wrong.any()
+    assert found.judgement.verdict is Verdict.INCONCLUSIVE
     assert found.culprits == ()
 
 

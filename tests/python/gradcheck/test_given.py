@@ -157,9 +157,11 @@ def test_error_bars_allow_for_three_deviations_of_the_noise_of_float32() -> None
         return np.sin(x) + x.dtype.type(30) - x.dtype.type(30)  # rounded where nobody sees it
 
     x = X.astype(np.float32)
-    found = judged(f, np.cos(x), dtype="float32", shadow="off", verbose=True, seed=2**64 + 70)
+    found = judged(
+        f, np.cos(x), dtype="float32", shadow="off", verbose=True, resolution=1.0, seed=2**64 + 70
+    )
     function = core.CallableFunction(lambda xs: [f(xs[0])], [x])
-    noise = 3 * core.measure_noise(function, seed=70)
+    noise = 3 * core.measure_noise(function, seed=70)[0]
     assert noise.any()
     bars = np.array(core.differentiate(function, 0, [np.ones(12)], noise=noise).error)[0]
     errors = sorted(found.element_errors or (), key=lambda error: error.index)

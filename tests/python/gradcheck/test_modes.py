@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from targets import FUNCTIONS, NumpyTarget
 
+from fluidcore import core
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.judge import LATE
 from fluidcore.gradcheck.modes import choose, differentiate
@@ -229,7 +230,9 @@ def believed(
     dense = derivatives(missing, np.full((2, 1), dense_error), 0 * missing)
     session = session_of("tanh", rows=2, x=X[:2, :1], **settings)
     engine = SimpleNamespace(
-        differentiate=lambda *_, **__: by_row, differentiate_along=lambda *_, **__: dense
+        differentiate=lambda *_, **__: by_row,
+        differentiate_along=lambda *_, **__: dense,
+        Rules=core.Rules,
     )
     for module in ("modes", "session"):
         monkeypatch.setattr(f"fluidcore.gradcheck.{module}.core", engine)

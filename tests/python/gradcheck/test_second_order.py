@@ -138,7 +138,10 @@ def test_operators_at_kinks_and_ties_are_not_accused() -> None:
             if not example.note:
                 continue
             report = check_example(example, GradCheckConfig(second_order=True))
-            assert report.verdict is Verdict.PASS, str(example)
+            for result in report.results:
+                is_jump = result.reasons == (Reason.JUMP,)  # of the gradient, at a kink of f
+                expected = Verdict.INCONCLUSIVE if is_jump else Verdict.PASS
+                assert result.verdict is expected, str(example)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16"])

@@ -75,8 +75,8 @@ def test_a_float64_form_that_is_not_finite_is_not_asked_for_gradients() -> None:
 
 def test_the_rules_are_those_of_the_dtype_under_test() -> None:
     assert session_of(target_of("tanh", "float32")).rules.resolution == 1e-3
-    alone = session_of(target_of("tanh", "float16"), shadow="off", on_kink="skip")
-    assert (alone.rules.bars, alone.rules.resolution, alone.rules.on_kink) == (5.0, 0.1, "skip")
+    alone = session_of(target_of("tanh", "float16"), shadow="off")
+    assert (alone.rules.bars, alone.rules.resolution, alone.rules.allow_open) == (5.0, 0.3, 0.5)
     assert session_of(target_of("tanh"), resolution=0.5).rules.resolution == 0.5
 
 

@@ -1,0 +1,596 @@
+#include "fluidcore/gradcheck/confirm.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "fluidcore/gradcheck/differentiate.h"
+#include "fluidcore/gradcheck/moved_point.h"
+#include "fluidcore/gradcheck/rounding.h"
+#include "fluidcore/gradcheck/subgradient.h"
+#include "fluidcore/gradcheck/unrecoverable.h"
+
+namespace fluidcore::gradcheck {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// Few bits, and no powers of two apart: of the central steps, and of those to either side.
+constexpr double kStretch = 101.0 / 128;
+constexpr double kStretchRight = 79.0 / 128;
+constexpr double kStretchLeft = 165.0 / 128;
+constexpr std::ptrdiff_t kFirst = 4;   // columns that are looked at before the others
+constexpr std::ptrdiff_t kGrowth = 4;  // of their number, as long as none of them is refuted
+constexpr std::ptrdiff_t kShown = 64;  // columns that are looked at after one is refuted
+constexpr int kFar = 8;                // points near by
+constexpr int kNear = 32;              // and nearer
+constexpr double kNearer = 0x1p-3;     // is the distance of these
+constexpr double kSame = 0.5;          // of a smooth f the derivatives there are apart by kNearer
+
+using Columns = std::vector<std::size_t>;
+
+void copy(const Derivatives& from, std::size_t i, Derivatives& to, std::size_t j) {
+  const auto n = static_cast<std::size_t>(from.elements);
+  const auto m = static_cast<std::size_t>(to.elements);
+  for (std::size_t row = 0; row < static_cast<std::size_t>(from.cotangents); ++row) {
+    for (const auto array : {&Derivatives::value, &Derivatives::error, &Derivatives::low,
+                             &Derivatives::high, &Derivatives::scale}) {
+      (to.*array)[row * m + j] = (from.*array)[row * n + i];
+    }
+  }
+  to.flags[j] = from.flags[i];
+}
+
+Derivatives picked(const Derivatives& from, const Columns& columns) {
+  Derivatives to(from.cotangents, std::ssize(columns));
+  for (std::size_t j = 0; j < columns.size(); ++j) copy(from, columns[j], to, j);
+  to.evaluations = from.evaluations;
+  return to;
+}
+
+// Columns of derivatives, measured with steps that are stretched, from one side or both.
+using Measure = std::function<Derivatives(const Columns& columns, double stretch, int side)>;
+
+class Confirmation {
+ public:
+  Confirmation(Function& function,
+               Measure measure,
+               const Claim& claim,
+               std::vector<std::int64_t> elements,
+               bool has_noise,
+               const Rules& rules,
+               const ConfirmOptions& options,
+               Derivatives& reference)
+      : function_(function),
+        measure_(std::move(measure)),
+        claim_(claim),
+        elements_(std::move(elements)),
+        has_noise_(has_noise),
+        rules_(rules),
+        options_(options),
+        reference_(reference),
+        rows_(static_cast<std::size_t>(reference.cotangents)),
+        size_(static_cast<std::size_t>(reference.elements)) {}
+
+  // Whether nothing is refuted.
+  bool run() {
+    const Columns columns = in_doubt();
+    auto begin = columns.begin();
+    for (std::ptrdiff_t count = kFirst; begin != columns.end(); count *= kGrowth) {
+      const auto end = begin + std::min(count, columns.end() - begin);
+      if (look_at(Columns(begin, end))) {
+        const auto shown = end + std::min(kShown, columns.end() - end);
+        look_at_both_sides(Columns(end, shown));
+        return false;
+      }
+      begin = end;
+    }
+    return true;
+  }
+
+  // Leaves elements at kinks open that are right one by one, but not together.
+  void settle_kinks(const Question& question) {
+    Columns kinks;
+    for (std::size_t column = 0; column < size_; ++column) {
+      constexpr unsigned kBoth = kKink | kSubgradient;
+      if ((reference_.flags[column] & kBoth) == kBoth) kinks.push_back(column);
+    }
+    if (kinks.empty()) return;
+    for (std::size_t row = 0; row < rows_; ++row) {
+      AtKinks together;
+      together.input = claim_.input;
+      double seen = kInfinity;
+      for (std::size_t column = 0; column < size_; ++column) {
+        const std::size_t i = at(row, column);
+        together.elements.push_back(elements_[column]);
+        together.claimed.push_back(claim_.value[i]);
+        together.allowed.push_back(limit(i, reference_.error[i]));
+        together.bend.push_back(bend_[i]);
+        together.is_kink.push_back((reference_.flags[column] & kKink) != 0);
+      }
+      for (const std::size_t column : kinks) seen = std::min(seen, visible_[at(row, column)]);
+      const Question one{{question.cotangents[row]}, question.noise};
+      const std::optional<double> unseen =
+          subgradient_error(function_, together, one, rules_.bars, options_.seed, evaluations_);
+      if (!unseen) {
+        for (const std::size_t column : kinks) leave_open(column, kKink);
+        return;
+      }
+      if (*unseen > seen) continue;  // no bend, but kinks that do not belong together
+      for (const std::size_t column : kinks) reference_.error[at(row, column)] += *unseen;
+    }
+  }
+
+  std::int64_t evaluations() const { return evaluations_; }
+
+ private:
+  struct Interval {
+    double low;
+    double high;
+    double error;
+  };
+
+  std::size_t at(std::size_t row, std::size_t column) const { return row * size_ + column; }
+
+  double limit(std::size_t i, double error) const {
+    return rules_.bars * error + claim_.tolerance[i];
+  }
+  bool holds(std::size_t i, const Interval& found) const {
+    const double distance =
+        std::max({found.low - claim_.value[i], claim_.value[i] - found.high, 0.0});
+    return distance <= limit(i, found.error);
+  }
+  bool is_sharp(std::size_t i, double error) const { return limit(i, error) <= visible_[i]; }
+
+  // What is not proven, the worst first: then what is refuted, by how many limits, then the rest.
+  Columns in_doubt() {
+    const Judgement first = judge(reference_, claim_.value, claim_.tolerance, rules_);
+    visible_ = first.measure;
+    bend_.resize(visible_.size());
+    first_limit_.resize(visible_.size(), kInfinity);
+    for (std::size_t i = 0; i < visible_.size(); ++i) {
+      if (first.wrong[i]) first_limit_[i] = first.limit[i];
+    }
+    for (double& value : visible_) value *= rules_.resolution;
+    std::vector<std::pair<double, std::size_t>> ranked;
+    for (std::size_t column = 0; column < size_; ++column) {
+      double excess = -1;
+      for (std::size_t row = 0; row < rows_; ++row) {
+        const std::size_t i = at(row, column);
+        if (!std::isfinite(claim_.value[i])) continue;
+        // What the point absorbs, it absorbs at other steps, too.
+        const bool is_absorbed = (reference_.flags[column] & kAbsorbed) != 0;
+        if (first.unsure[i] && !is_absorbed) excess = std::max(excess, 0.0);
+        if (!first.wrong[i]) continue;
+        const double off = std::abs(first.analytical[i] - first.nearest[i]);
+        excess = std::max(excess, off / (first.limit[i] + 1e-300));
+      }
+      if (excess >= 0) ranked.emplace_back(-excess, column);
+    }
+    std::sort(ranked.begin(), ranked.end());
+    Columns columns;
+    for (const auto& [rank, column] : ranked) columns.push_back(column);
+    return columns;
+  }
+
+  Derivatives measure(const Columns& columns, double stretch, int side) {
+    Derivatives found = measure_(columns, stretch, side);
+    evaluations_ += found.evaluations;
+    return found;
+  }
+
+  // Whether column j has a derivative with an error bar, by all cotangents.
+  static bool is_smooth(const Derivatives& found, std::size_t j) {
+    if ((found.flags[j] & (kKink | kJump | kDomain)) != 0) return false;
+    for (std::size_t i = j; i < found.error.size(); i += static_cast<std::size_t>(found.elements)) {
+      if (!std::isfinite(found.error[i])) return false;
+    }
+    return true;
+  }
+
+  // Whether one of the columns is refuted.
+  bool look_at(const Columns& columns) {
+    const Columns refuted = look_at_both_sides(columns);
+    if (!refuted.empty()) look_near(refuted);
+    return std::any_of(refuted.begin(), refuted.end(),
+                       [&](std::size_t column) { return is_refuted(column); });
+  }
+
+  // What the differences at x refute, or do not know.
+  Columns look_at_both_sides(const Columns& columns) {
+    const Derivatives central = measure(columns, kStretch, 0);
+    Columns doubtful;
+    Columns places;  // of these in `central`
+    for (std::size_t j = 0; j < columns.size(); ++j) {
+      if (adopt_central(central, j, columns[j])) continue;
+      doubtful.push_back(columns[j]);
+      places.push_back(j);
+    }
+    if (doubtful.empty()) return {};
+    const Derivatives right = measure(doubtful, kStretchRight, 1);
+    const Derivatives left = measure(doubtful, kStretchLeft, -1);
+    Columns refuted;
+    for (std::size_t j = 0; j < doubtful.size(); ++j) {
+      adopt_sides(central, places[j], right, left, j, doubtful[j]);
+      if (!has_noise_ && is_only_vaguer(doubtful[j])) {
+        leave_open(doubtful[j], kSuspect);
+        continue;
+      }
+      const bool jumps = (reference_.flags[doubtful[j]] & kJump) != 0;
+      const bool is_refutable = is_refuted(doubtful[j]);
+      if (is_refutable || (is_open(doubtful[j]) && !jumps)) refuted.push_back(doubtful[j]);
+    }
+    return refuted;
+  }
+
+  // Whether what the first measurement refutes holds for longer error bars alone.
+  bool is_only_vaguer(std::size_t column) const {
+    for (std::size_t row = 0; row < rows_; ++row) {
+      const std::size_t i = at(row, column);
+      const double distance =
+          std::max(reference_.low[i] - claim_.value[i], claim_.value[i] - reference_.high[i]);
+      const Interval found{reference_.low[i], reference_.high[i], reference_.error[i]};
+      if (distance > first_limit_[i] && holds(i, found)) return true;
+    }
+    return false;
+  }
+
+  // Whether there is no derivative at x.
+  bool is_open(std::size_t column) const {
+    for (std::size_t row = 0; row < rows_; ++row) {
+      if (!std::isfinite(reference_.error[at(row, column)])) return true;
+    }
+    return false;
+  }
+
+  bool is_refuted(std::size_t column) const {
+    for (std::size_t row = 0; row < rows_; ++row) {
+      const std::size_t i = at(row, column);
+      if (!std::isfinite(reference_.error[i])) return false;
+      if (!holds(i, {reference_.low[i], reference_.high[i], reference_.error[i]})) return true;
+    }
+    return false;
+  }
+
+  // Takes column j over into `column`; whether nothing is left to be looked at.
+  bool adopt_central(const Derivatives& central, std::size_t j, std::size_t column) {
+    if (!is_smooth(central, j)) return false;
+    Derivatives found = picked(central, {j});
+    if ((reference_.flags[column] & kJump) != 0) {
+      // Only now is a size known that errors are compared with.
+      for (std::size_t row = 0; row < rows_; ++row) {
+        double& visible = visible_[at(row, column)];
+        visible = std::max(visible, rules_.resolution * std::abs(found.value[row]));
+      }
+    }
+    if (is_smooth(reference_, column)) {
+      for (std::size_t row = 0; row < rows_; ++row) {
+        const std::size_t i = at(row, column);
+        const double apart = std::abs(found.value[row] - reference_.value[i]);
+        const double limit = rules_.bars * (found.error[row] + reference_.error[i]);
+        if (apart <= limit) continue;
+        if (apart > visible_[i]) {
+          leave_open(column, kKink);
+          return true;
+        }
+        found.error[row] = apart;  // the error bars were too short
+      }
+    }
+    bool is_proven = true;
+    for (std::size_t row = 0; row < rows_; ++row) {
+      const std::size_t i = at(row, column);
+      const double distance = std::abs(found.value[row] - claim_.value[i]);
+      is_proven &= has_noise_ || distance <= first_limit_[i];
+      is_proven &= is_sharp(i, found.error[row]) &&
+                   holds(i, {found.low[row], found.high[row], found.error[row]});
+    }
+    if (is_proven) copy(found, 0, reference_, column);
+    return is_proven;
+  }
+
+  // Whether central differences have found the one-sided derivatives, too: a value between them, or
+  // an interval around them. Else all of it is chance.
+  bool agree(const Derivatives& central,
+             std::size_t place,
+             const Derivatives& right,
+             const Derivatives& left,
+             std::size_t j,
+             std::size_t column) const {
+    if ((central.flags[place] & (kJump | kDomain)) != 0) return false;
+    for (std::size_t row = 0; row < rows_; ++row) {
+      const std::size_t k = row * static_cast<std::size_t>(right.elements) + j;
+      const std::size_t c = row * static_cast<std::size_t>(central.elements) + place;
+      const auto [low, high] = std::minmax(right.value[k], left.value[k]);
+      const double error = central.error[c] + std::max(right.error[k], left.error[k]);
+      const double limit = rules_.bars * error + visible_[at(row, column)];
+      const bool is_around = central.low[c] <= low + limit && high <= central.high[c] + limit;
+      const bool is_between = low <= central.low[c] + limit && central.high[c] <= high + limit;
+      if (!is_around && !is_between) return false;
+    }
+    return true;
+  }
+
+  // Whether column j of `found` tells what a PASS must be able to see.
+  bool is_sharp(const Derivatives& found, std::size_t j, std::size_t column) const {
+    if (!is_smooth(found, j)) return false;
+    for (std::size_t row = 0; row < rows_; ++row) {
+      const std::size_t k = row * static_cast<std::size_t>(found.elements) + j;
+      if (!is_sharp(at(row, column), found.error[k])) return false;
+    }
+    return true;
+  }
+
+  void leave_open(std::size_t column, std::uint8_t flag) {
+    for (std::size_t row = 0; row < rows_; ++row) {
+      double& error = reference_.error[at(row, column)];
+      error = kInfinity;
+    }
+    reference_.flags[column] |= flag;
+  }
+
+  void adopt_sides(const Derivatives& central,
+                   std::size_t place,
+                   const Derivatives& right,
+                   const Derivatives& left,
+                   std::size_t j,
+                   std::size_t column) {
+    constexpr double kCoarse = 0x1p-20;
+    const DType dtype = function_.inputs()[claim_.input].dtype();
+    const bool is_coarse = unit_roundoff(dtype) > kCoarse;
+    if (is_coarse || !is_sharp(right, j, column) || !is_sharp(left, j, column)) {
+      // At an edge of the domain there is one side, and in 16 bits each by itself tells little:
+      // then the second central differences are what there is.
+      if (is_smooth(central, place) && is_smooth(reference_, column)) {
+        copy(central, place, reference_, column);
+      } else {
+        leave_open(column, central.flags[place]);
+      }
+      return;
+    }
+    if (!agree(central, place, right, left, j, column)) {
+      leave_open(column, kKink);
+      return;
+    }
+    bool is_kink = false;
+    for (std::size_t row = 0; row < rows_; ++row) {
+      const std::size_t i = at(row, column);
+      const std::size_t k = row * static_cast<std::size_t>(right.elements) + j;
+      const double error = std::max(right.error[k], left.error[k]);
+      bend_[i] = right.value[k] - left.value[k];
+      const double gap = std::abs(bend_[i]);
+      is_kink |= gap > rules_.bars * (right.error[k] + left.error[k]) + claim_.tolerance[i];
+      reference_.low[i] = std::min(right.value[k], left.value[k]);
+      reference_.high[i] = std::max(right.value[k], left.value[k]);
+      reference_.value[i] = reference_.low[i] + gap / 2;
+      reference_.error[i] = error;
+      reference_.scale[i] = std::max(right.scale[k], left.scale[k]);
+    }
+    reference_.flags[column] = is_kink ? kKink | kSubgradient : 0;
+    if (is_kink || !is_smooth(central, place)) return;
+    // Where the sides are alike, central differences tell more than each of them.
+    const Derivatives sides = picked(reference_, {column});
+    copy(central, place, reference_, column);
+    for (std::size_t row = 0; row < rows_; ++row) {
+      const std::size_t i = at(row, column);
+      const double value = reference_.value[i];
+      const double apart = std::max(value - sides.low[row], sides.high[row] - value);
+      reference_.error[i] = std::max(reference_.error[i], apart);
+    }
+  }
+
+  // The derivatives at points near by: of half of them, which are all about as far away.
+  struct Hull {
+    double low = kInfinity;
+    double high = -kInfinity;
+  };
+  struct Nearby {
+    Hull far;
+    Hull near;
+    double error = 0;
+  };
+
+  // Widens [low, high] of the columns by the derivatives at points near by.
+  void look_near(const Columns& columns) {
+    std::vector<Nearby> found(columns.size() * rows_);
+    std::vector<int> seen(columns.size());
+    std::vector<std::int64_t> held;
+    for (const std::size_t column : columns) {
+      if (!elements_.empty()) held.push_back(elements_[column]);
+    }
+    const double far = MovedPoint::nearness(function_.inputs()[claim_.input].dtype());
+    const auto look = [&](NearPoint near, bool is_far) {
+      const MovedPoint moved(function_, claim_.input, near, held, options_.seed);
+      ++evaluations_;
+      if (!moved.is_in_domain()) return false;
+      const Derivatives there = measure(columns, 1, 0);
+      for (std::size_t j = 0; j < columns.size(); ++j) {
+        if (!is_smooth(there, j)) continue;
+        ++seen[j];
+        for (std::size_t row = 0; row < rows_; ++row) {
+          const std::size_t k = row * columns.size() + j;
+          if (there.scale[k] == 0) continue;  // f stands still: it may have absorbed the steps
+          Hull& hull = is_far ? found[k].far : found[k].near;
+          hull.low = std::min(hull.low, there.value[k]);
+          hull.high = std::max(hull.high, there.value[k]);
+          found[k].error = std::max(found[k].error, there.error[k]);
+        }
+      }
+      return true;
+    };
+    for (int point = 0; point < kFar + kNear; ++point) {
+      const bool is_far = point < kFar;
+      NearPoint near;
+      near.number = point;
+      near.part = is_far ? far : far * kNearer;
+      near.up = is_far ? (point + 0.5) / kFar : (point - kFar + 0.5) / kNear;
+      if (look(near, is_far)) continue;
+      near.wide = false;
+      look(near, is_far);
+    }
+    for (std::size_t j = 0; j < columns.size(); ++j) {
+      std::vector<Nearby> by_row;
+      by_row.reserve(rows_);
+      for (std::size_t row = 0; row < rows_; ++row) {
+        by_row.push_back(found[row * columns.size() + j]);
+      }
+      if (2 * seen[j] < kFar + kNear) {
+        leave_open(columns[j], kKink);
+      } else if (is_open(columns[j])) {
+        adopt_branches(columns[j], by_row);
+      } else if (has_branches(columns[j], by_row)) {
+        widen(columns[j], by_row);
+      }
+    }
+  }
+
+  // Whether derivatives near by are not those at x, however near: of a smooth f they differ the
+  // less, the nearer the points are.
+  bool has_branches(std::size_t column, const std::vector<Nearby>& by_row) const {
+    for (std::size_t row = 0; row < rows_; ++row) {
+      const std::size_t i = at(row, column);
+      const auto apart = [&](const Hull& hull) {
+        return std::max(hull.high - reference_.high[i], reference_.low[i] - hull.low);
+      };
+      const bool is_seen = apart(by_row[row].near) > limit(i, by_row[row].error) + visible_[i];
+      if (is_seen && apart(by_row[row].near) > kSame * apart(by_row[row].far)) return true;
+    }
+    return false;
+  }
+
+  // Where no derivative is known at x itself, and f does not jump: the branches near by, if they
+  // are the same ones at both distances. They can prove a claim, and refute none.
+  void adopt_branches(std::size_t column, const std::vector<Nearby>& by_row) {
+    for (std::size_t row = 0; row < rows_; ++row) {
+      const std::size_t i = at(row, column);
+      const auto& [far, near, error] = by_row[row];
+      const double change = std::max(std::abs(far.low - near.low), std::abs(far.high - near.high));
+      if (!(limit(i, error) + change <= visible_[i])) return;
+      if (!holds(i, {near.low, near.high, error})) return;
+    }
+    for (std::size_t row = 0; row < rows_; ++row) {
+      const std::size_t i = at(row, column);
+      const auto& [far, near, error] = by_row[row];
+      const double width = near.high - near.low;
+      const bool is_bend = width <= kSame * (far.high - far.low) || width <= limit(i, error);
+      reference_.value[i] = near.low + width / 2;
+      reference_.low[i] = is_bend ? reference_.value[i] : near.low;
+      reference_.high[i] = is_bend ? reference_.value[i] : near.high;
+      reference_.error[i] = is_bend ? error + width : error;
+      reference_.scale[i] = std::max(std::abs(near.low), std::abs(near.high));
+    }
+    reference_.flags[column] = kKink | kSubgradient;
+  }
+
+  void widen(std::size_t column, const std::vector<Nearby>& by_row) {
+    for (std::size_t row = 0; row < rows_; ++row) {
+      const std::size_t i = at(row, column);
+      const auto& [far, near, error] = by_row[row];
+      reference_.low[i] = std::min({reference_.low[i], far.low, near.low});
+      reference_.high[i] = std::max({reference_.high[i], far.high, near.high});
+      reference_.value[i] = (reference_.low[i] + reference_.high[i]) / 2;
+      reference_.error[i] = std::max(reference_.error[i], error);
+    }
+    reference_.flags[column] = kKink | kSubgradient;
+  }
+
+  Function& function_;
+  Measure measure_;
+  const Claim& claim_;
+  std::vector<std::int64_t> elements_;  // of the columns; empty where they are directions
+  bool has_noise_;                      // whether the noise of f was measured
+  const Rules& rules_;
+  const ConfirmOptions& options_;
+  Derivatives& reference_;
+  std::size_t rows_;
+  std::size_t size_;
+  std::vector<double> visible_;      // [cotangents, elements]: an error that a PASS must see
+  std::vector<double> first_limit_;  // the same: of the first measurement, where it refutes
+  std::vector<double> bend_;         // the same: the right derivative minus the left one
+  std::int64_t evaluations_ = 0;
+};
+
+}  // namespace
+
+namespace {
+
+void check_sizes(const Claim& claim, std::size_t columns, const Derivatives& reference) {
+  const std::size_t size = reference.value.size();
+  require(claim.value.size() == size && claim.tolerance.size() == size &&
+              columns == static_cast<std::size_t>(reference.elements),
+          "gradcheck: a claim must have the size of the reference, ", size, " numbers for ",
+          reference.elements, " columns, got ", claim.value.size(), " for ", columns);
+}
+
+}  // namespace
+
+std::int64_t confirm(Function& function,
+                     const Claim& claim,
+                     const std::vector<std::int64_t>& elements,
+                     std::int64_t rows,
+                     const Question& question,
+                     const Rules& rules,
+                     const ConfirmOptions& options,
+                     Derivatives& reference) {
+  check_sizes(claim, elements.size(), reference);
+  const auto measure = [&](const Columns& columns, double stretch, int side) {
+    DifferentiateOptions how;
+    how.workers = options.workers;
+    how.stretch = stretch;
+    how.side = side;
+    const bool is_more = rows > 0 && std::ssize(columns) > reference.elements / rows;
+    if (is_more) {
+      how.rows = rows;
+      return picked(differentiate(function, claim.input, question, how), columns);
+    }
+    auto& chosen = how.elements.emplace();
+    for (const std::size_t column : columns) chosen.push_back(elements[column]);
+    return differentiate(function, claim.input, question, how);
+  };
+  return with_plain_exceptions([&] {
+    Confirmation confirmation(function, measure, claim, elements, !question.noise.empty(), rules,
+                              options, reference);
+    if (confirmation.run()) confirmation.settle_kinks(question);
+    return confirmation.evaluations();
+  });
+}
+
+std::int64_t confirm_probes(Function& function,
+                            const Claim& claim,
+                            const std::vector<Probe>& probes,
+                            const std::vector<double>& noise,
+                            const Rules& rules,
+                            const ConfirmOptions& options,
+                            Derivatives& reference) {
+  check_sizes(claim, probes.size(), reference);
+  const auto measure = [&](const Columns& columns, double stretch, int side) {
+    std::vector<Probe> chosen;
+    for (const std::size_t column : columns) {
+      chosen.push_back(probes[column]);
+      for (double& d : chosen.back().direction) d *= stretch;
+    }
+    const auto found =
+        differentiate_probes(function, claim.input, chosen, {noise, options.workers, side});
+    Derivatives all(1, std::ssize(columns));
+    for (std::size_t j = 0; j < found.size(); ++j) {
+      copy(found[j], 0, all, j);
+      all.evaluations += found[j].evaluations;
+    }
+    for (auto* const part : {&all.value, &all.error, &all.low, &all.high, &all.scale}) {
+      for (double& number : *part) number /= stretch;
+    }
+    return all;
+  };
+  return with_plain_exceptions([&] {
+    Confirmation confirmation(function, measure, claim, {}, !noise.empty(), rules, options,
+                              reference);
+    confirmation.run();
+    // What lies between the sums of many slopes is not proven by that.
+    for (std::uint8_t& flags : reference.flags) flags &= ~unsigned{kSubgradient};
+    return confirmation.evaluations();
+  });
+}
+
+}  // namespace fluidcore::gradcheck
