@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "fluidcore/gradcheck/differentiate.h"
-#include "fluidcore/gradcheck/moved_point.h"
+#include "fluidcore/gradcheck/nearby.h"
 #include "fluidcore/gradcheck/rounding.h"
 #include "fluidcore/gradcheck/subgradient.h"
 #include "fluidcore/gradcheck/unrecoverable.h"
@@ -25,31 +25,9 @@ constexpr double kStretchLeft = 165.0 / 128;
 constexpr std::ptrdiff_t kFirst = 4;   // columns that are looked at before the others
 constexpr std::ptrdiff_t kGrowth = 4;  // of their number, as long as none of them is refuted
 constexpr std::ptrdiff_t kShown = 64;  // columns that are looked at after one is refuted
-constexpr int kFar = 8;                // points near by
-constexpr int kNear = 32;              // and nearer
-constexpr double kNearer = 0x1p-3;     // is the distance of these
-constexpr double kSame = 0.5;          // of a smooth f the derivatives there are apart by kNearer
+constexpr double kSame = 0.5;          // of a smooth f, what is nearer is apart by an eighth
 
 using Columns = std::vector<std::size_t>;
-
-void copy(const Derivatives& from, std::size_t i, Derivatives& to, std::size_t j) {
-  const auto n = static_cast<std::size_t>(from.elements);
-  const auto m = static_cast<std::size_t>(to.elements);
-  for (std::size_t row = 0; row < static_cast<std::size_t>(from.cotangents); ++row) {
-    for (const auto array : {&Derivatives::value, &Derivatives::error, &Derivatives::low,
-                             &Derivatives::high, &Derivatives::scale}) {
-      (to.*array)[row * m + j] = (from.*array)[row * n + i];
-    }
-  }
-  to.flags[j] = from.flags[i];
-}
-
-Derivatives picked(const Derivatives& from, const Columns& columns) {
-  Derivatives to(from.cotangents, std::ssize(columns));
-  for (std::size_t j = 0; j < columns.size(); ++j) copy(from, columns[j], to, j);
-  to.evaluations = from.evaluations;
-  return to;
-}
 
 // Columns of derivatives, measured with steps that are stretched, from one side or both.
 using Measure = std::function<Derivatives(const Columns& columns, double stretch, int side)>;
@@ -182,15 +160,6 @@ class Confirmation {
     return found;
   }
 
-  // Whether column j has a derivative with an error bar, by all cotangents.
-  static bool is_smooth(const Derivatives& found, std::size_t j) {
-    if ((found.flags[j] & (kKink | kJump | kDomain)) != 0) return false;
-    for (std::size_t i = j; i < found.error.size(); i += static_cast<std::size_t>(found.elements)) {
-      if (!std::isfinite(found.error[i])) return false;
-    }
-    return true;
-  }
-
   // Whether one of the columns is refuted.
   bool look_at(const Columns& columns) {
     const Columns refuted = look_at_both_sides(columns);
@@ -210,11 +179,16 @@ class Confirmation {
       places.push_back(j);
     }
     if (doubtful.empty()) return {};
-    const Derivatives right = measure(doubtful, kStretchRight, 1);
-    const Derivatives left = measure(doubtful, kStretchLeft, -1);
+    const bool has_sides = !is_coarse();
+    const Derivatives right = has_sides ? measure(doubtful, kStretchRight, 1) : Derivatives();
+    const Derivatives left = has_sides ? measure(doubtful, kStretchLeft, -1) : Derivatives();
     Columns refuted;
     for (std::size_t j = 0; j < doubtful.size(); ++j) {
-      adopt_sides(central, places[j], right, left, j, doubtful[j]);
+      if (has_sides && is_sharp(right, j, doubtful[j]) && is_sharp(left, j, doubtful[j])) {
+        adopt_sides(central, places[j], right, left, j, doubtful[j]);
+      } else {
+        adopt_second(central, places[j], doubtful[j]);
+      }
       if (!has_noise_ && is_only_vaguer(doubtful[j])) {
         leave_open(doubtful[j], kSuspect);
         continue;
@@ -287,7 +261,7 @@ class Confirmation {
       is_proven &= is_sharp(i, found.error[row]) &&
                    holds(i, {found.low[row], found.high[row], found.error[row]});
     }
-    if (is_proven) copy(found, 0, reference_, column);
+    if (is_proven) copy_column(found, 0, reference_, column);
     return is_proven;
   }
 
@@ -331,25 +305,27 @@ class Confirmation {
     reference_.flags[column] |= flag;
   }
 
+  // In 16 bits one side by itself tells little.
+  bool is_coarse() const {
+    constexpr double kCoarse = 0x1p-20;
+    return unit_roundoff(function_.inputs()[claim_.input].dtype()) > kCoarse;
+  }
+
+  // Where there are not two sides, as at an edge of the domain: the second central differences.
+  void adopt_second(const Derivatives& central, std::size_t place, std::size_t column) {
+    if (is_smooth(central, place) && is_smooth(reference_, column)) {
+      copy_column(central, place, reference_, column);
+    } else {
+      leave_open(column, central.flags[place]);
+    }
+  }
+
   void adopt_sides(const Derivatives& central,
                    std::size_t place,
                    const Derivatives& right,
                    const Derivatives& left,
                    std::size_t j,
                    std::size_t column) {
-    constexpr double kCoarse = 0x1p-20;
-    const DType dtype = function_.inputs()[claim_.input].dtype();
-    const bool is_coarse = unit_roundoff(dtype) > kCoarse;
-    if (is_coarse || !is_sharp(right, j, column) || !is_sharp(left, j, column)) {
-      // At an edge of the domain there is one side, and in 16 bits each by itself tells little:
-      // then the second central differences are what there is.
-      if (is_smooth(central, place) && is_smooth(reference_, column)) {
-        copy(central, place, reference_, column);
-      } else {
-        leave_open(column, central.flags[place]);
-      }
-      return;
-    }
     if (!agree(central, place, right, left, j, column)) {
       leave_open(column, kKink);
       return;
@@ -372,7 +348,7 @@ class Confirmation {
     if (is_kink || !is_smooth(central, place)) return;
     // Where the sides are alike, central differences tell more than each of them.
     const Derivatives sides = picked(reference_, {column});
-    copy(central, place, reference_, column);
+    copy_column(central, place, reference_, column);
     for (std::size_t row = 0; row < rows_; ++row) {
       const std::size_t i = at(row, column);
       const double value = reference_.value[i];
@@ -381,67 +357,22 @@ class Confirmation {
     }
   }
 
-  // The derivatives at points near by: of half of them, which are all about as far away.
-  struct Hull {
-    double low = kInfinity;
-    double high = -kInfinity;
-  };
-  struct Nearby {
-    Hull far;
-    Hull near;
-    double error = 0;
-  };
-
   // Widens [low, high] of the columns by the derivatives at points near by.
   void look_near(const Columns& columns) {
-    std::vector<Nearby> found(columns.size() * rows_);
-    std::vector<int> seen(columns.size());
     std::vector<std::int64_t> held;
     for (const std::size_t column : columns) {
       if (!elements_.empty()) held.push_back(elements_[column]);
     }
-    const double far = MovedPoint::nearness(function_.inputs()[claim_.input].dtype());
-    const auto look = [&](NearPoint near, bool is_far) {
-      const MovedPoint moved(function_, claim_.input, near, held, options_.seed);
-      ++evaluations_;
-      if (!moved.is_in_domain()) return false;
-      const Derivatives there = measure(columns, 1, 0);
-      for (std::size_t j = 0; j < columns.size(); ++j) {
-        if (!is_smooth(there, j)) continue;
-        ++seen[j];
-        for (std::size_t row = 0; row < rows_; ++row) {
-          const std::size_t k = row * columns.size() + j;
-          if (there.scale[k] == 0) continue;  // f stands still: it may have absorbed the steps
-          Hull& hull = is_far ? found[k].far : found[k].near;
-          hull.low = std::min(hull.low, there.value[k]);
-          hull.high = std::max(hull.high, there.value[k]);
-          found[k].error = std::max(found[k].error, there.error[k]);
-        }
-      }
-      return true;
-    };
-    for (int point = 0; point < kFar + kNear; ++point) {
-      const bool is_far = point < kFar;
-      NearPoint near;
-      near.number = point;
-      near.part = is_far ? far : far * kNearer;
-      near.up = is_far ? (point + 0.5) / kFar : (point - kFar + 0.5) / kNear;
-      if (look(near, is_far)) continue;
-      near.wide = false;
-      look(near, is_far);
-    }
+    const auto here = [&] { return measure(columns, 1, 0); };
+    const Surroundings around = look_around(function_, claim_.input, held, options_.seed, here);
+    evaluations_ += around.runs;
     for (std::size_t j = 0; j < columns.size(); ++j) {
-      std::vector<Nearby> by_row;
-      by_row.reserve(rows_);
-      for (std::size_t row = 0; row < rows_; ++row) {
-        by_row.push_back(found[row * columns.size() + j]);
-      }
-      if (2 * seen[j] < kFar + kNear) {
+      if (around.smooth.empty() || 2 * around.smooth[j] < around.points) {
         leave_open(columns[j], kKink);
       } else if (is_open(columns[j])) {
-        adopt_branches(columns[j], by_row);
-      } else if (has_branches(columns[j], by_row)) {
-        widen(columns[j], by_row);
+        adopt_branches(columns[j], around.columns[j]);
+      } else if (has_branches(columns[j], around.columns[j])) {
+        widen(columns[j], around.columns[j]);
       }
     }
   }
@@ -454,8 +385,9 @@ class Confirmation {
       const auto apart = [&](const Hull& hull) {
         return std::max(hull.high - reference_.high[i], reference_.low[i] - hull.low);
       };
-      const bool is_seen = apart(by_row[row].near) > limit(i, by_row[row].error) + visible_[i];
-      if (is_seen && apart(by_row[row].near) > kSame * apart(by_row[row].far)) return true;
+      const double near = apart(by_row[row].near_hull());
+      const bool is_seen = near > limit(i, by_row[row].error) + visible_[i];
+      if (is_seen && near > kSame * apart(by_row[row].far_hull())) return true;
     }
     return false;
   }
@@ -465,14 +397,18 @@ class Confirmation {
   void adopt_branches(std::size_t column, const std::vector<Nearby>& by_row) {
     for (std::size_t row = 0; row < rows_; ++row) {
       const std::size_t i = at(row, column);
-      const auto& [far, near, error] = by_row[row];
+      const Hull far = by_row[row].far_hull();
+      const Hull near = by_row[row].near_hull();
+      const double error = by_row[row].error;
       const double change = std::max(std::abs(far.low - near.low), std::abs(far.high - near.high));
       if (!(limit(i, error) + change <= visible_[i])) return;
       if (!holds(i, {near.low, near.high, error})) return;
     }
     for (std::size_t row = 0; row < rows_; ++row) {
       const std::size_t i = at(row, column);
-      const auto& [far, near, error] = by_row[row];
+      const Hull far = by_row[row].far_hull();
+      const Hull near = by_row[row].near_hull();
+      const double error = by_row[row].error;
       const double width = near.high - near.low;
       const bool is_bend = width <= kSame * (far.high - far.low) || width <= limit(i, error);
       reference_.value[i] = near.low + width / 2;
@@ -484,16 +420,28 @@ class Confirmation {
     reference_.flags[column] = kKink | kSubgradient;
   }
 
+  // By branches that were met twice. What only others would hold is open: they may be branches of
+  // many, or rounding.
   void widen(std::size_t column, const std::vector<Nearby>& by_row) {
+    bool is_held = true;
     for (std::size_t row = 0; row < rows_; ++row) {
       const std::size_t i = at(row, column);
-      const auto& [far, near, error] = by_row[row];
-      reference_.low[i] = std::min({reference_.low[i], far.low, near.low});
-      reference_.high[i] = std::max({reference_.high[i], far.high, near.high});
+      const Nearby& nearby = by_row[row];
+      const Hull all = nearby.near_hull();
+      const Hull branches = nearby.repeated(limit(i, nearby.error) + visible_[i]);
+      const double low = reference_.low[i];
+      const double high = reference_.high[i];
+      reference_.low[i] = std::min(low, branches.low);
+      reference_.high[i] = std::max(high, branches.high);
       reference_.value[i] = (reference_.low[i] + reference_.high[i]) / 2;
-      reference_.error[i] = std::max(reference_.error[i], error);
+      reference_.error[i] = std::max(reference_.error[i], nearby.error);
+      const bool holds_twice = holds(i, {reference_.low[i], reference_.high[i], nearby.error});
+      const bool holds_once =
+          holds(i, {std::min(low, all.low), std::max(high, all.high), nearby.error});
+      is_held &= holds_twice || !holds_once;
     }
     reference_.flags[column] = kKink | kSubgradient;
+    if (!is_held) leave_open(column, kKink);
   }
 
   Function& function_;
@@ -511,10 +459,6 @@ class Confirmation {
   std::vector<double> bend_;         // the same: the right derivative minus the left one
   std::int64_t evaluations_ = 0;
 };
-
-}  // namespace
-
-namespace {
 
 void check_sizes(const Claim& claim, std::size_t columns, const Derivatives& reference) {
   const std::size_t size = reference.value.size();
@@ -575,7 +519,7 @@ std::int64_t confirm_probes(Function& function,
         differentiate_probes(function, claim.input, chosen, {noise, options.workers, side});
     Derivatives all(1, std::ssize(columns));
     for (std::size_t j = 0; j < found.size(); ++j) {
-      copy(found[j], 0, all, j);
+      copy_column(found[j], 0, all, j);
       all.evaluations += found[j].evaluations;
     }
     for (auto* const part : {&all.value, &all.error, &all.low, &all.high, &all.scale}) {

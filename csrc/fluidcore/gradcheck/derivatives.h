@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -64,5 +65,14 @@ struct Derivatives {
   std::optional<std::string> failure;  // text of the first exception at a moved point
   std::vector<TracedLevel> levels;     // coarse to fine; only when asked for
 };
+
+// Makes column j of `to` what column i of `from` is; both are of as many cotangents.
+void copy_column(const Derivatives& from, std::size_t i, Derivatives& to, std::size_t j);
+
+// These columns, one after the other.
+Derivatives picked(const Derivatives& from, const std::vector<std::size_t>& columns);
+
+// Whether column j has a derivative with an error bar, by all cotangents.
+bool is_smooth(const Derivatives& found, std::size_t j);
 
 }  // namespace fluidcore::gradcheck
