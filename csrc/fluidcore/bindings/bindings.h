@@ -19,6 +19,8 @@ void bind_ops(pybind11::module_& m);
 void bind_tensor(pybind11::module_& m);
 void bind_runtime(pybind11::module_& m);
 void bind_gradcheck(pybind11::module_& m);
+void bind_judge(pybind11::module_& m);
+void bind_kernel_test(pybind11::module_& m);
 
 // Python's handle of a block: a program and an index, so that it stays valid when blocks are added.
 struct BlockRef {

@@ -1,33 +1,16 @@
 #include "fluidcore/bindings/callable_function.h"
 
+#include <exception>
+#include <string>
 #include <utility>
 
 #include "fluidcore/bindings/bindings.h"
+#include "fluidcore/bindings/python_call.h"
 #include "fluidcore/gradcheck/unrecoverable.h"
 
 namespace py = pybind11;
 
 namespace fluidcore::bindings {
-
-namespace {
-
-std::string type_name(const py::handle& object) {
-  return py::type::of(object).attr("__name__").cast<std::string>();
-}
-
-std::string describe(const py::error_already_set& error) {
-  try {
-    return str_cat(type_name(error.value()), ": ", py::str(error.value()).cast<std::string>());
-  } catch (const py::error_already_set&) {
-    return type_name(error.value());  // an exception that cannot be printed
-  }
-}
-
-}  // namespace
-
-PythonFailure::PythonFailure(const py::error_already_set& error)
-    : error_(error), text_(describe(error)) {
-}
 
 CallableFunction::CallableFunction(py::object f, const py::iterable& inputs) : f_(std::move(f)) {
   if (PyCallable_Check(f_.ptr()) == 0) {
@@ -63,16 +46,7 @@ py::object CallableFunction::call() const {
   for (std::size_t k = 0; k < inputs_.size(); ++k) {
     copies.append(py::array(dtypes_[k], inputs_[k].shape().extents(), inputs_[k].raw()));
   }
-  try {
-    return f_(copies);
-  } catch (const py::error_already_set& error) {
-    // When the time is over, it may be that which has ended a calculation inside of f.
-    const bool is_over = interruption() != nullptr && interruption()->is_over();
-    if (!error.matches(PyExc_Exception) || is_over) {
-      throw gradcheck::Unrecoverable::because(error);
-    }
-    throw PythonFailure(error);
-  }
+  return call_python(*this, f_, py::make_tuple(copies));
 }
 
 void CallableFunction::read(const py::object& result) {

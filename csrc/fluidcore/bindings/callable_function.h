@@ -1,10 +1,8 @@
 #pragma once
 
 #include <cstddef>
-#include <exception>
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include <pybind11/numpy.h>
@@ -13,19 +11,6 @@
 #include "fluidcore/gradcheck/function.h"
 
 namespace fluidcore::bindings {
-
-// An exception of a Python function on its way through C++. Any thread may copy and destroy it.
-class PythonFailure : public std::exception {
- public:
-  explicit PythonFailure(const pybind11::error_already_set& error);
-
-  const char* what() const noexcept override { return text_.c_str(); }  // "ValueError: bad"
-  void restore() { error_.restore(); }  // raises it again in Python; needs the GIL; once
-
- private:
-  pybind11::error_already_set error_;
-  std::string text_;
-};
 
 // A Python function f(list of arrays) -> list or tuple of floating arrays, the same number of the
 // same shapes and dtypes in every call. f gets copies of its own each time; run() takes the GIL.

@@ -17,8 +17,9 @@
 #include "fluidcore/bindings/bindings.h"
 #include "fluidcore/bindings/calculation.h"
 #include "fluidcore/bindings/callable_function.h"
+#include "fluidcore/bindings/gradcheck.h"
+#include "fluidcore/bindings/python_call.h"
 #include "fluidcore/gradcheck/along.h"
-#include "fluidcore/gradcheck/confirm.h"
 #include "fluidcore/gradcheck/difference.h"
 #include "fluidcore/gradcheck/differentiate.h"
 #include "fluidcore/gradcheck/direction.h"
@@ -35,25 +36,6 @@ namespace py = pybind11;
 
 namespace fluidcore::bindings {
 
-namespace {
-
-using gradcheck::Derivatives;
-using gradcheck::Function;
-using gradcheck::Judgement;
-using gradcheck::OnKink;
-using gradcheck::ProgramFunction;
-using gradcheck::Question;
-using gradcheck::Rules;
-
-// Calls f() without the GIL; what interrupts it ends the runs of `function`, too.
-template <class F>
-auto with_interruption(Function& function, const F& f) {
-  return calculate([&](Interruption& interruption) {
-    const gradcheck::InterruptedBy interrupted(function, interruption);
-    return f();
-  });
-}
-
 std::vector<double> doubles(const py::handle& source, std::string_view what) {
   const Tensor tensor = tensor_from_array(source, str_cat("gradcheck: ", what));
   std::vector<double> numbers(static_cast<std::size_t>(tensor.size()));
@@ -65,9 +47,11 @@ std::vector<double> doubles(const py::handle& source, std::string_view what) {
   return numbers;
 }
 
-std::optional<std::vector<double>> maybe_doubles(const py::object& source, std::string_view what) {
-  if (source.is_none()) return std::nullopt;
-  return doubles(source, what);
+std::vector<double> of_size(const py::handle& source, std::string_view what, std::size_t size) {
+  std::vector<double> numbers = doubles(source, what);
+  require(numbers.size() == size, "gradcheck: ", what, " must have ", size, " numbers, got ",
+          numbers.size());
+  return numbers;
 }
 
 std::optional<std::vector<std::int64_t>> indices(const py::object& source) {
@@ -87,8 +71,8 @@ std::optional<std::vector<std::int64_t>> indices(const py::object& source) {
   return numbers;
 }
 
-Question question_of(const py::iterable& cotangents, const py::object& noise) {
-  Question question;
+gradcheck::Question question_of(const py::iterable& cotangents, const py::object& noise) {
+  gradcheck::Question question;
   for (const py::handle v : cotangents) {
     question.cotangents.push_back(doubles(v, str_cat("cotangent ", question.cotangents.size())));
   }
@@ -99,6 +83,38 @@ Question question_of(const py::iterable& cotangents, const py::object& noise) {
 std::size_t number_of_input(std::int64_t input) {
   require(input >= 0, "gradcheck: the number of the input must be at least 0, got ", input);
   return static_cast<std::size_t>(input);
+}
+
+std::pair<std::vector<gradcheck::Probe>, std::vector<double>> probes_of(
+    const py::iterable& directions, const py::iterable& cotangents, const py::object& noise) {
+  std::vector<gradcheck::Probe> probes;
+  for (const py::handle d : directions) {
+    probes.push_back({doubles(d, str_cat("direction ", probes.size())), {}, false});
+  }
+  gradcheck::Question question = question_of(cotangents, noise);
+  require(question.cotangents.size() == probes.size(),
+          "gradcheck: there must be a cotangent for each of the ", probes.size(),
+          " directions, got ", question.cotangents.size());
+  for (std::size_t i = 0; i < probes.size(); ++i) {
+    probes[i].cotangent = std::move(question.cotangents[i]);
+  }
+  return {std::move(probes), std::move(question.noise)};
+}
+
+py::array_t<double> to_array(const std::vector<double>& numbers) {
+  return py::array_t<double>(static_cast<py::ssize_t>(numbers.size()), numbers.data());
+}
+
+namespace {
+
+using gradcheck::Derivatives;
+using gradcheck::Function;
+using gradcheck::ProgramFunction;
+using gradcheck::Question;
+
+std::optional<std::vector<double>> maybe_doubles(const py::object& source, std::string_view what) {
+  if (source.is_none()) return std::nullopt;
+  return doubles(source, what);
 }
 
 Derivatives differentiate(Function& function,
@@ -147,23 +163,6 @@ Derivatives slope_along(Function& function,
       function, [&] { return gradcheck::slope_along(function, along, weights, wanted); });
 }
 
-// Directions of one input with a cotangent each; and the noise.
-std::pair<std::vector<gradcheck::Probe>, std::vector<double>> probes_of(
-    const py::iterable& directions, const py::iterable& cotangents, const py::object& noise) {
-  std::vector<gradcheck::Probe> probes;
-  for (const py::handle d : directions) {
-    probes.push_back({doubles(d, str_cat("direction ", probes.size())), {}, false});
-  }
-  Question question = question_of(cotangents, noise);
-  require(question.cotangents.size() == probes.size(),
-          "gradcheck: there must be a cotangent for each of the ", probes.size(),
-          " directions, got ", question.cotangents.size());
-  for (std::size_t i = 0; i < probes.size(); ++i) {
-    probes[i].cotangent = std::move(question.cotangents[i]);
-  }
-  return {std::move(probes), std::move(question.noise)};
-}
-
 std::vector<Derivatives> differentiate_probes(Function& function,
                                               std::int64_t input,
                                               const py::iterable& directions,
@@ -177,10 +176,6 @@ std::vector<Derivatives> differentiate_probes(Function& function,
   return with_interruption(function, [&, &probes = probes] {
     return gradcheck::differentiate_probes(function, number_of_input(input), probes, options);
   });
-}
-
-py::array_t<double> to_array(const std::vector<double>& numbers) {
-  return py::array_t<double>(static_cast<py::ssize_t>(numbers.size()), numbers.data());
 }
 
 std::pair<py::array_t<double>, std::int64_t> measure_noise(Function& function, std::uint64_t seed) {
@@ -204,27 +199,12 @@ py::array_t<double> difference(Function& function,
   }));
 }
 
-template <class T>
-py::array view(const py::object& owner,
-               const std::vector<T>& numbers,
-               std::vector<py::ssize_t> shape) {
-  return py::array(py::dtype::of<T>(), std::move(shape), numbers.data(), owner);
-}
-
 // A property that shows an array of Derivatives, without a copy.
 auto matrix(std::vector<double> Derivatives::* member) {
   return [member](const py::object& self) {
     const auto& derivatives = self.cast<const Derivatives&>();
     return view(self, derivatives.*member, {derivatives.cotangents, derivatives.elements});
   };
-}
-
-OnKink on_kink_from(const std::string& name) {
-  if (name == "fail") return OnKink::kFail;
-  if (name == "skip") return OnKink::kSkip;
-  require(name == "subgradient", "gradcheck: on_kink must be subgradient, fail or skip, got ",
-          name);
-  return OnKink::kSubgradient;
 }
 
 // Derivatives that were measured in parts, or changed since.
@@ -250,148 +230,8 @@ Derivatives derivatives_of(const py::array& value,
   return found;
 }
 
-std::vector<double> of_size(const py::object& source, std::string_view what, std::size_t size) {
-  std::vector<double> numbers = doubles(source, what);
-  require(numbers.size() == size, "gradcheck: ", what, " must have ", size, " numbers, got ",
-          numbers.size());
-  return numbers;
-}
-
-Judgement judge(const Derivatives& reference,
-                const py::object& analytical,
-                const py::object& tolerance,
-                const Rules& rules) {
-  const std::size_t size = reference.value.size();
-  return gradcheck::judge(reference, of_size(analytical, "analytical", size),
-                          of_size(tolerance, "tolerance", size), rules);
-}
-
-gradcheck::Claim claim_of(std::int64_t input,
-                          const Derivatives& reference,
-                          const py::object& claimed,
-                          const py::object& tolerance) {
-  const std::size_t size = reference.value.size();
-  return {number_of_input(input), of_size(claimed, "claimed", size),
-          of_size(tolerance, "tolerance", size)};
-}
-
-Derivatives confirm(Function& function,
-                    std::int64_t input,
-                    const py::iterable& cotangents,
-                    const Derivatives& reference,
-                    const py::object& claimed,
-                    const py::object& tolerance,
-                    const Rules& rules,
-                    const py::object& elements,
-                    const py::object& noise,
-                    std::int64_t rows,
-                    std::uint64_t seed,
-                    std::int64_t workers) {
-  const Question question = question_of(cotangents, noise);
-  const gradcheck::Claim claim = claim_of(input, reference, claimed, tolerance);
-  const std::vector<std::int64_t> columns = indices(elements).value();
-  Derivatives found = reference;
-  found.evaluations = with_interruption(function, [&] {
-    return gradcheck::confirm(function, claim, columns, rows, question, rules, {workers, seed},
-                              found);
-  });
-  return found;
-}
-
-Derivatives confirm_probes(Function& function,
-                           std::int64_t input,
-                           const py::iterable& directions,
-                           const py::iterable& cotangents,
-                           const Derivatives& reference,
-                           const py::object& claimed,
-                           const py::object& tolerance,
-                           const Rules& rules,
-                           const py::object& noise,
-                           std::uint64_t seed,
-                           std::int64_t workers) {
-  const auto [probes, floor] = probes_of(directions, cotangents, noise);
-  const gradcheck::Claim claim = claim_of(input, reference, claimed, tolerance);
-  Derivatives found = reference;
-  found.evaluations = with_interruption(function, [&, &probes = probes, &floor = floor] {
-    return gradcheck::confirm_probes(function, claim, probes, floor, rules, {workers, seed}, found);
-  });
-  return found;
-}
-
 py::array_t<double> as_matrix(const Derivatives& of, const std::vector<double>& numbers) {
   return to_array(numbers).reshape({of.cotangents, of.elements});
-}
-
-// A property that shows a mask of a Judgement, without a copy.
-auto mask(std::vector<std::uint8_t> Judgement::* member, bool by_element) {
-  return [member, by_element](const py::object& self) {
-    const auto& judgement = self.cast<const Judgement&>();
-    const auto elements = std::ssize(judgement.counted);
-    const std::vector<std::uint8_t>& bytes = judgement.*member;
-    std::vector<py::ssize_t> shape = {elements};
-    if (!by_element)
-      shape.insert(shape.begin(), std::ssize(bytes) / std::max<std::ptrdiff_t>(elements, 1));
-    return py::array(py::dtype::of<bool>(), std::move(shape), bytes.data(), self);
-  };
-}
-
-auto numbers(std::vector<double> Judgement::* member) {
-  return [member](const py::object& self) {
-    const auto& judgement = self.cast<const Judgement&>();
-    const auto elements = std::ssize(judgement.counted);
-    const std::vector<double>& values = judgement.*member;
-    return view(self, values,
-                {std::ssize(values) / std::max<std::ptrdiff_t>(elements, 1), elements});
-  };
-}
-
-void bind_judge(py::module_& m) {
-  py::class_<Rules>(m, "Rules", "When a difference is an error.")
-      .def(py::init(
-               [](double bars, double resolution, double allow_open, const std::string& on_kink) {
-                 return Rules{bars, resolution, allow_open, on_kink_from(on_kink)};
-               }),
-           py::kw_only(), py::arg("bars") = 3.0, py::arg("resolution") = 1e-5,
-           py::arg("allow_open") = 0.0, py::arg("on_kink") = "subgradient")
-      .def_static(
-          "of",
-          [](const std::string& dtype, bool alone) {
-            return Rules::of(dtype_from_name(dtype), alone);
-          },
-          py::arg("dtype"), py::arg("alone"),
-          "Those of a dtype; `alone` where there is no float64 form to compare with.")
-      .def_static(
-          "of_formula",
-          [](const std::string& dtype) { return Rules::of_formula(dtype_from_name(dtype)); },
-          py::arg("dtype"), "Those of the float64 form of gradient code of a dtype.")
-      .def_readonly("bars", &Rules::bars, "How many error bars the truth may be off.")
-      .def_readonly("resolution", &Rules::resolution,
-                    "The relative error that a PASS must be able to see.")
-      .def_readonly("allow_open", &Rules::allow_open,
-                    "The part of the gradient that need not be proven for a PASS.");
-  py::class_<Judgement>(m, "Judgement", "The verdict on each element: [cotangents, elements].")
-      .def_property_readonly("limit", numbers(&Judgement::limit), "The greatest right distance.")
-      .def_property_readonly("measure", numbers(&Judgement::measure),
-                             "What errors are compared with.")
-      .def_property_readonly("resolution", numbers(&Judgement::resolution),
-                             "The smallest relative error that would have been seen.")
-      .def_property_readonly("wrong", mask(&Judgement::wrong, false))
-      .def_property_readonly("unsure", mask(&Judgement::unsure, false),
-                             "What is neither proven nor refuted.")
-      .def_property_readonly("counted", mask(&Judgement::counted, true), "[elements].");
-  m.def("judge", &judge, py::arg("reference"), py::arg("analytical"), py::arg("tolerance"),
-        py::arg("rules"),
-        "Compares derivatives with what is claimed, both [cotangents, elements].");
-  m.def("confirm", &confirm, py::arg("function"), py::arg("input"), py::arg("cotangents"),
-        py::arg("reference"), py::arg("claimed"), py::arg("tolerance"), py::arg("rules"),
-        py::kw_only(), py::arg("elements"), py::arg("noise") = py::none(), py::arg("rows") = 0,
-        py::arg("seed") = 0, py::arg("workers") = 1,
-        "The derivatives after a second measurement of all that the first does not prove.");
-  m.def("confirm_probes", &confirm_probes, py::arg("function"), py::arg("input"),
-        py::arg("directions"), py::arg("cotangents"), py::arg("reference"), py::arg("claimed"),
-        py::arg("tolerance"), py::arg("rules"), py::kw_only(), py::arg("noise") = py::none(),
-        py::arg("seed") = 0, py::arg("workers") = 1,
-        "The same for derivatives along directions, [1, directions], each with its cotangent.");
 }
 
 py::list levels(const Derivatives& derivatives) {
@@ -503,7 +343,6 @@ void bind_gradcheck(py::module_& m) {
       .def_property_readonly("levels", &levels,
                              "(h, difference, noise, phi_plus, phi_minus, phi_0) of each step "
                              "size, projected on the first cotangent.");
-  bind_judge(m);
   m.def("differentiate", &differentiate, py::arg("function"), py::arg("input"),
         py::arg("cotangents"), py::kw_only(), py::arg("elements") = py::none(),
         py::arg("noise") = py::none(), py::arg("rows") = 0, py::arg("workers") = 1,

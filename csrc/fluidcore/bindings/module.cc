@@ -16,4 +16,6 @@ PYBIND11_MODULE(_core, m) {
   fluidcore::bindings::bind_tensor(m);
   fluidcore::bindings::bind_runtime(m);
   fluidcore::bindings::bind_gradcheck(m);
+  fluidcore::bindings::bind_judge(m);
+  fluidcore::bindings::bind_kernel_test(m);
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -17,9 +18,12 @@ namespace fluidcore::gradcheck {
 //
 //   claimed    [cotangents, elements], what gradient code of `dtype` calculated
 //   reference  what it is compared with
+//   uncertain  by how much elements may be off for want of digits of what they are made from; asked
+//              only when there is a suspicion
 std::optional<DType> narrowed_to(const std::vector<double>& claimed,
                                  const Derivatives& reference,
                                  DType dtype,
-                                 double bars);
+                                 double bars,
+                                 const std::function<std::vector<double>()>& uncertain = {});
 
 }  // namespace fluidcore::gradcheck

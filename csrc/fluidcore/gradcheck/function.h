@@ -10,14 +10,39 @@
 
 namespace fluidcore::gradcheck {
 
-// y = f(x), what is differentiated. One thread uses a Function at a time.
-class Function {
+// What is called again and again, and can be told to end.
+class Interruptible {
  public:
-  Function() = default;
-  virtual ~Function() = default;
-  Function(const Function&) = delete;
-  Function& operator=(const Function&) = delete;
+  Interruptible() = default;
+  virtual ~Interruptible() = default;
+  Interruptible(const Interruptible&) = delete;
+  Interruptible& operator=(const Interruptible&) = delete;
 
+  // What ends the runs, and whoever calls them again and again; null: nothing.
+  Interruption* interruption() const { return interruption_; }
+  void set_interruption(Interruption* interruption) { interruption_ = interruption; }
+
+ private:
+  Interruption* interruption_ = nullptr;
+};
+
+// While it lives, an Interruption ends what runs.
+class InterruptedBy {
+ public:
+  InterruptedBy(Interruptible& what, Interruption& interruption) : what_(what) {
+    what_.set_interruption(&interruption);
+  }
+  ~InterruptedBy() { what_.set_interruption(nullptr); }
+  InterruptedBy(const InterruptedBy&) = delete;
+  InterruptedBy& operator=(const InterruptedBy&) = delete;
+
+ private:
+  Interruptible& what_;
+};
+
+// y = f(x), what is differentiated. One thread uses a Function at a time.
+class Function : public Interruptible {
+ public:
   // The point x: floating tensors in memory of this Function. Whoever changes an element of them
   // puts the old value back.
   virtual const std::vector<Tensor>& inputs() const = 0;
@@ -33,27 +58,6 @@ class Function {
 
   // A run may use so many threads from now on; they change no result. At first it is one.
   virtual void use_threads(int /*count*/) {}
-
-  // What ends the runs, and whoever calls them again and again; null: nothing.
-  Interruption* interruption() const { return interruption_; }
-  void set_interruption(Interruption* interruption) { interruption_ = interruption; }
-
- private:
-  Interruption* interruption_ = nullptr;
-};
-
-// While it lives, an Interruption ends what runs a Function.
-class InterruptedBy {
- public:
-  InterruptedBy(Function& function, Interruption& interruption) : function_(function) {
-    function_.set_interruption(&interruption);
-  }
-  ~InterruptedBy() { function_.set_interruption(nullptr); }
-  InterruptedBy(const InterruptedBy&) = delete;
-  InterruptedBy& operator=(const InterruptedBy&) = delete;
-
- private:
-  Function& function_;
 };
 
 }  // namespace fluidcore::gradcheck

@@ -47,12 +47,6 @@ OperatorCase case_in(const OperatorCase& at, DType dtype) {
   return result;
 }
 
-Tensors values_of(const NamedTensors& named, DType dtype) {
-  Tensors values;
-  for (const auto& [name, tensor] : named) values.push_back(converted(tensor, dtype));
-  return values;
-}
-
 void append(std::vector<double>& to, const Tensor& tensor) {
   for (std::int64_t i = 0; i < tensor.size(); ++i) to.push_back(tensor.get_float_element(i));
 }
@@ -65,6 +59,13 @@ std::vector<std::int64_t> every_element(const Tensor& tensor) {
   std::vector<std::int64_t> elements(static_cast<std::size_t>(tensor.size()));
   std::iota(elements.begin(), elements.end(), std::int64_t{0});
   return elements;
+}
+
+// [cotangents, elements] -> [elements]: where any cotangent has it.
+std::vector<std::uint8_t> by_element(const std::vector<std::uint8_t>& mask, std::size_t elements) {
+  std::vector<std::uint8_t> any(elements);
+  for (std::size_t i = 0; i < mask.size(); ++i) any[i % elements] |= mask[i];
+  return any;
 }
 
 bool is_finite(const std::vector<double>& values, std::size_t i) {
@@ -90,7 +91,7 @@ class Check {
  public:
   Check(const OpRegistry& ops, const OperatorCase& at, const CheckOptions& options)
       : options_(options), kernel_(ops, at) {
-    dtype_ = kernel_.inputs()[kernel_.wanted().front()].second.dtype();
+    dtype_ = kernel_.inputs().front().dtype();
     if (dtype_ != DType::kFloat64 && kernel_.has_kernels(DType::kFloat64)) {
       formula_ = std::make_unique<OperatorGradient>(ops, case_in(at, DType::kFloat64));
       // An output may have a dtype of its own, as that of cast.
@@ -124,12 +125,14 @@ class Check {
     }
     if (alone && dtype_ == DType::kFloat32) question.noise = noise_of(*f);
     std::optional<KernelTest> kernel_test;
-    if (formula_) kernel_test.emplace(kernel_, *formula_, cotangents_, options_.seed);
+    if (formula_) {
+      kernel_test.emplace(GradientPair{kernel_, *formula_, *f, cotangents_, options_.seed});
+    }
     std::vector<InputCheck> checks;
-    for (std::size_t k = 0; k < kernel_.wanted().size(); ++k) {
-      const auto& [name, value] = kernel_.inputs()[kernel_.wanted()[k]];
+    for (std::size_t k = 0; k < kernel_.inputs().size(); ++k) {
+      const Tensor& value = kernel_.inputs()[k];
       InputCheck& check = checks.emplace_back();
-      check.name = name;
+      check.name = kernel_.name(k);
       check.spec = value.spec();
       check.reason = claimed.faults[k].empty() ? formula.faults[k] : claimed.faults[k];
       if (!check.reason.empty()) {
@@ -141,6 +144,7 @@ class Check {
         check.reason = "no-elements";
         continue;
       }
+      const std::vector<std::int64_t> elements = every_element(value);
       DifferentiateOptions how;
       how.workers = options_.workers;
       Derivatives reference = differentiate(*f, k, question, how);
@@ -149,23 +153,23 @@ class Check {
       Judgement found = judge(reference, formula.values[k], tolerance, rules);
       if (found.verdict() != Verdict::kPass) {
         if (question.noise.empty()) question.noise = noise_of(*f);
-        confirm(*f, {k, formula.values[k], tolerance}, every_element(value), 0, question, rules,
+        confirm(*f, {k, formula.values[k], tolerance}, elements, 0, question, rules,
                 {options_.workers, options_.seed}, reference);
         found = judge(reference, formula.values[k], tolerance, rules);
       }
       check_finite(claimed.values[k], formula.values[k], reference, check);
       if (check.verdict == Verdict::kFail) continue;
       conclude(reference, found, "grad-mismatch", check);
-      check_digits(formula.values[k], reference, formula_ ? DType::kFloat64 : dtype_, rules, check);
+      const DType judged_in = formula_ ? DType::kFloat64 : dtype_;
+      refuse_narrowed(narrowed_to(formula.values[k], reference, judged_in, rules.bars), check);
       if (check.verdict == Verdict::kFail || !kernel_test) continue;
-      found = kernel_test->judge(k, formula.values[k], reference, kernel_rules);
+      const FormulaGradient exact{k, elements, formula.values[k], reference,
+                                  by_element(found.unsure, elements.size())};
+      found = kernel_test->judge(exact, kernel_rules);
       if (check.verdict == Verdict::kPass || found.verdict() == Verdict::kFail) {
         conclude(reference, found, "kernel-mismatch", check);
       }
-      Derivatives exact = reference;
-      exact.value = formula.values[k];
-      exact.error.assign(exact.value.size(), 0);
-      check_digits(claimed.values[k], exact, dtype_, kernel_rules, check);
+      refuse_narrowed(kernel_test->narrowed_to(exact, claimed.values[k], kernel_rules), check);
     }
     return checks;
   }
@@ -182,29 +186,28 @@ class Check {
 
   // At the point, after a run elsewhere: a kernel that keeps values of an earlier run is not right.
   Calculated calculate(OperatorGradient& gradient) const {
-    const DType dtype = gradient.inputs()[gradient.wanted().front()].second.dtype();
-    const Tensors x = values_of(gradient.inputs(), dtype);
+    const Tensors& x = gradient.inputs();
+    const DType dtype = x.front().dtype();
     Tensors elsewhere;
     for (std::size_t i = 0; i < x.size(); ++i) {
       const double amplitude = std::sqrt(std::sqrt(unit_roundoff(dtype)));
-      const std::string& name = gradient.inputs()[i].first;
-      elsewhere.push_back(
-          dithered(x[i], amplitude, random_sequence(options_.seed, name, "elsewhere")));
+      const RandomSequence numbers = random_sequence(options_.seed, gradient.name(i), "elsewhere");
+      elsewhere.push_back(dithered(x[i], amplitude, numbers));
     }
     Calculated result;
-    result.values.resize(gradient.wanted().size());
-    result.faults.resize(gradient.wanted().size());
+    result.values.resize(x.size());
+    result.faults.resize(x.size());
     for (const Tensors& cotangent : cotangents_) {
       Tensors v;
       for (const Tensor& part : cotangent) v.push_back(converted(part, dtype));
       Tensors other;
       for (const Tensor& part : v) other.push_back(dithered(part, 0.5, {.key = options_.seed}));
       Tensors first;
-      gradient.gradient(elsewhere, other);
-      for (const Tensor& part : gradient.gradient(x, v)) first.push_back(part.clone());
-      const Tensors& second = gradient.gradient(x, v);
+      gradient.at(elsewhere, other);
+      for (const Tensor& part : gradient.at(x, v)) first.push_back(part.clone());
+      const Tensors& second = gradient.at(x, v);
       for (std::size_t k = 0; k < first.size(); ++k) {
-        const TensorSpec& spec = x[gradient.wanted()[k]].spec();
+        const TensorSpec& spec = x[k].spec();
         if (!(first[k].spec() == spec)) {
           result.faults[k] = "wrong-shape";
         } else if (!same_bits(first[k], second[k])) {
@@ -238,14 +241,10 @@ class Check {
     }
   }
 
-  // Fails where the gradient of a dtype was rounded through a narrower one.
-  static void check_digits(const std::vector<double>& claimed,
-                           const Derivatives& reference,
-                           DType dtype,
-                           const Rules& rules,
-                           InputCheck& check) {
-    check.narrowed_to = narrowed_to(claimed, reference, dtype, rules.bars);
-    if (!check.narrowed_to) return;
+  // Fails where a gradient was rounded through a narrower dtype.
+  static void refuse_narrowed(const std::optional<DType>& narrow, InputCheck& check) {
+    if (!narrow) return;
+    check.narrowed_to = narrow;
     check.verdict = Verdict::kFail;
     check.reason = "narrowed";
   }
@@ -255,12 +254,10 @@ class Check {
                        const std::string& reason,
                        InputCheck& check) {
     const auto elements = static_cast<std::size_t>(reference.elements);
-    std::vector<std::uint8_t> wrong(elements);
-    std::vector<std::uint8_t> unsure(elements);
+    const std::vector<std::uint8_t> wrong = by_element(found.wrong, elements);
+    const std::vector<std::uint8_t> unsure = by_element(found.unsure, elements);
     double resolution = 0;
     for (std::size_t i = 0; i < found.wrong.size(); ++i) {
-      wrong[i % elements] |= found.wrong[i];
-      unsure[i % elements] |= found.unsure[i];
       if (!found.unsure[i]) resolution = std::max(resolution, found.resolution[i]);
     }
     const std::size_t worst = found.worst();

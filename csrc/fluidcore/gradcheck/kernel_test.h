@@ -3,63 +3,67 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "fluidcore/gradcheck/bias.h"
 #include "fluidcore/gradcheck/derivatives.h"
+#include "fluidcore/gradcheck/gradient.h"
 #include "fluidcore/gradcheck/judge.h"
-#include "fluidcore/gradcheck/operator_gradient.h"
 
 namespace fluidcore::gradcheck {
+
+// What a kernel is compared with, by one input: arrays of [cotangents, elements].
+struct FormulaGradient {
+  std::size_t input = 0;
+  std::vector<std::int64_t> elements;  // of the flattened input, that are judged
+  std::vector<double> value;           // the gradient of the formula
+  const Derivatives& reference;        // what that was compared with, or what is right
+  std::vector<std::uint8_t> open =
+      {};  // [elements], what of it could not be judged; empty: nothing
+};
 
 // The gradient kernels of one dtype against those of float64: is a difference rounding, or a fault?
 //
 // Both gradients are taken at the same points, close to x, and for the same cotangents. Rounding
 // errors differ from one point to the next, so that their mean is small against their spread; a
 // fault is the same everywhere.
+//
+// The functions throw what the gradients throw at x.
 class KernelTest {
  public:
-  // `kernel` and `formula` are one operator in two dtypes, at the same values; `cotangents` are
-  // those of `kernel`, one list of outputs each.
-  KernelTest(OperatorGradient& kernel,
-             OperatorGradient& formula,
-             std::vector<std::vector<Tensor>> cotangents,
-             std::uint64_t seed);
+  explicit KernelTest(GradientPair pair) : pair_(std::move(pair)) {}
 
-  // The verdict on the gradient by wanted input `k`. `analytical` is that of the formula, and
-  // `reference` what it was compared with.
-  Judgement judge(std::size_t k,
-                  const std::vector<double>& analytical,
-                  const Derivatives& reference,
-                  const Rules& rules);
+  Judgement judge(const FormulaGradient& formula, const Rules& rules);
+
+  // [cotangents, elements]: the standard deviation of kernel minus formula around x.
+  std::vector<double> spread(std::size_t input, const std::vector<std::int64_t>& elements);
+
+  // Whether the kernel's gradient, `claimed`, went through a narrower dtype, as in digits.h.
+  std::optional<DType> narrowed_to(const FormulaGradient& formula,
+                                   const std::vector<double>& claimed,
+                                   const Rules& rules);
+
+  const GradientPair& pair() const { return pair_; }
+  std::int64_t evaluations() const { return evaluations_; }  // of f, so far
 
  private:
-  // Kernel minus formula, by wanted input: mean and spread over the points, [cotangents, elements].
-  struct Bias {
-    std::vector<std::vector<double>> mean;
-    std::vector<std::vector<double>> spread;
-    std::vector<std::vector<double>> formula;  // its mean
-  };
-
-  Bias bias(const std::vector<Tensor>& centre, std::size_t round);
-  const std::vector<Bias>& around();
-  bool is_confirmed(std::size_t k, std::size_t i, double rounding);
-  double least_seen(std::size_t k, std::size_t i, double rounding);
-  void excuse_lost_digits(std::size_t k,
-                          const Derivatives& reference,
+  const Bias& at_point();
+  std::vector<std::vector<Bias::Element>> around(std::size_t input,
+                                                 const std::vector<std::int64_t>& elements);
+  Judgement compare(const FormulaGradient& formula,
+                    const std::vector<double>& rounding,
+                    const Rules& rules);
+  static void settle(const FormulaGradient& formula, Judgement& found);
+  void excuse_lost_digits(const FormulaGradient& formula,
                           const Rules& rules,
                           std::vector<std::uint8_t>& doubt,
                           Judgement& found);
-  std::vector<Tensor> dithered_inputs(const std::vector<Tensor>& x,
-                                      const std::string& purpose,
-                                      double amplitude) const;
 
-  OperatorGradient& kernel_;
-  OperatorGradient& formula_;
-  std::vector<std::vector<Tensor>> cotangents_;
-  std::uint64_t seed_;
-  DType dtype_;
+  GradientPair pair_;
+  std::int64_t evaluations_ = 0;
   std::optional<Bias> at_point_;
-  std::vector<Bias> around_;
+  std::vector<Bias> around_;  // other centres
 };
 
 }  // namespace fluidcore::gradcheck

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
+#include <limits>
 #include <utility>
 
+#include "fluidcore/base/strings.h"
 #include "fluidcore/gradcheck/random_values.h"
 
 namespace fluidcore::gradcheck {
@@ -19,12 +22,12 @@ constexpr double kScatter = 0.05;      // of the same: errors of lost digits dif
 
 using Coordinates = std::vector<std::pair<std::size_t, std::int64_t>>;
 
-// All elements of the wanted inputs.
-Coordinates all_elements(const OperatorGradient& kernel) {
+// All elements of all inputs.
+Coordinates all_elements(const GradientPair& pair) {
   Coordinates all;
-  for (std::size_t k = 0; k < kernel.wanted().size(); ++k) {
-    const std::int64_t size = kernel.inputs()[kernel.wanted()[k]].second.size();
-    for (std::int64_t i = 0; i < size; ++i) all.emplace_back(k, i);
+  const std::vector<Tensor>& inputs = pair.kernel.inputs();
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    for (std::int64_t i = 0; i < inputs[k].size(); ++i) all.emplace_back(k, i);
   }
   return all;
 }
@@ -60,70 +63,83 @@ void append(std::vector<double>& to, const Tensor& tensor) {
   for (std::int64_t i = 0; i < tensor.size(); ++i) to.push_back(tensor.get_float_element(i));
 }
 
-// The elements that are off by `much`, the worst first.
-std::vector<std::int64_t> worst_elements(const Judgement& found,
-                                         const std::vector<std::uint8_t>& much,
-                                         std::size_t elements) {
+// Positions in `elements` of those that are off, the worst first.
+std::vector<std::size_t> worst_first(const std::vector<double>& off, std::size_t elements) {
   std::vector<double> size(elements);
-  for (std::size_t i = 0; i < much.size(); ++i) {
-    if (much[i]) size[i % elements] = std::max(size[i % elements], may_be_off(found, i));
+  for (std::size_t i = 0; i < off.size(); ++i) {
+    size[i % elements] = std::max(size[i % elements], off[i]);
   }
-  std::vector<std::int64_t> worst;
-  for (std::size_t i = 0; i < elements; ++i) {
-    if (size[i] > 0) worst.push_back(static_cast<std::int64_t>(i));
+  std::vector<std::size_t> worst;
+  for (std::size_t j = 0; j < elements; ++j) {
+    if (size[j] > 0) worst.push_back(j);
   }
-  std::stable_sort(worst.begin(), worst.end(), [&](std::int64_t a, std::int64_t b) {
-    return size[static_cast<std::size_t>(a)] > size[static_cast<std::size_t>(b)];
-  });
+  std::stable_sort(worst.begin(), worst.end(),
+                   [&](std::size_t a, std::size_t b) { return size[a] > size[b]; });
   return worst;
 }
 
 }  // namespace
 
-LostDigits::LostDigits(OperatorGradient& kernel,
-                       OperatorGradient& formula,
-                       const std::vector<std::vector<Tensor>>& cotangents,
-                       std::uint64_t seed,
-                       std::size_t k,
-                       const std::vector<std::int64_t>& elements)
-    : kernel_(kernel),
-      formula_(formula),
-      cotangents_(cotangents),
+LostDigits::LostDigits(const GradientPair& pair, std::size_t k, std::vector<std::int64_t> doubt)
+    : pair_(pair),
       k_(k),
-      neighbourhood_(formula, kernel.inputs()[kernel.wanted()[k]].second.dtype(), seed),
-      here_(gradients(std::nullopt)) {
-  for (const auto& [input, element] : some_of(all_elements(kernel), seed, k, elements)) {
+      doubt_(std::move(doubt)),
+      neighbourhood_(pair.f, pair.dtype(), pair.seed) {
+  const Both here = gradients(std::nullopt);
+  here_ = in_doubt(here);
+  squares_.resize(here.formula.size());
+  for (const auto& [input, element] : some_of(all_elements(pair), pair.seed, k, doubt_)) {
     for (const double sign : {1.0, -1.0}) {
       const std::optional<Neighbour> found = neighbourhood_.beside(input, element, sign);
       if (!found) continue;
+      const Both there = gradients(found);
+      for (std::size_t i = 0; i < squares_.size(); ++i) {
+        const double change = there.formula[i] - here.formula[i];
+        if (std::isfinite(change)) squares_[i] += change * change;
+      }
       neighbours_.push_back(*found);
-      there_.push_back(gradients(found));
+      there_.push_back(in_doubt(there));
     }
   }
 }
 
-LostDigits::Both LostDigits::gradients(const std::optional<Neighbour>& at) {
-  std::vector<Tensor> x;
-  x.reserve(kernel_.inputs().size());
-  for (const auto& [name, tensor] : kernel_.inputs()) x.push_back(tensor.clone());
-  if (at) x[kernel_.wanted()[at->k]].set_float_element(at->element, at->value);
-  const std::vector<Tensor> wide = in_float64(x);
+LostDigits::Both LostDigits::gradients(const std::optional<Neighbour>& at) const {
+  std::vector<Tensor> x = pair_.kernel.inputs();
+  if (at) {
+    x[at->k] = x[at->k].clone();
+    x[at->k].set_float_element(at->element, at->value);
+  }
   Both found;
-  for (const std::vector<Tensor>& v : cotangents_) {
-    append(found.kernel, kernel_.gradient(x, v)[k_]);
-    append(found.formula, formula_.gradient(wide, in_float64(v))[k_]);
+  for (const std::vector<Tensor>& v : pair_.cotangents) {
+    try {
+      const GradientPair::Both both = pair_.at(x, v);
+      append(found.kernel, both.kernel[k_]);
+      append(found.formula, both.formula[k_]);
+    } catch (const std::exception&) {
+      const auto size = found.kernel.size() + static_cast<std::size_t>(x[k_].size());
+      found.kernel.resize(size, std::numeric_limits<double>::quiet_NaN());
+      found.formula.resize(size, std::numeric_limits<double>::quiet_NaN());
+    }
+  }
+  return found;
+}
+
+LostDigits::Both LostDigits::in_doubt(const Both& all) const {
+  const std::size_t rows = pair_.cotangents.size();
+  const std::size_t size = all.formula.size() / rows;
+  Both found;
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (const std::int64_t element : doubt_) {
+      const std::size_t i = row * size + static_cast<std::size_t>(element);
+      found.formula.push_back(all.formula[i]);
+      found.kernel.push_back(all.kernel[i]);
+    }
   }
   return found;
 }
 
 std::vector<double> LostDigits::uncertain() const {
-  std::vector<double> total(here_.formula.size());
-  for (const Both& at : there_) {
-    for (std::size_t i = 0; i < total.size(); ++i) {
-      const double change = at.formula[i] - here_.formula[i];
-      if (std::isfinite(change)) total[i] += change * change;
-    }
-  }
+  std::vector<double> total = squares_;
   for (double& value : total) value = std::sqrt(value);
   return total;
 }
@@ -160,43 +176,43 @@ const std::vector<LostDigits::Both>& LostDigits::way(std::size_t index) {
   const auto [at, is_new] = ways_.try_emplace(index);
   if (is_new) {
     for (const Neighbour& point : neighbourhood_.between(neighbours_[index])) {
-      at->second.push_back(gradients(point));
+      at->second.push_back(in_doubt(gradients(point)));
     }
   }
   return at->second;
 }
 
-double may_be_off(const Judgement& found, std::size_t i) {
-  const double distance = std::abs(found.analytical[i] - found.nearest[i]);
-  return found.unsure[i] ? std::max(found.limit[i], distance) : distance;
-}
-
-bool are_rounding(OperatorGradient& kernel,
-                  OperatorGradient& formula,
-                  const std::vector<std::vector<Tensor>>& cotangents,
-                  std::uint64_t seed,
+bool are_rounding(const GradientPair& pair,
                   std::size_t k,
-                  const Judgement& found,
-                  const std::vector<std::uint8_t>& wrong) {
-  const std::size_t elements = wrong.size() / cotangents.size();
-  std::vector<std::int64_t> worst = worst_elements(found, wrong, elements);
-  if (all_elements(kernel).size() > kMany && worst.size() > kLookedAt) worst.resize(kLookedAt);
-  LostDigits lost(kernel, formula, cotangents, seed, k, worst);
-  const std::vector<double> uncertain = lost.uncertain();
-  const auto positions = [&] {
-    std::vector<std::size_t> result;
-    for (const std::int64_t element : worst) {
-      for (auto i = static_cast<std::size_t>(element); i < wrong.size(); i += elements) {
-        if (wrong[i]) result.push_back(i);
+                  const std::vector<std::int64_t>& elements,
+                  const std::vector<double>& off,
+                  std::int64_t& evaluations) {
+  const std::size_t rows = pair.cotangents.size();
+  std::vector<std::size_t> worst = worst_first(off, elements.size());
+  if (worst.size() > kLookedAt && all_elements(pair).size() > kMany) worst.resize(kLookedAt);
+  std::vector<std::int64_t> doubt;
+  for (const std::size_t j : worst) doubt.push_back(elements[j]);
+  LostDigits lost(pair, k, doubt);
+  const auto all = [&](const auto& is_right) {
+    for (std::size_t row = 0; row < rows; ++row) {
+      for (std::size_t j = 0; j < worst.size(); ++j) {
+        const double size = off[row * elements.size() + worst[j]];
+        if (size > 0 && !is_right(row, j, size)) return false;
       }
     }
-    return result;
-  }();
-  return std::all_of(
-             positions.begin(), positions.end(),
-             [&](std::size_t i) { return may_be_off(found, i) <= kPlaces * uncertain[i]; }) &&
-         std::none_of(positions.begin(), positions.end(),
-                      [&](std::size_t i) { return lost.is_steady(i); });
+    return true;
+  };
+  const std::vector<double> uncertain = lost.uncertain();
+  const bool is_excused =
+      all([&](std::size_t row, std::size_t j, double size) {
+        const auto element = static_cast<std::size_t>(doubt[j]);
+        return size <= kPlaces * uncertain[row * (uncertain.size() / rows) + element];
+      }) &&
+      all([&](std::size_t row, std::size_t j, double /*size*/) {
+        return !lost.is_steady(row * worst.size() + j);
+      });
+  evaluations += lost.evaluations();
+  return is_excused;
 }
 
 }  // namespace fluidcore::gradcheck

@@ -6,9 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "fluidcore/gradcheck/judge.h"
+#include "fluidcore/gradcheck/gradient.h"
 #include "fluidcore/gradcheck/neighbours.h"
-#include "fluidcore/gradcheck/operator_gradient.h"
 
 namespace fluidcore::gradcheck {
 
@@ -21,58 +20,52 @@ namespace fluidcore::gradcheck {
 // the gradient.
 class LostDigits {
  public:
-  // `kernel` and `formula` are one operator in two dtypes, at the same values; `cotangents` are
-  // those of `kernel`. `elements` are those of wanted input `k` that are in doubt; they are moved,
-  // and all others, too, unless there are very many.
-  LostDigits(OperatorGradient& kernel,
-             OperatorGradient& formula,
-             const std::vector<std::vector<Tensor>>& cotangents,
-             std::uint64_t seed,
-             std::size_t k,
-             const std::vector<std::int64_t>& elements);
+  // Of the gradient by input `k`. The elements in `doubt` are moved, and all others of all inputs,
+  // too, unless there are very many.
+  LostDigits(const GradientPair& pair, std::size_t k, std::vector<std::int64_t> doubt);
 
-  // [cotangents, elements]: by how much the formula changes at the neighbours, all together.
+  // [cotangents, size of the input]: by how much the formula changes at the neighbours, all
+  // together.
   std::vector<double> uncertain() const;
 
   // Whether the kernel is off by the same amount, or part, on the way to a neighbour, too: to the
   // one where that seems least so. A kernel that is right all the way, as beyond a kink, has lost
-  // no digits. `i` is a position in [cotangents, elements].
+  // no digits. `i` is a position in [cotangents, doubt].
   bool is_steady(std::size_t i);
 
+  std::int64_t evaluations() const { return neighbourhood_.evaluations(); }  // of f, so far
+
  private:
-  // The gradients by input k at a point, [cotangents, elements].
+  // The gradients by the input at a point; NaN where they throw.
   struct Both {
     std::vector<double> formula;
     std::vector<double> kernel;
   };
 
-  Both gradients(const std::optional<Neighbour>& at);  // nullopt: at x
+  Both gradients(const std::optional<Neighbour>& at) const;  // [cotangents, size]; nullopt: at x
+  Both in_doubt(const Both& all) const;                      // [cotangents, doubt]
   double drift(const Both& at, std::size_t i) const;
   const std::vector<Both>& way(std::size_t index);
 
-  OperatorGradient& kernel_;
-  OperatorGradient& formula_;
-  const std::vector<std::vector<Tensor>>& cotangents_;
+  const GradientPair& pair_;
   std::size_t k_;
+  std::vector<std::int64_t> doubt_;
   Neighbourhood neighbourhood_;
   Both here_;
+  std::vector<double> squares_;  // of the changes of the formula
   std::vector<Neighbour> neighbours_;
   std::vector<Both> there_;
   std::map<std::size_t, std::vector<Both>> ways_;
 };
 
-// By how much an element of a kernel is off, or, if it is unsure, may be off.
-double may_be_off(const Judgement& found, std::size_t i);
-
-// Whether all elements of wanted input `k` that seem `wrong`, or are unsure, [cotangents,
-// elements], have lost their digits before the gradient was calculated. Of very many the worst are
-// looked at.
-bool are_rounding(OperatorGradient& kernel,
-                  OperatorGradient& formula,
-                  const std::vector<std::vector<Tensor>>& cotangents,
-                  std::uint64_t seed,
+// Whether all that the kernel is off by has lost its digits before the gradient was calculated.
+// `off`, [cotangents, elements], says by how much, and is 0 for what needs no excuse; `elements`
+// are those of input `k` that it is of. Of very many the worst are looked at. Adds the evaluations
+// of f to `evaluations`.
+bool are_rounding(const GradientPair& pair,
                   std::size_t k,
-                  const Judgement& found,
-                  const std::vector<std::uint8_t>& wrong);
+                  const std::vector<std::int64_t>& elements,
+                  const std::vector<double>& off,
+                  std::int64_t& evaluations);
 
 }  // namespace fluidcore::gradcheck

@@ -5,8 +5,10 @@
 #include <exception>
 #include <limits>
 #include <set>
+#include <string>
 #include <utility>
 
+#include "fluidcore/base/strings.h"
 #include "fluidcore/gradcheck/random_values.h"
 #include "fluidcore/gradcheck/rounding.h"
 
@@ -22,41 +24,69 @@ constexpr int kSplits = 20;
 constexpr int kSigns = 8;
 constexpr double kPart = 0.1;  // of a unit: what is nearer is x itself
 
-double largest_of(const std::vector<double>& values) {
+double largest_of(const double* values, std::int64_t size) {
   double most = 0;
-  for (const double value : values) {
-    if (std::isfinite(value)) most = std::max(most, std::abs(value));
+  for (std::int64_t i = 0; i < size; ++i) {
+    if (std::isfinite(values[i])) most = std::max(most, std::abs(values[i]));
   }
   return most;
 }
 
-}  // namespace
+// While it lives, random elements of tensors have the other sign.
+class OtherSigns {
+ public:
+  OtherSigns(const std::vector<Tensor>& x, std::uint64_t seed, std::string purpose)
+      : x_(x), seed_(seed), purpose_(std::move(purpose)) {
+    flip();
+  }
+  ~OtherSigns() { flip(); }
+  OtherSigns(const OtherSigns&) = delete;
+  OtherSigns& operator=(const OtherSigns&) = delete;
 
-Neighbourhood::Neighbourhood(const OperatorGradient& formula, DType dtype, std::uint64_t seed)
-    : f_(formula.forward()), dtype_(dtype), seed_(seed), start_(outputs()) {
-  std::vector<Tensor> x;
-  for (const Tensor& input : f_->inputs()) x.push_back(input.clone());
-  double size = largest_of(start_);
-  for (int q = 0; q < kSigns; ++q) {
-    for (std::size_t k = 0; k < x.size(); ++k) {
-      Tensor moved = f_->inputs()[k];
-      const RandomSequence numbers =
-          random_sequence(seed, str_cat("input ", k), str_cat("signs ", q));
+ private:
+  void flip() const {
+    for (std::size_t k = 0; k < x_.size(); ++k) {
+      Tensor moved = x_[k];
+      const RandomSequence numbers = random_sequence(seed_, str_cat("input ", k), purpose_);
       for (std::int64_t i = 0; i < moved.size(); ++i) {
         const bool flips = numbers.uniform<double>(static_cast<std::uint64_t>(i)) < 0.5;
-        moved.set_float_element(i, flips ? -x[k].get_float_element(i) : x[k].get_float_element(i));
+        if (flips) moved.set_float_element(i, -moved.get_float_element(i));
       }
     }
-    try {
-      size = std::max(size, largest_of(outputs()));
-    } catch (const std::exception&) {
-      continue;  // outside of the domain of f
-    }
   }
-  for (std::size_t k = 0; k < x.size(); ++k) {
-    Tensor moved = f_->inputs()[k];
-    for (std::int64_t i = 0; i < moved.size(); ++i) {
-      moved.set_float_element(i, x[k].get_float_element(i));
+
+  const std::vector<Tensor>& x_;
+  std::uint64_t seed_;
+  std::string purpose_;
+};
+
+// While it lives, an element of a tensor has another value.
+class OtherValue {
+ public:
+  OtherValue(Tensor x, std::int64_t element, double value)
+      : x_(std::move(x)), element_(element), before_(x_.get_float_element(element)) {
+    x_.set_float_element(element, value);
+  }
+  ~OtherValue() { x_.set_float_element(element_, before_); }
+  OtherValue(const OtherValue&) = delete;
+  OtherValue& operator=(const OtherValue&) = delete;
+
+ private:
+  Tensor x_;
+  std::int64_t element_;
+  double before_;
+};
+
+}  // namespace
+
+Neighbourhood::Neighbourhood(Function& f, DType dtype, std::uint64_t seed)
+    : f_(f), dtype_(dtype), seed_(seed), outputs_(f) {
+  double size = largest_of(outputs_.base(), outputs_.size());
+  for (int q = 0; q < kSigns; ++q) {
+    const OtherSigns signs(f_.inputs(), seed, str_cat("signs ", q));
+    if (!run()) continue;
+    for (const Outputs::Part& part : outputs_.parts()) {
+      size = std::max(size, largest_of(part.values, part.size));
     }
   }
   unit_ = unit_roundoff(dtype) * size;
@@ -64,7 +94,7 @@ Neighbourhood::Neighbourhood(const OperatorGradient& formula, DType dtype, std::
 
 std::optional<Neighbour> Neighbourhood::beside(std::size_t k, std::int64_t element, double sign) {
   const double x = at(k, element);
-  const double size = std::max(std::abs(x), root_mean_square(f_->inputs()[k]));
+  const double size = std::max(std::abs(x), root_mean_square(f_.inputs()[k]));
   const auto moved = [&](double step) { return rounded(x + sign * step); };
   double shorter = 0;
   double step = std::sqrt(unit_roundoff(dtype_)) * size;
@@ -116,38 +146,35 @@ std::vector<Neighbour> Neighbourhood::between(const Neighbour& end) {
   return found;
 }
 
-std::vector<double> Neighbourhood::outputs() {
-  std::vector<double> values;
-  for (const Tensor& y : f_->run()) {
-    for (std::int64_t i = 0; i < y.size(); ++i) values.push_back(y.get_float_element(i));
-  }
-  return values;
-}
-
 double Neighbourhood::at(std::size_t k, std::int64_t element) const {
-  return f_->inputs()[k].get_float_element(element);
+  return f_.inputs()[k].get_float_element(element);
 }
 
 double Neighbourhood::rounded(double value) const {
   return round_to(dtype_, value);
 }
 
+bool Neighbourhood::run() {
+  ++evaluations_;
+  try {
+    outputs_.run();
+  } catch (const std::exception&) {
+    return false;
+  }
+  return true;
+}
+
 double Neighbourhood::change(std::size_t k, std::int64_t element, double value) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  Tensor input = f_->inputs()[k];
-  const double before = at(k, element);
-  std::vector<double> y;
-  input.set_float_element(element, value);
-  try {
-    y = outputs();
-  } catch (const std::exception&) {
-    y.clear();
-  }
-  input.set_float_element(element, before);
-  double most = y.empty() ? kInfinity : 0;
-  for (std::size_t i = 0; i < y.size(); ++i) {
-    const double apart = std::abs(y[i] - start_[i]);
-    most = std::isfinite(apart) ? std::max(most, apart) : kInfinity;
+  const OtherValue moved(f_.inputs()[k], element, value);
+  if (!run()) return kInfinity;
+  double most = 0;
+  for (const Outputs::Part& part : outputs_.parts()) {
+    for (std::int64_t i = 0; i < part.size; ++i) {
+      const double apart = std::abs(part.values[i] - outputs_.base()[part.offset + i]);
+      if (!std::isfinite(apart)) return kInfinity;
+      most = std::max(most, apart);
+    }
   }
   return most / unit_;
 }

@@ -2,17 +2,16 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <vector>
 
 #include "fluidcore/base/dtype.h"
-#include "fluidcore/gradcheck/operator_gradient.h"
-#include "fluidcore/gradcheck/program_function.h"
+#include "fluidcore/gradcheck/function.h"
+#include "fluidcore/gradcheck/outputs.h"
 
 namespace fluidcore::gradcheck {
 
-// A point that differs from x in one element of one wanted input.
+// A point that differs from x in one element of one input.
 struct Neighbour {
   std::size_t k = 0;
   std::int64_t element = 0;
@@ -25,10 +24,11 @@ struct Neighbour {
 // the inputs have other signs.
 class Neighbourhood {
  public:
-  // `formula` is the operator in float64, at numbers of `dtype`.
-  Neighbourhood(const OperatorGradient& formula, DType dtype, std::uint64_t seed);
+  // f is in float64, at numbers of `dtype`.
+  Neighbourhood(Function& f, DType dtype, std::uint64_t seed);
 
   double unit() const { return unit_; }
+  std::int64_t evaluations() const { return evaluations_; }  // of f, so far
 
   // The point where f differs by 1 to 3 units, after a step of one element to one side (1 or -1).
   // Behind a saturated function an element must go far before any intermediate result of the dtype
@@ -40,16 +40,17 @@ class Neighbourhood {
   std::vector<Neighbour> between(const Neighbour& end);
 
  private:
-  std::vector<double> outputs();
   double at(std::size_t k, std::int64_t element) const;
   double rounded(double value) const;
+  bool run();  // whether f is defined at its inputs as they are
   // By how many units f differs where the element is `value`; inf outside of the domain of f.
   double change(std::size_t k, std::int64_t element, double value);
 
-  std::unique_ptr<ProgramFunction> f_;
+  Function& f_;
   DType dtype_;
   std::uint64_t seed_;
-  std::vector<double> start_;  // the outputs at x
+  Outputs outputs_;
+  std::int64_t evaluations_ = 1;
   double unit_ = 0;
 };
 

@@ -106,8 +106,8 @@ SlotMap OperatorGradient::declare_inputs(const OperatorCase& at, std::set<std::s
       const std::string shown = tensors.size() == 1 ? slot : str_cat(slot, ".", i);
       require(tensors[i].is_initialized(), kWho, "input ", shown,
               " must hold a value, got an empty tensor");
-      names.push_back(input_variable(inputs_.size()));
-      inputs_.emplace_back(shown, tensors[i].clone());
+      names.push_back(input_variable(all_inputs_.size()));
+      all_inputs_.emplace_back(shown, tensors[i].clone());
       declare_feed(forward_, names.back(), tensors[i].spec());
       const bool unwanted = at.no_grad.contains(slot) || !is_floating(tensors[i].dtype());
       if (unwanted) no_grad.insert(names.back());
@@ -126,9 +126,12 @@ std::vector<OpDesc> OperatorGradient::gradient_ops(const OpRegistry& ops,
     for (std::string& name : grad.output_arg_names()) written.insert(std::move(name));
     defs_.push_back(&ops.get(grad.type()));
   }
-  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+  for (std::size_t i = 0; i < all_inputs_.size(); ++i) {
     const std::string name = input_variable(i);
-    if (!no_grad.contains(name) && written.contains(grad_name(name))) wanted_.push_back(i);
+    if (!no_grad.contains(name) && written.contains(grad_name(name))) {
+      wanted_.push_back(i);
+      wanted_values_.push_back(all_inputs_[i].second);
+    }
   }
   require(!wanted_.empty(), kWho, forward.type(),
           " must have a gradient by one of its floating inputs, got none");
@@ -159,8 +162,8 @@ void OperatorGradient::find_outputs(const OpDesc& forward, const std::vector<OpD
 
 void OperatorGradient::add_gradient(const OpRegistry& ops, std::vector<OpDesc> grads) {
   std::shared_ptr<ProgramDesc> program = forward_.clone();
-  for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    feeds_.emplace_back(input_variable(i), inputs_[i].second.clone());
+  for (std::size_t i = 0; i < all_inputs_.size(); ++i) {
+    feeds_.emplace_back(input_variable(i), all_inputs_[i].second.clone());
   }
   for (const auto& [name, spec] : outputs_) {
     declare_feed(*program, grad_name(name), spec);
@@ -185,8 +188,8 @@ std::unique_ptr<ProgramFunction> OperatorGradient::forward() const {
   inputs.reserve(wanted_.size());
   for (const std::size_t i : wanted_) inputs.push_back(input_variable(i));
   NamedTensors feeds;
-  for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    feeds.emplace_back(input_variable(i), inputs_[i].second);
+  for (std::size_t i = 0; i < all_inputs_.size(); ++i) {
+    feeds.emplace_back(input_variable(i), all_inputs_[i].second);
   }
   std::vector<std::string> outputs;
   outputs.reserve(outputs_.size());
@@ -195,13 +198,15 @@ std::unique_ptr<ProgramFunction> OperatorGradient::forward() const {
                                            std::move(outputs), seed_);
 }
 
-const std::vector<Tensor>& OperatorGradient::gradient(const std::vector<Tensor>& x,
-                                                      const std::vector<Tensor>& v) {
-  require(x.size() == inputs_.size() && v.size() == outputs_.size(), kWho, "there must be ",
-          inputs_.size(), " inputs and ", outputs_.size(), " cotangents, got ", x.size(), " and ",
+const std::vector<Tensor>& OperatorGradient::at(const std::vector<Tensor>& x,
+                                                const std::vector<Tensor>& v) {
+  require(x.size() == wanted_.size() && v.size() == outputs_.size(), kWho, "there must be ",
+          wanted_.size(), " inputs and ", outputs_.size(), " cotangents, got ", x.size(), " and ",
           v.size());
-  for (std::size_t i = 0; i < x.size(); ++i) copy_into(feeds_[i].second, x[i]);
-  for (std::size_t i = 0; i < v.size(); ++i) copy_into(feeds_[x.size() + i].second, v[i]);
+  for (std::size_t k = 0; k < x.size(); ++k) copy_into(feeds_[wanted_[k]].second, x[k]);
+  for (std::size_t j = 0; j < v.size(); ++j) {
+    copy_into(feeds_[all_inputs_.size() + j].second, v[j]);
+  }
   return gradient_->run();
 }
 

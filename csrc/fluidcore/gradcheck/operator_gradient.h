@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "fluidcore/gradcheck/gradient.h"
 #include "fluidcore/gradcheck/program_function.h"
 #include "fluidcore/gradcheck/replay.h"
 #include "fluidcore/op/op_registry.h"
@@ -30,29 +31,27 @@ struct OperatorCase {
   std::uint64_t seed = 0;                               // of random operators
 };
 
-// The operator as a function of its inputs, and the gradient that its gradient operators calculate.
-class OperatorGradient {
+// The gradient that the gradient operators of an operator calculate, by the inputs that have one.
+class OperatorGradient final : public Gradient {
  public:
   // Throws what adding the operators to a program throws; InvalidArgument for an operator with a
   // block, with tensor arrays, or without gradient.
   OperatorGradient(const OpRegistry& ops, const OperatorCase& at);
 
-  // Copies of the inputs, in the order in which they were given, named after their slots: "X";
-  // "X.0" and "X.1" where a slot holds several.
-  const NamedTensors& inputs() const { return inputs_; }
-  // Which of the inputs there are gradients by.
-  const std::vector<std::size_t>& wanted() const { return wanted_; }
+  // Copies of those inputs, in the order in which they were given.
+  const std::vector<Tensor>& inputs() const override { return wanted_values_; }
+  // They are named after their slots: "X"; "X.0" and "X.1" where a slot holds several.
+  const std::string& name(std::size_t k) const { return all_inputs_[wanted_[k]].first; }
   // The outputs that the gradient operators take a cotangent of: variables and specs.
   const std::vector<std::pair<std::string, TensorSpec>>& outputs() const { return outputs_; }
   // True when the operator and its gradient operators have kernels for the dtype.
   bool has_kernels(DType dtype) const;
 
-  // The outputs as a function of the wanted inputs.
+  // The outputs as a function of the inputs.
   std::unique_ptr<ProgramFunction> forward() const;
 
-  // The gradients by the wanted inputs, at inputs `x` for the cotangents `v`: the values of
-  // inputs() and outputs(), of the same specs. Valid until the next call.
-  const std::vector<Tensor>& gradient(const std::vector<Tensor>& x, const std::vector<Tensor>& v);
+  const std::vector<Tensor>& at(const std::vector<Tensor>& x,
+                                const std::vector<Tensor>& v) override;
 
  private:
   SlotMap declare_inputs(const OperatorCase& at, std::set<std::string>& no_grad);
@@ -66,8 +65,9 @@ class OperatorGradient {
   std::uint64_t seed_;
   std::vector<const OpDef*> defs_;  // of the operator and of its gradient operators
   ProgramDesc forward_;
-  NamedTensors inputs_;
-  std::vector<std::size_t> wanted_;
+  NamedTensors all_inputs_;          // those without gradient, too
+  std::vector<std::size_t> wanted_;  // which of them are inputs()
+  std::vector<Tensor> wanted_values_;
   std::vector<std::pair<std::string, TensorSpec>> outputs_;
   NamedTensors feeds_;  // of the gradient program: inputs, then cotangents
   std::unique_ptr<Replay> gradient_;

@@ -8,12 +8,21 @@
 
 namespace fluidcore::gradcheck {
 
+namespace {
+
+const std::vector<Tensor>& run_of(Function& function) {
+  return interruptible(function.interruption(),
+                       [&]() -> const std::vector<Tensor>& { return function.run(); });
+}
+
+}  // namespace
+
 DType coarser(DType a, DType b) {
   return unit_roundoff(a) < unit_roundoff(b) ? b : a;
 }
 
 Outputs::Outputs(Function& function) : function_(function) {
-  const std::vector<Tensor>& tensors = run_function();
+  const std::vector<Tensor>& tensors = run_of(function_);
   std::int64_t offset = 0;
   for (std::size_t o = 0; o < tensors.size(); ++o) {
     const Tensor& tensor = tensors[o];
@@ -35,22 +44,8 @@ bool Outputs::base_is_finite() const {
   return std::all_of(base_.begin(), base_.end(), [](double y) { return std::isfinite(y); });
 }
 
-const std::vector<Tensor>& Outputs::run_function() {
-  Interruption* const interruption = function_.interruption();
-  if (interruption == nullptr) return function_.run();
-  try {
-    interruption->check("gradcheck");
-    return function_.run();
-  } catch (const Unrecoverable&) {
-    throw;
-  } catch (...) {
-    if (interruption->is_over()) throw Unrecoverable{std::current_exception()};
-    throw;
-  }
-}
-
 void Outputs::run() {
-  const std::vector<Tensor>& tensors = run_function();
+  const std::vector<Tensor>& tensors = run_of(function_);
   bool same = tensors.size() == parts_.size();
   for (std::size_t o = 0; same && o < parts_.size(); ++o) {
     same = tensors[o].is_initialized() && tensors[o].size() == parts_[o].size &&

@@ -35,7 +35,6 @@ class Outputs {
   void run();
 
  private:
-  const std::vector<Tensor>& run_function();
   void read(const std::vector<Tensor>& tensors);
 
   Function& function_;

@@ -1,5 +1,8 @@
 #include "fluidcore/gradcheck/random_values.h"
 
+#include <cmath>
+
+#include "fluidcore/base/threads.h"
 #include "fluidcore/gradcheck/rounding.h"
 
 namespace fluidcore::gradcheck {
@@ -12,13 +15,21 @@ std::uint64_t hash_of(std::string_view text, std::uint64_t hash) {
   return hash;
 }
 
+constexpr std::int64_t kGrain = 8192;  // elements that are worth a thread
+
 // A tensor of `dtype` and the shape of x with the elements f(index), rounded.
 template <class F>
 Tensor filled(const Shape& shape, DType dtype, const F& f) {
   Tensor result({shape, dtype});
-  for (std::int64_t i = 0; i < result.size(); ++i) {
-    result.set_float_element(i, round_to(dtype, f(i)));
-  }
+  visit_dtype(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    auto* const out = static_cast<T*>(result.raw());
+    parallel_for(result.size(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        out[i] = static_cast<T>(static_cast<ComputeType<T>>(round_to(dtype, f(i))));
+      }
+    });
+  });
   return result;
 }
 
@@ -39,10 +50,16 @@ Tensor gaussian(const TensorSpec& spec, const RandomSequence& numbers) {
 
 Tensor dithered(const Tensor& x, double amplitude, const RandomSequence& numbers) {
   if (!is_floating(x.dtype())) return x.clone();
-  return filled(x.shape(), x.dtype(), [&](std::int64_t i) {
-    const double uniform = 2 * numbers.uniform<double>(static_cast<std::uint64_t>(i)) - 1;
-    return x.get_float_element(i) * (1 + amplitude * uniform);
-  });
+  const auto random = [&](std::int64_t i) {
+    return amplitude * (2 * numbers.uniform<double>(static_cast<std::uint64_t>(i)) - 1);
+  };
+  std::int64_t zeros = 0;
+  while (zeros < x.size() && x.get_float_element(zeros) == 0) ++zeros;
+  if (zeros == x.size()) {
+    return filled(x.shape(), x.dtype(), [&](std::int64_t i) { return std::abs(random(i)); });
+  }
+  return filled(x.shape(), x.dtype(),
+                [&](std::int64_t i) { return x.get_float_element(i) * (1 + random(i)); });
 }
 
 Tensor converted(const Tensor& x, DType dtype) {

@@ -16,8 +16,9 @@ RandomSequence random_sequence(std::uint64_t seed, std::string_view name, std::s
 // Elements of the normal distribution, rounded to the dtype, which is floating.
 Tensor gaussian(const TensorSpec& spec, const RandomSequence& numbers);
 
-// x (1 + amplitude r) element by element, r uniform in [-1, 1), rounded to the dtype of x; a copy
-// of x where it is not floating.
+// x (1 + amplitude r) element by element, r uniform in [-1, 1), rounded to the dtype of x. Of zeros
+// alone amplitude |r|: at one and the same point a rounding error is the same, too, and looks like
+// a fault. A copy of x where it is not floating.
 Tensor dithered(const Tensor& x, double amplitude, const RandomSequence& numbers);
 
 // A copy in another floating dtype, rounded once; a copy as it is where x is not floating.

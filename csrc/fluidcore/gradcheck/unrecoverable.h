@@ -3,6 +3,8 @@
 #include <exception>
 #include <utility>
 
+#include "fluidcore/runtime/interruption.h"
+
 namespace fluidcore::gradcheck {
 
 // What a Function throws when that says nothing about the point: the user's interrupt, or outputs
@@ -24,6 +26,22 @@ decltype(auto) with_plain_exceptions(const F& f) {
     return f();
   } catch (const Unrecoverable& unrecoverable) {
     std::rethrow_exception(unrecoverable.cause);
+  }
+}
+
+// Calls f, unless `interruption` is over; what f throws once it is over is Unrecoverable. Null: no
+// interruption.
+template <class F>
+decltype(auto) interruptible(Interruption* interruption, const F& f) {
+  if (interruption == nullptr) return f();
+  try {
+    interruption->check("gradcheck");
+    return f();
+  } catch (const Unrecoverable&) {
+    throw;
+  } catch (...) {
+    if (interruption->is_over()) throw Unrecoverable{std::current_exception()};
+    throw;
   }
 }
 

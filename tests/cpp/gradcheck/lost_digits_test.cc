@@ -133,8 +133,8 @@ OperatorCase tanh_case(DType dtype) {
 }
 
 TEST(LostDigitsTest, ANeighbourHasTheSameOutputsButForOneToThreeUnits) {
-  const OperatorGradient formula(builtin_ops(), tanh_case(DType::kFloat64));
-  Neighbourhood near(formula, DType::kFloat32, 0);
+  const auto f = OperatorGradient(builtin_ops(), tanh_case(DType::kFloat64)).forward();
+  Neighbourhood near(*f, DType::kFloat32, 0);
   EXPECT_NEAR(near.unit(), 0x1p-24, 1e-12);
   const auto found = near.beside(0, 0, -1);
   ASSERT_TRUE(found);
@@ -149,8 +149,9 @@ TEST(LostDigitsTest, ANeighbourHasTheSameOutputsButForOneToThreeUnits) {
 TEST(LostDigitsTest, AGradientIsUncertainByWhatOneUnitOfFMakes) {
   OperatorGradient kernel(builtin_ops(), tanh_case(DType::kFloat32));
   OperatorGradient formula(builtin_ops(), tanh_case(DType::kFloat64));
-  const std::vector<std::vector<Tensor>> cotangents = {{tensor_of({2}, {1, 1}, DType::kFloat32)}};
-  const LostDigits lost(kernel, formula, cotangents, 0, 0, {0});
+  const auto f = formula.forward();
+  const GradientPair pair{kernel, formula, *f, {{tensor_of({2}, {1, 1}, DType::kFloat32)}}};
+  const LostDigits lost(pair, 0, {0});
   const std::vector<double> uncertain = lost.uncertain();
   EXPECT_GT(uncertain[0], 2 * 0x1p-24);
   EXPECT_LT(uncertain[0], 12 * 0x1p-24);

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include "fluidcore/bindings/calculation.h"
+#include "fluidcore/gradcheck/function.h"
+#include "fluidcore/gradcheck/probes.h"
+#include "fluidcore/gradcheck/question.h"
+
+// What the bindings of the gradient checker share.
+namespace fluidcore::bindings {
+
+// Calls f() without the GIL; what interrupts it ends the runs of `function`, too.
+template <class F>
+auto with_interruption(gradcheck::Function& function, const F& f) {
+  return calculate([&](Interruption& interruption) {
+    const gradcheck::InterruptedBy interrupted(function, interruption);
+    return f();
+  });
+}
+
+// The elements of an array. `what` is named in messages.
+std::vector<double> doubles(const pybind11::handle& source, std::string_view what);
+std::vector<double> of_size(const pybind11::handle& source,
+                            std::string_view what,
+                            std::size_t size);
+std::optional<std::vector<std::int64_t>> indices(const pybind11::object& source);  // None: nullopt
+
+std::size_t number_of_input(std::int64_t input);
+gradcheck::Question question_of(const pybind11::iterable& cotangents,
+                                const pybind11::object& noise);
+// Directions of one input with a cotangent each; and the noise.
+std::pair<std::vector<gradcheck::Probe>, std::vector<double>> probes_of(
+    const pybind11::iterable& directions,
+    const pybind11::iterable& cotangents,
+    const pybind11::object& noise);
+
+pybind11::array_t<double> to_array(const std::vector<double>& numbers);
+
+template <class T>
+pybind11::array view(const pybind11::object& owner,
+                     const std::vector<T>& numbers,
+                     std::vector<pybind11::ssize_t> shape) {
+  return pybind11::array(pybind11::dtype::of<T>(), std::move(shape), numbers.data(), owner);
+}
+
+}  // namespace fluidcore::bindings

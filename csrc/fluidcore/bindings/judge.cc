@@ -1,0 +1,175 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include "fluidcore/bindings/bindings.h"
+#include "fluidcore/bindings/gradcheck.h"
+#include "fluidcore/gradcheck/confirm.h"
+#include "fluidcore/gradcheck/judge.h"
+
+namespace py = pybind11;
+
+namespace fluidcore::bindings {
+
+namespace {
+
+using gradcheck::Derivatives;
+using gradcheck::Function;
+using gradcheck::Judgement;
+using gradcheck::OnKink;
+using gradcheck::Question;
+using gradcheck::Rules;
+
+OnKink on_kink_from(const std::string& name) {
+  if (name == "fail") return OnKink::kFail;
+  if (name == "skip") return OnKink::kSkip;
+  require(name == "subgradient", "gradcheck: on_kink must be subgradient, fail or skip, got ",
+          name);
+  return OnKink::kSubgradient;
+}
+
+Judgement judge(const Derivatives& reference,
+                const py::object& analytical,
+                const py::object& tolerance,
+                const Rules& rules) {
+  const std::size_t size = reference.value.size();
+  return gradcheck::judge(reference, of_size(analytical, "analytical", size),
+                          of_size(tolerance, "tolerance", size), rules);
+}
+
+gradcheck::Claim claim_of(std::int64_t input,
+                          const Derivatives& reference,
+                          const py::object& claimed,
+                          const py::object& tolerance) {
+  const std::size_t size = reference.value.size();
+  return {number_of_input(input), of_size(claimed, "claimed", size),
+          of_size(tolerance, "tolerance", size)};
+}
+
+Derivatives confirm(Function& function,
+                    std::int64_t input,
+                    const py::iterable& cotangents,
+                    const Derivatives& reference,
+                    const py::object& claimed,
+                    const py::object& tolerance,
+                    const Rules& rules,
+                    const py::object& elements,
+                    const py::object& noise,
+                    std::int64_t rows,
+                    std::uint64_t seed,
+                    std::int64_t workers) {
+  const Question question = question_of(cotangents, noise);
+  const gradcheck::Claim claim = claim_of(input, reference, claimed, tolerance);
+  const std::vector<std::int64_t> columns = indices(elements).value();
+  Derivatives found = reference;
+  found.evaluations = with_interruption(function, [&] {
+    return gradcheck::confirm(function, claim, columns, rows, question, rules, {workers, seed},
+                              found);
+  });
+  return found;
+}
+
+Derivatives confirm_probes(Function& function,
+                           std::int64_t input,
+                           const py::iterable& directions,
+                           const py::iterable& cotangents,
+                           const Derivatives& reference,
+                           const py::object& claimed,
+                           const py::object& tolerance,
+                           const Rules& rules,
+                           const py::object& noise,
+                           std::uint64_t seed,
+                           std::int64_t workers) {
+  const auto [probes, floor] = probes_of(directions, cotangents, noise);
+  const gradcheck::Claim claim = claim_of(input, reference, claimed, tolerance);
+  Derivatives found = reference;
+  found.evaluations = with_interruption(function, [&, &probes = probes, &floor = floor] {
+    return gradcheck::confirm_probes(function, claim, probes, floor, rules, {workers, seed}, found);
+  });
+  return found;
+}
+
+// A property that shows a mask of a Judgement, without a copy.
+auto mask(std::vector<std::uint8_t> Judgement::* member, bool by_element) {
+  return [member, by_element](const py::object& self) {
+    const auto& judgement = self.cast<const Judgement&>();
+    const auto elements = std::ssize(judgement.counted);
+    const std::vector<std::uint8_t>& bytes = judgement.*member;
+    std::vector<py::ssize_t> shape = {elements};
+    if (!by_element)
+      shape.insert(shape.begin(), std::ssize(bytes) / std::max<std::ptrdiff_t>(elements, 1));
+    return py::array(py::dtype::of<bool>(), std::move(shape), bytes.data(), self);
+  };
+}
+
+auto numbers(std::vector<double> Judgement::* member) {
+  return [member](const py::object& self) {
+    const auto& judgement = self.cast<const Judgement&>();
+    const auto elements = std::ssize(judgement.counted);
+    const std::vector<double>& values = judgement.*member;
+    return view(self, values,
+                {std::ssize(values) / std::max<std::ptrdiff_t>(elements, 1), elements});
+  };
+}
+
+}  // namespace
+
+void bind_judge(py::module_& m) {
+  py::class_<Rules>(m, "Rules", "When a difference is an error.")
+      .def(py::init(
+               [](double bars, double resolution, double allow_open, const std::string& on_kink) {
+                 return Rules{bars, resolution, allow_open, on_kink_from(on_kink)};
+               }),
+           py::kw_only(), py::arg("bars") = 3.0, py::arg("resolution") = 1e-5,
+           py::arg("allow_open") = 0.0, py::arg("on_kink") = "subgradient")
+      .def_static(
+          "of",
+          [](const std::string& dtype, bool alone) {
+            return Rules::of(dtype_from_name(dtype), alone);
+          },
+          py::arg("dtype"), py::arg("alone"),
+          "Those of a dtype; `alone` where there is no float64 form to compare with.")
+      .def_static(
+          "of_formula",
+          [](const std::string& dtype) { return Rules::of_formula(dtype_from_name(dtype)); },
+          py::arg("dtype"), "Those of the float64 form of gradient code of a dtype.")
+      .def_readonly("bars", &Rules::bars, "How many error bars the truth may be off.")
+      .def_readonly("resolution", &Rules::resolution,
+                    "The relative error that a PASS must be able to see.")
+      .def_readonly("allow_open", &Rules::allow_open,
+                    "The part of the gradient that need not be proven for a PASS.");
+  py::class_<Judgement>(m, "Judgement", "The verdict on each element: [cotangents, elements].")
+      .def_property_readonly("analytical", numbers(&Judgement::analytical), "What is claimed.")
+      .def_property_readonly("limit", numbers(&Judgement::limit), "The greatest right distance.")
+      .def_property_readonly("measure", numbers(&Judgement::measure),
+                             "What errors are compared with.")
+      .def_property_readonly("resolution", numbers(&Judgement::resolution),
+                             "The smallest relative error that would have been seen.")
+      .def_property_readonly("wrong", mask(&Judgement::wrong, false))
+      .def_property_readonly("unsure", mask(&Judgement::unsure, false),
+                             "What is neither proven nor refuted.")
+      .def_property_readonly("counted", mask(&Judgement::counted, true), "[elements].")
+      .def_readonly("num_imprecise", &Judgement::num_imprecise,
+                    "Elements of a kernel that are less precise than its dtype allows.");
+  m.def("judge", &judge, py::arg("reference"), py::arg("analytical"), py::arg("tolerance"),
+        py::arg("rules"),
+        "Compares derivatives with what is claimed, both [cotangents, elements].");
+  m.def("confirm", &confirm, py::arg("function"), py::arg("input"), py::arg("cotangents"),
+        py::arg("reference"), py::arg("claimed"), py::arg("tolerance"), py::arg("rules"),
+        py::kw_only(), py::arg("elements"), py::arg("noise") = py::none(), py::arg("rows") = 0,
+        py::arg("seed") = 0, py::arg("workers") = 1,
+        "The derivatives after a second measurement of all that the first does not prove.");
+  m.def("confirm_probes", &confirm_probes, py::arg("function"), py::arg("input"),
+        py::arg("directions"), py::arg("cotangents"), py::arg("reference"), py::arg("claimed"),
+        py::arg("tolerance"), py::arg("rules"), py::kw_only(), py::arg("noise") = py::none(),
+        py::arg("seed") = 0, py::arg("workers") = 1,
+        "The same for derivatives along directions, [1, directions], each with its cotangent.");
+}
+
+}  // namespace fluidcore::bindings

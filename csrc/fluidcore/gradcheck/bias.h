@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "fluidcore/gradcheck/gradient.h"
+#include "fluidcore/tensor/tensor.h"
+
+namespace fluidcore::gradcheck {
+
+// Elements of a flattened input; nullopt: all.
+using Elements = std::optional<std::vector<std::int64_t>>;
+
+// What kernel minus formula has in common at points around a centre, and how it differs.
+struct Bias {
+  static constexpr int kPoints = 9;
+
+  struct Element {
+    double mean = 0;     // NaN where it was defined at few of the points
+    double spread = 0;   // its standard deviation
+    double formula = 0;  // the mean of the formula
+  };
+
+  std::size_t cotangents = 0;
+  std::vector<Elements> kept;                // by input
+  std::vector<std::vector<Element>> values;  // by input: [cotangents, kept]
+
+  // Of input `k`: [cotangents, elements]. All elements are kept, or these.
+  std::vector<Element> of(std::size_t k, const std::vector<std::int64_t>& elements) const;
+};
+
+// At kPoints points that differ from the centre, numbers of the kernel's dtype, by up to the root u
+// of a rounding unit, and for cotangents that do so, too. `itself`: the centre is one of them, and
+// the gradients must be defined there; elsewhere they may throw, or not be finite.
+Bias bias_around(const GradientPair& pair,
+                 const std::vector<Tensor>& centre,
+                 std::string_view purpose,
+                 bool itself,
+                 std::vector<Elements> kept);
+
+// The point of a pair with each element changed by a part of itself, up to u.
+std::vector<Tensor> dithered_point(const GradientPair& pair,
+                                   const std::vector<Tensor>& x,
+                                   double amplitude,
+                                   std::string_view purpose);
+
+}  // namespace fluidcore::gradcheck
