@@ -8,7 +8,7 @@ import numpy
 import numpy.typing
 import typing
 import typing_extensions
-__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'Derivatives', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'Error', 'Executor', 'Function', 'GRAD_VAR_SUFFIX', 'InvalidArgument', 'Judgement', 'NotFound', 'OpDef', 'OpDesc', 'OutOfTime', 'ProgramDesc', 'ProgramFunction', 'Rules', 'Scope', 'Tensor', 'TimeLimit', 'TimedOut', 'VarDesc', 'Variable', 'confirm', 'confirm_probes', 'cpu_isa', 'difference', 'differentiate', 'differentiate_along', 'differentiate_probes', 'dtype_name', 'dtype_number', 'get_grad_op_desc', 'grad_var_name', 'judge', 'measure_noise', 'needed_ops', 'onednn_version', 'op_def', 'op_types', 'round_direction', 'round_to', 'slope_along', 'unit_roundoff', 'version']
+__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'CallableGradient', 'Derivatives', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'Error', 'Executor', 'Function', 'GRAD_VAR_SUFFIX', 'Gradient', 'InvalidArgument', 'Judgement', 'KernelTest', 'NotFound', 'OpDef', 'OpDesc', 'OutOfTime', 'ProgramDesc', 'ProgramFunction', 'Rules', 'Scope', 'Tensor', 'TimeLimit', 'TimedOut', 'VarDesc', 'Variable', 'confirm', 'confirm_probes', 'cpu_isa', 'difference', 'differentiate', 'differentiate_along', 'differentiate_probes', 'dtype_name', 'dtype_number', 'get_grad_op_desc', 'grad_var_name', 'judge', 'measure_noise', 'narrowed_to', 'needed_ops', 'onednn_version', 'op_def', 'op_types', 'round_direction', 'round_to', 'slope_along', 'unit_roundoff', 'version']
 class TimeLimit:
     """
     A context manager: ends what this thread calculates with OutOfTime.
@@ -649,6 +649,11 @@ class Judgement:
     The verdict on each element: [cotangents, elements].
     """
     @property
+    def analytical(self) -> numpy.ndarray:
+        """
+        What is claimed.
+        """
+    @property
     def counted(self) -> numpy.ndarray:
         """
         [elements].
@@ -664,6 +669,11 @@ class Judgement:
         What errors are compared with.
         """
     @property
+    def num_imprecise(self) -> int:
+        """
+        Elements of a kernel that are less precise than its dtype allows.
+        """
+    @property
     def resolution(self) -> numpy.ndarray:
         """
         The smallest relative error that would have been seen.
@@ -676,6 +686,43 @@ class Judgement:
     @property
     def wrong(self) -> numpy.ndarray:
         ...
+class Gradient:
+    """
+    The claimed gradient of <v, f> by all inputs.
+    """
+class CallableGradient(Gradient):
+    """
+    A Python function of arrays.
+    """
+    def __init__(self, vjp: typing.Any, inputs: collections.abc.Iterable[typing.Any], has_fixed_cotangent: bool = False) -> None:
+        """
+        vjp takes a list[typing.Any] of points and a list[typing.Any] of cotangents, which it must not change, and returns a list[typing.Any] of floating arrays.
+        """
+class KernelTest:
+    """
+    Compares a gradient with the same in float64: is a difference rounding, or a fault?
+    """
+    def __init__(self, kernel: Gradient, formula: Gradient, function: Function, cotangents: collections.abc.Iterable[typing.Any], seed: typing.SupportsInt | typing.SupportsIndex = 0) -> None:
+        """
+        `function` is f in float64; `cotangents` are lists of outputs, in the kernel's dtype.
+        """
+    def judge(self, input: typing.SupportsInt | typing.SupportsIndex, elements: typing.Any, formula: typing.Any, reference: Derivatives, rules: Rules, unsure: typing.Any = None) -> Judgement:
+        """
+        The verdict on elements of the gradient by one input. `formula` is that in float64, `reference` what it was compared with; where it is `unsure`, [elements], nothing is known of kinks.
+        """
+    def narrowed_to(self, input: typing.SupportsInt | typing.SupportsIndex, elements: typing.Any, formula: typing.Any, reference: Derivatives, claimed: typing.Any, rules: Rules) -> str | None:
+        """
+        The narrower dtype that the kernel's gradient, `claimed`, went through, or None.
+        """
+    def spread(self, input: typing.SupportsInt | typing.SupportsIndex, elements: typing.Any) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        [cotangents, elements]: the standard deviation of the difference around the point.
+        """
+    @property
+    def evaluations(self) -> int:
+        """
+        How often f ran.
+        """
 def confirm(function: Function, input: typing.SupportsInt | typing.SupportsIndex, cotangents: collections.abc.Iterable[typing.Any], reference: Derivatives, claimed: typing.Any, tolerance: typing.Any, rules: Rules, *, elements: typing.Any, noise: typing.Any = None, rows: typing.SupportsInt | typing.SupportsIndex = 0, seed: typing.SupportsInt | typing.SupportsIndex = 0, workers: typing.SupportsInt | typing.SupportsIndex = 1) -> Derivatives:
     """
     The derivatives after a second measurement of all that the first does not prove.
@@ -727,6 +774,10 @@ def judge(reference: Derivatives, analytical: typing.Any, tolerance: typing.Any,
 def measure_noise(function: Function, seed: typing.SupportsInt | typing.SupportsIndex = 0) -> tuple[numpy.typing.NDArray[numpy.float64], int]:
     """
     The rounding noise of each output element, one standard deviation; and the runs it took.
+    """
+def narrowed_to(claimed: typing.Any, reference: Derivatives, dtype: str, bars: typing.SupportsFloat | typing.SupportsIndex) -> str | None:
+    """
+    The narrower dtype that every element is a number of, though some should not be, or None.
     """
 def needed_ops(program: ProgramDesc, targets: collections.abc.Sequence[str], given: collections.abc.Sequence[str]) -> dict[int, list[int]]:
     """

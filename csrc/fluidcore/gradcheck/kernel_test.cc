@@ -87,6 +87,10 @@ bool is_kink(const Derivatives& reference, std::size_t i) {
   return (reference.flags[i % static_cast<std::size_t>(reference.elements)] & (kKink | kJump)) != 0;
 }
 
+bool is_forbidden_kink(const Derivatives& reference, const Rules& rules, std::size_t i) {
+  return rules.on_kink == OnKink::kFail && is_kink(reference, i);
+}
+
 }  // namespace
 
 Judgement KernelTest::judge(const FormulaGradient& formula, const Rules& rules) {
@@ -146,8 +150,7 @@ Judgement KernelTest::compare(const FormulaGradient& formula,
       std::vector<Bias::Element> all = {here[i]};
       for (const std::vector<Bias::Element>& one : centres)
         all.push_back(one[row * columns.size() + q]);
-      const bool is_forbidden = rules.on_kink == OnKink::kFail && is_kink(reference, i);
-      if (found.wrong[i] && !is_forbidden) {
+      if (found.wrong[i] && !is_forbidden_kink(reference, rules, i)) {
         found.wrong[i] = is_confirmed(all, rounding[i]);
         found.unsure[i] = !found.wrong[i];
       }
@@ -193,7 +196,9 @@ void KernelTest::excuse_lost_digits(const FormulaGradient& formula,
     const double most = *std::max_element(scale, scale + reference.elements);
     for (std::size_t i = row * elements; i < (row + 1) * elements; ++i) {
       const double allowed = found.unsure[i] ? rules.resolution * found.measure[i] : found.limit[i];
-      const double off = may_be_off(found, i);
+      // A kink that is forbidden is no matter of precision.
+      const bool is_forbidden = found.wrong[i] && is_forbidden_kink(formula.reference, rules, i);
+      const double off = is_forbidden ? kInfinity : may_be_off(found, i);
       if (doubt[i] && off > allowed + part * most) much[i] = off;
     }
   }

@@ -167,6 +167,24 @@ def of_directions(base: GradCheckResult, found: Directional, verbose: bool) -> G
     return replace(result, detail=detail, element_errors=listed or None)
 
 
+def with_digits(result: GradCheckResult, narrow: str | None) -> GradCheckResult:
+    """The result, or FAIL where the gradient was rounded through the dtype `narrow`."""
+    if narrow is None:
+        return result
+    detail = f"every element is a number of {narrow}, though the gradient is not"
+    return replace(
+        result,
+        verdict=Verdict.FAIL,
+        reasons=(Reason.NARROWED, *(result.reasons if result.verdict is Verdict.FAIL else ())),
+        detail="; ".join(text for text in (detail, result.detail) if text),
+    )
+
+
+def without_elements(base: GradCheckResult) -> GradCheckResult:
+    """INCONCLUSIVE: what has no elements says nothing about the gradient."""
+    return undecided(base, Reason.NO_ELEMENTS, "there are no elements")
+
+
 def proven(session: Session, k: int, proof: Proof) -> GradCheckResult:
     """PASS: the one direction of all inputs that was looked at agrees with the gradient."""
     distance = abs(proof.analytical - proof.numerical)

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from fluidcore import core
 from fluidcore.gradcheck import assemble, modes, taylor
 from fluidcore.gradcheck.confirm import confirm
-from fluidcore.gradcheck.digits import with_digits
 from fluidcore.gradcheck.directional import check_directions
 from fluidcore.gradcheck.grid import settle_grid
 from fluidcore.gradcheck.judge import (
@@ -55,7 +55,7 @@ def check_formula(session: Session, k: int, noise: Noise) -> Formula:
         return Formula(assemble.refused(base, fault.reason, fault.detail))
     size = session.target.inputs[k].value.size
     if size == 0:
-        return Formula(replace(base, detail="there are no elements"))
+        return Formula(assemble.without_elements(base))
     overflow: Mask = np.zeros(size, dtype=np.bool_)
     for index in range(session.config.probes if mode == "directional" else session.num_cotangents):
         gradient = session.gradients(index, session.dtype)[k]
@@ -138,7 +138,10 @@ def _by_element(
         result = with_overflow(result, overflow, numerical)
     else:
         result = _with_levels(session, k, result, noise)
-        result = with_digits(result, claimed, judgement.reference, session.rules.bars)
+        narrow = core.narrowed_to(
+            claimed, judgement.reference.native, session.dtype, session.rules.bars
+        )
+        result = assemble.with_digits(result, narrow)
     known = session.config.explain and not session.late and not overflow.any()
     if result.verdict is Verdict.FAIL and known:
         result = replace(result, hypotheses=_explained(session, k, judgement))

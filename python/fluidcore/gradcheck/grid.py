@@ -9,12 +9,12 @@ import numpy as np
 from fluidcore.gradcheck.calls import cast, flat
 from fluidcore.gradcheck.judge import UNIT, Judgement
 from fluidcore.gradcheck.modes import Numerical
-from fluidcore.gradcheck.neighbours import with_other_signs
 from fluidcore.gradcheck.session import Session
 from fluidcore.gradcheck.streams import stream
 from fluidcore.gradcheck.target import SHADOW, Doubles
 
 _POINTS = 8
+_SIGNS = 8
 _PART = 2.0**-6  # of x, that they are away
 _FINEST = 2.0**14  # x over the finest steps, and a factor of 2
 _TERMS = 64.0  # times the last digit, that terms may be rounded by
@@ -84,6 +84,27 @@ def _grid(session: Session) -> Doubles:
     cancels = (last > rounding) & (last <= terms / np.sqrt(UNIT[dtype]))
     found = np.where(cancels, np.clip(terms, last, _TERMS * last), rounding)
     return np.where(np.isinf(last), terms, found)
+
+
+def with_other_signs(session: Session, dtype: str) -> list[Doubles]:
+    """The outputs, [m], where the inputs have random signs; 0 for those that are not finite there.
+
+    Points that are out of the domain of f are left out.
+    """
+    found = []
+    for q in range(_SIGNS):
+        xs = []
+        for part in session.target.inputs:
+            random = stream(session.config.seed, part.name, f"signs {q}")
+            x = np.asarray(part.value).astype(np.float64)
+            xs.append(cast(x * random.choice([-1.0, 1.0], x.shape), dtype))
+        try:
+            values = flat(session.calls.forward(xs, dtype))
+        except Exception:
+            continue  # outside of the domain of f
+        if values.shape == flat(session.outputs).shape:
+            found.append(np.where(np.isfinite(values), values, 0.0))
+    return found
 
 
 def _last_digit(values: Doubles) -> Doubles:

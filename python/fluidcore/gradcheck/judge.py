@@ -210,9 +210,16 @@ def judge(
         rules: When a difference is an error.
     """
     found = core.judge(reference.native, analytical, tolerance, rules)
+    return judgement_of(found, reference, tolerance, rules)
+
+
+def judgement_of(
+    found: core.Judgement, reference: Reference, tolerance: Doubles, rules: core.Rules
+) -> Judgement:
+    """What the core has found."""
     return Judgement(
         reference=reference,
-        analytical=analytical,
+        analytical=found.analytical,
         tolerance=tolerance,
         limit=found.limit,
         wrong=found.wrong,

@@ -2,29 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from fluidcore import core
 from fluidcore.gradcheck import assemble
 from fluidcore.gradcheck.calls import cast, flat
-from fluidcore.gradcheck.digits import with_digits
 from fluidcore.gradcheck.formula import Formula, trusted
-from fluidcore.gradcheck.judge import LARGEST, UNIT, Judgement, Mask, Reference, most
-from fluidcore.gradcheck.kernel_test import KernelTest
-from fluidcore.gradcheck.lost_digits import are_rounding, lost_digits
+from fluidcore.gradcheck.judge import LARGEST, UNIT, Reference, judgement_of
 from fluidcore.gradcheck.modes import Indices, columns_of
 from fluidcore.gradcheck.report.result import GradCheckResult
 from fluidcore.gradcheck.session import Session
 from fluidcore.gradcheck.streams import stream
-from fluidcore.gradcheck.target import Doubles
+from fluidcore.gradcheck.target import SHADOW, Array, Doubles
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 _SIGNS = 4  # random signs that measure the size of the terms of a gradient
 _CERTAIN = 2.33 / 3  # standard errors of a mean of 9: found in 99 % of cases
 
 
-def check_kernel(session: Session, k: int, test: KernelTest, formula: Formula) -> GradCheckResult:
+def kernel_test(session: Session) -> core.KernelTest:
+    """Compares the gradients of the target in its own dtype and in float64, for all inputs."""
+    target = session.target
+
+    def gradient(dtype: str) -> core.CallableGradient:
+        def vjp(xs: Sequence[Array], vs: Sequence[Array]) -> list[Doubles]:
+            return session.calls.gradient(xs, vs, dtype)
+
+        return core.CallableGradient(
+            vjp, session.calls.point(dtype), has_fixed_cotangent=target.fixed_cotangent
+        )
+
+    return core.KernelTest(
+        gradient(target.dtype),
+        gradient(SHADOW),
+        session.function,
+        [session.cotangent(row) for row in range(session.num_cotangents)],
+        seed=session.engine_seed,
+    )
+
+
+def check_kernel(
+    session: Session, k: int, test: core.KernelTest, formula: Formula
+) -> GradCheckResult:
     """Judges the gradient by input `k` in the target's dtype against float64."""
     dtype, target = session.target.dtype, session.target
     base = assemble.blank(session.target, k, dtype, "full")
@@ -35,7 +57,7 @@ def check_kernel(session: Session, k: int, test: KernelTest, formula: Formula) -
     if fault is not None:
         return assemble.refused(base, fault.reason, fault.detail)
     if target.inputs[k].value.size == 0:
-        return replace(base, detail="there are no elements")
+        return assemble.without_elements(base)
     claimed = session.analytical(k, session.dtype)
     if not np.isfinite(claimed).all():
         detail = f"there is nothing to compare with: the gradient in {session.dtype} is not finite"
@@ -50,10 +72,11 @@ def check_kernel(session: Session, k: int, test: KernelTest, formula: Formula) -
     columns = columns_of(elements, claimed.shape[1])
     claimed = claimed[:, columns]
     reference = trusted(formula, claimed, scale)
-    judgement = test.judge(k, claimed, reference, elements)
-    if formula.judgement is not None:
-        judgement = _settled(judgement, formula.judgement)
-    judgement, imprecise = _split(session, k, judgement, elements)
+    rules, runs = session.kernel_rules, test.evaluations
+    # What is known of kinks holds for the kernel, too.
+    unsure = None if formula.judgement is None else formula.judgement.unsure.any(0)
+    found = test.judge(k, elements, claimed, reference.native, rules, unsure)
+    judgement = judgement_of(found, reference, found.limit, rules)
     result = assemble.of_elements(
         base,
         judgement,
@@ -61,21 +84,17 @@ def check_kernel(session: Session, k: int, test: KernelTest, formula: Formula) -
         failing=Reason.KERNEL,
         verbose=session.config.verbose,
     )
-    _, spread, _ = test.at_point.of(k, columns)
     with np.errstate(all="ignore"):
-        limit = judgement.limit + _CERTAIN * spread
+        limit = judgement.limit + _CERTAIN * test.spread(k, elements)
         least = np.nan_to_num(limit / reference.measure, nan=0.0, posinf=np.inf)
     result = replace(result, min_detectable_99=float(np.max(least, initial=0.0)))
-    if imprecise and result.verdict is Verdict.PASS:
-        detail = f"{imprecise} elements are less precise than {dtype} allows"
+    if found.num_imprecise and result.verdict is Verdict.PASS:
+        detail = f"{found.num_imprecise} elements are less precise than {dtype} allows"
         result = replace(result, reasons=(Reason.PRECISION_LOSS,), detail=detail)
-    exact = Reference.exact(claimed, reference.scale)
     kernel = session.analytical(k, dtype)[:, columns]
-
-    def uncertain() -> Doubles:
-        return lost_digits(session, k, elements).uncertain(k)[:, elements]
-
-    return with_digits(result, kernel, exact, session.kernel_rules.bars, uncertain)
+    narrow = test.narrowed_to(k, elements, claimed, reference.native, kernel, rules)
+    session.calls.forwards += test.evaluations - runs
+    return assemble.with_digits(result, narrow)
 
 
 def _not_finite(
@@ -132,56 +151,3 @@ def _scale(session: Session, k: int, formula: Formula, claimed: Doubles) -> Doub
 def _signs(session: Session, j: int, q: int, shape: tuple[int, ...]) -> Doubles:
     random = stream(session.config.seed, f"output {j}", f"signs {q}")
     return random.choice([-1.0, 1.0], shape)
-
-
-def _settled(judgement: Judgement, formula: Judgement) -> Judgement:
-    """What was found out about kinks, holds for the kernel, too.
-
-    Where the formula could not be judged, there is nothing that the kernel could be right by.
-    """
-    unknown = judgement.at_kink & formula.unsure.any(0)
-    unsure = (judgement.unsure & ~judgement.at_kink) | (unknown & judgement.counted)
-    return replace(judgement, wrong=judgement.wrong & ~unknown, unsure=unsure)
-
-
-def _split(
-    session: Session, k: int, judgement: Judgement, elements: Indices
-) -> tuple[Judgement, int]:
-    """Takes out what is only imprecise, and says how many elements that are.
-
-    Those are off by more than rounding, but by less than a sum of many terms may lose, and by
-    nothing beside the largest element; or have lost their digits before the gradient is calculated.
-    """
-    judgement, imprecise = _excused(session, k, judgement, elements, judgement.wrong)
-    if judgement.verdict is Verdict.INCONCLUSIVE:
-        judgement, more = _excused(session, k, judgement, elements, judgement.unsure)
-        imprecise += more
-    return judgement, imprecise
-
-
-def _excused(
-    session: Session, k: int, judgement: Judgement, elements: Indices, doubt: Mask
-) -> tuple[Judgement, int]:
-    """The judgement without the elements in doubt, [r, n], if all of these are only imprecise."""
-    if not doubt.any():
-        return judgement, 0
-    rules, terms = session.kernel_rules, sum(y.size for y in session.outputs)
-    part = min(16 * np.sqrt(terms) * UNIT[session.target.dtype], 0.01 * rules.resolution)
-    unsure = judgement.unsure
-    off = np.where(doubt, np.abs(judgement.analytical - judgement.nearest), 0.0)
-    off = np.where(doubt & unsure, np.maximum(judgement.limit, off), off)
-    allowed = np.where(unsure, rules.resolution * judgement.measure, judgement.limit)
-    much = doubt & (off > allowed + part * most(judgement.reference.scale))
-    if much.any() and not are_rounding(session, k, np.where(much, off, 0.0), elements):
-        return judgement, 0
-    limit = np.where(doubt, np.maximum(judgement.limit, off), judgement.limit)
-    with np.errstate(all="ignore"):
-        resolution = np.where(doubt, limit / judgement.measure, judgement.resolution)
-    lenient = replace(
-        judgement,
-        wrong=judgement.wrong & ~doubt,
-        unsure=unsure & ~doubt,
-        limit=limit,
-        resolution=resolution,
-    )
-    return lenient, int(doubt.any(0).sum())

@@ -15,8 +15,7 @@ from fluidcore.gradcheck.calls import flat
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.environment import environment
 from fluidcore.gradcheck.formula import Formula, check_formula
-from fluidcore.gradcheck.kernel_check import check_kernel
-from fluidcore.gradcheck.kernel_test import KernelTest
+from fluidcore.gradcheck.kernel_check import check_kernel, kernel_test
 from fluidcore.gradcheck.localised import localised
 from fluidcore.gradcheck.modes import choose
 from fluidcore.gradcheck.noise import Noise, measure
@@ -99,7 +98,7 @@ def _judged(session: Session) -> tuple[tuple[GradCheckResult, ...], tuple[Audit,
     found = audits(session, noise) if session.config.audits else ()
     if noise.stochastic:
         return _all_undecided(session, Reason.STOCHASTIC, noise.detail), found
-    kernel = KernelTest(session) if session.has_kernel_test else None
+    kernel = kernel_test(session) if session.has_kernel_test else None
     cost = _Cost(session)
     wide = [k for k in range(len(target.inputs)) if _is_wide(session, k)]
     proofs = prove(session, wide, noise)
@@ -123,7 +122,7 @@ def _formula(session: Session, k: int, noise: Noise) -> Formula:
         return Formula(_late(session.target, k, session.dtype))
 
 
-def _kernel(session: Session, k: int, kernel: KernelTest, formula: Formula) -> GradCheckResult:
+def _kernel(session: Session, k: int, kernel: core.KernelTest, formula: Formula) -> GradCheckResult:
     try:
         return check_kernel(session, k, kernel, formula)
     except core.OutOfTime:

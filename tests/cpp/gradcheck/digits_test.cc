@@ -87,5 +87,55 @@ TEST(DigitsTest, WhatIsNotFiniteIsNotJudged) {
   EXPECT_EQ(narrowed_to(claimed, exact(kValues), DType::kFloat32, 3), std::nullopt);
 }
 
+TEST(DigitsTest, OfTwoThatHoldTheNumbersTheOneWithFewerDigitsIsNamed) {
+  EXPECT_EQ(narrowed_to(rounded(DType::kBFloat16), exact(kValues), DType::kFloat32, 3),
+            DType::kBFloat16);
+}
+
+// Whether digits are missed in ones that are off by so much, in float64.
+bool are_missed(double distance, double error = 0, double scale = 0) {
+  Derivatives reference = exact(std::vector<double>(4, 1 + distance), error);
+  reference.scale.assign(4, scale);
+  return narrowed_to({1, 1, 1, 1}, reference, DType::kFloat64, 3).has_value();
+}
+
+TEST(DigitsTest, ErrorBarsAndSixteenUnitsOfTheScaleSayHowManyDigitsThereAre) {
+  const double distance = 0x1p-30;
+  EXPECT_TRUE(are_missed(distance));
+  EXPECT_TRUE(are_missed(distance, distance / 3.1));
+  EXPECT_FALSE(are_missed(distance, distance / 2.9));
+  EXPECT_TRUE(are_missed(distance, 0, distance / (16.1 * 0x1p-53)));
+  EXPECT_FALSE(are_missed(distance, 0, distance / (15.9 * 0x1p-53)));
+}
+
+TEST(DigitsTest, AHundredthOfTheLargestScaleCountsForEveryElement) {
+  Derivatives reference = exact(std::vector<double>(4, 1 + 0x1p-30));
+  reference.scale = {0x1p29, 0, 0, 0};
+  EXPECT_EQ(narrowed_to({1, 1, 1, 1}, reference, DType::kFloat64, 3), std::nullopt);
+}
+
+TEST(DigitsTest, WhatIsUncertainAnywayTellsNothing) {
+  const std::vector<double> claimed = rounded(DType::kFloat16);
+  const auto uncertain = [&](double part) {
+    return [&claimed, part] {
+      std::vector<double> size = kValues;
+      for (std::size_t i = 0; i < size.size(); ++i) size[i] = part * std::abs(claimed[i] - size[i]);
+      return size;
+    };
+  };
+  const Derivatives reference = exact(kValues);
+  EXPECT_EQ(narrowed_to(claimed, reference, DType::kFloat32, 3, uncertain(0.5)), DType::kFloat16);
+  EXPECT_EQ(narrowed_to(claimed, reference, DType::kFloat32, 3, uncertain(2)), std::nullopt);
+}
+
+TEST(DigitsTest, WithoutASuspicionTheUncertaintyIsNotAskedFor) {
+  const auto never = []() -> std::vector<double> {
+    ADD_FAILURE();
+    return {};
+  };
+  const std::vector<double> simple = {1, -2, 0.5, 3, 0.25};
+  EXPECT_EQ(narrowed_to(simple, exact(simple), DType::kFloat32, 3, never), std::nullopt);
+}
+
 }  // namespace
 }  // namespace fluidcore::gradcheck

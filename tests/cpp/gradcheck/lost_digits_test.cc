@@ -2,8 +2,13 @@
 
 #include "fluidcore/gradcheck/lost_digits.h"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
+#include <limits>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -11,8 +16,11 @@
 
 #include "fluidcore/gradcheck/gradcheck_gtest.h"
 #include "fluidcore/gradcheck/neighbours.h"
+#include "fluidcore/gradcheck/operator_gradient.h"
 #include "fluidcore/gradcheck/random_values.h"
 #include "fluidcore/ops/register_ops.h"
+#include "gradcheck/toy_function.h"
+#include "gradcheck/toy_gradient.h"
 #include "gradcheck/toy_operators.h"
 #include "ops/op_runner.h"
 
@@ -129,7 +137,7 @@ TEST(LostDigitsTest, AWrongKernelBesideLostDigitsIsFound) {
 }
 
 OperatorCase tanh_case(DType dtype) {
-  return {"tanh", {{"X", {tensor_of({2}, {8, 0.5}, dtype)}}}};
+  return {"tanh", {{"X", {fluidcore::tensor_of({2}, {8, 0.5}, dtype)}}}};
 }
 
 TEST(LostDigitsTest, ANeighbourHasTheSameOutputsButForOneToThreeUnits) {
@@ -150,12 +158,103 @@ TEST(LostDigitsTest, AGradientIsUncertainByWhatOneUnitOfFMakes) {
   OperatorGradient kernel(builtin_ops(), tanh_case(DType::kFloat32));
   OperatorGradient formula(builtin_ops(), tanh_case(DType::kFloat64));
   const auto f = formula.forward();
-  const GradientPair pair{kernel, formula, *f, {{tensor_of({2}, {1, 1}, DType::kFloat32)}}};
+  const GradientPair pair{
+      kernel, formula, *f, {{fluidcore::tensor_of({2}, {1, 1}, DType::kFloat32)}}};
   const LostDigits lost(pair, 0, {0});
   const std::vector<double> uncertain = lost.uncertain();
   EXPECT_GT(uncertain[0], 2 * 0x1p-24);
   EXPECT_LT(uncertain[0], 12 * 0x1p-24);
   EXPECT_EQ(uncertain[1], 0);
+}
+
+double tanh_slope(double x) {
+  return 1 - std::tanh(x) * std::tanh(x);
+}
+
+// tanh, with a kernel that adds something to the gradient: off(x, right gradient).
+class OffBy {
+ public:
+  using Off = std::function<double(double, double)>;
+
+  explicit OffBy(Off off, std::vector<double> x = {8, 0.5})
+      : f_(ToyFunction::elementwise(tensor_of(x), [](double at) { return std::tanh(at); })),
+        kernel_(ToyGradient::elementwise(tensor_of(x, DType::kFloat32),
+                                         [off = std::move(off)](double at) {
+                                           return tanh_slope(at) + off(at, tanh_slope(at));
+                                         })),
+        formula_(ToyGradient::elementwise(tensor_of(x), tanh_slope)),
+        pair_{kernel_,
+              formula_,
+              f_,
+              {{tensor_of(std::vector<double>(x.size(), 1.0), DType::kFloat32)}},
+              0} {}
+
+  LostDigits lost(std::vector<std::int64_t> doubt) const { return {pair_, 0, std::move(doubt)}; }
+
+ private:
+  ToyFunction f_;
+  ToyGradient kernel_;
+  ToyGradient formula_;
+  GradientPair pair_;
+};
+
+TEST(LostDigitsTest, AFaultStaysTheSameOrTheSamePartOnTheWayToANeighbour) {
+  const auto at_8 = [](double x, double a) { return a * tanh_slope(8) / tanh_slope(x); };
+  const auto waves = [](double x) { return std::sin(1e7 * x); };
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<OffBy::Off> steady = {
+      [](double /*x*/, double /*a*/) { return 1e-3; },
+      [](double /*x*/, double a) { return a; },
+      [](double /*x*/, double a) { return -2 * a; },
+      [](double /*x*/, double a) { return -a; },
+      [&](double x, double a) { return (2 + 0.6 * waves(x)) * at_8(x, a); },  // within 70 %
+      [](double x, double /*a*/) { return x == 8 ? 1.0 : 0.0; },
+      [&](double x, double /*a*/) { return x == 8 ? 1e-3 : nan; }};
+  for (const OffBy::Off& off : steady) {
+    const OffBy kernel(off);
+    EXPECT_TRUE(kernel.lost({0}).is_steady(0));
+  }
+  const std::vector<OffBy::Off> rounding = {
+      [&](double x, double /*a*/) { return waves(x); },
+      [&](double x, double a) { return a * waves(x); },
+      [&](double x, double a) { return (2 + 1.7 * waves(x)) * at_8(x, a); },
+      [](double x, double /*a*/) { return x - 7.9; }};
+  for (const OffBy::Off& off : rounding) {
+    const OffBy kernel(off);
+    EXPECT_FALSE(kernel.lost({0}).is_steady(0));
+  }
+}
+
+TEST(LostDigitsTest, WithoutAWayToGoEverythingIsSteady) {
+  const OffBy kernel([](double x, double /*a*/) { return std::sin(1e7 * x); }, {0.5});
+  EXPECT_TRUE(kernel.lost({0}).is_steady(0));
+}
+
+TEST(LostDigitsTest, OfManyElementsThoseInDoubtAndSomeOthersAreMoved) {
+  for (const std::size_t size : {std::size_t{128}, std::size_t{129}, std::size_t{300}}) {
+    std::vector<double> x(size);
+    for (std::size_t i = 0; i < size; ++i) {
+      x[i] = 8 + static_cast<double>(i) / static_cast<double>(size);
+    }
+    const OffBy kernel([](double /*x*/, double /*a*/) { return 0; }, x);
+    const std::vector<double> uncertain = kernel.lost({7, 120}).uncertain();
+    const auto moved = std::ssize(uncertain) - std::count(uncertain.begin(), uncertain.end(), 0);
+    EXPECT_GE(moved, size == 128 ? 128 : 60);
+    EXPECT_LE(moved, 128);
+    EXPECT_GT(uncertain[7], 0);
+    EXPECT_GT(uncertain[120], 0);
+  }
+}
+
+TEST(LostDigitsTest, WhereAGradientThrowsItSaysNothing) {
+  const OffBy::Off only_at_8 = [](double x, double /*a*/) {
+    if (x != 8) throw std::runtime_error("outside");
+    return 1e-3;
+  };
+  const OffBy kernel(only_at_8, {8});
+  LostDigits lost = kernel.lost({0});
+  EXPECT_THAT(lost.uncertain(), ::testing::ElementsAre(0));
+  EXPECT_TRUE(lost.is_steady(0));
 }
 
 }  // namespace

@@ -50,6 +50,14 @@ TEST(RandomValuesTest, ADitherIsRelativeAndRounded) {
   }
 }
 
+TEST(RandomValuesTest, ZerosAloneGetSmallPositiveNumbers) {
+  const Tensor moved = dithered(tensor_of({20}, std::vector<double>(20, 0.0)), 0.01, {.key = 1});
+  for (const double value : values_of(moved)) {
+    EXPECT_GT(value, 0);
+    EXPECT_LE(value, 0.01);
+  }
+}
+
 TEST(RandomValuesTest, IntegersStayAsTheyAre) {
   const Tensor ids = tensor_of({2}, {3, 4}, DType::kInt64);
   EXPECT_THAT(values_of(dithered(ids, 1, {})), ElementsAre(3, 4));

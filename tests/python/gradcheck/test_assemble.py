@@ -14,10 +14,11 @@ from fluidcore.gradcheck.assemble import (
     of_elements,
     refused,
     undecided,
+    with_digits,
 )
 from fluidcore.gradcheck.directional import Directional
 from fluidcore.gradcheck.judge import DOMAIN, KINK, SUBGRADIENT, TINY, Judgement, Reference, judge
-from fluidcore.gradcheck.report.result import ElementError
+from fluidcore.gradcheck.report.result import ElementError, GradCheckResult
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 BASE = blank(target_of("tanh"), 0, "float64", "full")
@@ -313,3 +314,27 @@ def test_at_a_kink_more_than_the_limit_is_a_mismatch(limits: float, reason: Reas
     found = result_of(off([[0, limits, 0, 0], [0] * 4], flags=(0, KINK, 0, 0), on_kink="fail"))
     assert (found.verdict, found.reasons) == (Verdict.FAIL, (reason,))
     assert ("is at a kink" in found.detail) == (reason is Reason.KINK)
+
+
+def result(verdict: Verdict, *reasons: Reason, detail: str = "") -> GradCheckResult:
+    return GradCheckResult(
+        "x", (1, 5), "float64", "cpu", "full", verdict, reasons=reasons, detail=detail
+    )
+
+
+def test_a_gradient_without_its_digits_fails_and_the_first_reason_says_so() -> None:
+    text = "every element is a number of float16, though the gradient is not"
+    found = with_digits(result(Verdict.PASS), "float16")
+    assert (found.verdict, found.reasons) == (Verdict.FAIL, (Reason.NARROWED,))
+    assert found.detail == text
+    before = result(Verdict.FAIL, Reason.MISMATCH, detail="off")
+    found = with_digits(before, "float16")
+    assert found.reasons == (Reason.NARROWED, Reason.MISMATCH)
+    assert found.detail == f"{text}; off"
+    before = result(Verdict.INCONCLUSIVE, Reason.NOISE)
+    assert with_digits(before, "float16").reasons == (Reason.NARROWED,)
+
+
+def test_a_gradient_with_its_digits_stays_what_it_is() -> None:
+    before = result(Verdict.INCONCLUSIVE, Reason.NOISE, detail="noise")
+    assert with_digits(before, None) is before
