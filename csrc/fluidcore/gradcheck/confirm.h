@@ -23,6 +23,8 @@ struct Claim {
 struct ConfirmOptions {
   std::int64_t workers = 1;  // threads; they change no result
   std::uint64_t seed = 0;    // of the points near by
+  // Of f's outputs on a wide line; empty: not known.
+  std::vector<double> far_noise;
 };
 
 // A second measurement of every element that `reference`, the first, does not prove: so that only
@@ -33,7 +35,9 @@ struct ConfirmOptions {
 //     they prove the claim, that is all. Where both were smooth, and have found different numbers,
 //     f is faster than the steps, and nothing is known: error inf, kKink.
 //   - one-sided derivatives with other steps again, from both sides. [low, high] holds them.
-//   - where the claim is still refuted, derivatives at points near by. At a tie of three, as in a
+//   - where the claim is still refuted, and f is rougher on a wide line, central differences with
+//     that noise: an f that rounds is refuted neither on its treads nor by steps across them.
+//   - then derivatives at points near by. At a tie of three, as in a
 //     median, the branch that was chosen lies in no one-sided difference at x.
 //   - elements at kinks together: a derivative along a direction d of all of them lies between
 //     those of the branches that meet at x, or the claim is the gradient of none of these (1 for

@@ -7,7 +7,15 @@
 
 namespace fluidcore::gradcheck {
 
-// The rounding noise of every output, one standard deviation: from sixth divided differences of
+// The rounding noise of every output, one standard deviation, [m].
+struct NoiseLevel {
+  std::vector<double> near;  // on the shortest lines that it takes to tell it from f itself
+  // On a wide line. It is more where f is in steps there that are wider than the short lines, as a
+  // float64 f that calculates in float32: of such an f, what small steps see is a tread.
+  std::vector<double> far;
+};
+
+// From sixth divided differences of
 // f along a random line of 14 exactly representable points around x. The points are about u^(3/8)
 // of the size of the input apart: near enough that f itself leaves no sixth difference, and far
 // enough that the roundings inside of f have nothing in common; but not evenly, so that they are in
@@ -23,8 +31,8 @@ namespace fluidcore::gradcheck {
 // exceptions at the point itself go through. The inputs are put back always.
 //
 // Adds the runs of f that it takes to `evaluations`, if there is one.
-std::vector<double> measure_noise(Function& function,
-                                  std::uint64_t seed = 0,
-                                  std::int64_t* evaluations = nullptr);
+NoiseLevel measure_noise(Function& function,
+                         std::uint64_t seed = 0,
+                         std::int64_t* evaluations = nullptr);
 
 }  // namespace fluidcore::gradcheck
