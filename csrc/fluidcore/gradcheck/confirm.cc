@@ -49,7 +49,7 @@ class Confirmation {
         measure_(std::move(measure)),
         claim_(claim),
         elements_(std::move(elements)),
-        has_noise_(!noise.empty()),
+        has_noise_(!noise.empty() || !options.far_noise.empty()),
         is_rough_(!options.far_noise.empty() && options.far_noise != noise),
         rules_(rules),
         options_(options),
@@ -167,17 +167,41 @@ class Confirmation {
     return found;
   }
 
+  // Where f is rough, sides that differ by no more than that are no kink, and points near by no
+  // branches.
+  Noise worst_noise() const { return is_rough_ ? Noise::kFar : Noise::kNear; }
+
   // Whether one of the columns is refuted.
   bool look_at(const Columns& columns) {
-    Columns refuted = look_at_both_sides(columns);
-    if (is_rough_ && !refuted.empty()) refuted = look_far(refuted);
+    const Columns refuted = look_at_both_sides(columns);
     if (!refuted.empty()) look_near(refuted);
     return std::any_of(refuted.begin(), refuted.end(),
                        [&](std::size_t column) { return is_refuted(column); });
   }
 
+  // Of the columns those that are not proven where f is as rough as on a wide line. What that does
+  // not refute either is vague: what finer steps see may be a tread.
+  Columns look_at_rough(const Columns& columns, std::vector<std::uint8_t>& is_vague) {
+    const Derivatives rough = measure(columns, kStretch, 0, Noise::kFar);
+    Columns left;
+    for (std::size_t j = 0; j < columns.size(); ++j) {
+      if (adopt_central(rough, j, columns[j])) continue;
+      left.push_back(columns[j]);
+      bool is_refuted = false;
+      for (std::size_t row = 0; row < rows_ && is_smooth(rough, j); ++row) {
+        const std::size_t k = row * columns.size() + j;
+        is_refuted |= !holds(at(row, columns[j]), {rough.low[k], rough.high[k], rough.error[k]});
+      }
+      is_vague[columns[j]] = !is_refuted;
+    }
+    return left;
+  }
+
   // What the differences at x refute, or do not know.
-  Columns look_at_both_sides(const Columns& columns) {
+  Columns look_at_both_sides(Columns columns) {
+    std::vector<std::uint8_t> is_vague(size_);
+    if (is_rough_) columns = look_at_rough(columns, is_vague);
+    if (columns.empty()) return {};
     const Derivatives central = measure(columns, kStretch, 0);
     Columns doubtful;
     Columns places;  // of these in `central`
@@ -188,8 +212,11 @@ class Confirmation {
     }
     if (doubtful.empty()) return {};
     const bool has_sides = !is_coarse();
-    const Derivatives right = has_sides ? measure(doubtful, kStretchRight, 1) : Derivatives();
-    const Derivatives left = has_sides ? measure(doubtful, kStretchLeft, -1) : Derivatives();
+    const auto from = [&](double stretch, int side) {
+      return has_sides ? measure(doubtful, stretch, side, worst_noise()) : Derivatives();
+    };
+    const Derivatives right = from(kStretchRight, 1);
+    const Derivatives left = from(kStretchLeft, -1);
     Columns refuted;
     for (std::size_t j = 0; j < doubtful.size(); ++j) {
       if (has_sides && is_sharp(right, j, doubtful[j]) && is_sharp(left, j, doubtful[j])) {
@@ -197,7 +224,7 @@ class Confirmation {
       } else {
         adopt_second(central, places[j], doubtful[j]);
       }
-      if (!has_noise_ && is_only_vaguer(doubtful[j])) {
+      if (is_vague[doubtful[j]] || (!has_noise_ && is_only_vaguer(doubtful[j]))) {
         leave_open(doubtful[j], kSuspect);
         continue;
       }
@@ -365,32 +392,12 @@ class Confirmation {
     }
   }
 
-  // What is refuted, too, where f is as rough as it is far away; the rest is left open.
-  Columns look_far(const Columns& columns) {
-    const Derivatives rough = measure(columns, kStretch, 0, Noise::kFar);
-    Columns refuted;
-    for (std::size_t j = 0; j < columns.size(); ++j) {
-      bool is_refuted = false;
-      for (std::size_t row = 0; row < rows_ && is_smooth(rough, j); ++row) {
-        const std::size_t k = row * columns.size() + j;
-        is_refuted |= !holds(at(row, columns[j]), {rough.low[k], rough.high[k], rough.error[k]});
-      }
-      if (is_refuted) {
-        refuted.push_back(columns[j]);
-      } else {
-        leave_open(columns[j], kSuspect);
-      }
-    }
-    return refuted;
-  }
-
   Surroundings look_around(const Columns& columns, Ring ring) {
     std::vector<std::int64_t> held;
     for (const std::size_t column : columns) {
       if (!elements_.empty()) held.push_back(elements_[column]);
     }
-    const Noise noise = is_rough_ ? Noise::kFar : Noise::kNear;
-    const auto here = [&] { return measure(columns, 1, 0, noise); };
+    const auto here = [&] { return measure(columns, 1, 0, worst_noise()); };
     Surroundings around =
         gradcheck::look_around(function_, claim_.input, ring, held, options_.seed, here);
     evaluations_ += around.runs;

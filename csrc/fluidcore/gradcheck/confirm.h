@@ -31,13 +31,13 @@ struct ConfirmOptions {
 // what two measurements refute is called wrong, and only what was looked at is called right.
 //
 // The columns of `reference` become what both say:
-//   - central differences with other steps, in which f has at least the noise of `question`. If
-//     they prove the claim, that is all. Where both were smooth, and have found different numbers,
-//     f is faster than the steps, and nothing is known: error inf, kKink.
+//   - where f is rougher on a wide line, central differences with other steps and that noise. If
+//     they prove the claim, that is all, and what they do not refute is not refuted: finer steps
+//     may only see a tread of f.
+//   - the same with the noise of `question`. Where both measurements were smooth, and have found
+//     different numbers, f is faster than the steps, and nothing is known: error inf, kKink.
 //   - one-sided derivatives with other steps again, from both sides. [low, high] holds them.
-//   - where the claim is still refuted, and f is rougher on a wide line, central differences with
-//     that noise: an f that rounds is refuted neither on its treads nor by steps across them.
-//   - then derivatives at points near by. At a tie of three, as in a
+//   - where the claim is still refuted, derivatives at points near by. At a tie of three, as in a
 //     median, the branch that was chosen lies in no one-sided difference at x.
 //   - elements at kinks together: a derivative along a direction d of all of them lies between
 //     those of the branches that meet at x, or the claim is the gradient of none of these (1 for

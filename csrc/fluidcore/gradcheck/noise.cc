@@ -223,8 +223,8 @@ NoiseLevel noise_of(Function& function, std::uint64_t seed, std::int64_t& evalua
         differences_on(function, outputs, lines_of(function, signs, line),
                        random_places(random, narrowing(line)), evaluations);
     if (found.empty()) continue;
-    for (std::size_t j = 0; line == 0 && j < size; ++j) {
-      if (found[j].is_level()) far[j] = found[j].noise(unit);
+    for (std::size_t j = 0; narrowing(line) == 0 && j < size; ++j) {
+      if (found[j].is_level()) far[j] = std::max(far[j], found[j].noise(unit));
     }
     std::erase_if(doubtful, [&](std::size_t j) {
       const Differences& of_output = found[j];
