@@ -122,8 +122,8 @@ class Check {
       std::vector<double>& flat = question.cotangents.emplace_back();
       for (const Tensor& part : v) append(flat, part);
     }
-    std::optional<NoiseLevel> noise;
-    if (alone && dtype_ == DType::kFloat32) question.noise = noise.emplace(noise_of(*f)).near;
+    const NoiseLevel noise = noise_of(*f);
+    question.noise = noise.near;
     std::optional<KernelTest> kernel_test;
     if (formula_) kernel_test.emplace(kernel_, *formula_, cotangents_, options_.seed);
     std::vector<InputCheck> checks;
@@ -149,10 +149,8 @@ class Check {
           alone ? alone_tolerance(reference, dtype_) : formula_tolerance(reference);
       Judgement found = judge(reference, formula.values[k], tolerance, rules);
       if (found.verdict() != Verdict::kPass) {
-        if (!noise) noise = noise_of(*f);
-        confirm(*f, {k, formula.values[k], tolerance}, every_element(value), 0,
-                {question.cotangents, noise->near}, rules,
-                {options_.workers, options_.seed, noise->far}, reference);
+        confirm(*f, {k, formula.values[k], tolerance}, every_element(value), 0, question, rules,
+                {options_.workers, options_.seed, noise.far}, reference);
         found = judge(reference, formula.values[k], tolerance, rules);
       }
       check_finite(claimed.values[k], formula.values[k], reference, check);

@@ -11,7 +11,7 @@ from fluidcore import core
 from fluidcore.gradcheck import assemble
 from fluidcore.gradcheck.calls import flat
 from fluidcore.gradcheck.config import GradCheckConfig
-from fluidcore.gradcheck.confirm import measured_again
+from fluidcore.gradcheck.confirm import MEASURED, measured_again
 from fluidcore.gradcheck.judge import Reference, judge
 from fluidcore.gradcheck.modes import Indices
 from fluidcore.gradcheck.noise_level import NoiseLevel, noise_level
@@ -57,9 +57,8 @@ def judge_given(
         return assemble.undecided(base, Reason.DOMAIN, f"f is not finite at the point, in {dtype}")
     if not np.isfinite(claimed).all():
         return assemble.not_finite(base, claimed[0])
-    noise, seed, weights = NoiseLevel(), config.seed % 2**32, [flat([cotangent])]
-    if dtype == "float32":
-        noise = noise_level(function, seed)
+    seed, weights = config.seed % 2**32, [flat([cotangent])]
+    noise = noise_level(function, seed) if dtype in MEASURED else NoiseLevel()
     elements = _elements(claimed.size, name, config)
     everything = elements.size == claimed.size
     found = core.differentiate(
@@ -83,8 +82,6 @@ def judge_given(
     judgement = judge(reference, claimed, np.where(exact, 0.0, tolerance), rules)
     evaluations = found.evaluations
     if not judgement.is_proven:
-        if dtype == SHADOW:
-            noise = noise_level(function, seed)
         more, judgement = measured_again(
             function, 0, weights, judgement, rules, elements, noise=noise, seed=seed
         )
