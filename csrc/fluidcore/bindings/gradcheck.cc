@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -71,12 +72,16 @@ std::optional<std::vector<std::int64_t>> indices(const py::object& source) {
   return numbers;
 }
 
+std::vector<double> noise_or_none(const py::object& noise) {
+  return noise.is_none() ? std::vector<double>() : doubles(noise, "noise");
+}
+
 gradcheck::Question question_of(const py::iterable& cotangents, const py::object& noise) {
   gradcheck::Question question;
   for (const py::handle v : cotangents) {
     question.cotangents.push_back(doubles(v, str_cat("cotangent ", question.cotangents.size())));
   }
-  if (!noise.is_none()) question.noise = doubles(noise, "noise");
+  question.noise = noise_or_none(noise);
   return question;
 }
 
@@ -178,11 +183,12 @@ std::vector<Derivatives> differentiate_probes(Function& function,
   });
 }
 
-std::pair<py::array_t<double>, std::int64_t> measure_noise(Function& function, std::uint64_t seed) {
+std::tuple<py::array_t<double>, py::array_t<double>, std::int64_t> measure_noise(
+    Function& function, std::uint64_t seed) {
   std::int64_t evaluations = 0;
-  const std::vector<double> noise = with_interruption(
+  const gradcheck::NoiseLevel noise = with_interruption(
       function, [&] { return gradcheck::measure_noise(function, seed, &evaluations); });
-  return {to_array(noise), evaluations};
+  return {to_array(noise.near), to_array(noise.far), evaluations};
 }
 
 py::array_t<double> difference(Function& function,
@@ -361,7 +367,8 @@ void bind_gradcheck(py::module_& m) {
         "The derivatives of f along directions of one input, each projected on the cotangent of "
         "the same number; `trace` notes the levels of the first.");
   m.def("measure_noise", &measure_noise, py::arg("function"), py::arg("seed") = 0,
-        "The rounding noise of each output element, one standard deviation; and the runs it took.");
+        "The rounding noise of each output element, one standard deviation: as near as it takes, "
+        "and on a wide line; and the runs it took.");
   m.def("difference", &difference, py::arg("function"), py::arg("input"), py::arg("delta"),
         py::kw_only(), py::arg("weights") = py::none(), py::arg("forward") = false,
         py::arg("elements") = py::none(), py::arg("workers") = 1,

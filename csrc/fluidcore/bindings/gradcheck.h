@@ -34,6 +34,7 @@ std::vector<double> of_size(const pybind11::handle& source,
                             std::size_t size);
 std::optional<std::vector<std::int64_t>> indices(const pybind11::object& source);  // None: nullopt
 
+std::vector<double> noise_or_none(const pybind11::object& noise);
 std::size_t number_of_input(std::int64_t input);
 gradcheck::Question question_of(const pybind11::iterable& cotangents,
                                 const pybind11::object& noise);

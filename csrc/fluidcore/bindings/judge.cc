@@ -61,16 +61,17 @@ Derivatives confirm(Function& function,
                     const Rules& rules,
                     const py::object& elements,
                     const py::object& noise,
+                    const py::object& far_noise,
                     std::int64_t rows,
                     std::uint64_t seed,
                     std::int64_t workers) {
   const Question question = question_of(cotangents, noise);
   const gradcheck::Claim claim = claim_of(input, reference, claimed, tolerance);
+  const gradcheck::ConfirmOptions options{workers, seed, noise_or_none(far_noise)};
   const std::vector<std::int64_t> columns = indices(elements).value();
   Derivatives found = reference;
   found.evaluations = with_interruption(function, [&] {
-    return gradcheck::confirm(function, claim, columns, rows, question, rules, {workers, seed},
-                              found);
+    return gradcheck::confirm(function, claim, columns, rows, question, rules, options, found);
   });
   return found;
 }
@@ -84,13 +85,15 @@ Derivatives confirm_probes(Function& function,
                            const py::object& tolerance,
                            const Rules& rules,
                            const py::object& noise,
+                           const py::object& far_noise,
                            std::uint64_t seed,
                            std::int64_t workers) {
   const auto [probes, floor] = probes_of(directions, cotangents, noise);
+  const gradcheck::ConfirmOptions options{workers, seed, noise_or_none(far_noise)};
   const gradcheck::Claim claim = claim_of(input, reference, claimed, tolerance);
   Derivatives found = reference;
   found.evaluations = with_interruption(function, [&, &probes = probes, &floor = floor] {
-    return gradcheck::confirm_probes(function, claim, probes, floor, rules, {workers, seed}, found);
+    return gradcheck::confirm_probes(function, claim, probes, floor, rules, options, found);
   });
   return found;
 }
@@ -162,13 +165,14 @@ void bind_judge(py::module_& m) {
         "Compares derivatives with what is claimed, both [cotangents, elements].");
   m.def("confirm", &confirm, py::arg("function"), py::arg("input"), py::arg("cotangents"),
         py::arg("reference"), py::arg("claimed"), py::arg("tolerance"), py::arg("rules"),
-        py::kw_only(), py::arg("elements"), py::arg("noise") = py::none(), py::arg("rows") = 0,
-        py::arg("seed") = 0, py::arg("workers") = 1,
+        py::kw_only(), py::arg("elements"), py::arg("noise") = py::none(),
+        py::arg("far_noise") = py::none(), py::arg("rows") = 0, py::arg("seed") = 0,
+        py::arg("workers") = 1,
         "The derivatives after a second measurement of all that the first does not prove.");
   m.def("confirm_probes", &confirm_probes, py::arg("function"), py::arg("input"),
         py::arg("directions"), py::arg("cotangents"), py::arg("reference"), py::arg("claimed"),
         py::arg("tolerance"), py::arg("rules"), py::kw_only(), py::arg("noise") = py::none(),
-        py::arg("seed") = 0, py::arg("workers") = 1,
+        py::arg("far_noise") = py::none(), py::arg("seed") = 0, py::arg("workers") = 1,
         "The same for derivatives along directions, [1, directions], each with its cotangent.");
 }
 

@@ -123,7 +123,8 @@ class Check {
       std::vector<double>& flat = question.cotangents.emplace_back();
       for (const Tensor& part : v) append(flat, part);
     }
-    if (alone && dtype_ == DType::kFloat32) question.noise = noise_of(*f);
+    const NoiseLevel noise = noise_of(*f);
+    question.noise = noise.near;
     std::optional<KernelTest> kernel_test;
     if (formula_) {
       kernel_test.emplace(GradientPair{kernel_, *formula_, *f, cotangents_, options_.seed});
@@ -152,9 +153,8 @@ class Check {
           alone ? alone_tolerance(reference, dtype_) : formula_tolerance(reference);
       Judgement found = judge(reference, formula.values[k], tolerance, rules);
       if (found.verdict() != Verdict::kPass) {
-        if (question.noise.empty()) question.noise = noise_of(*f);
         confirm(*f, {k, formula.values[k], tolerance}, elements, 0, question, rules,
-                {options_.workers, options_.seed}, reference);
+                {options_.workers, options_.seed, noise.far}, reference);
         found = judge(reference, formula.values[k], tolerance, rules);
       }
       check_finite(claimed.values[k], formula.values[k], reference, check);
@@ -176,11 +176,13 @@ class Check {
 
  private:
   // Three standard deviations of the rounding of f. In 16 bits there is no way to measure it.
-  std::vector<double> noise_of(Function& f) const {
+  NoiseLevel noise_of(Function& f) const {
     const DType dtype = f.inputs().front().dtype();
     if (dtype != DType::kFloat64 && dtype != DType::kFloat32) return {};
-    std::vector<double> noise = measure_noise(f, options_.seed);
-    for (double& deviation : noise) deviation *= 3;
+    NoiseLevel noise = measure_noise(f, options_.seed);
+    for (auto* const level : {&noise.near, &noise.far}) {
+      for (double& deviation : *level) deviation *= 3;
+    }
     return noise;
   }
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from fluidcore import core
 from fluidcore.gradcheck import assemble, modes, taylor
-from fluidcore.gradcheck.confirm import confirm
+from fluidcore.gradcheck.confirm import confirm, noise_floor
 from fluidcore.gradcheck.directional import check_directions
 from fluidcore.gradcheck.grid import settle_grid
 from fluidcore.gradcheck.judge import (
@@ -70,14 +70,15 @@ def check_formula(session: Session, k: int, noise: Noise) -> Formula:
     if session.late:
         return Formula(assemble.late(base))
     if mode != "directional":
-        numerical = modes.differentiate(session, k, mode, noise.forward)
+        floor = noise_floor(session, noise.forward).near
+        numerical = modes.differentiate(session, k, mode, floor)
         if numerical is None:
             mode = "full" if size <= session.config.n_full else "directional"
             text = "the promise that rows do not depend on each other is not kept"
             session.note = session.note or text
             base = replace(base, mode=mode)
             if mode == "full":
-                numerical = modes.differentiate(session, k, mode, noise.forward)
+                numerical = modes.differentiate(session, k, mode, floor)
         if numerical is not None:
             return _by_element(session, k, base, numerical, noise, overflow)
     if overflow.any():

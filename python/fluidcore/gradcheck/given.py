@@ -14,6 +14,7 @@ from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.confirm import MEASURED, measured_again
 from fluidcore.gradcheck.judge import Reference, judge
 from fluidcore.gradcheck.modes import Indices
+from fluidcore.gradcheck.noise_level import NoiseLevel, noise_level
 from fluidcore.gradcheck.report.result import GradCheckResult
 from fluidcore.gradcheck.streams import stream
 from fluidcore.gradcheck.target import SHADOW, Array, Target
@@ -56,9 +57,8 @@ def judge_given(
         return assemble.undecided(base, Reason.DOMAIN, f"f is not finite at the point, in {dtype}")
     if not np.isfinite(claimed).all():
         return assemble.not_finite(base, claimed[0])
-    noise, seed, weights = None, config.seed % 2**32, [flat([cotangent])]
-    if dtype == "float32":
-        noise = 3 * core.measure_noise(function, seed=seed)[0]
+    seed, weights = config.seed % 2**32, [flat([cotangent])]
+    noise = noise_level(function, seed) if dtype in MEASURED else NoiseLevel()
     elements = _elements(claimed.size, name, config)
     everything = elements.size == claimed.size
     found = core.differentiate(
@@ -66,7 +66,7 @@ def judge_given(
         0,
         weights,
         elements=None if everything else elements,
-        noise=noise,
+        noise=noise.near,
     )
     reference = Reference.of(found)
     claimed = claimed[:, elements]
@@ -82,8 +82,6 @@ def judge_given(
     judgement = judge(reference, claimed, np.where(exact, 0.0, tolerance), rules)
     evaluations = found.evaluations
     if not judgement.is_proven:
-        if noise is None and dtype in MEASURED:
-            noise = 3 * core.measure_noise(function, seed=seed)[0]
         more, judgement = measured_again(
             function, 0, weights, judgement, rules, elements, noise=noise, seed=seed
         )

@@ -27,14 +27,16 @@ ToyFunction scalar(const std::vector<double>& x, const Body& f) {
 
 // The judgement on a claim after two measurements.
 Judgement judged(Function& f, const std::vector<double>& claimed) {
-  Question question{{{1}}, {}};
+  NoiseLevel noise = measure_noise(f);
+  for (auto* const level : {&noise.near, &noise.far}) {
+    for (double& deviation : *level) deviation *= 3;
+  }
+  const Question question{{{1}}, noise.near};
   Derivatives reference = differentiate(f, 0, question);
   const std::vector<double> tolerance = formula_tolerance(reference);
-  question.noise = measure_noise(f);
-  for (double& deviation : question.noise) deviation *= 3;
   std::vector<std::int64_t> elements(claimed.size());
   std::iota(elements.begin(), elements.end(), 0);
-  confirm(f, {0, claimed, tolerance}, elements, 0, question, Rules(), {}, reference);
+  confirm(f, {0, claimed, tolerance}, elements, 0, question, Rules(), {1, 0, noise.far}, reference);
   return judge(reference, claimed, tolerance, Rules());
 }
 
