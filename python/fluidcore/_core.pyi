@@ -676,11 +676,11 @@ class Judgement:
     @property
     def wrong(self) -> numpy.ndarray:
         ...
-def confirm(function: Function, input: typing.SupportsInt | typing.SupportsIndex, cotangents: collections.abc.Iterable[typing.Any], reference: Derivatives, claimed: typing.Any, tolerance: typing.Any, rules: Rules, *, elements: typing.Any, noise: typing.Any = None, rows: typing.SupportsInt | typing.SupportsIndex = 0, seed: typing.SupportsInt | typing.SupportsIndex = 0, workers: typing.SupportsInt | typing.SupportsIndex = 1) -> Derivatives:
+def confirm(function: Function, input: typing.SupportsInt | typing.SupportsIndex, cotangents: collections.abc.Iterable[typing.Any], reference: Derivatives, claimed: typing.Any, tolerance: typing.Any, rules: Rules, *, elements: typing.Any, noise: typing.Any = None, far_noise: typing.Any = None, rows: typing.SupportsInt | typing.SupportsIndex = 0, seed: typing.SupportsInt | typing.SupportsIndex = 0, workers: typing.SupportsInt | typing.SupportsIndex = 1) -> Derivatives:
     """
     The derivatives after a second measurement of all that the first does not prove.
     """
-def confirm_probes(function: Function, input: typing.SupportsInt | typing.SupportsIndex, directions: collections.abc.Iterable[typing.Any], cotangents: collections.abc.Iterable[typing.Any], reference: Derivatives, claimed: typing.Any, tolerance: typing.Any, rules: Rules, *, noise: typing.Any = None, seed: typing.SupportsInt | typing.SupportsIndex = 0, workers: typing.SupportsInt | typing.SupportsIndex = 1) -> Derivatives:
+def confirm_probes(function: Function, input: typing.SupportsInt | typing.SupportsIndex, directions: collections.abc.Iterable[typing.Any], cotangents: collections.abc.Iterable[typing.Any], reference: Derivatives, claimed: typing.Any, tolerance: typing.Any, rules: Rules, *, noise: typing.Any = None, far_noise: typing.Any = None, seed: typing.SupportsInt | typing.SupportsIndex = 0, workers: typing.SupportsInt | typing.SupportsIndex = 1) -> Derivatives:
     """
     The same for derivatives along directions, [1, directions], each with its cotangent.
     """
@@ -724,9 +724,9 @@ def judge(reference: Derivatives, analytical: typing.Any, tolerance: typing.Any,
     """
     Compares derivatives with what is claimed, both [cotangents, elements].
     """
-def measure_noise(function: Function, seed: typing.SupportsInt | typing.SupportsIndex = 0) -> tuple[numpy.typing.NDArray[numpy.float64], int]:
+def measure_noise(function: Function, seed: typing.SupportsInt | typing.SupportsIndex = 0) -> tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64], int]:
     """
-    The rounding noise of each output element, one standard deviation; and the runs it took.
+    The rounding noise of each output element, one standard deviation: as near as it takes, and on a wide line; and the runs it took.
     """
 def needed_ops(program: ProgramDesc, targets: collections.abc.Sequence[str], given: collections.abc.Sequence[str]) -> dict[int, list[int]]:
     """

@@ -87,12 +87,16 @@ std::optional<std::vector<std::int64_t>> indices(const py::object& source) {
   return numbers;
 }
 
+std::vector<double> noise_or_none(const py::object& noise) {
+  return noise.is_none() ? std::vector<double>() : doubles(noise, "noise");
+}
+
 Question question_of(const py::iterable& cotangents, const py::object& noise) {
   Question question;
   for (const py::handle v : cotangents) {
     question.cotangents.push_back(doubles(v, str_cat("cotangent ", question.cotangents.size())));
   }
-  if (!noise.is_none()) question.noise = doubles(noise, "noise");
+  question.noise = noise_or_none(noise);
   return question;
 }
 
@@ -183,11 +187,12 @@ py::array_t<double> to_array(const std::vector<double>& numbers) {
   return py::array_t<double>(static_cast<py::ssize_t>(numbers.size()), numbers.data());
 }
 
-std::pair<py::array_t<double>, std::int64_t> measure_noise(Function& function, std::uint64_t seed) {
+std::tuple<py::array_t<double>, py::array_t<double>, std::int64_t> measure_noise(
+    Function& function, std::uint64_t seed) {
   std::int64_t evaluations = 0;
-  const std::vector<double> noise = with_interruption(
+  const gradcheck::NoiseLevel noise = with_interruption(
       function, [&] { return gradcheck::measure_noise(function, seed, &evaluations); });
-  return {to_array(noise), evaluations};
+  return {to_array(noise.near), to_array(noise.far), evaluations};
 }
 
 py::array_t<double> difference(Function& function,
@@ -284,16 +289,17 @@ Derivatives confirm(Function& function,
                     const Rules& rules,
                     const py::object& elements,
                     const py::object& noise,
+                    const py::object& far_noise,
                     std::int64_t rows,
                     std::uint64_t seed,
                     std::int64_t workers) {
   const Question question = question_of(cotangents, noise);
   const gradcheck::Claim claim = claim_of(input, reference, claimed, tolerance);
+  const gradcheck::ConfirmOptions options{workers, seed, noise_or_none(far_noise)};
   const std::vector<std::int64_t> columns = indices(elements).value();
   Derivatives found = reference;
   found.evaluations = with_interruption(function, [&] {
-    return gradcheck::confirm(function, claim, columns, rows, question, rules, {workers, seed},
-                              found);
+    return gradcheck::confirm(function, claim, columns, rows, question, rules, options, found);
   });
   return found;
 }
@@ -307,13 +313,15 @@ Derivatives confirm_probes(Function& function,
                            const py::object& tolerance,
                            const Rules& rules,
                            const py::object& noise,
+                           const py::object& far_noise,
                            std::uint64_t seed,
                            std::int64_t workers) {
   const auto [probes, floor] = probes_of(directions, cotangents, noise);
+  const gradcheck::ConfirmOptions options{workers, seed, noise_or_none(far_noise)};
   const gradcheck::Claim claim = claim_of(input, reference, claimed, tolerance);
   Derivatives found = reference;
   found.evaluations = with_interruption(function, [&, &probes = probes, &floor = floor] {
-    return gradcheck::confirm_probes(function, claim, probes, floor, rules, {workers, seed}, found);
+    return gradcheck::confirm_probes(function, claim, probes, floor, rules, options, found);
   });
   return found;
 }
@@ -384,13 +392,14 @@ void bind_judge(py::module_& m) {
         "Compares derivatives with what is claimed, both [cotangents, elements].");
   m.def("confirm", &confirm, py::arg("function"), py::arg("input"), py::arg("cotangents"),
         py::arg("reference"), py::arg("claimed"), py::arg("tolerance"), py::arg("rules"),
-        py::kw_only(), py::arg("elements"), py::arg("noise") = py::none(), py::arg("rows") = 0,
-        py::arg("seed") = 0, py::arg("workers") = 1,
+        py::kw_only(), py::arg("elements"), py::arg("noise") = py::none(),
+        py::arg("far_noise") = py::none(), py::arg("rows") = 0, py::arg("seed") = 0,
+        py::arg("workers") = 1,
         "The derivatives after a second measurement of all that the first does not prove.");
   m.def("confirm_probes", &confirm_probes, py::arg("function"), py::arg("input"),
         py::arg("directions"), py::arg("cotangents"), py::arg("reference"), py::arg("claimed"),
         py::arg("tolerance"), py::arg("rules"), py::kw_only(), py::arg("noise") = py::none(),
-        py::arg("seed") = 0, py::arg("workers") = 1,
+        py::arg("far_noise") = py::none(), py::arg("seed") = 0, py::arg("workers") = 1,
         "The same for derivatives along directions, [1, directions], each with its cotangent.");
 }
 
@@ -522,7 +531,8 @@ void bind_gradcheck(py::module_& m) {
         "The derivatives of f along directions of one input, each projected on the cotangent of "
         "the same number; `trace` notes the levels of the first.");
   m.def("measure_noise", &measure_noise, py::arg("function"), py::arg("seed") = 0,
-        "The rounding noise of each output element, one standard deviation; and the runs it took.");
+        "The rounding noise of each output element, one standard deviation: as near as it takes, "
+        "and on a wide line; and the runs it took.");
   m.def("difference", &difference, py::arg("function"), py::arg("input"), py::arg("delta"),
         py::kw_only(), py::arg("weights") = py::none(), py::arg("forward") = false,
         py::arg("elements") = py::none(), py::arg("workers") = 1,

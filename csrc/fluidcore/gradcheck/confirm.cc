@@ -29,8 +29,11 @@ constexpr double kSame = 0.5;          // of a smooth f, what is nearer is apart
 
 using Columns = std::vector<std::size_t>;
 
+enum class Noise { kNear, kFar };
+
 // Columns of derivatives, measured with steps that are stretched, from one side or both.
-using Measure = std::function<Derivatives(const Columns& columns, double stretch, int side)>;
+using Measure =
+    std::function<Derivatives(const Columns& columns, double stretch, int side, Noise noise)>;
 
 class Confirmation {
  public:
@@ -38,7 +41,7 @@ class Confirmation {
                Measure measure,
                const Claim& claim,
                std::vector<std::int64_t> elements,
-               bool has_noise,
+               const std::vector<double>& noise,
                const Rules& rules,
                const ConfirmOptions& options,
                Derivatives& reference)
@@ -46,7 +49,8 @@ class Confirmation {
         measure_(std::move(measure)),
         claim_(claim),
         elements_(std::move(elements)),
-        has_noise_(has_noise),
+        has_noise_(!noise.empty() || !options.far_noise.empty()),
+        is_rough_(!options.far_noise.empty() && options.far_noise != noise),
         rules_(rules),
         options_(options),
         reference_(reference),
@@ -154,11 +158,18 @@ class Confirmation {
     return columns;
   }
 
-  Derivatives measure(const Columns& columns, double stretch, int side) {
-    Derivatives found = measure_(columns, stretch, side);
+  Derivatives measure(const Columns& columns,
+                      double stretch,
+                      int side,
+                      Noise noise = Noise::kNear) {
+    Derivatives found = measure_(columns, stretch, side, noise);
     evaluations_ += found.evaluations;
     return found;
   }
+
+  // Where f is rough, sides that differ by no more than that are no kink, and points near by no
+  // branches.
+  Noise worst_noise() const { return is_rough_ ? Noise::kFar : Noise::kNear; }
 
   // Whether one of the columns is refuted.
   bool look_at(const Columns& columns) {
@@ -168,8 +179,29 @@ class Confirmation {
                        [&](std::size_t column) { return is_refuted(column); });
   }
 
+  // Of the columns those that are not proven where f is as rough as on a wide line. What that does
+  // not refute either is vague: what finer steps see may be a tread.
+  Columns look_at_rough(const Columns& columns, std::vector<std::uint8_t>& is_vague) {
+    const Derivatives rough = measure(columns, kStretch, 0, Noise::kFar);
+    Columns left;
+    for (std::size_t j = 0; j < columns.size(); ++j) {
+      if (adopt_central(rough, j, columns[j])) continue;
+      left.push_back(columns[j]);
+      bool is_refuted = false;
+      for (std::size_t row = 0; row < rows_ && is_smooth(rough, j); ++row) {
+        const std::size_t k = row * columns.size() + j;
+        is_refuted |= !holds(at(row, columns[j]), {rough.low[k], rough.high[k], rough.error[k]});
+      }
+      is_vague[columns[j]] = !is_refuted;
+    }
+    return left;
+  }
+
   // What the differences at x refute, or do not know.
-  Columns look_at_both_sides(const Columns& columns) {
+  Columns look_at_both_sides(Columns columns) {
+    std::vector<std::uint8_t> is_vague(size_);
+    if (is_rough_) columns = look_at_rough(columns, is_vague);
+    if (columns.empty()) return {};
     const Derivatives central = measure(columns, kStretch, 0);
     Columns doubtful;
     Columns places;  // of these in `central`
@@ -180,8 +212,11 @@ class Confirmation {
     }
     if (doubtful.empty()) return {};
     const bool has_sides = !is_coarse();
-    const Derivatives right = has_sides ? measure(doubtful, kStretchRight, 1) : Derivatives();
-    const Derivatives left = has_sides ? measure(doubtful, kStretchLeft, -1) : Derivatives();
+    const auto from = [&](double stretch, int side) {
+      return has_sides ? measure(doubtful, stretch, side, worst_noise()) : Derivatives();
+    };
+    const Derivatives right = from(kStretchRight, 1);
+    const Derivatives left = from(kStretchLeft, -1);
     Columns refuted;
     for (std::size_t j = 0; j < doubtful.size(); ++j) {
       if (has_sides && is_sharp(right, j, doubtful[j]) && is_sharp(left, j, doubtful[j])) {
@@ -189,7 +224,7 @@ class Confirmation {
       } else {
         adopt_second(central, places[j], doubtful[j]);
       }
-      if (!has_noise_ && is_only_vaguer(doubtful[j])) {
+      if (is_vague[doubtful[j]] || (!has_noise_ && is_only_vaguer(doubtful[j]))) {
         leave_open(doubtful[j], kSuspect);
         continue;
       }
@@ -357,91 +392,136 @@ class Confirmation {
     }
   }
 
-  // Widens [low, high] of the columns by the derivatives at points near by.
-  void look_near(const Columns& columns) {
+  Surroundings look_around(const Columns& columns, Ring ring) {
     std::vector<std::int64_t> held;
     for (const std::size_t column : columns) {
       if (!elements_.empty()) held.push_back(elements_[column]);
     }
-    const auto here = [&] { return measure(columns, 1, 0); };
-    const Surroundings around = look_around(function_, claim_.input, held, options_.seed, here);
+    const auto here = [&] { return measure(columns, 1, 0, worst_noise()); };
+    Surroundings around =
+        gradcheck::look_around(function_, claim_.input, ring, held, options_.seed, here);
     evaluations_ += around.runs;
+    return around;
+  }
+
+  // Widens [low, high] of the columns by the derivatives at points near by.
+  void look_near(const Columns& columns) {
+    const Surroundings far = look_around(columns, Ring::kFar);
+    const Surroundings near = look_around(columns, Ring::kNear);
+    Columns branching;
+    Columns places;  // of these in `columns`
     for (std::size_t j = 0; j < columns.size(); ++j) {
-      if (around.smooth.empty() || 2 * around.smooth[j] < around.points) {
+      const bool is_seen = !far.smooth.empty() && !near.smooth.empty() &&
+                           2 * (far.smooth[j] + near.smooth[j]) >= far.points + near.points;
+      if (!is_seen) {
         leave_open(columns[j], kKink);
       } else if (is_open(columns[j])) {
-        adopt_branches(columns[j], around.columns[j]);
-      } else if (has_branches(columns[j], around.columns[j])) {
-        widen(columns[j], around.columns[j]);
+        adopt_branches(columns[j], far.columns[j], near.columns[j]);
+      } else if (has_branches(columns[j], far.columns[j], near.columns[j])) {
+        if (!holds_with(columns[j], near.columns[j], Branches::kAll)) {
+          widen(columns[j], near.columns[j]);
+        } else {
+          branching.push_back(columns[j]);
+          places.push_back(j);
+        }
+      }
+    }
+    if (branching.empty()) return;
+    // What holds the claim must be met again, and be there nearer to x, too: else it is one branch
+    // of many, or rounding, or what a smooth f does further away.
+    const Surroundings nearest = look_around(branching, Ring::kNearest);
+    for (std::size_t j = 0; j < branching.size(); ++j) {
+      const bool is_held = !nearest.columns.empty() &&
+                           holds_with(branching[j], near.columns[places[j]], Branches::kMetTwice) &&
+                           holds_with(branching[j], nearest.columns[j], Branches::kMetTwice);
+      if (is_held) {
+        widen(branching[j], nearest.columns[j]);
+      } else {
+        leave_open(branching[j], kKink);
       }
     }
   }
 
-  // Whether derivatives near by are not those at x, however near: of a smooth f they differ the
-  // less, the nearer the points are.
-  bool has_branches(std::size_t column, const std::vector<Nearby>& by_row) const {
+  enum class Branches { kAll, kMetTwice };
+
+  // What is between [low, high] and derivatives near by.
+  Interval with_branches(std::size_t i, const Nearby& nearby, Branches which) const {
+    const Hull hull = which == Branches::kAll
+                          ? nearby.hull()
+                          : nearby.repeated(limit(i, nearby.error) + visible_[i]);
+    return {std::min(reference_.low[i], hull.low), std::max(reference_.high[i], hull.high),
+            std::max(reference_.error[i], nearby.error)};
+  }
+
+  bool holds_with(std::size_t column, const std::vector<Nearby>& by_row, Branches which) const {
+    for (std::size_t row = 0; row < rows_; ++row) {
+      const std::size_t i = at(row, column);
+      if (!holds(i, with_branches(i, by_row[row], which))) return false;
+    }
+    return true;
+  }
+
+  void widen(std::size_t column, const std::vector<Nearby>& by_row) {
+    for (std::size_t row = 0; row < rows_; ++row) {
+      const std::size_t i = at(row, column);
+      const Interval found = with_branches(i, by_row[row], Branches::kMetTwice);
+      reference_.low[i] = found.low;
+      reference_.high[i] = found.high;
+      reference_.value[i] = (found.low + found.high) / 2;
+      reference_.error[i] = found.error;
+    }
+    reference_.flags[column] = kKink | kSubgradient;
+  }
+
+  // Whether derivatives near by are apart from [low, high] and not apart by less the nearer they
+  // are.
+  bool has_branches(std::size_t column,
+                    const std::vector<Nearby>& far,
+                    const std::vector<Nearby>& near) const {
     for (std::size_t row = 0; row < rows_; ++row) {
       const std::size_t i = at(row, column);
       const auto apart = [&](const Hull& hull) {
         return std::max(hull.high - reference_.high[i], reference_.low[i] - hull.low);
       };
-      const double near = apart(by_row[row].near_hull());
-      const bool is_seen = near > limit(i, by_row[row].error) + visible_[i];
-      if (is_seen && near > kSame * apart(by_row[row].far_hull())) return true;
+      const double nearer = apart(near[row].hull());
+      const bool is_seen = nearer > limit(i, near[row].error) + visible_[i];
+      if (is_seen && nearer > kSame * apart(far[row].hull())) return true;
     }
     return false;
   }
 
-  // Where no derivative is known at x itself, and f does not jump: the branches near by, if they
-  // are the same ones at both distances. They can prove a claim, and refute none.
-  void adopt_branches(std::size_t column, const std::vector<Nearby>& by_row) {
+  // Where there is no derivative at x, as at a kink that the steps do not fit: those near by are
+  // all that there is to go by. They prove a claim, and refute none.
+  void adopt_branches(std::size_t column,
+                      const std::vector<Nearby>& by_row_far,
+                      const std::vector<Nearby>& by_row) {
     for (std::size_t row = 0; row < rows_; ++row) {
       const std::size_t i = at(row, column);
-      const Hull far = by_row[row].far_hull();
-      const Hull near = by_row[row].near_hull();
-      const double error = by_row[row].error;
+      const Hull far = by_row_far[row].hull();
+      const Hull near = by_row[row].hull();
+      const double error = std::max(by_row_far[row].error, by_row[row].error);
       const double change = std::max(std::abs(far.low - near.low), std::abs(far.high - near.high));
-      if (!(limit(i, error) + change <= visible_[i])) return;
+      // The first measurement may be that of a jump, beside which everything is small.
+      const double size = std::max(std::abs(near.low), std::abs(near.high));
+      const double visible = std::min(visible_[i], rules_.resolution * size);
+      if (!(limit(i, error) + change <= visible)) return;
       if (!holds(i, {near.low, near.high, error})) return;
     }
     for (std::size_t row = 0; row < rows_; ++row) {
       const std::size_t i = at(row, column);
-      const Hull far = by_row[row].far_hull();
-      const Hull near = by_row[row].near_hull();
-      const double error = by_row[row].error;
+      const Hull far = by_row_far[row].hull();
+      const Hull near = by_row[row].hull();
+      const double error = std::max(by_row_far[row].error, by_row[row].error);
       const double width = near.high - near.low;
       const bool is_bend = width <= kSame * (far.high - far.low) || width <= limit(i, error);
       reference_.value[i] = near.low + width / 2;
+      reference_.scale[i] = std::max(std::abs(near.low), std::abs(near.high));
       reference_.low[i] = is_bend ? reference_.value[i] : near.low;
       reference_.high[i] = is_bend ? reference_.value[i] : near.high;
-      reference_.error[i] = is_bend ? error + width : error;
-      reference_.scale[i] = std::max(std::abs(near.low), std::abs(near.high));
+      reference_.error[i] = error + std::abs(far.low - near.low) + std::abs(far.high - near.high) +
+                            (is_bend ? width : 0);
     }
     reference_.flags[column] = kKink | kSubgradient;
-  }
-
-  // By branches that were met twice. What only others would hold is open: they may be branches of
-  // many, or rounding.
-  void widen(std::size_t column, const std::vector<Nearby>& by_row) {
-    bool is_held = true;
-    for (std::size_t row = 0; row < rows_; ++row) {
-      const std::size_t i = at(row, column);
-      const Nearby& nearby = by_row[row];
-      const Hull all = nearby.near_hull();
-      const Hull branches = nearby.repeated(limit(i, nearby.error) + visible_[i]);
-      const double low = reference_.low[i];
-      const double high = reference_.high[i];
-      reference_.low[i] = std::min(low, branches.low);
-      reference_.high[i] = std::max(high, branches.high);
-      reference_.value[i] = (reference_.low[i] + reference_.high[i]) / 2;
-      reference_.error[i] = std::max(reference_.error[i], nearby.error);
-      const bool holds_twice = holds(i, {reference_.low[i], reference_.high[i], nearby.error});
-      const bool holds_once =
-          holds(i, {std::min(low, all.low), std::max(high, all.high), nearby.error});
-      is_held &= holds_twice || !holds_once;
-    }
-    reference_.flags[column] = kKink | kSubgradient;
-    if (!is_held) leave_open(column, kKink);
   }
 
   Function& function_;
@@ -449,6 +529,7 @@ class Confirmation {
   const Claim& claim_;
   std::vector<std::int64_t> elements_;  // of the columns; empty where they are directions
   bool has_noise_;                      // whether the noise of f was measured
+  bool is_rough_;                       // more so far away
   const Rules& rules_;
   const ConfirmOptions& options_;
   Derivatives& reference_;
@@ -479,7 +560,9 @@ std::int64_t confirm(Function& function,
                      const ConfirmOptions& options,
                      Derivatives& reference) {
   check_sizes(claim, elements.size(), reference);
-  const auto measure = [&](const Columns& columns, double stretch, int side) {
+  const Question rough{question.cotangents, options.far_noise};
+  const auto measure = [&](const Columns& columns, double stretch, int side, Noise noise) {
+    const Question& asked = noise == Noise::kFar ? rough : question;
     DifferentiateOptions how;
     how.workers = options.workers;
     how.stretch = stretch;
@@ -487,15 +570,15 @@ std::int64_t confirm(Function& function,
     const bool is_more = rows > 0 && std::ssize(columns) > reference.elements / rows;
     if (is_more) {
       how.rows = rows;
-      return picked(differentiate(function, claim.input, question, how), columns);
+      return picked(differentiate(function, claim.input, asked, how), columns);
     }
     auto& chosen = how.elements.emplace();
     for (const std::size_t column : columns) chosen.push_back(elements[column]);
-    return differentiate(function, claim.input, question, how);
+    return differentiate(function, claim.input, asked, how);
   };
   return with_plain_exceptions([&] {
-    Confirmation confirmation(function, measure, claim, elements, !question.noise.empty(), rules,
-                              options, reference);
+    Confirmation confirmation(function, measure, claim, elements, question.noise, rules, options,
+                              reference);
     if (confirmation.run()) confirmation.settle_kinks(question);
     return confirmation.evaluations();
   });
@@ -509,14 +592,15 @@ std::int64_t confirm_probes(Function& function,
                             const ConfirmOptions& options,
                             Derivatives& reference) {
   check_sizes(claim, probes.size(), reference);
-  const auto measure = [&](const Columns& columns, double stretch, int side) {
+  const auto measure = [&](const Columns& columns, double stretch, int side, Noise how_rough) {
+    const std::vector<double>& floor = how_rough == Noise::kFar ? options.far_noise : noise;
     std::vector<Probe> chosen;
     for (const std::size_t column : columns) {
       chosen.push_back(probes[column]);
       for (double& d : chosen.back().direction) d *= stretch;
     }
     const auto found =
-        differentiate_probes(function, claim.input, chosen, {noise, options.workers, side});
+        differentiate_probes(function, claim.input, chosen, {floor, options.workers, side});
     Derivatives all(1, std::ssize(columns));
     for (std::size_t j = 0; j < found.size(); ++j) {
       copy_column(found[j], 0, all, j);
@@ -528,8 +612,7 @@ std::int64_t confirm_probes(Function& function,
     return all;
   };
   return with_plain_exceptions([&] {
-    Confirmation confirmation(function, measure, claim, {}, !noise.empty(), rules, options,
-                              reference);
+    Confirmation confirmation(function, measure, claim, {}, noise, rules, options, reference);
     confirmation.run();
     // What lies between the sums of many slopes is not proven by that.
     for (std::uint8_t& flags : reference.flags) flags &= ~unsigned{kSubgradient};

@@ -23,15 +23,19 @@ struct Claim {
 struct ConfirmOptions {
   std::int64_t workers = 1;  // threads; they change no result
   std::uint64_t seed = 0;    // of the points near by
+  // Of f's outputs on a wide line; empty: not known.
+  std::vector<double> far_noise;
 };
 
 // A second measurement of every element that `reference`, the first, does not prove: so that only
 // what two measurements refute is called wrong, and only what was looked at is called right.
 //
 // The columns of `reference` become what both say:
-//   - central differences with other steps, in which f has at least the noise of `question`. If
-//     they prove the claim, that is all. Where both were smooth, and have found different numbers,
-//     f is faster than the steps, and nothing is known: error inf, kKink.
+//   - where f is rougher on a wide line, central differences with other steps and that noise. If
+//     they prove the claim, that is all, and what they do not refute is not refuted: finer steps
+//     may only see a tread of f.
+//   - the same with the noise of `question`. Where both measurements were smooth, and have found
+//     different numbers, f is faster than the steps, and nothing is known: error inf, kKink.
 //   - one-sided derivatives with other steps again, from both sides. [low, high] holds them.
 //   - where the claim is still refuted, derivatives at points near by. At a tie of three, as in a
 //     median, the branch that was chosen lies in no one-sided difference at x.

@@ -122,7 +122,8 @@ class Check {
       std::vector<double>& flat = question.cotangents.emplace_back();
       for (const Tensor& part : v) append(flat, part);
     }
-    if (alone && dtype_ == DType::kFloat32) question.noise = noise_of(*f);
+    std::optional<NoiseLevel> noise;
+    if (alone && dtype_ == DType::kFloat32) question.noise = noise.emplace(noise_of(*f)).near;
     std::optional<KernelTest> kernel_test;
     if (formula_) kernel_test.emplace(kernel_, *formula_, cotangents_, options_.seed);
     std::vector<InputCheck> checks;
@@ -148,9 +149,10 @@ class Check {
           alone ? alone_tolerance(reference, dtype_) : formula_tolerance(reference);
       Judgement found = judge(reference, formula.values[k], tolerance, rules);
       if (found.verdict() != Verdict::kPass) {
-        if (question.noise.empty()) question.noise = noise_of(*f);
-        confirm(*f, {k, formula.values[k], tolerance}, every_element(value), 0, question, rules,
-                {options_.workers, options_.seed}, reference);
+        if (!noise) noise = noise_of(*f);
+        confirm(*f, {k, formula.values[k], tolerance}, every_element(value), 0,
+                {question.cotangents, noise->near}, rules,
+                {options_.workers, options_.seed, noise->far}, reference);
         found = judge(reference, formula.values[k], tolerance, rules);
       }
       check_finite(claimed.values[k], formula.values[k], reference, check);
@@ -172,11 +174,13 @@ class Check {
 
  private:
   // Three standard deviations of the rounding of f. In 16 bits there is no way to measure it.
-  std::vector<double> noise_of(Function& f) const {
+  NoiseLevel noise_of(Function& f) const {
     const DType dtype = f.inputs().front().dtype();
     if (dtype != DType::kFloat64 && dtype != DType::kFloat32) return {};
-    std::vector<double> noise = measure_noise(f, options_.seed);
-    for (double& deviation : noise) deviation *= 3;
+    NoiseLevel noise = measure_noise(f, options_.seed);
+    for (auto* const level : {&noise.near, &noise.far}) {
+      for (double& deviation : *level) deviation *= 3;
+    }
     return noise;
   }
 

@@ -9,17 +9,11 @@ namespace fluidcore::gradcheck {
 
 namespace {
 
-constexpr int kFar = 8;
-constexpr int kNear = 32;
-constexpr double kNearer = 0x1p-3;
+constexpr int kFewPoints = 8;  // of the far ring, which only tells how f changes towards x
+constexpr int kPoints = 32;
+constexpr int kNearer = -3;  // log2 of the distance of a ring beside that of the one before
 
-Hull hull_of(const std::vector<double>& values) {
-  Hull hull;
-  for (const double value : values) hull.add(value);
-  return hull;
-}
-
-void take_in(const Derivatives& found, bool is_far, Surroundings& all) {
+void take_in(const Derivatives& found, Surroundings& all) {
   const auto columns = static_cast<std::size_t>(found.elements);
   if (all.columns.empty()) {
     all.columns.assign(columns, std::vector<Nearby>(static_cast<std::size_t>(found.cotangents)));
@@ -32,7 +26,7 @@ void take_in(const Derivatives& found, bool is_far, Surroundings& all) {
       const std::size_t i = row * columns + j;
       if (found.scale[i] == 0) continue;
       Nearby& nearby = all.columns[j][row];
-      (is_far ? nearby.far : nearby.near).push_back(found.value[i]);
+      nearby.values.push_back(found.value[i]);
       nearby.error = std::max(nearby.error, found.error[i]);
     }
   }
@@ -45,16 +39,14 @@ void Hull::add(double value) {
   high = std::max(high, value);
 }
 
-Hull Nearby::far_hull() const {
-  return hull_of(far);
-}
-
-Hull Nearby::near_hull() const {
-  return hull_of(near);
+Hull Nearby::hull() const {
+  Hull hull;
+  for (const double value : values) hull.add(value);
+  return hull;
 }
 
 Hull Nearby::repeated(double same) const {
-  std::vector<double> sorted = near;
+  std::vector<double> sorted = values;
   std::sort(sorted.begin(), sorted.end());
   Hull hull;
   for (std::size_t i = 1; i < sorted.size(); ++i) {
@@ -67,24 +59,25 @@ Hull Nearby::repeated(double same) const {
 
 Surroundings look_around(Function& function,
                          std::size_t input,
+                         Ring ring,
                          const std::vector<std::int64_t>& held,
                          std::uint64_t seed,
                          const std::function<Derivatives()>& measure) {
+  const int number = static_cast<int>(ring);
   Surroundings all;
-  all.points = kFar + kNear;
-  const double far = MovedPoint::nearness(function.inputs()[input].dtype());
-  for (int number = 0; number < all.points; ++number) {
-    const bool is_far = number < kFar;
+  all.points = ring == Ring::kFar ? kFewPoints : kPoints;
+  for (int i = 0; i < all.points; ++i) {
     NearPoint point;
-    point.number = number;
-    point.part = is_far ? far : far * kNearer;
-    point.up = is_far ? (number + 0.5) / kFar : (number - kFar + 0.5) / kNear;
+    point.number = number * kPoints + i;
+    point.part =
+        std::ldexp(MovedPoint::nearness(function.inputs()[input].dtype()), (number - 1) * kNearer);
+    point.up = (i + 0.5) / all.points;
     for (const bool wide : {true, false}) {
       point.wide = wide;
       const MovedPoint moved(function, input, point, held, seed);
       ++all.runs;
       if (!moved.is_in_domain()) continue;
-      take_in(measure(), is_far, all);
+      take_in(measure(), all);
       break;
     }
   }

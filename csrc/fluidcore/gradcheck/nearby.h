@@ -18,18 +18,20 @@ struct Hull {
   void add(double value);
 };
 
-// A derivative, by one cotangent, at points near by where f has one and does not stand still: it
-// may have absorbed the steps. There are two sorts of points, the ones eight times as far as the
-// others.
+// Points that are all about as far from x: those of each ring an eighth as far as those of the one
+// before. What is found at them in every ring is a branch of f at x; what f does between two rings
+// is not.
+enum class Ring { kFar, kNear, kNearest };
+
+// The derivatives of a column by one cotangent at the points of a ring where f has one and does not
+// stand still: it may have absorbed the steps.
 struct Nearby {
-  std::vector<double> far;
-  std::vector<double> near;
+  std::vector<double> values;
   double error = 0;  // the longest of their error bars
 
-  Hull far_hull() const;
-  Hull near_hull() const;
-  // Of those of the nearer points that were found at another one, too, up to `same`: branches are
-  // met again, and roundings are not.
+  Hull hull() const;
+  // Of those that were found at another point, too, up to `same`: branches are met again, and
+  // roundings are not.
   Hull repeated(double same) const;
 };
 
@@ -40,11 +42,12 @@ struct Surroundings {
   std::int64_t runs = 0;  // of f, to see whether a point is in its domain
 };
 
-// Calls measure(), which differentiates some columns, at points near by. Elements that are `held`
-// move less than the others, so that at some of the points each lies between others that have the
-// same value at x, in every rank.
+// Calls measure(), which differentiates some columns, at the points of a ring. Elements that are
+// `held` move less than the others, so that at some of the points each lies between others that
+// have the same value at x, in every rank.
 Surroundings look_around(Function& function,
                          std::size_t input,
+                         Ring ring,
                          const std::vector<std::int64_t>& held,
                          std::uint64_t seed,
                          const std::function<Derivatives()>& measure);

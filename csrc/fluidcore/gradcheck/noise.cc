@@ -22,6 +22,8 @@ namespace {
 
 constexpr int kPoints = 14;
 constexpr int kOrder = 6;
+constexpr int kLowest = 4;    // order of which the noise must be the same
+constexpr double kLevel = 4;  // up to this factor
 constexpr int kLines = 11;
 constexpr int kNarrowing = 3;     // log2 of how much shorter each narrow line is than the last one
 constexpr double kUneven = 0.25;  // of the distance of two points: how far each is off
@@ -72,53 +74,86 @@ std::vector<bool> random_signs(std::int64_t size, std::mt19937_64& random) {
   return signs;
 }
 
-// The length of the weights of the sixth divided difference that ends at a point: its standard
-// deviation for independent numbers.
-double length_of_weights(const Places& places, std::size_t end) {
-  double squares = 0;
-  for (std::size_t i = end - kOrder; i <= end; ++i) {
-    double product = 1;
-    for (std::size_t l = end - kOrder; l <= end; ++l) {
-      if (l != i) product *= places[i] - places[l];
+// The lengths of the weights of the divided differences that end at a point, by order: their
+// standard deviations for independent numbers.
+using Lengths = std::array<double, kOrder + 1>;
+
+Lengths lengths_of_weights(const Places& places, int end) {
+  Lengths lengths{};
+  for (int order = kLowest; order <= std::min(kOrder, end); ++order) {
+    double squares = 0;
+    for (int i = end - order; i <= end; ++i) {
+      double product = 1;
+      for (int l = end - order; l <= end; ++l) {
+        if (l != i)
+          product *= places[static_cast<std::size_t>(i)] - places[static_cast<std::size_t>(l)];
+      }
+      squares += 1 / (product * product);
     }
-    squares += 1 / (product * product);
+    lengths[static_cast<std::size_t>(order)] = std::sqrt(squares);
   }
-  return std::sqrt(squares);
+  return lengths;
 }
 
-// One output on a line, and the sixth divided differences of it as its values come in.
+// The divided differences of one order.
+struct OfOrder {
+  double squares = 0;  // in units of their lengths
+  double least = 0;
+  double greatest = 0;
+
+  void add(double difference, double length) {
+    squares += difference * difference / (length * length);
+    least = std::min(least, difference);
+    greatest = std::max(greatest, difference);
+  }
+  double noise(int order) const { return std::sqrt(squares / (kPoints - order)); }
+  bool changes_sign() const { return least < 0 && greatest > 0; }
+};
+
+// One output on a line, and the divided differences of it as its values come in.
 struct Differences {
   std::array<double, kOrder + 1> last{};  // of order 0, 1, …
-  double squares = 0;                     // in units of `length`
+  std::array<OfOrder, kOrder - kLowest + 1> orders{};
   double largest = 0;
   int moves = 0;  // points whose value is not that of the point before
 
-  // `length` is that of the weights, if there are enough points for a sixth difference.
-  void add(double value, int point, const Places& places, double length) {
+  void add(double value, int point, const Places& places, const Lengths& lengths) {
     largest = std::max(largest, std::abs(value));
     if (point > 0 && value != last[0]) ++moves;
-    for (int order = 0; order <= kOrder; ++order) {
-      const double before = last[static_cast<std::size_t>(order)];
-      last[static_cast<std::size_t>(order)] = value;
-      if (order == kOrder) break;
-      if (order == point) return;
+    for (int order = 0;; ++order) {
+      const auto at = static_cast<std::size_t>(order);
+      const double before = std::exchange(last[at], value);
+      if (order >= kLowest) orders[at - kLowest].add(value, lengths[at]);
+      if (order == kOrder || order == point) return;
       value = (value - before) / (places[static_cast<std::size_t>(point)] -
                                   places[static_cast<std::size_t>(point - order - 1)]);
     }
-    squares += value * value / (length * length);
   }
 
   double noise(double unit) const {
-    const double found = std::sqrt(squares / (kPoints - kOrder));
+    const double found = orders.back().noise(kOrder);
     const double own = unit > 0x1p-50 ? kOwn : kOwnOfDouble;
     return std::isfinite(found) && found <= own * largest ? 0 : found;
+  }
+  // Whether that is no change of f itself.
+  bool is_level() const {
+    double least = std::numeric_limits<double>::infinity();
+    double greatest = 0;
+    int order = kLowest;
+    for (const OfOrder& one : orders) {
+      const double noise = one.noise(order++);
+      if (!std::isfinite(noise) || !one.changes_sign()) return false;
+      least = std::min(least, noise);
+      greatest = std::max(greatest, noise);
+    }
+    return greatest <= kLevel * least;
   }
   // What takes half of the digits is no rounding: f itself is rough on the line, or has an edge.
   bool is_doubtful(double unit) const {
     return !std::isfinite(noise(unit)) || noise(unit) > std::sqrt(unit) * largest;
   }
   // Roundings of a value that hardly changes have something in common.
-  bool is_telling() const { return std::isfinite(squares) && 2 * moves > kPoints; }
+  bool is_telling() const { return std::isfinite(orders.back().squares) && 2 * moves > kPoints; }
 };
 
 // Every output on a line; none where f throws.
@@ -132,7 +167,7 @@ std::vector<Differences> differences_on(Function& function,
   for (int point = 0; point < kPoints; ++point) {
     const RestoreAtEnd restore(line);
     const auto at = static_cast<std::size_t>(point);
-    const double length = point < kOrder ? 0 : length_of_weights(places, at);
+    const Lengths lengths = lengths_of_weights(places, point);
     line.move(0, places[at]);
     ++evaluations;
     try {
@@ -143,7 +178,7 @@ std::vector<Differences> differences_on(Function& function,
     for (const Outputs::Part& part : outputs.parts()) {
       Differences* const of_part = differences.data() + part.offset;
       for (std::int64_t j = 0; j < part.size; ++j)
-        of_part[j].add(part.values[j], point, places, length);
+        of_part[j].add(part.values[j], point, places, lengths);
     }
   }
   return differences;
@@ -169,7 +204,7 @@ Directions lines_of(const Function& function,
   return lines;
 }
 
-std::vector<double> noise_of(Function& function, std::uint64_t seed, std::int64_t& evaluations) {
+NoiseLevel noise_of(Function& function, std::uint64_t seed, std::int64_t& evaluations) {
   std::mt19937_64 random(seed);
   std::vector<std::vector<bool>> signs;
   for (const Tensor& input : function.inputs()) {
@@ -180,6 +215,7 @@ std::vector<double> noise_of(Function& function, std::uint64_t seed, std::int64_
   const double unit = unit_roundoff(outputs.coarsest());
   const auto size = static_cast<std::size_t>(outputs.size());
   std::vector<double> noise(size, std::numeric_limits<double>::infinity());
+  std::vector<double> far(size);
   std::vector<std::size_t> doubtful(size);
   std::iota(doubtful.begin(), doubtful.end(), std::size_t{0});
   for (int line = 0; line < kLines && !doubtful.empty(); ++line) {
@@ -187,6 +223,9 @@ std::vector<double> noise_of(Function& function, std::uint64_t seed, std::int64_
         differences_on(function, outputs, lines_of(function, signs, line),
                        random_places(random, narrowing(line)), evaluations);
     if (found.empty()) continue;
+    for (std::size_t j = 0; narrowing(line) == 0 && j < size; ++j) {
+      if (found[j].is_level()) far[j] = std::max(far[j], found[j].noise(unit));
+    }
     std::erase_if(doubtful, [&](std::size_t j) {
       const Differences& of_output = found[j];
       if (line > 0 && !of_output.is_telling()) return std::isfinite(noise[j]);
@@ -194,18 +233,18 @@ std::vector<double> noise_of(Function& function, std::uint64_t seed, std::int64_
       return !of_output.is_doubtful(unit);
     });
   }
-  for (double& value : noise) value = std::isfinite(value) ? value : 0;
-  return noise;
+  for (std::size_t j = 0; j < size; ++j) {
+    if (!std::isfinite(noise[j])) noise[j] = 0;
+    far[j] = std::max(far[j], noise[j]);
+  }
+  return {std::move(noise), std::move(far)};
 }
 
 }  // namespace
 
-std::vector<double> measure_noise(Function& function,
-                                  std::uint64_t seed,
-                                  std::int64_t* evaluations) {
+NoiseLevel measure_noise(Function& function, std::uint64_t seed, std::int64_t* evaluations) {
   std::int64_t count = 1;  // at the point itself
-  std::vector<double> noise =
-      with_plain_exceptions([&] { return noise_of(function, seed, count); });
+  NoiseLevel noise = with_plain_exceptions([&] { return noise_of(function, seed, count); });
   if (evaluations != nullptr) *evaluations += count;
   return noise;
 }

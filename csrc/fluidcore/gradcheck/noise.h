@@ -7,24 +7,34 @@
 
 namespace fluidcore::gradcheck {
 
-// The rounding noise of every output, one standard deviation: from sixth divided differences of
-// f along a random line of 14 exactly representable points around x. The points are about u^(3/8)
-// of the size of the input apart: near enough that f itself leaves no sixth difference, and far
-// enough that the roundings inside of f have nothing in common; but not evenly, so that they are in
-// step with no grid that f rounds to. Meant for float32: in 16 bits the line is too long.
+// The rounding noise of every output, one standard deviation, [m].
+struct NoiseLevel {
+  std::vector<double> near;  // on the shortest lines that it takes to tell it from f itself
+  // On a wide line. It is more where f is in steps there that are wider than the short lines, as a
+  // float64 f that calculates in float32: of such an f, what small steps see is a tread.
+  std::vector<double> far;
+};
+
+// From sixth divided differences of f along a random line of 14 exactly representable points around
+// x. The points are about u^(3/8) of the size of the input apart: near enough that f itself leaves
+// no sixth difference, and far enough that the roundings inside of f have nothing in common; but
+// not evenly, so that they are in step with no grid that f rounds to. Meant for float32: in 16 bits
+// the line is too long.
 //
 // Where elements are of very different sizes, or f is steep, the line may lead past a pole of f or
 // out of its domain. An output whose noise would take half of its digits, or that is not finite on
 // the line, is therefore measured on others, shorter and shorter: their points are u^(3/8) of each
 // element apart, then an eighth of that, and so on. As long as the output moves there, the least
-// noise counts.
+// noise counts as the near one. The far one is that of the first two lines, if it is noise: then
+// differences of order 4, 5 and 6 change their sign and tell the same of it, up to a factor of 4
+// (Moré and Wild, Estimating computational noise, 2011). Else both are the same.
 //
 // 0 for an output that is finite on no line, and for all of them when f throws on each. f's
 // exceptions at the point itself go through. The inputs are put back always.
 //
 // Adds the runs of f that it takes to `evaluations`, if there is one.
-std::vector<double> measure_noise(Function& function,
-                                  std::uint64_t seed = 0,
-                                  std::int64_t* evaluations = nullptr);
+NoiseLevel measure_noise(Function& function,
+                         std::uint64_t seed = 0,
+                         std::int64_t* evaluations = nullptr);
 
 }  // namespace fluidcore::gradcheck

@@ -44,20 +44,18 @@ class Together {
       if (d[j] == 0) continue;
       claimed += at_.claimed[j] * d[j];
       squares += at_.allowed[j] * d[j] * at_.allowed[j] * d[j];
-      const double sign = at_.bend[j] < 0 ? -1 : 1;
-      up[j] = sign * d[j] * nearness();
+      up[j] = at_.bend[j] < 0 ? -d[j] : d[j];
     }
     allowed_ = std::sqrt(squares);
     low_ = std::numeric_limits<double>::infinity();
     high_ = -low_;
-    for (const double side : {1.0, -1.0}) {
-      std::vector<double> offsets = up;
-      for (double& offset : offsets) offset *= side;
-      const MovedPoint moved(function_, at_.input, at_.elements, offsets);
-      take_in(moved, d);
-    }
+    // Where f is smooth along d it is so however near the point is, and the nearer, the less it is
+    // curved on the way there. Else the steps must be shorter than that.
+    double part = number == 0 ? nearness() * nearness() : nearness();
+    look_on_both_sides(up, part, d);
+    if (low_ > high_ && part < nearness()) look_on_both_sides(up, part = nearness(), d);
     for (int point = 0; point < kPoints && !is_between(claimed); ++point) {
-      const NearPoint near{nearness(), (point + 0.5) / kPoints, point};
+      const NearPoint near{part, (point + 0.5) / kPoints, point};
       const MovedPoint moved(function_, at_.input, near, {}, seed_);
       take_in(moved, d);
     }
@@ -95,6 +93,17 @@ class Together {
       d[j] *= at_.is_kink[j] ? sign * (1 + static_cast<double>(order[j]) / count) : 0;
     }
     return round_direction(std::move(d));
+  }
+
+  void look_on_both_sides(const std::vector<double>& up,
+                          double part,
+                          const std::vector<double>& d) {
+    for (const double side : {part, -part}) {
+      std::vector<double> offsets = up;
+      for (double& offset : offsets) offset *= side;
+      const MovedPoint moved(function_, at_.input, at_.elements, offsets);
+      take_in(moved, d);
+    }
   }
 
   // The derivative along d at the point where the input is.

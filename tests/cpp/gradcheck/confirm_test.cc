@@ -30,11 +30,14 @@ Judgement judged(Function& f, const std::vector<double>& claimed) {
   Question question{{{1}}, {}};
   Derivatives reference = differentiate(f, 0, question);
   const std::vector<double> tolerance = formula_tolerance(reference);
-  question.noise = measure_noise(f);
-  for (double& deviation : question.noise) deviation *= 3;
+  NoiseLevel noise = measure_noise(f);
+  for (auto* const level : {&noise.near, &noise.far}) {
+    for (double& deviation : *level) deviation *= 3;
+  }
+  question.noise = noise.near;
   std::vector<std::int64_t> elements(claimed.size());
   std::iota(elements.begin(), elements.end(), 0);
-  confirm(f, {0, claimed, tolerance}, elements, 0, question, Rules(), {}, reference);
+  confirm(f, {0, claimed, tolerance}, elements, 0, question, Rules(), {1, 0, noise.far}, reference);
   return judge(reference, claimed, tolerance, Rules());
 }
 

@@ -10,24 +10,23 @@ import numpy as np
 from fluidcore import core
 from fluidcore.gradcheck.measure.judge import LATE, Judgement, Reference, judge
 from fluidcore.gradcheck.measure.modes import Indices
+from fluidcore.gradcheck.measure.noise_level import NoiseLevel
 from fluidcore.gradcheck.measure.session import Session
 from fluidcore.gradcheck.target.target import Doubles
 
 MEASURED = ("float64", "float32")  # in 16 bits a line of points is too long
 
 
-def noise_floor(session: Session, noise: Doubles | None) -> Doubles | None:
-    """[m]: the rounding inside of f, as measured along lines, and what runs at one point differ by.
+def noise_floor(session: Session, noise: Doubles | None) -> NoiseLevel:
+    """The rounding inside of f, as measured along lines, and what runs at one point differ by.
 
     Args:
         session: The check.
         noise: Of the outputs, as far as runs at one point tell; None for rounding alone.
     """
     if session.dtype not in MEASURED:
-        return noise
-    inner = session.inner_noise
-    floor = inner if noise is None else np.maximum(inner, noise)
-    return floor if floor.any() else None
+        return NoiseLevel(noise, noise)
+    return session.inner_noise.at_least(noise)
 
 
 def confirm(
@@ -80,7 +79,7 @@ def measured_again(
     rules: core.Rules,
     elements: Indices,
     *,
-    noise: Doubles | None,
+    noise: NoiseLevel,
     rows: int = 0,
     seed: int = 0,
     workers: int = 1,
@@ -95,7 +94,8 @@ def measured_again(
         judgement.tolerance,
         rules,
         elements=elements,
-        noise=noise,
+        noise=noise.near,
+        far_noise=noise.far,
         rows=rows,
         seed=seed,
         workers=workers,
@@ -112,6 +112,7 @@ def confirm_probes(
     if session.late:
         return _undecided(judgement)
     probes: Sequence[int] = range(judgement.wrong.shape[1])
+    floor = noise_floor(session, noise)
     found = core.confirm_probes(
         session.function,
         k,
@@ -121,7 +122,8 @@ def confirm_probes(
         judgement.analytical,
         judgement.tolerance,
         session.rules,
-        noise=noise_floor(session, noise),
+        noise=floor.near,
+        far_noise=floor.far,
         seed=session.engine_seed,
         workers=session.workers,
     )

@@ -57,7 +57,7 @@ def check_directions(session: Session, k: int, noise: Doubles | None) -> Directi
     culprits: tuple[tuple[int, Judgement], ...] = ()
     if judgement.wrong.any():
         probe = int(np.argmax(np.where(judgement.wrong, judgement.excess, -1.0)[0]))
-        culprits = tuple(_search(session, k, probe, noise_floor(session, noise)))
+        culprits = tuple(_search(session, k, probe, noise_floor(session, noise).near))
         if not culprits:
             judgement = _left_open(judgement)
     return Directional(judgement, detectable, failure, culprits)

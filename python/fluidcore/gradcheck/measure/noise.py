@@ -40,7 +40,8 @@ def measure(session: Session) -> Noise:
     backward, repeats = ([], False) if stochastic else _backward(session)
     noise = 4 * spread
     if session.dtype == "float32" and not stochastic:
-        noise = np.maximum(noise, session.inner_noise)
+        inner = session.inner_noise.near
+        noise = noise if inner is None else np.maximum(noise, inner)
     rounding = session.target.rounding
     if rounding is not None:
         noise = np.maximum(noise, UNIT[session.dtype] * rounding.outputs)

@@ -12,11 +12,10 @@ import numpy as np
 from fluidcore import core
 from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck.config import GradCheckConfig
+from fluidcore.gradcheck.measure.noise_level import NoiseLevel, noise_level
 from fluidcore.gradcheck.target.calls import Calls, cast, flat
 from fluidcore.gradcheck.target.random_numbers import few_bits, stream
 from fluidcore.gradcheck.target.target import SHADOW, Array, Doubles, Target
-
-_DEVIATIONS = 3.0  # of the noise, that rounding may reach
 
 
 class Session:
@@ -107,11 +106,11 @@ class Session:
         return self.target.function(self.dtype)
 
     @cached_property
-    def inner_noise(self) -> Doubles:
-        """[m]: three standard deviations of the rounding inside of f, measured along lines."""
-        found, evaluations = core.measure_noise(self.function, seed=self.engine_seed)
-        self.calls.forwards += evaluations
-        return _DEVIATIONS * np.asarray(found, dtype=np.float64)
+    def inner_noise(self) -> NoiseLevel:
+        """The rounding inside of f."""
+        found = noise_level(self.function, self.engine_seed)
+        self.calls.forwards += found.evaluations
+        return found
 
     @property
     def engine_seed(self) -> int:

@@ -9,9 +9,10 @@ import numpy as np
 
 from fluidcore import core
 from fluidcore.gradcheck.config import GradCheckConfig
-from fluidcore.gradcheck.measure.confirm import MEASURED, measured_again
+from fluidcore.gradcheck.measure.confirm import measured_again
 from fluidcore.gradcheck.measure.judge import Reference, judge
 from fluidcore.gradcheck.measure.modes import Indices
+from fluidcore.gradcheck.measure.noise_level import NoiseLevel, noise_level
 from fluidcore.gradcheck.pipeline import assemble
 from fluidcore.gradcheck.report.result import GradCheckResult
 from fluidcore.gradcheck.target.calls import flat
@@ -56,9 +57,9 @@ def judge_array(
         return assemble.undecided(base, Reason.DOMAIN, f"f is not finite at the point, in {dtype}")
     if not np.isfinite(claimed).all():
         return assemble.not_finite(base, claimed[0])
-    noise, seed, weights = None, config.seed % 2**32, [flat([cotangent])]
+    noise, seed, weights = NoiseLevel(), config.seed % 2**32, [flat([cotangent])]
     if dtype == "float32":
-        noise = 3 * core.measure_noise(function, seed=seed)[0]
+        noise = noise_level(function, seed)
     elements = _elements(claimed.size, name, config)
     everything = elements.size == claimed.size
     found = core.differentiate(
@@ -66,7 +67,7 @@ def judge_array(
         0,
         weights,
         elements=None if everything else elements,
-        noise=noise,
+        noise=noise.near,
     )
     reference = Reference.of(found)
     claimed = claimed[:, elements]
@@ -82,8 +83,8 @@ def judge_array(
     judgement = judge(reference, claimed, np.where(exact, 0.0, tolerance), rules)
     evaluations = found.evaluations
     if not judgement.is_proven:
-        if noise is None and dtype in MEASURED:
-            noise = 3 * core.measure_noise(function, seed=seed)[0]
+        if dtype == SHADOW:
+            noise = noise_level(function, seed)
         more, judgement = measured_again(
             function, 0, weights, judgement, rules, elements, noise=noise, seed=seed
         )
