@@ -14,8 +14,6 @@ from fluidcore.gradcheck.measure.noise_level import NoiseLevel
 from fluidcore.gradcheck.measure.session import Session
 from fluidcore.gradcheck.target.target import Doubles
 
-MEASURED = ("float64", "float32")  # in 16 bits a line of points is too long
-
 
 def noise_floor(session: Session, noise: Doubles | None) -> NoiseLevel:
     """The rounding inside of f, as measured along lines, and what runs at one point differ by.
@@ -24,8 +22,6 @@ def noise_floor(session: Session, noise: Doubles | None) -> NoiseLevel:
         session: The check.
         noise: Of the outputs, as far as runs at one point tell; None for rounding alone.
     """
-    if session.dtype not in MEASURED:
-        return NoiseLevel(noise, noise)
     return session.inner_noise.at_least(noise)
 
 

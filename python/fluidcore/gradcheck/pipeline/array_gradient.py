@@ -9,10 +9,10 @@ import numpy as np
 
 from fluidcore import core
 from fluidcore.gradcheck.config import GradCheckConfig
-from fluidcore.gradcheck.measure.confirm import MEASURED, measured_again
+from fluidcore.gradcheck.measure.confirm import measured_again
 from fluidcore.gradcheck.measure.judge import Reference, judge
 from fluidcore.gradcheck.measure.modes import Indices
-from fluidcore.gradcheck.measure.noise_level import NoiseLevel, noise_level
+from fluidcore.gradcheck.measure.noise_level import noise_level
 from fluidcore.gradcheck.pipeline import assemble
 from fluidcore.gradcheck.report.result import GradCheckResult
 from fluidcore.gradcheck.target.calls import flat
@@ -58,7 +58,7 @@ def judge_array(
     if not np.isfinite(claimed).all():
         return assemble.not_finite(base, claimed[0])
     seed, weights = config.seed % 2**32, [flat([cotangent])]
-    noise = noise_level(function, seed) if dtype in MEASURED else NoiseLevel()
+    noise = noise_level(function, seed)
     elements = _elements(claimed.size, name, config)
     everything = elements.size == claimed.size
     found = core.differentiate(
