@@ -18,9 +18,9 @@ from fluidcore import layers
 from fluidcore.gradcheck.adapters.operator import operator_target
 from fluidcore.gradcheck.adapters.program import program_target
 from fluidcore.gradcheck.config import GradCheckConfig
-from fluidcore.gradcheck.pipeline import run_check
+from fluidcore.gradcheck.pipeline.run import run_check
 from fluidcore.gradcheck.report.result import GradCheckReport
-from fluidcore.gradcheck.target import Array, Target
+from fluidcore.gradcheck.target.target import Array, Target
 
 __all__ = ["VERSION", "check", "set_threads"]
 

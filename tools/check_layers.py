@@ -1,12 +1,12 @@
 """Checks the #includes of csrc/ and the imports of python/: a room knows only rooms below it.
 
-A room is a folder of csrc/fluidcore, or a module or package of python/fluidcore. Prints each
-forbidden include, each forbidden import and each circle, and exits with 1 if there is one.
+A room is a folder of csrc/fluidcore, or a module or package of python/fluidcore, or of its
+gradcheck. Prints each forbidden include, each forbidden import and each circle, and exits with 1 if
+there is one.
 
 Imports count wherever they stand, in functions and under TYPE_CHECKING too: those that are made
-late, or for types only, tie two modules for whoever reads them. Modules of one package may import
-each other in a circle; a circle that touches a package, or the `__init__` of one, is an error, at
-every depth. Imports by `importlib` are not seen.
+late, or for types only, tie two modules for whoever reads them. A circle is an error at every
+depth, of packages and of modules, but for those of MUTUAL. Imports by `importlib` are not seen.
 """
 
 import ast
@@ -109,6 +109,48 @@ PYTHON_LAYERS: dict[str, set[str]] = {
     "__main__": {"cli"},
     "fluidcore_gradcheck": {"gradcheck"},
 }
+# likewise of python/fluidcore/gradcheck; "gradcheck" is its __init__
+_MEASURED = {"config", "verdict", "target", "report", "measure"}
+_SEEN = {"config", "verdict", "target", "program", "report", "adapters"}
+_CHECK = {*_SEEN, "pipeline"}
+GRADCHECK_LAYERS: dict[str, set[str]] = {
+    "config": set(),
+    "verdict": set(),
+    "target": {"config", "verdict"},
+    "program": {"target"},
+    "cases": {"target"},
+    "strategies": {"cases"},
+    "report": {"target", "verdict"},
+    "adapters": {"verdict", "target", "program", "report"},
+    "explain": {"target", "report"},
+    "measure": {"config", "verdict", "target", "report"},
+    "fixed_step": _SEEN,
+    "localise": _SEEN,
+    "kernel": _MEASURED,
+    "pipeline": {*_SEEN, *_MEASURED, "explain", "fixed_step", "kernel", "localise"},
+    "all_ops": {*_CHECK, "cases"},
+    "api": _CHECK,
+    "operator_check": {*_CHECK, "fixed_step"},
+    "op_test_case": {"config", "program", "report", "operator_check"},
+    "checker": {*_CHECK, "fixed_step", "all_ops", "api"},
+    "cli": {*_CHECK, "cases", "all_ops"},
+    "pytest_plugin": {*_CHECK, "cases", "all_ops", "api"},
+    "gradcheck": {*_CHECK, "fixed_step", "operator_check", "op_test_case", "api", "checker"},
+    "__main__": {"cli"},
+}
+# package -> its modules that may import each other in a circle, and why
+MUTUAL: dict[str, set[str]] = {
+    # a Program holds Blocks, a Block Variables, and each knows what it is in
+    "fluidcore.program": {
+        *("arguments", "arithmetic", "block", "error_clip", "gradient_hooks", "mark"),
+        *("operator", "outer_writes", "program", "variable"),
+    },
+    # a Tensor's methods append operators, and operators return Tensors
+    "fluidcore.eager": {
+        *("apply", "arithmetic", "autograd", "conversion", "create", "functions", "record"),
+        *("second_order", "shaping", "tape", "target", "tensor"),
+    },
+}
 
 
 class Import(NamedTuple):
@@ -144,39 +186,57 @@ def _imported(tree: ast.Module, modules: Iterable[str]) -> Iterator[tuple[str, i
                 yield name, node.lineno
 
 
-def forbidden_imports(found: Iterable[Import], layers: Mapping[str, set[str]]) -> Iterator[str]:
-    """A line of text for every import of a room that is not below that of the importer."""
+def forbidden_imports(
+    found: Iterable[Import], layers: Mapping[str, set[str]], house: str = ""
+) -> Iterator[str]:
+    """A line of text for every import of a room that is not below that of the importer.
+
+    Args:
+        found: All imports.
+        layers: Room -> rooms that it may import.
+        house: The package whose rooms these are; "" for the whole of python/.
+    """
+    table = "GRADCHECK_LAYERS" if house else "PYTHON_LAYERS"
     for importer, imported, place in found:
-        room, other = (_room(module) for module in (importer, imported))
+        if house and not all(f"{each}.".startswith(f"{house}.") for each in (importer, imported)):
+            continue
+        room, other = (_room(module, house) for module in (importer, imported))
         if room not in layers:
-            yield f"{place}: {room} is not in PYTHON_LAYERS of tools/check_layers.py"
+            yield f"{place}: {room} is not in {table} of tools/check_layers.py"
         elif other != room and other not in layers[room]:
             yield f"{place}: {room} may not import {other}"
 
 
-def _room(module: str) -> str:
-    package, _, rest = module.partition(".")
+def _room(module: str, house: str) -> str:
+    """The room of a module; the `__init__` of a house is a room by the name of the house."""
+    package, _, rest = module.removeprefix(house.rpartition(".")[0]).lstrip(".").partition(".")
     return rest.partition(".")[0] or package
 
 
-def circles(found: Iterable[Import]) -> Iterator[str]:
-    """A line of text for every package that is in a circle with others, and how."""
-    found = list(found)
+def circles(found: Iterable[Import], mutual: Mapping[str, set[str]] | None = None) -> Iterator[str]:
+    """A line of text for every package or module that is in a circle with others, and how.
+
+    Args:
+        found: All imports.
+        mutual: Package -> its modules that may be in a circle.
+    """
+    found, mutual = list(found), mutual or {}
     packages = {package for each in found for package in _packages(each.importer)}
     for package in sorted(packages):
         ties: dict[str, dict[str, str]] = defaultdict(dict)
+        free = {f"{package}.{name}" for name in mutual.get(package, ())}
         for importer, imported, place in found:
             a, b = _member(package, importer), _member(package, imported)
             if a and b and a != b:
                 ties[a].setdefault(b, place)
         told: set[str] = set()
-        for member in sorted(packages & ties.keys()):
+        for member in sorted(ties.keys() - free):
             way = _way_round(ties, member)
             if way and told.isdisjoint(way):
                 told.update(way)
                 steps = pairwise(way)
                 lines = "".join(f"\n    {ties[a][b]}: {a} imports {b}" for a, b in steps)
-                yield f"a circle between packages: {' -> '.join(way)}{lines}"
+                yield f"a circle: {' -> '.join(way)}{lines}"
 
 
 def _packages(module: str) -> Iterator[str]:
@@ -217,7 +277,8 @@ def main() -> int:
     lines = [
         *violations(root / "csrc" / "fluidcore"),
         *forbidden_imports(found, PYTHON_LAYERS),
-        *circles(found),
+        *forbidden_imports(found, GRADCHECK_LAYERS, "fluidcore.gradcheck"),
+        *circles(found, MUTUAL),
     ]
     print("\n".join(lines) or "includes and imports: ok")
     return 1 if lines else 0

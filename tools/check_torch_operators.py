@@ -24,7 +24,7 @@ from torch.testing._internal.common_methods_invocations import op_db
 from fluidcore import core
 from fluidcore.gradcheck.adapters import callable_target
 from fluidcore.gradcheck.config import GradCheckConfig
-from fluidcore.gradcheck.pipeline import run_check
+from fluidcore.gradcheck.pipeline.run import run_check
 
 BUDGET_S = 60.0
 

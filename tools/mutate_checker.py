@@ -1,6 +1,6 @@
 """Tests the tests of the gradient checker: does any of them notice a changed line of its core?
 
-    python tools/mutate_checker.py [--files judge,localise] [--count 300] [--seed 0] [--workers 2]
+    python tools/mutate_checker.py [--files measure,localise] [--count 300] [--seed 0] [--workers 2]
 
 Draws small edits of the files at random: another operator or constant, a statement left out. Each
 is tried on the tests that reach its line until one fails; a test that fails or has no end kills
@@ -16,7 +16,7 @@ import random
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -29,19 +29,18 @@ from checker_mutants.laboratory import Laboratory, digest, module_paths  # noqa:
 
 TESTS = ROOT / "tests" / "python" / "gradcheck"
 CORE = (
-    *("assemble", "audits", "calls", "checker", "compare", "config", "confirm"),
-    *("directional", "error_clips", "formula", "given", "gradient_target", "independence"),
-    *("judge", "kernel_check", "modes", "near"),
-    *("noise", "numerical", "overflow", "own_rounding", "pipeline", "places"),
-    *("plain", "recording", "report.result", "second_order", "session", "streams"),
-    *("taylor", "together", "verdict", "zero"),
+    *("checker", "config", "verdict", "report.data", "report.result"),
+    *("fixed_step.comparison", "fixed_step.numerical", "fixed_step.worst_element"),
+    *("pipeline.absorption", "pipeline.array_gradient", "pipeline.assemble", "pipeline.audits"),
+    *("pipeline.formula", "pipeline.independence", "pipeline.kernel", "pipeline.overflow"),
+    *("pipeline.run", "pipeline.second_order"),
+    *("program.error_clips", "program.places", "program.recording"),
+    *("target.calls", "target.gradient_target", "target.precision", "target.random_numbers"),
 )
-FOLDERS = ("hypotheses", "localise")
+FOLDERS = ("explain", "kernel", "localise", "measure")
 # They run other processes, all operators, or the engine alone: of no more use than the others.
-LEFT_OUT = (
-    *("all_ops", "cases", "command", "engine", "page_in_browser", "pytest_plugin"),
-    *("jax_target", "mlx_target", "table", "torch_target"),
-)
+LEFT_OUT = (*("all_ops", "cases", "command", "engine", "grad_table", "pytest_plugin"),)
+FOLDERS_LEFT_OUT = ("report", "with_frameworks")
 ENOUGH = 0.9
 
 
@@ -81,7 +80,7 @@ def main(arguments: Sequence[str]) -> int:
     paths = module_paths(package, _core(package))
     power = ROOT / "tests" / "power"
     sources = sorted([*package.rglob("*.py"), *power.glob("*.py"), *TESTS.parent.glob("*.py")])
-    helpers = [path for path in TESTS.glob("*.py") if not path.name.startswith("test_")]
+    helpers = [path for path in TESTS.rglob("*.py") if not path.name.startswith("test_")]
     surroundings = digest([*sources, *sorted(helpers)])
     tests = _tests()
     options.folder.mkdir(parents=True, exist_ok=True)
@@ -162,8 +161,12 @@ def _drawn(options: argparse.Namespace, package: Path) -> list[Mutant]:
 
 
 def _tests() -> list[Path]:
-    found: Iterator[Path] = TESTS.glob("test_*.py")
-    kept = [path for path in found if path.stem.removeprefix("test_") not in LEFT_OUT]
+    kept = [
+        path
+        for path in TESTS.rglob("test_*.py")
+        if path.stem.removeprefix("test_") not in LEFT_OUT
+        and path.parent.name not in FOLDERS_LEFT_OUT
+    ]
     return [*sorted(kept), TESTS.parent / "power" / "test_power.py"]
 
 

@@ -8,7 +8,7 @@ import numpy
 import numpy.typing
 import typing
 import typing_extensions
-__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'CallableGradient', 'Derivatives', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'Error', 'Executor', 'Function', 'GRAD_VAR_SUFFIX', 'Gradient', 'InvalidArgument', 'Judgement', 'KernelTest', 'NotFound', 'OpDef', 'OpDesc', 'OutOfTime', 'ProgramDesc', 'ProgramFunction', 'Rules', 'Scope', 'Tensor', 'TimeLimit', 'TimedOut', 'VarDesc', 'Variable', 'confirm', 'confirm_probes', 'cpu_isa', 'difference', 'differentiate', 'differentiate_along', 'differentiate_probes', 'dtype_name', 'dtype_number', 'get_grad_op_desc', 'grad_var_name', 'judge', 'measure_noise', 'narrowed_to', 'needed_ops', 'onednn_version', 'op_def', 'op_types', 'round_direction', 'round_to', 'slope_along', 'unit_roundoff', 'version']
+__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'CallableGradient', 'Derivatives', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'Error', 'Executor', 'Function', 'GRAD_VAR_SUFFIX', 'Gradient', 'InvalidArgument', 'Judgement', 'KernelTest', 'NotFound', 'OpDef', 'OpDesc', 'OutOfTime', 'ProgramDesc', 'ProgramFunction', 'Rules', 'Scope', 'Tensor', 'TimeLimit', 'TimedOut', 'VarDesc', 'Variable', 'confirm', 'confirm_probes', 'cpu_isa', 'difference', 'differentiate', 'differentiate_along', 'differentiate_probes', 'dtype_name', 'dtype_number', 'get_grad_op_desc', 'grad_var_name', 'judge', 'measure_noise', 'narrowed_to', 'needed_ops', 'noise_floor', 'onednn_version', 'op_def', 'op_types', 'round_direction', 'round_to', 'slope_along', 'unit_roundoff', 'version']
 class TimeLimit:
     """
     A context manager: ends what this thread calculates with OutOfTime.
@@ -782,6 +782,10 @@ def narrowed_to(claimed: typing.Any, reference: Derivatives, dtype: str, bars: t
 def needed_ops(program: ProgramDesc, targets: collections.abc.Sequence[str], given: collections.abc.Sequence[str]) -> dict[int, list[int]]:
     """
     The operators that variables of block 0 need, where `given` are there already: block -> positions.
+    """
+def noise_floor(function: Function, seed: typing.SupportsInt | typing.SupportsIndex = 0) -> tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64], int]:
+    """
+    What error bars must allow for besides rounding, near and far, empty for nothing; and the runs it took.
     """
 def onednn_version() -> typing.Any:
     """

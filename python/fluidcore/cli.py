@@ -14,14 +14,14 @@ from fluidcore import __version__, core
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command; the exit code is 0, 1 after an error, or 2 for wrong arguments.
 
-    `gradcheck` has others: see fluidcore.gradcheck.command.
+    `gradcheck` has others: see fluidcore.gradcheck.cli.command.
 
     Args:
         arguments: Without the name of the program; None for those of the process.
     """
     given = sys.argv[1:] if arguments is None else list(arguments)
     if given[:1] == ["gradcheck"]:  # has exit codes of its own
-        from fluidcore.gradcheck.command import main as gradcheck
+        from fluidcore.gradcheck.cli.command import main as gradcheck
 
         return gradcheck(given[1:])
     chosen = _parser().parse_args(given)

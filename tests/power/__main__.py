@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from fluidcore import core
-from fluidcore.gradcheck.commands import options
+from fluidcore.gradcheck.cli import options
 from tests.power.left_out import left_out_text
 from tests.power.measure import Power
 from tests.power.run import PROGRAM_DTYPES, Plan, run

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from fluidcore import core
-from fluidcore.gradcheck.target import SHADOW, Array, Doubles, Target
+from fluidcore.gradcheck.target.target import SHADOW, Array, Doubles, Target
 
 Where: TypeAlias = 'Literal["formula", "kernel"]'
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from fluidcore.gradcheck.target import Doubles
+from fluidcore.gradcheck.target.target import Doubles
 from tests.power.bug import Bug, Point
 
 SEVERITIES = (1.0, 0.5, 0.1, 0.05, 0.01, 0.003, 0.001, 0.0003)

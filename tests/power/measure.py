@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from fluidcore.gradcheck.adapters.program import ProgramTarget
 from fluidcore.gradcheck.config import GradCheckConfig
-from fluidcore.gradcheck.localise import find_culprit
-from fluidcore.gradcheck.target import Target
+from fluidcore.gradcheck.localise.culprit import find_culprit
+from fluidcore.gradcheck.target.target import Target
 from fluidcore.gradcheck.verdict import Verdict
 from tests.power.left_out import LeftOut
 from tests.power.peers import Checker

@@ -10,7 +10,7 @@ import numpy as np
 
 from fluidcore import core
 from fluidcore.gradcheck.config import GradCheckConfig
-from fluidcore.gradcheck.target import Array, Doubles, Target
+from fluidcore.gradcheck.target.target import Array, Doubles, Target
 from fluidcore.gradcheck.verdict import Verdict
 
 Checker = Callable[[Target, int], Verdict]
@@ -30,7 +30,7 @@ def checker(name: str) -> Checker:
 
 
 def _fluidcore() -> Checker:
-    from fluidcore.gradcheck.pipeline import run_check
+    from fluidcore.gradcheck.pipeline.run import run_check
 
     def check(target: Target, seed: int) -> Verdict:
         config = GradCheckConfig(seed=seed, localise=False, explain=False, workers=1)
@@ -40,7 +40,7 @@ def _fluidcore() -> Checker:
 
 
 def _native() -> Checker:
-    from fluidcore.gradcheck.pipeline import run_check
+    from fluidcore.gradcheck.pipeline.run import run_check
 
     def check(target: Target, seed: int) -> Verdict:
         config = GradCheckConfig(seed=seed, localise=False, explain=False, workers=1, shadow="off")

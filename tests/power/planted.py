@@ -16,15 +16,15 @@ from fluidcore.gradcheck.adapters.program import ProgramTarget, program_target
 from fluidcore.gradcheck.cases.example import OpExample, as_list
 from fluidcore.gradcheck.cases.gradients import SUFFIX
 from fluidcore.gradcheck.cases.one_op import one_op
-from fluidcore.gradcheck.streams import stream
-from fluidcore.gradcheck.target import Target
+from fluidcore.gradcheck.target.random_numbers import stream
+from fluidcore.gradcheck.target.target import Target
 from fluidcore.program import Program
 from tests.power.bug import Bug, BuggyTarget, Where, distance
 from tests.power.edits import Edit, backward_edits
-from tests.power.formula import formula_bugs
 from tests.power.generic import generic_bugs
 from tests.power.left_out import EQUIVALENT, LARGEST, LeftOut
 from tests.power.measure import Case, Planted
+from tests.power.wrong_formulas import formula_bugs
 
 _KINKS = ("at the kink", "at the limits", "with ties")
 

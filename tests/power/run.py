@@ -7,7 +7,7 @@ from functools import partial
 from typing import NamedTuple
 
 from fluidcore.gradcheck import cases
-from fluidcore.gradcheck.processes import in_processes
+from fluidcore.gradcheck.cli.processes import in_processes
 from tests.power.bug import Where
 from tests.power.measure import Case, Power, measure, merge
 from tests.power.peers import checker

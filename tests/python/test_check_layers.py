@@ -1,4 +1,4 @@
-"""tools/check_layers.py finds includes and imports that run up, and circles between packages."""
+"""tools/check_layers.py finds includes and imports that run up, and circles of imports."""
 
 import importlib.util
 from pathlib import Path
@@ -81,7 +81,7 @@ def test_a_circle_between_packages_is_told_with_every_import_of_it(tool, tree):
         }
     )
     assert list(tool.circles(tool.imports(root))) == [
-        "a circle between packages: a.b -> a.c -> a.d -> a.b\n"
+        "a circle: a.b -> a.c -> a.d -> a.b\n"
         f"    {root}/a/b/x.py:2: a.b imports a.c\n"
         f"    {root}/a/c.py:1: a.c imports a.d\n"
         f"    {root}/a/d/z.py:2: a.d imports a.b"
@@ -91,20 +91,71 @@ def test_a_circle_between_packages_is_told_with_every_import_of_it(tool, tree):
 def test_the_face_of_a_package_is_above_its_modules(tool, tree):
     root = tree({"a/__init__.py": "from a.x import f\n", "a/x.py": "import a\nf = 1\n"})
     assert list(tool.circles(tool.imports(root))) == [
-        "a circle between packages: a -> a.x -> a\n"
+        "a circle: a -> a.x -> a\n"
         f"    {root}/a/__init__.py:1: a imports a.x\n"
         f"    {root}/a/x.py:1: a.x imports a"
     ]
 
 
-def test_modules_of_one_package_may_know_each_other(tool, tree):
+def test_modules_of_one_package_know_each_other_only_where_that_is_written_down(tool, tree):
     root = tree({"a/__init__.py": "", "a/x.py": "import a.y\n", "a/y.py": "import a.x\n"})
-    assert list(tool.circles(tool.imports(root))) == []
+    found = tool.imports(root)
+    assert list(tool.circles(found)) == [
+        "a circle: a.x -> a.y -> a.x\n"
+        f"    {root}/a/x.py:1: a.x imports a.y\n"
+        f"    {root}/a/y.py:1: a.y imports a.x"
+    ]
+    assert list(tool.circles(found, {"a": {"x", "y"}})) == []
 
 
-def test_a_row_of_the_table_names_only_rooms_above_it(tool):
+def test_a_circle_through_modules_that_may_be_in_one_is_told_if_another_is_in_it(tool, tree):
+    root = tree(
+        {
+            "a/__init__.py": "",
+            "a/x.py": "import a.y\n",
+            "a/y.py": "import a.x\nimport a.z\n",
+            "a/z.py": "import a.x\n",
+        }
+    )
+    (line,) = tool.circles(tool.imports(root), {"a": {"x", "y"}})
+    assert line.startswith("a circle: a.z -> a.x -> a.y -> a.z\n")
+
+
+def test_every_module_that_may_be_in_a_circle_is_in_one(tool):
+    found = tool.imports(TOOL.parents[1] / "python")
+    for package, names in tool.MUTUAL.items():
+        for name in names:
+            others = {package: names - {name}}
+            assert any(f"{package}.{name} " in line for line in tool.circles(found, others))
+
+
+def test_an_import_of_a_room_above_within_a_package_is_named(tool, tree):
+    root = tree(
+        {
+            "fluidcore/__init__.py": "",
+            "fluidcore/low.py": "",
+            "fluidcore/gradcheck/__init__.py": "import fluidcore.low\n",
+            "fluidcore/gradcheck/high.py": "",
+            "fluidcore/gradcheck/low/__init__.py": "",
+            "fluidcore/gradcheck/low/x.py": "import fluidcore.gradcheck.high\n",
+        }
+    )
+    layers = {"low": set(), "high": {"low"}, "gradcheck": {"high"}}
+    house = "fluidcore.gradcheck"
+    assert list(tool.forbidden_imports(tool.imports(root), layers, house)) == [
+        f"{root}/fluidcore/gradcheck/low/x.py:1: low may not import high"
+    ]
+    del layers["low"]
+    assert list(tool.forbidden_imports(tool.imports(root), layers, house)) == [
+        f"{root}/fluidcore/gradcheck/low/x.py:1: low is not in GRADCHECK_LAYERS of "
+        "tools/check_layers.py"
+    ]
+
+
+@pytest.mark.parametrize("table", ["PYTHON_LAYERS", "GRADCHECK_LAYERS"])
+def test_a_row_of_the_table_names_only_rooms_above_it(tool, table):
     before = set()
-    for room, below in tool.PYTHON_LAYERS.items():
+    for room, below in getattr(tool, table).items():
         assert below <= before
         before.add(room)
 

@@ -183,11 +183,19 @@ std::vector<Derivatives> differentiate_probes(Function& function,
   });
 }
 
-std::tuple<py::array_t<double>, py::array_t<double>, std::int64_t> measure_noise(
-    Function& function, std::uint64_t seed) {
+using NoiseAndRuns = std::tuple<py::array_t<double>, py::array_t<double>, std::int64_t>;
+
+NoiseAndRuns measure_noise(Function& function, std::uint64_t seed) {
   std::int64_t evaluations = 0;
   const gradcheck::NoiseLevel noise = with_interruption(
       function, [&] { return gradcheck::measure_noise(function, seed, &evaluations); });
+  return {to_array(noise.near), to_array(noise.far), evaluations};
+}
+
+NoiseAndRuns noise_floor(Function& function, std::uint64_t seed) {
+  std::int64_t evaluations = 0;
+  const gradcheck::NoiseLevel noise = with_interruption(
+      function, [&] { return gradcheck::noise_floor(function, seed, &evaluations); });
   return {to_array(noise.near), to_array(noise.far), evaluations};
 }
 
@@ -369,6 +377,9 @@ void bind_gradcheck(py::module_& m) {
   m.def("measure_noise", &measure_noise, py::arg("function"), py::arg("seed") = 0,
         "The rounding noise of each output element, one standard deviation: as near as it takes, "
         "and on a wide line; and the runs it took.");
+  m.def("noise_floor", &noise_floor, py::arg("function"), py::arg("seed") = 0,
+        "What error bars must allow for besides rounding, near and far, empty for nothing; and the "
+        "runs it took.");
   m.def("difference", &difference, py::arg("function"), py::arg("input"), py::arg("delta"),
         py::kw_only(), py::arg("weights") = py::none(), py::arg("forward") = false,
         py::arg("elements") = py::none(), py::arg("workers") = 1,

@@ -49,7 +49,6 @@ class Confirmation {
         measure_(std::move(measure)),
         claim_(claim),
         elements_(std::move(elements)),
-        has_noise_(!noise.empty() || !options.far_noise.empty()),
         is_rough_(!options.far_noise.empty() && options.far_noise != noise),
         rules_(rules),
         options_(options),
@@ -224,7 +223,7 @@ class Confirmation {
       } else {
         adopt_second(central, places[j], doubtful[j]);
       }
-      if (is_vague[doubtful[j]] || (!has_noise_ && is_only_vaguer(doubtful[j]))) {
+      if (is_vague[doubtful[j]] || (is_coarse() && is_only_vaguer(doubtful[j]))) {
         leave_open(doubtful[j], kSuspect);
         continue;
       }
@@ -292,7 +291,7 @@ class Confirmation {
     for (std::size_t row = 0; row < rows_; ++row) {
       const std::size_t i = at(row, column);
       const double distance = std::abs(found.value[row] - claim_.value[i]);
-      is_proven &= has_noise_ || distance <= first_limit_[i];
+      is_proven &= !is_coarse() || distance <= first_limit_[i];
       is_proven &= is_sharp(i, found.error[row]) &&
                    holds(i, {found.low[row], found.high[row], found.error[row]});
     }
@@ -340,7 +339,7 @@ class Confirmation {
     reference_.flags[column] |= flag;
   }
 
-  // In 16 bits one side by itself tells little.
+  // In 16 bits one side by itself tells little, and the noise of f is not known.
   bool is_coarse() const {
     constexpr double kCoarse = 0x1p-20;
     return unit_roundoff(function_.inputs()[claim_.input].dtype()) > kCoarse;
@@ -528,8 +527,7 @@ class Confirmation {
   Measure measure_;
   const Claim& claim_;
   std::vector<std::int64_t> elements_;  // of the columns; empty where they are directions
-  bool has_noise_;                      // whether the noise of f was measured
-  bool is_rough_;                       // more so far away
+  bool is_rough_;                       // whether f is noisier on a wide line
   const Rules& rules_;
   const ConfirmOptions& options_;
   Derivatives& reference_;

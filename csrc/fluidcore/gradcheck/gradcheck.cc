@@ -123,7 +123,7 @@ class Check {
       std::vector<double>& flat = question.cotangents.emplace_back();
       for (const Tensor& part : v) append(flat, part);
     }
-    const NoiseLevel noise = noise_of(*f);
+    const NoiseLevel noise = noise_floor(*f, options_.seed);
     question.noise = noise.near;
     std::optional<KernelTest> kernel_test;
     if (formula_) {
@@ -175,17 +175,6 @@ class Check {
   }
 
  private:
-  // Three standard deviations of the rounding of f. In 16 bits there is no way to measure it.
-  NoiseLevel noise_of(Function& f) const {
-    const DType dtype = f.inputs().front().dtype();
-    if (dtype != DType::kFloat64 && dtype != DType::kFloat32) return {};
-    NoiseLevel noise = measure_noise(f, options_.seed);
-    for (auto* const level : {&noise.near, &noise.far}) {
-      for (double& deviation : *level) deviation *= 3;
-    }
-    return noise;
-  }
-
   // At the point, after a run elsewhere: a kernel that keeps values of an earlier run is not right.
   Calculated calculate(OperatorGradient& gradient) const {
     const Tensors& x = gradient.inputs();

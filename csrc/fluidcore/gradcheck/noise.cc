@@ -12,6 +12,7 @@
 
 #include "fluidcore/gradcheck/along.h"
 #include "fluidcore/gradcheck/direction.h"
+#include "fluidcore/gradcheck/ladder.h"
 #include "fluidcore/gradcheck/outputs.h"
 #include "fluidcore/gradcheck/rounding.h"
 #include "fluidcore/gradcheck/unrecoverable.h"
@@ -247,6 +248,27 @@ NoiseLevel measure_noise(Function& function, std::uint64_t seed, std::int64_t* e
   NoiseLevel noise = with_plain_exceptions([&] { return noise_of(function, seed, count); });
   if (evaluations != nullptr) *evaluations += count;
   return noise;
+}
+
+NoiseLevel noise_floor(Function& function, std::uint64_t seed, std::int64_t* evaluations) {
+  constexpr double kDeviations = 3;
+  constexpr double kCoarse = 0x1p-20;
+  const Outputs outputs(function);
+  const double unit = unit_roundoff(outputs.coarsest());
+  if (unit > kCoarse) return {};
+  NoiseLevel floor = measure_noise(function, seed, evaluations);
+  for (auto* const level : {&floor.near, &floor.far}) {
+    bool is_needed = false;
+    for (std::size_t j = 0; j < level->size(); ++j) {
+      double& noise = (*level)[j];
+      noise *= kDeviations;
+      const double size = std::abs(outputs.base()[j]);
+      if (noise <= Ladder::rounding_error({.unit = unit}, size, 0, 0)) noise = 0;
+      is_needed |= noise != 0;
+    }
+    if (!is_needed) level->clear();
+  }
+  return floor;
 }
 
 }  // namespace fluidcore::gradcheck

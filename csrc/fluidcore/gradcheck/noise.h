@@ -37,4 +37,11 @@ NoiseLevel measure_noise(Function& function,
                          std::uint64_t seed = 0,
                          std::int64_t* evaluations = nullptr);
 
+// What error bars must allow for besides the rounding of an output itself: three standard deviations
+// of its noise, and 0 where that is no more. In 16 bits, where nothing can be measured, or where
+// every output has 0: empty.
+NoiseLevel noise_floor(Function& function,
+                       std::uint64_t seed = 0,
+                       std::int64_t* evaluations = nullptr);
+
 }  // namespace fluidcore::gradcheck

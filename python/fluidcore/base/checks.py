@@ -32,11 +32,11 @@ def check_name(what: str, name: object) -> str:
     return name
 
 
-def did_you_mean(name: str, known: Sequence[str]) -> str:
+def did_you_mean(name: str, known: Iterable[str]) -> str:
     """What an error adds: the nearest of the names that are known; nothing if none is near."""
     import difflib
 
-    near = difflib.get_close_matches(name, known, 1)
+    near = difflib.get_close_matches(name, list(known), 1)
     return f"; did you mean '{near[0]}'?" if near else ""
 
 

@@ -16,8 +16,8 @@ from fluidcore.eager.state import has_drawn, no_grad, noting_backward, precision
 from fluidcore.eager.tensor import Tensor
 from fluidcore.gradcheck.adapters.arguments import argument_names
 from fluidcore.gradcheck.adapters.origin import source_of
-from fluidcore.gradcheck.gradient_target import NoSecondGradientError
-from fluidcore.gradcheck.target import Array, Input, Target
+from fluidcore.gradcheck.target.gradient_target import NoSecondGradientError
+from fluidcore.gradcheck.target.target import Array, Input, Target
 
 
 class EagerTarget(Target):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fluidcore.eager.record import Record
     from fluidcore.gradcheck.config import GradCheckConfig
     from fluidcore.gradcheck.report.result import GradCheckResult
-    from fluidcore.gradcheck.target import Target
+    from fluidcore.gradcheck.target.target import Target
 
 
 class Tensor(Arithmetic, Shaping, Creation):

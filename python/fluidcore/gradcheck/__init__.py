@@ -10,16 +10,15 @@ of fluidcore; check_grad and OpTest are for tests of operators. docs/gradient_ch
 it is done.
 """
 
-import fluidcore.gradcheck.pipeline  # noqa: F401 - else the first check waits for it
 from fluidcore.gradcheck.api import check
-from fluidcore.gradcheck.check_op import check_grad
 from fluidcore.gradcheck.checker import GradientChecker
-from fluidcore.gradcheck.compare import WorstElement, worst_element
 from fluidcore.gradcheck.config import GradCheckConfig
-from fluidcore.gradcheck.numerical import get_numerical_gradient
-from fluidcore.gradcheck.op_test import OpTest
+from fluidcore.gradcheck.fixed_step.grad_table import GradRow, grad_table
+from fluidcore.gradcheck.fixed_step.numerical import get_numerical_gradient
+from fluidcore.gradcheck.fixed_step.worst_element import WorstElement, worst_element
+from fluidcore.gradcheck.op_test_case import OpTest
+from fluidcore.gradcheck.operator_check import check_grad
 from fluidcore.gradcheck.report.result import GradCheckReport, GradCheckResult, GradientError
-from fluidcore.gradcheck.table import GradRow, grad_table
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 __all__ = [

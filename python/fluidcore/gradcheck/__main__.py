@@ -2,6 +2,6 @@
 
 import sys
 
-from fluidcore.gradcheck.command import main
+from fluidcore.gradcheck.cli.command import main
 
 sys.exit(main(prog="python -m fluidcore.gradcheck"))

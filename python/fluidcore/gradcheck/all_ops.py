@@ -14,9 +14,9 @@ from fluidcore.gradcheck.adapters.program import program_target
 from fluidcore.gradcheck.cases.example import OpExample
 from fluidcore.gradcheck.cases.one_op import one_op
 from fluidcore.gradcheck.config import GradCheckConfig
-from fluidcore.gradcheck.pipeline import run_check
+from fluidcore.gradcheck.pipeline.run import run_check
 from fluidcore.gradcheck.report.result import GradCheckReport, GradCheckResult
-from fluidcore.gradcheck.repro import Repro
+from fluidcore.gradcheck.target.repro import Repro
 from fluidcore.gradcheck.verdict import Verdict
 
 _PROGRAM_DTYPES = ("float64", "float32")  # constants inside are of the declared dtype

@@ -7,13 +7,14 @@ from dataclasses import fields, replace
 from typing import Any
 
 from fluidcore import core
+from fluidcore.base.checks import did_you_mean
 from fluidcore.gradcheck.adapters import callable_target
 from fluidcore.gradcheck.adapters.forward_mode import forward_mode_audit
 from fluidcore.gradcheck.adapters.origin import name_of
 from fluidcore.gradcheck.config import GradCheckConfig
-from fluidcore.gradcheck.near import meant
+from fluidcore.gradcheck.pipeline.run import run_check
 from fluidcore.gradcheck.report.result import GradCheckReport
-from fluidcore.gradcheck.target import own_target
+from fluidcore.gradcheck.target.target import own_target
 
 
 def check(
@@ -65,7 +66,7 @@ def check(
     __tracebackhide__ = True  # pytest then shows the user's line
     known = {field.name for field in fields(GradCheckConfig)}
     if unknown := [option for option in options if option not in known]:
-        cure = meant(unknown[0], known) or f"; it has: {', '.join(sorted(known))}"
+        cure = did_you_mean(unknown[0], known) or f"; it has: {', '.join(sorted(known))}"
         raise TypeError(
             f"check: options must be fields of GradCheckConfig, got {unknown[0]!r}{cure}"
         )
@@ -107,8 +108,6 @@ def function_report(
         name: What the report calls f.
         **claim: `vjp`, `jvp`, `value_and_grad`, `second_vjp`.
     """
-    from fluidcore.gradcheck.pipeline import run_check
-
     who = name or name_of(f)
     own = own_target(f, args, who)
     if own is not None:

@@ -11,12 +11,13 @@ import numpy as np
 from fluidcore import core
 from fluidcore.base.checks import is_whole
 from fluidcore.gradcheck.api import check
-from fluidcore.gradcheck.calls import flat
 from fluidcore.gradcheck.config import GradCheckConfig
-from fluidcore.gradcheck.of_function import Function, OfFunction, like
-from fluidcore.gradcheck.plain import compare, tolerances
+from fluidcore.gradcheck.fixed_step.comparison import compare, tolerances
+from fluidcore.gradcheck.pipeline.one_tensor_function import Function, OfFunction, like
+from fluidcore.gradcheck.pipeline.run import run_check
 from fluidcore.gradcheck.report.result import GradCheckReport, GradCheckResult
-from fluidcore.gradcheck.target import Doubles, Target
+from fluidcore.gradcheck.target.calls import flat
+from fluidcore.gradcheck.target.target import Doubles, Target
 
 if TYPE_CHECKING:
     from fluidcore.program import Program, Variable
@@ -181,8 +182,6 @@ class GradientChecker:
         return check_all_ops(self.config, types, per_op)
 
     def _run(self, target: Target, raise_exception: bool) -> GradCheckReport:
-        from fluidcore.gradcheck.pipeline import run_check
-
         __tracebackhide__ = True  # pytest then shows the user's line
         report = run_check(target, self.config)
         if raise_exception:

@@ -11,17 +11,18 @@ import numpy as np
 import pytest
 
 from fluidcore import core
+from fluidcore.base.checks import did_you_mean
 from fluidcore.base.dtypes import FLOATING, dtype_name, numpy_dtype
 from fluidcore.gradcheck.api import function_report
 from fluidcore.gradcheck.config import GradCheckConfig
-from fluidcore.gradcheck.near import meant
-from fluidcore.gradcheck.report.plain import decode, encode
+from fluidcore.gradcheck.pipeline.run import run_check
+from fluidcore.gradcheck.report.plain_data import decode, encode
 from fluidcore.gradcheck.report.result import GradCheckReport
 from fluidcore.gradcheck.report.values import is_seen
 from fluidcore.gradcheck.verdict import Verdict
 
 if TYPE_CHECKING:
-    from fluidcore.gradcheck.target import Target
+    from fluidcore.gradcheck.target.target import Target
 
 _FIELDS = frozenset(field.name for field in fields(GradCheckConfig))
 _OWN = ("dtypes", "on_inconclusive", "config", "raise_exception")
@@ -162,15 +163,13 @@ class GradCheck:
         unknown = sorted(given.keys() - _FIELDS)
         if unknown:
             known = [*others, *_OWN, *sorted(_FIELDS)]
-            cure = meant(unknown[0], known) or f"; there are: {', '.join(known)}"
+            cure = did_you_mean(unknown[0], known) or f"; there are: {', '.join(known)}"
             raise core.NotFound(f"gradcheck: no setting '{unknown[0]}'{cure}")
         chosen = tuple(dtype_name(name) for name in names)
         return Settings(GradCheckConfig(**given), chosen, on_inconclusive, raise_exception)
 
     def _judge(self, settings: Settings, targets: Sequence[Target]) -> list[GradCheckReport]:
         __tracebackhide__ = True
-        from fluidcore.gradcheck.pipeline import run_check
-
         return self._record(settings, [run_check(target, settings.config) for target in targets])
 
     def _record(self, settings: Settings, reports: list[GradCheckReport]) -> list[GradCheckReport]:

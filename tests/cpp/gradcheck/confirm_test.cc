@@ -27,10 +27,7 @@ ToyFunction scalar(const std::vector<double>& x, const Body& f) {
 
 // The judgement on a claim after two measurements.
 Judgement judged(Function& f, const std::vector<double>& claimed) {
-  NoiseLevel noise = measure_noise(f);
-  for (auto* const level : {&noise.near, &noise.far}) {
-    for (double& deviation : *level) deviation *= 3;
-  }
+  const NoiseLevel noise = noise_floor(f);
   const Question question{{{1}}, noise.near};
   Derivatives reference = differentiate(f, 0, question);
   const std::vector<double> tolerance = formula_tolerance(reference);

@@ -12,9 +12,9 @@ from fluidcore import core
 from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck import api
 from fluidcore.gradcheck.config import GradCheckConfig
-from fluidcore.gradcheck.pipeline import run_check
+from fluidcore.gradcheck.pipeline.run import run_check
 from fluidcore.gradcheck.report.result import GradCheckReport
-from fluidcore.gradcheck.target import Input, Target
+from fluidcore.gradcheck.target.target import Input, Target
 
 Array = Any
 Forward = Callable[..., Any]
@@ -287,3 +287,17 @@ def planted(target: NumpyTarget, fault: Callable[[Array], Array], k: int = 0) ->
 
     target.backward = wrong
     return target
+
+
+def normalized(x: Array, b: Array) -> Array:
+    y = x + b
+    d = y - y.mean(0)
+    return d / np.sqrt((d * d).mean(0) + x.dtype.type(1e-5))
+
+
+def normalized_vjp(x: Array, b: Array, v: Array) -> tuple[Array, Array]:
+    y = x + b
+    d = y - y.mean(0)
+    s = np.sqrt((d * d).mean(0) + x.dtype.type(1e-5))
+    a = (v - v.mean(0) - d / s * (v * d / s).mean(0)) / s
+    return a, a.sum(0)

@@ -14,9 +14,9 @@ from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.eager import Tensor
 from fluidcore.gradcheck.checker import GradientChecker
 from fluidcore.gradcheck.config import GradCheckConfig
-from fluidcore.gradcheck.plain import plain_results
+from fluidcore.gradcheck.fixed_step.comparison import plain_results
 from fluidcore.gradcheck.report.result import GradientError
-from fluidcore.gradcheck.target import Input, Target
+from fluidcore.gradcheck.target.target import Input, Target
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 X = np.array([1.0, 2.0, 3.0])

@@ -3,9 +3,9 @@ import pytest
 
 from fluidcore.gradcheck.adapters.operator import operator_target
 from tests.power.bug import Bug, BuggyTarget, Point, distance
-from tests.power.formula import formula_bugs
 from tests.power.generic import SEVERITIES, generic_bugs
 from tests.power.left_out import EQUIVALENT
+from tests.power.wrong_formulas import formula_bugs
 
 X = np.random.default_rng(3).standard_normal((3, 3)).astype(np.float32)
 

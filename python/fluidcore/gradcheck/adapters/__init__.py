@@ -7,12 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from fluidcore import core
-from fluidcore.base.checks import check_name
+from fluidcore.base.checks import check_name, did_you_mean
 from fluidcore.gradcheck.adapters import arguments
 from fluidcore.gradcheck.adapters.callable_ import CallableTarget
 from fluidcore.gradcheck.adapters.claim import Claim
 from fluidcore.gradcheck.adapters.origin import name_of
-from fluidcore.gradcheck.near import meant
 
 __all__ = ["CallableTarget", "Claim", "callable_target", "framework_of"]
 
@@ -80,7 +79,7 @@ def callable_target(
         names = ", ".join(FRAMEWORKS)
         raise core.InvalidArgument(
             f"{who}: framework must be one of auto, {names}, got {framework!r}"
-            f"{meant(str(framework), FRAMEWORKS)}"
+            f"{did_you_mean(str(framework), FRAMEWORKS)}"
         )
     if FRAMEWORKS[chosen] not in sys.modules:
         raise core.InvalidArgument(

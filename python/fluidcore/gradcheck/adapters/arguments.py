@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from fluidcore import core
-from fluidcore.gradcheck.judge import UNIT
-from fluidcore.gradcheck.target import Input
+from fluidcore.gradcheck.target.precision import UNIT
+from fluidcore.gradcheck.target.target import Input
 
 _SHOWN = 4  # of a sequence in a message
 

@@ -16,14 +16,14 @@ from fluidcore import core
 from fluidcore.base.dtypes import FLOATING, numpy_dtype
 from fluidcore.gradcheck.adapters import arguments, origin
 from fluidcore.gradcheck.adapters.arguments import described, narrowest_dtype
+from fluidcore.gradcheck.adapters.call_repro import Text, call_repro
 from fluidcore.gradcheck.adapters.claim import Claim, matched
 from fluidcore.gradcheck.adapters.narrowing import rounds_inside, why_no_shadow
-from fluidcore.gradcheck.adapters.repro import Text, call_repro
-from fluidcore.gradcheck.calls import cast, noted
-from fluidcore.gradcheck.gradient_target import NoSecondGradientError
-from fluidcore.gradcheck.repro import Repro, array_text
-from fluidcore.gradcheck.streams import random_states_kept
-from fluidcore.gradcheck.target import SHADOW, Array, Input, Target
+from fluidcore.gradcheck.target.calls import cast, noted
+from fluidcore.gradcheck.target.gradient_target import NoSecondGradientError
+from fluidcore.gradcheck.target.random_numbers import random_states_kept
+from fluidcore.gradcheck.target.repro import Repro, array_text
+from fluidcore.gradcheck.target.target import SHADOW, Array, Input, Target
 
 _BARE = re.compile(r"(?<![.\w])(inf|nan)\b")  # as tolist() writes them
 _NOTHING = contextlib.nullcontext()

@@ -8,9 +8,9 @@ import numpy as np
 
 from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck.adapters.callable_ import CallableTarget
-from fluidcore.gradcheck.report.result import Audit
-from fluidcore.gradcheck.streams import stream
-from fluidcore.gradcheck.target import SHADOW, Array
+from fluidcore.gradcheck.report.data import Audit
+from fluidcore.gradcheck.target.random_numbers import stream
+from fluidcore.gradcheck.target.target import SHADOW, Array
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 # How far the sums may be apart by rounding, relative to the sum of the sizes of their terms.

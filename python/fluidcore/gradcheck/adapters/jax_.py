@@ -13,9 +13,9 @@ from fluidcore.base.dtypes import FLOATING, numpy_dtype
 from fluidcore.gradcheck.adapters.callable_ import CallableTarget, name_of_dtype
 from fluidcore.gradcheck.adapters.claim import Claim
 from fluidcore.gradcheck.adapters.jax_compiled import compiled
-from fluidcore.gradcheck.gradient_target import NoSecondGradientError
-from fluidcore.gradcheck.streams import draw_same_numbers
-from fluidcore.gradcheck.target import SHADOW, Array
+from fluidcore.gradcheck.target.gradient_target import NoSecondGradientError
+from fluidcore.gradcheck.target.random_numbers import draw_same_numbers
+from fluidcore.gradcheck.target.target import SHADOW, Array
 
 
 class JaxTarget(CallableTarget):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fluidcore.gradcheck.target import Array
+from fluidcore.gradcheck.target.target import Array
 
 _KEPT = 64
 

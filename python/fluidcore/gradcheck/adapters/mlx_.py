@@ -12,8 +12,8 @@ import numpy as np
 from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck.adapters.callable_ import CallableTarget, name_of_dtype
 from fluidcore.gradcheck.adapters.claim import Claim
-from fluidcore.gradcheck.gradient_target import NoSecondGradientError
-from fluidcore.gradcheck.target import SHADOW, Array
+from fluidcore.gradcheck.target.gradient_target import NoSecondGradientError
+from fluidcore.gradcheck.target.target import SHADOW, Array
 
 _SEED = 0
 

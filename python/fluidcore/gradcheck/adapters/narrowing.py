@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from fluidcore.gradcheck.target import SHADOW, Array, Target
+from fluidcore.gradcheck.target.target import SHADOW, Array, Target
 
 _FINER, _COARSER = 2.0**-30, 2.0**-18  # relative steps below and above float32's rounding
 _COARSE = 2.0**-6  # above that of float16

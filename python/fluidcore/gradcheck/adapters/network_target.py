@@ -12,10 +12,10 @@ import numpy as np
 from fluidcore import core
 from fluidcore.backward import gradients
 from fluidcore.base.dtypes import FLOATING
-from fluidcore.gradcheck.gradient_target import NoSecondGradientError
-from fluidcore.gradcheck.network import Network
-from fluidcore.gradcheck.source import Source
-from fluidcore.gradcheck.target import SHADOW, Array, Input, Target
+from fluidcore.gradcheck.program.network import Network
+from fluidcore.gradcheck.program.source import Source
+from fluidcore.gradcheck.target.gradient_target import NoSecondGradientError
+from fluidcore.gradcheck.target.target import SHADOW, Array, Input, Target
 from fluidcore.program import Program, Variable
 
 COTANGENT = "@COTANGENT"

@@ -14,8 +14,8 @@ from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck.adapters.callable_ import CallableTarget, name_of_dtype
 from fluidcore.gradcheck.adapters.claim import Claim
 from fluidcore.gradcheck.adapters.origin import name_of
-from fluidcore.gradcheck.streams import draw_same_numbers
-from fluidcore.gradcheck.target import Array
+from fluidcore.gradcheck.target.random_numbers import draw_same_numbers
+from fluidcore.gradcheck.target.target import Array
 
 
 class NumpyTarget(CallableTarget):

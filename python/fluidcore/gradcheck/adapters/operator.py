@@ -10,9 +10,9 @@ import numpy as np
 from fluidcore import core
 from fluidcore.base.dtypes import FLOATING
 from fluidcore.gradcheck.adapters.network_target import NetworkTarget
-from fluidcore.gradcheck.network import Network
-from fluidcore.gradcheck.repro import Repro, array_text
-from fluidcore.gradcheck.target import Array, Input
+from fluidcore.gradcheck.program.network import Network
+from fluidcore.gradcheck.target.repro import Repro, array_text
+from fluidcore.gradcheck.target.target import Array, Input
 from fluidcore.program import Operator
 from fluidcore.program.attributes import plain_attributes
 

@@ -14,19 +14,19 @@ from fluidcore.base.dtypes import FLOATING
 from fluidcore.executor import global_scope
 from fluidcore.executor.feeding import as_declared
 from fluidcore.gradcheck.adapters.network_target import COTANGENT, NetworkTarget, checked_gradient
-from fluidcore.gradcheck.appended import (
+from fluidcore.gradcheck.program.appended_ops import (
     first_gradient_op,
     gradients_written,
     remove_optimizers,
 )
-from fluidcore.gradcheck.error_clips import bypass_clips, clipped_elements
-from fluidcore.gradcheck.frozen import frozen_variables
-from fluidcore.gradcheck.gaps import Gap, gradient_gaps
-from fluidcore.gradcheck.network import Network
-from fluidcore.gradcheck.replay import REPLAYED, replay_frozen
-from fluidcore.gradcheck.report.result import Audit
-from fluidcore.gradcheck.streams import stream
-from fluidcore.gradcheck.target import Array, Input
+from fluidcore.gradcheck.program.error_clips import bypass_clips, clipped_elements
+from fluidcore.gradcheck.program.frozen_variables import frozen_variables
+from fluidcore.gradcheck.program.gradient_gaps import Gap, gradient_gaps
+from fluidcore.gradcheck.program.network import Network
+from fluidcore.gradcheck.program.replayed_values import REPLAYED, replay_frozen
+from fluidcore.gradcheck.report.data import Audit
+from fluidcore.gradcheck.target.random_numbers import stream
+from fluidcore.gradcheck.target.target import Array, Input
 from fluidcore.gradcheck.verdict import Reason, Verdict
 from fluidcore.program import Program, Variable
 from fluidcore.program.arguments import variable_names

@@ -15,9 +15,9 @@ from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck.adapters import arguments, origin, torch_state
 from fluidcore.gradcheck.adapters.callable_ import CallableTarget, name_of_dtype
 from fluidcore.gradcheck.adapters.claim import Claim
-from fluidcore.gradcheck.gradient_target import NoSecondGradientError
-from fluidcore.gradcheck.strides import same_strides
-from fluidcore.gradcheck.target import SHADOW, Array
+from fluidcore.gradcheck.target.gradient_target import NoSecondGradientError
+from fluidcore.gradcheck.target.strides import same_strides
+from fluidcore.gradcheck.target.target import SHADOW, Array
 
 _LARGE = 1 << 14  # elements, from which on threads are worth their while
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fluidcore import core
-from fluidcore.gradcheck.target import SHADOW, Array
+from fluidcore.gradcheck.target.target import SHADOW, Array
 
 _SEED = 0
 

@@ -12,14 +12,7 @@ from collections.abc import Callable, Iterator
 
 from fluidcore import core
 from fluidcore.base.dtypes import FLOATING, DTypeLike, dtype_name
-from fluidcore.gradcheck.cases import (
-    activations,
-    elementwise,
-    products,
-    reductions,
-    rows,
-    shapes,
-)
+from fluidcore.gradcheck.cases import activations, elementwise, products, reductions, rows, shapes
 from fluidcore.gradcheck.cases.example import Array, Data, OpExample, Value
 from fluidcore.gradcheck.cases.gradients import SUFFIX, gradient_examples
 from fluidcore.gradcheck.cases.model import ProgramExample

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fluidcore.base.dtypes import FLOATING, numpy_dtype
-from fluidcore.gradcheck.streams import stream
+from fluidcore.gradcheck.target.random_numbers import stream
 
 Array: TypeAlias = NDArray[Any]
 Value: TypeAlias = "Array | list[Array]"

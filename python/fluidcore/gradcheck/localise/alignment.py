@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from fluidcore import core
 from fluidcore.gradcheck.localise.reference import OF
-from fluidcore.gradcheck.places import inner_block
+from fluidcore.gradcheck.program.places import inner_block
 
 Key = Callable[[core.OpDesc], Hashable]
 

@@ -8,7 +8,7 @@ from fluidcore import core
 from fluidcore.gradcheck.localise.alignment import Aligned, Missing
 from fluidcore.gradcheck.localise.names import is_gradient, is_part_of, is_sum_of_parts
 from fluidcore.gradcheck.localise.reference import OF, Pair
-from fluidcore.gradcheck.places import positions
+from fluidcore.gradcheck.program.places import positions
 from fluidcore.gradcheck.verdict import Reason
 
 

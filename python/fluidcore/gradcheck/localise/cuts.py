@@ -10,14 +10,14 @@ import numpy as np
 from fluidcore import core
 from fluidcore.base.dtypes import FLOATING
 from fluidcore.gradcheck.adapters.program import ProgramTarget
-from fluidcore.gradcheck.error_clips import bypass_clips
 from fluidcore.gradcheck.localise.blame import Blame
 from fluidcore.gradcheck.localise.local import Found, check_along
 from fluidcore.gradcheck.localise.names import is_gradient, is_sum_of_parts
 from fluidcore.gradcheck.localise.reference import Pair
-from fluidcore.gradcheck.network import Network
-from fluidcore.gradcheck.places import inner_block, positions
-from fluidcore.gradcheck.target import SHADOW, Array
+from fluidcore.gradcheck.program.error_clips import bypass_clips
+from fluidcore.gradcheck.program.network import Network
+from fluidcore.gradcheck.program.places import inner_block, positions
+from fluidcore.gradcheck.target.target import SHADOW, Array
 from fluidcore.gradcheck.verdict import Reason
 
 _CUT = "@CUT"

@@ -10,10 +10,10 @@ from fluidcore import core
 from fluidcore.base.dtypes import FLOATING
 from fluidcore.gradcheck.localise.blame import Blame
 from fluidcore.gradcheck.localise.observed import Observed
-from fluidcore.gradcheck.localise.one_op import as_double, in_dtype, run_one
-from fluidcore.gradcheck.places import inner_block
-from fluidcore.gradcheck.streams import stream
-from fluidcore.gradcheck.target import SHADOW, Array, Doubles
+from fluidcore.gradcheck.localise.operator_run import as_double, in_dtype, run_one
+from fluidcore.gradcheck.program.places import inner_block
+from fluidcore.gradcheck.target.random_numbers import stream
+from fluidcore.gradcheck.target.target import SHADOW, Array, Doubles
 from fluidcore.gradcheck.verdict import Reason
 
 _COPIES = 8

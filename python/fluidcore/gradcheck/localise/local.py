@@ -9,9 +9,9 @@ import numpy as np
 
 from fluidcore import core
 from fluidcore.base.dtypes import FLOATING
-from fluidcore.gradcheck.localise.one_op import OneOp, Slot, places_of
-from fluidcore.gradcheck.streams import stream
-from fluidcore.gradcheck.target import Array, Doubles
+from fluidcore.gradcheck.localise.operator_run import OneOp, Slot, places_of
+from fluidcore.gradcheck.target.random_numbers import stream
+from fluidcore.gradcheck.target.target import Array, Doubles
 
 _LIMIT = 3.0  # error bars
 _DIGITS = 1e-9  # constants of a formula may differ in their last digits

@@ -9,10 +9,10 @@ from fluidcore import core
 from fluidcore.gradcheck.localise.alignment import Aligned
 from fluidcore.gradcheck.localise.names import is_gradient
 from fluidcore.gradcheck.localise.reference import OF, Pair
-from fluidcore.gradcheck.network import Network
-from fluidcore.gradcheck.places import every_op, inner_block, positions
-from fluidcore.gradcheck.recording import Moment, can_be_recorded, record
-from fluidcore.gradcheck.target import Array
+from fluidcore.gradcheck.program.network import Network
+from fluidcore.gradcheck.program.places import every_op, inner_block, positions
+from fluidcore.gradcheck.program.recording import Moment, can_be_recorded, record
+from fluidcore.gradcheck.target.target import Array
 from fluidcore.program.op_slots import own_inputs, own_outputs
 from fluidcore.program.variable import ARRAY
 

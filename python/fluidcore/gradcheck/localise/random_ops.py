@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fluidcore import core
-from fluidcore.gradcheck.localise.one_op import as_double
-from fluidcore.gradcheck.target import Array
+from fluidcore.gradcheck.localise.operator_run import as_double
+from fluidcore.gradcheck.target.target import Array
 
 
 def without_chance(

@@ -9,12 +9,12 @@ from fluidcore import core
 from fluidcore.backward import append_backward, gradients
 from fluidcore.clip import error_clip_callback
 from fluidcore.gradcheck.adapters.program import ProgramTarget
-from fluidcore.gradcheck.appended import (
+from fluidcore.gradcheck.program.appended_ops import (
     first_gradient_op,
     gradients_written,
     remove_optimizers,
 )
-from fluidcore.gradcheck.places import Place, every_op, inner_block, mark_places
+from fluidcore.gradcheck.program.places import Place, every_op, inner_block, mark_places
 from fluidcore.program import Program
 from fluidcore.program.op_slots import list_all_effects
 

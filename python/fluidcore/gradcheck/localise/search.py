@@ -13,11 +13,11 @@ from fluidcore.gradcheck.localise.blame import Blame, blame_for_edit, blame_for_
 from fluidcore.gradcheck.localise.local import Found, check_operator
 from fluidcore.gradcheck.localise.names import is_sum_of_parts, variable_of
 from fluidcore.gradcheck.localise.observed import Observed
-from fluidcore.gradcheck.localise.one_op import Slot, as_double, places_of, run_one
+from fluidcore.gradcheck.localise.operator_run import Slot, as_double, places_of, run_one
 from fluidcore.gradcheck.localise.random_ops import without_chance
 from fluidcore.gradcheck.localise.reference import OF, Pair
-from fluidcore.gradcheck.places import inner_block
-from fluidcore.gradcheck.target import Array
+from fluidcore.gradcheck.program.places import inner_block
+from fluidcore.gradcheck.target.target import Array
 from fluidcore.gradcheck.verdict import Reason
 
 _MOST_RUNS = 8  # of an operator in a loop that are looked at

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
+from fluidcore.gradcheck.report.data import Culprit, ElementError, ResultData
 from fluidcore.gradcheck.report.parts import Part
 from fluidcore.gradcheck.report.phrases import PHRASES
-from fluidcore.gradcheck.report.result import Culprit, ElementError, GradCheckResult
 from fluidcore.gradcheck.report.values import (
     one_line,
     place_of,
@@ -23,7 +23,7 @@ _HYPOTHESES = 2
 _WORST = 10
 
 
-def headline(result: GradCheckResult, part: Part = Part.WHOLE) -> str:
+def headline(result: ResultData, part: Part = Part.WHOLE) -> str:
     """Which gradient it is: name, shape, part, place and mode; of how many it is the worst."""
     name = one_line(result.name, 80)
     among = f", worst of {result.num_examples} examples" if result.num_examples > 1 else ""
@@ -31,13 +31,13 @@ def headline(result: GradCheckResult, part: Part = Part.WHOLE) -> str:
     return f"{name} {shape} {part.of(result.dtype)} {result.place}, {result.mode}{among}"
 
 
-def largest_error(result: GradCheckResult, part: Part = Part.WHOLE) -> str:
+def largest_error(result: ResultData, part: Part = Part.WHOLE) -> str:
     """The largest error that was found, and beside what if that is not the numerical gradient."""
     beside = " beside the formula" if part is Part.KERNEL else ""
     return f"largest relative error{beside} {short(result.max_relative_error)}"
 
 
-def examples_text(result: GradCheckResult) -> str:
+def examples_text(result: ResultData) -> str:
     """How many of several examples are not right; empty for a single one, or where all are."""
     wrong = result.num_examples - result.num_examples_passed
     if result.num_examples == 1 or wrong == 0:
@@ -45,7 +45,7 @@ def examples_text(result: GradCheckResult) -> str:
     return f"{wrong} of {result.num_examples} examples not right; of the worst of them:"
 
 
-def reason_texts(result: GradCheckResult) -> list[str]:
+def reason_texts(result: ResultData) -> list[str]:
     """Each reason in words, and its cure."""
     if not result.reasons and result.verdict is Verdict.INCONCLUSIVE:
         return ["inconclusive: this could be neither proven nor refuted"]
@@ -65,7 +65,7 @@ def culprit_text(culprit: Culprit) -> str:
     return f"{what}: {culprit.reason.value}{detail}"
 
 
-def block(result: GradCheckResult, limit: int, part: Part = Part.WHOLE) -> list[str]:
+def block(result: ResultData, limit: int, part: Part = Part.WHOLE) -> list[str]:
     """Reasons with their cure, what was seen, hypotheses, and the worst elements.
 
     Where there is not room for all, a reason and the worst element come first.
@@ -90,7 +90,7 @@ def block(result: GradCheckResult, limit: int, part: Part = Part.WHOLE) -> list[
     return [f"      {ranked[i][1]}" for i in sorted(kept)]
 
 
-def _count(result: GradCheckResult) -> str:
+def _count(result: ResultData) -> str:
     wrong = result.num_elements - result.num_passed
     if result.mode == "directional":
         return f"{wrong} of {result.num_elements} directions not right; found:"
@@ -99,7 +99,7 @@ def _count(result: GradCheckResult) -> str:
     return f"{wrong} of {result.num_elements} elements not right; the worst:"
 
 
-def _element(error: ElementError, result: GradCheckResult, part: Part) -> str:
+def _element(error: ElementError, result: ResultData, part: Part) -> str:
     if math.isnan(error.numerical):
         return f"  {place_of(error, result)}: gradient {precise(error.analytical)}"
     bar = f" ± {short(error.error_bar)}" if error.error_bar else ""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from fluidcore.gradcheck.report.data import ReportData, ResultData
 from fluidcore.gradcheck.report.groups import Group
 from fluidcore.gradcheck.report.phrases import SEVERITY, count
-from fluidcore.gradcheck.report.result import GradCheckReport, GradCheckResult
 from fluidcore.gradcheck.report.tensor_details import plots, tensor_details
 
-_Pair = tuple[GradCheckReport, GradCheckResult]
+_Pair = tuple[ReportData, ResultData]
 
 
 class Extras(NamedTuple):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from fluidcore.gradcheck.report.data import Audit, Culprit, ReportData, ResultData
 from fluidcore.gradcheck.report.groups import Column, Group, Row, column_parts
 from fluidcore.gradcheck.report.phrases import GLYPHS, PHRASES, SEVERITY, count
-from fluidcore.gradcheck.report.result import Audit, Culprit, GradCheckReport, GradCheckResult
 from fluidcore.gradcheck.report.tensor_details import STYLES
 from fluidcore.gradcheck.report.values import escaped, is_seen, one_line, seen, shape_text, short
 from fluidcore.gradcheck.verdict import Verdict
@@ -69,7 +69,7 @@ def _headline(group: Group) -> str:
     return one_line(f"audit: {audits[0].name}", _HEADLINE) if audits else "nothing was checked"
 
 
-def _seen_in(results: Sequence[GradCheckResult]) -> str:
+def _seen_in(results: Sequence[ResultData]) -> str:
     """The error that would be seen everywhere; the dtypes with elements that cannot be judged."""
     clear = [result.resolution for result in results if is_seen(result.resolution)]
     blurred = dict.fromkeys(r.dtype for r in results if not is_seen(r.resolution))
@@ -109,7 +109,7 @@ def _line(title: str, rows: Sequence[Row], columns: Sequence[Column]) -> str:
     return f"<tr><th>{title}" + "".join(map(_worst, cells))
 
 
-def _worst(results: Sequence[GradCheckResult]) -> str:
+def _worst(results: Sequence[ResultData]) -> str:
     """A cell: the verdict, the largest error found, and what would have been seen everywhere."""
     if not results:
         return "<td>·"
@@ -120,7 +120,7 @@ def _worst(results: Sequence[GradCheckResult]) -> str:
     return f'<td class="{STYLES[verdict]}"><i>{glyph}</i> {largest} <small>{sees}</small>'
 
 
-def _audits(reports: Sequence[GradCheckReport]) -> str:
+def _audits(reports: Sequence[ReportData]) -> str:
     passed, failed = 0, []
     for report in reports:
         failed += [_audit(report, audit) for audit in report.audits if not audit.verdict]
@@ -129,7 +129,7 @@ def _audits(reports: Sequence[GradCheckReport]) -> str:
     return listed + (f'<p class="facts">{count(passed, "audit")} passed</p>' if passed else "")
 
 
-def _audit(report: GradCheckReport, audit: Audit) -> str:
+def _audit(report: ReportData, audit: Audit) -> str:
     dtypes = ", ".join(dict.fromkeys(result.dtype for result in report.results))
     reason = (
         f" <b>{audit.reason.value}</b>: {PHRASES[audit.reason].meaning}." if audit.reason else ""

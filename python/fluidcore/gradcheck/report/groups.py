@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from fluidcore.gradcheck.report.data import Audit, ReportData, ResultData
 from fluidcore.gradcheck.report.parts import Part, part_of
 from fluidcore.gradcheck.report.phrases import SEVERITY
-from fluidcore.gradcheck.report.result import Audit, GradCheckReport, GradCheckResult
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 _DTYPES = ("float64", "float32", "bfloat16", "float16")
@@ -29,7 +29,7 @@ class Row(NamedTuple):
 
     name: str
     shape: tuple[int, ...] | None
-    results: dict[Column, GradCheckResult]
+    results: dict[Column, ResultData]
 
     @property
     def verdict(self) -> Verdict:
@@ -42,9 +42,9 @@ class Group:
     """Everything about one operator, function or program."""
 
     who: str
-    reports: list[GradCheckReport] = field(default_factory=list)
+    reports: list[ReportData] = field(default_factory=list)
 
-    def results(self) -> list[GradCheckResult]:
+    def results(self) -> list[ResultData]:
         """Those of all reports, the wrong ones first."""
         found = [result for report in self.reports for result in report.results]
         return sorted(found, key=lambda result: SEVERITY[result.verdict])
@@ -72,7 +72,7 @@ class Group:
 
     def cell(self, column: Column) -> Verdict | None:
         """The verdict in one column; None if nothing was checked there."""
-        parts: list[GradCheckResult | Audit] = []
+        parts: list[ResultData | Audit] = []
         for report in self.reports:
             found = [result for result in report.results if column_of(result) == column]
             parts += [*found, *report.audits] if found else []
@@ -88,12 +88,12 @@ class Group:
         return list(dict.fromkeys(found))
 
 
-def column_of(result: GradCheckResult) -> Column:
+def column_of(result: ResultData) -> Column:
     """Where a result belongs."""
     return Column(result.dtype, result.place)
 
 
-def grouped(reports: Sequence[GradCheckReport]) -> list[Group]:
+def grouped(reports: Sequence[ReportData]) -> list[Group]:
     """A group for each name, the wrong ones first, else in the order given."""
     groups: dict[str, Group] = {}
     for report in reports:
@@ -101,7 +101,7 @@ def grouped(reports: Sequence[GradCheckReport]) -> list[Group]:
     return sorted(groups.values(), key=lambda group: SEVERITY[group.verdict])
 
 
-def column_parts(reports: Sequence[GradCheckReport]) -> dict[Column, Part]:
+def column_parts(reports: Sequence[ReportData]) -> dict[Column, Part]:
     """What the results of each column are about, if any of them is formula or kernel alone."""
     found: dict[Column, Part] = {}
     for report in reports:
@@ -112,7 +112,7 @@ def column_parts(reports: Sequence[GradCheckReport]) -> dict[Column, Part]:
     return found
 
 
-def columns(reports: Sequence[GradCheckReport]) -> list[Column]:
+def columns(reports: Sequence[ReportData]) -> list[Column]:
     """The columns that occur: the widest dtype first, CPU before GPU."""
     found = {column_of(result) for report in reports for result in report.results}
 

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from fluidcore.gradcheck.report.data import ElementError, ResultData
 from fluidcore.gradcheck.report.phrases import SEVERITY
 from fluidcore.gradcheck.report.plots import figure
-from fluidcore.gradcheck.report.result import ElementError, GradCheckResult
 from fluidcore.gradcheck.report.svg import picture
 from fluidcore.gradcheck.report.values import difference, lists_directions, short
 from fluidcore.gradcheck.verdict import Verdict
@@ -24,7 +24,7 @@ class _Cell(NamedTuple):
     error: float
 
 
-def heat_map(result: GradCheckResult, errors: Sequence[ElementError]) -> str:
+def heat_map(result: ResultData, errors: Sequence[ElementError]) -> str:
     """A picture of a matrix whose columns are the last axis; empty for directions.
 
     Args:

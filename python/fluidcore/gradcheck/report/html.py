@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Sequence
 from importlib import resources
 
+from fluidcore.gradcheck.report.data import ReportData
 from fluidcore.gradcheck.report.extras import Extras, extras_within
 from fluidcore.gradcheck.report.group_details import group_inside, group_row
 from fluidcore.gradcheck.report.groups import Column, Group, column_parts, columns, grouped
 from fluidcore.gradcheck.report.parts import Part
 from fluidcore.gradcheck.report.phrases import GLYPHS, SEVERITY
-from fluidcore.gradcheck.report.result import GradCheckReport
 from fluidcore.gradcheck.report.tensor_details import STYLES
 from fluidcore.gradcheck.report.values import escaped
 from fluidcore.gradcheck.verdict import Verdict
@@ -24,7 +24,7 @@ _NOTE = 300  # bytes that say so
 _WORDS = {Verdict.FAIL: "wrong", Verdict.INCONCLUSIVE: "undecided", Verdict.PASS: "right"}
 
 
-def html_text(reports: Sequence[GradCheckReport]) -> str:
+def html_text(reports: Sequence[ReportData]) -> str:
     """The page: a matrix of verdicts whose rows open.
 
     Details of what is not right are kept first, then their plots, then those of what is right, as

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from xml.etree import ElementTree as Xml
 
 from fluidcore.gradcheck.report.blocks import culprit_text, headline, largest_error, reason_texts
+from fluidcore.gradcheck.report.data import Audit, ReportData, ResultData
 from fluidcore.gradcheck.report.parts import part_of
-from fluidcore.gradcheck.report.result import Audit, GradCheckReport, GradCheckResult
 from fluidcore.gradcheck.report.text import report_text, result_text
 from fluidcore.gradcheck.report.values import one_line, printable
 from fluidcore.gradcheck.verdict import Verdict
 
 
-def junit_text(reports: Sequence[GradCheckReport], *, skip_inconclusive: bool = False) -> str:
+def junit_text(reports: Sequence[ReportData], *, skip_inconclusive: bool = False) -> str:
     """A test suite for each report, with a test case for each gradient and each audit.
 
     Args:
@@ -31,7 +31,7 @@ def junit_text(reports: Sequence[GradCheckReport], *, skip_inconclusive: bool = 
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + Xml.tostring(root, "unicode") + "\n"
 
 
-def _suite(report: GradCheckReport, undecided: str) -> Xml.Element:
+def _suite(report: ReportData, undecided: str) -> Xml.Element:
     suite = Xml.Element("testsuite", name=_name(report.who))
     properties = Xml.SubElement(suite, "properties")
     facts = {"seed": str(report.seed), "source": report.source, "repro": report.repro, **report.env}
@@ -55,9 +55,7 @@ def _suite(report: GradCheckReport, undecided: str) -> Xml.Element:
     return suite
 
 
-def _gradient(
-    suite: Xml.Element, report: GradCheckReport, result: GradCheckResult, undecided: str
-) -> None:
+def _gradient(suite: Xml.Element, report: ReportData, result: ResultData, undecided: str) -> None:
     part = part_of(result, report.results)
     name = headline(result, part)
     case = Xml.SubElement(suite, "testcase", name=name, classname=_name(report.who))
@@ -73,7 +71,7 @@ def _gradient(
         Xml.SubElement(case, "system-out").text = text
 
 
-def _audit(suite: Xml.Element, report: GradCheckReport, audit: Audit, undecided: str) -> None:
+def _audit(suite: Xml.Element, report: ReportData, audit: Audit, undecided: str) -> None:
     name = f"audit: {one_line(audit.name)}"
     case = Xml.SubElement(suite, "testcase", name=name, classname=_name(report.who), time="0.000")
     reason = f"{audit.reason.value}: " if audit.reason else ""
@@ -94,5 +92,5 @@ def _name(who: str) -> str:
     return one_line(who, 200) or "?"
 
 
-def _seconds(result: GradCheckResult) -> float:
+def _seconds(result: ResultData) -> float:
     return max(result.seconds, 0.0) if math.isfinite(result.seconds) else 0.0

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from fluidcore.gradcheck.report.result import Level
+from fluidcore.gradcheck.report.data import Level
 
 _ABOVE_NOISE = 10.0
 _FEWEST = 3

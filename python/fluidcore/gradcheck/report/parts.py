@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 
-from fluidcore.gradcheck.report.result import GradCheckResult
-from fluidcore.gradcheck.target import SHADOW
+from fluidcore.gradcheck.report.data import ResultData
+from fluidcore.gradcheck.target.target import SHADOW
 
 
 class Part(Enum):
@@ -26,7 +26,7 @@ class Part(Enum):
         return "formula" if self is Part.KERNEL else "numerical"
 
 
-def part_of(result: GradCheckResult, results: Iterable[GradCheckResult]) -> Part:
+def part_of(result: ResultData, results: Iterable[ResultData]) -> Part:
     """What a result among those of its report is about."""
     dtypes = {other.dtype for other in results if other.name == result.name}
     if SHADOW not in dtypes or len(dtypes) == 1:

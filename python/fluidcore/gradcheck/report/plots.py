@@ -6,9 +6,9 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
+from fluidcore.gradcheck.report.data import ElementError, Level
 from fluidcore.gradcheck.report.levels import taylor_slope, usable
 from fluidcore.gradcheck.report.phrases import count
-from fluidcore.gradcheck.report.result import ElementError, Level
 from fluidcore.gradcheck.report.svg import BOTTOM, LEFT, RIGHT, TOP, LogAxis, curve, plot
 from fluidcore.gradcheck.report.values import difference
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from fluidcore import core
 from fluidcore.gradcheck.report.blocks import culprit_text, headline
+from fluidcore.gradcheck.report.data import ReportData
 from fluidcore.gradcheck.report.locations import physical_location
 from fluidcore.gradcheck.report.parts import part_of
 from fluidcore.gradcheck.report.phrases import PHRASES
-from fluidcore.gradcheck.report.result import GradCheckReport
 from fluidcore.gradcheck.report.text import result_text
 from fluidcore.gradcheck.report.values import one_line, printable, sight
 from fluidcore.gradcheck.verdict import Reason, Verdict
@@ -26,7 +26,7 @@ _KINDS = {Verdict.PASS: "pass", Verdict.FAIL: "fail", Verdict.INCONCLUSIVE: "ope
 Json = dict[str, Any]
 
 
-def sarif_text(reports: Sequence[GradCheckReport]) -> str:
+def sarif_text(reports: Sequence[ReportData]) -> str:
     """A SARIF log: a rule for each reason, and a result for each gradient and reason.
 
     What is wrong has the kind "fail", what is right "pass", what is undecided "open"; a loss of
@@ -59,7 +59,7 @@ def _rule(reason: Reason) -> Json:
     }
 
 
-def _results(report: GradCheckReport) -> list[Json]:
+def _results(report: ReportData) -> list[Json]:
     found = []
     key: tuple[str, ...]
     for result in report.results:
@@ -87,7 +87,7 @@ def _results(report: GradCheckReport) -> list[Json]:
 
 
 def _result(
-    report: GradCheckReport,
+    report: ReportData,
     verdict: Verdict,
     reason: Reason,
     key: tuple[str, ...],

@@ -6,15 +6,15 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 
 from fluidcore import core
+from fluidcore.gradcheck.report.data import ReportData
 from fluidcore.gradcheck.report.html import html_text
 from fluidcore.gradcheck.report.json_ import json_text
 from fluidcore.gradcheck.report.junit import junit_text
-from fluidcore.gradcheck.report.result import GradCheckReport
 from fluidcore.gradcheck.report.sarif import sarif_text
 from fluidcore.gradcheck.report.text import reports_text
 from fluidcore.io.array_file import write_file
 
-_FORMATS: Mapping[str, Callable[[Sequence[GradCheckReport]], str]] = {
+_FORMATS: Mapping[str, Callable[[Sequence[ReportData]], str]] = {
     ".html": html_text,
     ".json": json_text,
     ".sarif": sarif_text,
@@ -33,7 +33,7 @@ def format_of(name: str) -> str:
 
 
 def save(
-    reports: Sequence[GradCheckReport],
+    reports: Sequence[ReportData],
     path: str | os.PathLike[str],
     *,
     skip_inconclusive: bool = False,

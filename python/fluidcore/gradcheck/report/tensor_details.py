@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from fluidcore.gradcheck.report.data import ElementError, ReportData, ResultData
 from fluidcore.gradcheck.report.heat_map import heat_map
 from fluidcore.gradcheck.report.parts import Part, part_of
 from fluidcore.gradcheck.report.phrases import GLYPHS, PHRASES, count
 from fluidcore.gradcheck.report.plots import histogram, step_plot, taylor_plot
-from fluidcore.gradcheck.report.result import ElementError, GradCheckReport, GradCheckResult
 from fluidcore.gradcheck.report.values import (
     escaped,
     place_of,
@@ -28,7 +28,7 @@ _DRAWN = 20_000  # elements
 
 
 def tensor_details(
-    report: GradCheckReport, result: GradCheckResult, drawn: str = "", *, is_open: bool = False
+    report: ReportData, result: ResultData, drawn: str = "", *, is_open: bool = False
 ) -> str:
     """An element that opens, with all that is known of a gradient.
 
@@ -59,7 +59,7 @@ def tensor_details(
     return "".join(parts)
 
 
-def plots(result: GradCheckResult) -> str:
+def plots(result: ResultData) -> str:
     """The pictures of a gradient; empty where there is nothing to draw."""
     errors = _sampled(worst_first(result.element_errors or ()))
     pictures = [
@@ -79,7 +79,7 @@ def _sampled(errors: Sequence[ElementError]) -> Sequence[ElementError]:
     return [*errors[:half], *errors[half :: math.ceil((len(errors) - half) / half)]]
 
 
-def _reasons(result: GradCheckResult) -> list[str]:
+def _reasons(result: ResultData) -> list[str]:
     if not result.reasons and result.verdict is Verdict.INCONCLUSIVE:
         return ["<p>It could be neither proven nor refuted.</p>"]
     return [
@@ -88,7 +88,7 @@ def _reasons(result: GradCheckResult) -> list[str]:
     ]
 
 
-def _hypotheses(result: GradCheckResult) -> str:
+def _hypotheses(result: ResultData) -> str:
     if not result.hypotheses:
         return ""
     items = "".join(
@@ -103,7 +103,7 @@ def _part(score: float) -> float:
     return min(max(score, 0.0), 1.0) if math.isfinite(score) else 0.0
 
 
-def _facts(result: GradCheckResult) -> str:
+def _facts(result: ResultData) -> str:
     noun = "direction" if result.mode == "directional" else "element"
     wrong = result.num_elements - result.num_passed
     how = "undecided" if result.verdict is Verdict.INCONCLUSIVE else "not right"
@@ -123,7 +123,7 @@ def _facts(result: GradCheckResult) -> str:
     return " · ".join(facts)
 
 
-def _worst(result: GradCheckResult, part: Part) -> str:
+def _worst(result: ResultData, part: Part) -> str:
     errors = worst_first(result.element_errors or ())[:_WORST]
     if not errors:
         return ""
@@ -139,7 +139,7 @@ def _worst(result: GradCheckResult, part: Part) -> str:
     )
 
 
-def _repro(report: GradCheckReport) -> str:
+def _repro(report: ReportData) -> str:
     return (
         f'<pre class="repro">{escaped(report.repro.strip())}</pre>' if report.repro.strip() else ""
     )

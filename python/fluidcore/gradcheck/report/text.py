@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fluidcore.gradcheck.report.blocks import block, culprit_text, headline, largest_error
+from fluidcore.gradcheck.report.data import ReportData, ResultData
 from fluidcore.gradcheck.report.parts import Part, part_of
 from fluidcore.gradcheck.report.phrases import GLYPHS, SEVERITY, count
-from fluidcore.gradcheck.report.result import GradCheckReport, GradCheckResult
 from fluidcore.gradcheck.report.values import one_line, printable, sight
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
@@ -21,18 +21,18 @@ _WHERE = "print(report.repro), or save r.json: fluidcore gradcheck explain r.jso
 _LEAST = 5  # lines that explain the worst gradient
 
 
-def result_text(result: GradCheckResult, part: Part = Part.WHOLE) -> str:
+def result_text(result: ResultData, part: Part = Part.WHOLE) -> str:
     """The check of one gradient, or of its formula or kernel alone, in at most 25 lines."""
     lines = [result_line(result, part)]
     return "\n".join([*lines, *block(result, LINES - len(lines), part)])
 
 
-def result_line(result: GradCheckResult, part: Part = Part.WHOLE) -> str:
+def result_line(result: ResultData, part: Part = Part.WHOLE) -> str:
     """The check of one gradient on one line."""
     return f"{result.verdict.name}  {headline(result, part)}: {_facts(result, part)}"
 
 
-def report_text(report: GradCheckReport) -> str:
+def report_text(report: ReportData) -> str:
     """The check of one target, in at most 25 lines: the verdict, every input, and what is wrong."""
     head = report_line(report)
     tail = [
@@ -45,12 +45,12 @@ def report_text(report: GradCheckReport) -> str:
     return "\n".join([head, *_inputs(report.results, LINES - 1 - len(tail)), *tail])
 
 
-def report_line(report: GradCheckReport) -> str:
+def report_line(report: ReportData) -> str:
     """The check of one target on one line."""
     return f"{report.verdict.name}  {one_line(report.who, 120)}: {_summary(report)}"
 
 
-def reports_text(reports: Sequence[GradCheckReport]) -> str:
+def reports_text(reports: Sequence[ReportData]) -> str:
     """All reports, a blank line between them, and a line that counts the verdicts."""
     verdicts = [report.verdict for report in reports]
     counts = ", ".join(f"{verdicts.count(v)} {v.name}" for v in SEVERITY if v in verdicts)
@@ -58,7 +58,7 @@ def reports_text(reports: Sequence[GradCheckReport]) -> str:
     return "\n\n".join([*(report_text(report) for report in reports), total]) + "\n"
 
 
-def _summary(report: GradCheckReport) -> str:
+def _summary(report: ReportData) -> str:
     by_name: dict[str, list[Verdict]] = {}
     for result in report.results:
         by_name.setdefault(result.name, []).append(result.verdict)
@@ -83,7 +83,7 @@ def _summary(report: GradCheckReport) -> str:
     return f"{right}, with {count(warnings, 'warning')}" if warnings else right
 
 
-def _inputs(results: Sequence[GradCheckResult], room: int) -> list[str]:
+def _inputs(results: Sequence[ResultData], room: int) -> list[str]:
     """A line for each input, worst first, and below it why it is not right."""
     ordered = sorted(results, key=lambda result: SEVERITY[result.verdict])
     shown = ordered if len(ordered) <= _INPUTS else ordered[: _INPUTS - 1]
@@ -107,17 +107,17 @@ def _inputs(results: Sequence[GradCheckResult], room: int) -> list[str]:
     return lines
 
 
-def _facts(result: GradCheckResult, part: Part) -> str:
+def _facts(result: ResultData, part: Part) -> str:
     if result.num_elements == 0 or Reason.NON_FINITE in result.reasons:
         return sight(result)
     return f"{largest_error(result, part)}, {sight(result)}"
 
 
-def _has_block(result: GradCheckResult) -> bool:
+def _has_block(result: ResultData) -> bool:
     return bool(not result or result.reasons or result.detail)
 
 
-def _culprit(report: GradCheckReport) -> list[str]:
+def _culprit(report: ReportData) -> list[str]:
     culprit = report.culprit
     if culprit is None:
         return []
@@ -127,7 +127,7 @@ def _culprit(report: GradCheckReport) -> list[str]:
     return lines
 
 
-def _audits(report: GradCheckReport) -> list[str]:
+def _audits(report: ReportData) -> list[str]:
     failed = [audit for audit in report.audits if audit.verdict is not Verdict.PASS]
     lines = []
     for audit in failed[:_AUDITS]:
@@ -138,11 +138,11 @@ def _audits(report: GradCheckReport) -> list[str]:
     return [*lines, f"  ... and {count(more, 'audit')} more"] if more > 0 else lines
 
 
-def _source(report: GradCheckReport) -> list[str]:
+def _source(report: ReportData) -> list[str]:
     return [f"  gradient code: {one_line(report.source)}"] if report.source else []
 
 
-def _repro(report: GradCheckReport) -> list[str]:
+def _repro(report: ReportData) -> list[str]:
     lines = printable(report.repro).strip("\n").split("\n") if report.repro.strip() else []
     if not lines:
         return [f"  seed {report.seed}"]

@@ -7,8 +7,8 @@ import math
 import re
 from collections.abc import Iterable
 
+from fluidcore.gradcheck.report.data import ElementError, ResultData
 from fluidcore.gradcheck.report.phrases import SEVERITY
-from fluidcore.gradcheck.report.result import ElementError, GradCheckResult
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 _SMALLEST = 1e-8  # relative errors divide by no less
@@ -57,7 +57,7 @@ def multi_index(index: int, shape: tuple[int, ...]) -> tuple[int, ...] | None:
     return tuple(position)
 
 
-def lists_directions(result: GradCheckResult) -> bool:
+def lists_directions(result: ResultData) -> bool:
     """Whether the elements that a result lists are directions.
 
     A directional check that fails lists the wrong elements that it has found.
@@ -65,7 +65,7 @@ def lists_directions(result: GradCheckResult) -> bool:
     return result.mode == "directional" and result.verdict is not Verdict.FAIL
 
 
-def place_of(error: ElementError, result: GradCheckResult) -> str:
+def place_of(error: ElementError, result: ResultData) -> str:
     """Where in its input an element is, for example "[2, 1]"."""
     if lists_directions(result):
         return f"direction {error.index}"
@@ -108,7 +108,7 @@ def seen(resolution: float) -> str:
     return f"{resolution:.2g}" if resolution > 0 else "anything"
 
 
-def sight(result: GradCheckResult) -> str:
+def sight(result: ResultData) -> str:
     """Which error would have been seen."""
     if result.verdict is not Verdict.PASS and result.num_elements == 0:
         return "nothing was compared"
@@ -127,7 +127,7 @@ def sight(result: GradCheckResult) -> str:
     return ", ".join(part for part in (text, judged(result)) if part)
 
 
-def judged(result: GradCheckResult) -> str:
+def judged(result: ResultData) -> str:
     """How many elements a PASS is about, "" if all of them."""
     if not result.num_open:
         return ""

@@ -8,15 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from fluidcore.gradcheck.report.result import (
-    Audit,
-    Culprit,
-    ElementError,
-    GradCheckReport,
-    GradCheckResult,
-    Hypothesis,
-    Level,
-)
+from fluidcore.gradcheck.report.data import Audit, Culprit, ElementError, Hypothesis, Level
+from fluidcore.gradcheck.report.result import GradCheckReport, GradCheckResult
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 ROUNDING = {"float64": 2.0**-53, "float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8}

@@ -6,13 +6,14 @@ from html.parser import HTMLParser
 import pytest
 import samples
 
+from fluidcore.gradcheck.report.data import ElementError, Level
 from fluidcore.gradcheck.report.groups import Column, columns, grouped
 from fluidcore.gradcheck.report.heat_map import heat_map
 from fluidcore.gradcheck.report.html import html_text
 from fluidcore.gradcheck.report.levels import taylor_slope, usable
 from fluidcore.gradcheck.report.phrases import SEVERITY
 from fluidcore.gradcheck.report.plots import histogram, step_plot, taylor_plot
-from fluidcore.gradcheck.report.result import ElementError, GradCheckReport, Level
+from fluidcore.gradcheck.report.result import GradCheckReport
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 OPTIONAL_END = {"tr", "td", "th", "thead", "tbody", "dt", "dd"}

@@ -10,7 +10,8 @@ import pytest
 import samples
 
 from fluidcore import core
-from fluidcore.gradcheck.report.json_ import json_text, load
+from fluidcore.gradcheck.report.json_ import json_text
+from fluidcore.gradcheck.report.loading import load
 from fluidcore.gradcheck.report.result import GradCheckReport
 from fluidcore.gradcheck.report.saving import save
 

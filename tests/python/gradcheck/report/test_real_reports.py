@@ -10,8 +10,8 @@ import pytest
 
 from fluidcore.gradcheck.adapters import callable_target
 from fluidcore.gradcheck.config import GradCheckConfig
-from fluidcore.gradcheck.pipeline import run_check
-from fluidcore.gradcheck.report.json_ import load
+from fluidcore.gradcheck.pipeline.run import run_check
+from fluidcore.gradcheck.report.loading import load
 from fluidcore.gradcheck.report.result import GradCheckReport
 from fluidcore.gradcheck.report.saving import save
 from fluidcore.gradcheck.verdict import Verdict

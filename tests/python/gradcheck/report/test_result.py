@@ -5,7 +5,8 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from fluidcore.gradcheck.report.result import Audit, GradCheckReport, GradCheckResult, GradientError
+from fluidcore.gradcheck.report.data import Audit
+from fluidcore.gradcheck.report.result import GradCheckReport, GradCheckResult, GradientError
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 RESULT = GradCheckResult("x", (2, 3), "float64", "cpu", "full", Verdict.PASS)

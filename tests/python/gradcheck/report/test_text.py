@@ -9,8 +9,9 @@ import samples
 
 from fluidcore.gradcheck.checker import GradientChecker
 from fluidcore.gradcheck.config import GradCheckConfig
+from fluidcore.gradcheck.report.data import ElementError, Hypothesis
 from fluidcore.gradcheck.report.phrases import PHRASES
-from fluidcore.gradcheck.report.result import ElementError, GradCheckReport, Hypothesis
+from fluidcore.gradcheck.report.result import GradCheckReport
 from fluidcore.gradcheck.report.terminal import show
 from fluidcore.gradcheck.report.text import report_text, reports_text, result_text
 from fluidcore.gradcheck.verdict import Reason, Verdict

@@ -1,0 +1,131 @@
+"""`fluidcore gradcheck op` and `fluidcore gradcheck all`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
+
+from fluidcore import core
+from fluidcore.gradcheck.cli import options
+from fluidcore.gradcheck.cli.processes import in_processes
+
+if TYPE_CHECKING:
+    from fluidcore.gradcheck.all_ops import OpCheck, ProgramCheck
+    from fluidcore.gradcheck.cli.options import Commands
+    from fluidcore.gradcheck.config import GradCheckConfig
+
+_Check: TypeAlias = "OpCheck | ProgramCheck"
+
+_TABLE = """\
+A line has the largest relative error that was found, and what the check sees: the smallest relative
+error that would have been reported in every element; "in part" if some elements cannot be judged.
+
+"""
+_OP = f"""\
+{_TABLE}examples:
+  fluidcore gradcheck op conv2d
+  fluidcore gradcheck op matmul matmul_grad --dtype float32,float64 --seed 7 --report matmul.html
+"""
+_ALL = f"""\
+{_TABLE}Operators of control flow are checked in programs that use them.
+
+examples:
+  fluidcore gradcheck all
+  fluidcore gradcheck all --per-op 3 --dtypes float32 --report all.html --report all.xml --quiet
+"""
+
+
+def add_op(commands: Commands) -> None:
+    """Adds `op`."""
+    parser = commands.add_parser(
+        "op",
+        help="check operators",
+        epilog=_OP,
+        description="Checks operators at examples of several shapes and attributes.",
+    )
+    parser.add_argument("types", nargs="+", metavar="NAME", help="for example conv2d")
+    _add_options(parser, jobs=1)
+
+
+def add_all(commands: Commands) -> None:
+    """Adds `all`."""
+    parser = commands.add_parser(
+        "all",
+        help="check every operator that has a gradient",
+        epilog=_ALL,
+        description="Checks every operator that has a gradient.",
+    )
+    parser.add_argument("--no-programs", action="store_true", help="leave control flow out")
+    parser.set_defaults(types=None)
+    _add_options(parser, jobs=len(os.sched_getaffinity(0)))
+
+
+def _add_options(parser: argparse.ArgumentParser, jobs: int) -> None:
+    from fluidcore.gradcheck.cases import DTYPES
+
+    parser.add_argument("--per-op", type=int, default=20, help="examples for each; default 20")
+    parser.add_argument("--jobs", type=int, default=jobs, help=f"processes; default {jobs}")
+    options.add_dtypes_option(parser, DTYPES)
+    options.add_check_options(parser)
+    parser.set_defaults(run=_run)
+
+
+def _run(chosen: argparse.Namespace) -> int:
+    from fluidcore.gradcheck import all_ops, cases
+    from fluidcore.gradcheck.cli import progress_table
+
+    for name, value in (("per-op", chosen.per_op), ("jobs", chosen.jobs)):
+        if value < 1:
+            raise core.InvalidArgument(f"--{name} must be at least 1, got {value}")
+    config = options.config_of(chosen)
+    config = replace(config, workers=config.workers or 1)  # the examples are too small for threads
+    types = chosen.types or cases.differentiable_types()
+    rows = {t: [d for d in cases.dtypes_of(t) if d in chosen.dtypes] for t in types}
+    for op_type, dtypes in rows.items():
+        if not dtypes and chosen.types:
+            cases.examples(op_type, chosen.seed, chosen.dtypes[0])  # raises: it has none of them
+    tasks: list[Callable[[], list[_Check]]] = [
+        partial(_checks_of_op, config, chosen.per_op, chosen.seed, op_type, dtype)
+        for op_type, dtypes in rows.items()
+        for dtype in dtypes
+    ]
+    if chosen.types is None and not chosen.no_programs:
+        tasks += [
+            partial(_checks_of_program, config, chosen.seed, name, dtype)
+            for name in cases.program_names()
+            for dtype in chosen.dtypes
+        ]
+    checks: list[_Check] = []
+    start = time.perf_counter()
+    with progress_table.Table(len(tasks), chosen.quiet) as lines:
+        for done in in_processes(tasks, chosen.jobs):
+            if done:
+                reports = [check.report for check in done]
+                lines.add(reports[0].who, done[0].dtype, reports)
+                checks += done
+    reports = [check.report for check in checks]
+    progress_table.print_failures(reports)
+    progress_table.print_summary("checks", reports, time.perf_counter() - start)
+    of_ops = [check for check in checks if isinstance(check, all_ops.OpCheck)]
+    whole = [check.report for check in checks if isinstance(check, all_ops.ProgramCheck)]
+    options.save_reports(chosen, all_ops.merged(of_ops) + whole)
+    return options.exit_code(report.verdict for report in reports)
+
+
+def _checks_of_op(
+    config: GradCheckConfig, per_op: int, seed: int, op_type: str, dtype: str
+) -> list[_Check]:
+    from fluidcore.gradcheck import all_ops
+
+    return list(all_ops.each_check(config, [op_type], per_op, [dtype], seed))
+
+
+def _checks_of_program(config: GradCheckConfig, seed: int, name: str, dtype: str) -> list[_Check]:
+    from fluidcore.gradcheck import all_ops
+
+    return list(all_ops.each_program_check(config, [name], [dtype], seed))

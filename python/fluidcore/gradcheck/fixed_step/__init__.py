@@ -1,0 +1,1 @@
+"""Differences of a fixed step, compared by tolerances."""

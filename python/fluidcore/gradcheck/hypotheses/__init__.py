@@ -1,1 +1,0 @@
-"""What can be wrong with a gradient: guesses, one kind in each file."""

@@ -1,0 +1,1 @@
+"""The dtype under test against float64: rounding, or a fault of the kernel."""

@@ -1,0 +1,146 @@
+"""A second measurement of what the first does not prove."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from fluidcore import core
+from fluidcore.gradcheck.measure.judge import LATE, Judgement, Reference, judge
+from fluidcore.gradcheck.measure.modes import Indices
+from fluidcore.gradcheck.measure.noise_level import NoiseLevel
+from fluidcore.gradcheck.measure.session import Session
+from fluidcore.gradcheck.target.target import Doubles
+
+
+def noise_floor(session: Session, noise: Doubles | None) -> NoiseLevel:
+    """The rounding inside of f, as measured along lines, and what runs at one point differ by.
+
+    Args:
+        session: The check.
+        noise: Of the outputs, as far as runs at one point tell; None for rounding alone.
+    """
+    return session.inner_noise.at_least(noise)
+
+
+def confirm(
+    session: Session,
+    k: int,
+    judgement: Judgement,
+    elements: Indices,
+    noise: Doubles | None,
+    *,
+    rows: int = 0,
+    probe: int | None = None,
+) -> Judgement:
+    """The judgement after a second measurement of every element that is not proven.
+
+    Args:
+        session: The check.
+        k: Of the input.
+        judgement: [r, n], by the first measurement.
+        elements: [n], of the flattened input.
+        noise: Of the outputs, as far as runs at one point tell; None for rounding alone.
+        rows: As the engine takes it, where `elements` are all.
+        probe: Of the cotangent, if there is one of a probe.
+    """
+    if judgement.is_proven:
+        return judgement
+    if session.late:
+        return _undecided(judgement)
+    cotangents = range(len(judgement.wrong)) if probe is None else [probe]
+    found, again = measured_again(
+        session.function,
+        k,
+        [session.weights(i) for i in cotangents],
+        judgement,
+        session.rules,
+        elements,
+        noise=noise_floor(session, noise),
+        rows=rows,
+        seed=session.engine_seed,
+        workers=session.workers,
+    )
+    session.calls.forwards += found
+    return again
+
+
+def measured_again(
+    function: core.Function,
+    k: int,
+    cotangents: Sequence[Doubles],
+    judgement: Judgement,
+    rules: core.Rules,
+    elements: Indices,
+    *,
+    noise: NoiseLevel,
+    rows: int = 0,
+    seed: int = 0,
+    workers: int = 1,
+) -> tuple[int, Judgement]:
+    """The evaluations that a second measurement took, and the judgement after it."""
+    found = core.confirm(
+        function,
+        k,
+        cotangents,
+        judgement.reference.native,
+        judgement.analytical,
+        judgement.tolerance,
+        rules,
+        elements=elements,
+        noise=noise.near,
+        far_noise=noise.far,
+        rows=rows,
+        seed=seed,
+        workers=workers,
+    )
+    return found.evaluations, _judged(found, judgement, rules)
+
+
+def confirm_probes(
+    session: Session, k: int, judgement: Judgement, noise: Doubles | None
+) -> Judgement:
+    """The same for derivatives along the directions of an input, [1, probes]."""
+    if judgement.is_proven:
+        return judgement
+    if session.late:
+        return _undecided(judgement)
+    probes: Sequence[int] = range(judgement.wrong.shape[1])
+    floor = noise_floor(session, noise)
+    found = core.confirm_probes(
+        session.function,
+        k,
+        [session.direction(k, probe) for probe in probes],
+        [session.weights(probe) for probe in probes],
+        judgement.reference.native,
+        judgement.analytical,
+        judgement.tolerance,
+        session.rules,
+        noise=floor.near,
+        far_noise=floor.far,
+        seed=session.engine_seed,
+        workers=session.workers,
+    )
+    session.calls.forwards += found.evaluations
+    reference = replace(Reference.of(found), scale=judgement.reference.scale)
+    return judge(reference, judgement.analytical, judgement.tolerance, session.rules)
+
+
+def _undecided(judgement: Judgement) -> Judgement:
+    """What one measurement refutes is open as long as there is no second one."""
+    wrong = judgement.wrong
+    flags = judgement.reference.flags | np.where(wrong.any(0), LATE, 0).astype(np.uint8)
+    return replace(
+        judgement,
+        reference=replace(judgement.reference, flags=flags),
+        wrong=np.zeros_like(wrong),
+        unsure=judgement.unsure | wrong,
+    )
+
+
+def _judged(found: core.Derivatives, first: Judgement, rules: core.Rules) -> Judgement:
+    reference = Reference.of(found)
+    tolerance = np.maximum(first.tolerance, reference.native.formula_tolerance())
+    return judge(reference, first.analytical, tolerance, rules)

@@ -1,0 +1,239 @@
+"""The verdict on each element of a gradient, from error bars."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fluidcore import core
+from fluidcore.gradcheck.target.target import Doubles
+from fluidcore.gradcheck.verdict import Reason, Verdict
+
+Flags: TypeAlias = NDArray[np.uint8]
+Mask: TypeAlias = NDArray[np.bool_]
+
+KINK, JUMP, DOMAIN, ABSORBED = 1, 2, 4, 8
+SUBGRADIENT, SUSPECT = 16, 32
+LATE = 64  # not the engine's: there was no time left
+
+
+@dataclass(frozen=True)
+class Reference:
+    """Numerical derivatives: of r cotangents by n elements.
+
+    Attributes:
+        value: [r, n].
+        error: [r, n], error bars; inf where there is no derivative.
+        low: [r, n], the least one-sided derivative; `value` where f is smooth.
+        high: [r, n], the greatest.
+        scale: [r, n], the sum of the absolute values of all terms of the derivative.
+        flags: [n], KINK, JUMP, DOMAIN, ABSORBED, SUBGRADIENT, LATE.
+    """
+
+    value: Doubles
+    error: Doubles
+    low: Doubles
+    high: Doubles
+    scale: Doubles
+    flags: Flags
+
+    @classmethod
+    def of(cls, found: core.Derivatives) -> Reference:
+        """What the engine found."""
+        value, error, low, high, scale = (
+            np.asarray(part, dtype=np.float64)
+            for part in (found.value, found.error, found.low, found.high, found.scale)
+        )
+        flags = np.asarray(found.flags, dtype=np.uint8)
+        return cls(value, error, low, high, scale, flags).unknown_at(
+            (flags & (JUMP | DOMAIN | LATE)) != 0
+        )
+
+    @classmethod
+    def exact(cls, value: Doubles, scale: Doubles) -> Reference:
+        """Values that need no error bars, [r, n]."""
+        none = np.zeros(value.shape[1], dtype=np.uint8)
+        return cls(value, np.zeros_like(value), value, value, scale, none)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Reference]) -> Reference:
+        """Of the elements of all parts, one after the other."""
+        value, error, low, high, scale = (
+            np.concatenate([part.numbers[j] for part in parts], axis=1) for j in range(5)
+        )
+        flags = np.concatenate([part.flags for part in parts])
+        return cls(value, error, low, high, scale, flags)
+
+    @property
+    def numbers(self) -> tuple[Doubles, ...]:
+        """`value` to `scale`."""
+        return self.value, self.error, self.low, self.high, self.scale
+
+    def only(self, i: int) -> Reference:
+        """Of one element."""
+        value, error, low, high, scale = (part[:, i : i + 1] for part in self.numbers)
+        return Reference(value, error, low, high, scale, self.flags[i : i + 1])
+
+    def unknown_at(self, where: Mask, flag: int = 0) -> Reference:
+        """The same with endless error bars, and a flag, at some places, [n] or [r, n]."""
+        if not where.any():
+            return self
+        flags = np.where(where.reshape(-1, self.flags.size).any(0), flag, 0).astype(np.uint8)
+        error = np.where(where, np.inf, self.error)
+        return replace(self, error=error, flags=self.flags | flags)
+
+    @property
+    def native(self) -> core.Derivatives:
+        """The same for the engine."""
+        return core.Derivatives(self.value, self.error, self.low, self.high, self.scale, self.flags)
+
+    @property
+    def measure(self) -> Doubles:
+        """[r, n]: what errors of each element are compared with."""
+        return self.native.measure()
+
+    @property
+    def padded_scale(self) -> Doubles:
+        """[r, n]: the scale, at least 1 % of the greatest."""
+        return self.native.padded_scale()
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The verdict on each element, [r, n], and what it rests on.
+
+    Attributes:
+        reference: The numerical derivatives.
+        analytical: The claimed ones.
+        tolerance: [r, n], added to the error bars.
+        limit: The greatest distance that is right.
+        wrong: Where it is exceeded.
+        unsure: Where nothing can be said.
+        counted: [n], the elements that are judged at all.
+        resolution: The relative error that would have been seen.
+        measure: What errors are compared with.
+        allow_open: The part of the gradient that need not be proven for a PASS.
+    """
+
+    reference: Reference
+    analytical: Doubles
+    tolerance: Doubles
+    limit: Doubles
+    wrong: Mask
+    unsure: Mask
+    counted: Mask
+    resolution: Doubles
+    measure: Doubles
+    allow_open: float
+
+    @property
+    def at_kink(self) -> Mask:
+        """[n]: where f has no derivative, only one-sided ones."""
+        return has_kink(self.reference.flags)
+
+    @property
+    def nearest(self) -> Doubles:
+        """The right value that is nearest to the claimed one."""
+        return np.clip(self.analytical, self.reference.low, self.reference.high)
+
+    @property
+    def excess(self) -> Doubles:
+        """By how many limits the claimed value is off."""
+        ratio = self.nearest
+        with np.errstate(all="ignore"):
+            np.subtract(self.analytical, ratio, out=ratio)
+            np.abs(ratio, out=ratio)
+            ratio /= self.limit + 1e-300
+        return np.nan_to_num(ratio, copy=False, nan=0.0)
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether no element is wrong or unsure."""
+        return not (self.wrong.any() or self.unsure.any())
+
+    @property
+    def verdict(self) -> Verdict:
+        """FAIL if an element is wrong; PASS if all are proven, but for what may stay open."""
+        if self.wrong.any():
+            return Verdict.FAIL
+        size = np.fmax(self.measure, np.abs(self.analytical)) * self.counted
+        open_ = float(size[self.unsure].sum())
+        suspects = (self.reference.flags & SUSPECT != 0) & self.unsure
+        is_much = (
+            suspects.any() or not np.isfinite(open_) or open_ > self.allow_open * float(size.sum())
+        )
+        return Verdict.INCONCLUSIVE if is_much else Verdict.PASS
+
+    def of_element(self, i: int) -> Verdict:
+        """Of one element, by all cotangents together."""
+        if self.wrong[:, i].any():
+            return Verdict.FAIL
+        return Verdict.INCONCLUSIVE if self.unsure[:, i].any() else Verdict.PASS
+
+    def doubts(self) -> tuple[Reason, ...]:
+        """Why elements cannot be judged, the most frequent reason first."""
+        flags = self.reference.flags[self.unsure.any(0)]
+        counts = dict.fromkeys((*_WHY.values(), Reason.NOISE), 0)
+        for flag in flags:
+            why = next((reason for bit, reason in _WHY.items() if flag & bit), Reason.NOISE)
+            counts[why] += 1
+        found = [reason for reason, count in counts.items() if count]
+        return tuple(sorted(found, key=lambda reason: -counts[reason]))
+
+
+_WHY = {
+    LATE: Reason.BUDGET,
+    DOMAIN: Reason.DOMAIN,
+    JUMP: Reason.JUMP,
+    KINK: Reason.KINK,
+    ABSORBED: Reason.ABSORPTION,
+}
+
+
+def judge(
+    reference: Reference, analytical: Doubles, tolerance: Doubles, rules: core.Rules
+) -> Judgement:
+    """Compares derivatives with what is claimed.
+
+    Args:
+        reference: The numerical derivatives.
+        analytical: [r, n], finite where it matters.
+        tolerance: [r, n], added to the error bars.
+        rules: When a difference is an error.
+    """
+    found = core.judge(reference.native, analytical, tolerance, rules)
+    return judgement_of(found, reference, tolerance, rules)
+
+
+def judgement_of(
+    found: core.Judgement, reference: Reference, tolerance: Doubles, rules: core.Rules
+) -> Judgement:
+    """What the core has found."""
+    return Judgement(
+        reference=reference,
+        analytical=found.analytical,
+        tolerance=tolerance,
+        limit=found.limit,
+        wrong=found.wrong,
+        unsure=found.unsure,
+        counted=found.counted,
+        resolution=found.resolution,
+        measure=found.measure,
+        allow_open=rules.allow_open,
+    )
+
+
+def has_kink(flags: Flags) -> Mask:
+    """Where the flags tell of a kink or a jump."""
+    kink: Mask = (flags & (KINK | JUMP)) != 0
+    return kink
+
+
+def most(values: Doubles) -> Doubles:
+    """[r, n] -> [r, 1]: the greatest of each cotangent."""
+    greatest: Doubles = np.max(values, axis=1, keepdims=True, initial=0.0)
+    return greatest

@@ -1,0 +1,168 @@
+"""The numerical derivatives of one input: element by element, or of many rows at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fluidcore import core
+from fluidcore.gradcheck.measure.judge import LATE, Reference
+from fluidcore.gradcheck.measure.session import Session
+from fluidcore.gradcheck.target.random_numbers import stream
+from fluidcore.gradcheck.target.target import Doubles
+
+Mode: TypeAlias = Literal["full", "coloured", "directional"]
+Indices: TypeAlias = NDArray[np.int64]
+
+_CHUNK = 32  # elements between two looks at the clock
+
+
+@dataclass(frozen=True)
+class Numerical:
+    """Derivatives by elements of an input.
+
+    Attributes:
+        reference: Of r cotangents by the elements.
+        elements: [n], which.
+        mode: "full" or "coloured".
+        evaluations: Of f.
+        failure: The first exception of f at a moved point.
+    """
+
+    reference: Reference
+    elements: Indices
+    mode: Mode
+    evaluations: int = 0
+    failure: str | None = None
+
+
+def columns_of(elements: Indices, size: int) -> Indices | slice:
+    """What picks elements of an input of that size out of an array: all of them without a copy."""
+    return slice(None) if elements.size == size else elements
+
+
+def choose(session: Session, k: int) -> Mode:
+    """How input `k` is looked at.
+
+    What "coloured" cannot do, for an input that promises nothing or of which only a part is
+    wanted, is done as "auto" would do it.
+    """
+    config, part = session.config, session.target.inputs[k]
+    size = part.value.size
+    wanted = size if config.subset is None else min(size, config.subset)
+    whole = wanted == size
+    if config.mode in ("full", "directional"):
+        return config.mode
+    if config.mode == "coloured" and part.rows > 1 and whole:
+        return "coloured"
+    if wanted <= config.n_full:
+        return "full"
+    if whole and part.rows and size // part.rows <= config.n_full:
+        return "coloured"
+    return "directional"
+
+
+def differentiate(session: Session, k: int, mode: Mode, noise: Doubles | None) -> Numerical | None:
+    """The derivatives by input `k`; None if its rows turn out to depend on each other.
+
+    Args:
+        session: The check.
+        k: Of the input.
+        mode: "full" or "coloured".
+        noise: [m], of the outputs; None for rounding alone.
+    """
+    part = session.target.inputs[k]
+    weights = [session.weights(i) for i in range(session.num_cotangents)]
+    if mode == "coloured":
+        found = core.differentiate(
+            session.function, k, weights, noise=noise, rows=part.rows, workers=session.workers
+        )
+        every = np.arange(part.value.size, dtype=np.int64)
+        reference = Reference.of(found)
+        session.calls.forwards += found.evaluations
+        holds, evaluations = _claim_holds(session, k, reference, noise)
+        evaluations += found.evaluations
+        return Numerical(reference, every, mode, evaluations, found.failure) if holds else None
+    numerical = _by_element(session, k, weights, _elements(session, k), noise)
+    session.calls.forwards += numerical.evaluations
+    return numerical
+
+
+def _elements(session: Session, k: int) -> Indices:
+    part, subset = session.target.inputs[k], session.config.subset
+    if subset is None or subset >= part.value.size:
+        return np.arange(part.value.size, dtype=np.int64)
+    random = stream(session.config.seed, part.name, "subset")
+    chosen: Indices = np.sort(random.choice(part.value.size, subset, replace=False))
+    return chosen.astype(np.int64)
+
+
+@dataclass
+class _Pieces:
+    parts: list[Reference] = field(default_factory=list)
+    evaluations: int = 0
+    failure: str | None = None
+
+
+def _by_element(
+    session: Session, k: int, weights: list[Doubles], elements: Indices, noise: Doubles | None
+) -> Numerical:
+    step = max(elements.size, 1) if session.config.budget_s is None else _CHUNK
+    pieces = _Pieces()
+    for start in range(0, max(elements.size, 1), step):
+        chunk = elements[start : start + step]
+        if session.late:
+            pieces.parts.append(_unknown(len(weights), chunk.size))
+            continue
+        everything = chunk.size == session.target.inputs[k].value.size
+        try:
+            found = core.differentiate(
+                session.function,
+                k,
+                weights,
+                elements=None if everything else chunk,
+                noise=noise,
+                workers=session.workers,
+            )
+        except core.OutOfTime:
+            pieces.parts.append(_unknown(len(weights), chunk.size))
+            continue
+        pieces.parts.append(Reference.of(found))
+        pieces.evaluations += found.evaluations
+        pieces.failure = pieces.failure or found.failure
+    return Numerical(
+        Reference.joined(pieces.parts), elements, "full", pieces.evaluations, pieces.failure
+    )
+
+
+def _unknown(rows: int, size: int) -> Reference:
+    zero = np.zeros((rows, size))
+    late = np.full(size, LATE, dtype=np.uint8)
+    return Reference(zero, np.full_like(zero, np.inf), zero, zero, zero, late)
+
+
+def _claim_holds(
+    session: Session, k: int, found: Reference, noise: Doubles | None
+) -> tuple[bool, int]:
+    """Whether the derivative along a dense random direction is the sum over the elements.
+
+    A dependence between rows that the claim denies is missing in the sum.
+    """
+    d = session.direction(k, 0)
+    along = session.first_traced(k, noise)
+    dense = Reference.of(along)
+    low, high = found.low * d, found.high * d
+    least = np.minimum(low, high).sum(1, keepdims=True)
+    most = np.maximum(low, high).sum(1, keepdims=True)
+    del low, high
+    error = np.where(np.isfinite(found.error), found.error, 0)
+    error *= d
+    error *= error
+    error = np.sqrt(error.sum(1))
+    limit = session.rules.bars * (dense.error + error[:, None])
+    limit += session.rules.resolution * 0.01 * np.abs(found.scale * d).max(1, keepdims=True)
+    apart = np.maximum(dense.low - most, least - dense.high)
+    return not bool((apart > limit).any()), along.evaluations

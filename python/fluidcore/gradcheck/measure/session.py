@@ -1,0 +1,265 @@
+"""One check of one target: the point, cotangents, gradients there, and time."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from fluidcore import core
+from fluidcore.base.dtypes import numpy_dtype
+from fluidcore.gradcheck.config import GradCheckConfig
+from fluidcore.gradcheck.measure.noise_level import NoiseLevel, noise_level
+from fluidcore.gradcheck.target.calls import Calls, cast, flat
+from fluidcore.gradcheck.target.random_numbers import few_bits, stream
+from fluidcore.gradcheck.target.target import SHADOW, Array, Doubles, Target
+
+
+class Session:
+    """What all parts of a check share.
+
+    Attributes:
+        target: What is checked.
+        config: How.
+        calls: The functions of the target.
+        dtype: In which f is differentiated: "float64", or that of the target if it has no float64
+            form that works.
+        outputs: f at the point, in `dtype`.
+        note: Why the float64 form is not used, if it promised to work.
+    """
+
+    def __init__(self, target: Target, config: GradCheckConfig) -> None:
+        self.target = target
+        self.config = config
+        self.calls = Calls(target)
+        self.note = ""
+        if not target.has_shadow and target.native_reason and config.shadow == "auto":
+            self.note = f"judged in {target.dtype} alone: {target.native_reason}"
+        self._started = time.monotonic()
+        self._gradients: dict[tuple[int, str], list[Doubles]] = {}
+        self._doubled: dict[str, list[Doubles]] = {}
+        self._cotangents: dict[int, list[Array]] = {}
+        self._weights: dict[int, Doubles] = {}
+        self._directions: dict[tuple[int, int], Doubles] = {}
+        self._probed: tuple[int, list[core.Derivatives]] | None = None
+        self._first: tuple[int, core.Derivatives] | None = None
+        self.dtype = SHADOW if target.has_shadow and config.shadow == "auto" else target.dtype
+        self.outputs = self.calls.forward(self.calls.point(self.dtype), self.dtype)
+        if self.dtype != target.dtype and not self._shadow_is_real():
+            self._gradients.clear()
+            self._doubled.clear()
+            self.dtype = target.dtype
+            self.outputs = self.calls.forward(self.calls.point(self.dtype), self.dtype)
+
+    def _shadow_is_real(self) -> bool:
+        names = {y.dtype.name for y in self.outputs}
+        if names <= {SHADOW}:
+            if not np.isfinite(flat(self.outputs)).all():
+                return True
+            self.gradients(0, SHADOW)
+            faults = [self.calls.faults.get((k, SHADOW)) for k in range(len(self.target.inputs))]
+            names = {"gradients" for fault in faults if fault and "dtype" in fault.detail}
+        if not names <= {SHADOW}:
+            kind = ", ".join(sorted(names - {SHADOW}))
+            self.note = f"judged in {self.target.dtype} alone: in float64 it returns other {kind}"
+        return not self.note
+
+    @property
+    def alone(self) -> bool:
+        """Whether the dtype under test is judged without a float64 form."""
+        return self.dtype == self.target.dtype and (
+            self.dtype != SHADOW or self.config.shadow == "off"
+        )
+
+    @property
+    def has_kernel_test(self) -> bool:
+        """Whether the dtype under test is another one than the formula's."""
+        return self.dtype != self.target.dtype
+
+    @cached_property
+    def rules(self) -> core.Rules:
+        """When a difference of the derivatives in `dtype` is an error."""
+        if self.alone:
+            return self.kernel_rules
+        return self._rules(core.Rules.of_formula(self.target.dtype))
+
+    @cached_property
+    def kernel_rules(self) -> core.Rules:
+        """When a difference of the dtype under test from the float64 form is an error."""
+        return self._rules(core.Rules.of(self.target.dtype, alone=self.alone))
+
+    def _rules(self, usual: core.Rules) -> core.Rules:
+        config = self.config
+        return core.Rules(
+            bars=usual.bars,
+            resolution=config.resolution or usual.resolution,
+            allow_open=usual.allow_open if config.allow_open is None else config.allow_open,
+            on_kink=config.on_kink,
+        )
+
+    @cached_property
+    def function(self) -> core.Function:
+        """For the engine: f in `dtype`."""
+        return self.target.function(self.dtype)
+
+    @cached_property
+    def inner_noise(self) -> NoiseLevel:
+        """The rounding inside of f."""
+        found = noise_level(self.function, self.engine_seed)
+        self.calls.forwards += found.evaluations
+        return found
+
+    @property
+    def engine_seed(self) -> int:
+        """Of the random numbers of the engine."""
+        return self.config.seed % 2**32
+
+    @cached_property
+    def workers(self) -> int:
+        """Threads of the engine."""
+        return self.config.workers or len(os.sched_getaffinity(0))
+
+    @cached_property
+    def is_scalar(self) -> bool:
+        """Whether f has one number as its result, so that one cotangent says everything."""
+        return self.target.fixed_cotangent or sum(y.size for y in self.outputs) <= 1
+
+    @property
+    def num_cotangents(self) -> int:
+        """How many random cotangents a check of all elements takes."""
+        return 1 if self.is_scalar else self.config.cotangents
+
+    def cotangent(self, index: int) -> list[Array]:
+        """Random arrays of the outputs' shapes, rounded to the dtype under test, in that dtype."""
+        index = 0 if self.is_scalar else index
+        if index not in self._cotangents:
+            self._cotangents[index] = self._cotangent(index)
+        return self._cotangents[index]
+
+    def _cotangent(self, index: int) -> list[Array]:
+        if self.target.fixed_cotangent:
+            return [cast(np.ones(y.shape), self.target.dtype) for y in self.outputs]
+        return [
+            cast(
+                stream(self.config.seed, f"output {k}", f"cotangent {index}").standard_normal(
+                    y.shape
+                ),
+                self.target.dtype,
+            )
+            for k, y in enumerate(self.outputs)
+        ]
+
+    def weights(self, index: int) -> Doubles:
+        """A cotangent as the engine takes it, [m]."""
+        index = 0 if self.is_scalar else index
+        if index not in self._weights:
+            self._weights[index] = flat(self.cotangent(index))
+        return self._weights[index]
+
+    def gradients(self, index: int, dtype: str) -> list[Doubles]:
+        """The claimed gradients by every input for one cotangent, flattened."""
+        index = 0 if self.is_scalar else index
+        if (index, dtype) not in self._gradients:
+            self._gradients[index, dtype] = self.gradient_of(self.cotangent(index), dtype)
+        return self._gradients[index, dtype]
+
+    def doubled(self, dtype: str) -> list[Doubles]:
+        """The claimed gradients for twice the first cotangent, exactly."""
+        if dtype not in self._doubled:
+            self._doubled[dtype] = self.gradient_of([v + v for v in self.cotangent(0)], dtype)
+        return self._doubled[dtype]
+
+    def gradient_of(self, cotangent: Sequence[Array], dtype: str) -> list[Doubles]:
+        """The claimed gradients at the point, for any cotangent."""
+        known = numpy_dtype(dtype)
+        weights = [v if v.dtype == known else cast(v, dtype) for v in cotangent]
+        return self.calls.gradient(self.calls.point(dtype), weights, dtype)
+
+    def analytical(self, k: int, dtype: str) -> Doubles:
+        """[r, n]: the claimed gradient by one input, for all cotangents of a full check."""
+        return np.array([self.gradients(i, dtype)[k] for i in range(self.num_cotangents)])
+
+    def direction(self, k: int, probe: int) -> Doubles:
+        """[n]: Gaussian numbers, others for every input and probe.
+
+        They have few bits, so that x + h d is exact in float64 for the steps h, powers of two.
+        """
+        if (k, probe) not in self._directions:
+            if any(kept != k for kept, _ in self._directions):
+                self._directions.clear()  # those of one input need as much memory as it does
+            part = self.target.inputs[k]
+            random = stream(self.config.seed, part.name, f"direction {probe}")
+            self._directions[k, probe] = few_bits(random.standard_normal(part.value.size))
+        return self._directions[k, probe]
+
+    def probed(self, k: int, noise: Doubles | None) -> list[core.Derivatives]:
+        """The derivatives along the directions of an input, the first with its levels."""
+        if self._probed is None or self._probed[0] != k:
+            probes = range(self.config.probes)
+            found = core.differentiate_probes(
+                self.function,
+                k,
+                [self.direction(k, probe) for probe in probes],
+                [self.weights(probe) for probe in probes],
+                noise=noise,
+                trace=True,
+                workers=self.workers,
+            )
+            self.calls.forwards += sum(one.evaluations for one in found)
+            self._probed = k, found
+        return self._probed[1]
+
+    def traced(self, k: int, probe: int, noise: Doubles | None) -> core.Derivatives:
+        """The derivative along one direction of an input, with its levels."""
+        if probe == 0 and self._probed is not None and self._probed[0] == k:
+            return self._probed[1][0]
+        if probe == 0 and self._first is not None and self._first[0] == k:
+            return self._first[1]
+        return self._differentiated(k, probe, noise, trace=True)
+
+    def first_traced(self, k: int, noise: Doubles | None) -> core.Derivatives:
+        """The derivatives along the first direction of an input, for all cotangents."""
+        found = core.differentiate_along(
+            self.function,
+            self.along(k, self.direction(k, 0)),
+            [self.weights(i) for i in range(self.num_cotangents)],
+            noise=noise,
+            trace=True,
+            workers=self.workers,
+        )
+        self.calls.forwards += found.evaluations
+        self._first = k, found
+        return found
+
+    def _differentiated(
+        self, k: int, probe: int, noise: Doubles | None, *, trace: bool
+    ) -> core.Derivatives:
+        found = core.differentiate_along(
+            self.function,
+            self.along(k, self.direction(k, probe)),
+            [self.weights(probe)],
+            noise=noise,
+            trace=trace,
+            workers=self.workers,
+        )
+        self.calls.forwards += found.evaluations
+        return found
+
+    def along(self, k: int, d: Doubles) -> list[Doubles | None]:
+        """A direction that moves one input only, as the engine takes it; d: [n]."""
+        directions: list[Doubles | None] = [None] * len(self.target.inputs)
+        directions[k] = d.reshape(self.target.inputs[k].value.shape)
+        return directions
+
+    def seconds(self) -> float:
+        """Since the start."""
+        return time.monotonic() - self._started
+
+    @property
+    def late(self) -> bool:
+        """Whether the time that was allowed is over."""
+        budget = self.config.budget_s
+        return budget is not None and self.seconds() > budget

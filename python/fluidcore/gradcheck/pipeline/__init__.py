@@ -1,0 +1,1 @@
+"""A whole check, stage by stage, up to the report."""

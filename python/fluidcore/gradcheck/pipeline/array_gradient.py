@@ -1,0 +1,108 @@
+"""The verdict, from error bars, on a gradient that is just an array."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from fluidcore import core
+from fluidcore.gradcheck.config import GradCheckConfig
+from fluidcore.gradcheck.measure.confirm import measured_again
+from fluidcore.gradcheck.measure.judge import Reference, judge
+from fluidcore.gradcheck.measure.modes import Indices
+from fluidcore.gradcheck.measure.noise_level import noise_level
+from fluidcore.gradcheck.pipeline import assemble
+from fluidcore.gradcheck.report.result import GradCheckResult
+from fluidcore.gradcheck.target.calls import flat
+from fluidcore.gradcheck.target.random_numbers import stream
+from fluidcore.gradcheck.target.target import SHADOW, Array, Target
+from fluidcore.gradcheck.verdict import Reason, Verdict
+
+
+def judge_array(
+    target: Target, analytical: Array, cotangent: Array, name: str, config: GradCheckConfig
+) -> GradCheckResult:
+    """Judges the gradient by the one input of a target with one output.
+
+    The reference is calculated in float64 where f can be; the gradient may differ from it by the
+    rounding of its own dtype. How it was calculated is not known, so there are no audits. Of a
+    gradient with more than `config.n_full` elements, so many are judged, drawn at random.
+
+    Args:
+        target: f; its own gradient is not asked for.
+        analytical: The gradient, of the shape of the input.
+        cotangent: What it belongs to, of the shape of the output.
+        name: Of the result.
+        config: Settings without a step and without tolerances.
+    """
+    started = time.perf_counter()
+    base = GradCheckResult(
+        name,
+        tuple(analytical.shape),
+        target.dtype,
+        target.place,
+        "full",
+        Verdict.PASS,
+        resolution=0.0,
+        min_detectable_99=0.0,
+    )
+    claimed = analytical.astype(np.float64).reshape(1, -1)
+    if claimed.size == 0:
+        return base
+    dtype = SHADOW if target.has_shadow and config.shadow == "auto" else target.dtype
+    function = target.function(dtype)
+    if not np.isfinite(flat([np.asarray(y) for y in function.run()])).all():
+        return assemble.undecided(base, Reason.DOMAIN, f"f is not finite at the point, in {dtype}")
+    if not np.isfinite(claimed).all():
+        return assemble.not_finite(base, claimed[0])
+    seed, weights = config.seed % 2**32, [flat([cotangent])]
+    noise = noise_level(function, seed)
+    elements = _elements(claimed.size, name, config)
+    everything = elements.size == claimed.size
+    found = core.differentiate(
+        function,
+        0,
+        weights,
+        elements=None if everything else elements,
+        noise=noise.near,
+    )
+    reference = Reference.of(found)
+    claimed = claimed[:, elements]
+    usual = core.Rules.of(target.dtype, alone=dtype != SHADOW)
+    rules = core.Rules(
+        bars=usual.bars,
+        resolution=config.resolution or usual.resolution,
+        allow_open=usual.allow_open if config.allow_open is None else config.allow_open,
+        on_kink=config.on_kink,
+    )
+    tolerance = reference.native.alone_tolerance(target.dtype)
+    exact = (claimed == reference.value) & (reference.error == 0)  # a 0 where f is constant
+    judgement = judge(reference, claimed, np.where(exact, 0.0, tolerance), rules)
+    evaluations = found.evaluations
+    if not judgement.is_proven:
+        more, judgement = measured_again(
+            function, 0, weights, judgement, rules, elements, noise=noise, seed=seed
+        )
+        evaluations += more
+    result = assemble.of_elements(
+        base,
+        judgement,
+        elements,
+        failing=Reason.MISMATCH,
+        verbose=config.verbose,
+        failure=found.failure,
+    )
+    return replace(
+        result,
+        min_detectable_99=result.min_detectable_99 if everything else float("inf"),
+        num_forward=evaluations,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _elements(size: int, name: str, config: GradCheckConfig) -> Indices:
+    wanted = min(size, config.n_full if config.subset is None else config.subset)
+    chosen = stream(config.seed, name, "subset").choice(size, max(wanted, 1), replace=False)
+    return np.sort(chosen).astype(np.int64)

@@ -1,0 +1,295 @@
+"""Judgements made into results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from fluidcore.gradcheck.measure.directions import Directional
+from fluidcore.gradcheck.measure.joint_direction import Proof
+from fluidcore.gradcheck.measure.judge import Judgement, Mask
+from fluidcore.gradcheck.measure.modes import Indices, Mode
+from fluidcore.gradcheck.measure.session import Session
+from fluidcore.gradcheck.report.data import ElementError
+from fluidcore.gradcheck.report.result import GradCheckResult
+from fluidcore.gradcheck.report.values import worst_first
+from fluidcore.gradcheck.target.precision import TINY
+from fluidcore.gradcheck.target.target import Doubles, Target
+from fluidcore.gradcheck.verdict import Reason, Verdict
+
+LATE = "there was no time left"
+
+_SMALLEST = 1e-8  # in the relative errors of the statistics
+
+
+def blank(target: Target, k: int, dtype: str, mode: Mode) -> GradCheckResult:
+    """A result without elements: PASS until something is found."""
+    part = target.inputs[k]
+    return GradCheckResult(
+        name=part.name,
+        shape=tuple(part.value.shape),
+        dtype=dtype,
+        place=target.place,
+        mode=mode,
+        verdict=Verdict.PASS,
+        resolution=0.0,
+        min_detectable_99=0.0,
+    )
+
+
+def undecided(base: GradCheckResult, reason: Reason, detail: str) -> GradCheckResult:
+    """INCONCLUSIVE as a whole."""
+    return replace(
+        base,
+        verdict=Verdict.INCONCLUSIVE,
+        reasons=(reason,),
+        detail=detail,
+        resolution=float("inf"),
+        min_detectable_99=float("inf"),
+    )
+
+
+def late(base: GradCheckResult) -> GradCheckResult:
+    """INCONCLUSIVE because the time that was allowed is over."""
+    return undecided(base, Reason.BUDGET, LATE)
+
+
+def refused(base: GradCheckResult, reason: Reason, detail: str) -> GradCheckResult:
+    """FAIL as a whole."""
+    return replace(base, verdict=Verdict.FAIL, reasons=(reason,), detail=detail)
+
+
+def not_finite(base: GradCheckResult, gradient: Doubles) -> GradCheckResult:
+    """FAIL of a gradient that holds a NaN or an infinity."""
+    bad = np.flatnonzero(~np.isfinite(gradient))
+    errors = tuple(
+        ElementError(int(i), float(gradient[i]), float("nan"), 0.0, Verdict.FAIL) for i in bad[:10]
+    )
+    where = place(base.shape, int(bad[0]))
+    count = f"{bad.size} of {gradient.size} are not finite"
+    detail = f"the gradient is {gradient[bad[0]]:g} at {where}; {count}"
+    return replace(
+        refused(base, Reason.NON_FINITE, detail),
+        num_elements=gradient.size,
+        num_passed=int(np.isfinite(gradient).sum()),
+        element_errors=errors,
+        max_absolute_error=float("inf"),
+        max_relative_error=float("inf"),
+    )
+
+
+def of_elements(
+    base: GradCheckResult,
+    judgement: Judgement,
+    elements: Indices,
+    *,
+    failing: Reason,
+    verbose: bool,
+    failure: str | None = None,
+) -> GradCheckResult:
+    """The result of a judgement.
+
+    Args:
+        base: What is known already.
+        judgement: [r, n].
+        elements: [n], indices into the flattened input, or of directions.
+        failing: The reason of a FAIL.
+        verbose: Whether right elements are listed, too.
+        failure: The first exception of f at a moved point.
+    """
+    if judgement.counted.size and not judgement.counted.any():
+        return undecided(base, Reason.NO_ELEMENTS, "all elements are at kinks, and left out")
+    verdict = judgement.verdict
+    excess = judgement.excess
+    worst = np.argmax(np.where(judgement.wrong, excess, excess / (1 + excess) - 1), axis=0)
+    columns = np.arange(len(elements))
+    analytical, nearest = judgement.analytical[worst, columns], judgement.nearest[worst, columns]
+    known = np.logical_and(
+        judgement.counted, np.isfinite(judgement.reference.error[worst, columns])
+    )
+    absolute = np.abs(analytical - nearest)
+    with np.errstate(invalid="ignore"):
+        size = np.maximum(np.maximum(np.abs(analytical), np.abs(nearest)), _SMALLEST)
+        relative = absolute / size
+    wrong = judgement.wrong.any(0)
+    passed = ~wrong & ~judgement.unsure.any(0) & judgement.counted
+    resolution = _resolution(base, judgement)[:, judgement.counted]
+    listed = _listed(judgement, elements, worst, verbose)
+    result = replace(
+        base,
+        verdict=verdict,
+        reasons=_reasons(judgement, failing),
+        num_elements=int(np.count_nonzero(judgement.counted)),
+        num_passed=int(np.count_nonzero(passed)),
+        element_errors=listed or None,
+        resolution=float(np.max(resolution, initial=0.0)),
+        kinks=int(np.count_nonzero(judgement.at_kink)),
+        detail=_detail(base, judgement, elements, worst, listed, failure),
+    )
+    result = replace(result, min_detectable_99=result.resolution)
+    if not known.any():
+        return result
+    return replace(
+        result,
+        max_relative_error=float(relative[known].max()),
+        mean_relative_error=float(relative[known].mean()),
+        median_relative_error=float(np.median(relative[known])),
+        max_absolute_error=float(absolute[known].max()),
+        mean_absolute_error=float(absolute[known].mean()),
+        median_absolute_error=float(np.median(absolute[known])),
+    )
+
+
+def of_directions(base: GradCheckResult, found: Directional, verbose: bool) -> GradCheckResult:
+    """The result of a directional check; the wrong elements are those that the search found."""
+    probes = np.arange(found.judgement.wrong.shape[1], dtype=np.int64)
+    result = of_elements(
+        replace(base, shape=probes.shape),  # of what is indexed
+        found.judgement,
+        probes,
+        failing=Reason.MISMATCH,
+        verbose=verbose,
+        failure=found.failure,
+    )
+    result = replace(result, shape=base.shape, min_detectable_99=found.min_detectable_99)
+    if result.verdict is not Verdict.FAIL:
+        return result
+    count = int(np.count_nonzero(found.judgement.wrong))
+    detail = f"wrong along {count} of {len(probes)} random directions"
+    errors = sorted(found.culprits, key=lambda pair: -float(pair[1].excess[0, 0]))
+    listed = tuple(_element(one, 0, 0, i) for i, one in errors)
+    if listed:
+        first = listed[0]
+        detail += (
+            f"; {place(base.shape, first.index)} is {first.analytical:.9g}, "
+            f"numerically {first.numerical:.9g} ± {first.error_bar:.2g}"
+        )
+    return replace(result, detail=detail, element_errors=listed or None)
+
+
+def with_digits(result: GradCheckResult, narrow: str | None) -> GradCheckResult:
+    """The result, or FAIL where the gradient was rounded through the dtype `narrow`."""
+    if narrow is None:
+        return result
+    detail = f"every element is a number of {narrow}, though the gradient is not"
+    return replace(
+        result,
+        verdict=Verdict.FAIL,
+        reasons=(Reason.NARROWED, *(result.reasons if result.verdict is Verdict.FAIL else ())),
+        detail="; ".join(text for text in (detail, result.detail) if text),
+    )
+
+
+def without_elements(base: GradCheckResult) -> GradCheckResult:
+    """INCONCLUSIVE: what has no elements says nothing about the gradient."""
+    return undecided(base, Reason.NO_ELEMENTS, "there are no elements")
+
+
+def proven(session: Session, k: int, proof: Proof) -> GradCheckResult:
+    """PASS: the one direction of all inputs that was looked at agrees with the gradient."""
+    distance = abs(proof.analytical - proof.numerical)
+    relative = distance / max(abs(proof.analytical), abs(proof.numerical), _SMALLEST)
+    shown = ElementError(0, proof.analytical, proof.numerical, proof.error, Verdict.PASS)
+    part = session.target.inputs[k]
+    return GradCheckResult(
+        name=part.name,
+        shape=tuple(part.value.shape),
+        dtype=session.dtype,
+        place=session.target.place,
+        mode="directional",
+        verdict=Verdict.PASS,
+        max_relative_error=relative,
+        mean_relative_error=relative,
+        median_relative_error=relative,
+        max_absolute_error=distance,
+        mean_absolute_error=distance,
+        median_absolute_error=distance,
+        num_elements=1,
+        num_passed=1,
+        element_errors=(shown,) if session.config.verbose else None,
+        resolution=proof.resolution,
+        min_detectable_99=proof.min_detectable_99,
+        levels=proof.levels,
+    )
+
+
+def _resolution(base: GradCheckResult, judgement: Judgement) -> Doubles:
+    """[r, n]: the relative error that would have been seen; any where there is no gradient."""
+    unseen = judgement.unsure & judgement.at_kink
+    none = (judgement.reference.error == 0) & (judgement.reference.measure == 0)
+    none &= (judgement.analytical == 0) & (judgement.limit <= 4 * TINY[base.dtype])
+    return np.where(unseen, np.inf, np.where(none, 0.0, judgement.resolution))
+
+
+def _reasons(judgement: Judgement, failing: Reason) -> tuple[Reason, ...]:
+    if judgement.verdict is Verdict.FAIL:
+        apart = judgement.wrong & (judgement.excess > 1)
+        return (failing,) if apart.any() else (Reason.KINK,)
+    return judgement.doubts() if judgement.verdict is Verdict.INCONCLUSIVE else ()
+
+
+def _element(judgement: Judgement, row: int, column: int, index: int) -> ElementError:
+    return ElementError(
+        index,
+        float(judgement.analytical[row, column]),
+        float(judgement.nearest[row, column]),
+        float(judgement.reference.error[row, column]),
+        judgement.of_element(column),
+    )
+
+
+def _listed(
+    judgement: Judgement, elements: Indices, worst: Indices, verbose: bool
+) -> tuple[ElementError, ...]:
+    wrong: Mask = np.any(judgement.wrong, axis=0)
+    excess = judgement.excess[worst, np.arange(len(elements))]
+    shown = judgement.counted if verbose else judgement.wrong.any(0)
+    columns = [int(j) for j in np.flatnonzero(shown)]
+    order = sorted(columns, key=lambda j: (not wrong[j], -excess[j], j))
+    return tuple(_element(judgement, int(worst[j]), int(j), int(elements[j])) for j in order)
+
+
+def _detail(
+    base: GradCheckResult,
+    judgement: Judgement,
+    elements: Indices,
+    worst: Indices,
+    listed: Sequence[ElementError],
+    failure: str | None,
+) -> str:
+    total = int(np.count_nonzero(judgement.counted))
+    if judgement.verdict is Verdict.FAIL:
+        count = int(np.count_nonzero(judgement.wrong.any(0)))
+        excess = judgement.excess[worst, np.arange(len(elements))]
+        off = set(elements[excess > 1].tolist())
+        wrong = [error for error in listed if error.verdict is Verdict.FAIL]
+        apart = worst_first(error for error in wrong if error.index in off)
+        if not apart:
+            return f"{place(base.shape, listed[0].index)} is at a kink; {count} of {total} are"
+        first = apart[0]
+        column = int(np.flatnonzero(elements == first.index)[0])
+        right, what = f"compared with {first.numerical:.9g}", "rounding allows"
+        if first.error_bar:
+            right = f"numerically {first.numerical:.9g} ± {first.error_bar:.2g}"
+            what = "error bar and rounding allow"
+        return (
+            f"{place(base.shape, first.index)} is {first.analytical:.9g}, {right}: off by "
+            f"{abs(first.analytical - first.numerical):.3g}, more than the "
+            f"{judgement.limit[worst[column], column]:.2g} that {what}; "
+            f"{count} of {total} are wrong"
+        )
+    count = int(np.count_nonzero(judgement.unsure.any(0)))
+    if count == 0:
+        return ""
+    why = ", ".join(reason.value for reason in judgement.doubts())
+    text = f"{count} of {total} cannot be judged: {why}"
+    return f"{text}; f raised: {failure}" if failure else text
+
+
+def place(shape: Sequence[int], index: int) -> str:
+    """Where an element of the flattened array is, in words."""
+    if not shape:
+        return "the element"
+    return f"element {[int(i) for i in np.unravel_index(index, shape)]}"

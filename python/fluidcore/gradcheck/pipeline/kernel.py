@@ -1,0 +1,154 @@
+"""The verdict on the dtype under test, by one input."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from fluidcore import core
+from fluidcore.gradcheck.measure.judge import judgement_of
+from fluidcore.gradcheck.measure.modes import Indices, columns_of
+from fluidcore.gradcheck.measure.session import Session
+from fluidcore.gradcheck.pipeline import assemble
+from fluidcore.gradcheck.pipeline.formula import Formula, trusted
+from fluidcore.gradcheck.report.result import GradCheckResult
+from fluidcore.gradcheck.target.calls import cast, flat
+from fluidcore.gradcheck.target.precision import LARGEST, UNIT
+from fluidcore.gradcheck.target.random_numbers import stream
+from fluidcore.gradcheck.target.target import SHADOW, Array, Doubles
+from fluidcore.gradcheck.verdict import Reason, Verdict
+
+_SIGNS = 4  # random signs that measure the size of the terms of a gradient
+_CERTAIN = 2.33 / 3  # standard errors of a mean of 9: found in 99 % of cases
+
+
+def kernel_test(session: Session) -> core.KernelTest:
+    """Compares the gradients of the target in its own dtype and in float64, for all inputs."""
+    target = session.target
+
+    def gradient(dtype: str) -> core.CallableGradient:
+        def vjp(xs: Sequence[Array], vs: Sequence[Array]) -> list[Doubles]:
+            return session.calls.gradient(xs, vs, dtype)
+
+        return core.CallableGradient(
+            vjp, session.calls.point(dtype), has_fixed_cotangent=target.fixed_cotangent
+        )
+
+    return core.KernelTest(
+        gradient(target.dtype),
+        gradient(SHADOW),
+        session.function,
+        [session.cotangent(row) for row in range(session.num_cotangents)],
+        seed=session.engine_seed,
+    )
+
+
+def check_kernel(
+    session: Session, k: int, test: core.KernelTest, formula: Formula
+) -> GradCheckResult:
+    """Judges the gradient by input `k` in the target's dtype against float64."""
+    dtype, target = session.target.dtype, session.target
+    base = assemble.blank(session.target, k, dtype, "full")
+    base = replace(base, mode=formula.result.mode)
+    for index in range(session.num_cotangents):
+        session.gradients(index, dtype)
+    fault = session.calls.faults.get((k, dtype))
+    if fault is not None:
+        return assemble.refused(base, fault.reason, fault.detail)
+    if target.inputs[k].value.size == 0:
+        return assemble.without_elements(base)
+    claimed = session.analytical(k, session.dtype)
+    if not np.isfinite(claimed).all():
+        detail = f"there is nothing to compare with: the gradient in {session.dtype} is not finite"
+        return assemble.undecided(base, Reason.DOMAIN, detail)
+    unfinished = _not_finite(session, k, base, claimed)
+    if unfinished is not None:
+        return unfinished
+    if session.late:
+        return assemble.late(base)
+    elements = _elements(formula, claimed)
+    scale = _scale(session, k, formula, claimed)
+    columns = columns_of(elements, claimed.shape[1])
+    claimed = claimed[:, columns]
+    reference = trusted(formula, claimed, scale)
+    rules, runs = session.kernel_rules, test.evaluations
+    # What is known of kinks holds for the kernel, too.
+    unsure = None if formula.judgement is None else formula.judgement.unsure.any(0)
+    found = test.judge(k, elements, claimed, reference.native, rules, unsure)
+    judgement = judgement_of(found, reference, found.limit, rules)
+    result = assemble.of_elements(
+        base,
+        judgement,
+        elements,
+        failing=Reason.KERNEL,
+        verbose=session.config.verbose,
+    )
+    with np.errstate(all="ignore"):
+        limit = judgement.limit + _CERTAIN * test.spread(k, elements)
+        least = np.nan_to_num(limit / reference.measure, nan=0.0, posinf=np.inf)
+    result = replace(result, min_detectable_99=float(np.max(least, initial=0.0)))
+    if found.num_imprecise and result.verdict is Verdict.PASS:
+        detail = f"{found.num_imprecise} elements are less precise than {dtype} allows"
+        result = replace(result, reasons=(Reason.PRECISION_LOSS,), detail=detail)
+    kernel = session.analytical(k, dtype)[:, columns]
+    narrow = test.narrowed_to(k, elements, claimed, reference.native, kernel, rules)
+    session.calls.forwards += test.evaluations - runs
+    return assemble.with_digits(result, narrow)
+
+
+def _not_finite(
+    session: Session, k: int, base: GradCheckResult, formula: Doubles
+) -> GradCheckResult | None:
+    """The result of a kernel whose gradient is not finite; an overflow is not its fault."""
+    dtype = session.target.dtype
+    kernel = session.analytical(k, dtype)
+    bad = ~np.isfinite(kernel)
+    if not bad.any():
+        return None
+    if not np.isfinite(flat(session.calls.forward(session.calls.point(dtype), dtype))).all():
+        detail = f"f is not finite at the point, in {dtype}"
+        return assemble.undecided(base, Reason.DOMAIN, detail)
+    too_large = np.isinf(kernel) & (np.abs(formula) > LARGEST[dtype] * (1 - UNIT[dtype]))
+    too_large &= np.sign(kernel) == np.sign(formula)
+    if (bad & ~too_large).any():
+        row = int(np.argmax((bad & ~too_large).any(1)))
+        shown = np.where(too_large[row], formula[row], kernel[row])
+        return assemble.not_finite(base, shown)
+    row, i = (int(axis[0]) for axis in np.nonzero(bad))
+    detail = f"overflow: the gradient, {formula[row, i]:.6g}, is larger than any {dtype}"
+    return assemble.undecided(base, Reason.DOMAIN, detail)
+
+
+def _elements(formula: Formula, claimed: Doubles) -> Indices:
+    if formula.numerical is not None:
+        return formula.numerical.elements
+    return np.arange(claimed.shape[1], dtype=np.int64)
+
+
+def _scale(session: Session, k: int, formula: Formula, claimed: Doubles) -> Doubles:
+    """[r, n]: the sum of the absolute values of the terms of each element.
+
+    Without differences element by element it is estimated from gradients for cotangents with random
+    signs, whose root mean square is that of the terms.
+    """
+    if formula.judgement is not None:
+        return formula.judgement.reference.scale
+    rows = []
+    for index in range(len(claimed)):
+        squares = claimed[index] ** 2
+        for q in range(_SIGNS):
+            signed = [
+                cast(np.asarray(v).astype(np.float64) * _signs(session, j, q, v.shape), "float64")
+                for j, v in enumerate(session.cotangent(index))
+            ]
+            squares = squares + session.gradient_of(signed, session.dtype)[k] ** 2
+        size = np.sqrt(squares / (_SIGNS + 1))
+        rows.append(2 * np.maximum(size, np.sqrt(np.mean(size**2))))
+    return np.array(rows)
+
+
+def _signs(session: Session, j: int, q: int, shape: tuple[int, ...]) -> Doubles:
+    random = stream(session.config.seed, f"output {j}", f"signs {q}")
+    return random.choice([-1.0, 1.0], shape)

@@ -1,0 +1,79 @@
+"""Gradients that are infinite because their dtype ends, where there is no float64 form to tell."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from fluidcore import core
+from fluidcore.gradcheck.measure.judge import DOMAIN, JUMP, Mask, Reference
+from fluidcore.gradcheck.measure.modes import Indices, Numerical
+from fluidcore.gradcheck.measure.session import Session
+from fluidcore.gradcheck.report.result import GradCheckResult
+from fluidcore.gradcheck.target.precision import LARGEST
+from fluidcore.gradcheck.target.target import Doubles
+from fluidcore.gradcheck.verdict import Reason, Verdict
+
+_LOOKED_AT = 16  # elements
+
+
+def overflown(
+    session: Session, k: int, index: int, gradient: Doubles, noise: Doubles | None
+) -> Mask | None:
+    """[n]: the infinite elements of a gradient, if the derivatives say that they may be so large.
+
+    Args:
+        session: The check.
+        k: Of the input.
+        index: Of the cotangent.
+        gradient: [n], the claimed one, not finite.
+        noise: Of the outputs.
+
+    Returns:
+        None if an element is wrong: it is not a number, or of another sign, or the derivative is
+        known to be a number of the dtype; or if float64 is judged, whose numbers do not end here.
+    """
+    infinite: Mask = np.isinf(gradient)
+    if not session.alone or session.dtype == "float64" or np.isnan(gradient).any():
+        return None
+    every = np.flatnonzero(infinite)
+    looked_at = every[np.linspace(0, every.size - 1, min(_LOOKED_AT, every.size)).astype(int)]
+    weights = [session.weights(index)]
+    found = core.differentiate(session.function, k, weights, elements=looked_at, noise=noise)
+    session.calls.forwards += found.evaluations
+    reference = Reference.of(found)
+    sign = np.sign(gradient[looked_at])
+    most = np.where(sign > 0, reference.high[0], -reference.low[0])
+    most = most + session.rules.bars * reference.error[0]
+    unknown = (reference.flags & (JUMP | DOMAIN)) != 0
+    return infinite if (unknown | (most >= LARGEST[session.dtype])).all() else None
+
+
+def left_open(reference: Reference, overflow: Mask) -> Reference:
+    """Nothing can be said about elements that are too large; both [n]."""
+    return reference.unknown_at(overflow, DOMAIN)
+
+
+def with_overflow(
+    result: GradCheckResult, overflow: Mask, numerical: Numerical | None = None
+) -> GradCheckResult:
+    """INCONCLUSIVE, unless another element is wrong."""
+    if not overflow.any() or result.verdict is Verdict.FAIL:
+        return result
+    example = ""
+    if numerical is not None:
+        at: Indices = np.flatnonzero(overflow[numerical.elements])
+        values = numerical.reference.value[:, at]
+        values = values[np.isfinite(values)]
+        example = f", {values[np.argmax(np.abs(values))]:.6g}," if values.size else ""
+    detail = f"overflow: the gradient{example} is larger than any {result.dtype}"
+    count = f"{np.count_nonzero(overflow)} of {overflow.size} elements"
+    return replace(
+        result,
+        verdict=Verdict.INCONCLUSIVE,
+        reasons=(Reason.DOMAIN, *(one for one in result.reasons if one is not Reason.DOMAIN)),
+        resolution=float("inf"),
+        min_detectable_99=float("inf"),
+        detail="; ".join(text for text in (f"{detail} at {count}", result.detail) if text),
+    )

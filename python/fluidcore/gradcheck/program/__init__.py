@@ -1,0 +1,1 @@
+"""Operators and programs of fluidcore, run again and again with other values."""

@@ -1,0 +1,1 @@
+"""What can be checked: functions with their gradients, and how they are called."""

@@ -1,0 +1,180 @@
+"""Calls of a target: on copies, counted, and with what is wrong about them written down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fluidcore import core
+from fluidcore.base.dtypes import FLOATING, dtype_name, numpy_dtype
+from fluidcore.gradcheck.target.strides import same_strides
+from fluidcore.gradcheck.target.target import Array, Doubles, Input, Target
+from fluidcore.gradcheck.verdict import Reason
+
+
+class Fault(NamedTuple):
+    """Why a gradient cannot even be compared."""
+
+    reason: Reason
+    detail: str
+
+
+class Calls:
+    """The functions of a target, as the checks call them.
+
+    Every call gets copies of its arguments. What comes back is copied, too: a function may return
+    its input, or a buffer that it will use again. A target that runs no code of the user's needs no
+    copies.
+
+    Attributes:
+        target: What is called.
+        forwards: Evaluations of f so far.
+        backwards: Evaluations of the gradient so far.
+        faults: By the index of the input and the dtype, what was wrong with the form of a gradient;
+            the first of each. The values of such a gradient are NaN.
+        changed: What f or the gradient wrote into its arguments, in words; the first of each.
+    """
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self._trusts = target.runs_own_code
+        self.forwards = 0
+        self.backwards = 0
+        self.faults: dict[tuple[int, str], Fault] = {}
+        self.changed: list[str] = []
+
+    def point(self, dtype: str) -> list[Array]:
+        """The inputs in `dtype`, not to be changed."""
+        if self._trusts:
+            known = numpy_dtype(dtype)
+            return [part.value.astype(known, copy=False) for part in self.target.inputs]
+        return [cast(part.value, dtype) for part in self.target.inputs]
+
+    def forward(self, xs: Sequence[Array], dtype: str) -> list[Array]:
+        """The outputs at `xs`."""
+        self.forwards += 1
+        given = xs if self._trusts else [x.copy() for x in xs]
+        with noted(self.target.who, "f", self.target.inputs):
+            outputs = self.target.forward(given, dtype)
+        self._compare("f changes its input", xs, given)
+        if not isinstance(outputs, (list, tuple)):
+            raise TypeError(
+                f"{self.target.who}: f must return a list of arrays, got {type(outputs).__name__}"
+            )
+        return [self._output(k, y) for k, y in enumerate(outputs)]
+
+    def gradient(
+        self, xs: Sequence[Array], vs: Sequence[Array | None], dtype: str
+    ) -> list[Doubles]:
+        """The claimed gradients, flattened, as float64.
+
+        Args:
+            xs: Where.
+            vs: Cotangents; their strides are kept. None only where the target takes it.
+            dtype: Of both.
+        """
+        self.backwards += 1
+        given, weights = xs, vs
+        if not self._trusts:
+            given = [x.copy() for x in xs]
+            weights = [None if v is None else same_strides(v) for v in vs]
+        with noted(self.target.who, "the gradient", self.target.inputs):
+            found: Any = self.target.vjp(given, weights, dtype)
+        self._compare("the gradient changes the input", xs, given)
+        self._compare("the gradient changes the cotangent of output", vs, weights)
+        if not isinstance(found, (list, tuple)) or len(found) != len(xs):
+            got = f"{len(found)} arrays" if isinstance(found, (list, tuple)) else _kind(found)
+            for k in range(len(xs)):
+                text = f"the gradient must be a list of {len(xs)} arrays, got {got}"
+                self.faults.setdefault((k, dtype), Fault(Reason.WRONG_SHAPE, text))
+            found = [None] * len(xs)
+        return [
+            self._checked(k, a, x, dtype) for k, (a, x) in enumerate(zip(found, xs, strict=True))
+        ]
+
+    def sample(self, xs: Sequence[Array], vs: Sequence[Array], dtype: str) -> list[Doubles]:
+        """The same at a point of the checker's choice: NaN where the gradient is not defined."""
+        try:
+            return self.gradient(xs, vs, dtype)
+        except Exception:
+            return [np.full(x.size, np.nan) for x in xs]
+
+    def _checked(self, k: int, found: Any, x: Array, dtype: str) -> Doubles:
+        fault = _fault(found, x, dtype)
+        if fault is None:
+            copies = None if self._trusts else True
+            return np.array(found, dtype=np.float64, copy=copies).reshape(-1)
+        self.faults.setdefault((k, dtype), fault)
+        return np.full(x.size, np.nan)
+
+    def _output(self, k: int, y: Any) -> Array:
+        if y is None or not (hasattr(y, "dtype") and hasattr(y, "shape")):
+            raise TypeError(f"{self.target.who}: output {k} of f must be an array, got {_kind(y)}")
+        array: Array = y if self._trusts else np.array(y)
+        if array.dtype != np.float64 and array.dtype.name not in FLOATING:
+            raise core.InvalidArgument(
+                f"{self.target.who}: output {k} of f must be floating to be differentiated, "
+                f"got {array.dtype.name}"
+            )
+        return array
+
+    def _compare(
+        self, what: str, before: Sequence[Array | None], after: Sequence[Array | None]
+    ) -> None:
+        for k, (old, new) in enumerate(zip(before, after, strict=True)):
+            if old is None or new is None or old is new:
+                continue
+            if old.tobytes() != new.tobytes():
+                name = f"'{self.target.inputs[k].name}'" if "input" in what else str(k)
+                text = f"{what} {name}"
+                if text not in self.changed:
+                    self.changed.append(text)
+
+
+@contextmanager
+def noted(who: str, what: str, inputs: Sequence[Input]) -> Iterator[None]:
+    """Adds to an exception whose function raised it, and at which inputs."""
+    try:
+        yield
+    except Exception as error:
+        where = ", ".join(
+            f"{part.name} {part.value.dtype.name} {list(part.value.shape)}" for part in inputs
+        )
+        error.add_note(f"{who}: raised by {what} at the inputs {where}")
+        raise
+
+
+def cast(value: Any, dtype: str) -> Array:
+    """A row-major copy in `dtype`."""
+    if type(value) is np.ndarray and value.dtype == numpy_dtype(dtype):
+        return np.array(value, order="C")
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.array(np.asarray(value).astype(numpy_dtype(dtype)), order="C")
+
+
+def flat(arrays: Sequence[Array]) -> Doubles:
+    """All elements of all arrays, one after the other, as float64."""
+    parts = [np.asarray(a).astype(np.float64, copy=False).reshape(-1) for a in arrays]
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def _kind(value: object) -> str:
+    return "None" if value is None else type(value).__name__
+
+
+def _fault(found: Any, x: Array, dtype: str) -> Fault | None:
+    if type(found) is np.ndarray and found.dtype == x.dtype and found.shape == x.shape:
+        return None
+    if not (hasattr(found, "dtype") and hasattr(found, "shape")):
+        return Fault(Reason.WRONG_SHAPE, f"the gradient must be an array, got {_kind(found)}")
+    if tuple(found.shape) != x.shape:
+        text = f"the gradient must have the shape of the input, {list(x.shape)}"
+        return Fault(Reason.WRONG_SHAPE, f"{text}, got {list(found.shape)}")
+    name = str(np.dtype(found.dtype).name)
+    if name not in FLOATING or dtype_name(name) != dtype:
+        text = f"the gradient must have the dtype of the input, {dtype}, got {name}"
+        return Fault(Reason.WRONG_DTYPE, text)
+    return None
