@@ -16,47 +16,58 @@ namespace {
 
 constexpr int kFewest = 5;  // that make a mean; the others were outside of the domain of f
 
-// Mean and standard deviation of the differences of a series of pairs of arrays, by Welford (1962).
+// The differences of a series of pairs of arrays: their mean, by Welford (1962), and what they are
+// in proportion to.
 class Moments {
  public:
   Moments(std::int64_t size, const Elements& kept)
-      : kept_(kept),
-        count_(kept ? kept->size() : static_cast<std::size_t>(size)),
-        mean_(count_.size()),
-        squares_(count_.size()),
-        formula_(count_.size()) {}
+      : kept_(kept), sums_(kept ? kept->size() : static_cast<std::size_t>(size)) {}
 
   // Takes in `kernel - formula` where `formula` is finite.
   void add(const Tensor& kernel, const Tensor& formula) {
-    for (std::size_t i = 0; i < mean_.size(); ++i) {
+    for (std::size_t i = 0; i < sums_.size(); ++i) {
       const std::int64_t element = kept_ ? (*kept_)[i] : static_cast<std::int64_t>(i);
       const double exact = formula.get_float_element(element);
       if (!std::isfinite(exact)) continue;
+      Sums& sums = sums_[i];
       const double value = kernel.get_float_element(element) - exact;
-      ++count_[i];
-      formula_[i] += (exact - formula_[i]) / count_[i];
-      const double step = value - mean_[i];
-      mean_[i] += step / count_[i];
-      squares_[i] += step * (value - mean_[i]);
+      ++sums.count;
+      const double step = value - sums.mean;
+      sums.mean += step / sums.count;
+      sums.squares += step * (value - sums.mean);
+      sums.formula += exact * exact;
+      sums.product += exact * value;
+      if (sums.count == 1) sums.is_negative = exact < 0;
     }
   }
 
   void append_to(std::vector<Bias::Element>& values) const {
-    constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-    for (std::size_t i = 0; i < mean_.size(); ++i) {
-      const bool is_known = count_[i] >= kFewest;
-      values.push_back({is_known ? mean_[i] : kNaN,
-                        std::sqrt(squares_[i] / std::max(count_[i] - 1, 1)),
-                        is_known ? formula_[i] : kNaN});
-    }
+    for (const Sums& sums : sums_) values.push_back(sums.element());
   }
 
  private:
+  struct Sums {
+    int count = 0;
+    bool is_negative = false;  // the first of the formula
+    double mean = 0;
+    double squares = 0;  // of the distances from it
+    double formula = 0;  // squares
+    double product = 0;  // of difference and formula
+
+    Bias::Element element() const {
+      constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+      if (count < kFewest) return {kNaN, 0, kNaN};
+      const double part = product / formula;
+      const double left = std::max(squares + count * mean * mean - part * product, 0.0);
+      const bool is_part = left < squares;
+      const double size = std::copysign(std::sqrt(formula / count), is_negative ? -1 : 1);
+      return {is_part ? part * size : mean, std::sqrt((is_part ? left : squares) / (count - 1)),
+              part};
+    }
+  };
+
   const Elements& kept_;
-  std::vector<std::uint8_t> count_;
-  std::vector<double> mean_;
-  std::vector<double> squares_;
-  std::vector<double> formula_;
+  std::vector<Sums> sums_;
 };
 
 }  // namespace

@@ -18,10 +18,12 @@ using Elements = std::optional<std::vector<std::int64_t>>;
 struct Bias {
   static constexpr int kPoints = 9;
 
+  // The kernel is off by the same amount, or by the same part of the gradient: by what leaves less
+  // to chance. Where the gradient changes its sign from one point to the next, a fault is a part.
   struct Element {
-    double mean = 0;     // NaN where it was defined at few of the points
-    double spread = 0;   // its standard deviation
-    double formula = 0;  // the mean of the formula
+    double mean = 0;    // by how much it is off; NaN where it was defined at few of the points
+    double spread = 0;  // the standard deviation of what is left
+    double part = 0;    // by which part of the formula it is off
   };
 
   std::size_t cotangents = 0;

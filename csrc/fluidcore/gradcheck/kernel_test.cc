@@ -49,7 +49,7 @@ bool is_confirmed(const std::vector<Bias::Element>& centres, double rounding) {
     const bool is_other = !means.empty();
     votes += is_other && std::abs(at.mean) > kSpreads * at.spread + rounding ? 1 : 0;
     means.push_back(at.mean);
-    parts.push_back(at.mean / at.formula);
+    parts.push_back(at.part);
   }
   return votes >= kConfirmed && (is_steady(means) || is_steady(parts));
 }

@@ -184,6 +184,30 @@ TEST(KernelTestTest, AFaultInProportionToAGradientThatChangesItsSignIsAFault) {
   EXPECT_TRUE(is_wrong(centres));
 }
 
+TEST(KernelTestTest, AWrongSignOfASteepGradientIsFoundInSixteenBits) {
+  const std::vector<double> x = {-0.9, -0.5, -0.25, 0.1, 0.375, 0.75, 1};
+  const auto slope = [](double at) { return 20 * std::cos(20 * at); };
+  const auto negative = [&](double at) { return -slope(at); };
+  for (const DType dtype : {DType::kFloat16, DType::kBFloat16}) {
+    const Tensor point = tensor_of(x, dtype);
+    const Tensor exact = tensor_of(values_of(point));
+    ToyFunction f = ToyFunction::elementwise(exact, [](double at) { return std::sin(20 * at); });
+    ToyGradient kernel = ToyGradient::elementwise(point, negative);
+    ToyGradient formula = ToyGradient::elementwise(exact, slope);
+    const Tensor ones = tensor_of(std::vector<double>(x.size(), 1.0), dtype);
+    KernelTest test({kernel, formula, f, {{ones}}, 0});
+    Derivatives reference(1, std::ssize(x));
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      reference.value[i] = slope(exact.get_float_element(static_cast<std::int64_t>(i)));
+      reference.scale[i] = std::abs(reference.value[i]);
+    }
+    reference.low = reference.high = reference.value;
+    const Judgement found =
+        test.judge({0, {0, 1, 2, 3, 4, 5, 6}, reference.value, reference}, Rules::of(dtype, false));
+    EXPECT_THAT(found.wrong, Each(1)) << to_string(dtype);
+  }
+}
+
 TEST(KernelTestTest, TheSameBitsEverywhereAreRightForSure) {
   EXPECT_EQ(Measured(everywhere({0, 0})).judge().verdict(), Verdict::kPass);
   EXPECT_EQ(Measured(everywhere({1e-9, 0})).judge().verdict(), Verdict::kInconclusive);
