@@ -223,12 +223,14 @@ class Confirmation {
       } else {
         adopt_second(central, places[j], doubtful[j]);
       }
-      if (is_vague[doubtful[j]] || (is_coarse() && is_only_vaguer(doubtful[j]))) {
+      const bool is_refutable = is_refuted(doubtful[j]);
+      const bool is_only_suspect = (is_refutable && is_vague[doubtful[j]] != 0) ||
+                                   (is_coarse() && is_only_vaguer(doubtful[j]));
+      if (is_only_suspect) {
         leave_open(doubtful[j], kSuspect);
         continue;
       }
       const bool jumps = (reference_.flags[doubtful[j]] & kJump) != 0;
-      const bool is_refutable = is_refuted(doubtful[j]);
       if (is_refutable || (is_open(doubtful[j]) && !jumps)) refuted.push_back(doubtful[j]);
     }
     return refuted;
@@ -299,8 +301,8 @@ class Confirmation {
     return is_proven;
   }
 
-  // Whether central differences have found the one-sided derivatives, too: a value between them, or
-  // an interval around them. Else all of it is chance.
+  // Whether the first measurement has found the one-sided derivatives, too, and central differences
+  // a value between them, or an interval around them. Else all of it is chance.
   bool agree(const Derivatives& central,
              std::size_t place,
              const Derivatives& right,
@@ -309,14 +311,17 @@ class Confirmation {
              std::size_t column) const {
     if ((central.flags[place] & (kJump | kDomain)) != 0) return false;
     for (std::size_t row = 0; row < rows_; ++row) {
+      const std::size_t i = at(row, column);
       const std::size_t k = row * static_cast<std::size_t>(right.elements) + j;
       const std::size_t c = row * static_cast<std::size_t>(central.elements) + place;
       const auto [low, high] = std::minmax(right.value[k], left.value[k]);
-      const double error = central.error[c] + std::max(right.error[k], left.error[k]);
-      const double limit = rules_.bars * error + visible_[at(row, column)];
+      const double side_error = std::max(right.error[k], left.error[k]);
+      const double limit = rules_.bars * (central.error[c] + side_error) + visible_[i];
       const bool is_around = central.low[c] <= low + limit && high <= central.high[c] + limit;
       const bool is_between = low <= central.low[c] + limit && central.high[c] <= high + limit;
       if (!is_around && !is_between) return false;
+      const double first = rules_.bars * (reference_.error[i] + side_error) + visible_[i];
+      if (low > reference_.high[i] + first || high < reference_.low[i] - first) return false;
     }
     return true;
   }
@@ -379,7 +384,11 @@ class Confirmation {
       reference_.scale[i] = std::max(right.scale[k], left.scale[k]);
     }
     reference_.flags[column] = is_kink ? kKink | kSubgradient : 0;
-    if (is_kink || !is_smooth(central, place)) return;
+    if (is_kink) return;
+    if (!is_smooth(central, place)) {
+      leave_open(column, kKink);
+      return;
+    }
     // Where the sides are alike, central differences tell more than each of them.
     const Derivatives sides = picked(reference_, {column});
     copy_column(central, place, reference_, column);

@@ -252,11 +252,16 @@ NoiseLevel measure_noise(Function& function, std::uint64_t seed, std::int64_t* e
 
 NoiseLevel noise_floor(Function& function, std::uint64_t seed, std::int64_t* evaluations) {
   constexpr double kDeviations = 3;
-  constexpr double kCoarse = 0x1p-20;
+  const std::vector<Tensor>& inputs = function.inputs();
+  const auto is_coarse = [](const Tensor& input) {
+    constexpr double kCoarse = 0x1p-20;
+    return is_floating(input.dtype()) && unit_roundoff(input.dtype()) > kCoarse;
+  };
+  if (std::any_of(inputs.begin(), inputs.end(), is_coarse)) return {};
+  if (evaluations != nullptr) ++*evaluations;
+  NoiseLevel floor = measure_noise(function, seed, evaluations);
   const Outputs outputs(function);
   const double unit = unit_roundoff(outputs.coarsest());
-  if (unit > kCoarse) return {};
-  NoiseLevel floor = measure_noise(function, seed, evaluations);
   for (auto* const level : {&floor.near, &floor.far}) {
     bool is_needed = false;
     for (std::size_t j = 0; j < level->size(); ++j) {

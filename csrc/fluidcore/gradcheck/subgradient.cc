@@ -56,8 +56,8 @@ class Together {
     if (low_ > high_ && part < nearness()) look_on_both_sides(up, part = nearness(), d);
     for (int point = 0; point < kPoints && !is_between(claimed); ++point) {
       const NearPoint near{part, (point + 0.5) / kPoints, point};
-      const MovedPoint moved(function_, at_.input, near, {}, seed_);
-      take_in(moved, d);
+      const auto found = derivative_at(MovedPoint(function_, at_.input, near, {}, seed_), d);
+      if (found) take_in(*found);
     }
     return is_between(claimed);
   }
@@ -95,21 +95,36 @@ class Together {
     return round_direction(std::move(d));
   }
 
+  // The derivatives along d on both sides of x. On the way there f is curved; extrapolated from two
+  // distances, they are those of the branches at x itself.
   void look_on_both_sides(const std::vector<double>& up,
                           double part,
                           const std::vector<double>& d) {
+    constexpr double kNearer = 8;
     for (const double side : {part, -part}) {
-      std::vector<double> offsets = up;
-      for (double& offset : offsets) offset *= side;
-      const MovedPoint moved(function_, at_.input, at_.elements, offsets);
-      take_in(moved, d);
+      const auto at = [&](double distance) {
+        std::vector<double> offsets = up;
+        for (double& offset : offsets) offset *= distance;
+        return derivative_at(MovedPoint(function_, at_.input, at_.elements, offsets), d);
+      };
+      const std::optional<Slope> far = at(side);
+      if (!far) continue;
+      const std::optional<Slope> near = at(side / kNearer);
+      if (!near) continue;
+      take_in({near->value + (near->value - far->value) / (kNearer - 1),
+               (kNearer * near->error + far->error) / (kNearer - 1)});
     }
   }
 
-  // The derivative along d at the point where the input is.
-  void take_in(const MovedPoint& moved, const std::vector<double>& d) {
+  struct Slope {
+    double value;
+    double error;
+  };
+
+  // Along d, at the point where the input is.
+  std::optional<Slope> derivative_at(const MovedPoint& moved, const std::vector<double>& d) {
     ++evaluations_;
-    if (!moved.is_in_domain()) return;
+    if (!moved.is_in_domain()) return std::nullopt;
     Directions along(function_.inputs().size());
     auto& whole = along[at_.input].emplace(static_cast<std::size_t>(input().size()));
     for (std::size_t j = 0; j < d.size(); ++j) {
@@ -117,9 +132,13 @@ class Together {
     }
     const Derivatives found = differentiate_along(function_, along, question_);
     evaluations_ += found.evaluations;
-    if (found.flags[0] != 0 || !std::isfinite(found.error[0])) return;
-    low_ = std::min(low_, found.value[0] - bars_ * found.error[0]);
-    high_ = std::max(high_, found.value[0] + bars_ * found.error[0]);
+    if (found.flags[0] != 0 || !std::isfinite(found.error[0])) return std::nullopt;
+    return Slope{found.value[0], found.error[0]};
+  }
+
+  void take_in(const Slope& slope) {
+    low_ = std::min(low_, slope.value - bars_ * slope.error);
+    high_ = std::max(high_, slope.value + bars_ * slope.error);
   }
 
   Function& function_;

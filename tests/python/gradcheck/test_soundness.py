@@ -22,19 +22,9 @@ IS_OPEN = "a right gradient is not proven"
 PASSES = "a wrong gradient passes"  # by the resolution that its own report states
 SEES_LESS = "a check sees less than it says"  # by the resolution of the right gradient's report
 
-# Where f is rough, a gradient that seems wrong is measured again with other steps, which may show
-# that the first error bars were too short. Its report then states a coarser resolution than that
-# of the right gradient, whose first measurement is believed. SEES_LESS is left out there.
-# It is so, too, with the shares of a tie, which only together are proven or not; and where they
-# are measured as the middle of few elements, they may stay open.
-LEFT_OUT: dict[str, tuple[str, ...]] = {
-    "saturation": (SEES_LESS,),
-    "cancellation": (SEES_LESS,),
-    "huge offset": (SEES_LESS,),
-    "grid rounding": (SEES_LESS,),
-    "domain edge": (SEES_LESS,),
-    "tie": (SEES_LESS, IS_OPEN),
-}
+# The branches that meet at a tie of many are found at random, and may not all be found. Where f
+# nearly stands still, its noise is too little to be measured.
+LEFT_OUT: dict[str, str] = {"tie": IS_OPEN, "saturation": SEES_LESS}
 
 
 @dataclass
@@ -132,7 +122,7 @@ def complaint(regime: str, seed: int, largest: float = np.inf) -> str:
 
 
 def complaints(regime: str, seeds: Iterable[int], largest: float = np.inf) -> str:
-    left_out = LEFT_OUT.get(regime, ())
+    left_out = LEFT_OUT.get(regime, "nothing")
     found = [complaint(regime, seed, largest) for seed in seeds]
     return "\n\n".join(text for text in found if text and not text.startswith(left_out))
 
