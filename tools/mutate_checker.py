@@ -33,11 +33,11 @@ CORE = (
     *("fixed_step.comparison", "fixed_step.numerical", "fixed_step.worst_element"),
     *("pipeline.absorption", "pipeline.array_gradient", "pipeline.assemble", "pipeline.audits"),
     *("pipeline.formula", "pipeline.independence", "pipeline.kernel", "pipeline.overflow"),
-    *("pipeline.run", "pipeline.second_order"),
+    *("pipeline.own_rounding", "pipeline.run", "pipeline.second_order"),
     *("program.error_clips", "program.places", "program.recording"),
     *("target.calls", "target.gradient_target", "target.precision", "target.random_numbers"),
 )
-FOLDERS = ("explain", "kernel", "localise", "measure")
+FOLDERS = ("explain", "localise", "measure")
 # They run other processes, all operators, or the engine alone: of no more use than the others.
 LEFT_OUT = (*("all_ops", "cases", "command", "engine", "grad_table", "pytest_plugin"),)
 FOLDERS_LEFT_OUT = ("report", "with_frameworks")

@@ -72,18 +72,13 @@ class Moments {
 
 }  // namespace
 
-std::vector<Bias::Element> Bias::of(std::size_t k,
-                                    const std::vector<std::int64_t>& elements) const {
-  std::vector<Element> found;
-  if (elements.empty()) return found;
+const Bias::Element& Bias::at(std::size_t k,
+                              const std::vector<std::int64_t>& elements,
+                              std::size_t i) const {
   const std::vector<Element>& all = values[k];
-  if (kept[k]) return all;
-  for (std::size_t row = 0; row < cotangents; ++row) {
-    for (const std::int64_t element : elements) {
-      found.push_back(all[row * (all.size() / cotangents) + static_cast<std::size_t>(element)]);
-    }
-  }
-  return found;
+  if (kept[k]) return all[i];
+  const std::size_t row = i / elements.size() * (all.size() / cotangents);
+  return all[row + static_cast<std::size_t>(elements[i % elements.size()])];
 }
 
 Bias bias_around(const GradientPair& pair,

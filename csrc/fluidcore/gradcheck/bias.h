@@ -30,8 +30,8 @@ struct Bias {
   std::vector<Elements> kept;                // by input
   std::vector<std::vector<Element>> values;  // by input: [cotangents, kept]
 
-  // Of input `k`: [cotangents, elements]. All elements are kept, or these.
-  std::vector<Element> of(std::size_t k, const std::vector<std::int64_t>& elements) const;
+  // Position i of [cotangents, elements], of input `k`. All elements are kept, or these.
+  const Element& at(std::size_t k, const std::vector<std::int64_t>& elements, std::size_t i) const;
 };
 
 // At kPoints points that differ from the centre, numbers of the kernel's dtype, by up to the root u

@@ -117,12 +117,14 @@ Judgement KernelTest::compare(const FormulaGradient& formula,
   const Derivatives& reference = formula.reference;
   const std::size_t size = rounding.size();
   const std::size_t elements = formula.elements.size();
-  const std::vector<Bias::Element> here = at_point().of(formula.input, formula.elements);
+  const auto here = [&, &bias = at_point()](std::size_t i) -> const Bias::Element& {
+    return bias.at(formula.input, formula.elements, i);
+  };
   std::vector<double> claimed = formula.value;
   std::vector<double> tolerance = rounding;
   for (std::size_t i = 0; i < size; ++i) {
-    claimed[i] += here[i].mean;
-    tolerance[i] += kSpreads * here[i].spread;
+    claimed[i] += here(i).mean;
+    tolerance[i] += kSpreads * here(i).spread;
   }
   // What would be wrong if rounding errors had no spread; only where they have little.
   std::vector<std::uint8_t> doubtful = gradcheck::judge(reference, claimed, rounding, rules).wrong;
@@ -130,9 +132,9 @@ Judgement KernelTest::compare(const FormulaGradient& formula,
   std::vector<std::int64_t> suspects;
   std::vector<std::size_t> columns;
   for (std::size_t i = 0; i < size; ++i) {
-    doubtful[i] &= !is_kink(reference, i) && here[i].spread <= kLittle * rounding[i];
+    doubtful[i] &= !is_kink(reference, i) && here(i).spread <= kLittle * rounding[i];
     // Where not a bit differs anywhere, no tolerance is needed.
-    const bool is_same = here[i].mean == 0 && here[i].spread == 0 && reference.error[i] == 0;
+    const bool is_same = here(i).mean == 0 && here(i).spread == 0 && reference.error[i] == 0;
     if (is_same && !is_kink(reference, i)) found.unsure[i] = 0;
   }
   for (std::size_t j = 0; j < elements; ++j) {
@@ -143,20 +145,21 @@ Judgement KernelTest::compare(const FormulaGradient& formula,
     suspects.push_back(formula.elements[j]);
   }
   if (columns.empty()) return found;
-  const std::vector<std::vector<Bias::Element>> centres = around(formula.input, suspects);
+  const std::vector<Bias>& centres = around(formula.input, suspects);
   for (std::size_t row = 0; row < size / elements; ++row) {
     for (std::size_t q = 0; q < columns.size(); ++q) {
       const std::size_t i = row * elements + columns[q];
-      std::vector<Bias::Element> all = {here[i]};
-      for (const std::vector<Bias::Element>& one : centres)
-        all.push_back(one[row * columns.size() + q]);
+      std::vector<Bias::Element> all = {here(i)};
+      for (const Bias& one : centres) {
+        all.push_back(one.at(formula.input, suspects, row * columns.size() + q));
+      }
       if (found.wrong[i] && !is_forbidden_kink(reference, rules, i)) {
         found.wrong[i] = is_confirmed(all, rounding[i]);
         found.unsure[i] = !found.wrong[i];
       }
       if (!doubtful[i]) continue;
       const double least = least_seen(all, rounding[i]);
-      if (!(std::abs(here[i].mean) > least)) continue;
+      if (!(std::abs(here(i).mean) > least)) continue;
       found.wrong[i] = 1;
       found.unsure[i] = 0;
       found.limit[i] = least;
@@ -219,7 +222,10 @@ std::vector<double> KernelTest::spread(std::size_t input,
                                        const std::vector<std::int64_t>& elements) {
   return with_plain_exceptions([&] {
     std::vector<double> result;
-    for (const Bias::Element& here : at_point().of(input, elements)) result.push_back(here.spread);
+    const Bias& bias = at_point();
+    for (std::size_t i = 0; i < bias.cotangents * elements.size(); ++i) {
+      result.push_back(bias.at(input, elements, i).spread);
+    }
     return result;
   });
 }
@@ -260,8 +266,8 @@ const Bias& KernelTest::at_point() {
 // intermediate result, whose rounding error then is the same at all points; not at another centre.
 //
 // Of later inputs everything is kept, for they may be asked for next; of earlier ones nothing.
-std::vector<std::vector<Bias::Element>> KernelTest::around(
-    std::size_t input, const std::vector<std::int64_t>& elements) {
+const std::vector<Bias>& KernelTest::around(std::size_t input,
+                                            const std::vector<std::int64_t>& elements) {
   const std::vector<Tensor>& x = pair_.kernel.inputs();
   const bool is_known =
       !around_.empty() && (!around_[0].kept[input] || *around_[0].kept[input] == elements);
@@ -277,9 +283,7 @@ std::vector<std::vector<Bias::Element>> KernelTest::around(
       around_.push_back(bias_around(pair_, centre, str_cat("dither at ", purpose), false, kept));
     }
   }
-  std::vector<std::vector<Bias::Element>> found;
-  for (const Bias& one : around_) found.push_back(one.of(input, elements));
-  return found;
+  return around_;
 }
 
 }  // namespace fluidcore::gradcheck

@@ -49,8 +49,7 @@ class KernelTest {
 
  private:
   const Bias& at_point();
-  std::vector<std::vector<Bias::Element>> around(std::size_t input,
-                                                 const std::vector<std::int64_t>& elements);
+  const std::vector<Bias>& around(std::size_t input, const std::vector<std::int64_t>& elements);
   Judgement compare(const FormulaGradient& formula,
                     const std::vector<double>& rounding,
                     const Rules& rules);

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fluidcore import core
-from fluidcore.gradcheck.kernel.own_rounding import settle_rounding
 from fluidcore.gradcheck.measure import modes, taylor
 from fluidcore.gradcheck.measure.confirm import confirm, noise_floor
 from fluidcore.gradcheck.measure.directions import check_directions
@@ -19,6 +18,7 @@ from fluidcore.gradcheck.pipeline import assemble
 from fluidcore.gradcheck.pipeline.absorption import heights_of, settle_zero, with_absorption
 from fluidcore.gradcheck.pipeline.cancellation import settle_grid
 from fluidcore.gradcheck.pipeline.overflow import left_open, overflown, with_overflow
+from fluidcore.gradcheck.pipeline.own_rounding import settle_rounding
 from fluidcore.gradcheck.report.data import Hypothesis
 from fluidcore.gradcheck.report.result import GradCheckResult
 from fluidcore.gradcheck.target.precision import UNIT

@@ -5,10 +5,10 @@ import pytest
 from targets import NumpyTarget
 
 from fluidcore.gradcheck.config import GradCheckConfig
-from fluidcore.gradcheck.kernel.own_rounding import settle_rounding
 from fluidcore.gradcheck.measure.judge import Judgement, Reference, judge
 from fluidcore.gradcheck.measure.modes import Numerical
 from fluidcore.gradcheck.measure.session import Session
+from fluidcore.gradcheck.pipeline.own_rounding import settle_rounding
 
 X = np.array([1.0, -2.0, 1.5, 3.0, -1.0])
 OFF = 0.5

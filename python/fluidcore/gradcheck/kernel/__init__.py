@@ -1,1 +1,0 @@
-"""The dtype under test against float64: rounding, or a fault of the kernel."""
