@@ -41,7 +41,8 @@ class Moments {
     }
   }
 
-  void append_to(std::vector<Bias::Element>& values) const {
+  void append_to(std::vector<Bias::Element>& values, std::size_t rows) const {
+    values.reserve(rows * sums_.size());
     for (const Sums& sums : sums_) values.push_back(sums.element());
   }
 
@@ -115,7 +116,8 @@ Bias bias_around(const GradientPair& pair,
         if (is_centre) throw;  // else outside of the domain of f
       }
     }
-    for (std::size_t k = 0; k < moments.size(); ++k) moments[k].append_to(result.values[k]);
+    for (std::size_t k = 0; k < moments.size(); ++k)
+      moments[k].append_to(result.values[k], result.cotangents);
   }
   return result;
 }

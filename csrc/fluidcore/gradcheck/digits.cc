@@ -24,16 +24,23 @@ std::vector<DType> narrower(DType dtype) {
 
 }  // namespace
 
+std::vector<DType> narrower_dtypes(const std::vector<double>& claimed, DType dtype) {
+  std::vector<DType> found;
+  for (const DType narrow : narrower(dtype)) {
+    const bool holds = std::all_of(claimed.begin(), claimed.end(), [&](double value) {
+      return std::isfinite(value) && round_to(narrow, value) == value;
+    });
+    if (holds) found.push_back(narrow);
+  }
+  return found;
+}
+
 std::optional<DType> narrowed_to(const std::vector<double>& claimed,
                                  const Derivatives& reference,
                                  DType dtype,
                                  double bars,
                                  const std::function<std::vector<double>()>& uncertain) {
-  const auto is_finite = [](double value) { return std::isfinite(value); };
-  if (!std::all_of(claimed.begin(), claimed.end(), is_finite)) return std::nullopt;
-  for (const DType narrow : narrower(dtype)) {
-    const auto is_narrow = [&](double value) { return round_to(narrow, value) == value; };
-    if (!std::all_of(claimed.begin(), claimed.end(), is_narrow)) continue;
+  for (const DType narrow : narrower_dtypes(claimed, dtype)) {
     const std::vector<double> scale = padded_scale(reference);
     const auto missing = [&](std::size_t i) {
       return std::abs(round_to(narrow, reference.value[i]) - reference.value[i]);

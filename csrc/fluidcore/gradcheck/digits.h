@@ -9,6 +9,10 @@
 
 namespace fluidcore::gradcheck {
 
+// The dtypes narrower than `dtype` that every element is a number of, those with the fewest digits
+// first; none where an element is not finite.
+std::vector<DType> narrower_dtypes(const std::vector<double>& claimed, DType dtype);
+
 // Whether a gradient has the digits of its dtype, or went through a narrower one: the dtype that
 // every element of `claimed` is a number of, though at least four elements should not be; nullopt
 // if there is none, and where an element is not finite.
