@@ -1,7 +1,5 @@
 """A gradient whose digits are those of a narrower dtype."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -61,7 +59,7 @@ def test_a_zero_and_a_kink_have_no_digits_to_lose() -> None:
     assert narrowed_to(claimed, exact(value), "float32", 3.0) == "float16"
     claimed[0, 2] = 0.0
     assert narrowed_to(claimed, exact(value), "float32", 3.0) is None
-    reference = replace(exact(value), flags=np.array([0, KINK, 0, 0], np.uint8))
+    reference = exact(value).replaced(flags=np.array([0, KINK, 0, 0], np.uint8))
     assert narrowed_to(rounded("float16", value), reference, "float32", 3.0) is None
 
 
@@ -76,7 +74,7 @@ def test_what_is_not_finite_is_not_judged(bad: float) -> None:
 def missing(distance: float, error: float = 0.0, scale: float = 0.0) -> bool:
     """Whether digits are missed in ones that are off by so much, in float64."""
     value = np.full((1, 4), 1.0 + distance)
-    found = replace(Reference.exact(value, value * 0 + scale), error=value * 0 + error)
+    found = Reference.exact(value, value * 0 + scale).replaced(error=value * 0 + error)
     return narrowed_to(np.ones((1, 4)), found, "float64", 3.0) is not None
 
 
