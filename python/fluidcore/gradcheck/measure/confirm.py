@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -49,7 +48,7 @@ def confirm(
     if judgement.is_proven:
         return judgement
     if session.late:
-        return _undecided(judgement)
+        return judgement.left_open(LATE)  # as long as there is no second measurement
     cotangents = range(len(judgement.wrong)) if probe is None else [probe]
     found, again = measured_again(
         session.function,
@@ -106,7 +105,7 @@ def confirm_probes(
     if judgement.is_proven:
         return judgement
     if session.late:
-        return _undecided(judgement)
+        return judgement.left_open(LATE)  # as long as there is no second measurement
     probes: Sequence[int] = range(judgement.wrong.shape[1])
     floor = noise_floor(session, noise)
     found = core.confirm_probes(
@@ -124,20 +123,8 @@ def confirm_probes(
         workers=session.workers,
     )
     session.calls.forwards += found.evaluations
-    reference = replace(Reference.of(found), scale=judgement.reference.scale)
+    reference = Reference.of(found).replaced(scale=judgement.reference.scale)
     return judge(reference, judgement.analytical, judgement.tolerance, session.rules)
-
-
-def _undecided(judgement: Judgement) -> Judgement:
-    """What one measurement refutes is open as long as there is no second one."""
-    wrong = judgement.wrong
-    flags = judgement.reference.flags | np.where(wrong.any(0), LATE, 0).astype(np.uint8)
-    return replace(
-        judgement,
-        reference=replace(judgement.reference, flags=flags),
-        wrong=np.zeros_like(wrong),
-        unsure=judgement.unsure | wrong,
-    )
 
 
 def _judged(found: core.Derivatives, first: Judgement, rules: core.Rules) -> Judgement:

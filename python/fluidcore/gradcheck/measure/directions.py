@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
@@ -59,23 +59,10 @@ def check_directions(session: Session, k: int, noise: Doubles | None) -> Directi
         probe = int(np.argmax(np.where(judgement.wrong, judgement.excess, -1.0)[0]))
         culprits = tuple(_search(session, k, probe, noise_floor(session, noise).near))
         if not culprits:
-            judgement = _left_open(judgement)
+            # Of several elements at kinks each may have a slope of its own choice, and their
+            # sum need not lie between the two slopes along a direction.
+            judgement = judgement.left_open(KINK)
     return Directional(judgement, detectable, failure, culprits)
-
-
-def _left_open(judgement: Judgement) -> Judgement:
-    """Says nothing about directions along which no single element is wrong.
-
-    Of several elements at kinks each may have a slope of its own choice, and their sum need not lie
-    between the two slopes along a direction.
-    """
-    flags = judgement.reference.flags | np.where(judgement.wrong[0], KINK, 0).astype(np.uint8)
-    return replace(
-        judgement,
-        reference=replace(judgement.reference, flags=flags),
-        wrong=np.zeros_like(judgement.wrong),
-        unsure=judgement.unsure | judgement.wrong,
-    )
 
 
 def blind_spot(probes: int) -> float:
@@ -97,8 +84,7 @@ def _along(
 
 
 def _scaled(found: Reference, terms: Doubles) -> Reference:
-    scale = np.full_like(found.scale, np.sum(np.abs(terms)))
-    return Reference(found.value, found.error, found.low, found.high, scale, found.flags)
+    return found.replaced(scale=np.full_like(found.scale, np.sum(np.abs(terms))))
 
 
 def _tolerance(session: Session, reference: Reference) -> Doubles:

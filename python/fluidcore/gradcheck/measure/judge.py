@@ -21,37 +21,27 @@ SUBGRADIENT, SUSPECT = 16, 32
 LATE = 64  # not the engine's: there was no time left
 
 
-@dataclass(frozen=True)
 class Reference:
-    """Numerical derivatives: of r cotangents by n elements.
+    """Numerical derivatives: of r cotangents by n elements. They are the engine's, not copies."""
 
-    Attributes:
-        value: [r, n].
-        error: [r, n], error bars; inf where there is no derivative.
-        low: [r, n], the least one-sided derivative; `value` where f is smooth.
-        high: [r, n], the greatest.
-        scale: [r, n], the sum of the absolute values of all terms of the derivative.
-        flags: [n], KINK, JUMP, DOMAIN, ABSORBED, SUBGRADIENT, LATE.
-    """
-
-    value: Doubles
-    error: Doubles
-    low: Doubles
-    high: Doubles
-    scale: Doubles
-    flags: Flags
+    def __init__(
+        self,
+        value: Doubles,
+        error: Doubles,
+        low: Doubles,
+        high: Doubles,
+        scale: Doubles,
+        flags: Flags,
+    ) -> None:
+        """See the properties."""
+        self.native = core.Derivatives(value, error, low, high, scale, flags)
 
     @classmethod
     def of(cls, found: core.Derivatives) -> Reference:
         """What the engine found."""
-        value, error, low, high, scale = (
-            np.asarray(part, dtype=np.float64)
-            for part in (found.value, found.error, found.low, found.high, found.scale)
-        )
-        flags = np.asarray(found.flags, dtype=np.uint8)
-        return cls(value, error, low, high, scale, flags).unknown_at(
-            (flags & (JUMP | DOMAIN | LATE)) != 0
-        )
+        reference = cls.__new__(cls)
+        reference.native = found
+        return reference.unknown_at((reference.flags & (JUMP | DOMAIN | LATE)) != 0)
 
     @classmethod
     def exact(cls, value: Doubles, scale: Doubles) -> Reference:
@@ -69,27 +59,39 @@ class Reference:
         return cls(value, error, low, high, scale, flags)
 
     @property
+    def value(self) -> Doubles:
+        """[r, n]."""
+        return self.native.value
+
+    @property
+    def error(self) -> Doubles:
+        """[r, n], error bars; inf where there is no derivative."""
+        return self.native.error
+
+    @property
+    def low(self) -> Doubles:
+        """[r, n], the least one-sided derivative; `value` where f is smooth."""
+        return self.native.low
+
+    @property
+    def high(self) -> Doubles:
+        """[r, n], the greatest."""
+        return self.native.high
+
+    @property
+    def scale(self) -> Doubles:
+        """[r, n], the sum of the absolute values of all terms of the derivative."""
+        return self.native.scale
+
+    @property
+    def flags(self) -> Flags:
+        """[n], KINK, JUMP, DOMAIN, ABSORBED, SUBGRADIENT, LATE."""
+        return self.native.flags
+
+    @property
     def numbers(self) -> tuple[Doubles, ...]:
         """`value` to `scale`."""
         return self.value, self.error, self.low, self.high, self.scale
-
-    def only(self, i: int) -> Reference:
-        """Of one element."""
-        value, error, low, high, scale = (part[:, i : i + 1] for part in self.numbers)
-        return Reference(value, error, low, high, scale, self.flags[i : i + 1])
-
-    def unknown_at(self, where: Mask, flag: int = 0) -> Reference:
-        """The same with endless error bars, and a flag, at some places, [n] or [r, n]."""
-        if not where.any():
-            return self
-        flags = np.where(where.reshape(-1, self.flags.size).any(0), flag, 0).astype(np.uint8)
-        error = np.where(where, np.inf, self.error)
-        return replace(self, error=error, flags=self.flags | flags)
-
-    @property
-    def native(self) -> core.Derivatives:
-        """The same for the engine."""
-        return core.Derivatives(self.value, self.error, self.low, self.high, self.scale, self.flags)
 
     @property
     def measure(self) -> Doubles:
@@ -100,6 +102,36 @@ class Reference:
     def padded_scale(self) -> Doubles:
         """[r, n]: the scale, at least 1 % of the greatest."""
         return self.native.padded_scale()
+
+    def only(self, i: int) -> Reference:
+        """Of one element."""
+        value, error, low, high, scale = (part[:, i : i + 1] for part in self.numbers)
+        return Reference(value, error, low, high, scale, self.flags[i : i + 1])
+
+    def replaced(
+        self,
+        *,
+        error: Doubles | None = None,
+        scale: Doubles | None = None,
+        flags: Flags | None = None,
+    ) -> Reference:
+        """The same with other numbers."""
+        error = self.error if error is None else error
+        scale = self.scale if scale is None else scale
+        flags = self.flags if flags is None else flags
+        return Reference(self.value, error, self.low, self.high, scale, flags)
+
+    def flagged(self, where: Mask, flag: int) -> Reference:
+        """The same with a flag at some places, [n]."""
+        flags = self.flags | np.where(where, flag, 0).astype(np.uint8)
+        return self.replaced(flags=flags) if where.any() else self
+
+    def unknown_at(self, where: Mask, flag: int = 0) -> Reference:
+        """The same with endless error bars, and a flag, at some places, [n] or [r, n]."""
+        if not where.any():
+            return self
+        columns = np.asarray(where.reshape(-1, self.flags.size).any(0))
+        return self.flagged(columns, flag).replaced(error=np.where(where, np.inf, self.error))
 
 
 @dataclass(frozen=True)
@@ -154,6 +186,16 @@ class Judgement:
     def is_proven(self) -> bool:
         """Whether no element is wrong or unsure."""
         return not (self.wrong.any() or self.unsure.any())
+
+    def left_open(self, flag: int, where: Mask | None = None) -> Judgement:
+        """The same with nothing wrong, only open; flagged there, or at `where`, [r, n]."""
+        where = self.wrong if where is None else where
+        return replace(
+            self,
+            reference=self.reference.flagged(np.asarray(where.any(0)), flag),
+            wrong=np.zeros_like(self.wrong),
+            unsure=self.unsure | self.wrong,
+        )
 
     @property
     def verdict(self) -> Verdict:

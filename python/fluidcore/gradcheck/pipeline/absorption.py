@@ -73,7 +73,7 @@ def settle_zero(
         steepness = np.minimum(largest_slope(session, k, noise.forward), far.steepness)
         limits.append(bars * steepness + _ROUNDINGS * UNIT[session.dtype] * heights)
     if far.is_hidden_by(np.max(np.broadcast_arrays(judgement.limit, *limits), axis=0)):
-        return _absorbed(judgement), False
+        return judgement.left_open(ABSORBED, judgement.unsure | judgement.wrong), False
     if far.still > 0:
         limits.append(2 * bars * UNIT[session.dtype] * heights / far.still)
     limit = np.min(np.broadcast_arrays(*limits), axis=0)
@@ -81,21 +81,9 @@ def settle_zero(
     if (limit > session.rules.resolution * _NEGLIGIBLE * heights).any():
         return judgement, False
     if is_seen.any():  # more than rounding, and f is too flat to tell
-        return _absorbed(judgement), False
+        return judgement.left_open(ABSORBED, judgement.unsure | judgement.wrong), False
     nothing = np.zeros_like(judgement.wrong)
     return replace(judgement, limit=limit, wrong=nothing, unsure=nothing), True
-
-
-def _absorbed(judgement: Judgement) -> Judgement:
-    """Nothing can be said about what f may have absorbed."""
-    open_ = judgement.unsure | judgement.wrong
-    flags = judgement.reference.flags | np.where(open_.any(0), ABSORBED, 0).astype(np.uint8)
-    return replace(
-        judgement,
-        reference=replace(judgement.reference, flags=flags),
-        wrong=np.zeros_like(judgement.wrong),
-        unsure=open_,
-    )
 
 
 def _bars_hold_0(judgement: Judgement, heights: Doubles) -> bool:

@@ -31,7 +31,7 @@ def reference(value, error=1e-12, low=None, high=None, flags=0):
     high = value if high is None else np.atleast_2d(np.asarray(high, dtype=float))
     flag = np.broadcast_to(np.uint8(flags), value.shape[1:]).copy()
     found = Reference(value, np.full_like(value, error), low, high, np.abs(value), flag)
-    return Reference.of(found)
+    return Reference.of(found.native)
 
 
 def verdict_of(found, claimed, rules=RULES) -> Judgement:
@@ -261,7 +261,7 @@ def full_reference(**parts) -> Reference:
     ("flag", "unknown"), [(KINK, False), (JUMP, True), (DOMAIN, True), (ABSORBED, False)]
 )
 def test_what_the_engine_found_is_unknown_at_jumps_and_edges(flag: int, unknown: bool) -> None:
-    found = Reference.of(full_reference(flags=np.array([0, flag, 0], np.uint8)))
+    found = Reference.of(full_reference(flags=np.array([0, flag, 0], np.uint8)).native)
     assert np.isinf(found.error).tolist() == [[False, unknown, False]] * 2
     assert found.error[0, 0] == 1e-9
 

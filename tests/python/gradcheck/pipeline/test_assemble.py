@@ -215,7 +215,7 @@ def test_one_number_has_no_place() -> None:
 
 def along(claimed, culprits=()) -> Directional:
     found = Reference.exact(VALUE[:1], np.abs(VALUE[:1]))
-    found = replace(found, error=np.full((1, 4), 1e-9))
+    found = found.replaced(error=np.full((1, 4), 1e-9))
     judgement = judge(found, np.array([claimed]), np.zeros((1, 4)), core.Rules())
     return Directional(judgement, 0.125, None, tuple(culprits))
 
@@ -231,7 +231,7 @@ def test_directions_that_agree_pass() -> None:
 
 def culprit(index: int, claimed: float) -> tuple[int, Judgement]:
     one = np.array([[1.0]])
-    found = replace(Reference.exact(one, one), error=one * 1e-9)
+    found = Reference.exact(one, one).replaced(error=one * 1e-9)
     return index, judge(found, claimed * one, 0 * one, core.Rules())
 
 
@@ -262,7 +262,7 @@ def test_nothing_is_left_if_all_elements_are_left_out() -> None:
 def zeros(claimed: float, limit: float, error: float = 0.0, scale: float = 0.0) -> float:
     """The resolution where the derivative is 0."""
     zero = np.zeros((1, 4))
-    found = replace(Reference.exact(zero, zero + scale), error=zero + error)
+    found = Reference.exact(zero, zero + scale).replaced(error=zero + error)
     judgement = judge(found, zero + claimed, zero + limit, core.Rules())
     return result_of(judgement).resolution
 
