@@ -73,11 +73,10 @@ def check_kernel(
     columns = columns_of(elements, claimed.shape[1])
     claimed = claimed[:, columns]
     reference = trusted(formula, claimed, scale)
-    native = reference.native
     rules, runs = session.kernel_rules, test.evaluations
     # What is known of kinks holds for the kernel, too.
     unsure = None if formula.judgement is None else formula.judgement.unsure.any(0)
-    found = test.judge(k, elements, claimed, native, rules, unsure)
+    found = test.judge(k, elements, claimed, reference.native, rules, unsure)
     judgement = judgement_of(found, reference, found.limit, rules)
     result = assemble.of_elements(
         base,
@@ -94,7 +93,7 @@ def check_kernel(
         detail = f"{found.num_imprecise} elements are less precise than {dtype} allows"
         result = replace(result, reasons=(Reason.PRECISION_LOSS,), detail=detail)
     kernel = session.analytical(k, dtype)[:, columns]
-    narrow = test.narrowed_to(k, elements, claimed, native, kernel, rules)
+    narrow = test.narrowed_to(k, elements, claimed, reference.native, kernel, rules)
     session.calls.forwards += test.evaluations - runs
     return assemble.with_digits(result, narrow)
 
