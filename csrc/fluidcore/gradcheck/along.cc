@@ -46,7 +46,7 @@ Derivatives along(Function& function,
                   const Directions& directions,
                   const Question& question,
                   bool traces,
-                  int side) {
+                  const Approach& approach) {
   const DType coarsest = check_directions(function, directions);
   require(!traces || !question.cotangents.empty(),
           "gradcheck: a trace must have a cotangent to project on, got none");
@@ -58,7 +58,7 @@ Derivatives along(Function& function,
   std::vector<double> absorbed(derivatives.value.size());
   climb.note_absorbed(&absorbed);
   if (traces) climb.trace(&derivatives.levels);
-  climb.differentiate(direction, {0}, derivatives, side);
+  climb.differentiate(direction, {0}, derivatives, approach);
   if (climb.rule().absorbs) flag_absorbed(absorbed, climb.rule().resolution, derivatives);
   derivatives.evaluations += climb.evaluations();
   derivatives.failure = climb.failure();
@@ -72,8 +72,8 @@ Derivatives differentiate_along(Function& function,
                                 const Question& question,
                                 bool traces,
                                 std::int64_t workers,
-                                int side) {
-  const auto with = [&](Function& f) { return along(f, directions, question, traces, side); };
+                                const Approach& approach) {
+  const auto with = [&](Function& f) { return along(f, directions, question, traces, approach); };
   return with_plain_exceptions([&] {
     check_workers(workers);
     if (workers == 1 || !is_large(function)) {

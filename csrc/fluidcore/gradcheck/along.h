@@ -23,13 +23,13 @@ DType check_directions(const Function& function, const Directions& directions);
 // relative to the smallest ratio of the root mean squares of an input and its direction.
 //
 // `traces` notes the levels, coarse to fine, at least 12 where the dtype has so many; `workers` are
-// threads, which change no result; `side` 1 or -1 is that where t is of this sign. Otherwise as
+// threads, which change no result; a side is that where t is of its sign. Otherwise as
 // differentiate(), also in what it throws.
 Derivatives differentiate_along(Function& function,
                                 const Directions& directions,
                                 const Question& question,
                                 bool traces = false,
                                 std::int64_t workers = 1,
-                                int side = 0);
+                                const Approach& approach = {});
 
 }  // namespace fluidcore::gradcheck

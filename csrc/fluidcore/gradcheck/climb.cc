@@ -56,25 +56,26 @@ Climb::Climb(Function& function, DType moved, std::int64_t rows, const Question&
 void Climb::differentiate(Coordinates& coordinates,
                           const std::vector<std::int64_t>& positions,
                           Derivatives& to,
-                          int side) {
+                          const Approach& approach) {
+  approach_ = approach;
   coordinates_ = &coordinates;
   first_position_ = positions.front();
-  start(side);
+  start();
   if (rule_.absorbs) probe_for_absorption();
-  if (side == 0) climb_both_sides();
+  if (approach.side == 0) climb_both_sides();
   climb_one_side();
   for_each_row([&](std::int64_t r) { write(r, positions[static_cast<std::size_t>(r)], to); });
   moved_.clear();
 }
 
-void Climb::start(int side) {
+void Climb::start() {
   moved_.clear();  // of a derivative that an exception has ended
   for_each_row([&](std::int64_t r) {
     Row& begun = row(r) = Row();
     begun.scale = coordinates_->scale(r);
     begun.climbing = base_is_finite_ && begun.scale > 0;
     begun.lost = !begun.climbing;
-    begun.side = side;
+    begun.side = approach_.side;
     begun.most = rule_.most;
     if (!begun.climbing) return;
     begun.first_step = std::ldexp(power_of_two_below(begun.scale), -rule_.first);
@@ -288,6 +289,7 @@ bool Climb::is_done(std::int64_t r) {
   const double error_before = std::exchange(now.error, standing.largest_error);
   if (!standing.settled || !standing.calm) return false;
   if (moved_.count(r) == 0) return true;
+  if (approach_.to_the_end) return false;
   if (!std::isfinite(standing.largest_error)) return false;
   constexpr double kImproves = 0.5;
   const bool improves = standing.largest_error < kImproves * error_before;

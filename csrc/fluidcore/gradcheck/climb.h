@@ -37,11 +37,11 @@ class Climb {
   const LadderRule& rule() const { return rule_; }
 
   // Writes the derivatives by row r to column positions[r] of `to`. Two threads may write to
-  // different columns. `side` 1 or -1: the one-sided derivatives from there.
+  // different columns.
   void differentiate(Coordinates& coordinates,
                      const std::vector<std::int64_t>& positions,
                      Derivatives& to,
-                     int side = 0);
+                     const Approach& approach = {});
 
   // Notes every level of the next derivative, 12 where the dtype has so many. One row only.
   void trace(std::vector<TracedLevel>* levels) { levels_ = levels; }
@@ -75,7 +75,7 @@ class Climb {
   Ladder::Steps steps_of(std::int64_t r, int level) const;
   bool can_step(std::int64_t r, int level) const;
 
-  void start(int side);
+  void start();
   void probe_for_absorption();
   void climb_both_sides();
   void find_edges();
@@ -107,6 +107,7 @@ class Climb {
   std::vector<std::uint8_t> chosen_;  // by select(), for each row
   std::vector<std::int64_t> live_;    // rows that are moved
   Coordinates* coordinates_ = nullptr;
+  Approach approach_;
   std::int64_t first_position_ = 0;
   std::vector<TracedLevel>* levels_ = nullptr;
   std::vector<double>* absorbed_ = nullptr;

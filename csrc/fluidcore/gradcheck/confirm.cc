@@ -573,7 +573,7 @@ std::int64_t confirm(Function& function,
     DifferentiateOptions how;
     how.workers = options.workers;
     how.stretch = stretch;
-    how.side = side;
+    how.approach = {side, true};
     const bool is_more = rows > 0 && std::ssize(columns) > reference.elements / rows;
     if (is_more) {
       how.rows = rows;
@@ -607,7 +607,7 @@ std::int64_t confirm_probes(Function& function,
       for (double& d : chosen.back().direction) d *= stretch;
     }
     const auto found =
-        differentiate_probes(function, claim.input, chosen, {floor, options.workers, side});
+        differentiate_probes(function, claim.input, chosen, {floor, options.workers, {side, true}});
     Derivatives all(1, std::ssize(columns));
     for (std::size_t j = 0; j < found.size(); ++j) {
       copy_column(found[j], 0, all, j);

@@ -32,6 +32,14 @@ enum DerivativeFlag : std::uint8_t {
   kSuspect = 32,
 };
 
+// How a derivative is approached.
+struct Approach {
+  int side = 0;  // 1 or -1: from there only
+  // With steps as small as they can be, though larger ones seem to know the derivative: what these
+  // and the smallest agree on is no chance.
+  bool to_the_end = false;
+};
+
 // One step size along a direction, projected on the first cotangent v.
 struct TracedLevel {
   double step = 0;        // h

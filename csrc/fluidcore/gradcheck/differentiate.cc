@@ -103,7 +103,7 @@ Derivatives differentiate_input(Function& function,
       for (std::int64_t row = 0; row < layout.rows; ++row) {
         worker.positions[static_cast<std::size_t>(row)] = row * layout.moves + move;
       }
-      worker.climb.differentiate(worker.element, worker.positions, derivatives, options.side);
+      worker.climb.differentiate(worker.element, worker.positions, derivatives, options.approach);
     }
   });
   if (absorbs) flag_absorbed(absorbed, workers[0]->climb.rule().resolution, derivatives);

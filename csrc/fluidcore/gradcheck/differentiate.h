@@ -23,7 +23,7 @@ struct DifferentiateOptions {
   // Factor of all steps. One of few bits that is no power of two makes a measurement of its own:
   // none of its points is one of those that 1 uses.
   double stretch = 1;
-  int side = 0;  // 1 or -1: the one-sided derivatives from there
+  Approach approach = {};
 };
 
 // The derivatives of ⟨v, f⟩ by elements of input number `input`, for each cotangent v, with error

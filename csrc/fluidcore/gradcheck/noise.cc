@@ -27,6 +27,8 @@ constexpr int kLowest = 4;    // order of which the noise must be the same
 constexpr double kLevel = 4;  // up to this factor
 constexpr int kLines = 11;
 constexpr int kNarrowing = 3;     // log2 of how much shorter each narrow line is than the last one
+constexpr int kWidening = 6;      // and longer, where an output stands still
+constexpr int kWidest = -6;       // log2 of the distance of two points, beside x
 constexpr double kUneven = 0.25;  // of the distance of two points: how far each is off
 constexpr int kUnevenBits = 12;   // of that, on the wide line: the points stay exact
 // Of an output: less is the rounding of the differences. On the short line of a float64 f they lose
@@ -154,7 +156,8 @@ struct Differences {
     return !std::isfinite(noise(unit)) || noise(unit) > std::sqrt(unit) * largest;
   }
   // Roundings of a value that hardly changes have something in common.
-  bool is_telling() const { return std::isfinite(orders.back().squares) && 2 * moves > kPoints; }
+  bool is_still() const { return 2 * moves <= kPoints; }
+  bool is_telling() const { return std::isfinite(orders.back().squares) && !is_still(); }
 };
 
 // Every output on a line; none where f throws.
@@ -190,48 +193,71 @@ int narrowing(int line) {
   return std::max(line - 1, 0) * kNarrowing;
 }
 
-// The first line is wide, the others are narrower and narrower.
-Directions lines_of(const Function& function,
-                    const std::vector<std::vector<bool>>& signs,
-                    int line) {
-  Directions lines;
-  for (std::size_t k = 0; k < function.inputs().size(); ++k) {
-    const Tensor& input = function.inputs()[k];
-    lines.emplace_back();
-    if (!is_floating(input.dtype())) continue;
-    const double part = std::pow(unit_roundoff(input.dtype()), 0.375);
-    lines.back() = line_through(input, signs[k], line == 0, std::ldexp(part, -narrowing(line)));
+// The lines through the point of a function.
+class Lines {
+ public:
+  Lines(Function& function, std::uint64_t seed, std::int64_t& evaluations)
+      : function_(function), random_(seed), evaluations_(evaluations) {
+    for (const Tensor& input : function.inputs()) {
+      const std::int64_t size = is_floating(input.dtype()) ? input.size() : 0;
+      signs_.push_back(random_signs(size, random_));
+    }
   }
-  return lines;
-}
+
+  // Every output on a line that is `narrower` than u^(3/8), as log2; none where f throws.
+  std::vector<Differences> look(Outputs& outputs, bool is_wide, int narrower) {
+    Directions lines;
+    for (std::size_t k = 0; k < function_.inputs().size(); ++k) {
+      const Tensor& input = function_.inputs()[k];
+      lines.emplace_back();
+      if (!is_floating(input.dtype())) continue;
+      const double part = std::ldexp(spacing(input.dtype()), -narrower);
+      lines.back() = line_through(input, signs_[k], is_wide, part);
+    }
+    return differences_on(function_, outputs, std::move(lines), random_places(random_, narrower),
+                          evaluations_);
+  }
+
+  static double spacing(DType dtype) { return std::pow(unit_roundoff(dtype), 0.375); }
+
+ private:
+  Function& function_;
+  std::mt19937_64 random_;
+  std::int64_t& evaluations_;
+  std::vector<std::vector<bool>> signs_;
+};
 
 NoiseLevel noise_of(Function& function, std::uint64_t seed, std::int64_t& evaluations) {
-  std::mt19937_64 random(seed);
-  std::vector<std::vector<bool>> signs;
-  for (const Tensor& input : function.inputs()) {
-    const std::int64_t size = is_floating(input.dtype()) ? input.size() : 0;
-    signs.push_back(random_signs(size, random));
-  }
+  Lines lines(function, seed, evaluations);
   Outputs outputs(function);
   const double unit = unit_roundoff(outputs.coarsest());
   const auto size = static_cast<std::size_t>(outputs.size());
   std::vector<double> noise(size, std::numeric_limits<double>::infinity());
   std::vector<double> far(size);
+  std::vector<std::size_t> still;
   std::vector<std::size_t> doubtful(size);
   std::iota(doubtful.begin(), doubtful.end(), std::size_t{0});
   for (int line = 0; line < kLines && !doubtful.empty(); ++line) {
-    const std::vector<Differences> found =
-        differences_on(function, outputs, lines_of(function, signs, line),
-                       random_places(random, narrowing(line)), evaluations);
+    const std::vector<Differences> found = lines.look(outputs, line == 0, narrowing(line));
     if (found.empty()) continue;
     for (std::size_t j = 0; narrowing(line) == 0 && j < size; ++j) {
       if (found[j].is_level()) far[j] = std::max(far[j], found[j].noise(unit));
+      if (line == 0 && found[j].is_still()) still.push_back(j);
     }
     std::erase_if(doubtful, [&](std::size_t j) {
       const Differences& of_output = found[j];
       if (line > 0 && !of_output.is_telling()) return std::isfinite(noise[j]);
       noise[j] = std::min(noise[j], of_output.noise(unit));
       return !of_output.is_doubtful(unit);
+    });
+  }
+  const int widest = kWidest - std::ilogb(Lines::spacing(outputs.coarsest()));
+  for (int wider = kWidening; wider <= widest && !still.empty(); wider += kWidening) {
+    const std::vector<Differences> found = lines.look(outputs, false, -wider);
+    if (found.empty()) break;
+    std::erase_if(still, [&](std::size_t j) {
+      if (found[j].is_level()) far[j] = std::max(far[j], found[j].noise(unit));
+      return !found[j].is_still();
     });
   }
   for (std::size_t j = 0; j < size; ++j) {

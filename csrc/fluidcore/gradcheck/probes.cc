@@ -23,7 +23,7 @@ std::vector<Derivatives> differentiate_probes(Function& function,
       Directions directions(own.inputs().size());
       directions[input] = probe.direction;
       found[i] = differentiate_along(own, directions, {{probe.cotangent}, options.noise},
-                                     probe.traces, num_threads(), options.side);
+                                     probe.traces, num_threads(), options.approach);
     }
   });
   return found;

@@ -19,7 +19,7 @@ struct Probe {
 struct ProbeOptions {
   std::vector<double> noise;  // as in Question
   std::int64_t workers = 1;   // threads; they change no result
-  int side = 0;               // as of differentiate_along()
+  Approach approach = {};
 };
 
 // For each probe what differentiate_along() gives for that direction of input number `input`, bit

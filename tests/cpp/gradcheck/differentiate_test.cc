@@ -346,7 +346,7 @@ TEST(Differentiate, FindsTheDerivativeFromEachSideWithAnHonestErrorBar) {
   for (const double stretch : {1.0, 79.0 / 128, 165.0 / 128}) {
     for (const int side : {1, -1}) {
       const Derivatives found =
-          differentiate(bent, 0, question, {.stretch = stretch, .side = side});
+          differentiate(bent, 0, question, {.stretch = stretch, .approach = {side}});
       for (std::size_t i = 0; i < x.size(); ++i) {
         const bool is_right = x[i] > 0.3 || (x[i] == 0.3 && side > 0);
         const double exact = std::cos(x[i]) + (is_right ? 3 : -3);
