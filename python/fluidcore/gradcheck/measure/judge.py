@@ -273,9 +273,3 @@ def has_kink(flags: Flags) -> Mask:
     """Where the flags tell of a kink or a jump."""
     kink: Mask = (flags & (KINK | JUMP)) != 0
     return kink
-
-
-def most(values: Doubles) -> Doubles:
-    """[r, n] -> [r, 1]: the greatest of each cotangent."""
-    greatest: Doubles = np.max(values, axis=1, keepdims=True, initial=0.0)
-    return greatest
