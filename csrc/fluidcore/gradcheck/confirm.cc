@@ -18,10 +18,17 @@ namespace fluidcore::gradcheck {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Few bits, and no powers of two apart: of the central steps, and of those to either side.
-constexpr double kStretch = 101.0 / 128;
-constexpr double kStretchRight = 79.0 / 128;
-constexpr double kStretchLeft = 165.0 / 128;
+
+// How steps are taken. The stretches have few bits, and are no powers of two apart.
+struct Steps {
+  double stretch = 1;
+  Approach approach = {};
+};
+constexpr Steps kCentral = {101.0 / 128, {0, true}};
+constexpr Steps kRight = {79.0 / 128, {1, true}};
+constexpr Steps kLeft = {165.0 / 128, {-1, true}};
+constexpr Steps kNearBy = {};
+
 constexpr std::ptrdiff_t kFirst = 4;   // columns that are looked at before the others
 constexpr std::ptrdiff_t kGrowth = 4;  // of their number, as long as none of them is refuted
 constexpr std::ptrdiff_t kShown = 64;  // columns that are looked at after one is refuted
@@ -31,9 +38,8 @@ using Columns = std::vector<std::size_t>;
 
 enum class Noise { kNear, kFar };
 
-// Columns of derivatives, measured with steps that are stretched, from one side or both.
-using Measure =
-    std::function<Derivatives(const Columns& columns, double stretch, int side, Noise noise)>;
+// Columns of derivatives.
+using Measure = std::function<Derivatives(const Columns& columns, const Steps& steps, Noise noise)>;
 
 class Confirmation {
  public:
@@ -157,11 +163,8 @@ class Confirmation {
     return columns;
   }
 
-  Derivatives measure(const Columns& columns,
-                      double stretch,
-                      int side,
-                      Noise noise = Noise::kNear) {
-    Derivatives found = measure_(columns, stretch, side, noise);
+  Derivatives measure(const Columns& columns, const Steps& steps, Noise noise = Noise::kNear) {
+    Derivatives found = measure_(columns, steps, noise);
     evaluations_ += found.evaluations;
     return found;
   }
@@ -173,7 +176,8 @@ class Confirmation {
   // Whether one of the columns is refuted.
   bool look_at(const Columns& columns) {
     const Columns refuted = look_at_both_sides(columns);
-    if (!refuted.empty()) look_near(refuted);
+    // A direction that is refuted is searched for an element that is, which is looked at there.
+    if (!refuted.empty() && !elements_.empty()) look_near(refuted);
     return std::any_of(refuted.begin(), refuted.end(),
                        [&](std::size_t column) { return is_refuted(column); });
   }
@@ -181,7 +185,7 @@ class Confirmation {
   // Of the columns those that are not proven where f is as rough as on a wide line. What that does
   // not refute either is vague: what finer steps see may be a tread.
   Columns look_at_rough(const Columns& columns, std::vector<std::uint8_t>& is_vague) {
-    const Derivatives rough = measure(columns, kStretch, 0, Noise::kFar);
+    const Derivatives rough = measure(columns, kCentral, Noise::kFar);
     Columns left;
     for (std::size_t j = 0; j < columns.size(); ++j) {
       if (adopt_central(rough, j, columns[j])) continue;
@@ -201,7 +205,7 @@ class Confirmation {
     std::vector<std::uint8_t> is_vague(size_);
     if (is_rough_) columns = look_at_rough(columns, is_vague);
     if (columns.empty()) return {};
-    const Derivatives central = measure(columns, kStretch, 0);
+    const Derivatives central = measure(columns, kCentral);
     Columns doubtful;
     Columns places;  // of these in `central`
     for (std::size_t j = 0; j < columns.size(); ++j) {
@@ -211,11 +215,11 @@ class Confirmation {
     }
     if (doubtful.empty()) return {};
     const bool has_sides = !is_coarse();
-    const auto from = [&](double stretch, int side) {
-      return has_sides ? measure(doubtful, stretch, side, worst_noise()) : Derivatives();
+    const auto from = [&](const Steps& steps) {
+      return has_sides ? measure(doubtful, steps, worst_noise()) : Derivatives();
     };
-    const Derivatives right = from(kStretchRight, 1);
-    const Derivatives left = from(kStretchLeft, -1);
+    const Derivatives right = from(kRight);
+    const Derivatives left = from(kLeft);
     Columns refuted;
     for (std::size_t j = 0; j < doubtful.size(); ++j) {
       if (has_sides && is_sharp(right, j, doubtful[j]) && is_sharp(left, j, doubtful[j])) {
@@ -402,10 +406,8 @@ class Confirmation {
 
   Surroundings look_around(const Columns& columns, Ring ring) {
     std::vector<std::int64_t> held;
-    for (const std::size_t column : columns) {
-      if (!elements_.empty()) held.push_back(elements_[column]);
-    }
-    const auto here = [&] { return measure(columns, 1, 0, worst_noise()); };
+    for (const std::size_t column : columns) held.push_back(elements_[column]);
+    const auto here = [&] { return measure(columns, kNearBy, worst_noise()); };
     Surroundings around =
         gradcheck::look_around(function_, claim_.input, ring, held, options_.seed, here);
     evaluations_ += around.runs;
@@ -568,12 +570,12 @@ std::int64_t confirm(Function& function,
                      Derivatives& reference) {
   check_sizes(claim, elements.size(), reference);
   const Question rough{question.cotangents, options.far_noise};
-  const auto measure = [&](const Columns& columns, double stretch, int side, Noise noise) {
+  const auto measure = [&](const Columns& columns, const Steps& steps, Noise noise) {
     const Question& asked = noise == Noise::kFar ? rough : question;
     DifferentiateOptions how;
     how.workers = options.workers;
-    how.stretch = stretch;
-    how.approach = {side, true};
+    how.stretch = steps.stretch;
+    how.approach = steps.approach;
     const bool is_more = rows > 0 && std::ssize(columns) > reference.elements / rows;
     if (is_more) {
       how.rows = rows;
@@ -599,22 +601,22 @@ std::int64_t confirm_probes(Function& function,
                             const ConfirmOptions& options,
                             Derivatives& reference) {
   check_sizes(claim, probes.size(), reference);
-  const auto measure = [&](const Columns& columns, double stretch, int side, Noise how_rough) {
+  const auto measure = [&](const Columns& columns, const Steps& steps, Noise how_rough) {
     const std::vector<double>& floor = how_rough == Noise::kFar ? options.far_noise : noise;
     std::vector<Probe> chosen;
     for (const std::size_t column : columns) {
       chosen.push_back(probes[column]);
-      for (double& d : chosen.back().direction) d *= stretch;
+      for (double& d : chosen.back().direction) d *= steps.stretch;
     }
-    const auto found =
-        differentiate_probes(function, claim.input, chosen, {floor, options.workers, {side, true}});
+    const auto found = differentiate_probes(function, claim.input, chosen,
+                                            {floor, options.workers, steps.approach});
     Derivatives all(1, std::ssize(columns));
     for (std::size_t j = 0; j < found.size(); ++j) {
       copy_column(found[j], 0, all, j);
       all.evaluations += found[j].evaluations;
     }
     for (auto* const part : {&all.value, &all.error, &all.low, &all.high, &all.scale}) {
-      for (double& number : *part) number /= stretch;
+      for (double& number : *part) number /= steps.stretch;
     }
     return all;
   };
