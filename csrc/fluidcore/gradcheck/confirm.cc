@@ -134,14 +134,7 @@ class Confirmation {
 
   // What is not proven, the worst first: then what is refuted, by how many limits, then the rest.
   Columns in_doubt() {
-    const Judgement first = judge(reference_, claim_.value, claim_.tolerance, rules_);
-    visible_ = first.measure;
-    bend_.resize(visible_.size());
-    first_limit_.resize(visible_.size(), kInfinity);
-    for (std::size_t i = 0; i < visible_.size(); ++i) {
-      if (first.wrong[i]) first_limit_[i] = first.limit[i];
-    }
-    for (double& value : visible_) value *= rules_.resolution;
+    Judgement first = judge(reference_, claim_.value, claim_.tolerance, rules_);
     std::vector<std::pair<double, std::size_t>> ranked;
     for (std::size_t column = 0; column < size_; ++column) {
       double excess = -1;
@@ -157,6 +150,13 @@ class Confirmation {
       }
       if (excess >= 0) ranked.emplace_back(-excess, column);
     }
+    visible_ = std::move(first.measure);
+    for (double& value : visible_) value *= rules_.resolution;
+    first_limit_ = std::move(first.limit);
+    for (std::size_t i = 0; i < first_limit_.size(); ++i) {
+      if (!first.wrong[i]) first_limit_[i] = kInfinity;
+    }
+    bend_.resize(ranked.empty() ? 0 : visible_.size());
     std::sort(ranked.begin(), ranked.end());
     Columns columns;
     for (const auto& [rank, column] : ranked) columns.push_back(column);

@@ -262,6 +262,6 @@ def test_every_message_of_a_check_names_the_function(capsys: pytest.CaptureFixtu
     with pytest.raises(RuntimeError) as caught:
         check(fails, X, vjp=gradient)
     assert caught.value.__notes__ == ["fails: raised by f at the inputs x float64 [2, 3]"]
-    report: GradCheckReport = check(square, np.zeros((0, 3)), vjp=gradient, raise_exception=False)
-    assert report.verdict is Verdict.INCONCLUSIVE
+    report: GradCheckReport = check(square, np.zeros((0, 3)), vjp=gradient)
+    assert report
     assert "there are no elements" in str(report)

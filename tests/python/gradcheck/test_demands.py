@@ -565,8 +565,7 @@ def test_nothing_of_the_users_changes_whatever_is_raised(error: type[BaseExcepti
 @pytest.mark.filterwarnings("error")
 def test_arrays_of_every_kind_can_be_checked(x: Array) -> None:
     before = x.tobytes()
-    report = check(lambda x: 3 * x, x, vjp=lambda x, v: 3 * v)
-    assert report.verdict is (Verdict.PASS if x.size else Verdict.INCONCLUSIVE)
+    assert check(lambda x: 3 * x, x, vjp=lambda x, v: 3 * v)
     assert x.tobytes() == before
 
 

@@ -3,9 +3,8 @@
 import subprocess
 import sys
 
-import numpy as np
 import pytest
-from hypothesis import assume, find, given, settings
+from hypothesis import find, given, settings
 
 from fluidcore import core
 from fluidcore.gradcheck import cases, strategies
@@ -17,7 +16,6 @@ from fluidcore.gradcheck.cases.example import OpExample
 @settings(max_examples=10, deadline=None)
 def test_the_examples_of_an_operator_pass(example: OpExample) -> None:
     assert example.type == "softmax"
-    assume(all(np.size(x) for x in example.inputs.values()))  # what is empty proves nothing
     check_example(example).assert_ok()
 
 
