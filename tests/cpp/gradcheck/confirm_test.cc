@@ -128,6 +128,40 @@ TEST(Confirm, TheNoiseOfFIsTheFloorOfEveryErrorBar) {
   EXPECT_EQ(verdict(x, f, claimed), Verdict::kFail);
 }
 
+// On a tread small steps see nothing at all, and steps across few treads see any slope.
+TEST(Confirm, AFunctionThatRoundsToAGridAccusesNobody) {
+  const Body f = [](const std::vector<double>& v) {
+    return std::nearbyint(1e6 * std::sin(v[0])) / 1e6 + std::exp(v[1]);
+  };
+  for (const double x : {0.05, 0.7, 1.3}) {
+    EXPECT_NE(verdict({x, 0.3}, f, {std::cos(x), std::exp(0.3)}), Verdict::kFail) << x;
+    EXPECT_NE(verdict({x, 0.3}, f, {1.5 * std::cos(x), std::exp(0.3)}), Verdict::kPass) << x;
+  }
+}
+
+// Between points near by f is another one, and that is no branch at x: it is none nearer to x.
+TEST(Confirm, WhatASmoothFunctionDoesFurtherAwayIsNoBranch) {
+  const std::vector<double> x = {10000001.5, 10000002.5};
+  const Body f = [](const std::vector<double>& v) { return 1 / (1 + std::exp(v[1] - v[0])); };
+  const double slope = f(x) * (1 - f(x));
+  EXPECT_NE(verdict(x, f, {slope, -slope}), Verdict::kFail);
+  for (const double part : {0.999, 0.9, 0.1}) {
+    EXPECT_NE(verdict(x, f, {slope, -part * slope}), Verdict::kPass) << part;
+  }
+}
+
+// Beside kinks a curved element bends the derivatives near by; at x it does not.
+TEST(Confirm, ACurvedElementDoesNotHideASlopeAtTheEndOfItsInterval) {
+  const Body f = [](const std::vector<double>& v) {
+    return 2 * std::sin(3 * v[0]) + std::abs(v[1]) + 0.1 * std::abs(v[2]) + 0.6 * std::abs(v[3]);
+  };
+  const std::vector<double> x = {0.7, 0, 0, 0};
+  const double slope = 6 * std::cos(2.1);
+  EXPECT_EQ(verdict(x, f, {slope, 1, 0.1, 0.6}), Verdict::kPass);
+  EXPECT_EQ(verdict(x, f, {slope, -1, -0.1, -0.6}), Verdict::kPass);
+  EXPECT_EQ(verdict(x, f, {slope, 1, 0.1, 0.61}), Verdict::kFail);
+}
+
 // Of steps that are powers of two apart, all may lie in step with the waves.
 TEST(Confirm, WhatOtherStepsContradictIsNeitherRightNorWrong) {
   const Body f = [](const std::vector<double>& v) { return std::sin(v[0]); };

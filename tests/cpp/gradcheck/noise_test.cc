@@ -16,6 +16,7 @@ namespace {
 
 using testing::Each;
 using testing::ElementsAre;
+using testing::IsEmpty;
 
 TEST(MeasureNoise, SeesWhatCancelsInsideOfAFunction) {
   // The roundings of 1e3 + sin(x) are 1e3 times those of sin(x), and remain.
@@ -108,6 +109,53 @@ TEST(MeasureNoise, IsZeroWhenTheFunctionThrowsNearby) {
   EXPECT_THAT(values_of(x), ElementsAre(1, 2));
   runs = 4;
   EXPECT_THROW(measure_noise(f), std::domain_error);
+}
+
+TEST(MeasureNoise, OnAWideLineAFunctionIsRoughThatStandsStillNearby) {
+  ToyFunction f({tensor_of({0.7, 1.1})}, [](const std::vector<Tensor>& in) {
+    const std::vector<double> x = values_of(in[0]);
+    return std::vector{tensor_of({std::nearbyint(1e6 * std::sin(x[0])) / 1e6 + x[1]})};
+  });
+  const NoiseLevel noise = measure_noise(f);
+  EXPECT_LT(noise.near[0], 1e-14);
+  EXPECT_GT(noise.far[0], 1e-7);
+  EXPECT_LT(noise.far[0], 1e-5);
+}
+
+TEST(MeasureNoise, TheLineGetsLongerUntilTheFunctionMoves) {
+  ToyFunction f = ToyFunction::elementwise(
+      tensor_of({0.05}), [](double x) { return std::nearbyint(1e6 * std::sin(x)) / 1e6; });
+  const NoiseLevel noise = measure_noise(f);
+  EXPECT_EQ(noise.near[0], 0);
+  EXPECT_GT(noise.far[0], 1e-7);
+  EXPECT_LT(noise.far[0], 1e-5);
+}
+
+TEST(MeasureNoise, WhatAFunctionDoesItselfOnAWideLineIsNoNoise) {
+  ToyFunction f =
+      ToyFunction::elementwise(tensor_of({1.5, 1e-3}), [](double x) { return std::sin(2e4 * x); });
+  const NoiseLevel noise = measure_noise(f);
+  EXPECT_EQ(noise.far, noise.near);
+}
+
+TEST(NoiseFloor, IsEmptyWhereRoundingExplainsAll) {
+  ToyFunction f =
+      ToyFunction::elementwise(tensor_of({0.3, -1.1, 2.0}), [](double x) { return std::exp(x); });
+  EXPECT_THAT(noise_floor(f).near, IsEmpty());
+  EXPECT_THAT(noise_floor(f).far, IsEmpty());
+  ToyFunction half =
+      ToyFunction::elementwise(tensor_of({0.3}, DType::kFloat16), [](double x) { return x; });
+  std::int64_t evaluations = 0;
+  EXPECT_THAT(noise_floor(half, 0, &evaluations).near, IsEmpty());
+  EXPECT_EQ(evaluations, 0);
+}
+
+TEST(NoiseFloor, IsThreeDeviations) {
+  ToyFunction f = ToyFunction::elementwise(tensor_of({0.3, -1.1, 2.0}),
+                                           [](double x) { return std::sin(x) + 1e6 - 1e6; });
+  const NoiseLevel noise = measure_noise(f, 3);
+  const NoiseLevel floor = noise_floor(f, 3);
+  for (std::size_t j = 0; j < 3; ++j) EXPECT_EQ(floor.near[j], 3 * noise.near[j]);
 }
 
 TEST(MeasureNoise, LeavesIntegersAlone) {

@@ -36,6 +36,33 @@ def product_vjp(x: Any, w: Any, v: Any) -> tuple[Any, Any]:
     return (d @ w.T).astype(x.dtype), (x.T @ d).astype(x.dtype)  # bfloat16 @ bfloat16 is float32
 
 
+def product_in_float32(x: Any) -> Any:
+    return (x.astype(np.float32) @ W.astype(np.float32)).astype(x.dtype)
+
+
+def product_in_float32_vjp(x: Any, v: Any) -> Any:
+    return (v.astype(np.float32) @ W.T.astype(np.float32)).astype(x.dtype)
+
+
+def test_what_calculates_in_float32_is_judged_as_float32_code_whatever_it_is_given() -> None:
+    x = X + 1 / 3
+    report = check(product_in_float32, x, vjp=product_in_float32_vjp)
+    assert (report.verdict, report.results[0].dtype) == (Verdict.PASS, "float32")
+    assert "judged in float32 alone: it calculates in float32, whatever" in str(report)
+
+    def wrong(x: Any, v: Any) -> Any:
+        assert x.dtype == np.float64  # as it was given
+        return 1.02 * product_in_float32_vjp(x, v)
+
+    assert check(product_in_float32, x, vjp=wrong).verdict is Verdict.FAIL
+
+
+def test_a_float64_function_whose_values_are_short_is_judged_in_float64() -> None:
+    for f in (lambda x: 2 * x, np.sign, lambda x: np.round(x * 8) / 8, lambda x: x[:, :0]):
+        target = callable_target(f, [X], vjp=lambda x, v: 2 * x)
+        assert target.dtype == "float64"
+
+
 def cube(x: Any) -> Any:
     return x**3
 
