@@ -18,6 +18,16 @@ from fluidcore.gradcheck.target.random_numbers import few_bits, stream
 from fluidcore.gradcheck.target.target import SHADOW, Array, Doubles, Target
 
 
+def configured(usual: core.Rules, config: GradCheckConfig) -> core.Rules:
+    """The usual rules of a dtype, but for what the user has set."""
+    return core.Rules(
+        bars=usual.bars,
+        resolution=config.resolution or usual.resolution,
+        allow_open=usual.allow_open if config.allow_open is None else config.allow_open,
+        on_kink=config.on_kink,
+    )
+
+
 class Session:
     """What all parts of a check share.
 
@@ -84,21 +94,12 @@ class Session:
         """When a difference of the derivatives in `dtype` is an error."""
         if self.alone:
             return self.kernel_rules
-        return self._rules(core.Rules.of_formula(self.target.dtype))
+        return configured(core.Rules.of_formula(self.target.dtype), self.config)
 
     @cached_property
     def kernel_rules(self) -> core.Rules:
         """When a difference of the dtype under test from the float64 form is an error."""
-        return self._rules(core.Rules.of(self.target.dtype, alone=self.alone))
-
-    def _rules(self, usual: core.Rules) -> core.Rules:
-        config = self.config
-        return core.Rules(
-            bars=usual.bars,
-            resolution=config.resolution or usual.resolution,
-            allow_open=usual.allow_open if config.allow_open is None else config.allow_open,
-            on_kink=config.on_kink,
-        )
+        return configured(core.Rules.of(self.target.dtype, alone=self.alone), self.config)
 
     @cached_property
     def function(self) -> core.Function:

@@ -13,6 +13,7 @@ from fluidcore.gradcheck.measure.confirm import measured_again
 from fluidcore.gradcheck.measure.judge import Reference, judge
 from fluidcore.gradcheck.measure.modes import Indices
 from fluidcore.gradcheck.measure.noise_level import noise_level
+from fluidcore.gradcheck.measure.session import configured
 from fluidcore.gradcheck.pipeline import assemble
 from fluidcore.gradcheck.report.result import GradCheckResult
 from fluidcore.gradcheck.target.calls import flat
@@ -70,13 +71,7 @@ def judge_array(
     )
     reference = Reference.of(found)
     claimed = claimed[:, elements]
-    usual = core.Rules.of(target.dtype, alone=dtype != SHADOW)
-    rules = core.Rules(
-        bars=usual.bars,
-        resolution=config.resolution or usual.resolution,
-        allow_open=usual.allow_open if config.allow_open is None else config.allow_open,
-        on_kink=config.on_kink,
-    )
+    rules = configured(core.Rules.of(target.dtype, alone=dtype != SHADOW), config)
     tolerance = reference.native.alone_tolerance(target.dtype)
     exact = (claimed == reference.value) & (reference.error == 0)  # a 0 where f is constant
     judgement = judge(reference, claimed, np.where(exact, 0.0, tolerance), rules)
