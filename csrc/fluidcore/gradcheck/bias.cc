@@ -92,6 +92,7 @@ Bias bias_around(const GradientPair& pair,
   result.values.resize(centre.size());
   for (std::size_t row = 0; row < pair.cotangents.size(); ++row) {
     std::vector<Moments> moments;
+    moments.reserve(centre.size());
     for (std::size_t k = 0; k < centre.size(); ++k) {
       moments.emplace_back(centre[k].size(), result.kept[k]);
     }

@@ -1,7 +1,5 @@
 #include "fluidcore/gradcheck/gradient.h"
 
-#include <exception>
-
 #include "fluidcore/gradcheck/random_values.h"
 #include "fluidcore/gradcheck/unrecoverable.h"
 

@@ -224,10 +224,10 @@ void KernelTest::excuse_lost_digits(const FormulaGradient& formula,
 std::vector<double> KernelTest::spread(std::size_t input,
                                        const std::vector<std::int64_t>& elements) {
   return with_plain_exceptions([&] {
-    std::vector<double> result;
     const Bias& bias = at_point();
-    for (std::size_t i = 0; i < bias.cotangents * elements.size(); ++i) {
-      result.push_back(bias.at(input, elements, i).spread);
+    std::vector<double> result(bias.cotangents * elements.size());
+    for (std::size_t i = 0; i < result.size(); ++i) {
+      result[i] = bias.at(input, elements, i).spread;
     }
     return result;
   });
@@ -273,8 +273,7 @@ const Bias& KernelTest::at_point() {
 const std::vector<Bias>& KernelTest::around(std::size_t input,
                                             const std::vector<std::int64_t>& elements) {
   const std::vector<Tensor>& x = pair_.kernel.inputs();
-  const bool is_known =
-      !around_.empty() && (!around_[0].kept[input] || *around_[0].kept[input] == elements);
+  const bool is_known = !around_.empty() && around_[0].kept[input].value_or(elements) == elements;
   if (!is_known) {
     const double amplitude = std::sqrt(std::sqrt(unit_roundoff(pair_.dtype())));
     std::vector<Elements> kept(x.size());

@@ -191,6 +191,7 @@ bool are_rounding(const GradientPair& pair,
   std::vector<std::size_t> worst = worst_first(off, elements.size());
   if (worst.size() > kLookedAt && all_elements(pair).size() > kMany) worst.resize(kLookedAt);
   std::vector<std::int64_t> doubt;
+  doubt.reserve(worst.size());
   for (const std::size_t j : worst) doubt.push_back(elements[j]);
   LostDigits lost(pair, k, doubt);
   const auto all = [&](const auto& is_right) {
