@@ -42,7 +42,8 @@ def check_directions(session: Session, k: int, noise: Doubles | None) -> Directi
     """Compares ⟨A(v), d⟩ with differences, for `probes` pairs of Gaussian v and d."""
     config, dtype = session.config, session.dtype
     parts, gradients, failure = [], [], None
-    for probe, found in enumerate(session.probed(k, noise)):
+    floor = noise_floor(session, noise).near
+    for probe, found in enumerate(session.probed(k, floor)):
         gradient, d = session.gradients(probe, dtype)[k], session.direction(k, probe)
         parts.append(_scaled(Reference.of(found), gradient * d))
         gradients.append(float(gradient @ d))
@@ -57,7 +58,7 @@ def check_directions(session: Session, k: int, noise: Doubles | None) -> Directi
     culprits: tuple[tuple[int, Judgement], ...] = ()
     if judgement.wrong.any():
         probe = int(np.argmax(np.where(judgement.wrong, judgement.excess, -1.0)[0]))
-        culprits = tuple(_search(session, k, probe, noise_floor(session, noise).near))
+        culprits = tuple(_search(session, k, probe, floor))
         if not culprits:
             # Of several elements at kinks each may have a slope of its own choice, and their
             # sum need not lie between the two slopes along a direction.
