@@ -723,11 +723,11 @@ class KernelTest:
         """
         How often f ran.
         """
-def confirm(function: Function, input: typing.SupportsInt | typing.SupportsIndex, cotangents: collections.abc.Iterable[typing.Any], reference: Derivatives, claimed: typing.Any, tolerance: typing.Any, rules: Rules, *, elements: typing.Any, noise: typing.Any = None, far_noise: typing.Any = None, rows: typing.SupportsInt | typing.SupportsIndex = 0, seed: typing.SupportsInt | typing.SupportsIndex = 0, workers: typing.SupportsInt | typing.SupportsIndex = 1) -> Derivatives:
+def confirm(function: Function, input: typing.SupportsInt | typing.SupportsIndex, cotangents: collections.abc.Iterable[typing.Any], reference: Derivatives, claimed: typing.Any, tolerance: typing.Any, rules: Rules, *, elements: typing.Any, noise: typing.Any = None, far_noise: typing.Any = None, rows: typing.SupportsInt | typing.SupportsIndex = 0, seed: typing.SupportsInt | typing.SupportsIndex = 0, workers: typing.SupportsInt | typing.SupportsIndex = 1) -> int:
     """
-    The derivatives after a second measurement of all that the first does not prove.
+    Makes `reference` what a second measurement says of all that it does not prove; returns the evaluations of f.
     """
-def confirm_probes(function: Function, input: typing.SupportsInt | typing.SupportsIndex, directions: collections.abc.Iterable[typing.Any], cotangents: collections.abc.Iterable[typing.Any], reference: Derivatives, claimed: typing.Any, tolerance: typing.Any, rules: Rules, *, noise: typing.Any = None, far_noise: typing.Any = None, seed: typing.SupportsInt | typing.SupportsIndex = 0, workers: typing.SupportsInt | typing.SupportsIndex = 1) -> Derivatives:
+def confirm_probes(function: Function, input: typing.SupportsInt | typing.SupportsIndex, directions: collections.abc.Iterable[typing.Any], cotangents: collections.abc.Iterable[typing.Any], reference: Derivatives, claimed: typing.Any, tolerance: typing.Any, rules: Rules, *, noise: typing.Any = None, far_noise: typing.Any = None, seed: typing.SupportsInt | typing.SupportsIndex = 0, workers: typing.SupportsInt | typing.SupportsIndex = 1) -> int:
     """
     The same for derivatives along directions, [1, directions], each with its cotangent.
     """

@@ -52,50 +52,46 @@ gradcheck::Claim claim_of(std::int64_t input,
           of_size(tolerance, "tolerance", size)};
 }
 
-Derivatives confirm(Function& function,
-                    std::int64_t input,
-                    const py::iterable& cotangents,
-                    const Derivatives& reference,
-                    const py::object& claimed,
-                    const py::object& tolerance,
-                    const Rules& rules,
-                    const py::object& elements,
-                    const py::object& noise,
-                    const py::object& far_noise,
-                    std::int64_t rows,
-                    std::uint64_t seed,
-                    std::int64_t workers) {
+std::int64_t confirm(Function& function,
+                     std::int64_t input,
+                     const py::iterable& cotangents,
+                     Derivatives& reference,
+                     const py::object& claimed,
+                     const py::object& tolerance,
+                     const Rules& rules,
+                     const py::object& elements,
+                     const py::object& noise,
+                     const py::object& far_noise,
+                     std::int64_t rows,
+                     std::uint64_t seed,
+                     std::int64_t workers) {
   const Question question = question_of(cotangents, noise);
   const gradcheck::Claim claim = claim_of(input, reference, claimed, tolerance);
   const gradcheck::ConfirmOptions options{workers, seed, noise_or_none(far_noise)};
   const std::vector<std::int64_t> columns = indices(elements).value();
-  Derivatives found = reference;
-  found.evaluations = with_interruption(function, [&] {
-    return gradcheck::confirm(function, claim, columns, rows, question, rules, options, found);
+  return with_interruption(function, [&] {
+    return gradcheck::confirm(function, claim, columns, rows, question, rules, options, reference);
   });
-  return found;
 }
 
-Derivatives confirm_probes(Function& function,
-                           std::int64_t input,
-                           const py::iterable& directions,
-                           const py::iterable& cotangents,
-                           const Derivatives& reference,
-                           const py::object& claimed,
-                           const py::object& tolerance,
-                           const Rules& rules,
-                           const py::object& noise,
-                           const py::object& far_noise,
-                           std::uint64_t seed,
-                           std::int64_t workers) {
+std::int64_t confirm_probes(Function& function,
+                            std::int64_t input,
+                            const py::iterable& directions,
+                            const py::iterable& cotangents,
+                            Derivatives& reference,
+                            const py::object& claimed,
+                            const py::object& tolerance,
+                            const Rules& rules,
+                            const py::object& noise,
+                            const py::object& far_noise,
+                            std::uint64_t seed,
+                            std::int64_t workers) {
   const auto [probes, floor] = probes_of(directions, cotangents, noise);
   const gradcheck::ConfirmOptions options{workers, seed, noise_or_none(far_noise)};
   const gradcheck::Claim claim = claim_of(input, reference, claimed, tolerance);
-  Derivatives found = reference;
-  found.evaluations = with_interruption(function, [&, &probes = probes, &floor = floor] {
-    return gradcheck::confirm_probes(function, claim, probes, floor, rules, options, found);
+  return with_interruption(function, [&, &probes = probes, &floor = floor] {
+    return gradcheck::confirm_probes(function, claim, probes, floor, rules, options, reference);
   });
-  return found;
 }
 
 // A property that shows a mask of a Judgement, without a copy.
@@ -168,7 +164,8 @@ void bind_judge(py::module_& m) {
         py::kw_only(), py::arg("elements"), py::arg("noise") = py::none(),
         py::arg("far_noise") = py::none(), py::arg("rows") = 0, py::arg("seed") = 0,
         py::arg("workers") = 1,
-        "The derivatives after a second measurement of all that the first does not prove.");
+        "Makes `reference` what a second measurement says of all that it does not prove; returns "
+        "the evaluations of f.");
   m.def("confirm_probes", &confirm_probes, py::arg("function"), py::arg("input"),
         py::arg("directions"), py::arg("cotangents"), py::arg("reference"), py::arg("claimed"),
         py::arg("tolerance"), py::arg("rules"), py::kw_only(), py::arg("noise") = py::none(),

@@ -79,8 +79,11 @@ def measured_again(
     seed: int = 0,
     workers: int = 1,
 ) -> tuple[int, Judgement]:
-    """The evaluations that a second measurement took, and the judgement after it."""
-    found = core.confirm(
+    """The evaluations that a second measurement took, and the judgement after it.
+
+    The first one is no longer of use: both are of the same derivatives, which have changed.
+    """
+    evaluations = core.confirm(
         function,
         k,
         cotangents,
@@ -95,7 +98,9 @@ def measured_again(
         seed=seed,
         workers=workers,
     )
-    return found.evaluations, _judged(found, judgement, rules)
+    reference = Reference.of(judgement.reference.native)
+    tolerance = np.maximum(judgement.tolerance, reference.native.formula_tolerance())
+    return evaluations, judge(reference, judgement.analytical, tolerance, rules)
 
 
 def confirm_probes(
@@ -108,7 +113,8 @@ def confirm_probes(
         return judgement.left_open(LATE)  # as long as there is no second measurement
     probes: Sequence[int] = range(judgement.wrong.shape[1])
     floor = noise_floor(session, noise)
-    found = core.confirm_probes(
+    scale = judgement.reference.scale.copy()
+    evaluations = core.confirm_probes(
         session.function,
         k,
         [session.direction(k, probe) for probe in probes],
@@ -122,12 +128,6 @@ def confirm_probes(
         seed=session.engine_seed,
         workers=session.workers,
     )
-    session.calls.forwards += found.evaluations
-    reference = Reference.of(found).replaced(scale=judgement.reference.scale)
+    session.calls.forwards += evaluations
+    reference = Reference.of(judgement.reference.native).replaced(scale=scale)
     return judge(reference, judgement.analytical, judgement.tolerance, session.rules)
-
-
-def _judged(found: core.Derivatives, first: Judgement, rules: core.Rules) -> Judgement:
-    reference = Reference.of(found)
-    tolerance = np.maximum(first.tolerance, reference.native.formula_tolerance())
-    return judge(reference, first.analytical, tolerance, rules)
