@@ -669,6 +669,11 @@ class Judgement:
         What errors are compared with.
         """
     @property
+    def nearest(self) -> numpy.ndarray:
+        """
+        The right value that is nearest to it.
+        """
+    @property
     def num_imprecise(self) -> int:
         """
         Elements of a kernel that are less precise than its dtype allows.

@@ -145,6 +145,8 @@ void bind_judge(py::module_& m) {
                     "The part of the gradient that need not be proven for a PASS.");
   py::class_<Judgement>(m, "Judgement", "The verdict on each element: [cotangents, elements].")
       .def_property_readonly("analytical", numbers(&Judgement::analytical), "What is claimed.")
+      .def_property_readonly("nearest", numbers(&Judgement::nearest),
+                             "The right value that is nearest to it.")
       .def_property_readonly("limit", numbers(&Judgement::limit), "The greatest right distance.")
       .def_property_readonly("measure", numbers(&Judgement::measure),
                              "What errors are compared with.")

@@ -1,7 +1,6 @@
 #include "fluidcore/gradcheck/noise.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <exception>
@@ -12,7 +11,7 @@
 
 #include "fluidcore/gradcheck/along.h"
 #include "fluidcore/gradcheck/direction.h"
-#include "fluidcore/gradcheck/ladder.h"
+#include "fluidcore/gradcheck/divided_differences.h"
 #include "fluidcore/gradcheck/outputs.h"
 #include "fluidcore/gradcheck/rounding.h"
 #include "fluidcore/gradcheck/unrecoverable.h"
@@ -21,36 +20,12 @@ namespace fluidcore::gradcheck {
 
 namespace {
 
-constexpr int kPoints = 14;
-constexpr int kOrder = 6;
-constexpr int kLowest = 4;    // order of which the noise must be the same
-constexpr double kLevel = 4;  // up to this factor
 constexpr int kLines = 11;
-constexpr int kNarrowing = 3;     // log2 of how much shorter each narrow line is than the last one
-constexpr int kWidening = 6;      // and longer, where an output stands still
-constexpr int kWidest = -6;       // log2 of the distance of two points, beside x
-constexpr double kUneven = 0.25;  // of the distance of two points: how far each is off
-constexpr int kUnevenBits = 12;   // of that, on the wide line: the points stay exact
-// Of an output: less is the rounding of the differences. On the short line of a float64 f they lose
-// less than the last digit of an output.
-constexpr double kOwn = 0x1p-44;
-constexpr double kOwnOfDouble = 0x1p-55;
-
-using Places = std::array<double, kPoints>;  // of the points, in steps from x
-
-// Uneven, for roundings inside of f must not repeat from point to point: a grid of them, as that of
-// sin(x) + 1000, may be in step with even points, which then show nothing. `narrower` is log2 of
-// how much shorter the line is than the wide one: there is less room between its points.
-Places random_places(std::mt19937_64& random, int narrower) {
-  const double grid = std::ldexp(1.0, -std::max(kUnevenBits - narrower, 0));
-  Places places{};
-  for (int point = 0; point < kPoints; ++point) {
-    const double part = 2 * std::ldexp(static_cast<double>(random() >> 11), -53) - 1;
-    const double off = grid * std::nearbyint(kUneven * part / grid);
-    places[static_cast<std::size_t>(point)] = point + 1 + off;  // to one side: x may be a kink
-  }
-  return places;
-}
+constexpr int kNarrowing = 3;    // log2 of how much shorter each narrow line is than the last one
+constexpr int kWidening = 6;     // and longer, where an output stands still
+constexpr int kWidest = -6;      // log2 of the distance of two points, beside x
+constexpr int kUnevenBits = 12;  // of a place on the wide line: the points stay exact
+constexpr std::ptrdiff_t kAlike = 16;  // outputs of about one size
 
 // Plus or minus a power of two for every element, about `part` times its size: few multiples of it
 // change any other digit. The size is |x|, and that of the whole tensor where that is larger, or
@@ -77,102 +52,18 @@ std::vector<bool> random_signs(std::int64_t size, std::mt19937_64& random) {
   return signs;
 }
 
-// The lengths of the weights of the divided differences that end at a point, by order: their
-// standard deviations for independent numbers.
-using Lengths = std::array<double, kOrder + 1>;
-
-Lengths lengths_of_weights(const Places& places, int end) {
-  Lengths lengths{};
-  for (int order = kLowest; order <= std::min(kOrder, end); ++order) {
-    double squares = 0;
-    for (int i = end - order; i <= end; ++i) {
-      double product = 1;
-      for (int l = end - order; l <= end; ++l) {
-        if (l != i)
-          product *= places[static_cast<std::size_t>(i)] - places[static_cast<std::size_t>(l)];
-      }
-      squares += 1 / (product * product);
-    }
-    lengths[static_cast<std::size_t>(order)] = std::sqrt(squares);
-  }
-  return lengths;
-}
-
-// The divided differences of one order.
-struct OfOrder {
-  double squares = 0;  // in units of their lengths
-  double least = 0;
-  double greatest = 0;
-
-  void add(double difference, double length) {
-    squares += difference * difference / (length * length);
-    least = std::min(least, difference);
-    greatest = std::max(greatest, difference);
-  }
-  double noise(int order) const { return std::sqrt(squares / (kPoints - order)); }
-  bool changes_sign() const { return least < 0 && greatest > 0; }
-};
-
-// One output on a line, and the divided differences of it as its values come in.
-struct Differences {
-  std::array<double, kOrder + 1> last{};  // of order 0, 1, …
-  std::array<OfOrder, kOrder - kLowest + 1> orders{};
-  double largest = 0;
-  int moves = 0;  // points whose value is not that of the point before
-
-  void add(double value, int point, const Places& places, const Lengths& lengths) {
-    largest = std::max(largest, std::abs(value));
-    if (point > 0 && value != last[0]) ++moves;
-    for (int order = 0;; ++order) {
-      const auto at = static_cast<std::size_t>(order);
-      const double before = std::exchange(last[at], value);
-      if (order >= kLowest) orders[at - kLowest].add(value, lengths[at]);
-      if (order == kOrder || order == point) return;
-      value = (value - before) / (places[static_cast<std::size_t>(point)] -
-                                  places[static_cast<std::size_t>(point - order - 1)]);
-    }
-  }
-
-  double noise(double unit) const {
-    const double found = orders.back().noise(kOrder);
-    const double own = unit > 0x1p-50 ? kOwn : kOwnOfDouble;
-    return std::isfinite(found) && found <= own * largest ? 0 : found;
-  }
-  // Whether that is no change of f itself.
-  bool is_level() const {
-    double least = std::numeric_limits<double>::infinity();
-    double greatest = 0;
-    int order = kLowest;
-    for (const OfOrder& one : orders) {
-      const double noise = one.noise(order++);
-      if (!std::isfinite(noise) || !one.changes_sign()) return false;
-      least = std::min(least, noise);
-      greatest = std::max(greatest, noise);
-    }
-    return greatest <= kLevel * least;
-  }
-  // What takes half of the digits is no rounding: f itself is rough on the line, or has an edge.
-  bool is_doubtful(double unit) const {
-    return !std::isfinite(noise(unit)) || noise(unit) > std::sqrt(unit) * largest;
-  }
-  // Roundings of a value that hardly changes have something in common.
-  bool is_still() const { return 2 * moves <= kPoints; }
-  bool is_telling() const { return std::isfinite(orders.back().squares) && !is_still(); }
-};
-
 // Every output on a line; none where f throws.
-std::vector<Differences> differences_on(Function& function,
-                                        Outputs& outputs,
-                                        Directions lines,
-                                        const Places& places,
-                                        std::int64_t& evaluations) {
+std::vector<DividedDifferences> differences_on(Function& function,
+                                               Outputs& outputs,
+                                               Directions lines,
+                                               const DividedDifferences::Places& places,
+                                               std::int64_t& evaluations) {
   Direction line(function.inputs(), std::move(lines));
-  std::vector<Differences> differences(static_cast<std::size_t>(outputs.size()));
-  for (int point = 0; point < kPoints; ++point) {
+  std::vector<DividedDifferences> differences(static_cast<std::size_t>(outputs.size()));
+  for (int point = 0; point < DividedDifferences::kPoints; ++point) {
     const RestoreAtEnd restore(line);
-    const auto at = static_cast<std::size_t>(point);
-    const Lengths lengths = lengths_of_weights(places, point);
-    line.move(0, places[at]);
+    const DividedDifferences::Lengths lengths = DividedDifferences::lengths(places, point);
+    line.move(0, places[static_cast<std::size_t>(point)]);
     ++evaluations;
     try {
       outputs.run();
@@ -180,7 +71,7 @@ std::vector<Differences> differences_on(Function& function,
       return {};
     }
     for (const Outputs::Part& part : outputs.parts()) {
-      Differences* const of_part = differences.data() + part.offset;
+      DividedDifferences* const of_part = differences.data() + part.offset;
       for (std::int64_t j = 0; j < part.size; ++j)
         of_part[j].add(part.values[j], point, places, lengths);
     }
@@ -205,7 +96,7 @@ class Lines {
   }
 
   // Every output on a line that is `narrower` than u^(3/8), as log2; none where f throws.
-  std::vector<Differences> look(Outputs& outputs, bool is_wide, int narrower) {
+  std::vector<DividedDifferences> look(Outputs& outputs, bool is_wide, int narrower) {
     Directions lines;
     for (std::size_t k = 0; k < function_.inputs().size(); ++k) {
       const Tensor& input = function_.inputs()[k];
@@ -214,8 +105,10 @@ class Lines {
       const double part = std::ldexp(spacing(input.dtype()), -narrower);
       lines.back() = line_through(input, signs_[k], is_wide, part);
     }
-    return differences_on(function_, outputs, std::move(lines), random_places(random_, narrower),
-                          evaluations_);
+    // The shorter the line, the less room there is between its points.
+    const int bits = std::max(kUnevenBits - narrower, 0);
+    return differences_on(function_, outputs, std::move(lines),
+                          DividedDifferences::random_places(random_, bits), evaluations_);
   }
 
   static double spacing(DType dtype) { return std::pow(unit_roundoff(dtype), 0.375); }
@@ -227,9 +120,11 @@ class Lines {
   std::vector<std::vector<bool>> signs_;
 };
 
-NoiseLevel noise_of(Function& function, std::uint64_t seed, std::int64_t& evaluations) {
+NoiseLevel noise_of(Function& function,
+                    Outputs& outputs,
+                    std::uint64_t seed,
+                    std::int64_t& evaluations) {
   Lines lines(function, seed, evaluations);
-  Outputs outputs(function);
   const double unit = unit_roundoff(outputs.coarsest());
   const auto size = static_cast<std::size_t>(outputs.size());
   std::vector<double> noise(size, std::numeric_limits<double>::infinity());
@@ -238,14 +133,14 @@ NoiseLevel noise_of(Function& function, std::uint64_t seed, std::int64_t& evalua
   std::vector<std::size_t> doubtful(size);
   std::iota(doubtful.begin(), doubtful.end(), std::size_t{0});
   for (int line = 0; line < kLines && !doubtful.empty(); ++line) {
-    const std::vector<Differences> found = lines.look(outputs, line == 0, narrowing(line));
+    const auto found = lines.look(outputs, line == 0, narrowing(line));
     if (found.empty()) continue;
     for (std::size_t j = 0; narrowing(line) == 0 && j < size; ++j) {
       if (found[j].is_level()) far[j] = std::max(far[j], found[j].noise(unit));
       if (line == 0 && found[j].is_still()) still.push_back(j);
     }
     std::erase_if(doubtful, [&](std::size_t j) {
-      const Differences& of_output = found[j];
+      const DividedDifferences& of_output = found[j];
       if (line > 0 && !of_output.is_telling()) return std::isfinite(noise[j]);
       noise[j] = std::min(noise[j], of_output.noise(unit));
       return !of_output.is_doubtful(unit);
@@ -253,7 +148,7 @@ NoiseLevel noise_of(Function& function, std::uint64_t seed, std::int64_t& evalua
   }
   const int widest = kWidest - std::ilogb(Lines::spacing(outputs.coarsest()));
   for (int wider = kWidening; wider <= widest && !still.empty(); wider += kWidening) {
-    const std::vector<Differences> found = lines.look(outputs, false, -wider);
+    const auto found = lines.look(outputs, false, -wider);
     if (found.empty()) break;
     std::erase_if(still, [&](std::size_t j) {
       if (found[j].is_level()) far[j] = std::max(far[j], found[j].noise(unit));
@@ -267,38 +162,76 @@ NoiseLevel noise_of(Function& function, std::uint64_t seed, std::int64_t& evalua
   return {std::move(noise), std::move(far)};
 }
 
+// Few differences may show too little of a noise: it counts as no less than the median of that of
+// the outputs of the same tensor that are nearest in size.
+void raise_to_the_usual(const Outputs& outputs, std::vector<double>& noise) {
+  const double* const y = outputs.base();
+  for (const Outputs::Part& part : outputs.parts()) {
+    std::vector<std::int64_t> order(static_cast<std::size_t>(part.size));
+    std::iota(order.begin(), order.end(), part.offset);
+    std::sort(order.begin(), order.end(),
+              [&](std::int64_t a, std::int64_t b) { return std::abs(y[a]) < std::abs(y[b]); });
+    const std::ptrdiff_t groups = std::max<std::ptrdiff_t>(part.size / kAlike, 1);
+    for (std::ptrdiff_t group = 0; group < groups; ++group) {
+      const auto begin = order.begin() + group * part.size / groups;
+      const auto end = order.begin() + (group + 1) * part.size / groups;
+      const auto of = [&](std::int64_t j) -> double& { return noise[static_cast<std::size_t>(j)]; };
+      const auto middle = begin + (end - begin) / 2;
+      if (middle == end) continue;
+      std::nth_element(begin, middle, end,
+                       [&](std::int64_t a, std::int64_t b) { return of(a) < of(b); });
+      const double usual = of(*middle);
+      std::for_each(begin, middle, [&](std::int64_t j) { of(j) = usual; });
+    }
+  }
+}
+
+// What error bars must allow for; none where they allow for the noise of every output anyway.
+void make_floor(const Outputs& outputs, std::vector<double>& noise) {
+  const double unit = unit_roundoff(outputs.coarsest());
+  const auto is_needed = [&](std::size_t j) {
+    return !is_rounding(noise[j], std::abs(outputs.base()[j]), unit);
+  };
+  std::size_t first = 0;
+  while (first < noise.size() && !is_needed(first)) ++first;
+  if (first == noise.size()) {
+    noise.clear();
+    return;
+  }
+  raise_to_the_usual(outputs, noise);
+  for (std::size_t j = 0; j < noise.size(); ++j)
+    noise[j] = is_needed(j) ? kDeviations * noise[j] : 0;
+}
+
 }  // namespace
 
 NoiseLevel measure_noise(Function& function, std::uint64_t seed, std::int64_t* evaluations) {
   std::int64_t count = 1;  // at the point itself
-  NoiseLevel noise = with_plain_exceptions([&] { return noise_of(function, seed, count); });
+  NoiseLevel noise = with_plain_exceptions([&] {
+    Outputs outputs(function);
+    return noise_of(function, outputs, seed, count);
+  });
   if (evaluations != nullptr) *evaluations += count;
   return noise;
 }
 
 NoiseLevel noise_floor(Function& function, std::uint64_t seed, std::int64_t* evaluations) {
-  constexpr double kDeviations = 3;
   const std::vector<Tensor>& inputs = function.inputs();
   const auto is_coarse = [](const Tensor& input) {
     constexpr double kCoarse = 0x1p-20;
     return is_floating(input.dtype()) && unit_roundoff(input.dtype()) > kCoarse;
   };
   if (std::any_of(inputs.begin(), inputs.end(), is_coarse)) return {};
-  if (evaluations != nullptr) ++*evaluations;
-  NoiseLevel floor = measure_noise(function, seed, evaluations);
-  const Outputs outputs(function);
-  const double unit = unit_roundoff(outputs.coarsest());
-  for (auto* const level : {&floor.near, &floor.far}) {
-    bool is_needed = false;
-    for (std::size_t j = 0; j < level->size(); ++j) {
-      double& noise = (*level)[j];
-      noise *= kDeviations;
-      const double size = std::abs(outputs.base()[j]);
-      if (noise <= Ladder::rounding_error({.unit = unit}, size, 0, 0)) noise = 0;
-      is_needed |= noise != 0;
-    }
-    if (!is_needed) level->clear();
-  }
+  std::int64_t count = 1;  // at the point itself
+  NoiseLevel floor = with_plain_exceptions([&] {
+    Outputs outputs(function);
+    NoiseLevel noise = noise_of(function, outputs, seed, count);
+    make_floor(outputs, noise.near);
+    make_floor(outputs, noise.far);
+    return noise;
+  });
+  if (floor.far == floor.near) floor.far.clear();
+  if (evaluations != nullptr) *evaluations += count;
   return floor;
 }
 

@@ -22,13 +22,12 @@ struct NoiseLevel {
 // the line is too long.
 //
 // Where elements are of very different sizes, or f is steep, the line may lead past a pole of f or
-// out of its domain. An output whose noise would take half of its digits, or that is not finite on
-// the line, is therefore measured on others, shorter and shorter: their points are u^(3/8) of each
-// element apart, then an eighth of that, and so on. As long as the output moves there, the least
-// noise counts as the near one. The far one is that of the first two lines, or of longer ones
-// where most values are the one before, if it is noise: then differences of order 4, 5 and 6 change
-// their sign and tell the same of it, up to a factor of 4 (Moré and Wild, Estimating computational
-// noise, 2011). Else both are the same.
+// out of its domain, or bend. An output whose noise would take half of its digits, that is not
+// finite on the line, or that is not level there, is therefore measured on others, shorter and
+// shorter: their points are u^(3/8) of each element apart, then an eighth of that, and so on. As
+// long as the output moves there, the least noise counts as the near one. The far one is that of
+// the first two lines, or of longer ones where most values are the one before, if it is level. Else
+// both are the same.
 //
 // 0 for an output that is finite on no line, and for all of them when f throws on each. f's
 // exceptions at the point itself go through. The inputs are put back always.
@@ -39,8 +38,9 @@ NoiseLevel measure_noise(Function& function,
                          std::int64_t* evaluations = nullptr);
 
 // What error bars must allow for besides the rounding of an output itself: three standard
-// deviations of its noise, and 0 where that is no more. In 16 bits, where nothing can be measured,
-// or where every output has 0: empty.
+// deviations of its noise, which is no less than the usual one of outputs of its size, and 0 where
+// that is no more. Empty in 16 bits, where nothing can be measured, where every output has 0, and
+// for `far` where both are the same.
 NoiseLevel noise_floor(Function& function,
                        std::uint64_t seed = 0,
                        std::int64_t* evaluations = nullptr);

@@ -1,9 +1,11 @@
 #include "fluidcore/gradcheck/noise.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -151,11 +153,42 @@ TEST(NoiseFloor, IsEmptyWhereRoundingExplainsAll) {
 }
 
 TEST(NoiseFloor, IsThreeDeviations) {
-  ToyFunction f = ToyFunction::elementwise(tensor_of({0.3, -1.1, 2.0}),
-                                           [](double x) { return std::sin(x) + 1e6 - 1e6; });
-  const NoiseLevel noise = measure_noise(f, 3);
-  const NoiseLevel floor = noise_floor(f, 3);
-  for (std::size_t j = 0; j < 3; ++j) EXPECT_EQ(floor.near[j], 3 * noise.near[j]);
+  ToyFunction f =
+      ToyFunction::elementwise(tensor_of({0.3}), [](double x) { return std::sin(x) + 1e6 - 1e6; });
+  EXPECT_EQ(noise_floor(f, 3).near[0], 3 * measure_noise(f, 3).near[0]);
+  EXPECT_THAT(noise_floor(f, 3).far, IsEmpty());  // no more than near by
+}
+
+TEST(NoiseFloor, IsNoLessThanTheUsualOneOfOutputsOfThatSize) {
+  // A few differences of 64 outputs that round alike tell noises that are up to ten times apart.
+  std::vector<double> x;
+  for (int i = 0; i < 64; ++i) x.push_back(0.3 + 0.001 * i);
+  ToyFunction f = ToyFunction::elementwise(tensor_of(std::move(x)),
+                                           [](double y) { return std::sin(y) + 1e6 - 1e6; });
+  const NoiseLevel noise = measure_noise(f);
+  const auto [least, most] = std::minmax_element(noise.near.begin(), noise.near.end());
+  EXPECT_GT(*most, 2.5 * *least);
+  std::vector<double> floor = noise_floor(f).near;
+  std::sort(floor.begin(), floor.end());
+  EXPECT_GT(floor.front(), 0.6 * floor[floor.size() / 2]);
+  EXPECT_EQ(floor.back(), 3 * *most);
+}
+
+TEST(NoiseFloor, OfOtherSizesIsLeftAlone) {
+  std::vector<double> x(32, 0.7e-9);
+  for (std::size_t i = 0; i < 32; ++i) x[i] *= i < 16 ? 1 : 1e9;
+  ToyFunction f = ToyFunction::elementwise(tensor_of(std::move(x)),
+                                           [](double y) { return y * 1.1 + y * 1e6 - y * 1e6; });
+  const std::vector<double> floor = noise_floor(f).near;
+  for (std::size_t i = 0; i < 16; ++i) EXPECT_LT(floor[i], 1e-4 * floor[16 + i]);
+}
+
+TEST(MeasureNoise, WhatIsNotLevelIsTheFunctionItself) {
+  // Beside the pole the wide line bends, by less than half of the digits.
+  ToyFunction f = ToyFunction::elementwise(tensor_of({0.02, 1}, DType::kFloat32),
+                                           [](double x) { return std::log(x); });
+  for (std::uint64_t seed = 0; seed < 20; ++seed)
+    EXPECT_LT(measure_noise(f, seed).near[0], 1e-6) << seed;
 }
 
 TEST(MeasureNoise, LeavesIntegersAlone) {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -53,7 +53,7 @@ def confirm(
     found, again = measured_again(
         session.function,
         k,
-        [session.weights(i) for i in cotangents],
+        (session.weights(i) for i in cotangents),
         judgement,
         session.rules,
         elements,
@@ -69,7 +69,7 @@ def confirm(
 def measured_again(
     function: core.Function,
     k: int,
-    cotangents: Sequence[Doubles],
+    cotangents: Iterable[Doubles],
     judgement: Judgement,
     rules: core.Rules,
     elements: Indices,
@@ -118,7 +118,7 @@ def confirm_probes(
         session.function,
         k,
         [session.direction(k, probe) for probe in probes],
-        [session.weights(probe) for probe in probes],
+        (session.weights(probe) for probe in probes),
         judgement.reference.native,
         judgement.analytical,
         judgement.tolerance,

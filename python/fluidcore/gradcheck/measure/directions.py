@@ -102,12 +102,14 @@ def _search(
     d = session.direction(k, probe)
     pending: list[Indices] = [np.arange(gradient.size, dtype=np.int64)]
     found = checks = 0
-    while pending and checks < _CHECKS and found < _FOUND and not session.late:
+    while pending and checks < _CHECKS and not session.late:
         group = pending.pop()
         if group.size <= _LEAF:
             for pair in _wrong_of(session, k, probe, group, noise):
                 found += 1
                 yield pair
+                if found == _FOUND:
+                    return
             continue
         for half in (group[group.size // 2 :], group[: group.size // 2]):
             masked = np.zeros_like(d)

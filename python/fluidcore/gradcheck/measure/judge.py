@@ -14,6 +14,7 @@ from fluidcore.gradcheck.target.target import Doubles
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 Flags: TypeAlias = NDArray[np.uint8]
+Indices: TypeAlias = NDArray[np.int64]
 Mask: TypeAlias = NDArray[np.bool_]
 
 KINK, JUMP, DOMAIN, ABSORBED = 1, 2, 4, 8
@@ -141,6 +142,7 @@ class Judgement:
     Attributes:
         reference: The numerical derivatives.
         analytical: The claimed ones.
+        nearest: The right values that are nearest to them.
         tolerance: [r, n], added to the error bars.
         limit: The greatest distance that is right.
         wrong: Where it is exceeded.
@@ -153,6 +155,7 @@ class Judgement:
 
     reference: Reference
     analytical: Doubles
+    nearest: Doubles
     tolerance: Doubles
     limit: Doubles
     wrong: Mask
@@ -168,19 +171,26 @@ class Judgement:
         return has_kink(self.reference.flags)
 
     @property
-    def nearest(self) -> Doubles:
-        """The right value that is nearest to the claimed one."""
-        return np.clip(self.analytical, self.reference.low, self.reference.high)
-
-    @property
     def excess(self) -> Doubles:
         """By how many limits the claimed value is off."""
-        ratio = self.nearest
         with np.errstate(all="ignore"):
-            np.subtract(self.analytical, ratio, out=ratio)
+            ratio = self.analytical - self.nearest
             np.abs(ratio, out=ratio)
             ratio /= self.limit + 1e-300
         return np.nan_to_num(ratio, copy=False, nan=0.0)
+
+    @property
+    def worst(self) -> tuple[Indices, Doubles]:
+        """[n]: the cotangent by which each element is off the most, a wrong one first, and that."""
+        excess = self.excess
+        rank = excess + 1
+        with np.errstate(invalid="ignore"):
+            np.divide(excess, rank, out=rank)
+        rank -= 1
+        np.copyto(rank, excess, where=self.wrong)
+        row = np.argmax(rank, axis=0)
+        del rank
+        return row, excess[row, np.arange(row.size)]
 
     @property
     def is_proven(self) -> bool:
@@ -258,6 +268,7 @@ def judgement_of(
     return Judgement(
         reference=reference,
         analytical=found.analytical,
+        nearest=found.nearest,
         tolerance=tolerance,
         limit=found.limit,
         wrong=found.wrong,

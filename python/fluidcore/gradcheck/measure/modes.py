@@ -75,10 +75,14 @@ def differentiate(session: Session, k: int, mode: Mode, noise: Doubles | None) -
         noise: [m], of the outputs; None for rounding alone.
     """
     part = session.target.inputs[k]
-    weights = [session.weights(i) for i in range(session.num_cotangents)]
     if mode == "coloured":
         found = core.differentiate(
-            session.function, k, weights, noise=noise, rows=part.rows, workers=session.workers
+            session.function,
+            k,
+            session.all_weights(),
+            noise=noise,
+            rows=part.rows,
+            workers=session.workers,
         )
         every = np.arange(part.value.size, dtype=np.int64)
         reference = Reference.of(found)
@@ -86,7 +90,7 @@ def differentiate(session: Session, k: int, mode: Mode, noise: Doubles | None) -
         holds, evaluations = _claim_holds(session, k, reference, noise)
         evaluations += found.evaluations
         return Numerical(reference, every, mode, evaluations, found.failure) if holds else None
-    numerical = _by_element(session, k, weights, _elements(session, k), noise)
+    numerical = _by_element(session, k, _elements(session, k), noise)
     session.calls.forwards += numerical.evaluations
     return numerical
 
@@ -107,28 +111,26 @@ class _Pieces:
     failure: str | None = None
 
 
-def _by_element(
-    session: Session, k: int, weights: list[Doubles], elements: Indices, noise: Doubles | None
-) -> Numerical:
+def _by_element(session: Session, k: int, elements: Indices, noise: Doubles | None) -> Numerical:
     step = max(elements.size, 1) if session.config.budget_s is None else _CHUNK
     pieces = _Pieces()
     for start in range(0, max(elements.size, 1), step):
         chunk = elements[start : start + step]
         if session.late:
-            pieces.parts.append(_unknown(len(weights), chunk.size))
+            pieces.parts.append(_unknown(session.num_cotangents, chunk.size))
             continue
         everything = chunk.size == session.target.inputs[k].value.size
         try:
             found = core.differentiate(
                 session.function,
                 k,
-                weights,
+                session.all_weights(),
                 elements=None if everything else chunk,
                 noise=noise,
                 workers=session.workers,
             )
         except core.OutOfTime:
-            pieces.parts.append(_unknown(len(weights), chunk.size))
+            pieces.parts.append(_unknown(session.num_cotangents, chunk.size))
             continue
         pieces.parts.append(Reference.of(found))
         pieces.evaluations += found.evaluations

@@ -15,7 +15,7 @@ class NoiseLevel(NamedTuple):
 
     Attributes:
         near: On the shortest lines that tell rounding from f itself.
-        far: On a wide line.
+        far: On a wide line; None where it is the same.
         evaluations: Of f.
     """
 
@@ -27,9 +27,8 @@ class NoiseLevel(NamedTuple):
         """The larger of both, output by output."""
         if noise is None:
             return self
-        near, far = (
-            noise if level is None else np.maximum(level, noise) for level in (self.near, self.far)
-        )
+        near = noise if self.near is None else np.maximum(self.near, noise)
+        far = None if self.far is None else np.maximum(self.far, noise)
         return NoiseLevel(near, far, self.evaluations)
 
 

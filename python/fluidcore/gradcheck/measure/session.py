@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -52,7 +52,6 @@ class Session:
         self._gradients: dict[tuple[int, str], list[Doubles]] = {}
         self._doubled: dict[str, list[Doubles]] = {}
         self._cotangents: dict[int, list[Array]] = {}
-        self._weights: dict[int, Doubles] = {}
         self._directions: dict[tuple[int, int], Doubles] = {}
         self._probed: tuple[int, list[core.Derivatives]] | None = None
         self._first: tuple[int, core.Derivatives] | None = None
@@ -155,10 +154,11 @@ class Session:
 
     def weights(self, index: int) -> Doubles:
         """A cotangent as the engine takes it, [m]."""
-        index = 0 if self.is_scalar else index
-        if index not in self._weights:
-            self._weights[index] = flat(self.cotangent(index))
-        return self._weights[index]
+        return flat(self.cotangent(index))
+
+    def all_weights(self) -> Iterator[Doubles]:
+        """Those of a check of all elements, one by one: the engine keeps what it takes."""
+        return (self.weights(index) for index in range(self.num_cotangents))
 
     def gradients(self, index: int, dtype: str) -> list[Doubles]:
         """The claimed gradients by every input for one cotangent, flattened."""
@@ -172,6 +172,10 @@ class Session:
         if dtype not in self._doubled:
             self._doubled[dtype] = self.gradient_of([v + v for v in self.cotangent(0)], dtype)
         return self._doubled[dtype]
+
+    def forget_doubled(self) -> None:
+        """Once they are compared, they only take memory."""
+        self._doubled.clear()
 
     def gradient_of(self, cotangent: Sequence[Array], dtype: str) -> list[Doubles]:
         """The claimed gradients at the point, for any cotangent."""
@@ -204,7 +208,7 @@ class Session:
                 self.function,
                 k,
                 [self.direction(k, probe) for probe in probes],
-                [self.weights(probe) for probe in probes],
+                (self.weights(probe) for probe in probes),
                 noise=noise,
                 trace=True,
                 workers=self.workers,
@@ -226,7 +230,7 @@ class Session:
         found = core.differentiate_along(
             self.function,
             self.along(k, self.direction(k, 0)),
-            [self.weights(i) for i in range(self.num_cotangents)],
+            self.all_weights(),
             noise=noise,
             trace=True,
             workers=self.workers,

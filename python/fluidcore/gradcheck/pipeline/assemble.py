@@ -15,7 +15,6 @@ from fluidcore.gradcheck.measure.session import Session
 from fluidcore.gradcheck.report.data import ElementError
 from fluidcore.gradcheck.report.result import GradCheckResult
 from fluidcore.gradcheck.report.values import worst_first
-from fluidcore.gradcheck.target.precision import TINY
 from fluidcore.gradcheck.target.target import Doubles, Target
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
@@ -101,32 +100,28 @@ def of_elements(
     """
     if judgement.counted.size and not judgement.counted.any():
         return undecided(base, Reason.NO_ELEMENTS, "all elements are at kinks, and left out")
-    verdict = judgement.verdict
-    excess = judgement.excess
-    worst = np.argmax(np.where(judgement.wrong, excess, excess / (1 + excess) - 1), axis=0)
+    worst, excess = judgement.worst
     columns = np.arange(len(elements))
     analytical, nearest = judgement.analytical[worst, columns], judgement.nearest[worst, columns]
-    known = np.logical_and(
-        judgement.counted, np.isfinite(judgement.reference.error[worst, columns])
-    )
+    known = judgement.counted & np.isfinite(judgement.reference.error[worst, columns])
     absolute = np.abs(analytical - nearest)
     with np.errstate(invalid="ignore"):
-        size = np.maximum(np.maximum(np.abs(analytical), np.abs(nearest)), _SMALLEST)
-        relative = absolute / size
-    wrong = judgement.wrong.any(0)
-    passed = ~wrong & ~judgement.unsure.any(0) & judgement.counted
-    resolution = _resolution(base, judgement)[:, judgement.counted]
-    listed = _listed(judgement, elements, worst, verbose)
+        relative = np.maximum(np.abs(analytical), np.abs(nearest))
+        np.maximum(relative, _SMALLEST, out=relative)
+        np.divide(absolute, relative, out=relative)
+    del analytical, nearest
+    passed = ~judgement.wrong.any(0) & ~judgement.unsure.any(0) & judgement.counted
+    listed = _listed(judgement, elements, worst, excess, verbose)
     result = replace(
         base,
-        verdict=verdict,
+        verdict=judgement.verdict,
         reasons=_reasons(judgement, failing),
         num_elements=int(np.count_nonzero(judgement.counted)),
         num_passed=int(np.count_nonzero(passed)),
         element_errors=listed or None,
-        resolution=float(np.max(resolution, initial=0.0)),
+        resolution=_resolution(judgement),
         kinks=int(np.count_nonzero(judgement.at_kink)),
-        detail=_detail(base, judgement, elements, worst, listed, failure),
+        detail=_detail(base, judgement, elements, worst, excess, listed, failure),
     )
     result = replace(result, min_detectable_99=result.resolution)
     if not known.any():
@@ -215,12 +210,11 @@ def proven(session: Session, k: int, proof: Proof) -> GradCheckResult:
     )
 
 
-def _resolution(base: GradCheckResult, judgement: Judgement) -> Doubles:
-    """[r, n]: the relative error that would have been seen; any where there is no gradient."""
-    unseen = judgement.unsure & judgement.at_kink
-    none = (judgement.reference.error == 0) & (judgement.reference.measure == 0)
-    none &= (judgement.analytical == 0) & (judgement.limit <= 4 * TINY[base.dtype])
-    return np.where(unseen, np.inf, np.where(none, 0.0, judgement.resolution))
+def _resolution(judgement: Judgement) -> float:
+    """The relative error that would have been seen."""
+    if (judgement.unsure & judgement.at_kink & judgement.counted).any():
+        return float("inf")
+    return float(np.max(judgement.resolution, initial=0.0, where=judgement.counted))
 
 
 def _reasons(judgement: Judgement, failing: Reason) -> tuple[Reason, ...]:
@@ -241,10 +235,9 @@ def _element(judgement: Judgement, row: int, column: int, index: int) -> Element
 
 
 def _listed(
-    judgement: Judgement, elements: Indices, worst: Indices, verbose: bool
+    judgement: Judgement, elements: Indices, worst: Indices, excess: Doubles, verbose: bool
 ) -> tuple[ElementError, ...]:
     wrong: Mask = np.any(judgement.wrong, axis=0)
-    excess = judgement.excess[worst, np.arange(len(elements))]
     shown = judgement.counted if verbose else judgement.wrong.any(0)
     columns = [int(j) for j in np.flatnonzero(shown)]
     order = sorted(columns, key=lambda j: (not wrong[j], -excess[j], j))
@@ -256,13 +249,13 @@ def _detail(
     judgement: Judgement,
     elements: Indices,
     worst: Indices,
+    excess: Doubles,
     listed: Sequence[ElementError],
     failure: str | None,
 ) -> str:
     total = int(np.count_nonzero(judgement.counted))
     if judgement.verdict is Verdict.FAIL:
         count = int(np.count_nonzero(judgement.wrong.any(0)))
-        excess = judgement.excess[worst, np.arange(len(elements))]
         off = set(elements[excess > 1].tolist())
         wrong = [error for error in listed if error.verdict is Verdict.FAIL]
         apart = worst_first(error for error in wrong if error.index in off)

@@ -36,6 +36,7 @@ def audits(session: Session, noise: Noise) -> tuple[Audit, ...]:
         if session.target.is_called_by_autograd:
             found.extend(_forms(session, noise))
     found.append(unchanged(session))
+    session.forget_doubled()
     return tuple(found)
 
 

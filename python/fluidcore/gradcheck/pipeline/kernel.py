@@ -69,10 +69,9 @@ def check_kernel(
     if session.late:
         return assemble.late(base)
     elements = _elements(formula, claimed)
-    scale = _scale(session, k, formula, claimed)
     columns = columns_of(elements, claimed.shape[1])
     claimed = claimed[:, columns]
-    reference = trusted(formula, claimed, scale)
+    reference = trusted(formula, claimed, _scale(session, k, formula, claimed))
     rules, runs = session.kernel_rules, test.evaluations
     # What is known of kinks holds for the kernel, too.
     unsure = None if formula.judgement is None else formula.judgement.unsure.any(0)
@@ -86,8 +85,11 @@ def check_kernel(
         verbose=session.config.verbose,
     )
     with np.errstate(all="ignore"):
-        limit = judgement.limit + _CERTAIN * test.spread(k, elements)
-        least = np.nan_to_num(limit / judgement.measure, nan=0.0, posinf=np.inf)
+        least = test.spread(k, elements)
+        least *= _CERTAIN
+        least += judgement.limit
+        least /= judgement.measure
+        np.nan_to_num(least, copy=False, nan=0.0, posinf=np.inf)
     result = replace(result, min_detectable_99=float(np.max(least, initial=0.0)))
     if found.num_imprecise and result.verdict is Verdict.PASS:
         detail = f"{found.num_imprecise} elements are less precise than {dtype} allows"

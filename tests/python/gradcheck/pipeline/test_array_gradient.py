@@ -152,7 +152,7 @@ def test_a_float32_function_without_another_form_is_differentiated_as_it_is() ->
         assert seen == {"float32"}
 
 
-def test_error_bars_allow_for_three_deviations_of_the_noise_of_float32() -> None:
+def test_error_bars_allow_for_the_noise_inside_of_float32() -> None:
     def f(x):
         return np.sin(x) + x.dtype.type(30) - x.dtype.type(30)  # rounded where nobody sees it
 
@@ -161,7 +161,7 @@ def test_error_bars_allow_for_three_deviations_of_the_noise_of_float32() -> None
         f, np.cos(x), dtype="float32", shadow="off", verbose=True, resolution=1.0, seed=2**64 + 70
     )
     function = core.CallableFunction(lambda xs: [f(xs[0])], [x])
-    noise = 3 * core.measure_noise(function, seed=70)[0]
+    noise = core.noise_floor(function, seed=70)[0]
     assert noise.any()
     bars = np.array(core.differentiate(function, 0, [np.ones(12)], noise=noise).error)[0]
     errors = sorted(found.element_errors or (), key=lambda error: error.index)

@@ -38,10 +38,10 @@ def check(size: int, mode: str, dtype: str = "float64") -> tuple[str, str, int, 
 @pytest.mark.parametrize(
     ("mode", "dtype", "doubles"),
     [
-        ("auto", "float64", 92),
-        ("directional", "float64", 28),
-        ("auto", "float32", 111),
-        ("directional", "float32", 83),
+        ("auto", "float64", 82),
+        ("directional", "float64", 30),
+        ("auto", "float32", 87),
+        ("directional", "float32", 70),
     ],
 )
 def test_memory_grows_with_the_elements(mode: str, dtype: str, doubles: int) -> None:

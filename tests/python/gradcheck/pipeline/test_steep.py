@@ -99,7 +99,7 @@ def test_a_wrong_gradient_of_one_small_element_is_seen_or_left_open(name: str, d
         assert element.verdict is not Verdict.PASS
 
 
-@pytest.mark.parametrize(("name", "most"), [("1/x", 10), ("1/x^2", 9), ("log", 20), ("sqrt", 22)])
+@pytest.mark.parametrize(("name", "most"), [("1/x", 10), ("1/x^2", 9), ("log", 8), ("sqrt", 5)])
 def test_few_elements_near_a_pole_stay_open_in_float32(name: str, most: int) -> None:
     # There is a pole at 0, as near as |x|, and x goes down to 1e-4 of its tensor.
     f, derivative = FUNCTIONS[name]
