@@ -123,12 +123,13 @@ class Check {
       std::vector<double>& flat = question.cotangents.emplace_back();
       for (const Tensor& part : v) append(flat, part);
     }
-    const NoiseLevel noise = noise_floor(*f, options_.seed);
-    question.noise = noise.near;
+    NoiseLevel noise = noise_floor(*f, options_.seed);
+    question.noise = noise.widest();
     std::optional<KernelTest> kernel_test;
     if (formula_) {
       kernel_test.emplace(GradientPair{kernel_, *formula_, *f, cotangents_, options_.seed});
     }
+    const Question again{question.cotangents, std::move(noise.near)};
     std::vector<InputCheck> checks;
     for (std::size_t k = 0; k < kernel_.inputs().size(); ++k) {
       const Tensor& value = kernel_.inputs()[k];
@@ -151,7 +152,7 @@ class Check {
           alone ? alone_tolerance(reference, dtype_) : formula_tolerance(reference);
       Judgement found = judge(reference, formula.values[k], tolerance, rules);
       if (found.verdict() != Verdict::kPass) {
-        confirm(*f, {k, formula.values[k], tolerance}, elements, 0, question, rules,
+        confirm(*f, {k, formula.values[k], tolerance}, elements, 0, again, rules,
                 {options_.workers, options_.seed, noise.far}, reference);
         found = judge(reference, formula.values[k], tolerance, rules);
       }

@@ -27,6 +27,11 @@ double smaller(double a, double b) {
   return b < a ? b : a;
 }
 
+// By how much a level contradicts an estimate.
+double contradiction(double best, double value, double noise, double change) {
+  return std::abs(best - value) - noise - change;
+}
+
 }  // namespace
 
 void Ladder::reserve(std::int64_t slots) {
@@ -96,8 +101,12 @@ void Ladder::advance_columns(std::int64_t begin,
 
 #pragma omp simd
   for (std::int64_t s = begin; s < end; ++s) {
-    double value_before = values[s];
-    double noise_before = noises[s];
+    const double last_value = values[s];
+    const double last_noise = noises[s];
+    const double last_change = change_of_last[s];
+    const double doubt = contradiction(best[s], last_value, last_noise, last_change);
+    double value_before = last_value;
+    double noise_before = last_noise;
     const double right = (plus[s] - middle[s]) / h_plus;
     const double left =
         kOneSided ? (kCanBend ? value_before : right) : (middle[s] - minus[s]) / h_minus;
@@ -124,7 +133,7 @@ void Ladder::advance_columns(std::int64_t begin,
 
     const double change = has_before * std::abs(value - value_before);
     const bool is_wild =
-        kCanBeWild & (change > kCalming * change_of_last[s]) & (change > noise + noise_before);
+        kCanBeWild & (change > kCalming * last_change) & (change > noise + noise_before);
     const double calm_now = is_wild ? 0 : calm[s] + 1;
     const double usable = smaller(clean_now, calm_now);
     values[s] = value;
@@ -139,7 +148,7 @@ void Ladder::advance_columns(std::int64_t begin,
       const double its_error =
           larger(std::abs(extrapolated - value_here), std::abs(extrapolated - value_before)) +
           its_noise;
-      const double limit = j < usable ? larger(error_now, excess_now) : -1;
+      const double limit = j < usable ? larger(error_now, larger(excess_now, doubt)) : -1;
       const bool better = its_error < limit;
       best_now = better ? extrapolated : best_now;
       error_now = better ? its_error : error_now;
@@ -151,8 +160,9 @@ void Ladder::advance_columns(std::int64_t begin,
       noises[column] = noise_here = its_noise;
       factor *= kOneSided ? 2 : 4;
     }
-    const double contradiction = std::abs(best_now - value) - noise - change;
-    excess[s] = is_better > 0 ? 0 : larger(excess_now, contradiction);
+    const double here = contradiction(best_now, value, noise, change);
+    const double before = contradiction(best_now, last_value, last_noise, last_change);
+    excess[s] = is_better > 0 ? 0 : larger(excess_now, smaller(here, 2 * before));
     best[s] = best_now;
     error[s] = error_now;
     clean[s] = clean_now;
@@ -214,6 +224,9 @@ Ladder::Extremes Ladder::extremes(std::int64_t begin, std::int64_t end) const {
   const double* const excess = field(kExcess);
   const double* const clean = field(kClean);
   const double* const calm = field(kCalm);
+  const double* const value = field(kValues);
+  const double* const noise = field(kNoises);
+  const double* const change = field(kChange);
   double least_clean = kInfinity;
   double least_calm = kInfinity;
   double largest_error = 0;
@@ -224,7 +237,8 @@ Ladder::Extremes Ladder::extremes(std::int64_t begin, std::int64_t end) const {
   for (std::int64_t s = begin; s < end; ++s) {
     least_clean = smaller(least_clean, clean[s]);
     least_calm = smaller(least_calm, calm[s]);
-    largest_error = larger(largest_error, larger(error[s], excess[s]));
+    const double doubt = contradiction(best[s], value[s], noise[s], change[s]);
+    largest_error = larger(largest_error, larger(error[s], larger(excess[s], doubt)));
     largest_value = larger(largest_value, std::abs(best[s]));
     unresolved += ((best[s] == 0) & (error[s] != 0)) ? 1.0 : 0.0;
   }

@@ -21,8 +21,9 @@ namespace fluidcore::gradcheck {
 //   - calls a level wild when it changes the quotient by more than half of what the one before did,
 //     where that of a smooth function changes by a quarter: such steps are too large, and what
 //     follows does not build on them. Near a pole they may agree by chance;
-//   - lets every finer level widen an error bar that it contradicts, until an estimate is better
-//     than that.
+//   - lets finer levels widen an error bar that two of them in succession contradict, until an
+//     estimate is better than that. One alone only asks for another level: it may be chance, and
+//     the smaller its step, the larger that is.
 class Ladder {
  public:
   static constexpr int kHull = 3;     // levels
@@ -35,7 +36,7 @@ class Ladder {
     kFloor,  // rounding error that f has at least
     kBest,
     kError,
-    kExcess,      // by how much finer levels contradict kBest
+    kExcess,      // by how much two finer levels contradict kBest
     kClean,       // smooth levels in succession
     kCalm,        // levels since a wild one
     kChange,      // of the quotient from the level before to the last one

@@ -150,10 +150,18 @@ NoiseLevel noise_of(Function& function,
   for (int wider = kWidening; wider <= widest && !still.empty(); wider += kWidening) {
     const auto found = lines.look(outputs, false, -wider);
     if (found.empty()) break;
-    std::erase_if(still, [&](std::size_t j) {
-      if (found[j].is_level()) far[j] = std::max(far[j], found[j].noise(unit));
-      return !found[j].is_still();
-    });
+    const auto is_rough = [&](std::size_t j) {
+      return found[j].is_level() && found[j].noise(unit) > far[j];
+    };
+    if (std::any_of(still.begin(), still.end(), is_rough)) {
+      // So far from x f itself may seem level: only noise is the same on lines of two lengths.
+      const auto again = lines.look(outputs, false, -wider + 1);
+      for (const std::size_t j : still) {
+        if (!again.empty() && is_rough(j) && again[j].is_level())
+          far[j] = std::max(far[j], std::min(found[j].noise(unit), again[j].noise(unit)));
+      }
+    }
+    std::erase_if(still, [&](std::size_t j) { return !found[j].is_still(); });
   }
   for (std::size_t j = 0; j < size; ++j) {
     if (!std::isfinite(noise[j])) noise[j] = 0;

@@ -13,6 +13,9 @@ struct NoiseLevel {
   // On a wide line. It is more where f is in steps there that are wider than the short lines, as a
   // float64 f that calculates in float32: of such an f, what small steps see is a tread.
   std::vector<double> far;
+
+  // What a first measurement takes: what that proves holds however rough f is.
+  const std::vector<double>& widest() const { return far.empty() ? near : far; }
 };
 
 // From sixth divided differences of f along a random line of 14 exactly representable points around

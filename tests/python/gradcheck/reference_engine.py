@@ -155,18 +155,25 @@ class Ladder:
             (a1, n1), (a0, n0) = row[j - 1], self.tableau[j - 1]
             a, n = (factor * a1 - a0) / (factor - 1), (factor * n1 + n0) / (factor - 1)
             e = np.maximum(abs(a - a1), abs(a - a0)) + n
-            better = on & (e < np.maximum(self.error, self.excess))
+            better = on & (e < np.maximum(self.error, np.maximum(self.excess, self.doubt())))
             better &= (j < usable) & (j <= self.depth[:, None])
             self.best, self.error = np.where(better, a, self.best), np.where(better, e, self.error)
             self.excess, refined = np.where(better, 0.0, self.excess), refined | better
             row.append((a, n))
             factor *= 4
         beyond = abs(self.best - slope) - noise - change
+        beyond = np.minimum(beyond, 2 * self.doubt())
         self.excess = np.where(on & ~refined, np.maximum(self.excess, beyond), self.excess)
         self.change = np.where(on, change, self.change)
         self.tableau = row
         self.history.append((bend, bend_noise, left, right, slope, noise, on & self.every))
         self.trace.append((float(h[0]), slope, noise, up, down))
+
+    def doubt(self) -> Array:
+        """By how much the last level contradicts the estimate."""
+        slope, noise = self.tableau[0] if self.tableau else (0.0, 0.0)
+        result: Array = abs(self.best - slope) - noise - self.change
+        return result
 
     def last(self, back: int) -> tuple[Array, Array]:
         """S of the last finite level but `back` of each lane, and where there is one."""
@@ -182,7 +189,7 @@ class Ladder:
         still = ~self.ever
         smooth = (((self.clean >= 3) & (self.calm > 1)) | still).all(1)
         largest = np.maximum(abs(self.best).max(1, initial=0.0), 1e-300)
-        error = np.where(still, 0.0, np.maximum(self.error, self.excess))
+        error = np.where(still, 0.0, np.maximum(self.error, np.maximum(self.excess, self.doubt())))
         before, self.largest = self.largest, error.max(1, initial=0.0)
         enough = (levels >= ENOUGH[self.dtype]) & ~(self.largest < 0.5 * before)
         enough &= np.isfinite(self.largest)

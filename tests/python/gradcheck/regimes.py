@@ -230,9 +230,11 @@ def _variance_vjp(x: Array, v: Array) -> Array:
 
 
 def _offset(random: np.random.Generator, n: int) -> Part:
-    large = _power(random, 2, 5.5)
+    large = _power(random, 2, 6)
     f, slope = _SMOOTH[random.integers(len(_SMOOTH))]
-    return _elementwise(random.uniform(0.5, 2, n), lambda x: f(x) + large, slope)
+    return _elementwise(
+        random.uniform(0.5, 2, n), lambda x: f(x) + large, slope, must_pass=large < 10**5.5
+    )
 
 
 def _tiny(random: np.random.Generator, n: int) -> Part:

@@ -42,7 +42,7 @@ def check_directions(session: Session, k: int, noise: Doubles | None) -> Directi
     """Compares ⟨A(v), d⟩ with differences, for `probes` pairs of Gaussian v and d."""
     config, dtype = session.config, session.dtype
     parts, gradients, failure = [], [], None
-    floor = noise_floor(session, noise).near
+    floor = noise_floor(session, noise).widest
     for probe, found in enumerate(session.probed(k, floor)):
         gradient, d = session.gradients(probe, dtype)[k], session.direction(k, probe)
         parts.append(_scaled(Reference.of(found), gradient * d))

@@ -23,6 +23,11 @@ class NoiseLevel(NamedTuple):
     far: Doubles | None = None
     evaluations: int = 0
 
+    @property
+    def widest(self) -> Doubles | None:
+        """What a first measurement takes: what that proves holds however rough f is."""
+        return self.near if self.far is None else self.far
+
     def at_least(self, noise: Doubles | None) -> NoiseLevel:
         """The larger of both, output by output."""
         if noise is None:

@@ -67,7 +67,7 @@ def judge_array(
         0,
         weights,
         elements=None if everything else elements,
-        noise=noise.near,
+        noise=noise.widest,
     )
     reference = Reference.of(found)
     claimed = claimed[:, elements]

@@ -23,7 +23,7 @@ _DIGITS = 53
 
 
 def settle_grid(session: Session, k: int, judgement: Judgement, numerical: Numerical) -> Judgement:
-    """Nothing can be said where an element seems wrong by no more than the grid of f hides.
+    """Nothing can be said where an element is off by no more than the grid of f hides.
 
     The sum of tanh(x) is 0 where there are as many 1 as -1. Its rounding is that of 1, though, as
     the binary digits of its values show: all are multiples of one number. Beside the steps, that is
@@ -36,8 +36,8 @@ def settle_grid(session: Session, k: int, judgement: Judgement, numerical: Numer
         judgement: [r, n].
         numerical: What it rests on.
     """
-    wrong = judgement.wrong
-    if session.dtype != SHADOW or not wrong.any() or session.late:
+    doubtful = (judgement.wrong & (judgement.excess > 1)) | judgement.unsure
+    if session.dtype != SHADOW or not doubtful.any() or session.late:
         return judgement
     grid = _grid(session)
     x = np.abs(np.asarray(session.target.inputs[k].value).astype(np.float64)).ravel()
@@ -46,9 +46,7 @@ def settle_grid(session: Session, k: int, judgement: Judgement, numerical: Numer
     with np.errstate(divide="ignore"):
         bar = session.rules.bars * _FINEST * np.array(rows)[:, None] / size
     limit = judgement.limit + np.where(size > 0, bar, 0.0)
-    open_ = (
-        wrong & (judgement.excess > 1) & (np.abs(judgement.analytical - judgement.nearest) <= limit)
-    )
+    open_ = doubtful & (np.abs(judgement.analytical - judgement.nearest) <= limit)
     return replace(
         judgement,
         limit=np.where(open_, limit, judgement.limit),

@@ -67,7 +67,7 @@ def check_formula(session: Session, k: int, noise: Noise) -> Formula:
     if session.late:
         return Formula(assemble.late(base))
     if mode != "directional":
-        floor = noise_floor(session, noise.forward).near
+        floor = noise_floor(session, noise.forward).widest
         numerical = modes.differentiate(session, k, mode, floor)
         if numerical is None:
             mode = "full" if size <= session.config.n_full else "directional"
