@@ -1,4 +1,4 @@
-"""Formula and kernel, which are judged apart where a gradient can be calculated in a wider dtype."""
+"""Formula and kernel, judged apart where a gradient can be calculated in a wider dtype."""
 
 from __future__ import annotations
 
