@@ -8,7 +8,8 @@ namespace fluidcore::gradcheck {
 GradientPair::Both GradientPair::at(const std::vector<Tensor>& x,
                                     const std::vector<Tensor>& v) const {
   return interruptible(f.interruption(), [&]() -> Both {
-    return {kernel.at(x, v), formula.at(in_float64(x), in_float64(v))};
+    const DType wide = formula.inputs().at(0).dtype();
+    return {kernel.at(x, v), formula.at(converted(x, wide), converted(v, wide))};
   });
 }
 

@@ -26,11 +26,11 @@ class Gradient : public Interruptible {
                                         const std::vector<Tensor>& v) = 0;
 };
 
-// Gradient code under test, the kernel, beside the same in float64, the formula.
+// Gradient code under test, the kernel, beside the same in a wider dtype, the formula.
 struct GradientPair {
   Gradient& kernel;
   Gradient& formula;                            // at the same values
-  Function& f;                                  // in float64, at the same values
+  Function& f;                                  // in that dtype, at the same values
   std::vector<std::vector<Tensor>> cotangents;  // each a list of outputs, of the kernel's dtype
   std::uint64_t seed = 0;
 

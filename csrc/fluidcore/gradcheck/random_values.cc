@@ -67,10 +67,10 @@ Tensor converted(const Tensor& x, DType dtype) {
   return filled(x.shape(), dtype, [&](std::int64_t i) { return x.get_float_element(i); });
 }
 
-std::vector<Tensor> in_float64(const std::vector<Tensor>& values) {
+std::vector<Tensor> converted(const std::vector<Tensor>& values, DType dtype) {
   std::vector<Tensor> result;
   result.reserve(values.size());
-  for (const Tensor& value : values) result.push_back(converted(value, DType::kFloat64));
+  for (const Tensor& value : values) result.push_back(converted(value, dtype));
   return result;
 }
 

@@ -23,7 +23,6 @@ Tensor dithered(const Tensor& x, double amplitude, const RandomSequence& numbers
 
 // A copy in another floating dtype, rounded once; a copy as it is where x is not floating.
 Tensor converted(const Tensor& x, DType dtype);
-
-std::vector<Tensor> in_float64(const std::vector<Tensor>& values);
+std::vector<Tensor> converted(const std::vector<Tensor>& values, DType dtype);
 
 }  // namespace fluidcore::gradcheck

@@ -261,9 +261,10 @@ class CallableTarget(Target):
     def _differentiated(self, named: Sequence[tuple[str, Any]]) -> Sequence[int]:
         return range(len(named))
 
-    def _narrowing(self, xs: list[Array]) -> str:
-        """What in a float64 run is less than float64; "" if that is nothing."""
-        return "it rounds to a smaller dtype inside" if rounds_inside(self.forward, xs) else ""
+    def _narrowing(self, xs: list[Array], dtype: str) -> str:
+        """What in a run in `dtype` is less than that; "" if that is nothing."""
+        rounds = rounds_inside(self.forward, xs, dtype)
+        return "it rounds to a smaller dtype inside" if rounds else ""
 
     # What is the same in every framework.
 
@@ -275,7 +276,7 @@ class CallableTarget(Target):
         return name in FLOATING or ("complex" in name and self._takes_complex)
 
     def _first_runs(self) -> str:
-        """Runs f once as it is, then in float64; returns why float64 is not possible."""
+        """Runs f once as it is, then in a wider dtype; returns why none is possible."""
         with noted(self.who, "f", self.inputs):
             native = self.forward([put.value.copy() for put in self.inputs], self.dtype)
         count = len(self._args) + len(native)
@@ -286,8 +287,16 @@ class CallableTarget(Target):
         arguments.check_call(self.who, "jvp", self.claim.jvp, count, given)
         if self.dtype == SHADOW:
             return self._calculates_in_float32(native)
-        xs = [put.value.astype(np.float64) for put in self.inputs]
-        return why_no_shadow(self, native, xs, self._narrowing)
+        reason = ""
+        for self.shadow in ("float64", "float32"):
+            if numpy_dtype(self.shadow).itemsize <= numpy_dtype(self.dtype).itemsize:
+                break
+            xs = [cast(put.value, self.shadow) for put in self.inputs]
+            why = why_no_shadow(self, native, xs, self._narrowing, self.shadow)
+            if not why:
+                return ""
+            reason = reason or why
+        return reason
 
     def _calculates_in_float32(self, native: Sequence[Array]) -> str:
         """Takes f for float32 code if it returns float32 numbers and feels no smaller steps.

@@ -10,7 +10,7 @@ from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck.adapters.callable_ import CallableTarget
 from fluidcore.gradcheck.report.data import Audit
 from fluidcore.gradcheck.target.random_numbers import stream
-from fluidcore.gradcheck.target.target import SHADOW, Array
+from fluidcore.gradcheck.target.target import Array
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 # How far the sums may be apart by rounding, relative to the sum of the sizes of their terms.
@@ -19,7 +19,7 @@ _ROUNDING = {"float64": 1e-9, "float32": 1e-4, "float16": 0.05, "bfloat16": 0.3}
 
 def forward_mode_audit(target: CallableTarget, seed: int) -> Audit:
     """Compares jvp and vjp of a target along one random direction, for one random cotangent."""
-    dtype = SHADOW if target.has_shadow else target.dtype
+    dtype = target.judged_in("auto")
     kind = numpy_dtype(dtype)
     xs = [put.value.astype(kind) for put in target.inputs]
     us = [

@@ -110,16 +110,16 @@ class JaxTarget(CallableTarget):
             why = f"{type(error).__name__}: {message}"
             raise NoSecondGradientError(why, is_promised=True) from error
 
-    def _narrowing(self, xs: list[Array]) -> str:
-        with self._session(SHADOW):
-            traced = self._jax.make_jaxpr(self._differentiable(SHADOW))(*self._points(xs, SHADOW))
+    def _narrowing(self, xs: list[Array], dtype: str) -> str:
+        with self._session(dtype):
+            traced = self._jax.make_jaxpr(self._differentiable(dtype))(*self._points(xs, dtype))
         for equation in _equations(traced.jaxpr):
             if equation.primitive.name == "convert_element_type":
                 before = equation.invars[0].aval.dtype.name
                 after = np.dtype(equation.params["new_dtype"]).name
-                if before == SHADOW and after in FLOATING - {SHADOW}:
+                if before == dtype and after in FLOATING - {SHADOW, dtype}:
                     return f"it makes {after} from {before} inside"
-        return super()._narrowing(xs)
+        return super()._narrowing(xs, dtype)
 
     def _is_tensor(self, value: Any) -> bool:
         return isinstance(value, (self._jax.Array, np.ndarray, np.generic))

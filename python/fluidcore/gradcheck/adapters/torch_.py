@@ -165,7 +165,8 @@ class TorchTarget(CallableTarget):
 
     def _function(self, dtype: str) -> Callable[..., Any]:
         if isinstance(self.f, torch_state.Module):
-            return functools.partial(self.f.run, dtype)
+            is_own = dtype == self.dtype and dtype != SHADOW
+            return functools.partial(self.f.run, "" if is_own else dtype)
         return super()._function(dtype)
 
     def _pull(self, tensors: list[Any], vs: Sequence[Any], dtype: str) -> list[Any]:
@@ -223,12 +224,12 @@ class TorchTarget(CallableTarget):
             ) from error
         return list(grads)
 
-    def _narrowing(self, xs: list[Array]) -> str:
-        with torch_state.narrowing_casts() as found:
-            self.vjp(xs, [np.ones_like(y) for y in self.forward(xs, SHADOW)], SHADOW)
+    def _narrowing(self, xs: list[Array], dtype: str) -> str:
+        with torch_state.narrowing_casts(dtype) as found:
+            self.vjp(xs, [np.ones_like(y) for y in self.forward(xs, dtype)], dtype)
         if found:
-            return f"{found[0]} makes less than float64 inside"
-        return super()._narrowing(xs)
+            return f"{found[0]} makes less than {dtype} inside"
+        return super()._narrowing(xs, dtype)
 
     def _is_tensor(self, value: Any) -> bool:
         return isinstance(value, self._torch.Tensor)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fluidcore import core
-from fluidcore.gradcheck.target.target import SHADOW, Array
+from fluidcore.gradcheck.target.target import Array
 
 _SEED = 0
 
@@ -40,13 +40,13 @@ class Module:
         return dict(self.module.named_parameters())
 
     def run(self, dtype: str, *args: Any) -> Any:
-        """Its outputs; the last of `args` are the parameters."""
-        kind = SHADOW if dtype == SHADOW else ""
-        if kind not in self._copies:
-            self._copies[kind] = copy.deepcopy(self.module).double()
-        module = self._copies[kind]
+        """Its outputs in `dtype`, "" as it is; the last of `args` are the parameters."""
+        torch = sys.modules["torch"]
+        if dtype not in self._copies:
+            self._copies[dtype] = copy.deepcopy(self.module).to(getattr(torch, dtype))
+        module = self._copies[dtype]
         buffers = {name: buffer.clone() for name, buffer in module.named_buffers()}
-        call = sys.modules["torch"].func.functional_call
+        call = torch.func.functional_call
         return call(module, {**buffers, **args[-1]}, args[:-1])
 
 
@@ -161,11 +161,15 @@ def _watch_class() -> type:
         leaves = [leaf for leaf in tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
         return {leaf.dtype for leaf in leaves if leaf.is_floating_point() or leaf.is_complex()}
 
-    wide = {torch.float64, torch.complex128}
+    at_least = {
+        "float64": {torch.float64, torch.complex128},
+        "float32": {torch.float64, torch.complex128, torch.float32, torch.complex64},
+    }
 
     class Watch(TorchDispatchMode):  # type: ignore[misc]
-        def __init__(self, found: list[str]) -> None:
+        def __init__(self, dtype: str, found: list[str]) -> None:
             super().__init__()
+            self.wide = at_least[dtype]
             self.found = found
 
         @classmethod
@@ -176,7 +180,7 @@ def _watch_class() -> type:
             self, function: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
             result = function(*args, **(kwargs or {}))
-            if dtypes((args, kwargs)) & wide and dtypes(result) - wide:
+            if dtypes((args, kwargs)) & self.wide and dtypes(result) - self.wide:
                 self.found.append(str(function))
             return result
 
@@ -184,8 +188,8 @@ def _watch_class() -> type:
 
 
 @contextlib.contextmanager
-def narrowing_casts() -> Iterator[list[str]]:
-    """Collects the operators that make less than float64 from float64 numbers."""
+def narrowing_casts(dtype: str) -> Iterator[list[str]]:
+    """Collects the operators that make less than `dtype` from numbers of it."""
     found: list[str] = []
-    with _watch_class()(found):
+    with _watch_class()(dtype, found):
         yield found

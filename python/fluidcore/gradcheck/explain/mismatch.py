@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fluidcore.base.dtypes import numpy_dtype
-from fluidcore.gradcheck.target.target import SHADOW, Doubles, Target
+from fluidcore.gradcheck.target.target import Doubles, Target
 
 _ROUNDING = 1e-13  # of the arithmetic of the guesses
 
@@ -57,7 +57,7 @@ class Mismatch:
     @property
     def dtype(self) -> str:
         """In which the claimed gradient is calculated again."""
-        return SHADOW if self.target.has_shadow else self.target.dtype
+        return self.target.judged_in("auto")
 
     @cached_property
     def xs(self) -> list[Doubles]:

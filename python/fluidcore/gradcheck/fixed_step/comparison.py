@@ -16,7 +16,7 @@ from fluidcore.gradcheck.report.data import ElementError
 from fluidcore.gradcheck.report.result import GradCheckResult
 from fluidcore.gradcheck.target.calls import Calls, cast, flat
 from fluidcore.gradcheck.target.random_numbers import stream
-from fluidcore.gradcheck.target.target import SHADOW, Array, Doubles, Target
+from fluidcore.gradcheck.target.target import Array, Doubles, Target
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 _LEAST = 1e-8  # what errors are divided by at least
@@ -152,7 +152,7 @@ def plain_results(target: Target, config: GradCheckConfig) -> tuple[GradCheckRes
         config: Says step and tolerances.
     """
     calls = Calls(target)
-    dtype = SHADOW if target.has_shadow and config.shadow == "auto" else target.dtype
+    dtype = target.judged_in(config.shadow)
     outputs = calls.forward(calls.point(dtype), dtype)
     weights = [cast(v, target.dtype) for v in _cotangent(target, outputs, config)]
     started = time.perf_counter()

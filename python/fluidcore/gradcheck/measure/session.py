@@ -35,8 +35,8 @@ class Session:
         target: What is checked.
         config: How.
         calls: The functions of the target.
-        dtype: In which f is differentiated: "float64", or that of the target if it has no float64
-            form that works.
+        dtype: In which f is differentiated: the target's shadow, or its own if there is none that
+            works.
         outputs: f at the point, in `dtype`.
         note: Why the float64 form is not used, if it promised to work.
     """
@@ -55,7 +55,7 @@ class Session:
         self._directions: dict[tuple[int, int], Doubles] = {}
         self._probed: tuple[int, list[core.Derivatives]] | None = None
         self._first: tuple[int, core.Derivatives] | None = None
-        self.dtype = SHADOW if target.has_shadow and config.shadow == "auto" else target.dtype
+        self.dtype = target.judged_in(config.shadow)
         self.outputs = self.calls.forward(self.calls.point(self.dtype), self.dtype)
         if self.dtype != target.dtype and not self._shadow_is_real():
             self._gradients.clear()
@@ -65,23 +65,24 @@ class Session:
 
     def _shadow_is_real(self) -> bool:
         names = {y.dtype.name for y in self.outputs}
-        if names <= {SHADOW}:
+        if names <= {self.dtype}:
             if not np.isfinite(flat(self.outputs)).all():
                 return True
-            self.gradients(0, SHADOW)
-            faults = [self.calls.faults.get((k, SHADOW)) for k in range(len(self.target.inputs))]
+            self.gradients(0, self.dtype)
+            faults = [
+                self.calls.faults.get((k, self.dtype)) for k in range(len(self.target.inputs))
+            ]
             names = {"gradients" for fault in faults if fault and "dtype" in fault.detail}
-        if not names <= {SHADOW}:
-            kind = ", ".join(sorted(names - {SHADOW}))
-            self.note = f"judged in {self.target.dtype} alone: in float64 it returns other {kind}"
+        if not names <= {self.dtype}:
+            kind = ", ".join(sorted(names - {self.dtype}))
+            own = self.target.dtype
+            self.note = f"judged in {own} alone: in {self.dtype} it returns other {kind}"
         return not self.note
 
     @property
     def alone(self) -> bool:
-        """Whether the dtype under test is judged without a float64 form."""
-        return self.dtype == self.target.dtype and (
-            self.dtype != SHADOW or self.config.shadow == "off"
-        )
+        """Whether differences show the rounding of code under test, or would in float64."""
+        return self.dtype != SHADOW or self.config.shadow == "off"
 
     @property
     def has_kernel_test(self) -> bool:
@@ -92,13 +93,13 @@ class Session:
     def rules(self) -> core.Rules:
         """When a difference of the derivatives in `dtype` is an error."""
         if self.alone:
-            return self.kernel_rules
+            return configured(core.Rules.of(self.dtype, alone=True), self.config)
         return configured(core.Rules.of_formula(self.target.dtype), self.config)
 
     @cached_property
     def kernel_rules(self) -> core.Rules:
-        """When a difference of the dtype under test from the float64 form is an error."""
-        return configured(core.Rules.of(self.target.dtype, alone=self.alone), self.config)
+        """When a difference of the dtype under test from the formula is an error."""
+        return configured(core.Rules.of(self.target.dtype, alone=False), self.config)
 
     @cached_property
     def function(self) -> core.Function:

@@ -52,7 +52,7 @@ def judge_array(
     claimed = analytical.astype(np.float64).reshape(1, -1)
     if claimed.size == 0:
         return base
-    dtype = SHADOW if target.has_shadow and config.shadow == "auto" else target.dtype
+    dtype = target.judged_in(config.shadow)
     function = target.function(dtype)
     if not np.isfinite(flat([np.asarray(y) for y in function.run()])).all():
         return assemble.undecided(base, Reason.DOMAIN, f"f is not finite at the point, in {dtype}")

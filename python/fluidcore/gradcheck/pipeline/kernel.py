@@ -17,7 +17,7 @@ from fluidcore.gradcheck.report.result import GradCheckResult
 from fluidcore.gradcheck.target.calls import cast, flat
 from fluidcore.gradcheck.target.precision import LARGEST, UNIT
 from fluidcore.gradcheck.target.random_numbers import stream
-from fluidcore.gradcheck.target.target import SHADOW, Array, Doubles
+from fluidcore.gradcheck.target.target import Array, Doubles
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 _SIGNS = 4  # random signs that measure the size of the terms of a gradient
@@ -25,7 +25,7 @@ _CERTAIN = 2.33 / 3  # standard errors of a mean of 9: found in 99 % of cases
 
 
 def kernel_test(session: Session) -> core.KernelTest:
-    """Compares the gradients of the target in its own dtype and in float64, for all inputs."""
+    """Compares the gradients of the target in its own dtype and in a wider one, by all inputs."""
     target = session.target
 
     def gradient(dtype: str) -> core.CallableGradient:
@@ -38,7 +38,7 @@ def kernel_test(session: Session) -> core.KernelTest:
 
     return core.KernelTest(
         gradient(target.dtype),
-        gradient(SHADOW),
+        gradient(session.dtype),
         session.function,
         [session.cotangent(row) for row in range(session.num_cotangents)],
         seed=session.engine_seed,
@@ -48,7 +48,7 @@ def kernel_test(session: Session) -> core.KernelTest:
 def check_kernel(
     session: Session, k: int, test: core.KernelTest, formula: Formula
 ) -> GradCheckResult:
-    """Judges the gradient by input `k` in the target's dtype against float64."""
+    """Judges the gradient by input `k` in the target's dtype against that in a wider one."""
     dtype, target = session.target.dtype, session.target
     base = assemble.blank(session.target, k, dtype, "full")
     base = replace(base, mode=formula.result.mode)

@@ -19,7 +19,7 @@ from fluidcore.gradcheck.pipeline.run import run_check
 from fluidcore.gradcheck.report.data import Audit
 from fluidcore.gradcheck.report.result import GradCheckReport, GradCheckResult
 from fluidcore.gradcheck.target.calls import Calls, cast, flat
-from fluidcore.gradcheck.target.target import SHADOW, Array, Target, TensorWithTarget, own_target
+from fluidcore.gradcheck.target.target import Array, Target, TensorWithTarget, own_target
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 Function = Callable[[Any], Any]
@@ -69,9 +69,7 @@ class OfFunction:
 
     def function(self, config: GradCheckConfig) -> core.Function:
         """F for the native engine: in float64 where it can be."""
-        return self.target.function(
-            SHADOW if self.target.has_shadow and config.shadow == "auto" else self.target.dtype
-        )
+        return self.target.function(self.target.judged_in(config.shadow))
 
     def claimed(self, gradient: Any) -> Array:
         """A gradient of the user's as an array of the shape of the input."""

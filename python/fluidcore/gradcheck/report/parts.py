@@ -1,4 +1,4 @@
-"""Formula and kernel, which are judged apart where a gradient can be calculated in float64."""
+"""Formula and kernel, judged apart where a gradient can be calculated in a wider dtype."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from enum import Enum
 
 from fluidcore.gradcheck.report.data import ResultData
-from fluidcore.gradcheck.target.target import SHADOW
+from fluidcore.gradcheck.target.precision import UNIT
 
 
 class Part(Enum):
     """What of a gradient a result is about; the values are the names in reports."""
 
     WHOLE = ""
-    FORMULA = "formula"  # in float64, against the numerical derivative
+    FORMULA = "formula"  # in the wider dtype, against the numerical derivative
     KERNEL = "kernel"  # of a narrower dtype, against the formula
 
     def of(self, dtype: str) -> str:
@@ -29,6 +29,6 @@ class Part(Enum):
 def part_of(result: ResultData, results: Iterable[ResultData]) -> Part:
     """What a result among those of its report is about."""
     dtypes = {other.dtype for other in results if other.name == result.name}
-    if SHADOW not in dtypes or len(dtypes) == 1:
+    if len(dtypes) == 1:
         return Part.WHOLE
-    return Part.FORMULA if result.dtype == SHADOW else Part.KERNEL
+    return Part.FORMULA if result.dtype == min(dtypes, key=UNIT.__getitem__) else Part.KERNEL

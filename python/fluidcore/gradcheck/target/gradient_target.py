@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fluidcore import core
 from fluidcore.gradcheck.target.calls import cast
 from fluidcore.gradcheck.target.precision import UNIT
-from fluidcore.gradcheck.target.target import SHADOW, Array, Doubles, Input, Rounding, Target
+from fluidcore.gradcheck.target.target import Array, Doubles, Input, Rounding, Target
 
 _MOST = 4  # of what may be rounding
 
@@ -89,7 +89,7 @@ class GradientTarget(Target):
         self.who = f"the gradient of {first.who}"
         self.inputs = _inputs(first, self.cotangents if by_cotangents else [])
         self.dtype = first.dtype
-        self.has_shadow = first.has_shadow
+        self.has_shadow, self.shadow = first.has_shadow, first.shadow
         self.place = first.place
         self.source = first.source
         self.repro = first.repro
@@ -110,9 +110,9 @@ class GradientTarget(Target):
         found = list(self.first.second_vjp(point, weights, vs, dtype))[: len(xs)]
         if self.rounding is None:
             return found
-        # In a smaller dtype much is below its roundoff: what is dust, float64 knows.
-        own = dtype == SHADOW or not self.has_shadow
-        wide = found if own else self.vjp(_widened(xs), _widened(vs), SHADOW)
+        # In a smaller dtype much is below its roundoff: what is dust, the wider one knows.
+        own = dtype == self.shadow or not self.has_shadow
+        wide = found if own else self.vjp(self._widened(xs), self._widened(vs), self.shadow)
         limits = [_MOST * UNIT[dtype] * unit for unit in self.rounding.gradients]
         return [
             np.where(_is_dust(a, limit) & (own | (exact == 0)), np.zeros_like(a), a)
@@ -127,6 +127,9 @@ class GradientTarget(Target):
             return self.first.gradient_function(inputs[count:], dtype)
         return core.CallableFunction(lambda xs: self.forward(xs, dtype), inputs)
 
+    def _widened(self, arrays: Sequence[Array]) -> list[Array]:
+        return [cast(array, self.shadow) for array in arrays]
+
     def _split(self, xs: Sequence[Array], dtype: str) -> tuple[list[Array], list[Array]]:
         """The inputs of the first target, and its cotangents."""
         count = len(self.first.inputs)
@@ -137,10 +140,6 @@ class GradientTarget(Target):
 def _is_dust(array: Array, limit: Doubles) -> NDArray[np.bool_]:
     small: NDArray[np.bool_] = np.abs(array.astype(np.float64)) <= limit.reshape(array.shape)
     return small
-
-
-def _widened(arrays: Sequence[Array]) -> list[Array]:
-    return [cast(array, SHADOW) for array in arrays]
 
 
 def _inputs(first: Target, cotangents: Sequence[Array]) -> list[Input]:

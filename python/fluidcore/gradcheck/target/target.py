@@ -57,7 +57,8 @@ class Target(ABC):
         who: What messages start with: the operator, function or program.
         inputs: What is differentiated by.
         dtype: Of the gradient code under test: "float64", "float32", "float16" or "bfloat16".
-        has_shadow: Whether f and the gradient can also be evaluated in float64.
+        has_shadow: Whether f and the gradient can also be evaluated in `shadow`.
+        shadow: "float64", or "float32" for code in 16 bits that calculates in float32 inside.
         fixed_cotangent: Whether the gradient is that of one number, with the cotangent 1.
         place: "cpu" or "gpu".
         runs_own_code: Whether `forward` and `vjp` call nothing of the user's: they leave their
@@ -74,6 +75,7 @@ class Target(ABC):
     inputs: Sequence[Input]
     dtype: str
     has_shadow: bool = True
+    shadow: str = SHADOW
     is_called_by_autograd: bool = False
     native_reason: str = ""
     fixed_cotangent: bool = False
@@ -82,6 +84,10 @@ class Target(ABC):
     source: str | None = None
     repro: Repro | None = None
     rounding: Rounding | None = None
+
+    def judged_in(self, shadow: str) -> str:
+        """The dtype in which f is differentiated, where `config.shadow` is so."""
+        return self.shadow if self.has_shadow and shadow == "auto" else self.dtype
 
     def running(self) -> AbstractContextManager[None]:
         """Entered around many runs: what they change of the world is in the end as it was."""
@@ -98,7 +104,7 @@ class Target(ABC):
         Args:
             xs: The point, an array for each input, of `dtype`.
             vs: Cotangents, an array for each output, of its shape and of `dtype`.
-            dtype: `self.dtype`, or "float64" where `has_shadow`.
+            dtype: `self.dtype`, or `self.shadow` where `has_shadow`.
         """
 
     @abstractmethod

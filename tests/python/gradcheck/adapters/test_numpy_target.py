@@ -280,6 +280,21 @@ def test_a_function_that_rounds_inside_has_no_float64_form() -> None:
     ).has_shadow
 
 
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+def test_code_in_16_bits_that_calculates_in_float32_has_a_float32_form(dtype: Any) -> None:
+    x = np.linspace(-1, 1, 7).astype(dtype)
+
+    def single(x: Any) -> Any:
+        return np.exp(x.astype(np.float32)).astype(x.dtype)
+
+    target = callable_target(single, [x], vjp=lambda x, v: v * single(x))
+    assert (target.has_shadow, target.shadow, target.native_reason) == (True, "float32", "")
+    wide = callable_target(np.exp, [x], vjp=lambda x, v: v * np.exp(x))
+    assert (wide.has_shadow, wide.shadow) == (True, "float64")
+    half = callable_target(lambda x: np.exp(x.astype(dtype)).astype(x.dtype), [x], vjp=cube_vjp)
+    assert (half.has_shadow, half.native_reason) == (False, "it rounds to a smaller dtype inside")
+
+
 def test_random_functions_draw_the_same_numbers_and_generators_stay_as_they_were() -> None:
     def dropout(x: Any) -> Any:
         return x * (np.random.random_sample(x.shape) < 0.5) * random.random()
