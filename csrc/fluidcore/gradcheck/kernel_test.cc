@@ -149,7 +149,7 @@ Judgement KernelTest::compare(const FormulaGradient& formula,
   }
   if (columns.empty()) return found;
   const std::vector<Bias>& centres = around(formula.input, suspects);
-  for (std::size_t row = 0; row < size / elements; ++row) {
+  for (std::size_t row = 0; row < pair_.cotangents.size(); ++row) {
     for (std::size_t q = 0; q < columns.size(); ++q) {
       const std::size_t i = row * elements + columns[q];
       std::vector<Bias::Element> all = {here(i)};
@@ -197,7 +197,7 @@ void KernelTest::excuse_lost_digits(const FormulaGradient& formula,
   const double lost = kTerms * std::sqrt(static_cast<double>(terms)) * unit_roundoff(pair_.dtype());
   const double part = std::min(lost, kSlight * rules.resolution);
   std::vector<double> much(doubt.size());
-  for (std::size_t row = 0; row < doubt.size() / elements; ++row) {
+  for (std::size_t row = 0; row < pair_.cotangents.size(); ++row) {
     const auto scale = reference.scale.begin() + static_cast<std::ptrdiff_t>(row * elements);
     const double most = *std::max_element(scale, scale + reference.elements);
     for (std::size_t i = row * elements; i < (row + 1) * elements; ++i) {
