@@ -41,15 +41,12 @@ _DRAWN = "by definition no gradient passes to mean and std, though the numbers d
 EXPLANATIONS = {
     "as_strided_scatter": "backward passes the gradient of elements that src has overwritten to "
     "the input, too; torch expects its own gradcheck to fail",
-    "cfloat": _NARROWED,
     "chalf": _NARROWED,
-    "float": _NARROWED,
     "half": _NARROWED,
     "native_group_norm": "backward drops the cotangents of mean and rstd when the first output has "
     "none; torch expects its own gradcheck to fail",
     "nn.functional.hardsigmoid": "the kernel of backward multiplies by 1/6 rounded to float32, "
     "3e-8 off in float64",
-    "nn.functional.max_unpool1d": _UNPOOLED,
     "nn.functional.max_unpool2d": _UNPOOLED,
     "nn.functional.max_unpool3d": _UNPOOLED,
     "normal": _DRAWN,
