@@ -87,8 +87,6 @@ def _regions(shape: tuple[int, ...], wrong: NDArray[np.int64]) -> Iterator[Regio
     everything = np.arange(size, dtype=np.int64)
     if wrong.size == 1:
         yield Region(f"the element {place(int(wrong[0]), shape)}", wrong, "is")
-    if not shape:
-        return
     at = np.unravel_index(wrong, shape)
     grid = np.unravel_index(everything, shape)
     low, high = [int(i.min()) for i in at], [int(i.max()) for i in at]
