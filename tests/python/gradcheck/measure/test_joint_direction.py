@@ -235,3 +235,29 @@ def test_what_is_tolerated_is_five_deviations_of_a_sum_of_errors() -> None:
             assert proof.resolution == pytest.approx(expected, rel=1e-6)
             shares.append(slope / absolute)
     assert min(shares) < 0.009
+
+
+def test_an_error_of_one_element_must_be_seen_from_a_ten_thousandth_of_the_gradient() -> None:
+    """Else the input is looked at alone, where less is seen."""
+
+    def beside(size: float) -> NumpyTarget:
+        return NumpyTarget(
+            lambda a, b: a.sum() + size * b.sum(),
+            lambda a, b, v: (v + 0 * a, size * v + 0 * b),
+            [np.ones(50), np.ones(50)],
+        )
+
+    found = [
+        proofs(beside(size), resolution=0.01)[1].min_detectable_99
+        for size in np.geomspace(1e-5, 1e-3, 60)
+    ]
+    assert 0.7e-4 < max(found) <= 1e-4
+
+
+def test_steps_of_a_line_have_no_remainder() -> None:
+    (levels,) = (proof.levels for proof in proofs(sum_of(9)).values())
+    assert levels
+    assert all(level.remainder < 1e-14 for level in levels)
+    square = NumpyTarget(lambda a: (a * a).sum(), lambda a, v: 2 * v * a, [np.full(9, 0.75)])
+    for level in proofs(square)[0].levels:
+        assert level.remainder > 0.1 * level.step**2 * 9 * 0.25
