@@ -164,6 +164,11 @@ def test_where_f_is_not_defined_nothing_is_flat() -> None:
 HUGE = 1e13  # of which sixteen roundings are visible
 
 
+def test_beside_an_f_of_0_nothing_is_settled() -> None:
+    assert settled(1e-300)[1]
+    assert not settled(0.0)[1]
+
+
 def test_error_bars_may_hold_0_where_rounding_is_visible() -> None:
     assert settled(HUGE, value=2.9, error=1.0)[1]
     assert not settled(HUGE, value=3.1, error=1.0)[1]

@@ -263,17 +263,19 @@ def test_the_sum_of_cotangents_is_one_that_the_dtype_holds() -> None:
         seen.append(v.astype(np.float64))
         return v * 2 * x
 
-    session = Session(square(vjp, "bfloat16"), GradCheckConfig(shadow="off"))
+    x = np.linspace(1, 2, 2000)
+    target = NumpyTarget(lambda x: x * x, vjp, [x], "bfloat16")
+    session = Session(target, GradCheckConfig(shadow="off"))
     seen.clear()
-    audits(session, QUIET)
+    audits(session, Noise(None, [np.zeros(2000)], False, ""))
     v = session.cotangent(0)[0].astype(np.float64)
     shares = [
         np.mean(v + w == total)
         for w in seen
         for total in seen
-        if w.any() and not np.array_equal(w, v)  # that and twice that are audited, too
+        if w.any() and total.any() and not np.array_equal(w, v)  # 0 and 2 v are audited, too
     ]
-    assert max(shares) > 0.6  # else the second cotangent is rounded
+    assert max(shares) > 0.5  # else the second cotangent is rounded
 
 
 def test_elements_that_are_not_finite_are_left_to_others() -> None:

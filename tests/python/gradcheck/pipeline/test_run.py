@@ -4,7 +4,16 @@ import dataclasses
 
 import numpy as np
 import pytest
-from targets import FAULTS, FUNCTIONS, NumpyTarget, checked, planted, target_of
+from targets import (
+    FAULTS,
+    FUNCTIONS,
+    NumpyTarget,
+    checked,
+    normalized,
+    normalized_vjp,
+    planted,
+    target_of,
+)
 
 from fluidcore import core
 from fluidcore.gradcheck.measure.session import Session
@@ -390,3 +399,49 @@ def test_dtypes_that_cannot_be_differentiated_are_refused() -> None:
     message = "div: the input 'x1' must have the dtype under test, float32, got float64"
     with pytest.raises(core.InvalidArgument, match=message):
         checked(target)
+
+
+class Counted(NumpyTarget):
+    """Counts its calls."""
+
+    def __init__(self, target: NumpyTarget) -> None:
+        xs = [part.value for part in target.inputs]
+        super().__init__(target.f, target.backward, xs, target.dtype)
+        self.forwards = self.backwards = 0
+
+    def forward(self, xs, dtype):
+        self.forwards += 1
+        return super().forward(xs, dtype)
+
+    def vjp(self, xs, vs, dtype):
+        self.backwards += 1
+        return super().vjp(xs, vs, dtype)
+
+
+COUNTED = {
+    "right": lambda dtype: target_of("div", dtype),
+    "ties": lambda dtype: target_of("max_ties", dtype),
+    "wrong": lambda dtype: planted(target_of("tanh", dtype), FAULTS["one element"]),
+    "constant": lambda dtype: NumpyTarget(lambda x: 0 * x + 3, lambda x, v: 0 * v, [X], dtype),
+    "bias": lambda dtype: NumpyTarget(normalized, normalized_vjp, [X, X[0]], dtype),
+    "kernel": lambda dtype: NumpyTarget(
+        lambda x: 2 * x, lambda x, v: v * (2 if x.dtype == np.float64 else 2.003), [X], dtype
+    ),
+}
+
+
+@pytest.mark.parametrize("settings", [{}, {"mode": "directional"}, {"shadow": "off"}], ids=str)
+@pytest.mark.parametrize("name", COUNTED)
+def test_every_run_of_f_and_of_its_gradient_is_counted(name: str, settings, monkeypatch) -> None:
+    sessions = []
+
+    def made(*arguments) -> Session:
+        sessions.append(Session(*arguments))
+        return sessions[-1]
+
+    monkeypatch.setattr("fluidcore.gradcheck.pipeline.run.Session", made)
+    for dtype in DTYPES[:3]:
+        target = Counted(COUNTED[name](dtype))
+        checked(target, workers=1, **settings)
+        calls = sessions[-1].calls
+        assert (calls.forwards, calls.backwards) == (target.forwards, target.backwards), dtype
