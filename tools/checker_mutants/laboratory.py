@@ -136,10 +136,13 @@ class Laboratory:
         kills = self._kills.get(mutant.module, Counter())
         own = f"test_{mutant.module.rpartition('.')[2]}.py"
         lines = set(mutant.lines)
+        has_functions = any(mutant.module in test.lines for test in self.tests.values())
 
         def reaches(name: str) -> bool:
             found = self.tests[name].lines.get(mutant.module, ())
-            return not lines.isdisjoint(found) if mutant.owner else bool(found) or own in name
+            if mutant.owner:
+                return not lines.isdisjoint(found)
+            return bool(found) or own in name or not has_functions
 
         def cost(name: str) -> float:
             return self.tests[name].seconds / (kills[name] + 1)
