@@ -108,6 +108,7 @@ def test_a_factor_of_0_cannot_be_missing() -> None:
 
 def test_products_need_two_elements_and_shapes_that_fit() -> None:
     assert texts(products, mismatch([2.0], [1.0])) == []
+    assert "A = |G|: the sign is lost" in texts(products, mismatch([2.0, 3.0], [1.0, 2.0]))
     assert len(texts(products, wrong(5 * G, vs=[V.T], xs=[X[0], Y[:1]]))) == 4
 
 

@@ -157,7 +157,7 @@ def test_the_direction_is_listed_when_all_are() -> None:
     for result in results(layer(), verbose=True):
         assert result.element_errors is not None
         (shown,) = result.element_errors
-        assert shown.verdict is Verdict.PASS
+        assert (shown.index, shown.verdict) == (0, Verdict.PASS)
         assert shown.analytical == pytest.approx(shown.numerical, rel=1e-5)
 
 
@@ -261,3 +261,14 @@ def test_steps_of_a_line_have_no_remainder() -> None:
     square = NumpyTarget(lambda a: (a * a).sum(), lambda a, v: 2 * v * a, [np.full(9, 0.75)])
     for level in proofs(square)[0].levels:
         assert level.remainder > 0.1 * level.step**2 * 9 * 0.25
+
+
+def test_error_bars_are_at_most_a_quarter_of_what_is_tolerated() -> None:
+    for seed in range(10):
+        found, moves, session = looked_at(layer(), seed=seed)
+        terms = [a * m for a, m in zip(session.gradients(0, "float64"), moves, strict=True)]
+        every = np.concatenate(terms)
+        tolerance = 1e-9 * min(np.abs(every).sum(), 5 * np.sqrt(every @ every))
+        unit = found[0].analytical / terms[0].sum()
+        for proof in found.values():
+            assert 0 < proof.error <= 0.25 * tolerance * abs(unit) * (1 + 1e-6)

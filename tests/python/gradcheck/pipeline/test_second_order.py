@@ -397,3 +397,34 @@ def test_a_second_gradient_that_is_not_symmetric_does_not_decide() -> None:
 
     open_ = [checked(Slanted(), second_order=True, seed=seed).results[-1] for seed in range(3)]
     assert {one.verdict for one in open_} == {Verdict.INCONCLUSIVE}
+
+
+def test_the_runs_that_symmetry_takes_are_counted() -> None:
+    right, calls = target_of("tanh"), []
+
+    def vjp(x, v):
+        calls.append(1)
+        return right.backward(x, v)
+
+    session = Session(NumpyTarget(right.f, vjp, [X]), GradCheckConfig())
+    session.gradients(0, "float64")
+    before = len(calls)
+    assert session.calls.backwards == before
+    check_second_order(session, [ALL], run_check)
+    assert session.calls.backwards == len(calls) > before + 10
+
+
+def test_a_gradient_of_0_is_one_beside_others_that_are_not() -> None:
+    alone = tiny(1.0, 1.0)
+    target = NumpyTarget(
+        lambda x, y: 0 * x + 1 + 1e-3 * np.sin(y),
+        lambda x, y, v: (alone.backward(x, v), 1e-3 * np.cos(y) * v),
+        [alone.inputs[0].value, np.array([0.5, 2.0])],
+    )
+
+    def second(xs, vs, us, dtype):
+        return [1e-20 + 0 * xs[0], -1e-3 * np.sin(xs[1]) * vs[0] * us[1]]
+
+    target.second_vjp = second
+    results = checked(target, second_order=True).results
+    assert not any(Reason.NOT_LINEAR in result.reasons for result in results)
