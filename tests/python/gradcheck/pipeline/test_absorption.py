@@ -158,6 +158,7 @@ def test_a_gradient_is_not_flat_if_a_slope_is_seen_that_is_no_rounding(sign: int
 
 def test_where_f_is_not_defined_nothing_is_flat() -> None:
     assert not settled(1.0, flags=DOMAIN)[1]
+    assert not settled(1.0, flags=[0, 0, 0, DOMAIN])[1]
     assert not settled(1.0, flags=DOMAIN | KINK)[1]
 
 

@@ -52,6 +52,8 @@ def test_a_right_second_gradient_passes() -> None:
         assert report.verdict is Verdict.PASS
         names = {one.name for one in report.results}
         assert {"x0", "x0, second order", "x1, second order"} <= names
+        assert report.results[-1].name == "symmetry of the Hessian"
+        assert report.results[-1].detail == ""
 
 
 def test_a_wrong_second_gradient_fails() -> None:
