@@ -113,10 +113,9 @@ def _sum(session: Session, noise: Noise) -> Audit:
         stream(seed, f"output {k}", "second cotangent").standard_normal(x.shape)
         for k, x in enumerate(v)
     ]
-    total = [cast(a, "float64") + b for a, b in zip(v, w, strict=True)]
-    if dtype != "float64":  # the sum must be one that the dtype holds
-        total = [cast(t, dtype) for t in total]
-        w = [cast(t, "float64") - cast(a, "float64") for t, a in zip(total, v, strict=True)]
+    # The sum must be one that the dtype holds.
+    total = [cast(cast(a, "float64") + b, dtype) for a, b in zip(v, w, strict=True)]
+    w = [cast(t, "float64") - cast(a, "float64") for t, a in zip(total, v, strict=True)]
     parts = zip(session.gradients(0, dtype), session.gradient_of(w, dtype), strict=True)
     expected = [a + b for a, b in parts]
     return _compare(session, noise, name, session.gradient_of(total, dtype), expected, v, w)
