@@ -165,9 +165,14 @@ def _tests() -> list[Path]:
         path
         for path in TESTS.rglob("test_*.py")
         if path.stem.removeprefix("test_") not in LEFT_OUT
-        and path.parent.name not in FOLDERS_LEFT_OUT
+        and (path.parent.name not in FOLDERS_LEFT_OUT or _mirrored(path) in CORE)
     ]
     return [*sorted(kept), TESTS.parent / "power" / "test_power.py"]
+
+
+def _mirrored(path: Path) -> str:
+    """The module that a file of tests in a folder is for."""
+    return f"{path.parent.name}.{path.stem.removeprefix('test_')}"
 
 
 def _key(mutant: Mutant) -> str:

@@ -30,6 +30,7 @@ def test_the_defaults_are_those_of_the_documentation() -> None:
         "budget_s": None,
         "localise": True,
         "explain": True,
+        "allow_open": None,
         "on_kink": "subgradient",
     }
     found = asdict(GradCheckConfig())
@@ -63,6 +64,15 @@ def test_tolerances_may_be_0_but_not_less(name: str) -> None:
     for value in (-1e-9, float("inf"), float("nan")):
         with pytest.raises(ValueError, match=f"GradCheckConfig: {name} must be 0 or more, got"):
             GradCheckConfig(**{name: value})
+
+
+def test_the_part_that_may_stay_open_is_from_0_to_1() -> None:
+    for value in (0, 0.5, 1, 1.0):
+        assert GradCheckConfig(allow_open=value).allow_open == value
+    for value in (-0.001, 1.001, float("nan")):
+        message = f"GradCheckConfig: allow_open must be between 0 and 1, got {value}"
+        with pytest.raises(ValueError, match=message):
+            GradCheckConfig(allow_open=value)
 
 
 @pytest.mark.parametrize(

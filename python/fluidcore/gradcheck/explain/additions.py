@@ -45,7 +45,7 @@ def terms(mismatch: Mismatch) -> Iterator[Guess]:
             continue
         c = fit(difference, value, mismatch.limit)
         if c:
-            size = "" if abs(c) == 1 or abs(abs(c) - 1) < 1e-6 else f"{written(abs(c))} * "
+            size = "" if abs(abs(c) - 1) < 1e-6 else f"{written(abs(c))} * "
             sign = "-" if c < 0 else "+"
             how = "is missing" if c < 0 else "is too much"
             text = f"A = G {sign} {size}{name}: {what}, {how}"
@@ -62,7 +62,7 @@ def products(mismatch: Mismatch) -> Iterator[Guess]:
     for name, value in factors:
         if value.shape != g.shape:
             continue
-        gain = float(np.max(np.abs(value), initial=0.0))
+        gain = float(np.max(np.abs(value)))
         yield mismatch.guess(f"A = G * {name}: a factor {name} too much", g * value, gain)
         if np.all(value):
             gain = float(np.max(1 / np.abs(value)))
@@ -71,7 +71,7 @@ def products(mismatch: Mismatch) -> Iterator[Guess]:
     yield mismatch.guess("A = sign(G): the size is lost", np.sign(g))
     yield mismatch.guess("A = max(G, 0): what is negative is lost", np.maximum(g, 0))
     yield mismatch.guess("A = min(G, 0): what is positive is lost", np.minimum(g, 0))
-    bound = float(np.max(np.abs(mismatch.a), initial=0.0))
+    bound = float(np.max(np.abs(mismatch.a)))
     clipped = np.abs(g) > bound + mismatch.limit
     if np.isfinite(bound) and np.count_nonzero(clipped) > 1:
         yield mismatch.guess(f"A = clip(G, ±{bound:.6g}): it is clipped", np.clip(g, -bound, bound))

@@ -82,4 +82,4 @@ def _summed_to(x: Doubles, shape: tuple[int, ...]) -> Doubles | None:
     if lead < 0 or any(b not in (1, a) for a, b in zip(x.shape[lead:], shape, strict=True)):
         return None
     axes = [*range(lead), *(lead + i for i, b in enumerate(shape) if b == 1 != x.shape[lead + i])]
-    return np.asarray(np.sum(x, axis=tuple(axes), keepdims=True)).reshape(shape)
+    return np.asarray(np.sum(x, axis=tuple(axes))).reshape(shape)

@@ -87,8 +87,8 @@ def explain(
         if any(hypothesis.score == 1 for hypothesis in found):
             break
     found.sort(key=lambda hypothesis: -hypothesis.score)
-    if found and found[0].score == 1:  # beside it, what explains less says nothing
-        found = [hypothesis for hypothesis in found if hypothesis.score == 1]
+    # Beside what explains everything, what explains less says nothing.
+    found = [hypothesis for hypothesis in found if hypothesis.score == 1] or found
     return tuple({hypothesis.text: hypothesis for hypothesis in found}.values())[:_SHOWN]
 
 

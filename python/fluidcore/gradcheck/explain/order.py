@@ -18,8 +18,6 @@ _MATCHED = 64  # longest axis whose slices are searched for
 def moved(mismatch: Mismatch) -> Iterator[Guess]:
     """Transposed, reversed, rolled, or along one axis in any other order."""
     shape = mismatch.g.shape
-    if mismatch.g.size < 2:
-        return
     for axes in _permutations(mismatch.g.ndim):
         text = "A = Gᵀ" if mismatch.g.ndim == 2 else f"A = G with its axes in the order {axes}"
         if tuple(shape[axis] for axis in axes) != shape:
@@ -78,9 +76,7 @@ def _permutations(rank: int) -> list[tuple[int, ...]]:
 
 
 def _shifts(extent: int) -> list[int]:
-    if extent < 2:
-        return []
-    near = [1, -1] if extent > 2 else [1]
+    near = [1, -1][: extent - 1]
     return near + (list(range(2, extent - 1)) if extent <= _SHIFTS else [])
 
 

@@ -87,8 +87,6 @@ def _regions(shape: tuple[int, ...], wrong: NDArray[np.int64]) -> Iterator[Regio
     everything = np.arange(size, dtype=np.int64)
     if wrong.size == 1:
         yield Region(f"the element {place(int(wrong[0]), shape)}", wrong, "is")
-    if not shape:
-        return
     at = np.unravel_index(wrong, shape)
     grid = np.unravel_index(everything, shape)
     low, high = [int(i.min()) for i in at], [int(i.max()) for i in at]
@@ -105,15 +103,13 @@ def _regions(shape: tuple[int, ...], wrong: NDArray[np.int64]) -> Iterator[Regio
         else:
             name = f"{first} to {last} {where}"
         yield Region(name, chosen, "is" if first == last else "are")
-    if len(shape) > 1:
-        first, last = int(wrong[0]), int(wrong[-1])
-        if last == size - 1:
-            yield Region(f"the last {size - first} of {size} elements", everything[first:])
-        if first == 0:
-            yield Region(f"the first {last + 1} of {size} elements", everything[: last + 1])
+    first, last = int(wrong[0]), int(wrong[-1])
+    if last == size - 1:
+        yield Region(f"the last {size - first} of {size} elements", everything[first:])
+    if first == 0:
+        yield Region(f"the first {last + 1} of {size} elements", everything[: last + 1])
     edges = [(i == 0) | (i == n - 1) for i, n in zip(grid, shape, strict=True)]
     yield Region("the elements at the border", everything[np.logical_or.reduce(edges)])
-    if len(shape) > 1:
-        box = [(i >= a) & (i <= b) for i, a, b in zip(grid, low, high, strict=True)]
-        name = ", ".join(f"{a}:{b + 1}" for a, b in zip(low, high, strict=True))
-        yield Region(f"the block [{name}]", everything[np.logical_and.reduce(box)], "is")
+    box = [(i >= a) & (i <= b) for i, a, b in zip(grid, low, high, strict=True)]
+    name = ", ".join(f"{a}:{b + 1}" for a, b in zip(low, high, strict=True))
+    yield Region(f"the block [{name}]", everything[np.logical_and.reduce(box)], "is")

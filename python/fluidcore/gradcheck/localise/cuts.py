@@ -16,7 +16,7 @@ from fluidcore.gradcheck.localise.names import is_gradient, is_sum_of_parts
 from fluidcore.gradcheck.localise.reference import Pair
 from fluidcore.gradcheck.program.error_clips import bypass_clips
 from fluidcore.gradcheck.program.network import Network
-from fluidcore.gradcheck.program.places import inner_block, positions
+from fluidcore.gradcheck.program.places import positions
 from fluidcore.gradcheck.target.target import SHADOW, Array
 from fluidcore.gradcheck.verdict import Reason
 
@@ -116,17 +116,10 @@ def _behind_copies(desc: core.ProgramDesc, op: core.OpDesc, forward: frozenset[s
         earlier = [
             i
             for i in range(position)
-            if ops[i].call_site() not in forward and _writes(ops[i], source)
+            if ops[i].call_site() not in forward and source in ops[i].output_arg_names()
         ]
         if not is_gradient(source) or not earlier:
             return op
         position = earlier[-1]
         op = ops[position]
     return op
-
-
-def _writes(op: core.OpDesc, name: str) -> bool:
-    """Whether an operator, or its block, may write a variable."""
-    if inner_block(op) is not None:
-        return name in op.output_arg_names() or name in op.input_arg_names()
-    return name in op.output_arg_names()

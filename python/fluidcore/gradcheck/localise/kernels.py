@@ -51,7 +51,7 @@ def first_wrong_kernel(seen: Observed, forward: frozenset[str], seed: int) -> Bl
     return None
 
 
-@np.errstate(invalid="ignore", over="ignore")
+@np.errstate(invalid="ignore", over="ignore", divide="ignore")
 def _differs(op: core.OpDesc, values: Mapping[str, Array], seed: int) -> tuple[str, float] | None:
     """A variable that the two dtypes calculate differently, and by how much."""
     dtypes = {value.dtype.name for value in values.values()} & FLOATING
@@ -61,7 +61,7 @@ def _differs(op: core.OpDesc, values: Mapping[str, Array], seed: int) -> tuple[s
     unit = core.unit_roundoff(dtype)
     double = in_dtype(op, dtype, SHADOW)
     differences: dict[str, list[Doubles]] = {}
-    sizes: dict[str, float] = {}
+    sizes: dict[str, np.float64] = {}
     for copy in range(_COPIES + 1):
         near = {name: _near(v, name, seed, copy, unit) for name, v in values.items()}
         rough = run_one(op, near)
@@ -70,15 +70,15 @@ def _differs(op: core.OpDesc, values: Mapping[str, Array], seed: int) -> tuple[s
             if value.dtype.name in FLOATING:
                 difference = as_double(value) - exact[name]
                 differences.setdefault(name, []).append(difference)
-                largest = float(np.max(np.abs(exact[name]), initial=0.0))
-                sizes[name] = max(sizes.get(name, 0.0), largest)
+                largest = np.max(np.abs(exact[name]), initial=sizes.get(name, 0.0))
+                sizes[name] = np.float64(largest)
     for name, found in differences.items():
         stack = np.stack(found)
         bias, spread = np.abs(stack.mean(axis=0)), stack.std(axis=0, ddof=1)
         limit = _SPREAD * spread + _ROUNDING * unit * sizes[name]
         if not np.all(bias <= limit) and np.all(np.isfinite(list(sizes.values()))):
             worst = float(np.max(np.where(np.isfinite(bias), bias, np.inf)))
-            return name, worst / max(sizes[name], 1e-300)
+            return name, float(worst / sizes[name])
     return None
 
 

@@ -15,8 +15,8 @@ def without_chance(
     """An operator that does what a random one did in one of its runs.
 
     Alone, a random operator draws the numbers of the outermost block, and so a derivative of it is
-    that of another function. `dropout` is the one that has a gradient; in a test it draws nothing,
-    and else it has written down what it drew.
+    that of another function. `dropout` is the one that has a gradient, and it has written down what
+    it multiplied by.
 
     Args:
         op: The random operator.
@@ -27,9 +27,7 @@ def without_chance(
     """
     if op.type() != "dropout":
         return None
-    if op.has_attr("is_test") and op.attr("is_test"):
-        return op, {}
-    (mask,) = op.output("Mask") or [core.EMPTY_VAR_NAME]
+    (mask,) = op.output("Mask")
     drawn = written.get(mask)
     if drawn is None:
         return None

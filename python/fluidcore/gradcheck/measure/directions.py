@@ -14,6 +14,7 @@ from fluidcore.gradcheck.measure.judge import KINK, Judgement, Reference, judge
 from fluidcore.gradcheck.measure.modes import Indices
 from fluidcore.gradcheck.measure.session import Session
 from fluidcore.gradcheck.target.target import Doubles
+from fluidcore.gradcheck.verdict import Verdict
 
 _LEAF = 8  # elements that are looked at one by one
 _CHECKS = 64  # directions that the search may take
@@ -119,7 +120,7 @@ def _search(
             reference = _scaled(reference, gradient * masked)
             claimed = np.array([[gradient @ masked]])
             tolerance = _tolerance(session, reference)
-            if judge(reference, claimed, tolerance, session.rules).wrong.any():
+            if judge(reference, claimed, tolerance, session.rules).verdict is Verdict.FAIL:
                 pending.append(half)
 
 
@@ -141,7 +142,7 @@ def _wrong_of(
         one = reference.only(j)
         claimed = gradient[i].reshape(1, 1)
         judgement = judge(one, claimed, _tolerance(session, one), session.rules)
-        if judgement.wrong.any():
+        if judgement.verdict is Verdict.FAIL:
             judgement = confirm(session, k, judgement, group[j : j + 1], noise, probe=probe)
-        if judgement.wrong.any():
+        if judgement.verdict is Verdict.FAIL:
             yield int(i), judgement

@@ -18,6 +18,7 @@ from fluidcore.gradcheck.measure.directions import blind_spot
 from fluidcore.gradcheck.measure.noise import Noise
 from fluidcore.gradcheck.measure.session import Session
 from fluidcore.gradcheck.report.data import Level
+from fluidcore.gradcheck.target.calls import size_of
 from fluidcore.gradcheck.target.random_numbers import stream
 from fluidcore.gradcheck.target.target import SHADOW, Doubles
 
@@ -147,18 +148,17 @@ def _parts(session: Session, group: Sequence[int], number: int) -> dict[int, _Pa
     parts = {}
     for k in group:
         gradient = session.gradients(0, session.dtype)[k]
-        x = np.asarray(session.target.inputs[k].value, dtype=np.float64).reshape(-1)
-        d = _STEPS[random.integers(0, _STEPS.size, x.size, dtype=np.uint16)]
+        value = session.target.inputs[k].value
+        d = _STEPS[random.integers(0, _STEPS.size, value.size, dtype=np.uint16)]
         terms = gradient * d
-        root = math.sqrt(x.size)
         part = _Part(
             direction=d,
             length=1.0,
             claimed=float(terms.sum()),
             norm=_norm(terms),
             absolute=float(np.abs(terms, out=terms).sum()),
-            size=_norm(gradient) / root,
-        ).scaled(_power_of_two(_norm(x) / root) or 1.0)
+            size=_norm(gradient) / math.sqrt(value.size),
+        ).scaled(_power_of_two(size_of(value)))
         if 0 < part.norm < math.inf:
             parts[k] = part
     most = max((part.norm for part in parts.values()), default=0.0)
@@ -172,7 +172,5 @@ def _norm(values: Doubles) -> float:
 
 
 def _power_of_two(number: float) -> float:
-    """The largest that is not larger; 0 of 0 and of what is not finite."""
-    if number == 0 or not math.isfinite(number):
-        return 0.0
+    """The largest that is not larger than a positive number."""
     return math.ldexp(0.5, math.frexp(number)[1])

@@ -14,7 +14,7 @@ from fluidcore.gradcheck.measure.judge import ABSORBED, DOMAIN, Judgement, Refer
 from fluidcore.gradcheck.measure.noise import Noise
 from fluidcore.gradcheck.measure.session import Session
 from fluidcore.gradcheck.pipeline.independence import far_away, largest_slope
-from fluidcore.gradcheck.target.calls import flat
+from fluidcore.gradcheck.target.calls import flat, size_of
 from fluidcore.gradcheck.target.precision import UNIT
 from fluidcore.gradcheck.target.target import SHADOW, Doubles
 from fluidcore.gradcheck.verdict import Verdict
@@ -27,8 +27,7 @@ _NEGLIGIBLE = 1e-3  # the part of f / x that a gradient of 0 must be below, time
 
 def heights_of(session: Session, k: int) -> Doubles:
     """[r, 1]: f over x, which is the size of a derivative that is not small."""
-    x = np.asarray(session.target.inputs[k].value).astype(np.float64)
-    size = float(np.sqrt(np.mean(x * x))) or 1.0
+    size = size_of(session.target.inputs[k].value)
     values = np.abs(flat(session.outputs))
     rows = [
         float(np.sum(np.abs(session.weights(i)) * values)) for i in range(session.num_cotangents)

@@ -12,7 +12,7 @@ import numpy as np
 
 from fluidcore import core
 from fluidcore.gradcheck.measure.session import Session
-from fluidcore.gradcheck.target.calls import cast, flat
+from fluidcore.gradcheck.target.calls import cast, flat, size_of
 from fluidcore.gradcheck.target.precision import UNIT
 from fluidcore.gradcheck.target.random_numbers import stream
 from fluidcore.gradcheck.target.target import Doubles
@@ -94,7 +94,7 @@ def far_away(session: Session, k: int) -> Far:
     """
     part, dtype = session.target.inputs[k], session.dtype
     x = np.asarray(part.value).astype(np.float64)
-    size = float(np.sqrt(np.mean(x * x))) or 1.0
+    size = size_of(part.value)
     direction = stream(session.config.seed, part.name, "far away").standard_normal(x.shape)
     rows = np.array([session.weights(i) for i in range(session.num_cotangents)])
     farthest = max(

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from fluidcore import core
-from fluidcore.gradcheck.measure.judge import DOMAIN, JUMP, Mask, Reference
+from fluidcore.gradcheck.measure.judge import DOMAIN, Mask, Reference
 from fluidcore.gradcheck.measure.modes import Indices, Numerical
 from fluidcore.gradcheck.measure.session import Session
 from fluidcore.gradcheck.report.result import GradCheckResult
@@ -43,11 +43,9 @@ def overflown(
     found = core.differentiate(session.function, k, weights, elements=looked_at, noise=noise)
     session.calls.forwards += found.evaluations
     reference = Reference.of(found)
-    sign = np.sign(gradient[looked_at])
-    most = np.where(sign > 0, reference.high[0], -reference.low[0])
-    most = most + session.rules.bars * reference.error[0]
-    unknown = (reference.flags & (JUMP | DOMAIN)) != 0
-    return infinite if (unknown | (most >= LARGEST[session.dtype])).all() else None
+    most = np.where(np.signbit(gradient[looked_at]), -reference.low[0], reference.high[0])
+    most += session.rules.bars * reference.error[0]  # endless where there is no derivative
+    return infinite if (most >= LARGEST[session.dtype]).all() else None
 
 
 def left_open(reference: Reference, overflow: Mask) -> Reference:

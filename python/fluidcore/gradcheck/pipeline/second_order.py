@@ -17,7 +17,7 @@ from fluidcore.gradcheck.measure.judge import JUMP, KINK, Reference, judge
 from fluidcore.gradcheck.measure.session import Session
 from fluidcore.gradcheck.pipeline import assemble
 from fluidcore.gradcheck.report.result import GradCheckReport, GradCheckResult
-from fluidcore.gradcheck.target.calls import cast, flat, noted
+from fluidcore.gradcheck.target.calls import cast, flat, noted, size_of
 from fluidcore.gradcheck.target.gradient_target import (
     GradientTarget,
     HasSecondOrder,
@@ -94,13 +94,13 @@ def _rounding_of_zero(session: Session) -> Rounding | None:
     gradients = session.gradients(0, session.dtype)
     values = [part.value for part in session.target.inputs]
     zero = [
-        float(np.max(np.abs(gradient), initial=0.0)) <= UNIT[session.dtype] * unit / _size(x)
+        float(np.max(np.abs(gradient), initial=0.0)) <= UNIT[session.dtype] * unit / size_of(x)
         for gradient, x in zip(gradients, values, strict=True)
     ]
     if unit == 0 or not any(zero):
         return None
     noise = [
-        unit / _sizes(x) if is_zero else 0 / _sizes(x)
+        unit / _sizes(x) if is_zero else np.zeros(x.size)
         for x, is_zero in zip(values, zero, strict=True)
     ]
     total = sum(float(np.sum(one)) for one in noise)
@@ -111,12 +111,7 @@ def _rounding_of_zero(session: Session) -> Rounding | None:
 def _sizes(value: Array) -> Doubles:
     """[n], of each element, that of the whole for a 0."""
     x = np.abs(np.asarray(value).astype(np.float64)).reshape(-1)
-    return np.where(x == 0, _size(value), x)
-
-
-def _size(value: Array) -> float:
-    x = np.asarray(value).astype(np.float64)
-    return float(np.sqrt(np.mean(x * x))) or 1.0 if x.size else 1.0
+    return np.where(x == 0, size_of(value), x)
 
 
 def _count_gradients(session: Session) -> int:

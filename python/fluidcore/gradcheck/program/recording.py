@@ -45,8 +45,6 @@ def can_be_recorded(desc: core.ProgramDesc, index: int, name: str) -> bool:
     """Whether a name is a tensor that has a value in a block; of some only the shape is known."""
     block = desc.block(index)
     forward = block.forward_block_idx()
-    if name == core.EMPTY_VAR_NAME:
-        return False
     if not block.has_var(name) and forward >= 0 and desc.block(forward).has_var(name):
         return False
     var = block.find_var_recursive(name)

@@ -161,6 +161,12 @@ def flat(arrays: Sequence[Array]) -> Doubles:
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
+def size_of(value: Array) -> float:
+    """The root mean square of the elements; 1 where all are 0."""
+    x = np.asarray(value).astype(np.float64)
+    return float(np.sqrt(np.sum(x * x) / x.size)) or 1.0
+
+
 def _kind(value: object) -> str:
     return "None" if value is None else type(value).__name__
 

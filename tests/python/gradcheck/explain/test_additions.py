@@ -42,6 +42,16 @@ def test_a_term_too_much_or_too_few(a, text: str) -> None:
     assert text in explaining(terms, wrong(a, claims=lambda xs, vs: [a, X * X]))
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize(("off", "size"), [(9e-7, ""), (1.1e-6, "(1 + 1.1e-06) * ")])
+def test_a_term_that_is_added_once_has_no_factor(sign: int, off: float, size: str) -> None:
+    told = texts(terms, wrong(G + sign * (1 + off) * V))
+    what = "+ {}v: the cotangent, as of a skip connection, is too much"
+    if sign < 0:
+        what = "- {}v: the cotangent, as of a skip connection, is missing"
+    assert f"A = G {what.format(size)}" in told
+
+
 def test_another_gradient_is_added() -> None:
     text = "A = G + (gradient of y): the gradient of another input, is too much"
     a = G + X * X
@@ -52,6 +62,7 @@ def test_another_gradient_is_added() -> None:
 
 def test_terms_need_two_elements_that_are_finite_and_shapes_that_fit() -> None:
     assert texts(terms, mismatch([2.0], [1.0])) == []
+    assert "A = G + 1: a constant is added" in texts(terms, mismatch([2.0, 3.0], [1.0, 2.0]))
     a = G + 1
     a[0, 0] = np.inf
     assert texts(terms, wrong(a)) == []
@@ -97,6 +108,7 @@ def test_a_factor_of_0_cannot_be_missing() -> None:
 
 def test_products_need_two_elements_and_shapes_that_fit() -> None:
     assert texts(products, mismatch([2.0], [1.0])) == []
+    assert "A = |G|: the sign is lost" in texts(products, mismatch([2.0, 3.0], [1.0, 2.0]))
     assert len(texts(products, wrong(5 * G, vs=[V.T], xs=[X[0], Y[:1]]))) == 4
 
 

@@ -41,6 +41,8 @@ def test_what_is_not_finite_is_named_with_its_place(a, text: str) -> None:
 
 def test_what_is_finite_is_not() -> None:
     assert texts(not_finite, mismatch(2 * G, G)) == []
+    two = mismatch([np.nan, np.nan], [1.0, 2.0])
+    assert explaining(not_finite, two) == ["A is nan everywhere"]
     one = mismatch([np.nan], [1.0])
     assert explaining(not_finite, one) == ["A is nan in the one element [0]"]
 

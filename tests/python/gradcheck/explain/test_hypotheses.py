@@ -463,3 +463,33 @@ def test_a_limit_that_is_no_number_does_no_harm(limit: float) -> None:
     target = wave(np.random.default_rng(1))
     x = target.inputs[0].value
     explain(target, 0, 2 * x, x, [[np.ones_like(x)]], limit)
+
+
+def test_beside_what_explains_everything_nothing_else_is_told() -> None:
+    """A term that is nearly a constant: a constant explains most of it."""
+    rng = np.random.default_rng(2)
+    g, v = rng.standard_normal((2, 4, 5))
+    v = 1 + 0.1 * v
+    target = Planted(lambda x: [x], lambda x, v: [g + v], {"x": rng.standard_normal((4, 5))})
+    (only,) = explain(target, 0, g + v, g, [[v]], 1e-9)
+    text = "A = G + v: the cotangent, as of a skip connection, is too much"
+    assert only == (1.0, text)
+    off = g + v + 0.01 * rng.standard_normal((4, 5))
+    found = explain(target, 0, off, g, [[v]], 1e-9)
+    assert found[0].text.startswith("A = G + 0.999")
+    assert len(found) > 1
+    assert all(0.5 <= hypothesis.score < 1 for hypothesis in found)
+    assert all(hypothesis.score == round(hypothesis.score, 3) for hypothesis in found)
+    assert [hypothesis.score for hypothesis in found] == sorted(
+        (hypothesis.score for hypothesis in found), reverse=True
+    )
+
+
+def test_of_many_explanations_five_are_told() -> None:
+    """Something of period 4 may be rolled by 1, 5, 9 and so on."""
+    g = np.tile([1.0, 2.0, 3.5, 5.25], 8)
+    target = Planted(lambda x: [x], lambda x, v: [v], {"x": np.linspace(1, 2, 32)})
+    found = explain(target, 0, np.roll(g, 1), g, [[np.linspace(3, 5, 32)]], 1e-9)
+    assert [hypothesis.text for hypothesis in found] == [
+        f"A = G rolled by {by}" for by in (1, 5, 9, 13, 17)
+    ]

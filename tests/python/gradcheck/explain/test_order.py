@@ -94,7 +94,15 @@ def test_all_shifts_are_tried_up_to_32_and_then_the_nearest() -> None:
     assert told("", RANDOM.standard_normal(33)) == [1, -1]
     assert told("along axis 1", G) == [1, -1, 2]
     assert told("in memory", G) == [1, -1, *range(2, 11)]
+    assert told("along axis 0", G[:1]) == []
     assert texts(moved, mismatch([1.0], [2.0])) == []
+    assert texts(moved, mismatch(1.0, 2.0)) == []
+
+
+@pytest.mark.parametrize("g", [ROW, G, CUBE], ids=["1", "2", "3"])
+def test_no_order_is_tried_twice(g) -> None:
+    found = texts(moved, mismatch(g + 1, g))
+    assert len(set(found)) == len(found)
 
 
 def test_axes_are_tried_in_every_order_up_to_four_of_them() -> None:

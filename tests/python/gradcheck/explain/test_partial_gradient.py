@@ -153,6 +153,11 @@ def test_a_gradient_with_a_zero_may_be_of_another_point() -> None:
     assert texts(frozen, mismatch(0 * a, G, xs=[X], vs=[V], claims=lambda xs, vs: [0 * a])) == []
 
 
+def test_a_gradient_at_0_that_is_another_elsewhere_changes_with_x() -> None:
+    found = mismatch(0 * X + 1, G, xs=[0 * X], vs=[V], claims=lambda xs, vs: [xs[0] + 1])
+    assert texts(frozen, found) == []
+
+
 @pytest.mark.parametrize(("off", "told"), [(3.9, True), (4.1, False)])
 def test_four_limits_are_allowed_for_a_cotangent_that_counts_twice(off: float, told: bool) -> None:
     def claims(x, v):

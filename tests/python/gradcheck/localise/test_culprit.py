@@ -378,6 +378,29 @@ def test_a_part_that_backward_forgot_is_found_by_cuts(monkeypatch: pytest.Monkey
     assert culprit.detail.endswith("although each operator by itself is right")
 
 
+def test_a_part_that_a_loop_forgot_is_found_behind_the_copies_of_its_sum(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The gradient of the last step only; it is copied out of the loop."""
+    made = built(backward_programs.loop)
+
+    def change(desc: core.ProgramDesc) -> None:
+        (op,) = (
+            op
+            for index in range(1, desc.num_blocks())
+            for op in desc.block(index).ops()
+            if op.type() == "sum" and op.output("Out") == ["w@GRAD@CARRY"]
+        )
+        op.set_input("X", ["w@GRAD"])
+
+    block, position = find(made, "while_grad", "w@GRAD@CARRY")
+    assert find(made, "assign", "w@GRAD") > (block, position)
+    culprit = culprit_of_backward_itself(made, monkeypatch, change)
+    assert culprit is not None
+    assert (culprit.block, culprit.op, culprit.op_type) == (block, position, "while_grad")
+    assert (culprit.variable, culprit.reason) == ("w@GRAD", Reason.MISMATCH)
+
+
 def test_a_wrong_kernel_of_the_dtype_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     made = built(backward_programs.chain)
     assert culprit_in(made) is None

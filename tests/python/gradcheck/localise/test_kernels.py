@@ -33,11 +33,15 @@ class Seen:
         return self.values
 
 
-def blamed(monkeypatch, differences, exact=2.0, seen=None, forward=frozenset()) -> Blame | None:
+def blamed(
+    monkeypatch, differences, exact=2.0, seen=None, forward=frozenset(), points=None
+) -> Blame | None:
     """Whom a kernel gets blamed that differs by so much at nine points, one after the other."""
     calls = [0]
 
     def run_one(op: core.OpDesc, values: Mapping[str, Any]) -> dict[str, Any]:
+        if points is not None:
+            points.append(values)
         point, is_exact = divmod(calls[0], 2)
         calls[0] += 1
         off = 0.0 if is_exact else np.broadcast_to(differences, (9,))[point % 9]
@@ -74,6 +78,34 @@ def test_what_is_not_finite_in_the_kernel_alone_is_wrong(monkeypatch) -> None:
     assert blamed(monkeypatch, 1.0, exact=np.inf) is None
     large = Seen(x=np.full(2, 65504, np.float16))  # nearby points overflow
     assert blamed(monkeypatch, 0.0, seen=large) is None
+
+
+def test_an_error_beside_zeros_is_wrong(monkeypatch) -> None:
+    found = blamed(monkeypatch, 1e-30, exact=0.0)
+    assert found is not None
+    assert found.detail == "'x@GRAD' is off by inf of its largest element, beyond rounding"
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_nearby_points_are_off_by_at_most_the_root_of_the_roundoff(monkeypatch, dtype) -> None:
+    x = np.array([1.0, -3.0, 1e-3] * 20, dtype)
+    count = np.arange(60)
+    points: list[Mapping[str, Any]] = []
+    blamed(monkeypatch, 0.0, seen=Seen(x=x, count=count), points=points)
+    rough, exact = points[::2], points[1::2]
+    assert len(rough) == 9
+    for near, wide in zip(rough, exact, strict=True):
+        assert near["x"].dtype == dtype
+        assert wide["x"].dtype == np.float64
+        np.testing.assert_array_equal(near["x"], wide["x"])
+        assert near["count"] is count
+    np.testing.assert_array_equal(rough[0]["x"], x)
+    unit = float(np.finfo(dtype).eps) / 2
+    off = [np.asarray(near["x"], float) / x.astype(float) - 1 for near in rough[1:]]
+    for moves in off:
+        assert 0.8 * unit**0.5 < np.abs(moves).max() < 1.1 * unit**0.5
+        assert moves.min() < 0 < moves.max()
+    assert len({moves.tobytes() for moves in off}) == 8
 
 
 def test_the_first_and_the_last_run_are_looked_at(monkeypatch) -> None:

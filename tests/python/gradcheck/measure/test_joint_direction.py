@@ -34,6 +34,29 @@ def layer(faults=(), dtype: str = "float64") -> NumpyTarget:
     return NumpyTarget(f, lambda *given: backward(*given, faults), [X, W, B], dtype)
 
 
+class Watched(NumpyTarget):
+    """Remembers where it was evaluated."""
+
+    def forward(self, xs, dtype):
+        self.seen.append([np.array(x, dtype=np.float64).ravel() for x in xs])
+        return super().forward(xs, dtype)
+
+
+def looked_at(target: NumpyTarget, **settings):
+    """The proofs, and the direction in which all inputs moved, but for its length."""
+    watched = Watched(target.f, target.backward, [part.value for part in target.inputs])
+    watched.seen = []
+    session = Session(watched, GradCheckConfig(mode="directional", **settings))
+    noise = measure(session)
+    watched.seen.clear()
+    found = prove(session, range(len(target.inputs)), noise)
+    start = [part.value.ravel() for part in watched.inputs]
+    moved = next(
+        xs for xs in watched.seen if any(np.any(x != s) for x, s in zip(xs, start, strict=True))
+    )
+    return found, [x - s for x, s in zip(moved, start, strict=True)], session
+
+
 def results(target: NumpyTarget, **settings) -> tuple[GradCheckResult, ...]:
     return checked(target, mode="directional", **settings).results
 
@@ -134,7 +157,7 @@ def test_the_direction_is_listed_when_all_are() -> None:
     for result in results(layer(), verbose=True):
         assert result.element_errors is not None
         (shown,) = result.element_errors
-        assert shown.verdict is Verdict.PASS
+        assert (shown.index, shown.verdict) == (0, Verdict.PASS)
         assert shown.analytical == pytest.approx(shown.numerical, rel=1e-5)
 
 
@@ -164,3 +187,88 @@ def test_terms_of_one_sign_are_tolerated_a_billionth() -> None:
 def test_inputs_beside_a_wrong_one_are_proven(k: int) -> None:
     assert set(proofs(layer([(k, 5, 0.01)]))) == {0, 1, 2} - {k}
     assert set(proofs(layer([(k, 5, 0.01), ((k + 1) % 3, 6, 0.01)]))) == {(k + 2) % 3}
+
+
+def sum_of(n: int) -> NumpyTarget:
+    return NumpyTarget(lambda a: a.sum(), lambda a, v: v + 0 * a, [np.full(n, 0.75)])
+
+
+def test_a_direction_moves_all_elements_both_ways_and_about_as_far() -> None:
+    _, (moves,), _ = looked_at(sum_of(2000))
+    assert 0.45 < np.mean(moves > 0) < 0.55
+    far = np.abs(moves) / np.abs(moves).max()
+    assert far.min() == pytest.approx(1 / 3, rel=0.01)
+    assert len(np.unique(moves)) > 1000
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-6, 1.0, 3e4])
+def test_inputs_are_moved_in_proportion_to_their_size(scale: float) -> None:
+    """By 1 where they are 0."""
+    target = NumpyTarget(
+        lambda a, b: a.sum() + b.sum(),
+        lambda a, b, v: (v + 0 * a, v + 0 * b),
+        [np.ones(50), np.full(50, scale)],
+    )
+    _, (first, second), _ = looked_at(target)
+    ratio = np.abs(second).max() / np.abs(first).max()
+    # and then what moves f little by up to 16 times more
+    lengths = {0.0: 1.0, 1e-6: 16e-6, 1.0: 1.0, 3e4: 3e4 / 16}
+    assert lengths[scale] / 2.2 < ratio < 2.2 * lengths[scale]
+
+
+def test_what_is_tolerated_is_five_deviations_of_a_sum_of_errors() -> None:
+    """Or, of few terms, all of them; the resolution of a small slope is that of a hundredth."""
+    shares = []
+    for n in (9, 400):
+        for seed in range(40):
+            proofs, (moves,), session = looked_at(sum_of(n), seed=seed)
+            proof = proofs[0]
+            norm, absolute = np.sqrt(moves @ moves), np.abs(moves).sum()
+            slope = abs(moves.sum())
+            unit = abs(proof.analytical) / slope
+            tolerance = 1e-9 * min(5 * norm, absolute) * unit
+            assert proof.error <= 0.25 * tolerance
+            visible = session.rules.bars * proof.error + tolerance
+            visible += abs(proof.numerical - proof.analytical)
+            visible = max(visible, 2e-9 * absolute * unit)
+            expected = visible / (max(slope, 0.01 * absolute) * unit)
+            assert proof.resolution == pytest.approx(expected, rel=1e-6)
+            shares.append(slope / absolute)
+    assert min(shares) < 0.009
+
+
+def test_an_error_of_one_element_must_be_seen_from_a_ten_thousandth_of_the_gradient() -> None:
+    """Else the input is looked at alone, where less is seen."""
+
+    def beside(size: float) -> NumpyTarget:
+        return NumpyTarget(
+            lambda a, b: a.sum() + size * b.sum(),
+            lambda a, b, v: (v + 0 * a, size * v + 0 * b),
+            [np.ones(50), np.ones(50)],
+        )
+
+    found = [
+        proofs(beside(size), resolution=0.01)[1].min_detectable_99
+        for size in np.geomspace(1e-5, 1e-3, 60)
+    ]
+    assert 0.7e-4 < max(found) <= 1e-4
+
+
+def test_steps_of_a_line_have_no_remainder() -> None:
+    (levels,) = (proof.levels for proof in proofs(sum_of(9)).values())
+    assert levels
+    assert all(level.remainder < 1e-14 for level in levels)
+    square = NumpyTarget(lambda a: (a * a).sum(), lambda a, v: 2 * v * a, [np.full(9, 0.75)])
+    for level in proofs(square)[0].levels:
+        assert level.remainder > 0.1 * level.step**2 * 9 * 0.25
+
+
+def test_error_bars_are_at_most_a_quarter_of_what_is_tolerated() -> None:
+    for seed in range(10):
+        found, moves, session = looked_at(layer(), seed=seed)
+        terms = [a * m for a, m in zip(session.gradients(0, "float64"), moves, strict=True)]
+        every = np.concatenate(terms)
+        tolerance = 1e-9 * min(np.abs(every).sum(), 5 * np.sqrt(every @ every))
+        unit = found[0].analytical / terms[0].sum()
+        for proof in found.values():
+            assert 0 < proof.error <= 0.25 * tolerance * abs(unit) * (1 + 1e-6)

@@ -553,3 +553,12 @@ def test_error_bars_are_endless_where_nothing_is_known() -> None:
     place = reference.unknown_at(np.array([[False] * 3, [False, False, True]]), DOMAIN)
     assert place.flags.tolist() == [0, 0, DOMAIN]
     np.testing.assert_array_equal(place.error, [[0, 0, 0], [0, 0, np.inf]])
+
+
+def test_without_limits_the_farthest_is_the_worst() -> None:
+    nothing = np.zeros((3, 1))
+    found = verdict_of(Reference.exact(nothing, nothing), np.array([[1.0], [3.0], [2.0]]))
+    assert found.wrong.all()
+    assert not found.limit.any()
+    assert found.worst[0].tolist() == [1]
+    assert np.argsort(found.excess[:, 0]).tolist() == [0, 2, 1]

@@ -7,7 +7,7 @@ import pytest
 from targets import NumpyTarget
 
 from fluidcore.gradcheck.config import GradCheckConfig
-from fluidcore.gradcheck.measure.judge import ABSORBED, KINK, Reference, judge
+from fluidcore.gradcheck.measure.judge import ABSORBED, DOMAIN, KINK, Reference, judge
 from fluidcore.gradcheck.measure.noise import Noise
 from fluidcore.gradcheck.measure.session import Session
 from fluidcore.gradcheck.pipeline.absorption import heights_of, settle_zero, with_absorption
@@ -108,3 +108,83 @@ def test_a_judgement_without_doubts_or_without_time_stays(settings) -> None:
     found, is_zero = settle_zero(session, 0, judgement, heights_of(session, 0), noise)
     assert found is judgement
     assert not is_zero
+
+
+def settled(
+    height: float, dtype: str = "float64", *, claimed=0.0, value=0.0, error=0.0, flags=0, counted=()
+):
+    """What becomes of open derivatives of a constant whose size over x is made up."""
+    session = session_of(lambda x: 0 * x + 1, dtype=dtype, shadow="off")
+    value = np.broadcast_to(np.array(value, float), (2, 4)).copy()
+    bits = np.full(4, flags, np.uint8)
+    reference = Reference(value, np.full((2, 4), error), value, value, np.abs(value), bits)
+    nothing = np.zeros((2, 4))
+    judgement = judge(reference, nothing + claimed, nothing, session.rules)
+    judgement = replace(judgement, unsure=nothing == 0, wrong=nothing != 0)
+    if counted:
+        judgement = replace(judgement, counted=np.array(counted))
+    noise = Noise(None, [np.zeros(4)], False, "")
+    found, is_zero = settle_zero(session, 0, judgement, np.full((2, 1), height), noise)
+    assert found.is_proven is is_zero
+    assert (found.limit is not judgement.limit) is is_zero
+    return found, is_zero
+
+
+@pytest.mark.parametrize(("height", "is_zero"), [(0.0, False), (1.27, True), (1.29, False)])
+def test_a_gradient_is_flat_where_rounding_hides_no_slope_of_a_hundredth(height, is_zero) -> None:
+    """Sixteen roundings of float16 times 1.28."""
+    assert settled(height, "float16", flags=KINK)[1] is is_zero
+
+
+@pytest.mark.parametrize(("part", "is_zero"), [(0.99, True), (1.01, False)])
+def test_a_gradient_is_flat_if_it_is_nothing_beside_f_over_x(part: float, is_zero: bool) -> None:
+    resolution = session_of(lambda x: x, dtype="float16", shadow="off").rules.resolution
+    for sign in (1, -1):
+        claimed = sign * part * 1e-3 * resolution
+        assert settled(1.0, "float16", claimed=claimed, flags=KINK)[1] is is_zero
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_gradient_is_not_flat_if_a_slope_is_seen_that_is_no_rounding(sign: int) -> None:
+    rounding = 16 * 2.0**-53
+    assert settled(1.0, value=sign * 0.99 * rounding)[1]
+    assert not settled(1.0, value=sign * 1.01 * rounding)[1]
+    assert not settled(1.0, value=[0, 0, 0, sign * 1.01 * rounding])[1]
+    assert settled(1.0, value=sign * 1.01 * rounding, flags=KINK)[1]
+    bars = 3 * 1e-12
+    assert settled(1.0, value=sign * 1.01 * bars, error=1e-12, flags=KINK)[1]
+    assert not settled(1.0, value=sign * 1.01 * bars, error=1e-12)[1]
+
+
+def test_where_f_is_not_defined_nothing_is_flat() -> None:
+    assert not settled(1.0, flags=DOMAIN)[1]
+    assert not settled(1.0, flags=[0, 0, 0, DOMAIN])[1]
+    assert not settled(1.0, flags=DOMAIN | KINK)[1]
+
+
+HUGE = 1e13  # of which sixteen roundings are visible
+
+
+def test_beside_an_f_of_0_nothing_is_settled() -> None:
+    assert settled(1e-300)[1]
+    assert not settled(0.0)[1]
+
+
+def test_error_bars_may_hold_0_where_rounding_is_visible() -> None:
+    assert settled(HUGE, value=2.9, error=1.0)[1]
+    assert not settled(HUGE, value=3.1, error=1.0)[1]
+    assert settled(HUGE, value=2.9, error=1.0, flags=ABSORBED)[1]
+    assert not settled(HUGE, value=2.9, error=1.0, flags=KINK)[1]
+    some = [True, True, True, False]
+    assert not settled(HUGE, value=[0, 0, 0, 9], error=1.0)[1]
+    assert settled(HUGE, value=[0, 0, 0, 9], error=1.0, counted=some)[1]
+    assert not settled(HUGE, error=1.0, counted=[False] * 4)[1]
+
+
+def test_a_gradient_that_is_more_than_its_own_rounding_is_absorbed_by_a_flat_f() -> None:
+    rounding = 1024 * 2.0**-53 * HUGE
+    assert settled(HUGE, error=1.0, claimed=0.99 * rounding)[1]
+    found, is_zero = settled(HUGE, error=1.0, claimed=1.01 * rounding)
+    assert not is_zero
+    assert (found.reference.flags == ABSORBED).all()
+    assert not found.wrong.any()

@@ -125,9 +125,9 @@ def test_an_f_that_overflows_in_its_dtype_is_not_judged() -> None:
     assert found.detail == "f is not finite at the point, in float16"
 
 
-def overflowing(*values: float) -> NumpyTarget:
-    """65000 of one half, 130000 of the others: the kernel returns `values` for them."""
-    weights = np.array([65000.0, 130000.0, -130000.0, 1.0])
+def overflowing(*values: float, first: float = 65000.0) -> NumpyTarget:
+    """The first is a number of float16, then 130000: the kernel returns `values` for them."""
+    weights = np.array([first, 130000.0, -130000.0, 1.0])
 
     def f(x):
         return (x * (weights * 2.0**-10).astype(x.dtype)) * x.dtype.type(2.0**10)
@@ -142,6 +142,23 @@ def test_an_infinity_of_a_number_that_is_too_large_is_an_overflow() -> None:
     found = kernel_of(overflowing(65000.0, np.inf, -np.inf, 1.0))
     assert (found.verdict, found.reasons) == (Verdict.INCONCLUSIVE, (Reason.DOMAIN,))
     assert found.detail == "overflow: the gradient, 130000, is larger than any float16"
+
+
+@pytest.mark.parametrize(
+    ("first", "verdict"), [(65470.0, Verdict.FAIL), (65480.0, Verdict.INCONCLUSIVE)]
+)
+def test_what_rounding_may_make_too_large_is_an_overflow_too(first: float, verdict) -> None:
+    found = kernel_of(overflowing(np.inf, np.inf, -np.inf, 1.0, first=first))
+    assert found.verdict is verdict
+
+
+def test_the_runs_of_f_that_a_kernel_takes_are_counted() -> None:
+    session = Session(off_by(lambda v: 1e-3 * v), GradCheckConfig())  # are they lost digits?
+    formula = check_formula(session, 0, measure(session))
+    test = kernel_test(session)
+    forwards, runs = session.calls.forwards, test.evaluations
+    check_kernel(session, 0, test, formula)
+    assert session.calls.forwards - forwards == test.evaluations - runs > 0
 
 
 @pytest.mark.parametrize(

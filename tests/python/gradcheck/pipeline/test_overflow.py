@@ -4,6 +4,10 @@ import numpy as np
 import pytest
 from targets import NumpyTarget, checked
 
+from fluidcore.gradcheck.config import GradCheckConfig
+from fluidcore.gradcheck.measure.session import Session
+from fluidcore.gradcheck.pipeline.overflow import overflown
+from fluidcore.gradcheck.target.precision import LARGEST
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 X = np.array([0.5, -1.0, 2.0, 0.0123])
@@ -87,3 +91,60 @@ def test_an_infinity_of_the_wrong_sign_fails() -> None:
     right = np.array([0.5, -1.0, 0.25])
     (result,) = checked(NumpyTarget(f, vjp, [right], "float16"), shadow="off").results
     assert result.reasons == (Reason.NON_FINITE,)
+
+
+def alone(f, x, dtype: str = "float16") -> Session:
+    target = NumpyTarget(lambda x: f(x.astype(float)).astype(x.dtype), lambda x, v: v, [x], dtype)
+    return Session(target, GradCheckConfig(shadow="off"))
+
+
+def steep(part: float, n: int = 3) -> tuple[Session, np.ndarray]:
+    """All derivatives are a part of the largest float16, and the gradient is infinite."""
+    x = np.linspace(0.01, 0.02, n) * (-1) ** np.arange(n)
+    v = alone(np.sin, x).weights(0)
+    return alone(lambda x: np.sin(x) * part * LARGEST["float16"] / np.abs(v), x), np.sign(
+        v
+    ) * np.inf
+
+
+@pytest.mark.parametrize(("part", "is_overflow"), [(0.95, False), (0.98, True), (1.02, True)])
+def test_a_derivative_may_be_too_large_within_its_error_bars(part: float, is_overflow) -> None:
+    session, gradient = steep(part)
+    found = overflown(session, 0, 0, gradient, None)
+    assert (found is not None) is is_overflow
+    if found is not None:
+        assert found.tolist() == [True] * 3
+    for sign in np.eye(3):
+        assert overflown(session, 0, 0, gradient * (1 - 2 * sign), None) is None
+
+
+def test_of_many_infinite_elements_a_few_are_looked_at() -> None:
+    costs = []
+    for n in (16, 160):
+        session, gradient = steep(1.02, n)
+        before = session.calls.forwards
+        found = overflown(session, 0, 0, gradient, None)
+        assert found is not None
+        assert found.all()
+        costs.append(session.calls.forwards - before)
+    assert 0 < costs[1] < 1.5 * costs[0]
+
+
+@pytest.mark.parametrize(
+    ("f", "x"),
+    [(np.sqrt, 0.0), (lambda x: x > 0, 0.0), (lambda x: np.where(x == 0.5, 1, np.nan), 0.5)],
+    ids=["edge of the domain", "jump", "one point"],
+)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_where_there_is_no_derivative_a_gradient_may_be_infinite(f, x: float, sign: int) -> None:
+    with np.errstate(invalid="ignore"):
+        found = overflown(alone(f, [x]), 0, 0, np.array([sign * np.inf]), None)
+    assert found is not None
+    assert found.tolist() == [True]
+
+
+def test_where_a_float64_form_is_judged_nothing_overflows() -> None:
+    session, gradient = steep(1.02)
+    wide = Session(session.target, GradCheckConfig())
+    assert overflown(wide, 0, 0, gradient, None) is None
+    assert overflown(alone(np.sqrt, [0.0], "float64"), 0, 0, np.array([np.inf]), None) is None

@@ -4,9 +4,19 @@ import dataclasses
 
 import numpy as np
 import pytest
-from targets import FAULTS, FUNCTIONS, NumpyTarget, checked, planted, target_of
+from targets import (
+    FAULTS,
+    FUNCTIONS,
+    NumpyTarget,
+    checked,
+    normalized,
+    normalized_vjp,
+    planted,
+    target_of,
+)
 
 from fluidcore import core
+from fluidcore.gradcheck.measure.session import Session
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 DTYPES = ("float64", "float32", "float16", "bfloat16")
@@ -273,3 +283,165 @@ def test_one_output_that_is_not_finite_leaves_every_input_open(dtype: str, form:
         assert (result.verdict, result.reasons) == (Verdict.INCONCLUSIVE, (Reason.DOMAIN,))
         assert result.detail == f"f is not finite at the point, in {form}"
     assert [audit.name for audit in report.audits] == ["arguments unchanged"]
+
+
+class Limited(NumpyTarget):
+    """Its time is over after some calls."""
+
+    left = 10**9
+
+    def forward(self, xs, dtype):
+        self._count()
+        return super().forward(xs, dtype)
+
+    def vjp(self, xs, vs, dtype):
+        self._count()
+        return super().vjp(xs, vs, dtype)
+
+    def _count(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise core.OutOfTime("the time is over")
+
+
+def limited(calls: int, dtype: str = "float32") -> Limited:
+    target = target_of("div", dtype)
+    found = Limited(target.f, target.backward, [part.value for part in target.inputs], dtype)
+    found.left = calls
+    return found
+
+
+def test_when_its_time_is_over_a_check_keeps_what_it_has_found() -> None:
+    whole = limited(10**9)
+    full = checked(whole)
+    used = 10**9 - whole.left
+    passed = []
+    for calls in range(0, used, 3):
+        report = checked(limited(calls))
+        seen = [(one.name, one.dtype) for one in report.results]
+        expected = [(one.name, one.dtype) for one in full.results]
+        if calls == 0:  # not even f is known
+            expected = expected[1::2]
+            assert report.audits == ()
+        assert seen == expected
+        for result, right in zip(report.results, full.results, strict=calls > 0):
+            if result.verdict is Verdict.PASS:
+                assert result.resolution == right.resolution
+                continue
+            assert (result.verdict, result.reasons) == (Verdict.INCONCLUSIVE, (Reason.BUDGET,))
+            assert result.detail.startswith("there was no time left")
+        assert all(audit.verdict is Verdict.PASS for audit in report.audits)
+        passed.append([bool(one) for one in report.results].count(True))
+    assert passed == sorted(passed)
+    assert set(passed) >= {0, 1, 2}
+
+
+def test_without_time_to_find_the_operator_the_results_stay(monkeypatch) -> None:
+    def late(*_: object) -> None:
+        raise core.OutOfTime("the time is over")
+
+    monkeypatch.setattr("fluidcore.gradcheck.pipeline.run.localised", late)
+    report = checked(target_of("tanh"))
+    assert report.verdict is Verdict.PASS
+    assert report.notes == ("no time left to find the operator",)
+
+
+def test_each_result_has_its_own_cost(monkeypatch) -> None:
+    clock = iter(range(10**6))
+    monkeypatch.setattr(Session, "seconds", lambda self: float(next(clock)))
+    calls = {"f": 0, "gradient": 0}
+
+    def f(x, y):
+        calls["f"] += 1
+        return x / y
+
+    def vjp(x, y, v):
+        calls["gradient"] += 1
+        return v / y, -v * x / y / y
+
+    results = checked(NumpyTarget(f, vjp, [X, X], "float32")).results
+    assert [result.seconds for result in results] == [1.0] * 4
+    formulas, kernels = results[::2], results[1::2]
+    assert all(result.num_forward > 20 for result in formulas)
+    assert all(result.num_backward >= 0 for result in formulas)
+    assert all(result.num_forward >= 0 for result in kernels)
+    assert sum(result.num_forward for result in results) <= calls["f"]
+    assert 0 < sum(result.num_backward for result in results) < calls["gradient"]
+
+
+def test_what_is_changed_after_the_audits_is_told_too() -> None:
+    def target(at: int) -> tuple[NumpyTarget, list[int]]:
+        calls = [0]
+
+        def vjp(x, v):
+            a = v * (1 - np.tanh(x) ** 2)
+            calls[0] += 1
+            if calls[0] == at:
+                v *= 0
+            return a
+
+        return NumpyTarget(np.tanh, vjp, [X], "float32"), calls
+
+    right, calls = target(0)
+    assert checked(right).verdict is Verdict.PASS
+    last = checked(target(calls[0])[0]).audits[-1]
+    assert (last.name, last.reason) == ("arguments unchanged", Reason.INPUT_CHANGED)
+    assert checked(target(calls[0])[0], audits=False).audits == ()
+
+
+def test_dtypes_that_cannot_be_differentiated_are_refused() -> None:
+    target = target_of("tanh")
+    target.dtype = "int32"
+    with pytest.raises(core.InvalidArgument, match="tanh: dtype must be floating, got int32"):
+        checked(target)
+    target = target_of("div", "float32")
+    target.inputs[1] = dataclasses.replace(target.inputs[1], value=X)
+    message = "div: the input 'x1' must have the dtype under test, float32, got float64"
+    with pytest.raises(core.InvalidArgument, match=message):
+        checked(target)
+
+
+class Counted(NumpyTarget):
+    """Counts its calls."""
+
+    def __init__(self, target: NumpyTarget) -> None:
+        xs = [part.value for part in target.inputs]
+        super().__init__(target.f, target.backward, xs, target.dtype)
+        self.forwards = self.backwards = 0
+
+    def forward(self, xs, dtype):
+        self.forwards += 1
+        return super().forward(xs, dtype)
+
+    def vjp(self, xs, vs, dtype):
+        self.backwards += 1
+        return super().vjp(xs, vs, dtype)
+
+
+COUNTED = {
+    "right": lambda dtype: target_of("div", dtype),
+    "ties": lambda dtype: target_of("max_ties", dtype),
+    "wrong": lambda dtype: planted(target_of("tanh", dtype), FAULTS["one element"]),
+    "constant": lambda dtype: NumpyTarget(lambda x: 0 * x + 3, lambda x, v: 0 * v, [X], dtype),
+    "bias": lambda dtype: NumpyTarget(normalized, normalized_vjp, [X, X[0]], dtype),
+    "kernel": lambda dtype: NumpyTarget(
+        lambda x: 2 * x, lambda x, v: v * (2 if x.dtype == np.float64 else 2.003), [X], dtype
+    ),
+}
+
+
+@pytest.mark.parametrize("settings", [{}, {"mode": "directional"}, {"shadow": "off"}], ids=str)
+@pytest.mark.parametrize("name", COUNTED)
+def test_every_run_of_f_and_of_its_gradient_is_counted(name: str, settings, monkeypatch) -> None:
+    sessions = []
+
+    def made(*arguments) -> Session:
+        sessions.append(Session(*arguments))
+        return sessions[-1]
+
+    monkeypatch.setattr("fluidcore.gradcheck.pipeline.run.Session", made)
+    for dtype in DTYPES[:3]:
+        target = Counted(COUNTED[name](dtype))
+        checked(target, workers=1, **settings)
+        calls = sessions[-1].calls
+        assert (calls.forwards, calls.backwards) == (target.forwards, target.backwards), dtype

@@ -1,5 +1,7 @@
 """The gradient of the gradient."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from targets import NumpyTarget, checked, target_of
@@ -13,6 +15,10 @@ from fluidcore.gradcheck.adapters.program import program_target
 from fluidcore.gradcheck.all_ops import check_example, check_program_example
 from fluidcore.gradcheck.cases.example import OpExample
 from fluidcore.gradcheck.cases.one_op import one_op
+from fluidcore.gradcheck.measure.session import Session
+from fluidcore.gradcheck.pipeline.run import run_check
+from fluidcore.gradcheck.pipeline.second_order import check_second_order
+from fluidcore.gradcheck.report.result import GradCheckResult
 from fluidcore.gradcheck.target.gradient_target import NoSecondGradientError
 from fluidcore.gradcheck.verdict import Reason, Verdict
 from tests.power.edits import backward_edits
@@ -46,6 +52,8 @@ def test_a_right_second_gradient_passes() -> None:
         assert report.verdict is Verdict.PASS
         names = {one.name for one in report.results}
         assert {"x0", "x0, second order", "x1, second order"} <= names
+        assert report.results[-1].name == "symmetry of the Hessian"
+        assert report.results[-1].detail == ""
 
 
 def test_a_wrong_second_gradient_fails() -> None:
@@ -260,3 +268,165 @@ def test_a_second_gradient_that_is_not_linear_fails_its_audit() -> None:
     (wrong,) = (one for one in report.results if one.verdict is Verdict.FAIL)
     assert wrong.reasons == (Reason.NOT_LINEAR,)
     assert wrong.detail.startswith("no gradient without a cotangent, float64; for v = 0 element 0")
+
+
+ALL = GradCheckResult("x0", (5,), "float64", "cpu", "full", Verdict.PASS)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "reasons", "num_elements", "is_hindered"),
+    [
+        (Verdict.PASS, (), 5, False),
+        (Verdict.FAIL, (Reason.MISMATCH,), 5, False),
+        (Verdict.INCONCLUSIVE, (Reason.KINK,), 0, False),
+        (Verdict.INCONCLUSIVE, (Reason.STOCHASTIC,), 0, True),
+        (Verdict.FAIL, (Reason.NON_FINITE,), 5, True),
+        (Verdict.FAIL, (Reason.MISMATCH, Reason.NON_FINITE), 5, True),
+        (Verdict.INCONCLUSIVE, (Reason.DOMAIN,), 0, True),
+        (Verdict.INCONCLUSIVE, (Reason.DOMAIN,), 1, False),  # of some elements only
+        (Verdict.INCONCLUSIVE, (Reason.DOMAIN, Reason.KINK), 0, False),
+        (Verdict.FAIL, (Reason.DOMAIN,), 0, False),
+    ],
+)
+def test_a_first_order_that_says_nothing_has_no_second(
+    verdict: Verdict, reasons: tuple[Reason, ...], num_elements: int, is_hindered: bool
+) -> None:
+    session = Session(target_of("tanh"), GradCheckConfig())
+    first = replace(
+        ALL, verdict=verdict, reasons=reasons, num_elements=num_elements, detail="nothing"
+    )
+    *_, last = found = check_second_order(session, [ALL, first], run_check)
+    if not is_hindered:
+        assert last.name == "symmetry of the Hessian"
+        return
+    assert len(found) == 1
+    assert (last.name, last.shape, last.verdict) == ("second order", (), Verdict.INCONCLUSIVE)
+    assert last.reasons == (reasons[-1],)
+    assert last.detail == "the first order could not be judged: nothing"
+
+
+def test_a_second_order_that_the_time_limit_ends_is_undecided() -> None:
+    session = Session(target_of("tanh"), GradCheckConfig())
+    with core.TimeLimit(1e-9):
+        (found,) = check_second_order(session, [ALL], run_check)
+    assert (found.name, found.reasons) == ("second order", (Reason.BUDGET,))
+
+
+def test_what_a_framework_has_to_say_of_a_wrong_second_gradient_is_told() -> None:
+    target = twice(factor=1.01)
+    target.second_note = "a part of it was detached"
+    for result in checked(target, second_order=True).results:
+        is_wrong = result.name == "x0, second order"
+        assert (result.verdict is Verdict.FAIL) is is_wrong
+        assert result.detail.endswith("; a part of it was detached") is is_wrong
+
+
+def tiny(roundings: float, size: float) -> NumpyTarget:
+    """f = 1, and a gradient of so many roundings of f over x, whose gradient depends on nothing."""
+    x = size * np.array([1.0, -1.0])
+    one = NumpyTarget(lambda x: 0 * x + 1, lambda x, v: 0 * v, [x])
+    weight = np.abs(Session(one, GradCheckConfig()).weights(0)).sum()
+    unit = 2.0**-53 * weight / size
+
+    def vjp(x, v):
+        return np.full_like(x, roundings * unit) * np.sign(v).any()
+
+    target = NumpyTarget(one.f, vjp, [x])
+    target.second_vjp = lambda xs, vs, us, dtype: [1e-20 + 0 * xs[0]]
+    return target
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
+def test_a_gradient_of_up_to_sixteen_roundings_of_f_over_x_is_taken_for_0(size: float) -> None:
+    """And rounding need not be linear: the audits of the second gradient are left out."""
+    for roundings, is_zero in ((15.9, True), (16.1, False)):
+        results = checked(tiny(roundings, size), second_order=True).results
+        is_audited = any(Reason.NOT_LINEAR in result.reasons for result in results)
+        assert is_audited is not is_zero
+
+
+def test_a_gradient_that_is_random_is_open_in_its_second_order() -> None:
+    random = np.random.default_rng(1)
+
+    class Noisy(Twice):
+        def vjp(self, xs, vs, dtype):
+            return [a * random.uniform(1, 2) for a in super().vjp(xs, vs, dtype)]
+
+    right = twice()
+    report = checked(Noisy(right.f, right.backward, [X, Y]), second_order=True)
+    assert report.verdict is Verdict.FAIL  # as it is not repeatable
+    seconds = [one for one in report.results if one.name.endswith("second order")]
+    assert [one.verdict for one in seconds] == [Verdict.INCONCLUSIVE] * len(seconds)
+    assert {reason for one in seconds for reason in one.reasons} == {Reason.STOCHASTIC}
+
+
+class Valley(NumpyTarget):
+    """|x - y| (x - y) / 2 in a valley, where its second derivatives are anything from -1 to 1."""
+
+    hessian = ((0.25, -0.25), (-0.25, 0.25))
+
+    def __init__(self, dtype: str = "float64") -> None:
+        super().__init__(
+            lambda x, y: abs(x - y) * (x - y) / 2,
+            lambda x, y, v: (v * abs(x - y), -v * abs(x - y)),
+            [X, X],
+            dtype,
+        )
+
+    def second_vjp(self, xs, vs, us, dtype):
+        rows = [[xs[0].dtype.type(h) for h in row] for row in self.hessian]
+        return [vs[0] * (us[0] * a + us[1] * b) for a, b in zip(*rows, strict=True)]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_near_kinks_the_second_gradient_decides_whether_the_hessian_is_symmetric(dtype) -> None:
+    for seed in range(3):
+        report = checked(Valley(dtype), second_order=True, seed=seed)
+        second = [one.verdict for one in report.results if one.name.endswith(", second order")]
+        assert second == [Verdict.PASS] * len(second)
+        assert second
+        symmetry = report.results[-1]
+        assert symmetry.verdict is Verdict.PASS
+        assert symmetry.detail.startswith("decided by the second gradient: ")
+        assert (symmetry.reasons, symmetry.num_passed) == ((), 1)
+        if dtype == "float64":
+            assert symmetry.resolution == 1e-9
+
+
+def test_a_second_gradient_that_is_not_symmetric_does_not_decide() -> None:
+    class Slanted(Valley):
+        hessian = ((0.25, -0.25), (-0.2501, 0.25))
+
+    open_ = [checked(Slanted(), second_order=True, seed=seed).results[-1] for seed in range(3)]
+    assert {one.verdict for one in open_} == {Verdict.INCONCLUSIVE}
+
+
+def test_the_runs_that_symmetry_takes_are_counted() -> None:
+    right, calls = target_of("tanh"), []
+
+    def vjp(x, v):
+        calls.append(1)
+        return right.backward(x, v)
+
+    session = Session(NumpyTarget(right.f, vjp, [X]), GradCheckConfig())
+    session.gradients(0, "float64")
+    before = len(calls)
+    assert session.calls.backwards == before
+    check_second_order(session, [ALL], run_check)
+    assert session.calls.backwards == len(calls) > before + 10
+
+
+def test_a_gradient_of_0_is_one_beside_others_that_are_not() -> None:
+    alone = tiny(1.0, 1.0)
+    target = NumpyTarget(
+        lambda x, y: 0 * x + 1 + 1e-3 * np.sin(y),
+        lambda x, y, v: (alone.backward(x, v), 1e-3 * np.cos(y) * v),
+        [alone.inputs[0].value, np.array([0.5, 2.0])],
+    )
+
+    def second(xs, vs, us, dtype):
+        return [1e-20 + 0 * xs[0], -1e-3 * np.sin(xs[1]) * vs[0] * us[1]]
+
+    target.second_vjp = second
+    results = checked(target, second_order=True).results
+    assert not any(Reason.NOT_LINEAR in result.reasons for result in results)

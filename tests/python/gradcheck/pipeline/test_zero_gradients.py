@@ -104,6 +104,21 @@ def test_how_far_f_stands_still() -> None:
     assert not far.is_hidden_by(np.full((2, 12), np.inf))
 
 
+def test_how_steep_f_is_on_the_way_to_the_first_points_is_known() -> None:
+    """From there on it may be steeper, as here beyond 20 times x."""
+    x = np.ones(12)
+    target = NumpyTarget(
+        lambda x: 5 + 1e-18 * x + np.where(np.abs(x).max() > 20, x, 0), lambda x, v: v, [x]
+    )
+    session = Session(target, GradCheckConfig())
+    far = far_away(session, 0)
+    assert far.slopes is not None
+    assert (far.slopes > 0.01).all()
+    assert (far.steepness < 1e-9).all()
+    line = far_away(Session(NumpyTarget(lambda x: 2 * x, lambda x, v: v, [x]), session.config), 0)
+    np.testing.assert_array_equal(line.steepness, line.slopes)
+
+
 def test_where_f_ends_nothing_is_seen() -> None:
     def f(x):
         if np.abs(x).max() > 5:

@@ -8,7 +8,7 @@ import pytest
 from targets import NumpyTarget
 
 from fluidcore import core
-from fluidcore.gradcheck.target.calls import Calls, cast, flat
+from fluidcore.gradcheck.target.calls import Calls, cast, flat, size_of
 from fluidcore.gradcheck.target.target import Input, Target
 from fluidcore.gradcheck.verdict import Reason
 
@@ -198,3 +198,9 @@ def test_all_elements_of_all_arrays_in_a_row() -> None:
     assert found.dtype == np.float64
     assert found.tolist() == [1.0, 2.0, 3.0, 7.0]
     assert flat([]).shape == (0,)
+
+
+def test_the_size_of_an_array_is_its_root_mean_square_or_1() -> None:
+    assert size_of(np.array([3.0, -4.0, 0.0, 5.0])) == pytest.approx(12.5**0.5)
+    assert size_of(np.array([[300.0]], np.float16)) == 300
+    assert size_of(np.zeros((2, 3))) == 1
