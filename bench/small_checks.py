@@ -1,0 +1,119 @@
+"""python -m bench.small_checks: checks of PyTorch's functions, beside its own, in one process.
+
+Needs an interpreter that has torch and fluidcore. A check makes its target anew, as in a test. The
+two take turns, on the same threads, and the fastest of their runs counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+from fluidcore.gradcheck import check
+
+ROUNDS = 20
+SECONDS = 10.0  # that a case may take
+THREADS = 2
+
+
+class Case(NamedTuple):
+    """A function of float64 tensors.
+
+    Attributes:
+        name: What it is.
+        f: What is checked.
+        xs: Where.
+        peer: How PyTorch checks it.
+    """
+
+    name: str
+    f: Callable[..., Any]
+    xs: tuple[torch.Tensor, ...]
+    peer: str = "slow"
+
+
+def cases() -> list[Case]:
+    """Those that are compared."""
+    torch.manual_seed(0)
+
+    def normal(*shape: int) -> torch.Tensor:
+        return torch.randn(*shape, dtype=torch.float64, requires_grad=True)
+
+    lstm = torch.nn.LSTM(4, 8).double()
+    names, parameters = zip(*lstm.named_parameters(), strict=True)
+
+    def unrolled(x: torch.Tensor, *weights: torch.Tensor) -> torch.Tensor:
+        found: torch.Tensor = torch.func.functional_call(
+            lstm, dict(zip(names, weights, strict=True)), (x,)
+        )[0]
+        return found
+
+    return [
+        Case("sin, 10 elements", torch.sin, (normal(10),)),
+        Case("matmul 5x7x3", torch.matmul, (normal(5, 7), normal(7, 3))),
+        Case(
+            "conv2d, 126 elements",
+            functional.conv2d,
+            (normal(1, 2, 5, 5), normal(4, 2, 3, 3), normal(4)),
+        ),
+        Case("nn.LSTM(4, 8), 3 steps of 2", unrolled, (normal(3, 2, 4), *parameters)),
+        Case("sin, 4,000 elements", torch.sin, (normal(4_000),), "fast"),
+        Case("softmax 64x64", lambda x: torch.softmax(x, -1), (normal(64, 64),), "fast"),
+    ]
+
+
+def seconds(run: Callable[[], Any]) -> float:
+    """Of one run."""
+    begun = time.perf_counter()
+    run()
+    return time.perf_counter() - begun
+
+
+def compared(case: Case) -> tuple[float, float]:
+    """Milliseconds of fluidcore and of PyTorch."""
+    fast = case.peer == "fast"
+
+    def ours() -> None:
+        check(case.f, *case.xs)
+
+    def theirs() -> None:
+        torch.autograd.gradcheck(case.f, case.xs, fast_mode=fast, check_batched_grad=False)
+
+    best = [float("inf"), float("inf")]
+    begun = time.perf_counter()
+    for turn in range(ROUNDS):
+        for k, run in enumerate((ours, theirs)):
+            best[k] = min(best[k], seconds(run))
+        if turn > 1 and time.perf_counter() - begun > SECONDS:
+            break
+    return 1e3 * best[0], 1e3 * best[1]
+
+
+def main() -> None:
+    """Prints a table."""
+    parser = argparse.ArgumentParser(prog="python -m bench.small_checks", description=__doc__)
+    parser.parse_args()
+    torch.set_num_threads(THREADS)
+    x = np.linspace(0.1, 1, 10)
+    first = 1e3 * seconds(lambda: check(np.sin, x, vjp=lambda x, v: v * np.cos(x)))
+    print(f"np.sin, 10 elements, the first check after the import: {first:.1f} ms")
+    for dtype in (np.float64, np.float32):
+        point = x.astype(dtype)
+        run = lambda point=point: check(np.sin, point, vjp=lambda x, v: v * np.cos(x))  # noqa: E731
+        best = 1e3 * min(seconds(run) for _ in range(ROUNDS))
+        print(f"np.sin, 10 elements of {np.dtype(dtype).name}: {best:.1f} ms")
+    print(f"\n| float64, {THREADS} threads | fluidcore, ms | torch, ms | torch / fluidcore |")
+    print("|---|---|---|---|")
+    for case in cases():
+        ours, theirs = compared(case)
+        print(f"| {case.name} | {ours:.2f} | {theirs:.2f} {case.peer} | {theirs / ours:.2f}x |")
+
+
+if __name__ == "__main__":
+    main()
