@@ -12,12 +12,13 @@ import numpy as np
 
 from fluidcore import core
 from fluidcore.base.dtypes import numpy_dtype
-from fluidcore.gradcheck.adapters import arguments, origin, torch_state
+from fluidcore.gradcheck.adapters import arguments, origin, torch_batch, torch_state
 from fluidcore.gradcheck.adapters.callable_ import CallableTarget, name_of_dtype
 from fluidcore.gradcheck.adapters.claim import Claim
+from fluidcore.gradcheck.target.calls import cast
 from fluidcore.gradcheck.target.gradient_target import NoSecondGradientError
 from fluidcore.gradcheck.target.strides import same_strides
-from fluidcore.gradcheck.target.target import SHADOW, Array
+from fluidcore.gradcheck.target.target import SHADOW, Array, Doubles, Run
 
 _LARGE = 1 << 14  # elements, from which on threads are worth their while
 
@@ -155,6 +156,21 @@ class TorchTarget(CallableTarget):
                 loan.show_changes(self._array)
         finally:
             self._lent = outer
+
+    def batched(self, k: int, elements: Array, dtype: str) -> Run | None:
+        """As of Target; where PyTorch has rules to run all operators on a batch."""
+        points = super()._points([cast(put.value, dtype) for put in self.inputs], dtype)
+
+        def f(x: Any) -> list[Any]:
+            return self._run([*points[:k], x, *points[k + 1 :]], dtype)
+
+        run = torch_batch.batched(f, cast(self.inputs[k].value, dtype), elements)
+
+        def in_session(zs: Sequence[Doubles]) -> list[Array]:
+            with self._one_run(), self._session(dtype):
+                return run(zs)
+
+        return in_session
 
     def _first_runs(self) -> str:
         reason = super()._first_runs()

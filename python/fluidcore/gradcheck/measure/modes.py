@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fluidcore import core
+from fluidcore.gradcheck.measure.batches import batch_size, differentiate_batch
 from fluidcore.gradcheck.measure.judge import LATE, Reference
 from fluidcore.gradcheck.measure.session import Session
 from fluidcore.gradcheck.target.random_numbers import stream
@@ -112,23 +113,18 @@ class _Pieces:
 
 
 def _by_element(session: Session, k: int, elements: Indices, noise: Doubles | None) -> Numerical:
-    step = max(elements.size, 1) if session.config.budget_s is None else _CHUNK
     pieces = _Pieces()
-    for start in range(0, max(elements.size, 1), step):
-        chunk = elements[start : start + step]
+    left = elements
+    while left.size or not pieces.parts:
+        batch = batch_size(session, k)
+        most = left.size if session.config.budget_s is None else _CHUNK
+        chunk, left = np.split(left, [min(batch or most, most)])
         if session.late:
             pieces.parts.append(_unknown(session.num_cotangents, chunk.size))
             continue
-        everything = chunk.size == session.target.inputs[k].value.size
         try:
-            found = core.differentiate(
-                session.function,
-                k,
-                session.all_weights(),
-                elements=None if everything else chunk,
-                noise=noise,
-                workers=session.workers,
-            )
+            found = differentiate_batch(session, k, chunk, noise) if batch else None
+            found = found or _one_by_one(session, k, chunk, noise)
         except core.OutOfTime:
             pieces.parts.append(_unknown(session.num_cotangents, chunk.size))
             continue
@@ -137,6 +133,20 @@ def _by_element(session: Session, k: int, elements: Indices, noise: Doubles | No
         pieces.failure = pieces.failure or found.failure
     return Numerical(
         Reference.joined(pieces.parts), elements, "full", pieces.evaluations, pieces.failure
+    )
+
+
+def _one_by_one(
+    session: Session, k: int, elements: Indices, noise: Doubles | None
+) -> core.Derivatives:
+    everything = elements.size == session.target.inputs[k].value.size
+    return core.differentiate(
+        session.function,
+        k,
+        session.all_weights(),
+        elements=None if everything else elements,
+        noise=noise,
+        workers=session.workers,
     )
 
 

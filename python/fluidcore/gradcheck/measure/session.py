@@ -38,6 +38,7 @@ class Session:
         dtype: In which f is differentiated: the target's shadow, or its own if there is none that
             works.
         outputs: f at the point, in `dtype`.
+        has_batches: Whether f is not known to fail on many copies of the point at once.
         note: Why the float64 form is not used, if it promised to work.
     """
 
@@ -46,6 +47,7 @@ class Session:
         self.config = config
         self.calls = Calls(target)
         self.note = ""
+        self.has_batches = True
         if not target.has_shadow and target.native_reason and config.shadow == "auto":
             self.note = f"judged in {target.dtype} alone: {target.native_reason}"
         self._started = time.monotonic()

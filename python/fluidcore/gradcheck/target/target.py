@@ -18,6 +18,8 @@ from fluidcore.gradcheck.target.repro import Repro
 Array: TypeAlias = NDArray[Any]
 Doubles: TypeAlias = NDArray[np.float64]
 
+Run: TypeAlias = Callable[[Sequence[Doubles]], list[Array]]
+
 SHADOW = "float64"
 
 
@@ -110,6 +112,14 @@ class Target(ABC):
     @abstractmethod
     def function(self, dtype: str) -> core.Function:
         """The function in `dtype` for the native engine, at the values of `inputs`."""
+
+    def batched(self, k: int, elements: Array, dtype: str) -> Run | None:
+        """F at a copy of the point for each of some elements of input k, as a function of these.
+
+        It takes a list of one array, [b], and returns an array [b, ...] for each output. None where
+        f cannot run on a batch; where only a run can tell, that raises.
+        """
+        return None
 
 
 @runtime_checkable

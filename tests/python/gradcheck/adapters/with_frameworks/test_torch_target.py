@@ -205,8 +205,23 @@ def test_a_cast_to_float32_inside_is_seen() -> None:
         y = x.float()
         return (y * torch.rsqrt((y * y).mean(-1, keepdim=True) + 1e-6)).type_as(x)
 
-    target = callable_target(rms_norm, [tensor(2, 4, dtype=torch.bfloat16)])
+    target = callable_target(rms_norm, [tensor(2, 4, dtype=torch.float32)])
     assert target.native_reason == "aten._to_copy.default makes less than float64 inside"
+    coarse = callable_target(rms_norm, [tensor(2, 4, dtype=torch.bfloat16)])
+    assert (coarse.has_shadow, coarse.shadow) == (True, "float32")
+
+
+def test_a_module_in_16_bits_that_calculates_in_float32_has_a_float32_form() -> None:
+    class Scaled(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = torch.nn.Parameter(tensor(4, dtype=torch.bfloat16).detach())
+
+        def forward(self, x: Any) -> Any:
+            return (torch.tanh(x.float()) * self.weight.float()).to(x.dtype)
+
+    report = check(Scaled(), tensor(3, 4, dtype=torch.bfloat16))
+    assert [one.dtype for one in report.results] == ["float32", "bfloat16"] * 2
 
 
 def test_several_outputs_and_constants_among_them_are_fine() -> None:
