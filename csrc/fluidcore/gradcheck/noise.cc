@@ -173,12 +173,14 @@ NoiseLevel noise_of(Function& function,
 // Few differences may show too little of a noise: it counts as no less than the median of that of
 // the outputs of the same tensor that are nearest in size.
 void raise_to_the_usual(const Outputs& outputs, std::vector<double>& noise) {
-  const double* const y = outputs.base();
+  const auto size_of = [y = outputs.base()](std::int64_t j) {
+    return std::isnan(y[j]) ? std::numeric_limits<double>::infinity() : std::abs(y[j]);
+  };
   for (const Outputs::Part& part : outputs.parts()) {
     std::vector<std::int64_t> order(static_cast<std::size_t>(part.size));
     std::iota(order.begin(), order.end(), part.offset);
     std::sort(order.begin(), order.end(),
-              [&](std::int64_t a, std::int64_t b) { return std::abs(y[a]) < std::abs(y[b]); });
+              [&](std::int64_t a, std::int64_t b) { return size_of(a) < size_of(b); });
     const std::ptrdiff_t groups = std::max<std::ptrdiff_t>(part.size / kAlike, 1);
     for (std::ptrdiff_t group = 0; group < groups; ++group) {
       const auto begin = order.begin() + group * part.size / groups;

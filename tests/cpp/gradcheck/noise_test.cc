@@ -183,6 +183,15 @@ TEST(NoiseFloor, OfOtherSizesIsLeftAlone) {
   for (std::size_t i = 0; i < 16; ++i) EXPECT_LT(floor[i], 1e-4 * floor[16 + i]);
 }
 
+TEST(NoiseFloor, OutputsThatAreNoNumbersHaveNone) {
+  std::vector<double> x(200, 0.3);
+  for (std::size_t i = 0; i < x.size(); i += 3) x[i] = -0.3;
+  ToyFunction f = ToyFunction::elementwise(tensor_of(std::move(x)),
+                                           [](double y) { return std::sqrt(y) + 1e6 - 1e6; });
+  const std::vector<double> floor = noise_floor(f).near;
+  for (std::size_t i = 0; i < floor.size(); ++i) EXPECT_EQ(floor[i] > 0, i % 3 != 0) << i;
+}
+
 TEST(MeasureNoise, WhatIsNotLevelIsTheFunctionItself) {
   // Beside the pole the wide line bends, by less than half of the digits.
   ToyFunction f = ToyFunction::elementwise(tensor_of({0.02, 1}, DType::kFloat32),
