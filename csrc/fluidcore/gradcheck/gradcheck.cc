@@ -1,9 +1,7 @@
 #include "fluidcore/gradcheck/gradcheck.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <numeric>
@@ -12,6 +10,7 @@
 #include "fluidcore/gradcheck/confirm.h"
 #include "fluidcore/gradcheck/differentiate.h"
 #include "fluidcore/gradcheck/digits.h"
+#include "fluidcore/gradcheck/input_message.h"
 #include "fluidcore/gradcheck/kernel_test.h"
 #include "fluidcore/gradcheck/noise.h"
 #include "fluidcore/gradcheck/random_values.h"
@@ -22,22 +21,6 @@ namespace fluidcore::gradcheck {
 namespace {
 
 using Tensors = std::vector<Tensor>;
-
-std::string number(double value, const char* format = "%.9g") {
-  std::array<char, 32> text = {};
-  std::snprintf(text.data(), text.size(), format, value);
-  return text.data();
-}
-
-// 5 of [2, 3] is "[1, 2]".
-std::string index_text(const Shape& shape, std::int64_t index) {
-  std::vector<std::int64_t> position(shape.rank());
-  for (std::size_t d = position.size(); d-- > 0;) {
-    position[d] = index % shape[d];
-    index /= shape[d];
-  }
-  return to_string(Shape(std::move(position)));
-}
 
 OperatorCase case_in(const OperatorCase& at, DType dtype) {
   OperatorCase result = at;
@@ -280,28 +263,6 @@ Verdict together(const std::vector<InputCheck>& checks) {
     if (check.verdict == Verdict::kInconclusive) verdict = Verdict::kInconclusive;
   }
   return verdict;
-}
-
-std::string message_of(const InputCheck& check) {
-  const std::int64_t size = check.spec.shape.num_elements();
-  std::string text = str_cat("\n  ", check.name, " ", check.spec, ": ", check.verdict);
-  if (!check.reason.empty()) text += str_cat(" (", check.reason, ")");
-  if (check.verdict == Verdict::kPass) {
-    return text + str_cat(", a relative error of ", number(check.resolution, "%.2g"),
-                          " would have been seen");
-  }
-  if (check.narrowed_to) {
-    text += str_cat(", every element is a number of ", *check.narrowed_to,
-                    ", though the gradient is not");
-  }
-  const bool is_fail = check.verdict == Verdict::kFail;
-  const std::int64_t count = is_fail ? check.num_wrong : check.num_unsure;
-  if (count == 0) return text;
-  return text + str_cat(", ", count, " of ", size, is_fail ? " elements wrong" : " elements unsure",
-                        "\n    worst at ", index_text(check.spec.shape, check.index), ": gradient ",
-                        number(check.analytical), ", numerical ", number(check.numerical), " +- ",
-                        number(check.error_bar, "%.2g"), ", limit of the difference ",
-                        number(check.limit, "%.2g"));
 }
 
 }  // namespace
