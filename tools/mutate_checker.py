@@ -29,7 +29,7 @@ from checker_mutants.laboratory import Laboratory, digest, module_paths  # noqa:
 
 TESTS = ROOT / "tests" / "python" / "gradcheck"
 CORE = (
-    *("checker", "config", "verdict", "report.data", "report.result"),
+    *("checker", "config", "verdict", "report.data", "report.errors", "report.result"),
     *("fixed_step.comparison", "fixed_step.numerical", "fixed_step.worst_element"),
     *("pipeline.absorption", "pipeline.array_gradient", "pipeline.assemble", "pipeline.audits"),
     *("pipeline.formula", "pipeline.independence", "pipeline.kernel", "pipeline.overflow"),

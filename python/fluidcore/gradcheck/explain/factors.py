@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fluidcore.gradcheck.explain.mismatch import Guess, Mismatch, close, place
+from fluidcore.gradcheck.report.errors import median
 from fluidcore.gradcheck.target.target import Doubles
 
 _NEAR = 5e-5  # to 1: six digits would show little of the difference, or nothing
@@ -86,7 +87,7 @@ def fit(a: Doubles, g: Doubles, limit: Doubles) -> float | None:
 
 def weights(limit: Doubles) -> Doubles:
     """How much an element counts in a fit: the less, the less is known of it."""
-    usual = float(np.median(limit)) if limit.size else 0.0
+    usual = median(limit) if limit.size else 0.0
     return 1 / np.maximum(limit / usual, 1e-3) ** 2 if usual > 0 else np.ones_like(limit)
 
 

@@ -13,48 +13,12 @@ from numpy.typing import NDArray
 from fluidcore import core
 from fluidcore.gradcheck.config import PLAIN, GradCheckConfig
 from fluidcore.gradcheck.report.data import ElementError
+from fluidcore.gradcheck.report.errors import absolute_errors, relative_errors, with_statistics
 from fluidcore.gradcheck.report.result import GradCheckResult
 from fluidcore.gradcheck.target.calls import Calls, cast, flat
 from fluidcore.gradcheck.target.random_numbers import stream
 from fluidcore.gradcheck.target.target import Array, Doubles, Target
 from fluidcore.gradcheck.verdict import Reason, Verdict
-
-_LEAST = 1e-8  # what errors are divided by at least
-
-
-def relative_errors(analytical: Doubles, numerical: Doubles) -> Doubles:
-    """|analytical - numerical| / max(|analytical|, |numerical|, 1e-8); inf if one is not finite."""
-    scale = np.maximum(np.maximum(np.abs(analytical), np.abs(numerical)), _LEAST)
-    with np.errstate(invalid="ignore", over="ignore"):
-        errors = np.abs(analytical - numerical) / scale
-    return np.where(np.isfinite(analytical) & np.isfinite(numerical), errors, np.inf)
-
-
-def absolute_errors(analytical: Doubles, numerical: Doubles) -> Doubles:
-    """|analytical - numerical|; inf if one is not finite."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        errors = np.abs(analytical - numerical)
-    return np.where(np.isfinite(errors), errors, np.inf)
-
-
-def with_statistics(
-    result: GradCheckResult, analytical: Doubles, numerical: Doubles
-) -> GradCheckResult:
-    """The result with the largest, mean and median errors of these elements; 0 of none."""
-    if analytical.size == 0:
-        return result
-    relative = relative_errors(analytical, numerical)
-    absolute = absolute_errors(analytical, numerical)
-    with np.errstate(invalid="ignore"):
-        return replace(
-            result,
-            max_relative_error=float(np.max(relative)),
-            mean_relative_error=float(np.mean(relative)),
-            median_relative_error=float(np.median(relative)),
-            max_absolute_error=float(np.max(absolute)),
-            mean_absolute_error=float(np.mean(absolute)),
-            median_absolute_error=float(np.median(absolute)),
-        )
 
 
 def tolerances(config: GradCheckConfig) -> tuple[float, float, float]:

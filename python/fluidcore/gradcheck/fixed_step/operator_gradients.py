@@ -9,8 +9,8 @@ import numpy as np
 
 from fluidcore import core
 from fluidcore.gradcheck.adapters.network_target import NetworkTarget
-from fluidcore.gradcheck.fixed_step.comparison import with_statistics
 from fluidcore.gradcheck.fixed_step.worst_element import worst_element
+from fluidcore.gradcheck.report.errors import with_statistics
 from fluidcore.gradcheck.report.result import GradCheckReport, GradCheckResult, GradientError
 from fluidcore.gradcheck.target.calls import Calls
 from fluidcore.gradcheck.target.target import SHADOW, Array, Doubles, Input

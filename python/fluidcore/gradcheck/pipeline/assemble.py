@@ -13,14 +13,13 @@ from fluidcore.gradcheck.measure.judge import Judgement, Mask
 from fluidcore.gradcheck.measure.modes import Indices, Mode
 from fluidcore.gradcheck.measure.session import Session
 from fluidcore.gradcheck.report.data import ElementError
+from fluidcore.gradcheck.report.errors import SMALLEST, with_statistics
 from fluidcore.gradcheck.report.result import GradCheckResult
 from fluidcore.gradcheck.report.values import worst_first
 from fluidcore.gradcheck.target.target import Doubles, Target
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 LATE = "there was no time left"
-
-_SMALLEST = 1e-8  # in the relative errors of the statistics
 
 
 def blank(target: Target, k: int, dtype: str, mode: Mode) -> GradCheckResult:
@@ -104,12 +103,6 @@ def of_elements(
     columns = np.arange(len(elements))
     analytical, nearest = judgement.analytical[worst, columns], judgement.nearest[worst, columns]
     known = judgement.counted & np.isfinite(judgement.reference.error[worst, columns])
-    absolute = np.abs(analytical - nearest)
-    with np.errstate(invalid="ignore"):
-        relative = np.maximum(np.abs(analytical), np.abs(nearest))
-        np.maximum(relative, _SMALLEST, out=relative)
-        np.divide(absolute, relative, out=relative)
-    del analytical, nearest
     passed = ~judgement.wrong.any(0) & ~judgement.unsure.any(0) & judgement.counted
     listed = _listed(judgement, elements, worst, excess, verbose)
     result = replace(
@@ -124,17 +117,7 @@ def of_elements(
         detail=_detail(base, judgement, elements, worst, excess, listed, failure),
     )
     result = replace(result, min_detectable_99=result.resolution)
-    if not known.any():
-        return result
-    return replace(
-        result,
-        max_relative_error=float(relative[known].max()),
-        mean_relative_error=float(relative[known].mean()),
-        median_relative_error=float(np.median(relative[known])),
-        max_absolute_error=float(absolute[known].max()),
-        mean_absolute_error=float(absolute[known].mean()),
-        median_absolute_error=float(np.median(absolute[known])),
-    )
+    return with_statistics(result, analytical[known], nearest[known])
 
 
 def of_directions(base: GradCheckResult, found: Directional, verbose: bool) -> GradCheckResult:
@@ -185,7 +168,7 @@ def without_elements(base: GradCheckResult) -> GradCheckResult:
 def proven(session: Session, k: int, proof: Proof) -> GradCheckResult:
     """PASS: the one direction of all inputs that was looked at agrees with the gradient."""
     distance = abs(proof.analytical - proof.numerical)
-    relative = distance / max(abs(proof.analytical), abs(proof.numerical), _SMALLEST)
+    relative = distance / max(abs(proof.analytical), abs(proof.numerical), SMALLEST)
     shown = ElementError(0, proof.analytical, proof.numerical, proof.error, Verdict.PASS)
     part = session.target.inputs[k]
     return GradCheckResult(
