@@ -44,16 +44,21 @@ def first_wrong_kernel(seen: Observed, forward: frozenset[str], seed: int) -> Bl
             except (core.Error, KeyError):
                 continue  # an array, or nothing to calculate with
             if wrong is not None:
-                variable, by = wrong
+                variable, by, largest = wrong
                 slot = next(s for s, names in op.outputs().items() if variable in names)
-                detail = f"'{variable}' is off by {by:.3g} of its largest element, beyond rounding"
+                off = (
+                    f"{by / largest:.3g} of its largest element" if largest else f"{by:.3g}, not 0"
+                )
+                detail = f"'{variable}' is off by {off}, beyond rounding"
                 return Blame(name, op.type(), slot, variable, Reason.KERNEL, detail)
     return None
 
 
-@np.errstate(invalid="ignore", over="ignore", divide="ignore")
-def _differs(op: core.OpDesc, values: Mapping[str, Array], seed: int) -> tuple[str, float] | None:
-    """A variable that the two dtypes calculate differently, and by how much."""
+@np.errstate(invalid="ignore", over="ignore")
+def _differs(
+    op: core.OpDesc, values: Mapping[str, Array], seed: int
+) -> tuple[str, float, float] | None:
+    """A variable that the two dtypes calculate differently, how much it is off, and its size."""
     dtypes = {value.dtype.name for value in values.values()} & FLOATING
     if len(dtypes) != 1:
         return None
@@ -61,7 +66,7 @@ def _differs(op: core.OpDesc, values: Mapping[str, Array], seed: int) -> tuple[s
     unit = core.unit_roundoff(dtype)
     double = in_dtype(op, dtype, SHADOW)
     differences: dict[str, list[Doubles]] = {}
-    sizes: dict[str, np.float64] = {}
+    sizes: dict[str, float] = {}
     for copy in range(_COPIES + 1):
         near = {name: _near(v, name, seed, copy, unit) for name, v in values.items()}
         rough = run_one(op, near)
@@ -71,14 +76,14 @@ def _differs(op: core.OpDesc, values: Mapping[str, Array], seed: int) -> tuple[s
                 difference = as_double(value) - exact[name]
                 differences.setdefault(name, []).append(difference)
                 largest = np.max(np.abs(exact[name]), initial=sizes.get(name, 0.0))
-                sizes[name] = np.float64(largest)
+                sizes[name] = float(largest)
     for name, found in differences.items():
         stack = np.stack(found)
         bias, spread = np.abs(stack.mean(axis=0)), stack.std(axis=0, ddof=1)
         limit = _SPREAD * spread + _ROUNDING * unit * sizes[name]
         if not np.all(bias <= limit) and np.all(np.isfinite(list(sizes.values()))):
             worst = float(np.max(np.where(np.isfinite(bias), bias, np.inf)))
-            return name, float(worst / sizes[name])
+            return name, worst, sizes[name]
     return None
 
 

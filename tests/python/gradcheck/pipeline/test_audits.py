@@ -275,7 +275,7 @@ def test_the_sum_of_cotangents_is_one_that_the_dtype_holds() -> None:
         for total in seen
         if w.any() and total.any() and not np.array_equal(w, v)  # 0 and 2 v are audited, too
     ]
-    assert max(shares) > 0.5  # else the second cotangent is rounded
+    assert max(shares) > 0.6  # else the second cotangent is rounded
 
 
 def test_elements_that_are_not_finite_are_left_to_others() -> None:
