@@ -18,7 +18,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-# folder -> folders it may include, besides itself
+_BELOW_GRADCHECK = {"base", "program", "tensor", "op", "runtime"}
+_GRADCHECK = {"gradcheck/function", "gradcheck/difference", "gradcheck/verdict"}
+# folder -> folders it may include, besides itself; one in another has its own row, or that one's
 LAYERS: dict[str, set[str]] = {
     "base": set(),
     "program": {"base"},
@@ -27,7 +29,10 @@ LAYERS: dict[str, set[str]] = {
     "op": {"base", "program", "tensor"},
     "ops": {"base", "program", "tensor", "kernels", "op"},
     "runtime": {"base", "program", "tensor", "op"},
-    "gradcheck": {"base", "program", "tensor", "op", "runtime"},
+    "gradcheck/function": _BELOW_GRADCHECK,
+    "gradcheck/difference": {*_BELOW_GRADCHECK, "gradcheck/function"},
+    "gradcheck/verdict": {*_BELOW_GRADCHECK, "gradcheck/function", "gradcheck/difference"},
+    "gradcheck": {*_BELOW_GRADCHECK, *_GRADCHECK},
     "bindings": {
         "base",
         "program",
@@ -37,6 +42,7 @@ LAYERS: dict[str, set[str]] = {
         "ops",
         "runtime",
         "gradcheck",
+        *_GRADCHECK,
     },
 }
 # library -> the one folder that may include it
@@ -50,15 +56,23 @@ SOURCES = {".h", ".cc", ".cu", ".cuh"}
 INCLUDE = re.compile(r'\s*#\s*include\s*["<]([^">]+)[">]')
 
 
+def row_of(folder: str) -> str:
+    """The folder in LAYERS that is, or holds, "kernels/cpu"; the outermost one if there is none."""
+    while folder not in LAYERS and "/" in folder:
+        folder = folder.rpartition("/")[0]
+    return folder
+
+
 def forbidden(folder: str, header: str) -> str | None:
     """Why a file in `folder` ("kernels/cpu") may not include `header`; None if it may."""
-    layer = folder.split("/")[0]
+    layer = row_of(folder)
     parts = re.split(r"[/.]", header)
     if parts[0] == "fluidcore":
         if layer not in LAYERS:
             return f"{layer}/ is not in LAYERS of tools/check_layers.py"
-        if len(parts) > 3 and parts[1] not in LAYERS[layer] | {layer}:
-            return f"{layer}/ may not include {parts[1]}/"
+        included = row_of("/".join(header.split("/")[1:-1]))
+        if included and included not in LAYERS[layer] | {layer}:
+            return f"{layer}/ may not include {included}/"
     home = LIBRARIES.get(parts[0])
     if home is not None and not f"{folder}/".startswith(f"{home}/"):
         return f"only {home}/ may include {header}"

@@ -34,6 +34,14 @@ def test_an_include_of_a_folder_above_is_named_with_its_line(tool, tree):
     assert list(tool.violations(root)) == [f"{root}/tensor/a.h:2: tensor/ may not include op/"]
 
 
+def test_folders_in_a_folder_have_layers_of_their_own(tool, tree):
+    up = '#include "fluidcore/gradcheck/verdict/b.h"\n'
+    root = tree({"gradcheck/function/a.h": up, "gradcheck/c.h": up, "gradcheck/verdict/b.h": ""})
+    assert list(tool.violations(root)) == [
+        f"{root}/gradcheck/function/a.h:1: gradcheck/function/ may not include gradcheck/verdict/"
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "line"),
     [

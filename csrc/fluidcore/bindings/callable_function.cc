@@ -6,7 +6,7 @@
 
 #include "fluidcore/bindings/bindings.h"
 #include "fluidcore/bindings/python_call.h"
-#include "fluidcore/gradcheck/unrecoverable.h"
+#include "fluidcore/gradcheck/function/unrecoverable.h"
 
 namespace py = pybind11;
 

@@ -8,7 +8,7 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
-#include "fluidcore/gradcheck/function.h"
+#include "fluidcore/gradcheck/function/function.h"
 
 namespace fluidcore::bindings {
 

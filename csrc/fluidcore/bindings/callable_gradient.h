@@ -5,7 +5,7 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
-#include "fluidcore/gradcheck/gradient.h"
+#include "fluidcore/gradcheck/function/gradient.h"
 
 namespace fluidcore::bindings {
 

@@ -11,9 +11,9 @@
 #include <pybind11/pybind11.h>
 
 #include "fluidcore/bindings/calculation.h"
-#include "fluidcore/gradcheck/function.h"
-#include "fluidcore/gradcheck/probes.h"
-#include "fluidcore/gradcheck/question.h"
+#include "fluidcore/gradcheck/difference/probes.h"
+#include "fluidcore/gradcheck/difference/question.h"
+#include "fluidcore/gradcheck/function/function.h"
 
 // What the bindings of the gradient checker share.
 namespace fluidcore::bindings {

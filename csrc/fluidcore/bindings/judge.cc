@@ -10,8 +10,8 @@
 
 #include "fluidcore/bindings/bindings.h"
 #include "fluidcore/bindings/gradcheck.h"
-#include "fluidcore/gradcheck/confirm.h"
-#include "fluidcore/gradcheck/judge.h"
+#include "fluidcore/gradcheck/verdict/confirm.h"
+#include "fluidcore/gradcheck/verdict/judge.h"
 
 namespace py = pybind11;
 

@@ -11,8 +11,8 @@
 #include "fluidcore/bindings/bindings.h"
 #include "fluidcore/bindings/callable_gradient.h"
 #include "fluidcore/bindings/gradcheck.h"
-#include "fluidcore/gradcheck/digits.h"
-#include "fluidcore/gradcheck/kernel_test.h"
+#include "fluidcore/gradcheck/verdict/digits.h"
+#include "fluidcore/gradcheck/verdict/kernel_test.h"
 
 namespace py = pybind11;
 

@@ -1,7 +1,7 @@
 #include "fluidcore/bindings/python_call.h"
 
 #include "fluidcore/base/strings.h"
-#include "fluidcore/gradcheck/unrecoverable.h"
+#include "fluidcore/gradcheck/function/unrecoverable.h"
 
 namespace py = pybind11;
 

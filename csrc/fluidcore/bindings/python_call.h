@@ -5,7 +5,7 @@
 
 #include <pybind11/pybind11.h>
 
-#include "fluidcore/gradcheck/function.h"
+#include "fluidcore/gradcheck/function/function.h"
 
 namespace fluidcore::bindings {
 

@@ -7,14 +7,14 @@
 #include <numeric>
 #include <utility>
 
-#include "fluidcore/gradcheck/confirm.h"
-#include "fluidcore/gradcheck/differentiate.h"
-#include "fluidcore/gradcheck/digits.h"
+#include "fluidcore/gradcheck/difference/differentiate.h"
+#include "fluidcore/gradcheck/difference/noise.h"
+#include "fluidcore/gradcheck/function/random_values.h"
+#include "fluidcore/gradcheck/function/rounding.h"
 #include "fluidcore/gradcheck/input_message.h"
-#include "fluidcore/gradcheck/kernel_test.h"
-#include "fluidcore/gradcheck/noise.h"
-#include "fluidcore/gradcheck/random_values.h"
-#include "fluidcore/gradcheck/rounding.h"
+#include "fluidcore/gradcheck/verdict/confirm.h"
+#include "fluidcore/gradcheck/verdict/digits.h"
+#include "fluidcore/gradcheck/verdict/kernel_test.h"
 
 namespace fluidcore::gradcheck {
 

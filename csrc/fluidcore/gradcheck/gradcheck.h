@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "fluidcore/gradcheck/judge.h"
-#include "fluidcore/gradcheck/operator_gradient.h"
+#include "fluidcore/gradcheck/function/operator_gradient.h"
+#include "fluidcore/gradcheck/verdict/judge.h"
 #include "fluidcore/op/op_registry.h"
 #include "fluidcore/tensor/tensor.h"
 

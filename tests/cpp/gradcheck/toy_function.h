@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "fluidcore/gradcheck/function.h"
+#include "fluidcore/gradcheck/function/function.h"
 #include "fluidcore/tensor/tensor.h"
 
 namespace fluidcore::gradcheck {

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "fluidcore/gradcheck/gradient.h"
+#include "fluidcore/gradcheck/function/gradient.h"
 #include "gradcheck/toy_function.h"
 
 namespace fluidcore::gradcheck {

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "fluidcore/gradcheck/program_function.h"
+#include "fluidcore/gradcheck/function/program_function.h"
 #include "fluidcore/op/infer.h"
 #include "fluidcore/program/program_desc.h"
 #include "fluidcore/runtime/executor.h"

@@ -1,0 +1,133 @@
+#include "fluidcore/gradcheck/difference/differentiate.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "fluidcore/gradcheck/difference/climb.h"
+#include "fluidcore/gradcheck/difference/element.h"
+#include "fluidcore/gradcheck/difference/projection.h"
+#include "fluidcore/gradcheck/function/rounding.h"
+#include "fluidcore/gradcheck/function/unrecoverable.h"
+#include "fluidcore/gradcheck/function/workers.h"
+
+namespace fluidcore::gradcheck {
+
+namespace {
+
+constexpr std::int64_t kBlock = 16;  // elements that a thread takes at once
+
+// Where the result of each move goes, and how many moves there are.
+struct Layout {
+  std::int64_t rows = 1;
+  std::int64_t moves = 0;
+  std::int64_t columns = 0;  // of the result
+};
+
+Layout layout_of(const Tensor& input, const DifferentiateOptions& options) {
+  const std::int64_t size = input.size();
+  const std::int64_t rows = options.rows;
+  require(rows >= 0, "gradcheck: rows must be at least 0, got ", rows);
+  require(rows == 0 || !options.elements, "gradcheck: rows must be 0 when elements are given, got ",
+          rows);
+  require(rows == 0 || size % rows == 0, "gradcheck: rows must divide the size of the input, got ",
+          rows, " rows and ", size, " elements");
+  if (options.elements) {
+    for (const std::int64_t element : *options.elements) {
+      require(element >= 0 && element < size, "gradcheck: elements must be in [0, ", size,
+              "), got ", element);
+    }
+    const auto count = static_cast<std::int64_t>(options.elements->size());
+    return {1, count, count};
+  }
+  return rows == 0 ? Layout{1, size, size} : Layout{rows, size / rows, size};
+}
+
+// What one thread works with.
+struct Worker {
+  Worker(Function& function,
+         std::size_t input,
+         double rms,
+         std::int64_t rows,
+         const Question& ask,
+         double stretch)
+      : climb(function, function.inputs()[input].dtype(), rows, ask),
+        element(function.inputs()[input], rows, rms, stretch),
+        positions(static_cast<std::size_t>(rows)) {}
+
+  Climb climb;
+  Element element;
+  std::vector<std::int64_t> positions;
+};
+
+// Numbers that tell nothing of who did the work.
+void sum_up(const std::vector<std::unique_ptr<Worker>>& workers, Derivatives& derivatives) {
+  derivatives.evaluations = 1;
+  std::int64_t first = 0;
+  for (const auto& worker : workers) {
+    if (worker == nullptr) continue;
+    const Climb& climb = worker->climb;
+    derivatives.evaluations += climb.evaluations();
+    if (!climb.failure()) continue;
+    if (derivatives.failure && climb.failure_position() >= first) continue;
+    derivatives.failure = climb.failure();
+    first = climb.failure_position();
+  }
+}
+
+Derivatives differentiate_input(Function& function,
+                                std::size_t input,
+                                const Question& question,
+                                const DifferentiateOptions& options) {
+  const Tensor& tensor = floating_input(function, input);
+  const Layout layout = layout_of(tensor, options);
+  const double rms = root_mean_square(tensor);
+  const Workers threads(function, input, options.workers, (layout.moves + kBlock - 1) / kBlock);
+  std::vector<std::unique_ptr<Worker>> workers(threads.size());
+  const auto prepare = [&](std::size_t index) {
+    workers[index] =
+        std::make_unique<Worker>(threads.function(index), input, rms,
+                                 std::max<std::int64_t>(layout.rows, 1), question, options.stretch);
+  };
+  prepare(0);
+
+  Derivatives derivatives(static_cast<std::int64_t>(question.cotangents.size()), layout.columns);
+  const bool absorbs = workers[0]->climb.rule().absorbs;
+  std::vector<double> absorbed(absorbs ? derivatives.value.size() : 0);
+  threads.run(layout.moves, kBlock, [&](std::size_t index, std::int64_t begin, std::int64_t end) {
+    if (workers[index] == nullptr) prepare(index);
+    Worker& worker = *workers[index];
+    worker.climb.note_absorbed(&absorbed);
+    for (std::int64_t move = begin; move < end; ++move) {
+      worker.element.choose(options.elements ? (*options.elements)[static_cast<std::size_t>(move)]
+                                             : move);
+      for (std::int64_t row = 0; row < layout.rows; ++row) {
+        worker.positions[static_cast<std::size_t>(row)] = row * layout.moves + move;
+      }
+      worker.climb.differentiate(worker.element, worker.positions, derivatives, options.approach);
+    }
+  });
+  if (absorbs) flag_absorbed(absorbed, workers[0]->climb.rule().resolution, derivatives);
+  sum_up(workers, derivatives);
+  return derivatives;
+}
+
+}  // namespace
+
+const Tensor& floating_input(const Function& function, std::size_t input) {
+  const std::vector<Tensor>& inputs = function.inputs();
+  require(input < inputs.size(), "gradcheck: the input must be one of the ", inputs.size(),
+          ", got number ", input);
+  require(inputs[input].is_initialized() && is_floating(inputs[input].dtype()), "gradcheck: input ",
+          input, " must be floating to be differentiated by, got ", inputs[input].spec());
+  return inputs[input];
+}
+
+Derivatives differentiate(Function& function,
+                          std::size_t input,
+                          const Question& question,
+                          const DifferentiateOptions& options) {
+  return with_plain_exceptions(
+      [&] { return differentiate_input(function, input, question, options); });
+}
+
+}  // namespace fluidcore::gradcheck

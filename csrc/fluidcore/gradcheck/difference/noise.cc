@@ -1,0 +1,248 @@
+#include "fluidcore/gradcheck/difference/noise.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <exception>
+#include <limits>
+#include <numeric>
+#include <random>
+#include <utility>
+
+#include "fluidcore/gradcheck/difference/along.h"
+#include "fluidcore/gradcheck/difference/direction.h"
+#include "fluidcore/gradcheck/difference/divided_differences.h"
+#include "fluidcore/gradcheck/function/outputs.h"
+#include "fluidcore/gradcheck/function/rounding.h"
+#include "fluidcore/gradcheck/function/unrecoverable.h"
+
+namespace fluidcore::gradcheck {
+
+namespace {
+
+constexpr int kLines = 11;
+constexpr int kNarrowing = 3;    // log2 of how much shorter each narrow line is than the last one
+constexpr int kWidening = 6;     // and longer, where an output stands still
+constexpr int kWidest = -6;      // log2 of the distance of two points, beside x
+constexpr int kUnevenBits = 12;  // of a place on the wide line: the points stay exact
+constexpr std::ptrdiff_t kAlike = 16;  // outputs of about one size
+
+// Plus or minus a power of two for every element, about `part` times its size: few multiples of it
+// change any other digit. The size is |x|, and that of the whole tensor where that is larger, or
+// where x is 0.
+std::vector<double> line_through(const Tensor& input,
+                                 const std::vector<bool>& signs,
+                                 bool is_wide,
+                                 double part) {
+  const double rms = root_mean_square(input);
+  std::vector<double> line(static_cast<std::size_t>(input.size()));
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const double x = std::abs(input.get_float_element(static_cast<std::int64_t>(i)));
+    if (!std::isfinite(x)) continue;
+    const double size = x == 0 || (is_wide && x < rms) ? rms : x;
+    const double step = power_of_two_below(size * part);
+    line[i] = signs[i] ? step : -step;
+  }
+  return line;
+}
+
+std::vector<bool> random_signs(std::int64_t size, std::mt19937_64& random) {
+  std::vector<bool> signs(static_cast<std::size_t>(size));
+  for (std::size_t i = 0; i < signs.size(); ++i) signs[i] = (random() >> 63) != 0;
+  return signs;
+}
+
+// Every output on a line; none where f throws.
+std::vector<DividedDifferences> differences_on(Function& function,
+                                               Outputs& outputs,
+                                               Directions lines,
+                                               const DividedDifferences::Places& places,
+                                               std::int64_t& evaluations) {
+  Direction line(function.inputs(), std::move(lines));
+  std::vector<DividedDifferences> differences(static_cast<std::size_t>(outputs.size()));
+  for (int point = 0; point < DividedDifferences::kPoints; ++point) {
+    const RestoreAtEnd restore(line);
+    const DividedDifferences::Lengths lengths = DividedDifferences::lengths(places, point);
+    line.move(0, places[static_cast<std::size_t>(point)]);
+    ++evaluations;
+    try {
+      outputs.run();
+    } catch (const std::exception&) {
+      return {};
+    }
+    for (const Outputs::Part& part : outputs.parts()) {
+      DividedDifferences* const of_part = differences.data() + part.offset;
+      for (std::int64_t j = 0; j < part.size; ++j)
+        of_part[j].add(part.values[j], point, places, lengths);
+    }
+  }
+  return differences;
+}
+
+// log2 of how much shorter a line is than the first of the narrow ones.
+int narrowing(int line) {
+  return std::max(line - 1, 0) * kNarrowing;
+}
+
+// The lines through the point of a function.
+class Lines {
+ public:
+  Lines(Function& function, std::uint64_t seed, std::int64_t& evaluations)
+      : function_(function), random_(seed), evaluations_(evaluations) {
+    for (const Tensor& input : function.inputs()) {
+      const std::int64_t size = is_floating(input.dtype()) ? input.size() : 0;
+      signs_.push_back(random_signs(size, random_));
+    }
+  }
+
+  // Every output on a line that is `narrower` than u^(3/8), as log2; none where f throws.
+  std::vector<DividedDifferences> look(Outputs& outputs, bool is_wide, int narrower) {
+    Directions lines;
+    for (std::size_t k = 0; k < function_.inputs().size(); ++k) {
+      const Tensor& input = function_.inputs()[k];
+      lines.emplace_back();
+      if (!is_floating(input.dtype())) continue;
+      const double part = std::ldexp(spacing(input.dtype()), -narrower);
+      lines.back() = line_through(input, signs_[k], is_wide, part);
+    }
+    // The shorter the line, the less room there is between its points.
+    const int bits = std::max(kUnevenBits - narrower, 0);
+    return differences_on(function_, outputs, std::move(lines),
+                          DividedDifferences::random_places(random_, bits), evaluations_);
+  }
+
+  static double spacing(DType dtype) { return std::pow(unit_roundoff(dtype), 0.375); }
+
+ private:
+  Function& function_;
+  std::mt19937_64 random_;
+  std::int64_t& evaluations_;
+  std::vector<std::vector<bool>> signs_;
+};
+
+NoiseLevel noise_of(Function& function,
+                    Outputs& outputs,
+                    std::uint64_t seed,
+                    std::int64_t& evaluations) {
+  Lines lines(function, seed, evaluations);
+  const double unit = unit_roundoff(outputs.coarsest());
+  const auto size = static_cast<std::size_t>(outputs.size());
+  std::vector<double> noise(size, std::numeric_limits<double>::infinity());
+  std::vector<double> far(size);
+  std::vector<std::size_t> still;
+  std::vector<std::size_t> doubtful(size);
+  std::iota(doubtful.begin(), doubtful.end(), std::size_t{0});
+  for (int line = 0; line < kLines && !doubtful.empty(); ++line) {
+    const auto found = lines.look(outputs, line == 0, narrowing(line));
+    if (found.empty()) continue;
+    for (std::size_t j = 0; narrowing(line) == 0 && j < size; ++j) {
+      if (found[j].is_level()) far[j] = std::max(far[j], found[j].noise(unit));
+      if (line == 0 && found[j].is_still()) still.push_back(j);
+    }
+    std::erase_if(doubtful, [&](std::size_t j) {
+      const DividedDifferences& of_output = found[j];
+      if (line > 0 && !of_output.is_telling()) return std::isfinite(noise[j]);
+      noise[j] = std::min(noise[j], of_output.noise(unit));
+      return !of_output.is_doubtful(unit);
+    });
+  }
+  const int widest = kWidest - std::ilogb(Lines::spacing(outputs.coarsest()));
+  for (int wider = kWidening; wider <= widest && !still.empty(); wider += kWidening) {
+    const auto found = lines.look(outputs, false, -wider);
+    if (found.empty()) break;
+    const auto is_rough = [&](std::size_t j) {
+      return found[j].is_level() && found[j].noise(unit) > far[j];
+    };
+    if (std::any_of(still.begin(), still.end(), is_rough)) {
+      // So far from x f itself may seem level: only noise is the same on lines of two lengths.
+      const auto again = lines.look(outputs, false, -wider + 1);
+      for (const std::size_t j : still) {
+        if (!again.empty() && is_rough(j) && again[j].is_level())
+          far[j] = std::max(far[j], std::min(found[j].noise(unit), again[j].noise(unit)));
+      }
+    }
+    std::erase_if(still, [&](std::size_t j) { return !found[j].is_still(); });
+  }
+  for (std::size_t j = 0; j < size; ++j) {
+    if (!std::isfinite(noise[j])) noise[j] = 0;
+    far[j] = std::max(far[j], noise[j]);
+  }
+  return {std::move(noise), std::move(far)};
+}
+
+// Few differences may show too little of a noise: it counts as no less than the median of that of
+// the outputs of the same tensor that are nearest in size.
+void raise_to_the_usual(const Outputs& outputs, std::vector<double>& noise) {
+  const auto size_of = [y = outputs.base()](std::int64_t j) {
+    return std::isnan(y[j]) ? std::numeric_limits<double>::infinity() : std::abs(y[j]);
+  };
+  for (const Outputs::Part& part : outputs.parts()) {
+    std::vector<std::int64_t> order(static_cast<std::size_t>(part.size));
+    std::iota(order.begin(), order.end(), part.offset);
+    std::sort(order.begin(), order.end(),
+              [&](std::int64_t a, std::int64_t b) { return size_of(a) < size_of(b); });
+    const std::ptrdiff_t groups = std::max<std::ptrdiff_t>(part.size / kAlike, 1);
+    for (std::ptrdiff_t group = 0; group < groups; ++group) {
+      const auto begin = order.begin() + group * part.size / groups;
+      const auto end = order.begin() + (group + 1) * part.size / groups;
+      const auto of = [&](std::int64_t j) -> double& { return noise[static_cast<std::size_t>(j)]; };
+      const auto middle = begin + (end - begin) / 2;
+      if (middle == end) continue;
+      std::nth_element(begin, middle, end,
+                       [&](std::int64_t a, std::int64_t b) { return of(a) < of(b); });
+      const double usual = of(*middle);
+      std::for_each(begin, middle, [&](std::int64_t j) { of(j) = usual; });
+    }
+  }
+}
+
+// What error bars must allow for; none where they allow for the noise of every output anyway.
+void make_floor(const Outputs& outputs, std::vector<double>& noise) {
+  const double unit = unit_roundoff(outputs.coarsest());
+  const auto is_needed = [&](std::size_t j) {
+    return !is_rounding(noise[j], std::abs(outputs.base()[j]), unit);
+  };
+  std::size_t first = 0;
+  while (first < noise.size() && !is_needed(first)) ++first;
+  if (first == noise.size()) {
+    noise.clear();
+    return;
+  }
+  raise_to_the_usual(outputs, noise);
+  for (std::size_t j = 0; j < noise.size(); ++j)
+    noise[j] = is_needed(j) ? kDeviations * noise[j] : 0;
+}
+
+}  // namespace
+
+NoiseLevel measure_noise(Function& function, std::uint64_t seed, std::int64_t* evaluations) {
+  std::int64_t count = 1;  // at the point itself
+  NoiseLevel noise = with_plain_exceptions([&] {
+    Outputs outputs(function);
+    return noise_of(function, outputs, seed, count);
+  });
+  if (evaluations != nullptr) *evaluations += count;
+  return noise;
+}
+
+NoiseLevel noise_floor(Function& function, std::uint64_t seed, std::int64_t* evaluations) {
+  const std::vector<Tensor>& inputs = function.inputs();
+  const auto is_coarse = [](const Tensor& input) {
+    constexpr double kCoarse = 0x1p-20;
+    return is_floating(input.dtype()) && unit_roundoff(input.dtype()) > kCoarse;
+  };
+  if (std::any_of(inputs.begin(), inputs.end(), is_coarse)) return {};
+  std::int64_t count = 1;  // at the point itself
+  NoiseLevel floor = with_plain_exceptions([&] {
+    Outputs outputs(function);
+    NoiseLevel noise = noise_of(function, outputs, seed, count);
+    make_floor(outputs, noise.near);
+    make_floor(outputs, noise.far);
+    return noise;
+  });
+  if (floor.far == floor.near) floor.far.clear();
+  if (evaluations != nullptr) *evaluations += count;
+  return floor;
+}
+
+}  // namespace fluidcore::gradcheck

@@ -1,0 +1,72 @@
+#include "fluidcore/gradcheck/function/replay.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "fluidcore/runtime/scope.h"
+
+namespace fluidcore::gradcheck {
+
+namespace {
+
+constexpr std::size_t kMaxPlans = 8;
+
+[[noreturn]] void report_changing(const OtherExtent& other, std::int64_t before) {
+  InvalidArgument error(other.type(), ": must select the same number of rows in every step of a ",
+                        "loop, got ", before, " and ", other.extent());
+  error.set_note(other.note());
+  throw error;
+}
+
+}  // namespace
+
+Replay::Replay(const OpRegistry& ops,
+               std::shared_ptr<const ProgramDesc> program,
+               NamedTensors feeds,
+               std::vector<std::string> fetches,
+               const RunState& state,
+               int threads)
+    : ops_(ops),
+      program_(std::move(program)),
+      feeds_(std::move(feeds)),
+      fetches_(std::move(fetches)),
+      state_(state),
+      threads_(threads),
+      scope_(Scope::create()) {
+  select({});
+}
+
+const std::vector<Tensor>& Replay::run(Interruption* interruption) {
+  Extents extents;
+  std::set<OpPlace> met;
+  for (;;) {
+    try {
+      plans_.front().plan->run_into(results_, scope_, feeds_, state_, interruption);
+      return results_;
+    } catch (const OtherExtent& other) {
+      // Everything up to this operator will be calculated as before, so once is enough.
+      extents = plans_.front().extents;
+      if (!met.insert(other.place()).second) report_changing(other, extents.at(other.place()));
+      extents[other.place()] = other.extent();
+    }
+    select(extents);
+  }
+}
+
+void Replay::select(const Extents& extents) {
+  const auto found = std::find_if(plans_.begin(), plans_.end(), [&](const ForExtents& known) {
+    return known.extents == extents;
+  });
+  if (found != plans_.end()) {
+    std::rotate(plans_.begin(), found, found + 1);
+    return;
+  }
+  PlanRequest request{.feeds = {}, .fetches = fetches_, .threads = threads_, .extents = extents};
+  for (const auto& [name, tensor] : feeds_) request.feeds.emplace_back(name, tensor.spec());
+  auto plan = std::make_unique<Plan>(ops_, *program_, std::move(request), *scope_);
+  if (plans_.size() == kMaxPlans) plans_.pop_back();
+  plans_.insert(plans_.begin(), {extents, std::move(plan)});
+}
+
+}  // namespace fluidcore::gradcheck

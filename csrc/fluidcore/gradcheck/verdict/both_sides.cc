@@ -1,0 +1,212 @@
+#include "fluidcore/gradcheck/verdict/both_sides.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace fluidcore::gradcheck {
+
+namespace {
+
+class BothSides {
+ public:
+  BothSides(Evidence& evidence, Remeasure& measure, bool is_coarse)
+      : evidence_(evidence),
+        reference_(evidence.reference()),
+        measure_(measure),
+        is_coarse_(is_coarse) {}
+
+  // What the differences at x refute, or do not know.
+  Columns look_at(Columns columns) {
+    std::vector<std::uint8_t> is_vague(evidence_.columns());
+    if (measure_.is_rough()) columns = look_at_rough(columns, is_vague);
+    if (columns.empty()) return {};
+    const Derivatives central = measure_(columns, kCentral);
+    Columns doubtful;
+    Columns places;  // of these in `central`
+    for (std::size_t j = 0; j < columns.size(); ++j) {
+      if (adopt_central(central, j, columns[j])) continue;
+      doubtful.push_back(columns[j]);
+      places.push_back(j);
+    }
+    if (doubtful.empty()) return {};
+    const bool has_sides = !is_coarse_;
+    const auto from = [&](const Steps& steps) {
+      return has_sides ? measure_(doubtful, steps, measure_.worst_noise()) : Derivatives();
+    };
+    const Derivatives right = from(kRight);
+    const Derivatives left = from(kLeft);
+    Columns refuted;
+    for (std::size_t j = 0; j < doubtful.size(); ++j) {
+      if (has_sides && evidence_.is_sharp(right, j, doubtful[j]) &&
+          evidence_.is_sharp(left, j, doubtful[j])) {
+        adopt_sides(central, places[j], right, left, j, doubtful[j]);
+      } else {
+        adopt_second(central, places[j], doubtful[j]);
+      }
+      const bool is_refutable = evidence_.is_refuted(doubtful[j]);
+      const bool is_only_suspect = (is_refutable && is_vague[doubtful[j]] != 0) ||
+                                   (is_coarse_ && evidence_.is_only_vaguer(doubtful[j]));
+      if (is_only_suspect) {
+        evidence_.leave_open(doubtful[j], kSuspect);
+        continue;
+      }
+      const bool jumps = (reference_.flags[doubtful[j]] & kJump) != 0;
+      if (is_refutable || (evidence_.is_open(doubtful[j]) && !jumps))
+        refuted.push_back(doubtful[j]);
+    }
+    return refuted;
+  }
+
+ private:
+  // Of the columns those that are not proven where f is as rough as on a wide line. What that does
+  // not refute either is vague: what finer steps see may be a tread.
+  Columns look_at_rough(const Columns& columns, std::vector<std::uint8_t>& is_vague) {
+    const Derivatives rough = measure_(columns, kCentral, Noise::kFar);
+    Columns left;
+    for (std::size_t j = 0; j < columns.size(); ++j) {
+      if (adopt_central(rough, j, columns[j])) continue;
+      left.push_back(columns[j]);
+      bool is_refuted = false;
+      for (std::size_t row = 0; row < evidence_.rows() && is_smooth(rough, j); ++row) {
+        const std::size_t k = row * columns.size() + j;
+        is_refuted |= !evidence_.holds(evidence_.at(row, columns[j]),
+                                       {rough.low[k], rough.high[k], rough.error[k]});
+      }
+      is_vague[columns[j]] = !is_refuted;
+    }
+    return left;
+  }
+
+  // Takes column j over into `column`; whether nothing is left to be looked at.
+  bool adopt_central(const Derivatives& central, std::size_t j, std::size_t column) {
+    if (!is_smooth(central, j)) return false;
+    Derivatives found = picked(central, {j});
+    if ((reference_.flags[column] & kJump) != 0) {
+      // Only now is a size known that errors are compared with.
+      for (std::size_t row = 0; row < evidence_.rows(); ++row) {
+        double& visible = evidence_.visible(evidence_.at(row, column));
+        visible = std::max(visible, evidence_.resolution() * std::abs(found.value[row]));
+      }
+    }
+    if (is_smooth(reference_, column)) {
+      for (std::size_t row = 0; row < evidence_.rows(); ++row) {
+        const std::size_t i = evidence_.at(row, column);
+        const double apart = std::abs(found.value[row] - reference_.value[i]);
+        const double limit = evidence_.bars() * (found.error[row] + reference_.error[i]);
+        if (apart <= limit) continue;
+        if (apart > evidence_.visible(i)) {
+          evidence_.leave_open(column, kKink);
+          return true;
+        }
+        found.error[row] = apart;  // the error bars were too short
+      }
+    }
+    bool is_proven = true;
+    for (std::size_t row = 0; row < evidence_.rows(); ++row) {
+      const std::size_t i = evidence_.at(row, column);
+      const double distance = std::abs(found.value[row] - evidence_.claimed(i));
+      is_proven &= !is_coarse_ || distance <= evidence_.first_limit(i);
+      is_proven &= evidence_.is_sharp(i, found.error[row]) &&
+                   evidence_.holds(i, {found.low[row], found.high[row], found.error[row]});
+    }
+    if (is_proven) copy_column(found, 0, reference_, column);
+    return is_proven;
+  }
+
+  // Whether the first measurement has found the one-sided derivatives, too, and central differences
+  // a value between them, or an interval around them. Else all of it is chance.
+  bool agree(const Derivatives& central,
+             std::size_t place,
+             const Derivatives& right,
+             const Derivatives& left,
+             std::size_t j,
+             std::size_t column) const {
+    if ((central.flags[place] & (kJump | kDomain)) != 0) return false;
+    for (std::size_t row = 0; row < evidence_.rows(); ++row) {
+      const std::size_t i = evidence_.at(row, column);
+      const std::size_t k = row * static_cast<std::size_t>(right.elements) + j;
+      const std::size_t c = row * static_cast<std::size_t>(central.elements) + place;
+      const auto [low, high] = std::minmax(right.value[k], left.value[k]);
+      const double side_error = std::max(right.error[k], left.error[k]);
+      const double limit =
+          evidence_.bars() * (central.error[c] + side_error) + evidence_.visible(i);
+      const bool is_around = central.low[c] <= low + limit && high <= central.high[c] + limit;
+      const bool is_between = low <= central.low[c] + limit && central.high[c] <= high + limit;
+      if (!is_around && !is_between) return false;
+      const double first =
+          evidence_.bars() * (reference_.error[i] + side_error) + evidence_.visible(i);
+      if (low > reference_.high[i] + first || high < reference_.low[i] - first) return false;
+    }
+    return true;
+  }
+
+  // Where there are not two sides, as at an edge of the domain: the second central differences.
+  void adopt_second(const Derivatives& central, std::size_t place, std::size_t column) {
+    if (is_smooth(central, place) && is_smooth(reference_, column)) {
+      copy_column(central, place, reference_, column);
+    } else {
+      evidence_.leave_open(column, central.flags[place]);
+    }
+  }
+
+  void adopt_sides(const Derivatives& central,
+                   std::size_t place,
+                   const Derivatives& right,
+                   const Derivatives& left,
+                   std::size_t j,
+                   std::size_t column) {
+    if (!agree(central, place, right, left, j, column)) {
+      evidence_.leave_open(column, kKink);
+      return;
+    }
+    bool is_kink = false;
+    for (std::size_t row = 0; row < evidence_.rows(); ++row) {
+      const std::size_t i = evidence_.at(row, column);
+      const std::size_t k = row * static_cast<std::size_t>(right.elements) + j;
+      const double error = std::max(right.error[k], left.error[k]);
+      evidence_.bend(i) = right.value[k] - left.value[k];
+      const double gap = std::abs(evidence_.bend(i));
+      is_kink |= gap > evidence_.bars() * (right.error[k] + left.error[k]) + evidence_.tolerance(i);
+      reference_.low[i] = std::min(right.value[k], left.value[k]);
+      reference_.high[i] = std::max(right.value[k], left.value[k]);
+      reference_.value[i] = reference_.low[i] + gap / 2;
+      reference_.error[i] = error;
+      reference_.scale[i] = std::max(right.scale[k], left.scale[k]);
+    }
+    reference_.flags[column] = is_kink ? kKink | kSubgradient : 0;
+    if (is_kink) return;
+    if (!is_smooth(central, place)) {
+      evidence_.leave_open(column, kKink);
+      return;
+    }
+    // Where the sides are alike, central differences tell more than each of them.
+    const Derivatives sides = picked(reference_, {column});
+    copy_column(central, place, reference_, column);
+    for (std::size_t row = 0; row < evidence_.rows(); ++row) {
+      const std::size_t i = evidence_.at(row, column);
+      double& error = reference_.error[i];
+      const double value = reference_.value[i];
+      const double apart = std::max(value - sides.low[row], sides.high[row] - value);
+      if (apart > evidence_.bars() * (error + sides.error[row])) error = std::max(error, apart);
+    }
+  }
+
+  Evidence& evidence_;
+  Derivatives& reference_;  // that of the evidence
+  Remeasure& measure_;
+  bool is_coarse_;
+};
+
+}  // namespace
+
+Columns look_at_both_sides(Evidence& evidence,
+                           Remeasure& measure,
+                           Columns columns,
+                           bool is_coarse) {
+  return BothSides(evidence, measure, is_coarse).look_at(std::move(columns));
+}
+
+}  // namespace fluidcore::gradcheck

@@ -1,0 +1,217 @@
+#include "fluidcore/gradcheck/verdict/confirm.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "fluidcore/gradcheck/difference/differentiate.h"
+#include "fluidcore/gradcheck/function/rounding.h"
+#include "fluidcore/gradcheck/function/unrecoverable.h"
+#include "fluidcore/gradcheck/verdict/both_sides.h"
+#include "fluidcore/gradcheck/verdict/branches.h"
+#include "fluidcore/gradcheck/verdict/evidence.h"
+#include "fluidcore/gradcheck/verdict/nearby.h"
+#include "fluidcore/gradcheck/verdict/remeasure.h"
+#include "fluidcore/gradcheck/verdict/subgradient.h"
+
+namespace fluidcore::gradcheck {
+
+namespace {
+
+constexpr std::ptrdiff_t kFirst = 4;   // columns that are looked at before the others
+constexpr std::ptrdiff_t kGrowth = 4;  // of their number, as long as none of them is refuted
+constexpr std::ptrdiff_t kShown = 64;  // columns that are looked at after one is refuted
+
+class Confirmation {
+ public:
+  // `elements` are those of the columns; none where they are directions.
+  Confirmation(Function& function,
+               Remeasure::Differences differences,
+               const Claim& claim,
+               std::vector<std::int64_t> elements,
+               const std::vector<double>& noise,
+               const Rules& rules,
+               const ConfirmOptions& options,
+               Derivatives& reference)
+      : function_(function),
+        measure_(std::move(differences), !options.far_noise.empty() && options.far_noise != noise),
+        evidence_(claim, rules, reference),
+        input_(claim.input),
+        elements_(std::move(elements)),
+        rules_(rules),
+        options_(options),
+        reference_(reference) {}
+
+  // Whether nothing is refuted.
+  bool run() {
+    const Columns& columns = evidence_.in_doubt();
+    auto begin = columns.begin();
+    for (std::ptrdiff_t count = kFirst; begin != columns.end(); count *= kGrowth) {
+      const auto end = begin + std::min(count, columns.end() - begin);
+      if (look_at(Columns(begin, end))) {
+        const auto shown = end + std::min(kShown, columns.end() - end);
+        look_at_both_sides(evidence_, measure_, Columns(end, shown), is_coarse());
+        return false;
+      }
+      begin = end;
+    }
+    return true;
+  }
+
+  // Leaves elements at kinks open that are right one by one, but not together.
+  void settle_kinks(const Question& question) {
+    Columns kinks;
+    for (std::size_t column = 0; column < evidence_.columns(); ++column) {
+      constexpr unsigned kBoth = kKink | kSubgradient;
+      if ((reference_.flags[column] & kBoth) == kBoth) kinks.push_back(column);
+    }
+    if (kinks.empty()) return;
+    for (std::size_t row = 0; row < evidence_.rows(); ++row) {
+      AtKinks together;
+      together.input = input_;
+      double seen = std::numeric_limits<double>::infinity();
+      for (std::size_t column = 0; column < evidence_.columns(); ++column) {
+        const std::size_t i = evidence_.at(row, column);
+        together.elements.push_back(elements_[column]);
+        together.claimed.push_back(evidence_.claimed(i));
+        together.allowed.push_back(evidence_.limit(i, reference_.error[i]));
+        together.bend.push_back(evidence_.bend(i));
+        together.is_kink.push_back((reference_.flags[column] & kKink) != 0);
+      }
+      for (const std::size_t column : kinks)
+        seen = std::min(seen, evidence_.visible(evidence_.at(row, column)));
+      const Question one{{question.cotangents[row]}, question.noise};
+      const std::optional<double> unseen = subgradient_error(function_, together, one, rules_.bars,
+                                                             options_.seed, measure_.evaluations);
+      if (!unseen) {
+        for (const std::size_t column : kinks) evidence_.leave_open(column, kKink);
+        return;
+      }
+      if (*unseen > seen) continue;  // no bend, but kinks that do not belong together
+      for (const std::size_t column : kinks) reference_.error[evidence_.at(row, column)] += *unseen;
+    }
+  }
+
+  std::int64_t evaluations() const { return measure_.evaluations; }
+
+ private:
+  // Whether one of the columns is refuted.
+  bool look_at(const Columns& columns) {
+    const Columns refuted = look_at_both_sides(evidence_, measure_, columns, is_coarse());
+    // A direction that is refuted is searched for an element that is, which is looked at there.
+    if (!refuted.empty() && !elements_.empty()) {
+      look_near(evidence_, refuted,
+                [this](const Columns& some, Ring ring) { return look_around(some, ring); });
+    }
+    return std::any_of(refuted.begin(), refuted.end(),
+                       [&](std::size_t column) { return evidence_.is_refuted(column); });
+  }
+
+  Surroundings look_around(const Columns& columns, Ring ring) {
+    std::vector<std::int64_t> held;
+    held.reserve(columns.size());
+    for (const std::size_t column : columns) held.push_back(elements_[column]);
+    const auto here = [&] { return measure_(columns, kNearBy, measure_.worst_noise()); };
+    Surroundings around =
+        gradcheck::look_around(function_, input_, ring, held, options_.seed, here);
+    measure_.evaluations += around.runs;
+    return around;
+  }
+
+  bool is_coarse() const {
+    constexpr double kCoarse = 0x1p-20;
+    return unit_roundoff(function_.inputs()[input_].dtype()) > kCoarse;
+  }
+
+  Function& function_;
+  Remeasure measure_;
+  Evidence evidence_;
+  std::size_t input_;
+  std::vector<std::int64_t> elements_;
+  const Rules& rules_;
+  const ConfirmOptions& options_;
+  Derivatives& reference_;
+};
+
+void check_sizes(const Claim& claim, std::size_t columns, const Derivatives& reference) {
+  const std::size_t size = reference.value.size();
+  require(claim.value.size() == size && claim.tolerance.size() == size &&
+              columns == static_cast<std::size_t>(reference.elements),
+          "gradcheck: a claim must have the size of the reference, ", size, " numbers for ",
+          reference.elements, " columns, got ", claim.value.size(), " for ", columns);
+}
+
+}  // namespace
+
+std::int64_t confirm(Function& function,
+                     const Claim& claim,
+                     const std::vector<std::int64_t>& elements,
+                     std::int64_t rows,
+                     const Question& question,
+                     const Rules& rules,
+                     const ConfirmOptions& options,
+                     Derivatives& reference) {
+  check_sizes(claim, elements.size(), reference);
+  const Question rough{question.cotangents, options.far_noise};
+  const auto measure = [&](const Columns& columns, const Steps& steps, Noise noise) {
+    const Question& asked = noise == Noise::kFar ? rough : question;
+    DifferentiateOptions how;
+    how.workers = options.workers;
+    how.stretch = steps.stretch;
+    how.approach = steps.approach;
+    const bool is_more = rows > 0 && std::ssize(columns) > reference.elements / rows;
+    if (is_more) {
+      how.rows = rows;
+      return picked(differentiate(function, claim.input, asked, how), columns);
+    }
+    auto& chosen = how.elements.emplace();
+    for (const std::size_t column : columns) chosen.push_back(elements[column]);
+    return differentiate(function, claim.input, asked, how);
+  };
+  return with_plain_exceptions([&] {
+    Confirmation confirmation(function, measure, claim, elements, question.noise, rules, options,
+                              reference);
+    if (confirmation.run()) confirmation.settle_kinks(question);
+    return confirmation.evaluations();
+  });
+}
+
+std::int64_t confirm_probes(Function& function,
+                            const Claim& claim,
+                            const std::vector<Probe>& probes,
+                            const std::vector<double>& noise,
+                            const Rules& rules,
+                            const ConfirmOptions& options,
+                            Derivatives& reference) {
+  check_sizes(claim, probes.size(), reference);
+  const auto measure = [&](const Columns& columns, const Steps& steps, Noise how_rough) {
+    const std::vector<double>& floor = how_rough == Noise::kFar ? options.far_noise : noise;
+    std::vector<Probe> chosen;
+    for (const std::size_t column : columns) {
+      chosen.push_back(probes[column]);
+      for (double& d : chosen.back().direction) d *= steps.stretch;
+    }
+    const auto found = differentiate_probes(function, claim.input, chosen,
+                                            {floor, options.workers, steps.approach});
+    Derivatives all(1, std::ssize(columns));
+    for (std::size_t j = 0; j < found.size(); ++j) {
+      copy_column(found[j], 0, all, j);
+      all.evaluations += found[j].evaluations;
+    }
+    for (auto* const part : {&all.value, &all.error, &all.low, &all.high, &all.scale}) {
+      for (double& number : *part) number /= steps.stretch;
+    }
+    return all;
+  };
+  return with_plain_exceptions([&] {
+    Confirmation confirmation(function, measure, claim, {}, noise, rules, options, reference);
+    confirmation.run();
+    // What lies between the sums of many slopes is not proven by that.
+    for (std::uint8_t& flags : reference.flags) flags &= ~unsigned{kSubgradient};
+    return confirmation.evaluations();
+  });
+}
+
+}  // namespace fluidcore::gradcheck

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "fluidcore/base/dtype.h"
+#include "fluidcore/gradcheck/difference/derivatives.h"
+
+namespace fluidcore::gradcheck {
+
+// Only kPass means that a gradient is right; kInconclusive says nothing about it.
+enum class Verdict { kPass, kFail, kInconclusive };
+
+std::string_view to_string(Verdict verdict);  // "PASS"
+
+// What becomes of elements where f has no derivative, only one-sided ones.
+enum class OnKink {
+  kSubgradient,  // what lies between them is right
+  kFail,         // they are wrong
+  kSkip,         // they are not counted
+};
+
+// When a difference is an error.
+struct Rules {
+  double bars = 3;           // how many error bars the truth may be off
+  double resolution = 1e-5;  // the relative error that a PASS must be able to see
+  double allow_open = 0;     // the part of the gradient that need not be proven for a PASS
+  OnKink on_kink = OnKink::kSubgradient;
+
+  // Those of a dtype; `alone` where there is no float64 form to compare with.
+  static Rules of(DType dtype, bool alone);
+  // Those of the float64 form of gradient code of a dtype.
+  static Rules of_formula(DType dtype);
+};
+
+// The verdict on each element of a gradient, and what it rests on: arrays of [cotangents, elements]
+// numbers, as in Derivatives.
+struct Judgement {
+  std::vector<double> analytical;  // what is claimed
+  std::vector<double> nearest;     // the numerical value that is nearest to it
+  std::vector<double> limit;       // the greatest distance that is right
+  std::vector<double> resolution;  // the smallest relative error that would have been seen
+  std::vector<double> measure;     // what errors are compared with: |G|, or 1 % of the largest
+  std::vector<std::uint8_t> wrong;
+  std::vector<std::uint8_t> unsure;   // neither proven nor refuted
+  std::vector<std::uint8_t> counted;  // [elements]
+  double allow_open = 0;
+  bool is_suspect = false;  // something is open that a measurement has refuted
+  // Elements of a kernel that are less precise than its dtype allows, and right nevertheless.
+  std::int64_t num_imprecise = 0;
+
+  // kFail if an element is wrong; kPass if all that count are proven, but for the part of the
+  // gradient that may stay open; else kInconclusive.
+  Verdict verdict() const;
+  // The element to show: the one that is off by the most limits, of the wrong ones if there are
+  // any. There must be one.
+  std::size_t worst() const;
+};
+
+// `tolerance` is added to the error bars of `reference`; what is not finite among `analytical` is
+// neither right nor wrong.
+Judgement judge(const Derivatives& reference,
+                std::vector<double> analytical,
+                const std::vector<double>& tolerance,
+                const Rules& rules);
+
+// What errors of each element are compared with: |G|, at least 1 % of the largest and of its terms.
+std::vector<double> measures(const Derivatives& reference);
+// The scale of each element, at least 1 % of the greatest of the same cotangent.
+std::vector<double> padded_scale(const Derivatives& reference);
+
+// Below it a formula in float64 is as good as any other.
+std::vector<double> formula_tolerance(const Derivatives& reference);
+// The rounding of a gradient that has no float64 form to compare with.
+std::vector<double> alone_tolerance(const Derivatives& reference, DType dtype);
+
+// Why the unsure elements cannot be judged: the most frequent reason, "noise", "kink", "jump",
+// "domain" or "absorption".
+std::string_view main_doubt(const Derivatives& reference, const Judgement& judgement);
+
+double smallest_normal(DType dtype);
+
+}  // namespace fluidcore::gradcheck

@@ -1,0 +1,87 @@
+#include "fluidcore/gradcheck/verdict/nearby.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "fluidcore/gradcheck/verdict/moved_point.h"
+
+namespace fluidcore::gradcheck {
+
+namespace {
+
+constexpr int kFewPoints = 8;  // of the far ring, which only tells how f changes towards x
+constexpr int kPoints = 32;
+constexpr int kNearer = -3;  // log2 of the distance of a ring beside that of the one before
+
+void take_in(const Derivatives& found, Surroundings& all) {
+  const auto columns = static_cast<std::size_t>(found.elements);
+  if (all.columns.empty()) {
+    all.columns.assign(columns, std::vector<Nearby>(static_cast<std::size_t>(found.cotangents)));
+    all.smooth.resize(columns);
+  }
+  for (std::size_t j = 0; j < columns; ++j) {
+    if (!is_smooth(found, j)) continue;
+    ++all.smooth[j];
+    for (std::size_t row = 0; row < all.columns[j].size(); ++row) {
+      const std::size_t i = row * columns + j;
+      if (found.scale[i] == 0) continue;
+      Nearby& nearby = all.columns[j][row];
+      nearby.values.push_back(found.value[i]);
+      nearby.error = std::max(nearby.error, found.error[i]);
+    }
+  }
+}
+
+}  // namespace
+
+void Hull::add(double value) {
+  low = std::min(low, value);
+  high = std::max(high, value);
+}
+
+Hull Nearby::hull() const {
+  Hull hull;
+  for (const double value : values) hull.add(value);
+  return hull;
+}
+
+Hull Nearby::repeated(double same) const {
+  std::vector<double> sorted = values;
+  std::sort(sorted.begin(), sorted.end());
+  Hull hull;
+  for (std::size_t i = 1; i < sorted.size(); ++i) {
+    if (sorted[i] - sorted[i - 1] > same) continue;
+    hull.add(sorted[i - 1]);
+    hull.add(sorted[i]);
+  }
+  return hull;
+}
+
+Surroundings look_around(Function& function,
+                         std::size_t input,
+                         Ring ring,
+                         const std::vector<std::int64_t>& held,
+                         std::uint64_t seed,
+                         const std::function<Derivatives()>& measure) {
+  const int number = static_cast<int>(ring);
+  Surroundings all;
+  all.points = ring == Ring::kFar ? kFewPoints : kPoints;
+  for (int i = 0; i < all.points; ++i) {
+    NearPoint point;
+    point.number = number * kPoints + i;
+    point.part =
+        std::ldexp(MovedPoint::nearness(function.inputs()[input].dtype()), (number - 1) * kNearer);
+    point.up = (i + 0.5) / all.points;
+    for (const bool wide : {true, false}) {
+      point.wide = wide;
+      const MovedPoint moved(function, input, point, held, seed);
+      ++all.runs;
+      if (!moved.is_in_domain()) continue;
+      take_in(measure(), all);
+      break;
+    }
+  }
+  return all;
+}
+
+}  // namespace fluidcore::gradcheck

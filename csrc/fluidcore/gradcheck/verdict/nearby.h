@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "fluidcore/gradcheck/difference/derivatives.h"
+#include "fluidcore/gradcheck/function/function.h"
+
+namespace fluidcore::gradcheck {
+
+struct Hull {
+  double low = std::numeric_limits<double>::infinity();
+  double high = -std::numeric_limits<double>::infinity();
+
+  void add(double value);
+};
+
+// Points that are all about as far from x: those of each ring an eighth as far as those of the one
+// before. What is found at them in every ring is a branch of f at x; what f does between two rings
+// is not.
+enum class Ring { kFar, kNear, kNearest };
+
+// The derivatives of a column by one cotangent at the points of a ring where f has one and does not
+// stand still: it may have absorbed the steps.
+struct Nearby {
+  std::vector<double> values;
+  double error = 0;  // the longest of their error bars
+
+  Hull hull() const;
+  // Of those that were found at another point, too, up to `same`: branches are met again, and
+  // roundings are not.
+  Hull repeated(double same) const;
+};
+
+struct Surroundings {
+  std::vector<std::vector<Nearby>> columns;  // [columns, cotangents]
+  std::vector<int> smooth;                   // at how many points each column has a derivative
+  int points = 0;
+  std::int64_t runs = 0;  // of f, to see whether a point is in its domain
+};
+
+// Calls measure(), which differentiates some columns, at the points of a ring. Elements that are
+// `held` move less than the others, so that at some of the points each lies between others that
+// have the same value at x, in every rank.
+Surroundings look_around(Function& function,
+                         std::size_t input,
+                         Ring ring,
+                         const std::vector<std::int64_t>& held,
+                         std::uint64_t seed,
+                         const std::function<Derivatives()>& measure);
+
+}  // namespace fluidcore::gradcheck
