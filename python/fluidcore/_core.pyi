@@ -8,7 +8,7 @@ import numpy
 import numpy.typing
 import typing
 import typing_extensions
-__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'CallableGradient', 'Derivatives', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'Error', 'Executor', 'Function', 'GRAD_VAR_SUFFIX', 'Gradient', 'InvalidArgument', 'Judgement', 'KernelTest', 'NotFound', 'OpDef', 'OpDesc', 'OutOfTime', 'ProgramDesc', 'ProgramFunction', 'Rules', 'Scope', 'Tensor', 'TimeLimit', 'TimedOut', 'VarDesc', 'Variable', 'confirm', 'confirm_probes', 'cpu_isa', 'difference', 'differentiate', 'differentiate_along', 'differentiate_probes', 'dtype_name', 'dtype_number', 'get_grad_op_desc', 'grad_var_name', 'judge', 'measure_noise', 'narrowed_to', 'needed_ops', 'noise_floor', 'onednn_version', 'op_def', 'op_types', 'round_direction', 'round_to', 'slope_along', 'unit_roundoff', 'version']
+__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'CallableGradient', 'Derivatives', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'Error', 'Executor', 'Function', 'GRAD_VAR_SUFFIX', 'Gradient', 'InvalidArgument', 'Judgement', 'KernelTest', 'NotFound', 'OpDef', 'OpDesc', 'OutOfTime', 'ProgramDesc', 'ProgramFunction', 'Rules', 'Scope', 'Tensor', 'TimeLimit', 'TimedOut', 'VarDesc', 'Variable', 'agreement', 'confirm', 'confirm_probes', 'cpu_isa', 'difference', 'differentiate', 'differentiate_again', 'differentiate_along', 'differentiate_probes', 'dtype_name', 'dtype_number', 'get_grad_op_desc', 'grad_var_name', 'judge', 'measure_noise', 'narrowed_to', 'needed_ops', 'noise_floor', 'onednn_version', 'op_def', 'op_types', 'round_direction', 'round_to', 'slope_along', 'unit_roundoff', 'version']
 class TimeLimit:
     """
     A context manager: ends what this thread calculates with OutOfTime.
@@ -572,6 +572,10 @@ class Derivatives:
         """
         The scale, at least 1 % of the greatest.
         """
+    def put(self, columns: typing.Any, other: Derivatives) -> None:
+        """
+        Replaces columns by those of derivatives that were measured later.
+        """
     @property
     def error(self) -> numpy.ndarray:
         """
@@ -728,6 +732,10 @@ class KernelTest:
         """
         How often f ran.
         """
+def agreement(once: Derivatives, claimed: typing.Any) -> numpy.ndarray:
+    """
+    By which elements a claim agrees with one central difference; `once` gets error bars.
+    """
 def confirm(function: Function, input: typing.SupportsInt | typing.SupportsIndex, cotangents: collections.abc.Iterable[typing.Any], reference: Derivatives, claimed: typing.Any, tolerance: typing.Any, rules: Rules, *, elements: typing.Any, noise: typing.Any = None, far_noise: typing.Any = None, rows: typing.SupportsInt | typing.SupportsIndex = 0, seed: typing.SupportsInt | typing.SupportsIndex = 0, workers: typing.SupportsInt | typing.SupportsIndex = 1) -> int:
     """
     Makes `reference` what a second measurement says of all that it does not prove; returns the evaluations of f.
@@ -744,9 +752,13 @@ def difference(function: Function, input: typing.SupportsInt | typing.SupportsIn
     """
     Plain difference quotients of the sum of the weighted outputs.
     """
-def differentiate(function: Function, input: typing.SupportsInt | typing.SupportsIndex, cotangents: collections.abc.Iterable[typing.Any], *, elements: typing.Any = None, noise: typing.Any = None, rows: typing.SupportsInt | typing.SupportsIndex = 0, workers: typing.SupportsInt | typing.SupportsIndex = 1) -> Derivatives:
+def differentiate(function: Function, input: typing.SupportsInt | typing.SupportsIndex, cotangents: collections.abc.Iterable[typing.Any], *, elements: typing.Any = None, noise: typing.Any = None, rows: typing.SupportsInt | typing.SupportsIndex = 0, workers: typing.SupportsInt | typing.SupportsIndex = 1, once: bool = False) -> Derivatives:
     """
-    The derivatives of <v, f> by elements of one input.
+    The derivatives of <v, f> by elements of one input; `once`: one central difference of a small step, with the error bar of rounding alone.
+    """
+def differentiate_again(function: Function, input: typing.SupportsInt | typing.SupportsIndex, cotangents: collections.abc.Iterable[typing.Any], derivatives: Derivatives, where: typing.Annotated[numpy.typing.ArrayLike, numpy.bool], *, noise: typing.Any = None, rows: typing.SupportsInt | typing.SupportsIndex = 0, workers: typing.SupportsInt | typing.SupportsIndex = 1) -> None:
+    """
+    The same in the place of some of `derivatives`, [elements]; the others stay.
     """
 def differentiate_along(function: Function, directions: collections.abc.Iterable[typing.Any], cotangents: collections.abc.Iterable[typing.Any], *, noise: typing.Any = None, trace: bool = False, workers: typing.SupportsInt | typing.SupportsIndex = 1) -> Derivatives:
     """

@@ -127,11 +127,33 @@ Derivatives differentiate(Function& function,
                           const py::object& elements,
                           const py::object& noise,
                           std::int64_t rows,
-                          std::int64_t workers) {
+                          std::int64_t workers,
+                          bool once) {
   const Question question = question_of(cotangents, noise);
-  const gradcheck::DifferentiateOptions options{indices(elements), rows, workers};
+  gradcheck::DifferentiateOptions options{indices(elements), rows, workers};
+  options.approach.once = once;
   return with_interruption(function, [&] {
     return gradcheck::differentiate(function, number_of_input(input), question, options);
+  });
+}
+
+void differentiate_again(Function& function,
+                         std::int64_t input,
+                         const py::iterable& cotangents,
+                         Derivatives& derivatives,
+                         const py::array_t<bool>& where,
+                         const py::object& noise,
+                         std::int64_t rows,
+                         std::int64_t workers) {
+  const Question question = question_of(cotangents, noise);
+  const std::vector<std::uint8_t> mask(where.data(), where.data() + where.size());
+  gradcheck::DifferentiateOptions options;
+  options.rows = rows;
+  options.workers = workers;
+  with_interruption(function, [&] {
+    gradcheck::differentiate_again(function, number_of_input(input), question, mask, derivatives,
+                                   options);
+    return true;
   });
 }
 
@@ -256,6 +278,19 @@ py::list levels(const Derivatives& derivatives) {
   return list;
 }
 
+// Replaces columns by those of derivatives that were measured later.
+void put(Derivatives& self, const py::object& columns, const Derivatives& other) {
+  const std::vector<std::int64_t> to = indices(columns).value();
+  require(self.cotangents == other.cotangents && std::ssize(to) == other.elements,
+          "gradcheck: there must be a column for each of the ", other.elements,
+          " derivatives, got ", to.size());
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    require(to[i] >= 0 && to[i] < self.elements, "gradcheck: columns must be in [0, ",
+            self.elements, "), got ", to[i]);
+    copy_column(other, i, self, static_cast<std::size_t>(to[i]));
+  }
+}
+
 std::vector<Tensor> run(Function& function) {
   const auto run_once = [&] {
     std::vector<Tensor> outputs;
@@ -350,6 +385,8 @@ void bind_gradcheck(py::module_& m) {
             return as_matrix(self, alone_tolerance(self, dtype_from_name(dtype)));
           },
           py::arg("dtype"), "The rounding of a gradient without float64 form.")
+      .def("put", &put, py::arg("columns"), py::arg("other"),
+           "Replaces columns by those of derivatives that were measured later.")
       .def_readonly("evaluations", &Derivatives::evaluations, "How often f ran.")
       .def_readonly("failure", &Derivatives::failure,
                     "The text of the first exception at a moved point, or None.")
@@ -359,7 +396,13 @@ void bind_gradcheck(py::module_& m) {
   m.def("differentiate", &differentiate, py::arg("function"), py::arg("input"),
         py::arg("cotangents"), py::kw_only(), py::arg("elements") = py::none(),
         py::arg("noise") = py::none(), py::arg("rows") = 0, py::arg("workers") = 1,
-        "The derivatives of <v, f> by elements of one input.");
+        py::arg("once") = false,
+        "The derivatives of <v, f> by elements of one input; `once`: one central difference of a "
+        "small step, with the error bar of rounding alone.");
+  m.def("differentiate_again", &differentiate_again, py::arg("function"), py::arg("input"),
+        py::arg("cotangents"), py::arg("derivatives"), py::arg("where"), py::kw_only(),
+        py::arg("noise") = py::none(), py::arg("rows") = 0, py::arg("workers") = 1,
+        "The same in the place of some of `derivatives`, [elements]; the others stay.");
   m.def("differentiate_along", &differentiate_along, py::arg("function"), py::arg("directions"),
         py::arg("cotangents"), py::kw_only(), py::arg("noise") = py::none(),
         py::arg("trace") = false, py::arg("workers") = 1,

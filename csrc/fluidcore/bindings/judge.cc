@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 
 #include "fluidcore/bindings/bindings.h"
 #include "fluidcore/bindings/gradcheck.h"
+#include "fluidcore/gradcheck/verdict/agreement.h"
 #include "fluidcore/gradcheck/verdict/confirm.h"
 #include "fluidcore/gradcheck/verdict/judge.h"
 
@@ -50,6 +52,11 @@ gradcheck::Claim claim_of(std::int64_t input,
   const std::size_t size = reference.value.size();
   return {number_of_input(input), of_size(claimed, "claimed", size),
           of_size(tolerance, "tolerance", size)};
+}
+
+py::array agreement(Derivatives& once, const py::object& claimed) {
+  const auto agrees = gradcheck::agreement(once, of_size(claimed, "claimed", once.value.size()));
+  return py::array(py::dtype::of<bool>(), {std::ssize(agrees)}, agrees.data());
 }
 
 std::int64_t confirm(Function& function,
@@ -161,6 +168,8 @@ void bind_judge(py::module_& m) {
   m.def("judge", &judge, py::arg("reference"), py::arg("analytical"), py::arg("tolerance"),
         py::arg("rules"),
         "Compares derivatives with what is claimed, both [cotangents, elements].");
+  m.def("agreement", &agreement, py::arg("once"), py::arg("claimed"),
+        "By which elements a claim agrees with one central difference; `once` gets error bars.");
   m.def("confirm", &confirm, py::arg("function"), py::arg("input"), py::arg("cotangents"),
         py::arg("reference"), py::arg("claimed"), py::arg("tolerance"), py::arg("rules"),
         py::kw_only(), py::arg("elements"), py::arg("noise") = py::none(),

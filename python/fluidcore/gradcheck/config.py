@@ -25,6 +25,7 @@ class GradCheckConfig:
         absolute_tolerance: Of the plain comparison; an element passes within either of them.
         use_central_difference: [f(x+ε) - f(x-ε)] / 2ε; else [f(x+ε) - f(x)] / ε.
         verbose: Whether a result keeps every element, not only the wrong ones.
+        levels: Whether a result that passes has levels, for plots; the others have in any case.
         mode: "full" looks at every element, "coloured" at elements of different rows at once,
             "directional" at random directions; "auto" chooses by size.
         resolution: The relative error that a PASS must be able to see; None: by dtype.
@@ -55,6 +56,7 @@ class GradCheckConfig:
     absolute_tolerance: float | None = None
     use_central_difference: bool = True
     verbose: bool = False
+    levels: bool = False
     mode: Literal["auto", "full", "coloured", "directional"] = "auto"
     resolution: float | None = None
     n_full: int = 2000
@@ -107,6 +109,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
 _FLAGS = (
     "use_central_difference",
     "verbose",
+    "levels",
     "audits",
     "second_order",
     "localise",

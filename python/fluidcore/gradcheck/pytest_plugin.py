@@ -166,6 +166,8 @@ class GradCheck:
             cure = did_you_mean(unknown[0], known) or f"; there are: {', '.join(known)}"
             raise core.NotFound(f"gradcheck: no setting '{unknown[0]}'{cure}")
         chosen = tuple(dtype_name(name) for name in names)
+        pages = self._request.config.getoption("--gradcheck-report", ())
+        given.setdefault("levels", any(path.endswith(".html") for path in pages))
         return Settings(GradCheckConfig(**given), chosen, on_inconclusive, raise_exception)
 
     def _judge(self, settings: Settings, targets: Sequence[Target]) -> list[GradCheckReport]:

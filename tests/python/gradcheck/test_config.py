@@ -24,6 +24,7 @@ def test_the_defaults_are_those_of_the_documentation() -> None:
         "seed": 0,
         "shadow": "auto",
         "audits": True,
+        "levels": False,
         "second_order": False,
         "replicates": 2,
         "workers": 0,
@@ -76,7 +77,16 @@ def test_the_part_that_may_stay_open_is_from_0_to_1() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["use_central_difference", "verbose", "audits", "second_order", "localise", "explain"]
+    "name",
+    [
+        "use_central_difference",
+        "verbose",
+        "levels",
+        "audits",
+        "second_order",
+        "localise",
+        "explain",
+    ],
 )
 def test_flags_are_true_or_false(name: str) -> None:
     for value in (True, False):

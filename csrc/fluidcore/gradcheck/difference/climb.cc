@@ -15,6 +15,7 @@ namespace fluidcore::gradcheck {
 namespace {
 
 constexpr int kTracedLevels = 12;
+constexpr int kSmall = 11;  // the level whose rounding and truncation are about equal in float64
 constexpr int kFiner = 8;
 constexpr std::int64_t kGrain = 4096;  // outputs of rows that are worth a thread
 
@@ -59,21 +60,29 @@ void Climb::differentiate(Coordinates& coordinates,
                           const Approach& approach) {
   approach_ = approach;
   coordinates_ = &coordinates;
-  first_position_ = positions.front();
-  start();
-  if (rule_.absorbs) probe_for_absorption();
-  if (approach.side == 0) climb_both_sides();
-  climb_one_side();
-  for_each_row([&](std::int64_t r) { write(r, positions[static_cast<std::size_t>(r)], to); });
+  const auto is_wanted = [](std::int64_t position) { return position >= 0; };
+  first_position_ = *std::find_if(positions.begin(), positions.end(), is_wanted);
+  start(positions);
+  if (approach.once) {
+    look_once();
+  } else {
+    if (rule_.absorbs) probe_for_absorption();
+    if (approach.side == 0) climb_both_sides();
+    climb_one_side();
+  }
+  for_each_row([&](std::int64_t r) {
+    if (row(r).wanted) write(r, positions[static_cast<std::size_t>(r)], to);
+  });
   moved_.clear();
 }
 
-void Climb::start() {
+void Climb::start(const std::vector<std::int64_t>& positions) {
   moved_.clear();  // of a derivative that an exception has ended
   for_each_row([&](std::int64_t r) {
     Row& begun = row(r) = Row();
     begun.scale = coordinates_->scale(r);
-    begun.climbing = base_is_finite_ && begun.scale > 0;
+    begun.wanted = positions[static_cast<std::size_t>(r)] >= 0;
+    begun.climbing = begun.wanted && base_is_finite_ && begun.scale > 0;
     begun.lost = !begun.climbing;
     begun.side = approach_.side;
     begun.most = rule_.most;
@@ -184,6 +193,24 @@ void Climb::probe_for_absorption() {
   }
   // So far away an edge of the domain means nothing.
   failure_ = failure;
+}
+
+// What a small step does not move must not be moved by the first one of a climb either.
+void Climb::look_once() {
+  for (const int level : {kSmall, 0}) {
+    const bool any = select([&](Row& row, std::int64_t r) {
+      return row.climbing && moved_.count(r) == 0 && can_step(r, level);
+    });
+    if (!any) return;
+    evaluate(Ladder::kPlus, [&](const Row& row, std::int64_t) { return step_size(row, level); });
+    evaluate(Ladder::kMinus, [&](const Row& row, std::int64_t) { return -step_size(row, level); });
+    for_each_live([&](std::int64_t r) {
+      Row& looked_at = row(r);
+      const bool is_known = level == kSmall || moved_.count(r) == 0;
+      looked_at.climbing = looked_at.finite && is_known;
+      looked_at.lost = !looked_at.climbing;
+    });
+  }
 }
 
 void Climb::climb_both_sides() {
@@ -301,6 +328,16 @@ bool Climb::is_done(std::int64_t r) {
 
 void Climb::write(std::int64_t r, std::int64_t position, Derivatives& to) {
   const Row& ended = row(r);
+  if (approach_.once) {
+    if (ended.lost) {
+      write_no_derivative(position, to);
+      return;
+    }
+    ladder_.take_one(moved_.begin(r), moved_.end(r), steps_of(r, kSmall),
+                     coordinates_->argument(r));
+    project(ladder_, moved_, r, question_, position, to);
+    return;
+  }
   const bool one_sided = ended.side != 0;
   const bool unsettled =
       one_sided && !ladder_.standing(moved_.begin(r), moved_.end(r), true).settled;

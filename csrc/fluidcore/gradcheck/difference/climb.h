@@ -36,8 +36,8 @@ class Climb {
   const Outputs& outputs() const { return outputs_; }
   const LadderRule& rule() const { return rule_; }
 
-  // Writes the derivatives by row r to column positions[r] of `to`. Two threads may write to
-  // different columns.
+  // Writes the derivatives by row r to column positions[r] of `to`; a row whose position is
+  // negative stays where it is. Two threads may write to different columns.
   void differentiate(Coordinates& coordinates,
                      const std::vector<std::int64_t>& positions,
                      Derivatives& to,
@@ -56,6 +56,7 @@ class Climb {
 
  private:
   struct Row {
+    bool wanted = true;
     bool climbing = false;
     bool finite = true;  // in the runs of this level
     bool lost = false;   // there is no derivative
@@ -75,7 +76,8 @@ class Climb {
   Ladder::Steps steps_of(std::int64_t r, int level) const;
   bool can_step(std::int64_t r, int level) const;
 
-  void start();
+  void start(const std::vector<std::int64_t>& positions);
+  void look_once();
   void probe_for_absorption();
   void climb_both_sides();
   void find_edges();

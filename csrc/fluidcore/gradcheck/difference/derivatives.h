@@ -38,6 +38,10 @@ struct Approach {
   // With steps as small as they can be, though larger ones seem to know the derivative: what these
   // and the smallest agree on is no chance.
   bool to_the_end = false;
+  // One central difference of a small step, not extrapolated: the error bar is that of rounding
+  // alone, [low, high] holds the one-sided differences. kDomain also where a large step moves what
+  // the small one does not, and below float64.
+  bool once = false;
 };
 
 // One step size along a direction, projected on the first cotangent v.

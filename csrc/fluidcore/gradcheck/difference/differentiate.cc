@@ -61,7 +61,8 @@ struct Worker {
 
 // Numbers that tell nothing of who did the work.
 void sum_up(const std::vector<std::unique_ptr<Worker>>& workers, Derivatives& derivatives) {
-  derivatives.evaluations = 1;
+  ++derivatives.evaluations;
+  derivatives.failure.reset();
   std::int64_t first = 0;
   for (const auto& worker : workers) {
     if (worker == nullptr) continue;
@@ -74,12 +75,25 @@ void sum_up(const std::vector<std::unique_ptr<Worker>>& workers, Derivatives& de
   }
 }
 
-Derivatives differentiate_input(Function& function,
-                                std::size_t input,
-                                const Question& question,
-                                const DifferentiateOptions& options) {
-  const Tensor& tensor = floating_input(function, input);
-  const Layout layout = layout_of(tensor, options);
+// Columns of the result that are wanted.
+struct Wanted {
+  const std::vector<std::uint8_t>* where = nullptr;  // null: all
+
+  // The number of the column, negative if it is to stay.
+  std::int64_t operator()(std::int64_t column) const {
+    const bool stays = where != nullptr && (*where)[static_cast<std::size_t>(column)] == 0;
+    return stays ? -1 : column;
+  }
+};
+
+void differentiate_input(Function& function,
+                         std::size_t input,
+                         const Question& question,
+                         const DifferentiateOptions& options,
+                         const Layout& layout,
+                         const Wanted& wanted,
+                         Derivatives& derivatives) {
+  const Tensor& tensor = function.inputs()[input];
   const double rms = root_mean_square(tensor);
   const Workers threads(function, input, options.workers, (layout.moves + kBlock - 1) / kBlock);
   std::vector<std::unique_ptr<Worker>> workers(threads.size());
@@ -90,25 +104,32 @@ Derivatives differentiate_input(Function& function,
   };
   prepare(0);
 
-  Derivatives derivatives(static_cast<std::int64_t>(question.cotangents.size()), layout.columns);
   const bool absorbs = workers[0]->climb.rule().absorbs;
+  if (absorbs && options.approach.once) {
+    for (std::int64_t i = 0; i < layout.columns; ++i) write_no_derivative(i, derivatives);
+    sum_up(workers, derivatives);
+    return;
+  }
   std::vector<double> absorbed(absorbs ? derivatives.value.size() : 0);
   threads.run(layout.moves, kBlock, [&](std::size_t index, std::int64_t begin, std::int64_t end) {
     if (workers[index] == nullptr) prepare(index);
     Worker& worker = *workers[index];
     worker.climb.note_absorbed(&absorbed);
     for (std::int64_t move = begin; move < end; ++move) {
+      std::int64_t last = -1;
+      for (std::int64_t row = 0; row < layout.rows; ++row) {
+        const std::int64_t column = wanted(row * layout.moves + move);
+        worker.positions[static_cast<std::size_t>(row)] = column;
+        last = std::max(last, column);
+      }
+      if (last < 0) continue;
       worker.element.choose(options.elements ? (*options.elements)[static_cast<std::size_t>(move)]
                                              : move);
-      for (std::int64_t row = 0; row < layout.rows; ++row) {
-        worker.positions[static_cast<std::size_t>(row)] = row * layout.moves + move;
-      }
       worker.climb.differentiate(worker.element, worker.positions, derivatives, options.approach);
     }
   });
   if (absorbs) flag_absorbed(absorbed, workers[0]->climb.rule().resolution, derivatives);
   sum_up(workers, derivatives);
-  return derivatives;
 }
 
 }  // namespace
@@ -126,8 +147,29 @@ Derivatives differentiate(Function& function,
                           std::size_t input,
                           const Question& question,
                           const DifferentiateOptions& options) {
-  return with_plain_exceptions(
-      [&] { return differentiate_input(function, input, question, options); });
+  const Layout layout = layout_of(floating_input(function, input), options);
+  Derivatives derivatives(static_cast<std::int64_t>(question.cotangents.size()), layout.columns);
+  with_plain_exceptions(
+      [&] { differentiate_input(function, input, question, options, layout, {}, derivatives); });
+  return derivatives;
+}
+
+void differentiate_again(Function& function,
+                         std::size_t input,
+                         const Question& question,
+                         const std::vector<std::uint8_t>& where,
+                         Derivatives& derivatives,
+                         const DifferentiateOptions& options) {
+  const Layout layout = layout_of(floating_input(function, input), options);
+  const auto cotangents = static_cast<std::int64_t>(question.cotangents.size());
+  require(derivatives.elements == layout.columns && derivatives.cotangents == cotangents,
+          "gradcheck: derivatives must be [", cotangents, ", ", layout.columns, "], got [",
+          derivatives.cotangents, ", ", derivatives.elements, "]");
+  require(std::ssize(where) == layout.columns, "gradcheck: where must have ", layout.columns,
+          " elements, got ", where.size());
+  with_plain_exceptions([&] {
+    differentiate_input(function, input, question, options, layout, {&where}, derivatives);
+  });
 }
 
 }  // namespace fluidcore::gradcheck

@@ -37,6 +37,15 @@ Derivatives differentiate(Function& function,
                           const Question& question,
                           const DifferentiateOptions& options = {});
 
+// The same of the columns where `where` is not 0, in the place of those of `derivatives`; the
+// others stay as they are and cost nothing. Evaluations are added.
+void differentiate_again(Function& function,
+                         std::size_t input,
+                         const Question& question,
+                         const std::vector<std::uint8_t>& where,
+                         Derivatives& derivatives,
+                         const DifferentiateOptions& options = {});
+
 // The floating input number `input`; throws InvalidArgument for anything else.
 const Tensor& floating_input(const Function& function, std::size_t input);
 

@@ -202,6 +202,26 @@ Ladder::Progress Ladder::advance(std::int64_t begin,
   return {progress.levels + 1, progress.since + 1};
 }
 
+void Ladder::take_one(std::int64_t begin, std::int64_t end, const Steps& steps, double argument) {
+  const double* const middle = field(kMiddle);
+  const double* const plus = field(kPlus);
+  const double* const minus = field(kMinus);
+  const double width = steps.plus + steps.minus;
+  for (std::int64_t s = begin; s < end; ++s) {
+    const double right = (plus[s] - middle[s]) / steps.plus;
+    const double left = (middle[s] - minus[s]) / steps.minus;
+    const double value = (plus[s] - minus[s]) / width;
+    const double size = larger(larger(std::abs(plus[s]), std::abs(minus[s])), std::abs(middle[s]));
+    const double wrong = rounding_error(rule_, size, std::abs(argument * value), field(kFloor)[s]);
+    const double bend_noise = 2 * wrong / steps.plus + 2 * wrong / steps.minus;
+    const bool bends = std::abs(right - left) > bend_noise;
+    field(kBest)[s] = value;
+    field(kError)[s] = 2 * wrong / width;
+    field(kLow)[s] = bends ? smaller(right, left) : value;
+    field(kHigh)[s] = bends ? larger(right, left) : value;
+  }
+}
+
 struct Ladder::Extremes {
   double least_clean = kInfinity;
   double least_calm = kInfinity;

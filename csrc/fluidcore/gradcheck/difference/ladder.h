@@ -90,6 +90,10 @@ class Ladder {
   // A level at which f is not finite: what follows does not build on what was before.
   Progress drop(std::int64_t begin, std::int64_t end, const Progress& progress);
 
+  // Makes of one level alone, of both sides, kBest, kError (rounding), and of the one-sided
+  // quotients kLow and kHigh.
+  void take_one(std::int64_t begin, std::int64_t end, const Steps& steps, double argument);
+
   // How much of an output may be rounding, where the largest of its values is `size` and `x` times
   // its derivative is `change`.
   static double rounding_error(const LadderRule& rule, double size, double change, double floor) {

@@ -45,6 +45,7 @@ class TorchTarget(CallableTarget):
         elif _is_function(f):
             f = f.apply
         self._modules = torch_state.modules_of(f)
+        self._buffered: list[Any] = []  # those that have something to be kept
         self._devices: list[Any] = []
         self._lent: list[torch_state.Loan] | None = None  # what user code gets in this run
         self.is_called_by_autograd = claim.vjp is None and not claim.value_and_grad
@@ -112,6 +113,7 @@ class TorchTarget(CallableTarget):
     def _kept(self) -> Iterator[None]:
         torch = self._torch
         self._own_dtype = torch.get_default_dtype()
+        self._buffered = [module for module in self._modules if [*module.buffers()]]
         with (
             super()._kept(),
             torch_state.kept_settings(self._devices),
@@ -128,8 +130,8 @@ class TorchTarget(CallableTarget):
             torch.set_default_dtype(default)
         if self._is_small and torch.get_num_threads() > 1:
             torch.set_num_threads(1)
-        if self._modules:
-            return torch_state.kept_buffers(self._modules)
+        if self._buffered:
+            return torch_state.kept_buffers(self._buffered)
         return super()._session(dtype)
 
     def forward(self, xs: Sequence[Array], dtype: str) -> list[Array]:
@@ -270,11 +272,11 @@ class TorchTarget(CallableTarget):
 
     def _tensor(self, array: Array, like: Any) -> Any:
         copied = same_strides(array)
-        if copied.dtype == numpy_dtype("bfloat16"):
+        if copied.itemsize == 2 and copied.dtype == numpy_dtype("bfloat16"):
             tensor = self._torch.from_numpy(copied.view(np.int16)).view(self._torch.bfloat16)
         else:
             tensor = self._torch.from_numpy(copied)
-        if like.device.type != "cpu":
+        if not like.is_cpu:
             tensor = tensor.to(like.device)
         if self._lent is not None:
             self._lent.append(torch_state.Loan(array, tensor))
@@ -300,10 +302,7 @@ class TorchTarget(CallableTarget):
         """A copy that is no leaf, with the strides of `like` where its elements are apart."""
         if like.is_complex():
             point = self._torch.view_as_complex(point)
-        is_shared = any(
-            n > 1 and not step for n, step in zip(like.shape, like.stride(), strict=True)
-        )
-        if like.is_contiguous() or is_shared:
+        if like.is_contiguous() or _is_shared(like):
             return point.clone()
         return point.detach().new_empty_strided(like.shape, like.stride()).copy_(point)
 
@@ -323,6 +322,11 @@ class TorchTarget(CallableTarget):
 
     def _literal(self, tensor: Any) -> str | None:
         return f"torch.tensor({tensor.tolist()}, dtype={tensor.dtype})"
+
+
+def _is_shared(tensor: Any) -> bool:
+    """Whether several elements are one number in memory."""
+    return any(n > 1 and not step for n, step in zip(tensor.shape, tensor.stride(), strict=True))
 
 
 def _is_function(value: Any) -> bool:

@@ -149,7 +149,7 @@ def dtype_list(text: str) -> list[str]:
 
 def config_of(chosen: argparse.Namespace) -> GradCheckConfig:
     """The settings that the options stand for; core.InvalidArgument if one does not fit."""
-    given = vars(chosen)
+    given = {**vars(chosen), "levels": any(path.endswith(".html") for path in chosen.report)}
     try:
         return GradCheckConfig(**{name: given[name] for name in _CONFIG.intersection(given)})
     except ValueError as error:

@@ -27,7 +27,7 @@ def batch_size(session: Session, k: int) -> int:
 
 
 def differentiate_batch(
-    session: Session, k: int, elements: Array, noise: Doubles | None
+    session: Session, k: int, elements: Array, noise: Doubles | None, *, once: bool = False
 ) -> core.Derivatives | None:
     """The derivatives by some elements; None where f does not run on batches.
 
@@ -36,6 +36,7 @@ def differentiate_batch(
         k: Of the input.
         elements: [b], of the flattened input.
         noise: [m], of the outputs; None for rounding alone.
+        once: Whether one central difference is enough.
     """
     run = session.target.batched(k, elements, session.dtype)
     x = np.asarray(session.calls.point(session.dtype)[k]).reshape(-1)[elements]
@@ -49,6 +50,7 @@ def differentiate_batch(
         (_copied(session.cotangent(i), x.size) for i in range(session.num_cotangents)),
         noise=None if noise is None else _copied(_split(noise, session.outputs), x.size),
         rows=x.size,
+        once=once,
     )
     if found.failure is not None:  # f raises where one copy is outside of its domain
         session.calls.forwards += found.evaluations

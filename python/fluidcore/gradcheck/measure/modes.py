@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from fluidcore import core
 from fluidcore.gradcheck.measure.batches import batch_size, differentiate_batch
-from fluidcore.gradcheck.measure.judge import LATE, Reference
+from fluidcore.gradcheck.measure.judge import LATE, Mask, Reference
 from fluidcore.gradcheck.measure.session import Session
 from fluidcore.gradcheck.target.random_numbers import stream
-from fluidcore.gradcheck.target.target import Doubles
+from fluidcore.gradcheck.target.target import SHADOW, Doubles
 
 Mode: TypeAlias = Literal["full", "coloured", "directional"]
 Indices: TypeAlias = NDArray[np.int64]
@@ -66,8 +66,43 @@ def choose(session: Session, k: int) -> Mode:
     return "directional"
 
 
-def differentiate(session: Session, k: int, mode: Mode, noise: Doubles | None) -> Numerical | None:
+def compare(session: Session, k: int, mode: Mode, noise: Doubles | None) -> Numerical | None:
     """The derivatives by input `k`; None if its rows turn out to depend on each other.
+
+    Where the gradient agrees with one central difference of a small step, that is enough. What is
+    left is extrapolated, above the noise inside of f.
+
+    Args:
+        session: The check; its gradient is finite.
+        k: Of the input.
+        mode: "full" or "coloured".
+        noise: [m], of the outputs, as far as runs at one point tell; None for rounding alone.
+    """
+    if session.dtype != SHADOW:
+        return differentiate(session, k, mode, session.inner_noise.at_least(noise).widest)
+    if mode == "coloured":
+        found = _by_row(session, k, noise, once=True)
+    else:
+        found = _by_element(session, k, _elements(session, k), noise, once=True)
+    claimed = session.analytical(k, session.dtype)
+    claimed = claimed[:, columns_of(found.elements, claimed.shape[1])]
+    rest = ~core.agreement(found.reference.native, claimed)
+    del claimed
+    if rest.any():
+        noise = session.inner_noise.at_least(noise).widest
+        if mode == "coloured":
+            found = _by_row_again(session, k, noise, found, rest)
+        else:
+            later = _by_element(session, k, found.elements[rest], noise)
+            found.reference.native.put(np.flatnonzero(rest), later.reference.native)
+            evaluations = found.evaluations + later.evaluations
+            found = replace(found, evaluations=evaluations, failure=later.failure)
+    session.calls.forwards += found.evaluations
+    return _kept(session, k, found, noise)
+
+
+def differentiate(session: Session, k: int, mode: Mode, noise: Doubles | None) -> Numerical | None:
+    """The same, whatever the gradient is.
 
     Args:
         session: The check.
@@ -75,25 +110,58 @@ def differentiate(session: Session, k: int, mode: Mode, noise: Doubles | None) -
         mode: "full" or "coloured".
         noise: [m], of the outputs; None for rounding alone.
     """
-    part = session.target.inputs[k]
     if mode == "coloured":
-        found = core.differentiate(
-            session.function,
-            k,
-            session.all_weights(),
-            noise=noise,
-            rows=part.rows,
-            workers=session.workers,
-        )
-        every = np.arange(part.value.size, dtype=np.int64)
-        reference = Reference.of(found)
-        session.calls.forwards += found.evaluations
-        holds, evaluations = _claim_holds(session, k, reference, noise)
-        evaluations += found.evaluations
-        return Numerical(reference, every, mode, evaluations, found.failure) if holds else None
-    numerical = _by_element(session, k, _elements(session, k), noise)
-    session.calls.forwards += numerical.evaluations
-    return numerical
+        found = _by_row(session, k, noise)
+    else:
+        found = _by_element(session, k, _elements(session, k), noise)
+    session.calls.forwards += found.evaluations
+    return _kept(session, k, found, noise)
+
+
+def _by_row(session: Session, k: int, noise: Doubles | None, *, once: bool = False) -> Numerical:
+    part = session.target.inputs[k]
+    found = core.differentiate(
+        session.function,
+        k,
+        session.all_weights(),
+        noise=noise,
+        rows=part.rows,
+        workers=session.workers,
+        once=once,
+    )
+    every = np.arange(part.value.size, dtype=np.int64)
+    return Numerical(Reference.of(found), every, "coloured", found.evaluations, found.failure)
+
+
+def _by_row_again(
+    session: Session, k: int, noise: Doubles | None, found: Numerical, where: Mask
+) -> Numerical:
+    native = found.reference.native
+    before = native.evaluations
+    core.differentiate_again(
+        session.function,
+        k,
+        session.all_weights(),
+        native,
+        where,
+        noise=noise,
+        rows=session.target.inputs[k].rows,
+        workers=session.workers,
+    )
+    return replace(
+        found,
+        reference=Reference.of(native),
+        evaluations=found.evaluations + native.evaluations - before,
+        failure=native.failure,
+    )
+
+
+def _kept(session: Session, k: int, found: Numerical, noise: Doubles | None) -> Numerical | None:
+    """What was found, if that is all there is; rows that promise too much hide a part of it."""
+    if found.mode != "coloured":
+        return found
+    holds, evaluations = _claim_holds(session, k, found.reference, noise)
+    return replace(found, evaluations=found.evaluations + evaluations) if holds else None
 
 
 def _elements(session: Session, k: int) -> Indices:
@@ -112,7 +180,9 @@ class _Pieces:
     failure: str | None = None
 
 
-def _by_element(session: Session, k: int, elements: Indices, noise: Doubles | None) -> Numerical:
+def _by_element(
+    session: Session, k: int, elements: Indices, noise: Doubles | None, *, once: bool = False
+) -> Numerical:
     pieces = _Pieces()
     left = elements
     while left.size or not pieces.parts:
@@ -123,8 +193,8 @@ def _by_element(session: Session, k: int, elements: Indices, noise: Doubles | No
             pieces.parts.append(_unknown(session.num_cotangents, chunk.size))
             continue
         try:
-            found = differentiate_batch(session, k, chunk, noise) if batch else None
-            found = found or _one_by_one(session, k, chunk, noise)
+            found = differentiate_batch(session, k, chunk, noise, once=once) if batch else None
+            found = found or _one_by_one(session, k, chunk, noise, once=once)
         except core.OutOfTime:
             pieces.parts.append(_unknown(session.num_cotangents, chunk.size))
             continue
@@ -137,7 +207,7 @@ def _by_element(session: Session, k: int, elements: Indices, noise: Doubles | No
 
 
 def _one_by_one(
-    session: Session, k: int, elements: Indices, noise: Doubles | None
+    session: Session, k: int, elements: Indices, noise: Doubles | None, *, once: bool
 ) -> core.Derivatives:
     everything = elements.size == session.target.inputs[k].value.size
     return core.differentiate(
@@ -147,6 +217,7 @@ def _one_by_one(
         elements=None if everything else elements,
         noise=noise,
         workers=session.workers,
+        once=once,
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from fluidcore import core
 from fluidcore.gradcheck.measure import modes, taylor
-from fluidcore.gradcheck.measure.confirm import confirm, noise_floor
+from fluidcore.gradcheck.measure.confirm import confirm
 from fluidcore.gradcheck.measure.directions import check_directions
 from fluidcore.gradcheck.measure.judge import Judgement, Mask, Reference, judge
 from fluidcore.gradcheck.measure.modes import Numerical, columns_of
@@ -67,15 +67,14 @@ def check_formula(session: Session, k: int, noise: Noise) -> Formula:
     if session.late:
         return Formula(assemble.late(base))
     if mode != "directional":
-        floor = noise_floor(session, noise.forward).widest
-        numerical = modes.differentiate(session, k, mode, floor)
+        numerical = modes.compare(session, k, mode, noise.forward)
         if numerical is None:
             mode = "full" if size <= session.config.n_full else "directional"
             text = "the promise that rows do not depend on each other is not kept"
             session.note = session.note or text
             base = replace(base, mode=mode)
             if mode == "full":
-                numerical = modes.differentiate(session, k, mode, floor)
+                numerical = modes.compare(session, k, mode, noise.forward)
         if numerical is not None:
             return _by_element(session, k, base, numerical, noise, overflow)
     if overflow.any():
@@ -149,8 +148,9 @@ def _by_element(
 def _with_levels(
     session: Session, k: int, result: GradCheckResult, noise: Noise
 ) -> GradCheckResult:
-    """The levels along one direction, to be shown."""
-    if session.late:
+    """The levels along one direction, where there is something to show."""
+    is_wanted = session.config.levels or result.verdict is not Verdict.PASS
+    if session.late or not is_wanted:
         return result
     return replace(result, levels=taylor.trace(session, k, 0, noise.forward))
 

@@ -270,6 +270,41 @@ TEST(Differentiate, SurvivesNumbersAtTheEndsOfTheirRange) {
   }
 }
 
+TEST(Differentiate, ReplacesColumnsThatAreWantedAndLeavesTheOthers) {
+  for (const std::int64_t rows : {0, 12}) {
+    ToyFunction function = row_function(12, 5);
+    const Question question{{numbers(72, 1), numbers(72, 2)}, {}};
+    DifferentiateOptions options;
+    options.rows = rows;
+    const Derivatives all = differentiate(function, 0, question, options);
+    Derivatives some(2, 60);
+    std::vector<std::uint8_t> where(60);
+    where[7] = where[12] = where[59] = 1;
+    differentiate_again(function, 0, question, where, some, options);
+    for (std::size_t i = 0; i < all.value.size(); ++i) {
+      const bool is_wanted = where[i % 60] != 0;
+      EXPECT_EQ(some.value[i], is_wanted ? all.value[i] : 0);
+      EXPECT_EQ(some.error[i], is_wanted ? all.error[i] : 0);
+    }
+    EXPECT_LT(some.evaluations, all.evaluations);
+    const std::int64_t before = some.evaluations;
+    differentiate_again(function, 0, question, std::vector<std::uint8_t>(60), some, options);
+    EXPECT_EQ(some.evaluations, before + 1);  // at the point
+  }
+}
+
+TEST(Differentiate, RefusesToReplaceColumnsThatAreNotThere) {
+  ToyFunction function = row_function(12, 5);
+  const Question question{{numbers(72, 1)}, {}};
+  Derivatives some(1, 60);
+  EXPECT_THAT([&] { differentiate_again(function, 0, question, {1, 0}, some); },
+              ThrowsMessage<InvalidArgument>("gradcheck: where must have 60 elements, got 2"));
+  Derivatives few(2, 60);
+  EXPECT_THAT(
+      [&] { differentiate_again(function, 0, question, std::vector<std::uint8_t>(60), few); },
+      ThrowsMessage<InvalidArgument>("gradcheck: derivatives must be [1, 60], got [2, 60]"));
+}
+
 TEST(Differentiate, RefusesWhatDoesNotFit) {
   ToyFunction function = row_function(4, 5);
   const Question question{{numbers(24)}, {}};

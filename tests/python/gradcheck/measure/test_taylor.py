@@ -12,8 +12,9 @@ from fluidcore.gradcheck.verdict import Verdict
 X = np.random.default_rng(8).standard_normal((3, 4))
 
 
-def test_every_result_has_levels_for_a_plot() -> None:
-    (result,) = checked(target_of("tanh")).results
+def test_a_result_that_passes_has_levels_for_a_plot_if_they_are_wanted() -> None:
+    assert checked(target_of("tanh")).results[0].levels == ()
+    (result,) = checked(target_of("tanh"), levels=True).results
     assert len(result.levels) >= 9
     steps = [level.step for level in result.levels]
     assert steps == sorted(steps, reverse=True)
@@ -31,7 +32,7 @@ def test_the_remainder_of_a_wrong_gradient_falls_like_h() -> None:
 @pytest.mark.parametrize(
     ("factor", "settings", "verdict"),
     [
-        (1.0, {}, Verdict.PASS),
+        (1.0, {"levels": True}, Verdict.PASS),
         (1.1, {}, Verdict.FAIL),
         (1.0, {"resolution": 1e-12}, Verdict.INCONCLUSIVE),
     ],

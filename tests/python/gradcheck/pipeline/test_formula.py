@@ -118,7 +118,7 @@ def test_the_second_opinion_settles_noise() -> None:
     target = NumpyTarget(
         lambda x: np.sin(x) + x.dtype.type(3), lambda x, v: v * np.cos(x), [X], "float32"
     )
-    _, found = formula_of(target, shadow="off", resolution=1e-3)
+    _, found = formula_of(target, shadow="off", resolution=1e-3, levels=True)
     assert found.result.verdict is not Verdict.FAIL
     assert len(found.result.levels) >= 9
 
