@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -134,7 +135,7 @@ def test_a_gradient_that_jax_cannot_differentiate_says_so() -> None:
     assert "Pure callbacks do not support" in absent.detail
 
 
-def test_a_function_is_traced_a_few_times_however_many_elements_it_has() -> None:
+def test_a_function_is_traced_once_for_each_dtype() -> None:
     runs = 0
 
     def f(x: Any) -> Any:
@@ -143,7 +144,68 @@ def test_a_function_is_traced_a_few_times_however_many_elements_it_has() -> None
         return jnp.sin(x) * x
 
     assert check(f, jnp.linspace(0.1, 1.0, 30))
-    assert runs <= 6
+    assert runs == 2  # float32 and float64
+
+
+def compilations(caplog: pytest.LogCaptureFixture, f: Any, x: Any, **options: Any) -> int:
+    caplog.clear()
+    with jax.log_compiles():
+        assert check(f, x, framework="jax", **options)
+    found = [record.getMessage() for record in caplog.records]
+    return sum(message.startswith("Finished XLA compilation") for message in found)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "size", "count"),
+    [
+        ("float64", 9, 2),  # f alone, and with its gradients
+        ("float32", 9, 3),  # in float32 both together
+        ("float64", 80, 3),  # on batches
+        ("float32", 80, 4),
+    ],
+)
+def test_a_check_compiles_few_programs_and_the_next_one_none(
+    dtype: str, size: int, count: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    x = np.linspace(0.1, 1.0, size, dtype=dtype)
+    factor = np.random.default_rng().random(1)[0]  # a program that nobody has run
+    functions = [lambda x: jnp.sin(x) * factor for _ in range(2)]
+    assert [compilations(caplog, f, x) for f in functions] == [count, 0]
+
+
+def test_batches_of_one_input_are_one_program(caplog: pytest.LogCaptureFixture) -> None:
+    x = np.linspace(0.1, 1.0, 80)
+    factor = np.random.default_rng().random(1)[0]
+    in_pieces = {"budget_s": 600.0}  # of 32, 32 and 16 elements
+    assert compilations(caplog, lambda x: jnp.sin(x) * factor, x, **in_pieces) == 3
+
+
+def test_second_gradients_are_taken_of_the_same_trace() -> None:
+    runs = 0
+
+    def f(x: Any) -> Any:
+        nonlocal runs
+        runs += 1
+        return jnp.sin(x) * x
+
+    assert check(f, X, second_order=True, framework="jax")
+    assert runs == 2
+
+
+@pytest.mark.parametrize("kind", ["closure", "attribute"])
+def test_what_f_reads_besides_its_arguments_may_change_between_two_checks(kind: str) -> None:
+    kept, settings = [1.0], SimpleNamespace(factor=1.0)
+
+    @jax.custom_vjp
+    def f(x: Any) -> Any:
+        return jnp.sin(x) * (kept[0] if kind == "closure" else settings.factor)
+
+    f.defvjp(lambda x: (f(x), x), lambda x, v: (v * jnp.cos(x),))
+    verdicts = []
+    for factor in (1.0, 2.0, 1.0):
+        kept[0] = settings.factor = factor
+        verdicts.append(check(f, jnp.asarray(X)).verdict)
+    assert verdicts == [Verdict.PASS, Verdict.FAIL, Verdict.PASS]
 
 
 def test_what_a_function_reads_besides_its_arguments_may_change_between_two_checks() -> None:
