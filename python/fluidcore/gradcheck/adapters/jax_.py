@@ -26,7 +26,7 @@ class JaxTarget(CallableTarget):
     """
 
     framework: ClassVar[str] = "JAX"
-    smallest_batch = 64  # compiling f for a batch takes as long as a thousand runs of it
+    smallest_batch = 256  # compiling f for a batch takes as long as 3,000 runs of a small one
 
     def __init__(self, f: Any, args: Sequence[Any], claim: Claim, name: str | None = None) -> None:
         self._jax: Any = sys.modules["jax"]
@@ -36,7 +36,7 @@ class JaxTarget(CallableTarget):
         self._enable_x64 = (self._jax if newer else self._jax.experimental).enable_x64
         self._traces: dict[str, Trace | None] = {}
         self._compiles: dict[tuple[Callable[..., list[Any]], str], bool] = {}
-        self._often: set[str] = set()  # dtypes in which f is worth a program of its own
+        self._often: set[str] = set()  # dtypes in which the engine runs f
         self._copies: dict[int, int] = {}  # of each input, how many in a batch
         super().__init__(f, args, claim, name)
 
@@ -44,7 +44,7 @@ class JaxTarget(CallableTarget):
         return getattr(self.f, "bwd", None) or getattr(self.f, "jvp", None) or self.f
 
     def function(self, dtype: str) -> core.Function:
-        """As of Target; without the gradients, because the engine runs it often."""
+        """As of Target; compiled without the gradients, because the engine runs it often."""
         self._often.add(dtype)
         return super().function(dtype)
 
@@ -80,7 +80,8 @@ class JaxTarget(CallableTarget):
     def _values(self, xs: Sequence[Array], dtype: str) -> list[Array]:
         if self._is_traced:
             points = self._points(xs, dtype)
-            both = None if dtype in self._often else self._run(Trace.both, dtype, points)
+            is_rare = dtype != SHADOW and dtype not in self._often
+            both = self._run(Trace.both, dtype, points) if is_rare else None
             ys = self._run(Trace.values, dtype, points) if both is None else both[: -len(xs)]
             if ys is not None:
                 return [self._array(y) for y in ys]
@@ -120,7 +121,9 @@ class JaxTarget(CallableTarget):
 
     def _pull(self, tensors: list[Any], vs: Sequence[Any], dtype: str) -> list[Any]:
         if self._is_traced:
-            found = self._run(Trace.both, dtype, tensors, vs)
+            has_both = self._compiles.get((Trace.both, dtype))
+            what = Trace.both if has_both else Trace.gradients
+            found = self._run(what, dtype, tensors, vs)
             if found is not None:
                 return found[-len(tensors) :]
             tensors = super()._points(tensors, dtype)

@@ -15,7 +15,7 @@ from fluidcore.gradcheck.target.target import Array
 
 Program: TypeAlias = Callable[..., list[Any]]
 
-_KEPT = 64
+_KEPT = 128
 
 
 @dataclass(frozen=True)
