@@ -80,8 +80,10 @@ class JaxTarget(CallableTarget):
     def _values(self, xs: Sequence[Array], dtype: str) -> list[Array]:
         if self._is_traced:
             points = self._points(xs, dtype)
-            is_rare = dtype != SHADOW and dtype not in self._often
-            both = self._run(Trace.both, dtype, points) if is_rare else None
+            both = None
+            if dtype != SHADOW and dtype not in self._often:
+                with contextlib.suppress(Exception):  # where the gradients alone raise
+                    both = self._run(Trace.both, dtype, points)
             ys = self._run(Trace.values, dtype, points) if both is None else both[: -len(xs)]
             if ys is not None:
                 return [self._array(y) for y in ys]
@@ -157,9 +159,8 @@ class JaxTarget(CallableTarget):
         return list(pull([self._cast(u, g.dtype.name) for g, u in zip(grads, us, strict=True)]))
 
     def _narrowing(self, xs: list[Array], dtype: str) -> str:
-        points = self._points(xs, dtype)
         with self._session(dtype):
-            trace = self._trace(points, dtype)
+            trace = self._trace(self._points(xs, dtype), dtype)
         for equation in equations(trace.jaxpr.jaxpr) if trace else ():
             if equation.primitive.name == "convert_element_type":
                 before = equation.invars[0].aval.dtype.name

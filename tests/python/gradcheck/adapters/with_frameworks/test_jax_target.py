@@ -81,8 +81,9 @@ def test_a_cast_inside_is_seen() -> None:
     def single(x: Any) -> Any:
         return x * jax.jit(lambda y: jnp.sin(y.astype(jnp.float32)))(x).astype(x.dtype)
 
-    target = callable_target(single, [jnp.asarray(X)])
-    assert target.native_reason == "it makes float32 from float64 inside"
+    for vjp in (None, lambda x, v: v):
+        target = callable_target(single, [jnp.asarray(X)], vjp=vjp)
+        assert target.native_reason == "it makes float32 from float64 inside"
 
 
 def test_what_jax_makes_of_a_value_and_its_gradient_can_be_checked() -> None:
@@ -231,6 +232,20 @@ def test_a_function_that_looks_at_values_is_not_compiled() -> None:
     sine.defvjp(lambda x: (sine(x), x), lambda x, v: (v * jnp.cos(x),))
     assert check(sine, jnp.asarray(X))
     assert check(lambda x: jnp.sin(x) if x[0, 0] > 0 else jnp.cos(x), jnp.asarray(X))
+
+
+def test_f_has_values_where_its_gradient_raises() -> None:
+    def backward(x: Any, v: Any) -> Any:
+        if (np.asarray(x) > 2).any():
+            raise ValueError("too large")
+        return np.asarray(3 * x**2 * v)
+
+    def by_callback(x: Any, v: Any) -> Any:
+        return (jax.pure_callback(backward, jax.ShapeDtypeStruct(x.shape, x.dtype), x, v),)
+
+    target = callable_target(custom_cube(by_callback), [jnp.asarray(X)])
+    (found,) = target.forward([X + 1], "float32")
+    np.testing.assert_allclose(found, (X + 1) ** 3, rtol=1e-6)
 
 
 def test_numbers_that_numpy_draws_are_the_same_in_f_and_in_its_gradient() -> None:
