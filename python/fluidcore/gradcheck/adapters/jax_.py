@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
+from fluidcore import core
 from fluidcore.base.dtypes import FLOATING, numpy_dtype
 from fluidcore.gradcheck.adapters.callable_ import CallableTarget, name_of_dtype
 from fluidcore.gradcheck.adapters.claim import Claim
-from fluidcore.gradcheck.adapters.jax_compiled import compiled
+from fluidcore.gradcheck.adapters.jax_trace import Trace, equations
+from fluidcore.gradcheck.target.calls import cast
 from fluidcore.gradcheck.target.gradient_target import NoSecondGradientError
-from fluidcore.gradcheck.target.random_numbers import draw_same_numbers
-from fluidcore.gradcheck.target.target import SHADOW, Array
+from fluidcore.gradcheck.target.target import SHADOW, Array, Doubles, Run
 
 
 class JaxTarget(CallableTarget):
@@ -25,23 +26,52 @@ class JaxTarget(CallableTarget):
     """
 
     framework: ClassVar[str] = "JAX"
+    smallest_batch = 256  # compiling f for a batch takes as long as 3,000 runs of a small one
 
     def __init__(self, f: Any, args: Sequence[Any], claim: Claim, name: str | None = None) -> None:
         self._jax: Any = sys.modules["jax"]
         # What the user differentiates by hand may keep values, which a trace does not have.
         self._is_traced = claim.vjp is None and claim.jvp is None and not claim.value_and_grad
-        self._compiled: dict[tuple[str, str], Callable[..., list[Any]] | None] = {}
+        newer = hasattr(self._jax, "enable_x64")
+        self._enable_x64 = (self._jax if newer else self._jax.experimental).enable_x64
+        self._traces: dict[str, Trace | None] = {}
+        self._compiles: dict[tuple[Callable[..., list[Any]], str], bool] = {}
+        self._often: set[str] = set()  # dtypes in which the engine runs f
+        self._copies: dict[int, int] = {}  # of each input, how many in a batch
         super().__init__(f, args, claim, name)
 
     def _gradient_code(self) -> Any:
         return getattr(self.f, "bwd", None) or getattr(self.f, "jvp", None) or self.f
 
-    @contextlib.contextmanager
-    def _session(self, dtype: str) -> Iterator[None]:
-        newer = hasattr(self._jax, "enable_x64")
-        enable = self._jax.enable_x64 if newer else self._jax.experimental.enable_x64
-        with enable(True) if dtype == SHADOW else contextlib.nullcontext():
-            yield
+    def function(self, dtype: str) -> core.Function:
+        """As of Target; compiled without the gradients, because the engine runs it often."""
+        self._often.add(dtype)
+        return super().function(dtype)
+
+    def batched(self, k: int, elements: Array, dtype: str) -> Run | None:
+        """As of Target; where JAX has rules to run all operators on a batch."""
+        if not self._is_traced:
+            return None
+        points = self._points([cast(put.value, dtype) for put in self.inputs], dtype)
+        with self._one_run(), self._session(dtype):
+            trace = self._trace(points, dtype)
+        if trace is None:
+            return None
+        size = self._copies[k] = max(elements.size, self._copies.get(k, 0))  # compiled once
+        each = np.arange(elements.size)
+
+        def run(zs: Sequence[Doubles]) -> list[Array]:
+            copies = np.repeat(points[k].reshape(1, -1), size, axis=0)
+            copies[each, elements] = zs[0]
+            many = copies.reshape(size, *points[k].shape)
+            with self._one_run(), self._session(dtype):
+                ys = trace.copies(k, [*points[:k], many, *points[k + 1 :]])
+                return [self._array(y)[: elements.size] for y in ys]
+
+        return run
+
+    def _session(self, dtype: str) -> contextlib.AbstractContextManager[None]:
+        return self._enable_x64(True) if dtype == SHADOW else super()._session(dtype)
 
     def _points(self, xs: Sequence[Array], dtype: str) -> list[Any]:
         is_traced = self._is_traced
@@ -49,28 +79,42 @@ class JaxTarget(CallableTarget):
 
     def _values(self, xs: Sequence[Array], dtype: str) -> list[Array]:
         if self._is_traced:
-            ys = self._run("f", self._differentiable(dtype), self._points(xs, dtype), dtype)
+            points = self._points(xs, dtype)
+            both = None
+            if dtype != SHADOW and dtype not in self._often:
+                with contextlib.suppress(Exception):  # where the gradients alone raise
+                    both = self._run(Trace.both, dtype, points)
+            ys = self._run(Trace.values, dtype, points) if both is None else both[: -len(xs)]
             if ys is not None:
                 return [self._array(y) for y in ys]
             xs = super()._points(xs, dtype)
         return super()._values(xs, dtype)
 
+    def _trace(self, points: Sequence[Array], dtype: str) -> Trace | None:
+        """The function in a dtype, if it can be traced."""
+        if dtype not in self._traces:
+            self._traces[dtype] = None
+            with contextlib.suppress(Exception):  # f looks at values, or raises
+                self._traces[dtype] = Trace(self._differentiable(dtype), points)
+        return self._traces[dtype]
+
     def _run(
-        self, what: str, f: Callable[..., list[Any]], arrays: Sequence[Array], dtype: str
+        self, what: Callable[..., list[Any]], dtype: str, points: Sequence[Array], *weights: Any
     ) -> list[Any] | None:
-        """What f returns if it can be compiled, else None."""
-        if (what, dtype) not in self._compiled:
-            draw_same_numbers()  # which a trace keeps
-            try:
-                run = compiled(f, arrays)
-                ys = run(*arrays)
-            except Exception:  # f looks at values, or raises: where it is not traced we shall see
-                self._compiled[what, dtype] = None
-                return None
-            self._compiled[what, dtype] = run
-            return ys
-        known = self._compiled[what, dtype]
-        return None if known is None else known(*arrays)
+        """What a method of the trace returns if it can be compiled, else None."""
+        trace = self._trace(points, dtype)
+        is_known = self._compiles.get((what, dtype))
+        if trace is None or is_known is False:
+            return None
+        try:
+            found = what(trace, points, *weights)
+        except Exception:  # where it is not compiled we shall see
+            if is_known:
+                raise
+            self._compiles[what, dtype] = False
+            return None
+        self._compiles[what, dtype] = True
+        return found
 
     def _differentiable(self, dtype: str) -> Callable[..., list[Any]]:
         """A function of the inputs alone, with nothing but floating outputs."""
@@ -78,42 +122,46 @@ class JaxTarget(CallableTarget):
         return lambda *points: self._outputs(f(*self._arguments(points, dtype)))
 
     def _pull(self, tensors: list[Any], vs: Sequence[Any], dtype: str) -> list[Any]:
-        def gradients(*arrays: Any) -> list[Any]:
-            points, weights = arrays[: len(tensors)], arrays[len(tensors) :]
-            ys, pull = self._jax.vjp(self._differentiable(dtype), *points)
-            cotangents = [self._cast(v, y.dtype.name) for y, v in zip(ys, weights, strict=True)]
-            return list(pull(cotangents))
-
         if self._is_traced:
-            found = self._run("gradient", gradients, [*tensors, *vs], dtype)
+            has_both = self._compiles.get((Trace.both, dtype))
+            what = Trace.both if has_both else Trace.gradients
+            found = self._run(what, dtype, tensors, vs)
             if found is not None:
-                return found
+                return found[-len(tensors) :]
             tensors = super()._points(tensors, dtype)
-        return gradients(*tensors, *vs)
+        ys, pull = self._jax.vjp(self._differentiable(dtype), *tensors)
+        return list(pull([self._cast(v, y.dtype.name) for y, v in zip(ys, vs, strict=True)]))
 
     def _pull_twice(
         self, tensors: list[Any], vs: Sequence[Array], us: Sequence[Array], dtype: str
     ) -> list[Any]:
-        jax, f = self._jax, self._differentiable(dtype)
-        count = len(tensors)
+        try:
+            return self._second(tensors, vs, us, dtype)
+        except Exception as error:  # JAX has no type of its own for a rule that is missing
+            message = str(error).strip().partition("\n")[0]
+            why = f"{type(error).__name__}: {message}"
+            raise NoSecondGradientError(why, is_promised=True) from error
+
+    def _second(
+        self, tensors: list[Any], vs: Sequence[Array], us: Sequence[Array], dtype: str
+    ) -> list[Any]:
+        found = self._run(Trace.second, dtype, tensors, vs, us)
+        if found is not None:
+            return found
+        jax, f, count = self._jax, self._differentiable(dtype), len(tensors)
         ys = jax.eval_shape(f, *tensors)
         cotangents = [self._cast(v, y.dtype.name) for y, v in zip(ys, vs, strict=True)]
 
         def gradient(*points: Any) -> list[Any]:
             return list(jax.vjp(f, *points[:count])[1](list(points[count:])))
 
-        try:
-            grads, pull = jax.vjp(gradient, *tensors, *cotangents)
-            return list(pull([self._cast(u, g.dtype.name) for g, u in zip(grads, us, strict=True)]))
-        except Exception as error:  # JAX has no type of its own for a rule that is missing
-            message = str(error).strip().partition("\n")[0]
-            why = f"{type(error).__name__}: {message}"
-            raise NoSecondGradientError(why, is_promised=True) from error
+        grads, pull = jax.vjp(gradient, *tensors, *cotangents)
+        return list(pull([self._cast(u, g.dtype.name) for g, u in zip(grads, us, strict=True)]))
 
     def _narrowing(self, xs: list[Array], dtype: str) -> str:
         with self._session(dtype):
-            traced = self._jax.make_jaxpr(self._differentiable(dtype))(*self._points(xs, dtype))
-        for equation in _equations(traced.jaxpr):
+            trace = self._trace(self._points(xs, dtype), dtype)
+        for equation in equations(trace.jaxpr.jaxpr) if trace else ():
             if equation.primitive.name == "convert_element_type":
                 before = equation.invars[0].aval.dtype.name
                 after = np.dtype(equation.params["new_dtype"]).name
@@ -159,14 +207,3 @@ class JaxTarget(CallableTarget):
         if not hasattr(self._jax.numpy, dtype):
             return None  # a random key
         return f"jnp.array({np.asarray(tensor).tolist()}, jnp.{dtype})"
-
-
-def _equations(jaxpr: Any) -> Iterator[Any]:
-    """The steps of a traced function, those of inner functions too."""
-    for equation in jaxpr.eqns:
-        yield equation
-        for value in equation.params.values():
-            for inner in value if isinstance(value, (list, tuple)) else (value,):
-                inner = getattr(inner, "jaxpr", inner)
-                if hasattr(inner, "eqns"):
-                    yield from _equations(inner)

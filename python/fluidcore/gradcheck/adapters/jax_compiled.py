@@ -6,13 +6,16 @@ import functools
 import sys
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from fluidcore.gradcheck.target.random_numbers import draw_same_numbers
 from fluidcore.gradcheck.target.target import Array
 
-_KEPT = 64
+Program: TypeAlias = Callable[..., list[Any]]
+
+_KEPT = 128
 
 
 @dataclass(frozen=True)
@@ -31,15 +34,15 @@ class _Trace:
 
 
 @functools.lru_cache(maxsize=_KEPT)
-def _compiled(trace: _Trace) -> Callable[..., list[Any]]:
+def _compiled(trace: _Trace) -> Program:
     from jax.extend.core import jaxpr_as_fun  # type: ignore[import-not-found]
 
-    run: Callable[..., list[Any]] = sys.modules["jax"].jit(jaxpr_as_fun(trace.jaxpr))
+    run: Program = sys.modules["jax"].jit(jaxpr_as_fun(trace.jaxpr))
     return run
 
 
-def compiled(f: Callable[..., list[Any]], arrays: Sequence[Array]) -> Callable[..., list[Any]]:
-    """A function as JAX compiles it for arguments of these shapes and dtypes.
+def traced(f: Program, arrays: Sequence[Array]) -> Any:
+    """The jaxpr of a function, for arguments of these shapes and dtypes.
 
     It is traced anew: what it reads besides its arguments may have changed since the last check.
 
@@ -50,9 +53,14 @@ def compiled(f: Callable[..., list[Any]], arrays: Sequence[Array]) -> Callable[.
     Raises:
         Exception: Whatever f raises where its arguments have no values yet.
     """
-    jax: Any = sys.modules["jax"]
-    jaxpr = jax.make_jaxpr(f)(*arrays)
-    return _compiled(_Trace(_value(jaxpr), bool(jax.config.jax_enable_x64), jaxpr))
+    draw_same_numbers()  # which a trace keeps
+    return sys.modules["jax"].make_jaxpr(f)(*arrays)
+
+
+def compiled(jaxpr: Any) -> Program:
+    """A trace as JAX compiles it, once for all traces of the same steps."""
+    is_wide = bool(sys.modules["jax"].config.jax_enable_x64)
+    return _compiled(_Trace(_value(jaxpr), is_wide, jaxpr))
 
 
 def _steps(jaxpr: Any) -> Hashable:

@@ -71,6 +71,7 @@ class Target(ABC):
         source: "file.py:12" of the gradient code, where it is known.
         repro: How the check is repeated, where that is known.
         rounding: Where the sizes of outputs and gradients do not tell it.
+        smallest_batch: Elements from which on `batched` is faster than a run for each.
     """
 
     who: str
@@ -86,6 +87,7 @@ class Target(ABC):
     source: str | None = None
     repro: Repro | None = None
     rounding: Rounding | None = None
+    smallest_batch: int = 0
 
     def judged_in(self, shadow: str) -> str:
         """The dtype in which f is differentiated, where `config.shadow` is so."""

@@ -111,6 +111,14 @@ def test_below_float64_there_are_no_batches() -> None:
     assert batch_size(session("float32"), 0) > 0  # the formula's
 
 
+def test_an_input_that_is_too_small_for_batches_leaves_them_to_the_others() -> None:
+    one = session()
+    one.target.smallest_batch = Y.size + 1
+    assert batch_size(one, 1) == 0
+    assert full(one, 1).evaluations > 5 * Y.size
+    assert batch_size(one, 0) > 0
+
+
 def refused(y: Array) -> Array:
     raise RuntimeError("no rule for batches")
 

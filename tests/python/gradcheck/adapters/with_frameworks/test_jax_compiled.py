@@ -10,7 +10,7 @@ jax = pytest.importorskip("jax")
 
 from jax import numpy as jnp  # noqa: E402
 
-from fluidcore.gradcheck.adapters.jax_compiled import compiled  # noqa: E402
+from fluidcore.gradcheck.adapters.jax_compiled import compiled, traced  # noqa: E402
 
 X = np.linspace(0.5, 1.0, 3).astype(np.float32)
 
@@ -55,7 +55,7 @@ FUNCTIONS = {
 def test_functions_that_differ_in_one_number_are_told_apart(name: str) -> None:
     for numbers in ([1, 2, 3], [4, 5, 6]):
         f = FUNCTIONS[name](np.array(numbers, np.float32))
-        (found,) = compiled(listed(f), [X])(X)
+        (found,) = compiled(traced(listed(f), [X]))(X)
         np.testing.assert_allclose(found, f(X), rtol=1e-6)
 
 
@@ -63,14 +63,14 @@ def test_functions_that_differ_in_one_number_are_told_apart(name: str) -> None:
 def test_a_function_that_does_the_same_is_not_compiled_again(name: str) -> None:
     constant = np.array([1, 2, 3], np.float32)
     functions = [FUNCTIONS[name](constant) for _ in range(2)]
-    first, second = (compiled(listed(f), [X]) for f in functions)
+    first, second = (compiled(traced(listed(f), [X])) for f in functions)
     assert first is second
 
 
 def test_a_function_is_another_one_with_64_bits() -> None:
-    first = compiled(lambda x: [x * 2.0], [X])
+    first = compiled(traced(lambda x: [x * 2.0], [X]))
     with jax.enable_x64(True):
-        assert compiled(lambda x: [x * 2.0], [X]) is not first
+        assert compiled(traced(lambda x: [x * 2.0], [X])) is not first
 
 
 def with_rule(kind: str, formula: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -85,5 +85,5 @@ def with_rule(kind: str, formula: Callable[[Any], Any]) -> Callable[[Any], Any]:
 @pytest.mark.parametrize("kind", ["custom_vjp", "custom_jvp"])
 def test_functions_with_rules_are_told_apart_by_what_they_do(kind: str) -> None:
     for formula in (jnp.sin, jnp.cos):
-        (found,) = compiled(listed(with_rule(kind, formula)), [X])(X)
+        (found,) = compiled(traced(listed(with_rule(kind, formula)), [X]))(X)
         np.testing.assert_allclose(found, formula(X), rtol=1e-6)

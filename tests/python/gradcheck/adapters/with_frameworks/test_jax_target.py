@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -80,8 +81,9 @@ def test_a_cast_inside_is_seen() -> None:
     def single(x: Any) -> Any:
         return x * jax.jit(lambda y: jnp.sin(y.astype(jnp.float32)))(x).astype(x.dtype)
 
-    target = callable_target(single, [jnp.asarray(X)])
-    assert target.native_reason == "it makes float32 from float64 inside"
+    for vjp in (None, lambda x, v: v):
+        target = callable_target(single, [jnp.asarray(X)], vjp=vjp)
+        assert target.native_reason == "it makes float32 from float64 inside"
 
 
 def test_what_jax_makes_of_a_value_and_its_gradient_can_be_checked() -> None:
@@ -143,7 +145,68 @@ def test_a_function_is_traced_a_few_times_however_many_elements_it_has() -> None
         return jnp.sin(x) * x
 
     assert check(f, jnp.linspace(0.1, 1.0, 30))
-    assert runs <= 6
+    assert runs == 4  # in float32 and float64, alone and differentiated
+
+
+def compilations(caplog: pytest.LogCaptureFixture, f: Any, x: Any, **options: Any) -> int:
+    caplog.clear()
+    with jax.log_compiles():
+        assert check(f, x, framework="jax", **options)
+    found = [record.getMessage() for record in caplog.records]
+    return sum(message.startswith("Finished XLA compilation") for message in found)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "size", "count"),
+    [
+        ("float64", 9, 2),  # f alone, and with its gradients
+        ("float32", 9, 3),  # in float32 both together
+        ("float64", 270, 3),  # on batches
+        ("float32", 270, 4),
+    ],
+)
+def test_a_check_compiles_few_programs_and_the_next_one_none(
+    dtype: str, size: int, count: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    x = np.linspace(0.1, 1.0, size, dtype=dtype)
+    factor = np.random.default_rng().random(1)[0]  # a program that nobody has run
+    functions = [lambda x: jnp.sin(x) * factor for _ in range(2)]
+    assert [compilations(caplog, f, x) for f in functions] == [count, 0]
+
+
+def test_batches_of_one_input_are_one_program(caplog: pytest.LogCaptureFixture) -> None:
+    x = np.linspace(0.1, 1.0, 270)
+    factor = np.random.default_rng().random(1)[0]
+    in_pieces = {"budget_s": 600.0}  # of 32 elements, the last of 14
+    assert compilations(caplog, lambda x: jnp.sin(x) * factor, x, **in_pieces) == 3
+
+
+def test_second_gradients_are_compiled() -> None:
+    runs = 0
+
+    def f(x: Any) -> Any:
+        nonlocal runs
+        runs += 1
+        return jnp.sin(x) * x
+
+    assert check(f, X, second_order=True, framework="jax")
+    assert runs <= 8
+
+
+@pytest.mark.parametrize("kind", ["closure", "attribute"])
+def test_what_f_reads_besides_its_arguments_may_change_between_two_checks(kind: str) -> None:
+    kept, settings = [1.0], SimpleNamespace(factor=1.0)
+
+    @jax.custom_vjp
+    def f(x: Any) -> Any:
+        return jnp.sin(x) * (kept[0] if kind == "closure" else settings.factor)
+
+    f.defvjp(lambda x: (f(x), x), lambda x, v: (v * jnp.cos(x),))
+    verdicts = []
+    for factor in (1.0, 2.0, 1.0):
+        kept[0] = settings.factor = factor
+        verdicts.append(check(f, jnp.asarray(X)).verdict)
+    assert verdicts == [Verdict.PASS, Verdict.FAIL, Verdict.PASS]
 
 
 def test_what_a_function_reads_besides_its_arguments_may_change_between_two_checks() -> None:
@@ -169,6 +232,20 @@ def test_a_function_that_looks_at_values_is_not_compiled() -> None:
     sine.defvjp(lambda x: (sine(x), x), lambda x, v: (v * jnp.cos(x),))
     assert check(sine, jnp.asarray(X))
     assert check(lambda x: jnp.sin(x) if x[0, 0] > 0 else jnp.cos(x), jnp.asarray(X))
+
+
+def test_f_has_values_where_its_gradient_raises() -> None:
+    def backward(x: Any, v: Any) -> Any:
+        if (np.asarray(x) > 2).any():
+            raise ValueError("too large")
+        return np.asarray(3 * x**2 * v)
+
+    def by_callback(x: Any, v: Any) -> Any:
+        return (jax.pure_callback(backward, jax.ShapeDtypeStruct(x.shape, x.dtype), x, v),)
+
+    target = callable_target(custom_cube(by_callback), [jnp.asarray(X)])
+    (found,) = target.forward([X + 1], "float32")
+    np.testing.assert_allclose(found, (X + 1) ** 3, rtol=1e-6)
 
 
 def test_numbers_that_numpy_draws_are_the_same_in_f_and_in_its_gradient() -> None:
