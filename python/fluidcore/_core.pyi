@@ -574,7 +574,7 @@ class Derivatives:
         """
     def put(self, columns: typing.Any, other: Derivatives) -> None:
         """
-        Replaces columns by those of derivatives that were measured later.
+        Replaces columns that are not sharper by those of derivatives that were measured later.
         """
     @property
     def error(self) -> numpy.ndarray:

@@ -278,7 +278,7 @@ py::list levels(const Derivatives& derivatives) {
   return list;
 }
 
-// Replaces columns by those of derivatives that were measured later.
+// Replaces columns that are not sharper by those of derivatives that were measured later.
 void put(Derivatives& self, const py::object& columns, const Derivatives& other) {
   const std::vector<std::int64_t> to = indices(columns).value();
   require(self.cotangents == other.cotangents && std::ssize(to) == other.elements,
@@ -287,7 +287,7 @@ void put(Derivatives& self, const py::object& columns, const Derivatives& other)
   for (std::size_t i = 0; i < to.size(); ++i) {
     require(to[i] >= 0 && to[i] < self.elements, "gradcheck: columns must be in [0, ",
             self.elements, "), got ", to[i]);
-    copy_column(other, i, self, static_cast<std::size_t>(to[i]));
+    copy_unless_sharper(other, i, self, static_cast<std::size_t>(to[i]));
   }
 }
 
@@ -385,8 +385,9 @@ void bind_gradcheck(py::module_& m) {
             return as_matrix(self, alone_tolerance(self, dtype_from_name(dtype)));
           },
           py::arg("dtype"), "The rounding of a gradient without float64 form.")
-      .def("put", &put, py::arg("columns"), py::arg("other"),
-           "Replaces columns by those of derivatives that were measured later.")
+      .def(
+          "put", &put, py::arg("columns"), py::arg("other"),
+          "Replaces columns that are not sharper by those of derivatives that were measured later.")
       .def_readonly("evaluations", &Derivatives::evaluations, "How often f ran.")
       .def_readonly("failure", &Derivatives::failure,
                     "The text of the first exception at a moved point, or None.")

@@ -15,7 +15,7 @@ namespace fluidcore::gradcheck {
 namespace {
 
 constexpr int kTracedLevels = 12;
-constexpr int kSmall = 11;  // the level whose rounding and truncation are about equal in float64
+constexpr int kSmall = 12;  // the level whose rounding and truncation are about equal in float64
 constexpr int kFiner = 8;
 constexpr std::int64_t kGrain = 4096;  // outputs of rows that are worth a thread
 

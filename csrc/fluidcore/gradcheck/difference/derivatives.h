@@ -81,6 +81,9 @@ struct Derivatives {
 // Makes column j of `to` what column i of `from` is; both are of as many cotangents.
 void copy_column(const Derivatives& from, std::size_t i, Derivatives& to, std::size_t j);
 
+// The same, unless column j is sharper: both are smooth, and all of its error bars are shorter.
+void copy_unless_sharper(const Derivatives& from, std::size_t i, Derivatives& to, std::size_t j);
+
 // These columns, one after the other.
 Derivatives picked(const Derivatives& from, const std::vector<std::size_t>& columns);
 

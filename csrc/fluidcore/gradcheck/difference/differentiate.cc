@@ -167,9 +167,18 @@ void differentiate_again(Function& function,
           derivatives.cotangents, ", ", derivatives.elements, "]");
   require(std::ssize(where) == layout.columns, "gradcheck: where must have ", layout.columns,
           " elements, got ", where.size());
+  std::vector<std::size_t> columns;
+  for (std::size_t j = 0; j < where.size(); ++j) {
+    if (where[j] != 0) columns.push_back(j);
+  }
+  Derivatives before = picked(derivatives, columns);
   with_plain_exceptions([&] {
     differentiate_input(function, input, question, options, layout, {&where}, derivatives);
   });
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    copy_unless_sharper(derivatives, columns[i], before, i);
+    copy_column(before, i, derivatives, columns[i]);
+  }
 }
 
 }  // namespace fluidcore::gradcheck

@@ -70,7 +70,7 @@ def compare(session: Session, k: int, mode: Mode, noise: Doubles | None) -> Nume
     """The derivatives by input `k`; None if its rows turn out to depend on each other.
 
     Where the gradient agrees with one central difference of a small step, that is enough. What is
-    left is extrapolated, above the noise inside of f.
+    left is extrapolated.
 
     Args:
         session: The check; its gradient is finite.
@@ -78,8 +78,9 @@ def compare(session: Session, k: int, mode: Mode, noise: Doubles | None) -> Nume
         mode: "full" or "coloured".
         noise: [m], of the outputs, as far as runs at one point tell; None for rounding alone.
     """
+    noise = session.inner_noise.at_least(noise).widest
     if session.dtype != SHADOW:
-        return differentiate(session, k, mode, session.inner_noise.at_least(noise).widest)
+        return differentiate(session, k, mode, noise)
     if mode == "coloured":
         found = _by_row(session, k, noise, once=True)
     else:
@@ -88,15 +89,13 @@ def compare(session: Session, k: int, mode: Mode, noise: Doubles | None) -> Nume
     claimed = claimed[:, columns_of(found.elements, claimed.shape[1])]
     rest = ~core.agreement(found.reference.native, claimed)
     del claimed
-    if rest.any():
-        noise = session.inner_noise.at_least(noise).widest
-        if mode == "coloured":
-            found = _by_row_again(session, k, noise, found, rest)
-        else:
-            later = _by_element(session, k, found.elements[rest], noise)
-            found.reference.native.put(np.flatnonzero(rest), later.reference.native)
-            evaluations = found.evaluations + later.evaluations
-            found = replace(found, evaluations=evaluations, failure=later.failure)
+    if rest.any() and mode == "coloured":
+        found = _by_row_again(session, k, noise, found, rest)
+    elif rest.any():
+        later = _by_element(session, k, found.elements[rest], noise)
+        found.reference.native.put(np.flatnonzero(rest), later.reference.native)
+        evaluations = found.evaluations + later.evaluations
+        found = replace(found, evaluations=evaluations, failure=later.failure)
     session.calls.forwards += found.evaluations
     return _kept(session, k, found, noise)
 

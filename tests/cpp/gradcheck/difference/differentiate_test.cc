@@ -279,10 +279,11 @@ TEST(Differentiate, ReplacesColumnsThatAreWantedAndLeavesTheOthers) {
     const Derivatives all = differentiate(function, 0, question, options);
     Derivatives some(2, 60);
     std::vector<std::uint8_t> where(60);
-    where[7] = where[12] = where[59] = 1;
+    where[7] = where[12] = where[59] = where[58] = 1;
+    for (const std::size_t i : {7u, 12u, 59u}) some.error[i] = some.error[60 + i] = 1;
     differentiate_again(function, 0, question, where, some, options);
     for (std::size_t i = 0; i < all.value.size(); ++i) {
-      const bool is_wanted = where[i % 60] != 0;
+      const bool is_wanted = where[i % 60] != 0 && i % 60 != 58;  // which is sharper
       EXPECT_EQ(some.value[i], is_wanted ? all.value[i] : 0);
       EXPECT_EQ(some.error[i], is_wanted ? all.error[i] : 0);
     }
