@@ -261,9 +261,9 @@ class CallableTarget(Target):
     def _differentiated(self, named: Sequence[tuple[str, Any]]) -> Sequence[int]:
         return range(len(named))
 
-    def _narrowing(self, xs: list[Array], dtype: str) -> str:
+    def _narrowing(self, native: Sequence[Array], xs: list[Array], dtype: str) -> str:
         """What in a run in `dtype` is less than that; "" if that is nothing."""
-        rounds = rounds_inside(self.forward, xs, dtype)
+        rounds = rounds_inside(self.forward, native, xs, self.dtype, dtype)
         return "it rounds to a smaller dtype inside" if rounds else ""
 
     # What is the same in every framework.
@@ -304,7 +304,8 @@ class CallableTarget(Target):
         It is given what it was given before, float64 tensors, at the nearest float32 numbers.
         """
         numbers = all(np.array_equal(y, cast(cast(y, "float32"), SHADOW)) for y in native)
-        if not numbers or not rounds_inside(self.forward, [put.value for put in self.inputs]):
+        xs = [put.value for put in self.inputs]
+        if not numbers or not rounds_inside(self.forward, native, xs, "float32"):
             return ""
         self._is_mixed, self.dtype = True, "float32"
         self.inputs = [replace(put, value=cast(put.value, self.dtype)) for put in self.inputs]

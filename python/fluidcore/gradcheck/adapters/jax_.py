@@ -158,7 +158,7 @@ class JaxTarget(CallableTarget):
         grads, pull = jax.vjp(gradient, *tensors, *cotangents)
         return list(pull([self._cast(u, g.dtype.name) for g, u in zip(grads, us, strict=True)]))
 
-    def _narrowing(self, xs: list[Array], dtype: str) -> str:
+    def _narrowing(self, native: Sequence[Array], xs: list[Array], dtype: str) -> str:
         with self._session(dtype):
             trace = self._trace(self._points(xs, dtype), dtype)
         for equation in equations(trace.jaxpr.jaxpr) if trace else ():
@@ -167,7 +167,7 @@ class JaxTarget(CallableTarget):
                 after = np.dtype(equation.params["new_dtype"]).name
                 if before == dtype and after in FLOATING - {SHADOW, dtype}:
                     return f"it makes {after} from {before} inside"
-        return super()._narrowing(xs, dtype)
+        return super()._narrowing(native, xs, dtype)
 
     def _is_tensor(self, value: Any) -> bool:
         return isinstance(value, (self._jax.Array, np.ndarray, np.generic))

@@ -6,12 +6,15 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from fluidcore import core
 from fluidcore.gradcheck.target.calls import cast
 from fluidcore.gradcheck.target.target import SHADOW, Array, Target
 
 # Relative steps below the rounding of the next smaller dtype, above it, and far above it.
 _STEPS = {"float64": (2.0**-30, 2.0**-18, 2.0**-6), "float32": (2.0**-16, 2.0**-5, 2.0**-4)}
-_HELD = {"float64": 2.0**-27, "float32": 2.0**-14}  # a change that the smaller dtype cannot hold
+_SMALLER = {"float64": "float32", "float32": "float16"}
+_PART = 2.0**0.5 - 1  # of a step: no two moved points are numbers of a smaller dtype
+_UNITS = 4.0  # what numbers of about 1 that cancel may leave
 _NEAR = {"float32": 0.01, "float16": 0.1, "bfloat16": 0.3}  # how near y must be, relative to |y|
 
 
@@ -23,57 +26,63 @@ def another_function(native: Sequence[Array], wide: Sequence[Array], dtype: str)
         with np.errstate(all="ignore"):
             apart = np.linalg.norm(narrow.astype(np.float64) - y.astype(np.float64))
             size = np.linalg.norm(y)
-        if apart > _NEAR[dtype] * size + 1e-6:  # NaN: both are not finite, or an overflow
+        # NaN: both are not finite, or an overflow.
+        if apart > _NEAR[dtype] * size + _UNITS * core.unit_roundoff(dtype) * np.sqrt(y.size):
             return True
     return False
 
 
-def _absorbed(at: dict[float, Array], dtype: str) -> bool:
-    """Whether y is so much larger than its change that even `dtype` cannot hold a finer one.
-
-    That a change is there which the next smaller dtype could not hold shows that y is of `dtype`.
-    """
-    with np.errstate(all="ignore"):
-        size = float(np.max(np.abs(at[0.0]), initial=0.0))
-        change = max(float(np.max(np.abs(y - at[0.0]), initial=0.0)) for y in at.values())
-        return 0 < change < _HELD[dtype] * size
-
-
 def rounds_inside(
-    forward: Callable[[Sequence[Array], str], list[Array]], xs: list[Array], dtype: str = SHADOW
+    forward: Callable[[Sequence[Array], str], list[Array]],
+    native: Sequence[Array],
+    xs: list[Array],
+    own: str,
+    dtype: str = SHADOW,
 ) -> bool:
-    """Whether f does not feel a small step: an argument is rounded to a smaller dtype inside.
+    """Whether an argument of f is rounded to a smaller dtype inside.
 
-    If only some of the ways from x to y are rounded, then the slope is another one for a smaller
-    step. At the points, which are numbers of the smaller dtype, rounding hides every small step.
+    Then f does not feel a small step; if only some of the ways from x to y are rounded, the slope
+    is another one for a smaller step. Both may come from terms of `dtype` that cancel, too. But
+    these leave less rounding than the same terms do in a smaller dtype, by the ratio of the two
+    units. At the points, which are numbers of the smaller dtype, rounding hides every small step.
 
     Args:
         forward: f(xs, dtype).
+        native: The outputs of f in its own dtype.
         xs: The point, of `dtype`.
+        own: The dtype of f.
         dtype: "float64" or "float32".
     """
-    steps = _STEPS[dtype]
+    finer, coarser, coarse = _STEPS[dtype]
     signs = [np.random.default_rng(i).choice([-1.0, 1.0], x.shape) for i, x in enumerate(xs)]
-    at: dict[float, Array] = {}
-    for step in (0.0, *steps):
+
+    def flat(ys: Sequence[Array]) -> Array:
+        return np.concatenate([np.ravel(y) for y in ys]).astype(np.float64)
+
+    def at(step: float) -> Array:
         moved = [x * (1 + step * s) for x, s in zip(xs, signs, strict=True)]
-        ys = forward([cast(x, dtype) for x in moved], dtype)
-        at[step] = np.concatenate([np.ravel(y) for y in ys]).astype(np.float64)
+        return flat(forward([cast(x, dtype) for x in moved], dtype))
+
     with np.errstate(all="ignore"):
-        finer, coarser, coarse = ((at[step] - at[0.0]) / step for step in steps)
-        apart = np.linalg.norm(coarser - finer)
-        size = max(np.linalg.norm(coarser), np.linalg.norm(coarse))
-    if _absorbed(at, dtype):
-        return False
-    unmoved = not np.any(finer) and np.any(coarse)
-    return bool(unmoved or apart > 0.2 * size)
+        y = at(0.0)
+        slopes = {h: (at(h) - y) / h for h in (finer, coarser, coarse, _PART * coarser)}
+        slope = max(np.linalg.norm(slopes[coarser]), np.linalg.norm(slopes[coarse]))
+        apart = np.linalg.norm(slopes[coarser] - slopes[finer])
+        unmoved = not np.any(slopes[finer]) and np.any(slopes[coarse])
+        is_seen = np.any(slopes[coarser])  # else rounding has hidden a whole step
+        bent = slopes[coarser] - slopes[_PART * coarser if is_seen else coarse]
+        rounding = coarser * np.linalg.norm(bent)
+        unit = core.unit_roundoff(own)
+        least = max(np.linalg.norm(flat(native) - y), unit / 2 * np.linalg.norm(y))
+        ratio = core.unit_roundoff(_SMALLER[dtype]) / unit
+    return bool((unmoved or apart > 0.2 * slope) and rounding > 2.0**-8 * ratio * least)
 
 
 def why_no_shadow(
     target: Target,
     native: Sequence[Array],
     xs: list[Array],
-    narrowing: Callable[[list[Array], str], str],
+    narrowing: Callable[[Sequence[Array], list[Array], str], str],
     dtype: str = SHADOW,
 ) -> str:
     """Why a function of a smaller dtype has no form in `dtype`; "" if it has one.
@@ -82,13 +91,13 @@ def why_no_shadow(
         target: The function.
         native: Its outputs in its own dtype.
         xs: The point, of `dtype`.
-        narrowing: What in a run at `xs` is less than `dtype`.
+        narrowing: What in a run at `xs` is less than `dtype`, of (native, xs, dtype).
         dtype: The wider one.
     """
     try:
         ys = target.forward(xs, dtype)
         grads = target.vjp(xs, [np.ones_like(y) for y in ys], dtype)
-        narrow = narrowing(xs, dtype)
+        narrow = narrowing(native, xs, dtype)
     except Exception as error:  # whatever a framework raises for a dtype it does not know
         message = str(error).strip().partition("\n")[0]
         return f"it does not run in {dtype}: {type(error).__name__}: {message}"

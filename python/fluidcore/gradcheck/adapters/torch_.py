@@ -242,12 +242,12 @@ class TorchTarget(CallableTarget):
             ) from error
         return list(grads)
 
-    def _narrowing(self, xs: list[Array], dtype: str) -> str:
+    def _narrowing(self, native: Sequence[Array], xs: list[Array], dtype: str) -> str:
         with torch_state.narrowing_casts(dtype) as found:
             self.vjp(xs, [np.ones_like(y) for y in self.forward(xs, dtype)], dtype)
         if found:
             return f"{found[0]} makes less than {dtype} inside"
-        return super()._narrowing(xs, dtype)
+        return super()._narrowing(native, xs, dtype)
 
     def _is_tensor(self, value: Any) -> bool:
         return isinstance(value, self._torch.Tensor)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -212,23 +213,36 @@ class Judgement:
         """FAIL if an element is wrong; PASS if all are proven, but for what may stay open."""
         if self.wrong.any():
             return Verdict.FAIL
-        size = np.fmax(self.measure, np.abs(self.analytical)) * self.counted
-        open_ = float(size[self.unsure].sum())
-        suspects = (self.reference.flags & SUSPECT != 0) & self.unsure
-        is_much = (
-            suspects.any() or not np.isfinite(open_) or open_ > self.allow_open * float(size.sum())
-        )
+        is_much = self._is_open(None) or self.suspect.any()
         return Verdict.INCONCLUSIVE if is_much else Verdict.PASS
+
+    @property
+    def suspect(self) -> Mask:
+        """[n]: what is open although a measurement has refuted it."""
+        return (self.reference.flags & SUSPECT != 0) & self.unsure.any(0)
+
+    @cached_property
+    def open(self) -> Mask:
+        """[n]: of which elements more is unsure than may stay open, by all cotangents together."""
+        return (self._is_open(0) | self.suspect) & self.counted
+
+    def _is_open(self, axis: int | None) -> Mask:
+        size = np.fmax(self.measure, np.abs(self.analytical)) * self.counted
+        unsure = np.sum(size, axis, where=self.unsure)
+        with np.errstate(invalid="ignore"):  # what is infinite is open
+            is_little = unsure <= self.allow_open * np.sum(size, axis)
+        found: Mask = self.unsure.any(axis) & ~(is_little & np.isfinite(unsure))
+        return found
 
     def of_element(self, i: int) -> Verdict:
         """Of one element, by all cotangents together."""
         if self.wrong[:, i].any():
             return Verdict.FAIL
-        return Verdict.INCONCLUSIVE if self.unsure[:, i].any() else Verdict.PASS
+        return Verdict.INCONCLUSIVE if self.open[i] else Verdict.PASS
 
     def doubts(self) -> tuple[Reason, ...]:
         """Why elements cannot be judged, the most frequent reason first."""
-        flags = self.reference.flags[self.unsure.any(0)]
+        flags = self.reference.flags[self.open]
         counts = dict.fromkeys((*_WHY.values(), Reason.NOISE), 0)
         for flag in flags:
             why = next((reason for bit, reason in _WHY.items() if flag & bit), Reason.NOISE)

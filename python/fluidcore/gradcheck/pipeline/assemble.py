@@ -103,7 +103,7 @@ def of_elements(
     columns = np.arange(len(elements))
     analytical, nearest = judgement.analytical[worst, columns], judgement.nearest[worst, columns]
     known = judgement.counted & np.isfinite(judgement.reference.error[worst, columns])
-    passed = ~judgement.wrong.any(0) & ~judgement.unsure.any(0) & judgement.counted
+    passed = ~judgement.wrong.any(0) & ~judgement.open & judgement.counted
     listed = _listed(judgement, elements, worst, excess, verbose)
     result = replace(
         base,
@@ -256,7 +256,7 @@ def _detail(
             f"{judgement.limit[worst[column], column]:.2g} that {what}; "
             f"{count} of {total} are wrong"
         )
-    count = int(np.count_nonzero(judgement.unsure.any(0)))
+    count = int(np.count_nonzero(judgement.open))
     if count == 0:
         return ""
     why = ", ".join(reason.value for reason in judgement.doubts())

@@ -280,6 +280,25 @@ def test_a_function_that_rounds_inside_has_no_float64_form() -> None:
     ).has_shadow
 
 
+@pytest.mark.parametrize(
+    ("f", "slope", "dtype", "size"),
+    [
+        (lambda x: 1 - np.cos(x), np.sin, np.float32, 1e-5),
+        (lambda x: np.log(1 + x), lambda x: 1 / (1 + x), np.float32, 1e-10),
+        (lambda x: np.log(1 + x), lambda x: 1 / (1 + x), np.float16, 1e-4),
+    ],
+)
+def test_digits_that_cancel_are_not_taken_for_a_narrower_dtype(
+    f: Any, slope: Any, dtype: Any, size: float
+) -> None:
+    x = (np.linspace(0.5, 1.5, 7) * size).astype(dtype)
+    report = check(f, x, vjp=lambda x, v: v * slope(x))
+    assert report.verdict is Verdict.PASS
+    assert [result.dtype for result in report.results] == ["float64", np.dtype(dtype).name]
+    wrong = check(f, x, vjp=lambda x, v: 1.5 * v * slope(x))
+    assert wrong.verdict is Verdict.FAIL
+
+
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
 def test_code_in_16_bits_that_calculates_in_float32_has_a_float32_form(dtype: Any) -> None:
     x = np.linspace(-1, 1, 7).astype(dtype)

@@ -414,6 +414,18 @@ def test_a_claim_that_is_not_finite_is_not_proven(claimed: float, allowed: float
     assert judged.verdict is Verdict.INCONCLUSIVE
 
 
+def test_an_element_is_open_if_more_of_it_is_unsure_than_may_stay_open() -> None:
+    value = rows([1.0, 1.0, 1.0], [3.0, 3.0, 0.5])
+    error = rows([1.0, 0.0, 1.0], [0.0, 0.0, 1.0])
+    found = Reference(value, error, value, value, np.abs(value), np.zeros(3, np.uint8))
+    strict = judge(found, value, 0 * value, core.Rules(allow_open=0.0))
+    assert strict.open.tolist() == [True, False, True]
+    lenient = judge(found, value, 0 * value, core.Rules(allow_open=0.5))
+    assert lenient.open.tolist() == [False, False, True]
+    assert [lenient.of_element(i) for i in (0, 2)] == [Verdict.PASS, Verdict.INCONCLUSIVE]
+    assert lenient.verdict is Verdict.PASS
+
+
 def test_a_derivative_of_nothing_but_zeros_is_seen_exactly() -> None:
     zero = rows([0.0, 0.0])
     found = Reference.exact(zero, zero)
