@@ -824,9 +824,9 @@ def round_to(dtype: str, value: typing.SupportsFloat | typing.SupportsIndex) -> 
     """
     The value rounded once, to nearest, ties to even.
     """
-def slope_along(function: Function, directions: collections.abc.Iterable[typing.Any], cotangent: typing.Any, wanted: typing.SupportsFloat | typing.SupportsIndex) -> Derivatives:
+def slope_along(function: Function, directions: collections.abc.Iterable[typing.Any], cotangent: typing.Any, wanted: typing.SupportsFloat | typing.SupportsIndex, claimed: typing.SupportsFloat | typing.SupportsIndex | None = None) -> Derivatives:
     """
-    The derivative of <v, f> along one direction of all inputs, with an error bar of `wanted` in as few evaluations as it takes; it can prove a claim, but not refute it.
+    The derivative of <v, f> along one direction of all inputs, with an error bar of `wanted` in as few evaluations as it takes, fewer where it is `claimed`; it can prove a claim, but not refute it.
     """
 def unit_roundoff(dtype: str) -> float:
     """

@@ -182,11 +182,12 @@ Derivatives differentiate_along(Function& function,
 Derivatives slope_along(Function& function,
                         const py::iterable& directions,
                         const py::object& cotangent,
-                        double wanted) {
+                        double wanted,
+                        std::optional<double> claimed) {
   const gradcheck::Directions along = directions_of(directions);
   const std::vector<double> weights = doubles(cotangent, "cotangent");
   return with_interruption(
-      function, [&] { return gradcheck::slope_along(function, along, weights, wanted); });
+      function, [&] { return gradcheck::slope_along(function, along, weights, wanted, claimed); });
 }
 
 std::vector<Derivatives> differentiate_probes(Function& function,
@@ -409,9 +410,10 @@ void bind_gradcheck(py::module_& m) {
         py::arg("trace") = false, py::arg("workers") = 1,
         "The derivative of <v, f> along one direction of all inputs.");
   m.def("slope_along", &slope_along, py::arg("function"), py::arg("directions"),
-        py::arg("cotangent"), py::arg("wanted"),
+        py::arg("cotangent"), py::arg("wanted"), py::arg("claimed") = py::none(),
         "The derivative of <v, f> along one direction of all inputs, with an error bar of `wanted` "
-        "in as few evaluations as it takes; it can prove a claim, but not refute it.");
+        "in as few evaluations as it takes, fewer where it is `claimed`; it can prove a claim, but "
+        "not refute it.");
   m.def("differentiate_probes", &differentiate_probes, py::arg("function"), py::arg("input"),
         py::arg("directions"), py::arg("cotangents"), py::kw_only(), py::arg("noise") = py::none(),
         py::arg("trace") = false, py::arg("workers") = 1,

@@ -117,7 +117,13 @@ def _look(session: Session, group: Sequence[int], number: int) -> dict[int, Proo
     directions: list[Doubles | None] = [None] * len(session.target.inputs)
     for k, part in parts.items():
         directions[k] = part.direction
-    along = core.slope_along(session.function, directions, session.weights(0), _BAR * tolerance)
+    along = core.slope_along(
+        session.function,
+        directions,
+        session.weights(0),
+        _BAR * tolerance,
+        None if session.config.levels else claimed,
+    )
     session.calls.forwards += along.evaluations
     value, error = along.value.item(), along.error.item()
     limit = session.rules.bars * error + tolerance

@@ -219,12 +219,14 @@ class Judgement:
     @property
     def suspect(self) -> Mask:
         """[n]: what is open although a measurement has refuted it."""
-        return (self.reference.flags & SUSPECT != 0) & self.unsure.any(0)
+        found: Mask = (self.reference.flags & SUSPECT != 0) & self.unsure.any(0)
+        return found
 
     @cached_property
     def open(self) -> Mask:
         """[n]: of which elements more is unsure than may stay open, by all cotangents together."""
-        return (self._is_open(0) | self.suspect) & self.counted
+        found: Mask = (self._is_open(0) | self.suspect) & self.counted
+        return found
 
     def _is_open(self, axis: int | None) -> Mask:
         size = np.fmax(self.measure, np.abs(self.analytical)) * self.counted

@@ -37,6 +37,30 @@ TEST(Slope, NeedsSevenEvaluationsOfASmoothFunction) {
   EXPECT_EQ(values_of(f.inputs()[0]), (std::vector<double>{0.5, 2}));
 }
 
+TEST(Slope, NeedsThreeEvaluationsWhereAClaimAgrees) {
+  ToyFunction f = elementwise(sine, {0.5, 2});
+  const double expected = 3 * std::cos(0.5) - 0.5 * std::cos(2);
+  const auto slope = [&](double claimed) {
+    return slope_along(f, {std::vector{1.0, -0.5}}, {3, 1}, 1e-9, claimed);
+  };
+  const Derivatives right = slope(expected);
+  EXPECT_EQ(right.evaluations, 3);
+  EXPECT_THAT(right.levels, SizeIs(0));
+  EXPECT_LE(std::abs(right.value[0] - expected), right.error[0]);
+  EXPECT_LE(right.error[0], 2e-9);
+  for (const double wrong : {expected + 3e-9, -expected, 0.0, std::nan("")}) {
+    const Derivatives found = slope(wrong);
+    EXPECT_EQ(found.evaluations, 9);
+    EXPECT_LE(std::abs(found.value[0] - expected), found.error[0]);
+    EXPECT_LE(found.error[0], 1e-9);
+  }
+}
+
+TEST(Slope, TakesNoClaimThatRoundingHides) {
+  ToyFunction f = elementwise([](double x) { return 1e6 + x; }, {1});
+  EXPECT_GT(slope_along(f, {std::vector{1.0}}, {1}, 1e-9, 1).evaluations, 3);
+}
+
 TEST(Slope, MovesAllInputsTogether) {
   ToyFunction f({tensor_of({2}), tensor_of({3})}, [](const std::vector<Tensor>& x) {
     return std::vector{tensor_of({x[0].get_float_element(0) * x[1].get_float_element(0)})};

@@ -27,9 +27,10 @@ def test_many_elements_are_looked_at_together() -> None:
     assert result.mode == "directional"
     assert result.verdict is Verdict.PASS
     assert (result.num_elements, result.num_passed) == (1, 1)
-    assert result.num_forward < 20
+    assert result.num_forward < 10
     assert 0 < result.min_detectable_99 < 1e-4
-    assert len(result.levels) >= 3
+    assert not result.levels
+    assert len(checked(tanh(), levels=True).results[0].levels) >= 3
 
 
 def test_a_doubt_takes_four_directions() -> None:
