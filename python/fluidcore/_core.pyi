@@ -688,6 +688,11 @@ class Judgement:
         The smallest relative error that would have been seen.
         """
     @property
+    def spread(self) -> numpy.ndarray:
+        """
+        Of a kernel: the deviation of its differences from the formula; 0 where the point alone proves it.
+        """
+    @property
     def unsure(self) -> numpy.ndarray:
         """
         What is neither proven nor refuted.
@@ -715,17 +720,17 @@ class KernelTest:
         """
         `function` is f in float64; `cotangents` are lists of outputs, in the kernel's dtype.
         """
-    def judge(self, input: typing.SupportsInt | typing.SupportsIndex, elements: typing.Any, formula: typing.Any, reference: Derivatives, rules: Rules, unsure: typing.Any = None) -> Judgement:
+    def judge(self, input: typing.SupportsInt | typing.SupportsIndex, elements: typing.Any, formula: typing.Any, kernel: typing.Any, reference: Derivatives, rules: Rules, unsure: typing.Any = None) -> Judgement:
         """
-        The verdict on elements of the gradient by one input. `formula` is that in float64, `reference` what it was compared with; where it is `unsure`, [elements], nothing is known of kinks.
+        The verdict on elements of the gradient by one input, `kernel`. `formula` is that in float64, `reference` what it was compared with; where it is `unsure`, [elements], nothing is known of kinks.
         """
-    def narrowed_to(self, input: typing.SupportsInt | typing.SupportsIndex, elements: typing.Any, formula: typing.Any, reference: Derivatives, claimed: typing.Any, rules: Rules) -> str | None:
+    def judge_at_point(self, input: typing.SupportsInt | typing.SupportsIndex, elements: typing.Any, formula: typing.Any, kernel: typing.Any, reference: Derivatives, rules: Rules) -> Judgement | None:
         """
-        The narrower dtype that the kernel's gradient, `claimed`, went through, or None.
+        The same where the gradient at the point alone proves it; else None.
         """
-    def spread(self, input: typing.SupportsInt | typing.SupportsIndex, elements: typing.Any) -> numpy.typing.NDArray[numpy.float64]:
+    def narrowed_to(self, input: typing.SupportsInt | typing.SupportsIndex, elements: typing.Any, formula: typing.Any, kernel: typing.Any, reference: Derivatives, rules: Rules) -> str | None:
         """
-        [cotangents, elements]: the standard deviation of the difference around the point.
+        The narrower dtype that the kernel's gradient went through, or None.
         """
     @property
     def evaluations(self) -> int:

@@ -159,6 +159,9 @@ void bind_judge(py::module_& m) {
                              "What errors are compared with.")
       .def_property_readonly("resolution", numbers(&Judgement::resolution),
                              "The smallest relative error that would have been seen.")
+      .def_property_readonly("spread", numbers(&Judgement::spread),
+                             "Of a kernel: the deviation of its differences from the formula; 0 "
+                             "where the point alone proves it.")
       .def_property_readonly("wrong", mask(&Judgement::wrong, false))
       .def_property_readonly("unsure", mask(&Judgement::unsure, false),
                              "What is neither proven nor refuted.")

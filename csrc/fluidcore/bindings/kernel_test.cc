@@ -60,6 +60,7 @@ FormulaGradient formula_gradient(const KernelTest& test,
                                  std::int64_t input,
                                  const py::object& elements,
                                  const py::object& value,
+                                 const py::object& kernel,
                                  const Derivatives& reference) {
   const std::size_t k = number_of_input(input);
   const std::vector<Tensor>& inputs = test.pair().kernel.inputs();
@@ -67,8 +68,9 @@ FormulaGradient formula_gradient(const KernelTest& test,
   const std::size_t rows = test.pair().cotangents.size();
   require(static_cast<std::size_t>(reference.cotangents) == rows,
           "KernelTest: the reference must be of ", rows, " cotangents, got ", reference.cotangents);
-  FormulaGradient formula{k, indices(elements).value(),
-                          of_size(value, "formula", reference.value.size()), reference};
+  const std::size_t size = reference.value.size();
+  FormulaGradient formula{k, indices(elements).value(), of_size(value, "formula", size),
+                          of_size(kernel, "kernel", size), reference};
   require(std::ssize(formula.elements) == reference.elements, "KernelTest: there must be ",
           reference.elements, " elements, got ", formula.elements.size());
   for (const std::int64_t element : formula.elements) {
@@ -78,14 +80,26 @@ FormulaGradient formula_gradient(const KernelTest& test,
   return formula;
 }
 
+std::optional<Judgement> judge_at_point(const KernelTest& test,
+                                        std::int64_t input,
+                                        const py::object& elements,
+                                        const py::object& value,
+                                        const py::object& kernel,
+                                        const Derivatives& reference,
+                                        const Rules& rules) {
+  return test.judge_at_point(formula_gradient(test, input, elements, value, kernel, reference),
+                             rules);
+}
+
 Judgement judge(KernelTest& test,
                 std::int64_t input,
                 const py::object& elements,
                 const py::object& value,
+                const py::object& kernel,
                 const Derivatives& reference,
                 const Rules& rules,
                 const py::object& unsure) {
-  FormulaGradient formula = formula_gradient(test, input, elements, value, reference);
+  FormulaGradient formula = formula_gradient(test, input, elements, value, kernel, reference);
   if (!unsure.is_none()) {
     const auto size = formula.elements.size();
     for (const double flag : of_size(unsure, "unsure", size)) formula.open.push_back(flag != 0);
@@ -97,21 +111,13 @@ std::optional<std::string> narrowed_to(KernelTest& test,
                                        std::int64_t input,
                                        const py::object& elements,
                                        const py::object& value,
+                                       const py::object& kernel,
                                        const Derivatives& reference,
-                                       const py::object& claimed,
                                        const Rules& rules) {
-  const FormulaGradient formula = formula_gradient(test, input, elements, value, reference);
-  const std::vector<double> kernel = of_size(claimed, "claimed", formula.value.size());
+  const FormulaGradient formula = formula_gradient(test, input, elements, value, kernel, reference);
   const std::optional<DType> found =
-      calculate_with(test, [&] { return test.narrowed_to(formula, kernel, rules); });
+      calculate_with(test, [&] { return test.narrowed_to(formula, rules); });
   return found ? std::optional(std::string(to_string(*found))) : std::nullopt;
-}
-
-py::array_t<double> spread(KernelTest& test, std::int64_t input, const py::object& elements) {
-  const std::vector<std::int64_t> columns = indices(elements).value();
-  const std::size_t k = number_of_input(input);
-  return to_array(calculate_with(test, [&] { return test.spread(k, columns); }))
-      .reshape({std::ssize(test.pair().cotangents), std::ssize(columns)});
 }
 
 }  // namespace
@@ -133,15 +139,17 @@ void bind_kernel_test(py::module_& m) {
            py::keep_alive<1, 3>(), py::keep_alive<1, 4>(),
            "`function` is f in float64; `cotangents` are lists of outputs, in the kernel's dtype.")
       .def("judge", &judge, py::arg("input"), py::arg("elements"), py::arg("formula"),
-           py::arg("reference"), py::arg("rules"), py::arg("unsure") = py::none(),
-           "The verdict on elements of the gradient by one input. `formula` is that in float64, "
-           "`reference` what it was compared with; where it is `unsure`, [elements], nothing is "
-           "known of kinks.")
-      .def("spread", &spread, py::arg("input"), py::arg("elements"),
-           "[cotangents, elements]: the standard deviation of the difference around the point.")
+           py::arg("kernel"), py::arg("reference"), py::arg("rules"),
+           py::arg("unsure") = py::none(),
+           "The verdict on elements of the gradient by one input, `kernel`. `formula` is that in "
+           "float64, `reference` what it was compared with; where it is `unsure`, [elements], "
+           "nothing is known of kinks.")
+      .def("judge_at_point", &judge_at_point, py::arg("input"), py::arg("elements"),
+           py::arg("formula"), py::arg("kernel"), py::arg("reference"), py::arg("rules"),
+           "The same where the gradient at the point alone proves it; else None.")
       .def("narrowed_to", &narrowed_to, py::arg("input"), py::arg("elements"), py::arg("formula"),
-           py::arg("reference"), py::arg("claimed"), py::arg("rules"),
-           "The narrower dtype that the kernel's gradient, `claimed`, went through, or None.")
+           py::arg("kernel"), py::arg("reference"), py::arg("rules"),
+           "The narrower dtype that the kernel's gradient went through, or None.")
       .def_property_readonly("evaluations", &KernelTest::evaluations, "How often f ran.");
   m.def(
       "narrowed_to",

@@ -50,6 +50,8 @@ struct Judgement {
   bool is_suspect = false;  // something is open that a measurement has refuted
   // Elements of a kernel that are less precise than its dtype allows, and right nevertheless.
   std::int64_t num_imprecise = 0;
+  // Of a kernel: the deviation of its differences from the formula; 0: proven at the point alone.
+  std::vector<double> spread = {};
 
   // kFail if an element is wrong; kPass if all that count are proven, but for the part of the
   // gradient that may stay open; else kInconclusive.

@@ -20,9 +20,10 @@ constexpr int kCentres = 4;    // besides x
 constexpr int kConfirmed = 3;  // of them
 constexpr double kSpreads = 4;
 constexpr double kUnits = 4;
-constexpr double kErrors = 6;    // of a mean
-constexpr double kLittle = 0.5;  // of the rounding that is always right
-constexpr double kTerms = 16;    // rounding units, times the root of the number of terms
+constexpr double kCertain = 0.5;  // of the rounding: twice that cannot look like it at one point
+constexpr double kErrors = 6;     // of a mean
+constexpr double kLittle = 0.5;   // of the rounding that is always right
+constexpr double kTerms = 16;     // rounding units, times the root of the number of terms
 constexpr double kSlight = 0.01;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -83,6 +84,10 @@ bool any(const std::vector<std::uint8_t>& mask) {
   return std::find(mask.begin(), mask.end(), 1) != mask.end();
 }
 
+bool knows(const Bias& bias, std::size_t input, const std::vector<std::int64_t>& elements) {
+  return bias.kept[input].value_or(elements) == elements;
+}
+
 bool is_kink(const Derivatives& reference, std::size_t i) {
   return (reference.flags[i % static_cast<std::size_t>(reference.elements)] & (kKink | kJump)) != 0;
 }
@@ -95,12 +100,7 @@ bool is_forbidden_kink(const Derivatives& reference, const Rules& rules, std::si
 
 Judgement KernelTest::judge(const FormulaGradient& formula, const Rules& rules) {
   return with_plain_exceptions([&] {
-    const DType dtype = pair_.dtype();
-    std::vector<double> rounding = padded_scale(formula.reference);
-    for (double& value : rounding) {
-      value = kUnits * unit_roundoff(dtype) * value + smallest_normal(dtype);
-    }
-    Judgement found = compare(formula, rounding, rules);
+    Judgement found = compare(formula, rounding(formula.reference), rules);
     settle(formula, found);
     excuse_lost_digits(formula, rules, found.wrong, found);
     if (found.verdict() == Verdict::kInconclusive) {
@@ -110,23 +110,74 @@ Judgement KernelTest::judge(const FormulaGradient& formula, const Rules& rules) 
   });
 }
 
-// By what is seen around x, and, of what seems wrong there, around other centres.
+std::optional<Judgement> KernelTest::judge_at_point(const FormulaGradient& formula,
+                                                    const Rules& rules) const {
+  const std::vector<double> allowed = rounding(formula.reference);
+  if (any(formula.open) || !unproven(formula, allowed).empty()) return std::nullopt;
+  Judgement found = gradcheck::judge(formula.reference, formula.kernel, allowed, rules);
+  if (any(found.wrong) || any(found.unsure)) return std::nullopt;
+  found.spread.resize(allowed.size());
+  return found;
+}
+
+// The columns of elements that may be farther off than rounding.
+std::vector<std::size_t> KernelTest::unproven(const FormulaGradient& formula,
+                                              const std::vector<double>& rounding) const {
+  const std::size_t elements = formula.elements.size();
+  std::vector<std::size_t> columns;
+  for (std::size_t j = 0; j < elements; ++j) {
+    bool is_rounding = true;
+    for (std::size_t i = j; i < rounding.size(); i += elements) {
+      is_rounding &= std::abs(formula.kernel[i] - formula.value[i]) <= kCertain * rounding[i];
+    }
+    if (!is_rounding) columns.push_back(j);
+  }
+  return columns;
+}
+
+// By which a right kernel may always be off.
+std::vector<double> KernelTest::rounding(const Derivatives& reference) const {
+  std::vector<double> result = padded_scale(reference);
+  for (double& value : result) {
+    value = kUnits * unit_roundoff(pair_.dtype()) * value + smallest_normal(pair_.dtype());
+  }
+  return result;
+}
+
+// By what is seen at x, of what may not be rounding there around x, and, of what seems wrong then,
+// around other centres.
 Judgement KernelTest::compare(const FormulaGradient& formula,
                               const std::vector<double>& rounding,
                               const Rules& rules) {
   const Derivatives& reference = formula.reference;
   const std::size_t size = rounding.size();
   const std::size_t elements = formula.elements.size();
-  const auto here = [&, &bias = at_point()](std::size_t i) -> const Bias::Element& {
-    return bias.at(formula.input, formula.elements, i);
+  const std::vector<std::size_t> asked = unproven(formula, rounding);
+  std::vector<std::int64_t> asked_elements;
+  for (const std::size_t column : asked) asked_elements.push_back(formula.elements[column]);
+  const Bias* const bias = asked.empty() ? nullptr : &at_point(formula.input, asked_elements);
+  const auto here = [&](std::size_t i) -> Bias::Element {
+    const auto at = std::lower_bound(asked.begin(), asked.end(), i % elements);
+    if (at == asked.end() || *at != i % elements) {
+      const double mean = formula.kernel[i] - formula.value[i];
+      return {mean, 0, mean / formula.value[i]};
+    }
+    const auto q = static_cast<std::size_t>(at - asked.begin());
+    return bias->at(formula.input, asked_elements, i / elements * asked.size() + q);
   };
-  std::vector<double> claimed = formula.value;
+  std::vector<double> claimed = formula.kernel;
   std::vector<double> tolerance = rounding;
-  for (std::size_t i = 0; i < size; ++i) {
-    claimed[i] += here(i).mean;
-    tolerance[i] += kSpreads * here(i).spread;
+  std::vector<double> spread(size);
+  for (std::size_t row = 0; row < size; row += elements) {
+    for (const std::size_t column : asked) {
+      const std::size_t i = row + column;
+      claimed[i] = formula.value[i] + here(i).mean;
+      spread[i] = here(i).spread;
+      tolerance[i] += kSpreads * spread[i];
+    }
   }
   Judgement found = gradcheck::judge(reference, std::move(claimed), tolerance, rules);
+  found.spread = std::move(spread);
   // What would be wrong if rounding errors had no spread; only where they have little.
   std::vector<std::uint8_t> doubtful(size);
   std::vector<std::int64_t> suspects;
@@ -134,11 +185,11 @@ Judgement KernelTest::compare(const FormulaGradient& formula,
   for (std::size_t i = 0; i < size; ++i) {
     const double off = std::abs(found.analytical[i] - found.nearest[i]);
     doubtful[i] = found.counted[i % elements] && !is_kink(reference, i) &&
-                  here(i).spread <= kLittle * rounding[i] &&
-                  off > found.limit[i] - kSpreads * here(i).spread;
+                  found.spread[i] <= kLittle * rounding[i] &&
+                  off > found.limit[i] - kSpreads * found.spread[i];
     // Where not a bit differs anywhere, no tolerance is needed.
-    const bool is_same = here(i).mean == 0 && here(i).spread == 0 && reference.error[i] == 0;
-    if (is_same && !is_kink(reference, i)) found.unsure[i] = 0;
+    const bool is_same = found.analytical[i] == formula.value[i] && found.spread[i] == 0;
+    if (is_same && reference.error[i] == 0 && !is_kink(reference, i)) found.unsure[i] = 0;
   }
   for (std::size_t j = 0; j < elements; ++j) {
     bool is_suspect = false;
@@ -162,7 +213,7 @@ Judgement KernelTest::compare(const FormulaGradient& formula,
       }
       if (!doubtful[i]) continue;
       const double least = least_seen(all, rounding[i]);
-      if (!(std::abs(here(i).mean) > least)) continue;
+      if (!(std::abs(all[0].mean) > least)) continue;
       found.wrong[i] = 1;
       found.unsure[i] = 0;
       found.limit[i] = least;
@@ -221,22 +272,8 @@ void KernelTest::excuse_lost_digits(const FormulaGradient& formula,
   found.num_imprecise += std::count(imprecise.begin(), imprecise.end(), 1);
 }
 
-std::vector<double> KernelTest::spread(std::size_t input,
-                                       const std::vector<std::int64_t>& elements) {
-  return with_plain_exceptions([&] {
-    const Bias& bias = at_point();
-    std::vector<double> result(bias.cotangents * elements.size());
-    for (std::size_t i = 0; i < result.size(); ++i) {
-      result[i] = bias.at(input, elements, i).spread;
-    }
-    return result;
-  });
-}
-
-std::optional<DType> KernelTest::narrowed_to(const FormulaGradient& formula,
-                                             const std::vector<double>& claimed,
-                                             const Rules& rules) {
-  if (narrower_dtypes(claimed, pair_.dtype()).empty()) return std::nullopt;
+std::optional<DType> KernelTest::narrowed_to(const FormulaGradient& formula, const Rules& rules) {
+  if (narrower_dtypes(formula.kernel, pair_.dtype()).empty()) return std::nullopt;
   Derivatives exact = formula.reference;
   exact.value = formula.value;
   std::fill(exact.error.begin(), exact.error.end(), 0.0);
@@ -254,39 +291,43 @@ std::optional<DType> KernelTest::narrowed_to(const FormulaGradient& formula,
     }
     return result;
   };
-  return with_plain_exceptions(
-      [&] { return gradcheck::narrowed_to(claimed, exact, pair_.dtype(), rules.bars, uncertain); });
+  return with_plain_exceptions([&] {
+    return gradcheck::narrowed_to(formula.kernel, exact, pair_.dtype(), rules.bars, uncertain);
+  });
 }
 
-const Bias& KernelTest::at_point() {
-  if (!at_point_) {
-    const std::vector<Tensor>& x = pair_.kernel.inputs();
-    at_point_ = bias_around(pair_, x, "dither", true, std::vector<Elements>(x.size()));
+const Bias& KernelTest::at_point(std::size_t input, const std::vector<std::int64_t>& elements) {
+  if (!at_point_ || !knows(*at_point_, input, elements)) {
+    at_point_ = bias_around(pair_, pair_.kernel.inputs(), "dither", true, kept(input, elements));
   }
   return *at_point_;
 }
 
 // Around other centres, further away. Behind a saturated tanh the dither is too small to change an
 // intermediate result, whose rounding error then is the same at all points; not at another centre.
-//
-// Of later inputs everything is kept, for they may be asked for next; of earlier ones nothing.
 const std::vector<Bias>& KernelTest::around(std::size_t input,
                                             const std::vector<std::int64_t>& elements) {
-  const std::vector<Tensor>& x = pair_.kernel.inputs();
-  const bool is_known = !around_.empty() && around_[0].kept[input].value_or(elements) == elements;
-  if (!is_known) {
+  if (around_.empty() || !knows(around_[0], input, elements)) {
     const double amplitude = std::sqrt(std::sqrt(unit_roundoff(pair_.dtype())));
-    std::vector<Elements> kept(x.size());
-    std::fill_n(kept.begin(), input, std::vector<std::int64_t>());
-    kept[input] = elements;
     around_.clear();
     for (int q = 0; q < kCentres; ++q) {
       const std::string purpose = str_cat("centre ", q);
-      const std::vector<Tensor> centre = dithered_point(pair_, x, amplitude, purpose);
-      around_.push_back(bias_around(pair_, centre, str_cat("dither at ", purpose), false, kept));
+      const std::vector<Tensor> centre =
+          dithered_point(pair_, pair_.kernel.inputs(), amplitude, purpose);
+      around_.push_back(
+          bias_around(pair_, centre, str_cat("dither at ", purpose), false, kept(input, elements)));
     }
   }
   return around_;
+}
+
+// Of later inputs everything is kept, for they may be asked for next; of earlier ones nothing.
+std::vector<Elements> KernelTest::kept(std::size_t input,
+                                       const std::vector<std::int64_t>& elements) const {
+  std::vector<Elements> result(pair_.kernel.inputs().size());
+  std::fill_n(result.begin(), input, std::vector<std::int64_t>());
+  result[input] = elements;
+  return result;
 }
 
 }  // namespace fluidcore::gradcheck

@@ -18,6 +18,7 @@ struct FormulaGradient {
   std::size_t input = 0;
   std::vector<std::int64_t> elements;  // of the flattened input, that are judged
   std::vector<double> value;           // the gradient of the formula
+  std::vector<double> kernel;          // that of the kernel at x; NaN: not known
   const Derivatives& reference;        // what that was compared with, or what is right
   std::vector<std::uint8_t> open =
       {};  // [elements], what of it could not be judged; empty: nothing
@@ -34,25 +35,29 @@ class KernelTest {
  public:
   explicit KernelTest(GradientPair pair) : pair_(std::move(pair)) {}
 
+  // Where at x alone no element is farther off than rounding, and all of them are proven. Takes
+  // nothing for rounding that judge() would not.
+  std::optional<Judgement> judge_at_point(const FormulaGradient& formula, const Rules& rules) const;
+
+  // Looks around x at the elements of which x says too little.
   Judgement judge(const FormulaGradient& formula, const Rules& rules);
 
-  // [cotangents, elements]: the standard deviation of kernel minus formula around x.
-  std::vector<double> spread(std::size_t input, const std::vector<std::int64_t>& elements);
-
-  // Whether the kernel's gradient, `claimed`, went through a narrower dtype, as in digits.h.
-  std::optional<DType> narrowed_to(const FormulaGradient& formula,
-                                   const std::vector<double>& claimed,
-                                   const Rules& rules);
+  // Whether the kernel's gradient went through a narrower dtype, as in digits.h.
+  std::optional<DType> narrowed_to(const FormulaGradient& formula, const Rules& rules);
 
   const GradientPair& pair() const { return pair_; }
   std::int64_t evaluations() const { return evaluations_; }  // of f, so far
 
  private:
-  const Bias& at_point();
+  const Bias& at_point(std::size_t input, const std::vector<std::int64_t>& elements);
   const std::vector<Bias>& around(std::size_t input, const std::vector<std::int64_t>& elements);
   Judgement compare(const FormulaGradient& formula,
                     const std::vector<double>& rounding,
                     const Rules& rules);
+  std::vector<double> rounding(const Derivatives& reference) const;
+  std::vector<std::size_t> unproven(const FormulaGradient& formula,
+                                    const std::vector<double>& rounding) const;
+  std::vector<Elements> kept(std::size_t input, const std::vector<std::int64_t>& elements) const;
   static void settle(const FormulaGradient& formula, Judgement& found);
   void excuse_lost_digits(const FormulaGradient& formula,
                           const Rules& rules,

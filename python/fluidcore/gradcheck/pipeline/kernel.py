@@ -66,16 +66,23 @@ def check_kernel(
     unfinished = _not_finite(session, k, base, claimed)
     if unfinished is not None:
         return unfinished
-    if session.late:
+    if session.late or Reason.BUDGET in formula.result.reasons:
         return assemble.late(base)
     elements = _elements(formula, claimed)
     columns = columns_of(elements, claimed.shape[1])
+    kernel = session.analytical(k, dtype)[:, columns]
     claimed = claimed[:, columns]
-    reference = trusted(formula, claimed, _scale(session, k, formula, claimed))
     rules, runs = session.kernel_rules, test.evaluations
     # What is known of kinks holds for the kernel, too.
     unsure = None if formula.judgement is None else formula.judgement.unsure.any(0)
-    found = test.judge(k, elements, claimed, reference.native, rules, unsure)
+    reference = trusted(formula, claimed, _scale(session, k, formula, claimed, signs=0))
+    found = None
+    if unsure is None or not unsure.any():
+        found = test.judge_at_point(k, elements, claimed, kernel, reference.native, rules)
+    if found is None:
+        del reference
+        reference = trusted(formula, claimed, _scale(session, k, formula, claimed, signs=_SIGNS))
+        found = test.judge(k, elements, claimed, kernel, reference.native, rules, unsure)
     judgement = judgement_of(found, reference, found.limit, rules)
     result = assemble.of_elements(
         base,
@@ -85,17 +92,16 @@ def check_kernel(
         verbose=session.config.verbose,
     )
     with np.errstate(all="ignore"):
-        least = test.spread(k, elements)
-        least *= _CERTAIN
-        least += judgement.limit
-        least /= judgement.measure
-        np.nan_to_num(least, copy=False, nan=0.0, posinf=np.inf)
-    result = replace(result, min_detectable_99=float(np.max(least, initial=0.0)))
+        spread = found.spread
+        spread *= _CERTAIN
+        spread += judgement.limit
+        spread /= judgement.measure
+        np.nan_to_num(spread, copy=False, nan=0.0, posinf=np.inf)
+    result = replace(result, min_detectable_99=float(np.max(spread, initial=0.0)))
     if found.num_imprecise and result.verdict is Verdict.PASS:
         detail = f"{found.num_imprecise} elements are less precise than {dtype} allows"
         result = replace(result, reasons=(Reason.PRECISION_LOSS,), detail=detail)
-    kernel = session.analytical(k, dtype)[:, columns]
-    narrow = test.narrowed_to(k, elements, claimed, reference.native, kernel, rules)
+    narrow = test.narrowed_to(k, elements, claimed, kernel, reference.native, rules)
     session.calls.forwards += test.evaluations - runs
     return assemble.with_digits(result, narrow)
 
@@ -129,24 +135,24 @@ def _elements(formula: Formula, claimed: Doubles) -> Indices:
     return np.arange(claimed.shape[1], dtype=np.int64)
 
 
-def _scale(session: Session, k: int, formula: Formula, claimed: Doubles) -> Doubles:
+def _scale(session: Session, k: int, formula: Formula, claimed: Doubles, *, signs: int) -> Doubles:
     """[r, n]: the sum of the absolute values of the terms of each element.
 
-    Without differences element by element it is estimated from gradients for cotangents with random
-    signs, whose root mean square is that of the terms.
+    Without differences element by element it is estimated from the gradient, and gradients for
+    cotangents with random signs, whose root mean square is that of the terms.
     """
     if formula.judgement is not None:
         return formula.judgement.reference.scale
     rows = []
     for index in range(len(claimed)):
         squares = claimed[index] ** 2
-        for q in range(_SIGNS):
+        for q in range(signs):
             signed = [
                 cast(np.asarray(v).astype(np.float64) * _signs(session, j, q, v.shape), "float64")
                 for j, v in enumerate(session.cotangent(index))
             ]
             squares = squares + session.gradient_of(signed, session.dtype)[k] ** 2
-        size = np.sqrt(squares / (_SIGNS + 1))
+        size = np.sqrt(squares / (signs + 1))
         rows.append(2 * np.maximum(size, np.sqrt(np.mean(size**2))))
     return np.array(rows)
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 #include <tuple>
 #include <utility>
@@ -26,6 +27,7 @@ using ::testing::ElementsAre;
 
 constexpr double kUnit = 0x1p-24;
 constexpr std::size_t kElements = 3;
+const double kUnknown = std::numeric_limits<double>::quiet_NaN();
 const Rules kRules = {.resolution = 1e-12};  // so strict that nothing is only imprecise
 
 // Kernel minus formula around a centre.
@@ -58,7 +60,8 @@ class Measured {
     reference.value = reference.low = reference.high = reference.scale = {1, 1, 1};
     reference.error.assign(kElements, error);
     reference.flags = std::move(flags);
-    return test.judge({0, {0, 1, 2}, {1, 1, 1}, reference}, rules);
+    return test.judge({0, {0, 1, 2}, {1, 1, 1}, std::vector(kElements, kUnknown), reference},
+                      rules);
   }
 
   std::vector<std::vector<double>> points;  // where the kernel was asked
@@ -117,7 +120,7 @@ TEST(KernelTestTest, AMeanBeyondFourSpreadsAndFourUnitsIsAFault) {
     EXPECT_THAT(found.wrong, Each(wrong)) << mean / kUnit << " units";
     EXPECT_NEAR(found.limit[0], 4 * spread + 4 * kUnit, 1e-14);
     EXPECT_NEAR(found.analytical[0], 1 + mean, 1e-14);
-    EXPECT_NEAR(at.test.spread(0, {2})[0], spread, 1e-14);
+    EXPECT_NEAR(found.spread[0], spread, 1e-14);
   }
 }
 
@@ -202,8 +205,12 @@ TEST(KernelTestTest, AWrongSignOfASteepGradientIsFoundInSixteenBits) {
       reference.scale[i] = std::abs(reference.value[i]);
     }
     reference.low = reference.high = reference.value;
-    const Judgement found =
-        test.judge({0, {0, 1, 2, 3, 4, 5, 6}, reference.value, reference}, Rules::of(dtype, false));
+    const Judgement found = test.judge({0,
+                                        {0, 1, 2, 3, 4, 5, 6},
+                                        reference.value,
+                                        values_of(kernel.at({point}, {ones})[0]),
+                                        reference},
+                                       Rules::of(dtype, false));
     EXPECT_THAT(found.wrong, Each(1)) << to_string(dtype);
   }
 }
@@ -232,7 +239,8 @@ TEST(KernelTestTest, WhereTheFormulaIsUnknownAtAKinkNothingIsRight) {
   Derivatives reference(1, kElements);
   reference.value = reference.low = reference.high = reference.scale = {1, 1, 1};
   reference.flags = {kKink, 0, kKink};
-  const Judgement found = at.test.judge({0, {0, 1, 2}, {1, 1, 1}, reference, {1, 1, 0}}, kRules);
+  const Judgement found = at.test.judge(
+      {0, {0, 1, 2}, {1, 1, 1}, std::vector(kElements, kUnknown), reference, {1, 1, 0}}, kRules);
   EXPECT_THAT(found.wrong, ElementsAre(0, 1, 1));
   EXPECT_EQ(found.unsure[0], 1);
 }
@@ -306,7 +314,8 @@ TEST(KernelTestTest, CentresAreLookedAtOnceForAllInputsThatFollow) {
   Derivatives reference(1, 1);
   reference.value = reference.low = reference.high = reference.scale = {1};
   const auto judge = [&](std::size_t k, std::int64_t element) {
-    EXPECT_THAT(test.judge({k, {element}, {1}, reference}, kRules).wrong, ElementsAre(1));
+    EXPECT_THAT(test.judge({k, {element}, {1}, {kUnknown}, reference}, kRules).wrong,
+                ElementsAre(1));
     return far;
   };
   const int once = judge(0, 1);
@@ -314,6 +323,42 @@ TEST(KernelTestTest, CentresAreLookedAtOnceForAllInputsThatFollow) {
   EXPECT_EQ(judge(1, 0), once);
   EXPECT_EQ(judge(1, 1), once);
   EXPECT_GT(judge(0, 0), once) << "of earlier inputs nothing else is kept";
+}
+
+TEST(KernelTestTest, WhereAllIsRoundingAtThePointNoOtherPointIsNeeded) {
+  const Rules rules = Rules::of(DType::kFloat32, false);
+  Derivatives reference(1, kElements);
+  reference.value = reference.low = reference.high = reference.scale = {1, 1, 1};
+  for (const double units : {0.0, 1.9, -1.9, 2.1, -2.1}) {
+    Measured at(everywhere({0, 0}));
+    const FormulaGradient formula{0, {0, 1, 2}, {1, 1, 1}, {1, 1 + units * kUnit, 1}, reference};
+    const std::optional<Judgement> found = at.test.judge_at_point(formula, rules);
+    EXPECT_EQ(found.has_value(), std::abs(units) < 2) << units;
+    if (found) {
+      EXPECT_EQ(found->verdict(), Verdict::kPass);
+      EXPECT_THAT(found->spread, Each(0));
+      EXPECT_EQ(at.test.judge(formula, rules).limit, found->limit);
+    }
+    EXPECT_TRUE(at.points.empty());
+    FormulaGradient open = formula;
+    open.open = {0, 0, 1};
+    EXPECT_FALSE(at.test.judge_at_point(open, rules));
+  }
+  reference.error = {0, 0, 1};
+  const FormulaGradient vague{0, {0, 1, 2}, {1, 1, 1}, {1, 1, 1}, reference};
+  EXPECT_FALSE(Measured(everywhere({0, 0})).test.judge_at_point(vague, rules));
+}
+
+TEST(KernelTestTest, OnlyElementsThatAreNotProvenAtThePointAreLookedAtAround) {
+  Measured at(everywhere({1e-3, 1e-5}));
+  Derivatives reference(1, kElements);
+  reference.value = reference.low = reference.high = reference.scale = {1, 1, 1};
+  const FormulaGradient formula{0, {0, 1, 2}, {1, 1, 1}, {1, 1 + 1e-3, kUnknown}, reference};
+  const Judgement found = at.test.judge(formula, kRules);
+  EXPECT_THAT(found.wrong, ElementsAre(0, 1, 1));
+  EXPECT_EQ(found.analytical[0], 1);
+  EXPECT_EQ(found.spread[0], 0);
+  EXPECT_NEAR(found.spread[1], 1e-5, 1e-12);
 }
 
 TEST(KernelTestTest, AGradientThatThrowsAtThePointGoesThrough) {
@@ -324,7 +369,9 @@ TEST(KernelTestTest, AGradientThatThrowsAtThePointGoesThrough) {
   ToyGradient formula = ToyGradient::elementwise(tensor_of({1}), [](double /*x*/) { return 1; });
   ToyFunction f = ToyFunction::elementwise(tensor_of({1}), [](double value) { return value; });
   KernelTest test({kernel, formula, f, {{tensor_of({1}, DType::kFloat32)}}, 0});
-  EXPECT_THROW(test.spread(0, {0}), std::runtime_error);
+  Derivatives reference(1, 1);
+  reference.value = reference.low = reference.high = reference.scale = {1};
+  EXPECT_THROW(test.judge({0, {0}, {1}, {kUnknown}, reference}, kRules), std::runtime_error);
 }
 
 }  // namespace

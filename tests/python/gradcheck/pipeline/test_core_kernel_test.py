@@ -32,7 +32,8 @@ def judged(test: core.KernelTest, unsure=None) -> core.Judgement:
     reference = core.Derivatives(
         value, 0 * value, value, value, np.abs(value), np.zeros(3, np.uint8)
     )
-    return test.judge(0, ELEMENTS, value, reference, RULES, unsure)
+    unknown = np.full_like(value, np.nan)
+    return test.judge(0, ELEMENTS, value, unknown, reference, RULES, unsure)
 
 
 def test_a_right_kernel_is_right_and_a_wrong_one_is_wrong() -> None:
@@ -134,7 +135,7 @@ def test_elements_and_inputs_that_are_not_there_are_refused() -> None:
         (0, [0, 1], "there must be 3 elements, got 2"),
     ):
         with pytest.raises(core.InvalidArgument) as caught:
-            test.judge(input_, elements, value, reference, RULES)
+            test.judge(input_, elements, value, value, reference, RULES)
         assert str(caught.value) == f"KernelTest: {text}"
 
 
