@@ -8,7 +8,7 @@ import pytest
 from targets import NumpyTarget
 
 from fluidcore import core
-from fluidcore.gradcheck.target.calls import Calls, cast, flat, size_of
+from fluidcore.gradcheck.target.calls import Calls, cast, flat, same_bits, size_of
 from fluidcore.gradcheck.target.target import Input, Target
 from fluidcore.gradcheck.verdict import Reason
 
@@ -204,3 +204,19 @@ def test_the_size_of_an_array_is_its_root_mean_square_or_1() -> None:
     assert size_of(np.array([3.0, -4.0, 0.0, 5.0])) == pytest.approx(12.5**0.5)
     assert size_of(np.array([[300.0]], np.float16)) == 300
     assert size_of(np.zeros((2, 3))) == 1
+
+
+@pytest.mark.parametrize("size", [3, 5_000])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, ml_dtypes.bfloat16])
+def test_bits_are_the_same_or_not_whatever_the_strides(size: int, dtype: Any) -> None:
+    a = np.arange(size).astype(dtype)
+    a[0] = np.nan
+    twice = np.repeat(a, 2)
+    assert same_bits(a, twice[::2])
+    assert same_bits(a.reshape(1, -1), np.broadcast_to(a, (1, size)))
+    other = a.copy()
+    other[-1] = -0.0
+    zero = a.copy()
+    zero[-1] = 0.0
+    assert not same_bits(other, zero)
+    assert not same_bits(a, other)

@@ -108,7 +108,7 @@ FUNCTIONS_OF_ONE_POINT = {
 def test_what_does_not_run_on_a_batch_runs_on_one_point_after_the_other(name: str) -> None:
     found = result(FUNCTIONS_OF_ONE_POINT[name], normal(16, 16))
     assert found.verdict is Verdict.PASS
-    assert found.num_forward > 5 * 256
+    assert found.num_forward > 2 * 256
 
 
 def test_a_copy_outside_of_the_domain_does_not_spoil_the_others() -> None:
@@ -144,4 +144,4 @@ def test_a_function_that_the_user_differentiates_runs_at_one_point_at_a_time() -
 
     found = result(f, normal(256), vjp=lambda x, v: v * jnp.cos(kept[-1]))
     assert found.verdict is Verdict.PASS
-    assert found.num_forward > 5 * 256
+    assert found.num_forward > 2 * 256
