@@ -27,7 +27,7 @@ struct DifferentiateOptions {
 };
 
 // The derivatives of ⟨v, f⟩ by elements of input number `input`, for each cotangent v, with error
-// bars. Takes about 7 evaluations of f for each element where f is smooth and float64.
+// bars. Takes about 7 evaluations of f for each element where f is smooth and float64; 2 once.
 //
 // The inputs are put back always. Exceptions of f at the point go through; a std::exception at a
 // moved point is an edge of f's domain. Throws InvalidArgument for an input that is not there or
