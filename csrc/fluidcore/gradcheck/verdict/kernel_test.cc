@@ -147,7 +147,7 @@ std::vector<double> KernelTest::rounding(const Derivatives& reference) const {
 // By what is seen at x, of what may not be rounding there around x, and, of what seems wrong then,
 // around other centres.
 Judgement KernelTest::compare(const FormulaGradient& formula,
-                              const std::vector<double>& rounding,
+                              std::vector<double> rounding,
                               const Rules& rules) {
   const Derivatives& reference = formula.reference;
   const std::size_t size = rounding.size();
@@ -166,18 +166,18 @@ Judgement KernelTest::compare(const FormulaGradient& formula,
     return bias->at(formula.input, asked_elements, i / elements * asked.size() + q);
   };
   std::vector<double> claimed = formula.kernel;
-  std::vector<double> tolerance = rounding;
   std::vector<double> spread(size);
   for (std::size_t row = 0; row < size; row += elements) {
     for (const std::size_t column : asked) {
       const std::size_t i = row + column;
       claimed[i] = formula.value[i] + here(i).mean;
       spread[i] = here(i).spread;
-      tolerance[i] += kSpreads * spread[i];
+      rounding[i] += kSpreads * spread[i];
     }
   }
-  Judgement found = gradcheck::judge(reference, std::move(claimed), tolerance, rules);
+  Judgement found = gradcheck::judge(reference, std::move(claimed), rounding, rules);
   found.spread = std::move(spread);
+  for (std::size_t i = 0; i < size; ++i) rounding[i] -= kSpreads * found.spread[i];
   // What would be wrong if rounding errors had no spread; only where they have little.
   std::vector<std::uint8_t> doubtful(size);
   std::vector<std::int64_t> suspects;

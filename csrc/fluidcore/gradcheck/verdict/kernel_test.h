@@ -52,7 +52,7 @@ class KernelTest {
   const Bias& at_point(std::size_t input, const std::vector<std::int64_t>& elements);
   const std::vector<Bias>& around(std::size_t input, const std::vector<std::int64_t>& elements);
   Judgement compare(const FormulaGradient& formula,
-                    const std::vector<double>& rounding,
+                    std::vector<double> rounding,
                     const Rules& rules);
   std::vector<double> rounding(const Derivatives& reference) const;
   std::vector<std::size_t> unproven(const FormulaGradient& formula,

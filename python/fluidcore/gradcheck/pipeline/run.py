@@ -94,6 +94,8 @@ def _judged(session: Session) -> tuple[tuple[GradCheckResult, ...], tuple[Audit,
         detail = f"{_not_finite(session.target)} at the point, in {session.dtype}"
         return _all_undecided(session, Reason.DOMAIN, detail), (unchanged(session),)
     for dtype in dict.fromkeys((session.dtype, session.target.dtype)):
+        if session.config.audits:
+            session.run_elsewhere(dtype)
         session.gradients(0, dtype)
     noise = measure(session)
     found = audits(session, noise) if session.config.audits else ()

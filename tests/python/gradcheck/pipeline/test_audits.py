@@ -1,5 +1,7 @@
 """Checks that need no differences."""
 
+import itertools
+
 import numpy as np
 import pytest
 from targets import FUNCTIONS, NumpyTarget, checked, target_of
@@ -55,10 +57,10 @@ def test_a_gradient_that_keeps_a_sum_is_not_repeatable() -> None:
 
 
 def test_rounding_in_another_order_is_repeatable_enough() -> None:
-    rng = np.random.default_rng(0)
+    orders = itertools.cycle(range(3))
 
     def vjp(x, v):
-        return v * 2 * x * (1 + rng.integers(0, 3) * 2.0**-52)
+        return v * 2 * x * (1 + next(orders) * 2.0**-52)
 
     report = checked(NumpyTarget(lambda x: x * x, vjp, [X]))
     assert report.verdict is Verdict.PASS
