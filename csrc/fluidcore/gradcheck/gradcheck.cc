@@ -16,6 +16,7 @@
 #include "fluidcore/gradcheck/verdict/confirm.h"
 #include "fluidcore/gradcheck/verdict/digits.h"
 #include "fluidcore/gradcheck/verdict/kernel_test.h"
+#include "fluidcore/gradcheck/verdict/linearity.h"
 
 namespace fluidcore::gradcheck {
 
@@ -39,6 +40,15 @@ bool same_bits(const Tensor& a, const Tensor& b) {
   return a.spec() == b.spec() && (a.bytes() == 0 || std::memcmp(a.raw(), b.raw(), a.bytes()) == 0);
 }
 
+double largest(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat16: return 65504.0;
+    case DType::kFloat64: return 0x1.fffffffffffffp+1023;
+    case DType::kBFloat16: return 0x1.fep+127;
+    default: return 0x1.fffffep+127;
+  }
+}
+
 std::vector<std::int64_t> every_element(const Tensor& tensor) {
   std::vector<std::int64_t> elements(static_cast<std::size_t>(tensor.size()));
   std::iota(elements.begin(), elements.end(), std::int64_t{0});
@@ -56,19 +66,11 @@ bool is_finite(const std::vector<double>& values, std::size_t i) {
   return std::isfinite(values[i]);
 }
 
-double largest(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat16: return 65504.0;
-    case DType::kFloat64: return 0x1.fffffffffffffp+1023;
-    case DType::kBFloat16: return 0x1.fep+127;
-    default: return 0x1.fffffep+127;
-  }
-}
-
 // What the gradient operators of one dtype calculate, for all cotangents.
 struct Calculated {
   std::vector<std::vector<double>> values;  // by wanted input: [cotangents, elements]
   std::vector<std::string> faults;          // by wanted input: a reason to fail, or nothing
+  std::vector<bool> is_linear;              // by wanted input: in the cotangent
 };
 
 class Check {
@@ -157,6 +159,12 @@ class Check {
       }
       refuse_narrowed(kernel_test->narrowed_to(exact, kernel_rules), check);
     }
+    for (std::size_t k = 0; k < checks.size(); ++k) {
+      if (checks[k].verdict == Verdict::kFail) continue;
+      if (claimed.is_linear[k] && formula.is_linear[k]) continue;
+      checks[k].verdict = Verdict::kFail;
+      checks[k].reason = "not-linear";
+    }
     return checks;
   }
 
@@ -197,6 +205,7 @@ class Check {
     Calculated result;
     result.values.resize(x.size());
     result.faults.resize(x.size());
+    result.is_linear.assign(x.size(), true);
     for (const Tensors& cotangent : cotangents_) {
       Tensors v;
       for (const Tensor& part : cotangent) v.push_back(converted(part, dtype));
@@ -214,6 +223,11 @@ class Check {
           result.faults[k] = "not-repeatable";
         }
         append(result.values[k], first[k]);
+      }
+      for (Tensor& part : v) part = scaled_exactly(part);
+      const Tensors& third = gradient.at(x, v);
+      for (std::size_t k = 0; k < first.size(); ++k) {
+        result.is_linear[k] = result.is_linear[k] && is_scaled_exactly(third[k], first[k]);
       }
     }
     return result;

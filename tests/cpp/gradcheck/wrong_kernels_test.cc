@@ -172,6 +172,20 @@ TEST(WrongKernelsTest, AnotherResultInASecondRunIsFound) {
   expect_found<Cubic, Changed<AnotherEachTime>>("not-repeatable");
 }
 
+// Right for most cotangents.
+struct Clamped {
+  template <class T>
+  void operator()(const T* x, const T* dout, T* dx, Extents extents) const {
+    for (std::int64_t i = 0; i < extents.size(); ++i) {
+      dx[i] = std::max(dout[i], T(-3.5)) * (3 * x[i] * x[i] + 1);
+    }
+  }
+};
+
+TEST(WrongKernelsTest, AGradientThatIsNotLinearInItsCotangentIsFound) {
+  expect_found<Cubic, Clamped>("not-linear");
+}
+
 struct MissingTerm {
   template <class T>
   void operator()(const T* x, const T* dout, T* dx, Extents extents) const {
