@@ -211,6 +211,8 @@ class Judgement:
     @property
     def verdict(self) -> Verdict:
         """FAIL if an element is wrong; PASS if all are proven, but for what may stay open."""
+        if self.is_proven:
+            return Verdict.PASS
         if self.wrong.any():
             return Verdict.FAIL
         is_much = self._is_open(None) or self.suspect.any()
@@ -225,6 +227,8 @@ class Judgement:
     @cached_property
     def open(self) -> Mask:
         """[n]: of which elements more is unsure than may stay open, by all cotangents together."""
+        if not self.unsure.any():
+            return np.zeros(self.counted.shape, bool)
         found: Mask = (self._is_open(0) | self.suspect) & self.counted
         return found
 
