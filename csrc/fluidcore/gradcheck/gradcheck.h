@@ -34,8 +34,9 @@ struct InputCheck {
   // Why. FAIL: "grad-mismatch" (the formula: float64 against the numerical
   // derivative), "kernel-mismatch" (the kernel: the dtype under test against float64),
   // "narrowed" (rounded through a dtype with fewer digits), "non-finite", "not-repeatable",
-  // "not-linear" (in the cotangent, as every gradient is), "wrong-shape". INCONCLUSIVE: "noise", "kink", "jump", "domain", "absorption".
-  // PASS: "precision-loss" where the kernel lost digits that f in its dtype does not hold, else "".
+  // "not-linear" (in the cotangent, as every gradient is), "wrong-shape". INCONCLUSIVE: "noise",
+  // "kink", "jump", "domain", "absorption". PASS: "precision-loss" where the kernel lost digits
+  // that f in its dtype does not hold, else "".
   std::string reason;
   std::optional<DType> narrowed_to;  // that dtype
   std::int64_t num_wrong = 0;        // elements
