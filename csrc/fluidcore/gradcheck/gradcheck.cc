@@ -134,10 +134,9 @@ class Check {
           alone ? alone_tolerance(reference, dtype_) : formula_tolerance(reference);
       Judgement found = judge(reference, formula.values[k], tolerance, rules);
       if (found.verdict() != Verdict::kPass) {
-        measure(*f, noise);
-        confirm(*f, {k, formula.values[k], tolerance}, elements, 0,
-                {question.cotangents, noise->near}, rules,
-                {options_.workers, options_.seed, noise->far}, reference);
+        const auto& [near, far] = measured(*f, noise);
+        confirm(*f, {k, formula.values[k], tolerance}, elements, 0, {question.cotangents, near},
+                rules, {options_.workers, options_.seed, far}, reference);
         found = judge(reference, formula.values[k], tolerance, rules);
       }
       check_finite(claimed.values[k], formula.values[k], reference, check);
@@ -169,8 +168,9 @@ class Check {
   }
 
  private:
-  void measure(Function& f, std::optional<NoiseLevel>& noise) const {
+  const NoiseLevel& measured(Function& f, std::optional<NoiseLevel>& noise) const {
     if (!noise) noise = noise_floor(f, options_.seed);
+    return *noise;
   }
 
   // One central difference for each element; what is not proven by it is extrapolated.
@@ -186,9 +186,9 @@ class Check {
     std::vector<std::uint8_t> rest = agreement(found, claimed);
     for (std::uint8_t& element : rest) element = element == 0 ? 1 : 0;
     if (std::count(rest.begin(), rest.end(), 1) == 0) return found;
-    measure(f, noise);
     how.approach.once = false;
-    differentiate_again(f, k, {question.cotangents, noise->widest()}, rest, found, how);
+    const Question widest{question.cotangents, measured(f, noise).widest()};
+    differentiate_again(f, k, widest, rest, found, how);
     return found;
   }
 

@@ -154,6 +154,7 @@ Judgement KernelTest::compare(const FormulaGradient& formula,
   const std::size_t elements = formula.elements.size();
   const std::vector<std::size_t> asked = unproven(formula, rounding);
   std::vector<std::int64_t> asked_elements;
+  asked_elements.reserve(asked.size());
   for (const std::size_t column : asked) asked_elements.push_back(formula.elements[column]);
   const Bias* const bias = asked.empty() ? nullptr : &at_point(formula.input, asked_elements);
   const auto here = [&](std::size_t i) -> Bias::Element {

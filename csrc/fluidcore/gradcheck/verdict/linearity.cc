@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstdint>
 
-#include "fluidcore/gradcheck/function/rounding.h"
 #include "fluidcore/gradcheck/verdict/judge.h"
 
 namespace fluidcore::gradcheck {

@@ -203,9 +203,10 @@ class Session:
         weights = [v if v.dtype == known else cast(v, dtype) for v in cotangent]
         return self.calls.gradient(self.calls.point(dtype), weights, dtype)
 
-    def analytical(self, k: int, dtype: str) -> Doubles:
-        """[r, n]: the claimed gradient by one input, for all cotangents of a full check."""
-        return np.array([self.gradients(i, dtype)[k] for i in range(self.num_cotangents)])
+    def analytical(self, k: int, dtype: str, rows: int | None = None) -> Doubles:
+        """[r, n]: the claimed gradient by one input, for the first or all cotangents."""
+        rows = self.num_cotangents if rows is None else rows
+        return np.array([self.gradients(i, dtype)[k] for i in range(rows)])
 
     def direction(self, k: int, probe: int) -> Doubles:
         """[n]: Gaussian numbers, others for every input and probe.

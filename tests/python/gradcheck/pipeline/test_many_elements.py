@@ -41,7 +41,7 @@ def check(size: int, mode: str, dtype: str = "float64") -> tuple[str, str, int, 
         ("auto", "float64", 82),
         ("directional", "float64", 30),
         ("auto", "float32", 87),
-        ("directional", "float32", 70),
+        ("directional", "float32", 52),
     ],
 )
 def test_memory_grows_with_the_elements(mode: str, dtype: str, doubles: int) -> None:
