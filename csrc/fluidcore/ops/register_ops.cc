@@ -6,6 +6,7 @@ const OpRegistry& builtin_ops() {
   static const OpRegistry kOps = [] {
     OpRegistry registry;
     register_activation_ops(registry);
+    register_adaptive_optimizer_ops(registry);
     register_arithmetic_ops(registry);
     register_array_ops(registry);
     register_comparison_ops(registry);

@@ -6,6 +6,7 @@ namespace fluidcore {
 
 // One function for each .cc file of this folder; builtin_ops() calls them all.
 void register_activation_ops(OpRegistry& registry);
+void register_adaptive_optimizer_ops(OpRegistry& registry);
 void register_arithmetic_ops(OpRegistry& registry);
 void register_array_ops(OpRegistry& registry);
 void register_comparison_ops(OpRegistry& registry);
