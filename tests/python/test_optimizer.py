@@ -21,17 +21,179 @@ def parameter(name="w", **settings):
     return layers.create_parameter([3], "float32", attr=attr)
 
 
-def train(optimizer, steps=3, **settings):
+def train(optimizer, steps=3, dtype="float32", **settings):
     """Values of w after some steps on the loss sum(w * w) / 2, whose gradient is w."""
-    w = parameter(**settings)
+    w = layers.create_parameter([3], dtype, attr=fluid.ParamAttr("w", **settings))
     loss = layers.scale(layers.reduce_sum(w * w), scale=0.5)
     optimizer.minimize(loss)
     exe = fluid.Executor()
     exe.run(fluid.default_startup_program())
-    fluid.global_scope().find_var("w").get_tensor().set(np.array(START, np.float32))
+    fluid.global_scope().find_var("w").get_tensor().set(np.array(START, dtype))
     for _ in range(steps):
         exe.run()
     return np.array(fluid.global_scope().find_var("w").get_tensor())
+
+
+def adam_steps(w, steps, rate, beta1, beta2, epsilon, mode, decay=0.0):
+    m, v = 0, 0
+    for step in range(1, steps + 1):
+        m = beta1 * m + (1 - beta1) * w
+        v = beta2 * v + (1 - beta2) * w * w
+        bias = np.sqrt(1 - beta2**step)
+        divisor = (np.sqrt(v) + epsilon) / bias if mode == "before" else np.sqrt(v) / bias + epsilon
+        w = w - rate * decay * w - rate * m / (1 - beta1**step) / divisor
+    return w
+
+
+def adamax_steps(w, steps, rate, beta1, beta2, epsilon):
+    m, u = 0, 0
+    for step in range(1, steps + 1):
+        m = beta1 * m + (1 - beta1) * w
+        u = np.maximum(np.abs(w), beta2 * u + epsilon)
+        w = w - rate / (1 - beta1**step) * m / u
+    return w
+
+
+def adagrad_steps(w, steps, rate, epsilon, kept=1.0, added=1.0):
+    m = 0
+    for _ in range(steps):
+        m = kept * m + added * w * w
+        w = w - rate * w / (np.sqrt(m) + epsilon)
+    return w
+
+
+def adadelta_steps(w, steps, epsilon, rho):
+    grads, updates = 0, 0
+    for _ in range(steps):
+        grads = rho * grads + (1 - rho) * w * w
+        update = np.sqrt((updates + epsilon) / (grads + epsilon)) * w
+        updates = rho * updates + (1 - rho) * update**2
+        w = w - update
+    return w
+
+
+def rmsprop_steps(w, steps, rate, rho, epsilon, momentum):
+    square, moment = 0, 0
+    for _ in range(steps):
+        square = rho * square + (1 - rho) * w * w
+        moment = momentum * moment + rate * w / np.sqrt(square + epsilon)
+        w = w - moment
+    return w
+
+
+def ftrl_steps(w, steps, rate, l1, l2, lr_power):
+    n, z = np.zeros(3), np.zeros(3)
+    for _ in range(steps):
+        more = n + w * w
+        z = z + w - (more**-lr_power - n**-lr_power) / rate * w
+        n = more
+        value = (l1 * np.sign(z) - z) / (n**-lr_power / rate + 2 * l2)
+        w = np.where(np.abs(z) > l1, value, 0.0)
+    return w
+
+
+def proximal_steps(w, steps, rate, l1, l2, adaptive=False):
+    m = np.zeros(3)
+    for _ in range(steps):
+        m = m + w * w
+        prox = w - rate * w / np.sqrt(m) if adaptive else w - rate * w
+        w = np.sign(prox) * np.maximum(np.abs(prox) - rate * l1, 0) / (1 + rate * l2)
+    return w
+
+
+OPTIMIZERS = {
+    "Adam": (
+        lambda o: o.Adam(0.1, 0.8, 0.9, 0.01),
+        lambda w, n: adam_steps(w, n, 0.1, 0.8, 0.9, 0.01, "before"),
+    ),
+    "Adam, epsilon after": (
+        lambda o: o.Adam(0.1, 0.8, 0.9, 0.01, epsilon_mode="after"),
+        lambda w, n: adam_steps(w, n, 0.1, 0.8, 0.9, 0.01, "after"),
+    ),
+    "AdamW": (
+        lambda o: o.AdamW(0.1, 0.8, 0.9, 0.01, weight_decay=0.2),
+        lambda w, n: adam_steps(w, n, 0.1, 0.8, 0.9, 0.01, "after", decay=0.2),
+    ),
+    "Adamax": (
+        lambda o: o.Adamax(0.1, 0.8, 0.9, 0.01),
+        lambda w, n: adamax_steps(w, n, 0.1, 0.8, 0.9, 0.01),
+    ),
+    "Adagrad": (lambda o: o.Adagrad(0.1, 0.01), lambda w, n: adagrad_steps(w, n, 0.1, 0.01)),
+    "DecayedAdagrad": (
+        lambda o: o.DecayedAdagrad(0.1, 0.8, 0.01),
+        lambda w, n: adagrad_steps(w, n, 0.1, 0.01, 0.8, 0.2),
+    ),
+    "Adadelta": (
+        lambda o: o.Adadelta(0.1, 0.01, 0.8),
+        lambda w, n: adadelta_steps(w, n, 0.01, 0.8),
+    ),
+    "RMSProp": (
+        lambda o: o.RMSProp(0.1, 0.8, 0.01, 0.5),
+        lambda w, n: rmsprop_steps(w, n, 0.1, 0.8, 0.01, 0.5),
+    ),
+    "Ftrl": (
+        lambda o: o.Ftrl(0.1, 0.3, 0.2, -0.75),
+        lambda w, n: ftrl_steps(w, n, 0.1, 0.3, 0.2, -0.75),
+    ),
+    "ProximalGD": (
+        lambda o: o.ProximalGD(0.1, 0.3, 0.2),
+        lambda w, n: proximal_steps(w, n, 0.1, 0.3, 0.2),
+    ),
+    "ProximalAdagrad": (
+        lambda o: o.ProximalAdagrad(0.1, 0.3, 0.2),
+        lambda w, n: proximal_steps(w, n, 0.1, 0.3, 0.2, adaptive=True),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_five_steps_are_those_of_numpy(name):
+    make, steps = OPTIMIZERS[name]
+    trained = train(make(fluid.optimizer), 5, "float64")
+    np.testing.assert_allclose(trained, steps(np.array(START), 5), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda o: o.Adam(beta1=1.0), r"adam: beta1 must be in \[0, 1\), got 1.0"),
+        (lambda o: o.Adam(epsilon=-1.0), "adam: epsilon must be at least 0, got -1.0"),
+        (
+            lambda o: o.Adam(epsilon_mode="late"),
+            "adam: epsilon_mode must be 'before' or 'after', got 'late'",
+        ),
+        (lambda o: o.AdamW(weight_decay=-1), "adamw: weight_decay must be at least 0, got -1"),
+        (lambda o: o.Adamax(beta2=-1), r"adamax: beta2 must be in \[0, 1\), got -1"),
+        (lambda o: o.Adagrad(0.1, -1.0), "adagrad: epsilon must be at least 0, got -1.0"),
+        (
+            lambda o: o.DecayedAdagrad(0.1, 1),
+            r"decayed_adagrad: decay must be in \[0, 1\), got 1",
+        ),
+        (lambda o: o.Adadelta(0.1, rho=2), r"adadelta: rho must be in \[0, 1\), got 2"),
+        (lambda o: o.RMSProp(0.1, rho=1.5), r"rmsprop: rho must be in \[0, 1\), got 1.5"),
+        (lambda o: o.Ftrl(0.1, l1=-2), "ftrl: l1 must be at least 0, got -2"),
+        (lambda o: o.ProximalGD(0.1, l2=-2), "proximal_gd: l2 must be at least 0, got -2"),
+    ],
+)
+def test_an_argument_out_of_range_is_an_error(make, message):
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        make(fluid.optimizer)
+
+
+@pytest.mark.parametrize(
+    ("mode", "step"), [("before", 0.001**0.5 / (1 + 0.001**0.5)), ("after", 0.5)]
+)
+def test_an_epsilon_as_large_as_the_gradient_counts_more_before_the_correction(mode, step):
+    w = layers.create_parameter(
+        [3], "float64", "w", default_initializer=fluid.initializer.Constant(1)
+    )
+    loss = layers.scale(layers.reduce_sum(w), scale=1e-8)
+    fluid.optimizer.Adam(1.0, epsilon_mode=mode).minimize(loss)
+    exe = fluid.Executor()
+    exe.run(fluid.default_startup_program())
+    exe.run()
+    value = np.array(fluid.global_scope().find_var("w").get_tensor())
+    np.testing.assert_allclose(1 - value, np.full(3, step), rtol=1e-7)
 
 
 def test_the_operators_of_one_step(block):
@@ -176,10 +338,17 @@ def test_one_optimizer_serves_several_programs():
             assert fluid.default_startup_program().global_block().has_var(rate)
 
 
-def test_the_long_names_are_the_same_classes():
-    assert fluid.optimizer.SGDOptimizer is SGD
-    assert fluid.optimizer.MomentumOptimizer is Momentum
-    assert fluid.optimizer.AdamOptimizer is Adam
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        for name in fluid.optimizer.__all__
+        if name.endswith("Optimizer") and name != "Optimizer"
+    ],
+)
+def test_the_long_names_are_the_same_classes(name):
+    short = name.removesuffix("Optimizer")
+    assert getattr(fluid.optimizer, name) is getattr(fluid.optimizer, short)
 
 
 def test_each_minimize_of_one_adam_counts_its_own_steps():

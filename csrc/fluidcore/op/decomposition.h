@@ -15,7 +15,7 @@ namespace fluidcore {
 class Decomposition;
 class OpRegistry;
 
-// From a gradient operator to the differentiable operators it stands for.
+// From an operator to the differentiable operators it stands for.
 using Decompose = std::function<void(Decomposition&)>;
 
 // A variable of a decomposition: an input of the operator, or what a step gives. Valid as long as
@@ -54,6 +54,7 @@ class Decomposition {
   Decomposition(const OpRegistry& registry, const OpDesc& op);
 
   Expr input(std::string_view slot);
+  bool has_input(std::string_view slot) const { return !op_.input(slot).empty(); }
   template <class T>
   const T& attr(std::string_view name) const {
     return std::get<T>(op_.attr(name));

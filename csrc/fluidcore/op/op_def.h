@@ -95,7 +95,7 @@ class OpDef {
   OpDef&& infer(InferFn infer) &&;
   OpDef&& kernels(KernelTable table) &&;  // adds to what is there
   OpDef&& grad(GradMaker maker) &&;
-  // For a gradient operator without gradient maker: the differentiable operators it stands for.
+  // For an operator without gradient maker: the differentiable operators it stands for.
   OpDef&& decompose(Decompose decompose) &&;
   OpDef&& not_differentiable() &&;  // append_backward treats the outputs as constants
   OpDef&& runs_block(BlockTraits traits = {}) &&;  // declares the attribute sub_block

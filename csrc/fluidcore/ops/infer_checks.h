@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 #include <string_view>
 
 #include "fluidcore/base/error.h"
@@ -31,6 +32,24 @@ inline void require_dtype(const InferContext& context, std::string_view slot, DT
   const DType actual = context.input(slot).dtype;
   require(actual == dtype, context.type(), ": ", slot, " must be ", dtype, ", got ", actual,
           cast_advice(slot, dtype));
+}
+
+inline void require_not_negative(const InferContext& context,
+                                 std::initializer_list<std::string_view> attrs) {
+  for (const std::string_view name : attrs) {
+    const double value = context.attr<double>(name);
+    require(value >= 0.0, context.type(), ": ", name, " must be at least 0, got ", value);
+  }
+}
+
+// Attributes that say how much of something is kept.
+inline void require_share(const InferContext& context,
+                          std::initializer_list<std::string_view> attrs) {
+  for (const std::string_view name : attrs) {
+    const double value = context.attr<double>(name);
+    require(value >= 0.0 && value < 1.0, context.type(), ": ", name, " must be in [0, 1), got ",
+            value);
+  }
 }
 
 // The cotangent of an output that the forward operator would give `spec`.

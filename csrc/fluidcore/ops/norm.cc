@@ -10,6 +10,7 @@
 #include "fluidcore/op/decomposition.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/infer_checks.h"
+#include "fluidcore/ops/optional_output.h"
 #include "fluidcore/ops/register_ops.h"
 #include "fluidcore/tensor/tensor.h"
 
@@ -63,21 +64,6 @@ void infer_batch_norm_grad(InferContext& context) {
   context.set_output("Scale@GRAD", context.input("Scale"));
   context.set_output("Bias@GRAD", context.input("Scale"));
 }
-
-// An output, or scratch memory in its place when it is not wanted.
-template <class T>
-class OutputOrScratch {
- public:
-  OutputOrScratch(const KernelContext& context, std::string_view slot, std::int64_t size)
-      : output_(context.optional_output<T>(slot)) {
-    if (!output_) scratch_ = Tensor({{size}, dtype_of<T>});
-  }
-  T* data() const { return output_ ? output_.data() : static_cast<T*>(scratch_.raw()); }
-
- private:
-  Arg<T> output_;
-  Tensor scratch_;
-};
 
 template <class T>
 void inverse_std(std::int64_t size, T epsilon, const T* variance, T* inv_std) {

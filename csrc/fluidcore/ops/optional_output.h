@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 #include "fluidcore/op/contexts.h"
+#include "fluidcore/tensor/tensor.h"
 
 namespace fluidcore {
 
@@ -13,5 +15,20 @@ inline Arg<void> optional_raw_output(const KernelContext& context,
                                      std::size_t index = 0) {
   return context.has_output(slot, index) ? context.raw_output(slot, index) : Arg<void>();
 }
+
+// An output, or scratch memory in its place when it is not wanted.
+template <class T>
+class OutputOrScratch {
+ public:
+  OutputOrScratch(const KernelContext& context, std::string_view slot, std::int64_t size)
+      : output_(context.optional_output<T>(slot)) {
+    if (!output_) scratch_ = Tensor({{size}, dtype_of<T>});
+  }
+  T* data() const { return output_ ? output_.data() : static_cast<T*>(scratch_.raw()); }
+
+ private:
+  Arg<T> output_;
+  Tensor scratch_;
+};
 
 }  // namespace fluidcore

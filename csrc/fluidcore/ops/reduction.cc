@@ -11,49 +11,13 @@
 #include "fluidcore/op/decomposition.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/linear.h"
+#include "fluidcore/ops/reduction.h"
 #include "fluidcore/ops/register_ops.h"
 #include "fluidcore/tensor/tensor.h"
 
 namespace fluidcore {
 
 namespace {
-
-// Which dimensions of an input of this rank an operator reduces.
-template <class Context>
-std::vector<bool> reduced_axes(const Context& context, std::size_t rank) {
-  if (context.type().starts_with("mean") || context.template attr<bool>("reduce_all")) {
-    return std::vector<bool>(rank, true);
-  }
-  const auto& dims = context.template attr<std::vector<std::int64_t>>("dim");
-  require(!dims.empty(), context.type(), ": dim must name a dimension, got []; ",
-          "write reduce_all=True for all");
-  std::vector<bool> reduced(rank, false);
-  for (const std::int64_t dim : dims) {
-    const std::size_t axis = normalize_axis(dim, rank, context.type());
-    require(!reduced[axis], context.type(), ": dim must name each dimension once, got ",
-            Attribute(dims), " for an input of rank ", rank);
-    reduced[axis] = true;
-  }
-  return reduced;
-}
-
-// How many elements of X are behind one element of Out.
-std::int64_t reduced_count(const Shape& x, const std::vector<bool>& reduced) {
-  std::int64_t count = 1;
-  for (std::size_t axis = 0; axis < x.rank(); ++axis) {
-    if (reduced[axis]) count *= x[axis];
-  }
-  return count;
-}
-
-// x with 1 in place of the reduced extents: the shape of Out, with the rank of X.
-Shape kept_shape(const Shape& x, const std::vector<bool>& reduced) {
-  Shape kept = x;
-  for (std::size_t axis = 0; axis < x.rank(); ++axis) {
-    if (reduced[axis]) kept[axis] = 1;
-  }
-  return kept;
-}
 
 template <class Operation, bool divides, class T>
 Kernel reduce(const KernelContext& context) {
@@ -134,30 +98,6 @@ Kernel max_grad(const KernelContext& context) {
   };
 }
 
-// What the operator, or the one that it is the gradient of, makes of X.
-TensorSpec reduced_spec(const InferContext& context) {
-  const TensorSpec& x = context.input("X");
-  if (context.type().starts_with("mean")) return {Shape{1}, x.dtype};
-  const std::vector<bool> reduced = reduced_axes(context, x.shape.rank());
-  std::vector<std::int64_t> extents;
-  const bool all = context.attr<bool>("reduce_all");
-  for (std::size_t axis = 0; axis < x.shape.rank() && !all; ++axis) {
-    if (!reduced[axis]) {
-      extents.push_back(x.shape[axis]);
-    } else if (context.attr<bool>("keep_dim")) {
-      extents.push_back(1);
-    }
-  }
-  if (extents.empty()) extents.push_back(1);
-  return {Shape(std::move(extents)), x.dtype};
-}
-
-// The dimensions in front of the first that is reduced.
-std::size_t kept_dims(const InferContext& context, std::string_view slot) {
-  const std::vector<bool> reduced = reduced_axes(context, context.input(slot).shape.rank());
-  return static_cast<std::size_t>(std::ranges::find(reduced, true) - reduced.begin());
-}
-
 void infer_reduce(InferContext& context) {
   const TensorSpec& x = context.input("X");
   const TensorSpec out = reduced_spec(context);
@@ -169,32 +109,8 @@ void infer_reduce(InferContext& context) {
   context.set_output("Out", out);
 }
 
-void infer_reduce_grad(InferContext& context) {
-  const TensorSpec out = reduced_spec(context);
-  if (context.has_input("Out")) require_spec(context, "Out", out);
-  require_spec(context, "Out@GRAD", out);
-  infer_grads_like_inputs(context);
-}
-
-OpDef with_reduce_attrs(OpDef&& def) {
-  return std::move(def)
-      .attr("dim", std::vector<std::int64_t>{0},
-            "the dimensions to reduce, one or several, counted from the end if negative")
-      .attr("keep_dim", false, "whether Out keeps the dimensions, with extent 1")
-      .attr("reduce_all", false, "whether to reduce all dimensions, to Out [1]");
-}
-
 OpDef reduce_op(std::string type, std::string doc) {
-  return with_reduce_attrs(OpDef(std::move(type)))
-      .doc(std::move(doc))
-      .input("X", "any shape")
-      .output("Out", "X without the dimensions dim; [1] if nothing is left")
-      .row_dims(kept_dims)
-      .infer(infer_reduce);
-}
-
-OpDef reduce_grad_op(std::string type, std::string doc) {
-  return with_reduce_attrs(OpDef(std::move(type))).doc(std::move(doc)).infer(infer_reduce_grad);
+  return declare_reduce(std::move(type), std::move(doc)).infer(infer_reduce);
 }
 
 template <class Operation, bool divides>
@@ -238,7 +154,7 @@ void add_reduce_sum(OpRegistry& registry) {
   registry.add(reduce_op("reduce_sum", "Out = the sum of X over the dimensions dim.")
                    .kernels(reduce_kernels<cpu::SumOf, false>())
                    .grad(grad));
-  registry.add(reduce_grad_op("reduce_sum_grad", "X@GRAD = Out@GRAD, repeated.")
+  registry.add(declare_reduce_grad("reduce_sum_grad", "X@GRAD = Out@GRAD, repeated.")
                    .input("X", "input of the forward operator", kShapeOnly)
                    .input("Out@GRAD", "gradient of Out, shape of Out")
                    .output("X@GRAD", "gradient of X, shape of X")
@@ -248,8 +164,8 @@ void add_reduce_sum(OpRegistry& registry) {
       reduce_op("reduce_mean", "Out = the mean of X over the dimensions dim; integers toward zero.")
           .kernels(reduce_kernels<cpu::SumOf, true>())
           .grad(grad));
-  registry.add(reduce_grad_op("reduce_mean_grad",
-                              "X@GRAD = Out@GRAD / number of reduced elements, repeated.")
+  registry.add(declare_reduce_grad("reduce_mean_grad",
+                                   "X@GRAD = Out@GRAD / number of reduced elements, repeated.")
                    .input("X", "input of the forward operator", kShapeOnly)
                    .input("Out@GRAD", "gradient of Out, shape of Out")
                    .output("X@GRAD", "gradient of X, shape of X")
@@ -275,9 +191,9 @@ void add_reduce_max(OpRegistry& registry) {
                 "Out = the maximum of X over the dimensions dim; NaN if there is one.")
           .kernels(reduce_kernels<cpu::MaxOf, false>())
           .grad(standard_grad({.inputs = {"X"}, .outputs = {"Out"}, .differentiable = {"X"}})));
-  registry.add(reduce_grad_op("reduce_max_grad",
-                              "X@GRAD = Out@GRAD for the first element equal to its maximum, "
-                              "else 0.")
+  registry.add(declare_reduce_grad("reduce_max_grad",
+                                   "X@GRAD = Out@GRAD for the first element equal to its maximum, "
+                                   "else 0.")
                    .input("X", "input of the forward operator", {.needs_no_gradient = true})
                    .input("Out", "output of the forward operator", {.needs_no_gradient = true})
                    .input("Out@GRAD", "gradient of Out, shape of Out")

@@ -6,15 +6,19 @@ const OpRegistry& builtin_ops() {
   static const OpRegistry kOps = [] {
     OpRegistry registry;
     register_activation_ops(registry);
+    register_adaptive_optimizer_ops(registry);
     register_arithmetic_ops(registry);
     register_array_ops(registry);
     register_comparison_ops(registry);
     register_concat_ops(registry);
     register_control_flow_ops(registry);
     register_conv_ops(registry);
+    register_element_loss_ops(registry);
     register_elementwise_ops(registry);
     register_fill_ops(registry);
+    register_layer_norm_ops(registry);
     register_logic_ops(registry);
+    register_logsumexp_ops(registry);
     register_lookup_ops(registry);
     register_loss_ops(registry);
     register_matmul_ops(registry);
@@ -25,10 +29,12 @@ const OpRegistry& builtin_ops() {
     register_random_ops(registry);
     register_recurrent_ops(registry);
     register_reduction_ops(registry);
+    register_row_loss_ops(registry);
     register_row_ops(registry);
     register_select_ops(registry);
     register_shape_ops(registry);
     register_softmax_ops(registry);
+    register_vector_norm_ops(registry);
     return registry;
   }();
   return kOps;

@@ -6,14 +6,18 @@ namespace fluidcore {
 
 // One function for each .cc file of this folder; builtin_ops() calls them all.
 void register_activation_ops(OpRegistry& registry);
+void register_adaptive_optimizer_ops(OpRegistry& registry);
 void register_arithmetic_ops(OpRegistry& registry);
 void register_array_ops(OpRegistry& registry);
 void register_comparison_ops(OpRegistry& registry);
 void register_concat_ops(OpRegistry& registry);
 void register_control_flow_ops(OpRegistry& registry);
 void register_conv_ops(OpRegistry& registry);
+void register_element_loss_ops(OpRegistry& registry);
 void register_elementwise_ops(OpRegistry& registry);
 void register_fill_ops(OpRegistry& registry);
+void register_layer_norm_ops(OpRegistry& registry);
+void register_logsumexp_ops(OpRegistry& registry);
 void register_logic_ops(OpRegistry& registry);
 void register_lookup_ops(OpRegistry& registry);
 void register_loss_ops(OpRegistry& registry);
@@ -25,10 +29,12 @@ void register_pool_ops(OpRegistry& registry);
 void register_random_ops(OpRegistry& registry);
 void register_recurrent_ops(OpRegistry& registry);
 void register_reduction_ops(OpRegistry& registry);
+void register_row_loss_ops(OpRegistry& registry);
 void register_row_ops(OpRegistry& registry);
 void register_select_ops(OpRegistry& registry);
 void register_shape_ops(OpRegistry& registry);
 void register_softmax_ops(OpRegistry& registry);
+void register_vector_norm_ops(OpRegistry& registry);
 
 // Every operator that comes with fluidcore. Built on first use, then never changed.
 const OpRegistry& builtin_ops();

@@ -90,6 +90,38 @@ void add_reshape(OpRegistry& registry) {
                    .grad(adjoint_grad({.type = "reshape"})));
 }
 
+TensorSpec flattened(const InferContext& context) {
+  const TensorSpec& x = context.input("X");
+  const std::int64_t axis = context.attr<std::int64_t>("axis");
+  const std::size_t rank = x.shape.rank();
+  require(axis >= 0 && axis <= static_cast<std::int64_t>(rank), context.type(),
+          ": axis must be in [0, ", rank, "], got ", axis);
+  const auto first = static_cast<std::size_t>(axis);
+  return {{x.shape.product(0, first), x.shape.product(first, rank)}, x.dtype};
+}
+
+void add_flatten(OpRegistry& registry) {
+  const char* doc = "how many dimensions of X make the rows of Out";
+  registry.add(OpDef("flatten")
+                   .doc("Out = the elements of X, in order, as a matrix.")
+                   .input("X", "any shape")
+                   .output("Out", "[the first `axis` extents of X, the others], dtype of X")
+                   .attr("axis", std::int64_t{1}, doc)
+                   .infer(infer_as<flattened>)
+                   .in_place("X", "Out")
+                   .kernels(byte_kernels<reshape>())
+                   .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
+  registry.add(OpDef("flatten_grad")
+                   .doc("X@GRAD = the elements of Out@GRAD in the shape of X.")
+                   .input("X", "input of the forward operator", kShapeOnly)
+                   .input("Out@GRAD", "gradient of Out, shape of Out")
+                   .output("X@GRAD", "gradient of X, shape of X")
+                   .attr("axis", std::int64_t{1}, doc)
+                   .infer(infer_as<flattened>)
+                   .kernels(byte_kernels<reshape_grad>())
+                   .grad(adjoint_grad({.type = "flatten"})));
+}
+
 // Dimension d of the transposed tensor is dimension axes[d] of X. Throws InvalidArgument unless the
 // attribute names every dimension once.
 template <class Context>
@@ -162,6 +194,7 @@ void add_transpose(OpRegistry& registry) {
 
 void register_shape_ops(OpRegistry& registry) {
   add_reshape(registry);
+  add_flatten(registry);
   add_transpose(registry);
 }
 

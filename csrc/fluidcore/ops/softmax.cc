@@ -41,6 +41,26 @@ Kernel softmax_grad(const KernelContext& context) {
   };
 }
 
+template <class T>
+Kernel log_softmax(const KernelContext& context) {
+  const auto x = context.input<T>("X");
+  const auto out = context.output<T>("Out");
+  return [rows = Rows(x.shape()), x, out] {
+    cpu::log_softmax(rows.count, rows.columns, x.data(), out.data());
+  };
+}
+
+template <class T>
+Kernel log_softmax_grad(const KernelContext& context) {
+  const auto out = context.input<T>("Out");
+  const auto dout = context.input<T>("Out@GRAD");
+  const auto dx = context.optional_output<T>("X@GRAD");
+  if (!dx) return nothing_to_do();
+  return [rows = Rows(out.shape()), out, dout, dx] {
+    cpu::log_softmax_grad(rows.count, rows.columns, out.data(), dout.data(), dx.data());
+  };
+}
+
 void infer_softmax(InferContext& context) {
   require(context.input("X").shape.rank() >= 1, context.type(),
           ": X must have rank 1 or more, got ", context.input("X").shape);
@@ -52,6 +72,37 @@ void infer_softmax_grad(InferContext& context) {
   require(out.shape.rank() >= 1, context.type(), ": Out must have rank 1 or more, got ", out.shape);
   require_shape(context, "Out@GRAD", out.shape);
   context.set_output("X@GRAD", out);
+}
+
+void add_log_softmax(OpRegistry& registry) {
+  registry.add(OpDef("log_softmax")
+                   .doc("Out = X - log(sum of exp(X)) over the last dimension. Does not overflow.")
+                   .input("X", "[..., D], floating, rank 1 or more")
+                   .output("Out", "shape and dtype of X; logarithms of probabilities")
+                   .row_dims(all_but_last_dim)
+                   .infer(infer_softmax)
+                   .in_place("X", "Out")
+                   .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+                     return log_softmax<typename decltype(tag)::type>;
+                   }))
+                   .grad(standard_grad({.outputs = {"Out"}, .differentiable = {"X"}})));
+  registry.add(OpDef("log_softmax_grad")
+                   .doc("X@GRAD = Out@GRAD - exp(Out) (sum of Out@GRAD over the last dimension).")
+                   .input("Out", "output of the forward operator")
+                   .input("Out@GRAD", "gradient of Out, shape of Out")
+                   .output("X@GRAD", "gradient of X, shape of X")
+                   .row_dims(all_but_last_dim)
+                   .infer(infer_softmax_grad)
+                   .in_place("Out", "X@GRAD")
+                   .in_place("Out@GRAD", "X@GRAD")
+                   .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+                     return log_softmax_grad<typename decltype(tag)::type>;
+                   }))
+                   .decompose([](Decomposition& d) {
+                     const Expr dout = d.input("Out@GRAD");
+                     const Expr share = d.op("exp", {{"X", d.input("Out")}});
+                     d.set("X@GRAD", dout - share * sum_of_row(dout));
+                   }));
 }
 
 }  // namespace
@@ -89,6 +140,7 @@ void register_softmax_ops(OpRegistry& registry) {
                      const Expr dout = d.input("Out@GRAD");
                      d.set("X@GRAD", (dout - sum_of_row(out * dout)) * out);
                    }));
+  add_log_softmax(registry);
 }
 
 }  // namespace fluidcore

@@ -39,7 +39,10 @@ from fluidcore.layers.conv import batch_norm, conv2d, pool2d
 from fluidcore.layers.io import data
 from fluidcore.layers.loss import (
     accuracy,
+    cos_sim,
     cross_entropy,
+    label_smooth,
+    smooth_l1,
     softmax_with_cross_entropy,
     square_error_cost,
     topk,
@@ -54,6 +57,7 @@ from fluidcore.layers.nn import (
     reduce_mean,
     reduce_sum,
 )
+from fluidcore.layers.norm import layer_norm
 from fluidcore.layers.tensor import (
     assign,
     cast,
@@ -87,6 +91,7 @@ __all__ = [
     "concat",
     "cond",
     "conv2d",
+    "cos_sim",
     "create_array",
     "create_global_var",
     "create_parameter",
@@ -102,6 +107,8 @@ __all__ = [
     "greater_than",
     "increment",
     "is_empty",
+    "label_smooth",
+    "layer_norm",
     "less_equal",
     "less_than",
     "logical_and",
@@ -117,6 +124,7 @@ __all__ = [
     "reduce_mean",
     "reduce_sum",
     "reshape",
+    "smooth_l1",
     "softmax_with_cross_entropy",
     "split",
     "square_error_cost",

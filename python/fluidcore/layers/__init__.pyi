@@ -32,7 +32,10 @@ from fluidcore.layers.conv import conv2d as conv2d
 from fluidcore.layers.conv import pool2d as pool2d
 from fluidcore.layers.io import data as data
 from fluidcore.layers.loss import accuracy as accuracy
+from fluidcore.layers.loss import cos_sim as cos_sim
 from fluidcore.layers.loss import cross_entropy as cross_entropy
+from fluidcore.layers.loss import label_smooth as label_smooth
+from fluidcore.layers.loss import smooth_l1 as smooth_l1
 from fluidcore.layers.loss import softmax_with_cross_entropy as softmax_with_cross_entropy
 from fluidcore.layers.loss import square_error_cost as square_error_cost
 from fluidcore.layers.loss import topk as topk
@@ -44,6 +47,7 @@ from fluidcore.layers.nn import mul as mul
 from fluidcore.layers.nn import reduce_max as reduce_max
 from fluidcore.layers.nn import reduce_mean as reduce_mean
 from fluidcore.layers.nn import reduce_sum as reduce_sum
+from fluidcore.layers.norm import layer_norm as layer_norm
 from fluidcore.layers.tensor import assign as assign
 from fluidcore.layers.tensor import cast as cast
 from fluidcore.layers.tensor import concat as concat
@@ -108,6 +112,23 @@ def clip(
         x: any shape, floating
         min: the least value of Out
         max: the greatest value of Out
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def clip_by_norm(
+    x: Variable,
+    *,
+    max_norm: float,
+    name: str | None = None,
+) -> Variable:
+    """Out = X where the root of the sum of X^2 is at most max_norm, else X max_norm / root.
+
+    Args:
+        x: any shape, floating
+        max_norm: the greatest norm of Out, above 0
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -343,6 +364,23 @@ def fill_zeros_like(
         Out: shape and dtype of X
     """
 
+def flatten(
+    x: Variable,
+    *,
+    axis: int = 1,
+    name: str | None = None,
+) -> Variable:
+    """Out = the elements of X, in order, as a matrix.
+
+    Args:
+        x: any shape
+        axis: how many dimensions of X make the rows of Out
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: [the first `axis` extents of X, the others], dtype of X
+    """
+
 def gaussian_random(
     *,
     shape: list[int],
@@ -383,6 +421,74 @@ def gelu(
         Out: shape and dtype of X
     """
 
+def hinge_loss(
+    logits: Variable,
+    labels: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Loss = max(1 - (2 Labels - 1) Logits, 0), element by element.
+
+    Args:
+        logits: any shape, floating
+        labels: 0 or 1, shape and dtype of the other input
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Loss: shape and dtype of the first input
+    """
+
+def huber_loss(
+    x: Variable,
+    y: Variable,
+    *,
+    delta: float,
+    name: str | None = None,
+) -> Variable:
+    """Residual = Y - X; Out = Residual^2 / 2 where |Residual| <= delta, else delta (|Residual| - delta / 2), element by element.
+
+    Args:
+        x: any shape, floating
+        y: shape and dtype of X
+        delta: where the parabola turns into a line
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of the first input
+    """
+
+def kl_div(
+    x: Variable,
+    target: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Loss = Target (log(Target) - X), element by element, 0 for a Target of 0: what its sum over a distribution loses by believing exp(X) (Kullback and Leibler).
+
+    Args:
+        x: logarithms of probabilities, any shape, floating
+        target: probabilities, shape and dtype of X
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Loss: shape and dtype of the first input
+    """
+
+def l1_norm(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = the sum of |X| over all elements.
+
+    Args:
+        x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: [1], dtype of X
+    """
+
 def log(
     x: Variable,
     *,
@@ -396,6 +502,61 @@ def log(
 
     Returns:
         Out: shape and dtype of X
+    """
+
+def log_loss(
+    predicted: Variable,
+    labels: Variable,
+    *,
+    epsilon: float,
+    name: str | None = None,
+) -> Variable:
+    """Loss = -Labels log(Predicted + epsilon) - (1 - Labels) log(1 - Predicted + epsilon), element by element.
+
+    Args:
+        predicted: probabilities, any shape, floating
+        labels: 0 or 1, shape and dtype of the other input
+        epsilon: keeps the logarithms finite
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Loss: shape and dtype of the first input
+    """
+
+def log_softmax(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = X - log(sum of exp(X)) over the last dimension. Does not overflow.
+
+    Args:
+        x: [..., D], floating, rank 1 or more
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X; logarithms of probabilities
+    """
+
+def logsumexp(
+    x: Variable,
+    *,
+    dim: list[int] = [0],
+    keep_dim: bool = False,
+    reduce_all: bool = False,
+    name: str | None = None,
+) -> Variable:
+    """Out = log(sum of exp(X)) over the dimensions dim. Does not overflow; -infinity of no elements.
+
+    Args:
+        x: any shape
+        dim: the dimensions to reduce, one or several, counted from the end if negative
+        keep_dim: whether Out keeps the dimensions, with extent 1
+        reduce_all: whether to reduce all dimensions, to Out [1]
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: X without the dimensions dim; [1] if nothing is left
     """
 
 def lookup_table(
@@ -440,6 +601,27 @@ def lookup_table_v2(
         Out: [..., width], dtype of W
     """
 
+def margin_rank_loss(
+    x1: Variable,
+    x2: Variable,
+    label: Variable,
+    *,
+    margin: float = 0.0,
+    name: str | None = None,
+) -> Variable:
+    """Out = max(margin - Label (X1 - X2), 0), element by element; Activated = 1 where that is above 0, else 0.
+
+    Args:
+        x1: scores, any shape, floating
+        x2: shape and dtype of X1
+        label: 1 where X1 should be above X2, -1 where below; shape and dtype of X1
+        margin: by how much the scores should differ
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of the first input
+    """
+
 def mean(
     x: Variable,
     *,
@@ -453,6 +635,61 @@ def mean(
 
     Returns:
         Out: [1], dtype of X
+    """
+
+def modified_huber_loss(
+    x: Variable,
+    y: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """With IntermediateVal z = (2 Y - 1) X, Out = -4 z where z < -1, (1 - z)^2 where -1 <= z < 1, else 0.
+
+    Args:
+        x: scores, any shape, floating
+        y: 0 or 1, shape and dtype of the other input
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of the first input
+    """
+
+def norm(
+    x: Variable,
+    scale: Variable,
+    *,
+    epsilon: float = 1e-10,
+    name: str | None = None,
+) -> Variable:
+    """Out = X / sqrt(sum of X^2 over the channels + epsilon) Scale: the vector of channels at each pixel gets the length 1.
+
+    Args:
+        x: [N, C, ...], rank 2 or more, floating
+        scale: [C], dtype of X
+        epsilon: keeps the divisor above 0
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def rank_loss(
+    label: Variable,
+    left: Variable,
+    right: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = log(1 + exp(Left - Right)) - Label (Left - Right), element by element (RankNet). Does not overflow.
+
+    Args:
+        label: the probability that Left ranks above Right, any shape, floating
+        left: scores, shape and dtype of Label
+        right: scores, shape and dtype of Label
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of the first input
     """
 
 def relu(
@@ -502,6 +739,23 @@ def sigmoid(
         Out: shape and dtype of X
     """
 
+def sigmoid_cross_entropy_with_logits(
+    x: Variable,
+    label: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = -Label log(p) - (1 - Label) log(1 - p) with p = 1 / (1 + exp(-X)), element by element, as max(X, 0) - X Label + log(1 + exp(-|X|)), which does not overflow.
+
+    Args:
+        x: logits, any shape, floating
+        label: probabilities, shape and dtype of X
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of the first input
+    """
+
 def sign(
     x: Variable,
     *,
@@ -530,6 +784,29 @@ def sin(
 
     Returns:
         Out: shape and dtype of X
+    """
+
+def smooth_l1_loss(
+    x: Variable,
+    y: Variable,
+    insideweight: Variable | None = None,
+    outsideweight: Variable | None = None,
+    *,
+    sigma: float = 1.0,
+    name: str | None = None,
+) -> Variable:
+    """Diff = (X - Y) InsideWeight; Out = the sum, over each row, of OutsideWeight (sigma^2 Diff^2 / 2 where |Diff| < 1 / sigma^2, else |Diff| - 1 / (2 sigma^2)). Without a weight it is 1.
+
+    Args:
+        x: [N, ...], rank 2 or more, floating
+        y: shape and dtype of X
+        insideweight: shape and dtype of X
+        outsideweight: shape and dtype of X
+        sigma: where parabola and line meet: at 1 / sigma^2
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: [N, 1], dtype of X
     """
 
 def softmax(
@@ -575,6 +852,38 @@ def square(
 
     Returns:
         Out: shape and dtype of X
+    """
+
+def squared_l2_distance(
+    x: Variable,
+    y: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """sub_result = X - Y; Out = the sum of its squares over each row.
+
+    Args:
+        x: [N, ...], rank 2 or more, floating
+        y: shape of X, or one row for all; dtype of X
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: [N, 1], dtype of X
+    """
+
+def squared_l2_norm(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = the sum of X^2 over all elements.
+
+    Args:
+        x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: [1], dtype of X
     """
 
 def sum(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from fluidcore.base.dtypes import DTypeLike, dtype_name
 from fluidcore.layers.helper import LayerHelper, atomic, check_variable
+from fluidcore.layers.tensor import cast
 from fluidcore.program import Variable
 
 
@@ -57,6 +59,77 @@ def square_error_cost(input: Variable, label: Variable) -> Variable:
     helper = LayerHelper("square_error_cost")
     difference = helper.append("elementwise_sub", {"X": input, "Y": label})
     return helper.append("square", {"X": difference})
+
+
+def smooth_l1(
+    x: Variable,
+    y: Variable,
+    inside_weight: Variable | None = None,
+    outside_weight: Variable | None = None,
+    sigma: float | None = None,
+) -> Variable:
+    """The sum over each row of a parabola of x - y near 0 and a line elsewhere (Girshick 2015).
+
+    Args:
+        x: [n, ...], floating.
+        y: Shape of x.
+        inside_weight: Factors of x - y, shape of x.
+        outside_weight: Factors of the terms of the sum, shape of x.
+        sigma: The parabola ends at 1 / sigma squared; None for 1.
+
+    Returns:
+        [n, 1].
+    """
+    weights = {"inside_weight": inside_weight, "outside_weight": outside_weight}
+    for argument, value in {"x": x, "y": y, **weights}.items():
+        if value is not None or argument in ("x", "y"):
+            check_variable("smooth_l1", argument, value)
+    inputs = {"X": x, "Y": y, "InsideWeight": inside_weight, "OutsideWeight": outside_weight}
+    attrs = {"sigma": 1.0 if sigma is None else sigma}
+    return LayerHelper("smooth_l1_loss").append("smooth_l1_loss", inputs, attrs)
+
+
+def cos_sim(X: Variable, Y: Variable) -> Variable:  # noqa: N803 - Fluid's names
+    """The cosine of the angle between each row of X and that of Y.
+
+    Args:
+        X: [n, ...], floating.
+        Y: Shape of X, or one row for all.
+
+    Returns:
+        [n, 1].
+    """
+    check_variable("cos_sim", "X", X)
+    check_variable("cos_sim", "Y", Y)
+    return LayerHelper("cos_sim").append("cos_sim", {"X": X, "Y": Y})
+
+
+@atomic
+def label_smooth(
+    label: Variable,
+    prior_dist: Variable | None = None,
+    epsilon: float = 0.1,
+    dtype: DTypeLike = "float32",
+    name: str | None = None,
+) -> Variable:
+    """Labels that are less sure: (1 - epsilon) label + epsilon prior_dist (Szegedy et al. 2016).
+
+    Args:
+        label: [..., classes], distributions over the classes, of any dtype.
+        prior_dist: [1, classes]; None for the same probability of all classes.
+        epsilon: How much of the prior is mixed in, in [0, 1].
+        dtype: Of the result.
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Shape of label.
+    """
+    check_variable("label_smooth", "label", label)
+    if prior_dist is not None:
+        check_variable("label_smooth", "prior_dist", prior_dist)
+    soft = label if label.dtype == dtype_name(dtype) else cast(label, dtype)
+    inputs = {"X": soft, "PriorDist": prior_dist}
+    return LayerHelper("label_smooth", name).append("label_smooth", inputs, {"epsilon": epsilon})
 
 
 def topk(

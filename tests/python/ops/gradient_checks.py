@@ -141,19 +141,22 @@ def _appended_gradients(
 
 
 def _append_gradients(one: OneOp, grads: Sequence[core.OpDesc]) -> None:
-    """Appends gradient operators, and a sum for every gradient that several of them write."""
+    """Appends gradient operators; where several write one gradient, their sum after the last."""
     written = [name for grad in grads for name in grad.output_arg_names()]
     parts: dict[str, list[str]] = {name: [] for name in written if written.count(name) > 1}
     for grad in grads:
         outputs = grad.outputs()
+        complete = []
         for names in outputs.values():
             for i, name in enumerate(names):
                 if name in parts:
                     names[i] = f"{name}@{len(parts[name])}"
                     parts[name].append(names[i])
+                    if len(parts[name]) == written.count(name):
+                        complete.append(name)
         one.block.add_op(grad.type(), grad.inputs(), outputs, grad.attrs())
-    for name, terms in parts.items():
-        one.block.add_op("sum", {"X": terms}, {"Out": [name]}, {})
+        for name in complete:
+            one.block.add_op("sum", {"X": parts[name]}, {"Out": [name]}, {})
 
 
 def _append_objective(one: OneOp, weights: Mapping[str, Array]) -> None:

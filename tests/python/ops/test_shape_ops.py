@@ -48,6 +48,15 @@ def split(shape: list[int], **attrs: Any) -> OpCase:
 
 
 X, Y = normal(2, 3), normal(2, 3, seed=1)
+
+
+def flatten(shape: list[int], axis: int) -> OpCase:
+    def expected(X: Array, axis: int) -> dict[str, Array]:
+        return {"Out": X.reshape(int(np.prod(X.shape[:axis])), int(np.prod(X.shape[axis:])))}
+
+    return OpCase("flatten", {"X": normal(*shape)}, expected, {"axis": axis})
+
+
 CASES = [
     reshape([6], [2, 3]),
     reshape([2, 3], [6]),
@@ -57,6 +66,11 @@ CASES = [
     reshape([], [1, 1]),
     reshape([0, 4], [2, 0]),
     reshape([0, 4], [-1, 2]),
+    *(
+        flatten(shape, axis)
+        for shape in ([], [5], [2, 3], [0, 3, 2])
+        for axis in range(len(shape) + 1)
+    ),
     transpose([], []),
     transpose([5], [0]),
     transpose([0, 4], [1, 0]),
@@ -178,3 +192,9 @@ def test_parts_that_do_not_fit_together_are_an_error() -> None:
         one_op("concat", {"X": [X, normal(2, 4)]})
     with pytest.raises(ValueError, match=r"concat: axis must be in \[-2, 2\)"):
         one_op("concat", {"X": [X, Y]}, {"axis": 2})
+
+
+@pytest.mark.parametrize("axis", [-1, 3])
+def test_flatten_at_a_dimension_that_there_is_not_is_an_error(axis: int) -> None:
+    with pytest.raises(ValueError, match=rf"^flatten: axis must be in \[0, 2\], got {axis}$"):
+        run_op("flatten", {"X": normal(2, 3)}, {"axis": axis})

@@ -1,30 +1,12 @@
 #include "fluidcore/kernels/cpu/softmax.h"
 
-#include <algorithm>
+#include <cmath>
 #include <limits>
 
-#include "fluidcore/base/threads.h"
-#include "fluidcore/kernels/cpu/isa.h"
+#include "fluidcore/kernels/cpu/rows.h"
 #include "fluidcore/kernels/math.h"
 
 namespace fluidcore::cpu {
-
-namespace {
-
-// Calls f(row) for all rows, compiled for the processor; parts of them on several threads.
-template <class F>
-void for_rows(std::int64_t rows, std::int64_t columns, const F& f) {
-  constexpr std::int64_t kThreadWork = 8192;  // elements
-  const Isa isa = cpu_isa();
-  parallel_for(rows, kThreadWork / std::max<std::int64_t>(columns, 1) + 1,
-               [&](std::int64_t begin, std::int64_t end) {
-                 run_on(isa, [&] {
-                   for (std::int64_t row = begin; row < end; ++row) f(row);
-                 });
-               });
-}
-
-}  // namespace
 
 template <class T>
 void softmax(std::int64_t rows, std::int64_t columns, const T* x, T* out) {
@@ -62,10 +44,45 @@ void softmax_grad(
   });
 }
 
+template <class T>
+void log_softmax(std::int64_t rows, std::int64_t columns, const T* x, T* out) {
+  for_rows(rows, columns, [=](std::int64_t row) {
+    const T* from = x + row * columns;
+    T* to = out + row * columns;
+    T greatest = -std::numeric_limits<T>::infinity();
+#pragma omp simd reduction(max : greatest)
+    for (std::int64_t i = 0; i < columns; ++i) greatest = from[i] > greatest ? from[i] : greatest;
+    const auto log_sum = static_cast<T>(std::log(
+        sum_of_row(columns, [=](std::int64_t i) { return math::exp(from[i] - greatest); })));
+#pragma omp simd
+    for (std::int64_t i = 0; i < columns; ++i) to[i] = (from[i] - greatest) - log_sum;
+  });
+}
+
+template <class T>
+void log_softmax_grad(
+    std::int64_t rows, std::int64_t columns, const T* out, const T* out_grad, T* x_grad) {
+  for_rows(rows, columns, [=](std::int64_t row) {
+    const T* value = out + row * columns;
+    const T* grad = out_grad + row * columns;
+    T* to = x_grad + row * columns;
+    const auto sum = static_cast<T>(sum_of_row(columns, [=](std::int64_t i) { return grad[i]; }));
+#pragma omp simd
+    for (std::int64_t i = 0; i < columns; ++i) to[i] = grad[i] - math::exp(value[i]) * sum;
+  });
+}
+
 template void softmax<float>(std::int64_t, std::int64_t, const float*, float*);
 template void softmax<double>(std::int64_t, std::int64_t, const double*, double*);
 template void softmax_grad<float>(std::int64_t, std::int64_t, const float*, const float*, float*);
 template void softmax_grad<double>(
+    std::int64_t, std::int64_t, const double*, const double*, double*);
+
+template void log_softmax<float>(std::int64_t, std::int64_t, const float*, float*);
+template void log_softmax<double>(std::int64_t, std::int64_t, const double*, double*);
+template void log_softmax_grad<float>(
+    std::int64_t, std::int64_t, const float*, const float*, float*);
+template void log_softmax_grad<double>(
     std::int64_t, std::int64_t, const double*, const double*, double*);
 
 }  // namespace fluidcore::cpu

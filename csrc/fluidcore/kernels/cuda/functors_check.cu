@@ -1,9 +1,12 @@
-// Compiles every formula of functors.h for CUDA devices, so that one that only a CPU can calculate
+// Compiles every formula of functors.h and loss_functors.h, and every rule of update_rules.h, for CUDA
+// devices, so that one that only a CPU can calculate
 // does not get in. The library's CUDA kernels will use them; it has none yet.
 
 #include <cstdint>
 
 #include "fluidcore/kernels/functors.h"
+#include "fluidcore/kernels/loss_functors.h"
+#include "fluidcore/kernels/update_rules.h"
 
 namespace fluidcore::cuda {
 
@@ -30,6 +33,22 @@ void ternary(T* data) {
   (apply<<<1, 1>>>(data, Formulas{}, data, data, data), ...);
 }
 
+template <class T, class... Formulas>
+void quaternary(T* data) {
+  (apply<<<1, 1>>>(data, Formulas{}, data, data, data, data), ...);
+}
+
+template <class Rule, class T, class... State>
+__global__ void step(Rule rule, const T* grad, State*... state) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  rule(grad[i], state[i]...);
+}
+
+template <class... Rules, class T, class... State>
+void steps(const T* grad, State*... state) {
+  (step<<<1, 1>>>(Rules{}, grad, state...), ...);
+}
+
 }  // namespace
 
 template <class T>
@@ -41,6 +60,17 @@ void check_formulas(T* data) {
          FloorDiv, Max, Min, Pow, Less, LessEqual, Greater, GreaterEqual, Equal, NotEqual,
          LogicalAnd, LogicalOr, LogicalXor>(data);
   ternary<T, DivGradX, DivGradY, MaxGradX, MaxGradY, MinGradX, MinGradY, PowGradX, PowGradY>(data);
+  binary<T, HingeLoss, HuberLoss, HuberResidual, LogLoss, ModifiedHuberLoss, SignedPrediction,
+         SigmoidCrossEntropy, KlDiv>(data);
+  ternary<T, HingeLossGradLogits, HingeLossGradLabels, HuberLossGradX, HuberLossGradY,
+          LogLossGradPredicted, LogLossGradLabels, MarginRankLoss, MarginRankActivated,
+          ModifiedHuberLossGradX, ModifiedHuberLossGradY, SigmoidCrossEntropyGradX,
+          SigmoidCrossEntropyGradLabel, RankLoss, KlDivGradX, KlDivGradTarget>(data);
+  quaternary<T, MarginRankLossGradX1, MarginRankLossGradX2, MarginRankLossGradLabel,
+             RankLossGradLabel, RankLossGradLeft, RankLossGradRight>(data);
+  steps<SgdRule, ProximalGdRule>(data, data);
+  steps<MomentumRule, AdagradRule, DecayedAdagradRule, ProximalAdagradRule>(data, data, data);
+  steps<AdamRule, AdamaxRule, AdadeltaRule, RmspropRule, FtrlRule>(data, data, data, data);
 }
 
 template void check_formulas(float* data);

@@ -22,6 +22,12 @@ def _reshape(data: Data) -> Iterator[OpExample]:
         yield OpExample("reshape", {"X": data.normal(*source)}, {"shape": shape})
 
 
+def _flatten(data: Data) -> Iterator[OpExample]:
+    a, b, c = data.extents(3, 2)
+    for shape, axis in (([], 0), ([a], 1), ([a, b, c], 1), ([a, b, c], 2), ([0, a], 1)):
+        yield OpExample("flatten", {"X": data.normal(*shape)}, {"axis": axis})
+
+
 def _transpose(data: Data) -> Iterator[OpExample]:
     variants: list[tuple[Sequence[int], list[int]]] = [
         (data.extents(2, 2), [1, 0]),
@@ -69,4 +75,10 @@ def _split(data: Data) -> Iterator[OpExample]:
     )
 
 
-CASES = {"reshape": _reshape, "transpose": _transpose, "concat": _concat, "split": _split}
+CASES = {
+    "reshape": _reshape,
+    "flatten": _flatten,
+    "transpose": _transpose,
+    "concat": _concat,
+    "split": _split,
+}

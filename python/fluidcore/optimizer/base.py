@@ -1,8 +1,8 @@
-"""Optimizers: operators that update the parameters."""
+"""What all optimizers share."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fluidcore import core
@@ -31,7 +31,7 @@ ParamsGrads = list[tuple[Parameter, Variable | None]]
 
 
 class Optimizer:
-    """What all optimizers share: minimize, the learning rate, and state for each parameter.
+    """The base of optimizers: minimize, the learning rate, and state for each parameter.
 
     Args:
         learning_rate: A number, or a floating Variable [1] of the program.
@@ -122,6 +122,36 @@ class Optimizer:
         del pairs
         return []
 
+    def _append_rule(
+        self,
+        op_type: str,
+        param: Parameter,
+        grad: Variable,
+        state: Mapping[str, Variable] | None = None,
+        attrs: Mapping[str, Any] | None = None,
+        scalars: Mapping[str, Variable] | None = None,
+    ) -> Operator:
+        """Appends the operator that updates `param` and its state in place.
+
+        Args:
+            op_type: Of the operator.
+            param: The parameter.
+            grad: Its gradient.
+            state: Input slot -> variable, in the order of the operator's outputs after ParamOut.
+            attrs: Attributes.
+            scalars: What it reads beside the gradient: None for the learning rate alone.
+        """
+        state = state or {}
+        if scalars is None:
+            scalars = {"LearningRate": self._learning_rate(param)}
+        outputs = [slot.name for slot in core.op_def(op_type).outputs]
+        return grad.block.append_op(
+            op_type,
+            {"Param": param, "Grad": grad, **scalars, **state},
+            dict(zip(outputs, (param, *state.values()), strict=True)),
+            attrs,
+        )
+
     def _state(self, name: str, like: Variable, value: float, shape: Iterable[int]) -> Variable:
         """A new variable that lives between runs and starts as `value`."""
         block = like.block.program.global_block()
@@ -136,8 +166,8 @@ class Optimizer:
         initialize(self._startup, variable, Constant(value))
         return variable
 
-    def _accumulator(self, name: str, param: Parameter) -> Variable:
-        return self._state(f"{param.name}_{name}", param, 0.0, param.shape)
+    def _accumulator(self, name: str, param: Parameter, value: float = 0.0) -> Variable:
+        return self._state(f"{param.name}_{name}", param, value, param.shape)
 
     def _shared_state(self, name: str, like: Variable, value: float) -> Variable:
         """State [1] that all parameters of one minimize and of one element type share."""
@@ -175,122 +205,17 @@ class Optimizer:
         )
 
 
-class SGDOptimizer(Optimizer):
-    """Param -= learning_rate * grad."""
-
-    type = "sgd"
-
-    def _append_update(self, param: Parameter, grad: Variable) -> Operator:
-        inputs = {"Param": param, "Grad": grad, "LearningRate": self._learning_rate(param)}
-        return grad.block.append_op("sgd", inputs, {"ParamOut": param})
+def check_not_negative(what: str, value: object) -> float:
+    """The number; ValueError if it is below 0."""
+    number = check_number(what, value)
+    if number < 0:
+        raise ValueError(f"{what} must be at least 0, got {value}")
+    return number
 
 
-class MomentumOptimizer(Optimizer):
-    """Velocity = momentum * velocity + grad; param -= learning_rate * velocity.
-
-    Args:
-        learning_rate: A number, or a floating Variable [1] of the program.
-        momentum: Share of the velocity that is kept.
-        use_nesterov: Whether param -= learning_rate * (grad + momentum * velocity).
-        regularization: Weight decay of parameters without a regularizer of their own.
-        name: Starts the names of the optimizer's variables.
-    """
-
-    type = "momentum"
-
-    def __init__(
-        self,
-        learning_rate: float | Variable,
-        momentum: float,
-        use_nesterov: bool = False,
-        regularization: WeightDecayRegularizer | None = None,
-        name: str | None = None,
-    ) -> None:
-        super().__init__(learning_rate, regularization, name)
-        self.momentum = check_number("momentum: momentum", momentum)
-        self.use_nesterov = bool(use_nesterov)
-
-    def _append_update(self, param: Parameter, grad: Variable) -> Operator:
-        velocity = self._accumulator("velocity", param)
-        return grad.block.append_op(
-            "momentum",
-            {
-                "Param": param,
-                "Grad": grad,
-                "Velocity": velocity,
-                "LearningRate": self._learning_rate(param),
-            },
-            {"ParamOut": param, "VelocityOut": velocity},
-            {"mu": self.momentum, "use_nesterov": self.use_nesterov},
-        )
-
-
-class AdamOptimizer(Optimizer):
-    """Adaptive moments (Kingma and Ba).
-
-    Args:
-        learning_rate: A number, or a floating Variable [1] of the program.
-        beta1: Decay of the mean of gradients.
-        beta2: Decay of the mean of squared gradients.
-        epsilon: Added to the denominator.
-        regularization: Weight decay of parameters without a regularizer of their own.
-        name: Starts the names of the optimizer's variables.
-    """
-
-    type = "adam"
-
-    def __init__(
-        self,
-        learning_rate: float | Variable = 0.001,
-        beta1: float = 0.9,
-        beta2: float = 0.999,
-        epsilon: float = 1e-8,
-        regularization: WeightDecayRegularizer | None = None,
-        name: str | None = None,
-    ) -> None:
-        super().__init__(learning_rate, regularization, name)
-        for what, beta in (("beta1", beta1), ("beta2", beta2)):
-            if not 0 <= check_number(f"adam: {what}", beta) < 1:
-                raise ValueError(f"adam: {what} must be in [0, 1), got {beta}")
-        self.beta1 = float(beta1)
-        self.beta2 = float(beta2)
-        self.epsilon = check_number("adam: epsilon", epsilon)
-
-    def _powers(self, like: Variable) -> list[tuple[Variable, float]]:
-        """The powers beta ** step, and the betas."""
-        betas = {"beta1_pow": self.beta1, "beta2_pow": self.beta2}
-        return [(self._shared_state(name, like, beta), beta) for name, beta in betas.items()]
-
-    def _append_update(self, param: Parameter, grad: Variable) -> Operator:
-        moment1 = self._accumulator("moment1", param)
-        moment2 = self._accumulator("moment2", param)
-        power1, power2 = (power for power, _ in self._powers(param))
-        return grad.block.append_op(
-            "adam",
-            {
-                "Param": param,
-                "Grad": grad,
-                "LearningRate": self._learning_rate(param),
-                "Moment1": moment1,
-                "Moment2": moment2,
-                "Beta1Pow": power1,
-                "Beta2Pow": power2,
-            },
-            {"ParamOut": param, "Moment1Out": moment1, "Moment2Out": moment2},
-            {"beta1": self.beta1, "beta2": self.beta2, "epsilon": self.epsilon},
-        )
-
-    def _finish_update(self, pairs: list[tuple[Parameter, Variable]]) -> list[Operator]:
-        powers: dict[str, tuple[Variable, float, Any]] = {}
-        for param, grad in pairs:
-            for power, beta in self._powers(param):
-                powers[power.name] = (power, beta, grad.block)
-        return [
-            block.append_op("scale", {"X": power}, {"Out": power}, {"scale": beta})
-            for power, beta, block in powers.values()
-        ]
-
-
-SGD = SGDOptimizer
-Momentum = MomentumOptimizer
-Adam = AdamOptimizer
+def check_share(what: str, value: object) -> float:
+    """The number; ValueError if it is not in [0, 1)."""
+    number = check_number(what, value)
+    if not 0 <= number < 1:
+        raise ValueError(f"{what} must be in [0, 1), got {value}")
+    return number

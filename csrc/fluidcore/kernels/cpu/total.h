@@ -1,0 +1,33 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "fluidcore/base/dtype.h"
+#include "fluidcore/kernels/cpu/rows.h"
+
+namespace fluidcore::cpu {
+
+// Elements that are summed before anything else; the result depends on it, but not on threads.
+inline constexpr std::int64_t kTotalBlock = 16384;
+
+inline std::int64_t total_blocks(std::int64_t size) {
+  return (size + kTotalBlock - 1) / kTotalBlock;
+}
+
+// The sum of f(x[i]) over all elements, where f takes and gives ComputeType<T>; `partial` is memory
+// for total_blocks(size) numbers.
+template <class F, class T>
+double total(const F& f, std::int64_t size, const T* x, double* partial) {
+  for_rows(total_blocks(size), kTotalBlock, [=](std::int64_t block) {
+    const T* from = x + block * kTotalBlock;
+    const std::int64_t count = std::min(kTotalBlock, size - block * kTotalBlock);
+    partial[block] =
+        sum_of_row(count, [=](std::int64_t i) { return f(static_cast<ComputeType<T>>(from[i])); });
+  });
+  double sum = 0;
+  for (std::int64_t block = 0; block < total_blocks(size); ++block) sum += partial[block];
+  return sum;
+}
+
+}  // namespace fluidcore::cpu

@@ -1,0 +1,149 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "fluidcore/kernels/cpu/half_tiles.h"
+#include "fluidcore/op/decomposition.h"
+#include "fluidcore/op/op_registry.h"
+#include "fluidcore/ops/elementwise.h"
+
+namespace fluidcore {
+
+// Losses of tensors of one shape, element by element. A loss is a type:
+//
+//   struct Hinge : LossWithoutAttributes {
+//     static constexpr LossText kText{"hinge_loss", "...", "..."};
+//     static constexpr std::array kInputs{SlotText{"Logits", "..."}, SlotText{"Labels", "..."}};
+//     static constexpr std::array kOutputs{SlotText{"Loss", "..."}};    // and what comes with it
+//     using Values = Formulas<HingeLoss>;                               // of the outputs
+//     using Grads = Formulas<HingeLossGradLogits, HingeLossGradLabels>; // of the inputs
+//     static void decompose(Decomposition& d);                          // of the gradient operator
+//   };
+//   add_element_loss<Hinge>(registry);
+//
+// A formula that has a member takes the attribute of the name kAttr. Only the first output passes
+// gradients; every input has one.
+
+struct LossText {
+  const char* type;
+  const char* doc;
+  const char* grad_doc;
+};
+
+struct SlotText {
+  const char* name;
+  const char* doc;
+};
+
+template <class... Formula>
+struct Formulas {};
+
+struct LossWithoutAttributes {
+  static OpDef with_attrs(OpDef def) { return def; }
+  static void check(const InferContext& /*context*/) {}
+};
+
+// out = formula(in...); for 16-bit floats by the loop for float.
+template <class Formula, class T, class... In>
+void calculate_loss(const Formula& formula, const Arg<T>& out, const In&... in) {
+  if constexpr (cpu::kIsHalf<T>) {
+    const auto row = [&formula]<std::size_t... i>(std::index_sequence<i...>) {
+      return [&formula](std::int64_t size, float* to, const std::vector<const float*>& from) {
+        cpu::calculate(cpu::cpu_isa(), formula, size, to, from[i]...);
+      };
+    };
+    cpu::calculate_in_tiles(dtype_of<T>, out.size(), out.data(), {in.data()...},
+                            row(std::index_sequence_for<In...>()));
+  } else {
+    const cpu::Isa isa = cpu::cpu_isa();
+    parallel_for(out.size(), cpu::kGrain, [&](std::int64_t begin, std::int64_t end) {
+      cpu::calculate(isa, formula, end - begin, out.data() + begin, (in.data() + begin)...);
+    });
+  }
+}
+
+// outputs[k] = Formula_k(inputs...), where that is wanted.
+template <class Loss, class T, std::size_t count, class... Formula>
+Kernel calculate_losses(const KernelContext& context,
+                        const std::array<std::string, count>& inputs,
+                        const std::vector<std::string>& outputs,
+                        Formulas<Formula...> /*formulas*/) {
+  std::array<Arg<const T>, count> in;
+  for (std::size_t i = 0; i < count; ++i) in[i] = context.input<T>(inputs[i]);
+  std::vector<Kernel> kernels;
+  const auto add = [&](auto formula) {
+    const auto out = context.optional_output<T>(outputs[kernels.size()]);
+    kernels.push_back(nothing_to_do());
+    if (!out) return;
+    if constexpr (!std::is_empty_v<decltype(formula)>) {
+      formula = {context.attr<double>(Loss::kAttr)};
+    }
+    kernels.back() = [=] {
+      std::apply([&](const auto&... arg) { calculate_loss(formula, out, arg...); }, in);
+    };
+  };
+  (add(Formula{}), ...);
+  return [kernels = std::move(kernels)] {
+    for (const Kernel& kernel : kernels) kernel();
+  };
+}
+
+template <class Loss, class T>
+Kernel element_loss(const KernelContext& context) {
+  std::array<std::string, Loss::kInputs.size()> inputs;
+  for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = Loss::kInputs[i].name;
+  std::vector<std::string> outputs;
+  for (const SlotText& slot : Loss::kOutputs) outputs.emplace_back(slot.name);
+  return calculate_losses<Loss, T>(context, inputs, outputs, typename Loss::Values());
+}
+
+template <class Loss, class T>
+Kernel element_loss_grad(const KernelContext& context) {
+  std::array<std::string, Loss::kInputs.size() + 1> inputs;
+  std::vector<std::string> grads;
+  for (std::size_t i = 0; i < Loss::kInputs.size(); ++i) {
+    inputs[i] = Loss::kInputs[i].name;
+    grads.push_back(grad_name(inputs[i]));
+  }
+  inputs.back() = grad_name(Loss::kOutputs[0].name);
+  return calculate_losses<Loss, T>(context, inputs, grads, typename Loss::Grads());
+}
+
+using LossSlots = std::vector<SlotText>;
+using LossCheck = void (*)(const InferContext&);
+
+// The declarations without attributes and kernels.
+OpDef declare_loss(const LossText& text,
+                   const LossSlots& inputs,
+                   const LossSlots& outputs,
+                   LossCheck check);
+OpDef declare_loss_grad(const LossText& text,
+                        const LossSlots& inputs,
+                        const char* loss,
+                        LossCheck check);
+
+// Adds the operator and its gradient operator.
+template <class Loss>
+void add_element_loss(OpRegistry& registry) {
+  const LossSlots inputs(Loss::kInputs.begin(), Loss::kInputs.end());
+  const LossSlots outputs(Loss::kOutputs.begin(), Loss::kOutputs.end());
+  registry.add(Loss::with_attrs(declare_loss(Loss::kText, inputs, outputs, Loss::check))
+                   .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+                     return element_loss<Loss, typename decltype(tag)::type>;
+                   })));
+  registry.add(
+      Loss::with_attrs(declare_loss_grad(Loss::kText, inputs, outputs[0].name, Loss::check))
+          .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+            return element_loss_grad<Loss, typename decltype(tag)::type>;
+          }))
+          .decompose(Loss::decompose));
+}
+
+}  // namespace fluidcore

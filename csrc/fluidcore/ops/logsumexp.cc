@@ -1,0 +1,108 @@
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "fluidcore/kernels/cpu/broadcast.h"
+#include "fluidcore/kernels/cpu/reduce.h"
+#include "fluidcore/kernels/functors.h"
+#include "fluidcore/op/decomposition.h"
+#include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/reduction.h"
+#include "fluidcore/ops/register_ops.h"
+#include "fluidcore/tensor/tensor.h"
+
+namespace fluidcore {
+
+namespace {
+
+struct ExpDifference {
+  template <class T>
+  T operator()(T x, T shift) const {
+    return math::exp(x - shift);
+  }
+};
+
+struct Share {  // 0 for an x of -infinity, also where the result is that
+  template <class T>
+  T operator()(T x, T shift) const {
+    return x == -std::numeric_limits<T>::infinity() ? T(0) : math::exp(x - shift);
+  }
+};
+
+template <class T>
+Kernel logsumexp(const KernelContext& context) {
+  const auto x = context.input<T>("X");
+  const auto out = context.output<T>("Out");
+  if (out.size() == 0) return nothing_to_do();
+  const Shape& shape = x.shape();
+  const std::vector<bool> reduced = reduced_axes(context, shape.rank());
+  const Shape kept = kept_shape(shape, reduced);
+  const auto greatest = std::make_shared<cpu::Reduction<cpu::MaxOf, T>>(shape, reduced);
+  const auto sum = std::make_shared<cpu::Reduction<cpu::SumOf, T>>(shape, reduced);
+  const auto nest = std::make_shared<const cpu::BroadcastNest>(shape, std::vector{shape, kept});
+  const Tensor shifts({kept, dtype_of<T>});
+  const Tensor terms({shape, dtype_of<T>});
+  return [=, size = out.size()] {
+    auto* const shift = static_cast<T*>(shifts.raw());
+    auto* const term = static_cast<T*>(terms.raw());
+    greatest->run(x.data(), shift);
+    for (std::int64_t i = 0; i < size; ++i) {
+      if (!std::isfinite(shift[i])) shift[i] = T(0);
+    }
+    cpu::broadcast_elementwise(*nest, ExpDifference(), term, x.data(), shift);
+    sum->run(term, out.data());
+    for (std::int64_t i = 0; i < size; ++i) out.data()[i] = std::log(out.data()[i]) + shift[i];
+  };
+}
+
+template <class T>
+Kernel logsumexp_grad(const KernelContext& context) {
+  const auto dx = context.optional_output<T>("X@GRAD");
+  if (!dx || dx.size() == 0) return nothing_to_do();
+  const auto x = context.input<T>("X");
+  const auto out = context.input<T>("Out");
+  const auto dout = context.input<T>("Out@GRAD");
+  const Shape& shape = x.shape();
+  const Shape kept = kept_shape(shape, reduced_axes(context, shape.rank()));
+  const auto nest = std::make_shared<const cpu::BroadcastNest>(shape, std::vector{shape, kept});
+  return [=] {
+    cpu::broadcast_elementwise(*nest, Share(), dx.data(), x.data(), out.data());
+    cpu::broadcast_elementwise(*nest, Mul(), dx.data(), dx.data(), dout.data());
+  };
+}
+
+// Out and Out@GRAD, repeated over the reduced dimensions.
+Expr repeated(Decomposition& d, const char* slot) {
+  return d.op("reduce_sum_grad", {{"X", d.input("X")}, {"Out@GRAD", d.input(slot)}}, d.attrs(),
+              "X@GRAD");
+}
+
+}  // namespace
+
+void register_logsumexp_ops(OpRegistry& registry) {
+  registry.add(
+      declare_reduce("logsumexp",
+                     "Out = log(sum of exp(X)) over the dimensions dim. Does not overflow; "
+                     "-infinity of no elements.")
+          .infer([](InferContext& context) { context.set_output("Out", reduced_spec(context)); })
+          .kernels(cpu_kernels<float, double>(
+              [](auto tag) -> KernelFactory { return logsumexp<typename decltype(tag)::type>; }))
+          .grad(standard_grad({.inputs = {"X"}, .outputs = {"Out"}, .differentiable = {"X"}})));
+  registry.add(declare_reduce_grad("logsumexp_grad", "X@GRAD = Out@GRAD exp(X - Out), repeated.")
+                   .input("X", "input of the forward operator")
+                   .input("Out", "output of the forward operator")
+                   .input("Out@GRAD", "gradient of Out, shape of Out")
+                   .output("X@GRAD", "gradient of X, shape of X")
+                   .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+                     return logsumexp_grad<typename decltype(tag)::type>;
+                   }))
+                   .decompose([](Decomposition& d) {
+                     const Expr difference = d.input("X") - repeated(d, "Out");
+                     const Expr share = d.op("exp", {{"X", difference}});
+                     d.set("X@GRAD", repeated(d, "Out@GRAD") * share);
+                   }));
+}
+
+}  // namespace fluidcore

@@ -1,0 +1,169 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fluidcore/kernels/cpu/total.h"
+#include "fluidcore/kernels/functors.h"
+#include "fluidcore/op/decomposition.h"
+#include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/infer_checks.h"
+#include "fluidcore/ops/register_ops.h"
+#include "fluidcore/tensor/tensor.h"
+
+namespace fluidcore {
+
+namespace {
+
+// The sum of f(X), calculated while the kernel runs.
+template <class F, class T>
+class Total {
+ public:
+  explicit Total(Arg<const T> x)
+      : x_(x), partial_({Shape{cpu::total_blocks(x.size())}, DType::kFloat64}) {}
+  double value() const {
+    return cpu::total(F(), x_.size(), x_.data(), static_cast<double*>(partial_.raw()));
+  }
+
+ private:
+  Arg<const T> x_;
+  Tensor partial_;
+};
+
+template <class F, class T>
+Kernel total(const KernelContext& context) {
+  return [sum = Total<F, T>(context.input<T>("X")), out = context.output<T>("Out")] {
+    *out.data() = static_cast<T>(sum.value());
+  };
+}
+
+Expr total_of(const Expr& x) {
+  return x.owner().op("reduce_sum", {{"X", x}}, {{"reduce_all", true}});
+}
+
+// Adds an operator that sums the function `term` of all elements.
+template <class F>
+void add_total(OpRegistry& registry, const char* type, const char* doc, const char* term) {
+  registry.add(OpDef(type)
+                   .doc(doc)
+                   .input("X", "any shape, floating")
+                   .output("Out", "[1], dtype of X")
+                   .infer([](InferContext& context) {
+                     context.set_output("Out", {Shape{1}, context.input("X").dtype});
+                   })
+                   .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+                     return total<F, typename decltype(tag)::type>;
+                   }))
+                   .decompose([term = std::string(term)](Decomposition& d) {
+                     d.set("Out", total_of(d.op(term, {{"X", d.input("X")}})));
+                   }));
+}
+
+template <class T>
+Kernel clip_by_norm(const KernelContext& context) {
+  const auto x = context.input<T>("X");
+  const auto out = context.output<T>("Out");
+  return [x, out, sum = Total<Square, T>(x), limit = context.attr<double>("max_norm")] {
+    const double norm = std::sqrt(sum.value());
+    cpu::elementwise(Scale{norm > limit ? limit / norm : 1.0}, x.size(), out.data(), x.data());
+  };
+}
+
+// Out = X / sqrt(max(sum of (X / max_norm)^2, 1)): the root is never one of 0, and no square of
+// max_norm has to be a number of the dtype.
+void decompose_clip_by_norm(Decomposition& d) {
+  const Expr x = d.input("X");
+  const Expr sum = total_of(square((1.0 / d.attr<double>("max_norm")) * x));
+  const Expr bounded = d.op("elementwise_max", {{"X", d.filled_like(sum, 1.0)}, {"Y", sum}});
+  const Expr root = d.op("sqrt", {{"X", bounded}});
+  // With an axis, a divisor [1] leaves X its shape, also where that is [].
+  d.set("Out", d.op("elementwise_div", {{"X", x}, {"Y", root}}, {{"axis", std::int64_t{0}}}));
+}
+
+void add_clip_by_norm(OpRegistry& registry) {
+  registry.add(
+      OpDef("clip_by_norm")
+          .doc("Out = X where the root of the sum of X^2 is at most max_norm, else X max_norm / "
+               "root.")
+          .input("X", "any shape, floating")
+          .output("Out", "shape and dtype of X")
+          .in_place("X", "Out")
+          .required_attr("max_norm", 1.0, "the greatest norm of Out, above 0")
+          .infer([](InferContext& context) {
+            const double limit = context.attr<double>("max_norm");
+            require(limit > 0.0, context.type(), ": max_norm must be above 0, got ", limit);
+            context.set_output("Out", context.input("X"));
+          })
+          .kernels(floating_cpu_kernels(
+              [](auto tag) -> KernelFactory { return clip_by_norm<typename decltype(tag)::type>; }))
+          .decompose(decompose_clip_by_norm));
+}
+
+template <class T>
+Kernel norm(const KernelContext& context) {
+  const auto x = context.input<T>("X");
+  const auto scale = context.input<T>("Scale");
+  const auto out = context.output<T>("Out");
+  const Shape& shape = x.shape();
+  const double epsilon = context.attr<double>("epsilon");
+  return [=, channels = shape[1], inner = shape.product(2, shape.rank())] {
+    // A row is the vector of all channels at one pixel.
+    cpu::for_rows(x.size() / std::max<std::int64_t>(channels, 1), channels, [=](std::int64_t row) {
+      const std::int64_t start = row / inner * channels * inner + row % inner;
+      const T* from = x.data() + start;
+      T* to = out.data() + start;
+      const double sum = cpu::sum_of_row(channels, [=](std::int64_t c) {
+        return static_cast<double>(from[c * inner]) * static_cast<double>(from[c * inner]);
+      });
+      const auto factor = static_cast<T>(1.0 / std::sqrt(sum + epsilon));
+      for (std::int64_t c = 0; c < channels; ++c) {
+        to[c * inner] = from[c * inner] * factor * scale.data()[c];
+      }
+    });
+  };
+}
+
+void decompose_norm(Decomposition& d) {
+  const Expr x = d.input("X");
+  const Expr sum = d.op("reduce_sum", {{"X", square(x)}},
+                        {{"dim", std::vector<std::int64_t>{1}}, {"keep_dim", true}});
+  const Expr unit = x / d.op("sqrt", {{"X", sum + d.attr<double>("epsilon")}});
+  d.set("Out", d.op("elementwise_mul", {{"X", unit}, {"Y", d.input("Scale")}},
+                    {{"axis", std::int64_t{1}}}));
+}
+
+void add_norm(OpRegistry& registry) {
+  registry.add(OpDef("norm")
+                   .doc("Out = X / sqrt(sum of X^2 over the channels + epsilon) Scale: the vector "
+                        "of channels at each pixel gets the length 1.")
+                   .input("X", "[N, C, ...], rank 2 or more, floating")
+                   .input("Scale", "[C], dtype of X")
+                   .output("Out", "shape and dtype of X")
+                   .attr("epsilon", 1.0e-10, "keeps the divisor above 0")
+                   .infer([](InferContext& context) {
+                     const TensorSpec& x = context.input("X");
+                     require(x.shape.rank() >= 2, context.type(),
+                             ": X must have rank 2 or more, got ", x.shape);
+                     require_not_negative(context, {"epsilon"});
+                     require_spec(context, "Scale", {Shape{x.shape[1]}, x.dtype});
+                     context.set_output("Out", x);
+                   })
+                   .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+                     return norm<typename decltype(tag)::type>;
+                   }))
+                   .decompose(decompose_norm));
+}
+
+}  // namespace
+
+void register_vector_norm_ops(OpRegistry& registry) {
+  add_total<Abs>(registry, "l1_norm", "Out = the sum of |X| over all elements.", "abs");
+  add_total<Square>(registry, "squared_l2_norm", "Out = the sum of X^2 over all elements.",
+                    "square");
+  add_clip_by_norm(registry);
+  add_norm(registry);
+}
+
+}  // namespace fluidcore

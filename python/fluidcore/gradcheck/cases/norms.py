@@ -1,0 +1,96 @@
+"""Norms of tensors, and normalisation by row, by pixel and by class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from fluidcore.gradcheck.cases.example import Data, OpExample, Shape
+
+
+# Small, as in reductions: many random cotangents may cancel to less than 16 bits can tell.
+def _of_all(op_type: str) -> Callable[[Data], Iterator[OpExample]]:
+    def cases(data: Data) -> Iterator[OpExample]:
+        a, b = data.extents(2, 2)
+        for shape in ((2, a), (), (1,), (5 + a,), (2, b, 2), (0, b)):
+            yield OpExample(op_type, {"X": data.away_from_zero(*shape)})
+
+    return cases
+
+
+def _clip_by_norm(data: Data) -> Iterator[OpExample]:
+    for shape in data.shapes():
+        x = data.away_from_zero(*shape)
+        for limit in (
+            (0.125, 512.0) if x.size > 1 else (512.0,)
+        ):  # one number is clipped to a constant
+            yield OpExample("clip_by_norm", {"X": x}, {"max_norm": limit})
+
+
+def _norm(data: Data) -> Iterator[OpExample]:
+    n, c, height, width = data.extents(4, 2, 4)
+    for shape in ((n, c), (n, c, height, width), (1, c, 17), (0, c)):
+        for attrs in ({}, {"epsilon": 0.5}):
+            inputs = {"X": data.normal(*shape), "Scale": data.positive(c)}
+            yield OpExample("norm", inputs, attrs)
+
+
+def _layer_norm(data: Data) -> Iterator[OpExample]:
+    a, b, c = data.extents(3, 3)
+
+    def case(shape: Shape, slots: str = "Scale Bias", note: str = "", **attrs: Any) -> OpExample:
+        columns = int(np.prod(shape[attrs.get("begin_norm_axis", 1) :]))
+        factors = {"Scale": data.positive(columns), "Bias": data.normal(columns)}
+        inputs = {"X": data.normal(*shape, scale=2.0, mean=1.0)}
+        inputs |= {slot: factors[slot] for slot in slots.split()}
+        return OpExample("layer_norm", inputs, attrs, note=note)
+
+    yield from (
+        case((a, b + 2)),
+        case((a, b + 2), "", "no factors"),
+        case((a, b + 2), "Scale", "scale only"),
+        case((a, b + 2), "Bias", "bias only"),
+        case((2, 17 + c)),
+        case((2, a, b)),
+        case((2, a, b), begin_norm_axis=2),
+        case((a, b), begin_norm_axis=0),
+        case((a, b), epsilon=0.25),
+        case((0, b)),
+    )
+
+
+def _log_softmax(data: Data) -> Iterator[OpExample]:
+    a, b, c = data.extents(3, 2)
+    for shape in ((a, b), (1,), (b,), (17,), (a, 1), (a, b, c), (0, b)):
+        x = data.normal(*shape)
+        yield OpExample("log_softmax", {"X": x}, is_flat=shape[-1] == 1)
+    yield OpExample("log_softmax", {"X": data.normal(a, b, scale=4.0)}, note="spread")
+    yield OpExample("log_softmax", {"X": data.normal(a, b, mean=64.0)}, note="large")
+
+
+def _logsumexp(data: Data) -> Iterator[OpExample]:
+    a, b, c = data.extents(3, 2)
+    for shape, attrs in (
+        ((a, b), {}),
+        ((), {"reduce_all": True}),
+        ((17 + a,), {}),
+        ((a, b), {"dim": -1, "keep_dim": True}),
+        ((a, b, c), {"dim": 1}),
+        ((a, b, c), {"dim": [0, 2]}),
+        ((2, b, 2), {"reduce_all": True}),
+        ((0, b), {"dim": 1}),
+    ):
+        yield OpExample("logsumexp", {"X": data.normal(*shape)}, attrs)
+    yield OpExample("logsumexp", {"X": data.normal(a, b, mean=64.0)}, {"dim": 1}, note="large")
+
+
+CASES: dict[str, Callable[[Data], Iterator[OpExample]]] = {
+    **{name: _of_all(name) for name in ("l1_norm", "squared_l2_norm")},
+    "clip_by_norm": _clip_by_norm,
+    "norm": _norm,
+    "layer_norm": _layer_norm,
+    "log_softmax": _log_softmax,
+    "logsumexp": _logsumexp,
+}

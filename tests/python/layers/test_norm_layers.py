@@ -1,0 +1,60 @@
+"""Tests of layer_norm."""
+
+import numpy as np
+import pytest
+
+import fluidcore as fluid
+from fluidcore import layers
+
+
+def run(out, x):
+    exe = fluid.Executor()
+    exe.run(fluid.default_startup_program())
+    return exe.run(feed={"x": np.asarray(x, np.float32)}, fetch_list=[out])[0]
+
+
+def test_each_example_has_mean_0_and_variance_1_at_first():
+    x = layers.data("x", [3, 4])
+    value = run(layers.layer_norm(x), np.random.default_rng(0).normal(5, 3, (2, 3, 4)))
+    np.testing.assert_allclose(value.mean(axis=(1, 2)), 0, atol=1e-6)
+    np.testing.assert_allclose(value.var(axis=(1, 2)), 1, rtol=1e-4)
+
+
+def test_parameters_have_one_element_for_each_feature():
+    x = layers.data("x", [3, 4])
+    layers.layer_norm(x, begin_norm_axis=2, param_attr="s", bias_attr="b")
+    block = fluid.default_main_program().global_block()
+    assert [list(block.var(name).shape) for name in ("s", "b")] == [[4], [4]]
+
+
+@pytest.mark.parametrize(
+    ("settings", "slots"),
+    [
+        ({}, ["Bias", "Scale", "X"]),
+        ({"scale": False}, ["Bias", "X"]),
+        ({"bias_attr": False}, ["Scale", "X"]),
+        ({"scale": False, "shift": False}, ["X"]),
+    ],
+)
+def test_scale_and_shift_may_be_left_out(settings, slots):
+    layers.layer_norm(layers.data("x", [3]), **settings)
+    op = fluid.default_main_program().global_block().ops[-1]
+    assert sorted(op.desc.inputs()) == slots
+
+
+def test_an_activation_comes_last():
+    x = layers.data("x", [3])
+    value = run(layers.layer_norm(x, act="relu"), np.array([[1.0, 2.0, 3.0]]))
+    np.testing.assert_allclose(value, [[0, 0, 1.2247357]], rtol=1e-5)
+
+
+def test_a_dimension_that_there_is_not_is_an_error():
+    message = r"layer_norm: begin_norm_axis must be in \[0, 2\) for input \[-1, 3\], got 2"
+    with pytest.raises(fluid.InvalidArgument, match=message):
+        layers.layer_norm(layers.data("x", [3]), begin_norm_axis=2)
+
+
+def test_features_that_are_not_known_are_an_error():
+    message = r"layer_norm: the extents from 0 on must be known, got 'x' of shape \[-1, 3\]"
+    with pytest.raises(fluid.InvalidArgument, match=message):
+        layers.layer_norm(layers.data("x", [3]), begin_norm_axis=0)
