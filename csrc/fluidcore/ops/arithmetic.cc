@@ -7,26 +7,14 @@
 #include "fluidcore/kernels/cpu/isa.h"
 #include "fluidcore/kernels/functors.h"
 #include "fluidcore/ops/elementwise.h"
-#include "fluidcore/ops/linear.h"
 #include "fluidcore/ops/register_ops.h"
 
 namespace fluidcore {
 
 namespace {
 
-constexpr const char* kMinDoc = "the least value of Out";
-constexpr const char* kMaxDoc = "the greatest value of Out";
-
 Scale scale_from(const KernelContext& context) {
   return {context.attr<double>("scale")};
-}
-
-Clip clip_from(const KernelContext& context) {
-  return {context.attr<double>("min"), context.attr<double>("max")};
-}
-
-ClipGrad clip_grad_from(const KernelContext& context) {
-  return {context.attr<double>("min"), context.attr<double>("max")};
 }
 
 ScaleWhole whole_scale_from(const KernelContext& context) {
@@ -133,30 +121,6 @@ void add_sum(OpRegistry& registry) {
           .grad(sum_grad));
 }
 
-void infer_clip(InferContext& context) {
-  const double min = context.attr<double>("min");
-  const double max = context.attr<double>("max");
-  require(min <= max, context.type(), ": min must be at most max, got min ", min, ", max ", max);
-  if (context.has_input("Out@GRAD")) require_spec(context, "Out@GRAD", context.input("X"));
-  context.set_output(context.type() == "clip" ? "Out" : "X@GRAD", context.input("X"));
-}
-
-void add_clip(OpRegistry& registry) {
-  registry.add(unary_op("clip", "Out = min(max(X, min), max), element by element.")
-                   .required_attr("min", -1.0, kMinDoc)
-                   .required_attr("max", 1.0, kMaxDoc)
-                   .infer(infer_clip)
-                   .kernels(unary_kernels<Clip, clip_from>())
-                   .grad(unary_grad(GradFrom::kInput)));
-  registry.add(unary_grad_op("clip_grad", "X@GRAD = Out@GRAD where min < X < max, else 0.",
-                             GradFrom::kInput, {.needs_no_gradient = true})
-                   .required_attr("min", -1.0, kMinDoc)
-                   .required_attr("max", 1.0, kMaxDoc)
-                   .infer(infer_clip)
-                   .kernels(unary_grad_kernels<ClipGrad, GradFrom::kInput, clip_grad_from>())
-                   .grad(self_adjoint_grad("clip_grad", "X")));
-}
-
 template <class T>
 Kernel increment(const KernelContext& context) {
   const auto x = context.input<T>("X");
@@ -201,7 +165,6 @@ void add_increment(OpRegistry& registry) {
 void register_arithmetic_ops(OpRegistry& registry) {
   add_scale(registry);
   add_sum(registry);
-  add_clip(registry);
   add_increment(registry);
 }
 

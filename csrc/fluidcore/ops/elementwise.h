@@ -56,10 +56,13 @@ Kernel cpu_unary(const KernelContext& context) {
 
 // Which forward variable the formula of a gradient reads.
 enum class GradFrom { kInput, kOutput };
+constexpr const char* value_slot(GradFrom from) {
+  return from == GradFrom::kInput ? "X" : "Out";
+}
 
 template <class Formula, GradFrom from, class T, FormulaMaker<Formula> make>
 Kernel cpu_unary_grad(const KernelContext& context) {
-  const auto value = context.input<T>(from == GradFrom::kInput ? "X" : "Out");
+  const auto value = context.input<T>(value_slot(from));
   const auto dout = context.input<T>("Out@GRAD");
   const auto dx = context.optional_output<T>("X@GRAD");
   if (!dx) return nothing_to_do();
@@ -95,23 +98,27 @@ inline OpDef unary_op(std::string type, std::string doc) {
       .elementwise();
 }
 
+inline InferFn infer_unary_grad(GradFrom from) {
+  return [slot = value_slot(from)](InferContext& context) {
+    require_spec(context, "Out@GRAD", context.input(slot));
+    context.set_output("X@GRAD", context.input(slot));
+  };
+}
+
 // X@GRAD from Out@GRAD and from X or Out.
 inline OpDef unary_grad_op(std::string type,
                            std::string doc,
                            GradFrom from,
                            SlotTraits traits = {}) {
   const bool reads_input = from == GradFrom::kInput;
-  const std::string slot = reads_input ? "X" : "Out";
+  const std::string slot = value_slot(from);
   return OpDef(std::move(type))
       .doc(std::move(doc))
       .input(slot, reads_input ? "input of the forward operator" : "output of the forward operator",
              std::move(traits))
       .input("Out@GRAD", "gradient of Out, shape of Out")
       .output("X@GRAD", "gradient of X, shape of X")
-      .infer([slot](InferContext& context) {
-        require_spec(context, "Out@GRAD", context.input(slot));
-        context.set_output("X@GRAD", context.input(slot));
-      })
+      .infer(infer_unary_grad(from))
       .in_place(slot, "X@GRAD")
       .in_place("Out@GRAD", "X@GRAD")
       .elementwise();

@@ -21,13 +21,16 @@ const OpRegistry& builtin_ops() {
     register_metrics_ops(registry);
     register_norm_ops(registry);
     register_optimizer_ops(registry);
+    register_piecewise_activation_ops(registry);
     register_pool_ops(registry);
     register_random_ops(registry);
     register_recurrent_ops(registry);
     register_reduction_ops(registry);
+    register_rounding_ops(registry);
     register_row_ops(registry);
     register_select_ops(registry);
     register_shape_ops(registry);
+    register_smooth_activation_ops(registry);
     register_softmax_ops(registry);
     return registry;
   }();

@@ -21,13 +21,16 @@ void register_matmul_ops(OpRegistry& registry);
 void register_metrics_ops(OpRegistry& registry);
 void register_norm_ops(OpRegistry& registry);
 void register_optimizer_ops(OpRegistry& registry);
+void register_piecewise_activation_ops(OpRegistry& registry);
 void register_pool_ops(OpRegistry& registry);
 void register_random_ops(OpRegistry& registry);
 void register_recurrent_ops(OpRegistry& registry);
 void register_reduction_ops(OpRegistry& registry);
+void register_rounding_ops(OpRegistry& registry);
 void register_row_ops(OpRegistry& registry);
 void register_select_ops(OpRegistry& registry);
 void register_shape_ops(OpRegistry& registry);
+void register_smooth_activation_ops(OpRegistry& registry);
 void register_softmax_ops(OpRegistry& registry);
 
 // Every operator that comes with fluidcore. Built on first use, then never changed.

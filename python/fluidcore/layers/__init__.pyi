@@ -95,6 +95,40 @@ def assign_value(
         Out: the shape and dtype of the attributes
     """
 
+def brelu(
+    x: Variable,
+    *,
+    t_min: float = 0.0,
+    t_max: float = 24.0,
+    name: str | None = None,
+) -> Variable:
+    """Out = min(max(X, t_min), t_max), element by element.
+
+    Args:
+        x: any shape, floating
+        t_min: the least value of Out
+        t_max: the greatest value of Out
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def ceil(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = the least whole number that is at least X.
+
+    Args:
+        x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
 def clip(
     x: Variable,
     *,
@@ -281,6 +315,23 @@ def elementwise_sub(
         Out: the broadcast shape
     """
 
+def elu(
+    x: Variable,
+    *,
+    alpha: float = 1.0,
+    name: str | None = None,
+) -> Variable:
+    """Out = X where X > 0, else alpha (e^X - 1), element by element.
+
+    Args:
+        x: any shape, floating
+        alpha: Out is -alpha far below 0
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
 def erf(
     x: Variable,
     *,
@@ -343,6 +394,21 @@ def fill_zeros_like(
         Out: shape and dtype of X
     """
 
+def floor(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = the greatest whole number that is at most X.
+
+    Args:
+        x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
 def gaussian_random(
     *,
     shape: list[int],
@@ -383,12 +449,80 @@ def gelu(
         Out: shape and dtype of X
     """
 
+def hard_shrink(
+    x: Variable,
+    *,
+    threshold: float = 0.5,
+    name: str | None = None,
+) -> Variable:
+    """Out = X where |X| > threshold, else 0, element by element.
+
+    Args:
+        x: any shape, floating
+        threshold: the largest |X| for which Out is 0
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def hard_sigmoid(
+    x: Variable,
+    *,
+    slope: float = 0.2,
+    offset: float = 0.5,
+    name: str | None = None,
+) -> Variable:
+    """Out = min(max(slope X + offset, 0), 1), element by element.
+
+    Args:
+        x: any shape, floating
+        slope: the slope between 0 and 1
+        offset: Out for an X of 0
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def leaky_relu(
+    x: Variable,
+    *,
+    alpha: float = 0.02,
+    name: str | None = None,
+) -> Variable:
+    """Out = max(X, alpha X), element by element.
+
+    Args:
+        x: any shape, floating
+        alpha: the slope below 0
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
 def log(
     x: Variable,
     *,
     name: str | None = None,
 ) -> Variable:
     """Out = the natural logarithm of X, element by element.
+
+    Args:
+        x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def logsigmoid(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = -log(1 + exp(-X)), element by element.
 
     Args:
         x: any shape, floating
@@ -455,12 +589,91 @@ def mean(
         Out: [1], dtype of X
     """
 
+def mish(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = X tanh(log(1 + e^X)), element by element.
+
+    Args:
+        x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def pow(
+    x: Variable,
+    *,
+    factor: float = 1.0,
+    name: str | None = None,
+) -> Variable:
+    """Out = X^factor, element by element.
+
+    Args:
+        x: any shape, floating
+        factor: the exponent
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def reciprocal(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = 1 / X, element by element.
+
+    Args:
+        x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
 def relu(
     x: Variable,
     *,
     name: str | None = None,
 ) -> Variable:
     """Out = max(X, 0), element by element.
+
+    Args:
+        x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def relu6(
+    x: Variable,
+    *,
+    threshold: float = 6.0,
+    name: str | None = None,
+) -> Variable:
+    """Out = min(max(X, 0), threshold), element by element.
+
+    Args:
+        x: any shape, floating
+        threshold: the greatest value of Out
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def round(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = the whole number nearest to X, of two the even one.
 
     Args:
         x: any shape, floating
@@ -517,6 +730,21 @@ def sign(
         Out: shape and dtype of X
     """
 
+def silu(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = X / (1 + exp(-X)), element by element.
+
+    Args:
+        x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
 def sin(
     x: Variable,
     *,
@@ -526,6 +754,23 @@ def sin(
 
     Args:
         x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def soft_relu(
+    x: Variable,
+    *,
+    threshold: float = 40.0,
+    name: str | None = None,
+) -> Variable:
+    """Out = log(1 + exp(min(max(X, -threshold), threshold))), element by element.
+
+    Args:
+        x: any shape, floating
+        threshold: X counts no further from 0
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -545,6 +790,53 @@ def softmax(
 
     Returns:
         Out: shape and dtype of X; positive, and 1 in sum over the last dimension
+    """
+
+def softplus(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = log(1 + e^X), element by element.
+
+    Args:
+        x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def softshrink(
+    x: Variable,
+    *,
+    lambda_: float = 0.5,
+    name: str | None = None,
+) -> Variable:
+    """Out = X - lambda where X > lambda, X + lambda where X < -lambda, else 0, element by element.
+
+    Args:
+        x: any shape, floating
+        lambda_: the largest |X| for which Out is 0
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def softsign(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = X / (1 + |X|), element by element.
+
+    Args:
+        x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
     """
 
 def sqrt(
@@ -577,6 +869,25 @@ def square(
         Out: shape and dtype of X
     """
 
+def stanh(
+    x: Variable,
+    *,
+    scale_a: float = 0.6666666666666666,
+    scale_b: float = 1.7159,
+    name: str | None = None,
+) -> Variable:
+    """Out = scale_b tanh(scale_a X), element by element.
+
+    Args:
+        x: any shape, floating
+        scale_a: the factor of X
+        scale_b: the limit of Out
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
 def sum(
     x: Sequence[Variable],
     *,
@@ -592,6 +903,23 @@ def sum(
         Out: shape and dtype of X
     """
 
+def swish(
+    x: Variable,
+    *,
+    beta: float = 1.0,
+    name: str | None = None,
+) -> Variable:
+    """Out = X / (1 + exp(-beta X)), element by element.
+
+    Args:
+        x: any shape, floating
+        beta: how steep the gate is
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
 def tanh(
     x: Variable,
     *,
@@ -601,6 +929,38 @@ def tanh(
 
     Args:
         x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def tanh_shrink(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = X - tanh(X), element by element.
+
+    Args:
+        x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def thresholded_relu(
+    x: Variable,
+    *,
+    threshold: float = 1.0,
+    name: str | None = None,
+) -> Variable:
+    """Out = X where X > threshold, else 0, element by element.
+
+    Args:
+        x: any shape, floating
+        threshold: the largest X for which Out is 0
         name: Name of the layer; None makes one up.
 
     Returns:

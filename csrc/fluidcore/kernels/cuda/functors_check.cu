@@ -1,9 +1,11 @@
-// Compiles every formula of functors.h for CUDA devices, so that one that only a CPU can calculate
+// Compiles every formula of *functors.h for CUDA devices, so that one that only a CPU can calculate
 // does not get in. The library's CUDA kernels will use them; it has none yet.
 
 #include <cstdint>
 
 #include "fluidcore/kernels/functors.h"
+#include "fluidcore/kernels/piecewise_functors.h"
+#include "fluidcore/kernels/smooth_functors.h"
 
 namespace fluidcore::cuda {
 
@@ -35,11 +37,15 @@ void ternary(T* data) {
 template <class T>
 void check_formulas(T* data) {
   unary<T, Identity, Negate, Relu, Sigmoid, Tanh, Exp, Log, Sin, Cos, Sqrt, Square, Abs, Sign, Erf,
-        GeluErf, GeluTanh, Clip, Scale, LogicalNot>(data);
+        GeluErf, GeluTanh, Clip, Scale, LogicalNot, Swish, Mish, Softplus, SoftRelu, LogSigmoid,
+        Softsign, ScaledTanh, TanhShrink, Elu, Reciprocal, Power, LeakyRelu, ThresholdedRelu,
+        HardSigmoid, HardShrink, SoftShrink, Ceil, Floor, Round>(data);
   binary<T, ReluGrad, SigmoidGrad, TanhGrad, ExpGrad, LogGrad, SinGrad, CosGrad, SqrtGrad,
          SquareGrad, AbsGrad, ErfGrad, GeluErfGrad, GeluTanhGrad, ClipGrad, Add, Sub, Mul, Div,
          FloorDiv, Max, Min, Pow, Less, LessEqual, Greater, GreaterEqual, Equal, NotEqual,
-         LogicalAnd, LogicalOr, LogicalXor>(data);
+         LogicalAnd, LogicalOr, LogicalXor, SwishGrad, MishGrad, SoftplusGrad, SoftReluGrad,
+         LogSigmoidGrad, SoftsignGrad, ScaledTanhGrad, TanhShrinkGrad, EluGrad, ReciprocalGrad,
+         PowerGrad, LeakyReluGrad, ThresholdedReluGrad, HardSigmoidGrad, ShrinkGrad>(data);
   ternary<T, DivGradX, DivGradY, MaxGradX, MaxGradY, MinGradX, MinGradY, PowGradX, PowGradY>(data);
 }
 

@@ -12,7 +12,15 @@ from collections.abc import Callable, Iterator
 
 from fluidcore import core
 from fluidcore.base.dtypes import FLOATING, DTypeLike, dtype_name
-from fluidcore.gradcheck.cases import activations, elementwise, products, reductions, rows, shapes
+from fluidcore.gradcheck.cases import (
+    activations,
+    elementwise,
+    piecewise,
+    products,
+    reductions,
+    rows,
+    shapes,
+)
 from fluidcore.gradcheck.cases.example import Array, Data, OpExample, Value
 from fluidcore.gradcheck.cases.gradients import SUFFIX, gradient_examples
 from fluidcore.gradcheck.cases.model import ProgramExample
@@ -37,7 +45,7 @@ __all__ = [
 DTYPES = ("float64", "float32", "float16", "bfloat16")
 _FAMILIES: dict[str, Callable[[Data], Iterator[OpExample]]] = {
     name: cases
-    for family in (activations, elementwise, products, reductions, rows, shapes)
+    for family in (activations, elementwise, piecewise, products, reductions, rows, shapes)
     for name, cases in family.CASES.items()
 }
 
