@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "fluidcore/kernels/cpu/elementwise.h"
+#include "fluidcore/kernels/cpu/streams.h"
 #include "fluidcore/op/op_def.h"
 #include "fluidcore/ops/infer_checks.h"
 
@@ -45,13 +47,16 @@ Formula without_attributes(const KernelContext& /*context*/) {
   return Formula();
 }
 
+// output = formula(inputs...), all of the kernel's dtype and of one shape.
+Kernel stream_kernel(const KernelContext& context,
+                     const cpu::StreamFormula& formula,
+                     std::initializer_list<const char*> inputs,
+                     const char* output);
+
+// T is the type to calculate in.
 template <class Formula, class T, FormulaMaker<Formula> make>
 Kernel cpu_unary(const KernelContext& context) {
-  const auto x = context.input<T>("X");
-  const auto out = context.output<T>("Out");
-  return [formula = make(context), size = out.size(), x, out] {
-    cpu::elementwise(formula, size, out.data(), x.data());
-  };
+  return stream_kernel(context, cpu::stream_formula<T, 1>(make(context)), {"X"}, "Out");
 }
 
 // Which forward variable the formula of a gradient reads.
@@ -62,20 +67,15 @@ constexpr const char* value_slot(GradFrom from) {
 
 template <class Formula, GradFrom from, class T, FormulaMaker<Formula> make>
 Kernel cpu_unary_grad(const KernelContext& context) {
-  const auto value = context.input<T>(value_slot(from));
-  const auto dout = context.input<T>("Out@GRAD");
-  const auto dx = context.optional_output<T>("X@GRAD");
-  if (!dx) return nothing_to_do();
-  return [formula = make(context), size = dx.size(), value, dout, dx] {
-    cpu::elementwise(formula, size, dx.data(), value.data(), dout.data());
-  };
+  return stream_kernel(context, cpu::stream_formula<T, 2>(make(context)),
+                       {value_slot(from), "Out@GRAD"}, "X@GRAD");
 }
 
 // Out = formula(X) for every floating dtype.
 template <class Formula, FormulaMaker<Formula> make = without_attributes<Formula>>
 KernelTable unary_kernels() {
   return floating_cpu_kernels([](auto tag) -> KernelFactory {
-    return cpu_unary<Formula, typename decltype(tag)::type, make>;
+    return cpu_unary<Formula, ComputeType<typename decltype(tag)::type>, make>;
   });
 }
 
@@ -83,7 +83,7 @@ KernelTable unary_kernels() {
 template <class Formula, GradFrom from, FormulaMaker<Formula> make = without_attributes<Formula>>
 KernelTable unary_grad_kernels() {
   return floating_cpu_kernels([](auto tag) -> KernelFactory {
-    return cpu_unary_grad<Formula, from, typename decltype(tag)::type, make>;
+    return cpu_unary_grad<Formula, from, ComputeType<typename decltype(tag)::type>, make>;
   });
 }
 

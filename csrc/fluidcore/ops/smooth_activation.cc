@@ -46,14 +46,14 @@ void add_gelu(OpRegistry& registry) {
   registry.add(unary_op("gelu", "Out = X P(N(0, 1) <= X), element by element.")
                    .attr("approximate", false, doc)
                    .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
-                     return gelu<typename decltype(tag)::type>;
+                     return gelu<ComputeType<typename decltype(tag)::type>>;
                    }))
                    .grad(unary_grad(GradFrom::kInput)));
   registry.add(unary_grad_op("gelu_grad", "X@GRAD = Out@GRAD times the derivative of gelu at X.",
                              GradFrom::kInput)
                    .attr("approximate", false, doc)
                    .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
-                     return gelu_grad<typename decltype(tag)::type>;
+                     return gelu_grad<ComputeType<typename decltype(tag)::type>>;
                    }))
                    .decompose([](Decomposition& d) {
                      const Expr x = d.input("X");
