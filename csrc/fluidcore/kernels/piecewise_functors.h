@@ -7,8 +7,8 @@
 
 namespace fluidcore {
 
-// Formulas of activations with kinks or jumps, of rounding, and of what a number is, as in
-// functors.h. NaN stays NaN.
+// Formulas of activations with kinks or jumps, and of rounding, as in functors.h: NaN stays
+// NaN. And what a number is.
 
 struct LeakyRelu {
   double alpha;
@@ -106,6 +106,27 @@ struct Round {  // halves to the even number
   template <class T>
   FC_HOST_DEVICE T operator()(T x) const {
     return std::rint(x);
+  }
+};
+
+struct IsNan {
+  template <class T>
+  FC_HOST_DEVICE bool operator()(T x) const {
+    return x != x;
+  }
+};
+
+struct IsInf {
+  template <class T>
+  FC_HOST_DEVICE bool operator()(T x) const {
+    return std::abs(x) > std::numeric_limits<T>::max();
+  }
+};
+
+struct IsFinite {
+  template <class T>
+  FC_HOST_DEVICE bool operator()(T x) const {
+    return std::abs(x) <= std::numeric_limits<T>::max();
   }
 };
 

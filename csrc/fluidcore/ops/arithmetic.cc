@@ -122,6 +122,46 @@ void add_sum(OpRegistry& registry) {
 }
 
 template <class T>
+Kernel minus(const KernelContext& context) {
+  return stream_kernel(context, cpu::stream_formula<T, 2>(Sub()), {"X", "Y"}, "Out");
+}
+
+void infer_minus(InferContext& context) {
+  const TensorSpec& x = context.input("X");
+  require_spec(context, "Y", x);
+  context.set_output("Out", x);
+}
+
+std::vector<OpDesc> minus_grad(GradContext& context) {
+  std::vector<OpDesc> ops;
+  for (const auto& [slot, sign] : {std::pair{"X", 1.0}, std::pair{"Y", -1.0}}) {
+    const std::vector<std::string> grads = context.input_grad(slot);
+    if (grads[0] == kEmptyName) continue;
+    ops.emplace_back("scale", SlotMap{{"X", context.output_grad("Out")}}, SlotMap{{"Out", grads}},
+                     AttributeMap{{"scale", sign}});
+  }
+  return ops;
+}
+
+void add_minus(OpRegistry& registry) {
+  registry.add(
+      OpDef("minus")
+          .doc("Out = X - Y, element by element, without broadcasting.")
+          .input("X", "any shape")
+          .input("Y", "shape and dtype of X")
+          .output("Out", "shape and dtype of X")
+          .elementwise()
+          .infer(infer_minus)
+          .in_place("X", "Out")
+          .in_place("Y", "Out")
+          .kernels(cpu_kernels<float, double, Float16, BFloat16, std::int32_t, std::int64_t>(
+              [](auto tag) -> KernelFactory {
+                return minus<ComputeType<typename decltype(tag)::type>>;
+              }))
+          .grad(minus_grad));
+}
+
+template <class T>
 Kernel increment(const KernelContext& context) {
   const auto x = context.input<T>("X");
   const auto out = context.output<T>("Out");
@@ -165,6 +205,7 @@ void add_increment(OpRegistry& registry) {
 void register_arithmetic_ops(OpRegistry& registry) {
   add_scale(registry);
   add_sum(registry);
+  add_minus(registry);
   add_increment(registry);
 }
 

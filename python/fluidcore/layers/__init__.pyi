@@ -258,6 +258,25 @@ def elementwise_min(
         Out: the broadcast shape
     """
 
+def elementwise_mod(
+    x: Variable,
+    y: Variable,
+    *,
+    axis: int = -1,
+    name: str | None = None,
+) -> Variable:
+    """Out = X - Y floor(X / Y), of the sign of Y (integers: 0 where Y is 0), element by element, Y broadcast to X.
+
+    Args:
+        x: any shape
+        y: a shape that broadcasts with X: equal to X, [1], a run of X's dimensions, or as NumPy
+        axis: the dimension of X where Y's dimensions begin; -1: the last dimensions of the two meet, and either may be broadcast
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: the broadcast shape
+    """
+
 def elementwise_mul(
     x: Variable,
     y: Variable,
@@ -485,6 +504,51 @@ def hard_sigmoid(
         Out: shape and dtype of X
     """
 
+def isfinite(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = whether X is neither NaN nor infinite, element by element.
+
+    Args:
+        x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape of X, bool
+    """
+
+def isinf(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = whether X is infinite, of either sign, element by element.
+
+    Args:
+        x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape of X, bool
+    """
+
+def isnan(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = whether X is NaN, element by element.
+
+    Args:
+        x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape of X, bool
+    """
+
 def leaky_relu(
     x: Variable,
     *,
@@ -587,6 +651,23 @@ def mean(
 
     Returns:
         Out: [1], dtype of X
+    """
+
+def minus(
+    x: Variable,
+    y: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = X - Y, element by element, without broadcasting.
+
+    Args:
+        x: any shape
+        y: shape and dtype of X
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
     """
 
 def mish(

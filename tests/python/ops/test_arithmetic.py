@@ -1,4 +1,4 @@
-"""scale, sum and increment against NumPy."""
+"""scale, sum, minus and increment against NumPy."""
 
 import numpy as np
 import pytest
@@ -45,6 +45,20 @@ CASES = [
     OpCase(
         "sum", {"X": [integers(0, 9, 4), integers(0, 9, 4, seed=1)]}, lambda X: {"Out": X[0] + X[1]}
     ),
+    *[
+        OpCase(
+            "minus",
+            {"X": normal(*shape), "Y": normal(*shape, seed=1)},
+            lambda X, Y: {"Out": np.asarray(X - Y)},
+        )
+        for shape in SHAPES
+    ],
+    OpCase(
+        "minus",
+        {"X": integers(0, 9, 4), "Y": integers(0, 9, 4, seed=1)},
+        lambda X, Y: {"Out": X - Y},
+        note="whole numbers",
+    ),
     OpCase("increment", {"X": np.array([2.0])}, lambda X: {"Out": X + 1}),
     OpCase("increment", {"X": np.array(2.0)}, lambda X, step: {"Out": X + step}, {"step": -0.25}),
     OpCase("increment", {"X": np.array([[41]])}, lambda X, step: {"Out": X + 2}, {"step": 2.0}),
@@ -81,6 +95,20 @@ def test_increment_of_more_than_one_element_is_an_error() -> None:
     message = r"increment: X must have one element, got \[3, 5\]; write scale or elementwise_add"
     with pytest.raises(ValueError, match=message):
         run_op("increment", {"X": X})
+
+
+def test_minus_does_not_broadcast() -> None:
+    with pytest.raises(ValueError, match=r"minus: Y must have shape \[3, 5\], got \[5\]"):
+        run_op("minus", {"X": X, "Y": X[0]})
+
+
+def test_minus_of_mixed_dtypes_is_an_error() -> None:
+    message = (
+        r"minus: X and Y must have the same dtype, got X float64 \[3, 5\], Y float32 \[3, 5\]; "
+        r"write cast\(y, 'float64'\)"
+    )
+    with pytest.raises(ValueError, match=message):
+        run_op("minus", {"X": X, "Y": X.astype(np.float32)})
 
 
 def test_sum_of_different_shapes_is_an_error() -> None:
