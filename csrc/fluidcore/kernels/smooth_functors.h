@@ -167,9 +167,10 @@ struct Elu {
   double alpha;
   template <class T>
   FC_HOST_DEVICE T operator()(T x) const {
-    const T t = math::tanh(T(0.5) * x);
-    const T expm1 = T(2) * t / (T(1) - t);  // for x <= 0 nothing cancels
-    return x > T(0) ? x : static_cast<T>(alpha) * expm1;
+    const T negative = x > T(0) ? T(0) : x;
+    const T t = math::tanh(T(0.5) * negative);
+    const T expm1 = T(2) * t / (T(1) - t);
+    return (x > T(0) ? x : T(0)) + static_cast<T>(alpha) * expm1;
   }
 };
 
@@ -177,7 +178,8 @@ struct EluGrad {  // alpha at 0
   double alpha;
   template <class T>
   FC_HOST_DEVICE T operator()(T x, T dout) const {
-    return x > T(0) ? dout : dout * static_cast<T>(alpha) * math::exp(x);
+    const T power = math::exp(x > T(0) ? T(0) : x);
+    return dout * (x > T(0) ? T(1) : static_cast<T>(alpha)) * power;
   }
 };
 
