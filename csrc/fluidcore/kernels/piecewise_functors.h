@@ -26,6 +26,13 @@ struct LeakyReluGrad {  // alpha at 0
   }
 };
 
+struct NegativePart {  // x dout where x is not positive
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x, T dout) const {
+    return x > T(0) ? T(0) : x * dout;
+  }
+};
+
 struct ThresholdedRelu {
   double threshold;
   template <class T>

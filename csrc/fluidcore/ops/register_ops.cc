@@ -12,6 +12,7 @@ const OpRegistry& builtin_ops() {
     register_concat_ops(registry);
     register_control_flow_ops(registry);
     register_conv_ops(registry);
+    register_cumsum_ops(registry);
     register_elementwise_ops(registry);
     register_fill_ops(registry);
     register_logic_ops(registry);
@@ -23,6 +24,7 @@ const OpRegistry& builtin_ops() {
     register_optimizer_ops(registry);
     register_piecewise_activation_ops(registry);
     register_pool_ops(registry);
+    register_prelu_ops(registry);
     register_random_ops(registry);
     register_recurrent_ops(registry);
     register_reduction_ops(registry);

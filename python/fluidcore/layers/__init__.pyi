@@ -163,6 +163,27 @@ def cos(
         Out: shape and dtype of X
     """
 
+def cumsum(
+    x: Variable,
+    *,
+    axis: int = -1,
+    exclusive: bool = False,
+    reverse: bool = False,
+    name: str | None = None,
+) -> Variable:
+    """Out[i] = X[0] + ... + X[i] along one dimension.
+
+    Args:
+        x: any shape, floating or int32 or int64
+        axis: the dimension; counted from the end if negative
+        exclusive: whether Out[i] is without X[i]: the first sum is 0
+        reverse: whether the sum begins at the last element
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
 def elementwise_add(
     x: Variable,
     y: Variable,
@@ -696,6 +717,23 @@ def pow(
     Args:
         x: any shape, floating
         factor: the exponent
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def prelu(
+    x: Variable,
+    alpha: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = X where X > 0, else Alpha X, element by element.
+
+    Args:
+        x: any shape, floating
+        alpha: one element, dtype of X
         name: Name of the layer; None makes one up.
 
     Returns:

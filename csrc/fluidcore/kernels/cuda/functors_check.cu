@@ -45,7 +45,8 @@ void check_formulas(T* data) {
          FloorDiv, Mod, Max, Min, Pow, Less, LessEqual, Greater, GreaterEqual, Equal, NotEqual,
          LogicalAnd, LogicalOr, LogicalXor, SwishGrad, MishGrad, SoftplusGrad, SoftReluGrad,
          LogSigmoidGrad, SoftsignGrad, ScaledTanhGrad, TanhShrinkGrad, EluGrad, ReciprocalGrad,
-         PowerGrad, LeakyReluGrad, ThresholdedReluGrad, HardSigmoidGrad, ShrinkGrad>(data);
+         PowerGrad, LeakyReluGrad, NegativePart, ThresholdedReluGrad, HardSigmoidGrad, ShrinkGrad>(
+      data);
   ternary<T, ModGradX, ModGradY, DivGradX, DivGradY, MaxGradX, MaxGradY, MinGradX, MinGradY,
           PowGradX, PowGradY>(data);
 }

@@ -65,6 +65,12 @@ def _staircase(op_type: str, offset: float) -> Callable[[Data], Iterator[OpExamp
     return cases
 
 
+def _prelu(data: Data) -> Iterator[OpExample]:
+    for shape, alpha in zip(data.shapes(), cycle((0.25, -0.5, 1.5))):
+        x = data.away_from_zero(*shape)
+        yield OpExample("prelu", {"X": x, "Alpha": data.cast(np.array([alpha]))})
+
+
 _CHOICES = {
     "relu": (_Pieces((0.0,)),),
     "abs": (_Pieces((0.0,)),),
@@ -99,5 +105,6 @@ _STEPS = {"ceil": 0.0, "floor": 0.0, "round": 0.5}
 CASES = {
     **{name: _piecewise(name, *choices) for name, choices in _CHOICES.items()},
     **{name: _staircase(name, offset) for name, offset in _STEPS.items()},
+    "prelu": _prelu,
     "sign": _piecewise("sign", _Pieces((0.0,), at_kink=False)),
 }

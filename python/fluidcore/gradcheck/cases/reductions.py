@@ -41,6 +41,20 @@ def _reduction(op_type: str) -> Callable[[Data], Iterator[OpExample]]:
     return cases
 
 
+def _cumsum(data: Data) -> Iterator[OpExample]:
+    a, b, c = data.extents(3, 2)
+    for shape, attrs in (
+        ((a, b), {}),
+        ((), {}),
+        ((1,), {"axis": 0}),
+        ((17 + a,), {"reverse": True}),
+        ((a, b), {"axis": 0, "exclusive": True}),
+        ((a, b, c), {"axis": -2, "exclusive": True, "reverse": True}),
+        ((0, b), {}),
+    ):
+        yield OpExample("cumsum", {"X": data.normal(*shape)}, attrs)
+
+
 def _mean(data: Data) -> Iterator[OpExample]:
     a, b = data.extents(2, 2)
     for shape in ((2, a), (), (1,), (17 + a,), (2, b, 2)):
@@ -93,6 +107,7 @@ def _dropout(data: Data) -> Iterator[OpExample]:
 
 CASES = {
     **{name: _reduction(name) for name in ("reduce_sum", "reduce_mean", "reduce_max")},
+    "cumsum": _cumsum,
     "mean": _mean,
     "softmax": _softmax,
     "batch_norm": _batch_norm,
