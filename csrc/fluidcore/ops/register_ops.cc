@@ -19,6 +19,7 @@ const OpRegistry& builtin_ops() {
     register_lookup_ops(registry);
     register_loss_ops(registry);
     register_matmul_ops(registry);
+    register_maxout_ops(registry);
     register_metrics_ops(registry);
     register_norm_ops(registry);
     register_optimizer_ops(registry);

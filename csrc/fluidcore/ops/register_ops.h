@@ -19,6 +19,7 @@ void register_logic_ops(OpRegistry& registry);
 void register_lookup_ops(OpRegistry& registry);
 void register_loss_ops(OpRegistry& registry);
 void register_matmul_ops(OpRegistry& registry);
+void register_maxout_ops(OpRegistry& registry);
 void register_metrics_ops(OpRegistry& registry);
 void register_norm_ops(OpRegistry& registry);
 void register_optimizer_ops(OpRegistry& registry);

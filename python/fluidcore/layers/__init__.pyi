@@ -659,6 +659,23 @@ def lookup_table_v2(
         Out: [..., width], dtype of W
     """
 
+def maxout(
+    x: Variable,
+    *,
+    groups: int,
+    name: str | None = None,
+) -> Variable:
+    """Out[n, c] = the maximum of X[n, c groups] to X[n, (c + 1) groups - 1], element by element; NaN if there is one.
+
+    Args:
+        x: [N, C, ...], floating
+        groups: how many neighbouring channels give one
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: [N, C / groups, ...], dtype of X
+    """
+
 def mean(
     x: Variable,
     *,

@@ -55,6 +55,21 @@ def _cumsum(data: Data) -> Iterator[OpExample]:
         yield OpExample("cumsum", {"X": data.normal(*shape)}, attrs)
 
 
+def _maxout(data: Data) -> Iterator[OpExample]:
+    a, b, c = data.extents(3, 2)
+    for shape, groups in (
+        ((a, 2 * b, c, 3), 2),
+        ((a, 3 * b), 3),
+        ((1, 4), 4),
+        ((a, b, c), 1),
+        ((0, 4, b), 2),
+    ):
+        yield OpExample("maxout", {"X": data.distinct(*shape)}, {"groups": groups})
+    x = data.distinct(2, 4, 3)
+    x[1, 2:] = 8
+    yield OpExample("maxout", {"X": x}, {"groups": 2}, note="with ties")
+
+
 def _mean(data: Data) -> Iterator[OpExample]:
     a, b = data.extents(2, 2)
     for shape in ((2, a), (), (1,), (17 + a,), (2, b, 2)):
@@ -108,6 +123,7 @@ def _dropout(data: Data) -> Iterator[OpExample]:
 CASES = {
     **{name: _reduction(name) for name in ("reduce_sum", "reduce_mean", "reduce_max")},
     "cumsum": _cumsum,
+    "maxout": _maxout,
     "mean": _mean,
     "softmax": _softmax,
     "batch_norm": _batch_norm,
