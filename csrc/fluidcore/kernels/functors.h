@@ -325,6 +325,34 @@ struct FloorDiv {  // the quotient rounded down; integers: 0 for a divisor of 0
   }
 };
 
+struct Mod {  // what FloorDiv leaves, of the sign of the divisor; integers: 0 for a divisor of 0
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x, T y) const {
+    T left;
+    if constexpr (std::is_integral_v<T>) {
+      left = y == T(0) || y == T(-1) ? T(0) : x % y;  // the lowest % -1 would trap
+    } else {
+      left = std::fmod(x, y);
+      if (left == T(0)) return std::copysign(left, y);
+    }
+    return left != T(0) && (left < T(0)) != (y < T(0)) ? left + y : left;
+  }
+};
+
+struct ModGradX {
+  template <class T>
+  FC_HOST_DEVICE T operator()(T /*x*/, T /*y*/, T dout) const {
+    return dout;
+  }
+};
+
+struct ModGradY {
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x, T y, T dout) const {
+    return -dout * FloorDiv()(x, y);
+  }
+};
+
 struct DivGradX {
   template <class T>
   FC_HOST_DEVICE T operator()(T /*x*/, T y, T dout) const {

@@ -50,6 +50,26 @@ FC_HOST_DEVICE inline double power_of_two(std::uint64_t n, std::uint64_t bias) {
   return std::bit_cast<double>((n - bias + 1023u) << 52);
 }
 
+// 1/k + z/(k + 2) + ... + z^n/last, unrolled.
+template <int k, int last, class T>
+FC_HOST_DEVICE T artanh_series(T z) {
+  if constexpr (k == last) {
+    return T(1) / T(k);
+  } else {
+    return T(1) / T(k) + z * artanh_series<k + 2, last>(z);
+  }
+}
+
+// k + z/(k + 2 + z/(... + z/last)), unrolled.
+template <int k, int last, class T>
+FC_HOST_DEVICE T odd_fraction(T z) {
+  if constexpr (k == last) {
+    return T(k);
+  } else {
+    return T(k) + z / odd_fraction<k + 2, last>(z);
+  }
+}
+
 }  // namespace detail
 
 // Within 1 unit in the last place; 0 below -746, infinity above 709.79, NaN for NaN.
@@ -152,6 +172,37 @@ FC_HOST_DEVICE inline float erf(float x) {
 template <class T>
 FC_HOST_DEVICE T sigmoid(T x) {
   return T(1) / (T(1) + exp(-x));
+}
+
+// The number of [low, high] nearest to x; NaN for NaN.
+template <class T>
+FC_HOST_DEVICE T clamp(T x, T low, T high) {
+  const T raised = x < low ? low : x;
+  return raised > high ? high : raised;
+}
+
+// log(1 + x) for 0 <= x <= 1, within 2 units in the last place.
+template <class T>
+FC_HOST_DEVICE T short_log1p(T x) {
+  const T s = x / (T(2) + x);
+  constexpr int kLast = sizeof(T) == sizeof(float) ? 15 : 33;
+  return T(2) * s * detail::artanh_series<1, kLast>(s * s);  // 2 artanh(s), and s <= 1 / 3
+}
+
+// log(1 + e^x).
+template <class T>
+FC_HOST_DEVICE T softplus(T x) {
+  const T positive = x < T(0) ? T(0) : x;
+  return positive + short_log1p(exp(-std::abs(x)));
+}
+
+// x - tanh(x), without the cancellation near 0.
+template <class T>
+FC_HOST_DEVICE T tanh_shrink(T x) {
+  constexpr int kLast = sizeof(T) == sizeof(float) ? 11 : 17;
+  const T z = x * x;
+  const T small = x * (z / (z + detail::odd_fraction<3, kLast>(z)));  // Lambert's fraction
+  return std::abs(x) < T(1) ? small : x - tanh(x);
 }
 
 }  // namespace fluidcore::math

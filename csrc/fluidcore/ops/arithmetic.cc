@@ -7,26 +7,14 @@
 #include "fluidcore/kernels/cpu/isa.h"
 #include "fluidcore/kernels/functors.h"
 #include "fluidcore/ops/elementwise.h"
-#include "fluidcore/ops/linear.h"
 #include "fluidcore/ops/register_ops.h"
 
 namespace fluidcore {
 
 namespace {
 
-constexpr const char* kMinDoc = "the least value of Out";
-constexpr const char* kMaxDoc = "the greatest value of Out";
-
 Scale scale_from(const KernelContext& context) {
   return {context.attr<double>("scale")};
-}
-
-Clip clip_from(const KernelContext& context) {
-  return {context.attr<double>("min"), context.attr<double>("max")};
-}
-
-ClipGrad clip_grad_from(const KernelContext& context) {
-  return {context.attr<double>("min"), context.attr<double>("max")};
 }
 
 ScaleWhole whole_scale_from(const KernelContext& context) {
@@ -133,28 +121,44 @@ void add_sum(OpRegistry& registry) {
           .grad(sum_grad));
 }
 
-void infer_clip(InferContext& context) {
-  const double min = context.attr<double>("min");
-  const double max = context.attr<double>("max");
-  require(min <= max, context.type(), ": min must be at most max, got min ", min, ", max ", max);
-  if (context.has_input("Out@GRAD")) require_spec(context, "Out@GRAD", context.input("X"));
-  context.set_output(context.type() == "clip" ? "Out" : "X@GRAD", context.input("X"));
+template <class T>
+Kernel minus(const KernelContext& context) {
+  return stream_kernel(context, cpu::stream_formula<T, 2>(Sub()), {"X", "Y"}, "Out");
 }
 
-void add_clip(OpRegistry& registry) {
-  registry.add(unary_op("clip", "Out = min(max(X, min), max), element by element.")
-                   .required_attr("min", -1.0, kMinDoc)
-                   .required_attr("max", 1.0, kMaxDoc)
-                   .infer(infer_clip)
-                   .kernels(unary_kernels<Clip, clip_from>())
-                   .grad(unary_grad(GradFrom::kInput)));
-  registry.add(unary_grad_op("clip_grad", "X@GRAD = Out@GRAD where min < X < max, else 0.",
-                             GradFrom::kInput, {.needs_no_gradient = true})
-                   .required_attr("min", -1.0, kMinDoc)
-                   .required_attr("max", 1.0, kMaxDoc)
-                   .infer(infer_clip)
-                   .kernels(unary_grad_kernels<ClipGrad, GradFrom::kInput, clip_grad_from>())
-                   .grad(self_adjoint_grad("clip_grad", "X")));
+void infer_minus(InferContext& context) {
+  const TensorSpec& x = context.input("X");
+  require_spec(context, "Y", x);
+  context.set_output("Out", x);
+}
+
+std::vector<OpDesc> minus_grad(GradContext& context) {
+  std::vector<OpDesc> ops;
+  for (const auto& [slot, sign] : {std::pair{"X", 1.0}, std::pair{"Y", -1.0}}) {
+    const std::vector<std::string> grads = context.input_grad(slot);
+    if (grads[0] == kEmptyName) continue;
+    ops.emplace_back("scale", SlotMap{{"X", context.output_grad("Out")}}, SlotMap{{"Out", grads}},
+                     AttributeMap{{"scale", sign}});
+  }
+  return ops;
+}
+
+void add_minus(OpRegistry& registry) {
+  registry.add(
+      OpDef("minus")
+          .doc("Out = X - Y, element by element, without broadcasting.")
+          .input("X", "any shape")
+          .input("Y", "shape and dtype of X")
+          .output("Out", "shape and dtype of X")
+          .elementwise()
+          .infer(infer_minus)
+          .in_place("X", "Out")
+          .in_place("Y", "Out")
+          .kernels(cpu_kernels<float, double, Float16, BFloat16, std::int32_t, std::int64_t>(
+              [](auto tag) -> KernelFactory {
+                return minus<ComputeType<typename decltype(tag)::type>>;
+              }))
+          .grad(minus_grad));
 }
 
 template <class T>
@@ -201,7 +205,7 @@ void add_increment(OpRegistry& registry) {
 void register_arithmetic_ops(OpRegistry& registry) {
   add_scale(registry);
   add_sum(registry);
-  add_clip(registry);
+  add_minus(registry);
   add_increment(registry);
 }
 

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "fluidcore/kernels/cpu/elementwise.h"
+#include "fluidcore/kernels/cpu/streams.h"
 #include "fluidcore/op/op_def.h"
 #include "fluidcore/ops/infer_checks.h"
 
@@ -45,34 +47,35 @@ Formula without_attributes(const KernelContext& /*context*/) {
   return Formula();
 }
 
+// output = formula(inputs...), all of the kernel's dtype and of one shape.
+Kernel stream_kernel(const KernelContext& context,
+                     const cpu::StreamFormula& formula,
+                     std::initializer_list<const char*> inputs,
+                     const char* output);
+
+// T is the type to calculate in.
 template <class Formula, class T, FormulaMaker<Formula> make>
 Kernel cpu_unary(const KernelContext& context) {
-  const auto x = context.input<T>("X");
-  const auto out = context.output<T>("Out");
-  return [formula = make(context), size = out.size(), x, out] {
-    cpu::elementwise(formula, size, out.data(), x.data());
-  };
+  return stream_kernel(context, cpu::stream_formula<T, 1>(make(context)), {"X"}, "Out");
 }
 
 // Which forward variable the formula of a gradient reads.
 enum class GradFrom { kInput, kOutput };
+constexpr const char* value_slot(GradFrom from) {
+  return from == GradFrom::kInput ? "X" : "Out";
+}
 
 template <class Formula, GradFrom from, class T, FormulaMaker<Formula> make>
 Kernel cpu_unary_grad(const KernelContext& context) {
-  const auto value = context.input<T>(from == GradFrom::kInput ? "X" : "Out");
-  const auto dout = context.input<T>("Out@GRAD");
-  const auto dx = context.optional_output<T>("X@GRAD");
-  if (!dx) return nothing_to_do();
-  return [formula = make(context), size = dx.size(), value, dout, dx] {
-    cpu::elementwise(formula, size, dx.data(), value.data(), dout.data());
-  };
+  return stream_kernel(context, cpu::stream_formula<T, 2>(make(context)),
+                       {value_slot(from), "Out@GRAD"}, "X@GRAD");
 }
 
 // Out = formula(X) for every floating dtype.
 template <class Formula, FormulaMaker<Formula> make = without_attributes<Formula>>
 KernelTable unary_kernels() {
   return floating_cpu_kernels([](auto tag) -> KernelFactory {
-    return cpu_unary<Formula, typename decltype(tag)::type, make>;
+    return cpu_unary<Formula, ComputeType<typename decltype(tag)::type>, make>;
   });
 }
 
@@ -80,7 +83,7 @@ KernelTable unary_kernels() {
 template <class Formula, GradFrom from, FormulaMaker<Formula> make = without_attributes<Formula>>
 KernelTable unary_grad_kernels() {
   return floating_cpu_kernels([](auto tag) -> KernelFactory {
-    return cpu_unary_grad<Formula, from, typename decltype(tag)::type, make>;
+    return cpu_unary_grad<Formula, from, ComputeType<typename decltype(tag)::type>, make>;
   });
 }
 
@@ -95,23 +98,27 @@ inline OpDef unary_op(std::string type, std::string doc) {
       .elementwise();
 }
 
+inline InferFn infer_unary_grad(GradFrom from) {
+  return [slot = value_slot(from)](InferContext& context) {
+    require_spec(context, "Out@GRAD", context.input(slot));
+    context.set_output("X@GRAD", context.input(slot));
+  };
+}
+
 // X@GRAD from Out@GRAD and from X or Out.
 inline OpDef unary_grad_op(std::string type,
                            std::string doc,
                            GradFrom from,
                            SlotTraits traits = {}) {
   const bool reads_input = from == GradFrom::kInput;
-  const std::string slot = reads_input ? "X" : "Out";
+  const std::string slot = value_slot(from);
   return OpDef(std::move(type))
       .doc(std::move(doc))
       .input(slot, reads_input ? "input of the forward operator" : "output of the forward operator",
              std::move(traits))
       .input("Out@GRAD", "gradient of Out, shape of Out")
       .output("X@GRAD", "gradient of X, shape of X")
-      .infer([slot](InferContext& context) {
-        require_spec(context, "Out@GRAD", context.input(slot));
-        context.set_output("X@GRAD", context.input(slot));
-      })
+      .infer(infer_unary_grad(from))
       .in_place(slot, "X@GRAD")
       .in_place("Out@GRAD", "X@GRAD")
       .elementwise();

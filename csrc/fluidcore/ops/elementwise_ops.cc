@@ -75,6 +75,12 @@ std::vector<OpDesc> zero_grads(GradContext& context) {
                  context.forward().attrs())};
 }
 
+void decompose_mod_grad(Decomposition& d) {
+  const Expr dout = d.input("Out@GRAD");
+  const Expr quotient = with_axis("elementwise_floordiv", d.input("X"), d.input("Y"));
+  set_operand_grads(d, dout, -(dout * quotient));
+}
+
 void decompose_div_grad(Decomposition& d) {
   const Expr x = d.input("X");
   const Expr y = d.input("Y");
@@ -169,6 +175,12 @@ void register_elementwise_ops(OpRegistry& registry) {
   registry.add(integer_arithmetic<FloorDiv>("elementwise_floordiv",
                                             "X / Y rounded down (integers: 0 where Y is 0)")
                    .grad(zero_grads));
+
+  registry.add(integer_arithmetic<Mod>(
+      "elementwise_mod", "X - Y floor(X / Y), of the sign of Y (integers: 0 where Y is 0)"));
+  registry.add(arithmetic_grad<ModGradX, ModGradY>(
+                   "elementwise_mod", "X@GRAD = Out@GRAD, Y@GRAD = -Out@GRAD floor(X / Y)")
+                   .decompose(decompose_mod_grad));
 
   registry.add(arithmetic<Pow>("elementwise_pow", "X^Y"));
   registry.add(

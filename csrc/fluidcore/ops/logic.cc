@@ -1,4 +1,5 @@
 #include "fluidcore/kernels/functors.h"
+#include "fluidcore/kernels/piecewise_functors.h"
 #include "fluidcore/ops/binary.h"
 #include "fluidcore/ops/register_ops.h"
 
@@ -13,6 +14,29 @@ OpDef binary_logic(const std::string& type, const std::string& formula) {
       .kernels(binary_kernels<Formula, bool>())
       .in_place("X", "Out")
       .in_place("Y", "Out")
+      .not_differentiable();
+}
+
+template <class Formula, class T>
+Kernel number_test(const KernelContext& context) {
+  const auto x = context.input<T>("X");
+  const auto out = context.output<bool>("Out");
+  return [=, size = out.size()] { cpu::elementwise(Formula(), size, out.data(), x.data()); };
+}
+
+template <class Formula>
+OpDef number_test(const std::string& type, const std::string& question) {
+  return OpDef(type)
+      .doc("Out = whether X is " + question + ", element by element.")
+      .input("X", "any shape, floating")
+      .output("Out", "shape of X, bool")
+      .elementwise()
+      .infer([](InferContext& context) {
+        context.set_output("Out", {context.input("X").shape, DType::kBool});
+      })
+      .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+        return number_test<Formula, typename decltype(tag)::type>;
+      }))
       .not_differentiable();
 }
 
@@ -37,6 +61,9 @@ void register_logic_ops(OpRegistry& registry) {
                    }))
                    .in_place("X", "Out")
                    .not_differentiable());
+  registry.add(number_test<IsNan>("isnan", "NaN"));
+  registry.add(number_test<IsInf>("isinf", "infinite, of either sign"));
+  registry.add(number_test<IsFinite>("isfinite", "neither NaN nor infinite"));
   registry.add(
       OpDef("is_empty")
           .doc("Out = whether X has no elements.")

@@ -11,7 +11,8 @@ Result = TypeVar("Result")
 class PythonOperators(Generic[Result]):
     """x + y, 2 * x, x < y and so on, for a class with `_binary` and `_quotient`.
 
-    `x / y` is the true quotient, floating also of whole numbers; `x // y` is that rounded down.
+    `x / y` is the true quotient, floating also of whole numbers; `x // y` is that rounded down,
+    and `x % y` what it leaves, of the sign of y; of whole numbers both are 0 where y is 0.
     `==` stays identity, so that objects can be keys.
     """
 
@@ -55,6 +56,12 @@ class PythonOperators(Generic[Result]):
 
     def __rfloordiv__(self, other: Any) -> Result:
         return self._binary(other, "elementwise_floordiv", swap=True)
+
+    def __mod__(self, other: Any) -> Result:
+        return self._binary(other, "elementwise_mod")
+
+    def __rmod__(self, other: Any) -> Result:
+        return self._binary(other, "elementwise_mod", swap=True)
 
     def __pow__(self, other: Any) -> Result:
         return self._binary(other, "elementwise_pow")

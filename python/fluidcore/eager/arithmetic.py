@@ -36,8 +36,9 @@ class Arithmetic(PythonOperators["Tensor"]):
 
     The other side may be a number, which takes the dtype of the tensor, or an array, a constant.
     Shapes broadcast as in NumPy. Of whole numbers `x / y` is a true quotient, in the dtype of the
-    other side if that is floating, else in float32; `x // y` is rounded down. There is no operator
-    in place: `x += y` is `x = x + y`. `x.equal(y)` compares elements.
+    other side if that is floating, else in float32; `x // y` is rounded down, and `x % y`
+    has the sign of y. There is no operator in place: `x += y` is `x = x + y`. `x.equal(y)`
+    compares elements.
     """
 
     __slots__ = ()

@@ -99,6 +99,40 @@ def assign_value(
         Out: the shape and dtype of the attributes
     """
 
+def brelu(
+    x: Variable,
+    *,
+    t_min: float = 0.0,
+    t_max: float = 24.0,
+    name: str | None = None,
+) -> Variable:
+    """Out = min(max(X, t_min), t_max), element by element.
+
+    Args:
+        x: any shape, floating
+        t_min: the least value of Out
+        t_max: the greatest value of Out
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def ceil(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = the least whole number that is at least X.
+
+    Args:
+        x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
 def clip(
     x: Variable,
     *,
@@ -144,6 +178,27 @@ def cos(
 
     Args:
         x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def cumsum(
+    x: Variable,
+    *,
+    axis: int = -1,
+    exclusive: bool = False,
+    reverse: bool = False,
+    name: str | None = None,
+) -> Variable:
+    """Out[i] = X[0] + ... + X[i] along one dimension.
+
+    Args:
+        x: any shape, floating or int32 or int64
+        axis: the dimension; counted from the end if negative
+        exclusive: whether Out[i] is without X[i]: the first sum is 0
+        reverse: whether the sum begins at the last element
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -245,6 +300,25 @@ def elementwise_min(
         Out: the broadcast shape
     """
 
+def elementwise_mod(
+    x: Variable,
+    y: Variable,
+    *,
+    axis: int = -1,
+    name: str | None = None,
+) -> Variable:
+    """Out = X - Y floor(X / Y), of the sign of Y (integers: 0 where Y is 0), element by element, Y broadcast to X.
+
+    Args:
+        x: any shape
+        y: a shape that broadcasts with X: equal to X, [1], a run of X's dimensions, or as NumPy
+        axis: the dimension of X where Y's dimensions begin; -1: the last dimensions of the two meet, and either may be broadcast
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: the broadcast shape
+    """
+
 def elementwise_mul(
     x: Variable,
     y: Variable,
@@ -300,6 +374,23 @@ def elementwise_sub(
 
     Returns:
         Out: the broadcast shape
+    """
+
+def elu(
+    x: Variable,
+    *,
+    alpha: float = 1.0,
+    name: str | None = None,
+) -> Variable:
+    """Out = X where X > 0, else alpha (e^X - 1), element by element.
+
+    Args:
+        x: any shape, floating
+        alpha: Out is -alpha far below 0
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
     """
 
 def erf(
@@ -381,6 +472,21 @@ def flatten(
         Out: [the first `axis` extents of X, the others], dtype of X
     """
 
+def floor(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = the greatest whole number that is at most X.
+
+    Args:
+        x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
 def gaussian_random(
     *,
     shape: list[int],
@@ -415,6 +521,42 @@ def gelu(
     Args:
         x: any shape, floating
         approximate: whether P is approximated: (1 + tanh(sqrt(2 / pi) (X + 0.044715 X^3))) / 2
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def hard_shrink(
+    x: Variable,
+    *,
+    threshold: float = 0.5,
+    name: str | None = None,
+) -> Variable:
+    """Out = X where |X| > threshold, else 0, element by element.
+
+    Args:
+        x: any shape, floating
+        threshold: the largest |X| for which Out is 0
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def hard_sigmoid(
+    x: Variable,
+    *,
+    slope: float = 0.2,
+    offset: float = 0.5,
+    name: str | None = None,
+) -> Variable:
+    """Out = min(max(slope X + offset, 0), 1), element by element.
+
+    Args:
+        x: any shape, floating
+        slope: the slope between 0 and 1
+        offset: Out for an X of 0
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -457,6 +599,51 @@ def huber_loss(
         Out: shape and dtype of the first input
     """
 
+def isfinite(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = whether X is neither NaN nor infinite, element by element.
+
+    Args:
+        x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape of X, bool
+    """
+
+def isinf(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = whether X is infinite, of either sign, element by element.
+
+    Args:
+        x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape of X, bool
+    """
+
+def isnan(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = whether X is NaN, element by element.
+
+    Args:
+        x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape of X, bool
+    """
+
 def kl_div(
     x: Variable,
     target: Variable,
@@ -487,6 +674,23 @@ def l1_norm(
 
     Returns:
         Out: [1], dtype of X
+    """
+
+def leaky_relu(
+    x: Variable,
+    *,
+    alpha: float = 0.02,
+    name: str | None = None,
+) -> Variable:
+    """Out = max(X, alpha X), element by element.
+
+    Args:
+        x: any shape, floating
+        alpha: the slope below 0
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
     """
 
 def log(
@@ -536,6 +740,21 @@ def log_softmax(
 
     Returns:
         Out: shape and dtype of X; logarithms of probabilities
+    """
+
+def logsigmoid(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = -log(1 + exp(-X)), element by element.
+
+    Args:
+        x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
     """
 
 def logsumexp(
@@ -622,6 +841,23 @@ def margin_rank_loss(
         Out: shape and dtype of the first input
     """
 
+def maxout(
+    x: Variable,
+    *,
+    groups: int,
+    name: str | None = None,
+) -> Variable:
+    """Out[n, c] = the maximum of X[n, c groups] to X[n, (c + 1) groups - 1], element by element; NaN if there is one.
+
+    Args:
+        x: [N, C, ...], floating
+        groups: how many neighbouring channels give one
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: [N, C / groups, ...], dtype of X
+    """
+
 def mean(
     x: Variable,
     *,
@@ -635,6 +871,38 @@ def mean(
 
     Returns:
         Out: [1], dtype of X
+    """
+
+def minus(
+    x: Variable,
+    y: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = X - Y, element by element, without broadcasting.
+
+    Args:
+        x: any shape
+        y: shape and dtype of X
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def mish(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = X tanh(log(1 + e^X)), element by element.
+
+    Args:
+        x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
     """
 
 def modified_huber_loss(
@@ -673,6 +941,40 @@ def norm(
         Out: shape and dtype of X
     """
 
+def pow(
+    x: Variable,
+    *,
+    factor: float = 1.0,
+    name: str | None = None,
+) -> Variable:
+    """Out = X^factor, element by element.
+
+    Args:
+        x: any shape, floating
+        factor: the exponent
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def prelu(
+    x: Variable,
+    alpha: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = X where X > 0, else Alpha X, element by element.
+
+    Args:
+        x: any shape, floating
+        alpha: one element, dtype of X
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
 def rank_loss(
     label: Variable,
     left: Variable,
@@ -692,12 +994,59 @@ def rank_loss(
         Out: shape and dtype of the first input
     """
 
+def reciprocal(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = 1 / X, element by element.
+
+    Args:
+        x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
 def relu(
     x: Variable,
     *,
     name: str | None = None,
 ) -> Variable:
     """Out = max(X, 0), element by element.
+
+    Args:
+        x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def relu6(
+    x: Variable,
+    *,
+    threshold: float = 6.0,
+    name: str | None = None,
+) -> Variable:
+    """Out = min(max(X, 0), threshold), element by element.
+
+    Args:
+        x: any shape, floating
+        threshold: the greatest value of Out
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def round(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = the whole number nearest to X, of two the even one.
 
     Args:
         x: any shape, floating
@@ -771,6 +1120,21 @@ def sign(
         Out: shape and dtype of X
     """
 
+def silu(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = X / (1 + exp(-X)), element by element.
+
+    Args:
+        x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
 def sin(
     x: Variable,
     *,
@@ -809,6 +1173,23 @@ def smooth_l1_loss(
         Out: [N, 1], dtype of X
     """
 
+def soft_relu(
+    x: Variable,
+    *,
+    threshold: float = 40.0,
+    name: str | None = None,
+) -> Variable:
+    """Out = log(1 + exp(min(max(X, -threshold), threshold))), element by element.
+
+    Args:
+        x: any shape, floating
+        threshold: X counts no further from 0
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
 def softmax(
     x: Variable,
     *,
@@ -822,6 +1203,53 @@ def softmax(
 
     Returns:
         Out: shape and dtype of X; positive, and 1 in sum over the last dimension
+    """
+
+def softplus(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = log(1 + e^X), element by element.
+
+    Args:
+        x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def softshrink(
+    x: Variable,
+    *,
+    lambda_: float = 0.5,
+    name: str | None = None,
+) -> Variable:
+    """Out = X - lambda where X > lambda, X + lambda where X < -lambda, else 0, element by element.
+
+    Args:
+        x: any shape, floating
+        lambda_: the largest |X| for which Out is 0
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def softsign(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = X / (1 + |X|), element by element.
+
+    Args:
+        x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
     """
 
 def sqrt(
@@ -886,6 +1314,25 @@ def squared_l2_norm(
         Out: [1], dtype of X
     """
 
+def stanh(
+    x: Variable,
+    *,
+    scale_a: float = 0.6666666666666666,
+    scale_b: float = 1.7159,
+    name: str | None = None,
+) -> Variable:
+    """Out = scale_b tanh(scale_a X), element by element.
+
+    Args:
+        x: any shape, floating
+        scale_a: the factor of X
+        scale_b: the limit of Out
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
 def sum(
     x: Sequence[Variable],
     *,
@@ -901,6 +1348,23 @@ def sum(
         Out: shape and dtype of X
     """
 
+def swish(
+    x: Variable,
+    *,
+    beta: float = 1.0,
+    name: str | None = None,
+) -> Variable:
+    """Out = X / (1 + exp(-beta X)), element by element.
+
+    Args:
+        x: any shape, floating
+        beta: how steep the gate is
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
 def tanh(
     x: Variable,
     *,
@@ -910,6 +1374,38 @@ def tanh(
 
     Args:
         x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def tanh_shrink(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = X - tanh(X), element by element.
+
+    Args:
+        x: any shape, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def thresholded_relu(
+    x: Variable,
+    *,
+    threshold: float = 1.0,
+    name: str | None = None,
+) -> Variable:
+    """Out = X where X > threshold, else 0, element by element.
+
+    Args:
+        x: any shape, floating
+        threshold: the largest X for which Out is 0
         name: Name of the layer; None makes one up.
 
     Returns:

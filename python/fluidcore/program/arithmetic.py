@@ -66,7 +66,7 @@ class Arithmetic(PythonOperators["Variable"]):
 
     A scalar on either side becomes a constant of the Variable's dtype. Shapes broadcast as in
     NumPy. Of whole numbers `x / y` is a true quotient, in the dtype of the other side if that is
-    floating, else in float32; `x // y` is rounded down.
+    floating, else in float32; `x // y` is rounded down, and `x % y` has the sign of y.
     """
 
     def _binary(self: Any, other: Any, op_type: str, swap: bool = False) -> Variable:

@@ -13,6 +13,7 @@ _OPERATORS = {
     "multiply": ("__mul__", "__rmul__"),
     "divide": ("__truediv__", "__rtruediv__"),
     "floor_divide": ("__floordiv__", "__rfloordiv__"),
+    "remainder": ("__mod__", "__rmod__"),
     "power": ("__pow__", "__rpow__"),
     "less": ("__lt__", "__gt__"),
     "less_equal": ("__le__", "__ge__"),

@@ -34,6 +34,9 @@ Y = np.array([2.0, 0.5, -1.0], dtype=np.float32)
         (lambda x, y: 1 / x, lambda x, y: 1 / x),
         (lambda x, y: x // y, lambda x, y: x // y),
         (lambda x, y: 1 // x, lambda x, y: 1 // x),
+        (lambda x, y: x % y, lambda x, y: x % y),
+        (lambda x, y: 2.5 % x, lambda x, y: 2.5 % x),
+        (lambda x, y: x % Y, lambda x, y: x % y),
         (lambda x, y: 2.0**x, lambda x, y: 2.0**x),
         (lambda x, y: x.add(y).sub(1.0).mul(y).div(2.0), lambda x, y: (x + y - 1) * y / 2),
         (lambda x, y: x.pow(2), lambda x, y: x**2),
@@ -64,6 +67,9 @@ def test_whole_numbers_are_divided_as_in_numpy(dtype: str) -> None:
     for rounded, want in ((s // t, x // y), (s // 2, x // 2), (-7 // t, -7 // y), (x // t, x // y)):
         assert rounded.dtype == dtype
         np.testing.assert_array_equal(rounded.numpy(), want)
+    for left, want in ((s % t, x % y), (s % 4, x % 4), (-7 % t, -7 % y), (x % t, x % y)):
+        assert left.dtype == dtype
+        np.testing.assert_array_equal(left.numpy(), want)
 
 
 @pytest.mark.parametrize(

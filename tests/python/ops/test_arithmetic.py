@@ -1,10 +1,10 @@
-"""scale, sum, clip and increment against NumPy."""
+"""scale, sum, minus and increment against NumPy."""
 
 import numpy as np
 import pytest
 from gradient_checks import check_gradient
 from op_case import OpCase, all_dtypes, check_outputs, differentiable
-from op_data import SHAPES, distinct, integers, normal
+from op_data import SHAPES, integers, normal
 from op_runner import one_op, run_op
 
 from fluidcore import core
@@ -45,14 +45,20 @@ CASES = [
     OpCase(
         "sum", {"X": [integers(0, 9, 4), integers(0, 9, 4, seed=1)]}, lambda X: {"Out": X[0] + X[1]}
     ),
+    *[
+        OpCase(
+            "minus",
+            {"X": normal(*shape), "Y": normal(*shape, seed=1)},
+            lambda X, Y: {"Out": np.asarray(X - Y)},
+        )
+        for shape in SHAPES
+    ],
     OpCase(
-        "clip",
-        {"X": distinct(3, 17)},
-        lambda X, min, max: {"Out": np.clip(X, min, max)},
-        {"min": -0.5, "max": 0.75},
+        "minus",
+        {"X": integers(0, 9, 4), "Y": integers(0, 9, 4, seed=1)},
+        lambda X, Y: {"Out": X - Y},
+        note="whole numbers",
     ),
-    OpCase("clip", {"X": distinct()}, lambda X, min, max: {"Out": X}, {"min": -1, "max": 1}),
-    OpCase("clip", {"X": normal(0, 3)}, lambda X, min, max: {"Out": X}, {"min": -1.0, "max": 1.0}),
     OpCase("increment", {"X": np.array([2.0])}, lambda X: {"Out": X + 1}),
     OpCase("increment", {"X": np.array(2.0)}, lambda X, step: {"Out": X + step}, {"step": -0.25}),
     OpCase("increment", {"X": np.array([[41]])}, lambda X, step: {"Out": X + 2}, {"step": 2.0}),
@@ -85,21 +91,24 @@ def test_a_sum_may_be_written_to_one_of_its_terms() -> None:
     np.testing.assert_allclose(one.run(["x_0"])[0], X + Y + Z, rtol=1e-15)
 
 
-def test_clip_keeps_nan() -> None:
-    x = np.array([np.nan, 5.0, -5.0], dtype=np.float32)
-    out = run_op("clip", {"X": x}, {"min": -1.0, "max": 1.0})["Out"]
-    np.testing.assert_array_equal(out, np.array([np.nan, 1, -1], dtype=np.float32))
-
-
-def test_clip_limits_in_the_wrong_order_are_an_error() -> None:
-    with pytest.raises(ValueError, match=r"clip: min must be at most max, got min 1.0, max -1.0"):
-        run_op("clip", {"X": X}, {"min": 1.0, "max": -1.0})
-
-
 def test_increment_of_more_than_one_element_is_an_error() -> None:
     message = r"increment: X must have one element, got \[3, 5\]; write scale or elementwise_add"
     with pytest.raises(ValueError, match=message):
         run_op("increment", {"X": X})
+
+
+def test_minus_does_not_broadcast() -> None:
+    with pytest.raises(ValueError, match=r"minus: Y must have shape \[3, 5\], got \[5\]"):
+        run_op("minus", {"X": X, "Y": X[0]})
+
+
+def test_minus_of_mixed_dtypes_is_an_error() -> None:
+    message = (
+        r"minus: X and Y must have the same dtype, got X float64 \[3, 5\], Y float32 \[3, 5\]; "
+        r"write cast\(y, 'float64'\)"
+    )
+    with pytest.raises(ValueError, match=message):
+        run_op("minus", {"X": X, "Y": X.astype(np.float32)})
 
 
 def test_sum_of_different_shapes_is_an_error() -> None:

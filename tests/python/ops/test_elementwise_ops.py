@@ -27,10 +27,12 @@ CASES = [
         OpCase(name, {"X": TWICE, "Y": TWICE}, expected(formula), note="one variable twice"),
     )
 ]
-CASES += broadcast_cases("elementwise_floordiv", np.floor_divide, normal, positive)
+WHOLE = {"elementwise_floordiv": np.floor_divide, "elementwise_mod": np.mod}
+for name, formula in WHOLE.items():
+    CASES += broadcast_cases(name, formula, normal, positive)
+    CASES += integer_cases(name, formula)
 for name in ("elementwise_add", "elementwise_sub", "elementwise_mul"):
     CASES += integer_cases(name, FORMULAS[name][0])
-CASES += integer_cases("elementwise_floordiv", np.floor_divide)
 CASES.append(
     OpCase(
         "elementwise_div",
@@ -56,20 +58,25 @@ def test_whole_numbers_are_divided_as_in_python(dtype: str) -> None:
     low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
     numbers = np.array([low, low + 1, -7, -6, -1, 0, 1, 6, 7, high - 1, high], dtype=dtype)
     x, y = (part.ravel() for part in np.meshgrid(numbers, numbers))
-    wanted = [int(a) // int(b) if b else 0 for a, b in zip(x, y, strict=True)]
+    pairs = [(int(a), int(b)) for a, b in zip(x, y, strict=True)]
+    wanted = [a // b if b else 0 for a, b in pairs]
     wanted = [low if quotient > high else quotient for quotient in wanted]  # wraps around
     np.testing.assert_array_equal(run_op("elementwise_floordiv", {"X": x, "Y": y})["Out"], wanted)
+    left = [a % b if b else 0 for a, b in pairs]
+    np.testing.assert_array_equal(run_op("elementwise_mod", {"X": x, "Y": y})["Out"], left)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_floating_quotients_are_rounded_down_as_in_numpy(dtype: str) -> None:
+@pytest.mark.parametrize("name", WHOLE)
+def test_floating_quotients_are_rounded_down_as_in_numpy(name: str, dtype: str) -> None:
     numbers = np.array(
-        [0.1, 0.3, 1.0, -1.0, 2.5, -7.0, 0.0, 3e7, -1e30, np.inf, -np.inf, np.nan], dtype=dtype
+        [0.1, 0.3, 1.0, -1.0, 2.5, -7.0, 0.0, -0.0, 3e7, -1e30, np.inf, -np.inf, np.nan],
+        dtype=dtype,
     )
     x, y = (part.ravel() for part in np.meshgrid(numbers, numbers))
     with np.errstate(all="ignore"):
-        wanted = x // y
-    np.testing.assert_array_equal(run_op("elementwise_floordiv", {"X": x, "Y": y})["Out"], wanted)
+        wanted = WHOLE[name](x, y)
+    np.testing.assert_array_equal(run_op(name, {"X": x, "Y": y})["Out"], wanted)
 
 
 def test_shapes_that_do_not_broadcast_are_an_error() -> None:

@@ -55,10 +55,19 @@ def test_a_whole_number_is_divided_in_the_type_of_the_other_side(dtype: str) -> 
 
 
 @pytest.mark.parametrize(
-    "quotient", [lambda x, y: x // y, lambda x, y: x // 2, lambda x, y: -7 // y]
+    "quotient",
+    [
+        lambda x, y: x // y,
+        lambda x, y: x // 2,
+        lambda x, y: -7 // y,
+        lambda x, y: x % y,
+        lambda x, y: x % 4,
+        lambda x, y: -7 % y,
+        lambda x, y: np.mod(x, y),
+    ],
 )
 @pytest.mark.parametrize("dtype", ["int64", "int32", "float32", "float64"])
-def test_a_quotient_is_rounded_down_as_in_numpy(
+def test_a_quotient_is_rounded_down_and_a_remainder_left_as_in_numpy(
     quotient: Callable[[Any, Any], Any], dtype: str
 ) -> None:
     x, y = (a.astype(dtype) for a in (np.clip(X, -9, 9), Y))

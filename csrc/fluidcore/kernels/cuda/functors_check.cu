@@ -1,11 +1,13 @@
-// Compiles every formula of functors.h and loss_functors.h, and every rule of update_rules.h, for CUDA
-// devices, so that one that only a CPU can calculate
-// does not get in. The library's CUDA kernels will use them; it has none yet.
+// Compiles every formula of *functors.h, and every rule of update_rules.h, for CUDA devices, so that
+// one that only a CPU can calculate does not get in. The library's CUDA kernels will use them; it has
+// none yet.
 
 #include <cstdint>
 
 #include "fluidcore/kernels/functors.h"
 #include "fluidcore/kernels/loss_functors.h"
+#include "fluidcore/kernels/piecewise_functors.h"
+#include "fluidcore/kernels/smooth_functors.h"
 #include "fluidcore/kernels/update_rules.h"
 
 namespace fluidcore::cuda {
@@ -54,12 +56,18 @@ void steps(const T* grad, State*... state) {
 template <class T>
 void check_formulas(T* data) {
   unary<T, Identity, Negate, Relu, Sigmoid, Tanh, Exp, Log, Sin, Cos, Sqrt, Square, Abs, Sign, Erf,
-        GeluErf, GeluTanh, Clip, Scale, LogicalNot>(data);
+        GeluErf, GeluTanh, Clip, Scale, LogicalNot, Swish, Mish, Softplus, SoftRelu, LogSigmoid,
+        Softsign, ScaledTanh, TanhShrink, Elu, Reciprocal, Power, LeakyRelu, ThresholdedRelu,
+        HardSigmoid, HardShrink, SoftShrink, Ceil, Floor, Round, IsNan, IsInf, IsFinite>(data);
   binary<T, ReluGrad, SigmoidGrad, TanhGrad, ExpGrad, LogGrad, SinGrad, CosGrad, SqrtGrad,
          SquareGrad, AbsGrad, ErfGrad, GeluErfGrad, GeluTanhGrad, ClipGrad, Add, Sub, Mul, Div,
-         FloorDiv, Max, Min, Pow, Less, LessEqual, Greater, GreaterEqual, Equal, NotEqual,
-         LogicalAnd, LogicalOr, LogicalXor>(data);
-  ternary<T, DivGradX, DivGradY, MaxGradX, MaxGradY, MinGradX, MinGradY, PowGradX, PowGradY>(data);
+         FloorDiv, Mod, Max, Min, Pow, Less, LessEqual, Greater, GreaterEqual, Equal, NotEqual,
+         LogicalAnd, LogicalOr, LogicalXor, SwishGrad, MishGrad, SoftplusGrad, SoftReluGrad,
+         LogSigmoidGrad, SoftsignGrad, ScaledTanhGrad, TanhShrinkGrad, EluGrad, ReciprocalGrad,
+         PowerGrad, LeakyReluGrad, NegativePart, ThresholdedReluGrad, HardSigmoidGrad, ShrinkGrad>(
+      data);
+  ternary<T, ModGradX, ModGradY, DivGradX, DivGradY, MaxGradX, MaxGradY, MinGradX, MinGradY,
+          PowGradX, PowGradY>(data);
   binary<T, HingeLoss, HuberLoss, HuberResidual, LogLoss, ModifiedHuberLoss, SignedPrediction,
          SigmoidCrossEntropy, KlDiv>(data);
   ternary<T, HingeLossGradLogits, HingeLossGradLabels, HuberLossGradX, HuberLossGradY,

@@ -17,6 +17,7 @@ from fluidcore.gradcheck.cases import (
     elementwise,
     losses,
     norms,
+    piecewise,
     products,
     reductions,
     rows,
@@ -46,7 +47,17 @@ __all__ = [
 DTYPES = ("float64", "float32", "float16", "bfloat16")
 _FAMILIES: dict[str, Callable[[Data], Iterator[OpExample]]] = {
     name: cases
-    for family in (activations, elementwise, losses, norms, products, reductions, rows, shapes)
+    for family in (
+        activations,
+        elementwise,
+        losses,
+        norms,
+        piecewise,
+        products,
+        reductions,
+        rows,
+        shapes,
+    )
     for name, cases in family.CASES.items()
 }
 

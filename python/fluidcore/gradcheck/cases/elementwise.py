@@ -76,6 +76,11 @@ def _extremes(op_type: str) -> Callable[[Data], Iterator[OpExample]]:
     return cases
 
 
+def _minus(data: Data) -> Iterator[OpExample]:
+    for shape in data.shapes():
+        yield OpExample("minus", {"X": data.normal(*shape), "Y": data.normal(*shape)})
+
+
 def _increment(data: Data) -> Iterator[OpExample]:
     for shape, step in (((1,), 1.0), ((), -0.25), ((1, 1), 3.0)):
         yield OpExample("increment", {"X": data.normal(*shape)}, {"step": step})
@@ -86,7 +91,11 @@ CASES = {
     **{f"elementwise_{name}": _pairs(f"elementwise_{name}", _normal) for name in ("add", "sub")},
     "elementwise_mul": _pairs("elementwise_mul", _normal),
     "elementwise_div": _pairs("elementwise_div", _quotient),
-    "elementwise_floordiv": _pairs("elementwise_floordiv", _between_whole),
+    **{
+        f"elementwise_{name}": _pairs(f"elementwise_{name}", _between_whole)
+        for name in ("floordiv", "mod")
+    },
+    "minus": _minus,
     "elementwise_pow": _pairs("elementwise_pow", _power),
     "elementwise_max": _extremes("elementwise_max"),
     "elementwise_min": _extremes("elementwise_min"),

@@ -41,6 +41,35 @@ def _reduction(op_type: str) -> Callable[[Data], Iterator[OpExample]]:
     return cases
 
 
+def _cumsum(data: Data) -> Iterator[OpExample]:
+    a, b, c = data.extents(3, 2)
+    for shape, attrs in (
+        ((a, b), {}),
+        ((), {}),
+        ((1,), {"axis": 0}),
+        ((17 + a,), {"reverse": True}),
+        ((a, b), {"axis": 0, "exclusive": True}),
+        ((a, b, c), {"axis": -2, "exclusive": True, "reverse": True}),
+        ((0, b), {}),
+    ):
+        yield OpExample("cumsum", {"X": data.normal(*shape)}, attrs)
+
+
+def _maxout(data: Data) -> Iterator[OpExample]:
+    a, b, c = data.extents(3, 2)
+    for shape, groups in (
+        ((a, 2 * b, c, 3), 2),
+        ((a, 3 * b), 3),
+        ((1, 4), 4),
+        ((a, b, c), 1),
+        ((0, 4, b), 2),
+    ):
+        yield OpExample("maxout", {"X": data.distinct(*shape)}, {"groups": groups})
+    x = data.distinct(2, 4, 3)
+    x[1, 2:] = 8
+    yield OpExample("maxout", {"X": x}, {"groups": 2}, note="with ties")
+
+
 def _mean(data: Data) -> Iterator[OpExample]:
     a, b = data.extents(2, 2)
     for shape in ((2, a), (), (1,), (17 + a,), (2, b, 2)):
@@ -93,6 +122,8 @@ def _dropout(data: Data) -> Iterator[OpExample]:
 
 CASES = {
     **{name: _reduction(name) for name in ("reduce_sum", "reduce_mean", "reduce_max")},
+    "cumsum": _cumsum,
+    "maxout": _maxout,
     "mean": _mean,
     "softmax": _softmax,
     "batch_norm": _batch_norm,

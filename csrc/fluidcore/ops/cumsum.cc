@@ -1,0 +1,71 @@
+#include "fluidcore/kernels/cpu/cumsum.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/register_ops.h"
+
+namespace fluidcore {
+
+namespace {
+
+// The dimension that is summed over; a single number counts as [1].
+template <class Context>
+std::size_t summed_axis(const Context& context, const Shape& x) {
+  return normalize_axis(context.template attr<std::int64_t>("axis"),
+                        std::max<std::size_t>(x.rank(), 1), context.type());
+}
+
+template <class T>
+Kernel cumsum(const KernelContext& context) {
+  const auto x = context.input<T>("X");
+  const auto out = context.output<T>("Out");
+  const Shape& shape = x.shape();
+  const std::size_t axis = summed_axis(context, shape);
+  const std::int64_t outer = shape.product(0, std::min(axis, shape.rank()));
+  const std::int64_t count = shape.rank() == 0 ? 1 : shape[axis];
+  const std::int64_t inner = shape.rank() == 0 ? 1 : shape.product(axis + 1, shape.rank());
+  const cpu::CumsumOrder order{context.attr<bool>("exclusive"), context.attr<bool>("reverse")};
+  return [=] { cpu::cumsum(outer, count, inner, order, x.data(), out.data()); };
+}
+
+void infer_cumsum(InferContext& context) {
+  const TensorSpec& x = context.input("X");
+  summed_axis(context, x.shape);
+  context.set_output("Out", x);
+}
+
+// Each element counts in the sums from itself on.
+std::vector<OpDesc> cumsum_grad(GradContext& context) {
+  const std::vector<std::string> grads = context.input_grad("X");
+  if (grads[0] == kEmptyName) return {};
+  AttributeMap attrs = context.forward().attrs();
+  attrs["reverse"] = !std::get<bool>(attrs["reverse"]);
+  return {
+      OpDesc("cumsum", {{"X", context.output_grad("Out")}}, {{"Out", grads}}, std::move(attrs))};
+}
+
+}  // namespace
+
+void register_cumsum_ops(OpRegistry& registry) {
+  registry.add(
+      OpDef("cumsum")
+          .doc("Out[i] = X[0] + ... + X[i] along one dimension.")
+          .input("X", "any shape, floating or int32 or int64")
+          .output("Out", "shape and dtype of X")
+          .attr("axis", std::int64_t{-1}, "the dimension; counted from the end if negative")
+          .attr("exclusive", false, "whether Out[i] is without X[i]: the first sum is 0")
+          .attr("reverse", false, "whether the sum begins at the last element")
+          .infer(infer_cumsum)
+          .row_dims([](const InferContext& context, std::string_view /*slot*/) {
+            return std::min(summed_axis(context, context.input("X").shape),
+                            context.input("X").shape.rank());
+          })
+          .in_place("X", "Out")
+          .kernels(cpu_kernels<float, double, Float16, BFloat16, std::int32_t, std::int64_t>(
+              [](auto tag) -> KernelFactory { return cumsum<typename decltype(tag)::type>; }))
+          .grad(cumsum_grad));
+}
+
+}  // namespace fluidcore

@@ -1,0 +1,124 @@
+#include <array>
+#include <memory>
+#include <vector>
+
+#include "fluidcore/kernels/cpu/reduce.h"
+#include "fluidcore/kernels/piecewise_functors.h"
+#include "fluidcore/op/decomposition.h"
+#include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/register_ops.h"
+#include "fluidcore/tensor/tensor.h"
+
+namespace fluidcore {
+
+namespace {
+
+// out = Formula{Alpha}(inputs...); Alpha is read in each run.
+template <class Formula, class T, class... In>
+Kernel with_alpha(Arg<const T> alpha, Arg<T> out, Arg<In>... inputs) {
+  if (!out) return nothing_to_do();
+  using C = ComputeType<T>;
+  return [=, size = out.size()] {
+    const Formula formula{static_cast<double>(static_cast<C>(*alpha.data()))};
+    const std::array<const void*, sizeof...(In)> in{inputs.data()...};
+    cpu::run_streams(cpu::stream_formula<C, sizeof...(In)>(formula), dtype_of<T>, size, out.data(),
+                     in.data());
+  };
+}
+
+template <class T>
+Kernel prelu(const KernelContext& context) {
+  return with_alpha<LeakyRelu>(context.input<T>("Alpha"), context.output<T>("Out"),
+                               context.input<T>("X"));
+}
+
+// The sum of X Out@GRAD over all elements where X <= 0.
+template <class T>
+Kernel alpha_grad(Arg<const T> x, Arg<const T> dout, Arg<T> dalpha) {
+  if (!dalpha) return nothing_to_do();
+  using C = ComputeType<T>;
+  const Tensor terms({x.shape(), dtype_of<C>});
+  const auto sum = std::make_shared<cpu::Reduction<cpu::SumOf, C, T>>(
+      x.shape(), std::vector<bool>(x.shape().rank(), true));
+  return [=, size = x.size()] {
+    auto* const all = static_cast<C*>(terms.raw());
+    cpu::elementwise(NegativePart(), size, all, x.data(), dout.data());
+    sum->run(all, dalpha.data());
+  };
+}
+
+template <class T>
+Kernel prelu_grad(const KernelContext& context) {
+  const auto x = context.input<T>("X");
+  const auto dout = context.input<T>("Out@GRAD");
+  const Kernel first = alpha_grad<T>(x, dout, context.optional_output<T>("Alpha@GRAD"));
+  const Kernel second = with_alpha<LeakyReluGrad>(context.input<T>("Alpha"),
+                                                  context.optional_output<T>("X@GRAD"), x, dout);
+  return [first, second] {
+    first();
+    second();
+  };
+}
+
+void require_alpha(const InferContext& context) {
+  require_dtype(context, "Alpha", context.input("X").dtype);
+  const Shape& alpha = context.input("Alpha").shape;
+  const std::int64_t size = alpha.num_elements();
+  require(size == 1 || size == -1, context.type(), ": Alpha must have one element, got ", alpha);
+}
+
+void decompose_prelu_grad(Decomposition& d) {
+  const Expr x = d.input("X");
+  const Expr alpha = d.input("Alpha");
+  const Expr dout = d.input("Out@GRAD");
+  const Expr is_positive =
+      d.constant("relu_grad", {{"Out", x}, {"Out@GRAD", d.filled_like(x, 1.0)}}, {}, "X@GRAD");
+  const Expr leaked = dout * (1.0 - is_positive);
+  const AttributeMap from_first{{"axis", std::int64_t{0}}};  // Alpha [1] fits an X of rank 0, too
+  d.set("X@GRAD",
+        dout * is_positive + d.op("elementwise_mul", {{"X", leaked}, {"Y", alpha}}, from_first));
+  d.set("Alpha@GRAD",
+        d.op("elementwise_add_grad", {{"X", x}, {"Y", alpha}, {"Out@GRAD", leaked * x}}, from_first,
+             "Y@GRAD"));
+}
+
+}  // namespace
+
+void register_prelu_ops(OpRegistry& registry) {
+  registry.add(
+      OpDef("prelu")
+          .doc("Out = X where X > 0, else Alpha X, element by element.")
+          .input("X", "any shape, floating")
+          .input("Alpha", "one element, dtype of X")
+          .output("Out", "shape and dtype of X")
+          .infer([](InferContext& context) {
+            require_alpha(context);
+            context.set_output("Out", context.input("X"));
+          })
+          .row_dims([](const InferContext& context, std::string_view slot) {
+            return slot == "X" ? context.input("X").shape.rank() : 0;
+          })
+          .in_place("X", "Out")
+          .kernels(floating_cpu_kernels(
+              [](auto tag) -> KernelFactory { return prelu<typename decltype(tag)::type>; }))
+          .grad(standard_grad({.inputs = {"X", "Alpha"}, .differentiable = {"X", "Alpha"}})));
+  registry.add(OpDef("prelu_grad")
+                   .doc("X@GRAD = Out@GRAD where X > 0, else Alpha Out@GRAD. Alpha@GRAD = the sum "
+                        "of X Out@GRAD where X <= 0.")
+                   .input("X", "input of the forward operator")
+                   .input("Alpha", "input of the forward operator")
+                   .input("Out@GRAD", "gradient of Out, shape of Out")
+                   .output("X@GRAD", "gradient of X, shape of X")
+                   .output("Alpha@GRAD", "gradient of Alpha, shape of Alpha")
+                   .infer([](InferContext& context) {
+                     require_alpha(context);
+                     require_spec(context, "Out@GRAD", context.input("X"));
+                     infer_grads_like_inputs(context);
+                   })
+                   .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+                     return prelu_grad<typename decltype(tag)::type>;
+                   }))
+                   .decompose(decompose_prelu_grad));
+}
+
+}  // namespace fluidcore
