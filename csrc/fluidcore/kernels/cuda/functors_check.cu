@@ -1,6 +1,6 @@
-// Compiles every formula of *functors.h, and every rule of update_rules.h, for CUDA devices, so that
-// one that only a CPU can calculate does not get in. The library's CUDA kernels will use them; it has
-// none yet.
+// Compiles every formula of *functors.h, and every rule of update_rules.h, for CUDA devices, so
+// that one that only a CPU can calculate does not get in. The library's CUDA kernels will use them;
+// it has none yet.
 
 #include <cstdint>
 
