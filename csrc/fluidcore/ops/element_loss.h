@@ -2,14 +2,13 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "fluidcore/kernels/cpu/half_tiles.h"
+#include "fluidcore/kernels/cpu/streams.h"
 #include "fluidcore/op/decomposition.h"
 #include "fluidcore/op/op_registry.h"
 #include "fluidcore/ops/elementwise.h"
@@ -50,23 +49,13 @@ struct LossWithoutAttributes {
   static void check(const InferContext& /*context*/) {}
 };
 
-// out = formula(in...); for 16-bit floats by the loop for float.
+// out = formula(in...)
 template <class Formula, class T, class... In>
 void calculate_loss(const Formula& formula, const Arg<T>& out, const In&... in) {
-  if constexpr (cpu::kIsHalf<T>) {
-    const auto row = [&formula]<std::size_t... i>(std::index_sequence<i...>) {
-      return [&formula](std::int64_t size, float* to, const std::vector<const float*>& from) {
-        cpu::calculate(cpu::cpu_isa(), formula, size, to, from[i]...);
-      };
-    };
-    cpu::calculate_in_tiles(dtype_of<T>, out.size(), out.data(), {in.data()...},
-                            row(std::index_sequence_for<In...>()));
-  } else {
-    const cpu::Isa isa = cpu::cpu_isa();
-    parallel_for(out.size(), cpu::kGrain, [&](std::int64_t begin, std::int64_t end) {
-      cpu::calculate(isa, formula, end - begin, out.data() + begin, (in.data() + begin)...);
-    });
-  }
+  using Value = std::conditional_t<cpu::kIsHalf<T>, float, T>;
+  const std::array<const void*, sizeof...(In)> from{in.data()...};
+  cpu::run_streams(cpu::stream_formula<Value, sizeof...(In)>(formula), dtype_of<T>, out.size(),
+                   out.data(), from.data());
 }
 
 // outputs[k] = Formula_k(inputs...), where that is wanted.

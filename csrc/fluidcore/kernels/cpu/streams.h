@@ -13,7 +13,7 @@
 
 namespace fluidcore::cpu {
 
-inline constexpr std::size_t kMostStreams = 2;
+inline constexpr std::size_t kMostStreams = 4;
 
 // A formula without its type, so that what surrounds its loop is compiled once for all formulas.
 struct StreamFormula {
