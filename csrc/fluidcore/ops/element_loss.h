@@ -45,6 +45,7 @@ template <class... Formula>
 struct Formulas {};
 
 struct LossWithoutAttributes {
+  static constexpr const char* kAttr = "";
   static OpDef with_attrs(OpDef def) { return def; }
   static void check(const InferContext& /*context*/) {}
 };

@@ -1,7 +1,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
 #include "fluidcore/kernels/cpu/layer_norm.h"
 #include "fluidcore/op/decomposition.h"
@@ -9,7 +8,6 @@
 #include "fluidcore/ops/infer_checks.h"
 #include "fluidcore/ops/optional_output.h"
 #include "fluidcore/ops/register_ops.h"
-#include "fluidcore/ops/softmax.h"
 
 namespace fluidcore {
 

@@ -9,7 +9,7 @@ namespace fluidcore::gradcheck {
 
 namespace {
 
-constexpr double kFactor = -2;
+constexpr double kFactor = -0x1p-6;
 
 }  // namespace
 

@@ -18,6 +18,8 @@ from fluidcore.gradcheck.target.random_numbers import few_bits, stream
 from fluidcore.gradcheck.target.strides import with_gaps
 from fluidcore.gradcheck.target.target import SHADOW, Array, Doubles, Target
 
+_FACTOR = -(2.0**-6)  # of a cotangent: no number is rounded by it
+
 
 def configured(usual: core.Rules, config: GradCheckConfig) -> core.Rules:
     """The usual rules of a dtype, but for what the user has set."""
@@ -179,13 +181,14 @@ class Session:
         self.calls.sample(xs, vs, dtype)
 
     def scales(self, dtype: str) -> bool:
-        """Whether −2 times the first cotangent has −2 times the gradient, to the last bit.
+        """Whether −1/64 of the first cotangent has −1/64 of the gradient, to the last bit.
 
-        A framework gets the cotangent in a form that is not contiguous.
+        It is small: a gradient may take the cotangent for another value, and see that it is within
+        limits. A framework gets it in a form that is not contiguous.
         """
         if dtype not in self._scales:
             once, kind = self.gradients(0, dtype), numpy_dtype(dtype)
-            given = [v.astype(kind) * kind.type(-2) for v in self.cotangent(0)]
+            given = [v.astype(kind) * kind.type(_FACTOR) for v in self.cotangent(0)]
             if self.target.is_called_by_autograd:
                 given = [with_gaps(v) for v in given]
             try:
@@ -193,7 +196,7 @@ class Session:
             except Exception:  # of user code, which the audits of each form show
                 found = []
             pairs = zip(once, found, strict=False)
-            same = all(np.array_equal(-2.0 * a, b) for a, b in pairs)
+            same = all(np.array_equal(_FACTOR * a, b) for a, b in pairs)
             self._scales[dtype] = same and len(found) == len(once)
         return self._scales[dtype]
 

@@ -20,6 +20,7 @@ from fluidcore.gradcheck.verdict import Reason, Verdict
 
 _GAPS = "the same gradient for a cotangent that is not contiguous"
 _EXPANDED = "the same gradient for an expanded cotangent"
+_LARGE = 32.0  # the size of a second cotangent: beyond the limits of what takes it for a value
 # How far sums may be apart that rounding alone tells apart, relative to the largest element.
 _ROUNDING = {"float64": 1e-9, "float32": 1e-4, "float16": 0.05, "bfloat16": 0.3}
 
@@ -175,10 +176,11 @@ class _Forms:
         return audit._replace(reason=Reason.COTANGENT) if audit.reason else audit
 
     def _second(self) -> list[Array]:
-        """A cotangent whose sum with the first is one that the dtype holds."""
+        """A cotangent whose sum with the first is one that the dtype holds; a large one if it can."""
         seed, dtype = self._session.config.seed, self._dtype
+        size = _LARGE if dtype == SHADOW else 1.0
         w = [
-            stream(seed, f"output {k}", "second cotangent").standard_normal(v.shape)
+            size * stream(seed, f"output {k}", "second cotangent").standard_normal(v.shape)
             for k, v in enumerate(self._v)
         ]
         total = [cast(cast(a, "float64") + b, dtype) for a, b in zip(self._v, w, strict=True)]

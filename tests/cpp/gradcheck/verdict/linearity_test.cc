@@ -19,17 +19,17 @@ TEST(Linearity, TheFactorRoundsNothing) {
     const Tensor scaled = scaled_exactly(v);
     EXPECT_EQ(scaled.dtype(), dtype);
     for (std::int64_t i = 0; i < v.size(); ++i) {
-      EXPECT_EQ(scaled.get_float_element(i), -2 * v.get_float_element(i));
+      EXPECT_EQ(scaled.get_float_element(i), -v.get_float_element(i) / 64);
     }
   }
 }
 
 TEST(Linearity, OneDigitIsADifference) {
-  const Tensor before = tensor_of({1, 0.25});
-  EXPECT_TRUE(is_scaled_exactly(tensor_of({-2, -0.5}), before));
-  EXPECT_FALSE(is_scaled_exactly(tensor_of({-2, -0.5 - 0x1p-53}), before));
-  EXPECT_FALSE(is_scaled_exactly(tensor_of({-2, 0.5}), before));
-  EXPECT_FALSE(is_scaled_exactly(tensor_of({-2, std::nan("")}), before));
+  const Tensor before = tensor_of({64, 16});
+  EXPECT_TRUE(is_scaled_exactly(tensor_of({-1, -0.25}), before));
+  EXPECT_FALSE(is_scaled_exactly(tensor_of({-1, -0.25 - 0x1p-54}), before));
+  EXPECT_FALSE(is_scaled_exactly(tensor_of({-1, 0.25}), before));
+  EXPECT_FALSE(is_scaled_exactly(tensor_of({-1, std::nan("")}), before));
 }
 
 TEST(Linearity, WhatTheDtypeDoesNotHoldIsNone) {
