@@ -90,6 +90,7 @@ Kernel element_loss(const KernelContext& context) {
   std::array<std::string, Loss::kInputs.size()> inputs;
   for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = Loss::kInputs[i].name;
   std::vector<std::string> outputs;
+  outputs.reserve(Loss::kOutputs.size());
   for (const SlotText& slot : Loss::kOutputs) outputs.emplace_back(slot.name);
   return calculate_losses<Loss, T>(context, inputs, outputs, typename Loss::Values());
 }

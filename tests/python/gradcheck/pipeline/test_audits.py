@@ -137,9 +137,11 @@ def test_linearity_is_looked_at_in_both_dtypes() -> None:
         "no gradient without a cotangent, float64",
         "twice the gradient for twice the cotangent, float64",
         "minus the gradient for minus the cotangent, float64",
+        "a 64th of the gradient for a 64th of the cotangent, float64",
         "no gradient without a cotangent, float32",
         "twice the gradient for twice the cotangent, float32",
         "minus the gradient for minus the cotangent, float32",
+        "a 64th of the gradient for a 64th of the cotangent, float32",
         "the gradient of a sum is the sum, float64",
         "arguments unchanged",
     ]
