@@ -176,7 +176,7 @@ class _Forms:
         return audit._replace(reason=Reason.COTANGENT) if audit.reason else audit
 
     def _second(self) -> list[Array]:
-        """A cotangent whose sum with the first is one that the dtype holds; a large one if it can."""
+        """One whose sum with the first is a cotangent that the dtype holds; large if it can."""
         seed, dtype = self._session.config.seed, self._dtype
         size = _LARGE if dtype == SHADOW else 1.0
         w = [
