@@ -86,7 +86,7 @@ def _linear(session: Session, noise: Noise) -> Iterator[Audit]:
     for dtype in dict.fromkeys((session.dtype, session.target.dtype)):
         yield _zero(session, dtype)
         # The factors are exact, and so is every product with them: no digit may differ.
-        for factor, name in ((2.0, "twice the"), (-1.0, "minus the"), (2.0**-6, "a 64th of the")):
+        for factor, name in ((2.0, "twice the"), (-(2.0**-6), "minus a 64th of the")):
             name = f"{name} gradient for {name} cotangent, {dtype}"
             if session.scales(dtype):
                 yield Audit(name, Verdict.PASS)

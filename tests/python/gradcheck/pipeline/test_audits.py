@@ -136,12 +136,10 @@ def test_linearity_is_looked_at_in_both_dtypes() -> None:
         "repeatable",
         "no gradient without a cotangent, float64",
         "twice the gradient for twice the cotangent, float64",
-        "minus the gradient for minus the cotangent, float64",
-        "a 64th of the gradient for a 64th of the cotangent, float64",
+        "minus a 64th of the gradient for minus a 64th of the cotangent, float64",
         "no gradient without a cotangent, float32",
         "twice the gradient for twice the cotangent, float32",
-        "minus the gradient for minus the cotangent, float32",
-        "a 64th of the gradient for a 64th of the cotangent, float32",
+        "minus a 64th of the gradient for minus a 64th of the cotangent, float32",
         "the gradient of a sum is the sum, float64",
         "arguments unchanged",
     ]
@@ -314,7 +312,7 @@ def test_a_gradient_that_looks_at_the_sign_of_its_cotangent_is_found() -> None:
     x = np.array([0.5])
     report = checked(NumpyTarget(np.sin, lambda x, v: np.abs(v) * np.cos(x), [x], "float64"))
     names = [audit.name for audit in report.audits if audit.verdict is Verdict.FAIL]
-    assert "minus the gradient for minus the cotangent, float64" in names
+    assert "minus a 64th of the gradient for minus a 64th of the cotangent, float64" in names
 
 
 def test_the_element_that_needs_no_cotangent_is_named() -> None:
