@@ -1,4 +1,4 @@
-"""Checks a wheel's size: our own part, beside oneDNN, must be below 10 MB.
+"""Checks a wheel's size: our own part, beside oneDNN, must be below 12 MB.
 
 Usage: python tools/check_wheel.py fluidcore-0.1.0-cp311-cp311-linux_x86_64.whl
 """
@@ -6,7 +6,7 @@ Usage: python tools/check_wheel.py fluidcore-0.1.0-cp311-cp311-linux_x86_64.whl
 import sys
 import zipfile
 
-LIMIT = 10_000_000  # bytes, unpacked
+LIMIT = 12_000_000  # bytes, unpacked
 
 
 def main(wheel: str) -> int:
