@@ -7,6 +7,7 @@ two take turns, on the same threads, and the fastest of their runs counts.
 from __future__ import annotations
 
 import argparse
+import resource
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -18,6 +19,7 @@ from torch.nn import functional
 from fluidcore.gradcheck import check
 
 ROUNDS = 20
+MANY = 10**7
 SECONDS = 10.0  # that a case may take
 THREADS = 2
 
@@ -95,10 +97,21 @@ def compared(case: Case) -> tuple[float, float]:
     return 1e3 * best[0], 1e3 * best[1]
 
 
+def many_elements() -> None:
+    """Prints what a check of a large float32 array takes, memory as the process has needed."""
+    x = np.random.default_rng(0).standard_normal(MANY, dtype=np.float32)
+    taken = seconds(lambda: check(np.sin, x, vjp=lambda x, v: v * np.cos(x)))
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+    print(f"np.sin, {MANY:,} elements of float32: {taken:.1f} s, {most:.2f} GB")
+
+
 def main() -> None:
     """Prints a table."""
     parser = argparse.ArgumentParser(prog="python -m bench.small_checks", description=__doc__)
-    parser.parse_args()
+    parser.add_argument("--many", action="store_true", help=f"a check of {MANY:,} elements instead")
+    if parser.parse_args().many:
+        many_elements()
+        return
     torch.set_num_threads(THREADS)
     x = np.linspace(0.1, 1, 10)
     first = 1e3 * seconds(lambda: check(np.sin, x, vjp=lambda x, v: v * np.cos(x)))

@@ -8,7 +8,7 @@ import numpy
 import numpy.typing
 import typing
 import typing_extensions
-__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'CallableGradient', 'Derivatives', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'Error', 'Executor', 'Function', 'GRAD_VAR_SUFFIX', 'Gradient', 'InvalidArgument', 'Judgement', 'KernelTest', 'NotFound', 'OpDef', 'OpDesc', 'OutOfTime', 'ProgramDesc', 'ProgramFunction', 'Rules', 'Scope', 'Tensor', 'TimeLimit', 'TimedOut', 'VarDesc', 'Variable', 'agreement', 'confirm', 'confirm_probes', 'cpu_isa', 'difference', 'differentiate', 'differentiate_again', 'differentiate_along', 'differentiate_probes', 'dtype_name', 'dtype_number', 'get_grad_op_desc', 'grad_var_name', 'judge', 'measure_noise', 'narrowed_to', 'needed_ops', 'noise_floor', 'onednn_version', 'op_def', 'op_types', 'round_direction', 'round_to', 'slope_along', 'unit_roundoff', 'version']
+__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'CallableGradient', 'Derivatives', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'Error', 'Executor', 'Function', 'GRAD_VAR_SUFFIX', 'Gradient', 'InvalidArgument', 'Judgement', 'KernelTest', 'NotFound', 'OpDef', 'OpDesc', 'OutOfTime', 'ProgramDesc', 'ProgramFunction', 'Rules', 'Scope', 'Tensor', 'TimeLimit', 'TimedOut', 'VarDesc', 'Variable', 'agreement', 'confirm', 'confirm_probes', 'cpu_isa', 'difference', 'differentiate', 'differentiate_again', 'differentiate_along', 'differentiate_probes', 'dtype_name', 'dtype_number', 'get_grad_op_desc', 'grad_var_name', 'judge', 'measure_noise', 'narrowed_to', 'narrower_dtypes', 'needed_ops', 'noise_floor', 'onednn_version', 'op_def', 'op_types', 'round_direction', 'round_to', 'slope_along', 'unit_roundoff', 'version']
 class TimeLimit:
     """
     A context manager: ends what this thread calculates with OutOfTime.
@@ -732,6 +732,10 @@ class KernelTest:
         """
         The narrower dtype that the kernel's gradient went through, or None.
         """
+    def unproven(self, input: typing.SupportsInt | typing.SupportsIndex, elements: typing.Any, formula: typing.Any, kernel: typing.Any, reference: Derivatives) -> list[int]:
+        """
+        The columns that at the point may be farther off than rounding.
+        """
     @property
     def evaluations(self) -> int:
         """
@@ -800,6 +804,10 @@ def measure_noise(function: Function, seed: typing.SupportsInt | typing.Supports
 def narrowed_to(claimed: typing.Any, reference: Derivatives, dtype: str, bars: typing.SupportsFloat | typing.SupportsIndex) -> str | None:
     """
     The narrower dtype that every element is a number of, though some should not be, or None.
+    """
+def narrower_dtypes(claimed: typing.Any, dtype: str) -> list[str]:
+    """
+    The dtypes narrower than `dtype` that every element, [n], is a number of.
     """
 def needed_ops(program: ProgramDesc, targets: collections.abc.Sequence[str], given: collections.abc.Sequence[str]) -> dict[int, list[int]]:
     """

@@ -184,10 +184,11 @@ Derivatives slope_along(Function& function,
                         const py::object& cotangent,
                         double wanted,
                         std::optional<double> claimed) {
-  const gradcheck::Directions along = directions_of(directions);
+  gradcheck::Directions along = directions_of(directions);
   const std::vector<double> weights = doubles(cotangent, "cotangent");
-  return with_interruption(
-      function, [&] { return gradcheck::slope_along(function, along, weights, wanted, claimed); });
+  return with_interruption(function, [&] {
+    return gradcheck::slope_along(function, std::move(along), weights, wanted, claimed);
+  });
 }
 
 std::vector<Derivatives> differentiate_probes(Function& function,

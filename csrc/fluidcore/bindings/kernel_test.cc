@@ -79,6 +79,15 @@ FormulaGradient formula_gradient(const KernelTest& test,
   return formula;
 }
 
+std::vector<std::size_t> unproven(const KernelTest& test,
+                                  std::int64_t input,
+                                  const py::object& elements,
+                                  const py::object& value,
+                                  const py::object& kernel,
+                                  const Derivatives& reference) {
+  return test.unproven(formula_gradient(test, input, elements, value, kernel, reference));
+}
+
 std::optional<Judgement> judge_at_point(const KernelTest& test,
                                         std::int64_t input,
                                         const py::object& elements,
@@ -143,6 +152,9 @@ void bind_kernel_test(py::module_& m) {
            "The verdict on elements of the gradient by one input, `kernel`. `formula` is that in "
            "float64, `reference` what it was compared with; where it is `unsure`, [elements], "
            "nothing is known of kinks.")
+      .def("unproven", &unproven, py::arg("input"), py::arg("elements"), py::arg("formula"),
+           py::arg("kernel"), py::arg("reference"),
+           "The columns that at the point may be farther off than rounding.")
       .def("judge_at_point", &judge_at_point, py::arg("input"), py::arg("elements"),
            py::arg("formula"), py::arg("kernel"), py::arg("reference"), py::arg("rules"),
            "The same where the gradient at the point alone proves it; else None.")
@@ -150,6 +162,19 @@ void bind_kernel_test(py::module_& m) {
            py::arg("kernel"), py::arg("reference"), py::arg("rules"),
            "The narrower dtype that the kernel's gradient went through, or None.")
       .def_property_readonly("evaluations", &KernelTest::evaluations, "How often f ran.");
+  m.def(
+      "narrower_dtypes",
+      [](const py::object& claimed, const std::string& dtype) {
+        const auto count = static_cast<std::size_t>(py::len(claimed));
+        std::vector<std::string> names;
+        for (const DType narrow : gradcheck::narrower_dtypes(of_size(claimed, "claimed", count),
+                                                             dtype_from_name(dtype))) {
+          names.emplace_back(to_string(narrow));
+        }
+        return names;
+      },
+      py::arg("claimed"), py::arg("dtype"),
+      "The dtypes narrower than `dtype` that every element, [n], is a number of.");
   m.def(
       "narrowed_to",
       [](const py::object& claimed, const Derivatives& reference, const std::string& dtype,

@@ -178,7 +178,7 @@ class Ascent {
 }  // namespace
 
 Derivatives slope_along(Function& function,
-                        const Directions& directions,
+                        Directions directions,
                         const std::vector<double>& cotangent,
                         double wanted,
                         std::optional<double> claimed) {
@@ -187,7 +187,7 @@ Derivatives slope_along(Function& function,
     require(check_directions(function, directions) == DType::kFloat64,
             "gradcheck: a slope is that of float64 inputs");
     Projected projected(function, cotangent);
-    Direction direction(function.inputs(), directions);
+    Direction direction(function.inputs(), std::move(directions));
     Ascent ascent(projected, direction);
     const bool can_move = !direction.is_zero() && direction.scale(0) > 0;
     if (!can_move || !std::isfinite(projected.at_point())) {

@@ -23,7 +23,7 @@ namespace fluidcore::gradcheck {
 // Throws InvalidArgument as differentiate_along() does, unless `wanted` is positive, and for an
 // input that moves or an output that is not float64.
 Derivatives slope_along(Function& function,
-                        const Directions& directions,
+                        Directions directions,
                         const std::vector<double>& cotangent,
                         double wanted,
                         std::optional<double> claimed = std::nullopt);

@@ -35,6 +35,9 @@ class KernelTest {
  public:
   explicit KernelTest(GradientPair pair) : pair_(std::move(pair)) {}
 
+  // The columns that at x are farther off than half of what is always rounding.
+  std::vector<std::size_t> unproven(const FormulaGradient& formula) const;
+
   // Where at x alone no element is farther off than rounding, and all of them are proven. Takes
   // nothing for rounding that judge() would not.
   std::optional<Judgement> judge_at_point(const FormulaGradient& formula, const Rules& rules) const;
@@ -55,8 +58,6 @@ class KernelTest {
                     std::vector<double> rounding,
                     const Rules& rules);
   std::vector<double> rounding(const Derivatives& reference) const;
-  std::vector<std::size_t> unproven(const FormulaGradient& formula,
-                                    const std::vector<double>& rounding) const;
   std::vector<Elements> kept(std::size_t input, const std::vector<std::int64_t>& elements) const;
   static void settle(const FormulaGradient& formula, Judgement& found);
   void excuse_lost_digits(const FormulaGradient& formula,

@@ -30,6 +30,7 @@ _TOLERANCE = 1e-9  # of the terms: below it, a float64 formula is as good as any
 _ALONE = 2 * _TOLERANCE  # of a look at one input: its error bar is no longer than the tolerance
 _DEVIATIONS = 5.0  # of a sum of errors with random signs
 _BAR = 0.25  # of the tolerance: an error bar that is short enough
+_GONE = np.zeros(0)
 _LENGTHEN = 16.0  # at most, what moves f little
 _SMALL = 0.01  # as in Reference.measure
 _DETECTABLE = 1e-4  # of the root mean square, an error of one element that must be seen
@@ -114,12 +115,12 @@ def _look(session: Session, group: Sequence[int], number: int) -> dict[int, Proo
     absolute = sum(part.absolute for part in parts.values())
     claimed = sum(part.claimed for part in parts.values())
     tolerance = _TOLERANCE * min(absolute, _DEVIATIONS * norm)
-    directions: list[Doubles | None] = [None] * len(session.target.inputs)
-    for k, part in parts.items():
-        directions[k] = part.direction
+    directions = {k: part.direction for k, part in parts.items()}
+    parts = {k: part._replace(direction=_GONE) for k, part in parts.items()}
     along = core.slope_along(
         session.function,
-        directions,
+        # One by one: the engine keeps what it takes.
+        (directions.pop(k, None) for k in range(len(session.target.inputs))),
         session.weights(0),
         _BAR * tolerance,
         None if session.config.levels else claimed,

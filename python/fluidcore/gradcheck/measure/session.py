@@ -209,6 +209,8 @@ class Session:
     def analytical(self, k: int, dtype: str, rows: int | None = None) -> Doubles:
         """[r, n]: the claimed gradient by one input, for the first or all cotangents."""
         rows = self.num_cotangents if rows is None else rows
+        if rows == 1:
+            return self.gradients(0, dtype)[k][None]
         return np.array([self.gradients(i, dtype)[k] for i in range(rows)])
 
     def direction(self, k: int, probe: int) -> Doubles:

@@ -117,9 +117,12 @@ class _Forms:
         self._session = session
         self._noise = noise
         self._dtype = session.dtype
-        kind = numpy_dtype(session.dtype)
-        self._v = [v.astype(kind) for v in session.cotangent(0)]
         self._is_handed_over = session.target.is_called_by_autograd
+
+    @property
+    def _v(self) -> list[Array]:
+        kind = numpy_dtype(self._dtype)
+        return [v.astype(kind, copy=False) for v in self._session.cotangent(0)]
 
     def audits(self) -> Iterator[Audit]:
         """Of a sum, and of each form that there is."""
@@ -192,6 +195,7 @@ class _Forms:
         part = self._gradient(w) if part is None else part
         pairs = zip(self._session.gradients(0, self._dtype), part, strict=True)
         expected = [a + b for a, b in pairs]
+        del part  # as large as the gradient
         sums = zip(self._v, w, strict=True)
         whole = self._gradient([cast(cast(a, "float64") + b, self._dtype) for a, b in sums])
         name = self._named("the gradient of a sum is the sum")

@@ -14,18 +14,19 @@ SMALLEST = 1e-8  # what errors are divided by at least
 
 def relative_errors(analytical: Doubles, numerical: Doubles) -> Doubles:
     """|analytical - numerical| / max(|analytical|, |numerical|, 1e-8); inf if one is not finite."""
-    scale = np.maximum(np.abs(analytical), np.abs(numerical))
+    errors = absolute_errors(analytical, numerical)
+    scale = np.abs(numerical)
+    np.maximum(scale, np.abs(analytical), out=scale)
     np.maximum(scale, SMALLEST, out=scale)
-    with np.errstate(invalid="ignore", over="ignore"):
-        np.divide(np.abs(analytical - numerical), scale, out=scale)
-    scale[~(np.isfinite(analytical) & np.isfinite(numerical))] = np.inf
-    return scale
+    np.divide(errors, scale, out=errors, where=errors < np.inf)
+    return errors
 
 
 def absolute_errors(analytical: Doubles, numerical: Doubles) -> Doubles:
     """|analytical - numerical|; inf if one is not finite."""
     with np.errstate(invalid="ignore", over="ignore"):
-        errors = np.abs(analytical - numerical)
+        errors: Doubles = analytical - numerical
+    np.abs(errors, out=errors)
     errors[~np.isfinite(errors)] = np.inf
     return errors
 
@@ -36,21 +37,27 @@ def with_statistics(
     """The result with the largest, mean and median errors of these elements; 0 of none."""
     if analytical.size == 0:
         return result
-    relative = relative_errors(analytical, numerical)
-    absolute = absolute_errors(analytical, numerical)
+    relative = _summary(relative_errors(analytical, numerical))  # large arrays, not both at once
+    absolute = _summary(absolute_errors(analytical, numerical))
     return replace(
         result,
-        max_relative_error=float(np.max(relative)),
-        mean_relative_error=float(np.mean(relative)),
-        median_relative_error=median(relative),
-        max_absolute_error=float(np.max(absolute)),
-        mean_absolute_error=float(np.mean(absolute)),
-        median_absolute_error=median(absolute),
+        max_relative_error=relative[0],
+        mean_relative_error=relative[1],
+        median_relative_error=relative[2],
+        max_absolute_error=absolute[0],
+        mean_absolute_error=absolute[1],
+        median_absolute_error=absolute[2],
     )
 
 
-def median(values: Doubles) -> float:
+def _summary(errors: Doubles) -> tuple[float, float, float]:
+    return float(np.max(errors)), float(np.mean(errors)), median(errors, in_place=True)
+
+
+def median(values: Doubles, *, in_place: bool = False) -> float:
     """Of some numbers, no NaN. That of NumPy loads numpy.ma, which takes longer than a check."""
     middle = [(values.size - 1) // 2, values.size // 2]
-    low, high = np.partition(values, middle, axis=None)[middle]
+    values = values.reshape(-1) if in_place else values.flatten()
+    values.partition(middle)
+    low, high = values[middle]
     return float((low + high) / 2)

@@ -72,7 +72,7 @@ def test_the_terms_of_a_large_gradient_are_measured_with_random_signs() -> None:
         return a + (2.0**-20 * random.standard_normal(a.shape)).astype(np.float32)
 
     target = NumpyTarget(lambda x: x @ w.astype(x.dtype), vjp, [X], "float32")
-    session = Session(target, GradCheckConfig(mode="directional"))
+    session = Session(target, GradCheckConfig(mode="directional", verbose=True))
     formula = check_formula(session, 0, measure(session))
     test = kernel_test(session)
     seen.clear()
