@@ -2,21 +2,23 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <utility>
 
 #include "fluidcore/gradcheck/difference/differentiate.h"
+#include "fluidcore/gradcheck/difference/direction.h"
 #include "fluidcore/gradcheck/difference/noise.h"
 #include "fluidcore/gradcheck/function/random_values.h"
 #include "fluidcore/gradcheck/function/rounding.h"
 #include "fluidcore/gradcheck/input_message.h"
 #include "fluidcore/gradcheck/verdict/agreement.h"
+#include "fluidcore/gradcheck/verdict/audited_gradient.h"
 #include "fluidcore/gradcheck/verdict/confirm.h"
 #include "fluidcore/gradcheck/verdict/digits.h"
+#include "fluidcore/gradcheck/verdict/directional.h"
 #include "fluidcore/gradcheck/verdict/kernel_test.h"
-#include "fluidcore/gradcheck/verdict/linearity.h"
 
 namespace fluidcore::gradcheck {
 
@@ -24,20 +26,14 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 
+constexpr std::size_t kSigns = 4;  // random signs that measure the size of the terms of a gradient
+
 OperatorCase case_in(const OperatorCase& at, DType dtype) {
   OperatorCase result = at;
   for (auto& [slot, tensors] : result.inputs) {
     for (Tensor& tensor : tensors) tensor = converted(tensor, dtype);
   }
   return result;
-}
-
-void append(std::vector<double>& to, const Tensor& tensor) {
-  for (std::int64_t i = 0; i < tensor.size(); ++i) to.push_back(tensor.get_float_element(i));
-}
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-  return a.spec() == b.spec() && (a.bytes() == 0 || std::memcmp(a.raw(), b.raw(), a.bytes()) == 0);
 }
 
 double largest(DType dtype) {
@@ -56,7 +52,8 @@ std::vector<std::int64_t> every_element(const Tensor& tensor) {
 }
 
 // [cotangents, elements] -> [elements]: where any cotangent has it.
-std::vector<std::uint8_t> by_element(const std::vector<std::uint8_t>& mask, std::size_t elements) {
+std::vector<std::uint8_t> of_any_cotangent(const std::vector<std::uint8_t>& mask,
+                                           std::size_t elements) {
   std::vector<std::uint8_t> any(elements);
   for (std::size_t i = 0; i < mask.size(); ++i) any[i % elements] |= mask[i];
   return any;
@@ -66,12 +63,19 @@ bool is_finite(const std::vector<double>& values, std::size_t i) {
   return std::isfinite(values[i]);
 }
 
-// What the gradient operators of one dtype calculate, for all cotangents.
-struct Calculated {
-  std::vector<std::vector<double>> values;  // by wanted input: [cotangents, elements]
-  std::vector<std::string> faults;          // by wanted input: a reason to fail, or nothing
-  std::vector<bool> is_linear;              // by wanted input: in the cotangent
-};
+// Adds the square of each of `size` numbers.
+void add_squares(const double* numbers, std::size_t size, double* to) {
+  for (std::size_t i = 0; i < size; ++i) to[i] += numbers[i] * numbers[i];
+}
+
+Tensor with_random_signs(Tensor x, const RandomSequence& numbers) {
+  for (std::int64_t i = 0; i < x.size(); ++i) {
+    if (numbers.uniform<double>(static_cast<std::uint64_t>(i)) < 0.5) {
+      x.set_float_element(i, -x.get_float_element(i));
+    }
+  }
+  return x;
+}
 
 class Check {
  public:
@@ -86,6 +90,12 @@ class Check {
         if (!formula_) break;
       }
     }
+    alone_ = !formula_ && dtype_ != DType::kFloat64;
+    rules_ = formula_ ? Rules::of_formula(dtype_) : Rules::of(dtype_, alone_);
+    kernel_rules_ = Rules::of(dtype_, alone_);
+    if (options.resolution > 0) {
+      rules_.resolution = kernel_rules_.resolution = options.resolution;
+    }
     for (std::size_t row = 0; row < options.cotangents; ++row) {
       Tensors& outputs = cotangents_.emplace_back();
       for (const auto& [name, spec] : kernel_.outputs()) {
@@ -96,141 +106,180 @@ class Check {
   }
 
   std::vector<InputCheck> run() {
-    const bool alone = !formula_ && dtype_ != DType::kFloat64;
-    OperatorGradient& judged = formula_ ? *formula_ : kernel_;
-    Rules rules = formula_ ? Rules::of_formula(dtype_) : Rules::of(dtype_, alone);
-    Rules kernel_rules = Rules::of(dtype_, alone);
-    if (options_.resolution > 0) rules.resolution = kernel_rules.resolution = options_.resolution;
-    const Calculated claimed = calculate(kernel_);
-    const Calculated formula = formula_ ? calculate(*formula_) : claimed;
-    const auto f = judged.forward();
-    Question question;
+    claimed_ = audited(kernel_, cotangents_, options_.seed);
+    exact_ = formula_ ? audited(*formula_, cotangents_, options_.seed) : claimed_;
+    f_ = (formula_ ? *formula_ : kernel_).forward();
     for (const Tensors& v : cotangents_) {
-      std::vector<double>& flat = question.cotangents.emplace_back();
+      std::vector<double>& flat = question_.cotangents.emplace_back();
       for (const Tensor& part : v) append(flat, part);
     }
-    std::optional<NoiseLevel> noise;  // where it is needed
-    std::optional<KernelTest> kernel_test;
     if (formula_) {
-      kernel_test.emplace(GradientPair{kernel_, *formula_, *f, cotangents_, options_.seed});
+      kernel_test_.emplace(GradientPair{kernel_, *formula_, *f_, cotangents_, options_.seed});
     }
     std::vector<InputCheck> checks;
-    for (std::size_t k = 0; k < kernel_.inputs().size(); ++k) {
-      const Tensor& value = kernel_.inputs()[k];
-      InputCheck& check = checks.emplace_back();
-      check.name = kernel_.name(k);
-      check.spec = value.spec();
-      check.reason = claimed.faults[k].empty() ? formula.faults[k] : claimed.faults[k];
-      if (!check.reason.empty()) {
-        check.verdict = Verdict::kFail;
-        continue;
-      }
-      if (value.size() == 0) {
-        continue;  // of no element, each is right
-      }
-      const std::vector<std::int64_t> elements = every_element(value);
-      Derivatives reference = compare(*f, k, question, formula.values[k], noise);
-      const std::vector<double> tolerance =
-          alone ? alone_tolerance(reference, dtype_) : formula_tolerance(reference);
-      Judgement found = judge(reference, formula.values[k], tolerance, rules);
-      if (found.verdict() != Verdict::kPass) {
-        const auto& [near, far] = measured(*f, noise);
-        confirm(*f, {k, formula.values[k], tolerance}, elements, 0, {question.cotangents, near},
-                rules, {options_.workers, options_.seed, far}, reference);
-        found = judge(reference, formula.values[k], tolerance, rules);
-      }
-      check_finite(claimed.values[k], formula.values[k], reference, check);
-      if (check.verdict == Verdict::kFail) continue;
-      conclude(reference, found, "grad-mismatch", check);
-      const DType judged_in = formula_ ? DType::kFloat64 : dtype_;
-      refuse_narrowed(narrowed_to(formula.values[k], reference, judged_in, rules.bars), check);
-      if (check.verdict == Verdict::kFail || !kernel_test) continue;
-      const FormulaGradient exact{k,
-                                  elements,
-                                  formula.values[k],
-                                  claimed.values[k],
-                                  reference,
-                                  by_element(found.unsure, elements.size())};
-      std::optional<Judgement> proven = kernel_test->judge_at_point(exact, kernel_rules);
-      found = proven ? *std::move(proven) : kernel_test->judge(exact, kernel_rules);
-      if (check.verdict == Verdict::kPass || found.verdict() == Verdict::kFail) {
-        conclude(reference, found, "kernel-mismatch", check);
-      }
-      refuse_narrowed(kernel_test->narrowed_to(exact, kernel_rules), check);
-    }
-    for (std::size_t k = 0; k < checks.size(); ++k) {
-      if (checks[k].verdict == Verdict::kFail) continue;
-      if (claimed.is_linear[k] && formula.is_linear[k]) continue;
-      checks[k].verdict = Verdict::kFail;
-      checks[k].reason = "not-linear";
-    }
+    for (std::size_t k = 0; k < kernel_.inputs().size(); ++k) checks.push_back(check_input(k));
     return checks;
   }
 
  private:
-  const NoiseLevel& measured(Function& f, std::optional<NoiseLevel>& noise) const {
-    if (!noise) noise = noise_floor(f, options_.seed);
-    return *noise;
+  InputCheck check_input(std::size_t k) {
+    const Tensor& value = kernel_.inputs()[k];
+    InputCheck check;
+    check.name = kernel_.name(k);
+    check.spec = value.spec();
+    check.reason = claimed_.faults[k].empty() ? exact_.faults[k] : claimed_.faults[k];
+    if (!check.reason.empty()) {
+      check.verdict = Verdict::kFail;
+    } else if (value.size() > options_.full) {
+      along_directions(k, check);
+    } else if (value.size() > 0) {  // of no element, each is right
+      by_element(k, check);
+    }
+    const bool is_linear = claimed_.is_linear[k] && exact_.is_linear[k];
+    if (check.verdict != Verdict::kFail && !is_linear) {
+      check.verdict = Verdict::kFail;
+      check.reason = "not-linear";
+    }
+    return check;
+  }
+
+  void by_element(std::size_t k, InputCheck& check) {
+    const std::vector<std::int64_t> elements = every_element(kernel_.inputs()[k]);
+    Derivatives reference = compare(k);
+    const std::vector<double> tolerance =
+        alone_ ? alone_tolerance(reference, dtype_) : formula_tolerance(reference);
+    Judgement found = judge(reference, exact_.values[k], tolerance, rules_);
+    if (found.verdict() != Verdict::kPass) {
+      const auto& [near, far] = noise();
+      confirm(*f_, {k, exact_.values[k], tolerance}, elements, 0, {question_.cotangents, near},
+              rules_, {options_.workers, options_.seed, far}, reference);
+      found = judge(reference, exact_.values[k], tolerance, rules_);
+    }
+    check_finite(claimed_.values[k], exact_.values[k], reference, check);
+    if (check.verdict == Verdict::kFail) return;
+    conclude(reference, found, "grad-mismatch", check);
+    const DType judged_in = formula_ ? DType::kFloat64 : dtype_;
+    refuse_narrowed(narrowed_to(exact_.values[k], reference, judged_in, rules_.bars), check);
+    if (check.verdict == Verdict::kFail || !kernel_test_) return;
+    judge_kernel({k, elements, exact_.values[k], claimed_.values[k], reference,
+                  of_any_cotangent(found.unsure, elements.size())},
+                 check);
+  }
+
+  void along_directions(std::size_t k, InputCheck& check) {
+    const auto is_number = [](double number) { return std::isfinite(number); };
+    for (const auto* values : {&claimed_.values[k], &exact_.values[k]}) {
+      if (std::all_of(values->begin(), values->end(), is_number)) continue;
+      check.verdict = Verdict::kInconclusive;  // differences of elements alone tell what is right
+      check.reason = "domain";
+      check.resolution = std::numeric_limits<double>::infinity();
+      return;
+    }
+    const Directional found = check_directions(*f_, directional_claim(k), rules_,
+                                               {noise(), options_.workers, options_.seed});
+    conclude(found.reference, found.judgement, "grad-mismatch", check);
+    check.directions = options_.probes;
+    check.resolution = std::max(check.resolution, found.min_detectable_99);
+    if (!found.culprits.empty()) name_culprits(found.culprits, check);
+    if (check.verdict == Verdict::kFail || !kernel_test_) return;
+    const Derivatives reference = trusted(k);
+    judge_kernel(
+        {k, every_element(kernel_.inputs()[k]), exact_.values[k], claimed_.values[k], reference},
+        check);
+  }
+
+  DirectionalClaim directional_claim(std::size_t k) const {
+    const Tensor& x = kernel_.inputs()[k];
+    const auto elements = static_cast<std::ptrdiff_t>(x.size());
+    DirectionalClaim claim{k, {}, {}, alone_ ? std::optional(dtype_) : std::nullopt};
+    for (std::size_t q = 0; q < options_.probes; ++q) {
+      const RandomSequence numbers =
+          random_sequence(options_.seed, kernel_.name(k), str_cat("direction ", q));
+      std::vector<double> direction;
+      append(direction, gaussian({x.shape(), DType::kFloat64}, numbers));
+      const std::size_t row = q % cotangents_.size();
+      const auto begin = exact_.values[k].begin() + static_cast<std::ptrdiff_t>(row) * elements;
+      claim.probes.push_back({round_direction(std::move(direction)), question_.cotangents[row]});
+      claim.gradients.emplace_back(begin, begin + elements);
+    }
+    return claim;
+  }
+
+  // What a kernel is compared with where no element was differentiated: the formula itself. The
+  // terms of its elements are as large as those gradients are that random signs leave.
+  Derivatives trusted(std::size_t k) {
+    const auto rows = static_cast<std::int64_t>(cotangents_.size());
+    Derivatives exact(rows, kernel_.inputs()[k].size());
+    exact.value = exact.low = exact.high = exact_.values[k];
+    const auto elements = static_cast<std::size_t>(exact.elements);
+    for (std::size_t row = 0; row < cotangents_.size(); ++row) {
+      double* const scale = exact.scale.data() + row * elements;
+      add_squares(exact.value.data() + row * elements, elements, scale);
+      for (std::size_t sign = 0; sign < kSigns; ++sign) {
+        Tensors v;
+        for (std::size_t j = 0; j < cotangents_[row].size(); ++j) {
+          const std::string who = str_cat("signs ", row, " ", sign);
+          v.push_back(
+              with_random_signs(converted(cotangents_[row][j], DType::kFloat64),
+                                random_sequence(options_.seed, str_cat("output ", j), who)));
+        }
+        std::vector<double> values;
+        append(values, formula_->at(formula_->inputs(), v)[k]);
+        add_squares(values.data(), elements, scale);
+      }
+      double squares = 0;
+      for (std::size_t i = 0; i < elements; ++i) squares += scale[i] /= kSigns + 1;
+      const double mean = squares / static_cast<double>(elements);
+      for (std::size_t i = 0; i < elements; ++i) scale[i] = 2 * std::sqrt(std::max(scale[i], mean));
+    }
+    return exact;
+  }
+
+  void judge_kernel(const FormulaGradient& formula, InputCheck& check) {
+    std::optional<Judgement> proven = kernel_test_->judge_at_point(formula, kernel_rules_);
+    const Judgement found =
+        proven ? *std::move(proven) : kernel_test_->judge(formula, kernel_rules_);
+    if (check.verdict == Verdict::kPass || found.verdict() == Verdict::kFail) {
+      const double resolution = check.directions > 0 ? check.resolution : 0;
+      conclude(formula.reference, found, "kernel-mismatch", check);
+      check.resolution = std::max(check.resolution, resolution);
+      if (check.verdict == Verdict::kFail) check.directions = 0;  // elements are named
+    }
+    refuse_narrowed(kernel_test_->narrowed_to(formula, kernel_rules_), check);
+  }
+
+  static void name_culprits(const std::vector<Directional::Culprit>& culprits, InputCheck& check) {
+    const auto excess = [](const Directional::Culprit& one) {
+      return std::abs(one.judgement.analytical[0] - one.judgement.nearest[0]) /
+             one.judgement.limit[0];
+    };
+    const auto worst = std::max_element(
+        culprits.begin(), culprits.end(),
+        [&](const auto& one, const auto& other) { return excess(one) < excess(other); });
+    conclude(worst->reference, worst->judgement, "grad-mismatch", check);
+    check.directions = 0;
+    check.num_wrong = std::ssize(culprits);
+    check.index = worst->element;
+  }
+
+  const NoiseLevel& noise() {
+    if (!noise_) noise_ = noise_floor(*f_, options_.seed);
+    return *noise_;
   }
 
   // One central difference for each element; what is not proven by it is extrapolated.
-  Derivatives compare(Function& f,
-                      std::size_t k,
-                      const Question& question,
-                      const std::vector<double>& claimed,
-                      std::optional<NoiseLevel>& noise) const {
+  Derivatives compare(std::size_t k) {
     DifferentiateOptions how;
     how.workers = options_.workers;
     how.approach.once = true;
-    Derivatives found = differentiate(f, k, question, how);
-    std::vector<std::uint8_t> rest = agreement(found, claimed);
+    Derivatives found = differentiate(*f_, k, question_, how);
+    std::vector<std::uint8_t> rest = agreement(found, exact_.values[k]);
     for (std::uint8_t& element : rest) element = element == 0 ? 1 : 0;
     if (std::count(rest.begin(), rest.end(), 1) == 0) return found;
     how.approach.once = false;
-    const Question widest{question.cotangents, measured(f, noise).widest()};
-    differentiate_again(f, k, widest, rest, found, how);
+    const Question widest{question_.cotangents, noise().widest()};
+    differentiate_again(*f_, k, widest, rest, found, how);
     return found;
-  }
-
-  // At the point, after a run elsewhere: a kernel that keeps values of an earlier run is not right.
-  Calculated calculate(OperatorGradient& gradient) const {
-    const Tensors& x = gradient.inputs();
-    const DType dtype = x.front().dtype();
-    Tensors elsewhere;
-    for (std::size_t i = 0; i < x.size(); ++i) {
-      const double amplitude = std::sqrt(std::sqrt(unit_roundoff(dtype)));
-      const RandomSequence numbers = random_sequence(options_.seed, gradient.name(i), "elsewhere");
-      elsewhere.push_back(dithered(x[i], amplitude, numbers));
-    }
-    Calculated result;
-    result.values.resize(x.size());
-    result.faults.resize(x.size());
-    result.is_linear.assign(x.size(), true);
-    for (const Tensors& cotangent : cotangents_) {
-      Tensors v;
-      for (const Tensor& part : cotangent) v.push_back(converted(part, dtype));
-      Tensors other;
-      for (const Tensor& part : v) other.push_back(dithered(part, 0.5, {.key = options_.seed}));
-      Tensors first;
-      gradient.at(elsewhere, other);
-      for (const Tensor& part : gradient.at(x, v)) first.push_back(part.clone());
-      const Tensors& second = gradient.at(x, v);
-      for (std::size_t k = 0; k < first.size(); ++k) {
-        const TensorSpec& spec = x[k].spec();
-        if (!(first[k].spec() == spec)) {
-          result.faults[k] = "wrong-shape";
-        } else if (!same_bits(first[k], second[k])) {
-          result.faults[k] = "not-repeatable";
-        }
-        append(result.values[k], first[k]);
-      }
-      for (Tensor& part : v) part = scaled_exactly(part);
-      const Tensors& third = gradient.at(x, v);
-      for (std::size_t k = 0; k < first.size(); ++k) {
-        result.is_linear[k] = result.is_linear[k] && is_scaled_exactly(third[k], first[k]);
-      }
-    }
-    return result;
   }
 
   // Fails where a gradient is not finite that is, and that the dtype can hold.
@@ -268,8 +317,8 @@ class Check {
                        const std::string& reason,
                        InputCheck& check) {
     const auto elements = static_cast<std::size_t>(reference.elements);
-    const std::vector<std::uint8_t> wrong = by_element(found.wrong, elements);
-    const std::vector<std::uint8_t> unsure = by_element(found.unsure, elements);
+    const std::vector<std::uint8_t> wrong = of_any_cotangent(found.wrong, elements);
+    const std::vector<std::uint8_t> unsure = of_any_cotangent(found.unsure, elements);
     double resolution = 0;
     for (std::size_t i = 0; i < found.wrong.size(); ++i) {
       if (!found.unsure[i]) resolution = std::max(resolution, found.resolution[i]);
@@ -294,7 +343,17 @@ class Check {
   OperatorGradient kernel_;
   DType dtype_ = DType::kFloat64;
   std::unique_ptr<OperatorGradient> formula_;  // the same in float64
+  bool alone_ = false;                         // there is none, where it would be needed
+  Rules rules_;
+  Rules kernel_rules_;
   std::vector<Tensors> cotangents_;
+
+  std::unique_ptr<ProgramFunction> f_;  // what is differentiated
+  Question question_;
+  AuditedGradient claimed_;
+  AuditedGradient exact_;            // of the formula
+  std::optional<NoiseLevel> noise_;  // where it is needed
+  std::optional<KernelTest> kernel_test_;
 };
 
 Verdict together(const std::vector<InputCheck>& checks) {
@@ -314,6 +373,7 @@ GradCheck check_gradients(const OpRegistry& ops,
                           const AttributeMap& attrs,
                           const CheckOptions& options) {
   require(options.cotangents >= 1, "check_gradients: cotangents must be at least 1, got 0");
+  require(options.probes >= 1, "check_gradients: probes must be at least 1, got 0");
   const OperatorCase given{type, inputs, attrs, options.no_grad, options.num_outputs, options.seed};
   GradCheck result;
   result.inputs = Check(ops, options.dtype ? case_in(given, *options.dtype) : given, options).run();

@@ -21,9 +21,13 @@ struct CheckOptions {
   // The floating inputs are rounded to it, and the kernels for it are checked; nullopt: as given.
   std::optional<DType> dtype = std::nullopt;
   std::size_t cotangents = 2;  // random ones; each one makes it less likely that errors cancel
-  std::uint64_t seed = 0;      // of cotangents, and of operators that draw random numbers
-  std::int64_t workers = 1;    // threads; they change no result
-  double resolution = 0;       // relative error that a PASS must be able to see; 0: of the dtype
+  // Inputs with more elements are not looked at one by one, but along random directions: in a few
+  // runs, of which one wrong element among many may escape; `resolution` says how wrong it is then.
+  std::int64_t full = 2000;
+  std::size_t probes = 4;    // directions
+  std::uint64_t seed = 0;    // of cotangents, and of operators that draw random numbers
+  std::int64_t workers = 1;  // threads; they change no result
+  double resolution = 0;     // relative error that a PASS must be able to see; 0: of the dtype
 };
 
 // The gradient by one input.
@@ -39,9 +43,10 @@ struct InputCheck {
   // that f in its dtype does not hold, else "".
   std::string reason;
   std::optional<DType> narrowed_to;  // that dtype
-  std::int64_t num_wrong = 0;        // elements
+  std::size_t directions = 0;        // along which it was looked at; 0: one element at a time
+  std::int64_t num_wrong = 0;        // elements; if none was found, directions
   std::int64_t num_unsure = 0;       // elements
-  // The element that is off the most.
+  // The element that is off the most, or, if none was looked at, the direction.
   std::int64_t index = 0;  // in the flattened input
   double analytical = 0;   // what the gradient operators calculate
   double numerical = 0;    // the nearest value that the differences allow

@@ -36,8 +36,10 @@ std::string message_of(const InputCheck& check) {
   std::string text = str_cat("\n  ", check.name, " ", check.spec, ": ", check.verdict);
   if (!check.reason.empty()) text += str_cat(" (", check.reason, ")");
   if (check.verdict == Verdict::kPass) {
+    const std::string way =
+        check.directions > 0 ? str_cat(" along ", check.directions, " random directions") : "";
     return text + str_cat(", a relative error of ", number(check.resolution, "%.2g"),
-                          " would have been seen");
+                          " would have been seen", way);
   }
   if (check.narrowed_to) {
     text += str_cat(", every element is a number of ", *check.narrowed_to,
@@ -46,11 +48,15 @@ std::string message_of(const InputCheck& check) {
   const bool is_fail = check.verdict == Verdict::kFail;
   const std::int64_t count = is_fail ? check.num_wrong : check.num_unsure;
   if (count == 0) return text;
-  return text + str_cat(", ", count, " of ", size, is_fail ? " elements wrong" : " elements unsure",
-                        "\n    worst at ", index_text(check.spec.shape, check.index), ": gradient ",
-                        number(check.analytical), ", numerical ", number(check.numerical), " +- ",
-                        number(check.error_bar, "%.2g"), ", limit of the difference ",
-                        number(check.limit, "%.2g"));
+  const std::string what = check.directions > 0 ? str_cat(check.directions, " random directions")
+                                                : str_cat(size, " elements");
+  const std::string where = check.directions > 0
+                                ? str_cat("along direction ", check.index)
+                                : "at " + index_text(check.spec.shape, check.index);
+  return text + str_cat(", ", count, " of ", what, is_fail ? " wrong" : " unsure", "\n    worst ",
+                        where, ": gradient ", number(check.analytical), ", numerical ",
+                        number(check.numerical), " +- ", number(check.error_bar, "%.2g"),
+                        ", limit of the difference ", number(check.limit, "%.2g"));
 }
 
 }  // namespace fluidcore::gradcheck

@@ -210,6 +210,44 @@ TEST(GradcheckTest, TheMessageNamesTheWorstElement) {
   EXPECT_NEAR(found.inputs[0].numerical, 2 * found.inputs[0].analytical, 1e-9);
 }
 
+// In the float32 kernel alone.
+struct WrongAtOneElement {
+  template <class T>
+  void operator()(const T* x, const T* dout, T* dx, Extents extents) const {
+    CubicGrad()(x, dout, dx, extents);
+    dx[2345] += T{0.01};
+  }
+};
+
+TEST(GradcheckTest, ManyElementsAreLookedAtAlongRandomDirections) {
+  const OpRegistry right = toy_registry<Cubic, CubicGrad>();
+  const OpRegistry wrong = toy_registry<Cubic, WrongAtOneElement>();
+  const OpRegistry wrong_kernel = toy_registry<Cubic, WrongAtOneElement, CubicGrad>();
+  for (const DType dtype : kBoth) {
+    const SlotTensors inputs = {{"X", {random({50, 60}, dtype)}}};
+    GradCheck found = check_gradients(right, "toy", inputs);
+    EXPECT_TRUE(found.passed) << found.message;
+    EXPECT_EQ(found.inputs[0].directions, 4u);
+    EXPECT_THAT(found.message, HasSubstr("would have been seen along 4 random directions"));
+    EXPECT_LT(found.inputs[0].resolution, dtype == DType::kFloat64 ? 1e-5 : 1e-3);
+    for (const OpRegistry* ops : {&wrong, &wrong_kernel}) {
+      found = check_gradients(*ops, "toy", inputs);
+      const bool is_right = ops == &wrong_kernel && dtype == DType::kFloat64;
+      EXPECT_EQ(found.verdict, is_right ? Verdict::kPass : Verdict::kFail) << found.message;
+      if (is_right) continue;
+      EXPECT_EQ(found.inputs[0].index, 2345) << found.message;
+      EXPECT_THAT(found.message, HasSubstr("1 of 3000 elements wrong\n    worst at [39, 5]: "));
+    }
+  }
+}
+
+TEST(GradcheckTest, HowManyElementsAreManyCanBeSaid) {
+  const SlotTensors inputs = {{"X", {random({3, 4})}}};
+  const GradCheck found = check_gradients(builtin_ops(), "tanh", inputs, {}, {.full = 5});
+  EXPECT_TRUE(found.passed) << found.message;
+  EXPECT_EQ(found.inputs[0].directions, 4u);
+}
+
 TEST(GradcheckTest, WithoutADoubleKernelTheDtypeIsCheckedByItself) {
   const KernelKey single = {Device::kCpu, DType::kFloat32};
   const OpRegistry ops = toy_registry({{single, toy_kernel<Cubic, float>}},
@@ -238,6 +276,8 @@ TEST(GradcheckTest, SaysWhatItCannotCheck) {
   EXPECT_THAT(
       [&] { check_gradients(ops, "tanh", {{"X", {x}}}, {}, {.cotangents = 0}); },
       ThrowsMessage<InvalidArgument>("check_gradients: cotangents must be at least 1, got 0"));
+  EXPECT_THAT([&] { check_gradients(ops, "tanh", {{"X", {x}}}, {}, {.probes = 0}); },
+              ThrowsMessage<InvalidArgument>("check_gradients: probes must be at least 1, got 0"));
 }
 
 }  // namespace

@@ -1,0 +1,213 @@
+#include "fluidcore/gradcheck/verdict/directional.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "fluidcore/base/error.h"
+#include "fluidcore/gradcheck/difference/along.h"
+#include "fluidcore/gradcheck/difference/differentiate.h"
+#include "fluidcore/gradcheck/verdict/confirm.h"
+
+namespace fluidcore::gradcheck {
+
+namespace {
+
+constexpr std::int64_t kLeaf = 8;    // elements that are looked at one by one
+constexpr int kLooks = 64;           // directions that the search may take
+constexpr std::size_t kEnough = 10;  // wrong elements
+
+// Elements [begin, end).
+struct Range {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+double sum_of_terms(const std::vector<double>& a, const std::vector<double>& d) {
+  return std::inner_product(a.begin(), a.end(), d.begin(), 0.0);
+}
+
+double sum_of_sizes(const std::vector<double>& a, const std::vector<double>& d) {
+  return std::inner_product(a.begin(), a.end(), d.begin(), 0.0, std::plus<>(),
+                            [](double x, double y) { return std::abs(x * y); });
+}
+
+class DirectionalCheck {
+ public:
+  DirectionalCheck(Function& function,
+                   const DirectionalClaim& claim,
+                   const Rules& rules,
+                   const DirectionalOptions& options)
+      : function_(function), claim_(claim), rules_(rules), options_(options) {}
+
+  Directional run() {
+    Directional found;
+    found.reference = measured();
+    std::vector<double> claimed;
+    for (std::size_t q = 0; q < claim_.probes.size(); ++q) {
+      claimed.push_back(sum_of_terms(claim_.gradients[q], claim_.probes[q].direction));
+    }
+    judge_twice(std::move(claimed), found);
+    found.min_detectable_99 = detectable(found.judgement);
+    if (found.judgement.verdict() != Verdict::kFail) return found;
+    search(found.judgement.worst(), found.culprits);
+    if (found.culprits.empty()) leave_open(found);
+    return found;
+  }
+
+ private:
+  Derivatives measured() const {
+    const auto found = differentiate_probes(function_, claim_.input, claim_.probes,
+                                            {options_.noise.widest(), options_.workers});
+    Derivatives all(1, std::ssize(found));
+    for (std::size_t q = 0; q < found.size(); ++q) {
+      copy_column(found[q], 0, all, q);
+      all.evaluations += found[q].evaluations;
+      if (!all.failure) all.failure = found[q].failure;
+    }
+    weigh(all);
+    return all;
+  }
+
+  // What the terms of <A, d> add up to.
+  void weigh(Derivatives& reference) const {
+    for (std::size_t q = 0; q < claim_.probes.size(); ++q) {
+      reference.scale[q] = sum_of_sizes(claim_.gradients[q], claim_.probes[q].direction);
+    }
+  }
+
+  std::vector<double> tolerance(const Derivatives& reference) const {
+    return claim_.alone ? alone_tolerance(reference, *claim_.alone) : formula_tolerance(reference);
+  }
+
+  void judge_twice(std::vector<double> claimed, Directional& found) const {
+    const std::vector<double> allowed = tolerance(found.reference);
+    found.judgement = judge(found.reference, claimed, allowed, rules_);
+    if (found.judgement.verdict() == Verdict::kPass) return;
+    confirm_probes(function_, {claim_.input, claimed, allowed}, claim_.probes, options_.noise.near,
+                   rules_, {options_.workers, options_.seed, options_.noise.far}, found.reference);
+    weigh(found.reference);
+    found.judgement = judge(found.reference, std::move(claimed), allowed, rules_);
+  }
+
+  double detectable(const Judgement& judgement) const {
+    const std::vector<double>& a = claim_.gradients.front();
+    const double size = std::sqrt(sum_of_terms(a, a) / static_cast<double>(a.size()));
+    const double limit = *std::max_element(judgement.limit.begin(), judgement.limit.end());
+    return size > 0 ? limit / blind_spot(claim_.probes.size()) / size
+                    : std::numeric_limits<double>::infinity();
+  }
+
+  // Halves the elements again and again, and follows the halves that are wrong.
+  void search(std::size_t probe, std::vector<Directional::Culprit>& culprits) const {
+    std::vector<Range> pending = {{0, std::ssize(claim_.gradients[probe])}};
+    for (int looks = 0; !pending.empty() && looks < kLooks;) {
+      const Range range = pending.back();
+      pending.pop_back();
+      if (range.end - range.begin <= kLeaf) {
+        look_at_each(probe, range, culprits);
+        if (culprits.size() >= kEnough) return;
+        continue;
+      }
+      const std::int64_t middle = range.begin + (range.end - range.begin) / 2;
+      for (const Range half : {Range{middle, range.end}, Range{range.begin, middle}}) {
+        ++looks;
+        if (is_wrong(probe, half)) pending.push_back(half);
+      }
+    }
+  }
+
+  bool is_wrong(std::size_t probe, Range range) const {
+    const Probe& at = claim_.probes[probe];
+    std::vector<double> part(at.direction.size());
+    std::copy(at.direction.begin() + range.begin, at.direction.begin() + range.end,
+              part.begin() + range.begin);
+    const double claimed = sum_of_terms(claim_.gradients[probe], part);
+    const double size = sum_of_sizes(claim_.gradients[probe], part);
+    Directions directions(function_.inputs().size());
+    directions[claim_.input] = std::move(part);
+    Derivatives found =
+        differentiate_along(function_, directions, asked(probe), false, options_.workers);
+    found.scale[0] = size;
+    return judge(found, {claimed}, tolerance(found), rules_).verdict() == Verdict::kFail;
+  }
+
+  Question asked(std::size_t probe) const {
+    return {{claim_.probes[probe].cotangent}, options_.noise.widest()};
+  }
+
+  void look_at_each(std::size_t probe,
+                    Range range,
+                    std::vector<Directional::Culprit>& culprits) const {
+    DifferentiateOptions how;
+    how.workers = options_.workers;
+    std::vector<std::int64_t>& elements = how.elements.emplace(range.end - range.begin);
+    std::iota(elements.begin(), elements.end(), range.begin);
+    const Derivatives found = differentiate(function_, claim_.input, asked(probe), how);
+    for (std::size_t j = 0; j < elements.size(); ++j) {
+      Directional::Culprit one{elements[j], picked(found, {j}), {}};
+      if (is_confirmed(probe, one)) culprits.push_back(std::move(one));
+    }
+  }
+
+  bool is_confirmed(std::size_t probe, Directional::Culprit& one) const {
+    const double claimed = claim_.gradients[probe][static_cast<std::size_t>(one.element)];
+    std::vector<double> allowed = tolerance(one.reference);
+    one.judgement = judge(one.reference, {claimed}, allowed, rules_);
+    if (one.judgement.verdict() != Verdict::kFail) return false;
+    confirm(function_, {claim_.input, {claimed}, allowed}, {one.element}, 0,
+            {{claim_.probes[probe].cotangent}, options_.noise.near}, rules_,
+            {options_.workers, options_.seed, options_.noise.far}, one.reference);
+    allowed[0] = std::max(allowed[0], formula_tolerance(one.reference)[0]);
+    one.judgement = judge(one.reference, {claimed}, allowed, rules_);
+    return one.judgement.verdict() == Verdict::kFail;
+  }
+
+  static void leave_open(Directional& found) {
+    for (std::size_t q = 0; q < found.judgement.wrong.size(); ++q) {
+      if (!found.judgement.wrong[q]) continue;
+      found.reference.flags[q] |= kKink;
+      found.judgement.wrong[q] = 0;
+      found.judgement.unsure[q] = 1;
+    }
+  }
+
+  Function& function_;
+  const DirectionalClaim& claim_;
+  const Rules& rules_;
+  const DirectionalOptions& options_;
+};
+
+}  // namespace
+
+Directional check_directions(Function& function,
+                             const DirectionalClaim& claim,
+                             const Rules& rules,
+                             const DirectionalOptions& options) {
+  require(!claim.probes.empty() && claim.probes.size() == claim.gradients.size(),
+          "gradcheck: there must be a gradient for each of the directions, at least one, got ",
+          claim.gradients.size(), " for ", claim.probes.size());
+  for (std::size_t q = 0; q < claim.probes.size(); ++q) {
+    require(claim.gradients[q].size() == claim.probes[q].direction.size(), "gradcheck: gradient ",
+            q, " must have the ", claim.probes[q].direction.size(),
+            " elements of its direction, got ", claim.gradients[q].size());
+  }
+  return DirectionalCheck(function, claim, rules, options).run();
+}
+
+double blind_spot(std::size_t probes) {
+  // P(|Z| < b) = 0.01^(1 / probes), of a normal Z, by bisection.
+  const double probability = std::pow(0.01, 1.0 / static_cast<double>(probes));
+  double low = 0;
+  double high = 10;
+  while (true) {
+    const double middle = (low + high) / 2;
+    if (middle == low || middle == high) return middle;
+    (std::erf(middle / std::sqrt(2.0)) < probability ? low : high) = middle;
+  }
+}
+
+}  // namespace fluidcore::gradcheck

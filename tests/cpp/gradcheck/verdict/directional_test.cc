@@ -1,0 +1,127 @@
+#include "fluidcore/gradcheck/verdict/directional.h"
+
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fluidcore/base/philox.h"
+#include "fluidcore/gradcheck/difference/direction.h"
+#include "gradcheck/toy_function.h"
+
+namespace fluidcore::gradcheck {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing::ThrowsMessage;
+
+constexpr std::size_t kSize = 3000;
+
+std::vector<double> normal(std::uint64_t seed, std::size_t size = kSize) {
+  const RandomSequence numbers{.key = seed, .offset = 0};
+  std::vector<double> values(size);
+  for (std::size_t i = 0; i < size; ++i) values[i] = numbers.normal<double>(i);
+  return values;
+}
+
+// A claim of v f'(x), along four directions.
+DirectionalClaim claim_of(const std::vector<double>& x, double (*derivative)(double)) {
+  DirectionalClaim claim;
+  for (std::uint64_t q = 0; q < 4; ++q) {
+    claim.probes.push_back({round_direction(normal(10 + q, x.size())), normal(20 + q, x.size())});
+    std::vector<double>& gradient = claim.gradients.emplace_back(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      gradient[i] = claim.probes[q].cotangent[i] * derivative(x[i]);
+    }
+  }
+  return claim;
+}
+
+double sine(double x) {
+  return std::sin(x);
+}
+double cosine(double x) {
+  return std::cos(x);
+}
+
+TEST(Directional, ARightGradientPassesAndSaysWhatOneElementMustBeOffBy) {
+  const std::vector<double> x = normal(1);
+  ToyFunction f = ToyFunction::elementwise(tensor_of(x), sine);
+  const Directional found = check_directions(f, claim_of(x, cosine), Rules{});
+  EXPECT_EQ(found.judgement.verdict(), Verdict::kPass);
+  EXPECT_THAT(found.judgement.wrong, SizeIs(4));
+  EXPECT_THAT(found.culprits, IsEmpty());
+  EXPECT_GT(found.min_detectable_99, 0);
+  EXPECT_LT(found.min_detectable_99, 1e-5);
+}
+
+TEST(Directional, TheElementsThatAreWrongAreFound) {
+  const std::vector<double> x = normal(1);
+  ToyFunction f = ToyFunction::elementwise(tensor_of(x), sine);
+  DirectionalClaim claim = claim_of(x, cosine);
+  for (std::vector<double>& gradient : claim.gradients) {
+    gradient[7] *= 1.5;
+    gradient[2999] += 1;
+  }
+  const Directional found = check_directions(f, claim, Rules{});
+  EXPECT_EQ(found.judgement.verdict(), Verdict::kFail);
+  ASSERT_THAT(found.culprits, SizeIs(2));
+  EXPECT_EQ(found.culprits[0].element, 7);
+  EXPECT_EQ(found.culprits[1].element, 2999);
+  const double claimed = found.culprits[1].judgement.analytical[0];
+  EXPECT_NEAR(found.culprits[1].reference.value[0], claimed - 1, 1e-8);
+}
+
+TEST(Directional, AnErrorEverywhereIsNotSearchedForever) {
+  const std::vector<double> x = normal(1);
+  ToyFunction f = ToyFunction::elementwise(tensor_of(x), sine);
+  const Directional found = check_directions(f, claim_of(x, sine), Rules{});
+  EXPECT_EQ(found.judgement.verdict(), Verdict::kFail);
+  EXPECT_GE(found.culprits.size(), 10u);
+  EXPECT_LT(found.culprits.size(), 18u);
+}
+
+// Every slope between those of both sides is right, but hardly any sum of them lies between those
+// along a direction.
+TEST(Directional, KinksAlongADirectionAreNoError) {
+  const std::vector<double> x(kSize, 0.0);
+  ToyFunction f = ToyFunction::elementwise(tensor_of(x), [](double t) { return std::abs(t); });
+  const Directional found = check_directions(f, claim_of(x, [](double) { return 0.9; }), Rules{});
+  EXPECT_EQ(found.judgement.verdict(), Verdict::kInconclusive);
+  EXPECT_THAT(found.culprits, IsEmpty());
+}
+
+TEST(Directional, WithoutAGradientNoErrorIsRelativeToIt) {
+  const std::vector<double> x = normal(1);
+  ToyFunction f = ToyFunction::elementwise(tensor_of(x), [](double) { return 1.0; });
+  const Directional found = check_directions(f, claim_of(x, [](double) { return 0.0; }), Rules{});
+  EXPECT_EQ(found.min_detectable_99, std::numeric_limits<double>::infinity());
+}
+
+TEST(Directional, MoreDirectionsAreLessBlind) {
+  const double expected[] = {0.0125, 0.126, 0.273, 0.407};
+  for (std::size_t probes = 1; probes <= 4; ++probes) {
+    EXPECT_NEAR(blind_spot(probes), expected[probes - 1], 5e-4);
+  }
+}
+
+TEST(Directional, SizesMustFit) {
+  const std::vector<double> x = normal(1, 3);
+  ToyFunction f = ToyFunction::elementwise(tensor_of(x), sine);
+  DirectionalClaim claim = claim_of(x, cosine);
+  claim.gradients[2].pop_back();
+  EXPECT_THAT([&] { check_directions(f, claim, Rules{}); },
+              ThrowsMessage<InvalidArgument>("gradcheck: gradient 2 must have the 3 elements of "
+                                             "its direction, got 2"));
+  claim.gradients.pop_back();
+  EXPECT_THAT([&] { check_directions(f, claim, Rules{}); },
+              ThrowsMessage<InvalidArgument>("gradcheck: there must be a gradient for each of the "
+                                             "directions, at least one, got 3 for 4"));
+}
+
+}  // namespace
+}  // namespace fluidcore::gradcheck
