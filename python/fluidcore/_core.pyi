@@ -8,7 +8,7 @@ import numpy
 import numpy.typing
 import typing
 import typing_extensions
-__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'CallableGradient', 'Derivatives', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'Error', 'Executor', 'Function', 'GRAD_VAR_SUFFIX', 'Gradient', 'InvalidArgument', 'Judgement', 'KernelTest', 'NotFound', 'OpDef', 'OpDesc', 'OutOfTime', 'ProgramDesc', 'ProgramFunction', 'Rules', 'Scope', 'Tensor', 'TimeLimit', 'TimedOut', 'VarDesc', 'Variable', 'agreement', 'confirm', 'confirm_probes', 'cpu_isa', 'difference', 'differentiate', 'differentiate_again', 'differentiate_along', 'differentiate_probes', 'dtype_name', 'dtype_number', 'get_grad_op_desc', 'grad_var_name', 'judge', 'measure_noise', 'narrowed_to', 'narrower_dtypes', 'needed_ops', 'noise_floor', 'onednn_version', 'op_def', 'op_types', 'round_direction', 'round_to', 'slope_along', 'unit_roundoff', 'version']
+__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'CallableGradient', 'Derivatives', 'Directional', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'Error', 'Executor', 'Function', 'GRAD_VAR_SUFFIX', 'Gradient', 'InvalidArgument', 'Judgement', 'KernelTest', 'NotFound', 'OpDef', 'OpDesc', 'OutOfTime', 'ProgramDesc', 'ProgramFunction', 'Rules', 'Scope', 'Tensor', 'TimeLimit', 'TimedOut', 'VarDesc', 'Variable', 'agreement', 'blind_spot', 'check_directions', 'confirm', 'cpu_isa', 'difference', 'differentiate', 'differentiate_again', 'differentiate_along', 'dtype_name', 'dtype_number', 'get_grad_op_desc', 'grad_var_name', 'judge', 'measure_noise', 'narrowed_to', 'narrower_dtypes', 'needed_ops', 'noise_floor', 'onednn_version', 'op_def', 'op_types', 'round_direction', 'round_to', 'slope_along', 'unit_roundoff', 'version']
 class TimeLimit:
     """
     A context manager: ends what this thread calculates with OutOfTime.
@@ -700,6 +700,35 @@ class Judgement:
     @property
     def wrong(self) -> numpy.ndarray:
         ...
+class Directional:
+    """
+    What random directions tell of a gradient.
+    """
+    @property
+    def culprits(self) -> list[tuple[int, Derivatives, Judgement]]:
+        """
+        Wrong elements, what they were compared with, and the verdict on each.
+        """
+    @property
+    def evaluations(self) -> int:
+        """
+        How often f ran.
+        """
+    @property
+    def judgement(self) -> Judgement:
+        """
+        [1, directions].
+        """
+    @property
+    def min_detectable_99(self) -> float:
+        """
+        The error of a single element that is found with a probability of 99 %, relative to the root mean square of the gradient.
+        """
+    @property
+    def reference(self) -> Derivatives:
+        """
+        [1, directions], levels of the first.
+        """
 class Gradient:
     """
     The claimed gradient of <v, f> by all inputs.
@@ -745,13 +774,17 @@ def agreement(once: Derivatives, claimed: typing.Any) -> numpy.ndarray:
     """
     By which elements a claim agrees with one central difference; `once` gets error bars.
     """
+def blind_spot(probes: typing.SupportsInt | typing.SupportsIndex) -> float:
+    """
+    An error of one element of limit / blind_spot escapes so many directions in 1 % of cases.
+    """
+def check_directions(function: Function, input: typing.SupportsInt | typing.SupportsIndex, directions: collections.abc.Iterable[typing.Any], cotangents: collections.abc.Iterable[typing.Any], gradients: collections.abc.Iterable[typing.Any], rules: Rules, *, alone: str | None = None, noise: typing.Any = None, far_noise: typing.Any = None, seed: typing.SupportsInt | typing.SupportsIndex = 0, workers: typing.SupportsInt | typing.SupportsIndex = 1) -> Directional:
+    """
+    Compares gradients by one input, one for each cotangent, with derivatives along as many directions, and looks for wrong elements by halves; `alone`: their dtype, where there is no float64 form.
+    """
 def confirm(function: Function, input: typing.SupportsInt | typing.SupportsIndex, cotangents: collections.abc.Iterable[typing.Any], reference: Derivatives, claimed: typing.Any, tolerance: typing.Any, rules: Rules, *, elements: typing.Any, noise: typing.Any = None, far_noise: typing.Any = None, rows: typing.SupportsInt | typing.SupportsIndex = 0, seed: typing.SupportsInt | typing.SupportsIndex = 0, workers: typing.SupportsInt | typing.SupportsIndex = 1) -> int:
     """
     Makes `reference` what a second measurement says of all that it does not prove; returns the evaluations of f.
-    """
-def confirm_probes(function: Function, input: typing.SupportsInt | typing.SupportsIndex, directions: collections.abc.Iterable[typing.Any], cotangents: collections.abc.Iterable[typing.Any], reference: Derivatives, claimed: typing.Any, tolerance: typing.Any, rules: Rules, *, noise: typing.Any = None, far_noise: typing.Any = None, seed: typing.SupportsInt | typing.SupportsIndex = 0, workers: typing.SupportsInt | typing.SupportsIndex = 1) -> int:
-    """
-    The same for derivatives along directions, [1, directions], each with its cotangent.
     """
 def cpu_isa() -> str:
     """
@@ -772,10 +805,6 @@ def differentiate_again(function: Function, input: typing.SupportsInt | typing.S
 def differentiate_along(function: Function, directions: collections.abc.Iterable[typing.Any], cotangents: collections.abc.Iterable[typing.Any], *, noise: typing.Any = None, trace: bool = False, workers: typing.SupportsInt | typing.SupportsIndex = 1) -> Derivatives:
     """
     The derivative of <v, f> along one direction of all inputs.
-    """
-def differentiate_probes(function: Function, input: typing.SupportsInt | typing.SupportsIndex, directions: collections.abc.Iterable[typing.Any], cotangents: collections.abc.Iterable[typing.Any], *, noise: typing.Any = None, trace: bool = False, workers: typing.SupportsInt | typing.SupportsIndex = 1) -> list[Derivatives]:
-    """
-    The derivatives of f along directions of one input, each projected on the cotangent of the same number; `trace` notes the levels of the first.
     """
 def dtype_name(number: typing.SupportsInt | typing.SupportsIndex) -> str:
     """

@@ -191,21 +191,6 @@ Derivatives slope_along(Function& function,
   });
 }
 
-std::vector<Derivatives> differentiate_probes(Function& function,
-                                              std::int64_t input,
-                                              const py::iterable& directions,
-                                              const py::iterable& cotangents,
-                                              const py::object& noise,
-                                              bool trace,
-                                              std::int64_t workers) {
-  auto [probes, floor] = probes_of(directions, cotangents, noise);
-  if (trace && !probes.empty()) probes.front().traces = true;
-  const gradcheck::ProbeOptions options{std::move(floor), workers};
-  return with_interruption(function, [&, &probes = probes] {
-    return gradcheck::differentiate_probes(function, number_of_input(input), probes, options);
-  });
-}
-
 using NoiseAndRuns = std::tuple<py::array_t<double>, py::array_t<double>, std::int64_t>;
 
 NoiseAndRuns measure_noise(Function& function, std::uint64_t seed) {
@@ -415,11 +400,6 @@ void bind_gradcheck(py::module_& m) {
         "The derivative of <v, f> along one direction of all inputs, with an error bar of `wanted` "
         "in as few evaluations as it takes, fewer where it is `claimed`; it can prove a claim, but "
         "not refute it.");
-  m.def("differentiate_probes", &differentiate_probes, py::arg("function"), py::arg("input"),
-        py::arg("directions"), py::arg("cotangents"), py::kw_only(), py::arg("noise") = py::none(),
-        py::arg("trace") = false, py::arg("workers") = 1,
-        "The derivatives of f along directions of one input, each projected on the cotangent of "
-        "the same number; `trace` notes the levels of the first.");
   m.def("measure_noise", &measure_noise, py::arg("function"), py::arg("seed") = 0,
         "The rounding noise of each output element, one standard deviation: as near as it takes, "
         "and on a wide line; and the runs it took.");

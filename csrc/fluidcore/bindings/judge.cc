@@ -2,17 +2,21 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
 
 #include "fluidcore/bindings/bindings.h"
 #include "fluidcore/bindings/gradcheck.h"
 #include "fluidcore/gradcheck/verdict/agreement.h"
 #include "fluidcore/gradcheck/verdict/confirm.h"
+#include "fluidcore/gradcheck/verdict/directional.h"
 #include "fluidcore/gradcheck/verdict/judge.h"
 
 namespace py = pybind11;
@@ -81,24 +85,28 @@ std::int64_t confirm(Function& function,
   });
 }
 
-std::int64_t confirm_probes(Function& function,
-                            std::int64_t input,
-                            const py::iterable& directions,
-                            const py::iterable& cotangents,
-                            Derivatives& reference,
-                            const py::object& claimed,
-                            const py::object& tolerance,
-                            const Rules& rules,
-                            const py::object& noise,
-                            const py::object& far_noise,
-                            std::uint64_t seed,
-                            std::int64_t workers) {
-  const auto [probes, floor] = probes_of(directions, cotangents, noise);
-  const gradcheck::ConfirmOptions options{workers, seed, noise_or_none(far_noise)};
-  const gradcheck::Claim claim = claim_of(input, reference, claimed, tolerance);
-  return with_interruption(function, [&, &probes = probes, &floor = floor] {
-    return gradcheck::confirm_probes(function, claim, probes, floor, rules, options, reference);
-  });
+gradcheck::Directional check_directions(Function& function,
+                                        std::int64_t input,
+                                        const py::iterable& directions,
+                                        const py::iterable& cotangents,
+                                        const py::iterable& gradients,
+                                        const Rules& rules,
+                                        const std::optional<std::string>& alone,
+                                        const py::object& noise,
+                                        const py::object& far_noise,
+                                        std::uint64_t seed,
+                                        std::int64_t workers) {
+  auto [probes, near] = probes_of(directions, cotangents, noise);
+  gradcheck::DirectionalClaim claim{number_of_input(input), std::move(probes), {}, std::nullopt};
+  if (!claim.probes.empty()) claim.probes.front().traces = true;
+  for (const py::handle a : gradients) {
+    claim.gradients.push_back(doubles(a, str_cat("gradient ", claim.gradients.size())));
+  }
+  if (alone) claim.alone = dtype_from_name(*alone);
+  const gradcheck::DirectionalOptions options{
+      {std::move(near), noise_or_none(far_noise)}, workers, seed};
+  return with_interruption(
+      function, [&] { return gradcheck::check_directions(function, claim, rules, options); });
 }
 
 // A property that shows a mask of a Judgement, without a copy.
@@ -168,6 +176,24 @@ void bind_judge(py::module_& m) {
       .def_property_readonly("counted", mask(&Judgement::counted, true), "[elements].")
       .def_readonly("num_imprecise", &Judgement::num_imprecise,
                     "Elements of a kernel that are less precise than its dtype allows.");
+  using gradcheck::Directional;
+  py::class_<Directional>(m, "Directional", "What random directions tell of a gradient.")
+      .def_readonly("reference", &Directional::reference, "[1, directions], levels of the first.")
+      .def_readonly("judgement", &Directional::judgement, "[1, directions].")
+      .def_readonly("min_detectable_99", &Directional::min_detectable_99,
+                    "The error of a single element that is found with a probability of 99 %, "
+                    "relative to the root mean square of the gradient.")
+      .def_property_readonly(
+          "culprits",
+          [](const Directional& self) {
+            std::vector<std::tuple<std::int64_t, Derivatives, Judgement>> found;
+            for (const auto& one : self.culprits) {
+              found.emplace_back(one.element, one.reference, one.judgement);
+            }
+            return found;
+          },
+          "Wrong elements, what they were compared with, and the verdict on each.")
+      .def_readonly("evaluations", &Directional::evaluations, "How often f ran.");
   m.def("judge", &judge, py::arg("reference"), py::arg("analytical"), py::arg("tolerance"),
         py::arg("rules"),
         "Compares derivatives with what is claimed, both [cotangents, elements].");
@@ -180,11 +206,16 @@ void bind_judge(py::module_& m) {
         py::arg("workers") = 1,
         "Makes `reference` what a second measurement says of all that it does not prove; returns "
         "the evaluations of f.");
-  m.def("confirm_probes", &confirm_probes, py::arg("function"), py::arg("input"),
-        py::arg("directions"), py::arg("cotangents"), py::arg("reference"), py::arg("claimed"),
-        py::arg("tolerance"), py::arg("rules"), py::kw_only(), py::arg("noise") = py::none(),
+  m.def(
+      "blind_spot", &gradcheck::blind_spot, py::arg("probes"),
+      "An error of one element of limit / blind_spot escapes so many directions in 1 % of cases.");
+  m.def("check_directions", &check_directions, py::arg("function"), py::arg("input"),
+        py::arg("directions"), py::arg("cotangents"), py::arg("gradients"), py::arg("rules"),
+        py::kw_only(), py::arg("alone") = py::none(), py::arg("noise") = py::none(),
         py::arg("far_noise") = py::none(), py::arg("seed") = 0, py::arg("workers") = 1,
-        "The same for derivatives along directions, [1, directions], each with its cotangent.");
+        "Compares gradients by one input, one for each cotangent, with derivatives along as many "
+        "directions, and looks for wrong elements by halves; `alone`: their dtype, where there is "
+        "no float64 form.");
 }
 
 }  // namespace fluidcore::bindings

@@ -44,6 +44,13 @@ class DirectionalCheck {
       : function_(function), claim_(claim), rules_(rules), options_(options) {}
 
   Directional run() {
+    Directional found = look();
+    found.evaluations = evaluations_;
+    return found;
+  }
+
+ private:
+  Directional look() {
     Directional found;
     found.reference = measured();
     std::vector<double> claimed;
@@ -58,16 +65,21 @@ class DirectionalCheck {
     return found;
   }
 
- private:
-  Derivatives measured() const {
+  bool is_late() const {
+    const Interruption* const interruption = function_.interruption();
+    return interruption != nullptr && interruption->is_over();
+  }
+
+  Derivatives measured() {
     const auto found = differentiate_probes(function_, claim_.input, claim_.probes,
                                             {options_.noise.widest(), options_.workers});
     Derivatives all(1, std::ssize(found));
     for (std::size_t q = 0; q < found.size(); ++q) {
       copy_column(found[q], 0, all, q);
-      all.evaluations += found[q].evaluations;
+      evaluations_ += found[q].evaluations;
       if (!all.failure) all.failure = found[q].failure;
     }
+    if (!found.empty()) all.levels = found.front().levels;
     weigh(all);
     return all;
   }
@@ -83,12 +95,13 @@ class DirectionalCheck {
     return claim_.alone ? alone_tolerance(reference, *claim_.alone) : formula_tolerance(reference);
   }
 
-  void judge_twice(std::vector<double> claimed, Directional& found) const {
+  void judge_twice(std::vector<double> claimed, Directional& found) {
     const std::vector<double> allowed = tolerance(found.reference);
     found.judgement = judge(found.reference, claimed, allowed, rules_);
-    if (found.judgement.verdict() == Verdict::kPass) return;
-    confirm_probes(function_, {claim_.input, claimed, allowed}, claim_.probes, options_.noise.near,
-                   rules_, {options_.workers, options_.seed, options_.noise.far}, found.reference);
+    if (found.judgement.verdict() == Verdict::kPass || is_late()) return;
+    evaluations_ += confirm_probes(
+        function_, {claim_.input, claimed, allowed}, claim_.probes, options_.noise.near, rules_,
+        {options_.workers, options_.seed, options_.noise.far}, found.reference);
     weigh(found.reference);
     found.judgement = judge(found.reference, std::move(claimed), allowed, rules_);
   }
@@ -102,9 +115,9 @@ class DirectionalCheck {
   }
 
   // Halves the elements again and again, and follows the halves that are wrong.
-  void search(std::size_t probe, std::vector<Directional::Culprit>& culprits) const {
+  void search(std::size_t probe, std::vector<Directional::Culprit>& culprits) {
     std::vector<Range> pending = {{0, std::ssize(claim_.gradients[probe])}};
-    for (int looks = 0; !pending.empty() && looks < kLooks;) {
+    for (int looks = 0; !pending.empty() && looks < kLooks && !is_late();) {
       const Range range = pending.back();
       pending.pop_back();
       if (range.end - range.begin <= kLeaf) {
@@ -120,7 +133,7 @@ class DirectionalCheck {
     }
   }
 
-  bool is_wrong(std::size_t probe, Range range) const {
+  bool is_wrong(std::size_t probe, Range range) {
     const Probe& at = claim_.probes[probe];
     std::vector<double> part(at.direction.size());
     std::copy(at.direction.begin() + range.begin, at.direction.begin() + range.end,
@@ -131,6 +144,7 @@ class DirectionalCheck {
     directions[claim_.input] = std::move(part);
     Derivatives found =
         differentiate_along(function_, directions, asked(probe), false, options_.workers);
+    evaluations_ += found.evaluations;
     found.scale[0] = size;
     return judge(found, {claimed}, tolerance(found), rules_).verdict() == Verdict::kFail;
   }
@@ -139,28 +153,27 @@ class DirectionalCheck {
     return {{claim_.probes[probe].cotangent}, options_.noise.widest()};
   }
 
-  void look_at_each(std::size_t probe,
-                    Range range,
-                    std::vector<Directional::Culprit>& culprits) const {
+  void look_at_each(std::size_t probe, Range range, std::vector<Directional::Culprit>& culprits) {
     DifferentiateOptions how;
     how.workers = options_.workers;
     std::vector<std::int64_t>& elements = how.elements.emplace(range.end - range.begin);
     std::iota(elements.begin(), elements.end(), range.begin);
     const Derivatives found = differentiate(function_, claim_.input, asked(probe), how);
+    evaluations_ += found.evaluations;
     for (std::size_t j = 0; j < elements.size(); ++j) {
       Directional::Culprit one{elements[j], picked(found, {j}), {}};
       if (is_confirmed(probe, one)) culprits.push_back(std::move(one));
     }
   }
 
-  bool is_confirmed(std::size_t probe, Directional::Culprit& one) const {
+  bool is_confirmed(std::size_t probe, Directional::Culprit& one) {
     const double claimed = claim_.gradients[probe][static_cast<std::size_t>(one.element)];
     std::vector<double> allowed = tolerance(one.reference);
     one.judgement = judge(one.reference, {claimed}, allowed, rules_);
     if (one.judgement.verdict() != Verdict::kFail) return false;
-    confirm(function_, {claim_.input, {claimed}, allowed}, {one.element}, 0,
-            {{claim_.probes[probe].cotangent}, options_.noise.near}, rules_,
-            {options_.workers, options_.seed, options_.noise.far}, one.reference);
+    evaluations_ += confirm(function_, {claim_.input, {claimed}, allowed}, {one.element}, 0,
+                            {{claim_.probes[probe].cotangent}, options_.noise.near}, rules_,
+                            {options_.workers, options_.seed, options_.noise.far}, one.reference);
     allowed[0] = std::max(allowed[0], formula_tolerance(one.reference)[0]);
     one.judgement = judge(one.reference, {claimed}, allowed, rules_);
     return one.judgement.verdict() == Verdict::kFail;
@@ -179,6 +192,7 @@ class DirectionalCheck {
   const DirectionalClaim& claim_;
   const Rules& rules_;
   const DirectionalOptions& options_;
+  std::int64_t evaluations_ = 0;
 };
 
 }  // namespace

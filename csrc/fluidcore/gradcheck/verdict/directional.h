@@ -43,14 +43,16 @@ struct Directional {
   // The error of any one element that is found with a probability of 99 %, relative to the root
   // mean square of the gradient of the first probe; infinite where that is 0.
   double min_detectable_99 = 0;
-  std::vector<Culprit> culprits;  // of a FAIL, at most ten
+  std::vector<Culprit> culprits;  // of a FAIL, about ten at most
+  std::int64_t evaluations = 0;   // of f
 };
 
 // For an input with too many elements to look at each: compares <A(v), d> with differences along
 // all directions, and again what these do not prove. In the direction that is off the most, wrong
 // elements are searched by halves. Where none is found the judgement stays open, as a kink: of
 // several elements at kinks each may have a slope of its own choice, and their sum need not lie
-// between the slopes along a direction.
+// between the slopes along a direction. When the time of the Function is over, only what was looked
+// at until then is known.
 //
 // Throws as differentiate_probes().
 Directional check_directions(Function& function,

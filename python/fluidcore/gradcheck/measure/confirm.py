@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -101,33 +101,3 @@ def measured_again(
     reference = Reference.of(judgement.reference.native)
     tolerance = np.maximum(judgement.tolerance, reference.native.formula_tolerance())
     return evaluations, judge(reference, judgement.analytical, tolerance, rules)
-
-
-def confirm_probes(
-    session: Session, k: int, judgement: Judgement, noise: Doubles | None
-) -> Judgement:
-    """The same for derivatives along the directions of an input, [1, probes]."""
-    if judgement.is_proven:
-        return judgement
-    if session.late:
-        return judgement.left_open(LATE)  # as long as there is no second measurement
-    probes: Sequence[int] = range(judgement.wrong.shape[1])
-    floor = noise_floor(session, noise)
-    scale = judgement.reference.scale.copy()
-    evaluations = core.confirm_probes(
-        session.function,
-        k,
-        [session.direction(k, probe) for probe in probes],
-        (session.weights(probe) for probe in probes),
-        judgement.reference.native,
-        judgement.analytical,
-        judgement.tolerance,
-        session.rules,
-        noise=floor.near,
-        far_noise=floor.far,
-        seed=session.engine_seed,
-        workers=session.workers,
-    )
-    session.calls.forwards += evaluations
-    reference = Reference.of(judgement.reference.native).replaced(scale=scale)
-    return judge(reference, judgement.analytical, judgement.tolerance, session.rules)

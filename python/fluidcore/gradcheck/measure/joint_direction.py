@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 
 from fluidcore import core
-from fluidcore.gradcheck.measure.directions import blind_spot
 from fluidcore.gradcheck.measure.noise import Noise
 from fluidcore.gradcheck.measure.session import Session
 from fluidcore.gradcheck.report.data import Level
@@ -141,7 +140,7 @@ def _look(session: Session, group: Sequence[int], number: int) -> dict[int, Proo
         visible = max(limit + abs(value - claimed), alone)
         resolution = visible / max(abs(part.claimed), _SMALL * part.absolute)
         unit = part.length * part.size
-        alone /= blind_spot(session.config.probes) * unit
+        alone /= core.blind_spot(session.config.probes) * unit
         detectable = max((limit + abs(value - claimed)) / (_SHORTEST * unit), alone)
         if resolution <= session.rules.resolution and detectable <= max(_DETECTABLE, alone):
             numerical = part.claimed + (value - claimed)

@@ -58,7 +58,6 @@ class Session:
         self._scales: dict[str, bool] = {}
         self._cotangents: dict[int, list[Array]] = {}
         self._directions: dict[tuple[int, int], Doubles] = {}
-        self._probed: tuple[int, list[core.Derivatives]] | None = None
         self._first: tuple[int, core.Derivatives] | None = None
         self.dtype = target.judged_in(config.shadow)
         self.outputs = self.calls.forward(self.calls.point(self.dtype), self.dtype)
@@ -226,27 +225,12 @@ class Session:
             self._directions[k, probe] = few_bits(random.standard_normal(part.value.size))
         return self._directions[k, probe]
 
-    def probed(self, k: int, noise: Doubles | None) -> list[core.Derivatives]:
-        """The derivatives along the directions of an input, the first with its levels."""
-        if self._probed is None or self._probed[0] != k:
-            probes = range(self.config.probes)
-            found = core.differentiate_probes(
-                self.function,
-                k,
-                [self.direction(k, probe) for probe in probes],
-                (self.weights(probe) for probe in probes),
-                noise=noise,
-                trace=True,
-                workers=self.workers,
-            )
-            self.calls.forwards += sum(one.evaluations for one in found)
-            self._probed = k, found
-        return self._probed[1]
+    def keep_trace(self, k: int, found: core.Derivatives) -> None:
+        """The derivative along the first direction of an input, with its levels, is known."""
+        self._first = k, found
 
     def traced(self, k: int, probe: int, noise: Doubles | None) -> core.Derivatives:
         """The derivative along one direction of an input, with its levels."""
-        if probe == 0 and self._probed is not None and self._probed[0] == k:
-            return self._probed[1][0]
         if probe == 0 and self._first is not None and self._first[0] == k:
             return self._first[1]
         return self._differentiated(k, probe, noise, trace=True)

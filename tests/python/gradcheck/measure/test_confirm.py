@@ -8,8 +8,7 @@ from targets import NumpyTarget, checked
 
 from fluidcore import core
 from fluidcore.gradcheck.config import GradCheckConfig
-from fluidcore.gradcheck.measure.confirm import confirm, confirm_probes, noise_floor
-from fluidcore.gradcheck.measure.directions import check_directions
+from fluidcore.gradcheck.measure.confirm import confirm, noise_floor
 from fluidcore.gradcheck.measure.judge import KINK, SUBGRADIENT, Judgement, Reference, judge
 from fluidcore.gradcheck.measure.session import Session
 from fluidcore.gradcheck.pipeline import formula
@@ -389,25 +388,3 @@ def test_in_16_bits_runs_alone_tell_the_noise(dtype: str) -> None:
     given = np.linspace(0, 1, 5)
     assert noise_floor(session, given).near is given
     assert target.count == ran
-
-
-def test_directions_are_measured_again_by_their_own_cotangents() -> None:
-    target = Counted(np.sin, np.cos(TIED), TIED)
-    session = session_of(target, probes=3)
-    judgement = check_directions(session, 0, None).judgement
-    assert judgement.verdict is Verdict.PASS
-    assert confirm_probes(session, 0, judgement, None) is judgement
-    wide = judge(
-        judgement.reference.unknown_at(np.array([True, False, True])),
-        judgement.analytical,
-        judgement.tolerance,
-        session.rules,
-    )
-    assert wide.verdict is Verdict.INCONCLUSIVE
-    _ = session.inner_noise
-    ran, known = target.count, session.calls.forwards
-    found = confirm_probes(session, 0, wide, None)
-    assert found.verdict is Verdict.PASS
-    assert session.calls.forwards - known == target.count - ran > 0
-    np.testing.assert_allclose(found.reference.value, judgement.reference.value, rtol=1e-7)
-    np.testing.assert_array_equal(found.reference.scale, judgement.reference.scale)
