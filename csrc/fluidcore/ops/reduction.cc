@@ -127,8 +127,6 @@ KernelTable spread_kernels() {
       [](auto tag) -> KernelFactory { return spread_grad<divides, typename decltype(tag)::type>; });
 }
 
-const SlotTraits kShapeOnly{.shape_only = true};
-
 void add_mean(OpRegistry& registry) {
   registry.add(OpDef("mean")
                    .doc("Out = the mean of all elements of X.")

@@ -11,8 +11,6 @@ namespace fluidcore {
 
 namespace {
 
-const SlotTraits kShapeOnly{.shape_only = true};
-
 using Ints = std::vector<std::int64_t>;
 
 Kernel copy(Arg<const void> from, Arg<void> to) {
@@ -57,15 +55,6 @@ TensorSpec reshaped(const InferContext& context) {
     if (has_unknown) shape[unknown] = size / rest;
   }
   return {std::move(shape), x.dtype};
-}
-
-// Inference of Out, or of X@GRAD where the operator is the gradient of one whose Out has the spec
-// that `forward` gives.
-template <TensorSpec (*forward)(const InferContext&)>
-void infer_as(InferContext& context) {
-  if (!context.has_input("Out@GRAD")) return context.set_output("Out", forward(context));
-  require_spec(context, "Out@GRAD", forward(context));
-  infer_grads_like_inputs(context);
 }
 
 void add_reshape(OpRegistry& registry) {

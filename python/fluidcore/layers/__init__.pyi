@@ -118,6 +118,23 @@ def brelu(
         Out: shape and dtype of X
     """
 
+def broadcast_to(
+    x: Variable,
+    *,
+    shape: list[int],
+    name: str | None = None,
+) -> Variable:
+    """Out = X, repeated where its extent is 1.
+
+    Args:
+        x: any shape
+        shape: extents of Out; -1: that of X
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: X, repeated
+    """
+
 def ceil(
     x: Variable,
     *,
@@ -182,6 +199,27 @@ def cos(
 
     Returns:
         Out: shape and dtype of X
+    """
+
+def crop(
+    x: Variable,
+    y: Variable | None = None,
+    *,
+    offsets: list[int],
+    shape: list[int] = [],
+    name: str | None = None,
+) -> Variable:
+    """Out = the part of X that begins at offsets.
+
+    Args:
+        x: any shape
+        y: its shape is that of Out, in place of the attribute
+        offsets: the index of Out's first element in X
+        shape: extents of Out, where there is no Y
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape of Y or of the attribute, dtype of X
     """
 
 def cumsum(
@@ -421,6 +459,23 @@ def exp(
 
     Returns:
         Out: shape and dtype of X
+    """
+
+def expand(
+    x: Variable,
+    *,
+    expand_times: list[int],
+    name: str | None = None,
+) -> Variable:
+    """Out = X, repeated along each of its dimensions.
+
+    Args:
+        x: any shape
+        expand_times: how often, for each dimension of X
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: X, repeated
     """
 
 def fill_any_like(
@@ -941,6 +996,27 @@ def norm(
         Out: shape and dtype of X
     """
 
+def pad(
+    x: Variable,
+    *,
+    paddings: list[int],
+    pad_value: float = 0.0,
+    mode: str = 'constant',
+    name: str | None = None,
+) -> Variable:
+    """Out = X with elements added around it.
+
+    Args:
+        x: any shape
+        paddings: for each dimension of X two numbers: how many elements come in front of it and how many behind
+        pad_value: what is added, in mode 'constant'
+        mode: 'constant'; 'edge': the outermost element again; 'reflect': X backwards and forwards again, without its outermost element; 'wrap': X again
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: the extents of X and its paddings
+    """
+
 def pow(
     x: Variable,
     *,
@@ -1410,6 +1486,23 @@ def thresholded_relu(
 
     Returns:
         Out: shape and dtype of X
+    """
+
+def tile(
+    x: Variable,
+    *,
+    repeat_times: list[int],
+    name: str | None = None,
+) -> Variable:
+    """Out = X, repeated along its last dimensions and new ones.
+
+    Args:
+        x: any shape
+        repeat_times: how often, for the last dimensions; for more than X has, new ones in front
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: X, repeated
     """
 
 def truncated_gaussian_random(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from fluidcore.gradcheck.cases.example import Data, OpExample
@@ -75,10 +75,64 @@ def _split(data: Data) -> Iterator[OpExample]:
     )
 
 
+Numbers = tuple[Sequence[int], list[int]]
+
+
+def _repeat(op_type: str, attr: str, *more: Numbers) -> Callable[[Data], Iterator[OpExample]]:
+    def cases(data: Data) -> Iterator[OpExample]:
+        a, b, c = data.extents(3, 2)
+        variants: list[Numbers] = [((), []), ((1,), [a]), ((a, 1), [a, b]), ((0, 1), [0, b])]
+        if op_type != "broadcast_to":
+            variants += [((a, b), [2, c]), ((a, b, c), [2, 1, 3]), ((a, b), [0, 2])]
+        for shape, numbers in [*variants, *more]:
+            yield OpExample(op_type, {"X": data.normal(*shape)}, {attr: numbers})
+
+    return cases
+
+
+def _crop(data: Data) -> Iterator[OpExample]:
+    a, b, c = data.extents(3, 2)
+    variants: list[tuple[Sequence[int], list[int], list[int]]] = [
+        ((), [], []),
+        ((a + b,), [a], [b]),
+        ((a, b + c), [1, b], [a - 1, c]),
+        ((a, b, c), [0, 1, 1], [a, b - 1, 1]),
+        ((a, b), [a, 0], [0, b]),
+        ((0, b), [0, 1], [0, 1]),
+    ]
+    for x, offsets, shape in variants:
+        attrs = {"offsets": offsets, "shape": shape}
+        yield OpExample("crop", {"X": data.normal(*x)}, attrs)
+    inputs = {"X": data.normal(a, b + c), "Y": data.normal(1, c)}
+    yield OpExample("crop", inputs, {"offsets": [1, b]}, ("X",))
+
+
+def _pad(data: Data) -> Iterator[OpExample]:
+    a, b, c = data.extents(3, 2)
+    variants: list[Numbers] = [
+        ((), []),
+        ((1,), [a, b]),
+        ((a,), [3 * b, 2 * c]),
+        ((a, b), [1, 0, 0, c]),
+        ((a, b, 2), [1, 1, 0, 2, 3, 3]),
+        ((0, b), [0, 0, 1, 1]),
+    ]
+    for shape, paddings in variants:
+        x = data.normal(*shape)
+        yield OpExample("pad", {"X": x}, {"paddings": paddings, "pad_value": 1.5})
+        for mode in ("edge", "reflect", "wrap"):
+            yield OpExample("pad", {"X": x}, {"paddings": paddings, "mode": mode})
+
+
 CASES = {
     "reshape": _reshape,
     "flatten": _flatten,
     "transpose": _transpose,
     "concat": _concat,
     "split": _split,
+    "expand": _repeat("expand", "expand_times"),
+    "tile": _repeat("tile", "repeat_times", ((2, 3), [3]), ((3,), [2, 2])),
+    "broadcast_to": _repeat("broadcast_to", "shape", ((2, 1), [3, -1, 4])),
+    "crop": _crop,
+    "pad": _pad,
 }
