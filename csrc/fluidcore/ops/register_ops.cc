@@ -35,6 +35,7 @@ const OpRegistry& builtin_ops() {
     register_recurrent_ops(registry);
     register_reduction_ops(registry);
     register_repeat_ops(registry);
+    register_roll_ops(registry);
     register_row_loss_ops(registry);
     register_rounding_ops(registry);
     register_row_ops(registry);
@@ -43,6 +44,8 @@ const OpRegistry& builtin_ops() {
     register_slice_ops(registry);
     register_smooth_activation_ops(registry);
     register_softmax_ops(registry);
+    register_split_ops(registry);
+    register_squeeze_ops(registry);
     register_vector_norm_ops(registry);
     return registry;
   }();

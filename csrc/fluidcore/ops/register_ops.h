@@ -35,6 +35,7 @@ void register_random_ops(OpRegistry& registry);
 void register_recurrent_ops(OpRegistry& registry);
 void register_reduction_ops(OpRegistry& registry);
 void register_repeat_ops(OpRegistry& registry);
+void register_roll_ops(OpRegistry& registry);
 void register_row_loss_ops(OpRegistry& registry);
 void register_rounding_ops(OpRegistry& registry);
 void register_row_ops(OpRegistry& registry);
@@ -43,6 +44,8 @@ void register_shape_ops(OpRegistry& registry);
 void register_slice_ops(OpRegistry& registry);
 void register_smooth_activation_ops(OpRegistry& registry);
 void register_softmax_ops(OpRegistry& registry);
+void register_split_ops(OpRegistry& registry);
+void register_squeeze_ops(OpRegistry& registry);
 void register_vector_norm_ops(OpRegistry& registry);
 
 // Every operator that comes with fluidcore. Built on first use, then never changed.

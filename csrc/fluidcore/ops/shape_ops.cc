@@ -1,31 +1,17 @@
 #include <memory>
 #include <utility>
 
-#include "fluidcore/kernels/cpu/copy.h"
 #include "fluidcore/kernels/cpu/transpose.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/linear.h"
 #include "fluidcore/ops/register_ops.h"
+#include "fluidcore/ops/same_elements.h"
 
 namespace fluidcore {
 
 namespace {
 
 using Ints = std::vector<std::int64_t>;
-
-Kernel copy(Arg<const void> from, Arg<void> to) {
-  const auto bytes = static_cast<std::int64_t>(size_of(to.spec().dtype)) * to.size();
-  return [=] { cpu::copy_bytes(to.data(), from.data(), bytes); };
-}
-
-Kernel reshape(const KernelContext& context) {
-  return copy(context.raw_input("X"), context.raw_output("Out"));
-}
-
-Kernel reshape_grad(const KernelContext& context) {
-  if (!context.has_output("X@GRAD")) return nothing_to_do();
-  return copy(context.raw_input("Out@GRAD"), context.raw_output("X@GRAD"));
-}
 
 TensorSpec reshaped(const InferContext& context) {
   const TensorSpec& x = context.input("X");
@@ -66,7 +52,7 @@ void add_reshape(OpRegistry& registry) {
                    .required_attr("shape", Ints{}, doc)
                    .infer(infer_as<reshaped>)
                    .in_place("X", "Out")
-                   .kernels(byte_kernels<reshape>())
+                   .kernels(byte_kernels<same_elements>())
                    .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
   registry.add(OpDef("reshape_grad")
                    .doc("X@GRAD = the elements of Out@GRAD in the shape of X.")
@@ -75,7 +61,7 @@ void add_reshape(OpRegistry& registry) {
                    .output("X@GRAD", "gradient of X, shape of X")
                    .required_attr("shape", Ints{}, doc)
                    .infer(infer_as<reshaped>)
-                   .kernels(byte_kernels<reshape_grad>())
+                   .kernels(byte_kernels<same_elements_grad>())
                    .grad(adjoint_grad({.type = "reshape"})));
 }
 
@@ -98,7 +84,7 @@ void add_flatten(OpRegistry& registry) {
                    .attr("axis", std::int64_t{1}, doc)
                    .infer(infer_as<flattened>)
                    .in_place("X", "Out")
-                   .kernels(byte_kernels<reshape>())
+                   .kernels(byte_kernels<same_elements>())
                    .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
   registry.add(OpDef("flatten_grad")
                    .doc("X@GRAD = the elements of Out@GRAD in the shape of X.")
@@ -107,7 +93,7 @@ void add_flatten(OpRegistry& registry) {
                    .output("X@GRAD", "gradient of X, shape of X")
                    .attr("axis", std::int64_t{1}, doc)
                    .infer(infer_as<flattened>)
-                   .kernels(byte_kernels<reshape_grad>())
+                   .kernels(byte_kernels<same_elements_grad>())
                    .grad(adjoint_grad({.type = "flatten"})));
 }
 

@@ -71,6 +71,7 @@ from fluidcore.layers.tensor import (
     split,
     sums,
     transpose,
+    unstack,
     zeros,
 )
 
@@ -132,6 +133,7 @@ __all__ = [
     "switch_case",
     "topk",
     "transpose",
+    "unstack",
     "while_loop",
     "zeros",
 ]

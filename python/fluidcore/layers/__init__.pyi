@@ -60,6 +60,7 @@ from fluidcore.layers.tensor import reshape as reshape
 from fluidcore.layers.tensor import split as split
 from fluidcore.layers.tensor import sums as sums
 from fluidcore.layers.tensor import transpose as transpose
+from fluidcore.layers.tensor import unstack as unstack
 from fluidcore.layers.tensor import zeros as zeros
 from fluidcore.program import Variable
 
@@ -525,6 +526,23 @@ def flatten(
 
     Returns:
         Out: [the first `axis` extents of X, the others], dtype of X
+    """
+
+def flip(
+    x: Variable,
+    *,
+    axis: list[int],
+    name: str | None = None,
+) -> Variable:
+    """Out = X with the elements of some dimensions in reverse order.
+
+    Args:
+        x: any shape
+        axis: the dimensions; from the end if negative
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
     """
 
 def floor(
@@ -1117,6 +1135,25 @@ def relu6(
         Out: shape and dtype of X
     """
 
+def roll(
+    x: Variable,
+    *,
+    shifts: list[int],
+    axis: list[int] = [],
+    name: str | None = None,
+) -> Variable:
+    """Out = X, its elements moved on by shifts; what falls out at the end comes in again in front.
+
+    Args:
+        x: any shape
+        shifts: how far, for each of axis; back if negative
+        axis: the dimensions, one perhaps several times, from the end if negative; empty: of all elements in order
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
 def round(
     x: Variable,
     *,
@@ -1224,6 +1261,27 @@ def sin(
 
     Returns:
         Out: shape and dtype of X
+    """
+
+def slice(
+    x: Variable,
+    *,
+    axes: list[int],
+    starts: list[int],
+    ends: list[int],
+    name: str | None = None,
+) -> Variable:
+    """Out = the part of X from starts to ends; indices outside are the nearest inside.
+
+    Args:
+        x: any shape
+        axes: the dimensions; from the end if negative
+        starts: for each of axes the first index; from the end if negative
+        ends: for each of axes the index to stop before, likewise
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: the elements of X at these indices
     """
 
 def smooth_l1_loss(
@@ -1390,6 +1448,40 @@ def squared_l2_norm(
         Out: [1], dtype of X
     """
 
+def squeeze(
+    x: Variable,
+    *,
+    axes: list[int] = [],
+    name: str | None = None,
+) -> Variable:
+    """Out = X without some dimensions of extent 1.
+
+    Args:
+        x: any shape
+        axes: dimensions of X of extent 1, from the end if negative; empty: all of these
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: the other extents of X, dtype of X
+    """
+
+def stack(
+    x: Sequence[Variable],
+    *,
+    axis: int = 0,
+    name: str | None = None,
+) -> Variable:
+    """Y = all X, one after the other along a new dimension.
+
+    Args:
+        x: one or more tensors of one shape
+        axis: the dimension of Y that numbers X; from the end if negative
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Y: extents of X, and at axis their number
+    """
+
 def stanh(
     x: Variable,
     *,
@@ -1407,6 +1499,29 @@ def stanh(
 
     Returns:
         Out: shape and dtype of X
+    """
+
+def strided_slice(
+    x: Variable,
+    *,
+    axes: list[int],
+    starts: list[int],
+    ends: list[int],
+    strides: list[int],
+    name: str | None = None,
+) -> Variable:
+    """Out = every stride-th element of X from starts to ends, backwards where the stride is negative; indices outside are the nearest inside.
+
+    Args:
+        x: any shape
+        axes: the dimensions; from the end if negative
+        starts: for each of axes the first index; from the end if negative
+        ends: for each of axes the index to stop before, likewise
+        strides: for each of axes the distance between indices
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: the elements of X at these indices
     """
 
 def sum(
@@ -1549,4 +1664,21 @@ def uniform_random(
 
     Returns:
         Out: the shape and dtype of the attributes
+    """
+
+def unsqueeze(
+    x: Variable,
+    *,
+    axes: list[int],
+    name: str | None = None,
+) -> Variable:
+    """Out = X with new dimensions of extent 1.
+
+    Args:
+        x: any shape
+        axes: dimensions of Out that X does not have, from the end if negative
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: extents of X and of 1, dtype of X
     """
