@@ -10,13 +10,11 @@
 #include "fluidcore/kernels/cpu/copy.h"
 #include "fluidcore/kernels/cpu/elementwise.h"
 #include "fluidcore/kernels/functors.h"
-#include "fluidcore/ops/bytes.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/linear.h"
 #include "fluidcore/ops/register_ops.h"
 #include "fluidcore/ops/shape_attr.h"
 #include "fluidcore/ops/strided_kernels.h"
-#include "fluidcore/tensor/tensor.h"
 
 namespace fluidcore {
 
@@ -53,9 +51,9 @@ std::vector<cpu::Segments> padded(const KernelContext& context,
                                   const Shape& /*out*/) {
   const auto& paddings = context.attr<Ints>("paddings");
   const auto& mode = context.attr<std::string>("mode");
-  std::vector<cpu::Segments> segments;
+  std::vector<cpu::Segments> segments(x.rank());
   for (std::size_t d = 0; d < x.rank(); ++d) {
-    segments.push_back(padded_axis(mode, x[d], paddings[2 * d], paddings[2 * d + 1]));
+    segments[d] = padded_axis(mode, x[d], paddings[2 * d], paddings[2 * d + 1]);
   }
   return segments;
 }
@@ -76,12 +74,13 @@ bool is_constant(const KernelContext& context) {
 }
 
 Kernel pad(const KernelContext& context) {
-  const Kernel inside = take<padded>(context);
+  Kernel inside = take<padded>(context);
   if (!is_constant(context)) return inside;
   const auto out = context.raw_output("Out");
   const DType dtype = out.spec().dtype;
   const cpu::StridedPair all({{out.size(), 1, 0}}, 0, 0);
-  return [=, value = element_of(context.attr<double>("pad_value"), dtype)] {
+  return [=, inside = std::move(inside),
+          value = element_of(context.attr<double>("pad_value"), dtype)] {
     all.copy(out.data(), value.data(), size_of(dtype));
     inside();
   };
@@ -107,9 +106,8 @@ Kernel pad_grad(const KernelContext& context) {
   if constexpr (std::is_same_v<Total, T>) {
     return [=] { sum(dx.data()); };
   } else {
-    const ScratchPtr scratch = context.scratch();
-    scratch->reserve(static_cast<std::size_t>(dx.size()) * sizeof(Total));
-    return [=] {
+    context.scratch()->reserve(static_cast<std::size_t>(dx.size()) * sizeof(Total));
+    return [=, scratch = context.scratch()] {
       auto* const totals = reinterpret_cast<Total*>(scratch->data());
       sum(totals);
       cpu::convert_row(cpu::cpu_isa(), dx.size(), dx.data(), totals);

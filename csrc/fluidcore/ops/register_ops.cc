@@ -18,6 +18,7 @@ const OpRegistry& builtin_ops() {
     register_elementwise_ops(registry);
     register_fill_ops(registry);
     register_layer_norm_ops(registry);
+    register_linear_recurrence_ops(registry);
     register_logic_ops(registry);
     register_logsumexp_ops(registry);
     register_lookup_ops(registry);

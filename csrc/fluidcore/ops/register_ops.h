@@ -18,6 +18,7 @@ void register_element_loss_ops(OpRegistry& registry);
 void register_elementwise_ops(OpRegistry& registry);
 void register_fill_ops(OpRegistry& registry);
 void register_layer_norm_ops(OpRegistry& registry);
+void register_linear_recurrence_ops(OpRegistry& registry);
 void register_logsumexp_ops(OpRegistry& registry);
 void register_logic_ops(OpRegistry& registry);
 void register_lookup_ops(OpRegistry& registry);

@@ -44,8 +44,12 @@ from fluidcore.layers.nn import embedding as embedding
 from fluidcore.layers.nn import fc as fc
 from fluidcore.layers.nn import matmul as matmul
 from fluidcore.layers.nn import mul as mul
+from fluidcore.layers.nn import reduce_all as reduce_all
+from fluidcore.layers.nn import reduce_any as reduce_any
 from fluidcore.layers.nn import reduce_max as reduce_max
 from fluidcore.layers.nn import reduce_mean as reduce_mean
+from fluidcore.layers.nn import reduce_min as reduce_min
+from fluidcore.layers.nn import reduce_prod as reduce_prod
 from fluidcore.layers.nn import reduce_sum as reduce_sum
 from fluidcore.layers.norm import layer_norm as layer_norm
 from fluidcore.layers.tensor import assign as assign
@@ -760,6 +764,27 @@ def leaky_relu(
     Args:
         x: any shape, floating
         alpha: the slope below 0
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def linear_recurrence(
+    x: Variable,
+    y: Variable,
+    *,
+    axis: int = -1,
+    reverse: bool = False,
+    name: str | None = None,
+) -> Variable:
+    """Out[i] = X[i] * Out[i - 1] + Y[i] along one dimension, Out[0] = Y[0].
+
+    Args:
+        x: any shape of rank 1 or more, floating; X[0] counts for nothing
+        y: shape and dtype of X
+        axis: the dimension; counted from the end if negative
+        reverse: whether it begins at the last element
         name: Name of the layer; None makes one up.
 
     Returns:

@@ -70,9 +70,9 @@ TEST(MaxGradTest, GivesNothingWhereNoElementIsTheMaximum) {
   const std::vector<double> out{9, 9};
   const std::vector<double> out_grad{5, 5};
   std::vector<double> grad(4, -1.0);
-  max_grad<double>(2, 2, 1, x.data(), out.data(), out_grad.data(), grad.data());
+  max_grad(2, 2, 1, x.data(), out.data(), out_grad.data(), grad.data());
   EXPECT_EQ(grad, (std::vector<double>{0, 0, 0, 0}));
-  max_grad<double>(1, 2, 2, x.data(), out.data(), out_grad.data(), grad.data());
+  max_grad(1, 2, 2, x.data(), out.data(), out_grad.data(), grad.data());
   EXPECT_EQ(grad, (std::vector<double>{0, 0, 0, 0}));
 }
 

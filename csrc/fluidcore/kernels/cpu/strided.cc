@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "fluidcore/base/dtype.h"
+#include "fluidcore/base/float16.h"
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/elementwise.h"
 
@@ -198,6 +198,7 @@ std::vector<StridedPair> strided_pairs(const Shape& to,
     all = std::move(next);
   }
   std::vector<StridedPair> pairs;
+  pairs.reserve(all.size());
   for (const Views& views : all) pairs.emplace_back(views.axes, views.to, views.from);
   return pairs;
 }
