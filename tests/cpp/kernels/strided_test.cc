@@ -61,6 +61,24 @@ TEST(StridedPair, CopiesWhatSeveralThreadsShareInTheMiddleOfARow) {
   expect_copied<std::uint16_t>({{3, 20000, -1}, {200, 100, 3}, {33, 3, 0}}, 0, 9, 64000);
 }
 
+TEST(StridedPair, RepeatsARunAgainAndAgain) {
+  for (const std::int64_t run : {1, 2, 3, 7}) {
+    for (const std::int64_t times : {1, 2, 5, 9}) {
+      expect_copied<std::uint16_t>({{times, run, 0}, {run, 1, 1}}, 1, 4, 70);
+    }
+  }
+  expect_copied<std::uint32_t>({{100, 800, 3}, {200, 3, 0}, {3, 1, 1}}, 7, 0, 90'000);
+  expect_copied<std::uint8_t>({{40'000, 2, 0}, {2, 1, 1}}, 0, 5, 90'000);
+}
+
+TEST(StridedPair, ReversedAddsUpWhatWasRepeated) {
+  std::vector<float> parts(12);
+  std::iota(parts.begin(), parts.end(), 1.0F);
+  std::vector<float> totals(3, 0.0F);
+  StridedPair({{4, 3, 0}, {3, 1, 1}}, 0, 0).reversed().add(totals.data(), parts.data());
+  EXPECT_EQ(totals, (std::vector<float>{22, 26, 30}));
+}
+
 TEST(StridedPair, ReversedCopiesBack) {
   const Axes axes = {{3, 10, 7}, {5, 1, -1}};
   std::vector<std::uint32_t> source(64);

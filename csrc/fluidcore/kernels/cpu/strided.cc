@@ -28,8 +28,15 @@ std::int64_t elements(const Axes& axes) {
   return count;
 }
 
-// Calls f(to, from, count) for the pieces of innermost axes that elements [begin, end) consist of,
-// with the offsets of the first element.
+// A piece of the innermost axis: the offsets of its first element, and which of the axis it is.
+struct Run {
+  std::int64_t to;
+  std::int64_t from;
+  std::int64_t count;
+  std::int64_t column;
+};
+
+// Calls f(run) for the runs that elements [begin, end) consist of.
 template <class F>
 void for_runs(const Axes& axes, std::int64_t begin, std::int64_t end, const F& f) {
   const StridedAxis inner = axes.back();
@@ -49,7 +56,7 @@ void for_runs(const Axes& axes, std::int64_t begin, std::int64_t end, const F& f
     }
     for (; row < line.extent && begin < end; ++row) {
       const std::int64_t count = std::min(inner.extent - column, end - begin);
-      f(to + column * inner.to, from + column * inner.from, count);
+      f(Run{to + column * inner.to, from + column * inner.from, count, column});
       to += line.to;
       from += line.from;
       begin += count;
@@ -62,12 +69,26 @@ template <class Word>
 void copy_run(Word* to, const Word* from, std::int64_t count, const StridedAxis& axis) {
   if (axis.to == 1 && axis.from == 1) {
     std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(Word));
-  } else if (axis.to == 1 && axis.from == 0) {
-    std::fill_n(to, count, *from);
   } else if (axis.to == 1 && axis.from == -1) {
     std::reverse_copy(from - count + 1, from + 1, to);
   } else {
     for (std::int64_t i = 0; i < count; ++i) to[i * axis.to] = from[i * axis.from];
+  }
+}
+
+// Elements `phase`, phase + 1, ... of what repeats the `period` elements from `from` on.
+template <class Word>
+void repeat_run(
+    Word* to, const Word* from, std::int64_t count, std::int64_t period, std::int64_t phase) {
+  if (period == 1) {
+    std::fill_n(to, count, *from);
+    return;
+  }
+  const std::int64_t first = std::min(count, period - phase);
+  std::copy_n(from + phase, first, to);
+  std::copy_n(from, std::min(count - first, phase), to + first);
+  for (std::int64_t done = period; done < count; done *= 2) {
+    std::copy_n(to, std::min(done, count - done), to + done);
   }
 }
 
@@ -92,6 +113,17 @@ StridedPair::StridedPair(const Axes& axes, std::int64_t to, std::int64_t from)
   }
   if (axes_.empty()) axes_.push_back({1, 1, 1});
   if (summed_.empty()) summed_.push_back({1, 0, 1});
+  runs_ = axes_;
+  if (runs_.size() > 1 && runs_.back().to == 1 && runs_.back().from == 1) {
+    const StridedAxis run = runs_.back();
+    const StridedAxis again = runs_[runs_.size() - 2];
+    if (again.to == run.extent && again.from == 0) {
+      runs_.pop_back();
+      runs_.back() = {again.extent * run.extent, 1, 0};
+      period_ = run.extent;
+    }
+  }
+  if (period_ == 0 && runs_.back().to == 1 && runs_.back().from == 0) period_ = 1;
   size_ = elements(axes_);
   count_ = elements(summed_);
 }
@@ -106,8 +138,11 @@ StridedPair StridedPair::reversed() const {
 template <class Word>
 void StridedPair::copy_words(Word* to, const Word* from) const {
   parallel_for(size_, kGrain, [&](std::int64_t begin, std::int64_t end) {
-    for_runs(axes_, begin, end, [&](std::int64_t at, std::int64_t source, std::int64_t count) {
-      copy_run(to + to_ + at, from + from_ + source, count, axes_.back());
+    for_runs(runs_, begin, end, [&](const Run& run) {
+      Word* const target = to + to_ + run.to;
+      const Word* const first = from + from_ + run.from;
+      if (period_ == 0) return copy_run(target, first, run.count, runs_.back());
+      repeat_run(target, first, run.count, period_, run.column % period_);
     });
   });
 }
@@ -128,17 +163,17 @@ void StridedPair::copy(void* to, const void* from, std::size_t element_bytes) co
 template <class Total, class T>
 void StridedPair::add(Total* to, const T* from) const {
   if (count_ == 0) return;
-  const StridedAxis run = axes_.back();
+  const StridedAxis each = axes_.back();
   const StridedAxis again = summed_.back();
   parallel_for(size_, kGrain / count_, [&](std::int64_t begin, std::int64_t end) {
-    for_runs(axes_, begin, end, [&](std::int64_t at, std::int64_t source, std::int64_t count) {
-      Total* const totals = to + to_ + at;
-      const T* const first = from + from_ + source;
-      for_runs(summed_, 0, count_, [&](std::int64_t, std::int64_t term, std::int64_t terms) {
-        for (std::int64_t k = 0; k < terms; ++k) {
-          const T* const row = first + term + k * again.from;
-          for (std::int64_t i = 0; i < count; ++i) {
-            totals[i * run.to] += static_cast<Total>(row[i * run.from]);
+    for_runs(axes_, begin, end, [&](const Run& run) {
+      Total* const totals = to + to_ + run.to;
+      for_runs(summed_, 0, count_, [&](const Run& terms) {
+        const T* const first = from + from_ + run.from + terms.from;
+        for (std::int64_t k = 0; k < terms.count; ++k) {
+          const T* const row = first + k * again.from;
+          for (std::int64_t i = 0; i < run.count; ++i) {
+            totals[i * each.to] += static_cast<Total>(row[i * each.from]);
           }
         }
       });

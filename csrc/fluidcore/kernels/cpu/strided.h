@@ -40,6 +40,8 @@ class StridedPair {
   void copy_words(Word* to, const Word* from) const;
 
   std::vector<StridedAxis> axes_;    // that move in `to`; outermost first, at least one
+  std::vector<StridedAxis> runs_;    // the same for copies: a run and its repetitions are one axis
+  std::int64_t period_ = 0;          // after how many elements the last of runs_ repeats; 0: never
   std::vector<StridedAxis> summed_;  // that stay in one place there; likewise
   std::int64_t size_;                // elements along axes_
   std::int64_t count_;               // elements along summed_
