@@ -236,13 +236,15 @@ Expr product_along(const Expr& x, std::int64_t dim) {
   return last(before) * last(x);
 }
 
+// What the products leave of dim has extent 1, or 0 where there is nothing: reduce_sum drops it.
 void decompose_product(Decomposition& d) {
   Expr x = d.input("X");
+  Ints dims = d.attr<Ints>("dim");
   if (d.attr<bool>("reduce_all")) {
-    const Expr row = d.op("reshape", {{"X", x}}, {{"shape", Ints{-1}}});
-    return d.set("Out", product_along(row, 0));
+    x = d.op("reshape", {{"X", x}}, {{"shape", Ints{-1}}});
+    dims = {0};
   }
-  for (const std::int64_t dim : d.attr<Ints>("dim")) x = product_along(x, dim);
+  for (const std::int64_t dim : dims) x = product_along(x, dim);
   d.set("Out", d.op("reduce_sum", {{"X", x}}, d.attrs()));
 }
 

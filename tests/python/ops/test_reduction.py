@@ -71,8 +71,9 @@ CASES = [
     if not (attrs.get("reduce_all") and attrs.get("keep_dim"))
 ]
 CASES += [
-    OpCase(name, {"X": normal(0, 4)}, of(name), note="of nothing")
+    OpCase(name, {"X": normal(0, 4)}, of(name), attrs, note="of nothing")
     for name in ("reduce_sum", "reduce_prod")
+    for attrs in ({}, {"reduce_all": True})
 ]
 ZEROS = np.array([[2.0, 0.0, 3.0], [0.0, 5.0, 0.0], [1.5, -2.0, 4.0]])
 CASES += [
