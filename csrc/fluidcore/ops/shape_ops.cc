@@ -54,15 +54,10 @@ void add_reshape(OpRegistry& registry) {
                    .in_place("X", "Out")
                    .kernels(byte_kernels<same_elements>())
                    .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
-  registry.add(OpDef("reshape_grad")
-                   .doc("X@GRAD = the elements of Out@GRAD in the shape of X.")
-                   .input("X", "input of the forward operator", kShapeOnly)
-                   .input("Out@GRAD", "gradient of Out, shape of Out")
-                   .output("X@GRAD", "gradient of X, shape of X")
+  registry.add(declare_adjoint("reshape", "X@GRAD = the elements of Out@GRAD in the shape of X.")
                    .required_attr("shape", Ints{}, doc)
                    .infer(infer_as<reshaped>)
-                   .kernels(byte_kernels<same_elements_grad>())
-                   .grad(adjoint_grad({.type = "reshape"})));
+                   .kernels(byte_kernels<same_elements_grad>()));
 }
 
 TensorSpec flattened(const InferContext& context) {
@@ -86,15 +81,10 @@ void add_flatten(OpRegistry& registry) {
                    .in_place("X", "Out")
                    .kernels(byte_kernels<same_elements>())
                    .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
-  registry.add(OpDef("flatten_grad")
-                   .doc("X@GRAD = the elements of Out@GRAD in the shape of X.")
-                   .input("X", "input of the forward operator", kShapeOnly)
-                   .input("Out@GRAD", "gradient of Out, shape of Out")
-                   .output("X@GRAD", "gradient of X, shape of X")
+  registry.add(declare_adjoint("flatten", "X@GRAD = the elements of Out@GRAD in the shape of X.")
                    .attr("axis", std::int64_t{1}, doc)
                    .infer(infer_as<flattened>)
-                   .kernels(byte_kernels<same_elements_grad>())
-                   .grad(adjoint_grad({.type = "flatten"})));
+                   .kernels(byte_kernels<same_elements_grad>()));
 }
 
 // Dimension d of the transposed tensor is dimension axes[d] of X. Throws InvalidArgument unless the
@@ -154,15 +144,10 @@ void add_transpose(OpRegistry& registry) {
                    .infer(infer_as<transposed>)
                    .kernels(byte_kernels<transpose>())
                    .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
-  registry.add(OpDef("transpose_grad")
-                   .doc("X@GRAD = Out@GRAD with its dimensions permuted back.")
-                   .input("X", "input of the forward operator", kShapeOnly)
-                   .input("Out@GRAD", "gradient of Out, shape of Out")
-                   .output("X@GRAD", "gradient of X, shape of X")
+  registry.add(declare_adjoint("transpose", "X@GRAD = Out@GRAD with its dimensions permuted back.")
                    .required_attr("axis", Ints{}, doc)
                    .infer(infer_as<transposed>)
-                   .kernels(byte_kernels<transpose_grad>())
-                   .grad(adjoint_grad({.type = "transpose"})));
+                   .kernels(byte_kernels<transpose_grad>()));
 }
 
 }  // namespace
