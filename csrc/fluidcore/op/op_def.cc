@@ -86,8 +86,12 @@ OpDef&& OpDef::output(std::string name, std::string doc, SlotTraits traits) && {
   return std::move(*this);
 }
 
-OpDef&& OpDef::attr(std::string name, Attribute default_value, std::string doc) && {
-  attrs_.push_back({std::move(name), std::move(default_value), std::move(doc)});
+OpDef&& OpDef::attr(std::string name,
+                    Attribute default_value,
+                    std::string doc,
+                    std::vector<std::string> choices) && {
+  attrs_.push_back(
+      {std::move(name), std::move(default_value), std::move(doc), false, std::move(choices)});
   return std::move(*this);
 }
 

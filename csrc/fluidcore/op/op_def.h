@@ -87,7 +87,10 @@ class OpDef {
   OpDef&& doc(std::string text) &&;
   OpDef&& input(std::string name, std::string doc, SlotTraits traits = {}) &&;
   OpDef&& output(std::string name, std::string doc, SlotTraits traits = {}) &&;
-  OpDef&& attr(std::string name, Attribute default_value, std::string doc) &&;
+  OpDef&& attr(std::string name,
+               Attribute default_value,
+               std::string doc,
+               std::vector<std::string> choices = {}) &&;
   OpDef&& required_attr(std::string name,
                         Attribute example,
                         std::string doc,

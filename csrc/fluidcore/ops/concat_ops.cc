@@ -1,84 +1,23 @@
-#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "fluidcore/base/strings.h"
-#include "fluidcore/kernels/cpu/copy.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/register_ops.h"
+#include "fluidcore/ops/slabs.h"
 
 namespace fluidcore {
 
 namespace {
 
-using Ints = std::vector<std::int64_t>;
-
-// One part of a tensor that is cut along an axis: rows of `row_bytes` bytes, `offset` bytes after
-// the rows of the whole tensor, which are `whole_row_bytes` long.
-template <class Part>
-struct Slab {
-  Part part;
-  std::int64_t offset;
-  std::int64_t row_bytes;
-};
-template <class Part>
-struct Slabs {
-  std::vector<Slab<Part>> parts;
-  std::int64_t rows = 0;
-  std::int64_t whole_row_bytes = 0;
-
-  // `axis` counted from 0; parts that are not wanted are empty handles of the shape given.
-  Slabs(const TensorSpec& whole, std::size_t axis)
-      : rows(whole.shape.product(0, axis)),
-        whole_row_bytes(whole.shape.product(axis, whole.shape.rank()) *
-                        static_cast<std::int64_t>(size_of(whole.dtype))) {}
-
-  void add(Part part, const TensorSpec& spec, std::size_t axis) {
-    const std::int64_t bytes = spec.shape.product(axis, spec.shape.rank()) *
-                               static_cast<std::int64_t>(size_of(spec.dtype));
-    if (part && bytes > 0) parts.push_back({part, end_, bytes});
-    end_ += bytes;
-  }
-
- private:
-  std::int64_t end_ = 0;
-};
-
-Kernel join(Slabs<Arg<const void>> slabs, Arg<void> whole) {
-  return [slabs = std::move(slabs), whole] {
-    for (const auto& slab : slabs.parts) {
-      cpu::copy_rows(static_cast<char*>(whole.data()) + slab.offset, slabs.whole_row_bytes,
-                     slab.part.data(), slab.row_bytes, slabs.rows, slab.row_bytes);
-    }
-  };
-}
-
-Kernel cut(Slabs<Arg<void>> slabs, Arg<const void> whole) {
-  return [slabs = std::move(slabs), whole] {
-    for (const auto& slab : slabs.parts) {
-      cpu::copy_rows(slab.part.data(), slab.row_bytes,
-                     static_cast<const char*>(whole.data()) + slab.offset, slabs.whole_row_bytes,
-                     slabs.rows, slab.row_bytes);
-    }
-  };
-}
-
-template <class Context>
-std::size_t axis_of(const Context& context, const Shape& x) {
-  return normalize_axis(context.template attr<std::int64_t>("axis"), x.rank(), context.type());
-}
-
-// Of two extents.
-std::int64_t checked_sum(const InferContext& context, std::int64_t a, std::int64_t b) {
-  std::int64_t sum = 0;
-  require(!__builtin_add_overflow(a, b, &sum), context.type(),
-          ": extents must have a sum that can be counted, got ", a, " and ", b);
-  return sum;
+// What the parts are parts of.
+const char* whole(std::string_view type) {
+  return type.starts_with("stack") ? "Y" : "Out";
 }
 
 Kernel concat(const KernelContext& context) {
-  const auto out = context.raw_output("Out");
+  const auto out = context.raw_output(whole(context.type()));
   const std::size_t axis = axis_of(context, out.shape());
   Slabs<Arg<const void>> slabs(out.spec(), axis);
   for (std::size_t i = 0; i < context.input_count("X"); ++i) {
@@ -89,7 +28,7 @@ Kernel concat(const KernelContext& context) {
 }
 
 Kernel concat_grad(const KernelContext& context) {
-  const auto dout = context.raw_input("Out@GRAD");
+  const auto dout = context.raw_input(grad_name(whole(context.type())));
   const std::size_t axis = axis_of(context, dout.shape());
   Slabs<Arg<void>> slabs(dout.spec(), axis);
   for (std::size_t i = 0; i < context.input_count("X"); ++i) {
@@ -126,22 +65,45 @@ TensorSpec concatenated(const InferContext& context) {
   return out;
 }
 
+TensorSpec stacked(const InferContext& context) {
+  require(context.input_count("X") > 0, context.type(),
+          ": X must hold at least one variable, got none");
+  TensorSpec x = context.input("X");
+  for (std::size_t i = 1; i < context.input_count("X"); ++i) {
+    const TensorSpec& other = context.input("X", i);
+    require(other.dtype == x.dtype && compatible(other.shape, x.shape), context.type(),
+            ": all of X must be alike in dtype and shape, got ", context.input("X"),
+            " and, at position ", i, ", ", other);
+    for (std::size_t d = 0; d < x.shape.rank(); ++d) {
+      if (x.shape[d] == -1) x.shape[d] = other.shape[d];
+    }
+  }
+  std::vector<std::int64_t> extents = x.shape.extents();
+  extents.push_back(static_cast<std::int64_t>(context.input_count("X")));
+  const Shape out(std::move(extents));
+  extents = x.shape.extents();
+  extents.insert(extents.begin() + static_cast<std::ptrdiff_t>(axis_of(context, out)), out.back());
+  return {Shape(std::move(extents)), x.dtype};
+}
+
 // The parts together again, with zeros for those that were not wanted.
 std::vector<OpDesc> concat_grad_grad(GradContext& context) {
-  const std::vector<std::string> wanted = context.input_grad("Out@GRAD");
+  const std::string& type = context.forward().type();
+  const std::string forward = type.substr(0, type.find('_'));
+  const std::vector<std::string> wanted = context.input_grad(grad_name(whole(type)));
   std::vector<std::string> parts = context.output_grad("X@GRAD");
   const std::vector<std::string> written = context.forward().output_arg_names();
   if (wanted.empty() || wanted[0] == kEmptyName || written.empty()) return {};
   const std::vector<std::string>& inputs = context.input("X");
-  require(parts.size() == inputs.size(), "concat_grad: X@GRAD must hold a variable, or ",
-          kEmptyName, ", for each of X, got ", parts.size(), " for ", inputs.size());
+  require(parts.size() == inputs.size(), type, ": X@GRAD must hold a variable, or ", kEmptyName,
+          ", for each of X, got ", parts.size(), " for ", inputs.size());
   std::vector<OpDesc> ops;
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (parts[i] != kEmptyName) continue;
     parts[i] = str_cat(written[0], "@ZEROS@", std::to_string(i));
     ops.emplace_back("fill_zeros_like", SlotMap{{"X", {inputs[i]}}}, SlotMap{{"Out", {parts[i]}}});
   }
-  ops.emplace_back("concat", SlotMap{{"X", std::move(parts)}}, SlotMap{{"Out", wanted}},
+  ops.emplace_back(forward, SlotMap{{"X", std::move(parts)}}, SlotMap{{whole(type), wanted}},
                    context.forward().attrs());
   return ops;
 }
@@ -171,82 +133,36 @@ void add_concat(OpRegistry& registry) {
                    .grad(concat_grad_grad));
 }
 
-Kernel split(const KernelContext& context) {
-  const auto x = context.raw_input("X");
-  const std::size_t axis = axis_of(context, x.shape());
-  const auto& sections = context.attr<Ints>("sections");
-  const std::size_t count = context.output_count("Out");
-  Slabs<Arg<void>> slabs(x.spec(), axis);
-  for (std::size_t i = 0; i < count; ++i) {
-    TensorSpec part = x.spec();
-    part.shape[axis] =
-        sections.empty() ? x.shape()[axis] / static_cast<std::int64_t>(count) : sections[i];
-    slabs.add(context.has_output("Out", i) ? context.raw_output("Out", i) : Arg<void>(), part,
-              axis);
-  }
-  return cut(std::move(slabs), x);
-}
-
-void infer_split(InferContext& context) {
-  TensorSpec part = context.input("X");
-  const std::size_t axis = axis_of(context, part.shape);
-  const std::int64_t extent = part.shape[axis];
-  const auto count = static_cast<std::int64_t>(context.output_count("Out"));
-  const auto& sections = context.attr<Ints>("sections");
-  if (sections.empty()) {
-    const std::int64_t num = context.attr<std::int64_t>("num");
-    require(num > 0, "split: sections must be given or num be at least 1, got num ", num);
-    require(num == count, "split: Out must hold num variables, got num ", num, ", ", count,
-            " variables");
-    require(extent == -1 || extent % num == 0, "split: num must divide the extent of axis ", axis,
-            ", got num ", num, ", X ", part.shape);
-    if (extent != -1) part.shape[axis] = extent / num;
-    for (std::size_t i = 0; i < context.output_count("Out"); ++i) {
-      context.set_output("Out", part, i);
-    }
-    return;
-  }
-  require(static_cast<std::int64_t>(sections.size()) == count,
-          "split: Out must hold a variable for each of sections, got sections ", Shape(sections),
-          ", ", count, " variables");
-  const bool valid = std::all_of(sections.begin(), sections.end(),
-                                 [](std::int64_t section) { return section >= 0; });
-  std::int64_t total = 0;
-  for (const std::int64_t section : sections) {
-    total = valid ? checked_sum(context, total, section) : 0;
-  }
-  require(valid && compatible(extent, total), "split: sections must add up to the extent of axis ",
-          axis, ", got sections ", Shape(sections), ", X ", part.shape);
-  for (std::size_t i = 0; i < sections.size(); ++i) {
-    part.shape[axis] = sections[i];
-    context.set_output("Out", part, i);
-  }
-}
-
-void add_split(OpRegistry& registry) {
+void add_stack(OpRegistry& registry) {
+  const char* doc = "the dimension of Y that numbers X; from the end if negative";
   registry.add(
-      OpDef("split")
-          .doc("Out = the parts that X falls into when it is cut along dimension axis.")
-          .input("X", "any shape of rank 1 or more")
-          .output("Out", "the parts, in order", {.list = true})
-          .attr("sections", Ints{}, "extents of the parts; empty: equal parts")
-          .attr("num", std::int64_t{0}, "number of equal parts, without sections")
-          .attr("axis", std::int64_t{0}, "the dimension that is cut; from the end if negative")
-          .infer(infer_split)
-          .kernels(byte_kernels<split>())
-          .grad([](GradContext& context) -> std::vector<OpDesc> {
-            const std::vector<std::string> grads = context.input_grad("X");
-            if (grads[0] == kEmptyName) return {};
-            return {OpDesc("concat", {{"X", context.output_grad("Out")}}, {{"Out", grads}},
-                           {{"axis", context.forward().attr("axis")}})};
-          }));
+      OpDef("stack")
+          .doc("Y = all X, one after the other along a new dimension.")
+          .input("X", "one or more tensors of one shape", {.list = true})
+          .output("Y", "extents of X, and at axis their number")
+          .attr("axis", std::int64_t{0}, doc)
+          .infer([](InferContext& context) { context.set_output("Y", stacked(context)); })
+          .kernels(byte_kernels<concat>())
+          .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}, .cotangents = {"Y"}})));
+  registry.add(OpDef("stack_grad")
+                   .doc("X@GRAD = the parts of Y@GRAD that came from X.")
+                   .input("X", "inputs of the forward operator", {.list = true, .shape_only = true})
+                   .input("Y@GRAD", "gradient of Y, shape of Y")
+                   .output("X@GRAD", "gradients of X, shapes of X", {.list = true})
+                   .attr("axis", std::int64_t{0}, doc)
+                   .infer([](InferContext& context) {
+                     require_spec(context, "Y@GRAD", stacked(context));
+                     infer_grads_like_inputs(context);
+                   })
+                   .kernels(byte_kernels<concat_grad>())
+                   .grad(concat_grad_grad));
 }
 
 }  // namespace
 
 void register_concat_ops(OpRegistry& registry) {
   add_concat(registry);
-  add_split(registry);
+  add_stack(registry);
 }
 
 }  // namespace fluidcore

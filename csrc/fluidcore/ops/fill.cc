@@ -8,6 +8,7 @@
 
 #include "fluidcore/kernels/cpu/copy.h"
 #include "fluidcore/kernels/functors.h"
+#include "fluidcore/ops/bytes.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/register_ops.h"
 #include "fluidcore/ops/shape_attr.h"
@@ -71,43 +72,21 @@ void infer_assign_value(InferContext& context) {
   context.set_output("Out", out);
 }
 
-// Checks that an integer dtype has the attribute `value`.
-void check_value(const InferContext& context, DType dtype) {
-  const double value = context.attr<double>("value");
-  if (!is_floating(dtype)) {
-    visit_dtype(dtype, [&](auto tag) {
-      using T = typename decltype(tag)::type;
-      if constexpr (std::is_integral_v<T>) {
-        // The limit above the greatest integer is a floating number; the greatest may not be.
-        const double above = std::ldexp(1.0, std::numeric_limits<T>::digits);
-        const double lowest = std::is_same_v<T, bool> ? 0.0 : -above;
-        require(value == std::trunc(value) && value >= lowest && value < above, context.type(),
-                ": value must be a whole number in the range of ", dtype, ", got ", value);
-      }
-    });
-  }
-}
-
 void infer_fill_constant(InferContext& context) {
   const TensorSpec out = spec_from_attrs(context);
-  check_value(context, out.dtype);
+  require_value(context, "value", out.dtype);
   context.set_output("Out", out);
 }
 
 void infer_fill_any_like(InferContext& context) {
   const TensorSpec& out = context.input("X");
-  check_value(context, out.dtype);
+  require_value(context, "value", out.dtype);
   context.set_output("Out", out);
 }
 
 Kernel fill_zeros_like(const KernelContext& context) {
   const auto out = context.raw_output("Out");
-  const auto bytes = static_cast<std::int64_t>(size_of(out.spec().dtype)) * out.size();
-  return [out, bytes] {
-    parallel_for(bytes, std::int64_t{1} << 18, [&](std::int64_t begin, std::int64_t end) {
-      std::memset(static_cast<char*>(out.data()) + begin, 0, static_cast<std::size_t>(end - begin));
-    });
-  };
+  return [out, bytes = bytes_of(out.spec())] { cpu::zero_bytes(out.data(), bytes); };
 }
 
 Kernel assign(const KernelContext& context) {

@@ -24,4 +24,13 @@ GradMaker self_adjoint_grad(std::string type, std::string kept) {
                        .kept = {std::move(kept)}});
 }
 
+OpDef declare_adjoint(const std::string& type, std::string doc) {
+  return OpDef(type + "_grad")
+      .doc(std::move(doc))
+      .input("X", "input of the forward operator", kShapeOnly)
+      .input("Out@GRAD", "gradient of Out, shape of Out")
+      .output("X@GRAD", "gradient of X, shape of X")
+      .grad(adjoint_grad({.type = type}));
+}
+
 }  // namespace fluidcore

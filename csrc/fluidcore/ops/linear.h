@@ -3,7 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "fluidcore/op/grad_context.h"
+#include "fluidcore/op/op_def.h"
+#include "fluidcore/ops/infer_checks.h"
 
 namespace fluidcore {
 
@@ -23,5 +24,20 @@ GradMaker adjoint_grad(Adjoint adjoint);
 // As adjoint_grad, for a gradient operator of `type` that is its own adjoint: it multiplies
 // Out@GRAD element by element with something that it makes of the slot `kept`.
 GradMaker self_adjoint_grad(std::string type, std::string kept);
+
+inline const SlotTraits kShapeOnly{.shape_only = true};
+
+// The gradient operator `<type>_grad` of an operator whose Out is linear in X, and is made of the
+// elements of X alone: X, Out@GRAD and X@GRAD, and a gradient; without attributes.
+OpDef declare_adjoint(const std::string& type, std::string doc);
+
+// Inference of Out, or of X@GRAD where the operator is the gradient of one whose Out has the spec
+// that `forward` gives.
+template <TensorSpec (*forward)(const InferContext&)>
+void infer_as(InferContext& context) {
+  if (!context.has_input("Out@GRAD")) return context.set_output("Out", forward(context));
+  require_spec(context, "Out@GRAD", forward(context));
+  infer_grads_like_inputs(context);
+}
 
 }  // namespace fluidcore

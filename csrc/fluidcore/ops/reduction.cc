@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <numeric>
+#include <string>
 #include <utility>
 
 #include "fluidcore/kernels/cpu/broadcast.h"
@@ -18,6 +20,8 @@
 namespace fluidcore {
 
 namespace {
+
+using Ints = std::vector<std::int64_t>;
 
 template <class Operation, bool divides, class T>
 Kernel reduce(const KernelContext& context) {
@@ -64,9 +68,9 @@ std::vector<std::size_t> inverse(const std::vector<std::size_t>& axes) {
   return places;
 }
 
-// X@GRAD = Out@GRAD for the first element of X that equals its maximum, else 0.
-template <class T>
-Kernel max_grad(const KernelContext& context) {
+// X@GRAD = Out@GRAD for the first element of X that equals its maximum, or minimum, else 0.
+template <bool of_minimum, class T>
+Kernel extreme_grad(const KernelContext& context) {
   const auto dx = context.optional_output<T>("X@GRAD");
   if (!dx || dx.size() == 0) return nothing_to_do();
   const auto x = context.input<T>("X");
@@ -82,7 +86,8 @@ Kernel max_grad(const KernelContext& context) {
   if (shape.product(begin, static_cast<std::size_t>(last)) == count) {  // they are adjacent
     const std::int64_t outer = shape.product(0, begin);
     return [=] {
-      cpu::max_grad(outer, count, kept / outer, x.data(), out.data(), dout.data(), dx.data());
+      cpu::max_grad<of_minimum>(outer, count, kept / outer, x.data(), out.data(), dout.data(),
+                                dx.data());
     };
   }
   const std::vector<std::size_t> axes = kept_first(reduced);
@@ -93,7 +98,7 @@ Kernel max_grad(const KernelContext& context) {
   return [=] {
     auto* const row = static_cast<T*>(rows.raw());
     turn->run(row, x.data());
-    cpu::max_grad(kept, count, 1, row, out.data(), dout.data(), row);
+    cpu::max_grad<of_minimum>(kept, count, 1, row, out.data(), dout.data(), row);
     turn_back->run(dx.data(), row);
   };
 }
@@ -102,10 +107,11 @@ void infer_reduce(InferContext& context) {
   const TensorSpec& x = context.input("X");
   const TensorSpec out = reduced_spec(context);
   const bool is_mean = context.type().ends_with("mean");
-  const bool is_total = context.type() == "reduce_sum" || (is_mean && is_floating(x.dtype));
-  require(is_total || x.shape.num_elements() != 0 || out.shape.num_elements() == 0, context.type(),
-          ": X must have an element to ", is_mean ? "divide by their number" : "choose",
-          " along dim, got X ", x.shape);
+  const bool chooses = context.type().ends_with("max") || context.type().ends_with("min");
+  const bool needs_element = chooses || (is_mean && !is_floating(x.dtype));
+  require(!needs_element || x.shape.num_elements() != 0 || out.shape.num_elements() == 0,
+          context.type(), ": X must have an element to ",
+          is_mean ? "divide by their number" : "choose", " along dim, got X ", x.shape);
   context.set_output("Out", out);
 }
 
@@ -126,8 +132,6 @@ KernelTable spread_kernels() {
   return floating_cpu_kernels(
       [](auto tag) -> KernelFactory { return spread_grad<divides, typename decltype(tag)::type>; });
 }
-
-const SlotTraits kShapeOnly{.shape_only = true};
 
 void add_mean(OpRegistry& registry) {
   registry.add(OpDef("mean")
@@ -173,36 +177,81 @@ void add_reduce_sum(OpRegistry& registry) {
                    .grad(adjoint_grad({.type = "reduce_mean"})));
 }
 
-// Which elements are the maximum does not change with a small change of X.
-void decompose_max_grad(Decomposition& d) {
-  const Expr x = d.input("X");
-  const Expr out = d.input("Out");
-  const Expr is_max =
-      d.constant("reduce_max_grad", {{"X", x}, {"Out", out}, {"Out@GRAD", d.filled_like(out, 1.0)}},
-                 d.attrs(), "X@GRAD");
-  const Expr spread =
-      d.op("reduce_sum_grad", {{"X", x}, {"Out@GRAD", d.input("Out@GRAD")}}, d.attrs(), "X@GRAD");
-  d.set("X@GRAD", spread * is_max);
+// Which elements are the maximum, or minimum, does not change with a small change of X.
+Decompose choice_grad(const std::string& type) {
+  return [type](Decomposition& d) {
+    const Expr x = d.input("X");
+    const Expr out = d.input("Out");
+    const Expr is_chosen =
+        d.constant(type + "_grad", {{"X", x}, {"Out", out}, {"Out@GRAD", d.filled_like(out, 1.0)}},
+                   d.attrs(), "X@GRAD");
+    const Expr spread =
+        d.op("reduce_sum_grad", {{"X", x}, {"Out@GRAD", d.input("Out@GRAD")}}, d.attrs(), "X@GRAD");
+    d.set("X@GRAD", spread * is_chosen);
+  };
 }
 
-void add_reduce_max(OpRegistry& registry) {
+template <bool of_minimum>
+KernelTable extreme_grad_kernels() {
+  return floating_cpu_kernels([](auto tag) -> KernelFactory {
+    return extreme_grad<of_minimum, typename decltype(tag)::type>;
+  });
+}
+
+void add_reduce_choice(OpRegistry& registry,
+                       const std::string& type,
+                       const std::string& chosen,
+                       KernelTable kernels,
+                       KernelTable grad_kernels) {
   registry.add(
-      reduce_op("reduce_max",
-                "Out = the maximum of X over the dimensions dim; NaN if there is one.")
-          .kernels(reduce_kernels<cpu::MaxOf, false>())
+      reduce_op(type, "Out = the " + chosen + " of X over the dimensions dim; NaN if there is one.")
+          .kernels(std::move(kernels))
           .grad(standard_grad({.inputs = {"X"}, .outputs = {"Out"}, .differentiable = {"X"}})));
-  registry.add(declare_reduce_grad("reduce_max_grad",
-                                   "X@GRAD = Out@GRAD for the first element equal to its maximum, "
-                                   "else 0.")
+  registry.add(declare_reduce_grad(
+                   type + "_grad",
+                   "X@GRAD = Out@GRAD for the first element equal to its " + chosen + ", else 0.")
                    .input("X", "input of the forward operator", {.needs_no_gradient = true})
                    .input("Out", "output of the forward operator", {.needs_no_gradient = true})
                    .input("Out@GRAD", "gradient of Out, shape of Out")
                    .output("X@GRAD", "gradient of X, shape of X")
                    .in_place("X", "X@GRAD")
-                   .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
-                     return max_grad<typename decltype(tag)::type>;
-                   }))
-                   .decompose(decompose_max_grad));
+                   .kernels(std::move(grad_kernels))
+                   .decompose(choice_grad(type)));
+}
+
+// The product along one dimension, which stays. What there is in front of each element is a
+// recurrence, whose gradient divides by nothing.
+Expr product_along(const Expr& x, std::int64_t dim) {
+  Decomposition& d = x.owner();
+  const auto last = [&](const Expr& of) {
+    return d.op("slice", {{"X", of}},
+                {{"axes", Ints{dim}},
+                 {"starts", Ints{-1}},
+                 {"ends", Ints{std::numeric_limits<std::int64_t>::max()}}});
+  };
+  const Expr is_first = is_zero(
+      d.constant("cumsum", {{"X", d.filled_like(x, 1.0)}}, {{"axis", dim}, {"exclusive", true}}));
+  const Expr next = d.op("roll", {{"X", x}}, {{"shifts", Ints{1}}, {"axis", Ints{dim}}});
+  const Expr before = d.op("linear_recurrence", {{"X", next}, {"Y", is_first}}, {{"axis", dim}});
+  return last(before) * last(x);
+}
+
+// What the products leave of dim has extent 1, or 0 where there is nothing: reduce_sum drops it.
+void decompose_product(Decomposition& d) {
+  Expr x = d.input("X");
+  Ints dims = d.attr<Ints>("dim");
+  if (d.attr<bool>("reduce_all")) {
+    x = d.op("reshape", {{"X", x}}, {{"shape", Ints{-1}}});
+    dims = {0};
+  }
+  for (const std::int64_t dim : dims) x = product_along(x, dim);
+  d.set("Out", d.op("reduce_sum", {{"X", x}}, d.attrs()));
+}
+
+template <class Operation>
+KernelTable truth_kernels() {
+  return cpu_kernels<bool>(
+      [](auto /*tag*/) -> KernelFactory { return reduce<Operation, false, bool>; });
 }
 
 }  // namespace
@@ -210,7 +259,20 @@ void add_reduce_max(OpRegistry& registry) {
 void register_reduction_ops(OpRegistry& registry) {
   add_mean(registry);
   add_reduce_sum(registry);
-  add_reduce_max(registry);
+  add_reduce_choice(registry, "reduce_max", "maximum", reduce_kernels<cpu::MaxOf, false>(),
+                    extreme_grad_kernels<false>());
+  add_reduce_choice(registry, "reduce_min", "minimum", reduce_kernels<cpu::MinOf, false>(),
+                    extreme_grad_kernels<true>());
+  registry.add(reduce_op("reduce_prod",
+                         "Out = the product of X over the dimensions dim; integers wrap around.")
+                   .kernels(reduce_kernels<cpu::ProductOf, false>())
+                   .decompose(decompose_product));
+  registry.add(reduce_op("reduce_any", "Out = whether an element of X is true, over dim.")
+                   .kernels(truth_kernels<cpu::AnyOf>())
+                   .not_differentiable());
+  registry.add(reduce_op("reduce_all", "Out = whether all elements of X are true, over dim.")
+                   .kernels(truth_kernels<cpu::AllOf>())
+                   .not_differentiable());
 }
 
 }  // namespace fluidcore

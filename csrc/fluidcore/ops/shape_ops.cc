@@ -1,33 +1,17 @@
 #include <memory>
 #include <utility>
 
-#include "fluidcore/kernels/cpu/copy.h"
 #include "fluidcore/kernels/cpu/transpose.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/linear.h"
 #include "fluidcore/ops/register_ops.h"
+#include "fluidcore/ops/same_elements.h"
 
 namespace fluidcore {
 
 namespace {
 
-const SlotTraits kShapeOnly{.shape_only = true};
-
 using Ints = std::vector<std::int64_t>;
-
-Kernel copy(Arg<const void> from, Arg<void> to) {
-  const auto bytes = static_cast<std::int64_t>(size_of(to.spec().dtype)) * to.size();
-  return [=] { cpu::copy_bytes(to.data(), from.data(), bytes); };
-}
-
-Kernel reshape(const KernelContext& context) {
-  return copy(context.raw_input("X"), context.raw_output("Out"));
-}
-
-Kernel reshape_grad(const KernelContext& context) {
-  if (!context.has_output("X@GRAD")) return nothing_to_do();
-  return copy(context.raw_input("Out@GRAD"), context.raw_output("X@GRAD"));
-}
 
 TensorSpec reshaped(const InferContext& context) {
   const TensorSpec& x = context.input("X");
@@ -59,15 +43,6 @@ TensorSpec reshaped(const InferContext& context) {
   return {std::move(shape), x.dtype};
 }
 
-// Inference of Out, or of X@GRAD where the operator is the gradient of one whose Out has the spec
-// that `forward` gives.
-template <TensorSpec (*forward)(const InferContext&)>
-void infer_as(InferContext& context) {
-  if (!context.has_input("Out@GRAD")) return context.set_output("Out", forward(context));
-  require_spec(context, "Out@GRAD", forward(context));
-  infer_grads_like_inputs(context);
-}
-
 void add_reshape(OpRegistry& registry) {
   const char* doc = "extents of Out; one may be -1: what is left of X's elements";
   registry.add(OpDef("reshape")
@@ -77,17 +52,12 @@ void add_reshape(OpRegistry& registry) {
                    .required_attr("shape", Ints{}, doc)
                    .infer(infer_as<reshaped>)
                    .in_place("X", "Out")
-                   .kernels(byte_kernels<reshape>())
+                   .kernels(byte_kernels<same_elements>())
                    .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
-  registry.add(OpDef("reshape_grad")
-                   .doc("X@GRAD = the elements of Out@GRAD in the shape of X.")
-                   .input("X", "input of the forward operator", kShapeOnly)
-                   .input("Out@GRAD", "gradient of Out, shape of Out")
-                   .output("X@GRAD", "gradient of X, shape of X")
+  registry.add(declare_adjoint("reshape", "X@GRAD = the elements of Out@GRAD in the shape of X.")
                    .required_attr("shape", Ints{}, doc)
                    .infer(infer_as<reshaped>)
-                   .kernels(byte_kernels<reshape_grad>())
-                   .grad(adjoint_grad({.type = "reshape"})));
+                   .kernels(byte_kernels<same_elements_grad>()));
 }
 
 TensorSpec flattened(const InferContext& context) {
@@ -109,17 +79,12 @@ void add_flatten(OpRegistry& registry) {
                    .attr("axis", std::int64_t{1}, doc)
                    .infer(infer_as<flattened>)
                    .in_place("X", "Out")
-                   .kernels(byte_kernels<reshape>())
+                   .kernels(byte_kernels<same_elements>())
                    .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
-  registry.add(OpDef("flatten_grad")
-                   .doc("X@GRAD = the elements of Out@GRAD in the shape of X.")
-                   .input("X", "input of the forward operator", kShapeOnly)
-                   .input("Out@GRAD", "gradient of Out, shape of Out")
-                   .output("X@GRAD", "gradient of X, shape of X")
+  registry.add(declare_adjoint("flatten", "X@GRAD = the elements of Out@GRAD in the shape of X.")
                    .attr("axis", std::int64_t{1}, doc)
                    .infer(infer_as<flattened>)
-                   .kernels(byte_kernels<reshape_grad>())
-                   .grad(adjoint_grad({.type = "flatten"})));
+                   .kernels(byte_kernels<same_elements_grad>()));
 }
 
 // Dimension d of the transposed tensor is dimension axes[d] of X. Throws InvalidArgument unless the
@@ -179,15 +144,10 @@ void add_transpose(OpRegistry& registry) {
                    .infer(infer_as<transposed>)
                    .kernels(byte_kernels<transpose>())
                    .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
-  registry.add(OpDef("transpose_grad")
-                   .doc("X@GRAD = Out@GRAD with its dimensions permuted back.")
-                   .input("X", "input of the forward operator", kShapeOnly)
-                   .input("Out@GRAD", "gradient of Out, shape of Out")
-                   .output("X@GRAD", "gradient of X, shape of X")
+  registry.add(declare_adjoint("transpose", "X@GRAD = Out@GRAD with its dimensions permuted back.")
                    .required_attr("axis", Ints{}, doc)
                    .infer(infer_as<transposed>)
-                   .kernels(byte_kernels<transpose_grad>())
-                   .grad(adjoint_grad({.type = "transpose"})));
+                   .kernels(byte_kernels<transpose_grad>()));
 }
 
 }  // namespace

@@ -38,6 +38,22 @@ class Shaping:
         """The largest element along one dimension or several, [..., ...]; of all, [1], for None."""
         return self._reduce("reduce_max", dim, keep_dim)
 
+    def min(self, dim: int | Sequence[int] | None = None, keep_dim: bool = False) -> Tensor:
+        """The smallest element along one dimension or several, as `max`."""
+        return self._reduce("reduce_min", dim, keep_dim)
+
+    def prod(self, dim: int | Sequence[int] | None = None, keep_dim: bool = False) -> Tensor:
+        """The product along one dimension or several, as `sum`."""
+        return self._reduce("reduce_prod", dim, keep_dim)
+
+    def any(self, dim: int | Sequence[int] | None = None, keep_dim: bool = False) -> Tensor:
+        """Whether an element is true along one dimension or several, as `sum`."""
+        return self._reduce("reduce_any", dim, keep_dim)
+
+    def all(self, dim: int | Sequence[int] | None = None, keep_dim: bool = False) -> Tensor:
+        """Whether all elements are true along one dimension or several, as `sum`."""
+        return self._reduce("reduce_all", dim, keep_dim)
+
     def reshape(self, *shape: Any) -> Tensor:
         """The same elements in another shape; one extent may be -1: x.reshape(2, -1)."""
         return self._apply("reshape", shape=_one_list(shape))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fluidcore import core
 from fluidcore.base.dtypes import FLOATING, DTypeLike, dtype_name, numpy_dtype
+from fluidcore.base.indexing import Indexing, Step
 from fluidcore.eager.arithmetic import Arithmetic
 from fluidcore.eager.create import Creation
 from fluidcore.eager.operation import Array, element_type
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from fluidcore.gradcheck.target.target import Target
 
 
-class Tensor(Arithmetic, Shaping, Creation):
+class Tensor(Arithmetic, Shaping, Creation, Indexing["Tensor"]):
     """An array whose operators run at once, and are remembered for `backward`.
 
     Beside the methods here, a tensor has every operator with one result as a method:
@@ -133,6 +134,15 @@ class Tensor(Arithmetic, Shaping, Creation):
         if not self.shape:
             raise TypeError("a tensor without dimensions has no length")
         return self.shape[0]
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return (self[i] for i in range(len(self)))
+
+    def _applied(self, steps: Sequence[Step]) -> Tensor:
+        result = self
+        for op_type, attrs in steps:
+            result = result._apply(op_type, **attrs)
+        return result
 
     def __float__(self) -> float:
         return float(self.item())

@@ -53,8 +53,12 @@ from fluidcore.layers.nn import (
     fc,
     matmul,
     mul,
+    reduce_all,
+    reduce_any,
     reduce_max,
     reduce_mean,
+    reduce_min,
+    reduce_prod,
     reduce_sum,
 )
 from fluidcore.layers.norm import layer_norm
@@ -71,6 +75,7 @@ from fluidcore.layers.tensor import (
     split,
     sums,
     transpose,
+    unstack,
     zeros,
 )
 
@@ -120,8 +125,12 @@ __all__ = [
     "not_equal",
     "ones",
     "pool2d",
+    "reduce_all",
+    "reduce_any",
     "reduce_max",
     "reduce_mean",
+    "reduce_min",
+    "reduce_prod",
     "reduce_sum",
     "reshape",
     "smooth_l1",
@@ -132,6 +141,7 @@ __all__ = [
     "switch_case",
     "topk",
     "transpose",
+    "unstack",
     "while_loop",
     "zeros",
 ]

@@ -44,8 +44,12 @@ from fluidcore.layers.nn import embedding as embedding
 from fluidcore.layers.nn import fc as fc
 from fluidcore.layers.nn import matmul as matmul
 from fluidcore.layers.nn import mul as mul
+from fluidcore.layers.nn import reduce_all as reduce_all
+from fluidcore.layers.nn import reduce_any as reduce_any
 from fluidcore.layers.nn import reduce_max as reduce_max
 from fluidcore.layers.nn import reduce_mean as reduce_mean
+from fluidcore.layers.nn import reduce_min as reduce_min
+from fluidcore.layers.nn import reduce_prod as reduce_prod
 from fluidcore.layers.nn import reduce_sum as reduce_sum
 from fluidcore.layers.norm import layer_norm as layer_norm
 from fluidcore.layers.tensor import assign as assign
@@ -60,6 +64,7 @@ from fluidcore.layers.tensor import reshape as reshape
 from fluidcore.layers.tensor import split as split
 from fluidcore.layers.tensor import sums as sums
 from fluidcore.layers.tensor import transpose as transpose
+from fluidcore.layers.tensor import unstack as unstack
 from fluidcore.layers.tensor import zeros as zeros
 from fluidcore.program import Variable
 
@@ -116,6 +121,23 @@ def brelu(
 
     Returns:
         Out: shape and dtype of X
+    """
+
+def broadcast_to(
+    x: Variable,
+    *,
+    shape: list[int],
+    name: str | None = None,
+) -> Variable:
+    """Out = X, repeated where its extent is 1.
+
+    Args:
+        x: any shape
+        shape: extents of Out; -1: that of X
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: X, repeated
     """
 
 def ceil(
@@ -182,6 +204,27 @@ def cos(
 
     Returns:
         Out: shape and dtype of X
+    """
+
+def crop(
+    x: Variable,
+    y: Variable | None = None,
+    *,
+    offsets: list[int],
+    shape: list[int] = [],
+    name: str | None = None,
+) -> Variable:
+    """Out = the part of X that begins at offsets.
+
+    Args:
+        x: any shape
+        y: its shape is that of Out, in place of the attribute
+        offsets: the index of Out's first element in X
+        shape: extents of Out, where there is no Y
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape of Y or of the attribute, dtype of X
     """
 
 def cumsum(
@@ -423,6 +466,23 @@ def exp(
         Out: shape and dtype of X
     """
 
+def expand(
+    x: Variable,
+    *,
+    expand_times: list[int],
+    name: str | None = None,
+) -> Variable:
+    """Out = X, repeated along each of its dimensions.
+
+    Args:
+        x: any shape
+        expand_times: how often, for each dimension of X
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: X, repeated
+    """
+
 def fill_any_like(
     x: Variable,
     *,
@@ -470,6 +530,23 @@ def flatten(
 
     Returns:
         Out: [the first `axis` extents of X, the others], dtype of X
+    """
+
+def flip(
+    x: Variable,
+    *,
+    axis: list[int],
+    name: str | None = None,
+) -> Variable:
+    """Out = X with the elements of some dimensions in reverse order.
+
+    Args:
+        x: any shape
+        axis: the dimensions; from the end if negative
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
     """
 
 def floor(
@@ -687,6 +764,27 @@ def leaky_relu(
     Args:
         x: any shape, floating
         alpha: the slope below 0
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def linear_recurrence(
+    x: Variable,
+    y: Variable,
+    *,
+    axis: int = -1,
+    reverse: bool = False,
+    name: str | None = None,
+) -> Variable:
+    """Out[i] = X[i] * Out[i - 1] + Y[i] along one dimension, Out[0] = Y[0].
+
+    Args:
+        x: any shape of rank 1 or more, floating; X[0] counts for nothing
+        y: shape and dtype of X
+        axis: the dimension; counted from the end if negative
+        reverse: whether it begins at the last element
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -941,6 +1039,27 @@ def norm(
         Out: shape and dtype of X
     """
 
+def pad(
+    x: Variable,
+    *,
+    paddings: list[int],
+    pad_value: float = 0.0,
+    mode: str = 'constant',
+    name: str | None = None,
+) -> Variable:
+    """Out = X with elements added around it.
+
+    Args:
+        x: any shape
+        paddings: for each dimension of X two numbers: how many elements come in front of it and how many behind
+        pad_value: what is added, in mode 'constant'
+        mode: 'constant'; 'edge': the outermost element again; 'reflect': X backwards and forwards again, without its outermost element; 'wrap': X again
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: the extents of X and its paddings
+    """
+
 def pow(
     x: Variable,
     *,
@@ -1035,6 +1154,25 @@ def relu6(
     Args:
         x: any shape, floating
         threshold: the greatest value of Out
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def roll(
+    x: Variable,
+    *,
+    shifts: list[int],
+    axis: list[int] = [],
+    name: str | None = None,
+) -> Variable:
+    """Out = X, its elements moved on by shifts; what falls out at the end comes in again in front.
+
+    Args:
+        x: any shape
+        shifts: how far, for each of axis; back if negative
+        axis: the dimensions, one perhaps several times, from the end if negative; empty: of all elements in order
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1148,6 +1286,27 @@ def sin(
 
     Returns:
         Out: shape and dtype of X
+    """
+
+def slice(
+    x: Variable,
+    *,
+    axes: list[int],
+    starts: list[int],
+    ends: list[int],
+    name: str | None = None,
+) -> Variable:
+    """Out = the part of X from starts to ends; indices outside are the nearest inside.
+
+    Args:
+        x: any shape
+        axes: the dimensions; from the end if negative
+        starts: for each of axes the first index; from the end if negative
+        ends: for each of axes the index to stop before, likewise
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: the elements of X at these indices
     """
 
 def smooth_l1_loss(
@@ -1314,6 +1473,40 @@ def squared_l2_norm(
         Out: [1], dtype of X
     """
 
+def squeeze(
+    x: Variable,
+    *,
+    axes: list[int] = [],
+    name: str | None = None,
+) -> Variable:
+    """Out = X without some dimensions of extent 1.
+
+    Args:
+        x: any shape
+        axes: dimensions of X of extent 1, from the end if negative; empty: all of these
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: the other extents of X, dtype of X
+    """
+
+def stack(
+    x: Sequence[Variable],
+    *,
+    axis: int = 0,
+    name: str | None = None,
+) -> Variable:
+    """Y = all X, one after the other along a new dimension.
+
+    Args:
+        x: one or more tensors of one shape
+        axis: the dimension of Y that numbers X; from the end if negative
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Y: extents of X, and at axis their number
+    """
+
 def stanh(
     x: Variable,
     *,
@@ -1331,6 +1524,29 @@ def stanh(
 
     Returns:
         Out: shape and dtype of X
+    """
+
+def strided_slice(
+    x: Variable,
+    *,
+    axes: list[int],
+    starts: list[int],
+    ends: list[int],
+    strides: list[int],
+    name: str | None = None,
+) -> Variable:
+    """Out = every stride-th element of X from starts to ends, backwards where the stride is negative; indices outside are the nearest inside.
+
+    Args:
+        x: any shape
+        axes: the dimensions; from the end if negative
+        starts: for each of axes the first index; from the end if negative
+        ends: for each of axes the index to stop before, likewise
+        strides: for each of axes the distance between indices
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: the elements of X at these indices
     """
 
 def sum(
@@ -1412,6 +1628,23 @@ def thresholded_relu(
         Out: shape and dtype of X
     """
 
+def tile(
+    x: Variable,
+    *,
+    repeat_times: list[int],
+    name: str | None = None,
+) -> Variable:
+    """Out = X, repeated along its last dimensions and new ones.
+
+    Args:
+        x: any shape
+        repeat_times: how often, for the last dimensions; for more than X has, new ones in front
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: X, repeated
+    """
+
 def truncated_gaussian_random(
     *,
     shape: list[int],
@@ -1456,4 +1689,21 @@ def uniform_random(
 
     Returns:
         Out: the shape and dtype of the attributes
+    """
+
+def unsqueeze(
+    x: Variable,
+    *,
+    axes: list[int],
+    name: str | None = None,
+) -> Variable:
+    """Out = X with new dimensions of extent 1.
+
+    Args:
+        x: any shape
+        axes: dimensions of Out that X does not have, from the end if negative
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: extents of X and of 1, dtype of X
     """

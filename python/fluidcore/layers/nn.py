@@ -253,3 +253,43 @@ def reduce_max(
 ) -> Variable:
     """The largest element along one dimension or several, or of all; as reduce_sum."""
     return _reduce("reduce_max", input, dim, keep_dim, name)
+
+
+def reduce_min(
+    input: Variable,
+    dim: int | Sequence[int] | None = None,
+    keep_dim: bool = False,
+    name: str | None = None,
+) -> Variable:
+    """The smallest element along one dimension or several, or of all; as reduce_sum."""
+    return _reduce("reduce_min", input, dim, keep_dim, name)
+
+
+def reduce_prod(
+    input: Variable,
+    dim: int | Sequence[int] | None = None,
+    keep_dim: bool = False,
+    name: str | None = None,
+) -> Variable:
+    """The product along one dimension or several, or of all elements; as reduce_sum."""
+    return _reduce("reduce_prod", input, dim, keep_dim, name)
+
+
+def reduce_any(
+    input: Variable,
+    dim: int | Sequence[int] | None = None,
+    keep_dim: bool = False,
+    name: str | None = None,
+) -> Variable:
+    """Whether an element is true along one dimension or several, or of all; as reduce_sum."""
+    return _reduce("reduce_any", input, dim, keep_dim, name)
+
+
+def reduce_all(
+    input: Variable,
+    dim: int | Sequence[int] | None = None,
+    keep_dim: bool = False,
+    name: str | None = None,
+) -> Variable:
+    """Whether all elements are true along one dimension or several, or of all; as reduce_sum."""
+    return _reduce("reduce_all", input, dim, keep_dim, name)

@@ -231,3 +231,35 @@ def split(
     parts = [helper.temporary() for _ in range(count)]
     helper.block.append_op("split", {"X": input}, {"Out": parts}, {**attrs, "axis": axis})
     return [helper.block.var(part) for part in parts]
+
+
+def unstack(
+    x: Variable, axis: int = 0, num: int | None = None, name: str | None = None
+) -> list[Variable]:
+    """The parts of a variable that have one index of `axis`, without this dimension.
+
+    Args:
+        x: Rank 1 or more.
+        axis: The dimension; negative counts from the end.
+        num: Its extent; None where that is known.
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        The parts, in order.
+    """
+    check_variable("unstack", "x", x)
+    rank = len(x.shape)
+    if not (is_whole(axis) and -rank <= axis < rank):
+        raise core.InvalidArgument(
+            f"unstack: axis must be in [-{rank}, {rank}) for an input of rank {rank}, got {axis!r}"
+        )
+    count = x.shape[axis] if num is None else num
+    if not is_whole(count) or count < 1:
+        raise core.InvalidArgument(
+            f"unstack: num must be given and at least 1 where axis {axis} of x has no known "
+            f"extent, got num {num!r}, x {list(x.shape)}"
+        )
+    helper = LayerHelper("unstack", name)
+    parts = [helper.temporary() for _ in range(count)]
+    helper.block.append_op("unstack", {"X": x}, {"Y": parts}, {"axis": axis, "num": count})
+    return [helper.block.var(part) for part in parts]

@@ -1,13 +1,15 @@
-"""x + y, 2 * x, x < y, x.astype(...) for Variables: each appends an operator."""
+"""x + y, 2 * x, x < y, x[1:], x.astype(...) for Variables: each appends operators."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fluidcore import core
 from fluidcore.base.dtypes import FLOATING, DTypeLike, dtype_number, quotient_dtype
+from fluidcore.base.indexing import Indexing, Step
 from fluidcore.base.python_operators import PythonOperators
 
 if TYPE_CHECKING:
@@ -61,7 +63,7 @@ def _constant_like(x: Variable, value: Any) -> Variable:
     return _block(x).append_single("fill_constant", {}, attrs, key="tmp")
 
 
-class Arithmetic(PythonOperators["Variable"]):
+class Arithmetic(PythonOperators["Variable"], Indexing["Variable"]):
     """The operators of Python on Variables.
 
     A scalar on either side becomes a constant of the Variable's dtype. Shapes broadcast as in
@@ -103,6 +105,22 @@ class Arithmetic(PythonOperators["Variable"]):
         if not isinstance(other, Arithmetic):
             return NotImplemented
         return super().__matmul__(other)
+
+    def __getitem__(self: Any, index: Any) -> Variable:
+        if self.is_array:
+            raise TypeError(f"the tensor array '{self.name}' is read by layers.array_read(x, i)")
+        return Indexing.__getitem__(self, index)
+
+    def _applied(self: Any, steps: Sequence[Step]) -> Variable:
+        mark = _block(self).mark()
+        try:
+            result: Variable = self
+            for op_type, attrs in steps:
+                result = _block(self).append_single(op_type, {"X": result}, attrs, key="tmp")
+        except BaseException:
+            mark.rollback()
+            raise
+        return result
 
     def __neg__(self: Any) -> Variable:
         return _append(self, "scale", scale=-1.0)

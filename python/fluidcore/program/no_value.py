@@ -24,7 +24,7 @@ _LAYERS = {"absolute": "abs", "maximum": "elementwise_max", "minimum": "elementw
 
 
 class NoValue:
-    """float(x), x[0], len(x), np.exp(x) and so on are errors that say what to write instead."""
+    """float(x), list(x), len(x), np.exp(x) and so on are errors that say what to write instead."""
 
     if TYPE_CHECKING:
 
@@ -54,8 +54,11 @@ class NoValue:
     def __len__(self) -> int:
         self._refuse("its declared extents are in x.shape, -1 where they are not known")
 
-    def __getitem__(self, index: Any) -> NoReturn:  # Python's `for` and `in` ask for this, too
-        self._refuse("cut it with layers.split, or fetch it with Executor.run and index the array")
+    def __iter__(self) -> NoReturn:
+        self._refuse("cut it with layers.unstack, or fetch it with Executor.run")
+
+    def __contains__(self, item: Any) -> bool:
+        self._refuse("fetch it with Executor.run and look into the array")
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self._refuse("write all of it with layers.assign(value, output=x)")

@@ -65,14 +65,29 @@ TEST(MaxGradTest, ManyColumnsAreSharedByThreadsAtAnyPlace) {
   expect_first_of_ties<float>(40'007, 3, 1);
 }
 
+TEST(MaxGradTest, OfAMinimumIsThatOfTheMaximumOfTheNegatives) {
+  for (const std::int64_t inner : {1, 33}) {
+    std::vector<float> x = tied(2 * 300 * inner);
+    std::vector<float> negative;
+    for (const float value : x) negative.push_back(-value);
+    std::vector<float> out(static_cast<std::size_t>(2 * inner), 0.0F);
+    const std::vector<float> out_grad(out.size(), 2.0F);
+    std::vector<float> grad(x.size());
+    std::vector<float> expected(x.size());
+    max_grad<true>(2, 300, inner, x.data(), out.data(), out_grad.data(), grad.data());
+    max_grad(2, 300, inner, negative.data(), out.data(), out_grad.data(), expected.data());
+    EXPECT_EQ(grad, expected);
+  }
+}
+
 TEST(MaxGradTest, GivesNothingWhereNoElementIsTheMaximum) {
   const std::vector<double> x{1, 2, 3, 4};
   const std::vector<double> out{9, 9};
   const std::vector<double> out_grad{5, 5};
   std::vector<double> grad(4, -1.0);
-  max_grad<double>(2, 2, 1, x.data(), out.data(), out_grad.data(), grad.data());
+  max_grad(2, 2, 1, x.data(), out.data(), out_grad.data(), grad.data());
   EXPECT_EQ(grad, (std::vector<double>{0, 0, 0, 0}));
-  max_grad<double>(1, 2, 2, x.data(), out.data(), out_grad.data(), grad.data());
+  max_grad(1, 2, 2, x.data(), out.data(), out_grad.data(), grad.data());
   EXPECT_EQ(grad, (std::vector<double>{0, 0, 0, 0}));
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <type_traits>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -69,12 +71,19 @@ std::int64_t result_count(const Case& shapes) {
 template <class Operation, class T>
 void expect_like_one_by_one(const Case& shapes, Isa isa) {
   const auto in = small_numbers<T>(shapes.in.num_elements());
-  const double start = Operation::kIsSum ? 0 : -std::numeric_limits<double>::infinity();
+  constexpr bool is_sum = std::is_same_v<Operation, SumOf>;
+  constexpr bool is_product = std::is_same_v<Operation, ProductOf>;
+  constexpr bool is_maximum = std::is_same_v<Operation, MaxOf>;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const double start = is_sum ? 0 : is_product ? 1 : is_maximum ? -kInfinity : kInfinity;
   std::vector<double> expected(static_cast<std::size_t>(result_count(shapes)), start);
   for (std::size_t i = 0; i < in.size(); ++i) {
     double& result = expected[result_of(static_cast<std::int64_t>(i), shapes)];
     const auto x = static_cast<double>(in[i]);
-    result = Operation::kIsSum ? result + x : std::max(result, x);
+    result = is_sum       ? result + x
+             : is_product ? result * x
+             : is_maximum ? std::max(result, x)
+                          : std::min(result, x);
   }
   std::vector<T> out(expected.size());
   Reduction<Operation, T>(shapes.in, shapes.reduced, isa).run(in.data(), out.data());
@@ -97,6 +106,63 @@ TEST(Reduction, IsLikeOneElementAfterTheOtherOnEveryInstructionSet) {
       expect_like_one_by_one<MaxOf, float>(shapes, isa);
       expect_like_one_by_one<MaxOf, double>(shapes, isa);
       expect_like_one_by_one<MaxOf, std::int64_t>(shapes, isa);
+      expect_like_one_by_one<MinOf, float>(shapes, isa);
+      expect_like_one_by_one<MinOf, BFloat16>(shapes, isa);
+      expect_like_one_by_one<MinOf, std::int32_t>(shapes, isa);
+    }
+  }
+}
+
+TEST(Reduction, MultipliesPowersOfTwoOnEveryInstructionSet) {
+  std::vector<float> in(3 * 700);
+  for (std::size_t i = 0; i < in.size(); ++i) in[i] = i % 2 == 0 ? -0.5F : 2.0F;
+  in[1000] = 8;
+  for (const Isa isa : available_isas()) {
+    std::vector<float> out(3);
+    Reduction<ProductOf, float>(Shape{3, 700}, {false, true}, isa).run(in.data(), out.data());
+    EXPECT_EQ(out, (std::vector<float>{1, -16, 1}));
+    Reduction<ProductOf, float>(Shape{700, 3}, {true, false}, isa).run(in.data(), out.data());
+    EXPECT_EQ(out, (std::vector<float>{1, -16, 1}));
+  }
+}
+
+TEST(Reduction, OfAProductHasNoLesserRangeOnItsWay) {
+  std::vector<float> in(64, 1e30F);
+  std::fill(in.begin() + 32, in.end(), 1e-30F);
+  std::vector<Float16> half(100, Float16(100.0F));
+  std::fill(half.begin() + 50, half.end(), Float16(0.01F));
+  float out = 0;
+  Reduction<ProductOf, float>(Shape{8}, {true}).run(in.data() + 28, &out);
+  EXPECT_NEAR(out, 1, 1e-5);
+  Float16 half_out;
+  Reduction<ProductOf, Float16>(Shape{100}, {true}).run(half.data(), &half_out);
+  EXPECT_NEAR(static_cast<float>(half_out), std::pow(100.0 * static_cast<float>(half[99]), 50),
+              1e-3);
+}
+
+TEST(Reduction, OfAProductOfIntegersWrapsAround) {
+  const std::vector<std::int64_t> in = {std::int64_t{1} << 62, 3, 5};
+  std::int64_t out = 0;
+  Reduction<ProductOf, std::int64_t>(Shape{3}, {true}).run(in.data(), &out);
+  EXPECT_EQ(out, -(std::int64_t{1} << 62));
+}
+
+TEST(Reduction, SaysWhetherAnyAndWhetherAllAreTrue) {
+  for (const Isa isa : available_isas()) {
+    for (const std::int64_t count : {0, 1, 31, 700}) {
+      for (const std::int64_t odd : {std::int64_t{-1}, std::int64_t{0}, count - 1}) {
+        for (const bool most : {false, true}) {
+          const auto in = std::make_unique<bool[]>(static_cast<std::size_t>(count + 1));
+          std::fill_n(in.get(), count, most);
+          if (odd >= 0 && count > 0) in[static_cast<std::size_t>(odd)] = !most;
+          bool any = false;
+          bool all = false;
+          Reduction<AnyOf, bool>(Shape{count}, {true}, isa).run(in.get(), &any);
+          Reduction<AllOf, bool>(Shape{count}, {true}, isa).run(in.get(), &all);
+          EXPECT_EQ(any, std::any_of(in.get(), in.get() + count, [](bool x) { return x; }));
+          EXPECT_EQ(all, std::all_of(in.get(), in.get() + count, [](bool x) { return x; }));
+        }
+      }
     }
   }
 }

@@ -231,10 +231,25 @@ def test_shapes_are_rearranged():
     assert layers.concat([x, x], axis=1).shape == (2, 6, 4)
     assert [part.shape for part in layers.split(x, 2)] == [(2, 3, 2)] * 2
     assert [part.shape for part in layers.split(x, [1, 2], dim=1)] == [(2, 1, 4), (2, 2, 4)]
+    assert [part.shape for part in layers.unstack(x, axis=-1)] == [(2, 3)] * 4
+    assert layers.stack(layers.unstack(x, axis=1), axis=1).shape == (2, 3, 4)
     assert layers.reduce_sum(x).shape == (1,)
     assert layers.reduce_mean(x, dim=-1).shape == (2, 3)
     assert layers.reduce_max(x, dim=1, keep_dim=True).shape == (2, 1, 4)
     assert layers.matmul(x, x, transpose_y=True).shape == (2, 3, 3)
+
+
+def test_unstack_wants_a_dimension_and_how_many_parts_there_are():
+    x = layers.data("x", [3, 4])
+    assert [part.shape for part in layers.unstack(x, num=2)] == [(3, 4)] * 2
+    with pytest.raises(ValueError, match=r"unstack: axis must be in \[-3, 3\) .* rank 3, got 3$"):
+        layers.unstack(x, axis=3)
+    message = (
+        "unstack: num must be given and at least 1 where axis 0 of x has no known extent, "
+        r"got num None, x \[-1, 3, 4\]$"
+    )
+    with pytest.raises(ValueError, match=message):
+        layers.unstack(x)
 
 
 def test_tensors_are_made(block):

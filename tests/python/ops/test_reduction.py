@@ -1,4 +1,4 @@
-"""mean, reduce_sum, reduce_mean and reduce_max against NumPy."""
+"""mean and the operators reduce_... against NumPy."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,12 +10,16 @@ from op_case import OpCase, all_dtypes, check_outputs, differentiable
 from op_data import SHAPES, Doubles, distinct, integers, normal, positive
 from op_runner import run_op
 
+import fluidcore as fluid
+from fluidcore import layers
 from fluidcore.base.dtypes import numpy_dtype
 
 FORMULAS: dict[str, Callable[..., Doubles]] = {
     "reduce_sum": np.sum,
     "reduce_mean": np.mean,
     "reduce_max": np.max,
+    "reduce_min": np.min,
+    "reduce_prod": np.prod,
 }
 
 
@@ -33,7 +37,9 @@ def of(name: str) -> Callable[..., dict[str, Doubles]]:
 
 
 def data(name: str, *shape: int) -> Doubles:
-    return distinct(*shape) if name == "reduce_max" else normal(*shape)
+    if name == "reduce_prod":
+        return 1 + 0.125 * normal(*shape)  # so that the product of many is no number near 0
+    return distinct(*shape) if name in ("reduce_max", "reduce_min") else normal(*shape)
 
 
 CASES = [
@@ -65,8 +71,39 @@ CASES = [
     if not (attrs.get("reduce_all") and attrs.get("keep_dim"))
 ]
 CASES += [
-    OpCase(name, {"X": normal(0, 4)}, lambda X, **_: {"Out": np.zeros(4)}, note="of nothing")
-    for name in ("reduce_sum",)
+    OpCase(name, {"X": normal(0, 4)}, of(name), attrs, note="of nothing")
+    for name in ("reduce_sum", "reduce_prod")
+    for attrs in ({}, {"reduce_all": True})
+]
+ZEROS = np.array([[2.0, 0.0, 3.0], [0.0, 5.0, 0.0], [1.5, -2.0, 4.0]])
+CASES += [
+    OpCase("reduce_prod", {"X": ZEROS}, of("reduce_prod"), attrs, note="with zeros")
+    for attrs in ({}, {"dim": 1}, {"dim": [1, 0], "keep_dim": True}, {"reduce_all": True})
+]
+TRUTHS: dict[str, Callable[..., Any]] = {"reduce_any": np.any, "reduce_all": np.all}
+
+
+def of_truths(name: str) -> Callable[..., dict[str, Any]]:
+    def expected(
+        X: Any, dim: int = 0, keep_dim: bool = False, reduce_all: bool = False
+    ) -> dict[str, Any]:
+        out = TRUTHS[name](X, axis=None if reduce_all else dim, keepdims=keep_dim)
+        return {"Out": np.atleast_1d(out)}
+
+    return expected
+
+
+CASES += [
+    OpCase(name, {"X": integers(0, most, *shape).astype(bool)}, of_truths(name), attrs, note)
+    for name in TRUTHS
+    for shape, most, attrs, note in [
+        ((3, 5), 2, {}, ""),
+        ((3, 5), 2, {"dim": 1, "keep_dim": True}, ""),
+        ((40, 300), 300, {"dim": -1}, "mostly true"),
+        ((40, 300), 1, {"dim": 0}, "false"),
+        ((2, 3, 7), 2, {"reduce_all": True}, ""),
+        ((0, 4), 2, {}, "of nothing"),
+    ]
 ]
 CASES += [
     OpCase(name, {"X": integers(0, 9, 3, 4).astype(dtype)}, of(name), attrs, note=dtype)
@@ -144,7 +181,53 @@ def test_a_maximum_of_nan_has_a_gradient_for_one_element() -> None:
     assert run_op("reduce_max_grad", inputs, {"dim": 1})["X@GRAD"].sum() == 5
 
 
-@pytest.mark.parametrize("name", [*FORMULAS, "mean"])
+@pytest.mark.parametrize("shape", [(7,), (3, 5), (4, 3, 700), (5, 1, 2)])
+def test_the_gradient_of_a_tied_minimum_is_that_of_the_maximum_of_the_negatives(
+    shape: tuple[int, ...],
+) -> None:
+    x = integers(0, 3, *shape).astype(np.float32)
+    for dim in range(len(shape)):
+        out = run_op("reduce_min", {"X": x}, {"dim": dim})["Out"]
+        inputs = {"X": x, "Out": out, "Out@GRAD": positive(*out.shape).astype(np.float32)}
+        grad = run_op("reduce_min_grad", inputs, {"dim": dim})["X@GRAD"]
+        inputs |= {"X": -x, "Out": -out}
+        wanted = run_op("reduce_max_grad", inputs, {"dim": dim})["X@GRAD"]
+        np.testing.assert_array_equal(grad, wanted)
+
+
+@pytest.mark.parametrize("zeros", [0, 1, 2])
+def test_the_gradient_of_a_product_is_the_product_of_all_others(zeros: int) -> None:
+    x = layers.data("x", [3, 4], dtype="float64", append_batch_size=False, stop_gradient=False)
+    (gradient,) = fluid.gradients(layers.reduce_prod(x, dim=1), x)
+    assert gradient is not None
+    value = positive(3, 4)
+    value[:, [3, 1][:zeros]] = 0
+    (got,) = fluid.Executor().run(feed={"x": value}, fetch_list=[gradient])
+    wanted = [[np.prod(np.delete(row, i)) for i in range(4)] for row in value]
+    np.testing.assert_allclose(got, wanted, rtol=1e-14)
+
+
+def test_a_product_with_zeros_has_gradients_of_any_order() -> None:
+    x = layers.data("x", [4], dtype="float64", append_batch_size=False, stop_gradient=False)
+    derivative: Any = layers.reduce_prod(x)
+    for factor in range(3):  # of a b c d by a, b and c: d
+        (gradient,) = fluid.gradients(derivative, x)
+        derivative = layers.slice(gradient, axes=[0], starts=[factor], ends=[factor + 1])
+    value = np.array([0.0, 0.0, 0.0, 7.0])
+    (got,) = fluid.Executor().run(feed={"x": value}, fetch_list=[derivative])
+    np.testing.assert_array_equal(got, [7.0])
+
+
+@pytest.mark.parametrize("name", ["reduce_any", "reduce_all"])
+def test_numbers_are_neither_true_nor_false(name: str) -> None:
+    with pytest.raises(ValueError, match=f"^{name}: no kernel for float64 on cpu; it has: bool"):
+        run_op(name, {"X": normal(2, 3)})
+
+
+LARGE = [name for name in FORMULAS if name != "reduce_prod"]
+
+
+@pytest.mark.parametrize("name", [*LARGE, "mean"])
 @pytest.mark.parametrize("shape", [(100_003,), (317, 311), (3, 40_001)])
 def test_large_sums_are_accurate_and_the_same_for_any_number_of_threads(
     name: str, shape: tuple[int, ...]
@@ -159,10 +242,11 @@ def test_large_sums_are_accurate_and_the_same_for_any_number_of_threads(
     np.testing.assert_allclose(one.reshape(np.shape(reference)), reference, atol=1e-6 * scale)
 
 
-def test_the_maximum_of_nothing_is_an_error() -> None:
-    message = r"reduce_max: X must have an element to choose along dim, got X \[0, 4\]"
+@pytest.mark.parametrize("name", ["reduce_max", "reduce_min"])
+def test_the_maximum_of_nothing_is_an_error(name: str) -> None:
+    message = rf"{name}: X must have an element to choose along dim, got X \[0, 4\]"
     with pytest.raises(ValueError, match=message):
-        run_op("reduce_max", {"X": normal(0, 4)})
+        run_op(name, {"X": normal(0, 4)})
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64"])

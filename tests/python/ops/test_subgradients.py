@@ -31,6 +31,7 @@ CONVEX: dict[str, Callable[[Variable], Variable]] = {
     "reduce_max, inner": lambda x: layers.reduce_max(x, dim=-1),
     "reduce_max, outer": lambda x: layers.reduce_max(x, dim=1),
     "reduce_max, all": layers.reduce_max,
+    "reduce_min": lambda x: layers.scale(layers.reduce_min(x, dim=1), scale=-1.0),
     "elementwise_max": lambda x: layers.elementwise_max(x, rolled(x)),
     "elementwise_max of one": lambda x: layers.elementwise_max(x, x),
     "elementwise_max, broadcast": lambda x: layers.elementwise_max(x, layers.reduce_mean(x, dim=0)),

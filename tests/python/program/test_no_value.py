@@ -17,7 +17,7 @@ def x():
     return layers.data("x", [3])
 
 
-CUT = "cut it with layers.split, or fetch it with Executor.run and index the array"
+CUT = "cut it with layers.unstack, or fetch it with Executor.run"
 FETCH = "fetch it with Executor.run"
 REFUSED = {
     "float": (float, FETCH),
@@ -26,12 +26,10 @@ REFUSED = {
     "floor": (math.floor, FETCH),
     "range": (range, FETCH),
     "index": (lambda x: [1, 2][x], FETCH),
-    "item": (lambda x: x[0], CUT),
-    "slice": (lambda x: x[:, 1], CUT),
     "list": (list, CUT),
     "loop": (lambda x: [row for row in x], CUT),  # noqa: C416
     "unpacking": (lambda x: [*x], CUT),
-    "in": (lambda x: 1.0 in x, CUT),
+    "in": (lambda x: 1.0 in x, "fetch it with Executor.run and look into the array"),
     "assignment": (
         lambda x: x.__setitem__(0, 1.0),
         "write all of it with layers.assign(value, output=x)",

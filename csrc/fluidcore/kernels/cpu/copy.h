@@ -18,6 +18,14 @@ inline void copy_bytes(void* to, const void* from, std::int64_t bytes) {
   });
 }
 
+// Sets bytes to 0, on several threads if there are many.
+inline void zero_bytes(void* to, std::int64_t bytes) {
+  constexpr std::int64_t kGrainBytes = std::int64_t{1} << 18;
+  parallel_for(bytes, kGrainBytes, [=](std::int64_t begin, std::int64_t end) {
+    std::memset(static_cast<char*>(to) + begin, 0, static_cast<std::size_t>(end - begin));
+  });
+}
+
 // Copies `rows` rows of `row_bytes` bytes each; rows begin `to_stride` and `from_stride` bytes
 // apart.
 inline void copy_rows(void* to,

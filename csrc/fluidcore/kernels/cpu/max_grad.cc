@@ -12,24 +12,34 @@ namespace fluidcore::cpu {
 
 namespace {
 
-// The first of `count` neighbours that is not below `out`; count if there is none.
-template <class T>
-std::int64_t first_greatest(std::int64_t count, const T* x, T out) {
+// Whether `x` is not the maximum, or the minimum, `out`.
+template <bool of_minimum, class C>
+bool is_inside(C x, C out) {
+  return of_minimum ? x > out : x < out;
+}
+
+// The first of `count` neighbours that is not inside of `out`; count if there is none.
+template <bool of_minimum, class T>
+std::int64_t first_extreme(std::int64_t count, const T* x, T out) {
   using C = ComputeType<T>;
   constexpr std::int64_t kBlock = 256;
   const C limit = static_cast<C>(out);
   for (std::int64_t begin = 0; begin < count; begin += kBlock) {
     const std::int64_t end = std::min(begin + kBlock, count);
     int found = 0;
-    for (std::int64_t i = begin; i < end; ++i) found |= static_cast<C>(x[i]) < limit ? 0 : 1;
+    for (std::int64_t i = begin; i < end; ++i) {
+      found |= is_inside<of_minimum>(static_cast<C>(x[i]), limit) ? 0 : 1;
+    }
     if (found == 0) continue;
-    return std::find_if(x + begin, x + end, [=](T v) { return !(static_cast<C>(v) < limit); }) - x;
+    return std::find_if(x + begin, x + end,
+                        [=](T v) { return !is_inside<of_minimum>(static_cast<C>(v), limit); }) -
+           x;
   }
   return count;
 }
 
 // One column of `count` rows for each of `columns` results, `stride` elements from row to row.
-template <class T>
+template <bool of_minimum, class T>
 void columns_grad(std::int64_t count,
                   std::int64_t columns,
                   std::int64_t stride,
@@ -48,9 +58,10 @@ void columns_grad(std::int64_t count,
       T* to = x_grad + row * stride + begin;
 #pragma GCC ivdep
       for (std::int64_t i = 0; i < width; ++i) {
-        const bool is_below = static_cast<C>(from[i]) < static_cast<C>(out[begin + i]);
-        to[i] = static_cast<T>(is_below ? C(0) : left[i]);
-        left[i] = is_below ? left[i] : C(0);
+        const bool inside =
+            is_inside<of_minimum>(static_cast<C>(from[i]), static_cast<C>(out[begin + i]));
+        to[i] = static_cast<T>(inside ? C(0) : left[i]);
+        left[i] = inside ? left[i] : C(0);
       }
     }
   }
@@ -58,7 +69,7 @@ void columns_grad(std::int64_t count,
 
 }  // namespace
 
-template <class T>
+template <bool of_minimum, class T>
 void max_grad(std::int64_t outer,
               std::int64_t count,
               std::int64_t inner,
@@ -71,7 +82,7 @@ void max_grad(std::int64_t outer,
     run_on(isa, [=] {
       if (inner == 1) {
         for (std::int64_t i = begin; i < end; ++i) {
-          const std::int64_t first = first_greatest(count, x + i * count, out[i]);
+          const std::int64_t first = first_extreme<of_minimum>(count, x + i * count, out[i]);
           const T grad = out_grad[i];
           std::fill_n(x_grad + i * count, count, T(0));
           if (first < count) x_grad[i * count + first] = grad;
@@ -82,30 +93,49 @@ void max_grad(std::int64_t outer,
         const std::int64_t column = i % inner;
         const std::int64_t columns = std::min(inner - column, end - i);
         const std::int64_t start = i / inner * count * inner + column;
-        columns_grad(count, columns, inner, x + start, out + i, out_grad + i, x_grad + start);
+        columns_grad<of_minimum>(count, columns, inner, x + start, out + i, out_grad + i,
+                                 x_grad + start);
         i += columns;
       }
     });
   });
 }
 
-template void max_grad<float>(
+template void max_grad<false>(
     std::int64_t, std::int64_t, std::int64_t, const float*, const float*, const float*, float*);
-template void max_grad<double>(
+template void max_grad<false>(
     std::int64_t, std::int64_t, std::int64_t, const double*, const double*, const double*, double*);
-template void max_grad<Float16>(std::int64_t,
-                                std::int64_t,
-                                std::int64_t,
-                                const Float16*,
-                                const Float16*,
-                                const Float16*,
-                                Float16*);
-template void max_grad<BFloat16>(std::int64_t,
-                                 std::int64_t,
-                                 std::int64_t,
-                                 const BFloat16*,
-                                 const BFloat16*,
-                                 const BFloat16*,
-                                 BFloat16*);
+template void max_grad<false>(std::int64_t,
+                              std::int64_t,
+                              std::int64_t,
+                              const Float16*,
+                              const Float16*,
+                              const Float16*,
+                              Float16*);
+template void max_grad<false>(std::int64_t,
+                              std::int64_t,
+                              std::int64_t,
+                              const BFloat16*,
+                              const BFloat16*,
+                              const BFloat16*,
+                              BFloat16*);
+template void max_grad<true>(
+    std::int64_t, std::int64_t, std::int64_t, const float*, const float*, const float*, float*);
+template void max_grad<true>(
+    std::int64_t, std::int64_t, std::int64_t, const double*, const double*, const double*, double*);
+template void max_grad<true>(std::int64_t,
+                             std::int64_t,
+                             std::int64_t,
+                             const Float16*,
+                             const Float16*,
+                             const Float16*,
+                             Float16*);
+template void max_grad<true>(std::int64_t,
+                             std::int64_t,
+                             std::int64_t,
+                             const BFloat16*,
+                             const BFloat16*,
+                             const BFloat16*,
+                             BFloat16*);
 
 }  // namespace fluidcore::cpu

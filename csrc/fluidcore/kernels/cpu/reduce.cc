@@ -32,21 +32,32 @@ std::int64_t offset(const std::vector<ReduceDim>& dims, std::int64_t index) {
 
 template <class Operation, class T>
 constexpr T identity() {
-  if constexpr (Operation::kIsSum) {
-    return T(0);
-  } else if constexpr (std::is_integral_v<T>) {
-    return std::numeric_limits<T>::lowest();
+  using Limits = std::numeric_limits<T>;
+  if constexpr (std::is_same_v<Operation, MaxOf>) {
+    return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+  } else if constexpr (std::is_same_v<Operation, MinOf>) {
+    return Limits::has_infinity ? Limits::infinity() : Limits::max();
   } else {
-    return -std::numeric_limits<T>::infinity();
+    return T(std::is_same_v<Operation, ProductOf> || std::is_same_v<Operation, AllOf>);
   }
 }
 
 template <class Operation, class T>
 T combine(T a, T b) {
-  if constexpr (Operation::kIsSum) {
+  if constexpr (std::is_same_v<Operation, SumOf>) {
     return Add()(a, b);
-  } else {
+  } else if constexpr (std::is_same_v<Operation, MaxOf>) {
     return Max()(a, b);
+  } else if constexpr (std::is_same_v<Operation, MinOf>) {
+    return Min()(a, b);
+  } else if constexpr (std::is_same_v<Operation, AnyOf>) {
+    return a || b;
+  } else if constexpr (std::is_same_v<Operation, AllOf>) {
+    return a && b;
+  } else if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+  } else {
+    return a * b;
   }
 }
 
@@ -60,24 +71,21 @@ Out finish(Total total, double divisor) {
   }
 }
 
-// The type that elements are added in before they reach a total.
-template <class T>
-using Lane = std::conditional_t<std::is_integral_v<T>, std::int64_t, ComputeType<T>>;
-
 // One result from `count` adjacent elements, in as many lanes as the widest registers have.
 template <class Operation, class T>
-Lane<T> reduce_segment(const T* in, std::int64_t count) {
+typename Operation::template Lane<T> reduce_segment(const T* in, std::int64_t count) {
+  using Lane = typename Operation::template Lane<T>;
   constexpr int kLanes = 32;
-  std::array<Lane<T>, kLanes> lanes;
-  for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = identity<Operation, Lane<T>>();
+  std::array<Lane, kLanes> lanes;
+  for (int lane = 0; lane < kLanes; ++lane) lanes[lane] = identity<Operation, Lane>();
   std::int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
     for (int lane = 0; lane < kLanes; ++lane) {
-      lanes[lane] = combine<Operation>(lanes[lane], static_cast<Lane<T>>(in[i + lane]));
+      lanes[lane] = combine<Operation>(lanes[lane], static_cast<Lane>(in[i + lane]));
     }
   }
-  Lane<T> result = identity<Operation, Lane<T>>();
-  for (; i < count; ++i) result = combine<Operation>(result, static_cast<Lane<T>>(in[i]));
+  Lane result = identity<Operation, Lane>();
+  for (; i < count; ++i) result = combine<Operation>(result, static_cast<Lane>(in[i]));
   if (count < kLanes) return result;
   for (int width = kLanes / 2; width > 0; width /= 2) {
     for (int lane = 0; lane < width; ++lane) {
@@ -189,6 +197,7 @@ void Reduction<Operation, T, Out>::run_rows(const T* in, Out* out, double diviso
 
 template <class Operation, class T, class Out>
 void Reduction<Operation, T, Out>::run_columns(const T* in, Out* out, double divisor) {
+  using Lane = typename Operation::template Lane<T>;
   const Isa isa = isa_;
   const ReduceNest* nest = &nest_;
   const std::int64_t blocks = blocks_;
@@ -202,7 +211,7 @@ void Reduction<Operation, T, Out>::run_columns(const T* in, Out* out, double div
   parallel_for(tasks, grain, [&](std::int64_t first, std::int64_t last) {
     run_on(isa, [=] {
       std::array<Total, kColumns> totals;
-      std::array<Lane<T>, kColumns> lanes;
+      std::array<Lane, kColumns> lanes;
       for (std::int64_t task = first; task < last; ++task) {
         const std::int64_t chunk = task / blocks;
         const std::int64_t kept = chunk / chunks;
@@ -213,11 +222,11 @@ void Reduction<Operation, T, Out>::run_columns(const T* in, Out* out, double div
         std::int64_t row = (task - chunk * blocks) * block;
         const std::int64_t end = std::min(row + block, nest->reduced_count);
         while (row < end) {
-          for (std::int64_t i = 0; i < count; ++i) lanes[i] = identity<Operation, Lane<T>>();
+          for (std::int64_t i = 0; i < count; ++i) lanes[i] = identity<Operation, Lane>();
           for (const std::int64_t stop = std::min(row + kRows, end); row < stop; ++row) {
             const T* line = base + offset(nest->reduced, row);
             for (std::int64_t i = 0; i < count; ++i) {
-              lanes[i] = combine<Operation>(lanes[i], static_cast<Lane<T>>(line[i]));
+              lanes[i] = combine<Operation>(lanes[i], static_cast<Lane>(line[i]));
             }
           }
           for (std::int64_t i = 0; i < count; ++i) {
@@ -258,5 +267,19 @@ template class Reduction<MaxOf, Float16>;
 template class Reduction<MaxOf, BFloat16>;
 template class Reduction<MaxOf, std::int32_t>;
 template class Reduction<MaxOf, std::int64_t>;
+template class Reduction<MinOf, float>;
+template class Reduction<MinOf, double>;
+template class Reduction<MinOf, Float16>;
+template class Reduction<MinOf, BFloat16>;
+template class Reduction<MinOf, std::int32_t>;
+template class Reduction<MinOf, std::int64_t>;
+template class Reduction<ProductOf, float>;
+template class Reduction<ProductOf, double>;
+template class Reduction<ProductOf, Float16>;
+template class Reduction<ProductOf, BFloat16>;
+template class Reduction<ProductOf, std::int32_t>;
+template class Reduction<ProductOf, std::int64_t>;
+template class Reduction<AnyOf, bool>;
+template class Reduction<AllOf, bool>;
 
 }  // namespace fluidcore::cpu

@@ -29,19 +29,42 @@ struct ReduceNest {
   std::int64_t reduced_count = 1;  // of `reduced`
 };
 
+// What a reduction makes of elements. Lane is the type that elements of type T are combined in.
+template <class T>
+using SumLane = std::conditional_t<std::is_integral_v<T>, std::int64_t, ComputeType<T>>;
 struct SumOf {
-  static constexpr bool kIsSum = true;
+  template <class T>
+  using Lane = SumLane<T>;
 };
 struct MaxOf {
-  static constexpr bool kIsSum = false;
+  template <class T>
+  using Lane = SumLane<T>;
+};
+struct MinOf {
+  template <class T>
+  using Lane = SumLane<T>;
+};
+struct ProductOf {  // in float64, so that parts of it have no lesser range than all of it
+  template <class T>
+  using Lane = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
+};
+struct AnyOf {
+  template <class T>
+  using Lane = T;
+};
+struct AllOf {
+  template <class T>
+  using Lane = T;
 };
 
-// The sum or the maximum of a T tensor over some dimensions, as an Out tensor. Floating numbers are
-// added in blocks of fixed sizes, and the blocks in float64: the result does not depend on the
-// number of threads. A maximum is NaN if one of its elements is; an empty sum is 0.
+// The sum, maximum, minimum or product of a T tensor over some dimensions, or whether any or all of
+// its elements are true, as an Out tensor. Floating numbers are added in blocks of fixed sizes, and
+// the blocks in float64: the result does not depend on the number of threads. Products of integers
+// wrap around. A maximum and a minimum are NaN if one of their elements is; what there is of no
+// elements is that which changes nothing: 0, 1, false, true.
 //
 // Made once for a shape; run() allocates nothing. One thread at a time may run one object.
-// Instantiated for Out = T, and for T = float with the 16-bit floats.
+// Instantiated for Out = T, and for sums of T = float with the 16-bit floats.
 template <class Operation, class T, class Out = T>
 class Reduction {
  public:

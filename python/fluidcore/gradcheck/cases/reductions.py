@@ -11,10 +11,12 @@ from fluidcore.gradcheck.cases.example import Data, OpExample, Shape
 # What is reduced to one number is small: the gradient of that number is a sum of random cotangents,
 # and many of these may cancel to less than 16 bits can tell.
 def _reduction(op_type: str) -> Callable[[Data], Iterator[OpExample]]:
-    largest = op_type == "reduce_max"
+    chooses = op_type in ("reduce_max", "reduce_min")
 
     def case(data: Data, shape: Shape, **attrs: Any) -> OpExample:
-        x = data.distinct(*shape) if largest else data.normal(*shape)
+        x = data.distinct(*shape) if chooses else data.normal(*shape)
+        if op_type == "reduce_prod":
+            x = data.normal(*shape, scale=0.125, mean=1.0)
         return OpExample(op_type, {"X": x}, attrs)
 
     def cases(data: Data) -> Iterator[OpExample]:
@@ -33,10 +35,14 @@ def _reduction(op_type: str) -> Callable[[Data], Iterator[OpExample]]:
             case(data, (2, b, 2), reduce_all=True),
             case(data, (0, b), dim=1),
         )
-        if largest:
+        if chooses:
             x = data.distinct(3, 4)
-            x[1, 1:3] = 4  # the largest of its row, twice
+            x[1, 1:3] = 4 if op_type == "reduce_max" else -4  # of its row the outermost, twice
             yield OpExample(op_type, {"X": x}, {"dim": 1}, note="with ties")
+        if op_type == "reduce_prod":
+            x = data.positive(3, 4)
+            x[0, 1] = x[1, 0] = x[1, 2] = 0
+            yield OpExample(op_type, {"X": x}, {"dim": 1}, note="with zeros")
 
     return cases
 
@@ -53,6 +59,20 @@ def _cumsum(data: Data) -> Iterator[OpExample]:
         ((0, b), {}),
     ):
         yield OpExample("cumsum", {"X": data.normal(*shape)}, attrs)
+
+
+def _linear_recurrence(data: Data) -> Iterator[OpExample]:
+    a, b, c = data.extents(3, 2)
+    for shape, attrs in (
+        ((a, b), {}),
+        ((1,), {"axis": 0}),
+        ((17 + a,), {"reverse": True}),
+        ((a, b), {"axis": 0}),
+        ((a, b, c), {"axis": -2, "reverse": True}),
+        ((0, b), {}),
+    ):
+        inputs = {"X": data.uniform(-1, 1, *shape), "Y": data.normal(*shape)}
+        yield OpExample("linear_recurrence", inputs, attrs)
 
 
 def _maxout(data: Data) -> Iterator[OpExample]:
@@ -121,8 +141,12 @@ def _dropout(data: Data) -> Iterator[OpExample]:
 
 
 CASES = {
-    **{name: _reduction(name) for name in ("reduce_sum", "reduce_mean", "reduce_max")},
+    **{
+        f"reduce_{name}": _reduction(f"reduce_{name}")
+        for name in ("sum", "mean", "max", "min", "prod")
+    },
     "cumsum": _cumsum,
+    "linear_recurrence": _linear_recurrence,
     "maxout": _maxout,
     "mean": _mean,
     "softmax": _softmax,

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+
+namespace fluidcore::cpu {
+
+// Sequences along the middle dimension of tensors [outer, count, inner].
+struct Sequences {
+  std::int64_t outer;
+  std::int64_t count;
+  std::int64_t inner;
+  bool reverse;  // from the last element to the first
+};
+
+// out[0] = y[0]; out[i] = x[i] * out[i - 1] + y[i]. In float64, rounded where it is written. `out`
+// may be x or y. For the floating types.
+template <class T>
+void linear_recurrence(const Sequences& sequences, const T* x, const T* y, T* out);
+
+// The gradients of x and y from that of out, as precise. Either may be null; neither may be an
+// input.
+template <class T>
+void linear_recurrence_grad(
+    const Sequences& sequences, const T* x, const T* out, const T* dout, T* dx, T* dy);
+
+}  // namespace fluidcore::cpu

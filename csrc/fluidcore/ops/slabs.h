@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "fluidcore/kernels/cpu/copy.h"
+#include "fluidcore/op/op_def.h"
+
+namespace fluidcore {
+
+// One part of a tensor that is cut along an axis: rows of `row_bytes` bytes, `offset` bytes after
+// the rows of the whole tensor, which are `whole_row_bytes` long.
+template <class Part>
+struct Slab {
+  Part part;
+  std::int64_t offset;
+  std::int64_t row_bytes;
+};
+template <class Part>
+struct Slabs {
+  std::vector<Slab<Part>> parts;
+  std::int64_t rows = 0;
+  std::int64_t whole_row_bytes = 0;
+
+  // `axis` counted from 0; parts that are not wanted are empty handles of the shape given.
+  Slabs(const TensorSpec& whole, std::size_t axis)
+      : rows(whole.shape.product(0, axis)),
+        whole_row_bytes(whole.shape.product(axis, whole.shape.rank()) *
+                        static_cast<std::int64_t>(size_of(whole.dtype))) {}
+
+  void add(Part part, const TensorSpec& spec, std::size_t axis) {
+    const std::int64_t bytes = spec.shape.product(axis, spec.shape.rank()) *
+                               static_cast<std::int64_t>(size_of(spec.dtype));
+    if (part && bytes > 0) parts.push_back({part, end_, bytes});
+    end_ += bytes;
+  }
+
+ private:
+  std::int64_t end_ = 0;
+};
+
+inline Kernel join(Slabs<Arg<const void>> slabs, Arg<void> whole) {
+  return [slabs = std::move(slabs), whole] {
+    for (const auto& slab : slabs.parts) {
+      cpu::copy_rows(static_cast<char*>(whole.data()) + slab.offset, slabs.whole_row_bytes,
+                     slab.part.data(), slab.row_bytes, slabs.rows, slab.row_bytes);
+    }
+  };
+}
+
+inline Kernel cut(Slabs<Arg<void>> slabs, Arg<const void> whole) {
+  return [slabs = std::move(slabs), whole] {
+    for (const auto& slab : slabs.parts) {
+      cpu::copy_rows(slab.part.data(), slab.row_bytes,
+                     static_cast<const char*>(whole.data()) + slab.offset, slabs.whole_row_bytes,
+                     slabs.rows, slab.row_bytes);
+    }
+  };
+}
+
+// The axis of the attribute, counted from 0, of a shape.
+template <class Context>
+std::size_t axis_of(const Context& context, const Shape& x) {
+  return normalize_axis(context.template attr<std::int64_t>("axis"), x.rank(), context.type());
+}
+
+// Of two extents.
+inline std::int64_t checked_sum(const InferContext& context, std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  require(!__builtin_add_overflow(a, b, &sum), context.type(),
+          ": extents must have a sum that can be counted, got ", a, " and ", b);
+  return sum;
+}
+
+}  // namespace fluidcore

@@ -1,0 +1,117 @@
+"""x[1:, ::2], x[0], x[..., None]: which operators an index stands for."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from types import EllipsisType
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from fluidcore.base.checks import is_whole
+
+Result = TypeVar("Result")
+Step: TypeAlias = "tuple[str, dict[str, list[int]]]"  # type of an operator, attributes
+
+_FIRST, _LAST = -(2**63), 2**63 - 1  # beyond every index, on both sides
+
+
+class Indexing(Generic[Result]):
+    """x[index] with whole numbers, slices, `...` and None, as in NumPy.
+
+    For a class with `shape` and `_applied`. The result is a new tensor, no view.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _applied(self, steps: Sequence[Step]) -> Result:
+        """What the operators make of this, one after the other; itself without any."""
+
+    def __getitem__(self: Any, index: Any) -> Result:
+        result: Result = self._applied(index_steps(index, self.shape))
+        return result
+
+
+def index_steps(index: Any, shape: Sequence[int]) -> list[Step]:
+    """The operators that make x[index] of an x with these extents, -1 where one is not known.
+
+    Raises:
+        IndexError: There is no such element or dimension.
+        TypeError: An index is of another kind.
+    """
+    parts: list[tuple[int, int, int, int]] = []  # axis, start, end, stride
+    dropped: list[int] = []  # dimensions of x
+    added: list[int] = []  # dimensions of the result
+    axis = place = 0
+    for item in _complete(index, len(shape)):
+        if item is None:
+            added.append(place)
+            place += 1
+            continue
+        if isinstance(item, slice):
+            start, end, stride = _bounds(item, axis)
+            place += 1
+        else:
+            start, end, stride = *_element(item, axis, shape[axis]), 1
+            dropped.append(axis)
+        if (start, end, stride) != (0, _LAST, 1):
+            parts.append((axis, start, end, stride))
+        axis += 1
+    steps: list[Step] = []
+    if parts:
+        axes, starts, ends, strides = map(list, zip(*parts, strict=True))
+        cut = {"axes": axes, "starts": starts, "ends": ends}
+        plain = all(stride == 1 for stride in strides)
+        steps.append(("slice", cut) if plain else ("strided_slice", cut | {"strides": strides}))
+    steps += [("squeeze", {"axes": dropped})] if dropped else []
+    steps += [("unsqueeze", {"axes": added})] if added else []
+    return steps
+
+
+def _complete(index: Any, rank: int) -> list[Any]:
+    """An item for each of `rank` dimensions, and the Nones between them."""
+    items = list(index) if isinstance(index, tuple) else [index]
+    for place, item in enumerate(items):
+        if not (item is None or isinstance(item, (slice, EllipsisType)) or is_whole(item)):
+            raise TypeError(
+                f"item {place} of an index must be a whole number, a slice, ... or None, "
+                f"got {type(item).__name__}"
+            )
+    rest = [place for place, item in enumerate(items) if item is Ellipsis]
+    given = sum(item is not None and item is not Ellipsis for item in items)
+    if len(rest) > 1:
+        raise IndexError(f"an index must have at most one ..., got {len(rest)}")
+    if given > rank:
+        raise IndexError(
+            f"an index must have an item for at most {rank} dimensions, as x has, got {given}"
+        )
+    end = rest[0] if rest else len(items)
+    return [*items[:end], *[slice(None)] * (rank - given), *items[end + 1 :]]
+
+
+def _element(index: Any, axis: int, extent: int) -> tuple[int, int]:
+    """Where the one element of a dimension starts and ends."""
+    i = int(index)
+    if extent != -1 and not -extent <= i < extent:
+        raise IndexError(f"an index of axis {axis} must be in [{-extent}, {extent}), got {i}")
+    if not _FIRST <= i < _LAST:
+        raise IndexError(f"an index of axis {axis} must be in 64 bits, got {i}")
+    return i, _LAST if i == -1 else i + 1
+
+
+def _bounds(part: slice, axis: int) -> tuple[int, int, int]:
+    """Start, end and stride, each in 64 bits."""
+    numbers = (part.start, part.stop, part.step)
+    for number in numbers:
+        if number is not None and not is_whole(number):
+            raise TypeError(
+                f"a slice of axis {axis} must be of whole numbers and None, "
+                f"got {type(number).__name__}"
+            )
+    if part.step == 0:
+        raise IndexError(f"the step of a slice of axis {axis} must not be 0")
+    step = 1 if part.step is None else part.step
+    start = (0 if step > 0 else -1) if part.start is None else part.start
+    stop = (_LAST if step > 0 else _FIRST) if part.stop is None else part.stop
+    first, last, stride = (min(max(int(n), _FIRST), _LAST) for n in (start, stop, step))
+    return first, last, stride
