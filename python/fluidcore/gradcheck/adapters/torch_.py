@@ -33,6 +33,7 @@ class TorchTarget(CallableTarget):
     """
 
     framework: ClassVar[str] = "PyTorch"
+    smallest_batch = 5  # torch.vmap of a small f takes as long as four runs of it
 
     def __init__(self, f: Any, args: Sequence[Any], claim: Claim, name: str | None = None) -> None:
         self._torch: Any = sys.modules["torch"]

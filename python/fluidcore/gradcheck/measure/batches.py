@@ -18,12 +18,11 @@ _NUMBERS = 2**20  # in the copies and their outputs
 _SAME = 2.0**-40  # of the largest output: an operator on a batch may add in another order
 
 
-def batch_size(session: Session, k: int) -> int:
-    """How many elements by input `k` go into a batch; 0 where f is not run on batches."""
-    size = session.target.inputs[k].value.size
-    if session.dtype != SHADOW or not session.has_batches or size < session.target.smallest_batch:
+def batch_size(session: Session, k: int, count: int) -> int:
+    """How many of `count` elements by input `k` go into a batch; 0: f is not run on batches."""
+    if session.dtype != SHADOW or not session.has_batches or count < session.target.smallest_batch:
         return 0
-    numbers = size + sum(y.size for y in session.outputs)
+    numbers = session.target.inputs[k].value.size + sum(y.size for y in session.outputs)
     return _NUMBERS // max(numbers, 1)
 
 

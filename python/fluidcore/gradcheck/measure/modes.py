@@ -185,7 +185,7 @@ def _by_element(
     pieces = _Pieces()
     left = elements
     while left.size or not pieces.parts:
-        batch = batch_size(session, k)
+        batch = batch_size(session, k, left.size)
         most = left.size if session.config.budget_s is None else _CHUNK
         chunk, left = np.split(left, [min(batch or most, most)])
         if session.late:

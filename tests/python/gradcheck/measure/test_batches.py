@@ -97,26 +97,26 @@ def test_large_inputs_are_cut_into_batches(monkeypatch: pytest.MonkeyPatch) -> N
     numbers = X.size + 6 + 1 + 4
     monkeypatch.setattr(batches, "_NUMBERS", 5 * numbers + 1)
     one = session()
-    assert batch_size(one, 0) == 5
+    assert batch_size(one, 0, X.size) == 5
     found = full(one, 0)
     assert isinstance(one.target, Batched)
     assert 3 * 7 <= one.target.batches <= 3 * 12
     np.testing.assert_allclose(found.reference.value, alone(0).reference.value, rtol=1e-9)
     monkeypatch.setattr(batches, "_NUMBERS", numbers - 1)
-    assert batch_size(one, 0) == 0
+    assert batch_size(one, 0, X.size) == 0
 
 
 def test_below_float64_there_are_no_batches() -> None:
-    assert batch_size(session("float32", shadow="off"), 0) == 0
-    assert batch_size(session("float32"), 0) > 0  # the formula's
+    assert batch_size(session("float32", shadow="off"), 0, X.size) == 0
+    assert batch_size(session("float32"), 0, X.size) > 0  # the formula's
 
 
-def test_an_input_that_is_too_small_for_batches_leaves_them_to_the_others() -> None:
+def test_elements_that_are_too_few_for_a_batch_are_moved_one_by_one() -> None:
     one = session()
     one.target.smallest_batch = Y.size + 1
-    assert batch_size(one, 1) == 0
+    assert batch_size(one, 1, Y.size) == 0
     assert full(one, 1).evaluations > 5 * Y.size
-    assert batch_size(one, 0) > 0
+    assert batch_size(one, 0, X.size) > 0
 
 
 def refused(y: Array) -> Array:
@@ -136,7 +136,7 @@ def refused(y: Array) -> Array:
 def test_a_function_that_is_not_the_same_on_a_batch_is_not_run_on_one_again(change) -> None:
     one = session(change=change)
     assert differentiate_batch(one, 0, np.arange(4), None) is None
-    assert batch_size(one, 0) == 0
+    assert batch_size(one, 0, X.size) == 0
     np.testing.assert_array_equal(full(one, 0).reference.value, alone(0).reference.value)
 
 
