@@ -80,8 +80,8 @@ def described(op: Any) -> list[str]:
     found = []
     for title, slots in (("input", op.inputs), ("output", op.outputs)):
         if slots:
-            rows = [(f"`{slot.name}`", slot.doc, flags(slot)) for slot in slots]
-            found.append(table((title, "what it is", ""), rows))
+            uses = [(f"`{slot.name}`", slot.doc, flags(slot)) for slot in slots]
+            found.append(table((title, "what it is", ""), uses))
     if op.attrs:
         rows = [(f"`{attr.name}`", attr.doc, attr.type, default(attr)) for attr in op.attrs]
         found.append(table(("attribute", "what it is", "type", "default"), rows))
