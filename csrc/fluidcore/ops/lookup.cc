@@ -1,89 +1,49 @@
 #include <algorithm>
-#include <cstring>
 
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/elementwise.h"
+#include "fluidcore/kernels/cpu/gather.h"
 #include "fluidcore/kernels/functors.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/linear.h"
 #include "fluidcore/ops/register_ops.h"
+#include "fluidcore/ops/row_numbers.h"
 
 namespace fluidcore {
 
 namespace {
 
-// The positions that a lookup reads: `count` indices of rows of `width` elements.
+// The rows of W that Ids name; `element` is the width of one element.
 struct Lookup {
-  explicit Lookup(const KernelContext& context)
-      : ids(context.input<std::int64_t>("Ids")),
-        count(ids.size()),
-        height(context.raw_input("W").shape()[0]),
-        width(context.raw_input("W").shape()[1]),
-        padding(context.attr<std::int64_t>("padding_idx")) {}
+  Lookup(const KernelContext& context, std::int64_t element)
+      : shape{1, extent(context, 0), context.raw_input("Ids").size(), extent(context, 1) * element},
+        ids(context, "Ids", {shape.extent, context.attr<std::int64_t>("padding_idx")}) {}
 
-  // Throws InvalidArgument for the first index that is no row of W.
-  void check(const std::string& who) const {
-    const std::int64_t* id = ids.data();
-    for (std::int64_t i = 0; i < count; ++i) {
-      require((id[i] >= 0 && id[i] < height) || (padding != -1 && id[i] == padding), who,
-              ": Ids must be in [0, ", height, "), got ", id[i], " at position ", i);
-    }
+  cpu::IndexedRows shape;
+  RowNumbers ids;
+
+ private:
+  static std::int64_t extent(const KernelContext& context, std::size_t axis) {
+    return context.raw_input("W").shape()[axis];
   }
-
-  Arg<const std::int64_t> ids;
-  std::int64_t count;
-  std::int64_t height;
-  std::int64_t width;
-  std::int64_t padding;
 };
 
-template <class T>
 Kernel lookup_table(const KernelContext& context) {
-  const Lookup lookup(context);
-  const auto w = context.input<T>("W");
-  const auto out = context.output<T>("Out");
-  return [=, type = context.type()] {
-    lookup.check(type);
-    const std::int64_t width = lookup.width;
-    const auto row_bytes = static_cast<std::size_t>(width) * sizeof(T);
-    if (row_bytes == 0) return;
-    parallel_for(lookup.count, cpu::kGrain / width, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        const std::int64_t id = lookup.ids.data()[i];
-        T* row = out.data() + i * width;
-        if (id == lookup.padding && id != -1) {
-          std::memset(static_cast<void*>(row), 0, row_bytes);
-        } else {
-          std::memcpy(row, w.data() + id * width, row_bytes);
-        }
-      }
-    });
-  };
+  const auto w = context.raw_input("W");
+  const auto out = context.raw_output("Out");
+  const Lookup lookup(context, static_cast<std::int64_t>(size_of(w.spec().dtype)));
+  return [=] { cpu::take_rows(lookup.shape, lookup.ids.checked(), w.data(), out.data()); };
 }
 
-// Every thread adds up a range of W's rows, looking at all indices: the order of the additions
-// does not depend on the number of threads.
 template <class T>
 Kernel lookup_table_grad(const KernelContext& context) {
   const auto dw = context.optional_output<T>("W@GRAD");
   if (!dw) return nothing_to_do();
-  const Lookup lookup(context);
   const auto dout = context.input<T>("Out@GRAD");
-  return [=, type = context.type()] {
-    lookup.check(type);
-    const std::int64_t width = lookup.width;
-    const cpu::Isa isa = cpu::cpu_isa();
-    const std::int64_t grain = cpu::kGrain / std::max<std::int64_t>(width, 1);
-    parallel_for(lookup.height, grain, [&](std::int64_t begin, std::int64_t end) {
-      std::fill(dw.data() + begin * width, dw.data() + end * width, T(0));
-      for (std::int64_t i = 0; i < lookup.count; ++i) {
-        const std::int64_t id = lookup.ids.data()[i];
-        if (id < begin || id >= end || id == lookup.padding) continue;
-        T* row = dw.data() + id * width;
-        cpu::calculate_row(isa, Add(), width, row, cpu::Operand<T>{row},
-                           cpu::Operand<T>{dout.data() + i * width});
-      }
-    });
+  const Lookup lookup(context, 1);
+  return [=, links = Links(context, lookup.shape)] {
+    cpu::add_rows<T>(lookup.shape, lookup.ids.checked(), links.data(), dout.data(), nullptr,
+                     dw.data());
   };
 }
 
@@ -120,8 +80,7 @@ void add_lookup_table(OpRegistry& registry, const std::string& type, const std::
           .input("Ids", str_cat("int64 ", ids, ", each in [0, rows) or padding_idx"))
           .output("Out", "[..., width], dtype of W")
           .infer([](InferContext& context) { context.set_output("Out", looked_up(context)); })
-          .kernels(floating_cpu_kernels(
-              [](auto tag) -> KernelFactory { return lookup_table<typename decltype(tag)::type>; }))
+          .kernels(floating_cpu_kernels([](auto /*tag*/) -> KernelFactory { return lookup_table; }))
           .grad(standard_grad({.inputs = {"W", "Ids"}, .differentiable = {"W"}})));
   registry.add(
       with_table_attrs(OpDef(type + "_grad"))

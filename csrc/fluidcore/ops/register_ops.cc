@@ -17,6 +17,7 @@ const OpRegistry& builtin_ops() {
     register_element_loss_ops(registry);
     register_elementwise_ops(registry);
     register_fill_ops(registry);
+    register_gather_ops(registry);
     register_layer_norm_ops(registry);
     register_logic_ops(registry);
     register_logsumexp_ops(registry);

@@ -17,6 +17,7 @@ void register_cumsum_ops(OpRegistry& registry);
 void register_element_loss_ops(OpRegistry& registry);
 void register_elementwise_ops(OpRegistry& registry);
 void register_fill_ops(OpRegistry& registry);
+void register_gather_ops(OpRegistry& registry);
 void register_layer_norm_ops(OpRegistry& registry);
 void register_logsumexp_ops(OpRegistry& registry);
 void register_logic_ops(OpRegistry& registry);

@@ -487,6 +487,23 @@ def floor(
         Out: shape and dtype of X
     """
 
+def gather(
+    x: Variable,
+    index: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = the rows of X that Index names.
+
+    Args:
+        x: rank 1 or more
+        index: int32 or int64, [N] or [N, 1], each in [0, extent)
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: [N, ...], dtype of X
+    """
+
 def gaussian_random(
     *,
     shape: list[int],
@@ -597,6 +614,25 @@ def huber_loss(
 
     Returns:
         Out: shape and dtype of the first input
+    """
+
+def index_select(
+    x: Variable,
+    index: Variable,
+    *,
+    axis: int = 0,
+    name: str | None = None,
+) -> Variable:
+    """Out = what Index names along one dimension of X.
+
+    Args:
+        x: rank 1 or more
+        index: int32 or int64, [N] or [N, 1], each in [0, extent)
+        axis: the dimension; from the end if negative
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: X with the extent N along axis
     """
 
 def isfinite(
@@ -1363,6 +1399,25 @@ def swish(
 
     Returns:
         Out: shape and dtype of X
+    """
+
+def take_along_axis(
+    x: Variable,
+    index: Variable,
+    *,
+    axis: int = -1,
+    name: str | None = None,
+) -> Variable:
+    """Out[..., i, ...] = X[..., Index[..., i, ...], ...] along one dimension.
+
+    Args:
+        x: rank 1 or more
+        index: int32 or int64, extents of X but for that of axis, each in [0, extent)
+        axis: the dimension; from the end if negative
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape of Index, dtype of X
     """
 
 def tanh(

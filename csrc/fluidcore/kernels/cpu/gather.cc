@@ -1,0 +1,141 @@
+#include "fluidcore/kernels/cpu/gather.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+
+#include "fluidcore/base/threads.h"
+#include "fluidcore/kernels/cpu/elementwise.h"
+
+namespace fluidcore::cpu {
+
+namespace {
+
+// Of a sum in the type C, for terms of a type that converts to it.
+template <class C>
+struct AddTerm {
+  C operator()(C sum, C term) const { return sum + term; }
+};
+
+struct RowBytes {
+  std::size_t size;
+
+  void copy(char* to, const char* from) const { std::memcpy(to, from, size); }
+  void clear(char* to) const { std::memset(to, 0, size); }
+};
+
+// Rows of one element, copied by a load and a store.
+template <std::size_t size>
+struct ElementBytes {
+  static void copy(char* to, const char* from) { std::memcpy(to, from, size); }
+  static void clear(char* to) { std::memset(to, 0, size); }
+};
+
+template <class Bytes>
+void take(
+    const IndexedRows& shape, RowIndex index, const char* table, char* rows, const Bytes& bytes) {
+  const std::int64_t grain = (std::int64_t{1} << 17) / shape.width;
+  parallel_for(shape.outer * shape.count, grain, [&](std::int64_t begin, std::int64_t end) {
+    std::int64_t outer = begin / shape.count;
+    std::int64_t place = begin % shape.count;
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t row = index[shape.own_index ? i : place];
+      char* to = rows + i * shape.width;
+      if (row < 0) {
+        bytes.clear(to);
+      } else {
+        bytes.copy(to, table + (outer * shape.extent + row) * shape.width);
+      }
+      if (++place == shape.count) {
+        place = 0;
+        ++outer;
+      }
+    }
+  });
+}
+
+}  // namespace
+
+void take_rows(const IndexedRows& shape, RowIndex index, const void* table, void* rows) {
+  if (shape.width == 0 || shape.count == 0) return;
+  const auto run = [&](const auto& bytes) {
+    take(shape, index, static_cast<const char*>(table), static_cast<char*>(rows), bytes);
+  };
+  switch (shape.width) {
+    case 1: return run(ElementBytes<1>());
+    case 2: return run(ElementBytes<2>());
+    case 4: return run(ElementBytes<4>());
+    case 8: return run(ElementBytes<8>());
+    default: return run(RowBytes{static_cast<std::size_t>(shape.width)});
+  }
+}
+
+IndexLinks::IndexLinks(const IndexedRows& shape, RowIndex index, std::int64_t* links)
+    : shape_(shape), links_(links) {
+  const std::int64_t grain = kGrain / std::max<std::int64_t>(shape.extent + shape.count, 1);
+  parallel_for(shape.num_lists(), grain, [=](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t list = begin; list < end; ++list) {
+      std::int64_t* first = links + list * shape.extent;
+      std::int64_t* next = links + shape.num_lists() * shape.extent + list * shape.count;
+      std::fill_n(first, shape.extent, -1);
+      for (std::int64_t place = shape.count - 1; place >= 0; --place) {
+        const std::int64_t row = index[list * shape.count + place];
+        if (row < 0) continue;
+        next[place] = first[row];
+        first[row] = place;
+      }
+    }
+  });
+}
+
+template <class T>
+void add_rows(const IndexedRows& shape,
+              RowIndex index,
+              std::int64_t* links,
+              const T* rows,
+              const T* base,
+              T* table) {
+  if (shape.width == 0 || shape.extent == 0) return;
+  const IndexLinks found(shape, index, links);
+  const Isa isa = cpu_isa();
+  // Of one row of the table, the elements [begin, begin + size).
+  const auto add_part = [&](std::int64_t outer, std::int64_t row, std::int64_t begin,
+                            std::int64_t size) {
+    std::array<ComputeType<T>, kTile> sums;
+    const std::int64_t list = shape.own_index ? outer : 0;
+    const std::int64_t at = (outer * shape.extent + row) * shape.width + begin;
+    if (base == nullptr) {
+      std::fill_n(sums.data(), size, ComputeType<T>(0));
+    } else {
+      convert_row(isa, size, sums.data(), base + at);
+    }
+    for (std::int64_t i = found.first(list, row); i >= 0; i = found.next(list, i)) {
+      const T* from = rows + (outer * shape.count + i) * shape.width + begin;
+      calculate(isa, AddTerm<ComputeType<T>>(), size, sums.data(), sums.data(), from);
+    }
+    convert_row(isa, size, table + at, sums.data());
+  };
+  const std::int64_t grain = std::max<std::int64_t>(kGrain / shape.width, 1);
+  parallel_for(shape.outer * shape.extent, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t outer = i / shape.extent;
+      const std::int64_t row = i % shape.extent;
+      if (base == table && found.first(shape.own_index ? outer : 0, row) < 0) continue;
+      for (std::int64_t column = 0; column < shape.width; column += kTile) {
+        add_part(outer, row, column, std::min(kTile, shape.width - column));
+      }
+    }
+  });
+}
+
+template void add_rows(
+    const IndexedRows&, RowIndex, std::int64_t*, const float*, const float*, float*);
+template void add_rows(
+    const IndexedRows&, RowIndex, std::int64_t*, const double*, const double*, double*);
+template void add_rows(
+    const IndexedRows&, RowIndex, std::int64_t*, const Float16*, const Float16*, Float16*);
+template void add_rows(
+    const IndexedRows&, RowIndex, std::int64_t*, const BFloat16*, const BFloat16*, BFloat16*);
+
+}  // namespace fluidcore::cpu
