@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "fluidcore/base/error.h"
+#include "fluidcore/base/strings.h"
+
 namespace fluidcore {
 
 GradMaker adjoint_grad(Adjoint adjoint) {
@@ -22,6 +25,24 @@ GradMaker self_adjoint_grad(std::string type, std::string kept) {
                        .input = "Out@GRAD",
                        .output = "X@GRAD",
                        .kept = {std::move(kept)}});
+}
+
+std::vector<std::string> output_grads_or_zeros(GradContext& context,
+                                               std::string_view grads,
+                                               std::string_view like,
+                                               std::vector<OpDesc>& ops) {
+  std::vector<std::string> names = context.output_grad(grads);
+  const std::vector<std::string>& inputs = context.input(like);
+  require(names.size() == inputs.size(), context.forward().type(), ": ", grads,
+          " must hold a variable, or ", kEmptyName, ", for each of ", like, ", got ", names.size(),
+          " for ", inputs.size());
+  const std::vector<std::string> written = context.forward().output_arg_names();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] != kEmptyName) continue;
+    names[i] = str_cat(written.at(0), "@ZEROS@", like, std::to_string(i));
+    ops.emplace_back("fill_zeros_like", SlotMap{{"X", {inputs[i]}}}, SlotMap{{"Out", {names[i]}}});
+  }
+  return names;
 }
 
 }  // namespace fluidcore

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fluidcore/op/grad_context.h"
@@ -23,5 +24,13 @@ GradMaker adjoint_grad(Adjoint adjoint);
 // As adjoint_grad, for a gradient operator of `type` that is its own adjoint: it multiplies
 // Out@GRAD element by element with something that it makes of the slot `kept`.
 GradMaker self_adjoint_grad(std::string type, std::string kept);
+
+// In the gradient of a gradient operator: what comes back for the outputs of slot `grads`, one for
+// each of the inputs in slot `like`; zeros of their shapes, made by operators that are added to
+// `ops`, for those that were not wanted.
+std::vector<std::string> output_grads_or_zeros(GradContext& context,
+                                               std::string_view grads,
+                                               std::string_view like,
+                                               std::vector<OpDesc>& ops);
 
 }  // namespace fluidcore

@@ -18,6 +18,7 @@ const OpRegistry& builtin_ops() {
     register_elementwise_ops(registry);
     register_fill_ops(registry);
     register_gather_ops(registry);
+    register_gather_nd_ops(registry);
     register_layer_norm_ops(registry);
     register_logic_ops(registry);
     register_logsumexp_ops(registry);
@@ -27,6 +28,7 @@ const OpRegistry& builtin_ops() {
     register_maxout_ops(registry);
     register_metrics_ops(registry);
     register_norm_ops(registry);
+    register_one_hot_ops(registry);
     register_optimizer_ops(registry);
     register_piecewise_activation_ops(registry);
     register_pool_ops(registry);
@@ -37,11 +39,13 @@ const OpRegistry& builtin_ops() {
     register_row_loss_ops(registry);
     register_rounding_ops(registry);
     register_row_ops(registry);
+    register_scatter_ops(registry);
     register_select_ops(registry);
     register_shape_ops(registry);
     register_smooth_activation_ops(registry);
     register_softmax_ops(registry);
     register_vector_norm_ops(registry);
+    register_where_ops(registry);
     return registry;
   }();
   return kOps;

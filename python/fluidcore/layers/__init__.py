@@ -36,6 +36,7 @@ from fluidcore.layers.control_flow import (
     while_loop,
 )
 from fluidcore.layers.conv import batch_norm, conv2d, pool2d
+from fluidcore.layers.indices import gather, multiplex, one_hot, scatter
 from fluidcore.layers.io import data
 from fluidcore.layers.loss import (
     accuracy,
@@ -103,6 +104,7 @@ __all__ = [
     "fc",
     "fill_constant",
     "fill_constant_batch_size_like",
+    "gather",
     "greater_equal",
     "greater_than",
     "increment",
@@ -117,13 +119,16 @@ __all__ = [
     "logical_xor",
     "matmul",
     "mul",
+    "multiplex",
     "not_equal",
+    "one_hot",
     "ones",
     "pool2d",
     "reduce_max",
     "reduce_mean",
     "reduce_sum",
     "reshape",
+    "scatter",
     "smooth_l1",
     "softmax_with_cross_entropy",
     "split",

@@ -30,6 +30,10 @@ from fluidcore.layers.control_flow import while_loop as while_loop
 from fluidcore.layers.conv import batch_norm as batch_norm
 from fluidcore.layers.conv import conv2d as conv2d
 from fluidcore.layers.conv import pool2d as pool2d
+from fluidcore.layers.indices import gather as gather
+from fluidcore.layers.indices import multiplex as multiplex
+from fluidcore.layers.indices import one_hot as one_hot
+from fluidcore.layers.indices import scatter as scatter
 from fluidcore.layers.io import data as data
 from fluidcore.layers.loss import accuracy as accuracy
 from fluidcore.layers.loss import cos_sim as cos_sim
@@ -487,21 +491,21 @@ def floor(
         Out: shape and dtype of X
     """
 
-def gather(
+def gather_nd(
     x: Variable,
     index: Variable,
     *,
     name: str | None = None,
 ) -> Variable:
-    """Out = the rows of X that Index names.
+    """Out = the parts of X at the positions that Index gives.
 
     Args:
-        x: rank 1 or more
-        index: int32 or int64, [N] or [N, 1], each in [0, extent)
+        x: any shape
+        index: int32 or int64 [..., K], K at most the rank of X: positions in X's first K dimensions
         name: Name of the layer; None makes one up.
 
     Returns:
-        Out: [N, ...], dtype of X
+        Out: extents of Index but the last, then those of X after the first K
     """
 
 def gaussian_random(
@@ -521,6 +525,35 @@ def gaussian_random(
         seed: of these numbers, the same in every run; 0: the seed of the program, other numbers in every run
         mean: mean of the normal distribution
         std: its standard deviation, at least 0
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: the shape and dtype of the attributes
+    """
+
+def gaussian_random_batch_size_like(
+    input: Variable,
+    *,
+    shape: list[int],
+    dtype: DTypeLike = 'float32',
+    seed: int = 0,
+    mean: float = 0.0,
+    std: float = 1.0,
+    input_dim_idx: int = 0,
+    output_dim_idx: int = 0,
+    name: str | None = None,
+) -> Variable:
+    """Out = random numbers with a normal distribution.
+
+    Args:
+        input: any shape and dtype
+        shape: extents of Out, known; that at output_dim_idx is not looked at
+        dtype: number of Out's dtype, floating
+        seed: of these numbers, the same in every run; 0: the seed of the program, other numbers in every run
+        mean: mean of the normal distribution
+        std: its standard deviation, at least 0
+        input_dim_idx: the dimension of Input whose extent is taken
+        output_dim_idx: the dimension of Out that has it
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1109,6 +1142,25 @@ def scale(
         Out: shape and dtype of X
     """
 
+def scatter_nd_add(
+    x: Variable,
+    index: Variable,
+    updates: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = X, with Updates added to the parts at the positions that Index gives; to a part as often as it is named.
+
+    Args:
+        x: any shape, floating or int32 or int64
+        index: int32 or int64 [..., K], K at most the rank of X: positions in X's first K dimensions
+        updates: extents of Index but the last, then those of X after the first K
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
 def sigmoid(
     x: Variable,
     *,
@@ -1511,4 +1563,52 @@ def uniform_random(
 
     Returns:
         Out: the shape and dtype of the attributes
+    """
+
+def uniform_random_batch_size_like(
+    input: Variable,
+    *,
+    shape: list[int],
+    dtype: DTypeLike = 'float32',
+    seed: int = 0,
+    min: float = -1.0,
+    max: float = 1.0,
+    input_dim_idx: int = 0,
+    output_dim_idx: int = 0,
+    name: str | None = None,
+) -> Variable:
+    """Out = random numbers from [min, max), each equally likely.
+
+    Args:
+        input: any shape and dtype
+        shape: extents of Out, known; that at output_dim_idx is not looked at
+        dtype: number of Out's dtype, floating
+        seed: of these numbers, the same in every run; 0: the seed of the program, other numbers in every run
+        min: the least number
+        max: the limit of the numbers; 16-bit dtypes may round up to it
+        input_dim_idx: the dimension of Input whose extent is taken
+        output_dim_idx: the dimension of Out that has it
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: the shape and dtype of the attributes
+    """
+
+def where(
+    condition: Variable,
+    x: Variable,
+    y: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = X where Condition is true, else Y, broadcast as in NumPy.
+
+    Args:
+        condition: bool, any shape
+        x: any shape that broadcasts with the others
+        y: any shape that broadcasts with the others, dtype of X
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: the broadcast shape, dtype of X
     """

@@ -7,6 +7,7 @@
 
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/elementwise.h"
+#include "fluidcore/kernels/functors.h"
 
 namespace fluidcore::cpu {
 
@@ -15,7 +16,7 @@ namespace {
 // Of a sum in the type C, for terms of a type that converts to it.
 template <class C>
 struct AddTerm {
-  C operator()(C sum, C term) const { return sum + term; }
+  C operator()(C sum, C term) const { return Add()(sum, term); }
 };
 
 struct RowBytes {
@@ -68,6 +69,31 @@ void take_rows(const IndexedRows& shape, RowIndex index, const void* table, void
     case 4: return run(ElementBytes<4>());
     case 8: return run(ElementBytes<8>());
     default: return run(RowBytes{static_cast<std::size_t>(shape.width)});
+  }
+}
+
+void replace_rows(const IndexedRows& shape, RowIndex places, const void* rows, void* table) {
+  if (shape.width == 0 || shape.extent == 0) return;
+  const std::int64_t grain = (std::int64_t{1} << 17) / shape.width;
+  parallel_for(shape.outer * shape.extent, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t place = places[shape.own_index ? i : i % shape.extent];
+      if (place < 0) continue;
+      std::memcpy(
+          static_cast<char*>(table) + i * shape.width,
+          static_cast<const char*>(rows) + (i / shape.extent * shape.count + place) * shape.width,
+          static_cast<std::size_t>(shape.width));
+    }
+  });
+}
+
+void find_last_places(const IndexedRows& shape, RowIndex index, std::int64_t* last) {
+  std::fill_n(last, shape.num_lists() * shape.extent, -1);
+  for (std::int64_t list = 0; list < shape.num_lists(); ++list) {
+    for (std::int64_t place = 0; place < shape.count; ++place) {
+      const std::int64_t row = index[list * shape.count + place];
+      if (row >= 0) last[list * shape.extent + row] = place;
+    }
   }
 }
 
@@ -137,5 +163,17 @@ template void add_rows(
     const IndexedRows&, RowIndex, std::int64_t*, const Float16*, const Float16*, Float16*);
 template void add_rows(
     const IndexedRows&, RowIndex, std::int64_t*, const BFloat16*, const BFloat16*, BFloat16*);
+template void add_rows(const IndexedRows&,
+                       RowIndex,
+                       std::int64_t*,
+                       const std::int32_t*,
+                       const std::int32_t*,
+                       std::int32_t*);
+template void add_rows(const IndexedRows&,
+                       RowIndex,
+                       std::int64_t*,
+                       const std::int64_t*,
+                       const std::int64_t*,
+                       std::int64_t*);
 
 }  // namespace fluidcore::cpu

@@ -35,6 +35,13 @@ struct IndexedRows {
 // rows[o, i] = table[o, index[i]], zeros where the index is -1. Must not overlap.
 void take_rows(const IndexedRows& shape, RowIndex index, const void* table, void* rows);
 
+// table[o, r] = rows[o, places[r]] where that is not -1; `places` has `extent` numbers for each
+// list.
+void replace_rows(const IndexedRows& shape, RowIndex places, const void* rows, void* table);
+
+// For each row of the table, [outer or 1, extent], the last place that names it; -1: none.
+void find_last_places(const IndexedRows& shape, RowIndex index, std::int64_t* last);
+
 // The places of an index by what they name: for each row of a table the first place that names it,
 // and for each place the next one that names the same row; -1: none. Found anew when it runs, with
 // num_links() numbers of memory.
@@ -59,7 +66,7 @@ class IndexLinks {
 
 // table[o, r] = base[o, r] + the rows[o, i] with index[i] = r, added in the order of i, so that the
 // result does not depend on the number of threads; 16-bit floats in float. `base` is null for zeros
-// or may be the table itself. For the floating types.
+// or may be the table itself. For the floating types, int32 and int64, which wrap around.
 template <class T>
 void add_rows(const IndexedRows& shape,
               RowIndex index,

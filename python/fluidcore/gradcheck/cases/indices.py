@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+import numpy as np
+
 from fluidcore.gradcheck.cases.example import Data, OpExample, Shape
 
 
 def _by_row(op_type: str, *axes: int) -> Callable[[Data], Iterator[OpExample]]:
-    """Of an operator whose index is a list of rows, along each of `axes` if it has the attribute."""
+    """Of an operator whose index is a list of rows; `axes` if it has an attribute for them."""
 
     def cases(data: Data) -> Iterator[OpExample]:
         shape = data.extents(3, 2)
@@ -46,8 +48,78 @@ def _take_along_axis(data: Data) -> Iterator[OpExample]:
         )
 
 
+def _scatter(data: Data) -> Iterator[OpExample]:
+    a, b, c = data.extents(3, 2)
+    for shape, count, note in (
+        ((a,), 2, ""),
+        ((a, b), 17, "every row often"),
+        ((a, b, c), 2, ""),
+        ((a, b), 0, "nothing"),
+    ):
+        inputs = {
+            "Ref": data.normal(*shape),
+            "Index": data.integers(0, a, count),
+            "Updates": data.normal(count, *shape[1:]),
+        }
+        yield OpExample("scatter", inputs, note=note)
+
+
+def _multiplex(data: Data) -> Iterator[OpExample]:
+    rows, width = data.extents(2, 2)
+    for count, shape in ((2, (rows,)), (3, (rows, width)), (1, (rows, 2, width)), (2, (0, 3))):
+        ids = data.integers(0, count, shape[0], 1).astype("int32")
+        choices = [data.normal(*shape) for _ in range(count)]
+        yield OpExample("multiplex", {"Ids": ids, "X": choices})
+
+
+def _parts(op_type: str) -> Callable[[Data], Iterator[OpExample]]:
+    """Of an operator with positions in the first dimensions of X."""
+
+    def cases(data: Data) -> Iterator[OpExample]:
+        a, b, c = data.extents(3, 2)
+        variants: list[tuple[Shape, int, Shape]] = [
+            ((a,), 1, (3,)),
+            ((a, b), 1, (17,)),
+            ((a, b), 2, (4,)),
+            ((a, b, c), 2, (2, 3)),
+            ((a, b), 2, ()),
+            ((a, b), 1, (0,)),
+        ]
+        for shape, depth, count in variants:
+            axes = [data.integers(0, extent, *count) for extent in shape[:depth]]
+            inputs = {"X": data.normal(*shape), "Index": np.stack(axes, -1)}
+            if op_type == "scatter_nd_add":
+                inputs["Updates"] = data.normal(*count, *shape[depth:])
+            yield OpExample(op_type, inputs)
+
+    return cases
+
+
+def _where(data: Data) -> Iterator[OpExample]:
+    a, b = data.extents(2, 2)
+    shapes: list[tuple[Shape, Shape, Shape]] = [
+        ((a, b), (a, b), (a, b)),
+        ((), (), ()),
+        ((b,), (a, 1), (a, b)),
+        ((a, 1), (), (b,)),
+        ((0, b), (b,), (1,)),
+    ]
+    for condition, x, y in shapes:
+        inputs = {
+            "Condition": data.truths(*condition),
+            "X": data.normal(*x),
+            "Y": data.normal(*y),
+        }
+        yield OpExample("where", {slot: np.asarray(value) for slot, value in inputs.items()})
+
+
 CASES = {
     "gather": _by_row("gather"),
     "index_select": _by_row("index_select", 1, -1),
     "take_along_axis": _take_along_axis,
+    "scatter": _scatter,
+    "multiplex": _multiplex,
+    "gather_nd": _parts("gather_nd"),
+    "scatter_nd_add": _parts("scatter_nd_add"),
+    "where": _where,
 }
