@@ -30,11 +30,13 @@ const OpRegistry& builtin_ops() {
     register_norm_ops(registry);
     register_one_hot_ops(registry);
     register_optimizer_ops(registry);
+    register_order_ops(registry);
     register_piecewise_activation_ops(registry);
     register_pool_ops(registry);
     register_prelu_ops(registry);
     register_random_ops(registry);
     register_recurrent_ops(registry);
+    register_ranges_ops(registry);
     register_reduction_ops(registry);
     register_row_loss_ops(registry);
     register_rounding_ops(registry);
@@ -44,6 +46,7 @@ const OpRegistry& builtin_ops() {
     register_shape_ops(registry);
     register_smooth_activation_ops(registry);
     register_softmax_ops(registry);
+    register_triangle_ops(registry);
     register_vector_norm_ops(registry);
     register_where_ops(registry);
     return registry;

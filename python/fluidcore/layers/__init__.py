@@ -36,7 +36,7 @@ from fluidcore.layers.control_flow import (
     while_loop,
 )
 from fluidcore.layers.conv import batch_norm, conv2d, pool2d
-from fluidcore.layers.indices import gather, multiplex, one_hot, scatter
+from fluidcore.layers.indices import argsort, gather, multiplex, one_hot, scatter, sort
 from fluidcore.layers.io import data
 from fluidcore.layers.loss import (
     accuracy,
@@ -82,6 +82,7 @@ __all__ = [
     "Switch",
     "While",
     "accuracy",
+    "argsort",
     "array_length",
     "array_read",
     "array_write",
@@ -131,6 +132,7 @@ __all__ = [
     "scatter",
     "smooth_l1",
     "softmax_with_cross_entropy",
+    "sort",
     "split",
     "square_error_cost",
     "sums",

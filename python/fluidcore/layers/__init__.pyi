@@ -30,10 +30,12 @@ from fluidcore.layers.control_flow import while_loop as while_loop
 from fluidcore.layers.conv import batch_norm as batch_norm
 from fluidcore.layers.conv import conv2d as conv2d
 from fluidcore.layers.conv import pool2d as pool2d
+from fluidcore.layers.indices import argsort as argsort
 from fluidcore.layers.indices import gather as gather
 from fluidcore.layers.indices import multiplex as multiplex
 from fluidcore.layers.indices import one_hot as one_hot
 from fluidcore.layers.indices import scatter as scatter
+from fluidcore.layers.indices import sort as sort
 from fluidcore.layers.io import data as data
 from fluidcore.layers.loss import accuracy as accuracy
 from fluidcore.layers.loss import cos_sim as cos_sim
@@ -80,6 +82,65 @@ def abs(
 
     Returns:
         Out: shape and dtype of X
+    """
+
+def arange(
+    *,
+    dtype: DTypeLike = 'float32',
+    start: float = 0.0,
+    end: float,
+    step: float = 1.0,
+    name: str | None = None,
+) -> Variable:
+    """Out[i] = start + i step, as long as that is before end.
+
+    Args:
+        dtype: number of Out's dtype
+        start: the first number; whole for an integer dtype, as step
+        end: where the numbers end, without it
+        step: from one number to the next, not 0
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: [count]
+    """
+
+def argmax(
+    x: Variable,
+    *,
+    axis: int = -1,
+    keepdims: bool = False,
+    name: str | None = None,
+) -> Variable:
+    """Out = where the greatest element along axis is; of equal ones the first, and NaN before everything else.
+
+    Args:
+        x: rank 1 or more
+        axis: the dimension; from the end if negative
+        keepdims: whether Out keeps the dimension, with extent 1
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: int64, X without the dimension axis
+    """
+
+def argmin(
+    x: Variable,
+    *,
+    axis: int = -1,
+    keepdims: bool = False,
+    name: str | None = None,
+) -> Variable:
+    """Out = where the least element along axis is; of equal ones the first, and NaN before everything else.
+
+    Args:
+        x: rank 1 or more
+        axis: the dimension; from the end if negative
+        keepdims: whether Out keeps the dimension, with extent 1
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: int64, X without the dimension axis
     """
 
 def assign_value(
@@ -427,6 +488,25 @@ def exp(
         Out: shape and dtype of X
     """
 
+def eye(
+    *,
+    dtype: DTypeLike = 'float32',
+    num_rows: int,
+    num_columns: int = -1,
+    name: str | None = None,
+) -> Variable:
+    """Out = 1 on the main diagonal, 0 elsewhere.
+
+    Args:
+        dtype: number of Out's dtype
+        num_rows: how many rows
+        num_columns: how many columns; -1: as many as rows
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: [num_rows, num_columns]
+    """
+
 def fill_any_like(
     x: Variable,
     *,
@@ -760,6 +840,27 @@ def leaky_relu(
 
     Returns:
         Out: shape and dtype of X
+    """
+
+def linspace(
+    *,
+    dtype: DTypeLike = 'float32',
+    start: float,
+    stop: float,
+    num: int,
+    name: str | None = None,
+) -> Variable:
+    """Out = num numbers from start to stop, evenly spaced.
+
+    Args:
+        dtype: number of Out's dtype
+        start: the first number
+        stop: the last number, where there is more than one
+        num: how many
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: [num]
     """
 
 def log(
@@ -1513,6 +1614,40 @@ def thresholded_relu(
     Args:
         x: any shape, floating
         threshold: the largest X for which Out is 0
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def tril(
+    x: Variable,
+    *,
+    diagonal: int = 0,
+    name: str | None = None,
+) -> Variable:
+    """Out = the matrices X with 0 above a diagonal.
+
+    Args:
+        x: [..., rows, columns]
+        diagonal: which one; above 0: so many columns to the right of the main diagonal
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def triu(
+    x: Variable,
+    *,
+    diagonal: int = 0,
+    name: str | None = None,
+) -> Variable:
+    """Out = the matrices X with 0 below a diagonal.
+
+    Args:
+        x: [..., rows, columns]
+        diagonal: which one; above 0: so many columns to the right of the main diagonal
         name: Name of the layer; None makes one up.
 
     Returns:

@@ -73,3 +73,34 @@ def one_hot(input: Variable, depth: int, dtype: DTypeLike = "float32") -> Variab
     check_variable("one_hot", "input", input)
     attrs = {"depth": depth, "dtype": dtype}
     return LayerHelper("one_hot").append("one_hot", {"X": input}, attrs)
+
+
+def argsort(
+    input: Variable, axis: int = -1, descending: bool = False, name: str | None = None
+) -> tuple[Variable, Variable]:
+    """A variable sorted along one dimension, and where its elements were.
+
+    Args:
+        input: Rank 1 or more.
+        axis: The dimension; negative counts from the end.
+        descending: Whether the greatest comes first.
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        The elements, and their positions, int64; both of the shape of `input`. Equal elements stay
+        in their order. The gradient of the elements goes to where they were.
+    """
+    check_variable("argsort", "input", input)
+    helper = LayerHelper("argsort", name)
+    values, indices = helper.temporary(), helper.temporary()
+    outputs = {"Out": values, "Indices": indices}
+    attrs = {"axis": axis, "descending": descending}
+    helper.block.append_op("argsort", {"X": input}, outputs, attrs)
+    return helper.block.var(values), helper.block.var(indices)
+
+
+def sort(
+    input: Variable, axis: int = -1, descending: bool = False, name: str | None = None
+) -> Variable:
+    """A variable sorted along one dimension, as argsort does it."""
+    return argsort(input, axis, descending, name)[0]

@@ -113,7 +113,38 @@ def _where(data: Data) -> Iterator[OpExample]:
         yield OpExample("where", {slot: np.asarray(value) for slot, value in inputs.items()})
 
 
+def _argsort(data: Data) -> Iterator[OpExample]:
+    a, b, c = data.extents(3, 2)
+    variants: list[tuple[Shape, int, bool]] = [
+        ((a,), 0, False),
+        ((a, b), 1, True),
+        ((a, b, c), 1, False),
+        ((17, b), 0, True),
+        ((0, b), 1, False),
+    ]
+    for shape, axis, descending in variants:
+        attrs = {"axis": axis, "descending": descending}
+        yield OpExample("argsort", {"X": data.distinct(*shape)}, attrs, outputs={"Out": 1})
+
+
+def _triangle(op_type: str) -> Callable[[Data], Iterator[OpExample]]:
+    def cases(data: Data) -> Iterator[OpExample]:
+        a, b = data.extents(2, 2)
+        for shape, diagonal in (
+            ((a, b), 0),
+            ((a, b), 1),
+            ((2, b, a), -1),
+            ((1, 1), 0),
+            ((0, b), 0),
+        ):
+            yield OpExample(op_type, {"X": data.normal(*shape)}, {"diagonal": diagonal})
+
+    return cases
+
+
 CASES = {
+    "argsort": _argsort,
+    **{name: _triangle(name) for name in ("tril", "triu")},
     "gather": _by_row("gather"),
     "index_select": _by_row("index_select", 1, -1),
     "take_along_axis": _take_along_axis,
