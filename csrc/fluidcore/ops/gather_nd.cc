@@ -23,7 +23,7 @@ class Parts {
     const std::int64_t count = index_.shape().product(0, index_.shape().rank() - 1);
     shape_ = {1, extents_.product(0, depth_), count,
               extents_.product(depth_, extents_.rank()) * element};
-    const std::int64_t memory = count + cpu::IndexLinks::num_links(shape_);
+    const std::int64_t memory = count + cpu::num_links(shape_);
     scratch_->reserve(static_cast<std::size_t>(memory) * sizeof(std::int64_t));
   }
 

@@ -2,7 +2,6 @@
 #include <cstring>
 
 #include "fluidcore/base/threads.h"
-#include "fluidcore/ops/bytes.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/register_ops.h"
 #include "fluidcore/ops/row_numbers.h"

@@ -162,11 +162,11 @@ Kernel argsort(const KernelContext& context) {
   const auto out = optional_raw_output(context, "Out");
   const auto dim = ordered_dim(context, context.attr<bool>("descending"));
   const OutputOrScratch<std::int64_t> indices(context, "Indices", x.size());
-  const ScratchPtr scratch = context.scratch();
+  const ScratchPtr& scratch = context.scratch();
   if (dim.inner > 1) scratch->reserve(static_cast<std::size_t>(x.size()) * sizeof(std::int64_t));
   const cpu::IndexedRows elements{dim.outer, dim.count * dim.inner, dim.count * dim.inner,
                                   static_cast<std::int64_t>(size_of(x.spec().dtype)), true};
-  return [=, dtype = x.spec().dtype] {
+  return [=, scratch = scratch, dtype = x.spec().dtype] {
     auto* memory = reinterpret_cast<std::int64_t*>(dim.inner > 1 ? scratch->data() : nullptr);
     cpu::sort_indices(dim, dtype, x.data(), memory, indices.data());
     const cpu::RowIndex index{indices.data(), true, -1, dim.inner};

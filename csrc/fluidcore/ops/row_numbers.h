@@ -66,7 +66,7 @@ class RowNumbers {
 class Links {
  public:
   Links(const KernelContext& context, const cpu::IndexedRows& shape) : scratch_(context.scratch()) {
-    const std::int64_t count = cpu::IndexLinks::num_links(shape);
+    const std::int64_t count = cpu::num_links(shape);
     scratch_->reserve(static_cast<std::size_t>(count) * sizeof(std::int64_t));
   }
   std::int64_t* data() const { return reinterpret_cast<std::int64_t*>(scratch_->data()); }

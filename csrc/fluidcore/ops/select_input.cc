@@ -120,6 +120,7 @@ RowNumbers choices_of_rows(const KernelContext& context) {
 
 Kernel multiplex(const KernelContext& context) {
   std::vector<Arg<const void>> choices;
+  choices.reserve(context.input_count("X"));
   for (std::size_t i = 0; i < context.input_count("X"); ++i) {
     choices.push_back(context.raw_input("X", i));
   }
@@ -136,6 +137,7 @@ Kernel multiplex(const KernelContext& context) {
 Kernel multiplex_grad(const KernelContext& context) {
   const auto dout = context.raw_input("Out@GRAD");
   std::vector<Arg<void>> grads;
+  grads.reserve(context.output_count("X@GRAD"));
   for (std::size_t i = 0; i < context.output_count("X@GRAD"); ++i) {
     grads.push_back(optional_raw_output(context, "X@GRAD", i));
   }

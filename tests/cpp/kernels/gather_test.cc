@@ -55,7 +55,7 @@ void expect_take_and_add(IndexedRows shape) {
       }
     }
   }
-  Indices links(IndexLinks::num_links(shape));
+  Indices links(num_links(shape));
   auto added = table;
   add_rows<T>(shape, rows, links.data(), terms.data(), added.data(), added.data());
   std::vector<T> alone(table.size());
@@ -97,7 +97,7 @@ TEST(GatherTest, ManyRowsAreSharedByThreads) {
 
 TEST(GatherTest, NothingNamedLeavesZerosOrTheBase) {
   const IndexedRows shape{1, 3, 0, 2};
-  Indices links(IndexLinks::num_links(shape));
+  Indices links(num_links(shape));
   std::vector<float> table{1, 2, 3, 4, 5, 6};
   const RowIndex none{nullptr, true};
   add_rows<float>(shape, none, links.data(), nullptr, table.data(), table.data());
@@ -110,7 +110,7 @@ TEST(GatherTest, SixteenBitFloatsAreAddedInFloat) {
   const Indices index(4096);  // all name row 0
   const std::vector<BFloat16> ones(index.size(), static_cast<BFloat16>(1.0F));
   const IndexedRows shape{1, 1, static_cast<std::int64_t>(index.size()), 1};
-  Indices links(IndexLinks::num_links(shape));
+  Indices links(num_links(shape));
   BFloat16 sum{};
   add_rows<BFloat16>(shape, {index.data(), true}, links.data(), ones.data(), nullptr, &sum);
   EXPECT_EQ(static_cast<float>(sum), 4096.0F);

@@ -56,6 +56,72 @@ void take(
   });
 }
 
+// The places of an index by what they name: for each row of a table the first place that names it,
+// and for each place the next one that names the same row; -1: none.
+class IndexLinks {
+ public:
+  // Found anew, in `links`.
+  IndexLinks(const IndexedRows& shape, RowIndex index, std::int64_t* links);
+
+  std::int64_t first(std::int64_t list, std::int64_t row) const {
+    return links_[list * shape_.extent + row];
+  }
+  std::int64_t next(std::int64_t list, std::int64_t place) const {
+    return links_[shape_.num_lists() * shape_.extent + list * shape_.count + place];
+  }
+
+ private:
+  IndexedRows shape_;
+  std::int64_t* links_;
+};
+
+IndexLinks::IndexLinks(const IndexedRows& shape, RowIndex index, std::int64_t* links)
+    : shape_(shape), links_(links) {
+  const std::int64_t grain = kGrain / std::max<std::int64_t>(shape.extent + shape.count, 1);
+  parallel_for(shape.num_lists(), grain, [=](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t list = begin; list < end; ++list) {
+      std::int64_t* first = links + list * shape.extent;
+      std::int64_t* next = links + shape.num_lists() * shape.extent + list * shape.count;
+      std::fill_n(first, shape.extent, -1);
+      for (std::int64_t place = shape.count - 1; place >= 0; --place) {
+        const std::int64_t row = index[list * shape.count + place];
+        if (row < 0) continue;
+        next[place] = first[row];
+        first[row] = place;
+      }
+    }
+  });
+}
+
+// add_rows() for rows of one element: each table is added to by one thread, without links. `memory`
+// has an element for each one of the tables.
+template <class T>
+void add_elements(const IndexedRows& shape,
+                  RowIndex index,
+                  const T* rows,
+                  const T* base,
+                  ComputeType<T>* memory,
+                  T* table) {
+  const Isa isa = cpu_isa();
+  const std::int64_t grain = kGrain / (shape.extent + shape.count) + 1;
+  parallel_for(shape.outer, grain, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t outer = begin; outer < end; ++outer) {
+      const std::int64_t start = outer * shape.extent;
+      ComputeType<T>* sums = memory + start;
+      if (base == nullptr) {
+        std::fill_n(sums, shape.extent, ComputeType<T>(0));
+      } else {
+        convert_row(isa, shape.extent, sums, base + start);
+      }
+      for (std::int64_t i = outer * shape.count; i < (outer + 1) * shape.count; ++i) {
+        const std::int64_t row = index[shape.own_index ? i : i - outer * shape.count];
+        if (row >= 0) sums[row] = AddTerm<ComputeType<T>>()(sums[row], rows[i]);
+      }
+      convert_row(isa, shape.extent, table + start, sums);
+    }
+  });
+}
+
 }  // namespace
 
 void take_rows(const IndexedRows& shape, RowIndex index, const void* table, void* rows) {
@@ -97,22 +163,9 @@ void find_last_places(const IndexedRows& shape, RowIndex index, std::int64_t* la
   }
 }
 
-IndexLinks::IndexLinks(const IndexedRows& shape, RowIndex index, std::int64_t* links)
-    : shape_(shape), links_(links) {
-  const std::int64_t grain = kGrain / std::max<std::int64_t>(shape.extent + shape.count, 1);
-  parallel_for(shape.num_lists(), grain, [=](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t list = begin; list < end; ++list) {
-      std::int64_t* first = links + list * shape.extent;
-      std::int64_t* next = links + shape.num_lists() * shape.extent + list * shape.count;
-      std::fill_n(first, shape.extent, -1);
-      for (std::int64_t place = shape.count - 1; place >= 0; --place) {
-        const std::int64_t row = index[list * shape.count + place];
-        if (row < 0) continue;
-        next[place] = first[row];
-        first[row] = place;
-      }
-    }
-  });
+std::int64_t num_links(const IndexedRows& shape) {
+  return shape.width == 1 ? shape.outer * shape.extent
+                          : shape.num_lists() * (shape.extent + shape.count);
 }
 
 template <class T>
@@ -123,6 +176,10 @@ void add_rows(const IndexedRows& shape,
               const T* base,
               T* table) {
   if (shape.width == 0 || shape.extent == 0) return;
+  if (shape.width == 1) {
+    auto* memory = reinterpret_cast<ComputeType<T>*>(links);
+    return add_elements(shape, index, rows, base, memory, table);
+  }
   const IndexLinks found(shape, index, links);
   const Isa isa = cpu_isa();
   // Of one row of the table, the elements [begin, begin + size).
@@ -147,7 +204,12 @@ void add_rows(const IndexedRows& shape,
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t outer = i / shape.extent;
       const std::int64_t row = i % shape.extent;
-      if (base == table && found.first(shape.own_index ? outer : 0, row) < 0) continue;
+      if (found.first(shape.own_index ? outer : 0, row) < 0) {
+        T* to = table + i * shape.width;
+        if (base == nullptr) std::fill_n(to, shape.width, T(0));
+        if (base != nullptr && base != table) std::copy_n(base + i * shape.width, shape.width, to);
+        continue;
+      }
       for (std::int64_t column = 0; column < shape.width; column += kTile) {
         add_part(outer, row, column, std::min(kTile, shape.width - column));
       }

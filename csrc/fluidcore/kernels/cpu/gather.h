@@ -42,31 +42,13 @@ void replace_rows(const IndexedRows& shape, RowIndex places, const void* rows, v
 // For each row of the table, [outer or 1, extent], the last place that names it; -1: none.
 void find_last_places(const IndexedRows& shape, RowIndex index, std::int64_t* last);
 
-// The places of an index by what they name: for each row of a table the first place that names it,
-// and for each place the next one that names the same row; -1: none. Found anew when it runs, with
-// num_links() numbers of memory.
-class IndexLinks {
- public:
-  static std::int64_t num_links(const IndexedRows& shape) {
-    return shape.num_lists() * (shape.extent + shape.count);
-  }
-  IndexLinks(const IndexedRows& shape, RowIndex index, std::int64_t* links);
-
-  std::int64_t first(std::int64_t list, std::int64_t row) const {
-    return links_[list * shape_.extent + row];
-  }
-  std::int64_t next(std::int64_t list, std::int64_t place) const {
-    return links_[shape_.num_lists() * shape_.extent + list * shape_.count + place];
-  }
-
- private:
-  IndexedRows shape_;
-  std::int64_t* links_;
-};
+// How many numbers of memory add_rows() needs.
+std::int64_t num_links(const IndexedRows& shape);
 
 // table[o, r] = base[o, r] + the rows[o, i] with index[i] = r, added in the order of i, so that the
-// result does not depend on the number of threads; 16-bit floats in float. `base` is null for zeros
-// or may be the table itself. For the floating types, int32 and int64, which wrap around.
+// result does not depend on the number of threads; 16-bit floats in float. `links` are num_links()
+// numbers of memory. `base` is null for zeros or may be the table itself. For the floating types,
+// int32 and int64, which wrap around.
 template <class T>
 void add_rows(const IndexedRows& shape,
               RowIndex index,
