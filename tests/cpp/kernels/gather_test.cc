@@ -106,6 +106,35 @@ TEST(GatherTest, NothingNamedLeavesZerosOrTheBase) {
   EXPECT_EQ(table, std::vector<float>(6));
 }
 
+TEST(GatherTest, TheLastPlaceThatNamesARowReplacesIt) {
+  const Indices index{2, 0, 2, 2, 1, 0};
+  const IndexedRows own{2, 3, 3, 2, true};
+  Indices last(6);
+  find_last_places(own, {index.data(), true}, last.data());
+  EXPECT_EQ(last, (Indices{1, -1, 2, 2, 1, 0}));
+
+  const std::vector<char> rows{1, 2, 3, 4, 5, 6, 11, 12, 13, 14, 15, 16};
+  std::vector<char> table(12);
+  replace_rows(own, {last.data(), true}, rows.data(), table.data());
+  EXPECT_EQ(table, (std::vector<char>{3, 4, 0, 0, 5, 6, 15, 16, 13, 14, 11, 12}));
+
+  const IndexedRows shared{2, 3, 3, 2};
+  std::vector<char> both(12);
+  replace_rows(shared, {last.data(), true}, rows.data(), both.data());
+  EXPECT_EQ(both, (std::vector<char>{3, 4, 0, 0, 5, 6, 13, 14, 0, 0, 15, 16}));
+}
+
+TEST(GatherTest, WholeNumbersAreAddedAndWrapAround) {
+  const Indices index{1, 1};
+  const std::vector<std::int32_t> rows{2'147'483'647, 1};
+  std::vector<std::int32_t> table{5, 0};
+  const IndexedRows shape{1, 2, 2, 1};
+  Indices links(num_links(shape));
+  add_rows<std::int32_t>(shape, {index.data(), true}, links.data(), rows.data(), table.data(),
+                         table.data());
+  EXPECT_EQ(table, (std::vector<std::int32_t>{5, -2'147'483'647 - 1}));
+}
+
 TEST(GatherTest, SixteenBitFloatsAreAddedInFloat) {
   const Indices index(4096);  // all name row 0
   const std::vector<BFloat16> ones(index.size(), static_cast<BFloat16>(1.0F));
