@@ -2,8 +2,8 @@
 #include <utility>
 #include <vector>
 
-#include "fluidcore/base/strings.h"
 #include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/linear.h"
 #include "fluidcore/ops/register_ops.h"
 #include "fluidcore/ops/slabs.h"
 
@@ -91,18 +91,10 @@ std::vector<OpDesc> concat_grad_grad(GradContext& context) {
   const std::string& type = context.forward().type();
   const std::string forward = type.substr(0, type.find('_'));
   const std::vector<std::string> wanted = context.input_grad(grad_name(whole(type)));
-  std::vector<std::string> parts = context.output_grad("X@GRAD");
-  const std::vector<std::string> written = context.forward().output_arg_names();
-  if (wanted.empty() || wanted[0] == kEmptyName || written.empty()) return {};
-  const std::vector<std::string>& inputs = context.input("X");
-  require(parts.size() == inputs.size(), type, ": X@GRAD must hold a variable, or ", kEmptyName,
-          ", for each of X, got ", parts.size(), " for ", inputs.size());
+  if (wanted.empty() || wanted[0] == kEmptyName) return {};
+  if (context.forward().output_arg_names().empty()) return {};
   std::vector<OpDesc> ops;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (parts[i] != kEmptyName) continue;
-    parts[i] = str_cat(written[0], "@ZEROS@", std::to_string(i));
-    ops.emplace_back("fill_zeros_like", SlotMap{{"X", {inputs[i]}}}, SlotMap{{"Out", {parts[i]}}});
-  }
+  std::vector<std::string> parts = output_grads_or_zeros(context, "X@GRAD", "X", ops);
   ops.emplace_back(forward, SlotMap{{"X", std::move(parts)}}, SlotMap{{whole(type), wanted}},
                    context.forward().attrs());
   return ops;

@@ -4,6 +4,7 @@
 #include <limits>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "fluidcore/kernels/cpu/copy.h"
@@ -30,6 +31,11 @@ Kernel fill_constant(const KernelContext& context) {
   const auto out = context.output<T>("Out");
   const T value = static_cast<T>(convert<ComputeType<T>>(context.attr<double>("value")));
   return [out, value, size = out.size()] { fill(out, size, value); };
+}
+
+KernelTable fill_constant_kernels() {
+  return all_cpu_kernels(
+      [](auto tag) -> KernelFactory { return fill_constant<typename decltype(tag)::type>; });
 }
 
 // The attribute that holds the values of assign_value.
@@ -147,26 +153,30 @@ std::vector<OpDesc> assign_grad(GradContext& context) {
   return {OpDesc("assign", {{"X", context.output_grad("Out")}}, {{"Out", grads}})};
 }
 
+OpDef fill_constant_op(std::string type, std::string shape_doc) {
+  return OpDef(std::move(type))
+      .doc("Out = value everywhere.")
+      .output("Out", "the shape and dtype of the attributes")
+      .required_attr("shape", std::vector<std::int64_t>{}, std::move(shape_doc))
+      .attr("dtype", static_cast<std::int64_t>(DType::kFloat32), "number of Out's dtype")
+      .attr("value", 0.0, "a whole number in range for an integer dtype")
+      .infer(infer_fill_constant)
+      .not_differentiable();
+}
+
 }  // namespace
 
 void register_fill_ops(OpRegistry& registry) {
+  registry.add(fill_constant_op("fill_constant", kShapeDoc)
+                   .attr("force_cpu", false, "whether Out is on the CPU even where others are not")
+                   .kernels(fill_constant_kernels()));
   registry.add(
-      OpDef("fill_constant")
-          .doc("Out = value everywhere.")
-          .output("Out", "the shape and dtype of the attributes")
-          .required_attr("shape", std::vector<std::int64_t>{}, "extents of Out, known")
-          .attr("dtype", static_cast<std::int64_t>(DType::kFloat32), "number of Out's dtype")
-          .attr("value", 0.0, "a whole number in range for an integer dtype")
-          .attr("force_cpu", false, "whether Out is on the CPU even where others are not")
-          .infer(infer_fill_constant)
-          .kernels(all_cpu_kernels([](auto tag) -> KernelFactory {
-            return fill_constant<typename decltype(tag)::type>;
-          }))
-          .not_differentiable());
+      with_batch_size_like(fill_constant_op("fill_constant_batch_size_like", kShapeLikeDoc))
+          .kernels(byte_kernels<kernel_for_output<fill_constant_kernels>>()));
   registry.add(OpDef("assign_value")
                    .doc("Out = the values given, row by row.")
                    .output("Out", "the shape and dtype of the attributes")
-                   .required_attr("shape", std::vector<std::int64_t>{}, "extents of Out, known")
+                   .required_attr("shape", std::vector<std::int64_t>{}, kShapeDoc)
                    .required_attr("dtype", static_cast<std::int64_t>(DType::kFloat32),
                                   "number of Out's dtype")
                    .attr("fp32_values", std::vector<double>{}, "the values, for a floating dtype")
@@ -192,9 +202,7 @@ void register_fill_ops(OpRegistry& registry) {
                    .attr("value", 0.0, "a whole number in range for an integer dtype")
                    .infer(infer_fill_any_like)
                    .in_place("X", "Out")
-                   .kernels(all_cpu_kernels([](auto tag) -> KernelFactory {
-                     return fill_constant<typename decltype(tag)::type>;
-                   }))
+                   .kernels(fill_constant_kernels())
                    .not_differentiable());
   registry.add(OpDef("assign")
                    .doc("Out = X, a copy.")

@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "fluidcore/base/error.h"
+#include "fluidcore/base/strings.h"
+
 namespace fluidcore {
 
 GradMaker adjoint_grad(Adjoint adjoint) {
@@ -31,6 +34,24 @@ OpDef declare_adjoint(const std::string& type, std::string doc) {
       .input("Out@GRAD", "gradient of Out, shape of Out")
       .output("X@GRAD", "gradient of X, shape of X")
       .grad(adjoint_grad({.type = type}));
+}
+
+std::vector<std::string> output_grads_or_zeros(GradContext& context,
+                                               std::string_view grads,
+                                               std::string_view like,
+                                               std::vector<OpDesc>& ops) {
+  std::vector<std::string> names = context.output_grad(grads);
+  const std::vector<std::string>& inputs = context.input(like);
+  require(names.size() == inputs.size(), context.forward().type(), ": ", grads,
+          " must hold a variable, or ", kEmptyName, ", for each of ", like, ", got ", names.size(),
+          " for ", inputs.size());
+  const std::vector<std::string> written = context.forward().output_arg_names();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] != kEmptyName) continue;
+    names[i] = str_cat(written.at(0), "@ZEROS@", like, std::to_string(i));
+    ops.emplace_back("fill_zeros_like", SlotMap{{"X", {inputs[i]}}}, SlotMap{{"Out", {names[i]}}});
+  }
+  return names;
 }
 
 }  // namespace fluidcore

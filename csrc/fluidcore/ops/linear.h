@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fluidcore/op/op_def.h"
@@ -39,5 +40,13 @@ void infer_as(InferContext& context) {
   require_spec(context, "Out@GRAD", forward(context));
   infer_grads_like_inputs(context);
 }
+
+// In the gradient of a gradient operator: what comes back for the outputs of slot `grads`, one for
+// each of the inputs in slot `like`; zeros of their shapes, made by operators that are added to
+// `ops`, for those that were not wanted.
+std::vector<std::string> output_grads_or_zeros(GradContext& context,
+                                               std::string_view grads,
+                                               std::string_view like,
+                                               std::vector<OpDesc>& ops);
 
 }  // namespace fluidcore

@@ -69,6 +69,16 @@ Kernel gaussian_random(const KernelContext& context) {
   };
 }
 
+KernelTable uniform_kernels() {
+  return floating_cpu_kernels(
+      [](auto tag) -> KernelFactory { return uniform_random<typename decltype(tag)::type>; });
+}
+
+KernelTable gaussian_kernels() {
+  return floating_cpu_kernels(
+      [](auto tag) -> KernelFactory { return gaussian_random<typename decltype(tag)::type>; });
+}
+
 template <class T>
 Kernel truncated_gaussian_random(const KernelContext& context) {
   using C = ComputeType<T>;
@@ -97,8 +107,8 @@ TensorSpec floating_spec_from_attrs(const InferContext& context) {
 void infer_uniform(InferContext& context) {
   const double min = context.attr<double>("min");
   const double max = context.attr<double>("max");
-  require(min <= max && std::isfinite(max - min),
-          "uniform_random: min must be at most max, got min ", min, ", max ", max);
+  require(min <= max && std::isfinite(max - min), context.type(),
+          ": min must be at most max, got min ", min, ", max ", max);
   context.set_output("Out", floating_spec_from_attrs(context));
 }
 
@@ -108,19 +118,27 @@ void infer_gaussian(InferContext& context) {
   context.set_output("Out", floating_spec_from_attrs(context));
 }
 
-OpDef random_op(std::string type, std::string doc) {
+OpDef random_op(std::string type, std::string doc, const char* shape_doc = kShapeDoc) {
   return OpDef(std::move(type))
       .doc(std::move(doc))
       .output("Out", "the shape and dtype of the attributes")
-      .required_attr("shape", std::vector<std::int64_t>{}, "extents of Out, known")
+      .required_attr("shape", std::vector<std::int64_t>{}, shape_doc)
       .attr("dtype", static_cast<std::int64_t>(DType::kFloat32), "number of Out's dtype, floating")
       .attr("seed", std::int64_t{0}, kSeedDoc)
       .not_differentiable()
       .random();
 }
 
-OpDef gaussian_op(std::string type, std::string doc) {
-  return random_op(std::move(type), std::move(doc))
+OpDef uniform_op(std::string type, const char* shape_doc) {
+  return random_op(std::move(type), "Out = random numbers from [min, max), each equally likely.",
+                   shape_doc)
+      .attr("min", -1.0, "the least number")
+      .attr("max", 1.0, "the limit of the numbers; 16-bit dtypes may round up to it")
+      .infer(infer_uniform);
+}
+
+OpDef gaussian_op(std::string type, std::string doc, const char* shape_doc = kShapeDoc) {
+  return random_op(std::move(type), std::move(doc), shape_doc)
       .attr("mean", 0.0, "mean of the normal distribution")
       .attr("std", 1.0, "its standard deviation, at least 0")
       .infer(infer_gaussian);
@@ -236,18 +254,14 @@ void add_dropout(OpRegistry& registry) {
 }  // namespace
 
 void register_random_ops(OpRegistry& registry) {
-  registry.add(
-      random_op("uniform_random", "Out = random numbers from [min, max), each equally likely.")
-          .attr("min", -1.0, "the least number")
-          .attr("max", 1.0, "the limit of the numbers; 16-bit dtypes may round up to it")
-          .infer(infer_uniform)
-          .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
-            return uniform_random<typename decltype(tag)::type>;
-          })));
-  registry.add(gaussian_op("gaussian_random", "Out = random numbers with a normal distribution.")
-                   .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
-                     return gaussian_random<typename decltype(tag)::type>;
-                   })));
+  registry.add(uniform_op("uniform_random", kShapeDoc).kernels(uniform_kernels()));
+  registry.add(with_batch_size_like(uniform_op("uniform_random_batch_size_like", kShapeLikeDoc))
+                   .kernels(byte_kernels<kernel_for_output<uniform_kernels>>()));
+  const char* gaussian_doc = "Out = random numbers with a normal distribution.";
+  registry.add(gaussian_op("gaussian_random", gaussian_doc).kernels(gaussian_kernels()));
+  registry.add(with_batch_size_like(
+                   gaussian_op("gaussian_random_batch_size_like", gaussian_doc, kShapeLikeDoc))
+                   .kernels(byte_kernels<kernel_for_output<gaussian_kernels>>()));
   registry.add(
       gaussian_op("truncated_gaussian_random",
                   "Out = random numbers with a normal distribution, drawn again where they "

@@ -4,8 +4,10 @@
 #include "fluidcore/kernels/cpu/copy.h"
 #include "fluidcore/ops/bytes.h"
 #include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/linear.h"
 #include "fluidcore/ops/optional_output.h"
 #include "fluidcore/ops/register_ops.h"
+#include "fluidcore/ops/row_numbers.h"
 #include "fluidcore/ops/single_element.h"
 
 namespace fluidcore {
@@ -77,32 +79,120 @@ TensorSpec common_spec(const InferContext& context) {
   return common;
 }
 
-std::vector<OpDesc> select_input_to_grad(GradContext& context) {
-  return {OpDesc("select_input_grad",
-                 {{"X", context.input("X")},
-                  {"Mask", context.input("Mask")},
-                  {"Out@GRAD", context.output_grad("Out")}},
-                 {{"X@GRAD", context.input_grad("X")}})};
+// Of the gradient of `type`, which chooses among X by the slot `choice`. A gradient that was not
+// wanted leaves zeros to choose.
+GradMaker choose_among_grads(const std::string& type, const std::string& choice) {
+  return [type, choice](GradContext& context) -> std::vector<OpDesc> {
+    const std::vector<std::string> grads = context.input_grad("Out@GRAD");
+    if (grads[0] == kEmptyName || context.forward().output_arg_names().empty()) return {};
+    std::vector<OpDesc> ops;
+    std::vector<std::string> choices = output_grads_or_zeros(context, "X@GRAD", "X", ops);
+    ops.emplace_back(type, SlotMap{{"X", std::move(choices)}, {choice, context.input(choice)}},
+                     SlotMap{{"Out", grads}});
+    return ops;
+  };
 }
 
-// A gradient that was not wanted leaves zeros to choose.
-std::vector<OpDesc> select_input_grad_to_grad(GradContext& context) {
-  const std::vector<std::string> grads = context.input_grad("Out@GRAD");
-  if (grads[0] == kEmptyName) return {};
-  std::vector<OpDesc> ops;
-  std::vector<std::string> choices = context.output_grad("X@GRAD");
-  const std::vector<std::string>& inputs = context.input("X");
-  require(choices.size() == inputs.size(), "select_input_grad: X@GRAD must hold a variable, or ",
-          kEmptyName, ", for each of X, got ", choices.size(), " for ", inputs.size());
-  for (std::size_t i = 0; i < choices.size(); ++i) {
-    if (choices[i] != kEmptyName) continue;
-    const std::string& x = inputs[i];
-    choices[i] = x + "@ZERO";
-    ops.push_back(OpDesc("fill_zeros_like", {{"X", {x}}}, {{"Out", {choices[i]}}}));
+// How the rows of several tensors of one shape lie in memory.
+struct RowsOf {
+  explicit RowsOf(const TensorSpec& spec)
+      : count(spec.shape[0]), bytes(count == 0 ? 0 : bytes_of(spec) / count) {}
+
+  // Calls f(row, offset, bytes) for every row.
+  template <class F>
+  void each(const F& f) const {
+    if (bytes == 0) return;
+    constexpr std::int64_t kGrainBytes = std::int64_t{1} << 17;
+    parallel_for(count, kGrainBytes / bytes, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; ++row) {
+        f(row, row * bytes, static_cast<std::size_t>(bytes));
+      }
+    });
   }
-  ops.push_back(
-      OpDesc("select_input", {{"X", choices}, {"Mask", context.input("Mask")}}, {{"Out", grads}}));
-  return ops;
+
+  std::int64_t count;
+  std::int64_t bytes;
+};
+
+RowNumbers choices_of_rows(const KernelContext& context) {
+  return {context, "Ids", {static_cast<std::int64_t>(context.input_count("X"))}};
+}
+
+Kernel multiplex(const KernelContext& context) {
+  std::vector<Arg<const void>> choices;
+  choices.reserve(context.input_count("X"));
+  for (std::size_t i = 0; i < context.input_count("X"); ++i) {
+    choices.push_back(context.raw_input("X", i));
+  }
+  const auto out = context.raw_output("Out");
+  return [=, ids = choices_of_rows(context), rows = RowsOf(out.spec())] {
+    const cpu::RowIndex chosen = ids.checked();
+    rows.each([&](std::int64_t row, std::int64_t offset, std::size_t bytes) {
+      const auto* from = static_cast<const char*>(choices[chosen[row]].data());
+      std::memcpy(static_cast<char*>(out.data()) + offset, from + offset, bytes);
+    });
+  };
+}
+
+Kernel multiplex_grad(const KernelContext& context) {
+  const auto dout = context.raw_input("Out@GRAD");
+  std::vector<Arg<void>> grads;
+  grads.reserve(context.output_count("X@GRAD"));
+  for (std::size_t i = 0; i < context.output_count("X@GRAD"); ++i) {
+    grads.push_back(optional_raw_output(context, "X@GRAD", i));
+  }
+  return [=, ids = choices_of_rows(context), rows = RowsOf(dout.spec())] {
+    const cpu::RowIndex chosen = ids.checked();
+    rows.each([&](std::int64_t row, std::int64_t offset, std::size_t bytes) {
+      for (std::size_t i = 0; i < grads.size(); ++i) {
+        if (!grads[i]) continue;
+        char* to = static_cast<char*>(grads[i].data()) + offset;
+        if (chosen[row] == static_cast<std::int64_t>(i)) {
+          std::memcpy(to, static_cast<const char*>(dout.data()) + offset, bytes);
+        } else {
+          std::memset(to, 0, bytes);
+        }
+      }
+    });
+  };
+}
+
+// Checks X and Ids; gives what they make.
+TensorSpec multiplexed(const InferContext& context) {
+  TensorSpec out = common_spec(context);
+  const std::int64_t count = count_row_numbers(context, "Ids");
+  require(out.shape.rank() > 0 && compatible(out.shape[0], count), context.type(),
+          ": Ids must have an element for each row of X, got Ids ", context.input("Ids"), ", X ",
+          out);
+  if (out.shape[0] == -1) out.shape[0] = count;
+  return out;
+}
+
+void add_multiplex(OpRegistry& registry) {
+  const char* ids_doc = "int32 or int64 [N] or [N, 1]: for each row which of X";
+  registry.add(
+      OpDef("multiplex")
+          .doc("Out[i] = X[Ids[i]][i]: each row from one of several tensors.")
+          .input("Ids", ids_doc)
+          .input("X", "tensors [N, ...] of one shape and dtype", {.list = true})
+          .output("Out", "shape and dtype of X")
+          .infer([](InferContext& context) { context.set_output("Out", multiplexed(context)); })
+          .kernels(byte_kernels<multiplex>())
+          .grad(standard_grad({.inputs = {"X", "Ids"}, .differentiable = {"X"}}))
+          .checks_data());
+  registry.add(OpDef("multiplex_grad")
+                   .doc("X@GRAD = the rows of Out@GRAD that came from X, 0 elsewhere.")
+                   .input("Ids", ids_doc)
+                   .input("X", "inputs of the forward operator", {.list = true, .shape_only = true})
+                   .input("Out@GRAD", "gradient of Out, shape of X")
+                   .output("X@GRAD", "gradients of X, shapes of X", {.list = true})
+                   .infer([](InferContext& context) {
+                     require_spec(context, "Out@GRAD", multiplexed(context));
+                     infer_grads_like_inputs(context);
+                   })
+                   .kernels(byte_kernels<multiplex_grad>())
+                   .grad(choose_among_grads("multiplex", "Ids"))
+                   .checks_data());
 }
 
 }  // namespace
@@ -119,7 +209,7 @@ void register_select_ops(OpRegistry& registry) {
             context.set_output("Out", common_spec(context));
           })
           .kernels(byte_kernels<select_input>())
-          .grad(select_input_to_grad)
+          .grad(standard_grad({.inputs = {"X", "Mask"}, .differentiable = {"X"}}))
           .checks_data());
   registry.add(OpDef("select_input_grad")
                    .doc("X@GRAD = Out@GRAD for the tensor that was chosen, 0 for the others.")
@@ -133,8 +223,9 @@ void register_select_ops(OpRegistry& registry) {
                      infer_grads_like_inputs(context);
                    })
                    .kernels(byte_kernels<select_input_grad>())
-                   .grad(select_input_grad_to_grad)
+                   .grad(choose_among_grads("select_input", "Mask"))
                    .checks_data());
+  add_multiplex(registry);
 }
 
 }  // namespace fluidcore

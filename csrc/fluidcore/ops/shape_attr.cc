@@ -4,17 +4,52 @@
 #include <cmath>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "fluidcore/base/error.h"
 
 namespace fluidcore {
 
+namespace {
+
+std::size_t dim_from_attr(const InferContext& context, const char* name, std::size_t rank) {
+  const std::int64_t dim = context.attr<std::int64_t>(name);
+  require(dim >= 0 && dim < static_cast<std::int64_t>(rank), context.type(), ": ", name,
+          " must be a dimension, got ", dim, " for ", rank, " dimensions");
+  return static_cast<std::size_t>(dim);
+}
+
+// As spec_from_attrs, with an extent of Input, which may be unknown.
+Shape shape_like_input(const InferContext& context, Shape shape) {
+  const Shape& input = context.input("Input").shape;
+  const std::size_t from = dim_from_attr(context, "input_dim_idx", input.rank());
+  const std::size_t to = dim_from_attr(context, "output_dim_idx", shape.rank());
+  shape[to] = 1;
+  require(std::ranges::all_of(shape, [](std::int64_t extent) { return extent >= 0; }),
+          context.type(), ": all extents of shape but that at output_dim_idx must be known, got ",
+          Shape(context.attr<std::vector<std::int64_t>>("shape")), " with output_dim_idx ", to);
+  shape[to] = input[from];
+  shape.num_elements();  // throws if there are too many to count
+  return shape;
+}
+
+}  // namespace
+
 TensorSpec spec_from_attrs(const InferContext& context) {
   Shape shape(context.attr<std::vector<std::int64_t>>("shape"));
+  const DType dtype = dtype_from_number(context.attr<std::int64_t>("dtype"));
+  if (context.has_input("Input")) return {shape_like_input(context, std::move(shape)), dtype};
   require(std::all_of(shape.begin(), shape.end(), [](std::int64_t extent) { return extent >= 0; }),
           context.type(), ": shape must be known, got ", shape);
   shape.num_elements();  // throws if there are too many to count
-  return {std::move(shape), dtype_from_number(context.attr<std::int64_t>("dtype"))};
+  return {std::move(shape), dtype};
+}
+
+OpDef with_batch_size_like(OpDef&& def) {
+  return std::move(def)
+      .input("Input", "any shape and dtype", {.shape_only = true})
+      .attr("input_dim_idx", std::int64_t{0}, "the dimension of Input whose extent is taken")
+      .attr("output_dim_idx", std::int64_t{0}, "the dimension of Out that has it");
 }
 
 void require_value(const InferContext& context, std::string_view name, DType dtype) {

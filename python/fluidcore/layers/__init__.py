@@ -36,6 +36,7 @@ from fluidcore.layers.control_flow import (
     while_loop,
 )
 from fluidcore.layers.conv import batch_norm, conv2d, pool2d
+from fluidcore.layers.indices import argsort, gather, multiplex, one_hot, scatter, sort
 from fluidcore.layers.io import data
 from fluidcore.layers.loss import (
     accuracy,
@@ -86,6 +87,7 @@ __all__ = [
     "Switch",
     "While",
     "accuracy",
+    "argsort",
     "array_length",
     "array_read",
     "array_write",
@@ -108,6 +110,7 @@ __all__ = [
     "fc",
     "fill_constant",
     "fill_constant_batch_size_like",
+    "gather",
     "greater_equal",
     "greater_than",
     "increment",
@@ -122,7 +125,9 @@ __all__ = [
     "logical_xor",
     "matmul",
     "mul",
+    "multiplex",
     "not_equal",
+    "one_hot",
     "ones",
     "pool2d",
     "reduce_all",
@@ -133,8 +138,10 @@ __all__ = [
     "reduce_prod",
     "reduce_sum",
     "reshape",
+    "scatter",
     "smooth_l1",
     "softmax_with_cross_entropy",
+    "sort",
     "split",
     "square_error_cost",
     "sums",

@@ -30,6 +30,12 @@ from fluidcore.layers.control_flow import while_loop as while_loop
 from fluidcore.layers.conv import batch_norm as batch_norm
 from fluidcore.layers.conv import conv2d as conv2d
 from fluidcore.layers.conv import pool2d as pool2d
+from fluidcore.layers.indices import argsort as argsort
+from fluidcore.layers.indices import gather as gather
+from fluidcore.layers.indices import multiplex as multiplex
+from fluidcore.layers.indices import one_hot as one_hot
+from fluidcore.layers.indices import scatter as scatter
+from fluidcore.layers.indices import sort as sort
 from fluidcore.layers.io import data as data
 from fluidcore.layers.loss import accuracy as accuracy
 from fluidcore.layers.loss import cos_sim as cos_sim
@@ -81,6 +87,65 @@ def abs(
 
     Returns:
         Out: shape and dtype of X
+    """
+
+def arange(
+    *,
+    dtype: DTypeLike = 'float32',
+    start: float = 0.0,
+    end: float,
+    step: float = 1.0,
+    name: str | None = None,
+) -> Variable:
+    """Out[i] = start + i step, as long as that is before end.
+
+    Args:
+        dtype: number of Out's dtype
+        start: the first number; whole for an integer dtype, as step
+        end: where the numbers end, without it
+        step: from one number to the next, not 0
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: [count]
+    """
+
+def argmax(
+    x: Variable,
+    *,
+    axis: int = -1,
+    keepdims: bool = False,
+    name: str | None = None,
+) -> Variable:
+    """Out = where the greatest element along axis is; of equal ones the first, and NaN before everything else.
+
+    Args:
+        x: rank 1 or more
+        axis: the dimension; from the end if negative
+        keepdims: whether Out keeps the dimension, with extent 1
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: int64, X without the dimension axis
+    """
+
+def argmin(
+    x: Variable,
+    *,
+    axis: int = -1,
+    keepdims: bool = False,
+    name: str | None = None,
+) -> Variable:
+    """Out = where the least element along axis is; of equal ones the first, and NaN before everything else.
+
+    Args:
+        x: rank 1 or more
+        axis: the dimension; from the end if negative
+        keepdims: whether Out keeps the dimension, with extent 1
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: int64, X without the dimension axis
     """
 
 def assign_value(
@@ -483,6 +548,25 @@ def expand(
         Out: X, repeated
     """
 
+def eye(
+    *,
+    dtype: DTypeLike = 'float32',
+    num_rows: int,
+    num_columns: int = -1,
+    name: str | None = None,
+) -> Variable:
+    """Out = 1 on the main diagonal, 0 elsewhere.
+
+    Args:
+        dtype: number of Out's dtype
+        num_rows: how many rows
+        num_columns: how many columns; -1: as many as rows
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: [num_rows, num_columns]
+    """
+
 def fill_any_like(
     x: Variable,
     *,
@@ -564,6 +648,23 @@ def floor(
         Out: shape and dtype of X
     """
 
+def gather_nd(
+    x: Variable,
+    index: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = the parts of X at the positions that Index gives.
+
+    Args:
+        x: any shape
+        index: int32 or int64 [..., K], K at most the rank of X: positions in X's first K dimensions
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: extents of Index but the last, then those of X after the first K
+    """
+
 def gaussian_random(
     *,
     shape: list[int],
@@ -581,6 +682,35 @@ def gaussian_random(
         seed: of these numbers, the same in every run; 0: the seed of the program, other numbers in every run
         mean: mean of the normal distribution
         std: its standard deviation, at least 0
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: the shape and dtype of the attributes
+    """
+
+def gaussian_random_batch_size_like(
+    input: Variable,
+    *,
+    shape: list[int],
+    dtype: DTypeLike = 'float32',
+    seed: int = 0,
+    mean: float = 0.0,
+    std: float = 1.0,
+    input_dim_idx: int = 0,
+    output_dim_idx: int = 0,
+    name: str | None = None,
+) -> Variable:
+    """Out = random numbers with a normal distribution.
+
+    Args:
+        input: any shape and dtype
+        shape: extents of Out, known; that at output_dim_idx is not looked at
+        dtype: number of Out's dtype, floating
+        seed: of these numbers, the same in every run; 0: the seed of the program, other numbers in every run
+        mean: mean of the normal distribution
+        std: its standard deviation, at least 0
+        input_dim_idx: the dimension of Input whose extent is taken
+        output_dim_idx: the dimension of Out that has it
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -674,6 +804,25 @@ def huber_loss(
 
     Returns:
         Out: shape and dtype of the first input
+    """
+
+def index_select(
+    x: Variable,
+    index: Variable,
+    *,
+    axis: int = 0,
+    name: str | None = None,
+) -> Variable:
+    """Out = what Index names along one dimension of X.
+
+    Args:
+        x: rank 1 or more
+        index: int32 or int64, [N] or [N, 1], each in [0, extent)
+        axis: the dimension; from the end if negative
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: X with the extent N along axis
     """
 
 def isfinite(
@@ -789,6 +938,27 @@ def linear_recurrence(
 
     Returns:
         Out: shape and dtype of X
+    """
+
+def linspace(
+    *,
+    dtype: DTypeLike = 'float32',
+    start: float,
+    stop: float,
+    num: int,
+    name: str | None = None,
+) -> Variable:
+    """Out = num numbers from start to stop, evenly spaced.
+
+    Args:
+        dtype: number of Out's dtype
+        start: the first number
+        stop: the last number, where there is more than one
+        num: how many
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: [num]
     """
 
 def log(
@@ -1211,6 +1381,25 @@ def scale(
         Out: shape and dtype of X
     """
 
+def scatter_nd_add(
+    x: Variable,
+    index: Variable,
+    updates: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = X, with Updates added to the parts at the positions that Index gives; to a part as often as it is named.
+
+    Args:
+        x: any shape, floating or int32 or int64
+        index: int32 or int64 [..., K], K at most the rank of X: positions in X's first K dimensions
+        updates: extents of Index but the last, then those of X after the first K
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
 def sigmoid(
     x: Variable,
     *,
@@ -1581,6 +1770,25 @@ def swish(
         Out: shape and dtype of X
     """
 
+def take_along_axis(
+    x: Variable,
+    index: Variable,
+    *,
+    axis: int = -1,
+    name: str | None = None,
+) -> Variable:
+    """Out[..., i, ...] = X[..., Index[..., i, ...], ...] along one dimension.
+
+    Args:
+        x: rank 1 or more
+        index: int32 or int64, extents of X but for that of axis, each in [0, extent)
+        axis: the dimension; from the end if negative
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape of Index, dtype of X
+    """
+
 def tanh(
     x: Variable,
     *,
@@ -1645,6 +1853,40 @@ def tile(
         Out: X, repeated
     """
 
+def tril(
+    x: Variable,
+    *,
+    diagonal: int = 0,
+    name: str | None = None,
+) -> Variable:
+    """Out = the matrices X with 0 above a diagonal.
+
+    Args:
+        x: [..., rows, columns]
+        diagonal: which one; above 0: so many columns to the right of the main diagonal
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
+def triu(
+    x: Variable,
+    *,
+    diagonal: int = 0,
+    name: str | None = None,
+) -> Variable:
+    """Out = the matrices X with 0 below a diagonal.
+
+    Args:
+        x: [..., rows, columns]
+        diagonal: which one; above 0: so many columns to the right of the main diagonal
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
 def truncated_gaussian_random(
     *,
     shape: list[int],
@@ -1691,6 +1933,35 @@ def uniform_random(
         Out: the shape and dtype of the attributes
     """
 
+def uniform_random_batch_size_like(
+    input: Variable,
+    *,
+    shape: list[int],
+    dtype: DTypeLike = 'float32',
+    seed: int = 0,
+    min: float = -1.0,
+    max: float = 1.0,
+    input_dim_idx: int = 0,
+    output_dim_idx: int = 0,
+    name: str | None = None,
+) -> Variable:
+    """Out = random numbers from [min, max), each equally likely.
+
+    Args:
+        input: any shape and dtype
+        shape: extents of Out, known; that at output_dim_idx is not looked at
+        dtype: number of Out's dtype, floating
+        seed: of these numbers, the same in every run; 0: the seed of the program, other numbers in every run
+        min: the least number
+        max: the limit of the numbers; 16-bit dtypes may round up to it
+        input_dim_idx: the dimension of Input whose extent is taken
+        output_dim_idx: the dimension of Out that has it
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: the shape and dtype of the attributes
+    """
+
 def unsqueeze(
     x: Variable,
     *,
@@ -1706,4 +1977,23 @@ def unsqueeze(
 
     Returns:
         Out: extents of X and of 1, dtype of X
+    """
+
+def where(
+    condition: Variable,
+    x: Variable,
+    y: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = X where Condition is true, else Y, broadcast as in NumPy.
+
+    Args:
+        condition: bool, any shape
+        x: any shape that broadcasts with the others
+        y: any shape that broadcasts with the others, dtype of X
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: the broadcast shape, dtype of X
     """

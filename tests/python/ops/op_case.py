@@ -85,6 +85,10 @@ class OpCase:
         }
         return self.expected(**values, **self.attrs)
 
+    def expected_arrays(self) -> list[Array]:
+        """What NumPy says of an operator without inputs."""
+        return [a for value in self.expected_from({}).values() for a in _as_list(value)]
+
     def build(self, dtype: str) -> tuple[OneOp, Mapping[str, Value]]:
         """The program in `dtype`, and the expected outputs."""
         inputs = self.inputs_in(dtype)

@@ -1,4 +1,4 @@
-"""fill_constant, assign_value, fill_zeros_like, fill_any_like, assign and cast against NumPy."""
+"""Constants, copies and casts against NumPy."""
 
 from typing import Any
 
@@ -29,6 +29,21 @@ def constant_like(x: Any, value: float, note: str = "") -> OpCase:
     return OpCase("fill_any_like", {"X": x}, expected, {"value": value}, note)
 
 
+def constant_batch(
+    x: Any, shape: list[int], dims: tuple[int, int] = (0, 0), **attrs: Any
+) -> OpCase:
+    """With the extent dims[0] of x as that of dims[1]."""
+
+    def expected(Input: Any, shape: list[int], **given: Any) -> Any:
+        extents = list(shape)
+        extents[dims[1]] = Input.shape[dims[0]]
+        return {"Out": np.full(extents, given.get("value", 0), given.get("dtype", "float32"))}
+
+    places = {"input_dim_idx": dims[0], "output_dim_idx": dims[1]}
+    attrs = {"shape": shape, **places, **attrs}
+    return OpCase("fill_constant_batch_size_like", {"Input": x}, expected, attrs, grad=[])
+
+
 def values(array: Any, dtype: str) -> OpCase:
     def expected(shape: list[int], dtype: str, **_: Any) -> Any:
         return {"Out": np.asarray(array, numpy_dtype(dtype)).reshape(shape)}
@@ -40,6 +55,10 @@ def values(array: Any, dtype: str) -> OpCase:
 
 CASES = [
     *[constant(list(shape)) for shape in SHAPES],
+    constant_batch(normal(4, 3), [-1, 2], value=1.5),
+    constant_batch(normal(4, 3), [7], (1, 0), dtype="int64", value=2**53),
+    constant_batch(integers(0, 9, 4, 3), [2, 1, 5], (1, 1), dtype="float64", value=-2.0),
+    constant_batch(normal(0, 3), [1, 2], dtype="bool", value=1.0),
     *[values(normal(*shape), "float64") for shape in SHAPES],
     *[values(np.float32([[0.1, -3], [np.inf, 7]]), d) for d in ("float32", "float16", "bfloat16")],
     *[values([[0, -3, 7]], d) for d in ("int16", "int32")],
@@ -164,6 +183,25 @@ def test_values_that_do_not_fit_are_an_error() -> None:
 def test_an_unknown_extent_is_an_error() -> None:
     with pytest.raises(ValueError, match=r"fill_constant: shape must be known, got \[-1, 2\]"):
         run_op("fill_constant", {}, {"shape": [-1, 2]})
+
+
+@pytest.mark.parametrize(
+    ("attrs", "message"),
+    [
+        ({"shape": [-1], "input_dim_idx": 2}, "input_dim_idx must be a dimension, got 2 for 2"),
+        ({"shape": [-1], "input_dim_idx": -1}, "input_dim_idx must be a dimension, got -1 for 2"),
+        ({"shape": []}, "output_dim_idx must be a dimension, got 0 for 0 dimensions"),
+        (
+            {"shape": [-1, -1], "output_dim_idx": 1},
+            r"all extents of shape but that at output_dim_idx must be known, got \[-1, -1\] with "
+            "output_dim_idx 1",
+        ),
+        ({"shape": [1], "dtype": "int64", "value": 0.5}, "value must be a whole number in the"),
+    ],
+)
+def test_a_batch_size_that_there_is_not_is_an_error(attrs: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=f"^fill_constant_batch_size_like: {message}"):
+        run_op("fill_constant_batch_size_like", {"Input": normal(2, 3)}, {"value": 0.0, **attrs})
 
 
 def test_a_required_attribute_that_is_missing_is_an_error() -> None:

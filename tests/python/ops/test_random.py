@@ -53,6 +53,23 @@ STATISTICS = [
 CASES += [SEEDED, *STATISTICS]
 CASES += [
     OpCase(
+        f"{name}_batch_size_like",
+        {"Input": given},
+        lambda Input, dtype="float32", **_: {"Out": np.full((2, Input.shape[1]), 2.0, dtype)},
+        {"shape": [2, -1], "input_dim_idx": 1, "output_dim_idx": 1, "seed": 3, **attrs},
+    )
+    for name, same in (
+        ("uniform_random", {"min": 2.0, "max": 2.0}),
+        ("gaussian_random", {"mean": 2.0, "std": 0.0}),
+    )
+    for given, attrs in (
+        (normal(3, 5), same),
+        (np.zeros((3, 0), np.int32), same | {"dtype": "float64"}),
+        (normal(1, 300), same | {"dtype": "float16"}),
+    )
+]
+CASES += [
+    OpCase(
         name, {}, lambda shape, dtype, **_: {"Out": np.full(shape, 2.0, dtype)}, {**attrs, **more}
     )
     for name, attrs in (
@@ -146,6 +163,17 @@ def test_a_seed_gives_the_same_numbers_for_any_number_of_threads(op_type: str) -
 def test_the_first_numbers_do_not_depend_on_how_many_are_drawn(op_type: str) -> None:
     many = draw(op_type, [1000], seed=5)
     np.testing.assert_array_equal(draw(op_type, [33], seed=5), many[:33])
+
+
+@pytest.mark.parametrize("op_type", ["uniform_random", "gaussian_random"])
+def test_a_batch_size_that_is_taken_from_another_tensor_changes_no_number(op_type: str) -> None:
+    wanted = draw(op_type, [300, 7], seed=5, dtype="float64")
+    attrs = {"shape": [-1, 7], "seed": 5, "dtype": "float64"}
+    for dtype in ("float32", "int64"):
+        for threads in (1, 2):
+            inputs = {"Input": np.zeros((300, 2), dtype)}
+            got = run_op(f"{op_type}_batch_size_like", inputs, attrs, threads=threads)["Out"]
+            np.testing.assert_array_equal(got, wanted)
 
 
 def test_the_seed_of_the_program_makes_a_run_repeatable() -> None:

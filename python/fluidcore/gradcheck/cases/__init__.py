@@ -15,6 +15,7 @@ from fluidcore.base.dtypes import FLOATING, DTypeLike, dtype_name
 from fluidcore.gradcheck.cases import (
     activations,
     elementwise,
+    indices,
     losses,
     norms,
     piecewise,
@@ -50,6 +51,7 @@ _FAMILIES: dict[str, Callable[[Data], Iterator[OpExample]]] = {
     for family in (
         activations,
         elementwise,
+        indices,
         losses,
         norms,
         piecewise,

@@ -1,0 +1,158 @@
+#include "fluidcore/kernels/cpu/gather.h"
+
+#include <string>
+#include <utility>
+
+#include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/linear.h"
+#include "fluidcore/ops/register_ops.h"
+#include "fluidcore/ops/row_numbers.h"
+
+namespace fluidcore {
+
+namespace {
+
+// The dimension of X that Index counts; `gather` has no attribute for it.
+template <class Context>
+std::size_t axis_of(const Context& context, const Shape& x) {
+  if (context.type().starts_with("gather")) return 0;
+  return normalize_axis(context.template attr<std::int64_t>("axis"), x.rank(), context.type());
+}
+
+// Whether Index has a number for each element of Out, and not for each row.
+bool is_by_element(const std::string& type) {
+  return type.starts_with("take_along_axis");
+}
+
+// The rows of X that Index names: what it takes and where.
+struct Gather {
+  // `element`: the width of one element.
+  Gather(const KernelContext& context, std::int64_t element)
+      : shape(rows(context, element)),
+        index(context, "Index", {extent(context), -1, shape.own_index ? inner(context) : 1}) {}
+
+  cpu::IndexedRows shape;
+  RowNumbers index;
+
+ private:
+  static std::int64_t extent(const KernelContext& context) {
+    const Shape& x = context.raw_input("X").shape();
+    return x[axis_of(context, x)];
+  }
+  static std::int64_t inner(const KernelContext& context) {
+    const Shape& x = context.raw_input("X").shape();
+    return x.product(axis_of(context, x) + 1, x.rank());
+  }
+  static cpu::IndexedRows rows(const KernelContext& context, std::int64_t element) {
+    const Shape& x = context.raw_input("X").shape();
+    const Shape& numbers = context.raw_input("Index").shape();
+    const std::size_t axis = axis_of(context, x);
+    const std::int64_t outer = x.product(0, axis);
+    if (!is_by_element(context.type())) {
+      return {outer, x[axis], numbers[0], inner(context) * element};
+    }
+    return {outer, x[axis] * inner(context), numbers[axis] * inner(context), element, true};
+  }
+};
+
+Kernel gather(const KernelContext& context) {
+  const auto x = context.raw_input("X");
+  const auto out = context.raw_output("Out");
+  const Gather taken(context, static_cast<std::int64_t>(size_of(x.spec().dtype)));
+  return [=] { cpu::take_rows(taken.shape, taken.index.checked(), x.data(), out.data()); };
+}
+
+template <class T>
+Kernel gather_grad(const KernelContext& context) {
+  const auto dx = context.optional_output<T>("X@GRAD");
+  if (!dx) return nothing_to_do();
+  const auto dout = context.input<T>("Out@GRAD");
+  const Gather taken(context, 1);
+  return [=, links = Links(context, taken.shape)] {
+    cpu::add_rows<T>(taken.shape, taken.index.checked(), links.data(), dout.data(), nullptr,
+                     dx.data());
+  };
+}
+
+// Checks X and Index; gives what they make.
+TensorSpec gathered(const InferContext& context) {
+  TensorSpec out = context.input("X");
+  require(out.shape.rank() > 0, context.type(), ": X must have rank 1 or more, got ", out.shape);
+  const std::size_t axis = axis_of(context, out.shape);
+  if (!is_by_element(context.type())) {
+    out.shape[axis] = count_row_numbers(context, "Index");
+    return out;
+  }
+  require_row_numbers(context, "Index");
+  const Shape& index = context.input("Index").shape;
+  Shape wanted = out.shape;
+  if (index.rank() == wanted.rank()) wanted[axis] = index[axis];
+  require(compatible(index, wanted), context.type(),
+          ": Index must have the extents of X, but for that of axis ", axis, ", got X ", out.shape,
+          ", Index ", index);
+  out.shape = std::move(wanted);
+  return out;
+}
+
+struct Texts {
+  const char* doc;
+  const char* index;
+  const char* out;
+  const char* axis;  // null: there is no attribute
+  std::int64_t default_axis = 0;
+};
+
+OpDef with_axis_attr(OpDef&& def, const Texts& texts) {
+  if (texts.axis == nullptr) return std::move(def).checks_data();
+  return std::move(def).checks_data().attr("axis", texts.default_axis, texts.axis);
+}
+
+// The dimensions before the axis.
+std::size_t dims_before(const InferContext& context, std::string_view slot) {
+  return slot == "Index" ? 0 : axis_of(context, context.input("X").shape);
+}
+
+void add_gather(OpRegistry& registry, const std::string& type, const Texts& texts) {
+  registry.add(
+      with_axis_attr(OpDef(type), texts)
+          .doc(texts.doc)
+          .input("X", "rank 1 or more")
+          .input("Index", texts.index)
+          .output("Out", texts.out)
+          .row_dims(dims_before)
+          .infer([](InferContext& context) { context.set_output("Out", gathered(context)); })
+          .kernels(byte_kernels<gather>())
+          .grad(standard_grad({.inputs = {"X", "Index"}, .differentiable = {"X"}})));
+  registry.add(with_axis_attr(OpDef(type + "_grad"), texts)
+                   .doc("X@GRAD = the sum of Out@GRAD where Index names the element, else 0.")
+                   .input("X", "input of the forward operator", {.shape_only = true})
+                   .input("Index", "input of the forward operator")
+                   .input("Out@GRAD", "gradient of Out, shape of Out")
+                   .output("X@GRAD", "gradient of X, shape of X")
+                   .row_dims(dims_before)
+                   .infer([](InferContext& context) {
+                     require_spec(context, "Out@GRAD", gathered(context));
+                     infer_grads_like_inputs(context);
+                   })
+                   .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+                     return gather_grad<typename decltype(tag)::type>;
+                   }))
+                   .grad(adjoint_grad({.to = "X@GRAD", .type = type, .kept = {"Index"}})));
+}
+
+}  // namespace
+
+void register_gather_ops(OpRegistry& registry) {
+  const char* numbers = "int32 or int64, [N] or [N, 1], each in [0, extent)";
+  add_gather(registry, "gather",
+             {"Out = the rows of X that Index names.", numbers, "[N, ...], dtype of X", nullptr});
+  add_gather(registry, "index_select",
+             {"Out = what Index names along one dimension of X.", numbers,
+              "X with the extent N along axis", "the dimension; from the end if negative"});
+  add_gather(registry, "take_along_axis",
+             {"Out[..., i, ...] = X[..., Index[..., i, ...], ...] along one dimension.",
+              "int32 or int64, extents of X but for that of axis, each in [0, extent)",
+              "shape of Index, dtype of X", "the dimension; from the end if negative", -1});
+}
+
+}  // namespace fluidcore

@@ -1,0 +1,213 @@
+#include "fluidcore/kernels/cpu/order.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "fluidcore/base/threads.h"
+#include "fluidcore/kernels/cpu/gather.h"
+#include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/optional_output.h"
+#include "fluidcore/ops/register_ops.h"
+#include "fluidcore/tensor/scratch.h"
+
+namespace fluidcore {
+
+namespace {
+
+// Of Out = the elements of X that Indices name along an axis.
+std::vector<OpDesc> taken_grad(GradContext& context, std::int64_t axis) {
+  const std::vector<std::string> grads = context.input_grad("X");
+  if (grads[0] == kEmptyName) return {};
+  return {OpDesc("take_along_axis_grad",
+                 {{"X", context.input("X")},
+                  {"Index", context.output("Indices")},
+                  {"Out@GRAD", context.output_grad("Out")}},
+                 {{"X@GRAD", grads}}, {{"axis", axis}})};
+}
+
+// The positions of the k greatest of `size` elements, greatest first; of equal elements the first
+// ones, and NaN before everything else.
+template <class T>
+void find_top(const T* row, std::int64_t size, std::int64_t k, std::int64_t* found) {
+  const auto precedes = [row](std::int64_t a, std::int64_t b) {
+    const T x = row[a];
+    const T y = row[b];
+    const bool x_is_nan = x != x;
+    const bool y_is_nan = y != y;
+    if (x_is_nan != y_is_nan) return x_is_nan;
+    if (!x_is_nan && x != y) return x > y;
+    return a < b;
+  };
+  // A heap with the least of the best k on top.
+  for (std::int64_t i = 0; i < k; ++i) found[i] = i;
+  std::make_heap(found, found + k, precedes);
+  for (std::int64_t i = k; i < size; ++i) {
+    if (!precedes(i, found[0])) continue;
+    std::pop_heap(found, found + k, precedes);
+    found[k - 1] = i;
+    std::push_heap(found, found + k, precedes);
+  }
+  std::sort_heap(found, found + k, precedes);
+}
+
+template <class T>
+Kernel top_k(const KernelContext& context) {
+  const auto x = context.input<T>("X");
+  const auto out = context.output<T>("Out");
+  const auto indices = context.output<std::int64_t>("Indices");
+  const std::int64_t k = context.attr<std::int64_t>("k");
+  const std::int64_t width = x.shape().back();
+  const std::int64_t rows = out.size() / k;
+  return [=] {
+    parallel_for(rows, 4096 / width, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; ++row) {
+        const T* from = x.data() + row * width;
+        std::int64_t* found = indices.data() + row * k;
+        find_top(from, width, k, found);
+        for (std::int64_t i = 0; i < k; ++i) out.data()[row * k + i] = from[found[i]];
+      }
+    });
+  };
+}
+
+// The shape of Out and Indices.
+Shape chosen_shape(const InferContext& context) {
+  Shape out = context.input("X").shape;
+  const std::int64_t k = context.attr<std::int64_t>("k");
+  require(out.rank() > 0, context.type(), ": X must have a last dimension, got a scalar");
+  const std::int64_t width = out.back();
+  require(k >= 1 && (width == -1 || k <= width), context.type(),
+          ": k must be in [1, last extent of X], got k ", k, ", X ", out);
+  out[out.rank() - 1] = k;
+  return out;
+}
+
+void infer_top_k(InferContext& context) {
+  const Shape out = chosen_shape(context);
+  context.set_output("Out", {out, context.input("X").dtype});
+  context.set_output("Indices", {out, DType::kInt64});
+}
+
+void add_top_k(OpRegistry& registry) {
+  registry.add(
+      OpDef("top_k")
+          .doc("The k greatest elements along the last dimension, greatest first; of equal ones "
+               "the first.")
+          .input("X", "[..., width]")
+          .output("Out", "[..., k], dtype of X: the elements")
+          .output("Indices", "int64 [..., k]: where they are in the last dimension")
+          .attr("k", std::int64_t{1}, "how many, at most width")
+          .row_dims(all_but_last_dim)
+          .infer(infer_top_k)
+          .kernels(cpu_kernels<float, double, Float16, BFloat16, std::int32_t, std::int64_t>(
+              [](auto tag) -> KernelFactory { return top_k<typename decltype(tag)::type>; }))
+          .grad([](GradContext& context) { return taken_grad(context, -1); }));
+}
+
+template <class Context>
+std::size_t axis_of(const Context& context, const Shape& x) {
+  return normalize_axis(context.template attr<std::int64_t>("axis"), x.rank(), context.type());
+}
+
+cpu::OrderedDim ordered_dim(const KernelContext& context, bool descending) {
+  const Shape& x = context.raw_input("X").shape();
+  const std::size_t axis = axis_of(context, x);
+  return {x.product(0, axis), x[axis], x.product(axis + 1, x.rank()), descending};
+}
+
+std::size_t dims_before_axis(const InferContext& context, std::string_view slot) {
+  return axis_of(context, context.input(slot).shape);
+}
+
+constexpr const char* kAxisDoc = "the dimension; from the end if negative";
+
+template <bool greatest>
+Kernel find(const KernelContext& context) {
+  const auto x = context.raw_input("X");
+  const auto out = context.output<std::int64_t>("Out");
+  return [=, dim = ordered_dim(context, greatest), dtype = x.spec().dtype] {
+    cpu::find_first(dim, dtype, x.data(), out.data());
+  };
+}
+
+void infer_find(InferContext& context) {
+  const Shape& x = context.input("X").shape;
+  const std::size_t axis = axis_of(context, x);
+  require(x[axis] != 0, context.type(), ": X must have an element along axis ", axis, ", got ", x);
+  std::vector<std::int64_t> extents(x.extents());
+  if (context.attr<bool>("keepdims")) {
+    extents[axis] = 1;
+  } else {
+    extents.erase(extents.begin() + static_cast<std::ptrdiff_t>(axis));
+  }
+  context.set_output("Out", {Shape(std::move(extents)), DType::kInt64});
+}
+
+void add_find(OpRegistry& registry, const char* type, const char* doc, KernelTable kernels) {
+  registry.add(OpDef(type)
+                   .doc(doc)
+                   .input("X", "rank 1 or more")
+                   .output("Out", "int64, X without the dimension axis")
+                   .attr("axis", std::int64_t{-1}, kAxisDoc)
+                   .attr("keepdims", false, "whether Out keeps the dimension, with extent 1")
+                   .row_dims(dims_before_axis)
+                   .infer(infer_find)
+                   .kernels(std::move(kernels))
+                   .not_differentiable());
+}
+
+Kernel argsort(const KernelContext& context) {
+  const auto x = context.raw_input("X");
+  const auto out = optional_raw_output(context, "Out");
+  const auto dim = ordered_dim(context, context.attr<bool>("descending"));
+  const OutputOrScratch<std::int64_t> indices(context, "Indices", x.size());
+  const ScratchPtr& scratch = context.scratch();
+  if (dim.inner > 1) scratch->reserve(static_cast<std::size_t>(x.size()) * sizeof(std::int64_t));
+  const cpu::IndexedRows elements{dim.outer, dim.count * dim.inner, dim.count * dim.inner,
+                                  static_cast<std::int64_t>(size_of(x.spec().dtype)), true};
+  return [=, scratch = scratch, dtype = x.spec().dtype] {
+    auto* memory = reinterpret_cast<std::int64_t*>(dim.inner > 1 ? scratch->data() : nullptr);
+    cpu::sort_indices(dim, dtype, x.data(), memory, indices.data());
+    const cpu::RowIndex index{indices.data(), true, -1, dim.inner};
+    if (out) cpu::take_rows(elements, index, x.data(), out.data());
+  };
+}
+
+void add_argsort(OpRegistry& registry) {
+  registry.add(
+      OpDef("argsort")
+          .doc("Out = X sorted along one dimension; equal elements stay in their order, and NaN "
+               "counts as greater than everything else.")
+          .input("X", "rank 1 or more")
+          .output("Out", "shape and dtype of X: the elements")
+          .output("Indices", "int64, shape of X: where they are in that dimension")
+          .attr("axis", std::int64_t{-1}, kAxisDoc)
+          .attr("descending", false, "whether the greatest comes first")
+          .row_dims(dims_before_axis)
+          .infer([](InferContext& context) {
+            const TensorSpec& x = context.input("X");
+            axis_of(context, x.shape);
+            context.set_output("Out", x);
+            context.set_output("Indices", {x.shape, DType::kInt64});
+          })
+          .kernels(byte_kernels<argsort>())
+          .grad([](GradContext& context) {
+            return taken_grad(context, std::get<std::int64_t>(context.forward().attr("axis")));
+          }));
+}
+
+}  // namespace
+
+void register_order_ops(OpRegistry& registry) {
+  add_top_k(registry);
+  const std::string of_equal = "; of equal ones the first, and NaN before everything else.";
+  add_find(registry, "argmax",
+           ("Out = where the greatest element along axis is" + of_equal).c_str(),
+           byte_kernels<find<true>>());
+  add_find(registry, "argmin", ("Out = where the least element along axis is" + of_equal).c_str(),
+           byte_kernels<find<false>>());
+  add_argsort(registry);
+}
+
+}  // namespace fluidcore
