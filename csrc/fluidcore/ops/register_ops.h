@@ -13,6 +13,7 @@ void register_comparison_ops(OpRegistry& registry);
 void register_concat_ops(OpRegistry& registry);
 void register_control_flow_ops(OpRegistry& registry);
 void register_conv_ops(OpRegistry& registry);
+void register_conv_transpose_ops(OpRegistry& registry);
 void register_cumsum_ops(OpRegistry& registry);
 void register_element_loss_ops(OpRegistry& registry);
 void register_elementwise_ops(OpRegistry& registry);

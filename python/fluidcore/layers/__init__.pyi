@@ -169,6 +169,130 @@ def clip_by_norm(
         Out: shape and dtype of X
     """
 
+def conv1d(
+    input: Variable,
+    filter: Variable,
+    *,
+    strides: list[int] = [1],
+    paddings: list[int] = [0],
+    dilations: list[int] = [1],
+    groups: int = 1,
+    use_cudnn: bool = False,
+    data_format: str = 'AnyLayout',
+    workspace_size_MB: int = 4096,
+    name: str | None = None,
+) -> Variable:
+    """Output[n, m, x] = sum over c, i of Filter[m, c, i] Input[n, c, x stride + i dilation - padding]; Input is 0 outside. Extents: (in + 2 padding - (dilation (kernel - 1) + 1)) / stride + 1.
+
+    Args:
+        input: [N, C, L], floating
+        filter: [M, C / groups, kernel length]
+        strides: steps of the filter: [length]
+        paddings: zeros on both sides of Input: [length]
+        dilations: distances of the filter's elements: [length]; 1: they are neighbours
+        groups: Input's channels and the filters are cut into this many groups that do not see each other
+        use_cudnn: accepted, without effect
+        data_format: 'AnyLayout' or 'NCL', which are the same
+        workspace_size_MB: accepted, without effect
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Output: [N, M, out length]
+    """
+
+def conv2d_transpose(
+    input: Variable,
+    filter: Variable,
+    *,
+    strides: list[int] = [1, 1],
+    paddings: list[int] = [0, 0],
+    dilations: list[int] = [1, 1],
+    groups: int = 1,
+    use_cudnn: bool = False,
+    data_format: str = 'AnyLayout',
+    workspace_size_MB: int = 4096,
+    name: str | None = None,
+) -> Variable:
+    """What conv2d does to gradients: each element of Input adds Filter times itself to Output, where it is that conv2d would read from. paddings are cut off Output. Extents: (in - 1) stride - 2 padding + dilation (kernel - 1) + 1.
+
+    Args:
+        input: [N, C, H, W], floating
+        filter: [C, M / groups, kernel height, kernel width]
+        strides: steps of the filter: [height, width]
+        paddings: zeros on both sides of Input: [height, width]
+        dilations: distances of the filter's elements: [height, width]; 1: they are neighbours
+        groups: Input's channels and the filters are cut into this many groups that do not see each other
+        use_cudnn: accepted, without effect
+        data_format: 'AnyLayout' or 'NCHW', which are the same
+        workspace_size_MB: accepted, without effect
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Output: [N, M, out height, width]
+    """
+
+def conv3d(
+    input: Variable,
+    filter: Variable,
+    *,
+    strides: list[int] = [1, 1, 1],
+    paddings: list[int] = [0, 0, 0],
+    dilations: list[int] = [1, 1, 1],
+    groups: int = 1,
+    use_cudnn: bool = False,
+    data_format: str = 'AnyLayout',
+    workspace_size_MB: int = 4096,
+    name: str | None = None,
+) -> Variable:
+    """conv2d over three axes: Filter is moved along depth, height and width. Input is 0 outside. Extents: (in + 2 padding - (dilation (kernel - 1) + 1)) / stride + 1.
+
+    Args:
+        input: [N, C, D, H, W], floating
+        filter: [M, C / groups, kernel depth, kernel height, kernel width]
+        strides: steps of the filter: [depth, height, width]
+        paddings: zeros on both sides of Input: [depth, height, width]
+        dilations: distances of the filter's elements: [depth, height, width]; 1: they are neighbours
+        groups: Input's channels and the filters are cut into this many groups that do not see each other
+        use_cudnn: accepted, without effect
+        data_format: 'AnyLayout' or 'NCDHW', which are the same
+        workspace_size_MB: accepted, without effect
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Output: [N, M, out depth, height, width]
+    """
+
+def conv3d_transpose(
+    input: Variable,
+    filter: Variable,
+    *,
+    strides: list[int] = [1, 1, 1],
+    paddings: list[int] = [0, 0, 0],
+    dilations: list[int] = [1, 1, 1],
+    groups: int = 1,
+    use_cudnn: bool = False,
+    data_format: str = 'AnyLayout',
+    workspace_size_MB: int = 4096,
+    name: str | None = None,
+) -> Variable:
+    """What conv3d does to gradients: each element of Input adds Filter times itself to Output, where it is that conv3d would read from. paddings are cut off Output. Extents: (in - 1) stride - 2 padding + dilation (kernel - 1) + 1.
+
+    Args:
+        input: [N, C, D, H, W], floating
+        filter: [C, M / groups, kernel depth, kernel height, kernel width]
+        strides: steps of the filter: [depth, height, width]
+        paddings: zeros on both sides of Input: [depth, height, width]
+        dilations: distances of the filter's elements: [depth, height, width]; 1: they are neighbours
+        groups: Input's channels and the filters are cut into this many groups that do not see each other
+        use_cudnn: accepted, without effect
+        data_format: 'AnyLayout' or 'NCDHW', which are the same
+        workspace_size_MB: accepted, without effect
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Output: [N, M, out depth, height, width]
+    """
+
 def cos(
     x: Variable,
     *,
@@ -203,6 +327,37 @@ def cumsum(
 
     Returns:
         Out: shape and dtype of X
+    """
+
+def depthwise_conv2d(
+    input: Variable,
+    filter: Variable,
+    *,
+    strides: list[int] = [1, 1],
+    paddings: list[int] = [0, 0],
+    dilations: list[int] = [1, 1],
+    groups: int = 1,
+    use_cudnn: bool = False,
+    data_format: str = 'AnyLayout',
+    workspace_size_MB: int = 4096,
+    name: str | None = None,
+) -> Variable:
+    """conv2d where each channel is a group of its own: groups are the channels of Input.
+
+    Args:
+        input: [N, C, H, W], floating
+        filter: [M, C / groups, kernel height, kernel width]
+        strides: steps of the filter: [height, width]
+        paddings: zeros on both sides of Input: [height, width]
+        dilations: distances of the filter's elements: [height, width]; 1: they are neighbours
+        groups: Input's channels and the filters are cut into this many groups that do not see each other
+        use_cudnn: accepted, without effect
+        data_format: 'AnyLayout' or 'NCHW', which are the same
+        workspace_size_MB: accepted, without effect
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Output: [N, M, out height, width]
     """
 
 def elementwise_add(
@@ -939,6 +1094,37 @@ def norm(
 
     Returns:
         Out: shape and dtype of X
+    """
+
+def pool3d(
+    x: Variable,
+    *,
+    pooling_type: str,
+    ksize: list[int],
+    global_pooling: bool = False,
+    strides: list[int] = [1, 1, 1],
+    paddings: list[int] = [0, 0, 0],
+    ceil_mode: bool = False,
+    use_cudnn: bool = False,
+    data_format: str = 'AnyLayout',
+    name: str | None = None,
+) -> Variable:
+    """Out = the maximum or the mean of the window of X that begins at its layer, row and column times stride - padding. Padding is never the maximum and does not count in the mean. Extents: (in + 2 padding - ksize) / stride + 1, rounded down (up with ceil_mode).
+
+    Args:
+        x: [N, C, D, H, W], floating
+        pooling_type: 'max' or 'avg'
+        ksize: extents of a window: [depth, height, width]
+        global_pooling: one window for the whole plane; ksize, strides and paddings are not used
+        strides: steps of the window: [depth, height, width]
+        paddings: elements on both sides of X that take no part: [depth, height, width]; smaller than ksize
+        ceil_mode: also windows that reach beyond the padded X at the end
+        use_cudnn: accepted, without effect
+        data_format: 'AnyLayout' or 'NCDHW', which are the same
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: [N, C, out depth, height, width]
     """
 
 def pow(
