@@ -67,6 +67,7 @@ CASES = [
     case([2, 3, 9], [4, 3, 3], paddings=[1]),
     case([2, 4, 70], [6, 2, 5], strides=[2], paddings=[2], dilations=[3], groups=2),
     case([0, 2, 5], [3, 2, 2]),
+    case([1, 1, 4], [1, 1, 2], use_cudnn=True, data_format="NCL", workspace_size_MB=1),
     case([1, 1, 1, 1, 1], [1, 1, 1, 1, 1]),
     case([2, 3, 4, 5, 3], [4, 3, 2, 3, 2]),
     case([2, 3, 4, 5, 3], [4, 3, 3, 3, 3], paddings=[1, 1, 1]),
@@ -75,12 +76,15 @@ CASES = [
     case([1, 4, 3, 4, 3], [6, 2, 2, 2, 2], groups=2, paddings=[1, 0, 0]),
     case([1, 3, 3, 4, 3], [3, 1, 3, 3, 3], groups=3, paddings=[1, 1, 1], strides=[2, 2, 2]),
     case([0, 3, 3, 3, 3], [4, 3, 2, 2, 2]),
-    case([1, 1, 2, 2, 2], [1, 1, 2, 2, 2], data_format="NCDHW"),
+    case([1, 1, 2, 2, 2], [1, 1, 2, 2, 2], use_cudnn=True, data_format="NCDHW"),
+    case([1, 1, 2, 2, 2], [1, 1, 2, 2, 2], workspace_size_MB=1),
     case([2, 3, 7, 5], [3, 1, 3, 3], "depthwise_conv2d", groups=3),
     case([1, 3, 7, 5], [6, 1, 3, 2], "depthwise_conv2d", groups=3, strides=[2, 1], paddings=[1, 0]),
     case([1, 20, 9, 8], [20, 1, 3, 3], "depthwise_conv2d", groups=20, dilations=[2, 2]),
     case([1, 1, 4, 4], [2, 1, 2, 2], "depthwise_conv2d"),
     case([0, 3, 5, 5], [3, 1, 3, 3], "depthwise_conv2d", groups=3),
+    case([1, 1, 4, 4], [1, 1, 2, 2], "depthwise_conv2d", use_cudnn=True, data_format="NCHW"),
+    case([1, 1, 4, 4], [1, 1, 2, 2], "depthwise_conv2d", workspace_size_MB=1),
 ]
 
 

@@ -63,6 +63,8 @@ CASES = [
     case([1, 2, 3, 2, 3], [2, 3, 2, 3, 3], strides=[2, 1, 3], paddings=[0, 1, 1]),
     case([1, 4, 2, 2, 3], [4, 1, 2, 1, 2], groups=2, dilations=[1, 2, 3]),
     case([0, 2, 2, 2, 2], [2, 3, 2, 2, 2]),
+    case([1, 1, 2, 2, 2], [1, 1, 2, 2, 2], use_cudnn=True, data_format="NCDHW"),
+    case([1, 1, 2, 2, 2], [1, 1, 2, 2, 2], workspace_size_MB=1),
 ]
 
 
