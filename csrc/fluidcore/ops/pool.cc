@@ -1,13 +1,13 @@
 #include <cstdint>
 #include <string>
 #include <type_traits>
-#include <vector>
 
 #include "fluidcore/kernels/cpu/pool.h"
 #include "fluidcore/kernels/onednn/onednn.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/infer_checks.h"
 #include "fluidcore/ops/linear.h"
+#include "fluidcore/ops/pool_form.h"
 #include "fluidcore/ops/register_ops.h"
 #include "fluidcore/ops/window_attrs.h"
 
@@ -15,77 +15,15 @@ namespace fluidcore {
 
 namespace {
 
-struct Windows {
-  Spatial kernel;
-  Spatial stride;
-  Spatial pad;
-};
-
-template <class Context>
-Windows windows(const Context& context, const Shape& x) {
-  const std::size_t axes = x.rank() - 2;
-  if (context.template attr<bool>("global_pooling")) return {spatial_of(x), {1, 1, 1}, {0, 0, 0}};
-  const Spatial kernel = window_attr(context, "ksize", axes, 1);
-  const Spatial pad = window_attr(context, "paddings", axes, 0);
-  for (std::size_t i = 0; i < pad.size(); ++i) {
-    require(pad[i] < kernel[i], context.type(),
-            ": paddings must be smaller than ksize, got paddings ", shown(pad, axes), ", ksize ",
-            shown(kernel, axes));
-  }
-  return {kernel, window_attr(context, "strides", axes, 1), pad};
-}
-
-std::int64_t out_extent(
-    std::int64_t in, std::int64_t kernel, std::int64_t stride, std::int64_t pad, bool ceil_mode) {
-  if (in == -1 || kernel == -1) return -1;
-  const std::int64_t room = in + 2 * pad - kernel;
-  if (in == 0 || room < 0) return 0;
-  std::int64_t out = (ceil_mode ? room + stride - 1 : room) / stride + 1;
-  // A window that begins behind the input would hold nothing but padding.
-  if (ceil_mode && (out - 1) * stride >= in + pad) --out;
-  return out;
-}
-
-template <class Context>
-Spatial out_extents(const Context& context, const Shape& x) {
-  const Windows w = windows(context, x);
-  const bool ceil_mode = context.template attr<bool>("ceil_mode");
-  const Spatial in = spatial_of(x);
-  Spatial out{};
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    out[i] = out_extent(in[i], w.kernel[i], w.stride[i], w.pad[i], ceil_mode);
-  }
-  return out;
-}
-
-Shape pool_shape(const InferContext& context, std::size_t axes) {
-  require_rank(context, "X", axes + 2, layout_doc(axes));
+Shape checked_shape(const InferContext& context, std::size_t axes) {
   check_data_format(context, axes);
-  const Shape& x = context.input("X").shape;
-  check_extents(context, "X", x);
-  const Spatial out = out_extents(context, x);
-  for (const std::int64_t extent : out) {
-    require(extent != 0, context.type(), ": a window must fit into the padded X, got X ", x,
-            ", ksize ", Shape(context.attr<std::vector<std::int64_t>>("ksize")), ", paddings ",
-            Shape(context.attr<std::vector<std::int64_t>>("paddings")));
-  }
-  const Shape shape = image_shape(x[0], x[1], out, axes);
-  check_extents(context, "Out", shape);
-  return shape;
+  return pool_shape(context, axes, context.attr<bool>("ceil_mode"));
 }
 
-PoolProblem pool_problem(const KernelContext& context, const Shape& x) {
-  const Windows w = windows(context, x);
-  return {.pooling = context.attr<std::string>("pooling_type") == "max" ? Pooling::kMax
-                                                                        : Pooling::kAverage,
-          .axes = x.rank() - 2,
-          .batch = x[0],
-          .channels = x[1],
-          .in = spatial_of(x),
-          .kernel = w.kernel,
-          .out = out_extents(context, x),
-          .stride = w.stride,
-          .pad = w.pad};
+PoolProblem problem_of(const KernelContext& context, const Shape& x) {
+  const bool is_max = context.attr<std::string>("pooling_type") == "max";
+  return pool_problem(context, x, is_max ? Pooling::kMax : Pooling::kAverage,
+                      context.attr<bool>("ceil_mode"));
 }
 
 template <class T>
@@ -109,7 +47,7 @@ Kernel pool(const KernelContext& context) {
   const auto x = context.input<T>("X");
   const auto out = context.output<T>("Out");
   return
-      [pool = prepare<T>(pool_problem(context, x.shape())), x, out] { pool(x.data(), out.data()); };
+      [pool = prepare<T>(problem_of(context, x.shape())), x, out] { pool(x.data(), out.data()); };
 }
 
 template <class T>
@@ -118,7 +56,7 @@ Kernel pool_grad(const KernelContext& context) {
   const auto dout = context.input<T>("Out@GRAD");
   const auto dx = context.optional_output<T>("X@GRAD");
   if (!dx) return nothing_to_do();
-  return [grad = prepare_grad<T>(pool_problem(context, x.shape())), x, dout, dx] {
+  return [grad = prepare_grad<T>(problem_of(context, x.shape())), x, dout, dx] {
     grad(x.data(), dout.data(), dx.data());
   };
 }
@@ -128,7 +66,7 @@ Kernel pool_grad_grad(const KernelContext& context) {
   const auto x = context.input<T>("X");
   const auto ddx = context.input<T>("X@GRAD@GRAD");
   const auto ddout = context.output<T>("Out@GRAD@GRAD");
-  const PoolProblem problem = pool_problem(context, x.shape());
+  const PoolProblem problem = problem_of(context, x.shape());
   if (problem.pooling == Pooling::kAverage) {
     return [pool = prepare<T>(problem), ddx, ddout] { pool(ddx.data(), ddout.data()); };
   }
@@ -138,15 +76,9 @@ Kernel pool_grad_grad(const KernelContext& context) {
 }
 
 OpDef with_attrs(OpDef def, std::size_t axes) {
-  const std::string each = ": " + axes_doc(axes);
-  return std::move(def)
-      .required_attr("pooling_type", std::string("max"), "'max' or 'avg'", {"max", "avg"})
-      .required_attr("ksize", std::vector<std::int64_t>(axes, 2), "extents of a window" + each)
-      .attr("global_pooling", false,
-            "one window for the whole plane; ksize, strides and paddings are not used")
-      .attr("strides", std::vector<std::int64_t>(axes, 1), "steps of the window" + each)
-      .attr("paddings", std::vector<std::int64_t>(axes, 0),
-            "elements on both sides of X that take no part" + each + "; smaller than ksize")
+  return with_pool_attrs(std::move(def).required_attr("pooling_type", std::string("max"),
+                                                      "'max' or 'avg'", {"max", "avg"}),
+                         axes)
       .attr("ceil_mode", false, "also windows that reach beyond the padded X at the end")
       .attr("use_cudnn", false, "accepted, without effect")
       .attr("data_format", std::string("AnyLayout"),
@@ -165,7 +97,7 @@ void add_pool(OpRegistry& registry,
           .input("X", layout_doc(axes) + ", floating")
           .output("Out", "[N, C, out " + axes_doc(axes).substr(1))
           .infer([axes](InferContext& context) {
-            context.set_output("Out", {pool_shape(context, axes), context.input("X").dtype});
+            context.set_output("Out", {checked_shape(context, axes), context.input("X").dtype});
           })
           .kernels(cpu_kernels<float, double>(
               [](auto tag) -> KernelFactory { return pool<typename decltype(tag)::type>; }))
@@ -178,7 +110,7 @@ void add_pool(OpRegistry& registry,
                    .input("Out@GRAD", "gradient of Out, shape of Out")
                    .output("X@GRAD", "gradient of X, shape of X")
                    .infer([axes](InferContext& context) {
-                     require_shape(context, "Out@GRAD", pool_shape(context, axes));
+                     require_shape(context, "Out@GRAD", checked_shape(context, axes));
                      infer_grads_like_inputs(context);
                    })
                    .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
@@ -197,7 +129,7 @@ void add_pool(OpRegistry& registry,
                    .infer([axes](InferContext& context) {
                      const TensorSpec& x = context.input("X");
                      require_shape(context, "X@GRAD@GRAD", x.shape);
-                     context.set_output("Out@GRAD@GRAD", {pool_shape(context, axes), x.dtype});
+                     context.set_output("Out@GRAD@GRAD", {checked_shape(context, axes), x.dtype});
                    })
                    .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
                      return pool_grad_grad<typename decltype(tag)::type>;

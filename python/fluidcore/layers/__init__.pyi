@@ -133,6 +133,25 @@ def ceil(
         Out: shape and dtype of X
     """
 
+def channel_window_sum(
+    x: Variable,
+    *,
+    before: int = 0,
+    after: int = 0,
+    name: str | None = None,
+) -> Variable:
+    """Out[n, c] = the sum of X[n, c - before] to X[n, c + after], element by element, of the channels that there are.
+
+    Args:
+        x: [N, C, ...], floating
+        before: channels before c, at least 0
+        after: channels behind c, at least 0
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
 def clip(
     x: Variable,
     *,
@@ -973,6 +992,29 @@ def lookup_table_v2(
 
     Returns:
         Out: [..., width], dtype of W
+    """
+
+def lrn(
+    x: Variable,
+    *,
+    n: int = 5,
+    k: float = 2.0,
+    alpha: float = 0.0001,
+    beta: float = 0.75,
+    name: str | None = None,
+) -> Variable:
+    """Out = X MidOut^-beta with MidOut = k + alpha times the sum of X^2 over the channels near its own (Krizhevsky, Sutskever, Hinton 2012).
+
+    Args:
+        x: [N, C, H, W], floating
+        n: channels of a window: (n - 1) / 2 before the channel, the others from it on
+        k: is added to the sum of squares
+        alpha: factor of the sum of squares
+        beta: the power that X is divided by
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
     """
 
 def margin_rank_loss(

@@ -218,11 +218,34 @@ Prepared2<T> prepare_pool_pick(const PoolProblem& p) {
   };
 }
 
+template <class T>
+MaxPoolWithIndex<T> prepare_max_pool_with_index(const PoolProblem& p) {
+  return [p, isa = cpu_isa()](const T* x, T* out, std::int32_t* mask) {
+    parallel_for(p.planes(), grain(p), [&](std::int64_t begin, std::int64_t end) {
+      run_on(isa, [&] {
+        for (std::int64_t plane = begin; plane < end; ++plane) {
+          const T* from = x + plane * p.in_plane();
+          for_chunks(p, plane, [&](const Chunk& chunk, std::int64_t i) {
+            std::int64_t index[kChunk];
+            first_maxima(p, chunk, from, index);
+            for (std::int64_t j = 0; j < chunk.count; ++j) {
+              out[i + j] = from[index[j]];
+              mask[i + j] = static_cast<std::int32_t>(index[j]);
+            }
+          });
+        }
+      });
+    });
+  };
+}
+
 template Prepared1<float> prepare_pool<float>(const PoolProblem&);
 template Prepared1<double> prepare_pool<double>(const PoolProblem&);
 template Prepared2<float> prepare_pool_grad<float>(const PoolProblem&);
 template Prepared2<double> prepare_pool_grad<double>(const PoolProblem&);
 template Prepared2<float> prepare_pool_pick<float>(const PoolProblem&);
 template Prepared2<double> prepare_pool_pick<double>(const PoolProblem&);
+template MaxPoolWithIndex<float> prepare_max_pool_with_index<float>(const PoolProblem&);
+template MaxPoolWithIndex<double> prepare_max_pool_with_index<double>(const PoolProblem&);
 
 }  // namespace fluidcore::cpu

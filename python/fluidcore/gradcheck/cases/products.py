@@ -175,6 +175,27 @@ def _pool3d(data: Data) -> Iterator[OpExample]:
             yield OpExample("pool3d", {"X": x}, {"pooling_type": kind, **attrs})
 
 
+def _max_pool_with_index(axes: int) -> Callable[[Data], Iterator[OpExample]]:
+    def examples(data: Data) -> Iterator[OpExample]:
+        n, c = data.extents(2, 1, 2)
+        extents = data.extents(axes, 3, 4)
+        one, two = [1] * axes, [2] * axes
+
+        def case(shape: Sequence[int], ksize: Sequence[int], **attrs: Any) -> OpExample:
+            inputs = {"X": data.distinct(*shape)}
+            return OpExample(f"max_pool{axes}d_with_index", inputs, {"ksize": ksize, **attrs})
+
+        yield from (
+            case([n, c, *extents], two),
+            case([1, c, *extents], [3] * axes, strides=two, paddings=one),
+            case([n, c, *extents], one, global_pooling=True),
+            case([1, 1, *one], one),
+            case([0, c, *two], two),
+        )
+
+    return examples
+
+
 CASES = {
     "mul": _mul,
     "matmul": _matmul,
@@ -186,4 +207,6 @@ CASES = {
     "conv3d_transpose": _conv_transpose_of(3),
     "pool2d": _pool2d,
     "pool3d": _pool3d,
+    "max_pool2d_with_index": _max_pool_with_index(2),
+    "max_pool3d_with_index": _max_pool_with_index(3),
 }
