@@ -5,7 +5,6 @@
 
 #include "fluidcore/ops/conv_form.h"
 #include "fluidcore/ops/elementwise.h"
-#include "fluidcore/ops/infer_checks.h"
 #include "fluidcore/ops/register_ops.h"
 #include "fluidcore/ops/window_attrs.h"
 

@@ -1,4 +1,4 @@
-#include <cstdint>
+#include <cstddef>
 #include <string>
 #include <type_traits>
 

@@ -35,7 +35,8 @@ from fluidcore.layers.control_flow import (
     switch_case,
     while_loop,
 )
-from fluidcore.layers.conv import batch_norm, conv2d, pool2d
+from fluidcore.layers.conv import batch_norm, conv2d, conv3d
+from fluidcore.layers.conv_transpose import conv2d_transpose
 from fluidcore.layers.io import data
 from fluidcore.layers.loss import (
     accuracy,
@@ -57,7 +58,8 @@ from fluidcore.layers.nn import (
     reduce_mean,
     reduce_sum,
 )
-from fluidcore.layers.norm import layer_norm
+from fluidcore.layers.norm import layer_norm, lrn
+from fluidcore.layers.pool import pool2d, pool3d
 from fluidcore.layers.tensor import (
     assign,
     cast,
@@ -91,6 +93,8 @@ __all__ = [
     "concat",
     "cond",
     "conv2d",
+    "conv2d_transpose",
+    "conv3d",
     "cos_sim",
     "create_array",
     "create_global_var",
@@ -115,11 +119,13 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
+    "lrn",
     "matmul",
     "mul",
     "not_equal",
     "ones",
     "pool2d",
+    "pool3d",
     "reduce_max",
     "reduce_mean",
     "reduce_sum",

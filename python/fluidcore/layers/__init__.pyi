@@ -29,7 +29,8 @@ from fluidcore.layers.control_flow import switch_case as switch_case
 from fluidcore.layers.control_flow import while_loop as while_loop
 from fluidcore.layers.conv import batch_norm as batch_norm
 from fluidcore.layers.conv import conv2d as conv2d
-from fluidcore.layers.conv import pool2d as pool2d
+from fluidcore.layers.conv import conv3d as conv3d
+from fluidcore.layers.conv_transpose import conv2d_transpose as conv2d_transpose
 from fluidcore.layers.io import data as data
 from fluidcore.layers.loss import accuracy as accuracy
 from fluidcore.layers.loss import cos_sim as cos_sim
@@ -48,6 +49,9 @@ from fluidcore.layers.nn import reduce_max as reduce_max
 from fluidcore.layers.nn import reduce_mean as reduce_mean
 from fluidcore.layers.nn import reduce_sum as reduce_sum
 from fluidcore.layers.norm import layer_norm as layer_norm
+from fluidcore.layers.norm import lrn as lrn
+from fluidcore.layers.pool import pool2d as pool2d
+from fluidcore.layers.pool import pool3d as pool3d
 from fluidcore.layers.tensor import assign as assign
 from fluidcore.layers.tensor import cast as cast
 from fluidcore.layers.tensor import concat as concat
@@ -217,68 +221,6 @@ def conv1d(
 
     Returns:
         Output: [N, M, out length]
-    """
-
-def conv2d_transpose(
-    input: Variable,
-    filter: Variable,
-    *,
-    strides: list[int] = [1, 1],
-    paddings: list[int] = [0, 0],
-    dilations: list[int] = [1, 1],
-    groups: int = 1,
-    use_cudnn: bool = False,
-    data_format: str = 'AnyLayout',
-    workspace_size_MB: int = 4096,
-    name: str | None = None,
-) -> Variable:
-    """What conv2d does to gradients: each element of Input adds Filter times itself to Output, where it is that conv2d would read from. paddings are cut off Output. Extents: (in - 1) stride - 2 padding + dilation (kernel - 1) + 1.
-
-    Args:
-        input: [N, C, H, W], floating
-        filter: [C, M / groups, kernel height, kernel width]
-        strides: steps of the filter: [height, width]
-        paddings: zeros on both sides of Input: [height, width]
-        dilations: distances of the filter's elements: [height, width]; 1: they are neighbours
-        groups: Input's channels and the filters are cut into this many groups that do not see each other
-        use_cudnn: accepted, without effect
-        data_format: 'AnyLayout' or 'NCHW', which are the same
-        workspace_size_MB: accepted, without effect
-        name: Name of the layer; None makes one up.
-
-    Returns:
-        Output: [N, M, out height, width]
-    """
-
-def conv3d(
-    input: Variable,
-    filter: Variable,
-    *,
-    strides: list[int] = [1, 1, 1],
-    paddings: list[int] = [0, 0, 0],
-    dilations: list[int] = [1, 1, 1],
-    groups: int = 1,
-    use_cudnn: bool = False,
-    data_format: str = 'AnyLayout',
-    workspace_size_MB: int = 4096,
-    name: str | None = None,
-) -> Variable:
-    """conv2d over three axes: Filter is moved along depth, height and width. Input is 0 outside. Extents: (in + 2 padding - (dilation (kernel - 1) + 1)) / stride + 1.
-
-    Args:
-        input: [N, C, D, H, W], floating
-        filter: [M, C / groups, kernel depth, kernel height, kernel width]
-        strides: steps of the filter: [depth, height, width]
-        paddings: zeros on both sides of Input: [depth, height, width]
-        dilations: distances of the filter's elements: [depth, height, width]; 1: they are neighbours
-        groups: Input's channels and the filters are cut into this many groups that do not see each other
-        use_cudnn: accepted, without effect
-        data_format: 'AnyLayout' or 'NCDHW', which are the same
-        workspace_size_MB: accepted, without effect
-        name: Name of the layer; None makes one up.
-
-    Returns:
-        Output: [N, M, out depth, height, width]
     """
 
 def conv3d_transpose(
@@ -994,29 +936,6 @@ def lookup_table_v2(
         Out: [..., width], dtype of W
     """
 
-def lrn(
-    x: Variable,
-    *,
-    n: int = 5,
-    k: float = 2.0,
-    alpha: float = 0.0001,
-    beta: float = 0.75,
-    name: str | None = None,
-) -> Variable:
-    """Out = X MidOut^-beta with MidOut = k + alpha times the sum of X^2 over the channels near its own (Krizhevsky, Sutskever, Hinton 2012).
-
-    Args:
-        x: [N, C, H, W], floating
-        n: channels of a window: (n - 1) / 2 before the channel, the others from it on
-        k: is added to the sum of squares
-        alpha: factor of the sum of squares
-        beta: the power that X is divided by
-        name: Name of the layer; None makes one up.
-
-    Returns:
-        Out: shape and dtype of X
-    """
-
 def margin_rank_loss(
     x1: Variable,
     x2: Variable,
@@ -1136,37 +1055,6 @@ def norm(
 
     Returns:
         Out: shape and dtype of X
-    """
-
-def pool3d(
-    x: Variable,
-    *,
-    pooling_type: str,
-    ksize: list[int],
-    global_pooling: bool = False,
-    strides: list[int] = [1, 1, 1],
-    paddings: list[int] = [0, 0, 0],
-    ceil_mode: bool = False,
-    use_cudnn: bool = False,
-    data_format: str = 'AnyLayout',
-    name: str | None = None,
-) -> Variable:
-    """Out = the maximum or the mean of the window of X that begins at its layer, row and column times stride - padding. Padding is never the maximum and does not count in the mean. Extents: (in + 2 padding - ksize) / stride + 1, rounded down (up with ceil_mode).
-
-    Args:
-        x: [N, C, D, H, W], floating
-        pooling_type: 'max' or 'avg'
-        ksize: extents of a window: [depth, height, width]
-        global_pooling: one window for the whole plane; ksize, strides and paddings are not used
-        strides: steps of the window: [depth, height, width]
-        paddings: elements on both sides of X that take no part: [depth, height, width]; smaller than ksize
-        ceil_mode: also windows that reach beyond the padded X at the end
-        use_cudnn: accepted, without effect
-        data_format: 'AnyLayout' or 'NCDHW', which are the same
-        name: Name of the layer; None makes one up.
-
-    Returns:
-        Out: [N, C, out depth, height, width]
     """
 
 def pow(
