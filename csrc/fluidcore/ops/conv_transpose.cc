@@ -1,10 +1,11 @@
+#include <cstddef>
 #include <cstdint>
 #include <string>
-#include <utility>
-#include <vector>
 
+#include "fluidcore/ops/bilinear.h"
 #include "fluidcore/ops/conv_form.h"
 #include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/infer_checks.h"
 #include "fluidcore/ops/register_ops.h"
 #include "fluidcore/ops/window_attrs.h"
 
@@ -66,35 +67,28 @@ Kernel conv_transpose(const KernelContext& context) {
        input, filter, output] { forward(input.data(), filter.data(), output.data()); };
 }
 
-bool is_wanted(const std::vector<std::string>& names) {
-  return !names.empty() && names[0] != kEmptyName;
-}
-
-// The gradient maker of an operator that is the gradient of `conv` with respect to its input.
-GradMaker transposed_grad(std::string conv) {
-  return [conv = std::move(conv)](GradContext& context) {
-    const std::vector<std::string> incoming = context.output_grad("Output");
-    const std::vector<std::string> to_input = context.input_grad("Input");
-    const std::vector<std::string> to_filter = context.input_grad("Filter");
-    const AttributeMap& attrs = context.forward().attrs();
-    std::vector<OpDesc> ops;
-    if (!is_wanted(incoming)) return ops;
-    const SlotMap inputs{{"Input", incoming}, {"Filter", context.input("Filter")}};
-    if (is_wanted(to_input)) ops.emplace_back(conv, inputs, SlotMap{{"Output", to_input}}, attrs);
-    if (is_wanted(to_filter)) {
-      SlotMap more = inputs;
-      more["Output@GRAD"] = context.input("Input");
-      ops.emplace_back(
-          conv + "_grad", std::move(more),
-          SlotMap{{"Input@GRAD", {std::string(kEmptyName)}}, {"Filter@GRAD", to_filter}}, attrs);
-    }
-    return ops;
+template <class T>
+Kernel conv_transpose_grad(const KernelContext& context) {
+  const auto input = context.input<T>("Input");
+  const auto filter = context.input<T>("Filter");
+  const auto dout = context.input<T>("Output@GRAD");
+  const auto dinput = context.optional_output<T>("Input@GRAD");
+  const auto dfilter = context.optional_output<T>("Filter@GRAD");
+  const ConvProblem problem = conv_problem(context, dout.shape(), filter.shape());
+  Prepared2<T> to_input;
+  Prepared2<T> to_filter;
+  if (dinput) to_input = prepare_conv<T>(problem);
+  if (dfilter) to_filter = prepare_conv_filter_grad<T>(problem);
+  return [=] {
+    if (to_input) to_input(dout.data(), filter.data(), dinput.data());
+    if (to_filter) to_filter(dout.data(), input.data(), dfilter.data());
   };
 }
 
 void add_conv_transpose(OpRegistry& registry, std::size_t axes, const std::string& conv) {
+  const std::string type = conv + "_transpose";
   registry.add(
-      with_conv_attrs(OpDef(conv + "_transpose"), axes)
+      with_conv_attrs(OpDef(type), axes)
           .doc("What " + conv +
                " does to gradients: each element of Input adds Filter times itself to Output, "
                "where it is that " +
@@ -111,7 +105,26 @@ void add_conv_transpose(OpRegistry& registry, std::size_t axes, const std::strin
           .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
             return conv_transpose<typename decltype(tag)::type>;
           }))
-          .grad(transposed_grad(conv)));
+          .grad(standard_grad({.inputs = {"Input", "Filter"},
+                               .differentiable = {"Input", "Filter"},
+                               .cotangents = {"Output"}})));
+  registry.add(with_conv_attrs(OpDef(type + "_grad"), axes)
+                   .doc("The gradients of " + type + ": Input@GRAD is the " + conv +
+                        " of Output@GRAD with Filter, Filter@GRAD the gradient of its Filter for "
+                        "the cotangent Input.")
+                   .input("Input", "input of the forward operator", {.read_for = "Filter@GRAD"})
+                   .input("Filter", "input of the forward operator", {.read_for = "Input@GRAD"})
+                   .input("Output@GRAD", "gradient of Output, shape of Output")
+                   .output("Input@GRAD", "gradient of Input, shape of Input")
+                   .output("Filter@GRAD", "gradient of Filter, shape of Filter")
+                   .infer([axes](InferContext& context) {
+                     require_shape(context, "Output@GRAD", transposed_shape(context, axes));
+                     infer_grads_like_inputs(context);
+                   })
+                   .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+                     return conv_transpose_grad<typename decltype(tag)::type>;
+                   }))
+                   .grad(bilinear_grad_grad(type, "Input", "Filter", "Output")));
 }
 
 }  // namespace
