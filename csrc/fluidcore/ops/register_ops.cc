@@ -13,6 +13,7 @@ const OpRegistry& builtin_ops() {
     register_concat_ops(registry);
     register_control_flow_ops(registry);
     register_conv_ops(registry);
+    register_conv_transpose_ops(registry);
     register_cumsum_ops(registry);
     register_element_loss_ops(registry);
     register_elementwise_ops(registry);
@@ -24,8 +25,10 @@ const OpRegistry& builtin_ops() {
     register_logic_ops(registry);
     register_logsumexp_ops(registry);
     register_lookup_ops(registry);
+    register_lrn_ops(registry);
     register_loss_ops(registry);
     register_matmul_ops(registry);
+    register_max_pool_with_index_ops(registry);
     register_maxout_ops(registry);
     register_metrics_ops(registry);
     register_norm_ops(registry);

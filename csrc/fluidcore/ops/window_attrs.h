@@ -1,50 +1,123 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "fluidcore/base/error.h"
 #include "fluidcore/base/shape.h"
+#include "fluidcore/kernels/spatial.h"
 
 namespace fluidcore {
 
-// An attribute of two numbers of convolutions and poolings.
-struct HeightWidth {
-  std::int64_t height = 0;
-  std::int64_t width = 0;
-};
+// What convolutions and poolings over `axes` spatial axes (1, 2 or 3) have in common.
 
 // What the numbers that describe windows may be at most: sums and products of two are exact.
 inline constexpr std::int64_t kMostOfWindow = std::int64_t{1} << 30;
 
-// Throws InvalidArgument unless attribute `name` is a list of two numbers, each at least `least`.
+inline std::string_view number_word(std::size_t axes) {
+  constexpr std::string_view kWords[] = {"one number", "two numbers", "three numbers"};
+  return kWords[axes - 1];
+}
+
+// For documentation: "[height, width]".
+inline std::string axes_doc(std::size_t axes) {
+  constexpr std::string_view kDocs[] = {"[length]", "[height, width]", "[depth, height, width]"};
+  return std::string(kDocs[axes - 1]);
+}
+
+// "kernel height, kernel width"
+inline std::string kernel_doc(std::size_t axes) {
+  constexpr std::string_view kDocs[] = {"kernel length", "kernel height, kernel width",
+                                        "kernel depth, kernel height, kernel width"};
+  return std::string(kDocs[axes - 1]);
+}
+
+// "a height and width"
+inline std::string_view axes_phrase(std::size_t axes) {
+  constexpr std::string_view kPhrases[] = {"a length", "a height and width",
+                                           "a depth, height and width"};
+  return kPhrases[axes - 1];
+}
+
+// "NCHW"
+inline std::string layout_name(std::size_t axes) {
+  constexpr std::string_view kNames[] = {"NCL", "NCHW", "NCDHW"};
+  return std::string(kNames[axes - 1]);
+}
+
+// "[N, C, H, W]"
+inline std::string layout_doc(std::size_t axes) {
+  constexpr std::string_view kDocs[] = {"[N, C, L]", "[N, C, H, W]", "[N, C, D, H, W]"};
+  return std::string(kDocs[axes - 1]);
+}
+
+// The last dimensions of `shape` from its third on; `before` for the axes that it lacks.
+inline Spatial spatial_of(const Shape& shape, std::int64_t before = 1) {
+  Spatial extents{before, before, before};
+  const std::size_t axes = shape.rank() - 2;
+  for (std::size_t i = 0; i < axes; ++i) extents[extents.size() - axes + i] = shape[2 + i];
+  return extents;
+}
+
+// The last `axes` of `extents` for a message.
+inline Shape shown(const Spatial& extents, std::size_t axes) {
+  return Shape(
+      std::vector<std::int64_t>(extents.end() - static_cast<std::ptrdiff_t>(axes), extents.end()));
+}
+
+// [first, second, the last `axes` of `extents`]
+inline Shape image_shape(std::int64_t first,
+                         std::int64_t second,
+                         const Spatial& extents,
+                         std::size_t axes) {
+  std::vector<std::int64_t> shape{first, second};
+  shape.insert(shape.end(), extents.end() - static_cast<std::ptrdiff_t>(axes), extents.end());
+  return Shape(std::move(shape));
+}
+
+// Attribute `name`; `least` for the axes that it lacks. Throws InvalidArgument unless it is a list
+// of `axes` numbers, each at least `least`.
 template <class Context>
-HeightWidth height_width(const Context& context, std::string_view name, std::int64_t least) {
+Spatial window_attr(const Context& context,
+                    std::string_view name,
+                    std::size_t axes,
+                    std::int64_t least) {
   const auto& list = context.template attr<std::vector<std::int64_t>>(name);
-  require(list.size() == 2, context.type(), ": ", name, " must be a list of two numbers, got ",
-          Shape(list));
-  for (const std::int64_t value : list) {
-    require(value >= least && value <= kMostOfWindow, context.type(), ": ", name,
+  require(list.size() == axes, context.type(), ": ", name, " must be a list of ", number_word(axes),
+          ", got ", Shape(list));
+  Spatial values{least, least, least};
+  for (std::size_t i = 0; i < axes; ++i) {
+    require(list[i] >= least && list[i] <= kMostOfWindow, context.type(), ": ", name,
             " must be at least ", least, " and at most ", kMostOfWindow, ", got ", Shape(list));
+    values[values.size() - axes + i] = list[i];
   }
-  return {list[0], list[1]};
+  return values;
 }
 
-// Throws InvalidArgument unless the height and width of `shape` are small enough to calculate with.
+// Throws InvalidArgument unless the spatial extents of `shape` are small enough to calculate with.
 template <class Context>
-void check_plane(const Context& context, std::string_view slot, const Shape& shape) {
-  require(shape[2] <= kMostOfWindow && shape[3] <= kMostOfWindow, context.type(), ": ", slot,
-          " must have a height and width of at most ", kMostOfWindow, ", got ", shape);
+void check_extents(const Context& context, std::string_view slot, const Shape& shape) {
+  double plane = 1;
+  for (std::size_t i = 2; i < shape.rank(); ++i) {
+    require(shape[i] <= kMostOfWindow, context.type(), ": ", slot, " must have ",
+            axes_phrase(shape.rank() - 2), " of at most ", kMostOfWindow, ", got ", shape);
+    if (shape[i] != -1) plane *= static_cast<double>(shape[i]);
+  }
+  constexpr double kMostOfPlane = static_cast<double>(kMostOfWindow) * kMostOfWindow;
+  require(plane <= kMostOfPlane, context.type(), ": ", slot, " must have at most ",
+          kMostOfWindow * kMostOfWindow, " elements in a channel, got ", shape);
 }
 
-// data_format is accepted for programs that set it; memory is always in the order [N, C, H, W].
+// data_format is accepted for programs that set it; memory is always in the order of layout_doc().
 template <class Context>
-void check_data_format(const Context& context) {
+void check_data_format(const Context& context, std::size_t axes) {
   const auto& format = context.template attr<std::string>("data_format");
-  require(format == "AnyLayout" || format == "NCHW", context.type(),
-          ": data_format must be 'AnyLayout' or 'NCHW', got '", format,
+  require(format == "AnyLayout" || format == layout_name(axes), context.type(),
+          ": data_format must be 'AnyLayout' or '", layout_name(axes), "', got '", format,
           "'; write transpose before and after");
 }
 

@@ -35,7 +35,8 @@ from fluidcore.layers.control_flow import (
     switch_case,
     while_loop,
 )
-from fluidcore.layers.conv import batch_norm, conv2d, pool2d
+from fluidcore.layers.conv import batch_norm, conv2d, conv3d
+from fluidcore.layers.conv_transpose import conv2d_transpose
 from fluidcore.layers.indices import argsort, gather, multiplex, one_hot, scatter, sort
 from fluidcore.layers.io import data
 from fluidcore.layers.loss import (
@@ -62,7 +63,8 @@ from fluidcore.layers.nn import (
     reduce_prod,
     reduce_sum,
 )
-from fluidcore.layers.norm import layer_norm
+from fluidcore.layers.norm import layer_norm, lrn
+from fluidcore.layers.pool import pool2d, pool3d
 from fluidcore.layers.tensor import (
     assign,
     cast,
@@ -98,6 +100,8 @@ __all__ = [
     "concat",
     "cond",
     "conv2d",
+    "conv2d_transpose",
+    "conv3d",
     "cos_sim",
     "create_array",
     "create_global_var",
@@ -123,6 +127,7 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
+    "lrn",
     "matmul",
     "mul",
     "multiplex",
@@ -130,6 +135,7 @@ __all__ = [
     "one_hot",
     "ones",
     "pool2d",
+    "pool3d",
     "reduce_all",
     "reduce_any",
     "reduce_max",

@@ -29,7 +29,8 @@ from fluidcore.layers.control_flow import switch_case as switch_case
 from fluidcore.layers.control_flow import while_loop as while_loop
 from fluidcore.layers.conv import batch_norm as batch_norm
 from fluidcore.layers.conv import conv2d as conv2d
-from fluidcore.layers.conv import pool2d as pool2d
+from fluidcore.layers.conv import conv3d as conv3d
+from fluidcore.layers.conv_transpose import conv2d_transpose as conv2d_transpose
 from fluidcore.layers.indices import argsort as argsort
 from fluidcore.layers.indices import gather as gather
 from fluidcore.layers.indices import multiplex as multiplex
@@ -58,6 +59,9 @@ from fluidcore.layers.nn import reduce_min as reduce_min
 from fluidcore.layers.nn import reduce_prod as reduce_prod
 from fluidcore.layers.nn import reduce_sum as reduce_sum
 from fluidcore.layers.norm import layer_norm as layer_norm
+from fluidcore.layers.norm import lrn as lrn
+from fluidcore.layers.pool import pool2d as pool2d
+from fluidcore.layers.pool import pool3d as pool3d
 from fluidcore.layers.tensor import assign as assign
 from fluidcore.layers.tensor import cast as cast
 from fluidcore.layers.tensor import concat as concat
@@ -220,6 +224,25 @@ def ceil(
         Out: shape and dtype of X
     """
 
+def channel_window_sum(
+    x: Variable,
+    *,
+    before: int = 0,
+    after: int = 0,
+    name: str | None = None,
+) -> Variable:
+    """Out[n, c] = the sum of X[n, c - before] to X[n, c + after], element by element, of the channels that there are.
+
+    Args:
+        x: [N, C, ...], floating
+        before: channels before c, at least 0
+        after: channels behind c, at least 0
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
 def clip(
     x: Variable,
     *,
@@ -254,6 +277,68 @@ def clip_by_norm(
 
     Returns:
         Out: shape and dtype of X
+    """
+
+def conv1d(
+    input: Variable,
+    filter: Variable,
+    *,
+    strides: list[int] = [1],
+    paddings: list[int] = [0],
+    dilations: list[int] = [1],
+    groups: int = 1,
+    use_cudnn: bool = False,
+    data_format: str = 'AnyLayout',
+    workspace_size_MB: int = 4096,
+    name: str | None = None,
+) -> Variable:
+    """Output[n, m, x] = sum over c, i of Filter[m, c, i] Input[n, c, x stride + i dilation - padding]; Input is 0 outside. Extents: (in + 2 padding - (dilation (kernel - 1) + 1)) / stride + 1.
+
+    Args:
+        input: [N, C, L], floating
+        filter: [M, C / groups, kernel length]
+        strides: steps of the filter: [length]
+        paddings: zeros on both sides of Input: [length]
+        dilations: distances of the filter's elements: [length]; 1: they are neighbours
+        groups: Input's channels and the filters are cut into this many groups that do not see each other
+        use_cudnn: accepted, without effect
+        data_format: 'AnyLayout' or 'NCL', which are the same
+        workspace_size_MB: accepted, without effect
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Output: [N, M, out length]
+    """
+
+def conv3d_transpose(
+    input: Variable,
+    filter: Variable,
+    *,
+    strides: list[int] = [1, 1, 1],
+    paddings: list[int] = [0, 0, 0],
+    dilations: list[int] = [1, 1, 1],
+    groups: int = 1,
+    use_cudnn: bool = False,
+    data_format: str = 'AnyLayout',
+    workspace_size_MB: int = 4096,
+    name: str | None = None,
+) -> Variable:
+    """What conv3d does to gradients: each element of Input adds Filter times itself to Output, where it is that conv3d would read from. paddings are cut off Output. Extents: (in - 1) stride - 2 padding + dilation (kernel - 1) + 1.
+
+    Args:
+        input: [N, C, D, H, W], floating
+        filter: [C, M / groups, kernel depth, kernel height, kernel width]
+        strides: steps of the filter: [depth, height, width]
+        paddings: zeros on both sides of Input: [depth, height, width]
+        dilations: distances of the filter's elements: [depth, height, width]; 1: they are neighbours
+        groups: Input's channels and the filters are cut into this many groups that do not see each other
+        use_cudnn: accepted, without effect
+        data_format: 'AnyLayout' or 'NCDHW', which are the same
+        workspace_size_MB: accepted, without effect
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Output: [N, M, out depth, height, width]
     """
 
 def cos(
@@ -311,6 +396,37 @@ def cumsum(
 
     Returns:
         Out: shape and dtype of X
+    """
+
+def depthwise_conv2d(
+    input: Variable,
+    filter: Variable,
+    *,
+    strides: list[int] = [1, 1],
+    paddings: list[int] = [0, 0],
+    dilations: list[int] = [1, 1],
+    groups: int = 1,
+    use_cudnn: bool = False,
+    data_format: str = 'AnyLayout',
+    workspace_size_MB: int = 4096,
+    name: str | None = None,
+) -> Variable:
+    """conv2d where each channel is a group of its own: groups are the channels of Input.
+
+    Args:
+        input: [N, C, H, W], floating
+        filter: [M, C / groups, kernel height, kernel width]
+        strides: steps of the filter: [height, width]
+        paddings: zeros on both sides of Input: [height, width]
+        dilations: distances of the filter's elements: [height, width]; 1: they are neighbours
+        groups: Input's channels and the filters are cut into this many groups that do not see each other
+        use_cudnn: accepted, without effect
+        data_format: 'AnyLayout' or 'NCHW', which are the same
+        workspace_size_MB: accepted, without effect
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Output: [N, M, out height, width]
     """
 
 def elementwise_add(

@@ -4,27 +4,47 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
 
 from fluidcore import core
-from fluidcore.base.checks import is_whole
 from fluidcore.initializer import Constant, Normal
 from fluidcore.layers.helper import LayerHelper, atomic, check_size, check_variable
+from fluidcore.layers.windows import checked_channels, numbers
 from fluidcore.param_attr import ParamAttr, ParamAttrLike
 from fluidcore.program import Parameter, Variable
 
 
-def _pair(layer: str, argument: str, value: int | Sequence[int]) -> list[int]:
-    pair: list[Any] = (
-        list(value) if isinstance(value, (list, tuple, np.ndarray)) else [value, value]
-    )
-    if len(pair) != 2 or not all(is_whole(item) for item in pair):
-        raise core.InvalidArgument(
-            f"{layer}: {argument} must be one or two whole numbers, got {value!r}"
-        )
-    return [int(item) for item in pair]
+def _conv(
+    layer: str,
+    axes: int,
+    input: Variable,
+    num_filters: int,
+    filter_size: int | Sequence[int],
+    stride: int | Sequence[int],
+    padding: int | Sequence[int],
+    dilation: int | Sequence[int],
+    groups: int | None,
+    param_attr: ParamAttrLike,
+    bias_attr: ParamAttrLike,
+    act: str | None,
+    name: str | None,
+) -> Variable:
+    check_variable(layer, "input", input)
+    check_size(layer, "num_filters", num_filters)
+    groups = 1 if groups is None else groups
+    channels = checked_channels(layer, input, groups, axes)
+    window = numbers(layer, "filter_size", filter_size, axes)
+    std = math.sqrt(2.0 / max(math.prod(window) * channels, 1))
+    helper = LayerHelper(layer, name)
+    shape = [num_filters, channels // groups, *window]
+    weight = helper.weight(param_attr, shape, input.dtype, Normal(0.0, std))
+    attrs = {
+        "strides": numbers(layer, "stride", stride, axes),
+        "paddings": numbers(layer, "padding", padding, axes),
+        "dilations": numbers(layer, "dilation", dilation, axes),
+        "groups": groups,
+    }
+    out = helper.append(layer, {"Input": input, "Filter": weight}, attrs, "Output")
+    return helper.activation(helper.bias(out, bias_attr, num_filters, 1), act)
 
 
 @atomic
@@ -60,68 +80,71 @@ def conv2d(
         [batch, num_filters, height', width'] with
         height' = (height + 2 padding - (dilation (filter - 1) + 1)) / stride + 1.
     """
-    check_variable("conv2d", "input", input)
-    check_size("conv2d", "num_filters", num_filters)
-    groups = 1 if groups is None else groups
-    check_size("conv2d", "groups", groups)
-    channels = input.shape[1] if len(input.shape) == 4 else -1
-    if channels < 1 or channels % groups != 0:
-        raise core.InvalidArgument(
-            "conv2d: input must be [batch, channels, height, width] with known channels that are "
-            f"a multiple of groups, got {list(input.shape)} with groups {groups}"
-        )
-    window = _pair("conv2d", "filter_size", filter_size)
-    std = math.sqrt(2.0 / max(math.prod(window) * channels, 1))
-    helper = LayerHelper("conv2d", name)
-    shape = [num_filters, channels // groups, *window]
-    weight = helper.weight(param_attr, shape, input.dtype, Normal(0.0, std))
-    attrs = {
-        "strides": _pair("conv2d", "stride", stride),
-        "paddings": _pair("conv2d", "padding", padding),
-        "dilations": _pair("conv2d", "dilation", dilation),
-        "groups": groups,
-    }
-    out = helper.append("conv2d", {"Input": input, "Filter": weight}, attrs, "Output")
-    return helper.activation(helper.bias(out, bias_attr, num_filters, 1), act)
+    return _conv(
+        "conv2d",
+        2,
+        input,
+        num_filters,
+        filter_size,
+        stride,
+        padding,
+        dilation,
+        groups,
+        param_attr,
+        bias_attr,
+        act,
+        name,
+    )
 
 
-def pool2d(
+@atomic
+def conv3d(
     input: Variable,
-    pool_size: int | Sequence[int] = -1,
-    pool_type: str = "max",
-    pool_stride: int | Sequence[int] = 1,
-    pool_padding: int | Sequence[int] = 0,
-    global_pooling: bool = False,
+    num_filters: int,
+    filter_size: int | Sequence[int],
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int | None = 1,
+    param_attr: ParamAttrLike = None,
+    bias_attr: ParamAttrLike = None,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
-    """Pooling: the largest element or the mean of each window.
+    """Convolution over three axes: act(filter * x + b).
 
     Args:
-        input: [batch, channels, height, width], floating.
-        pool_size: Height and width of the window, or one number for both.
-        pool_type: "max" or "avg".
-        pool_stride: Steps of the window.
-        pool_padding: Elements added on each side; they take no part in a mean.
-        global_pooling: Whether the window is the whole image.
+        input: [batch, channels, depth, height, width], floating.
+        num_filters: Channels of the result.
+        filter_size: Depth, height and width of the window, or one number for all.
+        stride: Steps of the window.
+        padding: Zeros on each side.
+        dilation: Distance between the elements of the window.
+        groups: Channels are divided into this many groups that do not see each other.
+        param_attr: Of the filter [num_filters, channels / groups, depth, height, width].
+        bias_attr: Of the bias [num_filters]; False for none.
+        act: Type of an activation operator, for example "relu".
         name: Name of the layer; None makes one up.
 
     Returns:
-        [batch, channels, height', width'].
+        [batch, num_filters, depth', height', width'] with
+        height' = (height + 2 padding - (dilation (filter - 1) + 1)) / stride + 1.
     """
-    check_variable("pool2d", "input", input)
-    window = _pair("pool2d", "pool_size", pool_size)
-    if not global_pooling and min(window) < 1:
-        raise core.InvalidArgument(
-            f"pool2d: pool_size must be at least 1 without global_pooling, got {pool_size}"
-        )
-    attrs = {
-        "pooling_type": pool_type,
-        "ksize": [max(extent, 1) for extent in window],
-        "strides": _pair("pool2d", "pool_stride", pool_stride),
-        "paddings": _pair("pool2d", "pool_padding", pool_padding),
-        "global_pooling": global_pooling,
-    }
-    return LayerHelper("pool2d", name).append("pool2d", {"X": input}, attrs)
+    return _conv(
+        "conv3d",
+        3,
+        input,
+        num_filters,
+        filter_size,
+        stride,
+        padding,
+        dilation,
+        groups,
+        param_attr,
+        bias_attr,
+        act,
+        name,
+    )
 
 
 @atomic

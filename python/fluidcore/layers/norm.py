@@ -67,3 +67,29 @@ def layer_norm(
         inputs[slot] = made
     attrs = {"epsilon": epsilon, "begin_norm_axis": begin_norm_axis}
     return helper.activation(helper.append("layer_norm", inputs, attrs, "Y"), act)
+
+
+def lrn(
+    input: Variable,
+    n: int = 5,
+    k: float = 1.0,
+    alpha: float = 1e-4,
+    beta: float = 0.75,
+    name: str | None = None,
+) -> Variable:
+    """Local response normalization: x / (k + alpha sum of x^2 over near channels)^beta.
+
+    Args:
+        input: [batch, channels, height, width], floating.
+        n: Channels that the sum is over.
+        k: Added to the sum.
+        alpha: Factor of the sum.
+        beta: Power of the divisor.
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Shape and dtype of the input.
+    """
+    check_variable("lrn", "input", input)
+    attrs = {"n": n, "k": k, "alpha": alpha, "beta": beta}
+    return LayerHelper("lrn", name).append("lrn", {"X": input}, attrs)

@@ -51,9 +51,10 @@ GradCase product(std::string name, std::string type, Shape x, Shape y, Attribute
           {"X", "Y"}};
 }
 
-GradCase convolution(std::string name, Shape input, Shape filter, AttributeMap attrs) {
+GradCase convolution(
+    std::string name, Shape input, Shape filter, AttributeMap attrs, std::string type = "conv2d") {
   return {std::move(name),
-          {"conv2d",
+          {std::move(type),
            {{"Input", random(std::move(input), 1)}, {"Filter", random(std::move(filter), 2)}},
            {"Output"},
            std::move(attrs)},
@@ -63,7 +64,10 @@ GradCase convolution(std::string name, Shape input, Shape filter, AttributeMap a
 
 GradCase pooling(std::string name, Shape x, AttributeMap attrs) {
   return {std::move(name),
-          {"pool2d", {{"X", random(std::move(x), 1)}}, {"Out"}, std::move(attrs)},
+          {x.rank() == 4 ? "pool2d" : "pool3d",
+           {{"X", random(std::move(x), 1)}},
+           {"Out"},
+           std::move(attrs)},
           "Out",
           {"X"}};
 }
@@ -112,6 +116,26 @@ std::vector<GradCase> cases() {
                    {"groups", std::int64_t{2}}}),
       convolution("conv2d_depthwise", {1, 4, 5, 5}, {4, 1, 3, 3}, {{"groups", std::int64_t{4}}}),
       convolution("conv2d_of_an_empty_batch", {0, 2, 4, 4}, {3, 2, 3, 3}, {}),
+      convolution("depthwise_conv2d", {1, 4, 5, 5}, {8, 1, 3, 3}, {{"groups", std::int64_t{4}}},
+                  "depthwise_conv2d"),
+      convolution("conv2d_transpose", {2, 4, 3, 4}, {4, 3, 3, 2},
+                  {{"strides", Ints{2, 1}}, {"paddings", Ints{1, 0}}, {"groups", std::int64_t{2}}},
+                  "conv2d_transpose"),
+      convolution("conv3d_transpose", {1, 2, 2, 3, 2}, {2, 3, 2, 2, 3},
+                  {{"strides", Ints{1, 2, 2}}, {"dilations", Ints{2, 1, 1}}}, "conv3d_transpose"),
+      convolution("conv1d", {2, 4, 9}, {6, 2, 3},
+                  {{"strides", Ints{2}}, {"paddings", Ints{1}}, {"groups", std::int64_t{2}}},
+                  "conv1d"),
+      convolution("conv3d", {2, 4, 4, 5, 3}, {6, 2, 2, 3, 2},
+                  {{"strides", Ints{2, 1, 2}},
+                   {"paddings", Ints{1, 0, 1}},
+                   {"dilations", Ints{1, 2, 1}},
+                   {"groups", std::int64_t{2}}},
+                  "conv3d"),
+      pooling("max_pool_of_volumes", {1, 2, 4, 4, 5},
+              {{"pooling_type", "max"}, {"ksize", Ints{2, 3, 2}}, {"strides", Ints{2, 1, 2}}}),
+      pooling("average_pool_of_volumes", {1, 2, 3, 4, 3},
+              {{"pooling_type", "avg"}, {"ksize", Ints{2, 2, 2}}, {"paddings", Ints{1, 0, 1}}}),
       pooling("max_pool", {2, 3, 6, 6},
               {{"pooling_type", "max"}, {"ksize", Ints{2, 2}}, {"strides", Ints{2, 2}}}),
       pooling("max_pool_overlapping", {2, 2, 7, 5},

@@ -1,5 +1,6 @@
-"""pool2d against NumPy."""
+"""Pooling against NumPy."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,33 +11,34 @@ from op_data import Doubles, distinct
 from op_runner import run_op
 
 
-def pool2d(
+def pool(
     X: Doubles,
     pooling_type: str,
-    ksize: list[int],
+    ksize: Sequence[int],
     global_pooling: bool = False,
-    strides: tuple[int, int] = (1, 1),
-    paddings: tuple[int, int] = (0, 0),
+    strides: Sequence[int] | None = None,
+    paddings: Sequence[int] | None = None,
     ceil_mode: bool = False,
     **_: Any,
 ) -> dict[str, Doubles]:
-    n, c, height, width = X.shape
+    extents = X.shape[2:]
+    steps, pads = strides or [1] * len(extents), paddings or [0] * len(extents)
     if global_pooling:
-        ksize, strides, paddings = [height, width], (1, 1), (0, 0)
+        ksize, steps, pads = extents, [1] * len(extents), [0] * len(extents)
     reduce = np.max if pooling_type == "max" else np.mean
 
-    def windows(extent: int, axis: int) -> list[slice]:
-        left = extent + 2 * paddings[axis] - ksize[axis]
-        count = -(-left // strides[axis]) if ceil_mode else left // strides[axis]
-        starts = [i * strides[axis] - paddings[axis] for i in range(count + 1)]
-        cut = [slice(max(s, 0), min(s + ksize[axis], extent)) for s in starts]
+    def windows(extent: int, size: int, step: int, pad: int) -> list[slice]:
+        left = extent + 2 * pad - size
+        count = -(-left // step) if ceil_mode else left // step
+        starts = [i * step - pad for i in range(count + 1)]
+        cut = [slice(max(s, 0), min(s + size, extent)) for s in starts]
         return [part for part in cut if part.start < part.stop]
 
-    rows, cols = windows(height, 0), windows(width, 1)
-    out = np.zeros((n, c, len(rows), len(cols)))
-    for i, row in enumerate(rows):
-        for j, col in enumerate(cols):
-            out[:, :, i, j] = reduce(X[:, :, row, col], axis=(2, 3))
+    parts = list(map(windows, extents, ksize, steps, pads))
+    out = np.zeros((*X.shape[:2], *map(len, parts)))
+    for at in np.ndindex(*map(len, parts)):
+        window = [lines[i] for lines, i in zip(parts, at, strict=True)]
+        out[:, :, *at] = reduce(X[:, :, *window], axis=tuple(range(2, X.ndim)))
     return {"Out": out}
 
 
@@ -53,9 +55,17 @@ SHAPES: list[tuple[list[int], dict[str, Any]]] = [
     ([1, 1, 2, 65], {"ksize": [1, 3], "strides": [1, 3]}),
     ([0, 3, 4, 4], {"ksize": [2, 2]}),
     ([1, 1, 4, 4], {"ksize": [2, 2], "use_cudnn": True, "data_format": "NCHW"}),
+    ([1, 1, 1, 1, 1], {"ksize": [1, 1, 1]}),
+    ([2, 3, 4, 5, 3], {"ksize": [2, 3, 2]}),
+    ([2, 2, 4, 5, 6], {"ksize": [2, 2, 2], "strides": [2, 3, 2]}),
+    ([1, 2, 5, 4, 6], {"ksize": [3, 3, 2], "strides": [2, 1, 2], "paddings": [1, 2, 1]}),
+    ([1, 2, 6, 4, 5], {"ksize": [3, 3, 2], "strides": [2, 2, 2], "ceil_mode": True}),
+    ([2, 3, 2, 5, 3], {"ksize": [1, 1, 1], "global_pooling": True}),
+    ([0, 3, 2, 3, 3], {"ksize": [2, 2, 2]}),
+    ([1, 1, 2, 2, 2], {"ksize": [2, 2, 2], "use_cudnn": True, "data_format": "NCDHW"}),
 ]
 CASES = [
-    OpCase("pool2d", {"X": distinct(*shape)}, pool2d, {"pooling_type": kind, **attrs})
+    OpCase(f"pool{len(shape) - 2}d", {"X": distinct(*shape)}, pool, {"pooling_type": kind, **attrs})
     for kind in ("max", "avg")
     for shape, attrs in SHAPES
 ]
@@ -95,6 +105,40 @@ def test_a_pooling_that_does_not_fit_is_an_error(
 ) -> None:
     with pytest.raises(ValueError, match=f"pool2d: {message}"):
         run_op("pool2d", {"X": distinct(*shape)}, {"pooling_type": "max", **attrs})
+
+
+@pytest.mark.parametrize(
+    ("shape", "attrs", "message"),
+    [
+        (
+            [3, 4, 4, 4],
+            {"ksize": [2, 2, 2]},
+            r"X must have rank 5 \[N, C, D, H, W\], got \[3, 4, 4, 4\]",
+        ),
+        (
+            [1, 1, 2, 3, 3],
+            {"ksize": [3, 3, 3]},
+            r"a window must fit into the padded X, got X \[1, 1, 2, 3, 3\], ksize \[3, 3, 3\], "
+            r"paddings \[0, 0, 0\]",
+        ),
+        (
+            [1, 1, 4, 4, 4],
+            {"ksize": [2, 2, 2], "paddings": [0, 0, 2]},
+            r"paddings must be smaller than ksize, got paddings \[0, 0, 2\], ksize \[2, 2, 2\]",
+        ),
+        ([1, 1, 4, 4, 4], {"ksize": [2, 2]}, r"ksize must be a list of three numbers, got"),
+        (
+            [1, 1, 4, 4, 4],
+            {"ksize": [2, 2, 2], "strides": [1, 0, 1]},
+            r"strides must be at least 1 .*got \[1, 0, 1\]",
+        ),
+    ],
+)
+def test_a_pooling_of_volumes_that_does_not_fit_is_an_error(
+    shape: list[int], attrs: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=f"pool3d: {message}"):
+        run_op("pool3d", {"X": distinct(*shape)}, {"pooling_type": "max", **attrs})
 
 
 def test_an_unknown_pooling_is_an_error_that_lists_the_known_ones() -> None:

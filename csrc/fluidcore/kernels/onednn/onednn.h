@@ -2,9 +2,9 @@
 
 #include <cstdint>
 
-#include "fluidcore/kernels/conv2d_problem.h"
+#include "fluidcore/kernels/conv_problem.h"
 #include "fluidcore/kernels/matmul_problem.h"
-#include "fluidcore/kernels/pool2d_problem.h"
+#include "fluidcore/kernels/pool_problem.h"
 #include "fluidcore/kernels/prepared.h"
 #include "fluidcore/tensor/scratch.h"
 
@@ -25,12 +25,12 @@ inline constexpr bool kEnabled = false;
 
 Prepared2<float> prepare_matmul(const MatmulProblem& problem, const ScratchPtr& scratch);
 
-Prepared2<float> prepare_conv2d(const Conv2dProblem& problem);
-Prepared2<float> prepare_conv2d_input_grad(const Conv2dProblem& problem);
-Prepared2<float> prepare_conv2d_filter_grad(const Conv2dProblem& problem);
+Prepared2<float> prepare_conv(const ConvProblem& problem);
+Prepared2<float> prepare_conv_input_grad(const ConvProblem& problem);
+Prepared2<float> prepare_conv_filter_grad(const ConvProblem& problem);
 
-Prepared1<float> prepare_pool2d(const Pool2dProblem& problem);
-Prepared2<float> prepare_pool2d_grad(const Pool2dProblem& problem);
+Prepared1<float> prepare_pool(const PoolProblem& problem);
+Prepared2<float> prepare_pool_grad(const PoolProblem& problem);
 
 // Over rows of `columns` neighbours.
 Prepared1<float> prepare_softmax(std::int64_t rows, std::int64_t columns);

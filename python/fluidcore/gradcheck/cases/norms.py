@@ -86,11 +86,37 @@ def _logsumexp(data: Data) -> Iterator[OpExample]:
     yield OpExample("logsumexp", {"X": data.normal(a, b, mean=64.0)}, {"dim": 1}, note="large")
 
 
+def _lrn(data: Data) -> Iterator[OpExample]:
+    n, c, height, width = data.extents(4, 2, 3)
+    variants: list[tuple[Shape, dict[str, Any]]] = [
+        ((n, c + 4, height, 2), {"alpha": 0.5}),
+        ((1, c + 3, 2, width), {"n": 4, "alpha": 0.75, "beta": 0.5, "k": 1.0}),
+        ((1, c, 2, 2), {"n": 1, "alpha": 0.5, "beta": 1.5}),
+        ((n, c, 1, 2), {}),
+        ((0, c, 2, 2), {}),
+    ]
+    for shape, attrs in variants:
+        yield OpExample("lrn", {"X": data.normal(*shape)}, attrs)
+
+
+def _channel_window_sum(data: Data) -> Iterator[OpExample]:
+    n, c = data.extents(2, 2, 4)
+    for shape, attrs in (
+        ((n, c, 2, 3), {"before": 1, "after": 2}),
+        ((n, c), {"before": 5}),
+        ((1, c + 4, 2), {"after": 1}),
+        ((0, c), {"after": 1}),
+    ):
+        yield OpExample("channel_window_sum", {"X": data.normal(*shape)}, attrs)
+
+
 CASES: dict[str, Callable[[Data], Iterator[OpExample]]] = {
     **{name: _of_all(name) for name in ("l1_norm", "squared_l2_norm")},
     "clip_by_norm": _clip_by_norm,
     "norm": _norm,
     "layer_norm": _layer_norm,
+    "lrn": _lrn,
+    "channel_window_sum": _channel_window_sum,
     "log_softmax": _log_softmax,
     "logsumexp": _logsumexp,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from fluidcore.gradcheck.cases.example import Data, OpExample
@@ -75,6 +75,68 @@ def _conv2d(data: Data) -> Iterator[OpExample]:
     )
 
 
+def _depthwise_conv2d(data: Data) -> Iterator[OpExample]:
+    n, c, times = data.extents(3, 1, 3)
+    height, width = data.extents(2, 4, 6)
+
+    def case(image: Sequence[int], filters: Sequence[int], **attrs: Any) -> OpExample:
+        inputs = {"Input": data.normal(*image), "Filter": data.normal(*filters)}
+        return OpExample("depthwise_conv2d", inputs, {"groups": image[1], **attrs})
+
+    yield from (
+        case([n, c, height, width], [c * times, 1, 3, 2]),
+        case([1, 3, 5, width], [3, 1, 3, 3], strides=[2, 2], paddings=[1, 1]),
+        case([1, 1, 1, 1], [1, 1, 1, 1]),
+        case([0, c, 4, 4], [c, 1, 3, 3]),
+    )
+
+
+def _conv_of(axes: int) -> Callable[[Data], Iterator[OpExample]]:
+    """Over another number of axes than two."""
+
+    def examples(data: Data) -> Iterator[OpExample]:
+        n, c, m = data.extents(3, 1, 3)
+        extents = data.extents(axes, 3, 5)
+        one, two, three = ([number] * axes for number in (1, 2, 3))
+
+        def case(image: Sequence[int], filters: Sequence[int], **attrs: Any) -> OpExample:
+            inputs = {"Input": data.normal(*image), "Filter": data.normal(*filters)}
+            return OpExample(f"conv{axes}d", inputs, attrs)
+
+        yield from (
+            case([n, c, *extents], [m, c, *two]),
+            case([1, 1, *one], [1, 1, *one]),
+            case([1, c, *extents], [m, c, *three], strides=two, paddings=one),
+            case([1, c, *extents], [m, c, *two], dilations=two),
+            case([1, 2 * c, *extents], [2 * m, c, *two], groups=2),
+            case([0, c, *three], [m, c, *two]),
+        )
+
+    return examples
+
+
+def _conv_transpose_of(axes: int) -> Callable[[Data], Iterator[OpExample]]:
+    def examples(data: Data) -> Iterator[OpExample]:
+        n, c, m = data.extents(3, 1, 3)
+        extents = data.extents(axes, 2, 3)
+        one, two, three = ([number] * axes for number in (1, 2, 3))
+
+        def case(image: Sequence[int], filters: Sequence[int], **attrs: Any) -> OpExample:
+            inputs = {"Input": data.normal(*image), "Filter": data.normal(*filters)}
+            return OpExample(f"conv{axes}d_transpose", inputs, attrs)
+
+        yield from (
+            case([n, c, *extents], [c, m, *two]),
+            case([1, 1, *one], [1, 1, *one]),
+            case([1, c, *extents], [c, m, *three], strides=two, paddings=one),
+            case([1, c, *extents], [c, m, *two], dilations=two),
+            case([1, 2 * c, *extents], [2 * c, m, *two], groups=2),
+            case([0, c, *three], [c, m, *two]),
+        )
+
+    return examples
+
+
 def _pool2d(data: Data) -> Iterator[OpExample]:
     n, c = data.extents(2, 1, 2)
     height, width = data.extents(2, 4, 6)
@@ -97,4 +159,54 @@ def _pool2d(data: Data) -> Iterator[OpExample]:
     yield OpExample("pool2d", {"X": x}, attrs, note="with ties")
 
 
-CASES = {"mul": _mul, "matmul": _matmul, "conv2d": _conv2d, "pool2d": _pool2d}
+def _pool3d(data: Data) -> Iterator[OpExample]:
+    n, c = data.extents(2, 1, 2)
+    variants: list[tuple[Sequence[int], dict[str, Any]]] = [
+        ([n, c, 2, 4, 3], {"ksize": [2, 2, 2], "strides": [1, 2, 1]}),
+        ([1, 1, 1, 1, 1], {"ksize": [1, 1, 1]}),
+        ([1, c, 3, 4, 3], {"ksize": [3, 2, 3], "strides": [2, 2, 2], "paddings": [1, 1, 1]}),
+        ([1, c, 4, 3, 4], {"ksize": [3, 2, 3], "strides": [2, 2, 2], "ceil_mode": True}),
+        ([n, c, 2, 3, 2], {"ksize": [1, 1, 1], "global_pooling": True}),
+        ([0, c, 2, 2, 2], {"ksize": [2, 2, 2]}),
+    ]
+    for kind in ("max", "avg"):
+        for shape, attrs in variants:
+            x = data.distinct(*shape)
+            yield OpExample("pool3d", {"X": x}, {"pooling_type": kind, **attrs})
+
+
+def _max_pool_with_index(axes: int) -> Callable[[Data], Iterator[OpExample]]:
+    def examples(data: Data) -> Iterator[OpExample]:
+        n, c = data.extents(2, 1, 2)
+        extents = data.extents(axes, 3, 4)
+        one, two = [1] * axes, [2] * axes
+
+        def case(shape: Sequence[int], ksize: Sequence[int], **attrs: Any) -> OpExample:
+            inputs = {"X": data.distinct(*shape)}
+            return OpExample(f"max_pool{axes}d_with_index", inputs, {"ksize": ksize, **attrs})
+
+        yield from (
+            case([n, c, *extents], two),
+            case([1, c, *extents], [3] * axes, strides=two, paddings=one),
+            case([n, c, *extents], one, global_pooling=True),
+            case([1, 1, *one], one),
+            case([0, c, *two], two),
+        )
+
+    return examples
+
+
+CASES = {
+    "mul": _mul,
+    "matmul": _matmul,
+    "conv1d": _conv_of(1),
+    "conv2d": _conv2d,
+    "conv3d": _conv_of(3),
+    "depthwise_conv2d": _depthwise_conv2d,
+    "conv2d_transpose": _conv_transpose_of(2),
+    "conv3d_transpose": _conv_transpose_of(3),
+    "pool2d": _pool2d,
+    "pool3d": _pool3d,
+    "max_pool2d_with_index": _max_pool_with_index(2),
+    "max_pool3d_with_index": _max_pool_with_index(3),
+}

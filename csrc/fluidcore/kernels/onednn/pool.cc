@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <cstddef>
 #include <memory>
 
+#include "fluidcore/kernels/onednn/layout.h"
 #include "fluidcore/kernels/onednn/onednn.h"
 #include "fluidcore/kernels/onednn/pipeline.h"
 
@@ -9,26 +11,26 @@ namespace fluidcore::onednn {
 namespace {
 
 using Desc = dnnl::memory::desc;
-using Tag = dnnl::memory::format_tag;
 
 struct Descs {
-  explicit Descs(const Pool2dProblem& p)
-      : x({p.batch, p.channels, p.height, p.width}, dnnl::memory::data_type::f32, Tag::nchw),
-        out({p.batch, p.channels, p.out_height, p.out_width},
-            dnnl::memory::data_type::f32,
-            Tag::nchw),
+  explicit Descs(const PoolProblem& p)
+      : x(plain(with_axes({p.batch, p.channels}, p.in, p.axes))),
+        out(plain(with_axes({p.batch, p.channels}, p.out, p.axes))),
         algorithm(p.pooling == Pooling::kMax ? dnnl::algorithm::pooling_max
                                              : dnnl::algorithm::pooling_avg_exclude_padding),
-        strides{p.stride_height, p.stride_width},
-        kernel{p.kernel_height, p.kernel_width},
-        before{p.pad_height, p.pad_width},
-        // A last window may reach further than the padding.
-        after{
-            std::max(
-                p.pad_height,
-                (p.out_height - 1) * p.stride_height + p.kernel_height - p.height - p.pad_height),
-            std::max(p.pad_width,
-                     (p.out_width - 1) * p.stride_width + p.kernel_width - p.width - p.pad_width)} {
+        strides(with_axes({}, p.stride, p.axes)),
+        kernel(with_axes({}, p.kernel, p.axes)),
+        before(with_axes({}, p.pad, p.axes)),
+        after(with_axes({}, pad_after(p), p.axes)),
+        dilations(p.axes, 0) {}
+
+  // A last window may reach further than the padding.
+  static Spatial pad_after(const PoolProblem& p) {
+    Spatial pad = p.pad;
+    for (std::size_t i = 0; i < pad.size(); ++i) {
+      pad[i] = std::max(pad[i], (p.out[i] - 1) * p.stride[i] + p.kernel[i] - p.in[i] - p.pad[i]);
+    }
+    return pad;
   }
 
   Desc x;
@@ -38,12 +40,12 @@ struct Descs {
   dnnl::memory::dims kernel;
   dnnl::memory::dims before;
   dnnl::memory::dims after;
-  dnnl::memory::dims dilations{0, 0};
+  dnnl::memory::dims dilations;
 };
 
-double work(const Pool2dProblem& p) {
+double work(const PoolProblem& p) {
   constexpr double kCostOfElement = 16;  // in the floating-point operations of a product
-  return kCostOfElement * static_cast<double>(p.planes() * p.height * p.width);
+  return kCostOfElement * static_cast<double>(p.planes() * p.in_plane());
 }
 
 dnnl::pooling_forward::primitive_desc forward(const Pipeline& pipeline,
@@ -56,9 +58,9 @@ dnnl::pooling_forward::primitive_desc forward(const Pipeline& pipeline,
 
 }  // namespace
 
-Prepared1<float> prepare_pool2d(const Pool2dProblem& p) {
+Prepared1<float> prepare_pool(const PoolProblem& p) {
   if (p.planes() == 0) return {};
-  return prepare("pool2d", work(p), [&]() -> Prepared1<float> {
+  return prepare("pooling", work(p), [&]() -> Prepared1<float> {
     auto pipeline = std::make_shared<Pipeline>();
     const Descs d(p);
     const auto desc = forward(*pipeline, d, dnnl::prop_kind::forward_inference);
@@ -69,9 +71,9 @@ Prepared1<float> prepare_pool2d(const Pool2dProblem& p) {
   });
 }
 
-Prepared2<float> prepare_pool2d_grad(const Pool2dProblem& p) {
+Prepared2<float> prepare_pool_grad(const PoolProblem& p) {
   if (p.planes() == 0) return {};
-  return prepare("pool2d_grad", work(p), [&]() -> Prepared2<float> {
+  return prepare("pooling gradient", work(p), [&]() -> Prepared2<float> {
     auto pipeline = std::make_shared<Pipeline>();
     const Descs d(p);
     const auto forward_desc = forward(*pipeline, d, dnnl::prop_kind::forward_training);

@@ -1,4 +1,4 @@
-#include "fluidcore/kernels/cpu/pool2d.h"
+#include "fluidcore/kernels/cpu/pool.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -14,44 +14,58 @@ namespace {
 // Outputs of a row that are calculated together, side by side.
 constexpr std::int64_t kChunk = 64;
 
-// `count` <= kChunk outputs of row y, from column x on, and the rows of the input that they cover.
+// The elements of the input that a window covers along an axis.
+struct Covered {
+  Covered(const PoolProblem& p, std::size_t axis, std::int64_t output)
+      : begin(std::max<std::int64_t>(output * p.stride[axis] - p.pad[axis], 0)),
+        end(std::min(output * p.stride[axis] - p.pad[axis] + p.kernel[axis], p.in[axis])) {}
+
+  std::int64_t begin;
+  std::int64_t end;
+};
+
+// `count` <= kChunk outputs of row y of layer z, from column x on, and the layers and rows of the
+// input that they cover.
 struct Chunk {
-  Chunk(const Pool2dProblem& p, std::int64_t y, std::int64_t x)
+  Chunk(const PoolProblem& p, std::int64_t z, std::int64_t y, std::int64_t x)
       : x(x),
-        count(std::min(kChunk, p.out_width - x)),
-        top(std::max<std::int64_t>(y * p.stride_height - p.pad_height, 0)),
-        bottom(std::min(y * p.stride_height - p.pad_height + p.kernel_height, p.height)) {}
+        count(std::min(kChunk, p.out[kWidth] - x)),
+        layers(p, kDepth, z),
+        rows(p, kHeight, y) {}
 
   std::int64_t x;
   std::int64_t count;
-  std::int64_t top;
-  std::int64_t bottom;
+  Covered layers;
+  Covered rows;
 };
 
 // Calls f(offset, first, last) for every element of the window: output j of the chunk, for j in
 // [first, last), has it at offset + j * stride_width of the plane; the others have padding there.
 template <class F>
-void for_taps(const Pool2dProblem& p, const Chunk& chunk, const F& f) {
-  const std::int64_t left = chunk.x * p.stride_width - p.pad_width;
+void for_taps(const PoolProblem& p, const Chunk& chunk, const F& f) {
+  const std::int64_t left = chunk.x * p.stride[kWidth] - p.pad[kWidth];
   // Columns that lie in the padding for every output of the chunk are not looked at.
-  const std::int64_t begin = std::max<std::int64_t>(-left - (chunk.count - 1) * p.stride_width, 0);
-  const std::int64_t end = std::min(p.kernel_width, p.width - left);
+  const std::int64_t begin =
+      std::max<std::int64_t>(-left - (chunk.count - 1) * p.stride[kWidth], 0);
+  const std::int64_t end = std::min(p.kernel[kWidth], p.in[kWidth] - left);
   for (std::int64_t column = begin; column < end; ++column) {
     const std::int64_t start = left + column;
-    const std::int64_t first = start < 0 ? (-start + p.stride_width - 1) / p.stride_width : 0;
+    const std::int64_t first = start < 0 ? (-start + p.stride[kWidth] - 1) / p.stride[kWidth] : 0;
     const std::int64_t last =
-        std::min(chunk.count, (p.width - start + p.stride_width - 1) / p.stride_width);
-    for (std::int64_t row = chunk.top; row < chunk.bottom; ++row) {
-      f(row * p.width + start, first, last);
+        std::min(chunk.count, (p.in[kWidth] - start + p.stride[kWidth] - 1) / p.stride[kWidth]);
+    for (std::int64_t layer = chunk.layers.begin; layer < chunk.layers.end; ++layer) {
+      for (std::int64_t row = chunk.rows.begin; row < chunk.rows.end; ++row) {
+        f((layer * p.in[kHeight] + row) * p.in[kWidth] + start, first, last);
+      }
     }
   }
 }
 
 // The maximum of each window.
 template <class T>
-void maxima(const Pool2dProblem& p, const Chunk& chunk, const T* plane, T* best) {
+void maxima(const PoolProblem& p, const Chunk& chunk, const T* plane, T* best) {
   std::fill_n(best, kChunk, -std::numeric_limits<T>::infinity());
-  const std::int64_t stride = p.stride_width;
+  const std::int64_t stride = p.stride[kWidth];
   for_taps(p, chunk, [&](std::int64_t offset, std::int64_t first, std::int64_t last) {
 #pragma omp simd
     for (std::int64_t j = first; j < last; ++j) {
@@ -63,11 +77,11 @@ void maxima(const Pool2dProblem& p, const Chunk& chunk, const T* plane, T* best)
 
 // Where the first maximum of each window is.
 template <class T>
-void first_maxima(const Pool2dProblem& p, const Chunk& chunk, const T* plane, std::int64_t* index) {
+void first_maxima(const PoolProblem& p, const Chunk& chunk, const T* plane, std::int64_t* index) {
   T best[kChunk];
   maxima(p, chunk, plane, best);
   std::fill_n(index, kChunk, std::numeric_limits<std::int64_t>::max());
-  const std::int64_t stride = p.stride_width;
+  const std::int64_t stride = p.stride[kWidth];
   for_taps(p, chunk, [&](std::int64_t offset, std::int64_t first, std::int64_t last) {
 #pragma omp simd
     for (std::int64_t j = first; j < last; ++j) {
@@ -81,7 +95,7 @@ void first_maxima(const Pool2dProblem& p, const Chunk& chunk, const T* plane, st
 
 // How many elements each window has.
 template <class T>
-void sizes(const Pool2dProblem& p, const Chunk& chunk, T* size) {
+void sizes(const PoolProblem& p, const Chunk& chunk, T* size) {
   std::fill_n(size, kChunk, T(0));
   for_taps(p, chunk, [&](std::int64_t, std::int64_t first, std::int64_t last) {
 #pragma omp simd
@@ -90,7 +104,7 @@ void sizes(const Pool2dProblem& p, const Chunk& chunk, T* size) {
 }
 
 template <class T>
-void pool_chunk(const Pool2dProblem& p, const Chunk& chunk, const T* plane, T* out) {
+void pool_chunk(const PoolProblem& p, const Chunk& chunk, const T* plane, T* out) {
   T result[kChunk];
   if (p.pooling == Pooling::kMax) {
     maxima(p, chunk, plane, result);
@@ -98,7 +112,7 @@ void pool_chunk(const Pool2dProblem& p, const Chunk& chunk, const T* plane, T* o
     T size[kChunk];
     sizes(p, chunk, size);
     std::fill_n(result, kChunk, T(0));
-    const std::int64_t stride = p.stride_width;
+    const std::int64_t stride = p.stride[kWidth];
     for_taps(p, chunk, [&](std::int64_t offset, std::int64_t first, std::int64_t last) {
 #pragma omp simd
       for (std::int64_t j = first; j < last; ++j) result[j] += plane[offset + j * stride];
@@ -111,7 +125,7 @@ void pool_chunk(const Pool2dProblem& p, const Chunk& chunk, const T* plane, T* o
 
 template <class T>
 void add_chunk_grad(
-    const Pool2dProblem& p, const Chunk& chunk, const T* plane, const T* out_grad, T* plane_grad) {
+    const PoolProblem& p, const Chunk& chunk, const T* plane, const T* out_grad, T* plane_grad) {
   if (p.pooling == Pooling::kMax) {
     std::int64_t index[kChunk];
     first_maxima(p, chunk, plane, index);
@@ -121,7 +135,7 @@ void add_chunk_grad(
   T share[kChunk];
   sizes(p, chunk, share);
   for (std::int64_t j = 0; j < chunk.count; ++j) share[j] = out_grad[j] / share[j];
-  const std::int64_t stride = p.stride_width;
+  const std::int64_t stride = p.stride[kWidth];
   for_taps(p, chunk, [&](std::int64_t offset, std::int64_t first, std::int64_t last) {
 #pragma omp simd
     for (std::int64_t j = first; j < last; ++j) plane_grad[offset + j * stride] += share[j];
@@ -130,30 +144,34 @@ void add_chunk_grad(
 
 // Calls f(chunk, index of its first output) for all outputs of a plane.
 template <class F>
-void for_chunks(const Pool2dProblem& p, std::int64_t plane, const F& f) {
-  for (std::int64_t y = 0; y < p.out_height; ++y) {
-    for (std::int64_t x = 0; x < p.out_width; x += kChunk) {
-      f(Chunk(p, y, x), (plane * p.out_height + y) * p.out_width + x);
+void for_chunks(const PoolProblem& p, std::int64_t plane, const F& f) {
+  std::int64_t line = plane * p.out_plane();
+  for (std::int64_t z = 0; z < p.out[kDepth]; ++z) {
+    for (std::int64_t y = 0; y < p.out[kHeight]; ++y, line += p.out[kWidth]) {
+      for (std::int64_t x = 0; x < p.out[kWidth]; x += kChunk) f(Chunk(p, z, y, x), line + x);
     }
   }
 }
 
 // Planes that are worth a thread.
-std::int64_t grain(const Pool2dProblem& p) {
-  constexpr std::int64_t kThreadWork = 1 << 15;
-  const std::int64_t work = p.out_height * p.out_width * p.kernel_height * p.kernel_width;
-  return kThreadWork / std::max<std::int64_t>(work, 1) + 1;
+std::int64_t grain(const PoolProblem& p) {
+  constexpr double kThreadWork = 1 << 15;
+  double work = 1;
+  for (const Spatial& extents : {p.out, p.kernel}) {
+    for (const std::int64_t extent : extents) work *= static_cast<double>(extent);
+  }
+  return static_cast<std::int64_t>(kThreadWork / std::max(work, 1.0)) + 1;
 }
 
 }  // namespace
 
 template <class T>
-Prepared1<T> prepare_pool2d(const Pool2dProblem& p) {
+Prepared1<T> prepare_pool(const PoolProblem& p) {
   return [p, isa = cpu_isa()](const T* x, T* out) {
     parallel_for(p.planes(), grain(p), [&](std::int64_t begin, std::int64_t end) {
       run_on(isa, [&] {
         for (std::int64_t plane = begin; plane < end; ++plane) {
-          const T* from = x + plane * p.height * p.width;
+          const T* from = x + plane * p.in_plane();
           for_chunks(p, plane, [&](const Chunk& chunk, std::int64_t i) {
             pool_chunk(p, chunk, from, out + i);
           });
@@ -164,10 +182,10 @@ Prepared1<T> prepare_pool2d(const Pool2dProblem& p) {
 }
 
 template <class T>
-Prepared2<T> prepare_pool2d_grad(const Pool2dProblem& p) {
+Prepared2<T> prepare_pool_grad(const PoolProblem& p) {
   return [p, isa = cpu_isa()](const T* x, const T* out_grad, T* x_grad) {
     parallel_for(p.planes(), grain(p), [&](std::int64_t begin, std::int64_t end) {
-      const std::int64_t size = p.height * p.width;
+      const std::int64_t size = p.in_plane();
       std::fill(x_grad + begin * size, x_grad + end * size, T(0));
       run_on(isa, [&] {
         for (std::int64_t plane = begin; plane < end; ++plane) {
@@ -181,10 +199,10 @@ Prepared2<T> prepare_pool2d_grad(const Pool2dProblem& p) {
 }
 
 template <class T>
-Prepared2<T> prepare_pool2d_pick(const Pool2dProblem& p) {
+Prepared2<T> prepare_pool_pick(const PoolProblem& p) {
   return [p, isa = cpu_isa()](const T* x, const T* values, T* out) {
     parallel_for(p.planes(), grain(p), [&](std::int64_t begin, std::int64_t end) {
-      const std::int64_t size = p.height * p.width;
+      const std::int64_t size = p.in_plane();
       run_on(isa, [&] {
         for (std::int64_t plane = begin; plane < end; ++plane) {
           for_chunks(p, plane, [&](const Chunk& chunk, std::int64_t i) {
@@ -200,11 +218,34 @@ Prepared2<T> prepare_pool2d_pick(const Pool2dProblem& p) {
   };
 }
 
-template Prepared1<float> prepare_pool2d<float>(const Pool2dProblem&);
-template Prepared1<double> prepare_pool2d<double>(const Pool2dProblem&);
-template Prepared2<float> prepare_pool2d_grad<float>(const Pool2dProblem&);
-template Prepared2<double> prepare_pool2d_grad<double>(const Pool2dProblem&);
-template Prepared2<float> prepare_pool2d_pick<float>(const Pool2dProblem&);
-template Prepared2<double> prepare_pool2d_pick<double>(const Pool2dProblem&);
+template <class T>
+MaxPoolWithIndex<T> prepare_max_pool_with_index(const PoolProblem& p) {
+  return [p, isa = cpu_isa()](const T* x, T* out, std::int32_t* mask) {
+    parallel_for(p.planes(), grain(p), [&](std::int64_t begin, std::int64_t end) {
+      run_on(isa, [&] {
+        for (std::int64_t plane = begin; plane < end; ++plane) {
+          const T* from = x + plane * p.in_plane();
+          for_chunks(p, plane, [&](const Chunk& chunk, std::int64_t i) {
+            std::int64_t index[kChunk];
+            first_maxima(p, chunk, from, index);
+            for (std::int64_t j = 0; j < chunk.count; ++j) {
+              out[i + j] = from[index[j]];
+              mask[i + j] = static_cast<std::int32_t>(index[j]);
+            }
+          });
+        }
+      });
+    });
+  };
+}
+
+template Prepared1<float> prepare_pool<float>(const PoolProblem&);
+template Prepared1<double> prepare_pool<double>(const PoolProblem&);
+template Prepared2<float> prepare_pool_grad<float>(const PoolProblem&);
+template Prepared2<double> prepare_pool_grad<double>(const PoolProblem&);
+template Prepared2<float> prepare_pool_pick<float>(const PoolProblem&);
+template Prepared2<double> prepare_pool_pick<double>(const PoolProblem&);
+template MaxPoolWithIndex<float> prepare_max_pool_with_index<float>(const PoolProblem&);
+template MaxPoolWithIndex<double> prepare_max_pool_with_index<double>(const PoolProblem&);
 
 }  // namespace fluidcore::cpu

@@ -8,6 +8,7 @@
 
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/isa.h"
+#include "fluidcore/kernels/onednn/layout.h"
 #include "fluidcore/kernels/onednn/onednn.h"
 #include "fluidcore/kernels/onednn/pipeline.h"
 
@@ -20,22 +21,21 @@ using Tag = dnnl::memory::format_tag;
 
 // The three tensors in plain layout, and in the layout that oneDNN likes best.
 struct Descs {
-  explicit Descs(const Conv2dProblem& p)
-      : input(describe({p.batch, p.channels, p.height, p.width}, Tag::nchw)),
-        filter(p.groups == 1
-                   ? describe({p.filters, p.channels, p.kernel_height, p.kernel_width}, Tag::oihw)
-                   : describe({p.groups, p.filters / p.groups, p.channels / p.groups,
-                               p.kernel_height, p.kernel_width},
-                              Tag::goihw)),
-        output(describe({p.batch, p.filters, p.out_height, p.out_width}, Tag::nchw)),
-        strides{p.stride_height, p.stride_width},
-        dilations{p.dilation_height - 1, p.dilation_width - 1},
-        padding{p.pad_height, p.pad_width} {}
-
-  static Desc describe(const dnnl::memory::dims& dims, Tag tag) {
-    return {dims, dnnl::memory::data_type::f32, tag};
+  explicit Descs(const ConvProblem& p)
+      : input(plain(with_axes({p.batch, p.channels}, p.in, p.axes))),
+        filter(plain(p.groups == 1
+                         ? with_axes({p.filters, p.channels}, p.kernel, p.axes)
+                         : with_axes({p.groups, p.filters / p.groups, p.channels / p.groups},
+                                     p.kernel,
+                                     p.axes))),
+        output(plain(with_axes({p.batch, p.filters}, p.out, p.axes))),
+        strides(with_axes({}, p.stride, p.axes)),
+        dilations(with_axes({}, p.dilation, p.axes)),
+        padding(with_axes({}, p.pad, p.axes)) {
+    for (std::int64_t& dilation : dilations) --dilation;  // oneDNN counts what lies between
   }
-  static Desc any(const Desc& desc) { return describe(desc.get_dims(), Tag::any); }
+
+  static Desc any(const Desc& desc) { return {desc.get_dims(), desc.get_data_type(), Tag::any}; }
 
   Desc input;
   Desc filter;
@@ -80,7 +80,7 @@ void add_with_result(Pipeline& pipeline,
 
 // make(pipeline, descs) adds the steps.
 template <class Make>
-Prepared2<float> prepare_steps(const char* what, const Conv2dProblem& p, const Make& make) {
+Prepared2<float> prepare_steps(const char* what, const ConvProblem& p, const Make& make) {
   if (p.is_empty()) return {};
   return prepare(what, p.flops(), [&]() -> Prepared2<float> {
     auto pipeline = std::make_shared<Pipeline>();
@@ -94,7 +94,7 @@ Prepared2<float> prepare_steps(const char* what, const Conv2dProblem& p, const M
 // One of the parts that the gradient of a filter is calculated in: some of the images, whose
 // results are added up, or some of the filters.
 struct FilterGradPart {
-  Conv2dProblem problem;
+  ConvProblem problem;
   std::int64_t input = 0;   // where it starts in the input,
   std::int64_t output = 0;  // in the gradient of the output
   std::int64_t result = 0;  // and in the gradient of the filter
@@ -107,7 +107,7 @@ std::int64_t power_of_two(double limit) {
   return power;
 }
 
-std::vector<FilterGradPart> cut_filter_grad(const Conv2dProblem& p) {
+std::vector<FilterGradPart> cut_filter_grad(const ConvProblem& p) {
   constexpr double kMaxParts = 8;
   constexpr double kWork = 4e6;    // operations that are worth a part of their own
   constexpr double kPixels = 480;  // for each part, so that adding the results up costs little
@@ -139,12 +139,11 @@ std::vector<FilterGradPart> cut_filter_grad(const Conv2dProblem& p) {
   return parts;
 }
 
-Prepared2<float> prepare_filter_grad_part(const Conv2dProblem& problem, std::int64_t all_filters) {
-  return prepare_steps("conv2d_grad", problem, [&](Pipeline& pipeline, Descs d) {
-    const std::int64_t plane = problem.out_plane();
-    d.output = Desc({problem.batch, problem.filters, problem.out_height, problem.out_width},
-                    dnnl::memory::data_type::f32,
-                    dnnl::memory::dims{all_filters * plane, plane, problem.out_width, 1});
+Prepared2<float> prepare_filter_grad_part(const ConvProblem& problem, std::int64_t all_filters) {
+  return prepare_steps("convolution gradient", problem, [&](Pipeline& pipeline, Descs d) {
+    dnnl::memory::dims strides = d.output.get_strides();
+    strides[0] = all_filters * problem.out_plane();
+    d.output = Desc(d.output.get_dims(), d.output.get_data_type(), strides);
     const dnnl::convolution_backward_weights::primitive_desc desc(
         pipeline.engine(), kDirect, Descs::any(d.input), Descs::any(d.filter), Descs::any(d.output),
         d.strides, d.dilations, d.padding, d.padding, forward(pipeline, d), with_scratchpad());
@@ -202,8 +201,8 @@ struct FilterGradParts {
 
 }  // namespace
 
-Prepared2<float> prepare_conv2d(const Conv2dProblem& problem) {
-  return prepare_steps("conv2d", problem, [](Pipeline& pipeline, const Descs& d) {
+Prepared2<float> prepare_conv(const ConvProblem& problem) {
+  return prepare_steps("convolution", problem, [](Pipeline& pipeline, const Descs& d) {
     const auto desc = forward(pipeline, d);
     const dnnl::memory input = pipeline.converted(pipeline.external(d.input), desc.src_desc());
     const dnnl::memory filter =
@@ -214,11 +213,11 @@ Prepared2<float> prepare_conv2d(const Conv2dProblem& problem) {
   });
 }
 
-Prepared2<float> prepare_conv2d_input_grad(const Conv2dProblem& problem) {
+Prepared2<float> prepare_conv_input_grad(const ConvProblem& problem) {
   // oneDNN works on blocks of channels: for an image of 1 or 3 the product of matrices is faster.
   constexpr std::int64_t kFewChannels = 3;
   if (problem.channels / problem.groups <= kFewChannels) return {};
-  return prepare_steps("conv2d_grad", problem, [](Pipeline& pipeline, const Descs& d) {
+  return prepare_steps("convolution gradient", problem, [](Pipeline& pipeline, const Descs& d) {
     const dnnl::convolution_backward_data::primitive_desc desc(
         pipeline.engine(), kDirect, Descs::any(d.input), Descs::any(d.filter), Descs::any(d.output),
         d.strides, d.dilations, d.padding, d.padding, forward(pipeline, d), with_scratchpad());
@@ -235,7 +234,7 @@ Prepared2<float> prepare_conv2d_input_grad(const Conv2dProblem& problem) {
 // The gradient of the filter is a sum over the images of a batch. oneDNN gives some of the images
 // to each thread, so that the rounding of its result depends on the number of threads. Here the
 // problem decides how the work is cut; each part runs on one thread.
-Prepared2<float> prepare_conv2d_filter_grad(const Conv2dProblem& problem) {
+Prepared2<float> prepare_conv_filter_grad(const ConvProblem& problem) {
   if (problem.is_empty()) return {};
   auto parts = std::make_shared<FilterGradParts>();
   for (const FilterGradPart& part : cut_filter_grad(problem)) {

@@ -1,4 +1,4 @@
-#include "fluidcore/kernels/cpu/conv2d.h"
+#include "fluidcore/kernels/cpu/conv.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -32,21 +32,40 @@ Range inside(std::int64_t offset, std::int64_t stride, std::int64_t extent, std:
   return {std::min(first, outputs), std::clamp(last, std::min(first, outputs), outputs)};
 }
 
+// The element of the input, along `axis`, that a tap of the filter multiplies for an output.
+std::int64_t position(const ConvProblem& p,
+                      std::size_t axis,
+                      std::int64_t output,
+                      const Spatial& tap) {
+  return output * p.stride[axis] + tap[axis] * p.dilation[axis] - p.pad[axis];
+}
+
+// The tap after `tap` in memory; the depth is the last one to move.
+void next(const Spatial& kernel, Spatial& tap) {
+  if (++tap[kWidth] < kernel[kWidth]) return;
+  tap[kWidth] = 0;
+  if (++tap[kHeight] < kernel[kHeight]) return;
+  tap[kHeight] = 0;
+  ++tap[kDepth];
+}
+
 // Calls f(to, from, range) for every row of the matrix of windows and every line of the output: the
 // elements at `to` are input[from + j * stride] for j in `range`, and zeros elsewhere. Rows are
 // `columns` apart.
 template <class F>
-void for_window_lines(const Conv2dProblem& p, std::int64_t columns, const F& f) {
+void for_window_lines(const ConvProblem& p, std::int64_t columns, const F& f) {
   std::int64_t row = 0;
   for (std::int64_t channel = 0; channel < p.channels / p.groups; ++channel) {
-    for (std::int64_t i = 0; i < p.kernel_height; ++i) {
-      for (std::int64_t j = 0; j < p.kernel_width; ++j, ++row) {
-        const std::int64_t x = j * p.dilation_width - p.pad_width;
-        const Range range = inside(x, p.stride_width, p.width, p.out_width);
-        for (std::int64_t line = 0; line < p.out_height; ++line) {
-          const std::int64_t y = line * p.stride_height + i * p.dilation_height - p.pad_height;
-          const bool padding = y < 0 || y >= p.height;
-          f(row * columns + line * p.out_width, channel * p.in_plane() + y * p.width + x,
+    for (Spatial tap{}; tap[kDepth] < p.kernel[kDepth]; ++row, next(p.kernel, tap)) {
+      const std::int64_t x = tap[kWidth] * p.dilation[kWidth] - p.pad[kWidth];
+      const Range range = inside(x, p.stride[kWidth], p.in[kWidth], p.out[kWidth]);
+      std::int64_t to = row * columns;
+      for (std::int64_t plane = 0; plane < p.out[kDepth]; ++plane) {
+        const std::int64_t z = position(p, kDepth, plane, tap);
+        for (std::int64_t line = 0; line < p.out[kHeight]; ++line, to += p.out[kWidth]) {
+          const std::int64_t y = position(p, kHeight, line, tap);
+          const bool padding = z < 0 || z >= p.in[kDepth] || y < 0 || y >= p.in[kHeight];
+          f(to, channel * p.in_plane() + (z * p.in[kHeight] + y) * p.in[kWidth] + x,
             padding ? Range{0, 0} : range);
         }
       }
@@ -55,26 +74,26 @@ void for_window_lines(const Conv2dProblem& p, std::int64_t columns, const F& f) 
 }
 
 template <class T>
-void windows_of(const Conv2dProblem& p, const T* input, T* windows, std::int64_t columns) {
+void windows_of(const ConvProblem& p, const T* input, T* windows, std::int64_t columns) {
   for_window_lines(p, columns, [&](std::int64_t to, std::int64_t from, Range range) {
     T* line = windows + to;
     std::fill(line, line + range.first, T(0));
-    if (p.stride_width == 1) {
+    if (p.stride[kWidth] == 1) {
       std::copy(input + from + range.first, input + from + range.last, line + range.first);
     } else {
       for (std::int64_t j = range.first; j < range.last; ++j)
-        line[j] = input[from + j * p.stride_width];
+        line[j] = input[from + j * p.stride[kWidth]];
     }
-    std::fill(line + range.last, line + p.out_width, T(0));
+    std::fill(line + range.last, line + p.out[kWidth], T(0));
   });
 }
 
 template <class T>
-void add_windows(const Conv2dProblem& p, const T* windows, T* input) {
+void add_windows(const ConvProblem& p, const T* windows, T* input) {
   for_window_lines(p, p.out_plane(), [&](std::int64_t from, std::int64_t to, Range range) {
     const T* line = windows + from;
     for (std::int64_t j = range.first; j < range.last; ++j)
-      input[to + j * p.stride_width] += line[j];
+      input[to + j * p.stride[kWidth]] += line[j];
   });
 }
 
@@ -84,21 +103,20 @@ template <class T>
 class Parts {
  public:
   // `together` images share a matrix of windows, and as many output planes of their own.
-  Parts(const Conv2dProblem& p, const Gemm<T>& gemm, std::int64_t limit, std::int64_t together = 1)
+  Parts(const ConvProblem& p, const Gemm<T>& gemm, std::int64_t limit, std::int64_t together = 1)
       : images_(p.batch),
         together_(together),
         count_(std::clamp<std::int64_t>(
             std::min(p.batch, static_cast<std::int64_t>(std::min(p.flops() / kThreadWork, 1e6))),
             1,
             limit)),
-        window_bytes_(padded(byte_size({{p.channels / p.groups, p.kernel_height, p.kernel_width,
-                                         together, p.out_height, p.out_width},
-                                        dtype_of<T>}))),
-        output_bytes_(
-            together == 1
-                ? 0
-                : padded(byte_size(
-                      {{p.filters / p.groups, together, p.out_height, p.out_width}, dtype_of<T>}))),
+        window_bytes_(padded(byte_size(
+            {{p.taps(), together, p.out[kDepth], p.out[kHeight], p.out[kWidth]}, dtype_of<T>}))),
+        output_bytes_(together == 1
+                          ? 0
+                          : padded(byte_size({{p.filters / p.groups, together, p.out[kDepth],
+                                               p.out[kHeight], p.out[kWidth]},
+                                              dtype_of<T>}))),
         part_bytes_(window_bytes_ + output_bytes_ + padded(gemm.scratch_bytes())),
         memory_(allocate(part_bytes_ * static_cast<std::size_t>(count_))) {}
 
@@ -141,7 +159,7 @@ class Parts {
 
 // Elements of one group of one image, and of the group's filters.
 struct GroupSizes {
-  explicit GroupSizes(const Conv2dProblem& p)
+  explicit GroupSizes(const ConvProblem& p)
       : filters(p.filters / p.groups),
         input(p.channels / p.groups * p.in_plane()),
         output(filters * p.out_plane()),
@@ -156,7 +174,7 @@ struct GroupSizes {
 }  // namespace
 
 template <class T>
-Prepared2<T> prepare_conv2d(const Conv2dProblem& p) {
+Prepared2<T> prepare_conv(const ConvProblem& p) {
   const GroupSizes size(p);
   const std::int64_t plane = p.out_plane();
   // Images so small that their filters would be read for hardly any outputs are taken together.
@@ -190,7 +208,7 @@ Prepared2<T> prepare_conv2d(const Conv2dProblem& p) {
 }
 
 template <class T>
-Prepared2<T> prepare_conv2d_input_grad(const Conv2dProblem& p) {
+Prepared2<T> prepare_conv_input_grad(const ConvProblem& p) {
   const GroupSizes size(p);
   const Gemm<T> gemm(p.taps(), p.out_plane(), size.filters, {1, p.taps()}, {p.out_plane(), 1},
                      {p.out_plane(), 1});
@@ -210,7 +228,7 @@ Prepared2<T> prepare_conv2d_input_grad(const Conv2dProblem& p) {
 }
 
 template <class T>
-Prepared2<T> prepare_conv2d_filter_grad(const Conv2dProblem& p) {
+Prepared2<T> prepare_conv_filter_grad(const ConvProblem& p) {
   const GroupSizes size(p);
   const Gemm<T> gemm(size.filters, p.taps(), p.out_plane(), {p.out_plane(), 1}, {1, p.out_plane()},
                      {p.taps(), 1});
@@ -229,11 +247,11 @@ Prepared2<T> prepare_conv2d_filter_grad(const Conv2dProblem& p) {
   };
 }
 
-template Prepared2<float> prepare_conv2d<float>(const Conv2dProblem&);
-template Prepared2<double> prepare_conv2d<double>(const Conv2dProblem&);
-template Prepared2<float> prepare_conv2d_input_grad<float>(const Conv2dProblem&);
-template Prepared2<double> prepare_conv2d_input_grad<double>(const Conv2dProblem&);
-template Prepared2<float> prepare_conv2d_filter_grad<float>(const Conv2dProblem&);
-template Prepared2<double> prepare_conv2d_filter_grad<double>(const Conv2dProblem&);
+template Prepared2<float> prepare_conv<float>(const ConvProblem&);
+template Prepared2<double> prepare_conv<double>(const ConvProblem&);
+template Prepared2<float> prepare_conv_input_grad<float>(const ConvProblem&);
+template Prepared2<double> prepare_conv_input_grad<double>(const ConvProblem&);
+template Prepared2<float> prepare_conv_filter_grad<float>(const ConvProblem&);
+template Prepared2<double> prepare_conv_filter_grad<double>(const ConvProblem&);
 
 }  // namespace fluidcore::cpu

@@ -1,0 +1,116 @@
+#include "fluidcore/ops/conv_form.h"
+
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "fluidcore/kernels/cpu/conv.h"
+#include "fluidcore/kernels/onednn/onednn.h"
+#include "fluidcore/ops/infer_checks.h"
+
+namespace fluidcore {
+
+namespace {
+
+// (in + 2 pad - (dilation (kernel - 1) + 1)) / stride + 1; -1 if `in` is unknown.
+std::int64_t conv_extent(std::int64_t in,
+                         std::int64_t kernel,
+                         std::int64_t stride,
+                         std::int64_t pad,
+                         std::int64_t dilation) {
+  if (in == -1 || kernel == -1) return -1;
+  const std::int64_t room = in + 2 * pad - (dilation * (kernel - 1) + 1);
+  return room < 0 ? 0 : room / stride + 1;
+}
+
+}  // namespace
+
+Spatial conv_extents(const Spatial& in, const Spatial& kernel, const ConvAttrs& attrs) {
+  Spatial out{};
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i] = conv_extent(in[i], kernel[i], attrs.stride[i], attrs.pad[i], attrs.dilation[i]);
+  }
+  return out;
+}
+
+ConvProblem conv_problem(const KernelContext& context, const Shape& input, const Shape& filter) {
+  const std::size_t axes = input.rank() - 2;
+  const ConvAttrs attrs = conv_attrs(context, axes);
+  const Spatial in = spatial_of(input);
+  const Spatial kernel = spatial_of(filter);
+  return {.axes = axes,
+          .batch = input[0],
+          .channels = input[1],
+          .filters = filter[0],
+          .groups = attrs.groups,
+          .in = in,
+          .kernel = kernel,
+          .out = conv_extents(in, kernel, attrs),
+          .stride = attrs.stride,
+          .pad = attrs.pad,
+          .dilation = attrs.dilation};
+}
+
+template <class T>
+Prepared2<T> prepare_conv(const ConvProblem& problem) {
+  if constexpr (onednn::kEnabled && std::is_same_v<T, float>) {
+    if (Prepared2<float> prepared = onednn::prepare_conv(problem)) return prepared;
+  }
+  return cpu::prepare_conv<T>(problem);
+}
+
+template <class T>
+Prepared2<T> prepare_conv_input_grad(const ConvProblem& problem) {
+  if constexpr (onednn::kEnabled && std::is_same_v<T, float>) {
+    if (Prepared2<float> prepared = onednn::prepare_conv_input_grad(problem)) return prepared;
+  }
+  return cpu::prepare_conv_input_grad<T>(problem);
+}
+
+template <class T>
+Prepared2<T> prepare_conv_filter_grad(const ConvProblem& problem) {
+  if constexpr (onednn::kEnabled && std::is_same_v<T, float>) {
+    if (Prepared2<float> prepared = onednn::prepare_conv_filter_grad(problem)) return prepared;
+  }
+  return cpu::prepare_conv_filter_grad<T>(problem);
+}
+
+template Prepared2<float> prepare_conv<float>(const ConvProblem&);
+template Prepared2<double> prepare_conv<double>(const ConvProblem&);
+template Prepared2<float> prepare_conv_input_grad<float>(const ConvProblem&);
+template Prepared2<double> prepare_conv_input_grad<double>(const ConvProblem&);
+template Prepared2<float> prepare_conv_filter_grad<float>(const ConvProblem&);
+template Prepared2<double> prepare_conv_filter_grad<double>(const ConvProblem&);
+
+OpDef with_conv_attrs(OpDef def, std::size_t axes) {
+  const std::string each = ": " + axes_doc(axes);
+  return std::move(def)
+      .attr("strides", std::vector<std::int64_t>(axes, 1), "steps of the filter" + each)
+      .attr("paddings", std::vector<std::int64_t>(axes, 0), "zeros on both sides of Input" + each)
+      .attr("dilations", std::vector<std::int64_t>(axes, 1),
+            "distances of the filter's elements" + each + "; 1: they are neighbours")
+      .attr("groups", std::int64_t{1},
+            "Input's channels and the filters are cut into this many groups that do not see each "
+            "other")
+      .attr("use_cudnn", false, "accepted, without effect")
+      .attr("data_format", std::string("AnyLayout"),
+            "'AnyLayout' or '" + layout_name(axes) + "', which are the same")
+      .attr("workspace_size_MB", std::int64_t{4096}, "accepted, without effect");
+}
+
+void check_conv_inputs(const InferContext& context, std::size_t axes, std::string_view filter_doc) {
+  const std::size_t rank = axes + 2;
+  require_rank(context, "Input", rank, layout_doc(axes));
+  const Shape& filter = context.input("Filter").shape;
+  require_rank(context, "Filter", rank, filter_doc);
+  check_data_format(context, axes);
+  check_extents(context, "Input", context.input("Input").shape);
+  check_extents(context, "Filter", filter);
+  for (std::size_t i = 2; i < rank; ++i) {
+    require(filter[i] != 0, context.type(), ": Filter must have ", axes_phrase(axes),
+            " of at least 1, got ", filter);
+  }
+}
+
+}  // namespace fluidcore

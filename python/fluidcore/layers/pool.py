@@ -1,0 +1,109 @@
+"""Layers of pooling over images and volumes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fluidcore import core
+from fluidcore.layers.helper import LayerHelper, check_variable
+from fluidcore.layers.windows import numbers
+from fluidcore.program import Variable
+
+
+def _pool(
+    layer: str,
+    axes: int,
+    input: Variable,
+    pool_size: int | Sequence[int],
+    pool_type: str,
+    pool_stride: int | Sequence[int],
+    pool_padding: int | Sequence[int],
+    global_pooling: bool,
+    name: str | None,
+) -> Variable:
+    check_variable(layer, "input", input)
+    window = numbers(layer, "pool_size", pool_size, axes)
+    if not global_pooling and min(window) < 1:
+        raise core.InvalidArgument(
+            f"{layer}: pool_size must be at least 1 without global_pooling, got {pool_size}"
+        )
+    attrs = {
+        "pooling_type": pool_type,
+        "ksize": [max(extent, 1) for extent in window],
+        "strides": numbers(layer, "pool_stride", pool_stride, axes),
+        "paddings": numbers(layer, "pool_padding", pool_padding, axes),
+        "global_pooling": global_pooling,
+    }
+    return LayerHelper(layer, name).append(layer, {"X": input}, attrs)
+
+
+def pool2d(
+    input: Variable,
+    pool_size: int | Sequence[int] = -1,
+    pool_type: str = "max",
+    pool_stride: int | Sequence[int] = 1,
+    pool_padding: int | Sequence[int] = 0,
+    global_pooling: bool = False,
+    name: str | None = None,
+) -> Variable:
+    """Pooling: the largest element or the mean of each window.
+
+    Args:
+        input: [batch, channels, height, width], floating.
+        pool_size: Height and width of the window, or one number for both.
+        pool_type: "max" or "avg".
+        pool_stride: Steps of the window.
+        pool_padding: Elements added on each side; they take no part in a mean.
+        global_pooling: Whether the window is the whole image.
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        [batch, channels, height', width'].
+    """
+    return _pool(
+        "pool2d",
+        2,
+        input,
+        pool_size,
+        pool_type,
+        pool_stride,
+        pool_padding,
+        global_pooling,
+        name,
+    )
+
+
+def pool3d(
+    input: Variable,
+    pool_size: int | Sequence[int] = -1,
+    pool_type: str = "max",
+    pool_stride: int | Sequence[int] = 1,
+    pool_padding: int | Sequence[int] = 0,
+    global_pooling: bool = False,
+    name: str | None = None,
+) -> Variable:
+    """Pooling: the largest element or the mean of each window.
+
+    Args:
+        input: [batch, channels, depth, height, width], floating.
+        pool_size: Depth, height and width of the window, or one number for all.
+        pool_type: "max" or "avg".
+        pool_stride: Steps of the window.
+        pool_padding: Elements added on each side; they take no part in a mean.
+        global_pooling: Whether the window is the whole volume.
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        [batch, channels, depth', height', width'].
+    """
+    return _pool(
+        "pool3d",
+        3,
+        input,
+        pool_size,
+        pool_type,
+        pool_stride,
+        pool_padding,
+        global_pooling,
+        name,
+    )

@@ -1,0 +1,40 @@
+"""What layers that move a window over an image or a volume check."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fluidcore import core
+from fluidcore.base.checks import is_whole
+from fluidcore.layers.helper import check_size
+from fluidcore.program import Variable
+
+_COUNTS = {2: "one or two", 3: "one or three"}
+_AXES = {2: "height, width", 3: "depth, height, width"}
+
+
+def numbers(layer: str, argument: str, value: int | Sequence[int], axes: int) -> list[int]:
+    """One number for each of `axes` axes."""
+    numbers: list[Any] = (
+        list(value) if isinstance(value, (list, tuple, np.ndarray)) else [value] * axes
+    )
+    if len(numbers) != axes or not all(is_whole(item) for item in numbers):
+        raise core.InvalidArgument(
+            f"{layer}: {argument} must be {_COUNTS[axes]} whole numbers, got {value!r}"
+        )
+    return [int(item) for item in numbers]
+
+
+def checked_channels(layer: str, input: Variable, groups: int, axes: int) -> int:
+    """The channels of `input`; InvalidArgument unless they are known and a multiple of groups."""
+    check_size(layer, "groups", groups)
+    channels = input.shape[1] if len(input.shape) == axes + 2 else -1
+    if channels < 1 or channels % groups != 0:
+        raise core.InvalidArgument(
+            f"{layer}: input must be [batch, channels, {_AXES[axes]}] with known channels that are "
+            f"a multiple of groups, got {list(input.shape)} with groups {groups}"
+        )
+    return channels
