@@ -47,7 +47,7 @@ TensorSpec looked_up(const InferContext& context) {
   const TensorSpec& w = context.input("W");
   const TensorSpec& ids = context.input("Ids");
   require(w.shape.rank() == 2, context.type(), ": W must be [rows, width], got ", w.shape);
-  require_dtype(context, "Ids", DType::kInt64);
+  require_row_numbers(context, "Ids");
   std::vector<std::int64_t> extents = ids.shape.extents();
   if (!context.type().starts_with("lookup_table_v2")) {
     require(!extents.empty() && compatible(extents.back(), 1), context.type(),
@@ -72,7 +72,7 @@ void add_lookup_table(OpRegistry& registry, const std::string& type, const std::
       with_table_attrs(OpDef(type))
           .doc("Out = the rows of W that Ids name.")
           .input("W", "[rows, width], floating")
-          .input("Ids", str_cat("int64 ", ids, ", each in [0, rows) or padding_idx"))
+          .input("Ids", str_cat("int32 or int64 ", ids, ", each in [0, rows) or padding_idx"))
           .output("Out", "[..., width], dtype of W")
           .infer([](InferContext& context) { context.set_output("Out", looked_up(context)); })
           .kernels(floating_cpu_kernels([](auto /*tag*/) -> KernelFactory { return lookup_table; }))

@@ -7,6 +7,7 @@
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/infer_checks.h"
 #include "fluidcore/ops/register_ops.h"
+#include "fluidcore/ops/row_numbers.h"
 #include "fluidcore/ops/softmax.h"
 #include "fluidcore/tensor/tensor.h"
 
@@ -29,24 +30,26 @@ class HardLabels {
   explicit HardLabels(const KernelContext& context, const Samples& samples)
       : type_(context.type()),
         samples_(samples),
-        label_(context.input<std::int64_t>("Label")),
+        label_(context.raw_input("Label")),
         ignored_(context.attr<std::int64_t>("ignore_index")) {}
 
-  std::int64_t ignored() const { return ignored_; }
-
-  // Throws InvalidArgument for a label that names no class.
-  const std::int64_t* checked() const {
-    const std::int64_t* label = label_.data();
-    const std::int64_t row = cpu::find_bad_label(samples_.rows, samples_.classes, label, ignored_);
-    require(row == -1, type_, ": labels must be in [0, ", samples_.classes, ") or ignore_index ",
-            ignored_, ", got ", row == -1 ? 0 : label[row], " in row ", row);
-    return label;
+  // Throws InvalidArgument for a label that names no class. -1: ignored.
+  cpu::RowIndex checked() const {
+    const bool is_wide = label_.spec().dtype == DType::kInt64;
+    const cpu::RowIndex label{label_.data(), is_wide};
+    for (std::int64_t row = 0; row < samples_.rows; ++row) {
+      const std::int64_t number = label[row];
+      require((number >= 0 && number < samples_.classes) || number == ignored_, type_,
+              ": labels must be in [0, ", samples_.classes, ") or ignore_index ", ignored_,
+              ", got ", number, " in row ", row);
+    }
+    return {label_.data(), is_wide, ignored_};
   }
 
  private:
   std::string type_;
   Samples samples_;
-  Arg<const std::int64_t> label_;
+  Arg<const void> label_;
   std::int64_t ignored_;
 };
 
@@ -62,7 +65,7 @@ Shape loss_shape(const InferContext& context, std::string_view slot) {
     require_shape(context, "Label", x);
     return loss;
   }
-  require_dtype(context, "Label", DType::kInt64);
+  require_row_numbers(context, "Label");
   const Shape& label = context.input("Label").shape;
   const Shape flat(std::vector<std::int64_t>(x.begin(), x.end() - 1));
   require(compatible(label, loss) || compatible(label, flat), context.type(),
@@ -80,7 +83,8 @@ OpDef with_attrs(OpDef def) {
 }
 
 constexpr const char* kLabelDoc =
-    "[..., 1] int64, the number of the right class; with soft_label [..., D] of the dtype of the "
+    "[..., 1] int32 or int64, the number of the right class; with soft_label [..., D] of the dtype "
+    "of the "
     "other input";
 
 constexpr const char* kLabelGradDoc = "gradient of Label, shape of Label; with soft_label only";
@@ -112,8 +116,7 @@ struct CrossEntropy {
       };
     }
     return [s, x, loss, labels = HardLabels(context, s)] {
-      cpu::cross_entropy(s.rows, s.classes, x.data(), labels.checked(), labels.ignored(),
-                         loss.data());
+      cpu::cross_entropy(s.rows, s.classes, x.data(), labels.checked(), loss.data());
     };
   }
 };
@@ -140,8 +143,8 @@ struct CrossEntropyGrad {
     }
     if (!dx) return nothing_to_do();
     return [s, x, dloss, dx, labels = HardLabels(context, s)] {
-      cpu::cross_entropy_grad(s.rows, s.classes, x.data(), labels.checked(), labels.ignored(),
-                              dloss.data(), dx.data());
+      cpu::cross_entropy_grad(s.rows, s.classes, x.data(), labels.checked(), dloss.data(),
+                              dx.data());
     };
   }
 };
@@ -167,9 +170,9 @@ struct SoftmaxCrossEntropy {
       };
     }
     return [=, labels = HardLabels(context, s)] {
-      const std::int64_t* label = labels.checked();
+      const cpu::RowIndex label = labels.checked();
       cpu::softmax_cross_entropy(s.rows, s.classes, logits.data(), probabilities(), label,
-                                 labels.ignored(), loss.data());
+                                 loss.data());
     };
   }
 };
@@ -198,7 +201,7 @@ struct SoftmaxCrossEntropyGrad {
     if (!dlogits) return nothing_to_do();
     return [=, labels = HardLabels(context, s)] {
       cpu::softmax_cross_entropy_grad(s.rows, s.classes, softmax.data(), labels.checked(),
-                                      labels.ignored(), dloss.data(), dlogits.data());
+                                      dloss.data(), dlogits.data());
     };
   }
 };

@@ -2,6 +2,7 @@
 
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/register_ops.h"
+#include "fluidcore/ops/row_numbers.h"
 
 namespace fluidcore {
 
@@ -9,7 +10,8 @@ namespace {
 
 Kernel accuracy(const KernelContext& context) {
   const auto indices = context.input<std::int64_t>("Indices");
-  const auto label = context.input<std::int64_t>("Label");
+  const auto label = context.raw_input("Label");
+  const bool is_wide = label.spec().dtype == DType::kInt64;
   const auto accuracy = context.optional_output<float>("Accuracy");
   const auto correct = context.optional_output<std::int32_t>("Correct");
   const auto total = context.optional_output<std::int32_t>("Total");
@@ -17,9 +19,10 @@ Kernel accuracy(const KernelContext& context) {
   const std::int64_t k = indices.shape()[1];
   return [=] {
     std::int32_t hits = 0;
+    const cpu::RowIndex right{label.data(), is_wide};
     for (std::int64_t i = 0; i < samples; ++i) {
       const std::int64_t* row = indices.data() + i * k;
-      hits += std::find(row, row + k, label.data()[i]) != row + k ? 1 : 0;
+      hits += std::find(row, row + k, right[i]) != row + k ? 1 : 0;
     }
     if (accuracy) {
       *accuracy.data() =
@@ -35,7 +38,7 @@ void infer_accuracy(InferContext& context) {
   const TensorSpec& indices = context.input("Indices");
   const TensorSpec& label = context.input("Label");
   require_dtype(context, "Indices", DType::kInt64);
-  require_dtype(context, "Label", DType::kInt64);
+  require_row_numbers(context, "Label");
   require(indices.shape.rank() == 2 && compatible(out.shape, indices.shape),
           "accuracy: Out and Indices must have one shape [samples, k], got Out ", out.shape,
           ", Indices ", indices.shape);
@@ -57,7 +60,7 @@ void register_metrics_ops(OpRegistry& registry) {
               "Accuracy = the part of the samples whose Label is among their k Indices; 0 of none.")
           .input("Out", "[samples, k]: output Out of top_k", {.shape_only = true})
           .input("Indices", "int64 [samples, k]: output Indices of top_k")
-          .input("Label", "int64 [samples, 1] or [samples]")
+          .input("Label", "int32 or int64 [samples, 1] or [samples]")
           .output("Accuracy", "float32 [1]")
           .output("Correct", "int32 [1]: how many samples are right", {.intermediate = true})
           .output("Total", "int32 [1]: how many samples there are", {.intermediate = true})

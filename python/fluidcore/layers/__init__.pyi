@@ -1174,7 +1174,7 @@ def lookup_table(
 
     Args:
         w: [rows, width], floating
-        ids: int64 [..., 1], each in [0, rows) or padding_idx
+        ids: int32 or int64 [..., 1], each in [0, rows) or padding_idx
         is_sparse: accepted; the gradient is dense either way
         padding_idx: an index that gives zeros; -1: none
         name: Name of the layer; None makes one up.
@@ -1195,7 +1195,7 @@ def lookup_table_v2(
 
     Args:
         w: [rows, width], floating
-        ids: int64 [...], each in [0, rows) or padding_idx
+        ids: int32 or int64 [...], each in [0, rows) or padding_idx
         is_sparse: accepted; the gradient is dense either way
         padding_idx: an index that gives zeros; -1: none
         name: Name of the layer; None makes one up.

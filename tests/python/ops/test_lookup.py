@@ -26,6 +26,12 @@ CASES = [
     OpCase("lookup_table", {"W": normal(7, 3), "Ids": integers(0, 7, 5, 1)}, lookup),
     OpCase("lookup_table", {"W": normal(7, 3), "Ids": integers(0, 7, 1)}, lookup),
     OpCase(
+        "lookup_table",
+        {"W": normal(7, 3), "Ids": integers(0, 7, 5, 1).astype(np.int32)},
+        lookup,
+        note="int32",
+    ),
+    OpCase(
         "lookup_table", {"W": normal(17, 5), "Ids": integers(0, 17, 257, 1)}, lookup, note="often"
     ),
     OpCase("lookup_table", {"W": normal(7, 3), "Ids": integers(0, 7, 2, 4, 1)}, lookup),
@@ -84,9 +90,9 @@ def test_wrong_shapes_and_dtypes_are_errors() -> None:
     ids = integers(0, 7, 5, 1)
     with pytest.raises(ValueError, match=r"lookup_table: W must be \[rows, width\], got \[7\]"):
         run_op("lookup_table", {"W": normal(7), "Ids": ids})
-    message = r"lookup_table: Ids must be int64, got int32; write cast\(ids, 'int64'\)"
+    message = r"lookup_table: Ids must be int32 or int64, got float64; write cast\(ids, 'int64'\)"
     with pytest.raises(ValueError, match=message):
-        run_op("lookup_table", {"W": normal(7, 3), "Ids": ids.astype(np.int32)})
+        run_op("lookup_table", {"W": normal(7, 3), "Ids": ids.astype(np.float64)})
     message = (
         r"lookup_table: the last extent of Ids must be 1, got \[5, 2\]; "
         "lookup_table_v2 and layers.embedding take any shape"

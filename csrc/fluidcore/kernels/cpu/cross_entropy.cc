@@ -46,25 +46,10 @@ T log_sum_exp(std::int64_t columns, const T* logits, const T* softmax) {
 
 }  // namespace
 
-std::int64_t find_bad_label(std::int64_t rows,
-                            std::int64_t columns,
-                            const std::int64_t* label,
-                            std::int64_t ignored) {
-  for (std::int64_t row = 0; row < rows; ++row) {
-    if ((label[row] < 0 || label[row] >= columns) && label[row] != ignored) return row;
-  }
-  return -1;
-}
-
 template <class T>
-void cross_entropy(std::int64_t rows,
-                   std::int64_t columns,
-                   const T* x,
-                   const std::int64_t* label,
-                   std::int64_t ignored,
-                   T* loss) {
+void cross_entropy(std::int64_t rows, std::int64_t columns, const T* x, RowIndex label, T* loss) {
   for_rows(rows, 1, [=](std::int64_t row) {
-    loss[row] = label[row] == ignored ? T(0) : -tolerable(std::log(x[row * columns + label[row]]));
+    loss[row] = label[row] < 0 ? T(0) : -tolerable(std::log(x[row * columns + label[row]]));
   });
 }
 
@@ -72,13 +57,12 @@ template <class T>
 void cross_entropy_grad(std::int64_t rows,
                         std::int64_t columns,
                         const T* x,
-                        const std::int64_t* label,
-                        std::int64_t ignored,
+                        RowIndex label,
                         const T* loss_grad,
                         T* x_grad) {
   for_rows(rows, columns, [=](std::int64_t row) {
     std::fill_n(x_grad + row * columns, columns, T(0));
-    if (label[row] == ignored) return;
+    if (label[row] < 0) return;
     const std::int64_t at = row * columns + label[row];
     x_grad[at] = tolerable(-loss_grad[row] / x[at]);
   });
@@ -125,13 +109,12 @@ void softmax_cross_entropy(std::int64_t rows,
                            std::int64_t columns,
                            const T* logits,
                            const T* softmax,
-                           const std::int64_t* label,
-                           std::int64_t ignored,
+                           RowIndex label,
                            T* loss) {
   for_rows(rows, columns, [=](std::int64_t row) {
     const T* from = logits + row * columns;
     loss[row] =
-        label[row] == ignored
+        label[row] < 0
             ? T(0)
             : tolerable(log_sum_exp(columns, from, softmax + row * columns) - from[label[row]]);
   });
@@ -141,14 +124,13 @@ template <class T>
 void softmax_cross_entropy_grad(std::int64_t rows,
                                 std::int64_t columns,
                                 const T* softmax,
-                                const std::int64_t* label,
-                                std::int64_t ignored,
+                                RowIndex label,
                                 const T* loss_grad,
                                 T* logits_grad) {
   for_rows(rows, columns, [=](std::int64_t row) {
     const T* value = softmax + row * columns;
     T* to = logits_grad + row * columns;
-    if (label[row] == ignored) {
+    if (label[row] < 0) {
       std::fill_n(to, columns, T(0));
       return;
     }
@@ -212,70 +194,38 @@ void soft_softmax_cross_entropy_label_grad(
   });
 }
 
-template void cross_entropy<float>(
-    std::int64_t, std::int64_t, const float*, const std::int64_t*, std::int64_t, float*);
-template void cross_entropy_grad<float>(std::int64_t,
-                                        std::int64_t,
-                                        const float*,
-                                        const std::int64_t*,
-                                        std::int64_t,
-                                        const float*,
-                                        float*);
+template void cross_entropy<float>(std::int64_t, std::int64_t, const float*, RowIndex, float*);
+template void cross_entropy_grad<float>(
+    std::int64_t, std::int64_t, const float*, RowIndex, const float*, float*);
 template void soft_cross_entropy<float>(
     std::int64_t, std::int64_t, const float*, const float*, float*);
 template void soft_cross_entropy_grad<float>(
     std::int64_t, std::int64_t, const float*, const float*, const float*, float*);
 template void soft_cross_entropy_label_grad<float>(
     std::int64_t, std::int64_t, const float*, const float*, float*);
-template void softmax_cross_entropy<float>(std::int64_t,
-                                           std::int64_t,
-                                           const float*,
-                                           const float*,
-                                           const std::int64_t*,
-                                           std::int64_t,
-                                           float*);
-template void softmax_cross_entropy_grad<float>(std::int64_t,
-                                                std::int64_t,
-                                                const float*,
-                                                const std::int64_t*,
-                                                std::int64_t,
-                                                const float*,
-                                                float*);
+template void softmax_cross_entropy<float>(
+    std::int64_t, std::int64_t, const float*, const float*, RowIndex, float*);
+template void softmax_cross_entropy_grad<float>(
+    std::int64_t, std::int64_t, const float*, RowIndex, const float*, float*);
 template void soft_softmax_cross_entropy<float>(
     std::int64_t, std::int64_t, const float*, const float*, const float*, float*);
 template void soft_softmax_cross_entropy_grad<float>(
     std::int64_t, std::int64_t, const float*, const float*, const float*, float*);
 template void soft_softmax_cross_entropy_label_grad<float>(
     std::int64_t, std::int64_t, const float*, const float*, float*);
-template void cross_entropy<double>(
-    std::int64_t, std::int64_t, const double*, const std::int64_t*, std::int64_t, double*);
-template void cross_entropy_grad<double>(std::int64_t,
-                                         std::int64_t,
-                                         const double*,
-                                         const std::int64_t*,
-                                         std::int64_t,
-                                         const double*,
-                                         double*);
+template void cross_entropy<double>(std::int64_t, std::int64_t, const double*, RowIndex, double*);
+template void cross_entropy_grad<double>(
+    std::int64_t, std::int64_t, const double*, RowIndex, const double*, double*);
 template void soft_cross_entropy<double>(
     std::int64_t, std::int64_t, const double*, const double*, double*);
 template void soft_cross_entropy_grad<double>(
     std::int64_t, std::int64_t, const double*, const double*, const double*, double*);
 template void soft_cross_entropy_label_grad<double>(
     std::int64_t, std::int64_t, const double*, const double*, double*);
-template void softmax_cross_entropy<double>(std::int64_t,
-                                            std::int64_t,
-                                            const double*,
-                                            const double*,
-                                            const std::int64_t*,
-                                            std::int64_t,
-                                            double*);
-template void softmax_cross_entropy_grad<double>(std::int64_t,
-                                                 std::int64_t,
-                                                 const double*,
-                                                 const std::int64_t*,
-                                                 std::int64_t,
-                                                 const double*,
-                                                 double*);
+template void softmax_cross_entropy<double>(
+    std::int64_t, std::int64_t, const double*, const double*, RowIndex, double*);
+template void softmax_cross_entropy_grad<double>(
+    std::int64_t, std::int64_t, const double*, RowIndex, const double*, double*);
 template void soft_softmax_cross_entropy<double>(
     std::int64_t, std::int64_t, const double*, const double*, const double*, double*);
 template void soft_softmax_cross_entropy_grad<double>(

@@ -2,32 +2,22 @@
 
 #include <cstdint>
 
+#include "fluidcore/kernels/cpu/gather.h"
+
 namespace fluidcore::cpu {
 
 // Losses over rows of `columns` classes, for T float or double. A hard label is the number of the
-// right class; a row whose label is `ignored` has loss 0 and gradient 0. A soft label is a
-// distribution over the classes. Infinite logarithms count as 1e20 of their sign.
-
-// The first row whose label is neither in [0, columns) nor `ignored`; -1 if there is none.
-std::int64_t find_bad_label(std::int64_t rows,
-                            std::int64_t columns,
-                            const std::int64_t* label,
-                            std::int64_t ignored);
+// right class, and has been checked; a row with label -1 has loss 0 and gradient 0. A soft label is
+// a distribution over the classes. Infinite logarithms count as 1e20 of their sign.
 
 // loss[i] = -log(x[i][label[i]])
 template <class T>
-void cross_entropy(std::int64_t rows,
-                   std::int64_t columns,
-                   const T* x,
-                   const std::int64_t* label,
-                   std::int64_t ignored,
-                   T* loss);
+void cross_entropy(std::int64_t rows, std::int64_t columns, const T* x, RowIndex label, T* loss);
 template <class T>
 void cross_entropy_grad(std::int64_t rows,
                         std::int64_t columns,
                         const T* x,
-                        const std::int64_t* label,
-                        std::int64_t ignored,
+                        RowIndex label,
                         const T* loss_grad,
                         T* x_grad);
 
@@ -52,15 +42,13 @@ void softmax_cross_entropy(std::int64_t rows,
                            std::int64_t columns,
                            const T* logits,
                            const T* softmax,
-                           const std::int64_t* label,
-                           std::int64_t ignored,
+                           RowIndex label,
                            T* loss);
 template <class T>
 void softmax_cross_entropy_grad(std::int64_t rows,
                                 std::int64_t columns,
                                 const T* softmax,
-                                const std::int64_t* label,
-                                std::int64_t ignored,
+                                RowIndex label,
                                 const T* loss_grad,
                                 T* logits_grad);
 template <class T>
