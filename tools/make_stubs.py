@@ -94,8 +94,9 @@ def _function_stub(op_type: str) -> str:
 
     doc = textwrap.indent('"""' + generated.docstring(layer) + '"""', "    ")
     lines = [f"def {op_type}("]
-    lines += [show(argument) for argument in layer.inputs]
-    lines += ["    *,", *(show(argument) for argument in layer.attrs)]
+    positional, by_keyword = generated.split_arguments(layer)
+    lines += [show(argument) for argument in positional]
+    lines += ["    *,", *(show(argument) for argument in by_keyword)]
     lines += ["    name: str | None = None,", ") -> Variable:", doc, ""]
     return "\n".join(lines)
 

@@ -1,7 +1,6 @@
 """Operators as functions and methods of tensors, made from the operators' definitions.
 
-`eager.relu(x)`, `x.relu()`: inputs are positional, attributes are keywords with the names and
-defaults of the definition.
+`eager.clip(x, 0.0, 6.0)`, `x.clip(0.0, 6.0)`: arguments as those of `layers.generated`.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any
 from fluidcore import core
 from fluidcore.eager.apply import apply, apply_single
 from fluidcore.eager.tensor import Tensor
-from fluidcore.layers.generated import describe, docstring, layer_names
+from fluidcore.layers.generated import describe, docstring, layer_names, split_arguments
 
 
 def _make(op_type: str) -> Callable[..., Tensor] | None:
@@ -24,20 +23,21 @@ def _make(op_type: str) -> Callable[..., Tensor] | None:
         return None
     if layer is None:
         return None
-    inputs = [argument.name for argument in layer.inputs]
+    positional = [argument.name for argument in split_arguments(layer)[0]]
     slots = {argument.name: argument.source for argument in layer.inputs}
     attrs = {argument.name: argument.source for argument in layer.attrs}
     required = {a.name for a in layer.inputs + layer.attrs if a.default is inspect.Parameter.empty}
 
     def function(*args: Any, **kwargs: Any) -> Tensor:
-        if len(args) > len(inputs):
+        if len(args) > len(positional):
             raise TypeError(
-                f"{op_type}() takes {len(inputs)} tensors, got {len(args)}; attributes are keywords"
+                f"{op_type}() takes {', '.join(positional)} by position, got {len(args)} arguments; "
+                "name the others"
             )
-        given = dict(zip(inputs, args, strict=False))
+        given = dict(zip(positional, args, strict=False))
         for name in kwargs:
             if name in given or (name not in slots and name not in attrs):
-                known = ", ".join([*inputs, *attrs])
+                known = ", ".join([*slots, *attrs])
                 raise TypeError(f"{op_type}() takes {known}, got '{name}' too")
         given |= kwargs
         missing = sorted(required - given.keys())

@@ -94,10 +94,10 @@ def abs(
     """
 
 def arange(
+    end: float,
     *,
     dtype: DTypeLike = 'float32',
     start: float = 0.0,
-    end: float,
     step: float = 1.0,
     name: str | None = None,
 ) -> Variable:
@@ -153,9 +153,9 @@ def argmin(
     """
 
 def assign_value(
-    *,
     shape: list[int],
     dtype: DTypeLike,
+    *,
     fp32_values: list[float] = [],
     int32_values: list[int] = [],
     name: str | None = None,
@@ -194,8 +194,8 @@ def brelu(
 
 def broadcast_to(
     x: Variable,
-    *,
     shape: list[int],
+    *,
     name: str | None = None,
 ) -> Variable:
     """Out = X, repeated where its extent is 1.
@@ -245,9 +245,9 @@ def channel_window_sum(
 
 def clip(
     x: Variable,
-    *,
     min: float,
     max: float,
+    *,
     name: str | None = None,
 ) -> Variable:
     """Out = min(max(X, min), max), element by element.
@@ -264,8 +264,8 @@ def clip(
 
 def clip_by_norm(
     x: Variable,
-    *,
     max_norm: float,
+    *,
     name: str | None = None,
 ) -> Variable:
     """Out = X where the root of the sum of X^2 is at most max_norm, else X max_norm / root.
@@ -649,8 +649,8 @@ def exp(
 
 def expand(
     x: Variable,
-    *,
     expand_times: list[int],
+    *,
     name: str | None = None,
 ) -> Variable:
     """Out = X, repeated along each of its dimensions.
@@ -665,9 +665,9 @@ def expand(
     """
 
 def eye(
+    num_rows: int,
     *,
     dtype: DTypeLike = 'float32',
-    num_rows: int,
     num_columns: int = -1,
     name: str | None = None,
 ) -> Variable:
@@ -734,8 +734,8 @@ def flatten(
 
 def flip(
     x: Variable,
-    *,
     axis: list[int],
+    *,
     name: str | None = None,
 ) -> Variable:
     """Out = X with the elements of some dimensions in reverse order.
@@ -782,8 +782,8 @@ def gather_nd(
     """
 
 def gaussian_random(
-    *,
     shape: list[int],
+    *,
     dtype: DTypeLike = 'float32',
     seed: int = 0,
     mean: float = 0.0,
@@ -806,8 +806,8 @@ def gaussian_random(
 
 def gaussian_random_batch_size_like(
     input: Variable,
-    *,
     shape: list[int],
+    *,
     dtype: DTypeLike = 'float32',
     seed: int = 0,
     mean: float = 0.0,
@@ -906,8 +906,8 @@ def hinge_loss(
 def huber_loss(
     x: Variable,
     y: Variable,
-    *,
     delta: float,
+    *,
     name: str | None = None,
 ) -> Variable:
     """Residual = Y - X; Out = Residual^2 / 2 where |Residual| <= delta, else delta (|Residual| - delta / 2), element by element.
@@ -1057,11 +1057,11 @@ def linear_recurrence(
     """
 
 def linspace(
-    *,
-    dtype: DTypeLike = 'float32',
     start: float,
     stop: float,
     num: int,
+    *,
+    dtype: DTypeLike = 'float32',
     name: str | None = None,
 ) -> Variable:
     """Out = num numbers from start to stop, evenly spaced.
@@ -1095,8 +1095,8 @@ def log(
 def log_loss(
     predicted: Variable,
     labels: Variable,
-    *,
     epsilon: float,
+    *,
     name: str | None = None,
 ) -> Variable:
     """Loss = -Labels log(Predicted + epsilon) - (1 - Labels) log(1 - Predicted + epsilon), element by element.
@@ -1227,8 +1227,8 @@ def margin_rank_loss(
 
 def maxout(
     x: Variable,
-    *,
     groups: int,
+    *,
     name: str | None = None,
 ) -> Variable:
     """Out[n, c] = the maximum of X[n, c groups] to X[n, (c + 1) groups - 1], element by element; NaN if there is one.
@@ -1327,8 +1327,8 @@ def norm(
 
 def pad(
     x: Variable,
-    *,
     paddings: list[int],
+    *,
     pad_value: float = 0.0,
     mode: str = 'constant',
     name: str | None = None,
@@ -1448,8 +1448,8 @@ def relu6(
 
 def roll(
     x: Variable,
-    *,
     shifts: list[int],
+    *,
     axis: list[int] = [],
     name: str | None = None,
 ) -> Variable:
@@ -1595,10 +1595,10 @@ def sin(
 
 def slice(
     x: Variable,
-    *,
     axes: list[int],
     starts: list[int],
     ends: list[int],
+    *,
     name: str | None = None,
 ) -> Variable:
     """Out = the part of X from starts to ends; indices outside are the nearest inside.
@@ -1833,11 +1833,11 @@ def stanh(
 
 def strided_slice(
     x: Variable,
-    *,
     axes: list[int],
     starts: list[int],
     ends: list[int],
     strides: list[int],
+    *,
     name: str | None = None,
 ) -> Variable:
     """Out = every stride-th element of X from starts to ends, backwards where the stride is negative; indices outside are the nearest inside.
@@ -1954,8 +1954,8 @@ def thresholded_relu(
 
 def tile(
     x: Variable,
-    *,
     repeat_times: list[int],
+    *,
     name: str | None = None,
 ) -> Variable:
     """Out = X, repeated along its last dimensions and new ones.
@@ -2004,8 +2004,8 @@ def triu(
     """
 
 def truncated_gaussian_random(
-    *,
     shape: list[int],
+    *,
     dtype: DTypeLike = 'float32',
     seed: int = 0,
     mean: float = 0.0,
@@ -2027,8 +2027,8 @@ def truncated_gaussian_random(
     """
 
 def uniform_random(
-    *,
     shape: list[int],
+    *,
     dtype: DTypeLike = 'float32',
     seed: int = 0,
     min: float = -1.0,
@@ -2051,8 +2051,8 @@ def uniform_random(
 
 def uniform_random_batch_size_like(
     input: Variable,
-    *,
     shape: list[int],
+    *,
     dtype: DTypeLike = 'float32',
     seed: int = 0,
     min: float = -1.0,
@@ -2080,8 +2080,8 @@ def uniform_random_batch_size_like(
 
 def unsqueeze(
     x: Variable,
-    *,
     axes: list[int],
+    *,
     name: str | None = None,
 ) -> Variable:
     """Out = X with new dimensions of extent 1.

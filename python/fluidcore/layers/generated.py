@@ -1,8 +1,9 @@
 """Layers made from operator definitions: one function for each operator with a single result.
 
-`relu(x, *, name=None)` appends a `relu` operator and returns its result. Inputs are positional,
-attributes are keyword-only with the defaults of the definition. A function is made when it is
-first asked for, so that importing fluidcore stays cheap.
+`clip(x, min, max, *, name=None)` appends a `clip` operator and returns its result. Inputs may be
+given by position, and after them the attributes that must be given, if all inputs must be; other
+attributes are keyword-only, with the defaults of the definition. A function is made when it is first
+asked for, so that importing fluidcore stays cheap.
 """
 
 from __future__ import annotations
@@ -115,12 +116,21 @@ def docstring(layer: Layer) -> str:
     return "\n".join([*lines, "", "Returns:", f"    {layer.out}: {layer.out_doc}", ""])
 
 
+def split_arguments(layer: Layer) -> tuple[list[Argument], list[Argument]]:
+    """Those that may be given by position, and those that are keyword-only."""
+    if any(a.default is None for a in layer.inputs):
+        return layer.inputs, layer.attrs
+    given = [a for a in layer.attrs if a.default is inspect.Parameter.empty]
+    return layer.inputs + given, [a for a in layer.attrs if a not in given]
+
+
 def _signature(layer: Layer) -> inspect.Signature:
+    positional, by_keyword = split_arguments(layer)
     parameters = [
         inspect.Parameter(a.name, kind, default=a.default, annotation=a.annotation)
         for kind, arguments in (
-            (inspect.Parameter.POSITIONAL_OR_KEYWORD, layer.inputs),
-            (inspect.Parameter.KEYWORD_ONLY, layer.attrs),
+            (inspect.Parameter.POSITIONAL_OR_KEYWORD, positional),
+            (inspect.Parameter.KEYWORD_ONLY, by_keyword),
         )
         for a in arguments
     ]

@@ -307,6 +307,19 @@ def test_a_generated_layer_checks_its_arguments():
         layers.scale(x, scales=2.0)
 
 
+def test_attributes_that_must_be_given_may_be_given_by_position(block):
+    x = layers.data("x", [2])
+    assert layers.expand(x, [1, 3]).shape == (-1, 6)
+    layers.clip(x, 0.0, max=6.0)
+    clip = block.ops[-1]
+    assert (clip.attr("min"), clip.attr("max")) == (0.0, 6.0)
+    with pytest.raises(TypeError, match=r"clip\(\) missing a required argument: 'max'"):
+        layers.clip(x, 0.0)
+    # After an input that may be left out there is no telling which is which.
+    with pytest.raises(TypeError, match=r"crop\(\) too many positional arguments"):
+        layers.crop(x, None, [0, 0])
+
+
 def test_a_generated_layer_can_be_named(block):
     x = layers.data("x", [2])
     assert layers.relu(x, name="mine").name == "mine.tmp_0"
