@@ -31,8 +31,8 @@ def _make(op_type: str) -> Callable[..., Tensor] | None:
     def function(*args: Any, **kwargs: Any) -> Tensor:
         if len(args) > len(positional):
             raise TypeError(
-                f"{op_type}() takes {', '.join(positional)} by position, got {len(args)} arguments; "
-                "name the others"
+                f"{op_type}() takes {', '.join(positional)} by position, got {len(args)} "
+                "arguments; name the others"
             )
         given = dict(zip(positional, args, strict=False))
         for name in kwargs:

@@ -2,8 +2,8 @@
 
 `clip(x, min, max, *, name=None)` appends a `clip` operator and returns its result. Inputs may be
 given by position, and after them the attributes that must be given, if all inputs must be; other
-attributes are keyword-only, with the defaults of the definition. A function is made when it is first
-asked for, so that importing fluidcore stays cheap.
+attributes are keyword-only, with the defaults of the definition. A function is made when it is
+first asked for, so that importing fluidcore stays cheap.
 """
 
 from __future__ import annotations
