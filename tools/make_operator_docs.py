@@ -63,7 +63,7 @@ def page(name: str, types: Sequence[str]) -> str:
     op = core.op_def(name)
     parts = [f"{MADE}\n# {name}", op.doc]
     if call := python_call(name):
-        parts.append(f"```python\n{call}\n```")
+        parts.append(f"In Python: `{call}`")
     parts += described(op)
     facts = [f"dtypes: {dtypes(op)}", f"gradient: {gradient(op)}"]
     if op.is_random:
