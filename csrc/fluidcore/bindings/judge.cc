@@ -187,6 +187,7 @@ void bind_judge(py::module_& m) {
           "culprits",
           [](const Directional& self) {
             std::vector<std::tuple<std::int64_t, Derivatives, Judgement>> found;
+            found.reserve(self.culprits.size());
             for (const auto& one : self.culprits) {
               found.emplace_back(one.element, one.reference, one.judgement);
             }

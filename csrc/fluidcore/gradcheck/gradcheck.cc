@@ -11,7 +11,6 @@
 #include "fluidcore/gradcheck/difference/direction.h"
 #include "fluidcore/gradcheck/difference/noise.h"
 #include "fluidcore/gradcheck/function/random_values.h"
-#include "fluidcore/gradcheck/function/rounding.h"
 #include "fluidcore/gradcheck/input_message.h"
 #include "fluidcore/gradcheck/verdict/agreement.h"
 #include "fluidcore/gradcheck/verdict/audited_gradient.h"
@@ -114,9 +113,11 @@ class Check {
       for (const Tensor& part : v) append(flat, part);
     }
     if (formula_) {
-      kernel_test_.emplace(GradientPair{kernel_, *formula_, *f_, cotangents_, options_.seed});
+      kernel_test_ = std::make_unique<KernelTest>(
+          GradientPair{kernel_, *formula_, *f_, cotangents_, options_.seed});
     }
     std::vector<InputCheck> checks;
+    checks.reserve(kernel_.inputs().size());
     for (std::size_t k = 0; k < kernel_.inputs().size(); ++k) checks.push_back(check_input(k));
     return checks;
   }
@@ -161,7 +162,8 @@ class Check {
     const DType judged_in = formula_ ? DType::kFloat64 : dtype_;
     refuse_narrowed(narrowed_to(exact_.values[k], reference, judged_in, rules_.bars), check);
     if (check.verdict == Verdict::kFail || !kernel_test_) return;
-    judge_kernel({k, elements, exact_.values[k], claimed_.values[k], reference,
+    judge_kernel(*kernel_test_,
+                 {k, elements, exact_.values[k], claimed_.values[k], reference,
                   of_any_cotangent(found.unsure, elements.size())},
                  check);
   }
@@ -184,6 +186,7 @@ class Check {
     if (check.verdict == Verdict::kFail || !kernel_test_) return;
     const Derivatives reference = trusted(k);
     judge_kernel(
+        *kernel_test_,
         {k, every_element(kernel_.inputs()[k]), exact_.values[k], claimed_.values[k], reference},
         check);
   }
@@ -235,17 +238,16 @@ class Check {
     return exact;
   }
 
-  void judge_kernel(const FormulaGradient& formula, InputCheck& check) {
-    std::optional<Judgement> proven = kernel_test_->judge_at_point(formula, kernel_rules_);
-    const Judgement found =
-        proven ? *std::move(proven) : kernel_test_->judge(formula, kernel_rules_);
+  void judge_kernel(KernelTest& test, const FormulaGradient& formula, InputCheck& check) const {
+    std::optional<Judgement> proven = test.judge_at_point(formula, kernel_rules_);
+    const Judgement found = proven ? *std::move(proven) : test.judge(formula, kernel_rules_);
     if (check.verdict == Verdict::kPass || found.verdict() == Verdict::kFail) {
       const double resolution = check.directions > 0 ? check.resolution : 0;
       conclude(formula.reference, found, "kernel-mismatch", check);
       check.resolution = std::max(check.resolution, resolution);
       if (check.verdict == Verdict::kFail) check.directions = 0;  // elements are named
     }
-    refuse_narrowed(kernel_test_->narrowed_to(formula, kernel_rules_), check);
+    refuse_narrowed(test.narrowed_to(formula, kernel_rules_), check);
   }
 
   static void name_culprits(const std::vector<Directional::Culprit>& culprits, InputCheck& check) {
@@ -353,7 +355,7 @@ class Check {
   AuditedGradient claimed_;
   AuditedGradient exact_;            // of the formula
   std::optional<NoiseLevel> noise_;  // where it is needed
-  std::optional<KernelTest> kernel_test_;
+  std::unique_ptr<KernelTest> kernel_test_;
 };
 
 Verdict together(const std::vector<InputCheck>& checks) {

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstring>
-#include <utility>
 
 #include "fluidcore/base/strings.h"
 #include "fluidcore/gradcheck/function/random_values.h"
@@ -38,6 +37,7 @@ AuditedGradient audited(Gradient& gradient,
   for (const std::vector<Tensor>& cotangent : cotangents) {
     std::vector<Tensor> v = converted(cotangent, dtype);
     std::vector<Tensor> other;
+    other.reserve(v.size());
     for (const Tensor& part : v) other.push_back(dithered(part, 0.5, {.key = seed}));
     gradient.at(elsewhere, other);
     std::vector<Tensor> first;

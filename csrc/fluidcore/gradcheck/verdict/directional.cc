@@ -54,6 +54,7 @@ class DirectionalCheck {
     Directional found;
     found.reference = measured();
     std::vector<double> claimed;
+    claimed.reserve(claim_.probes.size());
     for (std::size_t q = 0; q < claim_.probes.size(); ++q) {
       claimed.push_back(sum_of_terms(claim_.gradients[q], claim_.probes[q].direction));
     }
