@@ -27,9 +27,9 @@ Tensor random(Shape shape, DType dtype = DType::kFloat64, std::uint64_t seed = 1
   return random_tensor(std::move(shape), dtype, seed);
 }
 
-// Numbers in (low, high).
+// Numbers in (low, high), of a rank that every operator takes.
 Tensor between(double low, double high, DType dtype) {
-  Tensor x = random({3, 4}, dtype);
+  Tensor x = random({1, 3, 2, 2}, dtype);
   for (std::int64_t i = 0; i < x.size(); ++i) {
     x.set_float_element(i, (low + high + (high - low) * x.get_float_element(i)) / 2);
   }
