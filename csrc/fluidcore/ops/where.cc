@@ -2,6 +2,8 @@
 #include <string>
 #include <utility>
 
+#include "fluidcore/base/error.h"
+#include "fluidcore/base/strings.h"
 #include "fluidcore/kernels/cpu/broadcast.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/register_ops.h"
@@ -20,7 +22,13 @@ struct Choose {
 };
 
 Shape chosen_shape(const Shape& condition, const Shape& x, const Shape& y) {
-  return broadcast(broadcast(condition, x, -1, "where"), y, -1, "where");
+  try {
+    return broadcast(broadcast(condition, x, -1, "where"), y, -1, "where");
+  } catch (const InvalidArgument&) {
+    throw InvalidArgument(str_cat("where: Condition, X and Y must have equal extents or 1 in every "
+                                  "dimension, got Condition ",
+                                  condition, ", X ", x, ", Y ", y));
+  }
 }
 
 template <class Word>
