@@ -25,9 +25,10 @@ Shape chosen_shape(const Shape& condition, const Shape& x, const Shape& y) {
   try {
     return broadcast(broadcast(condition, x, -1, "where"), y, -1, "where");
   } catch (const InvalidArgument&) {
-    throw InvalidArgument(str_cat("where: Condition, X and Y must have equal extents or 1 in every "
-                                  "dimension, got Condition ",
-                                  condition, ", X ", x, ", Y ", y));
+    throw InvalidArgument(
+        str_cat("where: Condition, X and Y must have equal extents or 1 in every "
+                "dimension, got Condition ",
+                condition, ", X ", x, ", Y ", y));
   }
 }
 
