@@ -90,6 +90,8 @@ def examples(op_type: str, seed: int = 0, dtype: DTypeLike = "float32") -> list[
         )
     data = Data(seed, op_type, dtype)
     family = _FAMILIES.get(op_type)
+    if family is None and _is_elementwise(op_type):
+        family = activations.smooth(op_type)
     if family is not None:
         return list(family(data))
     forward = examples(op_type.removesuffix(SUFFIX), seed, dtype)
@@ -99,10 +101,26 @@ def examples(op_type: str, seed: int = 0, dtype: DTypeLike = "float32") -> list[
 def has_case(op_type: str) -> bool:
     """Whether there are examples of an operator; NotFound if there is no such operator."""
     definition = core.op_def(op_type)
-    if op_type in _FAMILIES:
+    if op_type in _FAMILIES or _is_elementwise(op_type):
         return True
     forward = op_type.removesuffix(SUFFIX)
     return forward != op_type and definition.has_grad and has_case(forward)
+
+
+def _is_elementwise(op_type: str) -> bool:
+    """Whether an operator makes a tensor of each element of one, and has a gradient.
+
+    Without examples of its own such a function is taken to be smooth everywhere: where it is not,
+    checks of these examples are inconclusive.
+    """
+    definition = core.op_def(op_type)
+    slots = [[slot.name for slot in side] for side in (definition.inputs, definition.outputs)]
+    if not definition.has_grad or slots != [["X"], ["Out"]] or is_control_flow(op_type):
+        return False
+    if any(slot.list for slot in definition.inputs) or any(a.required for a in definition.attrs):
+        return False
+    op = core.OpDesc(op_type, {"X": ["x"]}, {"Out": ["out"]}, {})
+    return definition.num_rows(op, "X", {"X": [[2, 3]]}) == 6
 
 
 def dtypes_of(op_type: str) -> list[str]:

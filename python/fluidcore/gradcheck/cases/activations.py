@@ -13,9 +13,11 @@ from fluidcore.gradcheck.cases.example import Array, Data, OpExample
 Numbers = Callable[..., Array]
 
 
-def _smooth(
+def smooth(
     op_type: str, *choices: dict[str, float], flat_at_zero: bool = False
 ) -> Callable[[Data], Iterator[OpExample]]:
+    """Of a function that is smooth everywhere, with the default attributes or each of `choices`."""
+
     def cases(data: Data) -> Iterator[OpExample]:
         for shape, attrs in zip(data.shapes(), cycle(choices or ({},))):
             yield OpExample(op_type, {"X": data.normal(*shape)}, attrs)
@@ -81,12 +83,10 @@ def _sum(data: Data) -> Iterator[OpExample]:
     yield OpExample("sum", {"X": [x, np.negative(x)]}, note="that cancel")
 
 
-_SMOOTH = ("tanh", "exp", "sin", "cos", "square", "erf", "softplus", "logsigmoid", "softsign")
 CASES = {
-    "sigmoid": _smooth("sigmoid", flat_at_zero=True),
-    **{name: _smooth(name) for name in _SMOOTH},
-    "soft_relu": _smooth("soft_relu", {}, {"threshold": 32.0}),
-    "stanh": _smooth("stanh", {}, {"scale_a": 1.5, "scale_b": -2.0}),
+    "sigmoid": smooth("sigmoid", flat_at_zero=True),
+    "soft_relu": smooth("soft_relu", {}, {"threshold": 32.0}),
+    "stanh": smooth("stanh", {}, {"scale_a": 1.5, "scale_b": -2.0}),
     **{name: _positive(name) for name in ("log", "sqrt")},
     "pow": _positive(
         "pow", {"factor": 2.0}, {"factor": -1.5}, {}, {"factor": 0.5}, {"factor": 0.0}

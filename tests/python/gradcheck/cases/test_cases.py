@@ -170,3 +170,9 @@ def test_the_values_of_a_program_depend_on_the_seed_alone() -> None:
 def test_an_unknown_program_is_an_error_that_names_those_there_are() -> None:
     with pytest.raises(core.NotFound, match="no example program 'rnn'; there are: regression, "):
         cases.program_example("rnn")
+
+
+def test_an_elementwise_function_needs_no_examples_of_its_own() -> None:
+    assert "softsign" not in cases._FAMILIES
+    assert {"", "wide", "near zero"} == {e.note for e in cases.examples("softsign")}
+    assert not cases.has_case("isnan")  # has no gradient
