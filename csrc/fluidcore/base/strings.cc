@@ -44,6 +44,16 @@ std::string to_string(double value) {
   return text;
 }
 
+void TextPart::append_literal(const void* value, std::string& text) {
+  text += static_cast<const char*>(value);
+}
+
+std::string join_parts(std::initializer_list<TextPart> parts) {
+  std::string text;
+  for (const TextPart& part : parts) part.append_to(text);
+  return text;
+}
+
 std::string join(const std::vector<std::string>& items) {
   std::string text;
   for (const std::string& item : items) text += (text.empty() ? "" : ", ") + item;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -33,13 +35,34 @@ std::string to_string(Integer value) {
   return std::to_string(value);
 }
 
+// A value on its way into a text: whatever has a `to_string` that argument-dependent lookup finds.
+// Refers to the value, so it lives no longer than the call that it is an argument of.
+class TextPart {
+ public:
+  template <class Value>
+  explicit TextPart(const Value& value) : value_(&value), append_(append<Value>) {}
+  template <std::size_t N>
+  explicit TextPart(const char (&text)[N]) : value_(text), append_(append_literal) {}
+
+  void append_to(std::string& text) const { append_(value_, text); }
+
+ private:
+  template <class Value>
+  static void append(const void* value, std::string& text) {
+    text += to_string(*static_cast<const Value*>(value));
+  }
+  static void append_literal(const void* value, std::string& text);
+
+  const void* value_;
+  void (*append_)(const void* value, std::string& text);
+};
+
+std::string join_parts(std::initializer_list<TextPart> parts);
+
 // Joins its arguments into one string: str_cat("axis ", 2, " of ", shape).
-// A type takes part by having a `to_string` that argument-dependent lookup finds.
 template <class... Parts>
 std::string str_cat(const Parts&... parts) {
-  std::string text;
-  (text.append(to_string(parts)), ...);
-  return text;
+  return join_parts({TextPart(parts)...});
 }
 
 // "a, b, c", or "none" for an empty list.
