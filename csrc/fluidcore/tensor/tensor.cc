@@ -35,13 +35,13 @@ std::shared_ptr<void> allocate(std::size_t bytes) {
 
 std::size_t byte_size(const TensorSpec& spec) {
   constexpr std::int64_t kAddressSpace = std::int64_t{1} << 47;
+  auto most = kAddressSpace / static_cast<std::int64_t>(size_of(spec.dtype));
   for (const std::int64_t extent : spec.shape) {
     require(extent >= 0, "tensor: extents must be at least 0, got ", spec.shape);
+    require(extent <= most, "tensor: must fit in memory, got ", spec);
+    most /= std::max<std::int64_t>(extent, 1);
   }
-  const std::int64_t count = spec.shape.num_elements();
-  const auto size = static_cast<std::int64_t>(size_of(spec.dtype));
-  require(count <= kAddressSpace / size, "tensor: must fit in memory, got ", spec);
-  return static_cast<std::size_t>(count * size);
+  return static_cast<std::size_t>(spec.shape.num_elements()) * size_of(spec.dtype);
 }
 
 Tensor::Tensor(TensorSpec spec) : spec_(std::move(spec)) {

@@ -54,7 +54,8 @@ class Tensor {
 };
 
 // The bytes of a tensor. Throws InvalidArgument for a negative extent and for more than an address
-// space can hold, so that a few of them can be added without overflow.
+// space can hold, extents of 0 not counted, as in NumPy: no product of extents overflows, and a few
+// sizes can be added.
 std::size_t byte_size(const TensorSpec& spec);
 
 // There is no memory for so many bytes.

@@ -35,7 +35,8 @@ class OneOp {
     for (const std::string& name : forward.output_arg_names()) {
       feed(grad_name(name), spec_of(name));
     }
-    GradContext context(forward, {});
+    const std::set<std::string> no_grad;
+    GradContext context(forward, no_grad);
     for (OpDesc& grad : builtin_ops().grad_ops(context)) add(std::move(grad));
   }
   // False if the results would be too large.

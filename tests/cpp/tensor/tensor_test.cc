@@ -53,6 +53,9 @@ TEST(Tensor, RefusesShapesThatCannotExist) {
   EXPECT_THAT([] { make(DType::kFloat32, {kHuge / 2}); },
               ThrowsMessage<InvalidArgument>(
                   "tensor: must fit in memory, got float32 [4611686018427387903]"));
+  EXPECT_THAT([] { make(DType::kFloat32, {kHuge / 2, 0}); },
+              ThrowsMessage<InvalidArgument>(
+                  "tensor: must fit in memory, got float32 [4611686018427387903, 0]"));
   EXPECT_THROW(make(DType::kFloat32, {kHuge, 4}), InvalidArgument);
   EXPECT_THROW(make(DType::kBool, {kHuge}), Error);
 }
