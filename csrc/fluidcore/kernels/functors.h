@@ -7,6 +7,7 @@
 
 #include "fluidcore/base/host_device.h"
 #include "fluidcore/kernels/math.h"
+#include "fluidcore/kernels/trigonometry.h"
 
 namespace fluidcore {
 
@@ -97,7 +98,7 @@ struct ExpGrad {  // from the output
 struct Log {
   template <class T>
   FC_HOST_DEVICE T operator()(T x) const {
-    return std::log(x);
+    return math::log(x);
   }
 };
 
@@ -111,28 +112,28 @@ struct LogGrad {
 struct Sin {
   template <class T>
   FC_HOST_DEVICE T operator()(T x) const {
-    return std::sin(x);
+    return math::sin(x);
   }
 };
 
 struct SinGrad {
   template <class T>
   FC_HOST_DEVICE T operator()(T x, T dout) const {
-    return dout * std::cos(x);
+    return dout * math::cos(x);
   }
 };
 
 struct Cos {
   template <class T>
   FC_HOST_DEVICE T operator()(T x) const {
-    return std::cos(x);
+    return math::cos(x);
   }
 };
 
 struct CosGrad {
   template <class T>
   FC_HOST_DEVICE T operator()(T x, T dout) const {
-    return -dout * std::sin(x);
+    return -dout * math::sin(x);
   }
 };
 
@@ -426,7 +427,7 @@ struct PowGradX {  // 0 for an exponent of 0, also at x = 0
 struct PowGradY {  // 0 at x = 0 for y >= 0, where the power does not depend on y or has no slope
   template <class T>
   FC_HOST_DEVICE T operator()(T x, T y, T dout) const {
-    return x == T(0) && y >= T(0) ? T(0) : dout * std::pow(x, y) * std::log(x);
+    return x == T(0) && y >= T(0) ? T(0) : dout * std::pow(x, y) * math::log(x);
   }
 };
 

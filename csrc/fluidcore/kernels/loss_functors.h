@@ -91,7 +91,7 @@ struct LogLoss {
   template <class T>
   FC_HOST_DEVICE T operator()(T p, T label) const {
     const T e = static_cast<T>(epsilon);
-    return -label * std::log(p + e) - (T(1) - label) * std::log(T(1) - p + e);
+    return -label * math::log(p + e) - (T(1) - label) * math::log(T(1) - p + e);
   }
 };
 
@@ -109,7 +109,7 @@ struct LogLossGradLabels {
   template <class T>
   FC_HOST_DEVICE T operator()(T p, T /*label*/, T dout) const {
     const T e = static_cast<T>(epsilon);
-    return dout * (std::log(T(1) - p + e) - std::log(p + e));
+    return dout * (math::log(T(1) - p + e) - math::log(p + e));
   }
 };
 
@@ -198,7 +198,7 @@ struct SigmoidCrossEntropy {
   template <class T>
   FC_HOST_DEVICE T operator()(T x, T label) const {
     const T above = x > T(0) ? x : T(0);
-    return above - x * label + std::log1p(math::exp(-std::abs(x)));
+    return above - x * label + math::short_log1p(math::exp(-std::abs(x)));
   }
 };
 
@@ -247,7 +247,7 @@ struct RankLossGradRight {
 struct KlDiv {  // 0 for a target of 0
   template <class T>
   FC_HOST_DEVICE T operator()(T x, T target) const {
-    return target > T(0) ? target * (std::log(target) - x) : T(0);
+    return target > T(0) ? target * (math::log(target) - x) : T(0);
   }
 };
 
@@ -261,7 +261,7 @@ struct KlDivGradX {
 struct KlDivGradTarget {  // 0 for a target of 0, where the loss ends
   template <class T>
   FC_HOST_DEVICE T operator()(T x, T target, T dout) const {
-    return target > T(0) ? (std::log(target) + T(1) - x) * dout : T(0);
+    return target > T(0) ? (math::log(target) + T(1) - x) * dout : T(0);
   }
 };
 

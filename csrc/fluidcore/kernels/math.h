@@ -3,6 +3,8 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <type_traits>
 
 #include "fluidcore/base/host_device.h"
 
@@ -179,6 +181,36 @@ template <class T>
 FC_HOST_DEVICE T clamp(T x, T low, T high) {
   const T raised = x < low ? low : x;
   return raised > high ? high : raised;
+}
+
+// Within 1 unit in the last place, subnormal numbers too; NaN below 0.
+template <class T>
+FC_HOST_DEVICE T log(T x) {
+  using Bits = std::conditional_t<sizeof(T) == sizeof(float), std::uint32_t, std::uint64_t>;
+  using Exponent = std::make_signed_t<Bits>;
+  constexpr int kDigits = std::numeric_limits<T>::digits - 1;
+  constexpr Bits kSqrtHalf = std::bit_cast<Bits>(T(0.70710678118654752440));
+  // Short, so that its multiples are exact.
+  constexpr T kLog2High = sizeof(T) == sizeof(float) ? T(0x1.62e4p-1) : T(0x1.62e42feep-1);
+  constexpr T kLog2Low = sizeof(T) == sizeof(float) ? T(0x1.7f7d1cp-20) : T(0x1.a39ef35793c76p-33);
+  const bool tiny = x < std::numeric_limits<T>::min();
+  const T normal = tiny ? x * (T(1) / std::numeric_limits<T>::epsilon()) : x;
+  // x = 2^n m with sqrt(1/2) <= m < sqrt(2).
+  const Bits above = std::bit_cast<Bits>(normal) - kSqrtHalf;
+  const auto n =
+      static_cast<T>(static_cast<Exponent>(above) >> kDigits) - (tiny ? T(kDigits) : T(0));
+  const T m = std::bit_cast<T>((above & ((Bits{1} << kDigits) - 1)) + kSqrtHalf);
+  // log(m) = f - f^2/2 + s (f^2/2 + z (2/3 + 2/5 z + ...)), with s = f / (2 + f) and z = s^2.
+  const T f = m - T(1);
+  const T s = f / (T(2) + f);
+  const T z = s * s;
+  constexpr int kLast = sizeof(T) == sizeof(float) ? 11 : 23;
+  const T half = T(0.5) * f * f;
+  const T tail = s * (half + T(2) * z * detail::artanh_series<3, kLast>(z));
+  const T value = n * kLog2High - ((half - (tail + n * kLog2Low)) - f);
+  const T finite = x < std::numeric_limits<T>::infinity() ? value : x;  // also NaN
+  const T positive = x < T(0) ? std::numeric_limits<T>::quiet_NaN() : finite;
+  return x == T(0) ? -std::numeric_limits<T>::infinity() : positive;
 }
 
 // log(1 + x) for 0 <= x <= 1, within 2 units in the last place.

@@ -53,7 +53,7 @@ Kernel logsumexp(const KernelContext& context) {
     }
     cpu::broadcast_elementwise(*nest, ExpDifference(), term, x.data(), shift);
     sum->run(term, out.data());
-    for (std::int64_t i = 0; i < size; ++i) out.data()[i] = std::log(out.data()[i]) + shift[i];
+    for (std::int64_t i = 0; i < size; ++i) out.data()[i] = math::log(out.data()[i]) + shift[i];
   };
 }
 

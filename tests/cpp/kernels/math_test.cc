@@ -1,6 +1,8 @@
 #include "fluidcore/kernels/math.h"
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
 #include <gtest/gtest.h>
@@ -63,6 +65,29 @@ TEST(Math, DifferencesFromTheirLimitsKeepTheirDigits) {
     EXPECT_LE(ulps(short_log1p(x), std::log1p(exact)), 2.0) << x;
     if (x > 1e-3F) EXPECT_LE(ulps(tanh_shrink(x), exact - std::tanh(exact)), 4.0) << x;
   }
+}
+
+TEST(Math, LogIsWithinOneUnitInTheLastPlaceForEveryMagnitude) {
+  for (std::uint32_t bits = 1; bits < 0x7f800000u; bits += 7919) {
+    const auto x = std::bit_cast<float>(bits);
+    EXPECT_LE(ulps(log(x), std::log(static_cast<double>(x))), 1.0) << x;
+  }
+  for (double x = 1e-320; x < 1e308; x *= 1.00713) {
+    EXPECT_LE(ulps(log(x), std::log(static_cast<long double>(x))), 1.0) << x;
+  }
+  for (double x = 0.5; x < 2; x += 0.00007) {
+    EXPECT_LE(ulps(log(x), std::log(static_cast<long double>(x))), 1.0) << x;
+  }
+}
+
+TEST(Math, LogReachesItsLimits) {
+  EXPECT_EQ(log(0.0F), -kInfinity);
+  EXPECT_EQ(log(-0.0), -kDoubleInfinity);
+  EXPECT_EQ(log(kInfinity), kInfinity);
+  EXPECT_EQ(log(1.0F), 0.0F);
+  EXPECT_TRUE(std::isnan(log(-1.0F)));
+  EXPECT_TRUE(std::isnan(log(-kInfinity)));
+  EXPECT_TRUE(std::isnan(log(kNaN)));
 }
 
 TEST(Math, DoubleFunctionsReachTheirLimits) {

@@ -41,7 +41,7 @@ T greatest(std::int64_t size, const T* values) {
 // log of the sum of exp(logits). The greatest probability is exp(greatest logit) / sum of exp.
 template <class T>
 T log_sum_exp(std::int64_t columns, const T* logits, const T* softmax) {
-  return greatest(columns, logits) - std::log(greatest(columns, softmax));
+  return greatest(columns, logits) - math::log(greatest(columns, softmax));
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ T log_sum_exp(std::int64_t columns, const T* logits, const T* softmax) {
 template <class T>
 void cross_entropy(std::int64_t rows, std::int64_t columns, const T* x, RowIndex label, T* loss) {
   for_rows(rows, 1, [=](std::int64_t row) {
-    loss[row] = label[row] < 0 ? T(0) : -tolerable(std::log(x[row * columns + label[row]]));
+    loss[row] = label[row] < 0 ? T(0) : -tolerable(math::log(x[row * columns + label[row]]));
   });
 }
 
@@ -74,7 +74,7 @@ void soft_cross_entropy(
   for_rows(rows, columns, [=](std::int64_t row) {
     T sum = 0;
     for (std::int64_t i = row * columns; i < (row + 1) * columns; ++i)
-      sum += label[i] * tolerable(std::log(x[i]));
+      sum += label[i] * tolerable(math::log(x[i]));
     loss[row] = -sum;
   });
 }
@@ -99,7 +99,7 @@ void soft_cross_entropy_label_grad(
     std::int64_t rows, std::int64_t columns, const T* x, const T* loss_grad, T* label_grad) {
   for_rows(rows, columns, [=](std::int64_t row) {
     for (std::int64_t i = row * columns; i < (row + 1) * columns; ++i) {
-      label_grad[i] = -loss_grad[row] * tolerable(std::log(x[i]));
+      label_grad[i] = -loss_grad[row] * tolerable(math::log(x[i]));
     }
   });
 }
@@ -187,7 +187,7 @@ void soft_softmax_cross_entropy_label_grad(
     const T top = greatest(columns, from);
     T sum = 0;
     for (std::int64_t i = 0; i < columns; ++i) sum += math::exp(from[i] - top);
-    const T normalizer = top + std::log(sum);
+    const T normalizer = top + math::log(sum);
     for (std::int64_t i = 0; i < columns; ++i) {
       to[i] = loss_grad[row] * tolerable(normalizer - from[i]);
     }

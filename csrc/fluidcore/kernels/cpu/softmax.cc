@@ -52,7 +52,7 @@ void log_softmax(std::int64_t rows, std::int64_t columns, const T* x, T* out) {
     T greatest = -std::numeric_limits<T>::infinity();
 #pragma omp simd reduction(max : greatest)
     for (std::int64_t i = 0; i < columns; ++i) greatest = from[i] > greatest ? from[i] : greatest;
-    const auto log_sum = static_cast<T>(std::log(
+    const auto log_sum = static_cast<T>(math::log(
         sum_of_row(columns, [=](std::int64_t i) { return math::exp(from[i] - greatest); })));
 #pragma omp simd
     for (std::int64_t i = 0; i < columns; ++i) to[i] = (from[i] - greatest) - log_sum;
