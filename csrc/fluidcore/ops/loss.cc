@@ -35,15 +35,13 @@ class HardLabels {
 
   // Throws InvalidArgument for a label that names no class. -1: ignored.
   cpu::RowIndex checked() const {
-    const bool is_wide = label_.spec().dtype == DType::kInt64;
-    const cpu::RowIndex label{label_.data(), is_wide};
-    for (std::int64_t row = 0; row < samples_.rows; ++row) {
-      const std::int64_t number = label[row];
-      require((number >= 0 && number < samples_.classes) || number == ignored_, type_,
-              ": labels must be in [0, ", samples_.classes, ") or ignore_index ", ignored_,
-              ", got ", number, " in row ", row);
+    const cpu::RowIndex label{label_.data(), label_.spec().dtype == DType::kInt64, ignored_};
+    const std::int64_t row = cpu::find_outside(label, samples_.rows, samples_.classes, ignored_);
+    if (row >= 0) {
+      require(false, type_, ": labels must be in [0, ", samples_.classes, ") or ignore_index ",
+              ignored_, ", got ", label.number(row), " in row ", row);
     }
-    return {label_.data(), is_wide, ignored_};
+    return label;
   }
 
  private:

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -46,14 +47,15 @@ class RowNumbers {
   // While the kernel runs, before it writes: throws InvalidArgument for the first number that is
   // none of a row.
   cpu::RowIndex checked() const {
-    const bool is_wide = arg_.spec().dtype == DType::kInt64;
-    const cpu::RowIndex numbers{arg_.data(), is_wide};
-    for (std::int64_t i = 0; i < size(); ++i) {
-      const std::int64_t row = numbers[i];
-      require((row >= 0 && row < rows_.extent) || (row == rows_.none && row != -1), who_,
-              " must be in [0, ", rows_.extent, "), got ", row, " at position ", i);
+    const cpu::RowIndex index{arg_.data(), arg_.spec().dtype == DType::kInt64, rows_.none,
+                              rows_.columns};
+    const auto none = rows_.none == -1 ? std::nullopt : std::optional(rows_.none);
+    const std::int64_t at = cpu::find_outside(index, size(), rows_.extent, none);
+    if (at >= 0) {
+      require(false, who_, " must be in [0, ", rows_.extent, "), got ", index.number(at),
+              " at position ", at);
     }
-    return {arg_.data(), is_wide, rows_.none, rows_.columns};
+    return index;
   }
 
  private:

@@ -157,5 +157,19 @@ TEST(GatherTest, NumbersMayBeNarrowHaveColumnsAndOneThatMeansNone) {
   EXPECT_EQ(columns[3], 5);
 }
 
+TEST(FindOutside, GivesTheFirstNumberThatIsNoRow) {
+  std::vector<std::int64_t> numbers(2000, 3);
+  const RowIndex index{numbers.data(), true};
+  EXPECT_EQ(find_outside(index, 2000, 4, std::nullopt), -1);
+  EXPECT_EQ(find_outside(index, 2000, 3, std::nullopt), 0);
+  EXPECT_EQ(find_outside(index, 2000, 3, 3), -1);
+  numbers[1999] = -1;
+  EXPECT_EQ(find_outside(index, 2000, 4, std::nullopt), 1999);
+  EXPECT_EQ(find_outside(index, 2000, 4, -1), -1);
+  numbers[700] = 4;
+  EXPECT_EQ(find_outside(index, 2000, 4, -1), 700);
+  EXPECT_EQ(find_outside(index, 0, 0, std::nullopt), -1);
+}
+
 }  // namespace
 }  // namespace fluidcore::cpu

@@ -33,25 +33,49 @@ struct ElementBytes {
   static void clear(char* to) { std::memset(to, 0, size); }
 };
 
+// Numbers [first, first + size) of an index.
+void read(RowIndex index, std::int64_t first, std::int64_t size, std::int64_t* numbers) {
+  for (std::int64_t i = 0; i < size; ++i) numbers[i] = index[first + i];
+}
+
+// As find_outside(), for one type of numbers.
+template <class Number>
+std::int64_t first_outside(const Number* numbers,
+                           std::int64_t size,
+                           std::int64_t extent,
+                           std::optional<std::int64_t> allowed) {
+  const auto is_outside = [=, any = allowed.has_value(), one = allowed.value_or(0)](Number number) {
+    return (number < 0 || number >= extent) && !(any && number == one);
+  };
+  for (std::int64_t begin = 0; begin < size; begin += kTile) {
+    const std::int64_t end = std::min(begin + kTile, size);
+    bool found = false;
+    for (std::int64_t i = begin; i < end; ++i) found |= is_outside(numbers[i]);
+    if (found) return std::find_if(numbers + begin, numbers + end, is_outside) - numbers;
+  }
+  return -1;
+}
+
 template <class Bytes>
 void take(
     const IndexedRows& shape, RowIndex index, const char* table, char* rows, const Bytes& bytes) {
   const std::int64_t grain = (std::int64_t{1} << 17) / shape.width;
   parallel_for(shape.outer * shape.count, grain, [&](std::int64_t begin, std::int64_t end) {
-    std::int64_t outer = begin / shape.count;
-    std::int64_t place = begin % shape.count;
-    for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t row = index[shape.own_index ? i : place];
+    std::array<std::int64_t, kTile> numbers;
+    for (std::int64_t i = begin; i < end;) {
+      const std::int64_t outer = i / shape.count;
+      const std::int64_t size = std::min({end - i, (outer + 1) * shape.count - i, kTile});
+      read(index, shape.own_index ? i : i - outer * shape.count, size, numbers.data());
+      const char* from = table + outer * shape.extent * shape.width;
       char* to = rows + i * shape.width;
-      if (row < 0) {
-        bytes.clear(to);
-      } else {
-        bytes.copy(to, table + (outer * shape.extent + row) * shape.width);
+      for (std::int64_t j = 0; j < size; ++j, to += shape.width) {
+        if (numbers[j] < 0) {
+          bytes.clear(to);
+        } else {
+          bytes.copy(to, from + numbers[j] * shape.width);
+        }
       }
-      if (++place == shape.count) {
-        place = 0;
-        ++outer;
-      }
+      i += size;
     }
   });
 }
@@ -123,6 +147,17 @@ void add_elements(const IndexedRows& shape,
 }
 
 }  // namespace
+
+std::int64_t find_outside(RowIndex index,
+                          std::int64_t size,
+                          std::int64_t extent,
+                          std::optional<std::int64_t> allowed) {
+  const auto find = [&](const auto* numbers) {
+    return first_outside(numbers, size, extent, allowed);
+  };
+  return index.is_wide ? find(static_cast<const std::int64_t*>(index.data))
+                       : find(static_cast<const std::int32_t*>(index.data));
+}
 
 void take_rows(const IndexedRows& shape, RowIndex index, const void* table, void* rows) {
   if (shape.width == 0 || shape.count == 0) return;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 namespace fluidcore::cpu {
 
@@ -11,13 +12,23 @@ struct RowIndex {
   std::int64_t none = -1;    // this number is read as -1
   std::int64_t columns = 1;  // number i is of column i % columns of a row of so many
 
+  std::int64_t number(std::int64_t i) const {
+    return is_wide ? static_cast<const std::int64_t*>(data)[i]
+                   : static_cast<const std::int32_t*>(data)[i];
+  }
   std::int64_t operator[](std::int64_t i) const {
-    const std::int64_t row = is_wide ? static_cast<const std::int64_t*>(data)[i]
-                                     : static_cast<const std::int32_t*>(data)[i];
+    const std::int64_t row = number(i);
     if (columns > 1) return row * columns + i % columns;
     return row == none ? -1 : row;
   }
 };
+
+// The position of the first of `size` numbers that is neither in [0, extent) nor `allowed`; -1: no
+// such number.
+std::int64_t find_outside(RowIndex index,
+                          std::int64_t size,
+                          std::int64_t extent,
+                          std::optional<std::int64_t> allowed);
 
 // A table [outer, extent, width] and the rows [outer, count, width] that an index names in it. The
 // index is [count], the same for all of `outer`, or [outer, count] if it is their own. It has been
