@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "fluidcore/kernels/cpu/cross_entropy.h"
+#include "fluidcore/kernels/cpu/softmax.h"
 #include "fluidcore/op/decomposition.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/infer_checks.h"
@@ -154,11 +155,10 @@ struct SoftmaxCrossEntropy {
     const auto wanted = context.optional_output<T>("Softmax");
     const auto loss = context.output<T>("Loss");
     const Samples s(logits.shape());
-    const Prepared1<T> softmax = prepare_softmax<T>(s.rows, s.classes);
     const Tensor scratch = wanted ? Tensor() : Tensor({logits.shape(), dtype_of<T>});
     const auto probabilities = [=] {
       T* to = wanted ? wanted.data() : static_cast<T*>(scratch.raw());
-      softmax(logits.data(), to);
+      cpu::softmax(s.rows, s.classes, logits.data(), to);
       return to;
     };
     if (context.attr<bool>("soft_label")) {

@@ -25,9 +25,7 @@ Kernel softmax(const KernelContext& context) {
   const auto x = context.input<T>("X");
   const auto out = context.output<T>("Out");
   const Rows rows(x.shape());
-  return [softmax = prepare_softmax<T>(rows.count, rows.columns), x, out] {
-    softmax(x.data(), out.data());
-  };
+  return [=] { cpu::softmax(rows.count, rows.columns, x.data(), out.data()); };
 }
 
 template <class T>

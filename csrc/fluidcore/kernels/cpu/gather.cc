@@ -20,17 +20,34 @@ struct AddTerm {
 };
 
 struct RowBytes {
-  std::size_t size;
+  std::int64_t size;
 
-  void copy(char* to, const char* from) const { std::memcpy(to, from, size); }
-  void clear(char* to) const { std::memset(to, 0, size); }
+  // to[j] = from[numbers[j]] for rows of so many bytes.
+  void take(std::int64_t count, const std::int64_t* numbers, const char* from, char* to) const {
+    for (std::int64_t j = 0; j < count; ++j, to += size) {
+      if (numbers[j] < 0) {
+        std::memset(to, 0, static_cast<std::size_t>(size));
+      } else {
+        std::memcpy(to, from + numbers[j] * size, static_cast<std::size_t>(size));
+      }
+    }
+  }
 };
 
-// Rows of one element, copied by a load and a store.
-template <std::size_t size>
+// Rows of one element.
+template <class Element>
 struct ElementBytes {
-  static void copy(char* to, const char* from) { std::memcpy(to, from, size); }
-  static void clear(char* to) { std::memset(to, 0, size); }
+  static void take(std::int64_t count, const std::int64_t* numbers, const char* from, char* to) {
+    const auto* table = reinterpret_cast<const Element*>(from);
+    auto* elements = reinterpret_cast<Element*>(to);
+    run_on(cpu_isa(), [=] {
+#pragma omp simd
+      for (std::int64_t j = 0; j < count; ++j) {
+        const Element element = table[std::max<std::int64_t>(numbers[j], 0)];
+        elements[j] = numbers[j] < 0 ? Element{0} : element;
+      }
+    });
+  }
 };
 
 // Numbers [first, first + size) of an index.
@@ -68,13 +85,7 @@ void take(
       read(index, shape.own_index ? i : i - outer * shape.count, size, numbers.data());
       const char* from = table + outer * shape.extent * shape.width;
       char* to = rows + i * shape.width;
-      for (std::int64_t j = 0; j < size; ++j, to += shape.width) {
-        if (numbers[j] < 0) {
-          bytes.clear(to);
-        } else {
-          bytes.copy(to, from + numbers[j] * shape.width);
-        }
-      }
+      bytes.take(size, numbers.data(), from, to);
       i += size;
     }
   });
@@ -161,15 +172,19 @@ std::int64_t find_outside(RowIndex index,
 
 void take_rows(const IndexedRows& shape, RowIndex index, const void* table, void* rows) {
   if (shape.width == 0 || shape.count == 0) return;
+  if (shape.extent == 0) {  // every number is -1
+    std::memset(rows, 0, static_cast<std::size_t>(shape.outer * shape.count * shape.width));
+    return;
+  }
   const auto run = [&](const auto& bytes) {
     take(shape, index, static_cast<const char*>(table), static_cast<char*>(rows), bytes);
   };
   switch (shape.width) {
-    case 1: return run(ElementBytes<1>());
-    case 2: return run(ElementBytes<2>());
-    case 4: return run(ElementBytes<4>());
-    case 8: return run(ElementBytes<8>());
-    default: return run(RowBytes{static_cast<std::size_t>(shape.width)});
+    case 1: return run(ElementBytes<std::uint8_t>());
+    case 2: return run(ElementBytes<std::uint16_t>());
+    case 4: return run(ElementBytes<std::uint32_t>());
+    case 8: return run(ElementBytes<std::uint64_t>());
+    default: return run(RowBytes{shape.width});
   }
 }
 

@@ -32,7 +32,4 @@ Prepared2<float> prepare_conv_filter_grad(const ConvProblem& problem);
 Prepared1<float> prepare_pool(const PoolProblem& problem);
 Prepared2<float> prepare_pool_grad(const PoolProblem& problem);
 
-// Over rows of `columns` neighbours.
-Prepared1<float> prepare_softmax(std::int64_t rows, std::int64_t columns);
-
 }  // namespace fluidcore::onednn
