@@ -20,10 +20,12 @@ from numpy.typing import NDArray
 import fluidcore as fc
 from bench.torch_operators import FUNCTIONS, slots
 from fluidcore import core
+from fluidcore.backward.copies import read_directly
 
 Array = NDArray[Any]
 SECONDS = 0.4  # that one figure may take
 SIDE = 1024
+POSITIVE = ("log", "sqrt", "pow", "elementwise_pow", "elementwise_div", "reciprocal", "reduce_prod")
 UNTOUCHED = ("Mean", "Variance", "Label", "Labels")  # slots by which nobody differentiates
 
 
@@ -73,7 +75,8 @@ def _cases() -> Iterator[Case]:
     for name in FUNCTIONS:
         inputs = [slot for slot in core.op_def(name).inputs if not slot.optional]
         if name not in named and [slot.name for slot in inputs] in (["X"], ["X", "Y"]):
-            values: dict[str, Any] = {slot.name: part(SIDE, SIDE) + 0.2 for slot in inputs}
+            draw = part if name in POSITIVE else normal
+            values: dict[str, Any] = {slot.name: draw(SIDE, SIDE) for slot in inputs}
             yield Case(
                 name, {s.name: [values[s.name]] * 2 if s.list else values[s.name] for s in inputs}
             )
@@ -110,6 +113,12 @@ def _special(
             {"strides": [1, 1, 1], "paddings": [1, 1, 1]},
         ),
         Case("pool2d", {"X": image}, {"pooling_type": "max", **windows}),
+        Case(
+            "pool3d",
+            {"X": normal(4, 16, 16, 28, 28)},
+            {"pooling_type": "max", "ksize": [2] * 3, "strides": [2] * 3},
+        ),
+        Case("pow", {"X": part(n, n)}, {"factor": 1.5}),
         Case("pool2d", {"X": image}, {"pooling_type": "avg", **windows}),
         Case(
             "batch_norm",
@@ -220,6 +229,8 @@ class Ours:
             for gradient in fc.gradients([self.out], wanted, [v]):
                 if gradient is not None:
                     gradient.persistable = True
+            # PyTorch does not copy the cotangent either.
+            read_directly(block.desc, {core.grad_var_name(self.out.name)})
         return program
 
     def run(self, program: fc.Program) -> None:

@@ -7,6 +7,7 @@
 
 #include "fluidcore/base/host_device.h"
 #include "fluidcore/kernels/math.h"
+#include "fluidcore/kernels/power.h"
 #include "fluidcore/kernels/trigonometry.h"
 
 namespace fluidcore {
@@ -319,7 +320,7 @@ struct FloorDiv {  // the quotient rounded down; integers: 0 for a divisor of 0
     } else {
       if (y == T(0)) return x / y;
       // x / y may round up to a whole number; what is left of x tells.
-      const T left = std::fmod(x, y);
+      const T left = math::fmod(x, y);
       const T whole = std::round((x - left) / y);
       return left != T(0) && (left < T(0)) != (y < T(0)) ? whole - T(1) : whole;
     }
@@ -329,14 +330,14 @@ struct FloorDiv {  // the quotient rounded down; integers: 0 for a divisor of 0
 struct Mod {  // what FloorDiv leaves, of the sign of the divisor; integers: 0 for a divisor of 0
   template <class T>
   FC_HOST_DEVICE T operator()(T x, T y) const {
-    T left;
     if constexpr (std::is_integral_v<T>) {
-      left = y == T(0) || y == T(-1) ? T(0) : x % y;  // the lowest % -1 would trap
+      const T left = y == T(0) || y == T(-1) ? T(0) : x % y;  // the lowest % -1 would trap
+      return left != T(0) && (left < T(0)) != (y < T(0)) ? left + y : left;
     } else {
-      left = std::fmod(x, y);
-      if (left == T(0)) return std::copysign(left, y);
+      const T left = math::fmod(x, y);
+      const T moved = (left < T(0)) != (y < T(0)) ? left + y : left;
+      return left == T(0) ? std::copysign(left, y) : moved;
     }
-    return left != T(0) && (left < T(0)) != (y < T(0)) ? left + y : left;
   }
 };
 
@@ -413,21 +414,21 @@ struct MinGradY {
 struct Pow {
   template <class T>
   FC_HOST_DEVICE T operator()(T x, T y) const {
-    return std::pow(x, y);
+    return math::pow(x, y);
   }
 };
 
 struct PowGradX {  // 0 for an exponent of 0, also at x = 0
   template <class T>
   FC_HOST_DEVICE T operator()(T x, T y, T dout) const {
-    return y == T(0) ? T(0) : dout * y * std::pow(x, y - T(1));
+    return y == T(0) ? T(0) : dout * y * math::pow(x, y - T(1));
   }
 };
 
 struct PowGradY {  // 0 at x = 0 for y >= 0, where the power does not depend on y or has no slope
   template <class T>
   FC_HOST_DEVICE T operator()(T x, T y, T dout) const {
-    return x == T(0) && y >= T(0) ? T(0) : dout * std::pow(x, y) * math::log(x);
+    return x == T(0) && y >= T(0) ? T(0) : dout * math::pow(x, y) * math::log(x);
   }
 };
 

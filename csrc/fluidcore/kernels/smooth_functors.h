@@ -5,6 +5,7 @@
 
 #include "fluidcore/base/host_device.h"
 #include "fluidcore/kernels/math.h"
+#include "fluidcore/kernels/power.h"
 
 namespace fluidcore {
 
@@ -201,7 +202,7 @@ struct Power {
   double factor;
   template <class T>
   FC_HOST_DEVICE T operator()(T x) const {
-    return std::pow(x, static_cast<T>(factor));
+    return math::pow(x, static_cast<T>(factor));
   }
 };
 
@@ -210,7 +211,7 @@ struct PowerGrad {  // 0 for an exponent of 0, also at x = 0
   template <class T>
   FC_HOST_DEVICE T operator()(T x, T dout) const {
     const double exponent = factor == 0.0 ? 0.0 : factor - 1.0;
-    return dout * static_cast<T>(factor) * std::pow(x, static_cast<T>(exponent));
+    return dout * static_cast<T>(factor) * math::pow(x, static_cast<T>(exponent));
   }
 };
 

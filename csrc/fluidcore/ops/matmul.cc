@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "fluidcore/kernels/cpu/gemv.h"
 #include "fluidcore/kernels/cpu/matmul.h"
 #include "fluidcore/kernels/onednn/onednn.h"
 #include "fluidcore/ops/bilinear.h"
@@ -19,6 +20,7 @@ namespace {
 
 template <class T>
 Prepared2<T> prepare_product(const MatmulProblem& problem, const ScratchPtr& scratch) {
+  if (Prepared2<T> product = cpu::prepare_gemv<T>(problem)) return product;
   if constexpr (onednn::kEnabled && std::is_same_v<T, float>) {
     if (Prepared2<float> product = onednn::prepare_matmul(problem, scratch)) return product;
   }

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "fluidcore/base/threads.h"
+#include "fluidcore/kernels/cpu/isa.h"
+#include "fluidcore/kernels/power.h"
 
 namespace fluidcore::cpu {
 
@@ -16,13 +18,16 @@ template <class F>
 void for_rows(const ChannelWindows& w, const F& f) {
   constexpr std::int64_t kThreadWork = 1 << 15;
   const std::int64_t grain = kThreadWork / std::max<std::int64_t>(w.inner, 1) + 1;
+  const Isa isa = cpu_isa();
   parallel_for(w.batch * w.channels, grain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t row = begin; row < end; ++row) {
-      const std::int64_t channel = row % w.channels;
-      const std::int64_t first = std::min(channel, w.before);
-      const std::int64_t last = std::min(w.channels - 1 - channel, w.after);
-      f(row, row - first, row + last + 1);
-    }
+    run_on(isa, [&] {
+      for (std::int64_t row = begin; row < end; ++row) {
+        const std::int64_t channel = row % w.channels;
+        const std::int64_t first = std::min(channel, w.before);
+        const std::int64_t last = std::min(w.channels - 1 - channel, w.after);
+        f(row, row - first, row + last + 1);
+      }
+    });
   });
 }
 
@@ -65,8 +70,9 @@ void lrn(const Lrn& p, const T* x, T* mid, T* out) {
   for_rows(p.windows, [&](std::int64_t row, std::int64_t first, std::int64_t last) {
     const std::int64_t at = row * p.windows.inner;
     middle(p, x, first, last, mid + at);
+#pragma omp simd
     for (std::int64_t i = at; i < at + p.windows.inner; ++i) {
-      out[i] = x[i] * std::pow(mid[i], power);
+      out[i] = x[i] * math::pow(mid[i], power);
     }
   });
 }
@@ -78,8 +84,9 @@ void lrn_grad(const Lrn& p, const T* x, const T* out_grad, T* scratch, T* x_grad
   for_rows(p.windows, [&](std::int64_t row, std::int64_t first, std::int64_t last) {
     const std::int64_t at = row * p.windows.inner;
     middle(p, x, first, last, scratch + at);
+#pragma omp simd
     for (std::int64_t i = at; i < at + p.windows.inner; ++i) {
-      const T scaled = out_grad[i] * std::pow(scratch[i], power);
+      const T scaled = out_grad[i] * math::pow(scratch[i], power);
       scratch[i] = scaled * x[i] / scratch[i];
     }
   });
@@ -90,8 +97,9 @@ void lrn_grad(const Lrn& p, const T* x, const T* out_grad, T* scratch, T* x_grad
   for_rows(p.windows, [&](std::int64_t row, std::int64_t first, std::int64_t last) {
     const std::int64_t at = row * p.windows.inner;
     middle(p, x, first, last, scratch + at);
+#pragma omp simd
     for (std::int64_t i = at; i < at + p.windows.inner; ++i) {
-      x_grad[i] = factor * x[i] * x_grad[i] + out_grad[i] * std::pow(scratch[i], power);
+      x_grad[i] = factor * x[i] * x_grad[i] + out_grad[i] * math::pow(scratch[i], power);
     }
   });
 }

@@ -1,0 +1,129 @@
+#include "fluidcore/kernels/cpu/gemv.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "fluidcore/base/threads.h"
+#include "fluidcore/kernels/cpu/isa.h"
+
+namespace fluidcore::cpu {
+
+namespace {
+
+constexpr std::int64_t kThreadWork = std::int64_t{1} << 15;  // elements of the matrix
+
+// y[j] = sum over i of x[i] rows[i * stride + j], for the columns [begin, end).
+template <class T>
+void combine_rows(std::int64_t count,
+                  std::int64_t stride,
+                  const T* x,
+                  const T* rows,
+                  std::int64_t begin,
+                  std::int64_t end,
+                  T* y) {
+  constexpr std::int64_t kColumns = 512;  // sums that stay in the first cache
+  constexpr std::int64_t kRows = 8;       // that are read together
+  for (std::int64_t first = begin; first < end; first += kColumns) {
+    const std::int64_t size = std::min(kColumns, end - first);
+    alignas(64) std::array<T, kColumns> memory{};
+    T* const sums = memory.data();
+    std::int64_t i = 0;
+    for (; i + kRows <= count; i += kRows) {
+      const T* const from = rows + i * stride + first;
+      std::array<T, kRows> factor;
+      for (std::int64_t r = 0; r < kRows; ++r) factor[static_cast<std::size_t>(r)] = x[i + r];
+#pragma omp simd
+      for (std::int64_t j = 0; j < size; ++j) {
+        sums[j] += ((factor[0] * from[j] + factor[1] * from[stride + j]) +
+                    (factor[2] * from[2 * stride + j] + factor[3] * from[3 * stride + j])) +
+                   ((factor[4] * from[4 * stride + j] + factor[5] * from[5 * stride + j]) +
+                    (factor[6] * from[6 * stride + j] + factor[7] * from[7 * stride + j]));
+      }
+    }
+    for (; i < count; ++i) {
+      const T* const from = rows + i * stride + first;
+      const T factor = x[i];
+#pragma omp simd
+      for (std::int64_t j = 0; j < size; ++j) sums[j] += factor * from[j];
+    }
+    std::copy_n(sums, size, y + first);
+  }
+}
+
+// y[j] = sum over i of x[i] columns[j * stride + i], for the columns [begin, end).
+template <class T>
+void dot_columns(std::int64_t count,
+                 std::int64_t stride,
+                 const T* x,
+                 const T* columns,
+                 std::int64_t begin,
+                 std::int64_t end,
+                 T* y) {
+  std::int64_t j = begin;
+  for (; j + 4 <= end; j += 4) {
+    const T* const from = columns + j * stride;
+    T a = 0;
+    T b = 0;
+    T c = 0;
+    T d = 0;
+#pragma omp simd reduction(+ : a, b, c, d)
+    for (std::int64_t i = 0; i < count; ++i) {
+      a += x[i] * from[i];
+      b += x[i] * from[stride + i];
+      c += x[i] * from[2 * stride + i];
+      d += x[i] * from[3 * stride + i];
+    }
+    y[j] = a;
+    y[j + 1] = b;
+    y[j + 2] = c;
+    y[j + 3] = d;
+  }
+  for (; j < end; ++j) {
+    const T* const from = columns + j * stride;
+    T sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (std::int64_t i = 0; i < count; ++i) sum += x[i] * from[i];
+    y[j] = sum;
+  }
+}
+
+}  // namespace
+
+template <class T>
+Prepared2<T> prepare_gemv(const MatmulProblem& original) {
+  const MatmulProblem problem = simplified(original);
+  if (!problem.batch.empty() || problem.is_empty()) return nullptr;
+  if (problem.m != 1) {
+    if (problem.n != 1) return nullptr;
+    const Prepared2<T> product = prepare_gemv<T>(transposed(problem));
+    if (!product) return nullptr;
+    return [product](const T* matrix, const T* x, T* y) { product(x, matrix, y); };
+  }
+  const auto is_dense = [](std::int64_t stride, std::int64_t extent) {
+    return stride == 1 || extent == 1;
+  };
+  const std::int64_t k = problem.k;
+  const std::int64_t n = problem.n;
+  const bool by_columns = problem.b.row == 1 && (n == 1 || problem.b.col != 1);
+  if (!is_dense(problem.a.col, k) || !is_dense(problem.c.col, n)) return nullptr;
+  if (!by_columns && !is_dense(problem.b.col, n)) return nullptr;
+  const std::int64_t stride = by_columns ? problem.b.col : problem.b.row;
+  return [=, isa = cpu_isa()](const T* x, const T* matrix, T* y) {
+    parallel_for(n, kThreadWork / k + 1, [&](std::int64_t begin, std::int64_t end) {
+      run_on(isa, [=] {
+        if (by_columns) {
+          dot_columns(k, stride, x, matrix, begin, end, y);
+        } else {
+          combine_rows(k, stride, x, matrix, begin, end, y);
+        }
+      });
+    });
+  };
+}
+
+template Prepared2<float> prepare_gemv<float>(const MatmulProblem& problem);
+template Prepared2<double> prepare_gemv<double>(const MatmulProblem& problem);
+
+}  // namespace fluidcore::cpu
