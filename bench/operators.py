@@ -152,6 +152,7 @@ def _special(
         ),
         Case("log_loss", {"Predicted": part(n, n), "Labels": pairs[1]}, {"epsilon": 1e-4}),
         Case("kl_div", {"X": square, "Target": part(n, n)}),
+        Case("huber_loss", {"X": square, "Y": other}, {"delta": 1.0}),
         Case("margin_rank_loss", {"X1": square, "X2": other, "Label": 2 * pairs[1] - 1}),
         Case("rank_loss", {"Left": square, "Right": other, "Label": pairs[1]}),
         Case("where", {"Condition": pairs[1] > 0, "X": square, "Y": other}),
@@ -264,7 +265,7 @@ class Theirs:
 
     def forward(self) -> None:
         with torch.no_grad():
-            self.function(self.inputs, self.attrs)
+            self.function(self.inputs, self.attrs).contiguous()
 
     def both(self) -> None:
         for leaf in self.leaves:

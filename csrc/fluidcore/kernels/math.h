@@ -30,21 +30,25 @@ FC_HOST_DEVICE inline Reduced reduce(double x) {
   return {(x - n * kLog2High) - n * kLog2Low, std::bit_cast<std::uint64_t>(shifted)};
 }
 
+// 1/k! + r/(k + 1)! + ... + r^n/last!, unrolled.
+template <int k, int last>
+FC_HOST_DEVICE double factorial_series(double r) {
+  constexpr double kCoefficient = [] {
+    double factorial = 1;
+    for (int i = 2; i <= k; ++i) factorial *= i;
+    return 1 / factorial;
+  }();
+  if constexpr (k == last) {
+    return kCoefficient;
+  } else {
+    return kCoefficient + r * factorial_series<k + 1, last>(r);
+  }
+}
+
 // e^r - 1 on |r| <= log(2) / 2: the Taylor series.
-FC_HOST_DEVICE inline double short_expm1(double r) {
-  double tail = 1.0 / 6227020800.0;
-  tail = tail * r + 1.0 / 479001600.0;
-  tail = tail * r + 1.0 / 39916800.0;
-  tail = tail * r + 1.0 / 3628800.0;
-  tail = tail * r + 1.0 / 362880.0;
-  tail = tail * r + 1.0 / 40320.0;
-  tail = tail * r + 1.0 / 5040.0;
-  tail = tail * r + 1.0 / 720.0;
-  tail = tail * r + 1.0 / 120.0;
-  tail = tail * r + 1.0 / 24.0;
-  tail = tail * r + 1.0 / 6.0;
-  tail = tail * r + 0.5;
-  return r + r * r * tail;
+template <int last = 13>
+FC_HOST_DEVICE double short_expm1(double r) {
+  return r + r * r * factorial_series<2, last>(r);
 }
 
 // 2^(n - bias) for a number n of at most 11 bits that gives a normal result.
@@ -74,15 +78,17 @@ FC_HOST_DEVICE T odd_fraction(T z) {
 
 }  // namespace detail
 
-// Within 1 unit in the last place; 0 below -746, infinity above 709.79, NaN for NaN.
-FC_HOST_DEVICE inline double exp(double x) {
+// Within 1 unit in the last place; 0 below -746, infinity above 709.79, NaN for NaN. With a shorter
+// series, within r^(last + 1) / (last + 1)! for r = log(2) / 2.
+template <int last = 13>
+FC_HOST_DEVICE double exp(double x) {
   double bounded = x > 710.0 ? 710.0 : x;
   bounded = bounded < -746.0 ? -746.0 : bounded;
   const detail::Reduced reduced = detail::reduce(bounded);
   // 2^n in two factors, because n = 1024 and n < -1022 are outside the range of one.
   const std::uint64_t bits = (reduced.n + 2048u) & 0xfffu;
   const std::uint64_t half = bits >> 1;  // floor((n + 2048) / 2)
-  const double value = 1.0 + detail::short_expm1(reduced.r);
+  const double value = 1.0 + detail::short_expm1<last>(reduced.r);
   return value * detail::power_of_two(half, 1024) * detail::power_of_two(bits - half, 1024);
 }
 
@@ -119,7 +125,7 @@ FC_HOST_DEVICE inline double tanh(double x) {
   // e^44 is as good as infinity here.
   const detail::Reduced reduced = detail::reduce(2.0 * (magnitude > 22.0 ? 22.0 : magnitude));
   const double scale = detail::power_of_two(reduced.n & 0x7fu, 0);
-  const double expm1 = scale * detail::short_expm1(reduced.r) + (scale - 1.0);
+  const double expm1 = scale * detail::short_expm1<>(reduced.r) + (scale - 1.0);
   return std::copysign(expm1 / (expm1 + 2.0), x);
 }
 
@@ -183,8 +189,9 @@ FC_HOST_DEVICE T clamp(T x, T low, T high) {
   return raised > high ? high : raised;
 }
 
-// Within 1 unit in the last place, subnormal numbers too; NaN below 0.
-template <class T>
+// Within 1 unit in the last place, subnormal numbers too; NaN below 0. With a shorter series,
+// within 0.03^((last + 1) / 2) / last of itself.
+template <class T, int last = sizeof(T) == sizeof(float) ? 11 : 23>
 FC_HOST_DEVICE T log(T x) {
   using Bits = std::conditional_t<sizeof(T) == sizeof(float), std::uint32_t, std::uint64_t>;
   using Exponent = std::make_signed_t<Bits>;
@@ -204,9 +211,8 @@ FC_HOST_DEVICE T log(T x) {
   const T f = m - T(1);
   const T s = f / (T(2) + f);
   const T z = s * s;
-  constexpr int kLast = sizeof(T) == sizeof(float) ? 11 : 23;
   const T half = T(0.5) * f * f;
-  const T tail = s * (half + T(2) * z * detail::artanh_series<3, kLast>(z));
+  const T tail = s * (half + T(2) * z * detail::artanh_series<3, last>(z));
   const T value = n * kLog2High - ((half - (tail + n * kLog2Low)) - f);
   const T finite = x < std::numeric_limits<T>::infinity() ? value : x;  // also NaN
   const T positive = x < T(0) ? std::numeric_limits<T>::quiet_NaN() : finite;

@@ -26,7 +26,8 @@ FC_HOST_DEVICE inline bool is_whole(float x) {
 // branch.
 FC_HOST_DEVICE inline float pow(float x, float y) {
   const double magnitude = std::abs(x);
-  const double of_log = exp(static_cast<double>(y) * log(magnitude));
+  // Series of as many terms as a float needs.
+  const double of_log = exp<9>(static_cast<double>(y) * log<double, 13>(magnitude));
   const double power = (magnitude == 1.0) & (y == y) ? 1.0 : of_log;
   const bool whole = detail::is_whole(y);
   const bool odd = whole & !detail::is_whole(0.5f * y);

@@ -1,4 +1,4 @@
-"""x[1:, ::2], x[0], x[..., None]: which operators an index stands for."""
+"""x[1:, ::2], x[0], x[..., None], x[ids]: which operators an index stands for."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ _FIRST, _LAST = -(2**63), 2**63 - 1  # beyond every index, on both sides
 
 
 class Indexing(Generic[Result]):
-    """x[index] with whole numbers, slices, `...` and None, as in NumPy.
+    """x[index] with whole numbers, slices, `...` and None, or one tensor of them, as in NumPy.
 
-    For a class with `shape` and `_applied`. The result is a new tensor, no view.
+    For a class with `shape`, `dtype`, `_applied` and `_single`. The result is a new tensor, no
+    view. The elements of an index that is a tensor are in [0, first extent).
     """
 
     __slots__ = ()
@@ -28,8 +29,24 @@ class Indexing(Generic[Result]):
         """What the operators make of this, one after the other; itself without any."""
 
     def __getitem__(self: Any, index: Any) -> Result:
+        if isinstance(index, Indexing):
+            parts: Result = _parts(self, index)
+            return parts
         result: Result = self._applied(index_steps(index, self.shape))
         return result
+
+
+def _parts(x: Any, index: Any) -> Any:
+    """x[i] for every number i of an index."""
+    if index.dtype == "bool":
+        raise TypeError(
+            "x[mask] would have an extent that depends on the data; "
+            "write where(mask, x, other), or x * mask.astype(x.dtype)"
+        )
+    if index.dtype not in ("int32", "int64"):
+        raise TypeError(f"a tensor that is an index must be int32 or int64, got {index.dtype}")
+    places = index._applied([("unsqueeze", {"axes": [len(index.shape)]})])
+    return x._single("gather_nd", {"X": x, "Index": places}, {})
 
 
 def index_steps(index: Any, shape: Sequence[int]) -> list[Step]:

@@ -13,10 +13,12 @@ class PythonOperators(Generic[Result]):
 
     `x / y` is the true quotient, floating also of whole numbers; `x // y` is that rounded down,
     and `x % y` what it leaves, of the sign of y; of whole numbers both are 0 where y is 0.
-    `==` stays identity, so that objects can be keys.
+    `==` and `!=` compare elements, `&`, `|`, `^` and `~` combine booleans. Objects are keys by
+    identity.
     """
 
     __slots__ = ()
+    __hash__ = object.__hash__
     __array_ufunc__: ClassVar[Any] = None  # NumPy leaves its operators to us
 
     @abstractmethod
@@ -83,3 +85,27 @@ class PythonOperators(Generic[Result]):
 
     def __ge__(self, other: Any) -> Result:
         return self._binary(other, "less_equal", swap=True)
+
+    def __eq__(self, other: Any) -> Result:  # type: ignore[override]
+        return self._binary(other, "equal")
+
+    def __ne__(self, other: Any) -> Result:  # type: ignore[override]
+        return self._binary(other, "not_equal")
+
+    def __and__(self, other: Any) -> Result:
+        return self._binary(other, "logical_and")
+
+    def __rand__(self, other: Any) -> Result:
+        return self._binary(other, "logical_and")
+
+    def __or__(self, other: Any) -> Result:
+        return self._binary(other, "logical_or")
+
+    def __ror__(self, other: Any) -> Result:
+        return self._binary(other, "logical_or")
+
+    def __xor__(self, other: Any) -> Result:
+        return self._binary(other, "logical_xor")
+
+    def __rxor__(self, other: Any) -> Result:
+        return self._binary(other, "logical_xor")

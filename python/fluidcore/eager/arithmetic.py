@@ -37,8 +37,7 @@ class Arithmetic(PythonOperators["Tensor"]):
     The other side may be a number, which takes the dtype of the tensor, or an array, a constant.
     Shapes broadcast as in NumPy. Of whole numbers `x / y` is a true quotient, in the dtype of the
     other side if that is floating, else in float32; `x // y` is rounded down, and `x % y`
-    has the sign of y. There is no operator in place: `x += y` is `x = x + y`. `x.equal(y)`
-    compares elements.
+    has the sign of y. There is no operator in place: `x += y` is `x = x + y`.
     """
 
     __slots__ = ()
@@ -67,6 +66,16 @@ class Arithmetic(PythonOperators["Tensor"]):
         from fluidcore.eager.apply import apply_single
 
         return apply_single("scale", {"X": self}, {"scale": -1.0})
+
+    def __abs__(self) -> Tensor:
+        from fluidcore.eager.apply import apply_single
+
+        return apply_single("abs", {"X": self}, {})
+
+    def __invert__(self) -> Tensor:
+        from fluidcore.eager.apply import apply_single
+
+        return apply_single("logical_not", {"X": self}, {})
 
     def add(self, other: Any) -> Tensor:
         """The sum x + other, broadcast."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,10 +10,10 @@ import numpy as np
 from fluidcore import core
 from fluidcore.base.dtypes import FLOATING, DTypeLike, dtype_name, numpy_dtype
 from fluidcore.base.indexing import Indexing, Step
+from fluidcore.base.tensor_methods import TensorMethods
 from fluidcore.eager.arithmetic import Arithmetic
 from fluidcore.eager.create import Creation
 from fluidcore.eager.operation import Array, element_type
-from fluidcore.eager.shaping import Shaping
 
 if TYPE_CHECKING:
     from fluidcore.eager.record import Record
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fluidcore.gradcheck.target.target import Target
 
 
-class Tensor(Arithmetic, Shaping, Creation, Indexing["Tensor"]):
+class Tensor(Arithmetic, TensorMethods["Tensor"], Creation, Indexing["Tensor"]):
     """An array whose operators run at once, and are remembered for `backward`.
 
     Beside the methods here, a tensor has every operator with one result as a method:
@@ -137,6 +137,11 @@ class Tensor(Arithmetic, Shaping, Creation, Indexing["Tensor"]):
 
     def __iter__(self) -> Iterator[Tensor]:
         return (self[i] for i in range(len(self)))
+
+    def _single(self, op_type: str, inputs: Mapping[str, Any], attrs: Mapping[str, Any]) -> Tensor:
+        from fluidcore.eager.apply import apply_single
+
+        return apply_single(op_type, inputs, attrs)
 
     def _applied(self, steps: Sequence[Step]) -> Tensor:
         result = self

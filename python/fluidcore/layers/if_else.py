@@ -141,7 +141,7 @@ class IfElse:
         check_variable("if_else", "x", x)
         check_seen("if_else", "x of input", x, self._parent)
         rows = self._split(x)[0 if self._inside == "true_block" else 1]
-        if rows not in branch.inputs:
+        if all(rows is not known for known in branch.inputs):
             branch.inputs.append(rows)
         return rows
 

@@ -1,16 +1,17 @@
-"""x + y, 2 * x, x < y, x[1:], x.astype(...) for Variables: each appends operators."""
+"""x + y, 2 * x, x < y, x[1:], x.sum(0) for Variables: each appends operators."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fluidcore import core
-from fluidcore.base.dtypes import FLOATING, DTypeLike, dtype_number, quotient_dtype
+from fluidcore.base.dtypes import FLOATING, quotient_dtype
 from fluidcore.base.indexing import Indexing, Step
 from fluidcore.base.python_operators import PythonOperators
+from fluidcore.base.tensor_methods import TensorMethods
 
 if TYPE_CHECKING:
     from fluidcore.program.block import Block
@@ -63,7 +64,7 @@ def _constant_like(x: Variable, value: Any) -> Variable:
     return _block(x).append_single("fill_constant", {}, attrs, key="tmp")
 
 
-class Arithmetic(PythonOperators["Variable"], Indexing["Variable"]):
+class Arithmetic(PythonOperators["Variable"], TensorMethods["Variable"], Indexing["Variable"]):
     """The operators of Python on Variables.
 
     A scalar on either side becomes a constant of the Variable's dtype. Shapes broadcast as in
@@ -128,8 +129,10 @@ class Arithmetic(PythonOperators["Variable"], Indexing["Variable"]):
     def __abs__(self: Any) -> Variable:
         return _append(self, "abs")
 
-    def astype(self: Any, dtype: DTypeLike) -> Variable:
-        """The Variable converted to another element type."""
-        return _append(
-            self, "cast", in_dtype=dtype_number(self.dtype), out_dtype=dtype_number(dtype)
-        )
+    def __invert__(self: Any) -> Variable:
+        return _append(self, "logical_not")
+
+    def _single(
+        self: Any, op_type: str, inputs: Mapping[str, Any], attrs: Mapping[str, Any]
+    ) -> Variable:
+        return _block(self).append_single(op_type, inputs, attrs, key="tmp")

@@ -15,11 +15,17 @@ _OPERATORS = {
     "floor_divide": ("__floordiv__", "__rfloordiv__"),
     "remainder": ("__mod__", "__rmod__"),
     "power": ("__pow__", "__rpow__"),
+    "equal": ("__eq__", "__eq__"),
+    "not_equal": ("__ne__", "__ne__"),
+    "bitwise_and": ("__and__", "__rand__"),
+    "bitwise_or": ("__or__", "__ror__"),
+    "bitwise_xor": ("__xor__", "__rxor__"),
     "less": ("__lt__", "__gt__"),
     "less_equal": ("__le__", "__ge__"),
     "greater": ("__gt__", "__lt__"),
     "greater_equal": ("__ge__", "__le__"),
 }
+_BY_HAND = "write it with the operators of layers, or fetch it with Executor.run"
 _LAYERS = {"absolute": "abs", "maximum": "elementwise_max", "minimum": "elementwise_min"}
 
 
@@ -71,8 +77,6 @@ class NoValue:
         name = ufunc.__name__
         if method == "__call__" and len(inputs) == 2 and not settings:
             x, y = inputs
-            if name in ("equal", "not_equal"):  # == is identity
-                return (x is y) == (name == "equal")
             own, reflected = _OPERATORS.get(name, ("", ""))
             first = isinstance(x, NoValue)
             operator = getattr(x, own, None) if first else getattr(y, reflected, None)
@@ -80,5 +84,7 @@ class NoValue:
                 return operator(y if first else x)
         layer = _LAYERS.get(name, name)
         has_layer = method == "__call__" and layer in core.op_types()
-        by_hand = "write it with the operators of layers, or fetch it with Executor.run"
-        return self._refuse(f"write layers.{layer}" if has_layer else by_hand)
+        return self._refuse(f"write layers.{layer}" if has_layer else _BY_HAND)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, settings: Any) -> NoReturn:
+        self._refuse(_BY_HAND)

@@ -8,6 +8,12 @@ import fluidcore as fluid
 from fluidcore import layers
 
 RNG = np.random.default_rng(5)
+START = RNG.bit_generator.state
+
+
+@pytest.fixture(autouse=True)
+def the_same_numbers_whichever_tests_run():
+    RNG.bit_generator.state = START
 
 
 # A recurrent network, written in three ways

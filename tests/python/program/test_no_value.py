@@ -69,10 +69,26 @@ def test_what_needs_a_value_says_what_to_write(x, name):
 def test_what_needs_no_value_works(x):
     assert str(x) == f"{x}" == repr(x)
     assert (x == None) is False  # noqa: E711
-    assert x != 1
-    assert x in (1, x)
-    assert (np.float32(1) == x, np.ones(2) != x) == (False, True)
+    assert x != "x"
+    assert x in (None, x)
     assert {x: 1}[x] == 1
+    assert fluid.default_main_program().global_block().ops == ()
+
+
+def test_a_comparison_is_an_operator_and_has_no_truth_value(x):
+    y = layers.data("y", [3])
+    results = [x == y, x != 1, np.float32(1) == x, (x < y) | (x == 1), (x < y) & ~(x == 1)]
+    values = fluid.Executor().run(feed={"x": X, "y": X[:, ::-1]}, fetch_list=results)
+    a, b = X, X[:, ::-1]
+    for value, expected in zip(
+        values, [a == b, a != 1, a == 1, (a < b) | (a == 1), (a < b) & (a != 1)], strict=True
+    ):
+        np.testing.assert_array_equal(value, expected)
+    for asked in (lambda: x in [y], lambda: [y].index(x), lambda: "same" if x == y else "other"):
+        with pytest.raises(TypeError, match=r"known only when the program runs; branch with"):
+            asked()
+    with pytest.raises(TypeError, match="feed the array as a Variable"):
+        np.ones(2) == x  # noqa: B015
 
 
 def test_numbers_of_numpy_and_its_functions_for_operators_append_them(x):

@@ -1,0 +1,67 @@
+"""Methods of Variables and of eager tensors, and indices that are tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fluidcore as fluid
+from fluidcore import eager, layers
+
+X = np.random.default_rng(0).standard_normal((2, 1, 3)).astype(np.float32)
+METHODS: dict[str, Callable[[Any], Any]] = {
+    "sum": lambda x: x.sum(2),
+    "mean": lambda x: x.mean(0),
+    "max": lambda x: x.max(2),
+    "min": lambda x: x.min(0),
+    "prod": lambda x: x.prod(2),
+    "any": lambda x: (x > 1).any(0),
+    "all": lambda x: (x > -1).all(2),
+    "reshape": lambda x: x.reshape(3, -1),
+    "transpose": lambda x: x.transpose(2, 0, 1),
+    "reversed": lambda x: x.T,
+    "squeeze": lambda x: x.squeeze(1),
+    "cumsum": lambda x: x.cumsum(2),
+    "argmax": lambda x: x.argmax(2),
+    "argmin": lambda x: x.argmin(0),
+    "clip": lambda x: x.clip(-0.5, 0.5),
+    "round": lambda x: x.round(),
+    "equal": lambda x: (x == x) & ~(x != x) ^ (x > 0),
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_methods_are_those_of_numpy(name: str) -> None:
+    method = METHODS[name]
+    expected = method(X)
+    x = layers.data("x", list(X.shape), append_batch_size=False)
+    (value,) = fluid.Executor().run(feed={"x": X}, fetch_list=[method(x)])
+    for result in (value, method(eager.Tensor(X)).numpy()):
+        assert result.shape == expected.shape
+        np.testing.assert_allclose(result, expected, rtol=1e-6)
+
+
+def test_an_index_may_be_a_tensor_of_whole_numbers() -> None:
+    table, ids = X.reshape(3, 2), np.array([[0, 2], [1, 1]])
+    x = layers.data("x", [3, 2], append_batch_size=False)
+    i = layers.data("ids", [2], dtype="int64")
+    (value,) = fluid.Executor().run(feed={"x": table, "ids": ids}, fetch_list=[x[i]])
+    np.testing.assert_array_equal(value, table[ids])
+
+    leaf = eager.Tensor(table, requires_grad=True)
+    leaf[eager.Tensor(ids)].sum().backward()
+    assert leaf.grad is not None
+    np.testing.assert_array_equal(leaf.grad.numpy(), [[1, 1], [2, 2], [1, 1]])
+
+
+def test_a_mask_or_a_number_that_is_not_whole_is_no_index() -> None:
+    x = layers.data("x", [3])
+    with pytest.raises(TypeError, match=r"depends on the data; write where\(mask, x, other\)"):
+        x[x > 0]
+    with pytest.raises(TypeError, match="must be int32 or int64, got float32"):
+        x[x]
+    with pytest.raises(fluid.InvalidArgument, match=r"Index must be in \[0, 2\)"):
+        eager.Tensor(X)[eager.Tensor([2])]
