@@ -5,9 +5,9 @@
 #include "fluidcore/kernels/cpu/cross_entropy.h"
 #include "fluidcore/op/decomposition.h"
 #include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/hard_labels.h"
 #include "fluidcore/ops/infer_checks.h"
 #include "fluidcore/ops/register_ops.h"
-#include "fluidcore/ops/row_numbers.h"
 #include "fluidcore/ops/softmax.h"
 #include "fluidcore/tensor/tensor.h"
 
@@ -15,47 +15,9 @@ namespace fluidcore {
 
 namespace {
 
-// A row for each sample: the last dimension holds the classes.
-struct Samples {
-  explicit Samples(const Shape& shape)
-      : rows(shape.product(0, shape.rank() - 1)), classes(shape.back()) {}
-
-  std::int64_t rows;
-  std::int64_t classes;
-};
-
-// The hard labels of a running kernel.
-class HardLabels {
- public:
-  explicit HardLabels(const KernelContext& context, const Samples& samples)
-      : type_(context.type()),
-        samples_(samples),
-        label_(context.raw_input("Label")),
-        ignored_(context.attr<std::int64_t>("ignore_index")) {}
-
-  // Throws InvalidArgument for a label that names no class. -1: ignored.
-  cpu::RowIndex checked() const {
-    const bool is_wide = label_.spec().dtype == DType::kInt64;
-    const cpu::RowIndex label{label_.data(), is_wide};
-    for (std::int64_t row = 0; row < samples_.rows; ++row) {
-      const std::int64_t number = label[row];
-      require((number >= 0 && number < samples_.classes) || number == ignored_, type_,
-              ": labels must be in [0, ", samples_.classes, ") or ignore_index ", ignored_,
-              ", got ", number, " in row ", row);
-    }
-    return {label_.data(), is_wide, ignored_};
-  }
-
- private:
-  std::string type_;
-  Samples samples_;
-  Arg<const void> label_;
-  std::int64_t ignored_;
-};
-
 // Checks Label against `x`, the shape of the probabilities or logits, and gives the shape of the
 // loss.
-Shape loss_shape(const InferContext& context, std::string_view slot) {
+Shape loss_shape(const InferContext& context, const char* slot) {
   const Shape& x = context.input(slot).shape;
   require(x.rank() >= 1, context.type(), ": ", slot, " must have rank 1 or more, got ", x);
   Shape loss = x;
@@ -65,12 +27,7 @@ Shape loss_shape(const InferContext& context, std::string_view slot) {
     require_shape(context, "Label", x);
     return loss;
   }
-  require_row_numbers(context, "Label");
-  const Shape& label = context.input("Label").shape;
-  const Shape flat(std::vector<std::int64_t>(x.begin(), x.end() - 1));
-  require(compatible(label, loss) || compatible(label, flat), context.type(),
-          ": Label must have shape ", loss, " for ", slot, " ", x, ", got ", label);
-  return loss;
+  return labelled_rows(context, slot);
 }
 
 OpDef with_attrs(OpDef def) {
