@@ -9,17 +9,21 @@ const OpRegistry& builtin_ops() {
     register_adaptive_optimizer_ops(registry);
     register_arithmetic_ops(registry);
     register_array_ops(registry);
+    register_cholesky_ops(registry);
+    register_choice_ops(registry);
     register_comparison_ops(registry);
     register_concat_ops(registry);
     register_control_flow_ops(registry);
     register_conv_ops(registry);
     register_conv_transpose_ops(registry);
+    register_cumprod_ops(registry);
     register_cumsum_ops(registry);
     register_element_loss_ops(registry);
     register_elementwise_ops(registry);
     register_fill_ops(registry);
     register_gather_ops(registry);
     register_gather_nd_ops(registry);
+    register_inverse_ops(registry);
     register_lamb_ops(registry);
     register_layer_norm_ops(registry);
     register_linear_recurrence_ops(registry);
@@ -32,6 +36,7 @@ const OpRegistry& builtin_ops() {
     register_max_pool_with_index_ops(registry);
     register_maxout_ops(registry);
     register_metrics_ops(registry);
+    register_nll_loss_ops(registry);
     register_norm_ops(registry);
     register_one_hot_ops(registry);
     register_optimizer_ops(registry);
@@ -58,6 +63,7 @@ const OpRegistry& builtin_ops() {
     register_split_ops(registry);
     register_squeeze_ops(registry);
     register_triangle_ops(registry);
+    register_triangular_solve_ops(registry);
     register_vector_norm_ops(registry);
     register_where_ops(registry);
     return registry;
