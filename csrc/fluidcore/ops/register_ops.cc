@@ -16,6 +16,7 @@ const OpRegistry& builtin_ops() {
     register_control_flow_ops(registry);
     register_conv_ops(registry);
     register_conv_transpose_ops(registry);
+    register_ctc_loss_ops(registry);
     register_cumprod_ops(registry);
     register_cumsum_ops(registry);
     register_element_loss_ops(registry);

@@ -46,6 +46,7 @@ from fluidcore.layers.linalg import slogdet as slogdet
 from fluidcore.layers.loss import accuracy as accuracy
 from fluidcore.layers.loss import cos_sim as cos_sim
 from fluidcore.layers.loss import cross_entropy as cross_entropy
+from fluidcore.layers.loss import ctc_loss as ctc_loss
 from fluidcore.layers.loss import label_smooth as label_smooth
 from fluidcore.layers.loss import smooth_l1 as smooth_l1
 from fluidcore.layers.loss import softmax_with_cross_entropy as softmax_with_cross_entropy
