@@ -1,12 +1,14 @@
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <numeric>
 #include <string>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
-#include "fluidcore/kernels/cpu/rows.h"
+#include "fluidcore/base/threads.h"
+#include "fluidcore/kernels/cpu/elementwise.h"
+#include "fluidcore/kernels/cpu/multinomial.h"
 #include "fluidcore/ops/draw.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/register_ops.h"
@@ -17,10 +19,11 @@ namespace fluidcore {
 
 namespace {
 
-// A kernel for each dtype of whole numbers that are drawn.
-template <class Choose>
-KernelTable index_kernels(const Choose& choose) {
-  return cpu_kernels<std::int32_t, std::int64_t>(choose);
+// One kernel for int32 and int64.
+template <KernelFactory factory>
+KernelTable index_kernels() {
+  return cpu_kernels<std::int32_t, std::int64_t>(
+      [](auto /*tag*/) -> KernelFactory { return factory; });
 }
 
 DType checked_index_dtype(const InferContext& context) {
@@ -39,25 +42,34 @@ OpDef with_seed(OpDef&& def) {
   return std::move(def).attr("seed", std::int64_t{0}, kSeedDoc).not_differentiable().random();
 }
 
+// Calls write(out, i) for each element i of an output of int32 or int64.
+template <class Write>
+void write_numbers(Arg<void> out, std::int64_t begin, std::int64_t end, const Write& write) {
+  if (out.spec().dtype == DType::kInt64) {
+    for (std::int64_t i = begin; i < end; ++i) static_cast<std::int64_t*>(out.data())[i] = write(i);
+  } else {
+    for (std::int64_t i = begin; i < end; ++i) {
+      static_cast<std::int32_t*>(out.data())[i] = static_cast<std::int32_t>(write(i));
+    }
+  }
+}
+
 // randint
 
-template <class T>
 Kernel randint(const KernelContext& context) {
-  const auto out = context.output<T>("Out");
+  const auto out = context.raw_output("Out");
   const auto low = static_cast<std::uint64_t>(context.attr<std::int64_t>("low"));
   const auto count = static_cast<std::uint64_t>(context.attr<std::int64_t>("high")) - low;
   const RandomStream stream = context.random(context.attr<std::int64_t>("seed"));
   return [=, size = out.size()] {
-    draw_all(sequence(stream), size, out.data(),
-             [=](const RandomSequence& numbers, std::uint64_t i) {
-               return static_cast<std::int64_t>(low + draw_below(numbers, i, count));
-             });
+    const RandomSequence numbers = sequence(stream);
+    parallel_for(size, cpu::kGrain, [&](std::int64_t begin, std::int64_t end) {
+      write_numbers(out, begin, end, [&](std::int64_t i) {
+        const std::uint64_t number = draw_below(numbers, static_cast<std::uint64_t>(i), count);
+        return static_cast<std::int64_t>(low + number);
+      });
+    });
   };
-}
-
-KernelTable randint_kernels() {
-  return index_kernels(
-      [](auto tag) -> KernelFactory { return randint<typename decltype(tag)::type>; });
 }
 
 void infer_randint(InferContext& context) {
@@ -100,111 +112,38 @@ Kernel bernoulli(const KernelContext& context) {
               "bernoulli: X must hold probabilities in [0, 1], got ",
               static_cast<double>(probability), " at position ", i);
     }
-    draw_all(sequence(stream), size, out.data(),
-             [=](const RandomSequence& numbers, std::uint64_t i) {
-               return numbers.uniform<C>(i) < static_cast<C>(from[i]) ? C(1) : C(0);
-             });
+    const auto draw = [=](const RandomSequence& numbers, std::uint64_t i) {
+      return numbers.uniform<C>(i) < static_cast<C>(from[i]) ? C(1) : C(0);
+    };
+    const RandomSequence numbers = sequence(stream);
+    if constexpr (std::is_same_v<T, C>) {
+      draw_all(numbers, size, out.data(), draw);
+    } else {  // seldom: without a loop for each kind of processor
+      for (std::int64_t i = 0; i < size; ++i) {
+        out.data()[i] = static_cast<T>(draw(numbers, static_cast<std::uint64_t>(i)));
+      }
+    }
   };
 }
 
 // multinomial
-
-struct Classes {
-  std::int64_t rows;
-  std::int64_t classes;
-  std::int64_t samples;
-};
-
-// Throws InvalidArgument for weights that say no distribution. A row needs `least` weights above 0.
-template <class T>
-void check_weights(const Classes& shape, std::int64_t least, const T* x) {
-  for (std::int64_t row = 0; row < shape.rows; ++row) {
-    std::int64_t positive = 0;
-    for (std::int64_t i = 0; i < shape.classes; ++i) {
-      const auto weight = static_cast<double>(x[row * shape.classes + i]);
-      require(weight >= 0.0 && std::isfinite(weight),
-              "multinomial: X must hold finite weights of at least 0, got ", weight, " in row ",
-              row);
-      positive += weight > 0.0 ? 1 : 0;
-    }
-    require(positive >= least, "multinomial: each row of X must have at least ", least,
-            " weights above 0 to draw from, got ", positive, " in row ", row);
-  }
-}
-
-// The first class whose sum with those before it is above a share of the whole.
-template <class T>
-void draw_with_replacement(const Classes& shape,
-                           const RandomSequence& numbers,
-                           std::int64_t row,
-                           const T* weights,
-                           double* sums,
-                           std::int64_t* out) {
-  double sum = 0.0;
-  std::int64_t last = 0;  // a rounded share may be the whole
-  for (std::int64_t i = 0; i < shape.classes; ++i) {
-    const auto weight = static_cast<double>(weights[i]);
-    if (weight > 0.0) last = i;
-    sums[i] = sum += weight;
-  }
-  for (std::int64_t i = 0; i < shape.samples; ++i) {
-    const double share =
-        sum * numbers.uniform<double>(static_cast<std::uint64_t>(row * shape.samples + i));
-    const double* found = std::upper_bound(sums, sums + shape.classes, share);
-    out[i] = std::min<std::int64_t>(found - sums, last);
-  }
-}
-
-// Waiting times with the weights as rates: the order of arrival is that of drawing one after the
-// other without those that are drawn already (Efraimidis and Spirakis 2006).
-template <class T>
-void draw_without_replacement(const Classes& shape,
-                              const RandomSequence& numbers,
-                              std::int64_t row,
-                              const T* weights,
-                              double* times,
-                              std::int64_t* order,
-                              std::int64_t* out) {
-  for (std::int64_t i = 0; i < shape.classes; ++i) {
-    const double u = numbers.uniform<double>(static_cast<std::uint64_t>(row * shape.classes + i));
-    const auto weight = static_cast<double>(weights[i]);
-    times[i] = weight > 0.0 ? -std::log1p(-u) / weight : std::numeric_limits<double>::infinity();
-  }
-  std::iota(order, order + shape.classes, std::int64_t{0});
-  std::partial_sort(order, order + shape.samples, order + shape.classes,
-                    [=](std::int64_t a, std::int64_t b) {
-                      return times[a] != times[b] ? times[a] < times[b] : a < b;
-                    });
-  std::copy_n(order, shape.samples, out);
-}
 
 template <class T>
 Kernel multinomial(const KernelContext& context) {
   const auto x = context.input<T>("X");
   const auto out = context.output<std::int64_t>("Out");
   const std::int64_t classes = x.shape().back();
-  const std::int64_t samples = context.attr<std::int64_t>("num_samples");
-  const Classes shape{x.shape().product(0, x.shape().rank() - 1), classes, samples};
+  const cpu::ClassDraws shape{x.shape().product(0, x.shape().rank() - 1), classes,
+                              context.attr<std::int64_t>("num_samples")};
   const bool replacement = context.attr<bool>("replacement");
   const RandomStream stream = context.random(context.attr<std::int64_t>("seed"));
-  const Tensor numbers_of_classes({Shape{shape.rows, classes}, DType::kFloat64});
-  const Tensor order({Shape{replacement ? 0 : shape.rows, classes}, DType::kInt64});
-  return [=] {
-    const T* from = x.data();
-    check_weights(shape, replacement ? std::int64_t{1} : samples, from);
-    const RandomSequence numbers = sequence(stream);
-    auto* const reals = static_cast<double*>(numbers_of_classes.raw());
-    auto* const indices = static_cast<std::int64_t*>(order.raw());
-    std::int64_t* const to = out.data();
-    cpu::for_rows(shape.rows, classes + samples, [=](std::int64_t row) {
-      const std::int64_t first = row * classes;
-      if (replacement) {
-        draw_with_replacement(shape, numbers, row, from + first, reals + first, to + row * samples);
-      } else {
-        draw_without_replacement(shape, numbers, row, from + first, reals + first, indices + first,
-                                 to + row * samples);
-      }
-    });
+  const Tensor weights({x.shape(), DType::kFloat64});
+  const Tensor order({replacement ? Shape{0} : x.shape(), DType::kInt64});
+  return [=, size = x.size()] {
+    auto* const numbers = static_cast<double*>(weights.raw());
+    for (std::int64_t i = 0; i < size; ++i) numbers[i] = static_cast<double>(x.data()[i]);
+    auto* const places = static_cast<std::int64_t*>(order.raw());
+    cpu::draw_classes(shape, sequence(stream), numbers, replacement ? nullptr : places, out.data());
   };
 }
 
@@ -225,16 +164,22 @@ void infer_multinomial(InferContext& context) {
 
 // Each element changes places with one that is not behind it (Fisher and Yates).
 template <class T>
+void shuffle(const RandomSequence& numbers, std::int64_t size, T* to) {
+  std::iota(to, to + size, T{0});
+  for (std::int64_t i = size; i-- > 1;) {
+    const auto number = static_cast<std::uint64_t>(i);
+    std::swap(to[i], to[draw_below(numbers, number, number + 1)]);
+  }
+}
+
 Kernel randperm(const KernelContext& context) {
-  const auto out = context.output<T>("Out");
+  const auto out = context.raw_output("Out");
   const RandomStream stream = context.random(context.attr<std::int64_t>("seed"));
   return [=, size = out.size()] {
-    const RandomSequence numbers = sequence(stream);
-    T* const to = out.data();
-    std::iota(to, to + size, T{0});
-    for (std::int64_t i = size; i-- > 1;) {
-      const auto number = static_cast<std::uint64_t>(i);
-      std::swap(to[i], to[draw_below(numbers, number, number + 1)]);
+    if (out.spec().dtype == DType::kInt64) {
+      shuffle(sequence(stream), size, static_cast<std::int64_t*>(out.data()));
+    } else {
+      shuffle(sequence(stream), size, static_cast<std::int32_t*>(out.data()));
     }
   };
 }
@@ -251,9 +196,9 @@ void infer_randperm(InferContext& context) {
 }  // namespace
 
 void register_choice_ops(OpRegistry& registry) {
-  registry.add(randint_op("randint", kShapeDoc).kernels(randint_kernels()));
+  registry.add(randint_op("randint", kShapeDoc).kernels(index_kernels<randint>()));
   registry.add(with_batch_size_like(randint_op("randint_batch_size_like", kShapeLikeDoc))
-                   .kernels(byte_kernels<kernel_for_output<randint_kernels>>()));
+                   .kernels(byte_kernels<randint>()));
   registry.add(with_seed(OpDef("bernoulli"))
                    .doc("Out = 1 with the probability X, else 0, element by element.")
                    .input("X", "probabilities in [0, 1], any shape, floating")
@@ -284,9 +229,7 @@ void register_choice_ops(OpRegistry& registry) {
                    .output("Out", "[n]")
                    .required_attr("n", std::int64_t{0}, "how many")
                    .infer(infer_randperm)
-                   .kernels(index_kernels([](auto tag) -> KernelFactory {
-                     return randperm<typename decltype(tag)::type>;
-                   })));
+                   .kernels(index_kernels<randperm>()));
 }
 
 }  // namespace fluidcore

@@ -9,7 +9,6 @@
 #include "fluidcore/ops/infer_checks.h"
 #include "fluidcore/ops/register_ops.h"
 #include "fluidcore/ops/row_numbers.h"
-#include "fluidcore/tensor/tensor.h"
 
 namespace fluidcore {
 

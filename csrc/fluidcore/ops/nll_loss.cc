@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cstdint>
+#include <string_view>
+#include <utility>
 
-#include "fluidcore/kernels/cpu/rows.h"
+#include "fluidcore/base/threads.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/hard_labels.h"
 #include "fluidcore/ops/infer_checks.h"
@@ -27,6 +29,14 @@ class ClassWeights {
   Arg<const T> weight_;
 };
 
+// Calls f(row) for all rows, of so many elements.
+template <class F>
+void for_samples(std::int64_t rows, std::int64_t elements, const F& f) {
+  parallel_for(rows, cpu::kGrain / (elements + 1) + 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) f(row);
+  });
+}
+
 template <class T>
 Kernel nll_loss(const KernelContext& context) {
   using C = ComputeType<T>;
@@ -35,7 +45,7 @@ Kernel nll_loss(const KernelContext& context) {
   const Samples samples(x.shape());
   return [=, labels = HardLabels(context, samples), weights = ClassWeights<T>(context)] {
     const cpu::RowIndex label = labels.checked();
-    cpu::for_rows(samples.rows, 1, [&](std::int64_t row) {
+    for_samples(samples.rows, 1, [&](std::int64_t row) {
       const std::int64_t number = label[row];
       const C loss =
           number < 0 ? C(0)
@@ -54,7 +64,7 @@ Kernel nll_loss_grad(const KernelContext& context) {
   const Samples samples(dx.shape());
   return [=, labels = HardLabels(context, samples), weights = ClassWeights<T>(context)] {
     const cpu::RowIndex label = labels.checked();
-    cpu::for_rows(samples.rows, samples.classes, [&](std::int64_t row) {
+    for_samples(samples.rows, samples.classes, [&](std::int64_t row) {
       T* to = dx.data() + row * samples.classes;
       std::fill_n(to, samples.classes, static_cast<T>(C(0)));
       const std::int64_t number = label[row];

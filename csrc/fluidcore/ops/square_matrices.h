@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "fluidcore/base/strings.h"
-#include "fluidcore/kernels/cpu/rows.h"
+#include "fluidcore/base/threads.h"
 #include "fluidcore/op/contexts.h"
 #include "fluidcore/op/grad_context.h"
 #include "fluidcore/ops/elementwise.h"
@@ -50,7 +50,10 @@ inline TensorSpec checked_square(const InferContext& context, std::string_view s
 // Calls f(i) for each of `count` matrices.
 template <class F>
 void for_matrices(std::int64_t count, std::int64_t n, const F& f) {
-  cpu::for_rows(count, n * n * n, f);
+  constexpr std::int64_t kGrain = 32768;  // multiplications
+  parallel_for(count, kGrain / (n * n * n + 1) + 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) f(i);
+  });
 }
 
 // The operators of a gradient, one after the other; names are made from an output of the forward

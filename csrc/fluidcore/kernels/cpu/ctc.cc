@@ -5,7 +5,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "fluidcore/kernels/cpu/rows.h"
+#include "fluidcore/base/threads.h"
 
 namespace fluidcore::cpu {
 
@@ -214,8 +214,14 @@ void write_derivatives(
   });
 }
 
-std::int64_t work(const CtcShape& shape) {
-  return shape.steps * (shape.classes + num_states(shape));
+// Calls f(i) for each sample.
+template <class F>
+void for_samples(const CtcShape& shape, const F& f) {
+  constexpr std::int64_t kGrain = 1024;  // states and classes
+  const std::int64_t work = shape.steps * (shape.classes + num_states(shape));
+  parallel_for(shape.batch, kGrain / (work + 1) + 1, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) f(i);
+  });
 }
 
 }  // namespace
@@ -236,7 +242,7 @@ std::int64_t ctc_curvature_bytes(const CtcShape& shape) {
 template <class T>
 void ctc_loss(
     const CtcShape& shape, const CtcTargets& targets, const T* logits, void* memory, T* loss) {
-  for_rows(shape.batch, work(shape), [=](std::int64_t i) {
+  for_samples(shape, [=](std::int64_t i) {
     Sample<double, T> sample(shape, targets, i, logits, nullptr, kLossRows, memory);
     loss[i] = static_cast<T>(-sample.forward());
   });
@@ -249,7 +255,7 @@ void ctc_grad(const CtcShape& shape,
               const T* dloss,
               void* memory,
               T* dlogits) {
-  for_rows(shape.batch, work(shape), [=](std::int64_t i) {
+  for_samples(shape, [=](std::int64_t i) {
     Sample<double, T> sample(shape, targets, i, logits, nullptr, shape.steps, memory);
     const double total = sample.forward();
     write_derivatives(
@@ -266,7 +272,7 @@ void ctc_curvature(const CtcShape& shape,
                    void* memory,
                    T* slope,
                    T* curvature) {
-  for_rows(shape.batch, work(shape), [=](std::int64_t i) {
+  for_samples(shape, [=](std::int64_t i) {
     Sample<Dual, T> sample(shape, targets, i, logits, direction, shape.steps, memory);
     const Dual total = sample.forward();
     if (slope != nullptr) {
