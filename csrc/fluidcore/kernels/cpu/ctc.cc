@@ -117,13 +117,13 @@ class Sample {
       }
       // The probability of the labels again: its rounding is that of the states at this step, so
       // that their shares add up to 1.
-      N total{kNever};
-      for (std::int64_t s = 0; s < states_; ++s) total = log_add(total, row(t)[s] + now[s]);
+      const N total = log_of_sum(states_, [&](std::int64_t s) { return row(t)[s] + now[s]; });
       for (std::int64_t s = 0; s < states_; ++s) {
         const N chance = row(t)[s] + now[s];
         if (value_of(chance) == kNever) continue;
         classes_[symbol(s)] = classes_[symbol(s)] - exp_of(chance - total);
       }
+      for (std::int64_t s = 0; s < states_; ++s) now[s] = now[s] + log_share(t, s);
       for (std::int64_t k = 0; k < shape_.classes; ++k) write(t, k, classes_[k]);
     }
   }
@@ -142,15 +142,21 @@ class Sample {
       return value;
     }
   }
-  N log_sum(std::int64_t t) const {
+  // log of the sum of exp(term(i))
+  template <class Term>
+  static N log_of_sum(std::int64_t count, const Term& term) {
     double most = kNever;
-    for (std::int64_t k = 0; k < shape_.classes; ++k) {
-      most = std::max(most, value_of(logit(t, k)));
-    }
+    for (std::int64_t i = 0; i < count; ++i) most = std::max(most, value_of(term(i)));
     const N shift{most};
     N sum{};
-    for (std::int64_t k = 0; k < shape_.classes; ++k) sum = sum + exp_of(logit(t, k) - shift);
+    for (std::int64_t i = 0; i < count; ++i) {
+      const N one = term(i);
+      if (value_of(one) != kNever) sum = sum + exp_of(one - shift);
+    }
     return log_of(sum) + shift;
+  }
+  N log_sum(std::int64_t t) const {
+    return log_of_sum(shape_.classes, [&](std::int64_t k) { return logit(t, k); });
   }
 
   std::int64_t symbol(std::int64_t s) const {
@@ -174,13 +180,12 @@ class Sample {
     return sum;
   }
 
-  // Of all that is left after step t in state s; `next` is that after step t + 1.
+  // Of all that is left after step t in state s; `next` is that before step t + 1.
   N left(std::int64_t t, std::int64_t s, const N* next) const {
     if (t == steps_ - 1) return N{s >= states_ - 2 ? 0.0 : kNever};
-    const auto through = [&](std::int64_t to) { return next[to] + log_share(t + 1, to); };
-    N sum = through(s);
-    if (s + 1 < states_) sum = log_add(sum, through(s + 1));
-    if (skips(s + 2)) sum = log_add(sum, through(s + 2));
+    N sum = next[s];
+    if (s + 1 < states_) sum = log_add(sum, next[s + 1]);
+    if (skips(s + 2)) sum = log_add(sum, next[s + 2]);
     return sum;
   }
 
