@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -53,10 +54,10 @@ class Targets {
   }
 
  private:
-  static Arg<const void> optional(const KernelContext& context, const char* slot) {
+  static Arg<const void> optional(const KernelContext& context, std::string_view slot) {
     return context.has_input(slot) ? context.raw_input(slot) : Arg<const void>();
   }
-  void check_lengths(const char* slot, const cpu::RowIndex& lengths, std::int64_t most) const {
+  void check_lengths(std::string_view slot, const cpu::RowIndex& lengths, std::int64_t most) const {
     for (std::int64_t i = 0; lengths.data != nullptr && i < shape_.batch; ++i) {
       require(lengths[i] >= 0 && lengths[i] <= most, who_, ": ", slot, " must be in [0, ", most,
               "], got ", lengths[i], " in sample ", i);
@@ -124,7 +125,7 @@ TensorSpec loss_spec(const InferContext& context) {
   const std::int64_t batch = logits.shape[1];
   require(compatible(label[0], batch), context.type(), ": Label must have shape [batch, labels] ",
           "for Logits ", logits.shape, ", got ", label);
-  for (const char* slot : {"LogitsLength", "LabelLength"}) {
+  for (const std::string_view slot : {"LogitsLength", "LabelLength"}) {
     if (!context.has_input(slot)) continue;
     require_row_numbers(context, slot);
     require_shape(context, slot, {batch});

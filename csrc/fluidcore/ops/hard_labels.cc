@@ -18,7 +18,7 @@ cpu::RowIndex HardLabels::checked() const {
   return {label_.data(), is_wide, ignored_};
 }
 
-Shape labelled_rows(const InferContext& context, const char* slot) {
+Shape labelled_rows(const InferContext& context, std::string_view slot) {
   const Shape& x = context.input(slot).shape;
   require(x.rank() >= 1, context.type(), ": ", slot, " must have rank 1 or more, got ", x);
   Shape rows = x;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "fluidcore/kernels/cpu/gather.h"
 #include "fluidcore/op/contexts.h"
@@ -40,6 +41,6 @@ class HardLabels {
 
 // Checks Label, the number of a class for each row of the input `slot`; gives the shape of one
 // number for each row, [..., 1].
-Shape labelled_rows(const InferContext& context, const char* slot);
+Shape labelled_rows(const InferContext& context, std::string_view slot);
 
 }  // namespace fluidcore

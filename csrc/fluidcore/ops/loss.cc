@@ -17,7 +17,7 @@ namespace {
 
 // Checks Label against `x`, the shape of the probabilities or logits, and gives the shape of the
 // loss.
-Shape loss_shape(const InferContext& context, const char* slot) {
+Shape loss_shape(const InferContext& context, std::string_view slot) {
   const Shape& x = context.input(slot).shape;
   require(x.rank() >= 1, context.type(), ": ", slot, " must have rank 1 or more, got ", x);
   Shape loss = x;

@@ -18,7 +18,7 @@ namespace fluidcore {
 // What operators on the square matrices in the last two dimensions have in common. They calculate
 // in float64, in memory of their own, one matrix on one thread.
 
-inline constexpr const char* kSmallMatrices =
+inline constexpr char kSmallMatrices[] =
     " For small matrices, to some hundred rows: without LAPACK and without blocks.";
 
 // A batch of matrices.
