@@ -54,6 +54,41 @@ def adamax_steps(w, steps, rate, beta1, beta2, epsilon):
     return w
 
 
+def nadam_steps(w, steps, rate, beta1, beta2, epsilon, momentum_decay):
+    def mu(step):
+        return beta1 * (1 - 0.5 * 0.96 ** (step * momentum_decay))
+
+    m, v, product = 0, 0, 1.0
+    for step in range(1, steps + 1):
+        product *= mu(step)
+        m = beta1 * m + (1 - beta1) * w
+        v = beta2 * v + (1 - beta2) * w * w
+        ahead = m * mu(step + 1) / (1 - product * mu(step + 1))
+        ahead = ahead + w * (1 - mu(step)) / (1 - product)
+        w = w - rate * ahead / (np.sqrt(v / (1 - beta2**step)) + epsilon)
+    return w
+
+
+def lamb_steps(w, steps, rate, beta1, beta2, epsilon, decay):
+    m, v = 0, 0
+    for step in range(1, steps + 1):
+        m = beta1 * m + (1 - beta1) * w
+        v = beta2 * v + (1 - beta2) * w * w
+        root = np.sqrt(v / (1 - beta2**step)) + epsilon
+        direction = m / (1 - beta1**step) / root + decay * w
+        w = w - rate * np.linalg.norm(w) / np.linalg.norm(direction) * direction
+    return w
+
+
+def lion_steps(w, steps, rate, beta1, beta2, decay):
+    m = 0
+    for _ in range(steps):
+        sign = np.sign(beta1 * m + (1 - beta1) * w)
+        m = beta2 * m + (1 - beta2) * w
+        w = w - rate * (sign + decay * w)
+    return w
+
+
 def adagrad_steps(w, steps, rate, epsilon, kept=1.0, added=1.0):
     m = 0
     for _ in range(steps):
@@ -118,6 +153,18 @@ OPTIMIZERS = {
         lambda o: o.Adamax(0.1, 0.8, 0.9, 0.01),
         lambda w, n: adamax_steps(w, n, 0.1, 0.8, 0.9, 0.01),
     ),
+    "NAdam": (
+        lambda o: o.NAdam(0.1, 0.8, 0.9, 0.01, momentum_decay=0.5),
+        lambda w, n: nadam_steps(w, n, 0.1, 0.8, 0.9, 0.01, 0.5),
+    ),
+    "Lamb": (
+        lambda o: o.Lamb(0.1, 0.8, 0.9, 0.01, weight_decay=0.2),
+        lambda w, n: lamb_steps(w, n, 0.1, 0.8, 0.9, 0.01, 0.2),
+    ),
+    "Lion": (
+        lambda o: o.Lion(0.3, 0.8, 0.9, weight_decay=0.2),
+        lambda w, n: lion_steps(w, n, 0.3, 0.8, 0.9, 0.2),
+    ),
     "Adagrad": (lambda o: o.Adagrad(0.1, 0.01), lambda w, n: adagrad_steps(w, n, 0.1, 0.01)),
     "DecayedAdagrad": (
         lambda o: o.DecayedAdagrad(0.1, 0.8, 0.01),
@@ -164,6 +211,12 @@ def test_five_steps_are_those_of_numpy(name):
         ),
         (lambda o: o.AdamW(weight_decay=-1), "adamw: weight_decay must be at least 0, got -1"),
         (lambda o: o.Adamax(beta2=-1), r"adamax: beta2 must be in \[0, 1\), got -1"),
+        (
+            lambda o: o.NAdam(momentum_decay=-1),
+            "nadam: momentum_decay must be at least 0, got -1",
+        ),
+        (lambda o: o.Lamb(weight_decay=-1), "lamb: weight_decay must be at least 0, got -1"),
+        (lambda o: o.Lion(beta1=1.5), r"lion: beta1 must be in \[0, 1\), got 1.5"),
         (lambda o: o.Adagrad(0.1, -1.0), "adagrad: epsilon must be at least 0, got -1.0"),
         (
             lambda o: o.DecayedAdagrad(0.1, 1),

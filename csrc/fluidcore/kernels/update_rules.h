@@ -75,6 +75,57 @@ struct AdamaxRule {  // rate is corrected for the bias of the moment
   }
 };
 
+struct NadamRule {
+  double grad_rate;    // the learning rate times the share of this gradient
+  double moment_rate;  // and of the mean of all, both corrected for their bias
+  double beta1;
+  double beta2;
+  double bias2;  // of the mean of squares
+  double epsilon;
+  template <class T>
+  FC_HOST_DEVICE void operator()(T grad, T& param, T& moment1, T& moment2) const {
+    moment1 = detail::moved_mean(beta1, moment1, grad);
+    moment2 = detail::moved_mean(beta2, moment2, grad * grad);
+    const T root = std::sqrt(moment2 / static_cast<T>(bias2)) + static_cast<T>(epsilon);
+    param -= (static_cast<T>(grad_rate) * grad + static_cast<T>(moment_rate) * moment1) / root;
+  }
+};
+
+struct LionRule {
+  double rate;
+  double beta1;
+  double beta2;
+  double decay;
+  template <class T>
+  FC_HOST_DEVICE void operator()(T grad, T& param, T& moment) const {
+    const T mixed = detail::moved_mean(beta1, moment, grad);
+    const T sign = mixed > T(0) ? T(1) : mixed < T(0) ? T(-1) : mixed;  // 0 and NaN stay
+    param -= static_cast<T>(rate) * (sign + static_cast<T>(decay) * param);
+    moment = detail::moved_mean(beta2, moment, grad);
+  }
+};
+
+// Lamb's step has a length that depends on all elements: `moments` first, then `direction`, whose
+// norm is taken, and a step along it.
+struct LambRule {
+  double beta1;
+  double beta2;
+  double bias1;  // of the moments
+  double bias2;
+  double epsilon;
+  double decay;
+  template <class T>
+  FC_HOST_DEVICE void operator()(T grad, T& moment1, T& moment2) const {
+    moment1 = detail::moved_mean(beta1, moment1, grad);
+    moment2 = detail::moved_mean(beta2, moment2, grad * grad);
+  }
+  template <class T>
+  FC_HOST_DEVICE T direction(T param, T moment1, T moment2) const {
+    const T root = std::sqrt(moment2 / static_cast<T>(bias2)) + static_cast<T>(epsilon);
+    return moment1 / static_cast<T>(bias1) / root + static_cast<T>(decay) * param;
+  }
+};
+
 struct AdagradRule {
   double rate;
   double epsilon;

@@ -6,51 +6,15 @@
 #include "fluidcore/kernels/cpu/softmax.h"
 #include "fluidcore/op/decomposition.h"
 #include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/hard_labels.h"
 #include "fluidcore/ops/infer_checks.h"
 #include "fluidcore/ops/register_ops.h"
-#include "fluidcore/ops/row_numbers.h"
 #include "fluidcore/ops/softmax.h"
 #include "fluidcore/tensor/tensor.h"
 
 namespace fluidcore {
 
 namespace {
-
-// A row for each sample: the last dimension holds the classes.
-struct Samples {
-  explicit Samples(const Shape& shape)
-      : rows(shape.product(0, shape.rank() - 1)), classes(shape.back()) {}
-
-  std::int64_t rows;
-  std::int64_t classes;
-};
-
-// The hard labels of a running kernel.
-class HardLabels {
- public:
-  explicit HardLabels(const KernelContext& context, const Samples& samples)
-      : type_(context.type()),
-        samples_(samples),
-        label_(context.raw_input("Label")),
-        ignored_(context.attr<std::int64_t>("ignore_index")) {}
-
-  // Throws InvalidArgument for a label that names no class. -1: ignored.
-  cpu::RowIndex checked() const {
-    const cpu::RowIndex label{label_.data(), label_.spec().dtype == DType::kInt64, ignored_};
-    const std::int64_t row = cpu::find_outside(label, samples_.rows, samples_.classes, ignored_);
-    if (row >= 0) {
-      require(false, type_, ": labels must be in [0, ", samples_.classes, ") or ignore_index ",
-              ignored_, ", got ", label.number(row), " in row ", row);
-    }
-    return label;
-  }
-
- private:
-  std::string type_;
-  Samples samples_;
-  Arg<const void> label_;
-  std::int64_t ignored_;
-};
 
 // Checks Label against `x`, the shape of the probabilities or logits, and gives the shape of the
 // loss.
@@ -64,12 +28,7 @@ Shape loss_shape(const InferContext& context, std::string_view slot) {
     require_shape(context, "Label", x);
     return loss;
   }
-  require_row_numbers(context, "Label");
-  const Shape& label = context.input("Label").shape;
-  const Shape flat(std::vector<std::int64_t>(x.begin(), x.end() - 1));
-  require(compatible(label, loss) || compatible(label, flat), context.type(),
-          ": Label must have shape ", loss, " for ", slot, " ", x, ", got ", label);
-  return loss;
+  return labelled_rows(context, slot);
 }
 
 OpDef with_attrs(OpDef def) {

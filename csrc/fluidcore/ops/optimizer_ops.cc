@@ -10,11 +10,6 @@ namespace fluidcore {
 
 namespace {
 
-constexpr ScalarSlot kBeta1Pow{
-    "Beta1Pow", "[1], dtype of Param: beta1 to the power of the number of this step, from 1"};
-constexpr ScalarSlot kBeta2Pow{
-    "Beta2Pow", "[1], dtype of Param: beta2 to the power of the number of this step, from 1"};
-
 struct Sgd {
   static constexpr std::array<StateSlot, 0> kState{};
   static void check(const InferContext& /*context*/) {}
@@ -97,6 +92,47 @@ struct Adamax {
   }
 };
 
+struct Nadam {
+  static constexpr std::array kState{StateSlot{"Moment1", "Moment1Out"},
+                                     StateSlot{"Moment2", "Moment2Out"}};
+  static void check(const InferContext& context) {
+    require_share(context, {"beta1", "beta2"});
+    require_not_negative(context, {"epsilon", "momentum_decay"});
+  }
+  template <class T>
+  static auto rule(const KernelContext& context) {
+    return [rate = Scalar<T>(context, "LearningRate"), power = Scalar<T>(context, "DecayPow"),
+            product = Scalar<T>(context, "MuProduct"), power2 = Scalar<T>(context, "Beta2Pow"),
+            beta1 = context.attr<double>("beta1"), beta2 = context.attr<double>("beta2"),
+            epsilon = context.attr<double>("epsilon"),
+            decay = std::pow(0.96, context.attr<double>("momentum_decay"))] {
+      const double mu = beta1 * (1.0 - 0.5 * power.value());
+      const double next = beta1 * (1.0 - 0.5 * power.value() * decay);
+      return NadamRule{rate.value() * (1.0 - mu) / (1.0 - product.value()),
+                       rate.value() * next / (1.0 - product.value() * next),
+                       beta1,
+                       beta2,
+                       1.0 - power2.value(),
+                       epsilon};
+    };
+  }
+};
+
+struct Lion {
+  static constexpr std::array kState{StateSlot{"Moment", "MomentOut"}};
+  static void check(const InferContext& context) {
+    require_share(context, {"beta1", "beta2"});
+    require_not_negative(context, {"coeff"});
+  }
+  template <class T>
+  static auto rule(const KernelContext& context) {
+    return [rate = Scalar<T>(context, "LearningRate"), beta1 = context.attr<double>("beta1"),
+            beta2 = context.attr<double>("beta2"), decay = context.attr<double>("coeff")] {
+      return LionRule{rate.value(), beta1, beta2, decay};
+    };
+  }
+};
+
 OpDef with_adam_attrs(OpDef def, const char* mode) {
   return std::move(def)
       .attr("beta1", 0.9, "how much of the mean of the gradients is kept")
@@ -142,6 +178,32 @@ void register_optimizer_ops(OpRegistry& registry) {
                    .attr("beta1", 0.9, "how much of the mean of the gradients is kept")
                    .attr("beta2", 0.999, "how much of the greatest gradient is kept")
                    .attr("epsilon", 1.0e-8, "keeps the divisor above 0"));
+  registry.add(
+      update_op<Nadam>(
+          "nadam",
+          "Adam with Nesterov's momentum (Dozat, Incorporating Nesterov Momentum into Adam, 2016). "
+          "Moment1Out = beta1 Moment1 + (1 - beta1) Grad; Moment2Out = beta2 Moment2 + (1 - beta2) "
+          "Grad^2; with mu = beta1 (1 - DecayPow / 2) and next, the mu of the next step, ParamOut "
+          "= Param - LearningRate ((1 - mu) / (1 - MuProduct) Grad + next / (1 - MuProduct next) "
+          "Moment1Out) / (sqrt(Moment2Out / (1 - Beta2Pow)) + epsilon).",
+          {kLearningRate,
+           {"DecayPow",
+            "[1], dtype of Param: 0.96^(momentum_decay step), the steps counted from 1"},
+           {"MuProduct", "[1], dtype of Param: the product of mu over all steps, this one too"},
+           kBeta2Pow})
+          .attr("beta1", 0.9, "how much of the mean of the gradients is kept")
+          .attr("beta2", 0.999, "how much of the mean of their squares is kept")
+          .attr("epsilon", 1.0e-8, "keeps the divisor above 0")
+          .attr("momentum_decay", 0.004, "how fast mu grows from beta1 / 2 to beta1"));
+  registry.add(update_op<Lion>(
+                   "lion",
+                   "Evolved sign momentum (Chen et al., Symbolic Discovery of Optimization "
+                   "Algorithms, 2023). ParamOut = Param - LearningRate (sign(beta1 Moment + (1 - "
+                   "beta1) Grad) + coeff Param); MomentOut = beta2 Moment + (1 - beta2) Grad.",
+                   {kLearningRate})
+                   .attr("beta1", 0.9, "how much of the mean is in the sign of the step")
+                   .attr("beta2", 0.99, "how much of the mean of the gradients is kept")
+                   .attr("coeff", 0.0, "the decay of weights, times the learning rate"));
 }
 
 }  // namespace fluidcore

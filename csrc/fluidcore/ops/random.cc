@@ -2,9 +2,9 @@
 #include <cmath>
 #include <utility>
 
-#include "fluidcore/base/philox.h"
 #include "fluidcore/kernels/cpu/elementwise.h"
 #include "fluidcore/kernels/functors.h"
+#include "fluidcore/ops/draw.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/linear.h"
 #include "fluidcore/ops/register_ops.h"
@@ -13,29 +13,6 @@
 namespace fluidcore {
 
 namespace {
-
-constexpr const char* kSeedDoc =
-    "of these numbers, the same in every run; 0: the seed of the program, other numbers in every "
-    "run";
-
-RandomSequence sequence(const RandomStream& stream) {
-  return {stream.key(), stream.offset()};
-}
-
-// out[i] = draw(numbers, i): the same numbers for any number of threads.
-template <class T, class Draw>
-void draw_all(const RandomSequence& numbers, std::int64_t size, T* out, const Draw& draw) {
-  constexpr std::int64_t kDrawGrain = 4096;
-  const cpu::Isa isa = cpu::cpu_isa();
-  parallel_for(size, kDrawGrain, [&](std::int64_t begin, std::int64_t end) {
-    cpu::run_on(isa, [=] {
-#pragma GCC ivdep
-      for (std::int64_t i = begin; i < end; ++i) {
-        out[i] = static_cast<T>(draw(numbers, static_cast<std::uint64_t>(i)));
-      }
-    });
-  });
-}
 
 template <class T>
 Kernel uniform_random(const KernelContext& context) {

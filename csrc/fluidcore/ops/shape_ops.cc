@@ -1,4 +1,5 @@
 #include <memory>
+#include <numeric>
 #include <utility>
 
 #include "fluidcore/kernels/cpu/transpose.h"
@@ -150,11 +151,42 @@ void add_transpose(OpRegistry& registry) {
                    .kernels(byte_kernels<transpose_grad>()));
 }
 
+// The last two dimensions, exchanged.
+std::vector<std::size_t> last_two_exchanged(std::size_t rank) {
+  std::vector<std::size_t> axes(rank);
+  std::iota(axes.begin(), axes.end(), std::size_t{0});
+  std::swap(axes[rank - 2], axes[rank - 1]);
+  return axes;
+}
+
+Kernel matrix_transpose(const KernelContext& context) {
+  const auto x = context.raw_input("X");
+  return permute(x, context.raw_output("Out"), last_two_exchanged(x.shape().rank()));
+}
+
+void add_matrix_transpose(OpRegistry& registry) {
+  registry.add(OpDef("matrix_transpose")
+                   .doc("Out = the matrices in the last two dimensions of X, transposed.")
+                   .input("X", "[..., rows, columns]")
+                   .output("Out", "[..., columns, rows], dtype of X")
+                   .infer([](InferContext& context) {
+                     TensorSpec out = context.input("X");
+                     const std::size_t rank = out.shape.rank();
+                     require(rank >= 2, context.type(), ": X must have rank 2 or more, got ",
+                             out.shape);
+                     std::swap(out.shape[rank - 2], out.shape[rank - 1]);
+                     context.set_output("Out", out);
+                   })
+                   .kernels(byte_kernels<matrix_transpose>())
+                   .grad(adjoint_grad({.from = "X", .to = "Out", .type = "matrix_transpose"})));
+}
+
 }  // namespace
 
 void register_shape_ops(OpRegistry& registry) {
   add_reshape(registry);
   add_flatten(registry);
+  add_matrix_transpose(registry);
   add_transpose(registry);
 }
 

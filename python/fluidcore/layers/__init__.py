@@ -9,6 +9,11 @@ from typing import Any
 
 from fluidcore.layers import generated
 from fluidcore.layers.batch_size_like import fill_constant_batch_size_like
+from fluidcore.layers.composed_loss import (
+    bce_with_logits,
+    cosine_similarity,
+    triplet_margin_loss,
+)
 from fluidcore.layers.control_flow import (
     ConditionalBlock,
     IfElse,
@@ -37,12 +42,15 @@ from fluidcore.layers.control_flow import (
 )
 from fluidcore.layers.conv import batch_norm, conv2d, conv3d
 from fluidcore.layers.conv_transpose import conv2d_transpose
+from fluidcore.layers.einsum import einsum
 from fluidcore.layers.indices import argsort, gather, multiplex, one_hot, scatter, sort
 from fluidcore.layers.io import data
+from fluidcore.layers.linalg import slogdet
 from fluidcore.layers.loss import (
     accuracy,
     cos_sim,
     cross_entropy,
+    ctc_loss,
     label_smooth,
     smooth_l1,
     softmax_with_cross_entropy,
@@ -50,6 +58,7 @@ from fluidcore.layers.loss import (
     topk,
 )
 from fluidcore.layers.nn import (
+    bmm,
     dropout,
     embedding,
     fc,
@@ -95,6 +104,8 @@ __all__ = [
     "array_write",
     "assign",
     "batch_norm",
+    "bce_with_logits",
+    "bmm",
     "case",
     "cast",
     "concat",
@@ -103,12 +114,15 @@ __all__ = [
     "conv2d_transpose",
     "conv3d",
     "cos_sim",
+    "cosine_similarity",
     "create_array",
     "create_global_var",
     "create_parameter",
     "cross_entropy",
+    "ctc_loss",
     "data",
     "dropout",
+    "einsum",
     "embedding",
     "equal",
     "fc",
@@ -145,6 +159,7 @@ __all__ = [
     "reduce_sum",
     "reshape",
     "scatter",
+    "slogdet",
     "smooth_l1",
     "softmax_with_cross_entropy",
     "sort",
@@ -154,6 +169,7 @@ __all__ = [
     "switch_case",
     "topk",
     "transpose",
+    "triplet_margin_loss",
     "unstack",
     "while_loop",
     "zeros",

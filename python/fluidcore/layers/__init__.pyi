@@ -3,6 +3,9 @@ from collections.abc import Sequence
 
 from fluidcore.base.dtypes import DTypeLike
 from fluidcore.layers.batch_size_like import fill_constant_batch_size_like as fill_constant_batch_size_like
+from fluidcore.layers.composed_loss import bce_with_logits as bce_with_logits
+from fluidcore.layers.composed_loss import cosine_similarity as cosine_similarity
+from fluidcore.layers.composed_loss import triplet_margin_loss as triplet_margin_loss
 from fluidcore.layers.control_flow import ConditionalBlock as ConditionalBlock
 from fluidcore.layers.control_flow import IfElse as IfElse
 from fluidcore.layers.control_flow import StaticRNN as StaticRNN
@@ -31,6 +34,7 @@ from fluidcore.layers.conv import batch_norm as batch_norm
 from fluidcore.layers.conv import conv2d as conv2d
 from fluidcore.layers.conv import conv3d as conv3d
 from fluidcore.layers.conv_transpose import conv2d_transpose as conv2d_transpose
+from fluidcore.layers.einsum import einsum as einsum
 from fluidcore.layers.indices import argsort as argsort
 from fluidcore.layers.indices import gather as gather
 from fluidcore.layers.indices import multiplex as multiplex
@@ -38,14 +42,17 @@ from fluidcore.layers.indices import one_hot as one_hot
 from fluidcore.layers.indices import scatter as scatter
 from fluidcore.layers.indices import sort as sort
 from fluidcore.layers.io import data as data
+from fluidcore.layers.linalg import slogdet as slogdet
 from fluidcore.layers.loss import accuracy as accuracy
 from fluidcore.layers.loss import cos_sim as cos_sim
 from fluidcore.layers.loss import cross_entropy as cross_entropy
+from fluidcore.layers.loss import ctc_loss as ctc_loss
 from fluidcore.layers.loss import label_smooth as label_smooth
 from fluidcore.layers.loss import smooth_l1 as smooth_l1
 from fluidcore.layers.loss import softmax_with_cross_entropy as softmax_with_cross_entropy
 from fluidcore.layers.loss import square_error_cost as square_error_cost
 from fluidcore.layers.loss import topk as topk
+from fluidcore.layers.nn import bmm as bmm
 from fluidcore.layers.nn import dropout as dropout
 from fluidcore.layers.nn import embedding as embedding
 from fluidcore.layers.nn import fc as fc
@@ -173,6 +180,23 @@ def assign_value(
         Out: the shape and dtype of the attributes
     """
 
+def bernoulli(
+    x: Variable,
+    *,
+    seed: int = 0,
+    name: str | None = None,
+) -> Variable:
+    """Out = 1 with the probability X, else 0, element by element.
+
+    Args:
+        x: probabilities in [0, 1], any shape, floating
+        seed: of these numbers, the same in every run; 0: the seed of the program, other numbers in every run
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
 def brelu(
     x: Variable,
     *,
@@ -241,6 +265,21 @@ def channel_window_sum(
 
     Returns:
         Out: shape and dtype of X
+    """
+
+def cholesky(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = the lower triangular L with L L^T = (X + X^T) / 2, the symmetric part of X: X itself where that is symmetric. Gradients are symmetric, too. For small matrices, to some hundred rows: without LAPACK and without blocks.
+
+    Args:
+        x: [..., n, n], of a positive definite symmetric part, floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X, 0 above the diagonal
     """
 
 def clip(
@@ -377,6 +416,27 @@ def crop(
         Out: shape of Y or of the attribute, dtype of X
     """
 
+def cumprod(
+    x: Variable,
+    *,
+    axis: int = -1,
+    exclusive: bool = False,
+    reverse: bool = False,
+    name: str | None = None,
+) -> Variable:
+    """Out[i] = X[0] X[1] ... X[i] along one dimension. Its gradients, of any order, are right where elements are 0.
+
+    Args:
+        x: any shape of rank 1 or more, floating or int32 or int64
+        axis: the dimension; counted from the end if negative
+        exclusive: whether Out[i] is without X[i]: the first product is 1
+        reverse: whether the product begins at the last element
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
 def cumsum(
     x: Variable,
     *,
@@ -427,6 +487,21 @@ def depthwise_conv2d(
 
     Returns:
         Output: [N, M, out height, width]
+    """
+
+def det(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = the determinant of each matrix, by LU factors. Its gradient is that of an invertible matrix: an error for a singular one. For small matrices, to some hundred rows: without LAPACK and without blocks.
+
+    Args:
+        x: [..., n, n], floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: [...], dtype of X
     """
 
 def elementwise_add(
@@ -941,6 +1016,21 @@ def index_select(
         Out: X with the extent N along axis
     """
 
+def inverse(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = the inverse of each matrix, by LU factors. For small matrices, to some hundred rows: without LAPACK and without blocks.
+
+    Args:
+        x: [..., n, n], floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
 def isfinite(
     x: Variable,
     *,
@@ -1225,6 +1315,21 @@ def margin_rank_loss(
         Out: shape and dtype of the first input
     """
 
+def matrix_transpose(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = the matrices in the last two dimensions of X, transposed.
+
+    Args:
+        x: [..., rows, columns]
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: [..., columns, rows], dtype of X
+    """
+
 def maxout(
     x: Variable,
     groups: int,
@@ -1306,6 +1411,48 @@ def modified_huber_loss(
         Out: shape and dtype of the first input
     """
 
+def multinomial(
+    x: Variable,
+    num_samples: int,
+    *,
+    seed: int = 0,
+    replacement: bool = False,
+    name: str | None = None,
+) -> Variable:
+    """Out = numbers of classes, drawn from the distribution that each row of X is in proportion to. Without replacement a class is drawn once at most, in the order of drawing one after the other (Efraimidis and Spirakis, Weighted Random Sampling with a Reservoir, 2006).
+
+    Args:
+        x: [..., classes], finite weights of at least 0, floating
+        seed: of these numbers, the same in every run; 0: the seed of the program, other numbers in every run
+        num_samples: how many are drawn from each row
+        replacement: whether a class can be drawn again
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: [..., num_samples], int64
+    """
+
+def nll_loss(
+    x: Variable,
+    label: Variable,
+    weight: Variable | None = None,
+    *,
+    ignore_index: int = -100,
+    name: str | None = None,
+) -> Variable:
+    """Out = -Weight[Label] X[Label] for each row: the negative log-likelihood. With log_softmax of logits as X it is their cross entropy.
+
+    Args:
+        x: [..., D], logarithms of probabilities, floating
+        label: [..., 1] or [...], int32 or int64, the number of the right class
+        weight: [D], dtype of X: what the rows of each class count; 1 if left out
+        ignore_index: a label that takes no part: its loss and gradient are 0
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: [..., 1], dtype of X
+    """
+
 def norm(
     x: Variable,
     scale: Variable,
@@ -1378,6 +1525,77 @@ def prelu(
 
     Returns:
         Out: shape and dtype of X
+    """
+
+def randint(
+    shape: list[int],
+    low: int,
+    high: int,
+    *,
+    dtype: DTypeLike = 'int64',
+    seed: int = 0,
+    name: str | None = None,
+) -> Variable:
+    """Out = random whole numbers from [low, high), each equally likely.
+
+    Args:
+        shape: extents of Out, known
+        low: the least number
+        high: the limit of the numbers, above low
+        dtype: number of Out's dtype, int32 or int64
+        seed: of these numbers, the same in every run; 0: the seed of the program, other numbers in every run
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: the shape and dtype of the attributes
+    """
+
+def randint_batch_size_like(
+    input: Variable,
+    shape: list[int],
+    low: int,
+    high: int,
+    *,
+    dtype: DTypeLike = 'int64',
+    seed: int = 0,
+    input_dim_idx: int = 0,
+    output_dim_idx: int = 0,
+    name: str | None = None,
+) -> Variable:
+    """Out = random whole numbers from [low, high), each equally likely.
+
+    Args:
+        input: any shape and dtype
+        shape: extents of Out, known; that at output_dim_idx is not looked at
+        low: the least number
+        high: the limit of the numbers, above low
+        dtype: number of Out's dtype, int32 or int64
+        seed: of these numbers, the same in every run; 0: the seed of the program, other numbers in every run
+        input_dim_idx: the dimension of Input whose extent is taken
+        output_dim_idx: the dimension of Out that has it
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: the shape and dtype of the attributes
+    """
+
+def randperm(
+    n: int,
+    *,
+    dtype: DTypeLike = 'int64',
+    seed: int = 0,
+    name: str | None = None,
+) -> Variable:
+    """Out = the numbers from 0 to n - 1 in an order each of which is equally likely.
+
+    Args:
+        dtype: number of Out's dtype, int32 or int64
+        seed: of these numbers, the same in every run; 0: the seed of the program, other numbers in every run
+        n: how many
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: [n]
     """
 
 def rank_loss(
@@ -1967,6 +2185,29 @@ def tile(
 
     Returns:
         Out: X, repeated
+    """
+
+def triangular_solve(
+    x: Variable,
+    y: Variable,
+    *,
+    upper: bool = True,
+    transpose: bool = False,
+    unitriangular: bool = False,
+    name: str | None = None,
+) -> Variable:
+    """Out = the solution of X Out = Y for triangular X, or of X^T Out = Y; infinite or NaN where an element of the diagonal is 0. For small matrices, to some hundred rows: without LAPACK and without blocks.
+
+    Args:
+        x: [..., n, n], floating; the other triangle is not read
+        y: [..., n, k], the batch and dtype of X
+        upper: whether X is upper triangular, not lower
+        transpose: whether X is transposed
+        unitriangular: whether the diagonal of X counts as 1 and is not read
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of Y
     """
 
 def tril(

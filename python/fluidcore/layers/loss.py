@@ -51,6 +51,38 @@ def softmax_with_cross_entropy(
     return helper.append("softmax_with_cross_entropy", inputs, attrs, "Loss")
 
 
+def ctc_loss(
+    logits: Variable,
+    label: Variable,
+    logits_length: Variable | None = None,
+    label_length: Variable | None = None,
+    blank: int = 0,
+) -> Variable:
+    """Connectionist temporal classification (Graves et al. 2006): of sequences without alignment.
+
+    Minus the logarithm of the probability that symbols, drawn at each step from the softmax of the
+    logits, read as the labels once repetitions are merged and then blanks are left out.
+
+    Args:
+        logits: [steps, batch, classes], any numbers.
+        label: [batch, labels], int32 or int64: classes, but not `blank`; padded with anything.
+        logits_length: [batch], int32 or int64: the steps of each sample; None for all.
+        label_length: [batch], int32 or int64: the labels of each sample; None for all.
+        blank: The class that is no label.
+
+    Returns:
+        [batch, 1]; infinity, with a gradient of 0, where there are too few steps.
+    """
+    check_variable("ctc_loss", "logits", logits)
+    check_variable("ctc_loss", "label", label)
+    for argument, value in (("logits_length", logits_length), ("label_length", label_length)):
+        if value is not None:
+            check_variable("ctc_loss", argument, value)
+    lengths = {"LogitsLength": logits_length, "LabelLength": label_length}
+    inputs = {"Logits": logits, "Label": label, **lengths}
+    return LayerHelper("ctc_loss").append("ctc_loss", inputs, {"blank": blank}, "Loss")
+
+
 @atomic
 def square_error_cost(input: Variable, label: Variable) -> Variable:
     """(input - label) squared, element by element."""

@@ -178,6 +178,26 @@ def matmul(
     return LayerHelper("matmul", name).append("matmul", {"X": x, "Y": y}, attrs)
 
 
+def bmm(x: Variable, y: Variable, name: str | None = None) -> Variable:
+    """Products of matrices in batches: matmul of tensors of rank 3 or more; batches broadcast.
+
+    Args:
+        x: [batch..., m, k].
+        y: [batch..., k, n].
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        [batch..., m, n].
+    """
+    for argument, value in (("x", x), ("y", y)):
+        check_variable("bmm", argument, value)
+        if len(value.shape) < 3:
+            raise core.InvalidArgument(
+                f"bmm: {argument} must have rank 3 or more, got shape {list(value.shape)}"
+            )
+    return LayerHelper("bmm", name).append("matmul", {"X": x, "Y": y})
+
+
 def mul(
     x: Variable,
     y: Variable,

@@ -11,6 +11,9 @@ from fluidcore.optimizer.accumulating import (
 )
 from fluidcore.optimizer.adam import AdamaxOptimizer, AdamOptimizer, AdamWOptimizer
 from fluidcore.optimizer.base import Optimizer
+from fluidcore.optimizer.lamb import LambOptimizer
+from fluidcore.optimizer.lion import LionOptimizer
+from fluidcore.optimizer.nadam import NAdamOptimizer
 from fluidcore.optimizer.proximal import (
     FtrlOptimizer,
     ProximalAdagradOptimizer,
@@ -27,6 +30,9 @@ RMSProp = RMSPropOptimizer
 Adam = AdamOptimizer
 AdamW = AdamWOptimizer
 Adamax = AdamaxOptimizer
+NAdam = NAdamOptimizer
+Lamb = LambOptimizer
+Lion = LionOptimizer
 Ftrl = FtrlOptimizer
 ProximalGD = ProximalGDOptimizer
 ProximalAdagrad = ProximalAdagradOptimizer
@@ -47,8 +53,14 @@ __all__ = [
     "DecayedAdagradOptimizer",
     "Ftrl",
     "FtrlOptimizer",
+    "Lamb",
+    "LambOptimizer",
+    "Lion",
+    "LionOptimizer",
     "Momentum",
     "MomentumOptimizer",
+    "NAdam",
+    "NAdamOptimizer",
     "Optimizer",
     "ProximalAdagrad",
     "ProximalAdagradOptimizer",

@@ -61,6 +61,10 @@ class AdamOptimizer(Optimizer):
             "Beta2Pow": (self._shared_state("beta2_pow", like, self.beta2), self.beta2),
         }
 
+    def _scalars(self, param: Parameter) -> dict[str, Variable]:
+        powers = {slot: power for slot, (power, _) in self._powers(param).items()}
+        return {"LearningRate": self._learning_rate(param), **powers}
+
     def _attrs(self) -> dict[str, Any]:
         return {
             "beta1": self.beta1,
@@ -77,9 +81,7 @@ class AdamOptimizer(Optimizer):
 
     def _append_update(self, param: Parameter, grad: Variable) -> Operator:
         state = self._moments(param)
-        scalars = {slot: power for slot, (power, _) in self._powers(param).items()}
-        scalars["LearningRate"] = self._learning_rate(param)
-        return self._append_rule(self.type, param, grad, state, self._attrs(), scalars)
+        return self._append_rule(self.type, param, grad, state, self._attrs(), self._scalars(param))
 
     def _finish_update(self, pairs: list[tuple[Parameter, Variable]]) -> list[Operator]:
         powers: dict[str, tuple[Variable, float, Any]] = {}

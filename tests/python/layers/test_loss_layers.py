@@ -50,9 +50,24 @@ def test_sigmoid_cross_entropy_of_logits():
     np.testing.assert_allclose(value, np.logaddexp(0, X) - X * Y, rtol=1e-6)
 
 
+def test_ctc_loss_of_padded_labels():
+    logits = layers.data("logits", [2, 1, 2], append_batch_size=False)
+    label = layers.data("label", [1, 3], dtype="int64", append_batch_size=False)
+    length = layers.data("length", [1], dtype="int32", append_batch_size=False)
+    loss = layers.ctc_loss(logits, label, label_length=length, blank=1)
+    value = run(
+        loss,
+        logits=np.zeros((2, 1, 2), np.float32),
+        label=np.array([[0, 7, 7]]),
+        length=np.array([1], np.int32),
+    )
+    np.testing.assert_allclose(value, [[-np.log(0.75)]], rtol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("layer", "arguments", "message"),
     [
+        ("ctc_loss", (1, 2), "ctc_loss: logits must be a Variable, got int 1"),
         ("smooth_l1", (None, 1), "smooth_l1: x must be a Variable, got NoneType None"),
         ("cos_sim", (1, 2), "cos_sim: X must be a Variable, got int 1"),
         ("label_smooth", (1,), "label_smooth: label must be a Variable, got int 1"),

@@ -80,6 +80,67 @@ def adamax(
     return {"ParamOut": Param - rate * moment / norm, "MomentOut": moment, "InfNormOut": norm}
 
 
+def nadam(
+    Param: Doubles,
+    Grad: Doubles,
+    LearningRate: Doubles,
+    Moment1: Doubles,
+    Moment2: Doubles,
+    DecayPow: Doubles,
+    MuProduct: Doubles,
+    Beta2Pow: Doubles,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-8,
+    momentum_decay: float = 0.004,
+) -> dict[str, Doubles]:
+    first = beta1 * Moment1 + (1 - beta1) * Grad
+    second = beta2 * Moment2 + (1 - beta2) * Grad**2
+    power, product = float(DecayPow.item()), float(MuProduct.item())
+    mu, following = (beta1 * (1 - p / 2) for p in (power, power * 0.96**momentum_decay))
+    ahead = (1 - mu) / (1 - product) * Grad + following / (1 - product * following) * first
+    step = ahead / (np.sqrt(second / (1 - Beta2Pow.item())) + epsilon)
+    param = Param - LearningRate.item() * step
+    return {"ParamOut": param, "Moment1Out": first, "Moment2Out": second}
+
+
+def lamb(
+    Param: Doubles,
+    Grad: Doubles,
+    LearningRate: Doubles,
+    Moment1: Doubles,
+    Moment2: Doubles,
+    Beta1Pow: Doubles,
+    Beta2Pow: Doubles,
+    beta1: float = 0.9,
+    beta2: float = 0.999,
+    epsilon: float = 1e-6,
+    coeff: float = 0.01,
+) -> dict[str, Doubles]:
+    first = beta1 * Moment1 + (1 - beta1) * Grad
+    second = beta2 * Moment2 + (1 - beta2) * Grad**2
+    root = np.sqrt(second / (1 - Beta2Pow.item())) + epsilon
+    direction = first / (1 - Beta1Pow.item()) / root + coeff * Param
+    norms = [float(np.sqrt(np.sum(x * x))) for x in (Param, direction)]
+    ratio = norms[0] / norms[1] if all(norms) else 1.0
+    step = LearningRate.item() * ratio * direction
+    return {"ParamOut": Param - step, "Moment1Out": first, "Moment2Out": second}
+
+
+def lion(
+    Param: Doubles,
+    Grad: Doubles,
+    LearningRate: Doubles,
+    Moment: Doubles,
+    beta1: float = 0.9,
+    beta2: float = 0.99,
+    coeff: float = 0.0,
+) -> dict[str, Doubles]:
+    sign = np.sign(beta1 * Moment + (1 - beta1) * Grad)
+    param = Param - LearningRate.item() * (sign + coeff * Param)
+    return {"ParamOut": param, "MomentOut": beta2 * Moment + (1 - beta2) * Grad}
+
+
 def adagrad(
     Param: Doubles, Grad: Doubles, LearningRate: Doubles, Moment: Doubles, epsilon: float = 1e-6
 ) -> dict[str, Doubles]:
@@ -188,6 +249,9 @@ FORMULAS = {
     "adam": adam,
     "adamw": adamw,
     "adamax": adamax,
+    "nadam": nadam,
+    "lamb": lamb,
+    "lion": lion,
     "adagrad": adagrad,
     "decayed_adagrad": decayed_adagrad,
     "adadelta": adadelta,
@@ -203,6 +267,9 @@ ATTRS: dict[str, list[dict[str, Any]]] = {
     "adam": [{}, BETAS, {**BETAS, "epsilon_mode": "after"}],
     "adamw": [{}, {**BETAS, "epsilon_mode": "before", "coeff": 0.5}],
     "adamax": [{}, BETAS],
+    "nadam": [{}, {**BETAS, "momentum_decay": 0.5}],
+    "lamb": [{}, {**BETAS, "coeff": 0.5}],
+    "lion": [{}, {"beta1": 0.8, "beta2": 0.9, "coeff": 0.5}],
     "adagrad": [{}, {"epsilon": 0.01}],
     "decayed_adagrad": [{}, {"decay": 0.8, "epsilon": 0.01}],
     "adadelta": [{}, {"rho": 0.8, "epsilon": 0.01}],
@@ -211,7 +278,8 @@ ATTRS: dict[str, list[dict[str, Any]]] = {
     "proximal_gd": [{}, {"l1": 0.5, "l2": 0.25}],
     "proximal_adagrad": [{}, {"l1": 0.5, "l2": 0.25}],
 }
-SCALARS = {"LearningRate": 0.1, "Beta1Pow": 0.9**3, "Beta2Pow": 0.999**3}
+POWERS = {"Beta1Pow": 0.9**3, "Beta2Pow": 0.999**3, "DecayPow": 0.96**0.012, "MuProduct": 0.1}
+SCALARS = {"LearningRate": 0.1, **POWERS}
 HAS_A_SIGN = {"Param", "Grad", "Velocity", "Moment1", "LinearAccumulator"}
 
 
@@ -291,6 +359,9 @@ def test_a_rate_or_power_of_several_elements_is_an_error(slot: str) -> None:
         ("adam", "epsilon", -1e-8, "epsilon must be at least 0, got -1e-08"),
         ("adamw", "coeff", -0.5, "coeff must be at least 0, got -0.5"),
         ("adamax", "beta2", 1.0, r"beta2 must be in \[0, 1\), got 1"),
+        ("nadam", "momentum_decay", -1.0, "momentum_decay must be at least 0, got -1"),
+        ("lamb", "coeff", -0.5, "coeff must be at least 0, got -0.5"),
+        ("lion", "beta2", 1.0, r"beta2 must be in \[0, 1\), got 1"),
         ("adagrad", "epsilon", float("nan"), "epsilon must be at least 0, got nan"),
         ("decayed_adagrad", "decay", -0.5, r"decay must be in \[0, 1\), got -0.5"),
         ("adadelta", "rho", 2.0, r"rho must be in \[0, 1\), got 2"),
@@ -312,3 +383,27 @@ def test_without_gradients_so_far_proximal_adagrad_only_shrinks() -> None:
     given = inputs("proximal_adagrad", (3,)) | {"Grad": np.zeros(3), "Moment": np.zeros(3)}
     out = run_op("proximal_adagrad", given, {"l1": 0.5})["ParamOut"]
     np.testing.assert_allclose(out, shrunk(given["Param"], 0.1, 0.5, 0.0), rtol=1e-15)
+
+
+@pytest.mark.parametrize("slot", ["Param", "Grad"])
+def test_lamb_takes_the_plain_step_where_a_norm_is_0(slot: str) -> None:
+    given = inputs("lamb", (3, 5))
+    given |= {"Moment1": 0 * given["Moment1"], slot: 0 * given[slot]}
+    attrs = {"coeff": 0.0}
+    step = given["Param"] - run_op("lamb", given, attrs)["ParamOut"]
+    expected = given["Param"] - lamb(**given, **attrs)["ParamOut"]
+    np.testing.assert_allclose(step, expected, rtol=1e-12)
+    assert np.any(step) == (slot == "Param")
+
+
+def test_lamb_takes_the_norms_of_all_elements_whatever_the_number_of_threads() -> None:
+    given = {name: x.astype(np.float32) for name, x in inputs("lamb", (300, 301)).items()}
+    one, two = (run_op("lamb", given, threads=n)["ParamOut"] for n in (1, 2))
+    np.testing.assert_array_equal(one, two)
+    exact = {name: x.astype(np.float64) for name, x in given.items()}
+    np.testing.assert_allclose(one, lamb(**exact)["ParamOut"], rtol=1e-5, atol=1e-6)
+
+
+def test_lion_does_not_move_where_there_is_no_sign() -> None:
+    given = inputs("lion", (3,)) | {"Grad": np.zeros(3), "Moment": np.zeros(3)}
+    np.testing.assert_array_equal(run_op("lion", given)["ParamOut"], given["Param"])

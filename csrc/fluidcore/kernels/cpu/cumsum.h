@@ -20,4 +20,13 @@ void cumsum(std::int64_t outer,
             const T* x,
             T* out);
 
+// As cumsum, the products. CumsumOrder::exclusive: the first is 1.
+template <class T>
+void cumprod(std::int64_t outer,
+             std::int64_t count,
+             std::int64_t inner,
+             CumsumOrder order,
+             const T* x,
+             T* out);
+
 }  // namespace fluidcore::cpu

@@ -77,8 +77,10 @@ void check_formulas(T* data) {
   quaternary<T, MarginRankLossGradX1, MarginRankLossGradX2, MarginRankLossGradLabel,
              RankLossGradLabel, RankLossGradLeft, RankLossGradRight>(data);
   steps<SgdRule, ProximalGdRule>(data, data);
-  steps<MomentumRule, AdagradRule, DecayedAdagradRule, ProximalAdagradRule>(data, data, data);
-  steps<AdamRule, AdamaxRule, AdadeltaRule, RmspropRule, FtrlRule>(data, data, data, data);
+  steps<MomentumRule, AdagradRule, DecayedAdagradRule, LambRule, LionRule, ProximalAdagradRule>(
+      data, data, data);
+  steps<AdamRule, AdamaxRule, AdadeltaRule, NadamRule, RmspropRule, FtrlRule>(data, data, data,
+                                                                              data);
 }
 
 template void check_formulas(float* data);

@@ -102,7 +102,23 @@ def _label_smooth(data: Data) -> Iterator[OpExample]:
     yield OpExample("label_smooth", inputs, {"epsilon": 0.25})
 
 
+def _ctc_loss(data: Data) -> Iterator[OpExample]:
+    steps, classes = data.extents(2, 4, 6)
+    for batch, labels, with_lengths in ((2, 2, False), (3, 2, True), (1, 1, True), (0, 1, False)):
+        inputs = {
+            "Logits": data.normal(steps, batch, classes),
+            "Label": data.integers(1, classes, batch, labels),
+        }
+        if with_lengths:
+            inputs["LogitsLength"] = data.integers(2 * labels, steps + 1, batch)
+            inputs["LabelLength"] = data.integers(0, labels + 1, batch)
+        yield OpExample("ctc_loss", inputs)
+    inputs = {"Logits": data.normal(3, 1, 2), "Label": data.integers(0, 1, 1, 2)}
+    yield OpExample("ctc_loss", inputs, {"blank": 1})
+
+
 CASES: dict[str, Callable[[Data], Iterator[OpExample]]] = {
+    "ctc_loss": _ctc_loss,
     "hinge_loss": _elements("hinge_loss", _hinge),
     "huber_loss": _elements("huber_loss", _huber, {"delta": 1.25}, {"delta": 0.5}),
     "log_loss": _elements("log_loss", _log, {"epsilon": 1e-4}, {"epsilon": 0.125}),

@@ -61,6 +61,22 @@ def _cumsum(data: Data) -> Iterator[OpExample]:
         yield OpExample("cumsum", {"X": data.normal(*shape)}, attrs)
 
 
+def _cumprod(data: Data) -> Iterator[OpExample]:
+    a, b, c = data.extents(3, 2)
+    for shape, attrs in (
+        ((a, b), {}),
+        ((1,), {"axis": 0}),
+        ((a, b), {"axis": 0, "exclusive": True}),
+        ((a, b, c), {"axis": -2, "reverse": True}),
+        ((0, b), {}),
+    ):
+        yield OpExample("cumprod", {"X": data.away_from_zero(*shape)}, attrs)
+    x = data.away_from_zero(3, 4)
+    x[0, 1] = x[1, 0] = x[1, 2] = 0
+    for exclusive in (False, True):
+        yield OpExample("cumprod", {"X": x}, {"exclusive": exclusive}, note="with zeros")
+
+
 def _linear_recurrence(data: Data) -> Iterator[OpExample]:
     a, b, c = data.extents(3, 2)
     for shape, attrs in (
@@ -146,6 +162,7 @@ CASES = {
         for name in ("sum", "mean", "max", "min", "prod")
     },
     "cumsum": _cumsum,
+    "cumprod": _cumprod,
     "linear_recurrence": _linear_recurrence,
     "maxout": _maxout,
     "mean": _mean,

@@ -40,6 +40,22 @@ def _loss(op_type: str) -> Callable[[Data], Iterator[OpExample]]:
     return cases
 
 
+def _nll_loss(data: Data) -> Iterator[OpExample]:
+    n, c = data.extents(2, 2)
+    labels = data.integers(0, c, n, 1)
+    for shape, label, attrs in (
+        ((n, c), labels, {}),
+        ((c,), labels[0], {}),
+        ((n, c), labels[:, 0], {"ignore_index": int(labels[0, 0])}),
+        ((n, 2, c), data.integers(0, c, n, 2, 1), {}),
+        ((0, c), labels[:0], {}),
+    ):
+        inputs = {"X": data.uniform(-3, -0.25, *shape), "Label": label}
+        yield OpExample("nll_loss", inputs, attrs, ("X",))
+        weighted = {**inputs, "Weight": data.positive(c)}
+        yield OpExample("nll_loss", weighted, attrs, ("X",))
+
+
 def _lookup_table(op_type: str, *last: int) -> Callable[[Data], Iterator[OpExample]]:
     """Of the operator whose Ids end in the extents `last`."""
 
@@ -114,6 +130,7 @@ def _merge_lod_tensor(data: Data) -> Iterator[OpExample]:
 CASES = {
     **{name: _loss(name) for name in ("cross_entropy", "softmax_with_cross_entropy")},
     "lookup_table": _lookup_table("lookup_table", 1),
+    "nll_loss": _nll_loss,
     "lookup_table_v2": _lookup_table("lookup_table_v2"),
     "top_k": _top_k,
     "select_input": _select_input,
