@@ -20,6 +20,7 @@ const OpRegistry& builtin_ops() {
     register_fill_ops(registry);
     register_gather_ops(registry);
     register_gather_nd_ops(registry);
+    register_group_norm_ops(registry);
     register_layer_norm_ops(registry);
     register_linear_recurrence_ops(registry);
     register_logic_ops(registry);

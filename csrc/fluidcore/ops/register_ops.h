@@ -20,6 +20,7 @@ void register_elementwise_ops(OpRegistry& registry);
 void register_fill_ops(OpRegistry& registry);
 void register_gather_ops(OpRegistry& registry);
 void register_gather_nd_ops(OpRegistry& registry);
+void register_group_norm_ops(OpRegistry& registry);
 void register_layer_norm_ops(OpRegistry& registry);
 void register_linear_recurrence_ops(OpRegistry& registry);
 void register_logsumexp_ops(OpRegistry& registry);

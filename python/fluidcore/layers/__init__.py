@@ -63,7 +63,7 @@ from fluidcore.layers.nn import (
     reduce_prod,
     reduce_sum,
 )
-from fluidcore.layers.norm import layer_norm, lrn
+from fluidcore.layers.norm import group_norm, instance_norm, layer_norm, lrn, rms_norm
 from fluidcore.layers.pool import pool2d, pool3d
 from fluidcore.layers.tensor import (
     assign,
@@ -117,7 +117,9 @@ __all__ = [
     "gather",
     "greater_equal",
     "greater_than",
+    "group_norm",
     "increment",
+    "instance_norm",
     "is_empty",
     "label_smooth",
     "layer_norm",
@@ -144,6 +146,7 @@ __all__ = [
     "reduce_prod",
     "reduce_sum",
     "reshape",
+    "rms_norm",
     "scatter",
     "smooth_l1",
     "softmax_with_cross_entropy",

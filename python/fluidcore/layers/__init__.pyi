@@ -58,8 +58,11 @@ from fluidcore.layers.nn import reduce_mean as reduce_mean
 from fluidcore.layers.nn import reduce_min as reduce_min
 from fluidcore.layers.nn import reduce_prod as reduce_prod
 from fluidcore.layers.nn import reduce_sum as reduce_sum
+from fluidcore.layers.norm import group_norm as group_norm
+from fluidcore.layers.norm import instance_norm as instance_norm
 from fluidcore.layers.norm import layer_norm as layer_norm
 from fluidcore.layers.norm import lrn as lrn
+from fluidcore.layers.norm import rms_norm as rms_norm
 from fluidcore.layers.pool import pool2d as pool2d
 from fluidcore.layers.pool import pool3d as pool3d
 from fluidcore.layers.tensor import assign as assign
@@ -850,6 +853,23 @@ def gelu(
         Out: shape and dtype of X
     """
 
+def group_mean(
+    x: Variable,
+    *,
+    groups: int = 0,
+    name: str | None = None,
+) -> Variable:
+    """Out = for each element of X, the mean of its group of channels in its example.
+
+    Args:
+        x: [N, C, ...], rank 2 or more, floating
+        groups: how many groups of neighbouring channels; 0: each channel is one
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
 def hard_shrink(
     x: Variable,
     *,
@@ -1495,6 +1515,31 @@ def scale(
 
     Returns:
         Out: shape and dtype of X
+    """
+
+def scaled_dot_product_attention(
+    q: Variable,
+    k: Variable,
+    v: Variable,
+    mask: Variable | None = None,
+    *,
+    causal: bool = False,
+    scale: float = 0.0,
+    name: str | None = None,
+) -> Variable:
+    """Out = softmax(scale Q K^T + Mask) V, for every head of every example (Vaswani et al. 2017). Calculated tile by tile: the matrix of scores is never in memory (Dao et al. 2022). 0 for a query that sees no key.
+
+    Args:
+        q: [batch, heads, queries, depth], floating
+        k: [batch, heads, keys, depth], dtype of Q
+        v: [batch, heads, keys, value depth], dtype of Q
+        mask: is added to the scores; broadcasts to [batch, heads, queries, keys], dtype of Q; -infinity where a query does not see a key
+        causal: whether query i sees the keys 0 to i alone
+        scale: the factor of Q K^T; 0: 1 / sqrt(depth)
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: [batch, heads, queries, value depth], dtype of Q
     """
 
 def scatter_nd_add(
