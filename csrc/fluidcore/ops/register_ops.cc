@@ -9,6 +9,7 @@ const OpRegistry& builtin_ops() {
     register_adaptive_optimizer_ops(registry);
     register_arithmetic_ops(registry);
     register_array_ops(registry);
+    register_attention_ops(registry);
     register_comparison_ops(registry);
     register_concat_ops(registry);
     register_control_flow_ops(registry);

@@ -9,6 +9,7 @@ void register_activation_ops(OpRegistry& registry);
 void register_adaptive_optimizer_ops(OpRegistry& registry);
 void register_arithmetic_ops(OpRegistry& registry);
 void register_array_ops(OpRegistry& registry);
+void register_attention_ops(OpRegistry& registry);
 void register_comparison_ops(OpRegistry& registry);
 void register_concat_ops(OpRegistry& registry);
 void register_control_flow_ops(OpRegistry& registry);

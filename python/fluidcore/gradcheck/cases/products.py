@@ -55,6 +55,30 @@ def _matmul(data: Data) -> Iterator[OpExample]:
     yield OpExample("matmul", {"X": x, "Y": x}, note="one variable twice")
 
 
+def _attention(data: Data) -> Iterator[OpExample]:
+    b, h, queries, keys = data.extents(4, 2)
+
+    def case(mask: Sequence[int] | None = None, width: int = 3, **attrs: Any) -> OpExample:
+        inputs = {
+            "Q": data.normal(b, h, queries, 2),
+            "K": data.normal(b, h, keys, 2),
+            "V": data.normal(b, h, keys, width),
+        }
+        if mask is not None:
+            inputs["Mask"] = data.normal(*mask)
+        return OpExample("scaled_dot_product_attention", inputs, attrs)
+
+    yield from (
+        case(),
+        case(causal=True),
+        case(scale=0.25, width=2),
+        case((queries, keys)),
+        case((b, 1, 1, keys), causal=True),
+    )
+    empty = {slot: data.normal(0, h, keys, 2) for slot in "QKV"}
+    yield OpExample("scaled_dot_product_attention", empty)
+
+
 def _conv2d(data: Data) -> Iterator[OpExample]:
     n, c, m = data.extents(3, 1, 3)
     height, width = data.extents(2, 4, 6)
@@ -199,6 +223,7 @@ def _max_pool_with_index(axes: int) -> Callable[[Data], Iterator[OpExample]]:
 CASES = {
     "mul": _mul,
     "matmul": _matmul,
+    "scaled_dot_product_attention": _attention,
     "conv1d": _conv_of(1),
     "conv2d": _conv2d,
     "conv3d": _conv_of(3),
