@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "fluidcore/kernels/cpu/rows.h"
-#include "fluidcore/ops/infer_checks.h"
 #include "fluidcore/ops/norm_form.h"
 #include "fluidcore/ops/register_ops.h"
 
@@ -14,7 +13,7 @@ namespace fluidcore {
 
 namespace {
 
-constexpr const char* kDims = "[N, C, ...], rank 2 or more";
+constexpr std::string_view kDims = "[N, C, ...], rank 2 or more";
 
 // Every channel is a group of its own where the operator has no groups, or has 0.
 constexpr std::int64_t kChannels = 0;

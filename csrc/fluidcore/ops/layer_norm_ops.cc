@@ -3,7 +3,6 @@
 #include <string_view>
 #include <utility>
 
-#include "fluidcore/ops/infer_checks.h"
 #include "fluidcore/ops/norm_form.h"
 #include "fluidcore/ops/register_ops.h"
 

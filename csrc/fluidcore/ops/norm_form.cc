@@ -1,6 +1,5 @@
 #include "fluidcore/ops/norm_form.h"
 
-#include <cstdint>
 #include <utility>
 
 #include "fluidcore/base/strings.h"

@@ -64,7 +64,7 @@ from fluidcore.layers.nn import (
     reduce_sum,
 )
 from fluidcore.layers.norm import group_norm, instance_norm, layer_norm, lrn, rms_norm
-from fluidcore.layers.pool import pool2d, pool3d
+from fluidcore.layers.pool import adaptive_pool2d, adaptive_pool3d, pool2d, pool3d
 from fluidcore.layers.tensor import (
     assign,
     cast,
@@ -89,6 +89,8 @@ __all__ = [
     "Switch",
     "While",
     "accuracy",
+    "adaptive_pool2d",
+    "adaptive_pool3d",
     "argsort",
     "array_length",
     "array_read",

@@ -63,6 +63,8 @@ from fluidcore.layers.norm import instance_norm as instance_norm
 from fluidcore.layers.norm import layer_norm as layer_norm
 from fluidcore.layers.norm import lrn as lrn
 from fluidcore.layers.norm import rms_norm as rms_norm
+from fluidcore.layers.pool import adaptive_pool2d as adaptive_pool2d
+from fluidcore.layers.pool import adaptive_pool3d as adaptive_pool3d
 from fluidcore.layers.pool import pool2d as pool2d
 from fluidcore.layers.pool import pool3d as pool3d
 from fluidcore.layers.tensor import assign as assign
@@ -300,6 +302,37 @@ def conv1d(
     Args:
         input: [N, C, L], floating
         filter: [M, C / groups, kernel length]
+        strides: steps of the filter: [length]
+        paddings: zeros on both sides of Input: [length]
+        dilations: distances of the filter's elements: [length]; 1: they are neighbours
+        groups: Input's channels and the filters are cut into this many groups that do not see each other
+        use_cudnn: accepted, without effect
+        data_format: 'AnyLayout' or 'NCL', which are the same
+        workspace_size_MB: accepted, without effect
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Output: [N, M, out length]
+    """
+
+def conv1d_transpose(
+    input: Variable,
+    filter: Variable,
+    *,
+    strides: list[int] = [1],
+    paddings: list[int] = [0],
+    dilations: list[int] = [1],
+    groups: int = 1,
+    use_cudnn: bool = False,
+    data_format: str = 'AnyLayout',
+    workspace_size_MB: int = 4096,
+    name: str | None = None,
+) -> Variable:
+    """What conv1d does to gradients: each element of Input adds Filter times itself to Output, where it is that conv1d would read from. paddings are cut off Output. Extents: (in - 1) stride - 2 padding + dilation (kernel - 1) + 1.
+
+    Args:
+        input: [N, C, L], floating
+        filter: [C, M / groups, kernel length]
         strides: steps of the filter: [length]
         paddings: zeros on both sides of Input: [length]
         dilations: distances of the filter's elements: [length]; 1: they are neighbours
@@ -1364,6 +1397,39 @@ def pad(
 
     Returns:
         Out: the extents of X and its paddings
+    """
+
+def pool1d(
+    x: Variable,
+    pooling_type: str,
+    ksize: list[int],
+    *,
+    global_pooling: bool = False,
+    adaptive: bool = False,
+    strides: list[int] = [1],
+    paddings: list[int] = [0],
+    ceil_mode: bool = False,
+    use_cudnn: bool = False,
+    data_format: str = 'AnyLayout',
+    name: str | None = None,
+) -> Variable:
+    """Out = the maximum or the mean of the window of X that begins at its number times stride - padding. Padding is never the maximum and does not count in the mean. Extents: (in + 2 padding - ksize) / stride + 1, rounded down (up with ceil_mode).
+
+    Args:
+        x: [N, C, L], floating
+        pooling_type: 'max' or 'avg'
+        ksize: extents of a window: [length]
+        global_pooling: one window for the whole plane; ksize, strides and paddings are not used
+        adaptive: ksize are the extents of Out, and output i is of the elements from floor(i in / out) to ceil((i + 1) in / out), not included; strides and paddings are not used
+        strides: steps of the window: [length]
+        paddings: elements on both sides of X that take no part: [length]; smaller than ksize
+        ceil_mode: also windows that reach beyond the padded X at the end
+        use_cudnn: accepted, without effect
+        data_format: 'AnyLayout' or 'NCL', which are the same
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: [N, C, out length]
     """
 
 def pow(

@@ -161,6 +161,21 @@ def _conv_transpose_of(axes: int) -> Callable[[Data], Iterator[OpExample]]:
     return examples
 
 
+def _pool1d(data: Data) -> Iterator[OpExample]:
+    n, c = data.extents(2, 1, 2)
+    variants: list[tuple[Sequence[int], dict[str, Any]]] = [
+        ([n, c, 6], {"ksize": [2], "strides": [2]}),
+        ([1, c, 7], {"ksize": [3], "strides": [2], "paddings": [1], "ceil_mode": True}),
+        ([n, c, 7], {"ksize": [3], "adaptive": True}),
+        ([n, c, 5], {"ksize": [1], "global_pooling": True}),
+        ([0, c, 4], {"ksize": [2]}),
+    ]
+    for kind in ("max", "avg"):
+        for shape, attrs in variants:
+            x = data.distinct(*shape)
+            yield OpExample("pool1d", {"X": x}, {"pooling_type": kind, **attrs})
+
+
 def _pool2d(data: Data) -> Iterator[OpExample]:
     n, c = data.extents(2, 1, 2)
     height, width = data.extents(2, 4, 6)
@@ -171,6 +186,7 @@ def _pool2d(data: Data) -> Iterator[OpExample]:
         ([1, c, height, width], {"ksize": [3, 3], "strides": [2, 2], "paddings": [1, 1]}),
         ([1, c, 6, 6], {"ksize": [3, 3], "strides": [2, 2], "ceil_mode": True}),
         ([n, c, height, 3], {"ksize": [1, 1], "global_pooling": True}),
+        ([n, c, 7, 5], {"ksize": [3, 2], "adaptive": True}),
         ([0, c, 4, 4], {"ksize": [2, 2]}),
     ]
     for kind in ("max", "avg"):
@@ -191,6 +207,7 @@ def _pool3d(data: Data) -> Iterator[OpExample]:
         ([1, c, 3, 4, 3], {"ksize": [3, 2, 3], "strides": [2, 2, 2], "paddings": [1, 1, 1]}),
         ([1, c, 4, 3, 4], {"ksize": [3, 2, 3], "strides": [2, 2, 2], "ceil_mode": True}),
         ([n, c, 2, 3, 2], {"ksize": [1, 1, 1], "global_pooling": True}),
+        ([1, c, 3, 4, 2], {"ksize": [2, 3, 2], "adaptive": True}),
         ([0, c, 2, 2, 2], {"ksize": [2, 2, 2]}),
     ]
     for kind in ("max", "avg"):
@@ -213,6 +230,7 @@ def _max_pool_with_index(axes: int) -> Callable[[Data], Iterator[OpExample]]:
             case([n, c, *extents], two),
             case([1, c, *extents], [3] * axes, strides=two, paddings=one),
             case([n, c, *extents], one, global_pooling=True),
+            case([1, c, *[5] * axes], two, adaptive=True),
             case([1, 1, *one], one),
             case([0, c, *two], two),
         )
@@ -228,8 +246,10 @@ CASES = {
     "conv2d": _conv2d,
     "conv3d": _conv_of(3),
     "depthwise_conv2d": _depthwise_conv2d,
+    "conv1d_transpose": _conv_transpose_of(1),
     "conv2d_transpose": _conv_transpose_of(2),
     "conv3d_transpose": _conv_transpose_of(3),
+    "pool1d": _pool1d,
     "pool2d": _pool2d,
     "pool3d": _pool3d,
     "max_pool2d_with_index": _max_pool_with_index(2),
