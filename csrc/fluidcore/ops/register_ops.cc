@@ -22,6 +22,7 @@ const OpRegistry& builtin_ops() {
     register_gather_ops(registry);
     register_gather_nd_ops(registry);
     register_group_norm_ops(registry);
+    register_interpolate_ops(registry);
     register_layer_norm_ops(registry);
     register_linear_recurrence_ops(registry);
     register_logic_ops(registry);
@@ -39,6 +40,7 @@ const OpRegistry& builtin_ops() {
     register_pad_ops(registry);
     register_order_ops(registry);
     register_piecewise_activation_ops(registry);
+    register_pixel_shuffle_ops(registry);
     register_pool_ops(registry);
     register_prelu_ops(registry);
     register_random_ops(registry);

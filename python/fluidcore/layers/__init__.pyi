@@ -994,6 +994,29 @@ def index_select(
         Out: X with the extent N along axis
     """
 
+def interpolate(
+    x: Variable,
+    *,
+    size: list[int] = [],
+    scale: list[float] = [],
+    mode: str = 'nearest',
+    align_corners: bool = False,
+    name: str | None = None,
+) -> Variable:
+    """Out = X at other points of its spatial axes, interpolated along one axis after the other. Cubic: convolution with a = -0.75 (Keys 1981). Elements beyond the ends of X are those at the ends.
+
+    Args:
+        x: [N, C, ...], one to three spatial axes, floating
+        size: the spatial extents of Out; empty: scale says them
+        scale: for each spatial axis, the extent of Out is floor(in scale)
+        mode: 'linear' for one spatial axis, 'bilinear' and 'bicubic' for two, 'trilinear' for three, 'nearest' for any
+        align_corners: element i of Out lies at i (in - 1) / (out - 1) of X; else at (i + 0.5) in / out - 0.5, and the nearest is floor(i in / out)
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: [N, C, the spatial extents], dtype of X
+    """
+
 def isfinite(
     x: Variable,
     *,
@@ -1397,6 +1420,23 @@ def pad(
 
     Returns:
         Out: the extents of X and its paddings
+    """
+
+def pixel_shuffle(
+    x: Variable,
+    upscale_factor: int,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out[n, c, r h + i, r w + j] = X[n, (c r + i) r + j, h, w]: channels become pixels (Shi et al. 2016).
+
+    Args:
+        x: [N, C r^2, H, W]
+        upscale_factor: r, by which height and width grow
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: [N, C, H r, W r], dtype of X
     """
 
 def pool1d(

@@ -15,6 +15,7 @@ from fluidcore.base.dtypes import FLOATING, DTypeLike, dtype_name
 from fluidcore.gradcheck.cases import (
     activations,
     elementwise,
+    images,
     indices,
     losses,
     norms,
@@ -51,6 +52,7 @@ _FAMILIES: dict[str, Callable[[Data], Iterator[OpExample]]] = {
     for family in (
         activations,
         elementwise,
+        images,
         indices,
         losses,
         norms,
