@@ -106,7 +106,8 @@ constexpr const char* kGradDoc =
 OpDef with_groups(OpDef def) {
   return std::move(def)
       .required_attr("groups", std::int64_t{1}, "how many groups of neighbouring channels")
-      .attr("data_layout", std::string("NCHW"), "channels are dimension 1", {"NCHW"});
+      .attr("data_layout", std::string("NCHW"), "'NCHW' or 'AnyLayout', which are the same",
+            {"NCHW", "AnyLayout"});
 }
 
 template <class T>

@@ -16,6 +16,7 @@ def group_norm(
     Bias: Doubles | None = None,
     groups: int = 1,
     epsilon: float = 1e-5,
+    **_: Any,
 ) -> dict[str, Doubles]:
     x = X.reshape(X.shape[0], groups, -1 if X.size else 1)
     mean, variance = x.mean(axis=2), x.var(axis=2)
@@ -51,7 +52,7 @@ CASES = [
     case((2, 6, 3, 5), "Bias", "bias only", groups=3),
     case((3, 4, 67), groups=1, epsilon=0.25),
     case((3, 4, 2, 3, 2), groups=2),
-    case((5, 8), groups=2),
+    case((5, 8), groups=2, data_layout="AnyLayout"),
     case((70, 4), groups=1),
     case((2, 3, 1, 1), groups=1),
     case((0, 4, 3), groups=2),
