@@ -49,6 +49,7 @@ def case(
     }
     if mask is not None:
         inputs["Mask"] = normal(*mask, seed=3)
+        note = f"{note} Mask{list(mask)}".strip()
     return OpCase("scaled_dot_product_attention", inputs, attention, attrs, note, grad)
 
 
