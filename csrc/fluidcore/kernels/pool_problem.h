@@ -12,8 +12,12 @@ enum class Pooling { kMax, kAverage };
 // Pooling over windows of `kernel` elements along `axes` spatial axes: input [batch, channels,
 // in...], output [batch, channels, out...]. Padding takes no part: it is never the maximum, and an
 // average divides by the elements that are there. Every window has at least one.
+//
+// Adaptive: output i is of the elements from floor(i in / out) to ceil((i + 1) in / out), not
+// included; stride and pad are not used, and kernel is about what a window has.
 struct PoolProblem {
   Pooling pooling = Pooling::kMax;
+  bool adaptive = false;
   std::size_t axes = 2;
   std::int64_t batch = 0;
   std::int64_t channels = 0;

@@ -130,6 +130,7 @@ void add_conv_transpose(OpRegistry& registry, std::size_t axes, const std::strin
 }  // namespace
 
 void register_conv_transpose_ops(OpRegistry& registry) {
+  add_conv_transpose(registry, 1, "conv1d");
   add_conv_transpose(registry, 2, "conv2d");
   add_conv_transpose(registry, 3, "conv3d");
 }

@@ -145,6 +145,7 @@ void add_pool(OpRegistry& registry,
 }  // namespace
 
 void register_pool_ops(OpRegistry& registry) {
+  add_pool(registry, "pool1d", 1, "its number times");
   add_pool(registry, "pool2d", 2, "its row and column times");
   add_pool(registry, "pool3d", 3, "its layer, row and column times");
 }

@@ -1,5 +1,6 @@
 #include "fluidcore/ops/pool_form.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -16,6 +17,11 @@ struct Windows {
   Spatial stride;
   Spatial pad;
 };
+
+template <class Context>
+bool is_adaptive(const Context& context) {
+  return context.template attr<bool>("adaptive") && !context.template attr<bool>("global_pooling");
+}
 
 template <class Context>
 Windows windows(const Context& context, const Shape& x) {
@@ -44,9 +50,16 @@ std::int64_t out_extent(
 
 template <class Context>
 Spatial pool_extents(const Context& context, const Shape& x, bool ceil_mode) {
-  const Windows w = windows(context, x);
   const Spatial in = spatial_of(x);
   Spatial out{};
+  if (is_adaptive(context)) {
+    out = window_attr(context, "ksize", x.rank() - 2, 1);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      if (in[i] == 0) out[i] = 0;
+    }
+    return out;
+  }
+  const Windows w = windows(context, x);
   for (std::size_t i = 0; i < out.size(); ++i) {
     out[i] = out_extent(in[i], w.kernel[i], w.stride[i], w.pad[i], ceil_mode);
   }
@@ -61,6 +74,9 @@ OpDef with_pool_attrs(OpDef def, std::size_t axes) {
       .required_attr("ksize", std::vector<std::int64_t>(axes, 2), "extents of a window" + each)
       .attr("global_pooling", false,
             "one window for the whole plane; ksize, strides and paddings are not used")
+      .attr("adaptive", false,
+            "ksize are the extents of Out, and output i is of the elements from floor(i in / out) "
+            "to ceil((i + 1) in / out), not included; strides and paddings are not used")
       .attr("strides", std::vector<std::int64_t>(axes, 1), "steps of the window" + each)
       .attr("paddings", std::vector<std::int64_t>(axes, 0),
             "elements on both sides of X that take no part" + each + "; smaller than ksize");
@@ -85,16 +101,26 @@ PoolProblem pool_problem(const KernelContext& context,
                          const Shape& x,
                          Pooling pooling,
                          bool ceil_mode) {
-  const Windows w = windows(context, x);
-  return {.pooling = pooling,
-          .axes = x.rank() - 2,
-          .batch = x[0],
-          .channels = x[1],
-          .in = spatial_of(x),
-          .kernel = w.kernel,
-          .out = pool_extents(context, x, ceil_mode),
-          .stride = w.stride,
-          .pad = w.pad};
+  PoolProblem problem{.pooling = pooling,
+                      .axes = x.rank() - 2,
+                      .batch = x[0],
+                      .channels = x[1],
+                      .in = spatial_of(x),
+                      .out = pool_extents(context, x, ceil_mode)};
+  if (!is_adaptive(context)) {
+    const Windows w = windows(context, x);
+    problem.kernel = w.kernel;
+    problem.stride = w.stride;
+    problem.pad = w.pad;
+    return problem;
+  }
+  // Where every window has as many elements, these are windows like others.
+  for (std::size_t i = 0; i < problem.in.size(); ++i) {
+    problem.adaptive = problem.adaptive || problem.in[i] % problem.out[i] != 0;
+    problem.kernel[i] = std::max<std::int64_t>(problem.in[i] / problem.out[i], 1);
+  }
+  problem.stride = problem.kernel;
+  return problem;
 }
 
 }  // namespace fluidcore

@@ -8,7 +8,8 @@
 
 namespace fluidcore {
 
-// What poolings have in common: the attributes ksize, strides, paddings and global_pooling.
+// What poolings have in common: the attributes ksize, strides, paddings, global_pooling and
+// adaptive.
 
 // Declares them.
 OpDef with_pool_attrs(OpDef def, std::size_t axes);

@@ -11,6 +11,7 @@ const OpRegistry& builtin_ops() {
     register_array_ops(registry);
     register_cholesky_ops(registry);
     register_choice_ops(registry);
+    register_attention_ops(registry);
     register_comparison_ops(registry);
     register_concat_ops(registry);
     register_control_flow_ops(registry);
@@ -26,6 +27,8 @@ const OpRegistry& builtin_ops() {
     register_gather_nd_ops(registry);
     register_inverse_ops(registry);
     register_lamb_ops(registry);
+    register_group_norm_ops(registry);
+    register_interpolate_ops(registry);
     register_layer_norm_ops(registry);
     register_linear_recurrence_ops(registry);
     register_logic_ops(registry);
@@ -44,6 +47,7 @@ const OpRegistry& builtin_ops() {
     register_pad_ops(registry);
     register_order_ops(registry);
     register_piecewise_activation_ops(registry);
+    register_pixel_shuffle_ops(registry);
     register_pool_ops(registry);
     register_prelu_ops(registry);
     register_random_ops(registry);

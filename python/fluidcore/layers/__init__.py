@@ -72,8 +72,8 @@ from fluidcore.layers.nn import (
     reduce_prod,
     reduce_sum,
 )
-from fluidcore.layers.norm import layer_norm, lrn
-from fluidcore.layers.pool import pool2d, pool3d
+from fluidcore.layers.norm import group_norm, instance_norm, layer_norm, lrn, rms_norm
+from fluidcore.layers.pool import adaptive_pool2d, adaptive_pool3d, pool2d, pool3d
 from fluidcore.layers.tensor import (
     assign,
     cast,
@@ -98,6 +98,8 @@ __all__ = [
     "Switch",
     "While",
     "accuracy",
+    "adaptive_pool2d",
+    "adaptive_pool3d",
     "argsort",
     "array_length",
     "array_read",
@@ -131,7 +133,9 @@ __all__ = [
     "gather",
     "greater_equal",
     "greater_than",
+    "group_norm",
     "increment",
+    "instance_norm",
     "is_empty",
     "label_smooth",
     "layer_norm",
@@ -158,6 +162,7 @@ __all__ = [
     "reduce_prod",
     "reduce_sum",
     "reshape",
+    "rms_norm",
     "scatter",
     "slogdet",
     "smooth_l1",

@@ -65,8 +65,13 @@ from fluidcore.layers.nn import reduce_mean as reduce_mean
 from fluidcore.layers.nn import reduce_min as reduce_min
 from fluidcore.layers.nn import reduce_prod as reduce_prod
 from fluidcore.layers.nn import reduce_sum as reduce_sum
+from fluidcore.layers.norm import group_norm as group_norm
+from fluidcore.layers.norm import instance_norm as instance_norm
 from fluidcore.layers.norm import layer_norm as layer_norm
 from fluidcore.layers.norm import lrn as lrn
+from fluidcore.layers.norm import rms_norm as rms_norm
+from fluidcore.layers.pool import adaptive_pool2d as adaptive_pool2d
+from fluidcore.layers.pool import adaptive_pool3d as adaptive_pool3d
 from fluidcore.layers.pool import pool2d as pool2d
 from fluidcore.layers.pool import pool3d as pool3d
 from fluidcore.layers.tensor import assign as assign
@@ -336,6 +341,37 @@ def conv1d(
     Args:
         input: [N, C, L], floating
         filter: [M, C / groups, kernel length]
+        strides: steps of the filter: [length]
+        paddings: zeros on both sides of Input: [length]
+        dilations: distances of the filter's elements: [length]; 1: they are neighbours
+        groups: Input's channels and the filters are cut into this many groups that do not see each other
+        use_cudnn: accepted, without effect
+        data_format: 'AnyLayout' or 'NCL', which are the same
+        workspace_size_MB: accepted, without effect
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Output: [N, M, out length]
+    """
+
+def conv1d_transpose(
+    input: Variable,
+    filter: Variable,
+    *,
+    strides: list[int] = [1],
+    paddings: list[int] = [0],
+    dilations: list[int] = [1],
+    groups: int = 1,
+    use_cudnn: bool = False,
+    data_format: str = 'AnyLayout',
+    workspace_size_MB: int = 4096,
+    name: str | None = None,
+) -> Variable:
+    """What conv1d does to gradients: each element of Input adds Filter times itself to Output, where it is that conv1d would read from. paddings are cut off Output. Extents: (in - 1) stride - 2 padding + dilation (kernel - 1) + 1.
+
+    Args:
+        input: [N, C, L], floating
+        filter: [C, M / groups, kernel length]
         strides: steps of the filter: [length]
         paddings: zeros on both sides of Input: [length]
         dilations: distances of the filter's elements: [length]; 1: they are neighbours
@@ -925,6 +961,23 @@ def gelu(
         Out: shape and dtype of X
     """
 
+def group_mean(
+    x: Variable,
+    *,
+    groups: int = 0,
+    name: str | None = None,
+) -> Variable:
+    """Out = for each element of X, the mean of its group of channels in its example.
+
+    Args:
+        x: [N, C, ...], rank 2 or more, floating
+        groups: how many groups of neighbouring channels; 0: each channel is one
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
 def hard_shrink(
     x: Variable,
     *,
@@ -1029,6 +1082,27 @@ def inverse(
 
     Returns:
         Out: shape and dtype of X
+def interpolate(
+    x: Variable,
+    *,
+    size: list[int] = [],
+    scale: list[float] = [],
+    mode: str = 'nearest',
+    align_corners: bool = False,
+    name: str | None = None,
+) -> Variable:
+    """Out = X at other points of its spatial axes, interpolated along one axis after the other. Cubic: convolution with a = -0.75 (Keys 1981). Elements beyond the ends of X are those at the ends.
+
+    Args:
+        x: [N, C, ...], one to three spatial axes, floating
+        size: the spatial extents of Out; empty: scale says them
+        scale: for each spatial axis, the extent of Out is floor(in scale)
+        mode: 'linear' for one spatial axis, 'bilinear' and 'bicubic' for two, 'trilinear' for three, 'nearest' for any
+        align_corners: element i of Out lies at i (in - 1) / (out - 1) of X; else at (i + 0.5) in / out - 0.5, and the nearest is floor(i in / out)
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: [N, C, the spatial extents], dtype of X
     """
 
 def isfinite(
@@ -1493,6 +1567,56 @@ def pad(
         Out: the extents of X and its paddings
     """
 
+def pixel_shuffle(
+    x: Variable,
+    upscale_factor: int,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out[n, c, r h + i, r w + j] = X[n, (c r + i) r + j, h, w]: channels become pixels (Shi et al. 2016).
+
+    Args:
+        x: [N, C r^2, H, W]
+        upscale_factor: r, by which height and width grow
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: [N, C, H r, W r], dtype of X
+    """
+
+def pool1d(
+    x: Variable,
+    pooling_type: str,
+    ksize: list[int],
+    *,
+    global_pooling: bool = False,
+    adaptive: bool = False,
+    strides: list[int] = [1],
+    paddings: list[int] = [0],
+    ceil_mode: bool = False,
+    use_cudnn: bool = False,
+    data_format: str = 'AnyLayout',
+    name: str | None = None,
+) -> Variable:
+    """Out = the maximum or the mean of the window of X that begins at its number times stride - padding. Padding is never the maximum and does not count in the mean. Extents: (in + 2 padding - ksize) / stride + 1, rounded down (up with ceil_mode).
+
+    Args:
+        x: [N, C, L], floating
+        pooling_type: 'max' or 'avg'
+        ksize: extents of a window: [length]
+        global_pooling: one window for the whole plane; ksize, strides and paddings are not used
+        adaptive: ksize are the extents of Out, and output i is of the elements from floor(i in / out) to ceil((i + 1) in / out), not included; strides and paddings are not used
+        strides: steps of the window: [length]
+        paddings: elements on both sides of X that take no part: [length]; smaller than ksize
+        ceil_mode: also windows that reach beyond the padded X at the end
+        use_cudnn: accepted, without effect
+        data_format: 'AnyLayout' or 'NCL', which are the same
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: [N, C, out length]
+    """
+
 def pow(
     x: Variable,
     *,
@@ -1713,6 +1837,31 @@ def scale(
 
     Returns:
         Out: shape and dtype of X
+    """
+
+def scaled_dot_product_attention(
+    q: Variable,
+    k: Variable,
+    v: Variable,
+    mask: Variable | None = None,
+    *,
+    causal: bool = False,
+    scale: float = 0.0,
+    name: str | None = None,
+) -> Variable:
+    """Out = softmax(scale Q K^T + Mask) V, for every head of every example (Vaswani et al. 2017). Calculated tile by tile: the matrix of scores is never in memory (Dao et al. 2022). 0 for a query that sees no key.
+
+    Args:
+        q: [batch, heads, queries, depth], floating
+        k: [batch, heads, keys, depth], dtype of Q
+        v: [batch, heads, keys, value depth], dtype of Q
+        mask: is added to the scores; broadcasts to [batch, heads, queries, keys], dtype of Q; -infinity where a query does not see a key
+        causal: whether query i sees the keys 0 to i alone
+        scale: the factor of Q K^T; 0: 1 / sqrt(depth)
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: [batch, heads, queries, value depth], dtype of Q
     """
 
 def scatter_nd_add(

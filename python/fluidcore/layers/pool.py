@@ -107,3 +107,59 @@ def pool3d(
         global_pooling,
         name,
     )
+
+
+def adaptive_pool2d(
+    input: Variable,
+    pool_size: int | Sequence[int],
+    pool_type: str = "max",
+    name: str | None = None,
+) -> Variable:
+    """Pooling to an image of a given size.
+
+    Args:
+        input: [batch, channels, height, width], floating.
+        pool_size: Height and width of the result, or one number for both.
+        pool_type: "max" or "avg".
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        [batch, channels, *pool_size].
+    """
+    return _adaptive_pool("adaptive_pool2d", 2, input, pool_size, pool_type, name)
+
+
+def adaptive_pool3d(
+    input: Variable,
+    pool_size: int | Sequence[int],
+    pool_type: str = "max",
+    name: str | None = None,
+) -> Variable:
+    """Pooling to a volume of a given size.
+
+    Args:
+        input: [batch, channels, depth, height, width], floating.
+        pool_size: Depth, height and width of the result, or one number for all.
+        pool_type: "max" or "avg".
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        [batch, channels, *pool_size].
+    """
+    return _adaptive_pool("adaptive_pool3d", 3, input, pool_size, pool_type, name)
+
+
+def _adaptive_pool(
+    layer: str,
+    axes: int,
+    input: Variable,
+    pool_size: int | Sequence[int],
+    pool_type: str,
+    name: str | None,
+) -> Variable:
+    check_variable(layer, "input", input)
+    size = numbers(layer, "pool_size", pool_size, axes)
+    if min(size) < 1:
+        raise core.InvalidArgument(f"{layer}: pool_size must be at least 1, got {pool_size}")
+    attrs = {"pooling_type": pool_type, "ksize": size, "adaptive": True}
+    return LayerHelper(layer, name).append(f"pool{axes}d", {"X": input}, attrs)

@@ -1,4 +1,4 @@
-"""Tests of layer_norm."""
+"""Tests of the layers that normalize each example by itself."""
 
 import numpy as np
 import pytest
@@ -58,3 +58,39 @@ def test_features_that_are_not_known_are_an_error():
     message = r"layer_norm: the extents from 0 on must be known, got 'x' of shape \[-1, 3\]"
     with pytest.raises(fluid.InvalidArgument, match=message):
         layers.layer_norm(layers.data("x", [3]), begin_norm_axis=0)
+
+
+def test_rms_norm_scales_and_does_not_shift_at_first():
+    x = layers.data("x", [4])
+    value = run(layers.rms_norm(x), np.random.default_rng(0).normal(5, 3, (2, 4)))
+    np.testing.assert_allclose((value * value).mean(axis=1), 1, rtol=1e-5)
+    op = fluid.default_main_program().global_block().ops[-1]
+    assert sorted(op.desc.inputs()) == ["Scale", "X"]
+
+
+def test_group_norm_has_parameters_for_each_channel():
+    x = layers.data("x", [6, 5])
+    out = layers.group_norm(x, 3, param_attr="s", bias_attr="b")
+    value = run(out, np.random.default_rng(0).normal(5, 3, (2, 6, 5)))
+    np.testing.assert_allclose(value.reshape(2, 3, 10).mean(axis=2), 0, atol=1e-6)
+    block = fluid.default_main_program().global_block()
+    assert [list(block.var(name).shape) for name in ("s", "b")] == [[6], [6]]
+
+
+def test_instance_norm_normalizes_each_channel():
+    x = layers.data("x", [3, 40])
+    out = layers.instance_norm(x, param_attr=False, bias_attr=False)
+    value = run(out, np.random.default_rng(0).normal(5, 3, (2, 3, 40)))
+    np.testing.assert_allclose(value.mean(axis=2), 0, atol=1e-6)
+    np.testing.assert_allclose(value.var(axis=2), 1, rtol=1e-4)
+
+
+@pytest.mark.parametrize("layer", ["group_norm", "instance_norm"])
+def test_channels_that_are_not_known_are_an_error(layer):
+    message = (
+        f"{layer}: input must have at least two dimensions and known channels, "
+        r"got \[-1, -1, 3\]"
+    )
+    given = {"groups": 1} if layer == "group_norm" else {}
+    with pytest.raises(fluid.InvalidArgument, match=message):
+        getattr(layers, layer)(layers.data("x", [-1, -1, 3]), **given)

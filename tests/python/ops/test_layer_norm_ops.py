@@ -1,4 +1,4 @@
-"""layer_norm against NumPy."""
+"""layer_norm and rms_norm against NumPy."""
 
 from typing import Any
 
@@ -26,6 +26,21 @@ def layer_norm(
     return {"Y": y.reshape(X.shape), "Mean": mean, "Variance": variance}
 
 
+def rms_norm(
+    X: Doubles,
+    Scale: Doubles | None = None,
+    Bias: Doubles | None = None,
+    epsilon: float = 1e-5,
+    begin_norm_axis: int = 1,
+) -> dict[str, Doubles]:
+    left = int(np.prod(X.shape[:begin_norm_axis]))
+    x = X.reshape(left, int(np.prod(X.shape[begin_norm_axis:])))
+    y = x / np.sqrt((x * x).mean(axis=1)[:, None] + epsilon)
+    y = y if Scale is None else y * Scale
+    y = y if Bias is None else y + Bias
+    return {"Y": y.reshape(X.shape)}
+
+
 def case(shape: tuple[int, ...], slots: str = "Scale Bias", note: str = "", **attrs: Any) -> OpCase:
     columns = int(np.prod(shape[attrs.get("begin_norm_axis", 1) :]))
     factors = {"Scale": positive(columns), "Bias": normal(columns, seed=1)}
@@ -47,6 +62,8 @@ CASES = [
     case((3, 5), begin_norm_axis=0),
     case((70,), begin_norm_axis=0),
 ]
+CASES += [OpCase("rms_norm", c.inputs, rms_norm, c.attrs, c.note) for c in CASES]
+CASES += [case((130, 3), note="more rows than are summed at a time")]
 CASES += [
     OpCase(
         "layer_norm", CASES[0].inputs, layer_norm, note="in place", in_place={"Y": "X"}, grad=()
@@ -94,5 +111,6 @@ def test_what_does_not_fit_is_an_error(
     inputs: dict[str, tuple[int, ...]], attrs: dict[str, Any], message: str
 ) -> None:
     given = {slot: normal(*shape) for slot, shape in inputs.items()}
-    with pytest.raises(ValueError, match=f"^layer_norm: {message}$"):
-        run_op("layer_norm", given, attrs)
+    for op_type in ("layer_norm", "rms_norm"):
+        with pytest.raises(ValueError, match=f"^{op_type}: {message}$"):
+            run_op(op_type, given, attrs)

@@ -17,19 +17,23 @@ def max_pool(
     global_pooling: bool = False,
     strides: Sequence[int] | None = None,
     paddings: Sequence[int] | None = None,
+    adaptive: bool = False,
 ) -> dict[str, Value]:
     extents = X.shape[2:]
     steps, pads = strides or [1] * len(extents), paddings or [0] * len(extents)
     if global_pooling:
         ksize, steps, pads = extents, [1] * len(extents), [0] * len(extents)
     lines = zip(extents, ksize, steps, pads, strict=True)
-    counts = [(e + 2 * p - k) // s + 1 for e, k, s, p in lines]
+    counts = ksize if adaptive else [(e + 2 * p - k) // s + 1 for e, k, s, p in lines]
     shape = (*X.shape[:2], *counts)
     out, mask = np.zeros(shape), np.zeros(shape, dtype=np.int32)
     places = np.arange(np.prod(extents)).reshape(extents)
     for at in np.ndindex(*shape):
         starts = [i * s - p for i, s, p in zip(at[2:], steps, pads, strict=True)]
         window = tuple(slice(max(s, 0), s + k) for s, k in zip(starts, ksize, strict=True))
+        if adaptive:
+            shares = zip(at[2:], extents, ksize, strict=True)
+            window = tuple(slice(i * e // n, -(-(i + 1) * e // n)) for i, e, n in shares)
         values = X[*at[:2], *window].ravel()
         out[at] = values.max()
         mask[at] = places[window].ravel()[values.argmax()]
@@ -48,6 +52,8 @@ CASES = [
     case([1, 2, 7, 5], [3, 3], strides=[2, 1], paddings=[1, 2]),
     case([2, 3, 5, 3], [1, 1], global_pooling=True),
     case([1, 1, 2, 70], [2, 3]),
+    case([2, 3, 7, 5], [3, 2], adaptive=True),
+    case([1, 2, 5, 4, 3], [2, 4, 2], adaptive=True),
     case([0, 3, 4, 4], [2, 2]),
     case([1, 2, 3, 4, 5], [2, 2, 3]),
     case([2, 1, 4, 3, 4], [3, 2, 2], strides=[1, 2, 2], paddings=[1, 0, 1]),

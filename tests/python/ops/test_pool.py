@@ -19,6 +19,7 @@ def pool(
     strides: Sequence[int] | None = None,
     paddings: Sequence[int] | None = None,
     ceil_mode: bool = False,
+    adaptive: bool = False,
     **_: Any,
 ) -> dict[str, Doubles]:
     extents = X.shape[2:]
@@ -34,7 +35,13 @@ def pool(
         cut = [slice(max(s, 0), min(s + size, extent)) for s in starts]
         return [part for part in cut if part.start < part.stop]
 
-    parts = list(map(windows, extents, ksize, steps, pads))
+    def shares(extent: int, count: int) -> list[slice]:
+        return [slice(i * extent // count, -(-(i + 1) * extent // count)) for i in range(count)]
+
+    if adaptive and not global_pooling:
+        parts = list(map(shares, extents, ksize))
+    else:
+        parts = list(map(windows, extents, ksize, steps, pads))
     out = np.zeros((*X.shape[:2], *map(len, parts)))
     for at in np.ndindex(*map(len, parts)):
         window = [lines[i] for lines, i in zip(parts, at, strict=True)]
@@ -55,6 +62,19 @@ SHAPES: list[tuple[list[int], dict[str, Any]]] = [
     ([1, 1, 2, 65], {"ksize": [1, 3], "strides": [1, 3]}),
     ([0, 3, 4, 4], {"ksize": [2, 2]}),
     ([1, 1, 4, 4], {"ksize": [2, 2], "use_cudnn": True, "data_format": "NCHW"}),
+    ([2, 3, 7, 5], {"ksize": [3, 2], "adaptive": True}),
+    ([2, 3, 6, 4], {"ksize": [3, 2], "adaptive": True, "strides": [5, 5], "paddings": [3, 3]}),
+    ([1, 2, 2, 3], {"ksize": [5, 7], "adaptive": True}),
+    ([1, 2, 4, 69], {"ksize": [1, 67], "adaptive": True}),
+    ([2, 3, 5, 3], {"ksize": [2, 2], "adaptive": True, "global_pooling": True}),
+    ([2, 3, 5, 4, 3], {"ksize": [2, 4, 2], "adaptive": True}),
+    ([2, 3, 7], {"ksize": [3], "adaptive": True}),
+    ([1, 1, 1], {"ksize": [1]}),
+    ([2, 3, 7], {"ksize": [3], "strides": [2], "paddings": [1]}),
+    ([1, 2, 6], {"ksize": [3], "strides": [2], "ceil_mode": True}),
+    ([1, 2, 5], {"ksize": [1], "global_pooling": True}),
+    ([1, 1, 4], {"ksize": [2], "use_cudnn": True, "data_format": "NCL"}),
+    ([0, 3, 4], {"ksize": [2]}),
     ([1, 1, 1, 1, 1], {"ksize": [1, 1, 1]}),
     ([2, 3, 4, 5, 3], {"ksize": [2, 3, 2]}),
     ([2, 2, 4, 5, 6], {"ksize": [2, 2, 2], "strides": [2, 3, 2]}),
@@ -98,6 +118,7 @@ def test_gradient(case: OpCase) -> None:
         ([1, 1, 4, 4], {"ksize": [2]}, r"ksize must be a list of two numbers, got \[2\]"),
         ([1, 1, 4, 4], {"ksize": [0, 2]}, r"ksize must be at least 1 .*got \[0, 2\]"),
         ([1, 1, 4, 4], {}, "attribute 'ksize' must be given"),
+        ([1, 1, 0, 4], {"ksize": [2, 2], "adaptive": True}, "a window must fit into the padded X"),
     ],
 )
 def test_a_pooling_that_does_not_fit_is_an_error(

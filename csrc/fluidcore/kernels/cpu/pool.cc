@@ -14,22 +14,36 @@ namespace {
 // Outputs of a row that are calculated together, side by side.
 constexpr std::int64_t kChunk = 64;
 
+// Where the window of an output begins along an axis, before the input perhaps, and its end.
+std::int64_t begin_of(const PoolProblem& p, std::size_t axis, std::int64_t output) {
+  return p.adaptive ? output * p.in[axis] / p.out[axis] : output * p.stride[axis] - p.pad[axis];
+}
+std::int64_t end_of(const PoolProblem& p, std::size_t axis, std::int64_t output) {
+  return p.adaptive ? ((output + 1) * p.in[axis] + p.out[axis] - 1) / p.out[axis]
+                    : begin_of(p, axis, output) + p.kernel[axis];
+}
+
+// Outputs of a row that have windows alike are calculated together.
+std::int64_t chunk_of(const PoolProblem& p) {
+  return p.adaptive ? 1 : kChunk;
+}
+
 // The elements of the input that a window covers along an axis.
 struct Covered {
   Covered(const PoolProblem& p, std::size_t axis, std::int64_t output)
-      : begin(std::max<std::int64_t>(output * p.stride[axis] - p.pad[axis], 0)),
-        end(std::min(output * p.stride[axis] - p.pad[axis] + p.kernel[axis], p.in[axis])) {}
+      : begin(std::max<std::int64_t>(begin_of(p, axis, output), 0)),
+        end(std::min(end_of(p, axis, output), p.in[axis])) {}
 
   std::int64_t begin;
   std::int64_t end;
 };
 
-// `count` <= kChunk outputs of row y of layer z, from column x on, and the layers and rows of the
-// input that they cover.
+// `count` <= chunk_of() outputs of row y of layer z, from column x on, and the layers and rows of
+// the input that they cover.
 struct Chunk {
   Chunk(const PoolProblem& p, std::int64_t z, std::int64_t y, std::int64_t x)
       : x(x),
-        count(std::min(kChunk, p.out[kWidth] - x)),
+        count(std::min(chunk_of(p), p.out[kWidth] - x)),
         layers(p, kDepth, z),
         rows(p, kHeight, y) {}
 
@@ -43,11 +57,11 @@ struct Chunk {
 // [first, last), has it at offset + j * stride_width of the plane; the others have padding there.
 template <class F>
 void for_taps(const PoolProblem& p, const Chunk& chunk, const F& f) {
-  const std::int64_t left = chunk.x * p.stride[kWidth] - p.pad[kWidth];
+  const std::int64_t left = begin_of(p, kWidth, chunk.x);
   // Columns that lie in the padding for every output of the chunk are not looked at.
   const std::int64_t begin =
       std::max<std::int64_t>(-left - (chunk.count - 1) * p.stride[kWidth], 0);
-  const std::int64_t end = std::min(p.kernel[kWidth], p.in[kWidth] - left);
+  const std::int64_t end = std::min(end_of(p, kWidth, chunk.x), p.in[kWidth]) - left;
   for (std::int64_t column = begin; column < end; ++column) {
     const std::int64_t start = left + column;
     const std::int64_t first = start < 0 ? (-start + p.stride[kWidth] - 1) / p.stride[kWidth] : 0;
@@ -148,7 +162,7 @@ void for_chunks(const PoolProblem& p, std::int64_t plane, const F& f) {
   std::int64_t line = plane * p.out_plane();
   for (std::int64_t z = 0; z < p.out[kDepth]; ++z) {
     for (std::int64_t y = 0; y < p.out[kHeight]; ++y, line += p.out[kWidth]) {
-      for (std::int64_t x = 0; x < p.out[kWidth]; x += kChunk) f(Chunk(p, z, y, x), line + x);
+      for (std::int64_t x = 0; x < p.out[kWidth]; x += chunk_of(p)) f(Chunk(p, z, y, x), line + x);
     }
   }
 }

@@ -59,7 +59,7 @@ dnnl::pooling_forward::primitive_desc forward(const Pipeline& pipeline,
 }  // namespace
 
 Prepared1<float> prepare_pool(const PoolProblem& p) {
-  if (p.planes() == 0) return {};
+  if (p.planes() == 0 || p.adaptive) return {};
   return prepare("pooling", work(p), [&]() -> Prepared1<float> {
     auto pipeline = std::make_shared<Pipeline>();
     const Descs d(p);
@@ -72,7 +72,7 @@ Prepared1<float> prepare_pool(const PoolProblem& p) {
 }
 
 Prepared2<float> prepare_pool_grad(const PoolProblem& p) {
-  if (p.planes() == 0) return {};
+  if (p.planes() == 0 || p.adaptive) return {};
   return prepare("pooling gradient", work(p), [&]() -> Prepared2<float> {
     auto pipeline = std::make_shared<Pipeline>();
     const Descs d(p);

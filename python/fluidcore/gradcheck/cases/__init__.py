@@ -15,6 +15,7 @@ from fluidcore.base.dtypes import FLOATING, DTypeLike, dtype_name
 from fluidcore.gradcheck.cases import (
     activations,
     elementwise,
+    images,
     indices,
     losses,
     matrices,
@@ -52,6 +53,7 @@ _FAMILIES: dict[str, Callable[[Data], Iterator[OpExample]]] = {
     for family in (
         activations,
         elementwise,
+        images,
         indices,
         losses,
         matrices,

@@ -37,28 +37,66 @@ def _norm(data: Data) -> Iterator[OpExample]:
             yield OpExample("norm", inputs, attrs)
 
 
-def _layer_norm(data: Data) -> Iterator[OpExample]:
-    a, b, c = data.extents(3, 3)
+def _norm_of_rows(op_type: str) -> Callable[[Data], Iterator[OpExample]]:
+    def cases(data: Data) -> Iterator[OpExample]:
+        a, b, c = data.extents(3, 3)
 
-    def case(shape: Shape, slots: str = "Scale Bias", note: str = "", **attrs: Any) -> OpExample:
-        columns = int(np.prod(shape[attrs.get("begin_norm_axis", 1) :]))
-        factors = {"Scale": data.positive(columns), "Bias": data.normal(columns)}
-        inputs = {"X": data.normal(*shape, scale=2.0, mean=1.0)}
-        inputs |= {slot: factors[slot] for slot in slots.split()}
-        return OpExample("layer_norm", inputs, attrs, note=note)
+        def case(
+            shape: Shape, slots: str = "Scale Bias", note: str = "", **attrs: Any
+        ) -> OpExample:
+            columns = int(np.prod(shape[attrs.get("begin_norm_axis", 1) :]))
+            factors = {"Scale": data.positive(columns), "Bias": data.normal(columns)}
+            inputs = {"X": data.normal(*shape, scale=2.0, mean=1.0)}
+            inputs |= {slot: factors[slot] for slot in slots.split()}
+            return OpExample(op_type, inputs, attrs, note=note)
 
-    yield from (
-        case((a, b + 2)),
-        case((a, b + 2), "", "no factors"),
-        case((a, b + 2), "Scale", "scale only"),
-        case((a, b + 2), "Bias", "bias only"),
-        case((2, 17 + c)),
-        case((2, a, b)),
-        case((2, a, b), begin_norm_axis=2),
-        case((a, b), begin_norm_axis=0),
-        case((a, b), epsilon=0.25),
-        case((0, b)),
-    )
+        yield from (
+            case((a, b + 2)),
+            case((a, b + 2), "", "no factors"),
+            case((a, b + 2), "Scale", "scale only"),
+            case((a, b + 2), "Bias", "bias only"),
+            case((2, 17 + c)),
+            case((2, a, b)),
+            case((2, a, b), begin_norm_axis=2),
+            case((a, b), begin_norm_axis=0),
+            case((a, b), epsilon=0.25),
+            case((0, b)),
+        )
+
+    return cases
+
+
+def _norm_of_channels(op_type: str) -> Callable[[Data], Iterator[OpExample]]:
+    def cases(data: Data) -> Iterator[OpExample]:
+        n, length, width = data.extents(3, 3)
+
+        def case(
+            shape: Shape, groups: int, slots: str = "Scale Bias", note: str = "", **attrs: Any
+        ) -> OpExample:
+            factors = {"Scale": data.positive(shape[1]), "Bias": data.normal(shape[1])}
+            inputs = {"X": data.normal(*shape, scale=2.0, mean=1.0)}
+            inputs |= {slot: factors[slot] for slot in slots.split()}
+            if op_type == "group_norm":
+                attrs["groups"] = groups
+            return OpExample(op_type, inputs, attrs, note=note)
+
+        yield from (
+            case((n, 4, length), 2),
+            case((n, 4, length), 2, "", "no factors"),
+            case((n, 4, length), 2, "Scale", "scale only"),
+            case((n, 4, length), 2, "Bias", "bias only"),
+            case((2, 3, length, width), 3, epsilon=0.25),
+            case((2, 2, 3, 2, 2), 1),
+            case((0, 2, length), 1),
+        )
+
+    return cases
+
+
+def _group_mean(data: Data) -> Iterator[OpExample]:
+    n, length = data.extents(2, 2, 4)
+    for shape, groups in (((n, 4, length), 2), ((n, 2), 0), ((1, 3, 2, 2), 1), ((0, 2), 0)):
+        yield OpExample("group_mean", {"X": data.normal(*shape)}, {"groups": groups})
 
 
 def _log_softmax(data: Data) -> Iterator[OpExample]:
@@ -114,7 +152,9 @@ CASES: dict[str, Callable[[Data], Iterator[OpExample]]] = {
     **{name: _of_all(name) for name in ("l1_norm", "squared_l2_norm")},
     "clip_by_norm": _clip_by_norm,
     "norm": _norm,
-    "layer_norm": _layer_norm,
+    **{name: _norm_of_rows(name) for name in ("layer_norm", "rms_norm")},
+    **{name: _norm_of_channels(name) for name in ("group_norm", "instance_norm")},
+    "group_mean": _group_mean,
     "lrn": _lrn,
     "channel_window_sum": _channel_window_sum,
     "log_softmax": _log_softmax,

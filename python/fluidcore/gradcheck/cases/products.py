@@ -55,6 +55,30 @@ def _matmul(data: Data) -> Iterator[OpExample]:
     yield OpExample("matmul", {"X": x, "Y": x}, note="one variable twice")
 
 
+def _attention(data: Data) -> Iterator[OpExample]:
+    b, h, queries, keys = data.extents(4, 2)
+
+    def case(mask: Sequence[int] | None = None, width: int = 3, **attrs: Any) -> OpExample:
+        inputs = {
+            "Q": data.normal(b, h, queries, 2),
+            "K": data.normal(b, h, keys, 2),
+            "V": data.normal(b, h, keys, width),
+        }
+        if mask is not None:
+            inputs["Mask"] = data.normal(*mask)
+        return OpExample("scaled_dot_product_attention", inputs, attrs)
+
+    yield from (
+        case(),
+        case(causal=True),
+        case(scale=0.25, width=2),
+        case((queries, keys)),
+        case((b, 1, 1, keys), causal=True),
+    )
+    empty = {slot: data.normal(0, h, keys, 2) for slot in "QKV"}
+    yield OpExample("scaled_dot_product_attention", empty)
+
+
 def _conv2d(data: Data) -> Iterator[OpExample]:
     n, c, m = data.extents(3, 1, 3)
     height, width = data.extents(2, 4, 6)
@@ -137,6 +161,21 @@ def _conv_transpose_of(axes: int) -> Callable[[Data], Iterator[OpExample]]:
     return examples
 
 
+def _pool1d(data: Data) -> Iterator[OpExample]:
+    n, c = data.extents(2, 1, 2)
+    variants: list[tuple[Sequence[int], dict[str, Any]]] = [
+        ([n, c, 6], {"ksize": [2], "strides": [2]}),
+        ([1, c, 7], {"ksize": [3], "strides": [2], "paddings": [1], "ceil_mode": True}),
+        ([n, c, 7], {"ksize": [3], "adaptive": True}),
+        ([n, c, 5], {"ksize": [1], "global_pooling": True}),
+        ([0, c, 4], {"ksize": [2]}),
+    ]
+    for kind in ("max", "avg"):
+        for shape, attrs in variants:
+            x = data.distinct(*shape)
+            yield OpExample("pool1d", {"X": x}, {"pooling_type": kind, **attrs})
+
+
 def _pool2d(data: Data) -> Iterator[OpExample]:
     n, c = data.extents(2, 1, 2)
     height, width = data.extents(2, 4, 6)
@@ -147,6 +186,7 @@ def _pool2d(data: Data) -> Iterator[OpExample]:
         ([1, c, height, width], {"ksize": [3, 3], "strides": [2, 2], "paddings": [1, 1]}),
         ([1, c, 6, 6], {"ksize": [3, 3], "strides": [2, 2], "ceil_mode": True}),
         ([n, c, height, 3], {"ksize": [1, 1], "global_pooling": True}),
+        ([n, c, 7, 5], {"ksize": [3, 2], "adaptive": True}),
         ([0, c, 4, 4], {"ksize": [2, 2]}),
     ]
     for kind in ("max", "avg"):
@@ -167,6 +207,7 @@ def _pool3d(data: Data) -> Iterator[OpExample]:
         ([1, c, 3, 4, 3], {"ksize": [3, 2, 3], "strides": [2, 2, 2], "paddings": [1, 1, 1]}),
         ([1, c, 4, 3, 4], {"ksize": [3, 2, 3], "strides": [2, 2, 2], "ceil_mode": True}),
         ([n, c, 2, 3, 2], {"ksize": [1, 1, 1], "global_pooling": True}),
+        ([1, c, 3, 4, 2], {"ksize": [2, 3, 2], "adaptive": True}),
         ([0, c, 2, 2, 2], {"ksize": [2, 2, 2]}),
     ]
     for kind in ("max", "avg"):
@@ -189,6 +230,7 @@ def _max_pool_with_index(axes: int) -> Callable[[Data], Iterator[OpExample]]:
             case([n, c, *extents], two),
             case([1, c, *extents], [3] * axes, strides=two, paddings=one),
             case([n, c, *extents], one, global_pooling=True),
+            case([1, c, *[5] * axes], two, adaptive=True),
             case([1, 1, *one], one),
             case([0, c, *two], two),
         )
@@ -199,12 +241,15 @@ def _max_pool_with_index(axes: int) -> Callable[[Data], Iterator[OpExample]]:
 CASES = {
     "mul": _mul,
     "matmul": _matmul,
+    "scaled_dot_product_attention": _attention,
     "conv1d": _conv_of(1),
     "conv2d": _conv2d,
     "conv3d": _conv_of(3),
     "depthwise_conv2d": _depthwise_conv2d,
+    "conv1d_transpose": _conv_transpose_of(1),
     "conv2d_transpose": _conv_transpose_of(2),
     "conv3d_transpose": _conv_transpose_of(3),
+    "pool1d": _pool1d,
     "pool2d": _pool2d,
     "pool3d": _pool3d,
     "max_pool2d_with_index": _max_pool_with_index(2),

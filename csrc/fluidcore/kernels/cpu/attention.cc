@@ -1,0 +1,110 @@
+#include "fluidcore/kernels/cpu/attention.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "fluidcore/kernels/cpu/attention_tiles.h"
+#include "fluidcore/kernels/cpu/isa.h"
+#include "fluidcore/kernels/math.h"
+
+namespace fluidcore::cpu {
+
+namespace {
+
+// Makes the scores of a tile weights that lack a factor for each query, the sums of which go on
+// from the tiles before.
+template <class T>
+void weigh(const Attention& a,
+           Range queries,
+           Range keys,
+           const T* mask,
+           T* scores,
+           T* greatest,
+           T* sums,
+           T* out) {
+  constexpr T kNothing = -std::numeric_limits<T>::infinity();
+  for (std::int64_t r = 0; r < queries.count; ++r) {
+    T* const row = scores + r * kTileKeys;
+    const std::int64_t count = seen(a, queries.first + r, keys);
+    finish_scores(a, queries.first + r, keys, count, mask, row);
+    T most = greatest[r];
+#pragma omp simd reduction(max : most)
+    for (std::int64_t i = 0; i < count; ++i) most = row[i] > most ? row[i] : most;
+    const T base = most == kNothing ? T(0) : most;
+    T sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (std::int64_t i = 0; i < count; ++i) {
+      row[i] = math::exp(row[i] - base);
+      sum += row[i];
+    }
+    std::fill(row + count, row + keys.count, T(0));
+    if (most != greatest[r]) {
+      const T factor = greatest[r] == kNothing ? T(0) : math::exp(greatest[r] - base);
+      sums[r] *= factor;
+      T* const values = out + r * a.value_depth;
+#pragma omp simd
+      for (std::int64_t i = 0; i < a.value_depth; ++i) values[i] *= factor;
+      greatest[r] = most;
+    }
+    sums[r] += sum;
+  }
+}
+
+template <class T>
+void finish(const Attention& a, Range queries, const T* greatest, const T* sums, T* out, T* lse) {
+  for (std::int64_t r = 0; r < queries.count; ++r) {
+    const bool any = sums[r] > T(0) || std::isnan(sums[r]);
+    const T factor = any ? T(1) / sums[r] : T(0);
+    T* const values = out + r * a.value_depth;
+#pragma omp simd
+    for (std::int64_t i = 0; i < a.value_depth; ++i) values[i] *= factor;
+    if (lse == nullptr) continue;
+    lse[r] = any ? greatest[r] + std::log(sums[r]) : std::numeric_limits<T>::infinity();
+  }
+}
+
+}  // namespace
+
+template <class T>
+PreparedAttention<T> prepare_attention(const Attention& a, const ScratchPtr& scratch) {
+  const std::int64_t d = a.depth;
+  const std::int64_t dv = a.value_depth;
+  const TileProduct<T> score(a, [=](std::int64_t m, std::int64_t n) {
+    return Gemm<T>(m, n, d, {d, 1}, {1, d}, {kTileKeys, 1});
+  });
+  const TileProduct<T> mix(a, [=](std::int64_t m, std::int64_t n) {
+    return Gemm<T>(m, dv, n, {kTileKeys, 1}, {dv, 1}, {dv, 1});
+  });
+  const std::int64_t tiles = tiles_of(a.queries, kTileQueries);
+  const Workspace<T> workspace(scratch, a.batch * a.heads * tiles, kTileQueries * (kTileKeys + 2),
+                               std::max(score.scratch_bytes(), mix.scratch_bytes()));
+  return [=](const AttentionValues<T>& in, T* out, T* logsumexp) {
+    workspace.run([&](std::int64_t task, T* scores, T* memory) {
+      const std::int64_t head = task / tiles;
+      const Range queries = tile_of(a.queries, kTileQueries, task % tiles);
+      const std::int64_t row = head * a.queries + queries.first;
+      T* const greatest = scores + kTileQueries * kTileKeys;
+      T* const sums = greatest + kTileQueries;
+      T* const values = out + row * dv;
+      std::fill_n(greatest, queries.count, -std::numeric_limits<T>::infinity());
+      std::fill_n(sums, queries.count, T(0));
+      std::fill_n(values, queries.count * dv, T(0));
+      const T* const mask = mask_of(a, in.mask, head);
+      for (std::int64_t j = 0; j < tiles_of(a.keys, kTileKeys); ++j) {
+        const Range keys = tile_of(a.keys, kTileKeys, j);
+        if (seen(a, queries.last() - 1, keys) == 0) break;
+        const std::int64_t key = head * a.keys + keys.first;
+        score(queries, keys, in.q + row * d, in.k + key * d, scores, false, memory);
+        run_on(cpu_isa(), [=] { weigh(a, queries, keys, mask, scores, greatest, sums, values); });
+        mix(queries, keys, scores, in.v + key * dv, values, true, memory);
+      }
+      finish(a, queries, greatest, sums, values, logsumexp == nullptr ? nullptr : logsumexp + row);
+    });
+  };
+}
+
+template PreparedAttention<float> prepare_attention<float>(const Attention&, const ScratchPtr&);
+template PreparedAttention<double> prepare_attention<double>(const Attention&, const ScratchPtr&);
+
+}  // namespace fluidcore::cpu

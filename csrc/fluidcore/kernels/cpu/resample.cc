@@ -1,0 +1,107 @@
+#include "fluidcore/kernels/cpu/resample.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "fluidcore/kernels/cpu/rows.h"
+
+namespace fluidcore::cpu {
+
+namespace {
+
+double position(std::int64_t i, std::int64_t in, std::int64_t out, bool align_corners) {
+  const auto at = static_cast<double>(i);
+  const auto extent = static_cast<double>(in);
+  if (!align_corners) return (at + 0.5) * extent / static_cast<double>(out) - 0.5;
+  return out == 1 ? 0.0 : at * (extent - 1.0) / static_cast<double>(out - 1);
+}
+
+// The weight of an element at this distance.
+double cubic(double distance) {
+  constexpr double kA = -0.75;
+  const double d = std::abs(distance);
+  if (d <= 1) return ((kA + 2) * d - (kA + 3)) * d * d + 1;
+  return d < 2 ? ((kA * d - 5 * kA) * d + 8 * kA) * d - 4 * kA : 0.0;
+}
+
+void add(AxisTable& table, std::int64_t source, double weight) {
+  table.source.push_back(std::clamp<std::int64_t>(source, 0, table.inputs - 1));
+  table.weight.push_back(weight);
+}
+
+}  // namespace
+
+AxisTable axis_table(Resampling resampling, std::int64_t in, std::int64_t out, bool align_corners) {
+  AxisTable table;
+  table.inputs = in;
+  table.start.push_back(0);
+  for (std::int64_t i = 0; i < out; ++i) {
+    const double at = position(i, in, out, align_corners);
+    const double below = std::floor(at);
+    const auto first = static_cast<std::int64_t>(below);
+    if (resampling == Resampling::kNearest) {
+      add(table, i * in / out, 1.0);
+    } else if (resampling == Resampling::kLinear) {
+      add(table, first, 1.0 - (at - below));
+      add(table, first + 1, at - below);
+    } else {
+      for (std::int64_t tap = -1; tap <= 2; ++tap) {
+        add(table, first + tap, cubic(at - below - static_cast<double>(tap)));
+      }
+    }
+    table.start.push_back(static_cast<std::int64_t>(table.source.size()));
+  }
+  return table;
+}
+
+AxisTable transposed(const AxisTable& table) {
+  AxisTable result{.inputs = table.outputs(),
+                   .start = std::vector<std::int64_t>(static_cast<std::size_t>(table.inputs) + 1),
+                   .source = table.source,
+                   .weight = table.weight};
+  for (const std::int64_t source : table.source)
+    ++result.start[static_cast<std::size_t>(source) + 1];
+  for (std::size_t i = 1; i < result.start.size(); ++i) result.start[i] += result.start[i - 1];
+  std::vector<std::int64_t> next = result.start;
+  for (std::int64_t i = 0; i < table.outputs(); ++i) {
+    const auto row = static_cast<std::size_t>(i);
+    for (auto t = static_cast<std::size_t>(table.start[row]);
+         t < static_cast<std::size_t>(table.start[row + 1]); ++t) {
+      const auto to = static_cast<std::size_t>(next[static_cast<std::size_t>(table.source[t])]++);
+      result.source[to] = i;
+      result.weight[to] = table.weight[t];
+    }
+  }
+  return result;
+}
+
+template <class T>
+void resample_axis(
+    const AxisTable& table, std::int64_t outer, std::int64_t inner, const T* from, T* to) {
+  const std::int64_t outputs = table.outputs();
+  const std::int64_t inputs = table.inputs;
+  const std::int64_t* const start = table.start.data();
+  const std::int64_t* const source = table.source.data();
+  const double* const weight = table.weight.data();
+  const auto taps = static_cast<std::int64_t>(table.source.size());
+  const std::int64_t work = inner * (taps / std::max<std::int64_t>(outputs, 1) + 1);
+  for_rows(outer * outputs, work, [=](std::int64_t row) {
+    const T* const line = from + row / outputs * inputs * inner;
+    T* const result = to + row * inner;
+    std::fill_n(result, inner, T(0));
+    for (std::int64_t t = start[row % outputs]; t < start[row % outputs + 1]; ++t) {
+      const T* const values = line + source[t] * inner;
+      const auto factor = static_cast<T>(weight[t]);
+#pragma omp simd
+      for (std::int64_t i = 0; i < inner; ++i) result[i] += factor * values[i];
+    }
+  });
+}
+
+template void resample_axis<float>(
+    const AxisTable&, std::int64_t, std::int64_t, const float*, float*);
+template void resample_axis<double>(
+    const AxisTable&, std::int64_t, std::int64_t, const double*, double*);
+
+}  // namespace fluidcore::cpu
