@@ -131,7 +131,7 @@ TEST(Serialize, KeepsTheTypeOfAnArray) {
   EXPECT_THAT(text, HasSubstr(R"({"name":"a","type":"lod_tensor_array","dtype":"float32")"));
   text.replace(text.find("lod_tensor_array"), 16, "reader");
   expect_refused(text,
-                 "blocks[0].vars[0].type: variable type must be lod_tensor or lod_tensor_array, "
+                 "blocks[0].vars[0].type: variable type must be lod_tensor, lod_tensor_array or selected_rows, "
                  "got 'reader'");
 }
 

@@ -69,7 +69,7 @@ TEST(VarDesc, KnowsItsTypesByTheirNames) {
   }
   EXPECT_THAT([] { var_type_from_name("step_scopes"); },
               ::testing::ThrowsMessage<InvalidArgument>(
-                  "variable type must be lod_tensor or lod_tensor_array, got 'step_scopes'"));
+                  "variable type must be lod_tensor, lod_tensor_array or selected_rows, got 'step_scopes'"));
 }
 
 TEST(VarDesc, CountsEveryChangeInTheRevisionItIsLinkedTo) {
