@@ -39,7 +39,8 @@ std::string to_string(const Shape& shape) {
 
 std::string to_string(const TensorSpec& spec) {
   std::string text = str_cat(spec.dtype, " ", spec.shape);
-  if (spec.rows) text += *spec.rows < 0 ? " selected rows" : str_cat(", ", *spec.rows, " selected rows");
+  if (spec.rows)
+    text += *spec.rows < 0 ? " selected rows" : str_cat(", ", *spec.rows, " selected rows");
   return text;
 }
 

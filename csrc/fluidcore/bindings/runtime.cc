@@ -96,8 +96,8 @@ void bind_runtime(py::module_& m) {
 
   py::class_<Variable, std::shared_ptr<Variable>> variable(m, "Variable",
                                                            "What a Scope holds under a name.");
-  variable.def("get_tensor",
-               [](const std::shared_ptr<Variable>& self) { return TensorHandle(self); })
+  variable
+      .def("get_tensor", [](const std::shared_ptr<Variable>& self) { return TensorHandle(self); })
       .def(
           "get_selected_rows",
           [](const std::shared_ptr<Variable>& self) {

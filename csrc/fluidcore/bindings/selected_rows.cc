@@ -89,7 +89,8 @@ void bind_selected_rows(py::module_& m) {
           },
           "That of the tensor.")
       .def(
-          "to_dense", [](const SelectedRows& self) { return as_array(self, py::none(), py::none()); },
+          "to_dense",
+          [](const SelectedRows& self) { return as_array(self, py::none(), py::none()); },
           "The tensor, as an array.")
       .def("__array__", &as_array, py::arg("dtype") = py::none(), py::arg("copy") = py::none())
       .def("__repr__",

@@ -182,7 +182,8 @@ void bind_tensor(py::module_& m) {
       .def("__repr__", &describe)
       .def(py::pickle(
           [](const Tensor& tensor) {
-            if (tensor.spec().rows) return py::make_tuple(py::object(py::cast(SelectedRows(tensor))));
+            if (tensor.spec().rows)
+              return py::make_tuple(py::object(py::cast(SelectedRows(tensor))));
             return py::make_tuple(tensor.is_initialized() ? tensor_to_array(tensor) : py::none());
           },
           [](const py::tuple& state) {

@@ -66,24 +66,25 @@ Kernel sum(const KernelContext& context) {
   }
   if (inputs.empty()) return joined_rows(context);
   const auto out = context.output<T>("Out");
-  return [inputs = std::move(inputs), out, size = out.size(), add_rows = rows_added_to_out(context)] {
-    const cpu::Isa isa = cpu::cpu_isa();
-    parallel_for(size, cpu::kGrain, [&](std::int64_t begin, std::int64_t end) {
-      using C = ComputeType<T>;
-      constexpr std::int64_t kTile = 1024;
-      alignas(64) std::array<C, kTile> total;
-      for (; begin < end; begin += kTile) {
-        const std::int64_t count = std::min(kTile, end - begin);
-        cpu::convert_row(isa, count, total.data(), inputs[0].data() + begin);
-        for (std::size_t i = 1; i < inputs.size(); ++i) {
-          cpu::calculate_row(isa, Add(), count, total.data(), cpu::Operand<C>{total.data()},
-                             cpu::Operand<T>{inputs[i].data() + begin});
-        }
-        cpu::convert_row(isa, count, out.data() + begin, total.data());
-      }
-    });
-    if (add_rows) add_rows();
-  };
+  return
+      [inputs = std::move(inputs), out, size = out.size(), add_rows = rows_added_to_out(context)] {
+        const cpu::Isa isa = cpu::cpu_isa();
+        parallel_for(size, cpu::kGrain, [&](std::int64_t begin, std::int64_t end) {
+          using C = ComputeType<T>;
+          constexpr std::int64_t kTile = 1024;
+          alignas(64) std::array<C, kTile> total;
+          for (; begin < end; begin += kTile) {
+            const std::int64_t count = std::min(kTile, end - begin);
+            cpu::convert_row(isa, count, total.data(), inputs[0].data() + begin);
+            for (std::size_t i = 1; i < inputs.size(); ++i) {
+              cpu::calculate_row(isa, Add(), count, total.data(), cpu::Operand<C>{total.data()},
+                                 cpu::Operand<T>{inputs[i].data() + begin});
+            }
+            cpu::convert_row(isa, count, out.data() + begin, total.data());
+          }
+        });
+        if (add_rows) add_rows();
+      };
 }
 
 void infer_sum(InferContext& context) {

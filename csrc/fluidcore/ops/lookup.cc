@@ -85,7 +85,8 @@ TensorSpec looked_up(const InferContext& context) {
 
 OpDef with_table_attrs(OpDef&& def) {
   return std::move(def)
-      .attr("is_sparse", false, "whether the gradient of W is selected rows, those that Ids name: an optimizer then "
+      .attr("is_sparse", false,
+            "whether the gradient of W is selected rows, those that Ids name: an optimizer then "
             "reads and writes only these")
       .attr("padding_idx", std::int64_t{-1}, "an index that gives zeros; -1: none")
       .checks_data();

@@ -83,17 +83,16 @@ Kernel get_tensor(const KernelContext& context) {
 }
 
 void add_get_tensor(OpRegistry& registry) {
-  registry.add(
-      OpDef("get_tensor_from_selected_rows")
-          .doc("Out = the values of X as they are held, 0 where no row is held. See "
-               "selected_rows_to_dense for the tensor that X stands for.")
-          .input("X", "selected rows", kOnlyRows)
-          .output("Out", "a tensor [number of rows, ...], dtype of X")
-          .infer([](InferContext& context) {
-            const TensorSpec& x = context.input("X");
-            context.set_output("Out", {held_shape(x), x.dtype});
-          })
-          .kernels(floating_byte_kernels<get_tensor>()));
+  registry.add(OpDef("get_tensor_from_selected_rows")
+                   .doc("Out = the values of X as they are held, 0 where no row is held. See "
+                        "selected_rows_to_dense for the tensor that X stands for.")
+                   .input("X", "selected rows", kOnlyRows)
+                   .output("Out", "a tensor [number of rows, ...], dtype of X")
+                   .infer([](InferContext& context) {
+                     const TensorSpec& x = context.input("X");
+                     context.set_output("Out", {held_shape(x), x.dtype});
+                   })
+                   .kernels(floating_byte_kernels<get_tensor>()));
 }
 
 Kernel lookup(const KernelContext& context) {
@@ -144,8 +143,9 @@ void add_pack(OpRegistry& registry) {
   registry.add(OpDef("pack_selected_rows")
                    .doc("Out = the rows that Rows holds, with other values.")
                    .input("Rows", "selected rows, whose values are not read", kOnlyRows)
-                   .input("Values", "a tensor [number of rows, ...], dtype of Rows; not read where "
-                                    "no row is held")
+                   .input("Values",
+                          "a tensor [number of rows, ...], dtype of Rows; not read where "
+                          "no row is held")
                    .output("Out", "selected rows, shape and dtype of Rows", kOnlyRows)
                    .infer([](InferContext& context) {
                      const TensorSpec& rows = context.input("Rows");

@@ -36,8 +36,8 @@ VarType var_type_from_name(std::string_view name) {
   for (const TypeNames& known : kTypes) {
     if (name == known.name) return known.type;
   }
-  throw InvalidArgument("variable type must be lod_tensor, lod_tensor_array or selected_rows, got '",
-                        name, "'");
+  throw InvalidArgument(
+      "variable type must be lod_tensor, lod_tensor_array or selected_rows, got '", name, "'");
 }
 
 void VarDesc::set_type(VarType type) {

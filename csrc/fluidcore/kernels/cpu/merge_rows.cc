@@ -11,8 +11,8 @@ std::int64_t find_distinct(std::int64_t count,
   std::copy_n(numbers, count, places);
   std::copy_n(numbers, count, distinct);
   std::sort(distinct, distinct + count);
-  std::int64_t* const first = std::find_if(distinct, distinct + count,
-                                           [](std::int64_t number) { return number >= 0; });
+  std::int64_t* const first =
+      std::find_if(distinct, distinct + count, [](std::int64_t number) { return number >= 0; });
   std::int64_t* const end = std::unique(first, distinct + count);
   std::int64_t* const last = std::move(first, end, distinct);
   std::fill(last, distinct + count, -1);
