@@ -29,7 +29,7 @@ def resident() -> float:
 
 
 def measure(name: str, is_sparse: bool, steps: int) -> tuple[float, float]:
-    """Milliseconds of a step, and MiB that steps take beside the table and the optimizer's state."""
+    """Milliseconds of a step, and MiB that steps need beside table and optimizer's state."""
     main, startup = fluid.Program(), fluid.Program()
     with fluid.program_guard(main, startup), unique_name.guard():
         ids = layers.data("ids", list(IDS), dtype="int64", append_batch_size=False)

@@ -99,9 +99,7 @@ def append_regularization_ops(
     return result
 
 
-def _regularized(
-    regularizer: WeightDecayRegularizer, param: Variable, grad: Variable
-) -> Variable:
+def _regularized(regularizer: WeightDecayRegularizer, param: Variable, grad: Variable) -> Variable:
     decay = regularizer(param, grad, grad.block)
     return grad.block.append_single(
         "elementwise_add", {"X": grad, "Y": decay}, key=f"{grad.name}.regularized"

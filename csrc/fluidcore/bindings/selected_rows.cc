@@ -8,6 +8,7 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
+#include <pybind11/typing.h>
 
 #include "fluidcore/bindings/bindings.h"
 #include "fluidcore/bindings/selected_rows.h"
@@ -84,7 +85,7 @@ void bind_selected_rows(py::module_& m) {
           "How many rows the tensor has.")
       .def_property_readonly(
           "shape",
-          [](const SelectedRows& self) {
+          [](const SelectedRows& self) -> py::typing::Tuple<int, py::ellipsis> {
             return py::tuple(py::cast(self.tensor().shape().extents()));
           },
           "That of the tensor.")
