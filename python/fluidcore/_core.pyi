@@ -485,7 +485,7 @@ class SelectedRows:
         int64 [n]: the numbers of the rows, in any order.
         """
     @property
-    def shape(self) -> tuple:
+    def shape(self) -> tuple[int, ...]:
         """
         That of the tensor.
         """

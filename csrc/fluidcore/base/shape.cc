@@ -46,7 +46,7 @@ std::string to_string(const TensorSpec& spec) {
 
 Shape held_shape(const TensorSpec& spec) {
   Shape shape = spec.shape;
-  if (spec.rows) shape[0] = *spec.rows;
+  if (spec.rows && shape.rank() > 0) shape[0] = *spec.rows;
   return shape;
 }
 

@@ -3,12 +3,10 @@
 #include <cstring>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
-#include <pybind11/typing.h>
 
 #include "fluidcore/bindings/bindings.h"
 #include "fluidcore/bindings/selected_rows.h"
@@ -46,7 +44,7 @@ SelectedRows make(const py::object& rows, const py::object& value, std::int64_t 
 py::object rows(const SelectedRows& self) {
   const TensorSpec& spec = self.tensor().spec();
   const std::int64_t* numbers = row_numbers(spec, self.tensor().raw());
-  return py::array_t<std::int64_t>(*spec.rows, numbers, py::cast(Tensor(self.tensor())));
+  return py::array_t<std::int64_t>(num_selected(spec), numbers, py::cast(Tensor(self.tensor())));
 }
 
 py::object value(const SelectedRows& self) {

@@ -16,7 +16,7 @@ namespace fluidcore {
 namespace {
 
 cpu::IndexedRows merged_shape(const TensorSpec& spec) {
-  return {1, *spec.rows, *spec.rows, row_width(spec)};
+  return {1, num_selected(spec), num_selected(spec), row_width(spec)};
 }
 
 cpu::StreamFormula sum_of_two(DType dtype) {
@@ -30,7 +30,7 @@ cpu::StreamFormula sum_of_two(DType dtype) {
 MergedRows::MergedRows(const KernelContext& context, std::string_view slot, std::size_t index)
     : rows_(context.raw_input(slot, index)), scratch_(context.scratch()) {
   const TensorSpec& spec = rows_.spec();
-  const std::int64_t numbers = *spec.rows + cpu::num_links(merged_shape(spec));
+  const std::int64_t numbers = num_selected(spec) + cpu::num_links(merged_shape(spec));
   scratch_->reserve(byte_size(spec) + static_cast<std::size_t>(numbers) * sizeof(std::int64_t));
 }
 
@@ -43,9 +43,9 @@ MergedRows::Rows MergedRows::merge() const {
 std::int64_t MergedRows::merge_into(std::int64_t* numbers, void* values) const {
   const TensorSpec& spec = rows_.spec();
   auto* places = reinterpret_cast<std::int64_t*>(scratch_->data() + byte_size(spec));
-  std::int64_t* links = places + *spec.rows;
+  std::int64_t* links = places + num_selected(spec);
   const std::int64_t count =
-      cpu::find_distinct(*spec.rows, row_numbers(spec, rows_.data()), places, numbers);
+      cpu::find_distinct(num_selected(spec), row_numbers(spec, rows_.data()), places, numbers);
   visit_dtype(spec.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (!std::is_integral_v<T>) {
@@ -58,6 +58,7 @@ std::int64_t MergedRows::merge_into(std::int64_t* numbers, void* values) const {
 
 Kernel joined_rows(const KernelContext& context) {
   std::vector<Arg<const void>> inputs;
+  inputs.reserve(context.input_count("X"));
   for (std::size_t i = 0; i < context.input_count("X"); ++i) {
     inputs.push_back(context.raw_input("X", i));
   }
@@ -67,12 +68,12 @@ Kernel joined_rows(const KernelContext& context) {
     for (const Arg<const void>& x : inputs) {
       const TensorSpec& spec = x.spec();
       const std::int64_t bytes =
-          *spec.rows * row_width(spec) * static_cast<std::int64_t>(size_of(spec.dtype));
+          num_selected(spec) * row_width(spec) * static_cast<std::int64_t>(size_of(spec.dtype));
       cpu::copy_bytes(values, x.data(), bytes);
       cpu::copy_bytes(numbers, row_numbers(spec, x.data()),
-                      *spec.rows * static_cast<std::int64_t>(sizeof(std::int64_t)));
+                      num_selected(spec) * static_cast<std::int64_t>(sizeof(std::int64_t)));
       values += bytes;
-      numbers += *spec.rows;
+      numbers += num_selected(spec);
     }
   };
 }

@@ -50,10 +50,10 @@ Kernel to_dense_kernel(const KernelContext& context) {
   const auto x = context.input<T>("X");
   const auto out = context.output<T>("Out");
   const TensorSpec& spec = x.spec();
-  const cpu::IndexedRows shape{1, spec.shape[0], *spec.rows, row_width(spec)};
-  const ScratchPtr scratch = context.scratch();
-  scratch->reserve(static_cast<std::size_t>(cpu::num_links(shape)) * sizeof(std::int64_t));
-  return [=] {
+  const cpu::IndexedRows shape{1, spec.shape[0], num_selected(spec), row_width(spec)};
+  context.scratch()->reserve(static_cast<std::size_t>(cpu::num_links(shape)) *
+                             sizeof(std::int64_t));
+  return [x, out, shape, scratch = context.scratch()] {
     auto* links = reinterpret_cast<std::int64_t*>(scratch->data());
     const std::int64_t* numbers = row_numbers(x.spec(), static_cast<const void*>(x.data()));
     cpu::add_rows<T>(shape, {numbers, true}, links, x.data(), nullptr, out.data());
@@ -101,7 +101,7 @@ Kernel lookup(const KernelContext& context) {
   const auto out = context.raw_output("Out");
   const TensorSpec& spec = rows.spec();
   const cpu::IndexedRows shape{
-      1, spec.shape[0], *spec.rows,
+      1, spec.shape[0], num_selected(spec),
       row_width(spec) * static_cast<std::int64_t>(size_of(w.spec().dtype))};
   return [=] {
     cpu::take_rows(shape, {row_numbers(rows.spec(), rows.data()), true}, w.data(), out.data());
@@ -126,7 +126,7 @@ Kernel pack(const KernelContext& context) {
   const auto rows = context.raw_input("Rows");
   const auto values = context.raw_input("Values");
   const auto out = context.raw_output("Out");
-  const std::int64_t count = *out.spec().rows;
+  const std::int64_t count = num_selected(out.spec());
   const std::int64_t bytes = count == 0 ? 0 : held_bytes(out.spec()) / count;
   return [=] {
     const std::int64_t* from = row_numbers(rows.spec(), rows.data());

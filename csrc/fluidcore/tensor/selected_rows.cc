@@ -11,7 +11,8 @@ std::int64_t row_width(const TensorSpec& spec) {
 
 std::size_t offset_of_rows(const TensorSpec& spec) {
   constexpr std::size_t kAlignment = sizeof(std::int64_t);
-  const auto values = static_cast<std::size_t>(*spec.rows * row_width(spec)) * size_of(spec.dtype);
+  const auto values =
+      static_cast<std::size_t>(num_selected(spec) * row_width(spec)) * size_of(spec.dtype);
   return (values + kAlignment - 1) / kAlignment * kAlignment;
 }
 
@@ -24,7 +25,7 @@ Tensor to_dense(const Tensor& tensor) {
   visit_dtype(spec.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const std::int64_t width = row_width(spec);
-    for (std::int64_t i = 0; i < *spec.rows; ++i) {
+    for (std::int64_t i = 0; i < num_selected(spec); ++i) {
       if (numbers[i] < 0) continue;
       T* to = static_cast<T*>(dense.raw()) + numbers[i] * width;
       const T* from = static_cast<const T*>(tensor.raw()) + i * width;
@@ -39,9 +40,9 @@ Tensor to_dense(const Tensor& tensor) {
 Tensor without_unused_rows(const Tensor& selected) {
   TensorSpec spec = selected.spec();
   const std::int64_t* numbers = row_numbers(spec, selected.raw());
-  const std::int64_t* end = numbers + *spec.rows;
+  const std::int64_t* end = numbers + num_selected(spec);
   const auto bytes = static_cast<std::size_t>(row_width(spec)) * size_of(spec.dtype);
-  spec.rows = *spec.rows - std::count(numbers, end, -1);
+  spec.rows = num_selected(spec) - std::count(numbers, end, -1);
   Tensor used(spec);
   const auto* from = static_cast<const std::byte*>(selected.raw());
   auto* to = static_cast<std::byte*>(used.raw());

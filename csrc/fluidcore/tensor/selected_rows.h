@@ -13,6 +13,11 @@ namespace fluidcore {
 // Who writes them keeps to this: every number is -1 or that of a row of the tensor, and the values
 // of a row whose number is -1 are 0.
 
+// How many rows are held; known, as wherever there is memory.
+inline std::int64_t num_selected(const TensorSpec& spec) {
+  return spec.rows.value_or(0);
+}
+
 // Where the numbers begin, in bytes.
 std::size_t offset_of_rows(const TensorSpec& spec);
 

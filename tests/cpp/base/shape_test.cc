@@ -112,6 +112,7 @@ TEST(Broadcast, RefusesExtentsThatDoNotFit) {
 TEST(TensorSpec, HoldsAllRowsOfATensorAndTheSelectedOnesElse) {
   EXPECT_EQ(held_shape({{7, 3}, DType::kFloat32}), (Shape{7, 3}));
   EXPECT_EQ(held_shape({{7, 3}, DType::kFloat32, 5}), (Shape{5, 3}));
+  EXPECT_EQ(held_shape({{}, DType::kFloat32, -1}), Shape());  // declared so; nothing makes them
 }
 
 TEST(TensorSpec, IsKnownWhereNothingIsLeftForRunTime) {
