@@ -8,6 +8,7 @@ import pytest
 
 import fluidcore as fluid
 from fluidcore import clip, core, eager, layers, optimizer, unique_name
+from fluidcore.gradcheck import GradientChecker
 from fluidcore.regularizer import L1Decay, L2Decay, WeightDecayRegularizer
 
 HEIGHT, WIDTH = 12, 3
@@ -368,6 +369,17 @@ def test_an_operator_on_tensors_names_the_cure():
         doubled = layers.scale(layers.selected_rows_to_dense(model.grad), scale=2.0)
     [got] = model.step(BATCHES[0], [doubled])
     np.testing.assert_array_equal(got, 2 * dense_gradient(BATCHES[0]))
+
+
+def test_the_gradient_checker_proves_gradients_that_are_selected_rows():
+    with fluid.program_guard(fluid.Program(), fluid.Program()):
+        ids = layers.data("ids", [4], dtype="int64", append_batch_size=False)
+        attr = fluid.ParamAttr("table")
+        x, y = (layers.embedding(ids, [6, 2], is_sparse=True, param_attr=attr) for _ in range(2))
+        loss = layers.reduce_sum(layers.tanh(x) * y)
+        fluid.Executor().run(fluid.default_startup_program())
+        feed = {"ids": np.array([3, 1, 3, 0])}
+        GradientChecker().check_program(fluid.default_main_program(), feed, loss)
 
 
 def test_gradients_of_eager_tensors_are_tensors():
