@@ -8,7 +8,7 @@ import numpy
 import numpy.typing
 import typing
 import typing_extensions
-__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'CallableGradient', 'Derivatives', 'Directional', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'Error', 'Executor', 'Function', 'GRAD_VAR_SUFFIX', 'Gradient', 'InvalidArgument', 'Judgement', 'KernelTest', 'NotFound', 'OpDef', 'OpDesc', 'OutOfTime', 'ProgramDesc', 'ProgramFunction', 'Rules', 'Scope', 'Tensor', 'TimeLimit', 'TimedOut', 'VarDesc', 'Variable', 'agreement', 'blind_spot', 'check_directions', 'confirm', 'cpu_isa', 'difference', 'differentiate', 'differentiate_again', 'differentiate_along', 'dtype_name', 'dtype_number', 'get_grad_op_desc', 'grad_var_name', 'judge', 'measure_noise', 'narrowed_to', 'narrower_dtypes', 'needed_ops', 'noise_floor', 'onednn_version', 'op_def', 'op_types', 'round_direction', 'round_to', 'slope_along', 'unit_roundoff', 'version']
+__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'CallableGradient', 'Derivatives', 'Directional', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'Error', 'Executor', 'Function', 'GRAD_VAR_SUFFIX', 'Gradient', 'InvalidArgument', 'Judgement', 'KernelTest', 'NotFound', 'OpDef', 'OpDesc', 'OutOfTime', 'ProgramDesc', 'ProgramFunction', 'Rules', 'Scope', 'SelectedRows', 'Tensor', 'TimeLimit', 'TimedOut', 'VarDesc', 'Variable', 'agreement', 'blind_spot', 'check_directions', 'confirm', 'cpu_isa', 'difference', 'differentiate', 'differentiate_again', 'differentiate_along', 'dtype_name', 'dtype_number', 'get_grad_op_desc', 'grad_var_name', 'judge', 'measure_noise', 'narrowed_to', 'narrower_dtypes', 'needed_ops', 'noise_floor', 'onednn_version', 'op_def', 'op_types', 'round_direction', 'round_to', 'slope_along', 'unit_roundoff', 'version']
 class TimeLimit:
     """
     A context manager: ends what this thread calculates with OutOfTime.
@@ -216,7 +216,7 @@ class VarDesc:
         ...
     def type(self) -> str:
         """
-        'lod_tensor', or 'lod_tensor_array': shape and dtype are those of its elements.
+        'lod_tensor', 'selected_rows', or 'lod_tensor_array': shape and dtype are those of its elements.
         """
 class ProgramDesc:
     """
@@ -319,12 +319,22 @@ class OpDef:
             Lists what the operator's block reads or writes.
             """
         @property
+        def only_rows(self) -> bool:
+            """
+            Holds selected rows.
+            """
+        @property
         def optional(self) -> bool:
             ...
         @property
         def read_for(self) -> str:
             """
             The only output for which the elements are read; empty if there is none.
+            """
+        @property
+        def rows(self) -> bool:
+            """
+            Holds a tensor or selected rows.
             """
         @property
         def shape_only(self) -> bool:
@@ -450,6 +460,40 @@ class Tensor:
         """
         The number of elements.
         """
+class SelectedRows:
+    """
+    Rows that stand for a tensor that is 0 in all others: the gradient of a table of which a few rows were read. The values of a row that is there twice add up.
+    """
+    def __array__(self, dtype: typing.Any = None, copy: typing.Any = None) -> typing.Any:
+        ...
+    def __init__(self, rows: typing.Any, value: typing.Any, height: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    def __repr__(self) -> str:
+        ...
+    def to_dense(self) -> typing.Any:
+        """
+        The tensor, as an array.
+        """
+    @property
+    def height(self) -> int:
+        """
+        How many rows the tensor has.
+        """
+    @property
+    def rows(self) -> typing.Any:
+        """
+        int64 [n]: the numbers of the rows, in any order.
+        """
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """
+        That of the tensor.
+        """
+    @property
+    def value(self) -> typing.Any:
+        """
+        [n, ...]: their values.
+        """
 class CPUPlace:
     """
     The processor.
@@ -470,6 +514,10 @@ class Variable:
     """
     What a Scope holds under a name.
     """
+    def get_selected_rows(self) -> SelectedRows:
+        """
+        A copy of the selected rows that it holds.
+        """
     def get_tensor(self) -> Tensor:
         ...
 class Scope:

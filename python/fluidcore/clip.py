@@ -10,6 +10,7 @@ from fluidcore.base.checks import check_list, check_number
 from fluidcore.program import Block, Parameter, Program, Variable, default_main_program
 from fluidcore.program.error_clip import BaseErrorClipAttr, ErrorClipByValue, checked_bounds
 from fluidcore.program.gradient_hooks import BaseGradientClipAttr
+from fluidcore.program.merged_rows import MergedRows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,7 +56,17 @@ def error_clip_callback(block: Block, context: Mapping[str, str]) -> None:
             error.add_note(f"variable '{forward_name}' has the error_clip {error_clip!r}")
             raise error
         if error_clip is not None:
-            error_clip.append_clip_op(block, grad_name)
+            _append_error_clip(error_clip, block, grad_name)
+
+
+def _append_error_clip(clip: BaseErrorClipAttr, block: Block, grad_name: str) -> None:
+    merged = MergedRows.of(block.var(grad_name))
+    if merged is None:
+        clip.append_clip_op(block, grad_name)
+    else:
+        clip.append_clip_op(block, merged.values.name)
+        inputs = {"Rows": merged.rows, "Values": merged.values}
+        block.append_op("pack_selected_rows", inputs, {"Out": grad_name})
 
 
 def _positive(kind: str, clip_norm: float) -> float:
@@ -182,11 +193,15 @@ def append_gradient_clip_ops(
 ) -> ParamsGrads:
     """Appends the gradient clips of the parameters.
 
+    Of a gradient of selected rows the values of these rows are clipped, each row once; the rows
+    that it does not hold stay 0.
+
     Returns:
         The parameters with their clipped gradients.
     """
     params_grads = list(params_grads)
     context: dict[Any, Any] = {}
+    given = []
     for param, grad in params_grads:
         clip = param.gradient_clip_attr
         if not (clip is None or isinstance(clip, BaseGradientClipAttr)):
@@ -194,11 +209,16 @@ def append_gradient_clip_ops(
                 f"the gradient clip of parameter '{param.name}' must be a BaseGradientClipAttr, "
                 f"got {type(clip).__name__}"
             )
-        if clip is not None and grad is not None:
-            clip.process_context(context, param, grad)
-    return [
-        (param, grad)
-        if param.gradient_clip_attr is None or grad is None
-        else (param, param.gradient_clip_attr.create_operators(context, param, grad))
-        for param, grad in params_grads
-    ]
+        rows = None if clip is None or grad is None else MergedRows.of(grad)
+        tensor = grad if rows is None else rows.values
+        if clip is not None and tensor is not None:
+            clip.process_context(context, param, tensor)
+        given.append((param, tensor, rows))
+    result: ParamsGrads = []
+    for param, tensor, rows in given:
+        clip = param.gradient_clip_attr
+        if clip is not None and tensor is not None:
+            clipped = clip.create_operators(context, param, tensor)
+            tensor = clipped if rows is None else rows.with_values(clipped)
+        result.append((param, tensor))
+    return result

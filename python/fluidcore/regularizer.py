@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fluidcore.base.checks import check_number
 from fluidcore.program.gradient_hooks import WeightDecayRegularizer
+from fluidcore.program.merged_rows import MergedRows
 
 if TYPE_CHECKING:
     from fluidcore.program import Block, Parameter, Variable
@@ -41,7 +42,7 @@ class L2DecayRegularizer(WeightDecayRegularizer):
     def __init__(self, regularization_coeff: float = 0.0) -> None:
         self.coefficient = _coefficient("L2Decay", regularization_coeff)
 
-    def __call__(self, param: Parameter, grad: Variable, block: Block) -> Variable:
+    def __call__(self, param: Variable, grad: Variable, block: Block) -> Variable:
         """Appends scale."""
         return block.append_single(
             "scale", {"X": param}, {"scale": self.coefficient}, key=f"{grad.name}.decay"
@@ -54,7 +55,7 @@ class L1DecayRegularizer(WeightDecayRegularizer):
     def __init__(self, regularization_coeff: float = 0.0) -> None:
         self.coefficient = _coefficient("L1Decay", regularization_coeff)
 
-    def __call__(self, param: Parameter, grad: Variable, block: Block) -> Variable:
+    def __call__(self, param: Variable, grad: Variable, block: Block) -> Variable:
         """Appends sign(p) = (0 < p) - (p < 0), which is exact, and its scale."""
         key = f"{grad.name}.decay"
         fill = {"shape": [1] if param.shape else [], "value": 0.0, "dtype": param.dtype}
@@ -74,7 +75,7 @@ def append_regularization_ops(
     params_grads: Iterable[tuple[Parameter, Variable | None]],
     regularization: WeightDecayRegularizer | None = None,
 ) -> ParamsGrads:
-    """Adds weight decay to the gradients.
+    """Adds weight decay to the gradients; of a gradient of selected rows, to these rows alone.
 
     Args:
         params_grads: Parameters and their gradients; None where there is no gradient.
@@ -89,13 +90,20 @@ def append_regularization_ops(
         if grad is None or regularizer is None:
             result.append((param, grad))
             continue
-        block = grad.block
-        decay = regularizer(param, grad, block)
-        total = block.append_single(
-            "elementwise_add", {"X": grad, "Y": decay}, key=f"{grad.name}.regularized"
-        )
-        result.append((param, total))
+        merged = MergedRows.of(grad)
+        if merged is None:
+            result.append((param, _regularized(regularizer, param, grad)))
+            continue
+        values = _regularized(regularizer, merged.of_table(param), merged.values)
+        result.append((param, merged.with_values(values)))
     return result
+
+
+def _regularized(regularizer: WeightDecayRegularizer, param: Variable, grad: Variable) -> Variable:
+    decay = regularizer(param, grad, grad.block)
+    return grad.block.append_single(
+        "elementwise_add", {"X": grad, "Y": decay}, key=f"{grad.name}.regularized"
+    )
 
 
 L1Decay = L1DecayRegularizer

@@ -246,7 +246,7 @@ def mutate(data, rng):
                 attr["strings"] = rng.choices([*attr["strings"], *names[:2]], k=rng.randrange(3))
     elif kind == 10 and block["vars"]:
         var = rng.choice(block["vars"])
-        var["type"] = rng.choice(["lod_tensor", "lod_tensor_array"])
+        var["type"] = rng.choice(["lod_tensor", "lod_tensor_array", "selected_rows"])
         var["shape"] = rng.choice([[], [0], [-1, 3], [4, 3], [1]])
         var["dtype"] = rng.choice(["float32", "int64", "bool"])
     else:

@@ -38,7 +38,20 @@ std::string to_string(const Shape& shape) {
 }
 
 std::string to_string(const TensorSpec& spec) {
-  return str_cat(spec.dtype, " ", spec.shape);
+  std::string text = str_cat(spec.dtype, " ", spec.shape);
+  if (spec.rows)
+    text += *spec.rows < 0 ? " selected rows" : str_cat(", ", *spec.rows, " selected rows");
+  return text;
+}
+
+Shape held_shape(const TensorSpec& spec) {
+  Shape shape = spec.shape;
+  if (spec.rows && shape.rank() > 0) shape[0] = *spec.rows;
+  return shape;
+}
+
+bool is_known(const TensorSpec& spec) {
+  return spec.shape.is_known() && spec.rows != -1;
 }
 
 bool compatible(const Shape& a, const Shape& b) {

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -59,14 +60,28 @@ Shape broadcast(const Shape& x, const Shape& y, std::int64_t axis, std::string_v
 // begins at dimension `axis` (-1: at the end) of a shape of rank `x_rank`.
 Shape align(const Shape& y, std::int64_t axis, std::size_t x_rank, std::size_t out_rank);
 
-// What is known of a tensor without looking at its elements.
+// What is known of a tensor, or of selected rows of one, without looking at its elements.
+//
+// Selected rows stand for a tensor that is 0 in most of its rows. They hold the numbers of rows, in
+// any order, and their values; the values of a number that is there twice add up, and the number -1
+// is of no row.
 struct TensorSpec {
-  Shape shape;
+  Shape shape;  // of selected rows: of the tensor that they stand for
   DType dtype = DType::kFloat32;
+  // How many rows are held, -1 if that is only known at run time. None: this is a tensor.
+  std::optional<std::int64_t> rows = {};
 
   friend bool operator==(const TensorSpec&, const TensorSpec&) = default;
 };
 
-std::string to_string(const TensorSpec& spec);  // float32 [2, 3]
+// "float32 [2, 3]"; "float32 [2, 3] selected rows"; where it is known how many they are,
+// "float32 [2, 3], 5 selected rows"
+std::string to_string(const TensorSpec& spec);
+
+// The shape of what is held: that of the tensor, or [rows, ...].
+Shape held_shape(const TensorSpec& spec);
+
+// True where nothing is left for run time: no extent, and not the number of rows.
+bool is_known(const TensorSpec& spec);
 
 }  // namespace fluidcore

@@ -17,6 +17,7 @@ void bind_dtypes(pybind11::module_& m);
 void bind_program(pybind11::module_& m);
 void bind_ops(pybind11::module_& m);
 void bind_tensor(pybind11::module_& m);
+void bind_selected_rows(pybind11::module_& m);
 void bind_runtime(pybind11::module_& m);
 void bind_gradcheck(pybind11::module_& m);
 void bind_judge(pybind11::module_& m);
@@ -48,7 +49,7 @@ pybind11::object attribute_to_python(const Attribute& attribute);
 
 // A view of the array's memory where it is dense and row-major, else a copy.
 Tensor tensor_from_array(pybind11::handle array, const std::string& who);
-// A view of the tensor's memory.
+// A view of the tensor's memory; of selected rows, the tensor that they stand for.
 pybind11::object tensor_to_array(const Tensor& tensor);
 
 }  // namespace fluidcore::bindings

@@ -14,6 +14,7 @@ PYBIND11_MODULE(_core, m) {
   fluidcore::bindings::bind_program(m);
   fluidcore::bindings::bind_ops(m);
   fluidcore::bindings::bind_tensor(m);
+  fluidcore::bindings::bind_selected_rows(m);
   fluidcore::bindings::bind_runtime(m);
   fluidcore::bindings::bind_gradcheck(m);
   fluidcore::bindings::bind_judge(m);

@@ -83,6 +83,12 @@ void bind_ops(py::module_& m) {
           "array", [](const OpDef::Slot& slot) { return slot.traits.array; },
           "Holds a tensor array.")
       .def_property_readonly(
+          "only_rows", [](const OpDef::Slot& slot) { return slot.traits.only_rows; },
+          "Holds selected rows.")
+      .def_property_readonly(
+          "rows", [](const OpDef::Slot& slot) { return slot.traits.rows; },
+          "Holds a tensor or selected rows.")
+      .def_property_readonly(
           "may_be_unset", [](const OpDef::Slot& slot) { return slot.traits.may_be_unset; },
           "Need not have a value, and then is not read.")
       .def_property_readonly(

@@ -192,7 +192,8 @@ void bind_var_desc(py::module_& m) {
           py::arg("dtype"))
       .def(
           "type", [](const VarDesc& var) { return std::string(to_string(var.type())); },
-          "'lod_tensor', or 'lod_tensor_array': shape and dtype are those of its elements.")
+          "'lod_tensor', 'selected_rows', or 'lod_tensor_array': shape and dtype are those of its "
+          "elements.")
       .def(
           "set_type",
           [](VarDesc& var, const std::string& name) { var.set_type(var_type_from_name(name)); },

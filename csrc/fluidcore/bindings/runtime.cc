@@ -11,6 +11,7 @@
 #include "fluidcore/base/error.h"
 #include "fluidcore/bindings/bindings.h"
 #include "fluidcore/bindings/calculation.h"
+#include "fluidcore/bindings/selected_rows.h"
 #include "fluidcore/ops/register_ops.h"
 #include "fluidcore/runtime/executor.h"
 #include "fluidcore/runtime/scope.h"
@@ -50,7 +51,11 @@ py::list run(Executor& executor,
   }
   py::list list(results.size());
   for (std::size_t i = 0; i < results.size(); ++i) {
-    list[i] = return_numpy ? tensor_to_array(results[i]) : py::cast(std::move(results[i]));
+    if (results[i].spec().rows) {
+      list[i] = SelectedRows(results[i]);
+    } else {
+      list[i] = return_numpy ? tensor_to_array(results[i]) : py::cast(std::move(results[i]));
+    }
   }
   return list;
 }
@@ -91,8 +96,14 @@ void bind_runtime(py::module_& m) {
 
   py::class_<Variable, std::shared_ptr<Variable>> variable(m, "Variable",
                                                            "What a Scope holds under a name.");
-  variable.def("get_tensor",
-               [](const std::shared_ptr<Variable>& self) { return TensorHandle(self); });
+  variable
+      .def("get_tensor", [](const std::shared_ptr<Variable>& self) { return TensorHandle(self); })
+      .def(
+          "get_selected_rows",
+          [](const std::shared_ptr<Variable>& self) {
+            return SelectedRows(TensorHandle(self).get());
+          },
+          "A copy of the selected rows that it holds.");
   refuse_pickling(variable,
                   "a Variable of a Scope cannot be pickled or copied alone; pickle the Scope, or "
                   "the value, get_tensor()");

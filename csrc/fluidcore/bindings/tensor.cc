@@ -11,7 +11,9 @@
 #include <pybind11/stl.h>
 
 #include "fluidcore/bindings/bindings.h"
+#include "fluidcore/bindings/selected_rows.h"
 #include "fluidcore/tensor/dlpack.h"
+#include "fluidcore/tensor/selected_rows.h"
 
 namespace py = pybind11;
 
@@ -65,7 +67,7 @@ py::object as_array(const Tensor& tensor, const py::object& dtype, const py::obj
 }
 
 py::capsule to_capsule(const Tensor& tensor) {
-  return py::capsule(to_dlpack(tensor), "dltensor", [](PyObject* capsule) {
+  return py::capsule(to_dlpack(to_dense(tensor)), "dltensor", [](PyObject* capsule) {
     // A consumer that took the tensor has renamed the capsule.
     if (!PyCapsule_IsValid(capsule, "dltensor")) return;
     auto* managed = static_cast<DLManagedTensor*>(PyCapsule_GetPointer(capsule, "dltensor"));
@@ -135,9 +137,10 @@ Tensor tensor_from_array(py::handle source, const std::string& who) {
   return Tensor({std::move(shape), *dtype}, data, keep_alive(std::move(array)));
 }
 
-py::object tensor_to_array(const Tensor& tensor) {
-  require(tensor.is_initialized(), "tensor: must be initialized before it is read; set() it");
-  const py::object owner = py::cast(Tensor(tensor));
+py::object tensor_to_array(const Tensor& held) {
+  require(held.is_initialized(), "tensor: must be initialized before it is read; set() it");
+  const Tensor tensor = to_dense(held);
+  const py::object owner = py::cast(tensor);
   return py::array(array_dtype(tensor.dtype()), tensor.shape().extents(), tensor.raw(), owner);
 }
 
@@ -179,10 +182,15 @@ void bind_tensor(py::module_& m) {
       .def("__repr__", &describe)
       .def(py::pickle(
           [](const Tensor& tensor) {
+            if (tensor.spec().rows)
+              return py::make_tuple(py::object(py::cast(SelectedRows(tensor))));
             return py::make_tuple(tensor.is_initialized() ? tensor_to_array(tensor) : py::none());
           },
           [](const py::tuple& state) {
             const py::object array = state[0];
+            if (py::isinstance<SelectedRows>(array)) {
+              return TensorHandle(array.cast<const SelectedRows&>().tensor());
+            }
             return array.is_none() ? TensorHandle()
                                    : TensorHandle(tensor_from_array(array, "tensor").clone());
           }));

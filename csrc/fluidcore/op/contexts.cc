@@ -25,6 +25,13 @@ bool SlotContext<Value>::has_output(std::string_view slot, std::size_t index) co
 template class SlotContext<TensorSpec>;
 template class SlotContext<const Cell*>;
 
+const std::string& InferContext::input_name(std::string_view slot, std::size_t index) const {
+  for (const std::string& name : op_.input(slot)) {
+    if (name != kEmptyName && index-- == 0) return name;
+  }
+  throw NotFound(type(), ": no variable ", index, " in slot '", slot, "'");
+}
+
 void InferContext::set_output(std::string_view slot, TensorSpec spec, std::size_t index) {
   if (has_output(slot, index)) outputs_.find(slot)->second[index] = std::move(spec);
 }

@@ -92,6 +92,8 @@ class InferContext : public SlotContext<TensorSpec> {
   const TensorSpec& input(std::string_view slot, std::size_t index = 0) const {
     return find(inputs_, slot, index);
   }
+  // The name of the variable.
+  const std::string& input_name(std::string_view slot, std::size_t index) const;
   const TensorSpec& output(std::string_view slot, std::size_t index = 0) const {
     return find(outputs_, slot, index);
   }
@@ -115,6 +117,7 @@ class Arg {
   const TensorSpec& spec() const { return cell_->spec; }
   const Shape& shape() const { return cell_->spec.shape; }
   std::int64_t size() const { return cell_->spec.shape.num_elements(); }
+  bool has_rows() const { return cell_->spec.rows.has_value(); }  // selected rows, not a tensor
   // False while nothing was written to it; only of a slot that may be unset.
   bool is_set() const { return cell_->is_set == nullptr || *cell_->is_set; }
 

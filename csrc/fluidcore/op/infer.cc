@@ -112,8 +112,8 @@ InferContext::BlockVariables variables_of_block(const ProgramDesc& program, cons
     if (!var) {
       throw NotFound(type, ": no variable '", name, "' in the operator's block, block ", idx);
     }
-    require(!is_array(*var), type, ": '", name, "' of block ", idx,
-            " must be a tensor, got a tensor array");
+    require(var->type() == VarType::kTensor, type, ": '", name, "' of block ", idx,
+            " must be a tensor, got ", described(var->type()));
     return var->spec();
   };
 }
@@ -136,6 +136,8 @@ void check_output(const OpDesc& op,
     require(fits || is_blank(var), op.type(), ": ", slot.name, " must fit the elements of '",
             var.name(), "', ", var.spec(), ", got ", spec, "; ", kArrayHint);
   } else if (is_fixed(var)) {
+    require(var.spec().rows.has_value() == spec.rows.has_value(), op.type(), ": ", slot.name,
+            " must fit the variable '", var.name(), "', declared as ", var.spec(), ", got ", spec);
     require(fits && is_within(spec.shape, var.shape()), op.type(), ": ", slot.name,
             " must fit the variable '", var.name(), "', declared as ", var.spec(), ", got ", spec,
             fits ? "; declare it with -1 where an extent is not known" : "");
@@ -182,8 +184,10 @@ void infer_op(const OpRegistry& registry,
       if (traits.array) var->set_type(VarType::kTensorArray);
     }
     if (is_fixed(*var) || (traits.array && !is_blank(*var))) return;
-    var->set_shape(context.output(slot_name, index).shape);
-    var->set_dtype(context.output(slot_name, index).dtype);
+    const TensorSpec& spec = context.output(slot_name, index);
+    var->set_shape(spec.shape);
+    var->set_dtype(spec.dtype);
+    if (!traits.array) var->set_type(spec.rows ? VarType::kSelectedRows : VarType::kTensor);
   });
   op.set_attrs(completed.attrs());
 }

@@ -247,7 +247,24 @@ void OpDef::complete(OpDesc& op) const {
   op.set_attrs(complete_attrs(op.attrs()));
 }
 
+void OpDef::check_rows(const InferContext& context) const {
+  for (const Slot& slot : inputs_) {
+    const SlotTraits& traits = slot.traits;
+    if (traits.rows || traits.of_block) continue;
+    for (std::size_t i = 0; i < context.input_count(slot.name); ++i) {
+      const bool has_rows = context.input(slot.name, i).rows.has_value();
+      if (has_rows == traits.only_rows) continue;
+      const std::string& name = context.input_name(slot.name, i);
+      require(has_rows, type_, ": ", slot.name, " must be selected rows, got the tensor '", name,
+              "'; the gradient of a table that lookup_table reads with is_sparse is selected rows");
+      throw InvalidArgument(type_, ": ", slot.name, " must be a tensor, got the selected rows '",
+                            name, "'; make a tensor of them with selected_rows_to_dense");
+    }
+  }
+}
+
 void OpDef::infer(InferContext& context) const {
+  check_rows(context);
   if (!mixed_dtypes_) {
     const TensorSpec* first = nullptr;
     std::string first_name;

@@ -37,6 +37,8 @@ struct SlotTraits {
   // function of another input, whose gradient counts it; an output depends on no element.
   bool needs_no_gradient = false;
   bool array = false;         // a tensor array, changed in place where it is an output
+  bool rows = false;          // selected rows or a tensor
+  bool only_rows = false;     // selected rows
   bool may_be_unset = false;  // an input that need not have a value, and then is not read
   bool live = false;          // of an operator with a block: read again after each run of it
   bool of_block = false;      // what the sub-block itself reads or writes, listed for readers
@@ -160,6 +162,7 @@ class OpDef {
                    const std::vector<Slot>& slots,
                    std::string_view kind) const;
   AttributeMap complete_attrs(const AttributeMap& given) const;
+  void check_rows(const InferContext& context) const;
 
   std::string type_;
   std::string doc_;

@@ -8,6 +8,7 @@
 #include "fluidcore/kernels/functors.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/register_ops.h"
+#include "fluidcore/ops/selected_rows.h"
 
 namespace fluidcore {
 
@@ -58,28 +59,32 @@ void add_scale(OpRegistry& registry) {
 // Adds tile by tile, so that Out may be any of the inputs and 16-bit sums are rounded once.
 template <class T>
 Kernel sum(const KernelContext& context) {
-  const std::size_t count = context.input_count("X");
   std::vector<Arg<const T>> inputs;
-  inputs.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) inputs.push_back(context.input<T>("X", i));
+  for (std::size_t i = 0; i < context.input_count("X"); ++i) {
+    const auto x = context.input<T>("X", i);
+    if (!x.has_rows()) inputs.push_back(x);
+  }
+  if (inputs.empty()) return joined_rows(context);
   const auto out = context.output<T>("Out");
-  return [inputs = std::move(inputs), out, size = out.size()] {
-    const cpu::Isa isa = cpu::cpu_isa();
-    parallel_for(size, cpu::kGrain, [&](std::int64_t begin, std::int64_t end) {
-      using C = ComputeType<T>;
-      constexpr std::int64_t kTile = 1024;
-      alignas(64) std::array<C, kTile> total;
-      for (; begin < end; begin += kTile) {
-        const std::int64_t count = std::min(kTile, end - begin);
-        cpu::convert_row(isa, count, total.data(), inputs[0].data() + begin);
-        for (std::size_t i = 1; i < inputs.size(); ++i) {
-          cpu::calculate_row(isa, Add(), count, total.data(), cpu::Operand<C>{total.data()},
-                             cpu::Operand<T>{inputs[i].data() + begin});
-        }
-        cpu::convert_row(isa, count, out.data() + begin, total.data());
-      }
-    });
-  };
+  return
+      [inputs = std::move(inputs), out, size = out.size(), add_rows = rows_added_to_out(context)] {
+        const cpu::Isa isa = cpu::cpu_isa();
+        parallel_for(size, cpu::kGrain, [&](std::int64_t begin, std::int64_t end) {
+          using C = ComputeType<T>;
+          constexpr std::int64_t kTile = 1024;
+          alignas(64) std::array<C, kTile> total;
+          for (; begin < end; begin += kTile) {
+            const std::int64_t count = std::min(kTile, end - begin);
+            cpu::convert_row(isa, count, total.data(), inputs[0].data() + begin);
+            for (std::size_t i = 1; i < inputs.size(); ++i) {
+              cpu::calculate_row(isa, Add(), count, total.data(), cpu::Operand<C>{total.data()},
+                                 cpu::Operand<T>{inputs[i].data() + begin});
+            }
+            cpu::convert_row(isa, count, out.data() + begin, total.data());
+          }
+        });
+        if (add_rows) add_rows();
+      };
 }
 
 void infer_sum(InferContext& context) {
@@ -92,6 +97,11 @@ void infer_sum(InferContext& context) {
             x);
     for (std::size_t axis = 0; axis < out.shape.rank(); ++axis) {
       if (out.shape[axis] == -1) out.shape[axis] = x.shape[axis];
+    }
+    if (out.rows && x.rows) {
+      out.rows = is_known(out) && is_known(x) ? *out.rows + *x.rows : -1;
+    } else {
+      out.rows = std::nullopt;
     }
   }
   context.set_output("Out", out);
@@ -110,9 +120,11 @@ std::vector<OpDesc> sum_grad(GradContext& context) {
 void add_sum(OpRegistry& registry) {
   registry.add(
       OpDef("sum")
-          .doc("Out = the sum of all X, element by element.")
-          .input("X", "one or more tensors of one shape and dtype", {.list = true})
-          .output("Out", "shape and dtype of X")
+          .doc("Out = the sum of all X, element by element. Selected rows are added to the rows "
+               "of the tensors; where there is no tensor, Out is the rows of all X.")
+          .input("X", "one or more tensors, or selected rows, of one shape and dtype",
+                 {.list = true, .rows = true})
+          .output("Out", "shape and dtype of X", {.rows = true})
           .elementwise()
           .infer(infer_sum)
           .in_place("X", "Out")

@@ -1,8 +1,13 @@
+#include <cstddef>
+#include <utility>
+
+#include "fluidcore/kernels/cpu/copy.h"
 #include "fluidcore/kernels/cpu/gather.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/linear.h"
 #include "fluidcore/ops/register_ops.h"
 #include "fluidcore/ops/row_numbers.h"
+#include "fluidcore/tensor/selected_rows.h"
 
 namespace fluidcore {
 
@@ -30,10 +35,29 @@ Kernel lookup_table(const KernelContext& context) {
   return [=] { cpu::take_rows(lookup.shape, lookup.ids.checked(), w.data(), out.data()); };
 }
 
+// W@GRAD as selected rows: those that were read.
+Kernel lookup_table_rows(const KernelContext& context) {
+  const auto dout = context.raw_input("Out@GRAD");
+  const auto dw = context.raw_output("W@GRAD");
+  const Lookup lookup(context, static_cast<std::int64_t>(size_of(dout.spec().dtype)));
+  return [=] {
+    const cpu::RowIndex index = lookup.ids.checked();
+    const std::int64_t width = lookup.shape.width;
+    auto* values = static_cast<std::byte*>(dw.data());
+    std::int64_t* numbers = row_numbers(dw.spec(), dw.data());
+    cpu::copy_bytes(values, dout.data(), lookup.shape.count * width);
+    for (std::int64_t i = 0; i < lookup.shape.count; ++i) {
+      numbers[i] = index[i];
+      if (numbers[i] < 0) cpu::zero_bytes(values + i * width, width);
+    }
+  };
+}
+
 template <class T>
 Kernel lookup_table_grad(const KernelContext& context) {
   const auto dw = context.optional_output<T>("W@GRAD");
   if (!dw) return nothing_to_do();
+  if (dw.has_rows()) return lookup_table_rows(context);
   const auto dout = context.input<T>("Out@GRAD");
   const Lookup lookup(context, 1);
   return [=, links = Links(context, lookup.shape)] {
@@ -61,7 +85,9 @@ TensorSpec looked_up(const InferContext& context) {
 
 OpDef with_table_attrs(OpDef&& def) {
   return std::move(def)
-      .attr("is_sparse", false, "accepted; the gradient is dense either way")
+      .attr("is_sparse", false,
+            "whether the gradient of W is selected rows, those that Ids name: an optimizer then "
+            "reads and writes only these")
       .attr("padding_idx", std::int64_t{-1}, "an index that gives zeros; -1: none")
       .checks_data();
 }
@@ -84,10 +110,15 @@ void add_lookup_table(OpRegistry& registry, const std::string& type, const std::
           .input("W", "input of the forward operator", {.shape_only = true})
           .input("Ids", "input of the forward operator")
           .input("Out@GRAD", "gradient of Out, shape of Out")
-          .output("W@GRAD", "gradient of W, shape of W")
+          .output("W@GRAD", "gradient of W, shape of W; with is_sparse, selected rows",
+                  {.rows = true})
           .infer([](InferContext& context) {
             require_spec(context, "Out@GRAD", looked_up(context));
-            infer_grads_like_inputs(context);
+            TensorSpec dw = context.input("W");
+            if (context.attr<bool>("is_sparse")) {
+              dw.rows = context.input("Ids").shape.num_elements();
+            }
+            context.set_output("W@GRAD", std::move(dw));
           })
           .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
             return lookup_table_grad<typename decltype(tag)::type>;

@@ -61,6 +61,7 @@ const OpRegistry& builtin_ops() {
     register_row_ops(registry);
     register_scatter_ops(registry);
     register_select_ops(registry);
+    register_selected_rows_ops(registry);
     register_shape_ops(registry);
     register_slice_ops(registry);
     register_smooth_activation_ops(registry);

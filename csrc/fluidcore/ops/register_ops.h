@@ -61,6 +61,7 @@ void register_rounding_ops(OpRegistry& registry);
 void register_row_ops(OpRegistry& registry);
 void register_scatter_ops(OpRegistry& registry);
 void register_select_ops(OpRegistry& registry);
+void register_selected_rows_ops(OpRegistry& registry);
 void register_shape_ops(OpRegistry& registry);
 void register_slice_ops(OpRegistry& registry);
 void register_smooth_activation_ops(OpRegistry& registry);

@@ -9,10 +9,14 @@ OpDef declare_update(std::string type,
                      const std::vector<StateSlot>& state,
                      const std::vector<ScalarSlot>& scalars,
                      void (*check)(const InferContext&)) {
-  OpDef def = OpDef(std::move(type))
-                  .doc(std::move(doc))
-                  .input("Param", "the parameter, any shape, floating")
-                  .input("Grad", "gradient of the loss, shape of Param");
+  OpDef def =
+      OpDef(std::move(type))
+          .doc(std::move(doc))
+          .input("Param", "the parameter, any shape, floating")
+          .input("Grad",
+                 "gradient of the loss, shape of Param; of selected rows, the other rows of "
+                 "the parameter and of its state stay as they are",
+                 {.rows = true});
   // A temporary, because an object must not be moved into itself.
   for (const ScalarSlot& slot : scalars) {
     def = OpDef(std::move(def).input(std::string(slot.name), std::string(slot.doc)));

@@ -8,8 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "fluidcore/kernels/cpu/copy.h"
 #include "fluidcore/kernels/cpu/update.h"
 #include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/selected_rows.h"
 
 namespace fluidcore {
 
@@ -28,7 +30,8 @@ namespace fluidcore {
 //   "..."));
 //
 // rule() is called when a Plan is built, and what it returns once in each step: the rule is applied
-// to Grad, Param and the state in the order of kState.
+// to Grad, Param and the state in the order of kState. Where Grad is selected rows, the rule is
+// applied to these rows only.
 
 struct StateSlot {
   std::string_view in;
@@ -56,6 +59,13 @@ class Scalar {
   Arg<const T> arg_;
 };
 
+// Rows that are not updated are there already where the update is in place.
+template <class T>
+void copy_not_updated(std::int64_t size, const cpu::Updated<T>& tensor) {
+  if (tensor.to == tensor.from) return;
+  cpu::copy_bytes(tensor.to, tensor.from, size * static_cast<std::int64_t>(sizeof(T)));
+}
+
 template <class Optimizer, class T>
 Kernel update(const KernelContext& context) {
   constexpr std::size_t kCount = Optimizer::kState.size();
@@ -67,11 +77,27 @@ Kernel update(const KernelContext& context) {
     state[i] = {context.input<T>(Optimizer::kState[i].in),
                 context.output<T>(Optimizer::kState[i].out)};
   }
-  return [=, rule = Optimizer::template rule<T>(context), size = param.size()] {
+  // Calls f(Updated<T>...) with the parameter and its state.
+  const auto on_tensors = [=](const auto& f) {
     [&]<std::size_t... i>(std::index_sequence<i...>) {
-      cpu::update(rule(), size, grad.data(), cpu::Updated<T>{param.data(), param_out.data()},
-                  cpu::Updated<T>{state[i].first.data(), state[i].second.data()}...);
+      f(cpu::Updated<T>{param.data(), param_out.data()},
+        cpu::Updated<T>{state[i].first.data(), state[i].second.data()}...);
     }(std::make_index_sequence<kCount>());
+  };
+  const auto rule = Optimizer::template rule<T>(context);
+  const std::int64_t size = param.size();
+  if (grad.has_rows()) {
+    return [=, grads = MergedRows(context, "Grad")] {
+      const MergedRows::Rows rows = grads.merge();
+      on_tensors([&](auto... tensors) {
+        (copy_not_updated(size, tensors), ...);
+        cpu::update_rows(rule(), {rows.count, rows.numbers, grads.width()},
+                         static_cast<const T*>(rows.values), tensors...);
+      });
+    };
+  }
+  return [=] {
+    on_tensors([&](auto... tensors) { cpu::update(rule(), size, grad.data(), tensors...); });
   };
 }
 

@@ -1,19 +1,49 @@
 #include "fluidcore/program/var_desc.h"
 
+#include <array>
+#include <cstddef>
+
 #include "fluidcore/base/error.h"
 #include "fluidcore/base/strings.h"
 
 namespace fluidcore {
 
+namespace {
+
+struct TypeNames {
+  VarType type;
+  std::string_view name;
+  std::string_view described;
+};
+
+constexpr std::array kTypes{
+    TypeNames{VarType::kTensor, "lod_tensor", "a tensor"},
+    TypeNames{VarType::kTensorArray, "lod_tensor_array", "a tensor array"},
+    TypeNames{VarType::kSelectedRows, "selected_rows", "selected rows"},
+};
+
+}  // namespace
+
 std::string_view to_string(VarType type) {
-  return type == VarType::kTensorArray ? "lod_tensor_array" : "lod_tensor";
+  return kTypes.at(static_cast<std::size_t>(type)).name;
+}
+
+std::string_view described(VarType type) {
+  return kTypes.at(static_cast<std::size_t>(type)).described;
 }
 
 VarType var_type_from_name(std::string_view name) {
-  for (const VarType type : {VarType::kTensor, VarType::kTensorArray}) {
-    if (name == to_string(type)) return type;
+  for (const TypeNames& known : kTypes) {
+    if (name == known.name) return known.type;
   }
-  throw InvalidArgument("variable type must be lod_tensor or lod_tensor_array, got '", name, "'");
+  throw InvalidArgument(
+      "variable type must be lod_tensor, lod_tensor_array or selected_rows, got '", name, "'");
+}
+
+void VarDesc::set_type(VarType type) {
+  type_ = type;
+  spec_.rows = type == VarType::kSelectedRows ? std::optional<std::int64_t>(-1) : std::nullopt;
+  revision_.touch();
 }
 
 void VarDesc::set_error_clip(std::optional<ErrorClip> clip) {

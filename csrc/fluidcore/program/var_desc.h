@@ -10,10 +10,11 @@
 
 namespace fluidcore {
 
-enum class VarType { kTensor, kTensorArray };
+enum class VarType { kTensor, kTensorArray, kSelectedRows };
 
-std::string_view to_string(VarType type);           // "lod_tensor", "lod_tensor_array", as in Fluid
+std::string_view to_string(VarType type);  // "lod_tensor_array", "selected_rows", as in Fluid
 VarType var_type_from_name(std::string_view name);  // throws InvalidArgument
+std::string_view described(VarType type);           // for messages: "a tensor array"
 
 // The bounds of a variable's gradient: backward clips every element of it to [min, max].
 struct ErrorClip {
@@ -30,7 +31,7 @@ class VarDesc {
   const std::string& name() const { return name_; }
   const Shape& shape() const { return spec_.shape; }  // -1 where only known at run time
   DType dtype() const { return spec_.dtype; }
-  const TensorSpec& spec() const { return spec_; }
+  const TensorSpec& spec() const { return spec_; }  // with rows where the type says so
   VarType type() const { return type_; }  // shape and dtype of an array are those of its elements
   std::int64_t lod_level() const { return lod_level_; }
   bool persistable() const { return flags_.persistable; }      // lives in the Scope between runs
@@ -42,7 +43,7 @@ class VarDesc {
 
   void set_shape(Shape shape) { spec_.shape = std::move(shape), revision_.touch(); }
   void set_dtype(DType dtype) { spec_.dtype = dtype, revision_.touch(); }
-  void set_type(VarType type) { type_ = type, revision_.touch(); }
+  void set_type(VarType type);
   void set_lod_level(std::int64_t level) { lod_level_ = level, revision_.touch(); }
   void set_persistable(bool value) { flags_.persistable = value, revision_.touch(); }
   void set_stop_gradient(bool value) { flags_.stop_gradient = value, revision_.touch(); }

@@ -1,6 +1,8 @@
 #include "fluidcore/runtime/plan_builder.h"
 
+#include <algorithm>
 #include <exception>
+#include <set>
 #include <utility>
 
 #include "fluidcore/base/error.h"
@@ -53,15 +55,36 @@ void allocate_for(const PreparedStep* most, const char* what, const F& allocate)
   }
 }
 
-// Of an array, one element.
-std::int64_t work_of(const KernelContext::Slots& slots) {
-  std::int64_t work = 0;
+template <class F>
+void each_cell(const KernelContext::Slots& slots, const F& f) {
   for (const auto& [slot, cells] : slots) {
     for (const Cell* cell : cells) {
-      if (cell == nullptr || !cell->spec.shape.is_known()) continue;
-      work += static_cast<std::int64_t>(byte_size(cell->spec));
+      if (cell != nullptr && cell->spec.shape.is_known()) f(*cell);
     }
   }
+}
+
+// The bytes that are read and written; of an array, one element. An operator on selected rows reads
+// and writes no more rows than these of what it changes in place.
+std::int64_t work_of(const KernelContext::Slots& inputs, const KernelContext::Slots& outputs) {
+  std::set<const Cell*> read;
+  std::int64_t rows = 0;
+  each_cell(inputs, [&](const Cell& cell) {
+    read.insert(&cell);
+    rows += cell.spec.rows.value_or(0);
+  });
+  std::int64_t work = 0;
+  const auto add = [&](const Cell& cell) {
+    work += static_cast<std::int64_t>(byte_size(cell.spec));
+  };
+  each_cell(inputs, add);
+  each_cell(outputs, [&](const Cell& cell) {
+    add(cell);
+    if (rows == 0 || !read.contains(&cell) || cell.spec.shape.rank() == 0) return;
+    TensorSpec untouched = cell.spec;
+    untouched.shape[0] = std::max<std::int64_t>(untouched.shape[0] - rows, 0);
+    work -= 2 * static_cast<std::int64_t>(byte_size(untouched));
+  });
   return work;
 }
 
@@ -111,8 +134,8 @@ void PlanBuilder::add_feeds() {
       throw NotFound("feed: no variable '", name, "' in the program",
                      did_you_mean(name, block, true));
     }
-    require(var->type() == VarType::kTensor, "feed: '", name,
-            "' must be a tensor, got a tensor array");
+    require(var->type() == VarType::kTensor, "feed: '", name, "' must be a tensor, got ",
+            described(var->type()));
     require(var->dtype() == spec.dtype, "feed: '", name, "' must be ", var->dtype(), ", got ",
             spec.dtype, "; write ", name, ".astype('", var->dtype(), "')");
     require(compatible(var->shape(), spec.shape), "feed: '", name, "' must have the shape ",
@@ -165,7 +188,7 @@ PreparedStep PlanBuilder::prepare(Frame& frame, const Step& step, const RunState
   const std::uint64_t stream = 2 * step.index + (step.outlives_run ? 1 : 0);
   const DType dtype = step.def->kernel_dtype(infer);
   draft.prepared.runs_block = step.body != nullptr;
-  draft.prepared.work = work_of(draft.inputs) + work_of(draft.outputs);
+  draft.prepared.work = work_of(draft.inputs, draft.outputs);
   const KernelContext context(step.op, std::move(draft.inputs), std::move(draft.outputs), dtype,
                               state, stream, draft.sub_block, extent, parts_.scratch);
   const std::size_t scratch = parts_.scratch->bytes();
@@ -257,8 +280,8 @@ void PlanBuilder::write_outputs(Draft& draft, const InferContext& infer) {
     if (declared.traits.of_block) return;
     const TensorSpec& spec = infer.output(slot, index);
     const std::string& name = draft.step.op.output(slot)[index];
-    require(spec.shape.is_known() || declared.traits.array, draft.step.op.type(), ": ", slot,
-            " must have a known shape when the program runs, got ", spec.shape);
+    require(is_known(spec) || declared.traits.array, draft.step.op.type(), ": ", slot,
+            " must have a known shape when the program runs, got ", spec);
     const Cell* cell =
         variables_.write(draft.frame, draft.step, declared, name, spec, draft.surroundings);
     draft.outputs[slot][index] = cell;
@@ -279,7 +302,7 @@ std::int64_t PlanBuilder::extent_from_data(const Step& step) {
 FetchCell PlanBuilder::fetched(const std::string& name) {
   const BlockDesc& block = program_.block(0);
   const auto var = block.find_var(name);
-  require(!var || var->type() == VarType::kTensor, "fetch: '", name,
+  require(!var || var->type() != VarType::kTensorArray, "fetch: '", name,
           "' must be a tensor, got a tensor array; fetch an element that is read from it");
   const FetchCell found = variables_.newest(frames_.main(), name);
   if (found.cell == nullptr) {

@@ -15,7 +15,7 @@ bool has_nan(const Cell& cell) {
   return visit_dtype(cell.spec.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const auto* data = static_cast<const T*>(cell.data);
-    return std::any_of(data, data + cell.spec.shape.num_elements(), [](T value) {
+    return std::any_of(data, data + held_shape(cell.spec).num_elements(), [](T value) {
       const auto number = static_cast<ComputeType<T>>(value);
       return number != number;
     });

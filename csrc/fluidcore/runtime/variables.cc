@@ -205,7 +205,7 @@ Cell* Variables::give(Frame& inside,
   }
   require(var->type() == VarType::kTensor && !var->persistable(), type, ": '", name,
           "' is set in every step, so it must be a temporary of the block, got ",
-          var->persistable() ? "one that lives in the scope" : "a tensor array");
+          var->persistable() ? "one that lives in the scope" : described(var->type()));
   require(spec.shape.is_known(), type, ": '", name, "' must have a known shape when the program ",
           "runs, got ", spec.shape);
   require(inside.find(name) == nullptr, type, ": each variable that is set in a step must be ",
@@ -248,7 +248,7 @@ Cell* Variables::find(Frame& home, const std::string& name) {
 Cell* Variables::find_written_later(Frame& frame, Frame& home, const std::string& name) {
   const auto var = frames_.declared(frame, name);
   const bool is_written = home.running != nullptr && home.running->writes.contains(name);
-  if (!is_written || !var || var->persistable() || !var->shape().is_known()) return nullptr;
+  if (!is_written || !var || var->persistable() || !is_known(var->spec())) return nullptr;
   Cell* cell = home.current[name] = cells_.temporary(home, var->spec());
   cells_.add_flag(home, cell);
   return cell;
@@ -260,8 +260,10 @@ Cell* Variables::from_scope(const std::string& name) {
   if (!held) return nullptr;
   const TensorSpec& spec = *held;
   if (const auto var = frames_.declared(frames_.main(), name)) {
-    require(var->dtype() == spec.dtype && compatible(var->shape(), spec.shape), "'", name,
-            "' in the scope must be as the program declares it, ", var->spec(), ", got ", spec);
+    const bool is_alike = var->spec().rows.has_value() == spec.rows.has_value();
+    require(is_alike && var->dtype() == spec.dtype && compatible(var->shape(), spec.shape), "'",
+            name, "' in the scope must be as the program declares it, ", var->spec(), ", got ",
+            spec);
   }
   return frames_.main().current[name] = cells_.in_scope(name, spec, true);
 }

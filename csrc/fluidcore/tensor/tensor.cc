@@ -8,6 +8,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "fluidcore/tensor/selected_rows.h"
+
 namespace fluidcore {
 
 namespace {
@@ -35,24 +37,29 @@ std::shared_ptr<void> allocate(std::size_t bytes) {
 
 std::size_t byte_size(const TensorSpec& spec) {
   constexpr std::int64_t kAddressSpace = std::int64_t{1} << 47;
+  const Shape held = held_shape(spec);
   auto most = kAddressSpace / static_cast<std::int64_t>(size_of(spec.dtype));
-  for (const std::int64_t extent : spec.shape) {
-    require(extent >= 0, "tensor: extents must be at least 0, got ", spec.shape);
+  for (const std::int64_t extent : held) {
+    require(extent >= 0, "tensor: extents must be at least 0, got ", held);
     require(extent <= most, "tensor: must fit in memory, got ", spec);
     most /= std::max<std::int64_t>(extent, 1);
   }
-  return static_cast<std::size_t>(spec.shape.num_elements()) * size_of(spec.dtype);
+  if (!spec.rows) return static_cast<std::size_t>(held.num_elements()) * size_of(spec.dtype);
+  require(*spec.rows <= kAddressSpace / 8, "tensor: must fit in memory, got ", spec);
+  return offset_of_rows(spec) + static_cast<std::size_t>(*spec.rows) * sizeof(std::int64_t);
 }
 
 Tensor::Tensor(TensorSpec spec) : spec_(std::move(spec)) {
-  owner_ = allocate(byte_size(spec_));
-  size_ = spec_.shape.num_elements();
+  bytes_ = byte_size(spec_);
+  owner_ = allocate(bytes_);
+  size_ = held_shape(spec_).num_elements();
   data_ = owner_.get();
 }
 
 Tensor::Tensor(TensorSpec spec, void* data, std::shared_ptr<void> owner)
     : spec_(std::move(spec)),
-      size_(spec_.shape.num_elements()),
+      size_(held_shape(spec_).num_elements()),
+      bytes_(byte_size(spec_)),
       data_(data),
       owner_(std::move(owner)) {
 }

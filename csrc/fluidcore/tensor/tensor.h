@@ -11,7 +11,8 @@
 
 namespace fluidcore {
 
-// A dense, row-major block of memory on one device. Copies share the memory.
+// A dense, row-major block of memory on one device. Copies share the memory. May hold selected rows
+// instead; see selected_rows.h.
 class Tensor {
  public:
   Tensor() = default;                // not initialized: no memory
@@ -24,8 +25,8 @@ class Tensor {
   const Shape& shape() const { return spec_.shape; }
   DType dtype() const { return spec_.dtype; }
   Device device() const { return Device::kCpu; }
-  std::int64_t size() const { return size_; }  // number of elements
-  std::size_t bytes() const { return static_cast<std::size_t>(size_) * size_of(spec_.dtype); }
+  std::int64_t size() const { return size_; }  // number of elements that are held
+  std::size_t bytes() const { return bytes_; }
   void* raw() const { return data_; }
 
   // Throws InvalidArgument unless T is the tensor's dtype.
@@ -49,13 +50,14 @@ class Tensor {
 
   TensorSpec spec_;
   std::int64_t size_ = 0;
+  std::size_t bytes_ = 0;
   void* data_ = nullptr;
   std::shared_ptr<void> owner_;
 };
 
-// The bytes of a tensor. Throws InvalidArgument for a negative extent and for more than an address
-// space can hold, extents of 0 not counted, as in NumPy: no product of extents overflows, and a few
-// sizes can be added.
+// The bytes of a tensor, or of selected rows. Throws InvalidArgument for a negative extent and for
+// more than an address space can hold, extents of 0 not counted, as in NumPy: no product of extents
+// overflows, and a few sizes can be added.
 std::size_t byte_size(const TensorSpec& spec);
 
 // There is no memory for so many bytes.

@@ -55,7 +55,7 @@ class Backward:
         results = iter(
             self._executor.run(self._desc, feed, self._fetches, self._scope, count, False, True)
         )
-        return [next(results) if has else None for has in self._has_gradient]
+        return [np.asarray(next(results)) if has else None for has in self._has_gradient]
 
 
 class _Kept:

@@ -976,6 +976,19 @@ def group_mean(
 
     Returns:
         Out: shape and dtype of X
+def get_tensor_from_selected_rows(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = the values of X as they are held, 0 where no row is held. See selected_rows_to_dense for the tensor that X stands for.
+
+    Args:
+        x: selected rows
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: a tensor [number of rows, ...], dtype of X
     """
 
 def hard_shrink(
@@ -1326,6 +1339,23 @@ def logsumexp(
         Out: X without the dimensions dim; [1] if nothing is left
     """
 
+def lookup_selected_rows(
+    w: Variable,
+    rows: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = the rows of W that Rows holds, in its order; 0 where none is held.
+
+    Args:
+        w: a tensor, shape and dtype of Rows
+        rows: selected rows, whose values are not read
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: a tensor [number of rows, ...], dtype of W
+    """
+
 def lookup_table(
     w: Variable,
     ids: Variable,
@@ -1339,7 +1369,7 @@ def lookup_table(
     Args:
         w: [rows, width], floating
         ids: int32 or int64 [..., 1], each in [0, rows) or padding_idx
-        is_sparse: accepted; the gradient is dense either way
+        is_sparse: whether the gradient of W is selected rows, those that Ids name: an optimizer then reads and writes only these
         padding_idx: an index that gives zeros; -1: none
         name: Name of the layer; None makes one up.
 
@@ -1360,7 +1390,7 @@ def lookup_table_v2(
     Args:
         w: [rows, width], floating
         ids: int32 or int64 [...], each in [0, rows) or padding_idx
-        is_sparse: accepted; the gradient is dense either way
+        is_sparse: whether the gradient of W is selected rows, those that Ids name: an optimizer then reads and writes only these
         padding_idx: an index that gives zeros; -1: none
         name: Name of the layer; None makes one up.
 
@@ -1434,6 +1464,21 @@ def mean(
 
     Returns:
         Out: [1], dtype of X
+    """
+
+def merge_selected_rows(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = X with the values of each row added up: its rows are different and in rising order. The room that this leaves holds no rows.
+
+    Args:
+        x: selected rows
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: selected rows, shape and dtype of X
     """
 
 def minus(
@@ -1544,6 +1589,23 @@ def norm(
 
     Returns:
         Out: shape and dtype of X
+    """
+
+def pack_selected_rows(
+    rows: Variable,
+    values: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = the rows that Rows holds, with other values.
+
+    Args:
+        rows: selected rows, whose values are not read
+        values: a tensor [number of rows, ...], dtype of Rows; not read where no row is held
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: selected rows, shape and dtype of Rows
     """
 
 def pad(
@@ -1881,6 +1943,21 @@ def scatter_nd_add(
 
     Returns:
         Out: shape and dtype of X
+    """
+
+def selected_rows_to_dense(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = the tensor that X stands for: the values of each row added up, 0 in the rows that X does not hold.
+
+    Args:
+        x: selected rows
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: a tensor, shape and dtype of X
     """
 
 def sigmoid(
@@ -2226,10 +2303,10 @@ def sum(
     *,
     name: str | None = None,
 ) -> Variable:
-    """Out = the sum of all X, element by element.
+    """Out = the sum of all X, element by element. Selected rows are added to the rows of the tensors; where there is no tensor, Out is the rows of all X.
 
     Args:
-        x: one or more tensors of one shape and dtype
+        x: one or more tensors, or selected rows, of one shape and dtype
         name: Name of the layer; None makes one up.
 
     Returns:

@@ -96,7 +96,9 @@ def embedding(
         input: [...], int64: numbers of rows. A last extent of 1 is left out of the result: both
             [n] and [n, 1] give [n, width].
         size: [rows, width] of the table, a new parameter.
-        is_sparse: Whether the table's gradient holds only the rows that were read.
+        is_sparse: Whether the table's gradient is selected rows, those that were read: time and
+            memory of a step then do not depend on the height of the table. Clips, weight decay
+            and optimizers leave the other rows alone, and the optimizer's state of them.
         padding_idx: A row that reads as zeros; negative counts from the end.
         param_attr: Of the table.
         dtype: Of the table.

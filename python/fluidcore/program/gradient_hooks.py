@@ -12,13 +12,19 @@ if TYPE_CHECKING:
 class WeightDecayRegularizer:
     """A penalty on the size of a parameter."""
 
-    def __call__(self, param: Parameter, grad: Variable, block: Block) -> Variable:
-        """Appends to `block` the derivative of the penalty, a variable of the parameter's shape."""
+    def __call__(self, param: Variable, grad: Variable, block: Block) -> Variable:
+        """Appends to `block` the derivative of the penalty, a variable of the parameter's shape.
+
+        Of a gradient of selected rows both variables hold these rows alone.
+        """
         raise NotImplementedError
 
 
 class BaseGradientClipAttr:
-    """Clips the gradient of a parameter after backward, before the optimizer."""
+    """Clips the gradient of a parameter after backward, before the optimizer.
+
+    Of a gradient of selected rows it is given the values of these rows, each row once.
+    """
 
     def process_context(self, context: dict[Any, Any], param: Parameter, grad: Variable) -> None:
         """Told of every gradient before the first is clipped."""

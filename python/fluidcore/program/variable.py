@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 ARRAY = "lod_tensor_array"  # VarDesc.type() of a tensor array
+SELECTED_ROWS = "selected_rows"
 
 
 class Variable(NoValue, Arithmetic):

@@ -44,6 +44,8 @@ TEST(Shape, PrintsAsAList) {
   EXPECT_EQ(to_string(Shape{2, -1}), "[2, -1]");
   EXPECT_EQ(to_string(Shape()), "[]");
   EXPECT_EQ(to_string(TensorSpec{Shape{2}, DType::kFloat64}), "float64 [2]");
+  EXPECT_EQ(to_string(TensorSpec{{7, 3}, DType::kFloat32, -1}), "float32 [7, 3] selected rows");
+  EXPECT_EQ(to_string(TensorSpec{{7, 3}, DType::kFloat32, 5}), "float32 [7, 3], 5 selected rows");
 }
 
 TEST(Compatible, LetsUnknownExtentsAgreeWithEverything) {
@@ -105,6 +107,19 @@ TEST(Broadcast, RefusesExtentsThatDoNotFit) {
                                              "X [2, 3], Y [3, 1], axis 1"));
   EXPECT_THAT([] { broadcast({2, 3}, {3}, -2, "add"); },
               ThrowsMessage<InvalidArgument>("add: axis must be at least -1, got -2"));
+}
+
+TEST(TensorSpec, HoldsAllRowsOfATensorAndTheSelectedOnesElse) {
+  EXPECT_EQ(held_shape({{7, 3}, DType::kFloat32}), (Shape{7, 3}));
+  EXPECT_EQ(held_shape({{7, 3}, DType::kFloat32, 5}), (Shape{5, 3}));
+  EXPECT_EQ(held_shape({{}, DType::kFloat32, -1}), Shape());  // declared so; nothing makes them
+}
+
+TEST(TensorSpec, IsKnownWhereNothingIsLeftForRunTime) {
+  EXPECT_TRUE(is_known({{7, 3}, DType::kFloat32}));
+  EXPECT_TRUE(is_known({{7, 3}, DType::kFloat32, 0}));
+  EXPECT_FALSE(is_known({{-1, 3}, DType::kFloat32}));
+  EXPECT_FALSE(is_known({{7, 3}, DType::kFloat32, -1}));
 }
 
 }  // namespace

@@ -41,9 +41,9 @@ bool is_unary(const OpDef& def) {
   const auto& attrs = def.attrs();
   return def.has_grad() && def.block_traits() == nullptr && def.inputs().size() == 1 &&
          def.inputs()[0].name == "X" && !def.inputs()[0].traits.list &&
-         !def.inputs()[0].traits.array && def.outputs()[0].name == "Out" &&
-         !def.outputs()[0].traits.list && !def.has_extent_from_data() &&
-         def.type() != "increment" &&
+         !def.inputs()[0].traits.array && !def.inputs()[0].traits.only_rows &&
+         def.outputs()[0].name == "Out" && !def.outputs()[0].traits.list &&
+         !def.has_extent_from_data() && def.type() != "increment" &&
          std::none_of(attrs.begin(), attrs.end(), [](const auto& attr) { return attr.required; });
 }
 

@@ -131,8 +131,17 @@ TEST(Serialize, KeepsTheTypeOfAnArray) {
   EXPECT_THAT(text, HasSubstr(R"({"name":"a","type":"lod_tensor_array","dtype":"float32")"));
   text.replace(text.find("lod_tensor_array"), 16, "reader");
   expect_refused(text,
-                 "blocks[0].vars[0].type: variable type must be lod_tensor or lod_tensor_array, "
+                 "blocks[0].vars[0].type: variable type must be lod_tensor, lod_tensor_array or "
+                 "selected_rows, "
                  "got 'reader'");
+}
+
+TEST(Serialize, KeepsTheTypeOfSelectedRows) {
+  ProgramDesc program;
+  program.append_block(0).var("w@GRAD")->set_type(VarType::kSelectedRows);
+  const std::string text = to_json(program);
+  EXPECT_THAT(text, HasSubstr(R"("type":"selected_rows")"));
+  EXPECT_EQ(program_from_json(text)->block(0).find_var("w@GRAD")->type(), VarType::kSelectedRows);
 }
 
 TEST(Serialize, KeepsErrorClips) {

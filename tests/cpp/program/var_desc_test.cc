@@ -64,12 +64,23 @@ TEST(VarDesc, RefusesBoundsWithNothingBetweenThem) {
 }
 
 TEST(VarDesc, KnowsItsTypesByTheirNames) {
-  for (const VarType type : {VarType::kTensor, VarType::kTensorArray}) {
+  for (const VarType type : {VarType::kTensor, VarType::kTensorArray, VarType::kSelectedRows}) {
     EXPECT_EQ(var_type_from_name(to_string(type)), type);
   }
   EXPECT_THAT([] { var_type_from_name("step_scopes"); },
               ::testing::ThrowsMessage<InvalidArgument>(
-                  "variable type must be lod_tensor or lod_tensor_array, got 'step_scopes'"));
+                  "variable type must be lod_tensor, lod_tensor_array or selected_rows, got "
+                  "'step_scopes'"));
+}
+
+TEST(VarDesc, SaysInItsSpecThatItHoldsSelectedRows) {
+  VarDesc var("w@GRAD");
+  var.set_shape({7, 3});
+  var.set_type(VarType::kSelectedRows);
+  EXPECT_EQ(var.spec().rows, -1);
+  EXPECT_EQ(to_string(var), "w@GRAD: float32 [7, 3] selected rows");
+  var.set_type(VarType::kTensor);
+  EXPECT_EQ(var.spec().rows, std::nullopt);
 }
 
 TEST(VarDesc, CountsEveryChangeInTheRevisionItIsLinkedTo) {

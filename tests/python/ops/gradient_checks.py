@@ -15,6 +15,7 @@ from fluidcore.backward import append_backward
 from fluidcore.base.dtypes import FLOATING, dtype_name, numpy_dtype
 from fluidcore.gradcheck import check_grad, get_numerical_gradient
 from fluidcore.program import Program
+from fluidcore.program.variable import SELECTED_ROWS
 
 STEP = 2.0**-17  # near the cube root of float64's rounding error
 
@@ -164,6 +165,9 @@ def _append_objective(one: OneOp, weights: Mapping[str, Array]) -> None:
     terms = []
     for name, weight in weights.items():
         factor, product, term = f"{name}@FACTOR", f"{name}@PRODUCT", f"{name}@TERM"
+        if one.block.var(name).type() == SELECTED_ROWS:
+            rows, name = name, f"{name}@DENSE"
+            one.block.add_op("selected_rows_to_dense", {"X": [rows]}, {"Out": [name]}, {})
         one.add_value(factor, weight)
         one.block.add_op("elementwise_mul", {"X": [name], "Y": [factor]}, {"Out": [product]}, {})
         one.block.add_op("reduce_sum", {"X": [product]}, {"Out": [term]}, {"reduce_all": True})

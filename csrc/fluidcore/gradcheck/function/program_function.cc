@@ -50,11 +50,12 @@ std::shared_ptr<const ProgramDesc> without_scope(const ProgramDesc& program) {
     }
     // Wherever it is declared, what lives in the scope belongs to block 0.
     for (const std::string& name : moved) {
-      const TensorSpec spec = block.find_var(name)->spec();
+      const BlockDesc::VarPtr var = block.find_var(name);
       block.remove_vars({name});
       if (main.find_var(name)) continue;
-      main.var(name)->set_shape(spec.shape);
-      main.var(name)->set_dtype(spec.dtype);
+      main.var(name)->set_shape(var->shape());
+      main.var(name)->set_dtype(var->dtype());
+      main.var(name)->set_type(var->type());
     }
   }
   return copy;
@@ -157,7 +158,8 @@ void ProgramFunction::slice_for(std::size_t only) {
   problem_ = std::make_shared<const Problem>(std::move(sliced));
 }
 
-// False where a variable has no value: then a block that does not run must be the only reader.
+// False where they cannot be fed: a variable has no value, because a block that does not run is the
+// only reader, or it holds selected rows.
 bool ProgramFunction::add_calculated(Slice& part, NamedTensors& feeds) const {
   try {
     const auto whole = replay(problem_->program, feeds_, part.calculated);
@@ -165,6 +167,7 @@ bool ProgramFunction::add_calculated(Slice& part, NamedTensors& feeds) const {
     for (std::size_t i = 0; i < values.size(); ++i) {
       const std::string& name = part.calculated[i];
       const auto var = part.program->block(0).var(name);
+      if (var->type() == VarType::kSelectedRows) return false;  // they cannot be fed
       var->set_shape(values[i].shape());
       var->set_dtype(values[i].dtype());
       std::erase_if(feeds, [&](const auto& feed) { return feed.first == name; });

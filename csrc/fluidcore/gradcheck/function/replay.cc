@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "fluidcore/runtime/scope.h"
+#include "fluidcore/tensor/selected_rows.h"
 
 namespace fluidcore::gradcheck {
 
@@ -43,7 +44,7 @@ const std::vector<Tensor>& Replay::run(Interruption* interruption) {
   for (;;) {
     try {
       plans_.front().plan->run_into(results_, scope_, feeds_, state_, interruption);
-      return results_;
+      return dense_results();
     } catch (const OtherExtent& other) {
       // Everything up to this operator will be calculated as before, so once is enough.
       extents = plans_.front().extents;
@@ -52,6 +53,15 @@ const std::vector<Tensor>& Replay::run(Interruption* interruption) {
     }
     select(extents);
   }
+}
+
+// A derivative is one of every element, also where the program holds selected rows only.
+const std::vector<Tensor>& Replay::dense_results() {
+  const auto has_rows = [](const Tensor& result) { return result.spec().rows.has_value(); };
+  if (std::none_of(results_.begin(), results_.end(), has_rows)) return results_;
+  dense_.resize(results_.size());
+  std::transform(results_.begin(), results_.end(), dense_.begin(), to_dense);
+  return dense_;
 }
 
 void Replay::select(const Extents& extents) {

@@ -27,7 +27,8 @@ class Replay {
          const RunState& state,
          int threads);
 
-  // The fetched values, overwritten by the next run.
+  // The fetched values, selected rows as the tensors that they stand for; overwritten by the next
+  // run.
   const std::vector<Tensor>& run(Interruption* interruption = nullptr);
 
  private:
@@ -39,6 +40,7 @@ class Replay {
 
   // Makes the Plan for these extents the first.
   void select(const Extents& extents);
+  const std::vector<Tensor>& dense_results();
 
   const OpRegistry& ops_;
   std::shared_ptr<const ProgramDesc> program_;
@@ -49,6 +51,7 @@ class Replay {
   std::shared_ptr<Scope> scope_;   // stays empty
   std::vector<ForExtents> plans_;  // the one that ran last first; never empty
   std::vector<Tensor> results_;
+  std::vector<Tensor> dense_;  // the results, where some are selected rows
 };
 
 }  // namespace fluidcore::gradcheck

@@ -139,8 +139,8 @@ def differentiable_types() -> list[str]:
 
 
 def is_control_flow(op_type: str) -> bool:
-    """Whether an operator runs a block or handles an array: it needs a program around it."""
+    """Whether it runs a block, handles an array or selected rows: it needs a program around it."""
     definition = core.op_def(op_type)
     slots = (*definition.inputs, *definition.outputs)
-    arrays = any(slot.array for slot in slots) or "array" in op_type
+    arrays = any(slot.array or slot.only_rows for slot in slots) or "array" in op_type
     return definition.runs_block or arrays

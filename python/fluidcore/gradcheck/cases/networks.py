@@ -156,6 +156,15 @@ def _gradient_penalty(m: Model) -> Variable:
     return layers.mean(layers.square(slope)) + layers.scale(score, scale=0.1)
 
 
+def _embedding_penalty(m: Model) -> Variable:
+    table, words = m.parameter("table", 6, 3), m.labels("words", 6, 5)
+    vectors = layers.lookup_table_v2(table, words, is_sparse=True)
+    (slope,) = gradients(layers.reduce_sum(layers.tanh(vectors)), table)
+    assert slope is not None
+    merged = layers.selected_rows_to_dense(layers.merge_selected_rows(slope))
+    return layers.mean(layers.square(merged))
+
+
 def _batch_norm_penalty(m: Model) -> Variable:
     x = m.input("x", 4, 3)
     normal = layers.batch_norm(x)
@@ -183,5 +192,6 @@ NETWORKS: dict[str, Builder] = {
     "error clip": _error_clip,
     "active error clip": _active_error_clip,
     "gradient penalty": _gradient_penalty,
+    "embedding penalty": _embedding_penalty,
     "batch norm penalty": _batch_norm_penalty,
 }

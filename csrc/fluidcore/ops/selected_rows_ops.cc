@@ -1,0 +1,168 @@
+#include <string>
+
+#include "fluidcore/kernels/cpu/copy.h"
+#include "fluidcore/kernels/cpu/gather.h"
+#include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/register_ops.h"
+#include "fluidcore/ops/selected_rows.h"
+
+namespace fluidcore {
+
+namespace {
+
+const SlotTraits kOnlyRows{.only_rows = true};
+
+std::int64_t held_bytes(const TensorSpec& spec) {
+  return held_shape(spec).num_elements() * static_cast<std::int64_t>(size_of(spec.dtype));
+}
+
+template <KernelFactory factory>
+KernelTable floating_byte_kernels() {
+  return floating_cpu_kernels([](auto /*tag*/) -> KernelFactory { return factory; });
+}
+
+// Of an operator whose Out stands for the same tensor as X.
+std::vector<OpDesc> same_grad(GradContext& context) {
+  const std::vector<std::string> grads = context.input_grad("X");
+  if (grads[0] == kEmptyName) return {};
+  return {OpDesc("assign", {{"X", context.output_grad("Out")}}, {{"Out", grads}})};
+}
+
+Kernel merge(const KernelContext& context) {
+  return [rows = MergedRows(context, "X"), out = context.raw_output("Out")] {
+    rows.merge_into(row_numbers(out.spec(), out.data()), out.data());
+  };
+}
+
+void add_merge(OpRegistry& registry) {
+  registry.add(OpDef("merge_selected_rows")
+                   .doc("Out = X with the values of each row added up: its rows are different and "
+                        "in rising order. The room that this leaves holds no rows.")
+                   .input("X", "selected rows", kOnlyRows)
+                   .output("Out", "selected rows, shape and dtype of X", kOnlyRows)
+                   .infer(same_as("X"))
+                   .kernels(floating_byte_kernels<merge>())
+                   .grad(same_grad));
+}
+
+template <class T>
+Kernel to_dense_kernel(const KernelContext& context) {
+  const auto x = context.input<T>("X");
+  const auto out = context.output<T>("Out");
+  const TensorSpec& spec = x.spec();
+  const cpu::IndexedRows shape{1, spec.shape[0], num_selected(spec), row_width(spec)};
+  context.scratch()->reserve(static_cast<std::size_t>(cpu::num_links(shape)) *
+                             sizeof(std::int64_t));
+  return [x, out, shape, scratch = context.scratch()] {
+    auto* links = reinterpret_cast<std::int64_t*>(scratch->data());
+    const std::int64_t* numbers = row_numbers(x.spec(), static_cast<const void*>(x.data()));
+    cpu::add_rows<T>(shape, {numbers, true}, links, x.data(), nullptr, out.data());
+  };
+}
+
+void add_to_dense(OpRegistry& registry) {
+  registry.add(OpDef("selected_rows_to_dense")
+                   .doc("Out = the tensor that X stands for: the values of each row added up, 0 in "
+                        "the rows that X does not hold.")
+                   .input("X", "selected rows", kOnlyRows)
+                   .output("Out", "a tensor, shape and dtype of X")
+                   .infer([](InferContext& context) {
+                     const TensorSpec& x = context.input("X");
+                     context.set_output("Out", {x.shape, x.dtype});
+                   })
+                   .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+                     return to_dense_kernel<typename decltype(tag)::type>;
+                   }))
+                   .grad(same_grad));
+}
+
+Kernel get_tensor(const KernelContext& context) {
+  const auto x = context.raw_input("X");
+  const auto out = context.raw_output("Out");
+  return [=] { cpu::copy_bytes(out.data(), x.data(), held_bytes(x.spec())); };
+}
+
+void add_get_tensor(OpRegistry& registry) {
+  registry.add(OpDef("get_tensor_from_selected_rows")
+                   .doc("Out = the values of X as they are held, 0 where no row is held. See "
+                        "selected_rows_to_dense for the tensor that X stands for.")
+                   .input("X", "selected rows", kOnlyRows)
+                   .output("Out", "a tensor [number of rows, ...], dtype of X")
+                   .infer([](InferContext& context) {
+                     const TensorSpec& x = context.input("X");
+                     context.set_output("Out", {held_shape(x), x.dtype});
+                   })
+                   .kernels(floating_byte_kernels<get_tensor>()));
+}
+
+Kernel lookup(const KernelContext& context) {
+  const auto w = context.raw_input("W");
+  const auto rows = context.raw_input("Rows");
+  const auto out = context.raw_output("Out");
+  const TensorSpec& spec = rows.spec();
+  const cpu::IndexedRows shape{
+      1, spec.shape[0], num_selected(spec),
+      row_width(spec) * static_cast<std::int64_t>(size_of(w.spec().dtype))};
+  return [=] {
+    cpu::take_rows(shape, {row_numbers(rows.spec(), rows.data()), true}, w.data(), out.data());
+  };
+}
+
+void add_lookup(OpRegistry& registry) {
+  registry.add(OpDef("lookup_selected_rows")
+                   .doc("Out = the rows of W that Rows holds, in its order; 0 where none is held.")
+                   .input("W", "a tensor, shape and dtype of Rows")
+                   .input("Rows", "selected rows, whose values are not read", kOnlyRows)
+                   .output("Out", "a tensor [number of rows, ...], dtype of W")
+                   .infer([](InferContext& context) {
+                     const TensorSpec& rows = context.input("Rows");
+                     require_spec(context, "W", rows);
+                     context.set_output("Out", {held_shape(rows), rows.dtype});
+                   })
+                   .kernels(floating_byte_kernels<lookup>()));
+}
+
+Kernel pack(const KernelContext& context) {
+  const auto rows = context.raw_input("Rows");
+  const auto values = context.raw_input("Values");
+  const auto out = context.raw_output("Out");
+  const std::int64_t count = num_selected(out.spec());
+  const std::int64_t bytes = count == 0 ? 0 : held_bytes(out.spec()) / count;
+  return [=] {
+    const std::int64_t* from = row_numbers(rows.spec(), rows.data());
+    std::int64_t* to = row_numbers(out.spec(), out.data());
+    cpu::copy_bytes(out.data(), values.data(), count * bytes);
+    cpu::copy_bytes(to, from, count * static_cast<std::int64_t>(sizeof(std::int64_t)));
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (to[i] < 0) cpu::zero_bytes(static_cast<std::byte*>(out.data()) + i * bytes, bytes);
+    }
+  };
+}
+
+void add_pack(OpRegistry& registry) {
+  registry.add(OpDef("pack_selected_rows")
+                   .doc("Out = the rows that Rows holds, with other values.")
+                   .input("Rows", "selected rows, whose values are not read", kOnlyRows)
+                   .input("Values",
+                          "a tensor [number of rows, ...], dtype of Rows; not read where "
+                          "no row is held")
+                   .output("Out", "selected rows, shape and dtype of Rows", kOnlyRows)
+                   .infer([](InferContext& context) {
+                     const TensorSpec& rows = context.input("Rows");
+                     require_shape(context, "Values", held_shape(rows));
+                     context.set_output("Out", rows);
+                   })
+                   .kernels(floating_byte_kernels<pack>()));
+}
+
+}  // namespace
+
+void register_selected_rows_ops(OpRegistry& registry) {
+  add_merge(registry);
+  add_to_dense(registry);
+  add_get_tensor(registry);
+  add_lookup(registry);
+  add_pack(registry);
+}
+
+}  // namespace fluidcore
