@@ -11,9 +11,11 @@ namespace fluidcore {
 namespace {
 
 constexpr ScalarSlot kBeta1Pow{
-    "Beta1Pow", "[1], dtype of Param: beta1 to the power of the number of this step, from 1"};
+    "Beta1Pow",
+    "[1], dtype of Param or float32: beta1 to the power of the number of this step, from 1"};
 constexpr ScalarSlot kBeta2Pow{
-    "Beta2Pow", "[1], dtype of Param: beta2 to the power of the number of this step, from 1"};
+    "Beta2Pow",
+    "[1], dtype of Param or float32: beta2 to the power of the number of this step, from 1"};
 
 struct Sgd {
   static constexpr std::array<StateSlot, 0> kState{};

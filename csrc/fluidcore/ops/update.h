@@ -39,7 +39,7 @@ struct ScalarSlot {
   std::string_view name;
   std::string_view doc;
 };
-inline constexpr ScalarSlot kLearningRate{"LearningRate", "[1], dtype of Param"};
+inline constexpr ScalarSlot kLearningRate{"LearningRate", "[1], dtype of Param or float32"};
 
 // An input of one element.
 template <class T>
