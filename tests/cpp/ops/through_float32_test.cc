@@ -29,7 +29,7 @@ TEST(ThroughFloat32Test, EveryOperatorOfFloat32HasKernelsOf16Bits) {
     const KernelTable& table = builtin_ops().get(type).kernels();
     if (!table.contains({Device::kCpu, DType::kFloat32})) continue;
     for (const DType dtype : kHalves) {
-      EXPECT_TRUE(table.contains({Device::kCpu, dtype})) << type << " for " << dtype;
+      EXPECT_TRUE(table.contains({Device::kCpu, dtype})) << type << " for " << to_string(dtype);
     }
   }
 }
