@@ -4,9 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "fluidcore/kernels/cpu/elementwise.h"
 #include "fluidcore/ops/register_ops.h"
