@@ -9,12 +9,10 @@ import numpy as np
 
 from fluidcore import core
 from fluidcore.base.checks import check_number
-from fluidcore.base.dtypes import FLOATING, numpy_dtype
+from fluidcore.base.dtypes import FLOATING, HALF, numpy_dtype
 
 if TYPE_CHECKING:
     from fluidcore.program import Block, Operator, Variable
-
-_HALF = frozenset({"float16", "bfloat16"})
 
 
 def _fans(shape: tuple[int, ...]) -> tuple[int, int]:
@@ -43,7 +41,7 @@ class _Random(Initializer):
 
     def _append(self, var: Variable, block: Block, op_type: str, **attrs: Any) -> Operator:
         attrs |= {"shape": var.shape, "seed": self.seed}
-        if var.dtype not in _HALF:
+        if var.dtype not in HALF:
             return block.append_op(op_type, {}, {"Out": var}, attrs | {"dtype": var.dtype})
         wide = block.append_single(
             op_type, {}, attrs | {"dtype": "float32"}, key=f"{var.name}.wide"

@@ -17,5 +17,5 @@ def test_a_page_names_slots_attributes_dtypes_and_the_gradient() -> None:
     page = (ROOT / "docs" / "operators" / "layer_norm.md").read_text()
     assert "| `epsilon` | is added to the variance | float | `1e-05` |" in page
     assert "layers.layer_norm(input, scale=True" in page
-    assert "dtypes: float32, float64" in page
+    assert "dtypes: float16, float32, float64, bfloat16" in page
     assert "## layer_norm_grad" in page

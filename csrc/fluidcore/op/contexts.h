@@ -148,6 +148,16 @@ class KernelContext : public SlotContext<const Cell*> {
 
   DType dtype() const { return dtype_; }  // the one that chose the kernel
 
+  // What a kernel needs that prepares another one: the operator, its variables, and the same
+  // operator on others.
+  const OpDesc& op() const { return op_; }
+  const Slots& inputs() const { return inputs_; }
+  const Slots& outputs() const { return outputs_; }
+  KernelContext with(DType dtype, Slots inputs, Slots outputs, ScratchPtr scratch) const {
+    return {op_,    std::move(inputs), std::move(outputs), dtype, state_, stream_,
+            block_, extent_from_data_, std::move(scratch)};
+  }
+
   // Throws InvalidArgument when the variable does not hold T or is an output that is not wanted;
   // NotFound when it is not there.
   template <class T>

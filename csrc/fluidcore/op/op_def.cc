@@ -118,6 +118,13 @@ OpDef&& OpDef::grad(GradMaker maker) && {
   return std::move(*this);
 }
 
+void OpDef::add_16_bit_kernels(KernelFactory factory) {
+  if (!kernels_.contains({Device::kCpu, DType::kFloat32})) return;
+  for (const DType dtype : {DType::kFloat16, DType::kBFloat16}) {
+    kernels_.try_emplace({Device::kCpu, dtype}, factory);
+  }
+}
+
 OpDef&& OpDef::not_differentiable() && {
   not_differentiable_ = true;
   return std::move(*this);
@@ -272,6 +279,9 @@ void OpDef::infer(InferContext& context) const {
       for (std::size_t i = 0; i < context.input_count(slot.name); ++i) {
         const TensorSpec& spec = context.input(slot.name, i);
         if (!is_floating(spec.dtype)) continue;
+        const bool is_wide = first != nullptr && size_of(first->dtype) == 2 &&
+                             spec.dtype == DType::kFloat32 && slot.traits.may_be_float32;
+        if (is_wide) continue;
         const std::string name = slot.traits.list ? str_cat(slot.name, "[", i, "]") : slot.name;
         if (first == nullptr) {
           first = &spec;

@@ -36,6 +36,8 @@ struct SlotTraits {
   // Nothing passes that would need a gradient. Outputs depend on an input in jumps only, or it is a
   // function of another input, whose gradient counts it; an output depends on no element.
   bool needs_no_gradient = false;
+  // float32 where the other inputs have 16 bits: numbers that 16 bits would spoil.
+  bool may_be_float32 = false;
   bool array = false;         // a tensor array, changed in place where it is an output
   bool rows = false;          // selected rows or a tensor
   bool only_rows = false;     // selected rows
@@ -99,6 +101,9 @@ class OpDef {
                         std::vector<std::string> choices = {}) &&;
   OpDef&& infer(InferFn infer) &&;
   OpDef&& kernels(KernelTable table) &&;  // adds to what is there
+  // Where the CPU has a kernel for float32, `factory` becomes that of each 16-bit dtype without
+  // one.
+  void add_16_bit_kernels(KernelFactory factory);
   OpDef&& grad(GradMaker maker) &&;
   // For an operator without gradient maker: the differentiable operators it stands for.
   OpDef&& decompose(Decompose decompose) &&;

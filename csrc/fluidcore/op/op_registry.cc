@@ -14,6 +14,10 @@ void OpRegistry::add(OpDef&& def) {
   require(inserted, "operator '", type, "' is defined twice");
 }
 
+void OpRegistry::add_16_bit_kernels(KernelFactory factory) {
+  for (auto& [type, def] : defs_) def.add_16_bit_kernels(factory);
+}
+
 const OpDef* OpRegistry::find(std::string_view type) const {
   const auto it = defs_.find(type);
   return it == defs_.end() ? nullptr : &it->second;

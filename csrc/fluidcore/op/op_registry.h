@@ -12,7 +12,9 @@ namespace fluidcore {
 // The operators one program may use. A plain value: tests build their own.
 class OpRegistry {
  public:
-  void add(OpDef&& def);                           // throws InvalidArgument on a second definition
+  void add(OpDef&& def);  // throws InvalidArgument on a second definition
+  // See OpDef::add_16_bit_kernels(); of all operators that were added.
+  void add_16_bit_kernels(KernelFactory factory);
   const OpDef& get(std::string_view type) const;   // throws NotFound, naming the nearest
   const OpDef* find(std::string_view type) const;  // null if unknown
   std::vector<std::string> types() const;          // sorted

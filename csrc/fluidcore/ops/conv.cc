@@ -6,6 +6,7 @@
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/infer_checks.h"
 #include "fluidcore/ops/register_ops.h"
+#include "fluidcore/ops/through_float32.h"
 #include "fluidcore/ops/window_attrs.h"
 
 namespace fluidcore {
@@ -53,8 +54,10 @@ Kernel conv(const KernelContext& context) {
   const auto input = context.input<T>("Input");
   const auto filter = context.input<T>("Filter");
   const auto output = context.output<T>("Output");
-  return [forward = prepare_conv<T>(conv_problem(context, input.shape(), filter.shape())), input,
-          filter, output] { forward(input.data(), filter.data(), output.data()); };
+  const Prepared2<T> forward =
+      prepare_conv<T>(conv_problem(context, input.shape(), filter.shape()));
+  if (!forward) return through_float32(context);
+  return [=] { forward(input.data(), filter.data(), output.data()); };
 }
 
 template <class T>
@@ -92,7 +95,7 @@ void add_conv(OpRegistry& registry,
                    .infer([shape](InferContext& context) {
                      context.set_output("Output", {shape(context), context.input("Input").dtype});
                    })
-                   .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+                   .kernels(cpu_kernels<float, double, BFloat16>([](auto tag) -> KernelFactory {
                      return conv<typename decltype(tag)::type>;
                    }))
                    .grad(standard_grad({.inputs = {"Input", "Filter"},

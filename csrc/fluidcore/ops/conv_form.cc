@@ -54,10 +54,14 @@ ConvProblem conv_problem(const KernelContext& context, const Shape& input, const
 
 template <class T>
 Prepared2<T> prepare_conv(const ConvProblem& problem) {
-  if constexpr (onednn::kEnabled && std::is_same_v<T, float>) {
-    if (Prepared2<float> prepared = onednn::prepare_conv(problem)) return prepared;
+  if constexpr (onednn::kEnabled && !std::is_same_v<T, double>) {
+    if (Prepared2<T> prepared = onednn::prepare_conv<T>(problem)) return prepared;
   }
-  return cpu::prepare_conv<T>(problem);
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    return {};
+  } else {
+    return cpu::prepare_conv<T>(problem);
+  }
 }
 
 template <class T>
@@ -77,6 +81,7 @@ Prepared2<T> prepare_conv_filter_grad(const ConvProblem& problem) {
 }
 
 template Prepared2<float> prepare_conv<float>(const ConvProblem&);
+template Prepared2<BFloat16> prepare_conv<BFloat16>(const ConvProblem&);
 template Prepared2<double> prepare_conv<double>(const ConvProblem&);
 template Prepared2<float> prepare_conv_input_grad<float>(const ConvProblem&);
 template Prepared2<double> prepare_conv_input_grad<double>(const ConvProblem&);

@@ -36,7 +36,8 @@ Spatial conv_extents(const Spatial& in, const Spatial& kernel, const ConvAttrs& 
 // Of the convolution of `input` with `filter`.
 ConvProblem conv_problem(const KernelContext& context, const Shape& input, const Shape& filter);
 
-// The kernels of kernels/cpu/conv.h, for float32 oneDNN's where it has one.
+// The kernels of kernels/cpu/conv.h, for float32 oneDNN's where it has one. Of bfloat16 there is
+// the first, and it is empty where the processor has no products of it.
 template <class T>
 Prepared2<T> prepare_conv(const ConvProblem& problem);
 template <class T>

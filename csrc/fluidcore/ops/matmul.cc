@@ -13,18 +13,26 @@
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/infer_checks.h"
 #include "fluidcore/ops/register_ops.h"
+#include "fluidcore/ops/through_float32.h"
 
 namespace fluidcore {
 
 namespace {
 
+// Empty for bfloat16 where the processor has no products of it.
 template <class T>
 Prepared2<T> prepare_product(const MatmulProblem& problem, const ScratchPtr& scratch) {
-  if (Prepared2<T> product = cpu::prepare_gemv<T>(problem)) return product;
-  if constexpr (onednn::kEnabled && std::is_same_v<T, float>) {
-    if (Prepared2<float> product = onednn::prepare_matmul(problem, scratch)) return product;
+  if constexpr (!std::is_same_v<T, BFloat16>) {
+    if (Prepared2<T> product = cpu::prepare_gemv<T>(problem)) return product;
   }
-  return cpu::prepare_matmul<T>(problem, scratch);
+  if constexpr (onednn::kEnabled && !std::is_same_v<T, double>) {
+    if (Prepared2<T> product = onednn::prepare_matmul<T>(problem, scratch)) return product;
+  }
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    return {};
+  } else {
+    return cpu::prepare_matmul<T>(problem, scratch);
+  }
 }
 
 // From the shapes of X and Y and the attributes to the shape of Out, and to the product that it is.
@@ -37,9 +45,9 @@ Kernel product(const KernelContext& context) {
   const auto y = context.input<T>("Y");
   const auto out = context.output<T>("Out");
   const MatmulProblem problem = describe(context, x.shape(), y.shape());
-  return [product = prepare_product<T>(problem, context.scratch()), x, y, out] {
-    product(x.data(), y.data(), out.data());
-  };
+  const Prepared2<T> product = prepare_product<T>(problem, context.scratch());
+  if (!product) return through_float32(context);
+  return [=] { product(x.data(), y.data(), out.data()); };
 }
 
 template <class T, Describe describe>
@@ -54,6 +62,7 @@ Kernel product_grad(const KernelContext& context) {
       dx ? prepare_product<T>(a_gradient(forward), context.scratch()) : nullptr;
   const Prepared2<T> to_y =
       dy ? prepare_product<T>(b_gradient(forward), context.scratch()) : nullptr;
+  if ((dx && !to_x) || (dy && !to_y)) return through_float32(context);
   return [=] {
     if (to_x) to_x(dout.data(), y.data(), dx.data());
     if (to_y) to_y(x.data(), dout.data(), dy.data());
@@ -73,13 +82,13 @@ void infer_product_grad(InferContext& context) {
 
 template <Describe describe>
 KernelTable product_kernels() {
-  return cpu_kernels<float, double>(
+  return cpu_kernels<float, double, BFloat16>(
       [](auto tag) -> KernelFactory { return product<typename decltype(tag)::type, describe>; });
 }
 
 template <Describe describe>
 KernelTable product_grad_kernels() {
-  return cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+  return cpu_kernels<float, double, BFloat16>([](auto tag) -> KernelFactory {
     return product_grad<typename decltype(tag)::type, describe>;
   });
 }

@@ -1,5 +1,7 @@
 #include "fluidcore/ops/register_ops.h"
 
+#include "fluidcore/ops/through_float32.h"
+
 namespace fluidcore {
 
 const OpRegistry& builtin_ops() {
@@ -72,6 +74,7 @@ const OpRegistry& builtin_ops() {
     register_triangular_solve_ops(registry);
     register_vector_norm_ops(registry);
     register_where_ops(registry);
+    registry.add_16_bit_kernels(through_float32);
     return registry;
   }();
   return kOps;

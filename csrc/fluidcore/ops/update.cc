@@ -9,6 +9,7 @@ OpDef declare_update(std::string type,
                      const std::vector<StateSlot>& state,
                      const std::vector<ScalarSlot>& scalars,
                      void (*check)(const InferContext&)) {
+  const SlotTraits may_be_float32{.may_be_float32 = true};
   OpDef def =
       OpDef(std::move(type))
           .doc(std::move(doc))
@@ -19,7 +20,8 @@ OpDef declare_update(std::string type,
                  {.rows = true});
   // A temporary, because an object must not be moved into itself.
   for (const ScalarSlot& slot : scalars) {
-    def = OpDef(std::move(def).input(std::string(slot.name), std::string(slot.doc)));
+    def =
+        OpDef(std::move(def).input(std::string(slot.name), std::string(slot.doc), may_be_float32));
   }
   def = OpDef(std::move(def)
                   .output("ParamOut", "the updated parameter, usually the same variable as Param")
@@ -28,7 +30,8 @@ OpDef declare_update(std::string type,
     const std::string in(slot.in);
     const std::string out(slot.out);
     def = OpDef(std::move(def)
-                    .input(in, "shape of Param; zeros before the first step")
+                    .input(in, "shape of Param, its dtype or float32; zeros before the first step",
+                           may_be_float32)
                     .output(out, str_cat("the updated state, usually the same variable as ", in))
                     .in_place(in, out));
   }
@@ -45,7 +48,7 @@ OpDef declare_update(std::string type,
         context.set_output("ParamOut", param);
         for (const StateSlot& slot : state) {
           require_shape(context, slot.in, param.shape);
-          context.set_output(slot.out, param);
+          context.set_output(slot.out, context.input(slot.in));
         }
       })
       .not_differentiable();

@@ -42,11 +42,13 @@ struct ScalarSlot {
   std::string_view name;
   std::string_view doc;
 };
-inline constexpr ScalarSlot kLearningRate{"LearningRate", "[1], dtype of Param"};
+inline constexpr ScalarSlot kLearningRate{"LearningRate", "[1], dtype of Param or float32"};
 inline constexpr ScalarSlot kBeta1Pow{
-    "Beta1Pow", "[1], dtype of Param: beta1 to the power of the number of this step, from 1"};
+    "Beta1Pow",
+    "[1], dtype of Param or float32: beta1 to the power of the number of this step, from 1"};
 inline constexpr ScalarSlot kBeta2Pow{
-    "Beta2Pow", "[1], dtype of Param: beta2 to the power of the number of this step, from 1"};
+    "Beta2Pow",
+    "[1], dtype of Param or float32: beta2 to the power of the number of this step, from 1"};
 
 // An input of one element.
 template <class T>

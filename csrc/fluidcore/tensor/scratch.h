@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <utility>
 
 #include "fluidcore/tensor/tensor.h"
 
@@ -12,12 +13,22 @@ namespace fluidcore {
 // reserves what it needs when it is prepared and asks for the address each time it runs.
 class Scratch {
  public:
-  void reserve(std::size_t bytes) { bytes_ = std::max(bytes_, bytes); }
+  Scratch() = default;
+  // What follows the first `offset` bytes, a multiple of 64, of `whole`: for a kernel within one
+  // that needs those bytes itself.
+  Scratch(std::shared_ptr<Scratch> whole, std::size_t offset)
+      : whole_(std::move(whole)), offset_(offset) {}
+
+  void reserve(std::size_t bytes) {
+    bytes_ = std::max(bytes_, bytes);
+    if (whole_) whole_->reserve(offset_ + bytes_);
+  }
   std::size_t bytes() const { return bytes_; }
 
   // As many bytes as were reserved, aligned to 64. Throws NoMemory when there is none; never once
   // it was called after the last reservation.
   std::byte* data() {
+    if (whole_) return whole_->data() + offset_;
     if (allocated_ < bytes_) {
       memory_ = nullptr;
       memory_ = allocate(bytes_);
@@ -30,6 +41,8 @@ class Scratch {
   std::size_t bytes_ = 0;
   std::size_t allocated_ = 0;
   std::shared_ptr<void> memory_;
+  std::shared_ptr<Scratch> whole_;
+  std::size_t offset_ = 0;
 };
 
 using ScratchPtr = std::shared_ptr<Scratch>;

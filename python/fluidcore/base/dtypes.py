@@ -12,6 +12,7 @@ DTypeLike: TypeAlias = "str | int | np.dtype[Any] | type[Any]"
 
 NAMES = ("bool", "int16", "int32", "int64", "float16", "float32", "float64", "bfloat16")
 FLOATING = frozenset({"float16", "float32", "float64", "bfloat16"})
+HALF = frozenset({"float16", "bfloat16"})  # storage of 16 bits; calculated in float32
 DEFAULT_FLOATING = "float32"  # where nothing says which
 
 # What NumPy and Python call by another name, the same on every platform.

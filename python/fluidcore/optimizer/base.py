@@ -8,7 +8,7 @@ from typing import Any
 from fluidcore import core
 from fluidcore.backward import append_backward
 from fluidcore.base.checks import check_number
-from fluidcore.base.dtypes import FLOATING, dtype_number
+from fluidcore.base.dtypes import FLOATING, HALF, dtype_number
 from fluidcore.clip import append_gradient_clip_ops, error_clip_callback
 from fluidcore.initializer import Constant
 from fluidcore.layers.helper import initialize
@@ -152,14 +152,16 @@ class Optimizer:
             attrs,
         )
 
-    def _state(self, name: str, like: Variable, value: float, shape: Iterable[int]) -> Variable:
+    def _state(
+        self, name: str, like: Variable, value: float, shape: Iterable[int], dtype: str
+    ) -> Variable:
         """A new variable that lives between runs and starts as `value`."""
         block = like.block.program.global_block()
         assert self._startup is not None
         variable = block.create_var(
             block.unique_name(name),
             shape=shape,
-            dtype=like.dtype,
+            dtype=dtype,
             persistable=True,
             stop_gradient=True,
         )
@@ -167,23 +169,27 @@ class Optimizer:
         return variable
 
     def _accumulator(self, name: str, param: Parameter, value: float = 0.0) -> Variable:
-        return self._state(f"{param.name}_{name}", param, value, param.shape)
+        return self._state(f"{param.name}_{name}", param, value, param.shape, param.dtype)
 
     def _shared_state(self, name: str, like: Variable, value: float) -> Variable:
-        """State [1] that all parameters of one minimize and of one element type share."""
-        key = (name, like.dtype)
+        """State [1] that all parameters of one minimize and of one element type share.
+
+        Float32 for parameters of 16 bits: 0.999 is 1 in bfloat16.
+        """
+        dtype = _scalar_dtype(like.dtype)
+        key = (name, dtype)
         found = self._shared.get(key)
         if found is None:
             prefix = f"{self.name}_{name}" if self.name else name
-            found = self._shared[key] = self._state(prefix, like, value, [1])
+            found = self._shared[key] = self._state(prefix, like, value, [1], dtype)
         return found
 
     def _learning_rate(self, param: Parameter) -> Variable:
-        """The learning rate of one parameter, of its element type."""
+        """The learning rate of one parameter, of its element type, float32 for 16 bits."""
         rate = self.learning_rate
         if not isinstance(rate, Variable):
             rate = self._shared_state("learning_rate", param, rate)
-        elif rate.dtype != param.dtype:
+        elif rate.dtype != _scalar_dtype(param.dtype):
             rate = self._cast_rate(rate, param)
         factor = param.optimize_attr.get("learning_rate", 1.0)
         if isinstance(factor, Variable):
@@ -199,10 +205,18 @@ class Optimizer:
             raise core.InvalidArgument(
                 f"{self.type}: the learning rate must be floating, got {rate!r}"
             )
-        attrs = {"in_dtype": dtype_number(rate.dtype), "out_dtype": dtype_number(param.dtype)}
+        attrs = {
+            "in_dtype": dtype_number(rate.dtype),
+            "out_dtype": dtype_number(_scalar_dtype(param.dtype)),
+        }
         return rate.block.append_single(
             "cast", {"X": rate}, attrs, key=f"{param.name}.learning_rate"
         )
+
+
+def _scalar_dtype(dtype: str) -> str:
+    """What the learning rate and powers of betas are for parameters of an element type."""
+    return "float32" if dtype in HALF else dtype
 
 
 def check_not_negative(what: str, value: object) -> float:

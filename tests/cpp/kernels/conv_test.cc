@@ -132,7 +132,7 @@ TEST(Conv, OfFewerAxesIsThatOfVolumesOneElementThick) {
   EXPECT_EQ(calculate(cpu::prepare_conv<float>(image)), expected);
   if constexpr (onednn::kEnabled) {
     for (const ConvProblem& problem : {flat, image}) {
-      const Prepared2<float> fast = onednn::prepare_conv(problem);
+      const Prepared2<float> fast = onednn::prepare_conv<float>(problem);
       ASSERT_TRUE(fast);
       const std::vector<float> output = calculate(fast);
       for (std::size_t i = 0; i < output.size(); ++i) {

@@ -21,14 +21,15 @@ using Tag = dnnl::memory::format_tag;
 
 // The three tensors in plain layout, and in the layout that oneDNN likes best.
 struct Descs {
-  explicit Descs(const ConvProblem& p)
-      : input(plain(with_axes({p.batch, p.channels}, p.in, p.axes))),
-        filter(plain(p.groups == 1
-                         ? with_axes({p.filters, p.channels}, p.kernel, p.axes)
-                         : with_axes({p.groups, p.filters / p.groups, p.channels / p.groups},
-                                     p.kernel,
-                                     p.axes))),
-        output(plain(with_axes({p.batch, p.filters}, p.out, p.axes))),
+  explicit Descs(const ConvProblem& p, dnnl::memory::data_type type = dnnl::memory::data_type::f32)
+      : input(plain(with_axes({p.batch, p.channels}, p.in, p.axes), type)),
+        filter(plain(
+            p.groups == 1
+                ? with_axes({p.filters, p.channels}, p.kernel, p.axes)
+                : with_axes(
+                      {p.groups, p.filters / p.groups, p.channels / p.groups}, p.kernel, p.axes),
+            type)),
+        output(plain(with_axes({p.batch, p.filters}, p.out, p.axes), type)),
         strides(with_axes({}, p.stride, p.axes)),
         dilations(with_axes({}, p.dilation, p.axes)),
         padding(with_axes({}, p.pad, p.axes)) {
@@ -79,13 +80,13 @@ void add_with_result(Pipeline& pipeline,
 }
 
 // make(pipeline, descs) adds the steps.
-template <class Make>
-Prepared2<float> prepare_steps(const char* what, const ConvProblem& p, const Make& make) {
-  if (p.is_empty()) return {};
-  return prepare(what, p.flops(), [&]() -> Prepared2<float> {
+template <class T = float, class Make>
+Prepared2<T> prepare_steps(const char* what, const ConvProblem& p, const Make& make) {
+  if (p.is_empty() || !is_native<T>()) return {};
+  return prepare(what, p.flops(), [&]() -> Prepared2<T> {
     auto pipeline = std::make_shared<Pipeline>();
-    make(*pipeline, Descs(p));
-    return [pipeline](const float* first, const float* second, float* out) {
+    make(*pipeline, Descs(p, kDataType<T>));
+    return [pipeline](const T* first, const T* second, T* out) {
       pipeline->run({first, second, out});
     };
   });
@@ -201,8 +202,9 @@ struct FilterGradParts {
 
 }  // namespace
 
-Prepared2<float> prepare_conv(const ConvProblem& problem) {
-  return prepare_steps("convolution", problem, [](Pipeline& pipeline, const Descs& d) {
+template <class T>
+Prepared2<T> prepare_conv(const ConvProblem& problem) {
+  return prepare_steps<T>("convolution", problem, [](Pipeline& pipeline, const Descs& d) {
     const auto desc = forward(pipeline, d);
     const dnnl::memory input = pipeline.converted(pipeline.external(d.input), desc.src_desc());
     const dnnl::memory filter =
@@ -212,6 +214,9 @@ Prepared2<float> prepare_conv(const ConvProblem& problem) {
                     pipeline.external(d.output));
   });
 }
+
+template Prepared2<float> prepare_conv(const ConvProblem&);
+template Prepared2<BFloat16> prepare_conv(const ConvProblem&);
 
 Prepared2<float> prepare_conv_input_grad(const ConvProblem& problem) {
   // oneDNN works on blocks of channels: for an image of 1 or 3 the product of matrices is faster.

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstddef>
+#include <type_traits>
 
 #include "oneapi/dnnl/dnnl.hpp"
 
+#include "fluidcore/base/float16.h"
 #include "fluidcore/kernels/spatial.h"
 
 namespace fluidcore::onednn {
@@ -16,11 +18,24 @@ inline dnnl::memory::dims with_axes(dnnl::memory::dims first,
   return first;
 }
 
-// float32 in the order of its dimensions, without gaps.
-inline dnnl::memory::desc plain(const dnnl::memory::dims& dims) {
+template <class T>
+inline constexpr auto kDataType =
+    std::is_same_v<T, BFloat16> ? dnnl::memory::data_type::bf16 : dnnl::memory::data_type::f32;
+
+// Whether the processor multiplies T: elsewhere oneDNN would emulate it.
+template <class T>
+bool is_native() {
+  if constexpr (std::is_same_v<T, float>) return true;
+  constexpr auto kNeeded = static_cast<unsigned>(dnnl::cpu_isa::avx512_core_bf16);
+  return (static_cast<unsigned>(dnnl::get_effective_cpu_isa()) & kNeeded) == kNeeded;
+}
+
+// In the order of its dimensions, without gaps.
+inline dnnl::memory::desc plain(const dnnl::memory::dims& dims,
+                                dnnl::memory::data_type data_type = dnnl::memory::data_type::f32) {
   dnnl::memory::dims strides(dims.size(), 1);
   for (std::size_t i = dims.size() - 1; i > 0; --i) strides[i - 1] = strides[i] * dims[i];
-  return {dims, dnnl::memory::data_type::f32, strides};
+  return {dims, data_type, strides};
 }
 
 }  // namespace fluidcore::onednn

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "fluidcore/kernels/onednn/layout.h"
 #include "fluidcore/kernels/onednn/onednn.h"
 #include "fluidcore/kernels/onednn/pipeline.h"
 
@@ -15,7 +16,8 @@ using Desc = dnnl::memory::desc;
 Desc describe(const MatmulProblem& problem,
               const MatmulOperand& operand,
               std::int64_t rows,
-              std::int64_t cols) {
+              std::int64_t cols,
+              dnnl::memory::data_type data_type) {
   dnnl::memory::dims dims;
   dnnl::memory::dims strides;
   std::int64_t span = rows * cols;
@@ -30,28 +32,30 @@ Desc describe(const MatmulProblem& problem,
   const std::int64_t col = cols == 1 ? 1 : operand.col;
   strides.push_back(rows == 1 ? (col == 1 ? cols : 1) : operand.row);
   strides.push_back(col);
-  return {dims, dnnl::memory::data_type::f32, strides};
+  return {dims, data_type, strides};
 }
 
 }  // namespace
 
-Prepared2<float> prepare_matmul(const MatmulProblem& original, const ScratchPtr& scratch) {
+template <class T>
+Prepared2<T> prepare_matmul(const MatmulProblem& original, const ScratchPtr& scratch) {
   MatmulProblem problem = simplified(original);
   const bool swapped = problem.c.col != 1 && problem.c.row == 1;
   if (swapped) problem = transposed(problem);
   constexpr std::size_t kMaxBatchDims = 4;
-  if (problem.is_empty() || problem.adds_products() || problem.batch.size() > kMaxBatchDims)
+  if (!is_native<T>() || problem.is_empty() || problem.adds_products() ||
+      problem.batch.size() > kMaxBatchDims)
     return {};
   // With a transposed first operand oneDNN cuts long sums at places that depend on the number of
   // threads, and so does the rounding of its results. Seen from 2,048 products on.
   constexpr std::int64_t kLongSum = 1024;
   if (problem.a.col != 1 && problem.k > kLongSum) return {};
 
-  return prepare("matmul", problem.flops(), [&]() -> Prepared2<float> {
+  return prepare("matmul", problem.flops(), [&]() -> Prepared2<T> {
     auto pipeline = std::make_shared<Pipeline>(scratch);
-    const Desc a = describe(problem, problem.a, problem.m, problem.k);
-    const Desc b = describe(problem, problem.b, problem.k, problem.n);
-    const Desc c = describe(problem, problem.c, problem.m, problem.n);
+    const Desc a = describe(problem, problem.a, problem.m, problem.k, kDataType<T>);
+    const Desc b = describe(problem, problem.b, problem.k, problem.n, kDataType<T>);
+    const Desc c = describe(problem, problem.c, problem.m, problem.n, kDataType<T>);
     const dnnl::matmul::primitive_desc desc(pipeline->engine(), a, b, c, with_scratchpad());
     const dnnl::memory first = pipeline->external(a);
     const dnnl::memory second = pipeline->external(b);
@@ -59,10 +63,13 @@ Prepared2<float> prepare_matmul(const MatmulProblem& original, const ScratchPtr&
         dnnl::matmul(desc), desc.scratchpad_desc(),
         {{DNNL_ARG_SRC, first}, {DNNL_ARG_WEIGHTS, second}, {DNNL_ARG_DST, pipeline->external(c)}});
     if (swapped) {
-      return [pipeline](const float* x, const float* y, float* out) { pipeline->run({y, x, out}); };
+      return [pipeline](const T* x, const T* y, T* out) { pipeline->run({y, x, out}); };
     }
-    return [pipeline](const float* x, const float* y, float* out) { pipeline->run({x, y, out}); };
+    return [pipeline](const T* x, const T* y, T* out) { pipeline->run({x, y, out}); };
   });
 }
+
+template Prepared2<float> prepare_matmul(const MatmulProblem&, const ScratchPtr&);
+template Prepared2<BFloat16> prepare_matmul(const MatmulProblem&, const ScratchPtr&);
 
 }  // namespace fluidcore::onednn

@@ -18,14 +18,17 @@ inline constexpr bool kEnabled = true;
 inline constexpr bool kEnabled = false;
 #endif
 
-// Prepared float32 kernels, the same mathematics as those of the same names in kernels/cpu. Each is
-// an empty function where oneDNN has nothing for the problem (or nothing that is fast); throws
-// Error when oneDNN fails otherwise. Small problems are given to one thread, because waking a
-// second one costs more than it saves.
+// Prepared kernels, of float32 but where T says more, the same mathematics as those of the same
+// names in kernels/cpu. Each is an empty function where oneDNN has nothing for the problem (or
+// nothing that is fast); throws Error when oneDNN fails otherwise. Small problems are given to one
+// thread, because waking a second one costs more than it saves.
 
-Prepared2<float> prepare_matmul(const MatmulProblem& problem, const ScratchPtr& scratch);
+// T is float or BFloat16, which is empty where the processor has no products of it.
+template <class T>
+Prepared2<T> prepare_matmul(const MatmulProblem& problem, const ScratchPtr& scratch);
+template <class T>
+Prepared2<T> prepare_conv(const ConvProblem& problem);
 
-Prepared2<float> prepare_conv(const ConvProblem& problem);
 Prepared2<float> prepare_conv_input_grad(const ConvProblem& problem);
 Prepared2<float> prepare_conv_filter_grad(const ConvProblem& problem);
 

@@ -175,7 +175,6 @@ def test_wrong_arguments_exit_with_3_not_2(
         (["op", "tanhh"], "no operator 'tanhh'; did you mean 'tanh'?"),
         (["callable", "./case_file.py:right"], "write case_file:right, in its folder"),
         (["op", "while"], "while: an operator must have a gradient"),
-        (["op", "conv2d", "--dtype", "float16"], "conv2d: the dtype must be one of"),
         (["op", "tanh", "--resolution", "-1"], "resolution must be positive, got -1"),
         (["op", "tanh", "--per-op", "0"], "--per-op must be at least 1, got 0"),
         (["op", "tanh", "--jobs", "0"], "--jobs must be at least 1, got 0"),

@@ -1,0 +1,136 @@
+#include "fluidcore/ops/through_float32.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <utility>
+
+#include "fluidcore/kernels/cpu/elementwise.h"
+#include "fluidcore/ops/register_ops.h"
+
+namespace fluidcore {
+
+namespace {
+
+template <class To, class From>
+void convert(std::int64_t size, void* to, const void* from) {
+  const cpu::Isa isa = cpu::cpu_isa();
+  parallel_for(size, cpu::kGrain, [=](std::int64_t begin, std::int64_t end) {
+    cpu::convert_row(isa, end - begin, static_cast<To*>(to) + begin,
+                     static_cast<const From*>(from) + begin);
+  });
+}
+
+bool is_16_bit(DType dtype) {
+  return is_floating(dtype) && size_of(dtype) == 2;
+}
+
+// Selected rows have theirs behind the values.
+void copy_row_numbers(const Cell& from, const Cell& to) {
+  if (!from.spec.rows) return;
+  std::memcpy(static_cast<std::byte*>(to.data) + offset_of_rows(to.spec),
+              static_cast<const std::byte*>(from.data) + offset_of_rows(from.spec),
+              static_cast<std::size_t>(*from.spec.rows) * sizeof(std::int64_t));
+}
+
+// The float32 copies of an operator's 16-bit variables.
+class Copies {
+ public:
+  explicit Copies(ScratchPtr scratch) : scratch_(std::move(scratch)) {}
+
+  // The copy of `cell`, one for each cell; `cell` itself where it has not 16 bits. What is read is
+  // widened before a run of the kernel, what is written rounded after it.
+  const Cell* of(const Cell* cell, bool is_read, bool is_written) {
+    if (cell == nullptr || cell->array != nullptr || !is_16_bit(cell->spec.dtype)) return cell;
+    Copy& copy = find(cell);
+    copy.is_read |= is_read;
+    copy.is_written |= is_written;
+    return &copy.wide;
+  }
+
+  // Places the copies; what follows them is for the kernel.
+  ScratchPtr place() {
+    constexpr std::size_t kAlignment = 64;
+    std::size_t end = 0;
+    for (Copy& copy : copies_) {
+      copy.offset = end;
+      if (!copy.is_read && !copy.is_written) continue;
+      end += (byte_size(copy.wide.spec) + kAlignment - 1) / kAlignment * kAlignment;
+    }
+    scratch_->reserve(end);
+    return std::make_shared<Scratch>(scratch_, end);
+  }
+
+  void widen() {
+    std::byte* const base = scratch_->data();
+    for (Copy& copy : copies_) {
+      copy.wide.data = base + copy.offset;
+      const bool is_set = copy.narrow->is_set == nullptr || *copy.narrow->is_set;
+      if (!copy.is_read || !is_set) continue;
+      const auto run = copy.is_float16() ? convert<float, Float16> : convert<float, BFloat16>;
+      run(copy.size(), copy.wide.data, copy.narrow->data);
+      copy_row_numbers(*copy.narrow, copy.wide);
+    }
+  }
+
+  void narrow() {
+    for (const Copy& copy : copies_) {
+      if (!copy.is_written) continue;
+      const auto run = copy.is_float16() ? convert<Float16, float> : convert<BFloat16, float>;
+      run(copy.size(), copy.narrow->data, copy.wide.data);
+      copy_row_numbers(copy.wide, *copy.narrow);
+    }
+  }
+
+ private:
+  struct Copy {
+    const Cell* narrow;
+    Cell wide;
+    std::size_t offset = 0;
+    bool is_read = false;
+    bool is_written = false;
+
+    std::int64_t size() const { return held_shape(wide.spec).num_elements(); }
+    bool is_float16() const { return narrow->spec.dtype == DType::kFloat16; }
+  };
+
+  Copy& find(const Cell* cell) {
+    for (Copy& copy : copies_) {
+      if (copy.narrow == cell) return copy;
+    }
+    copies_.push_back({cell, *cell});
+    copies_.back().wide.spec.dtype = DType::kFloat32;
+    return copies_.back();
+  }
+
+  ScratchPtr scratch_;
+  std::deque<Copy> copies_;  // their addresses are the kernel's
+};
+
+}  // namespace
+
+Kernel through_float32(const KernelContext& context) {
+  const OpDef& def = builtin_ops().get(context.type());
+  auto copies = std::make_shared<Copies>(context.scratch());
+  KernelContext::Slots inputs = context.inputs();
+  for (auto& [slot, cells] : inputs) {
+    const bool is_read = !def.reads_only_shape(context.op(), *def.find_input(slot));
+    for (const Cell*& cell : cells) cell = copies->of(cell, is_read, false);
+  }
+  KernelContext::Slots outputs = context.outputs();
+  for (auto& [slot, cells] : outputs) {
+    for (const Cell*& cell : cells) cell = copies->of(cell, false, true);
+  }
+  const ScratchPtr rest = copies->place();
+  const KernelFactory factory = def.kernel(Device::kCpu, DType::kFloat32);
+  return [copies, kernel = factory(
+                      context.with(DType::kFloat32, std::move(inputs), std::move(outputs), rest))] {
+    copies->widen();
+    kernel();
+    copies->narrow();
+  };
+}
+
+}  // namespace fluidcore
