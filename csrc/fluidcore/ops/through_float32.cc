@@ -9,6 +9,7 @@
 
 #include "fluidcore/kernels/cpu/elementwise.h"
 #include "fluidcore/ops/register_ops.h"
+#include "fluidcore/tensor/selected_rows.h"
 
 namespace fluidcore {
 

@@ -961,6 +961,21 @@ def gelu(
         Out: shape and dtype of X
     """
 
+def get_tensor_from_selected_rows(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = the values of X as they are held, 0 where no row is held. See selected_rows_to_dense for the tensor that X stands for.
+
+    Args:
+        x: selected rows
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: a tensor [number of rows, ...], dtype of X
+    """
+
 def group_mean(
     x: Variable,
     *,
@@ -976,19 +991,6 @@ def group_mean(
 
     Returns:
         Out: shape and dtype of X
-def get_tensor_from_selected_rows(
-    x: Variable,
-    *,
-    name: str | None = None,
-) -> Variable:
-    """Out = the values of X as they are held, 0 where no row is held. See selected_rows_to_dense for the tensor that X stands for.
-
-    Args:
-        x: selected rows
-        name: Name of the layer; None makes one up.
-
-    Returns:
-        Out: a tensor [number of rows, ...], dtype of X
     """
 
 def hard_shrink(
@@ -1082,19 +1084,6 @@ def index_select(
         Out: X with the extent N along axis
     """
 
-def inverse(
-    x: Variable,
-    *,
-    name: str | None = None,
-) -> Variable:
-    """Out = the inverse of each matrix, by LU factors. For small matrices, to some hundred rows: without LAPACK and without blocks.
-
-    Args:
-        x: [..., n, n], floating
-        name: Name of the layer; None makes one up.
-
-    Returns:
-        Out: shape and dtype of X
 def interpolate(
     x: Variable,
     *,
@@ -1116,6 +1105,21 @@ def interpolate(
 
     Returns:
         Out: [N, C, the spatial extents], dtype of X
+    """
+
+def inverse(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """Out = the inverse of each matrix, by LU factors. For small matrices, to some hundred rows: without LAPACK and without blocks.
+
+    Args:
+        x: [..., n, n], floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
     """
 
 def isfinite(
