@@ -46,7 +46,8 @@ Shape transposed_shape(const InferContext& context, std::size_t axes) {
             " of at least 1, got ", in);
     out[i] =
         transposed_extent(extents[i], kernel[i], attrs.stride[i], attrs.pad[i], attrs.dilation[i]);
-    require(out[i] == -1 || out[i] >= 1, context.type(),
+    const bool is_known = extents[i] != -1 && kernel[i] != -1;
+    require(!is_known || out[i] >= 1, context.type(),
             ": paddings must leave something of Output, got Input ", in, ", Filter ", filter,
             ", paddings ", shown(attrs.pad, axes));
   }

@@ -138,7 +138,7 @@ TEST(Serialize, KeepsTheTypeOfAnArray) {
 
 TEST(Serialize, KeepsTheTypeOfSelectedRows) {
   ProgramDesc program;
-  program.append_block(0).var("w@GRAD")->set_type(VarType::kSelectedRows);
+  program.block(0).var("w@GRAD")->set_type(VarType::kSelectedRows);
   const std::string text = to_json(program);
   EXPECT_THAT(text, HasSubstr(R"("type":"selected_rows")"));
   EXPECT_EQ(program_from_json(text)->block(0).find_var("w@GRAD")->type(), VarType::kSelectedRows);
