@@ -161,7 +161,7 @@ MUTUAL: dict[str, set[str]] = {
     # a Tensor's methods append operators, and operators return Tensors
     "fluidcore.eager": {
         *("apply", "arithmetic", "autograd", "conversion", "create", "functions", "record"),
-        *("second_order", "shaping", "tape", "target", "tensor"),
+        *("second_order", "tape", "target", "tensor"),
     },
 }
 

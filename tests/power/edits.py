@@ -147,9 +147,11 @@ def _set_attr(op: core.OpDesc, name: str, value: Any) -> None:
     op.set_attr(name, value)
 
 
-def _form(block: core.BlockDesc, name: str) -> tuple[str, list[int]]:
+def _form(block: core.BlockDesc, name: str) -> tuple[str, str, list[int]]:
     variable = block.find_var_recursive(name)
-    return ("", []) if variable is None else (variable.dtype(), variable.shape())
+    return (
+        ("", "", []) if variable is None else (variable.type(), variable.dtype(), variable.shape())
+    )
 
 
 Signature = tuple[frozenset[str], frozenset[str], frozenset[str]]

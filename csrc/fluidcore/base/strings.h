@@ -40,7 +40,8 @@ std::string to_string(Integer value) {
 class TextPart {
  public:
   template <class Value>
-  explicit TextPart(const Value& value) : value_(&value), append_(append<Value>) {}
+  explicit TextPart(const Value& value)
+      : value_(static_cast<const void*>(&value)), append_(append<Value>) {}
   template <std::size_t N>
   explicit TextPart(const char (&text)[N]) : value_(text), append_(append_literal) {}
 

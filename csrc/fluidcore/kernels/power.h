@@ -28,14 +28,14 @@ FC_HOST_DEVICE inline float pow(float x, float y) {
   const double magnitude = std::abs(x);
   // Series of as many terms as a float needs.
   const double of_log = exp<9>(static_cast<double>(y) * log<double, 13>(magnitude));
-  const double power = (magnitude == 1.0) & (y == y) ? 1.0 : of_log;
+  const double power = ((magnitude == 1.0) & (y == y)) ? 1.0 : of_log;
   const bool whole = detail::is_whole(y);
   const bool odd = whole & !detail::is_whole(0.5f * y);
   const bool negative = (std::bit_cast<std::uint32_t>(x) >> 31) != 0;
   const auto value = static_cast<float>((odd & negative) ? -power : power);
   const bool undefined = (x < 0.0f) & (x >= std::numeric_limits<float>::lowest()) & !whole;
   const float defined = undefined ? std::numeric_limits<float>::quiet_NaN() : value;
-  return (y == 0.0f) | (x == 1.0f) ? 1.0f : defined;
+  return ((y == 0.0f) | (x == 1.0f)) ? 1.0f : defined;
 }
 FC_HOST_DEVICE inline double pow(double x, double y) {
   return std::pow(x, y);
