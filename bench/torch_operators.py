@@ -90,12 +90,17 @@ def _convolution(function: Callable[..., torch.Tensor], *, transposed: bool = Fa
 def _pool(rank: int) -> Function:
     average = {2: F.avg_pool2d, 3: F.avg_pool3d}[rank]
     maximum = {2: F.max_pool2d, 3: F.max_pool3d}[rank]
+    adaptive_average = {2: F.adaptive_avg_pool2d, 3: F.adaptive_avg_pool3d}[rank]
+    adaptive_maximum = {2: F.adaptive_max_pool2d, 3: F.adaptive_max_pool3d}[rank]
 
     def pool(i: Slots, a: Attrs) -> torch.Tensor:
         x = i.X.movedim(-1, 1) if a.data_format[-1] == "C" else i.X
         if a.global_pooling:
             dims = tuple(range(2, x.dim()))
             out = x.amax(dims, True) if a.pooling_type == "max" else x.mean(dims, True)
+        elif a.adaptive:
+            adaptive = adaptive_maximum if a.pooling_type == "max" else adaptive_average
+            out = adaptive(x, a.ksize)
         elif a.pooling_type == "max":
             out = maximum(x, a.ksize, a.strides, a.paddings, ceil_mode=a.ceil_mode)
         else:
