@@ -23,7 +23,7 @@ from fluidcore.gradcheck.target.calls import cast, noted
 from fluidcore.gradcheck.target.gradient_target import NoSecondGradientError
 from fluidcore.gradcheck.target.random_numbers import random_states_kept
 from fluidcore.gradcheck.target.repro import Repro, array_text
-from fluidcore.gradcheck.target.target import SHADOW, Array, Input, Target
+from fluidcore.gradcheck.target.target import SHADOW, Array, Input, Run, Target
 
 _BARE = re.compile(r"(?<![.\w])(inf|nan)\b")  # as tolist() writes them
 _NOTHING = contextlib.nullcontext()
@@ -168,10 +168,11 @@ class CallableTarget(Target):
 
     def function(self, dtype: str) -> core.Function:
         """Calls f from the native engine."""
+        evaluate = self._evaluation(dtype)
 
         def run(xs: Sequence[Array]) -> list[Array]:
             with self._one_run(), self._session(dtype):
-                return self._values(xs, dtype)
+                return evaluate(xs)
 
         points = [put.value.astype(numpy_dtype(dtype)) for put in self.inputs]
         return core.CallableFunction(run, points)
@@ -234,6 +235,10 @@ class CallableTarget(Target):
     def _run_first(self, xs: Sequence[Array], dtype: str) -> list[Array]:
         with self._one_run(), self._session(dtype):
             return self._values([x.copy() for x in xs], dtype)
+
+    def _evaluation(self, dtype: str) -> Run:
+        """Gives the outputs, in a session, at arrays that nobody else has."""
+        return functools.partial(self._values, dtype=dtype)
 
     def _values(self, xs: Sequence[Array], dtype: str) -> list[Array]:
         """The outputs, in a session."""

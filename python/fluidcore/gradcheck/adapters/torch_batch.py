@@ -22,8 +22,9 @@ def batched(
         elements: [b], of the flattened x.
 
     Returns:
-        Takes a list of one array [b], and returns an array [b, ...] for each output. Raises what
-        PyTorch raises where it has no rule to run an operator on a batch.
+        Takes a list of one array [b], and returns an array [b, ...] for each output; to be run
+        without a graph. Raises what PyTorch raises where it has no rule to run an operator on a
+        batch.
     """
     torch: Any = sys.modules["torch"]
     count = elements.size
@@ -33,8 +34,6 @@ def batched(
     def outputs(zs: Sequence[Doubles]) -> list[Array]:
         copies = np.repeat(x.reshape(1, -1), count, axis=0)
         copies[each, elements] = zs[0]
-        with torch.no_grad():
-            ys = run(torch.from_numpy(copies.reshape(count, *x.shape)))
-        return [y.numpy() for y in ys]
+        return [y.numpy() for y in run(torch.from_numpy(copies.reshape(count, *x.shape)))]
 
     return outputs

@@ -1,0 +1,61 @@
+"""Whether PyTorch records a graph while a function is differentiated numerically."""
+
+from typing import Any
+
+import pytest
+
+from fluidcore.gradcheck import Verdict, check
+
+torch = pytest.importorskip("torch")
+
+
+def point() -> Any:
+    return torch.linspace(0.1, 1.0, 7, dtype=torch.float64)
+
+
+def test_differences_need_no_graph() -> None:
+    seen = []
+
+    def f(x: Any) -> Any:
+        seen.append(torch.is_grad_enabled())
+        return torch.sin(x)
+
+    assert check(f, point()).results[0].verdict is Verdict.PASS
+    assert seen.count(False) > seen.count(True)
+
+
+def test_what_differentiates_inside_has_its_graph() -> None:
+    def squared_gradient(x: Any) -> Any:
+        (gradient,) = torch.autograd.grad((x**3).sum(), x, create_graph=True)
+        return gradient**2
+
+    assert check(squared_gradient, point()).results[0].verdict is Verdict.PASS
+
+
+def test_what_is_another_function_without_a_graph_has_its_graph() -> None:
+    def f(x: Any) -> Any:
+        return x**3 if torch.is_grad_enabled() else x**3 * (1 + 2.0**-50)
+
+    assert check(f, point()).results[0].verdict is Verdict.PASS
+
+
+def test_an_output_that_autograd_does_not_differentiate_stays_left_out() -> None:
+    def f(x: Any) -> Any:
+        return torch.sin(x), x.detach() ** 2, torch.cos(x)
+
+    assert check(f, point()).results[0].verdict is Verdict.PASS
+
+
+def test_a_wrong_gradient_is_seen_without_a_graph() -> None:
+    class Sine(torch.autograd.Function):  # type: ignore[misc,name-defined]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return torch.sin(x)
+
+        @staticmethod
+        def backward(ctx: Any, v: Any) -> Any:
+            return 1.01 * v * torch.cos(ctx.saved_tensors[0])
+
+    report = check(Sine, point(), raise_exception=False)
+    assert report.results[0].verdict is Verdict.FAIL
