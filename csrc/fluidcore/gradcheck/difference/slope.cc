@@ -32,7 +32,7 @@ class Projected {
       : outputs_(function), weights_(weights) {
     require(outputs_.coarsest() == DType::kFloat64,
             "gradcheck: a slope is that of float64 outputs, got ", outputs_.coarsest());
-    check({{weights}, {}}, outputs_.size());
+    check_cotangent(weights, 0, outputs_.size());
     double squares = 0;
     for (std::size_t j = 0; j < weights_.size(); ++j) {
       const double term = weights_[j] * outputs_.base()[j];

@@ -102,9 +102,9 @@ class CallableTarget(Target):
     def vjp(self, xs: Sequence[Array], vs: Sequence[Any], dtype: str) -> list[Array]:
         """The gradients as they come, whatever their shapes and dtypes."""
         if self.claim.vjp is not None:  # which may read what f leaves behind, at this point
-            ys = self._run_first(xs, dtype)
+            kinds = [y.dtype for y in self._run_first(xs, dtype)]
             if self._is_mixed:
-                vs = [v.astype(y.dtype) for v, y in zip(vs, ys, strict=True)]
+                vs = [v.astype(kind) for v, kind in zip(vs, kinds, strict=True)]
         with self._one_run(), self._session(dtype):
             tensors = self._points(xs, dtype)
             if self.claim.value_and_grad:

@@ -117,10 +117,10 @@ def plain_results(target: Target, config: GradCheckConfig) -> tuple[GradCheckRes
     """
     calls = Calls(target)
     dtype = target.judged_in(config.shadow)
-    outputs = calls.forward(calls.point(dtype), dtype)
+    outputs = calls.forward(dtype)
     weights = [cast(v, target.dtype) for v in _cotangent(target, outputs, config)]
     started = time.perf_counter()
-    found = calls.gradient(calls.point(target.dtype), weights, target.dtype)
+    found = calls.gradient(weights, target.dtype)
     function = target.function(dtype)
     epsilon, _, _ = tolerances(config)
     results = []

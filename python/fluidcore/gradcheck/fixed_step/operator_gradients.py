@@ -25,12 +25,12 @@ def compared(
 ) -> GradCheckReport:
     """The report of a comparison that found nothing; raises GradientError otherwise."""
     calls = Calls(target)
-    (output,) = calls.forward(calls.point(target.dtype), target.dtype)
+    (output,) = calls.forward(target.dtype)
     weights = np.random.default_rng([seed, 0x9D5C]).standard_normal(output.shape)
     weights += np.copysign(0.3, weights)  # an element of nearly 0 would hide an error
     weights = weights.astype(output.dtype)
     started = time.perf_counter()
-    operators = calls.gradient(calls.point(target.dtype), [weights], target.dtype)
+    operators = calls.gradient([weights], target.dtype)
     function = target.function(SHADOW)
     results = []
     for k, (part, flat) in enumerate(zip(target.inputs, operators, strict=True)):

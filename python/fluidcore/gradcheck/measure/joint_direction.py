@@ -17,7 +17,7 @@ from fluidcore import core
 from fluidcore.gradcheck.measure.noise import Noise
 from fluidcore.gradcheck.measure.session import Session
 from fluidcore.gradcheck.report.data import Level
-from fluidcore.gradcheck.target.calls import size_of
+from fluidcore.gradcheck.target.calls import joined, size_of
 from fluidcore.gradcheck.target.random_numbers import stream
 from fluidcore.gradcheck.target.target import SHADOW, Doubles
 
@@ -120,7 +120,7 @@ def _look(session: Session, group: Sequence[int], number: int) -> dict[int, Proo
         session.function,
         # One by one: the engine keeps what it takes.
         (directions.pop(k, None) for k in range(len(session.target.inputs))),
-        session.weights(0),
+        joined(session.cotangent(0)),
         _BAR * tolerance,
         None if session.config.levels else claimed,
     )

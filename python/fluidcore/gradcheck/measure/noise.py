@@ -57,7 +57,7 @@ def _spread(session: Session) -> tuple[Doubles, bool, str]:
     wanted = session.config.replicates
     repeats = True
     while len(runs) < wanted:
-        again = session.calls.forward(session.calls.point(session.dtype), session.dtype)
+        again = session.calls.forward(session.dtype)
         runs.append(flat(again))
         if runs[-1].size != first.size:
             return np.zeros_like(first), True, "f has outputs of other shapes in a second run"
@@ -81,14 +81,14 @@ def _backward(session: Session) -> tuple[list[Doubles], bool]:
     runs = [session.gradients(0, dtype)]
     wanted = session.config.replicates
     if wanted == 2 and _scales(session):
-        return [np.zeros_like(part) for part in runs[0]], True
+        return [_zeros(part) for part in runs[0]], True
     repeats = True
     while len(runs) < wanted:
         runs.append(session.gradient_of(session.cotangent(0), dtype))
         if repeats and not _same(runs[-1], runs[0]):
             repeats, wanted = False, max(wanted, _MORE)
     if repeats:
-        return [np.zeros_like(part) for part in runs[0]], True
+        return [_zeros(part) for part in runs[0]], True
     with np.errstate(invalid="ignore"):
         return [_deviation([run[k] for run in runs]) for k in range(len(runs[0]))], False
 
@@ -100,6 +100,10 @@ def _scales(session: Session) -> bool:
     """
     is_audited = session.config.audits and not session.target.fixed_cotangent
     return is_audited and session.scales(session.dtype)
+
+
+def _zeros(part: Doubles) -> Doubles:
+    return np.broadcast_to(np.zeros(()), part.shape)  # of large gradients none is stored
 
 
 def _deviation(runs: list[Doubles]) -> Doubles:

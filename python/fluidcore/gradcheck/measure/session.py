@@ -60,12 +60,12 @@ class Session:
         self._directions: dict[tuple[int, int], Doubles] = {}
         self._first: tuple[int, core.Derivatives] | None = None
         self.dtype = target.judged_in(config.shadow)
-        self.outputs = self.calls.forward(self.calls.point(self.dtype), self.dtype)
+        self.outputs = self.calls.forward(self.dtype)
         if self.dtype != target.dtype and not self._shadow_is_real():
             self._gradients.clear()
             self._scales.clear()
             self.dtype = target.dtype
-            self.outputs = self.calls.forward(self.calls.point(self.dtype), self.dtype)
+            self.outputs = self.calls.forward(self.dtype)
 
     def _shadow_is_real(self) -> bool:
         names = {y.dtype.name for y in self.outputs}
@@ -191,7 +191,7 @@ class Session:
             if self.target.is_called_by_autograd:
                 given = [with_gaps(v) for v in given]
             try:
-                found = self.calls.gradient(self.calls.point(dtype), given, dtype)
+                found = self.calls.gradient(given, dtype)
             except Exception:  # of user code, which the audits of each form show
                 found = []
             pairs = zip(once, found, strict=False)
@@ -203,7 +203,7 @@ class Session:
         """The claimed gradients at the point, for any cotangent."""
         known = numpy_dtype(dtype)
         weights = [v if v.dtype == known else cast(v, dtype) for v in cotangent]
-        return self.calls.gradient(self.calls.point(dtype), weights, dtype)
+        return self.calls.gradient(weights, dtype)
 
     def analytical(self, k: int, dtype: str, rows: int | None = None) -> Doubles:
         """[r, n]: the claimed gradient by one input, for the first or all cotangents."""

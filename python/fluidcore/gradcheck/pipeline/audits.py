@@ -15,7 +15,7 @@ from fluidcore.gradcheck.target.calls import cast, flat, size_of
 from fluidcore.gradcheck.target.precision import UNIT
 from fluidcore.gradcheck.target.random_numbers import stream
 from fluidcore.gradcheck.target.strides import expanded, with_gaps
-from fluidcore.gradcheck.target.target import SHADOW, Array, Doubles, Input
+from fluidcore.gradcheck.target.target import SHADOW, Array, Doubles
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 _GAPS = "the same gradient for a cotangent that is not contiguous"
@@ -93,7 +93,7 @@ def _linear(session: Session, noise: Noise) -> Iterator[Audit]:
                 continue
             found = session.gradient_of([factor * x for x in v], dtype)
             expected = [factor * a for a in session.gradients(0, dtype)]
-            yield _compare(session, noise, name, found, expected, v)
+            yield _compare(session, noise, name, found, expected, _weight(session, v))
 
 
 def _zero(session: Session, dtype: str) -> Audit:
@@ -126,17 +126,16 @@ class _Forms:
 
     def audits(self) -> Iterator[Audit]:
         """Of a sum, and of each form that there is."""
-        second = self._second()
         if not self._is_handed_over or not any(v.size > 1 for v in self._v):
-            yield self._adds_up(second, None)
+            yield self._adds_up(self._second())
         else:
-            equal = [expanded(w) if w.size else w for w in second]
+            equal = [expanded(w) if w.size else w for w in self._second()]
             spread = self._in_form(_EXPANDED, equal)
             shared = None
             if self._dtype == SHADOW and not isinstance(spread, Audit):
                 shared = self._adds_up(equal, spread)  # rounded too little to tell
             is_right = shared is not None and shared.verdict is Verdict.PASS
-            yield shared if shared and is_right else self._adds_up(second, None)
+            yield shared if shared and is_right else self._adds_up(self._second())
             if self._session.scales(self._dtype):
                 yield Audit(self._named(_GAPS), Verdict.PASS)
             else:
@@ -162,8 +161,7 @@ class _Forms:
         return f"{name}, {self._dtype}"
 
     def _gradient(self, cotangent: Sequence[Array | None]) -> list[Doubles]:
-        calls = self._session.calls
-        return calls.gradient(calls.point(self._dtype), cotangent, self._dtype)
+        return self._session.calls.gradient(cotangent, self._dtype)
 
     def _in_form(self, name: str, cotangent: Sequence[Array | None]) -> list[Doubles] | Audit:
         try:
@@ -175,7 +173,8 @@ class _Forms:
     def _alike(self, name: str, found: list[Doubles] | Audit, plain: list[Doubles]) -> Audit:
         if isinstance(found, Audit):
             return found
-        audit = _compare(self._session, self._noise, self._named(name), found, plain, self._v)
+        weight = _weight(self._session, self._v)
+        audit = _compare(self._session, self._noise, self._named(name), found, plain, weight)
         return audit._replace(reason=Reason.COTANGENT) if audit.reason else audit
 
     def _second(self) -> list[Array]:
@@ -190,16 +189,18 @@ class _Forms:
         pairs = zip(total, self._v, strict=True)
         return [cast(cast(t, "float64") - cast(a, "float64"), dtype) for t, a in pairs]
 
-    def _adds_up(self, w: list[Array], part: list[Doubles] | None) -> Audit:
+    def _adds_up(self, w: list[Array], part: list[Doubles] | None = None) -> Audit:
         """Whether the gradient of v + w is that of v and that of w, `part`; None: it must run."""
         part = self._gradient(w) if part is None else part
         pairs = zip(self._session.gradients(0, self._dtype), part, strict=True)
         expected = [a + b for a, b in pairs]
-        del part  # as large as the gradient
+        weight = _weight(self._session, self._v) + _weight(self._session, w)
         sums = zip(self._v, w, strict=True)
-        whole = self._gradient([cast(cast(a, "float64") + b, self._dtype) for a, b in sums])
+        total = [cast(cast(a, "float64") + b, self._dtype) for a, b in sums]
+        del part, pairs, w, sums  # as large as the gradient and the outputs
+        whole = self._gradient(total)
         name = self._named("the gradient of a sum is the sum")
-        return _compare(self._session, self._noise, name, whole, expected, self._v, w)
+        return _compare(self._session, self._noise, name, whole, expected, weight)
 
 
 def _compare(
@@ -208,8 +209,9 @@ def _compare(
     name: str,
     found: Sequence[Doubles],
     expected: Sequence[Doubles],
-    *cotangents: Sequence[Array],
+    weight: float,
 ) -> Audit:
+    """`weight` is the size of the outputs, weighted with the cotangents."""
     dtype = name.rpartition(", ")[-1]
     rounds = "sum" in name or "same" in name
     details = []
@@ -227,7 +229,7 @@ def _compare(
         i = int(np.argmax(apart))
         limit = _ROUNDING[dtype] * float(np.abs(b).max())
         # A gradient of 0 may be a difference of terms of the size of f over x.
-        limit += _ROUNDING[dtype] * _height(session, part, *cotangents)
+        limit += _ROUNDING[dtype] * weight / size_of(part.value)
         limit += 8 * float(np.max(noise.backward[k], initial=0.0))
         text = f"element {i} of '{part.name}' is {a[i]:.9g}, not {b[i]:.9g}"
         if worst > limit:
@@ -236,7 +238,7 @@ def _compare(
     return Audit(name, Verdict.PASS, None, "" if rounds else "; ".join(details[:1]))
 
 
-def _height(session: Session, part: Input, *cotangents: Sequence[Array]) -> float:
-    """The weighted outputs over x."""
-    weight = sum(float(np.sum(np.abs(flat(v) * flat(session.outputs)))) for v in cotangents)
-    return weight / size_of(part.value)
+def _weight(session: Session, v: Sequence[Array]) -> float:
+    """The sum of the absolute values of the outputs, weighted with a cotangent."""
+    terms = flat(v) * flat(session.outputs)
+    return float(np.sum(np.abs(terms, out=terms)))

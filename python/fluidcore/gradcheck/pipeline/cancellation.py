@@ -71,7 +71,7 @@ def _grid(session: Session) -> Doubles:
             for part, x in zip(session.target.inputs, session.calls.point(dtype), strict=True)
         ]
         try:
-            values = flat(session.calls.forward([cast(x, dtype) for x in xs], dtype))
+            values = flat(session.calls.forward(dtype, [cast(x, dtype) for x in xs]))
         except Exception:
             continue  # outside of the domain of f
         if values.shape == runs[0].shape:
@@ -98,7 +98,7 @@ def with_other_signs(session: Session, dtype: str) -> list[Doubles]:
             x = np.asarray(part.value).astype(np.float64)
             xs.append(cast(x * random.choice([-1.0, 1.0], x.shape), dtype))
         try:
-            values = flat(session.calls.forward(xs, dtype))
+            values = flat(session.calls.forward(dtype, xs))
         except Exception:
             continue  # outside of the domain of f
         if values.shape == flat(session.outputs).shape:

@@ -129,7 +129,7 @@ def _finite_outputs(session: Session, k: int, points: list[Doubles]) -> Doubles:
         xs = session.calls.point(session.dtype)
         xs[k] = cast(point, session.dtype)
         try:
-            y = flat(session.calls.forward(xs, session.dtype))
+            y = flat(session.calls.forward(session.dtype, xs))
         except Exception:  # an edge of the domain
             continue
         if y.shape == flat(session.outputs).shape and np.isfinite(y).all():

@@ -48,7 +48,7 @@ class OfFunction:
         self.target, self._has_gradient = _target(f, input, who)
         self.value: Array = self.target.inputs[0].value
         calls = Calls(self.target)
-        outputs = calls.forward(calls.point(self.target.dtype), self.target.dtype)
+        outputs = calls.forward(self.target.dtype)
         if len(outputs) != 1:
             raise TypeError(f"{who}: f must return one tensor, got {len(outputs)}")
         self._output = outputs[0]
@@ -122,7 +122,7 @@ class OfFunction:
     def _apart(self) -> float:
         """By how much a second run of f differs from the first; 0 for what may be rounding."""
         calls, dtype = Calls(self.target), self.target.dtype
-        (y,) = calls.forward(calls.point(dtype), dtype)
+        (y,) = calls.forward(dtype)
         first, second = flat([self._output]), flat([y])
         if first.shape != second.shape:
             return float("inf")

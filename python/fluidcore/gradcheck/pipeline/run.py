@@ -101,10 +101,10 @@ def _judged(session: Session) -> tuple[tuple[GradCheckResult, ...], tuple[Audit,
     found = audits(session, noise) if session.config.audits else ()
     if noise.stochastic:
         return _all_undecided(session, Reason.STOCHASTIC, noise.detail), found
-    kernel = kernel_test(session) if session.has_kernel_test else None
     cost = _Cost(session)
     wide = [k for k in range(len(target.inputs)) if _is_wide(session, k)]
     proofs = prove(session, wide, noise)
+    kernel = kernel_test(session) if session.has_kernel_test else None
     results: list[GradCheckResult] = []
     for k in range(len(target.inputs)):
         proof = proofs.get(k)

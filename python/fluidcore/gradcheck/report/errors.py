@@ -10,15 +10,17 @@ from fluidcore.gradcheck.report.result import GradCheckResult
 from fluidcore.gradcheck.target.target import Doubles
 
 SMALLEST = 1e-8  # what errors are divided by at least
+_BLOCK = 2**16  # elements at once: large arrays are not copied
 
 
 def relative_errors(analytical: Doubles, numerical: Doubles) -> Doubles:
     """|analytical - numerical| / max(|analytical|, |numerical|, 1e-8); inf if one is not finite."""
     errors = absolute_errors(analytical, numerical)
-    scale = np.abs(numerical)
-    np.maximum(scale, np.abs(analytical), out=scale)
-    np.maximum(scale, SMALLEST, out=scale)
-    np.divide(errors, scale, out=errors, where=errors < np.inf)
+    for begin in range(0, errors.size, _BLOCK):
+        part = slice(begin, begin + _BLOCK)
+        scale = np.maximum(np.abs(numerical[part]), np.abs(analytical[part]))
+        np.maximum(scale, SMALLEST, out=scale)
+        np.divide(errors[part], scale, out=errors[part], where=errors[part] < np.inf)
     return errors
 
 

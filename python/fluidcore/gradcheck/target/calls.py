@@ -55,13 +55,13 @@ class Calls:
             return [part.value.astype(known, copy=False) for part in self.target.inputs]
         return [cast(part.value, dtype) for part in self.target.inputs]
 
-    def forward(self, xs: Sequence[Array], dtype: str) -> list[Array]:
-        """The outputs at `xs`."""
+    def forward(self, dtype: str, xs: Sequence[Array] | None = None) -> list[Array]:
+        """The outputs, all arrays being of `dtype`; xs is where, None for the point."""
         self.forwards += 1
-        given = xs if self._trusts else [x.copy() for x in xs]
+        given = self._given(dtype, xs)
         with noted(self.target.who, "f", self.target.inputs):
             outputs = self.target.forward(given, dtype)
-        self._compare("f changes its input", xs, given)
+        self._compare_point("f changes its input", given, dtype, xs)
         if not isinstance(outputs, (list, tuple)):
             raise TypeError(
                 f"{self.target.who}: f must return a list of arrays, got {type(outputs).__name__}"
@@ -69,38 +69,39 @@ class Calls:
         return [self._output(k, y) for k, y in enumerate(outputs)]
 
     def gradient(
-        self, xs: Sequence[Array], vs: Sequence[Array | None], dtype: str
+        self, vs: Sequence[Array | None], dtype: str, xs: Sequence[Array] | None = None
     ) -> list[Doubles]:
         """The claimed gradients, flattened, as float64.
 
         Args:
-            xs: Where.
             vs: Cotangents; their strides are kept. None only where the target takes it.
-            dtype: Of both.
+            dtype: Of all arrays.
+            xs: Where; None for the point.
         """
         self.backwards += 1
-        given, weights = xs, vs
+        weights = vs
         if not self._trusts:
-            given = [x.copy() for x in xs]
             weights = [None if v is None else same_strides(v) for v in vs]
+        given = self._given(dtype, xs)
         with noted(self.target.who, "the gradient", self.target.inputs):
             found: Any = self.target.vjp(given, weights, dtype)
-        self._compare("the gradient changes the input", xs, given)
+        self._compare_point("the gradient changes the input", given, dtype, xs)
         self._compare("the gradient changes the cotangent of output", vs, weights)
-        if not isinstance(found, (list, tuple)) or len(found) != len(xs):
+        del weights  # as large as the outputs
+        count = len(given)
+        if not isinstance(found, (list, tuple)) or len(found) != count:
             got = f"{len(found)} arrays" if isinstance(found, (list, tuple)) else _kind(found)
-            for k in range(len(xs)):
-                text = f"the gradient must be a list of {len(xs)} arrays, got {got}"
+            for k in range(count):
+                text = f"the gradient must be a list of {count} arrays, got {got}"
                 self.faults.setdefault((k, dtype), Fault(Reason.WRONG_SHAPE, text))
-            found = [None] * len(xs)
-        return [
-            self._checked(k, a, x, dtype) for k, (a, x) in enumerate(zip(found, xs, strict=True))
-        ]
+            found = [None] * count
+        pairs = zip(found, given, strict=True)
+        return [self._checked(k, a, x, dtype) for k, (a, x) in enumerate(pairs)]
 
     def sample(self, xs: Sequence[Array], vs: Sequence[Array], dtype: str) -> list[Doubles]:
         """The same at a point of the checker's choice: NaN where the gradient is not defined."""
         try:
-            return self.gradient(xs, vs, dtype)
+            return self.gradient(vs, dtype, xs)
         except Exception:
             return [np.full(x.size, np.nan) for x in xs]
 
@@ -122,6 +123,17 @@ class Calls:
                 f"got {array.dtype.name}"
             )
         return array
+
+    def _given(self, dtype: str, xs: Sequence[Array] | None) -> Sequence[Array]:
+        if xs is None:
+            return self.point(dtype)
+        return xs if self._trusts else [x.copy() for x in xs]
+
+    def _compare_point(
+        self, what: str, given: Sequence[Array], dtype: str, xs: Sequence[Array] | None
+    ) -> None:
+        if not self._trusts:  # the point is made anew: no copy of it is kept during a call
+            self._compare(what, self.point(dtype) if xs is None else xs, given)
 
     def _compare(
         self, what: str, before: Sequence[Array | None], after: Sequence[Array | None]
@@ -154,7 +166,7 @@ def cast(value: Any, dtype: str) -> Array:
     if type(value) is np.ndarray and value.dtype == numpy_dtype(dtype):
         return np.array(value, order="C")
     with np.errstate(over="ignore", invalid="ignore"):
-        return np.array(np.asarray(value).astype(numpy_dtype(dtype)), order="C")
+        return np.asarray(value).astype(numpy_dtype(dtype), order="C")
 
 
 def same_bits(a: Array, b: Array) -> bool:
@@ -169,6 +181,12 @@ def flat(arrays: Sequence[Array]) -> Doubles:
     """All elements of all arrays, one after the other, as float64."""
     parts = [np.asarray(a).astype(np.float64, copy=False).reshape(-1) for a in arrays]
     return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def joined(arrays: Sequence[Array]) -> Array:
+    """The same in their own dtype; of one array a view."""
+    parts = [a.reshape(-1) for a in arrays]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def size_of(value: Array) -> float:

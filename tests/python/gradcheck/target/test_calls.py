@@ -38,14 +38,14 @@ def test_calls_are_counted() -> None:
     calls = Calls(NumpyTarget(np.sin, lambda x, v: v * np.cos(x), [X]))
     assert (calls.forwards, calls.backwards, calls.faults, calls.changed) == (0, 0, {}, [])
     for _ in range(3):
-        calls.forward([X], "float64")
+        calls.forward("float64", [X])
     for _ in range(2):
-        calls.gradient([X], [V], "float64")
+        calls.gradient([V], "float64", [X])
     assert (calls.forwards, calls.backwards, calls.faults, calls.changed) == (3, 2, {}, [])
 
 
 def test_gradients_are_flat_and_of_float64() -> None:
-    (found,) = Calls(Raw(gradients=[X.astype(np.float32)])).gradient([X], [V], "float32")
+    (found,) = Calls(Raw(gradients=[X.astype(np.float32)])).gradient([V], "float32", [X])
     assert found.dtype == np.float64
     assert found.tolist() == [1.0, 2.0, 3.0]
 
@@ -53,7 +53,7 @@ def test_gradients_are_flat_and_of_float64() -> None:
 def test_what_comes_back_is_a_copy() -> None:
     target = Raw([X], [X])
     calls = Calls(target)
-    (y,), (a,) = calls.forward([X], "float64"), calls.gradient([X], [V], "float64")
+    (y,), (a,) = calls.forward("float64", [X]), calls.gradient([V], "float64", [X])
     assert not np.shares_memory(y, X)
     assert not np.shares_memory(a, X)
 
@@ -71,8 +71,8 @@ def test_arguments_that_are_changed_are_told_once_and_the_given_ones_stay() -> N
     x, y, v = X.copy(), X.copy(), V.copy()
     calls = Calls(NumpyTarget(f, vjp, [X, X]))
     for _ in range(2):
-        calls.forward([x, y], "float64")
-        calls.gradient([x, y], [v], "float64")
+        calls.forward("float64", [x, y])
+        calls.gradient([v], "float64", [x, y])
     assert calls.changed == [
         "f changes its input 'x1'",
         "the gradient changes the input 'x0'",
@@ -96,24 +96,24 @@ class Shaped:
 def test_an_output_must_be_an_array(y: object, kind: str) -> None:
     message = f"raw: output 1 of f must be an array, got {kind}"
     with pytest.raises(TypeError, match=message):
-        Calls(Raw([X, y])).forward([X], "float64")
+        Calls(Raw([X, y])).forward("float64", [X])
 
 
 def test_an_output_needs_both_attributes_of_an_array() -> None:
     with pytest.raises(TypeError, match="raw: output 0 of f must be an array, got Shaped"):
-        Calls(Raw([Shaped("shape")])).forward([X], "float64")
+        Calls(Raw([Shaped("shape")])).forward("float64", [X])
 
 
 def test_an_output_must_be_floating() -> None:
     message = "raw: output 0 of f must be floating to be differentiated, got int64"
     with pytest.raises(core.InvalidArgument, match=message):
-        Calls(Raw([np.array([1, 2])])).forward([X], "float64")
+        Calls(Raw([np.array([1, 2])])).forward("float64", [X])
 
 
 def test_outputs_come_in_a_list() -> None:
     with pytest.raises(TypeError, match="raw: f must return a list of arrays, got ndarray"):
-        Calls(Raw(X)).forward([X], "float64")
-    assert len(Calls(Raw((X, X))).forward([X], "float64")) == 2
+        Calls(Raw(X)).forward("float64", [X])
+    assert len(Calls(Raw((X, X))).forward("float64", [X])) == 2
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_outputs_come_in_a_list() -> None:
 )
 def test_a_gradient_of_another_form_is_a_fault(gradients, reason: Reason, detail: str) -> None:
     calls = Calls(Raw(gradients=gradients))
-    (found,) = calls.gradient([X], [V], "float64")
+    (found,) = calls.gradient([V], "float64", [X])
     assert np.isnan(found).all()
     assert found.shape == (3,)
     assert calls.faults == {(0, "float64"): (reason, detail)}
@@ -155,10 +155,10 @@ def test_a_gradient_of_another_form_is_a_fault(gradients, reason: Reason, detail
 def test_the_first_fault_of_each_input_and_dtype_stays() -> None:
     target = Raw(gradients=[X[0]])
     calls = Calls(target)
-    calls.gradient([X], [V], "float64")
+    calls.gradient([V], "float64", [X])
     target.gradients = None
-    calls.gradient([X], [V], "float64")
-    calls.gradient([X], [V], "float32")
+    calls.gradient([V], "float64", [X])
+    calls.gradient([V], "float32", [X])
     assert "got [3]" in calls.faults[0, "float64"].detail
     assert "got None" in calls.faults[0, "float32"].detail
 
@@ -169,12 +169,12 @@ def test_an_exception_says_who_raised_it_and_where() -> None:
 
     calls = Calls(NumpyTarget(f, f, [X, X[0]], who="mine"))
     with pytest.raises(ValueError, match="bad") as caught:
-        calls.forward([X, X[0]], "float64")
+        calls.forward("float64", [X, X[0]])
     where = "x0 float64 [1, 3], x1 float64 [3]"
     assert caught.value.__notes__ == [f"mine: raised by f at the inputs {where}"]
     calls = Calls(NumpyTarget(f, f, [X, X[0]], who="mine"))
     with pytest.raises(ValueError, match="bad") as caught:
-        calls.gradient([X, X[0]], [V], "float64")
+        calls.gradient([V], "float64", [X, X[0]])
     assert caught.value.__notes__ == [f"mine: raised by the gradient at the inputs {where}"]
 
 
