@@ -700,6 +700,18 @@ class Judgement:
     """
     The verdict on each element: [cotangents, elements].
     """
+    def doubts(self, flags: typing.Annotated[numpy.typing.ArrayLike, numpy.uint8]) -> list[str]:
+        """
+        Why what is unsure cannot be judged, the most frequent reason first.
+        """
+    def open(self) -> numpy.ndarray:
+        """
+        [elements]: where more is unsure than may stay open, or a measurement has refuted it.
+        """
+    def settled(self, wrong: typing.Annotated[numpy.typing.ArrayLike, numpy.uint8], unsure: typing.Annotated[numpy.typing.ArrayLike, numpy.uint8], flags: typing.Annotated[numpy.typing.ArrayLike, numpy.uint8], limit: typing.Any = None) -> Judgement:
+        """
+        A copy with other masks, the flags of its derivatives and other limits.
+        """
     @property
     def analytical(self) -> numpy.ndarray:
         """
@@ -744,6 +756,11 @@ class Judgement:
     def unsure(self) -> numpy.ndarray:
         """
         What is neither proven nor refuted.
+        """
+    @property
+    def verdict(self) -> str:
+        """
+        pass, fail or inconclusive.
         """
     @property
     def wrong(self) -> numpy.ndarray:

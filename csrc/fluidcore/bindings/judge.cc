@@ -122,6 +122,37 @@ auto mask(std::vector<std::uint8_t> Judgement::* member, bool by_element) {
   };
 }
 
+py::array mask_array(const std::vector<std::uint8_t>& bytes) {
+  return {py::dtype::of<bool>(), std::ssize(bytes), bytes.data()};
+}
+
+using Bytes = py::array_t<std::uint8_t, py::array::c_style | py::array::forcecast>;
+
+std::vector<std::uint8_t> bytes_of(const Bytes& source, std::string_view what, std::size_t size) {
+  require(static_cast<std::size_t>(source.size()) == size, "gradcheck: ", what, " must have ", size,
+          " elements, got ", source.size());
+  return {source.data(), source.data() + source.size()};
+}
+
+std::vector<std::string> doubts_of(const Judgement& self, const Bytes& flags) {
+  const auto found = self.doubts(bytes_of(flags, "flags", self.counted.size()));
+  return {found.begin(), found.end()};
+}
+
+Judgement settled(const Judgement& self,
+                  const Bytes& wrong,
+                  const Bytes& unsure,
+                  const Bytes& flags,
+                  const py::object& limit) {
+  Judgement found = self;
+  found.wrong = bytes_of(wrong, "wrong", self.wrong.size());
+  found.unsure = bytes_of(unsure, "unsure", self.unsure.size());
+  found.suspect = bytes_of(flags, "flags", self.counted.size());
+  for (std::uint8_t& flag : found.suspect) flag = (flag & gradcheck::kSuspect) != 0;
+  if (!limit.is_none()) found.limit = of_size(limit, "limit", self.limit.size());
+  return found;
+}
+
 auto numbers(std::vector<double> Judgement::* member) {
   return [member](const py::object& self) {
     const auto& judgement = self.cast<const Judgement&>();
@@ -174,6 +205,24 @@ void bind_judge(py::module_& m) {
       .def_property_readonly("unsure", mask(&Judgement::unsure, false),
                              "What is neither proven nor refuted.")
       .def_property_readonly("counted", mask(&Judgement::counted, true), "[elements].")
+      .def_property_readonly(
+          "verdict",
+          [](const Judgement& self) {
+            switch (self.verdict()) {
+              case gradcheck::Verdict::kPass: return "pass";
+              case gradcheck::Verdict::kFail: return "fail";
+              default: return "inconclusive";
+            }
+          },
+          "pass, fail or inconclusive.")
+      .def(
+          "open", [](const Judgement& self) { return mask_array(self.open()); },
+          "[elements]: where more is unsure than may stay open, or a measurement has refuted it.")
+      .def("doubts", &doubts_of, py::arg("flags"),
+           "Why what is unsure cannot be judged, the most frequent reason first.")
+      .def("settled", &settled, py::arg("wrong"), py::arg("unsure"), py::arg("flags"),
+           py::arg("limit") = py::none(),
+           "A copy with other masks, the flags of its derivatives and other limits.")
       .def_readonly("num_imprecise", &Judgement::num_imprecise,
                     "Elements of a kernel that are less precise than its dtype allows.");
   using gradcheck::Directional;

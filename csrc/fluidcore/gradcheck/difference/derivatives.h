@@ -30,6 +30,7 @@ enum DerivativeFlag : std::uint8_t {
   // One measurement refutes what is claimed, and another one is too vague to tell: no PASS may hold
   // it. Only confirm() sets it.
   kSuspect = 32,
+  kLate = 64,  // there was no time left; only the caller sets it
 };
 
 // How a derivative is approached.

@@ -98,6 +98,7 @@ Judgement judge(const Derivatives& reference,
   for (const std::uint8_t flags : reference.flags) {
     const bool is_kink = (flags & (kKink | kJump)) != 0;
     found.counted.push_back(rules.on_kink == OnKink::kSkip && is_kink ? 0 : 1);
+    found.suspect.push_back((flags & kSuspect) != 0);
   }
   for (auto* array : {&found.nearest, &found.limit, &found.resolution}) array->resize(size);
   found.wrong.resize(size);
@@ -125,25 +126,86 @@ Judgement judge(const Derivatives& reference,
     const bool is_wide = high - low > seen && (flags & kSubgradient) == 0;
     const bool is_vague = !is_finite || is_wide || limit > seen;
     found.unsure[i] = !found.wrong[i] && !is_zero && is_vague;
-    found.is_suspect |= found.unsure[i] && (flags & kSuspect) != 0;
     if (is_zero) found.resolution[i] = 0;
   }
   return found;
 }
 
+namespace {
+
+// How much of a gradient there is, and how much of that is open.
+struct Part {
+  double open = 0;
+  double whole = 0;
+  bool is_suspect = false;
+
+  void add(const Judgement& judgement, std::size_t i) {
+    const std::size_t element = i % judgement.counted.size();
+    if (!judgement.counted[element]) return;
+    const double claimed = std::abs(judgement.analytical[i]);
+    const double size =
+        std::isnan(claimed) ? judgement.measure[i] : std::max(judgement.measure[i], claimed);
+    whole += size;
+    if (!judgement.unsure[i]) return;
+    open += size;
+    is_suspect |= judgement.suspect[element] != 0;
+  }
+
+  bool is_too_much(double allowed) const {
+    return is_suspect || std::isinf(open) || open > allowed * whole;
+  }
+};
+
+}  // namespace
+
 Verdict Judgement::verdict() const {
   if (std::count(wrong.begin(), wrong.end(), 0) < std::ssize(wrong)) return Verdict::kFail;
-  const auto is_infinite = [](double value) { return std::isinf(value); };
-  if (std::any_of(analytical.begin(), analytical.end(), is_infinite)) return Verdict::kInconclusive;
-  double total = 0;
-  double open = 0;
-  for (std::size_t i = 0; i < unsure.size(); ++i) {
-    if (!counted[i % counted.size()]) continue;
-    const double size = std::max(measure[i], std::abs(analytical[i]));
-    total += size;
-    open += unsure[i] ? size : 0;
+  Part part;
+  for (std::size_t i = 0; i < unsure.size(); ++i) part.add(*this, i);
+  return part.is_too_much(allow_open) ? Verdict::kInconclusive : Verdict::kPass;
+}
+
+std::vector<std::uint8_t> Judgement::open() const {
+  std::vector<std::uint8_t> found(counted.size());
+  for (std::size_t element = 0; element < found.size(); ++element) {
+    Part part;
+    for (std::size_t i = element; i < unsure.size(); i += found.size()) part.add(*this, i);
+    found[element] = part.is_too_much(allow_open) ? 1 : 0;
   }
-  return is_suspect || open > allow_open * total ? Verdict::kInconclusive : Verdict::kPass;
+  return found;
+}
+
+std::vector<std::string_view> Judgement::doubts(const std::vector<std::uint8_t>& flags) const {
+  struct Doubt {
+    unsigned flags;
+    std::string_view reason;
+    int count = 0;
+  };
+  std::array<Doubt, 6> doubts = {{{kLate, "budget"},
+                                  {kDomain, "domain"},
+                                  {kJump, "jump"},
+                                  {kKink, "kink"},
+                                  {kAbsorbed, "absorption"},
+                                  {~0U, "noise"}}};
+  for (std::size_t element = 0; element < counted.size(); ++element) {
+    bool is_unsure = false;
+    unsigned why = flags[element];
+    for (std::size_t i = element; i < unsure.size(); i += counted.size()) {
+      is_unsure |= unsure[i] && counted[element];
+      if (std::isinf(analytical[i])) why |= kDomain;  // an overflow
+    }
+    if (!is_unsure) continue;
+    const auto doubt = std::find_if(doubts.begin(), doubts.end() - 1,
+                                    [&](const Doubt& one) { return (why & one.flags) != 0; });
+    ++doubt->count;
+  }
+  std::stable_sort(doubts.begin(), doubts.end(),
+                   [](const Doubt& a, const Doubt& b) { return a.count > b.count; });
+  std::vector<std::string_view> found;
+  for (const Doubt& doubt : doubts) {
+    if (doubt.count > 0) found.push_back(doubt.reason);
+  }
+  return found;
 }
 
 std::size_t Judgement::worst() const {
@@ -173,22 +235,6 @@ std::vector<double> alone_tolerance(const Derivatives& reference, DType dtype) {
   std::vector<double> tolerance = padded_scale(reference);
   for (double& value : tolerance) value = part * value + smallest_normal(dtype);
   return tolerance;
-}
-
-std::string_view main_doubt(const Derivatives& reference, const Judgement& judgement) {
-  constexpr std::array<std::pair<std::uint8_t, std::string_view>, 4> kReasons = {
-      {{kDomain, "domain"}, {kJump, "jump"}, {kKink, "kink"}, {kAbsorbed, "absorption"}}};
-  std::array<int, kReasons.size() + 1> counts = {};
-  for (std::size_t i = 0; i < judgement.unsure.size(); ++i) {
-    if (!judgement.unsure[i]) continue;
-    if (std::isinf(judgement.analytical[i])) return "domain";  // an overflow, which comes first
-    const std::uint8_t flags = reference.flags[i % static_cast<std::size_t>(reference.elements)];
-    const auto why = std::find_if(kReasons.begin(), kReasons.end(),
-                                  [&](const auto& reason) { return (flags & reason.first) != 0; });
-    ++counts[static_cast<std::size_t>(why - kReasons.begin())];
-  }
-  const auto most = std::max_element(counts.begin(), counts.end()) - counts.begin();
-  return most == std::ssize(kReasons) ? "noise" : kReasons[static_cast<std::size_t>(most)].second;
 }
 
 double smallest_normal(DType dtype) {

@@ -46,8 +46,8 @@ struct Judgement {
   std::vector<std::uint8_t> wrong;
   std::vector<std::uint8_t> unsure;   // neither proven nor refuted
   std::vector<std::uint8_t> counted;  // [elements]
+  std::vector<std::uint8_t> suspect;  // [elements]: if it is open, a measurement has refuted it
   double allow_open = 0;
-  bool is_suspect = false;  // something is open that a measurement has refuted
   // Elements of a kernel that are less precise than its dtype allows, and right nevertheless.
   std::int64_t num_imprecise = 0;
   // Of a kernel: the deviation of its differences from the formula; 0: proven at the point alone.
@@ -56,6 +56,11 @@ struct Judgement {
   // kFail if an element is wrong; kPass if all that count are proven, but for the part of the
   // gradient that may stay open; else kInconclusive.
   Verdict verdict() const;
+  // [elements]: where more is unsure than may stay open, by all cotangents together, or suspect.
+  std::vector<std::uint8_t> open() const;
+  // Why what is unsure cannot be judged, the most frequent reason first: "noise", "kink", "jump",
+  // "domain", "absorption" or "budget". `flags`: [elements], of the derivatives.
+  std::vector<std::string_view> doubts(const std::vector<std::uint8_t>& flags) const;
   // The element to show: the one that is off by the most limits, of the wrong ones if there are
   // any. There must be one.
   std::size_t worst() const;
@@ -77,10 +82,6 @@ std::vector<double> padded_scale(const Derivatives& reference);
 std::vector<double> formula_tolerance(const Derivatives& reference);
 // The rounding of a gradient that has no float64 form to compare with.
 std::vector<double> alone_tolerance(const Derivatives& reference, DType dtype);
-
-// Why the unsure elements cannot be judged: the most frequent reason, "noise", "kink", "jump",
-// "domain" or "absorption".
-std::string_view main_doubt(const Derivatives& reference, const Judgement& judgement);
 
 double smallest_normal(DType dtype);
 

@@ -48,7 +48,9 @@ def confirm(
     if judgement.is_proven:
         return judgement
     if session.late:
-        return judgement.left_open(LATE)  # as long as there is no second measurement
+        return judgement.opened(
+            judgement.wrong, flag=LATE
+        )  # as long as there is no second measurement
     cotangents = range(len(judgement.wrong)) if probe is None else [probe]
     found, again = measured_again(
         session.function,

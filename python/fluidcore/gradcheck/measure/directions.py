@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from fluidcore import core
 from fluidcore.gradcheck.measure.confirm import noise_floor
-from fluidcore.gradcheck.measure.judge import LATE, Judgement, Reference, judgement_of
+from fluidcore.gradcheck.measure.judge import LATE, Judgement, Reference
 from fluidcore.gradcheck.measure.session import Session
 from fluidcore.gradcheck.target.target import Doubles
 from fluidcore.gradcheck.verdict import Verdict
@@ -55,11 +53,11 @@ def check_directions(session: Session, k: int, noise: Doubles | None) -> Directi
 
     def judged(judgement: core.Judgement, reference: core.Derivatives) -> Judgement:
         kept = Reference.of(reference)
-        return judgement_of(judgement, kept, judgement.limit, session.rules)
+        return Judgement(judgement, kept, judgement.limit)
 
     judgement = judged(found.judgement, found.reference)
     if session.late and not found.culprits and judgement.verdict is not Verdict.PASS:
-        judgement = judgement.left_open(LATE, np.ones_like(judgement.wrong))
+        judgement = judgement.opened(judgement.wrong | judgement.unsure, flag=LATE)
     culprits = tuple((i, judged(one, reference)) for i, reference, one in found.culprits)
     failure = found.reference.failure
     return Directional(judgement, found.min_detectable_99, failure, culprits)

@@ -19,8 +19,7 @@ Indices: TypeAlias = NDArray[np.int64]
 Mask: TypeAlias = NDArray[np.bool_]
 
 KINK, JUMP, DOMAIN, ABSORBED = 1, 2, 4, 8
-SUBGRADIENT, SUSPECT = 16, 32
-LATE = 64  # not the engine's: there was no time left
+SUBGRADIENT, SUSPECT, LATE = 16, 32, 64
 
 
 class Reference:
@@ -138,33 +137,57 @@ class Reference:
 
 @dataclass(frozen=True)
 class Judgement:
-    """The verdict on each element, [r, n], and what it rests on.
+    """The verdict on each element, [r, n], and what it rests on; the core says which it is.
 
     Attributes:
+        native: What the core has found.
         reference: The numerical derivatives.
-        analytical: The claimed ones.
-        nearest: The right values that are nearest to them.
         tolerance: [r, n], added to the error bars.
-        limit: The greatest distance that is right.
-        wrong: Where it is exceeded.
-        unsure: Where nothing can be said.
-        counted: [n], the elements that are judged at all.
-        resolution: The relative error that would have been seen.
-        measure: What errors are compared with.
-        allow_open: The part of the gradient that need not be proven for a PASS.
     """
 
+    native: core.Judgement
     reference: Reference
-    analytical: Doubles
-    nearest: Doubles
     tolerance: Doubles
-    limit: Doubles
-    wrong: Mask
-    unsure: Mask
-    counted: Mask
-    resolution: Doubles
-    measure: Doubles
-    allow_open: float
+
+    @property
+    def analytical(self) -> Doubles:
+        """The claimed derivatives."""
+        return self.native.analytical
+
+    @property
+    def nearest(self) -> Doubles:
+        """The right values that are nearest to them."""
+        return self.native.nearest
+
+    @property
+    def limit(self) -> Doubles:
+        """The greatest distance that is right."""
+        return self.native.limit
+
+    @property
+    def wrong(self) -> Mask:
+        """Where it is exceeded."""
+        return self.native.wrong
+
+    @property
+    def unsure(self) -> Mask:
+        """Where nothing can be said."""
+        return self.native.unsure
+
+    @property
+    def counted(self) -> Mask:
+        """[n], the elements that are judged at all."""
+        return self.native.counted
+
+    @property
+    def resolution(self) -> Doubles:
+        """The relative error that would have been seen."""
+        return self.native.resolution
+
+    @property
+    def measure(self) -> Doubles:
+        """What errors are compared with."""
+        return self.native.measure
 
     @property
     def at_kink(self) -> Mask:
@@ -198,47 +221,31 @@ class Judgement:
         """Whether no element is wrong or unsure."""
         return not (self.wrong.any() or self.unsure.any())
 
-    def left_open(self, flag: int, where: Mask | None = None) -> Judgement:
-        """The same with nothing wrong, only open; flagged there, or at `where`, [r, n]."""
-        where = self.wrong if where is None else where
-        return replace(
-            self,
-            reference=self.reference.flagged(np.asarray(where.any(0)), flag),
-            wrong=np.zeros_like(self.wrong),
-            unsure=self.unsure | self.wrong,
-        )
-
-    @property
+    @cached_property
     def verdict(self) -> Verdict:
         """FAIL if an element is wrong; PASS if all are proven, but for what may stay open."""
-        if self.is_proven:
-            return Verdict.PASS
-        if self.wrong.any():
-            return Verdict.FAIL
-        is_much = self._is_open(None) or self.suspect.any()
-        return Verdict.INCONCLUSIVE if is_much else Verdict.PASS
-
-    @property
-    def suspect(self) -> Mask:
-        """[n]: what is open although a measurement has refuted it."""
-        found: Mask = (self.reference.flags & SUSPECT != 0) & self.unsure.any(0)
-        return found
+        return Verdict(self.native.verdict)
 
     @cached_property
     def open(self) -> Mask:
         """[n]: of which elements more is unsure than may stay open, by all cotangents together."""
-        if not self.unsure.any():
-            return np.zeros(self.counted.shape, bool)
-        found: Mask = (self._is_open(0) | self.suspect) & self.counted
-        return found
+        return self.native.open()
 
-    def _is_open(self, axis: int | None) -> Mask:
-        size = np.fmax(self.measure, np.abs(self.analytical)) * self.counted
-        unsure = np.sum(size, axis, where=self.unsure)
-        with np.errstate(invalid="ignore"):  # what is infinite is open
-            is_little = unsure <= self.allow_open * np.sum(size, axis)
-        found: Mask = self.unsure.any(axis) & ~(is_little & np.isfinite(unsure))
-        return found
+    def opened(self, where: Mask, *, flag: int = 0, limit: Doubles | None = None) -> Judgement:
+        """The same with nothing wrong at some places, [r, n], only open: flagged, with a limit."""
+        reference = self.reference.flagged(np.asarray(where.any(0)), flag)
+        limit = None if limit is None else np.where(where, limit, self.limit)
+        native = self.native.settled(
+            self.wrong & ~where, self.unsure | where, reference.flags, limit
+        )
+        return replace(self, native=native, reference=reference)
+
+    def accepted(self, limit: Doubles) -> Judgement:
+        """The same with everything right, as it is within `limit`, [r, n] or [r, 1]."""
+        nothing = np.zeros_like(self.wrong)
+        limit = np.broadcast_to(limit, nothing.shape)
+        native = self.native.settled(nothing, nothing, self.reference.flags, limit)
+        return replace(self, native=native)
 
     def of_element(self, i: int) -> Verdict:
         """Of one element, by all cotangents together."""
@@ -248,22 +255,7 @@ class Judgement:
 
     def doubts(self) -> tuple[Reason, ...]:
         """Why elements cannot be judged, the most frequent reason first."""
-        flags = self.reference.flags[self.open]
-        counts = dict.fromkeys((*_WHY.values(), Reason.NOISE), 0)
-        for flag in flags:
-            why = next((reason for bit, reason in _WHY.items() if flag & bit), Reason.NOISE)
-            counts[why] += 1
-        found = [reason for reason, count in counts.items() if count]
-        return tuple(sorted(found, key=lambda reason: -counts[reason]))
-
-
-_WHY = {
-    LATE: Reason.BUDGET,
-    DOMAIN: Reason.DOMAIN,
-    JUMP: Reason.JUMP,
-    KINK: Reason.KINK,
-    ABSORBED: Reason.ABSORPTION,
-}
+        return tuple(map(Reason, self.native.doubts(self.reference.flags)))
 
 
 def judge(
@@ -278,26 +270,7 @@ def judge(
         rules: When a difference is an error.
     """
     found = core.judge(reference.native, analytical, tolerance, rules)
-    return judgement_of(found, reference, tolerance, rules)
-
-
-def judgement_of(
-    found: core.Judgement, reference: Reference, tolerance: Doubles, rules: core.Rules
-) -> Judgement:
-    """What the core has found."""
-    return Judgement(
-        reference=reference,
-        analytical=found.analytical,
-        nearest=found.nearest,
-        tolerance=tolerance,
-        limit=found.limit,
-        wrong=found.wrong,
-        unsure=found.unsure,
-        counted=found.counted,
-        resolution=found.resolution,
-        measure=found.measure,
-        allow_open=rules.allow_open,
-    )
+    return Judgement(found, reference, tolerance)
 
 
 def has_kink(flags: Flags) -> Mask:

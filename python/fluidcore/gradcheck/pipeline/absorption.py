@@ -6,8 +6,6 @@ differences show is rounding. Such a gradient is judged by f over x.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from fluidcore.gradcheck.measure.judge import ABSORBED, DOMAIN, Judgement, Reference, has_kink
@@ -72,7 +70,7 @@ def settle_zero(
         steepness = np.minimum(largest_slope(session, k, noise.forward), far.steepness)
         limits.append(bars * steepness + _ROUNDINGS * UNIT[session.dtype] * heights)
     if far.is_hidden_by(np.max(np.broadcast_arrays(judgement.limit, *limits), axis=0)):
-        return judgement.left_open(ABSORBED, judgement.unsure | judgement.wrong), False
+        return judgement.opened(judgement.unsure | judgement.wrong, flag=ABSORBED), False
     if far.still > 0:
         limits.append(2 * bars * UNIT[session.dtype] * heights / far.still)
     limit = np.min(np.broadcast_arrays(*limits), axis=0)
@@ -80,9 +78,8 @@ def settle_zero(
     if (limit > session.rules.resolution * _NEGLIGIBLE * heights).any():
         return judgement, False
     if is_seen.any():  # more than rounding, and f is too flat to tell
-        return judgement.left_open(ABSORBED, judgement.unsure | judgement.wrong), False
-    nothing = np.zeros_like(judgement.wrong)
-    return replace(judgement, limit=limit, wrong=nothing, unsure=nothing), True
+        return judgement.opened(judgement.unsure | judgement.wrong, flag=ABSORBED), False
+    return judgement.accepted(limit), True
 
 
 def _bars_hold_0(judgement: Judgement, heights: Doubles) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from fluidcore.gradcheck.measure.judge import Judgement
@@ -47,12 +45,7 @@ def settle_grid(session: Session, k: int, judgement: Judgement, numerical: Numer
         bar = session.rules.bars * _FINEST * np.array(rows)[:, None] / size
     limit = judgement.limit + np.where(size > 0, bar, 0.0)
     open_ = doubtful & (np.abs(judgement.analytical - judgement.nearest) <= limit)
-    return replace(
-        judgement,
-        limit=np.where(open_, limit, judgement.limit),
-        wrong=judgement.wrong & ~open_,
-        unsure=judgement.unsure | open_,
-    )
+    return judgement.opened(open_, limit=limit)
 
 
 def _grid(session: Session) -> Doubles:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from fluidcore import core
-from fluidcore.gradcheck.measure.judge import Reference, judgement_of
+from fluidcore.gradcheck.measure.judge import Judgement, Reference
 from fluidcore.gradcheck.measure.modes import Indices, choose, columns_of
 from fluidcore.gradcheck.measure.session import Session
 from fluidcore.gradcheck.pipeline import assemble
@@ -105,7 +105,7 @@ def _by_element(
         del reference
         reference = trusted(formula, claimed, _scale(session, k, formula, claimed, signs=_SIGNS))
         found = test.judge(k, elements, claimed, kernel, reference.native, rules, unsure)
-    judgement = judgement_of(found, reference, found.limit, rules)
+    judgement = Judgement(found, reference, found.limit)
     result = assemble.of_elements(
         base,
         judgement,

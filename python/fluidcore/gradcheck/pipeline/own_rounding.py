@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from fluidcore.gradcheck.measure.judge import Judgement
@@ -44,13 +42,7 @@ def settle_rounding(
     limit = judgement.limit + np.where(wrong, _CERTAIN * rounding, 0.0)
     with np.errstate(invalid="ignore"):
         is_near = np.abs(judgement.analytical - judgement.nearest) <= limit
-    still = wrong & ~(is_near & (judgement.excess > 1))
-    return replace(
-        judgement,
-        limit=np.where(wrong & ~still, limit, judgement.limit),
-        wrong=still,
-        unsure=judgement.unsure | (wrong & ~still),
-    )
+    return judgement.opened(wrong & is_near & (judgement.excess > 1), limit=limit)
 
 
 def _rounding(session: Session, k: int, size: float) -> Doubles:

@@ -45,7 +45,7 @@ TEST(JudgeTest, WhatItDoesNotAllowIsWrong) {
 TEST(JudgeTest, AWideErrorBarProvesNothing) {
   const Judgement found = judged(smooth({1, 1, 1}, 0.1), {1, 1, 1});
   EXPECT_EQ(found.verdict(), Verdict::kInconclusive);
-  EXPECT_EQ(main_doubt(smooth({1, 1, 1}, 0.1), found), "noise");
+  EXPECT_THAT(found.doubts(smooth({1, 1, 1}, 0.1).flags), ElementsAre("noise"));
 }
 
 TEST(JudgeTest, ButItCanRefute) {
@@ -57,7 +57,23 @@ TEST(JudgeTest, OneElementThatIsNotProvenIsEnoughForNoPass) {
   reference.flags = {kDomain, 0, 0, 0};
   const Judgement found = judged(reference, {1, 2, 3, 4});
   EXPECT_EQ(found.verdict(), Verdict::kInconclusive);
-  EXPECT_EQ(main_doubt(reference, found), "domain");
+  EXPECT_THAT(found.doubts(reference.flags), ElementsAre("domain"));
+}
+
+TEST(JudgeTest, TheMostFrequentDoubtComesFirst) {
+  Derivatives reference = smooth({1, 2, 3, 4}, 1);
+  reference.flags = {kKink, kJump, kLate, kJump};
+  const Judgement found = judged(reference, {1, 2, 3, 4});
+  EXPECT_THAT(found.doubts(reference.flags), ElementsAre("jump", "budget", "kink"));
+}
+
+TEST(JudgeTest, WhatOneMeasurementRefutesStaysOpenWhateverMay) {
+  Derivatives reference = smooth({1, 1e6});
+  reference.flags = {kDomain | kSuspect, 0};
+  const Rules rules{.allow_open = 0.5};
+  const Judgement found = judge(reference, {1, 1e6}, formula_tolerance(reference), rules);
+  EXPECT_EQ(found.verdict(), Verdict::kInconclusive);
+  EXPECT_THAT(found.open(), ElementsAre(1, 0));
 }
 
 TEST(JudgeTest, WhatMayStayOpenIsAPartOfTheGradientNotOfItsElements) {
@@ -115,7 +131,7 @@ TEST(JudgeTest, AnOverflowIsNotJudgedAndHidesNoOtherError) {
   EXPECT_THAT(found.wrong, Each(0));
   EXPECT_THAT(found.unsure, ElementsAre(1, 0, 0, 0));
   EXPECT_EQ(found.verdict(), Verdict::kInconclusive);
-  EXPECT_EQ(main_doubt(reference, found), "domain");
+  EXPECT_THAT(found.doubts(reference.flags), ElementsAre("domain"));
   EXPECT_EQ(judged(reference, {infinity, 2, 3, 5}).verdict(), Verdict::kFail);
 }
 

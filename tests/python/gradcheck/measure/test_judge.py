@@ -79,7 +79,6 @@ def test_a_part_of_the_gradient_may_be_left_open(allowed: float, verdict: Verdic
     found = reference(value, error=np.array([[1.0, 1.0, 1e-12, 1e-12]]))
     judged = verdict_of(found, value, core.Rules(allow_open=allowed))
     assert judged.verdict is verdict
-    assert judged.allow_open == allowed
     assert not judged.is_proven
 
 
