@@ -328,9 +328,10 @@ class Check {
     const std::size_t worst = found.worst();
     check.verdict = found.verdict();
     const std::string warning = found.num_imprecise > 0 ? "precision-loss" : "";
-    check.reason = check.verdict == Verdict::kPass   ? warning
-                   : check.verdict == Verdict::kFail ? reason
-                                                     : std::string(found.doubts(reference.flags).front());
+    check.reason = check.verdict == Verdict::kPass ? warning
+                   : check.verdict == Verdict::kFail
+                       ? reason
+                       : std::string(found.doubts(reference.flags).front());
     check.num_wrong = std::count(wrong.begin(), wrong.end(), 1);
     check.num_unsure = std::count(unsure.begin(), unsure.end(), 1);
     check.index = static_cast<std::int64_t>(worst % elements);
