@@ -10,9 +10,8 @@ from typing import Any
 import torch
 import torch.nn.functional as F  # noqa: N812
 
-Slots = SimpleNamespace  # slot -> tensor or list of tensors
-Attrs = SimpleNamespace  # every attribute, defaults too
-Function = Callable[[Slots, Attrs], torch.Tensor]
+from bench import torch_layers
+from bench.torch_layers import Attrs, Function, Slots
 
 
 def _of_x(function: Callable[[torch.Tensor], torch.Tensor]) -> Function:
@@ -88,10 +87,18 @@ def _convolution(function: Callable[..., torch.Tensor], *, transposed: bool = Fa
 
 
 def _pool(rank: int) -> Function:
-    average = {2: F.avg_pool2d, 3: F.avg_pool3d}[rank]
-    maximum = {2: F.max_pool2d, 3: F.max_pool3d}[rank]
-    adaptive_average = {2: F.adaptive_avg_pool2d, 3: F.adaptive_avg_pool3d}[rank]
-    adaptive_maximum = {2: F.adaptive_max_pool2d, 3: F.adaptive_max_pool3d}[rank]
+    average = {1: F.avg_pool1d, 2: F.avg_pool2d, 3: F.avg_pool3d}[rank]
+    maximum = {1: F.max_pool1d, 2: F.max_pool2d, 3: F.max_pool3d}[rank]
+    adaptive_average = {
+        1: F.adaptive_avg_pool1d,
+        2: F.adaptive_avg_pool2d,
+        3: F.adaptive_avg_pool3d,
+    }[rank]
+    adaptive_maximum = {
+        1: F.adaptive_max_pool1d,
+        2: F.adaptive_max_pool2d,
+        3: F.adaptive_max_pool3d,
+    }[rank]
 
     def pool(i: Slots, a: Attrs) -> torch.Tensor:
         x = i.X.movedim(-1, 1) if a.data_format[-1] == "C" else i.X
@@ -213,6 +220,7 @@ def _modified_huber(i: Slots, a: Attrs) -> torch.Tensor:
 
 
 FUNCTIONS: dict[str, Function] = {
+    **torch_layers.FUNCTIONS,
     # Of one tensor, element by element.
     **{
         name: _of_x(function)
@@ -287,6 +295,7 @@ FUNCTIONS: dict[str, Function] = {
     "squared_l2_norm": lambda i, a: i.X.square().sum().reshape(1),
     # Products.
     "conv1d": _convolution(F.conv1d),
+    "conv1d_transpose": _convolution(F.conv_transpose1d, transposed=True),
     "conv2d": _convolution(F.conv2d),
     "conv2d_transpose": _convolution(F.conv_transpose2d, transposed=True),
     "conv3d": _convolution(F.conv3d),
@@ -304,6 +313,7 @@ FUNCTIONS: dict[str, Function] = {
         / (i.X.square().sum(1, keepdim=True) + a.epsilon).sqrt()
         * i.Scale.reshape([1, -1, *[1] * (i.X.dim() - 2)])
     ),
+    "pool1d": _pool(1),
     "pool2d": _pool(2),
     "pool3d": _pool(3),
     "softmax": lambda i, a: F.softmax(i.X, -1),

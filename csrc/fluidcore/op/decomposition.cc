@@ -27,29 +27,40 @@ Expr Decomposition::op(const std::string& type,
                        const Inputs& inputs,
                        AttributeMap attrs,
                        const std::string& output) {
-  return add_step(type, inputs, std::move(attrs), output, false);
+  return add_step(type, inputs, std::move(attrs), output, 1, false)[0];
+}
+
+std::vector<Expr> Decomposition::list(const std::string& type,
+                                      const Inputs& inputs,
+                                      AttributeMap attrs,
+                                      std::size_t count,
+                                      const std::string& output) {
+  return add_step(type, inputs, std::move(attrs), output, count, false);
 }
 
 Expr Decomposition::constant(const std::string& type,
                              const Inputs& inputs,
                              AttributeMap attrs,
                              const std::string& output) {
-  return add_step(type, inputs, std::move(attrs), output, true);
+  return add_step(type, inputs, std::move(attrs), output, 1, true)[0];
 }
 
 Expr Decomposition::filled_like(const Expr& like, double value) {
   return op("fill_any_like", {{"X", like}}, {{"value", value}});
 }
 
-Expr Decomposition::add_step(const std::string& type,
-                             const Inputs& inputs,
-                             AttributeMap attrs,
-                             const std::string& output,
-                             bool is_constant) {
+std::vector<Expr> Decomposition::add_step(const std::string& type,
+                                          const Inputs& inputs,
+                                          AttributeMap attrs,
+                                          const std::string& output,
+                                          std::size_t count,
+                                          bool is_constant) {
   // An operator's first output is written by no other, so neither is a name that is made from it.
   const std::vector<std::string> written = op_.output_arg_names();
-  std::string name =
+  const std::string name =
       str_cat(written.empty() ? op_.type() : written[0], "@PART@", std::to_string(steps_.size()));
+  std::vector<std::string> names = {name};
+  for (std::size_t i = 1; i < count; ++i) names.push_back(str_cat(name, "@", std::to_string(i)));
   SlotMap given;
   for (const auto& [slot, value] : inputs) given[slot].push_back(value.name());
   SlotMap results;
@@ -59,11 +70,13 @@ Expr Decomposition::add_step(const std::string& type,
       results[slot.name] = {std::string(kEmptyName)};
     }
   }
-  results[output] = {name};
+  results[output] = names;
   OpDesc step(type, std::move(given), std::move(results), std::move(attrs));
   def.complete(step);
   steps_.push_back({std::move(step), is_constant || def.is_constant()});
-  return {*this, std::move(name)};
+  std::vector<Expr> made;
+  for (std::string& each : names) made.emplace_back(*this, std::move(each));
+  return made;
 }
 
 bool Decomposition::wants(std::string_view slot) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <string>
@@ -66,6 +67,12 @@ class Decomposition {
           const Inputs& inputs,
           AttributeMap attrs = {},
           const std::string& output = "Out");
+  // As op(), of an output slot that holds `count` variables.
+  std::vector<Expr> list(const std::string& type,
+                         const Inputs& inputs,
+                         AttributeMap attrs,
+                         std::size_t count,
+                         const std::string& output = "Out");
   // As op(), but the result counts as a constant.
   Expr constant(const std::string& type,
                 const Inputs& inputs,
@@ -84,11 +91,12 @@ class Decomposition {
   const std::map<std::string, std::string>& results() const { return results_; }
 
  private:
-  Expr add_step(const std::string& type,
-                const Inputs& inputs,
-                AttributeMap attrs,
-                const std::string& output,
-                bool is_constant);
+  std::vector<Expr> add_step(const std::string& type,
+                             const Inputs& inputs,
+                             AttributeMap attrs,
+                             const std::string& output,
+                             std::size_t count,
+                             bool is_constant);
 
   const OpRegistry& registry_;
   const OpDesc& op_;

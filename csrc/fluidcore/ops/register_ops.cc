@@ -25,10 +25,12 @@ const OpRegistry& builtin_ops() {
     register_element_loss_ops(registry);
     register_elementwise_ops(registry);
     register_fill_ops(registry);
+    register_gated_unit_ops(registry);
     register_gather_ops(registry);
     register_gather_nd_ops(registry);
     register_inverse_ops(registry);
     register_lamb_ops(registry);
+    register_grid_sample_ops(registry);
     register_group_norm_ops(registry);
     register_interpolate_ops(registry);
     register_layer_norm_ops(registry);

@@ -976,6 +976,58 @@ def get_tensor_from_selected_rows(
         Out: a tensor [number of rows, ...], dtype of X
     """
 
+def grid_sample(
+    x: Variable,
+    grid: Variable,
+    *,
+    mode: str = 'bilinear',
+    padding_mode: str = 'zeros',
+    align_corners: bool = False,
+    derivative: list[int] = [0, 0],
+    name: str | None = None,
+) -> Variable:
+    """Out[n, :, i, j] = image n of X, seen at the point (x, y) = Grid[n, i, j], where X reaches from -1 to 1 (Jaderberg et al. 2015). Cubic: convolution with a = -0.75 (Keys 1981).
+
+    Args:
+        x: [N, C, H, W], floating
+        grid: [N, H out, W out, 2], dtype of X: (x, y) along the width and the height
+        mode: how X is interpolated
+        padding_mode: what elements outside of X are: 0, those at its border, or those that a mirror there shows
+        align_corners: -1 and 1 are the centres of the first and the last element; else their outer edges
+        derivative: how often Out is differentiated by the x and by the y of its point
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: [N, C, H out, W out], dtype of X
+    """
+
+def grid_sample_adjoint(
+    x: Variable,
+    grid: Variable,
+    y: Variable,
+    *,
+    mode: str = 'bilinear',
+    padding_mode: str = 'zeros',
+    align_corners: bool = False,
+    derivative: list[int] = [0, 0],
+    name: str | None = None,
+) -> Variable:
+    """The adjoint of grid_sample: Out[n] = the sum of Y[n, :, i, j], spread over the elements that grid_sample would see at Grid[n, i, j], with their weights.
+
+    Args:
+        x: [N, C, H, W], floating
+        grid: [N, H out, W out, 2], dtype of X: (x, y) along the width and the height
+        y: [N, C, H out, W out], dtype of X
+        mode: how X is interpolated
+        padding_mode: what elements outside of X are: 0, those at its border, or those that a mirror there shows
+        align_corners: -1 and 1 are the centres of the first and the last element; else their outer edges
+        derivative: how often Out is differentiated by the x and by the y of its point
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
+    """
+
 def group_mean(
     x: Variable,
     *,
@@ -991,6 +1043,25 @@ def group_mean(
 
     Returns:
         Out: shape and dtype of X
+    """
+
+def gru_cell(
+    x: Variable,
+    recurrent: Variable,
+    hiddenprev: Variable,
+    *,
+    name: str | None = None,
+) -> Variable:
+    """One step of a gated recurrent unit (Cho et al. 2014): Hidden = (1 - u) HiddenPrev + u tanh(x_c + r recurrent_c), where u = sigmoid(x_u + recurrent_u), r = sigmoid(x_r + recurrent_r).
+
+    Args:
+        x: [batch, 3 size], floating: what the input gives to the gates update, reset, candidate
+        recurrent: [batch, 3 size], dtype of X: what HiddenPrev gives to them
+        hiddenprev: [batch, size], dtype of X
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Hidden: [batch, size], dtype of X
     """
 
 def hard_shrink(

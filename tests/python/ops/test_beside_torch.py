@@ -24,7 +24,7 @@ EXAMPLES = 20
 def result_of(op_type: str) -> str:
     """The slot that is compared."""
     names = [slot.name for slot in core.op_def(op_type).outputs]
-    return next(name for name in ("Out", "Loss", "Y", "Output") if name in names)
+    return next(name for name in ("Out", "Loss", "Y", "Output", "Hidden", "C") if name in names)
 
 
 def some_examples(op_type: str) -> list[OpExample]:
@@ -98,7 +98,7 @@ def assert_equal(name: str, ours: Array | None, theirs: Any) -> None:
     """A gradient that is None is zero."""
     if ours is None or theirs is None:
         given = as_array(theirs) if ours is None and theirs is not None else ours
-        assert given is None or not np.any(given), name
+        assert given is None or np.allclose(given, 0, atol=1e-12), name
         return
     expected = as_array(theirs)
     assert ours.shape == expected.shape, name
@@ -130,6 +130,8 @@ def test_values_and_two_gradients_agree(op_type: str) -> None:
         x = [theirs.leaves[key].requires_grad_() for key in dict.fromkeys(keys)]
         y = [ours.leaves[key] for key in dict.fromkeys(keys)]
         out = theirs.out()
+        if out is None:
+            continue  # PyTorch has no such operator
         assert_equal(f"{example}", ours.run([ours.out])[0], out)
         v = rng.standard_normal(out.shape)
         if "kink" in example.note or "ties" in example.note:

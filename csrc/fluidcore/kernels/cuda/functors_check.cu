@@ -1,10 +1,11 @@
-// Compiles every formula of *functors.h, and every rule of update_rules.h, for CUDA devices, so
-// that one that only a CPU can calculate does not get in. The library's CUDA kernels will use them;
-// it has none yet.
+// Compiles every formula of *functors.h and gated_units.h, and every rule of update_rules.h, for
+// CUDA devices, so that one that only a CPU can calculate does not get in. The library's CUDA
+// kernels will use them; it has none yet.
 
 #include <cstdint>
 
 #include "fluidcore/kernels/functors.h"
+#include "fluidcore/kernels/gated_units.h"
 #include "fluidcore/kernels/loss_functors.h"
 #include "fluidcore/kernels/piecewise_functors.h"
 #include "fluidcore/kernels/smooth_functors.h"
@@ -40,6 +41,15 @@ void quaternary(T* data) {
   (apply<<<1, 1>>>(data, Formulas{}, data, data, data, data), ...);
 }
 
+template <class T>
+__global__ void units(T* data) {
+  const LstmGates<T> lstm{data[0], data[1], data[2], data[3]};
+  const LstmUnit::State<T> state = LstmUnit()(lstm, data[4]);
+  const GruGates<T> gru{data[0], data[1], data[2]};
+  data[0] = LstmUnit().gradient(lstm, data[4], state).cell + GruCell()(gru, gru, data[4]);
+  data[1] = GruCell().gradient(gru, gru, data[4], data[0]).before;
+}
+
 template <class Rule, class T, class... State>
 __global__ void step(Rule rule, const T* grad, State*... state) {
   const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -55,6 +65,7 @@ void steps(const T* grad, State*... state) {
 
 template <class T>
 void check_formulas(T* data) {
+  units<<<1, 1>>>(data);
   unary<T, Identity, Negate, Relu, Sigmoid, Tanh, Exp, Log, Sin, Cos, Sqrt, Square, Abs, Sign, Erf,
         GeluErf, GeluTanh, Clip, Scale, LogicalNot, Swish, Mish, Softplus, SoftRelu, LogSigmoid,
         Softsign, ScaledTanh, TanhShrink, Elu, Reciprocal, Power, LeakyRelu, ThresholdedRelu,

@@ -25,6 +25,7 @@ from fluidcore.gradcheck.cases import (
     reductions,
     rows,
     shapes,
+    units,
 )
 from fluidcore.gradcheck.cases.example import Array, Data, OpExample, Value
 from fluidcore.gradcheck.cases.gradients import SUFFIX, gradient_examples
@@ -63,6 +64,7 @@ _FAMILIES: dict[str, Callable[[Data], Iterator[OpExample]]] = {
         reductions,
         rows,
         shapes,
+        units,
     )
     for name, cases in family.CASES.items()
 }

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from fluidcore.gradcheck.cases.example import Data, OpExample, Shape
+import numpy as np
+
+from fluidcore.gradcheck.cases.example import Array, Data, OpExample, Shape
 
 
 def _interpolate(data: Data) -> Iterator[OpExample]:
@@ -37,4 +39,48 @@ def _pixel_shuffle(data: Data) -> Iterator[OpExample]:
         yield OpExample("pixel_shuffle", {"X": data.normal(*shape)}, {"upscale_factor": factor})
 
 
-CASES = {"interpolate": _interpolate, "pixel_shuffle": _pixel_shuffle}
+def _seen(data: Data) -> Iterator[tuple[Array, Array, dict[str, Any]]]:
+    """Images, points to see them at, and how."""
+    n, c, height, width, points = data.extents(5, 2, 3)
+    for batch, attrs in (
+        (n, {}),
+        (n, {"align_corners": True, "padding_mode": "border"}),
+        (1, {"padding_mode": "reflection"}),
+        (n, {"mode": "bicubic", "derivative": [0, 1]}),
+        (1, {"mode": "bicubic", "align_corners": True, "padding_mode": "reflection"}),
+        (n, {"mode": "nearest"}),
+        (1, {"derivative": [1, 1]}),
+        (0, {}),
+    ):
+        corners = attrs.get("align_corners", False)
+        grid = np.stack(
+            [_between(data, extent, corners, batch, 2, points) for extent in (width, height)], -1
+        )
+        yield data.normal(batch, c, height, width), data.cast(grid), attrs
+
+
+def _between(data: Data, extent: int, align_corners: bool, *shape: int) -> Array:
+    """Coordinates inside and outside that are not near the elements, nor halfway between them."""
+    at = data.integers(-1, extent + 1, *shape) + data.choice([0.25, 0.75]) + np.zeros(shape)
+    size = extent - 1 if align_corners else extent
+    return (at + (0 if align_corners else 0.5)) * 2 / max(size, 1) - 1
+
+
+def _grid_sample(data: Data) -> Iterator[OpExample]:
+    for x, grid, attrs in _seen(data):
+        yield OpExample("grid_sample", {"X": x, "Grid": grid}, attrs)
+
+
+def _grid_sample_adjoint(data: Data) -> Iterator[OpExample]:
+    for x, grid, attrs in _seen(data):
+        y = data.normal(*x.shape[:2], *grid.shape[1:3])
+        inputs = {"X": x, "Grid": grid, "Y": y}
+        yield OpExample("grid_sample_adjoint", inputs, attrs, to_check=("Grid", "Y"))
+
+
+CASES = {
+    "grid_sample": _grid_sample,
+    "grid_sample_adjoint": _grid_sample_adjoint,
+    "interpolate": _interpolate,
+    "pixel_shuffle": _pixel_shuffle,
+}
