@@ -43,6 +43,7 @@ from fluidcore.layers.control_flow import (
 from fluidcore.layers.conv import batch_norm, conv2d, conv3d
 from fluidcore.layers.conv_transpose import conv2d_transpose
 from fluidcore.layers.einsum import einsum
+from fluidcore.layers.gated_units import lstm_unit
 from fluidcore.layers.indices import argsort, gather, multiplex, one_hot, scatter, sort
 from fluidcore.layers.io import data
 from fluidcore.layers.linalg import slogdet
@@ -74,6 +75,7 @@ from fluidcore.layers.nn import (
 )
 from fluidcore.layers.norm import group_norm, instance_norm, layer_norm, lrn, rms_norm
 from fluidcore.layers.pool import adaptive_pool2d, adaptive_pool3d, pool2d, pool3d
+from fluidcore.layers.recurrent import gru, lstm, rnn
 from fluidcore.layers.tensor import (
     assign,
     cast,
@@ -134,6 +136,7 @@ __all__ = [
     "greater_equal",
     "greater_than",
     "group_norm",
+    "gru",
     "increment",
     "instance_norm",
     "is_empty",
@@ -146,6 +149,8 @@ __all__ = [
     "logical_or",
     "logical_xor",
     "lrn",
+    "lstm",
+    "lstm_unit",
     "matmul",
     "mul",
     "multiplex",
@@ -163,6 +168,7 @@ __all__ = [
     "reduce_sum",
     "reshape",
     "rms_norm",
+    "rnn",
     "scatter",
     "slogdet",
     "smooth_l1",

@@ -35,6 +35,7 @@ from fluidcore.layers.conv import conv2d as conv2d
 from fluidcore.layers.conv import conv3d as conv3d
 from fluidcore.layers.conv_transpose import conv2d_transpose as conv2d_transpose
 from fluidcore.layers.einsum import einsum as einsum
+from fluidcore.layers.gated_units import lstm_unit as lstm_unit
 from fluidcore.layers.indices import argsort as argsort
 from fluidcore.layers.indices import gather as gather
 from fluidcore.layers.indices import multiplex as multiplex
@@ -74,6 +75,9 @@ from fluidcore.layers.pool import adaptive_pool2d as adaptive_pool2d
 from fluidcore.layers.pool import adaptive_pool3d as adaptive_pool3d
 from fluidcore.layers.pool import pool2d as pool2d
 from fluidcore.layers.pool import pool3d as pool3d
+from fluidcore.layers.recurrent import gru as gru
+from fluidcore.layers.recurrent import lstm as lstm
+from fluidcore.layers.recurrent import rnn as rnn
 from fluidcore.layers.tensor import assign as assign
 from fluidcore.layers.tensor import cast as cast
 from fluidcore.layers.tensor import concat as concat

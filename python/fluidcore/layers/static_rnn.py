@@ -19,6 +19,7 @@ class StaticRNN:
 
     Args:
         name: Name of the layer; None makes one up.
+        is_reverse: Whether it begins with the last step. Every result has the place of its step.
 
     Raises:
         TypeError: An argument is no Variable.
@@ -37,8 +38,9 @@ class StaticRNN:
         states = rnn()  # [time, batch, 16]
     """
 
-    def __init__(self, name: str | None = None) -> None:
+    def __init__(self, name: str | None = None, is_reverse: bool = False) -> None:
         self._helper = LayerHelper("static_rnn", name)
+        self._is_reverse = is_reverse
         self._block: Block | None = None  # while inside
         self._reset()
 
@@ -245,6 +247,7 @@ class StaticRNN:
                 "states": after,
                 "step_inputs": [part.name for _, part in self._inputs],
                 "step_outputs": [o.name for o in self._outputs],
+                "reverse": self._is_reverse,
             },
         )
         return [self._parent.var(name) for name in names]

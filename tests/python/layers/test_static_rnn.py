@@ -306,3 +306,16 @@ def test_lengths_that_differ_at_run_time_are_an_error():
         rnn.output(rnn.step_input(x), rnn.step_input(y))
     with pytest.raises(fluid.InvalidArgument, match="must all have one length"):
         run(rnn(), x=XS, y=XS[:2])
+
+
+def test_in_reverse_every_result_has_the_place_of_its_step():
+    x = sequence()
+    rnn = layers.StaticRNN(is_reverse=True)
+    with rnn.step():
+        word = rnn.step_input(x)
+        before = rnn.memory(shape=[-1, 3], batch_ref=word)
+        total = word + before
+        rnn.update_memory(before, total)
+        rnn.step_output(total)
+    (got,) = run([rnn()], x=XS)
+    np.testing.assert_allclose(got, np.cumsum(XS[::-1], axis=0)[::-1], rtol=1e-6)

@@ -52,7 +52,7 @@ def _seen(data: Data) -> Iterator[tuple[Array, Array, dict[str, Any]]]:
         (1, {"derivative": [1, 1]}),
         (0, {}),
     ):
-        corners = attrs.get("align_corners", False)
+        corners = "align_corners" in attrs
         grid = np.stack(
             [_between(data, extent, corners, batch, 2, points) for extent in (width, height)], -1
         )
@@ -63,7 +63,7 @@ def _between(data: Data, extent: int, align_corners: bool, *shape: int) -> Array
     """Coordinates inside and outside that are not near the elements, nor halfway between them."""
     at = data.integers(-1, extent + 1, *shape) + data.choice([0.25, 0.75]) + np.zeros(shape)
     size = extent - 1 if align_corners else extent
-    return (at + (0 if align_corners else 0.5)) * 2 / max(size, 1) - 1
+    return np.asarray((at + (0 if align_corners else 0.5)) * 2 / max(size, 1) - 1)
 
 
 def _grid_sample(data: Data) -> Iterator[OpExample]:
