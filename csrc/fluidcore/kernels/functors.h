@@ -318,12 +318,21 @@ struct FloorDiv {  // the quotient rounded down; integers: 0 for a divisor of 0
       const bool is_exact = y == T(0) || y == T(-1) || quotient * y == x;
       return is_exact || (x < T(0)) == (y < T(0)) ? quotient : quotient - T(1);
     } else {
+      if constexpr (std::is_same_v<T, float>) {
+        if (is_usual(x, y)) return usual(x, y);
+      }
       if (y == T(0)) return x / y;
       // x / y may round up to a whole number; what is left of x tells.
       const T left = math::fmod(x, y);
       const T whole = std::round((x - left) / y);
       return left != T(0) && (left < T(0)) != (y < T(0)) ? whole - T(1) : whole;
     }
+  }
+  FC_HOST_DEVICE static bool is_usual(float x, float y) { return math::can_divide(x, y); }
+  FC_HOST_DEVICE static float usual(float x, float y) {
+    const math::Division found = math::divide(x, y);
+    const bool is_below = (found.left != 0.0f) & ((found.left < 0.0f) ^ (y < 0.0f));
+    return static_cast<float>(is_below ? found.whole - 1.0 : found.whole);
   }
 };
 
@@ -334,10 +343,19 @@ struct Mod {  // what FloorDiv leaves, of the sign of the divisor; integers: 0 f
       const T left = y == T(0) || y == T(-1) ? T(0) : x % y;  // the lowest % -1 would trap
       return left != T(0) && (left < T(0)) != (y < T(0)) ? left + y : left;
     } else {
-      const T left = math::fmod(x, y);
-      const T moved = (left < T(0)) != (y < T(0)) ? left + y : left;
-      return left == T(0) ? std::copysign(left, y) : moved;
+      return signed_as(math::fmod(x, y), y);
     }
+  }
+  FC_HOST_DEVICE static bool is_usual(float x, float y) { return math::can_divide(x, y); }
+  FC_HOST_DEVICE static float usual(float x, float y) {
+    return signed_as(math::divide(x, y).left, y);
+  }
+
+ private:
+  template <class T>
+  FC_HOST_DEVICE static T signed_as(T left, T y) {
+    const T moved = (left < T(0)) ^ (y < T(0)) ? left + y : left;
+    return left == T(0) ? std::copysign(left, y) : moved;
   }
 };
 
@@ -352,6 +370,12 @@ struct ModGradY {
   template <class T>
   FC_HOST_DEVICE T operator()(T x, T y, T dout) const {
     return -dout * FloorDiv()(x, y);
+  }
+  FC_HOST_DEVICE static bool is_usual(float x, float y, float /*dout*/) {
+    return math::can_divide(x, y);
+  }
+  FC_HOST_DEVICE static float usual(float x, float y, float dout) {
+    return -dout * FloorDiv::usual(x, y);
   }
 };
 

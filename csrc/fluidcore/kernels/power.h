@@ -41,14 +41,34 @@ FC_HOST_DEVICE inline double pow(double x, double y) {
   return std::pow(x, y);
 }
 
-// What is left of x when y is taken away a whole number of times, of the sign of x; exact.
-FC_HOST_DEVICE inline float fmod(float x, float y) {
+// x = whole y + left: the quotient toward zero, and a rest of the sign of x.
+struct Division {
+  double whole;
+  float left;
+};
+
+// Whether divide() can: y is finite, and the quotient has no more than 29 bits.
+FC_HOST_DEVICE inline bool can_divide(float x, float y) {
   const double ratio = static_cast<double>(x) / static_cast<double>(y);
-  if (!(std::abs(ratio) < 0x1p29) || std::isinf(y)) return std::fmod(x, y);
+  return (std::abs(ratio) < 0x1p29) & (std::abs(y) <= std::numeric_limits<float>::max());
+}
+
+// Exact.
+FC_HOST_DEVICE inline Division divide(float x, float y) {
+  const double ratio = static_cast<double>(x) / static_cast<double>(y);
   // 29 and 24 bits: the product is exact. The ratio may have been rounded up to a whole number.
   const double magnitude = std::abs(static_cast<double>(y));
-  const double left = std::abs(static_cast<double>(x)) - std::trunc(std::abs(ratio)) * magnitude;
-  return std::copysign(static_cast<float>(left < 0.0 ? left + magnitude : left), x);
+  const double whole = std::trunc(std::abs(ratio));
+  const double left = std::abs(static_cast<double>(x)) - whole * magnitude;
+  const bool is_above = left < 0.0;
+  const double rest = is_above ? left + magnitude : left;
+  return {std::copysign(is_above ? whole - 1.0 : whole, ratio),
+          std::copysign(static_cast<float>(rest), x)};
+}
+
+// What is left of x when y is taken away a whole number of times, of the sign of x; exact.
+FC_HOST_DEVICE inline float fmod(float x, float y) {
+  return can_divide(x, y) ? divide(x, y).left : std::fmod(x, y);
 }
 FC_HOST_DEVICE inline double fmod(double x, double y) {
   return std::fmod(x, y);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <tuple>
@@ -16,14 +17,40 @@ namespace fluidcore::cpu {
 // Parts of a cheap loop that are worth a thread of their own have at least so many elements.
 inline constexpr std::int64_t kGrain = 16384;
 
+// A formula for which some numbers need what cannot be vectorized, and a shorter one for all
+// others.
+template <class Formula, class... In>
+concept HasUsualNumbers = requires(In... in) {
+  requires(std::is_same_v<In, float> && ...);
+  { Formula::is_usual(in...) } -> std::same_as<bool>;
+  { Formula::usual(in...) } -> std::same_as<float>;
+};
+
 // out[i] = formula(in[i]...): the loop that everything here comes down to, compiled once for each
 // formula, types and instruction set. `out` may be one of the inputs.
 template <class Formula, class Out, class... In>
 void calculate(Isa isa, const Formula& formula, std::int64_t size, Out* out, const In*... in) {
   run_on(isa, [=] {
     const Formula own = formula;  // in registers: a load in one branch only would not be vectorized
+    const auto part = [&](std::int64_t begin, std::int64_t end, const auto& f) {
 #pragma GCC ivdep
-    for (std::int64_t i = 0; i < size; ++i) out[i] = static_cast<Out>(own(in[i]...));
+      for (std::int64_t i = begin; i < end; ++i) out[i] = static_cast<Out>(f(in[i]...));
+    };
+    if constexpr (HasUsualNumbers<Formula, In...>) {
+      constexpr std::int64_t kPart = 256;
+      for (std::int64_t begin = 0; begin < size; begin += kPart) {
+        const std::int64_t end = std::min(begin + kPart, size);
+        int unusual = 0;
+        for (std::int64_t i = begin; i < end; ++i) unusual |= Formula::is_usual(in[i]...) ? 0 : 1;
+        if (unusual != 0) {
+          part(begin, end, own);
+        } else {
+          part(begin, end, [](In... x) { return Formula::usual(x...); });
+        }
+      }
+    } else {
+      part(0, size, own);
+    }
   });
 }
 

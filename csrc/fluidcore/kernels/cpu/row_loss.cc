@@ -24,12 +24,22 @@ void smooth_l1(const RowPairs& pairs,
 #pragma omp simd
       for (std::int64_t i = start; i < start + pairs.columns; ++i) diff[i] = difference(i);
     }
-    loss[row] = static_cast<T>(sum_of_row(pairs.columns, [=](std::int64_t column) {
-      const std::int64_t i = start + column;
-      const T size = std::abs(difference(i));
-      const T value = size < T(1) / limit ? T(0.5) * limit * size * size : size - T(0.5) / limit;
-      return value * (outside == nullptr ? T(1) : outside[i]);
-    }));
+    const auto loss_of = [limit, reach = T(1) / limit](T difference) {
+      const T size = std::abs(difference);
+      const T near = size < reach ? size : reach;
+      return limit * near * (size - T(0.5) * near);
+    };
+    const bool is_weighted = inside != nullptr || outside != nullptr;
+    loss[row] = static_cast<T>(
+        is_weighted ? sum_of_row(pairs.columns,
+                                 [=](std::int64_t column) {
+                                   const std::int64_t i = start + column;
+                                   const T weight = outside == nullptr ? T(1) : outside[i];
+                                   return weight * loss_of(difference(i));
+                                 })
+                    : sum_of_row(pairs.columns, [=](std::int64_t column) {
+                        return loss_of(x[start + column] - y[start + column]);
+                      }));
   });
 }
 
