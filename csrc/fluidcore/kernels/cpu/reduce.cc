@@ -71,6 +71,39 @@ Out finish(Total total, double divisor) {
   }
 }
 
+// The greatest or least of adjacent elements: without NaNs, which are counted beside it, as one
+// instruction for each.
+template <class Operation, class T>
+T extreme_of_segment(const T* in, std::int64_t count) {
+  constexpr int kLanes = 32;
+  const auto better = [](T a, T b) {
+    return std::is_same_v<Operation, MaxOf> ? (a > b ? a : b) : (a < b ? a : b);
+  };
+  std::array<T, kLanes> lanes;
+  std::array<int, kLanes> is_nan;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    lanes[lane] = identity<Operation, T>();
+    is_nan[lane] = 0;
+  }
+  std::int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (int lane = 0; lane < kLanes; ++lane) {
+      lanes[lane] = better(in[i + lane], lanes[lane]);
+      is_nan[lane] |= in[i + lane] != in[i + lane] ? 1 : 0;
+    }
+  }
+  T result = identity<Operation, T>();
+  for (; i < count; ++i) result = combine<Operation>(result, in[i]);
+  for (int width = kLanes / 2; width > 0; width /= 2) {
+    for (int lane = 0; lane < width; ++lane) {
+      lanes[lane] = better(lanes[lane], lanes[lane + width]);
+      is_nan[lane] |= is_nan[lane + width];
+    }
+  }
+  const T found = is_nan[0] != 0 ? std::numeric_limits<T>::quiet_NaN() : lanes[0];
+  return combine<Operation>(result, found);
+}
+
 // One result from `count` adjacent elements, in as many lanes as the widest registers have.
 template <class Operation, class T>
 typename Operation::template Lane<T> reduce_segment(const T* in, std::int64_t count) {
@@ -93,6 +126,23 @@ typename Operation::template Lane<T> reduce_segment(const T* in, std::int64_t co
     }
   }
   return combine<Operation>(result, lanes[0]);
+}
+
+template <class Operation>
+constexpr bool kIsExtreme = std::is_same_v<Operation, MaxOf> || std::is_same_v<Operation, MinOf>;
+
+template <class Operation>
+constexpr std::int64_t segment_size() {
+  return kIsExtreme<Operation> ? kBlock : kSegment;
+}
+
+template <class Operation, class T>
+auto segment_total(const T* in, std::int64_t count) {
+  if constexpr (kIsExtreme<Operation> && std::is_floating_point_v<T>) {
+    return extreme_of_segment<Operation>(in, count);
+  } else {
+    return reduce_segment<Operation>(in, count);
+  }
 }
 
 }  // namespace
@@ -171,10 +221,11 @@ void Reduction<Operation, T, Out>::run_rows(const T* in, Out* out, double diviso
         while (at < end) {
           const std::int64_t row = at / nest->row;
           const std::int64_t column = at - row * nest->row;
-          const std::int64_t count = std::min({nest->row - column, end - at, kSegment});
+          const std::int64_t count =
+              std::min({nest->row - column, end - at, segment_size<Operation>()});
           const T* segment = base + offset(nest->reduced, row) + column;
-          const auto sum = reduce_segment<Operation>(segment, count);
-          total = combine<Operation>(total, static_cast<Total>(sum));
+          total = combine<Operation>(total,
+                                     static_cast<Total>(segment_total<Operation>(segment, count)));
           at += count;
         }
         if (blocks == 1) {
