@@ -7,6 +7,17 @@ from collections.abc import Sequence
 from types import EllipsisType
 from typing import Any, Generic, TypeAlias, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from fluidcore.base.array_indexing import (
+    INTEGERS,
+    as_array_index,
+    is_array_index,
+    taken,
+    without_masks,
+    wrapped,
+)
 from fluidcore.base.checks import is_whole
 
 Result = TypeVar("Result")
@@ -16,10 +27,10 @@ _FIRST, _LAST = -(2**63), 2**63 - 1  # beyond every index, on both sides
 
 
 class Indexing(Generic[Result]):
-    """x[index] with whole numbers, slices, `...` and None, or one tensor of them, as in NumPy.
+    """x[index] with whole numbers, slices, `...`, None, and arrays or tensors, as in NumPy.
 
-    For a class with `shape`, `dtype`, `_applied` and `_single`. The result is a new tensor, no
-    view. The elements of an index that is a tensor are in [0, first extent).
+    For a class with `shape`, `dtype`, `_applied`, `_single`, `_constant` and `_known`. The result
+    is a new tensor, no view. The elements of an index that is a tensor are in [0, extent).
     """
 
     __slots__ = ()
@@ -28,25 +39,85 @@ class Indexing(Generic[Result]):
     def _applied(self, steps: Sequence[Step]) -> Result:
         """What the operators make of this, one after the other; itself without any."""
 
+    @abstractmethod
+    def _constant(self, array: NDArray[Any]) -> Result:
+        """An array as a tensor of this kind."""
+
+    @abstractmethod
+    def _known(self) -> NDArray[Any] | None:
+        """The elements, where they are known when an index is made."""
+
     def __getitem__(self: Any, index: Any) -> Result:
-        if isinstance(index, Indexing):
-            parts: Result = _parts(self, index)
-            return parts
-        result: Result = self._applied(index_steps(index, self.shape))
+        items = list(index) if isinstance(index, tuple) else [index]
+        if any(isinstance(item, Indexing) or is_array_index(item) for item in items):
+            result: Result = _with_arrays(self, [_readable(item) for item in items])
+        else:
+            result = self._applied(index_steps(index, self.shape))
         return result
 
 
-def _parts(x: Any, index: Any) -> Any:
-    """x[i] for every number i of an index."""
-    if index.dtype == "bool":
-        raise TypeError(
-            "x[mask] would have an extent that depends on the data; "
-            "write where(mask, x, other), or x * mask.astype(x.dtype)"
+def _readable(item: Any) -> Any:
+    """An array for a list or an array, and for a mask whose elements are known."""
+    if is_array_index(item):
+        return as_array_index(item)
+    if not isinstance(item, Indexing):
+        return item
+    dtype = getattr(item, "dtype", None)
+    if dtype == "bool":
+        known = item._known()
+        if known is None:
+            raise TypeError(
+                "x[mask] would have an extent that depends on the data; "
+                "write where(mask, x, other), or x * mask.astype(x.dtype)"
+            )
+        return known
+    if dtype not in INTEGERS:
+        raise TypeError(f"a tensor that is an index must be int32 or int64, got {dtype}")
+    return item
+
+
+def _is_array(item: Any) -> bool:
+    return isinstance(item, (Indexing, np.ndarray))
+
+
+def _with_arrays(x: Any, given: list[Any]) -> Any:
+    """x[index] where items of the index are arrays or tensors."""
+    given = without_masks(given, x.shape)
+    items = _complete(tuple(given), len(x.shape))
+    kinds = [item for item in items if item is not None]
+    axes = [axis for axis, item in enumerate(kinds) if _is_array(item)]
+    arrays = [kinds[axis] for axis in axes]
+    chosen = [i for i, item in enumerate(given) if _is_array(item) or is_whole(item)]
+    if chosen[-1] - chosen[0] >= len(chosen):
+        raise IndexError(
+            "the numbers and arrays of an index must stand side by side, got something between "
+            "them; write one index after the other: x[0][:, ids]"
         )
-    if index.dtype not in ("int32", "int64"):
-        raise TypeError(f"a tensor that is an index must be int32 or int64, got {index.dtype}")
-    places = index._applied([("unsqueeze", {"axes": [len(index.shape)]})])
-    return x._single("gather_nd", {"X": x, "Index": places}, {})
+    arrays = [
+        wrapped(item, axis, x.shape[axis]) if isinstance(item, np.ndarray) else item
+        for axis, item in zip(axes, arrays, strict=True)
+    ]
+    basic = tuple(slice(None) if _is_array(item) else item for item in items)
+    steps = index_steps(basic, x.shape)
+    first = next(i for i, item in enumerate(items) if _is_array(item) or is_whole(item))
+    return taken(x._applied(steps), first, _tensors(x, arrays))
+
+
+def _tensors(x: Any, indices: list[Any]) -> list[Any]:
+    """The indices as tensors; those that are arrays have one shape."""
+    known = [item for item in indices if isinstance(item, np.ndarray)]
+    try:
+        shape = np.broadcast_shapes(*(array.shape for array in known))
+    except ValueError:
+        listed = ", ".join(str(list(array.shape)) for array in known)
+        raise IndexError(f"the arrays of an index must broadcast, got {listed}") from None
+    tensors = []
+    for item in indices:
+        if isinstance(item, np.ndarray):
+            tensors.append(x._constant(np.broadcast_to(item, shape)))
+        else:
+            tensors.append(item if len(indices) == 1 else item.astype("int64"))
+    return tensors
 
 
 def index_steps(index: Any, shape: Sequence[int]) -> list[Step]:
@@ -89,10 +160,15 @@ def _complete(index: Any, rank: int) -> list[Any]:
     """An item for each of `rank` dimensions, and the Nones between them."""
     items = list(index) if isinstance(index, tuple) else [index]
     for place, item in enumerate(items):
-        if not (item is None or isinstance(item, (slice, EllipsisType)) or is_whole(item)):
+        if not (
+            item is None
+            or isinstance(item, (slice, EllipsisType))
+            or is_whole(item)
+            or _is_array(item)
+        ):
             raise TypeError(
-                f"item {place} of an index must be a whole number, a slice, ... or None, "
-                f"got {type(item).__name__}"
+                f"item {place} of an index must be a whole number, a slice, ..., None or an array "
+                f"of whole numbers, got {type(item).__name__}"
             )
     rest = [place for place, item in enumerate(items) if item is Ellipsis]
     given = sum(item is not None and item is not Ellipsis for item in items)

@@ -74,6 +74,9 @@ class PythonOperators(Generic[Result]):
     def __matmul__(self, other: Any) -> Result:
         return self._binary(other, "matmul")
 
+    def __rmatmul__(self, other: Any) -> Result:
+        return self._binary(other, "matmul", swap=True)
+
     def __lt__(self, other: Any) -> Result:
         return self._binary(other, "less_than")
 

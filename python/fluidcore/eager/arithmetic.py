@@ -59,9 +59,6 @@ class Arithmetic(PythonOperators["Tensor"]):
         x: Tensor = _floating(self, other)
         return x._with(_floating(other, self), "elementwise_div", swap)
 
-    def __rmatmul__(self, other: Any) -> Tensor:
-        return self._binary(other, "matmul", swap=True)
-
     def __neg__(self) -> Tensor:
         from fluidcore.eager.apply import apply_single
 

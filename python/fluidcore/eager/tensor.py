@@ -149,6 +149,12 @@ class Tensor(Arithmetic, TensorMethods["Tensor"], Creation, Indexing["Tensor"]):
             result = result._apply(op_type, **attrs)
         return result
 
+    def _constant(self, array: Array) -> Tensor:
+        return Tensor(array)
+
+    def _known(self) -> Array:
+        return self.numpy()
+
     def __float__(self) -> float:
         return float(self.item())
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fluidcore import core
 from fluidcore.base.dtypes import FLOATING, quotient_dtype
@@ -103,25 +104,41 @@ class Arithmetic(PythonOperators["Variable"], TensorMethods["Variable"], Indexin
             raise
 
     def __matmul__(self, other: Any) -> Variable:
-        if not isinstance(other, Arithmetic):
+        if isinstance(other, _SCALARS):
             return NotImplemented
         return super().__matmul__(other)
+
+    def __rmatmul__(self, other: Any) -> Variable:
+        if isinstance(other, _SCALARS):
+            return NotImplemented
+        return super().__rmatmul__(other)
 
     def __getitem__(self: Any, index: Any) -> Variable:
         if self.is_array:
             raise TypeError(f"the tensor array '{self.name}' is read by layers.array_read(x, i)")
-        return Indexing.__getitem__(self, index)
-
-    def _applied(self: Any, steps: Sequence[Step]) -> Variable:
         mark = _block(self).mark()
         try:
-            result: Variable = self
-            for op_type, attrs in steps:
-                result = _block(self).append_single(op_type, {"X": result}, attrs, key="tmp")
+            return Indexing.__getitem__(self, index)
         except BaseException:
             mark.rollback()
             raise
+
+    def _applied(self: Any, steps: Sequence[Step]) -> Variable:
+        result: Variable = self
+        for op_type, attrs in steps:
+            result = _block(self).append_single(op_type, {"X": result}, attrs, key="tmp")
         return result
+
+    def _constant(self: Any, array: NDArray[Any]) -> Variable:
+        attrs = {
+            "shape": list(array.shape),
+            "dtype": "int64",
+            "int32_values": array.ravel().tolist(),
+        }
+        return _block(self).append_single("assign_value", {}, attrs, key="tmp")
+
+    def _known(self) -> None:
+        return None
 
     def __neg__(self: Any) -> Variable:
         return _append(self, "scale", scale=-1.0)

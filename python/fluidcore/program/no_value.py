@@ -14,6 +14,7 @@ _OPERATORS = {
     "divide": ("__truediv__", "__rtruediv__"),
     "floor_divide": ("__floordiv__", "__rfloordiv__"),
     "remainder": ("__mod__", "__rmod__"),
+    "matmul": ("__matmul__", "__rmatmul__"),
     "power": ("__pow__", "__rpow__"),
     "equal": ("__eq__", "__eq__"),
     "not_equal": ("__ne__", "__ne__"),
