@@ -2,62 +2,91 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from fluidcore.base.dtypes import DTypeLike, dtype_number
 
 Result = TypeVar("Result")
 
 
-class TensorMethods(Generic[Result]):
-    """Reductions, shapes, element types, matrix products.
+Axes: TypeAlias = "int | Sequence[int] | None"
 
-    For a class with `shape`, `dtype` and `_single`.
+
+class TensorMethods(Generic[Result]):
+    """Reductions, shapes, order, element types, matrix products.
+
+    For a class with `shape`, `dtype`, `_single` and indices. NumPy's names `axis` and `keepdims`
+    may be written as Fluid's, `dim` and `keep_dim`.
     """
 
     __slots__ = ()
 
     @abstractmethod
-    def _single(self, op_type: str, inputs: Mapping[str, Any], attrs: Mapping[str, Any]) -> Result:
-        """The one result of an operator."""
+    def _single(
+        self, op_type: str, inputs: Mapping[str, Any], attrs: Mapping[str, Any], out: str = "Out"
+    ) -> Result:
+        """The result of an operator in slot `out`."""
 
     def _apply(self, op_type: str, **attrs: Any) -> Result:
         return self._single(op_type, {"X": self}, attrs)
 
-    def _reduce(self, op_type: str, dim: int | Sequence[int] | None, keep_dim: bool) -> Result:
-        if dim is None:
-            return self._apply(op_type, reduce_all=True, keep_dim=keep_dim)
-        return self._apply(op_type, dim=dim, keep_dim=keep_dim)
+    def _reduce(
+        self: Any, op_type: str, axis: Axes, keepdims: bool, dim: Axes, keep_dim: bool
+    ) -> Result:
+        if axis is not None and dim is not None:
+            raise TypeError(f"{op_type}: axis and dim mean the same, got both")
+        keep = bool(keepdims or keep_dim)
+        dims = dim if axis is None else axis
+        if dims is None and keep:
+            dims = list(range(len(self.shape)))
+        chosen = {"reduce_all": True} if dims is None else {"dim": dims}
+        result: Result = self._apply(op_type, keep_dim=keep, **chosen)
+        return result
 
-    def sum(self, dim: int | Sequence[int] | None = None, keep_dim: bool = False) -> Result:
+    def sum(
+        self, axis: Axes = None, keepdims: bool = False, *, dim: Axes = None, keep_dim: bool = False
+    ) -> Result:
         """The sum along one dimension or several, [..., ...]; of all elements, [1], for None."""
-        return self._reduce("reduce_sum", dim, keep_dim)
+        return self._reduce("reduce_sum", axis, keepdims, dim, keep_dim)
 
-    def mean(self, dim: int | Sequence[int] | None = None, keep_dim: bool = False) -> Result:
-        """The mean along one dimension or several, [..., ...]; of all elements, [1], for None."""
-        return self._reduce("reduce_mean", dim, keep_dim)
+    def mean(
+        self, axis: Axes = None, keepdims: bool = False, *, dim: Axes = None, keep_dim: bool = False
+    ) -> Result:
+        """The mean along one dimension or several, as `sum`."""
+        return self._reduce("reduce_mean", axis, keepdims, dim, keep_dim)
 
-    def max(self, dim: int | Sequence[int] | None = None, keep_dim: bool = False) -> Result:
-        """The largest element along one dimension or several, [..., ...]; of all, [1], for None."""
-        return self._reduce("reduce_max", dim, keep_dim)
+    def max(
+        self, axis: Axes = None, keepdims: bool = False, *, dim: Axes = None, keep_dim: bool = False
+    ) -> Result:
+        """The largest element along one dimension or several, as `sum`."""
+        return self._reduce("reduce_max", axis, keepdims, dim, keep_dim)
 
-    def min(self, dim: int | Sequence[int] | None = None, keep_dim: bool = False) -> Result:
-        """The smallest element along one dimension or several, as `max`."""
-        return self._reduce("reduce_min", dim, keep_dim)
+    def min(
+        self, axis: Axes = None, keepdims: bool = False, *, dim: Axes = None, keep_dim: bool = False
+    ) -> Result:
+        """The smallest element along one dimension or several, as `sum`."""
+        return self._reduce("reduce_min", axis, keepdims, dim, keep_dim)
 
-    def prod(self, dim: int | Sequence[int] | None = None, keep_dim: bool = False) -> Result:
+    def prod(
+        self, axis: Axes = None, keepdims: bool = False, *, dim: Axes = None, keep_dim: bool = False
+    ) -> Result:
         """The product along one dimension or several, as `sum`."""
-        return self._reduce("reduce_prod", dim, keep_dim)
+        return self._reduce("reduce_prod", axis, keepdims, dim, keep_dim)
 
-    def any(self, dim: int | Sequence[int] | None = None, keep_dim: bool = False) -> Result:
+    def any(
+        self, axis: Axes = None, keepdims: bool = False, *, dim: Axes = None, keep_dim: bool = False
+    ) -> Result:
         """Whether an element is true along one dimension or several, as `sum`."""
-        return self._reduce("reduce_any", dim, keep_dim)
+        return self._reduce("reduce_any", axis, keepdims, dim, keep_dim)
 
-    def all(self, dim: int | Sequence[int] | None = None, keep_dim: bool = False) -> Result:
+    def all(
+        self, axis: Axes = None, keepdims: bool = False, *, dim: Axes = None, keep_dim: bool = False
+    ) -> Result:
         """Whether all elements are true along one dimension or several, as `sum`."""
-        return self._reduce("reduce_all", dim, keep_dim)
+        return self._reduce("reduce_all", axis, keepdims, dim, keep_dim)
 
     def reshape(self, *shape: Any) -> Result:
         """The same elements in another shape; one extent may be -1: x.reshape(2, -1)."""
@@ -82,25 +111,66 @@ class TensorMethods(Generic[Result]):
         """With dimensions of extent 1 that are dimensions `axes` of the result."""
         return self._apply("unsqueeze", axes=_one_list(axes))
 
-    def cumsum(self, axis: int = -1) -> Result:
-        """The sums of the elements so far, along a dimension."""
-        return self._apply("cumsum", axis=axis)
+    def ravel(self) -> Result:
+        """All elements, row by row: [size]."""
+        return self.reshape(-1)
 
-    def argmax(self, axis: int = -1) -> Result:
-        """Where the largest element along a dimension is, int64."""
-        return self._apply("argmax", axis=axis)
+    def cumsum(self, axis: int | None = None) -> Result:
+        """The sums of the elements so far, along a dimension; of all elements for None."""
+        return self._along("cumsum", axis)
 
-    def argmin(self, axis: int = -1) -> Result:
-        """Where the smallest element along a dimension is, int64."""
-        return self._apply("argmin", axis=axis)
+    def argmax(self, axis: int | None = None, keepdims: bool = False) -> Result:
+        """Where the largest element along a dimension is, int64; among all elements for None."""
+        return self._along("argmax", axis, keepdims=keepdims)
 
-    def clip(self, min: float, max: float) -> Result:
-        """The number of [min, max] nearest to each element."""
-        return self._apply("clip", min=float(min), max=float(max))
+    def argmin(self, axis: int | None = None, keepdims: bool = False) -> Result:
+        """Where the smallest element along a dimension is, as `argmax`."""
+        return self._along("argmin", axis, keepdims=keepdims)
 
-    def round(self) -> Result:
-        """The nearest whole numbers, of two the even one."""
-        return self._apply("round")
+    def sort(self, axis: int | None = -1, descending: bool = False) -> Result:
+        """The elements in order along a dimension; all of them, [size], for None."""
+        return self._along("argsort", axis, descending=descending)
+
+    def argsort(self, axis: int | None = -1, descending: bool = False) -> Result:
+        """Where the elements of `sort` come from, int64."""
+        return self._along("argsort", axis, out="Indices", descending=descending)
+
+    def _along(self: Any, op_type: str, axis: int | None, out: str = "Out", **attrs: Any) -> Result:
+        x = self.ravel() if axis is None else self
+        attrs["axis"] = 0 if axis is None else axis
+        result: Result = x._single(op_type, {"X": x}, attrs, out)
+        return result
+
+    def take(self: Any, indices: Any, axis: int | None = None) -> Result:
+        """The elements x[..., indices, ...] of a dimension; of all of them, row by row, for None.
+
+        Args:
+            indices: A number, an array, or a tensor of whole numbers.
+            axis: The dimension; counted from the end if negative.
+        """
+        if axis is None:
+            result: Result = self.ravel()[indices]
+        elif axis >= 0:
+            result = self[(*[slice(None)] * axis, indices)]
+        else:
+            result = self[(..., indices, *[slice(None)] * (-1 - axis))]
+        return result
+
+    def clip(self, min: float | None = None, max: float | None = None) -> Result:
+        """The number of [min, max] nearest to each element; None leaves a side open."""
+        if min is None and max is None:
+            raise TypeError("clip: min or max must be given, got neither")
+        low = -math.inf if min is None else float(min)
+        return self._apply("clip", min=low, max=math.inf if max is None else float(max))
+
+    def round(self: Any, decimals: int = 0) -> Result:
+        """The nearest numbers of so many decimals, of two the even one."""
+        if not decimals:
+            result: Result = self._apply("round")
+        else:
+            scaled = (self * 10.0**decimals).round()
+            result = scaled / 10.0**decimals if decimals > 0 else scaled * 10.0**-decimals
+        return result
 
     def astype(self: Any, dtype: DTypeLike) -> Result:
         """Converted to another element type; gradients pass between floating ones."""
@@ -116,6 +186,10 @@ class TensorMethods(Generic[Result]):
         attrs = {"transpose_X": transpose_x, "transpose_Y": transpose_y}
         product: Result = self._single("matmul", {"X": self, "Y": other}, attrs)
         return product
+
+    def dot(self, other: Any) -> Result:
+        """The matrix product, as `matmul`; of two vectors the sum of their products."""
+        return self.matmul(other)
 
 
 def _one_list(numbers: Any) -> list[Any]:

@@ -138,10 +138,13 @@ class Tensor(Arithmetic, TensorMethods["Tensor"], Creation, Indexing["Tensor"]):
     def __iter__(self) -> Iterator[Tensor]:
         return (self[i] for i in range(len(self)))
 
-    def _single(self, op_type: str, inputs: Mapping[str, Any], attrs: Mapping[str, Any]) -> Tensor:
-        from fluidcore.eager.apply import apply_single
+    def _single(
+        self, op_type: str, inputs: Mapping[str, Any], attrs: Mapping[str, Any], out: str = "Out"
+    ) -> Tensor:
+        from fluidcore.eager.apply import apply
 
-        return apply_single(op_type, inputs, attrs)
+        result: Tensor = apply(op_type, inputs, attrs)[out]
+        return result
 
     def _applied(self, steps: Sequence[Step]) -> Tensor:
         result = self

@@ -150,6 +150,10 @@ class Arithmetic(PythonOperators["Variable"], TensorMethods["Variable"], Indexin
         return _append(self, "logical_not")
 
     def _single(
-        self: Any, op_type: str, inputs: Mapping[str, Any], attrs: Mapping[str, Any]
+        self: Any,
+        op_type: str,
+        inputs: Mapping[str, Any],
+        attrs: Mapping[str, Any],
+        out: str = "Out",
     ) -> Variable:
-        return _block(self).append_single(op_type, inputs, attrs, key="tmp")
+        return _block(self).append_single(op_type, inputs, attrs, out=out, key="tmp")

@@ -25,6 +25,18 @@ def _intermediate_outputs(op_type: str) -> tuple[str, ...]:
     return tuple(slot.name for slot in core.op_def(op_type).outputs if slot.intermediate)
 
 
+@functools.cache
+def _results(op_type: str) -> tuple[str, ...]:
+    """The output slots that an operator must have, one variable in each."""
+    if op_type not in core.op_types():
+        return ()
+    return tuple(
+        slot.name
+        for slot in core.op_def(op_type).outputs
+        if not (slot.intermediate or slot.optional or slot.list)
+    )
+
+
 class Block:
     """A view of one block of a program.
 
@@ -273,9 +285,13 @@ class Block:
         out: str = "Out",
         key: str,
     ) -> Variable:
-        """Adds an operator and returns its result, a new variable whose name starts with `key`."""
+        """Adds an operator and returns its result, a new variable whose name starts with `key`.
+
+        Its other results are not calculated.
+        """
         name = self.unique_name(key)
-        self._add_op(type, inputs, {out: name}, attrs, -1)
+        unwanted = dict.fromkeys(_results(type), core.EMPTY_VAR_NAME)
+        self._add_op(type, inputs, unwanted | {out: name}, attrs, -1)
         return self.var(name)
 
     def _add_op(

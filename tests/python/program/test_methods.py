@@ -29,6 +29,22 @@ METHODS: dict[str, Callable[[Any], Any]] = {
     "argmin": lambda x: x.argmin(0),
     "clip": lambda x: x.clip(-0.5, 0.5),
     "round": lambda x: x.round(),
+    "sum of all": lambda x: x.sum(keepdims=True),
+    "axis": lambda x: x.mean(axis=1, keepdims=True),
+    "axes": lambda x: x.max(axis=(0, 2)),
+    "argmax of all": lambda x: x.argmax().reshape(1),
+    "argmin, kept": lambda x: x.argmin(axis=2, keepdims=True),
+    "cumsum of all": lambda x: x.cumsum(),
+    "clip below": lambda x: x.clip(0.0),
+    "clip above": lambda x: x.clip(max=0.25),
+    "decimals": lambda x: x.round(1),
+    "tens": lambda x: (x * 100).round(-1),
+    "ravel": lambda x: x.ravel(),
+    "dot": lambda x: x.reshape(2, 3).dot(x.reshape(3, 2)),
+    "take": lambda x: x.take([5, 0, -1]),
+    "take along": lambda x: x.take([2, 0], axis=2),
+    "take from the end": lambda x: x.take(np.array([[1], [0]]), axis=-1),
+    "argsort": lambda x: x.argsort(),
     "equal": lambda x: (x == x) & ~(x != x) ^ (x > 0),
 }
 
@@ -42,6 +58,27 @@ def test_methods_are_those_of_numpy(name: str) -> None:
     for result in (value, method(eager.Tensor(X)).numpy()):
         assert result.shape == expected.shape
         np.testing.assert_allclose(result, expected, rtol=1e-6)
+
+
+def test_sorted_elements_are_those_of_numpy() -> None:
+    x = layers.data("x", list(X.shape), append_batch_size=False)
+    results = [x.sort(), x.sort(0), x.sort(None), x.sort(descending=True)]
+    values = fluid.Executor().run(feed={"x": X}, fetch_list=results)
+    expected = [np.sort(X), np.sort(X, 0), np.sort(X, None), np.sort(X)[..., ::-1]]
+    for value, wanted in zip(values, expected, strict=True):
+        np.testing.assert_array_equal(value, wanted)
+    np.testing.assert_array_equal(eager.Tensor(X).sort().numpy(), expected[0])
+
+
+def test_fluids_names_of_arguments_mean_the_same() -> None:
+    x = eager.Tensor(X)
+    np.testing.assert_array_equal(
+        x.sum(dim=2, keep_dim=True).numpy(), x.sum(axis=2, keepdims=True).numpy()
+    )
+    with pytest.raises(TypeError, match=r"^reduce_sum: axis and dim mean the same, got both$"):
+        x.sum(axis=0, dim=0)
+    with pytest.raises(TypeError, match=r"^clip: min or max must be given, got neither$"):
+        x.clip()
 
 
 def test_an_index_may_be_a_tensor_of_whole_numbers() -> None:
