@@ -97,7 +97,7 @@ def _function_stub(op_type: str) -> str:
     positional, by_keyword = generated.split_arguments(layer)
     lines += [show(argument) for argument in positional]
     lines += ["    *,", *(show(argument) for argument in by_keyword)]
-    lines += ["    name: str | None = None,", ") -> Variable:", doc, ""]
+    lines += ["    name: str | None = None,", f") -> {layer.annotation}:", doc, ""]
     return "\n".join(lines)
 
 

@@ -8,8 +8,8 @@ y.backward()
 x.grad                                        # Tensor([2., 4., 6.], float32 [3])
 x.check_gradient(lambda x: x * x, "x_squared").passed
 
-What led to a tensor can be seen as a program: `eager.tape(y)`. Every operator with one result is a
-function here and a method of Tensor.
+What led to a tensor can be seen as a program: `eager.tape(y)`. Every operator is a function here
+and a method of Tensor; of several results it gives a tuple.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from fluidcore.eager.apply import apply
 from fluidcore.eager.autograd import gradients_of
 from fluidcore.eager.functions import function as _function
 from fluidcore.eager.functions import names as _names
-from fluidcore.eager.functions import split
+from fluidcore.eager.functions import split, unstack
 from fluidcore.eager.state import no_grad, precision, same_numbers, seed
 from fluidcore.eager.tape import Tape as _Tape
 from fluidcore.eager.tensor import Tensor
@@ -44,6 +44,7 @@ __all__ = [
     "split",
     "tape",
     "tensor",
+    "unstack",
     "zeros",
 ]
 
@@ -93,7 +94,7 @@ def tape(result: Tensor) -> Program:
     return _Tape(result.record, result.position).program()
 
 
-def __getattr__(name: str) -> Callable[..., Tensor]:
+def __getattr__(name: str) -> Callable[..., Any]:
     found = _function(name)
     if found is None:
         raise AttributeError(f"module 'fluidcore.eager' has no operator '{name}'")

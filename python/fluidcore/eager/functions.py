@@ -11,12 +11,12 @@ from collections.abc import Callable
 from typing import Any
 
 from fluidcore import core
-from fluidcore.eager.apply import apply, apply_single
+from fluidcore.eager.apply import apply
 from fluidcore.eager.tensor import Tensor
 from fluidcore.layers.generated import describe, docstring, layer_names, split_arguments
 
 
-def _make(op_type: str) -> Callable[..., Tensor] | None:
+def _make(op_type: str) -> Callable[..., Any] | None:
     try:
         layer = describe(op_type)
     except core.NotFound:
@@ -28,7 +28,7 @@ def _make(op_type: str) -> Callable[..., Tensor] | None:
     attrs = {argument.name: argument.source for argument in layer.attrs}
     required = {a.name for a in layer.inputs + layer.attrs if a.default is inspect.Parameter.empty}
 
-    def function(*args: Any, **kwargs: Any) -> Tensor:
+    def function(*args: Any, **kwargs: Any) -> Any:
         if len(args) > len(positional):
             raise TypeError(
                 f"{op_type}() takes {', '.join(positional)} by position, got {len(args)} "
@@ -43,11 +43,13 @@ def _make(op_type: str) -> Callable[..., Tensor] | None:
         missing = sorted(required - given.keys())
         if missing:
             raise TypeError(f"{op_type}() must be given {', '.join(missing)}")
-        return apply_single(
+        found = apply(
             op_type,
             {slot: given[name] for name, slot in slots.items() if name in given},
             {source: given[name] for name, source in attrs.items() if name in given},
         )
+        results = tuple(found[result.slot] for result in layer.results)
+        return results[0] if len(results) == 1 else results
 
     function.__name__ = function.__qualname__ = op_type
     function.__doc__ = docstring(layer)
@@ -55,8 +57,8 @@ def _make(op_type: str) -> Callable[..., Tensor] | None:
 
 
 @functools.cache
-def function(name: str) -> Callable[..., Tensor] | None:
-    """The function of an operator; None if it has none."""
+def function(name: str) -> Callable[..., Any] | None:
+    """The function of an operator, which gives a tensor or a tuple; None if it has none."""
     return None if name.startswith("_") else _make(name)
 
 
@@ -65,7 +67,7 @@ def names() -> list[str]:
     return layer_names()
 
 
-def method(tensor: Tensor, name: str) -> Callable[..., Tensor]:
+def method(tensor: Tensor, name: str) -> Callable[..., Any]:
     """The function of an operator with the tensor as its first input."""
     found = function(name)
     if found is None:
@@ -85,4 +87,16 @@ def split(x: Tensor, sections: int | list[int], dim: int = 0) -> list[Tensor]:
     attrs = {"num" if equal else "sections": sections, "axis": dim}
     count = sections if isinstance(sections, int) else len(sections)
     parts: list[Tensor] = apply("split", {"X": x}, attrs, {"Out": count})["Out"]
+    return parts
+
+
+def unstack(x: Tensor, axis: int = 0) -> list[Tensor]:
+    """The slices of a tensor along one dimension, without it.
+
+    Args:
+        x: Rank 1 or more.
+        axis: The dimension; counted from the end if negative.
+    """
+    count = x.shape[axis] if -x.ndim <= axis < x.ndim else 1
+    parts: list[Tensor] = apply("unstack", {"X": x}, {"axis": axis}, {"Y": count})["Y"]
     return parts

@@ -278,7 +278,7 @@ class Tensor(Arithmetic, TensorMethods["Tensor"], Creation, Indexing["Tensor"]):
 
         return eager_target(f, args, who)
 
-    def __getattr__(self, name: str) -> Callable[..., Tensor]:
+    def __getattr__(self, name: str) -> Callable[..., Any]:
         from fluidcore.eager.functions import method
 
         return method(self, name)

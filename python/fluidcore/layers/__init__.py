@@ -46,7 +46,6 @@ from fluidcore.layers.einsum import einsum
 from fluidcore.layers.gated_units import lstm_unit
 from fluidcore.layers.indices import argsort, gather, multiplex, one_hot, scatter, sort
 from fluidcore.layers.io import data
-from fluidcore.layers.linalg import slogdet
 from fluidcore.layers.loss import (
     accuracy,
     cos_sim,
@@ -170,7 +169,6 @@ __all__ = [
     "rms_norm",
     "rnn",
     "scatter",
-    "slogdet",
     "smooth_l1",
     "softmax_with_cross_entropy",
     "sort",

@@ -43,7 +43,6 @@ from fluidcore.layers.indices import one_hot as one_hot
 from fluidcore.layers.indices import scatter as scatter
 from fluidcore.layers.indices import sort as sort
 from fluidcore.layers.io import data as data
-from fluidcore.layers.linalg import slogdet as slogdet
 from fluidcore.layers.loss import accuracy as accuracy
 from fluidcore.layers.loss import cos_sim as cos_sim
 from fluidcore.layers.loss import cross_entropy as cross_entropy
@@ -1513,6 +1512,58 @@ def matrix_transpose(
         Out: [..., columns, rows], dtype of X
     """
 
+def max_pool2d_with_index(
+    x: Variable,
+    ksize: list[int],
+    *,
+    global_pooling: bool = False,
+    adaptive: bool = False,
+    strides: list[int] = [1, 1],
+    paddings: list[int] = [0, 0],
+    name: str | None = None,
+) -> tuple[Variable, Variable]:
+    """Out = the maximum of the window of X that begins, along each axis, at its place times stride - padding; Mask = where the first of them is, counted in its plane of X. Extents: (in + 2 padding - ksize) / stride + 1, rounded down.
+
+    Args:
+        x: [N, C, H, W], floating
+        ksize: extents of a window: [height, width]
+        global_pooling: one window for the whole plane; ksize, strides and paddings are not used
+        adaptive: ksize are the extents of Out, and output i is of the elements from floor(i in / out) to ceil((i + 1) in / out), not included; strides and paddings are not used
+        strides: steps of the window: [height, width]
+        paddings: elements on both sides of X that take no part: [height, width]; smaller than ksize
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: [N, C, out height, width]
+        Mask: shape of Out, int32
+    """
+
+def max_pool3d_with_index(
+    x: Variable,
+    ksize: list[int],
+    *,
+    global_pooling: bool = False,
+    adaptive: bool = False,
+    strides: list[int] = [1, 1, 1],
+    paddings: list[int] = [0, 0, 0],
+    name: str | None = None,
+) -> tuple[Variable, Variable]:
+    """Out = the maximum of the window of X that begins, along each axis, at its place times stride - padding; Mask = where the first of them is, counted in its plane of X. Extents: (in + 2 padding - ksize) / stride + 1, rounded down.
+
+    Args:
+        x: [N, C, D, H, W], floating
+        ksize: extents of a window: [depth, height, width]
+        global_pooling: one window for the whole plane; ksize, strides and paddings are not used
+        adaptive: ksize are the extents of Out, and output i is of the elements from floor(i in / out) to ceil((i + 1) in / out), not included; strides and paddings are not used
+        strides: steps of the window: [depth, height, width]
+        paddings: elements on both sides of X that take no part: [depth, height, width]; smaller than ksize
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: [N, C, out depth, height, width]
+        Mask: shape of Out, int32
+    """
+
 def maxout(
     x: Variable,
     groups: int,
@@ -2137,6 +2188,22 @@ def slice(
         Out: the elements of X at these indices
     """
 
+def slogdet(
+    x: Variable,
+    *,
+    name: str | None = None,
+) -> tuple[Variable, Variable]:
+    """Out = the logarithm of the absolute value of the determinant of each matrix, which neither overflows nor underflows: -infinity for a singular one, whose gradient is an error. For small matrices, to some hundred rows: without LAPACK and without blocks.
+
+    Args:
+        x: [..., n, n], floating
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Sign: [...], dtype of X: the sign of the determinant, -1, 0 or 1
+        Out: [...], dtype of X
+    """
+
 def smooth_l1_loss(
     x: Variable,
     y: Variable,
@@ -2237,6 +2304,26 @@ def softsign(
 
     Returns:
         Out: shape and dtype of X
+    """
+
+def split_lod_tensor(
+    x: Variable,
+    mask: Variable,
+    *,
+    level: int = 0,
+    name: str | None = None,
+) -> tuple[Variable, Variable]:
+    """OutTrue = the rows of X where Mask is true, OutFalse = the other rows.
+
+    Args:
+        x: [N, ...]
+        mask: bool [N] or [N, 1]: which rows belong to the first group
+        level: accepted; rows are always those of dimension 0
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        OutTrue: as many rows as Mask has true elements
+        OutFalse: the rest of the rows
     """
 
 def sqrt(
@@ -2490,6 +2577,24 @@ def tile(
 
     Returns:
         Out: X, repeated
+    """
+
+def top_k(
+    x: Variable,
+    *,
+    k: int = 1,
+    name: str | None = None,
+) -> tuple[Variable, Variable]:
+    """The k greatest elements along the last dimension, greatest first; of equal ones the first.
+
+    Args:
+        x: [..., width]
+        k: how many, at most width
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: [..., k], dtype of X: the elements
+        Indices: int64 [..., k]: where they are in the last dimension
     """
 
 def triangular_solve(

@@ -1,6 +1,7 @@
-"""Layers made from operator definitions: one function for each operator with a single result.
+"""Layers made from operator definitions: one function for each operator.
 
-`clip(x, min, max, *, name=None)` appends a `clip` operator and returns its result. Inputs may be
+`clip(x, min, max, *, name=None)` appends a `clip` operator and returns its result; of several
+results a tuple. Inputs may be
 given by position, and after them the attributes that must be given, if all inputs must be; other
 attributes are keyword-only, with the defaults of the definition. A function is made when it is
 first asked for, so that importing fluidcore stays cheap.
@@ -16,7 +17,6 @@ from typing import Any, NamedTuple
 
 from fluidcore import core
 from fluidcore.layers.helper import LayerHelper, check_variable
-from fluidcore.program import Variable
 
 _PYTHON_TYPES = {"list of bool": "list[bool]", "list of int": "list[int]"} | {
     "list of float": "list[float]",
@@ -45,6 +45,13 @@ class Argument(NamedTuple):
     is_list: bool = False
 
 
+class Result(NamedTuple):
+    """One output of an operator."""
+
+    slot: str
+    doc: str
+
+
 class Layer(NamedTuple):
     """What a generated function is made from."""
 
@@ -52,8 +59,13 @@ class Layer(NamedTuple):
     doc: str
     inputs: list[Argument]
     attrs: list[Argument]
-    out: str
-    out_doc: str
+    results: list[Result]
+
+    @property
+    def annotation(self) -> str:
+        """What the function returns."""
+        each = ", ".join("Variable" for _ in self.results)
+        return each if len(self.results) == 1 else f"tuple[{each}]"
 
 
 def _identifier(name: str) -> str:
@@ -81,16 +93,17 @@ def _attr(attr: Any) -> Argument:
 def describe(op_type: str) -> Layer | None:
     """How the function of an operator looks; None if the operator has none.
 
-    Operators of gradients and optimizers, with several results, with a block, of tensor arrays, or
+    Operators of gradients and optimizers, with lists of results, with a block, of tensor arrays, or
     that choose between variables have none.
     """
     if op_type.endswith("_grad"):
         return None
     definition = core.op_def(op_type)
     outputs = [slot for slot in definition.outputs if not slot.intermediate]
-    if len(outputs) != 1 or outputs[0].list:
+    if any(slot.list or slot.optional for slot in outputs):
         return None
-    if any(slot.array or slot.may_be_unset for slot in [*definition.inputs, *outputs]):
+    slots = [*definition.inputs, *outputs]
+    if any(slot.array or slot.may_be_unset or not slot.name.isidentifier() for slot in slots):
         return None
     if any(slot.name == "Param" for slot in definition.inputs):
         return None
@@ -99,8 +112,8 @@ def describe(op_type: str) -> Layer | None:
     inputs = [_input(slot) for slot in definition.inputs]
     inputs.sort(key=lambda argument: argument.default is None)
     attrs = [_attr(attr) for attr in definition.attrs]
-    out = outputs[0]
-    return Layer(op_type, definition.doc, inputs, attrs, out.name, out.doc)
+    results = [Result(slot.name, slot.doc) for slot in outputs]
+    return Layer(op_type, definition.doc, inputs, attrs, results)
 
 
 def layer_names() -> list[str]:
@@ -113,7 +126,8 @@ def docstring(layer: Layer) -> str:
     lines = [layer.doc, "", "Args:"]
     lines += [f"    {argument.name}: {argument.doc}" for argument in layer.inputs + layer.attrs]
     lines.append("    name: Name of the layer; None makes one up.")
-    return "\n".join([*lines, "", "Returns:", f"    {layer.out}: {layer.out_doc}", ""])
+    results = [f"    {result.slot}: {result.doc}" for result in layer.results]
+    return "\n".join([*lines, "", "Returns:", *results, ""])
 
 
 def split_arguments(layer: Layer) -> tuple[list[Argument], list[Argument]]:
@@ -137,7 +151,7 @@ def _signature(layer: Layer) -> inspect.Signature:
     name = inspect.Parameter(
         "name", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="str | None"
     )
-    return inspect.Signature([*parameters, name], return_annotation="Variable")
+    return inspect.Signature([*parameters, name], return_annotation=layer.annotation)
 
 
 def _checked_input(op_type: str, argument: Argument, value: Any) -> Any:
@@ -151,12 +165,12 @@ def _checked_input(op_type: str, argument: Argument, value: Any) -> Any:
     return value
 
 
-def make_layer(layer: Layer) -> Callable[..., Variable]:
-    """The function that appends an operator and returns its result."""
+def make_layer(layer: Layer) -> Callable[..., Any]:
+    """The function that appends an operator and returns its result, or a tuple of them."""
     signature = _signature(layer)
     op_type = layer.op_type
 
-    def function(*args: Any, **kwargs: Any) -> Variable:
+    def function(*args: Any, **kwargs: Any) -> Any:
         try:
             given = signature.bind(*args, **kwargs).arguments
         except TypeError as error:
@@ -167,7 +181,11 @@ def make_layer(layer: Layer) -> Callable[..., Variable]:
             if a.name in given
         }
         attrs = {a.source: given[a.name] for a in layer.attrs if a.name in given}
-        return LayerHelper(op_type, given.get("name")).append(op_type, inputs, attrs, layer.out)
+        helper = LayerHelper(op_type, given.get("name"))
+        outputs = {result.slot: helper.temporary() for result in layer.results}
+        helper.block.append_op(op_type, inputs, outputs, attrs)
+        results = tuple(helper.block.var(name) for name in outputs.values())
+        return results[0] if len(results) == 1 else results
 
     function.__name__ = function.__qualname__ = op_type
     function.__doc__ = docstring(layer)
@@ -176,7 +194,7 @@ def make_layer(layer: Layer) -> Callable[..., Variable]:
 
 
 @functools.cache
-def _function(name: str) -> Callable[..., Variable] | None:
+def _function(name: str) -> Callable[..., Any] | None:
     try:
         layer = describe(name)
     except core.NotFound:
@@ -184,7 +202,7 @@ def _function(name: str) -> Callable[..., Variable] | None:
     return None if layer is None else make_layer(layer)
 
 
-def __getattr__(name: str) -> Callable[..., Variable]:
+def __getattr__(name: str) -> Callable[..., Any]:
     function = None if name.startswith("__") else _function(name)
     if function is None:
         raise AttributeError(f"module '{__name__}' has no layer '{name}'")

@@ -211,3 +211,16 @@ def test_numbers_may_stay_those_of_another_precision() -> None:
         assert (x * 0.1).item() == float(np.float16(0.1))
     with eager.precision("float64"):
         assert (x * 0.1).item() == 0.1
+
+
+def test_an_operator_with_several_results_gives_a_tuple() -> None:
+    x = Tensor([[3.0, 1.0, 2.0]], requires_grad=True)
+    values, positions = x.top_k(k=2)
+    assert values.tolist() == [[3, 2]]
+    assert positions.tolist() == [[0, 2]]
+    values.sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [[1, 0, 1]]
+    assert [part.tolist() for part in eager.unstack(x, 1)] == [[3], [1], [2]]
+    with pytest.raises(fluid.InvalidArgument, match=r"^unstack: axis must be in \[-2, 2\)"):
+        eager.unstack(x, 2)

@@ -349,3 +349,15 @@ def test_fill_constant_takes_true_and_false_for_bool_only():
         assert [array.tolist() for array in found] == [[True, True], [False, False]]
         with pytest.raises(TypeError, match="value must be a number, got bool True"):
             layers.fill_constant([2], "float32", True)
+
+
+def test_an_operator_with_several_results_gives_them_all():
+    x = layers.data("x", [2, 2], append_batch_size=False)
+    sign, logarithm = layers.slogdet(x)
+    values, positions = layers.top_k(x, k=1)
+    fed = {"x": np.array([[0, 2], [3, 0]], np.float32)}
+    got = fluid.Executor().run(feed=fed, fetch_list=[sign, logarithm, values, positions])
+    np.testing.assert_allclose(got[1], np.log(6), rtol=1e-6)
+    assert got[0] == -1
+    np.testing.assert_array_equal(got[2], [[2], [3]])
+    np.testing.assert_array_equal(got[3], [[1], [0]])
