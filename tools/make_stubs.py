@@ -97,7 +97,8 @@ def _function_stub(op_type: str) -> str:
     positional, by_keyword = generated.split_arguments(layer)
     lines += [show(argument) for argument in positional]
     lines += ["    *,", *(show(argument) for argument in by_keyword)]
-    lines += ["    name: str | None = None,", f") -> {layer.annotation}:", doc, ""]
+    lines += [f"    {name}: str | None = None," for name in generated.extras(layer)]
+    lines += [f") -> {layer.annotation}:", doc, ""]
     return "\n".join(lines)
 
 

@@ -49,7 +49,7 @@ class Model:
             weights = layers.data("weights", [-1, WIDTH], dtype=dtype, append_batch_size=False)
             attr = fluid.ParamAttr("table", **settings)
             read = [
-                layers.embedding(ids, [HEIGHT, WIDTH], sparse, padding_idx, attr, dtype)
+                layers.embedding(ids, [HEIGHT, WIDTH], sparse, False, padding_idx, attr, dtype)
                 for _ in range(lookups)
             ]
             self.table = self.main.global_block().var("table")

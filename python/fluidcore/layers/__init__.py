@@ -72,7 +72,14 @@ from fluidcore.layers.nn import (
     reduce_prod,
     reduce_sum,
 )
-from fluidcore.layers.norm import group_norm, instance_norm, layer_norm, lrn, rms_norm
+from fluidcore.layers.norm import (
+    group_norm,
+    instance_norm,
+    l2_normalize,
+    layer_norm,
+    lrn,
+    rms_norm,
+)
 from fluidcore.layers.pool import adaptive_pool2d, adaptive_pool3d, pool2d, pool3d
 from fluidcore.layers.recurrent import gru, lstm, rnn
 from fluidcore.layers.tensor import (
@@ -139,6 +146,7 @@ __all__ = [
     "increment",
     "instance_norm",
     "is_empty",
+    "l2_normalize",
     "label_smooth",
     "layer_norm",
     "less_equal",

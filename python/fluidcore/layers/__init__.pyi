@@ -67,6 +67,7 @@ from fluidcore.layers.nn import reduce_prod as reduce_prod
 from fluidcore.layers.nn import reduce_sum as reduce_sum
 from fluidcore.layers.norm import group_norm as group_norm
 from fluidcore.layers.norm import instance_norm as instance_norm
+from fluidcore.layers.norm import l2_normalize as l2_normalize
 from fluidcore.layers.norm import layer_norm as layer_norm
 from fluidcore.layers.norm import lrn as lrn
 from fluidcore.layers.norm import rms_norm as rms_norm
@@ -96,12 +97,14 @@ from fluidcore.program import Variable
 def abs(
     x: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = |X|, element by element.
 
     Args:
         x: any shape, floating
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -110,10 +113,11 @@ def abs(
 
 def arange(
     end: float,
-    *,
     dtype: DTypeLike = 'float32',
     start: float = 0.0,
     step: float = 1.0,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out[i] = start + i step, as long as that is before end.
@@ -123,6 +127,7 @@ def arange(
         start: the first number; whole for an integer dtype, as step
         end: where the numbers end, without it
         step: from one number to the next, not 0
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -131,9 +136,10 @@ def arange(
 
 def argmax(
     x: Variable,
-    *,
     axis: int = -1,
     keepdims: bool = False,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = where the greatest element along axis is; of equal ones the first, and NaN before everything else.
@@ -142,6 +148,7 @@ def argmax(
         x: rank 1 or more
         axis: the dimension; from the end if negative
         keepdims: whether Out keeps the dimension, with extent 1
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -150,9 +157,10 @@ def argmax(
 
 def argmin(
     x: Variable,
-    *,
     axis: int = -1,
     keepdims: bool = False,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = where the least element along axis is; of equal ones the first, and NaN before everything else.
@@ -161,6 +169,7 @@ def argmin(
         x: rank 1 or more
         axis: the dimension; from the end if negative
         keepdims: whether Out keeps the dimension, with extent 1
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -170,9 +179,10 @@ def argmin(
 def assign_value(
     shape: list[int],
     dtype: DTypeLike,
-    *,
     fp32_values: list[float] = [],
     int32_values: list[int] = [],
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = the values given, row by row.
@@ -182,6 +192,7 @@ def assign_value(
         dtype: number of Out's dtype
         fp32_values: the values, for a floating dtype
         int32_values: the values, for an integer dtype; 0 and 1 for bool
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -190,8 +201,9 @@ def assign_value(
 
 def bernoulli(
     x: Variable,
-    *,
     seed: int = 0,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = 1 with the probability X, else 0, element by element.
@@ -199,6 +211,7 @@ def bernoulli(
     Args:
         x: probabilities in [0, 1], any shape, floating
         seed: of these numbers, the same in every run; 0: the seed of the program, other numbers in every run
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -207,9 +220,10 @@ def bernoulli(
 
 def brelu(
     x: Variable,
-    *,
     t_min: float = 0.0,
     t_max: float = 24.0,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = min(max(X, t_min), t_max), element by element.
@@ -218,6 +232,7 @@ def brelu(
         x: any shape, floating
         t_min: the least value of Out
         t_max: the greatest value of Out
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -228,6 +243,7 @@ def broadcast_to(
     x: Variable,
     shape: list[int],
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = X, repeated where its extent is 1.
@@ -235,6 +251,7 @@ def broadcast_to(
     Args:
         x: any shape
         shape: extents of Out; -1: that of X
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -244,12 +261,14 @@ def broadcast_to(
 def ceil(
     x: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = the least whole number that is at least X.
 
     Args:
         x: any shape, floating
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -258,9 +277,10 @@ def ceil(
 
 def channel_window_sum(
     x: Variable,
-    *,
     before: int = 0,
     after: int = 0,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out[n, c] = the sum of X[n, c - before] to X[n, c + after], element by element, of the channels that there are.
@@ -269,6 +289,7 @@ def channel_window_sum(
         x: [N, C, ...], floating
         before: channels before c, at least 0
         after: channels behind c, at least 0
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -278,12 +299,14 @@ def channel_window_sum(
 def cholesky(
     x: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = the lower triangular L with L L^T = (X + X^T) / 2, the symmetric part of X: X itself where that is symmetric. Gradients are symmetric, too. For small matrices, to some hundred rows: without LAPACK and without blocks.
 
     Args:
         x: [..., n, n], of a positive definite symmetric part, floating
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -295,6 +318,7 @@ def clip(
     min: float,
     max: float,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = min(max(X, min), max), element by element.
@@ -303,6 +327,7 @@ def clip(
         x: any shape, floating
         min: the least value of Out
         max: the greatest value of Out
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -313,6 +338,7 @@ def clip_by_norm(
     x: Variable,
     max_norm: float,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = X where the root of the sum of X^2 is at most max_norm, else X max_norm / root.
@@ -320,6 +346,7 @@ def clip_by_norm(
     Args:
         x: any shape, floating
         max_norm: the greatest norm of Out, above 0
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -329,7 +356,6 @@ def clip_by_norm(
 def conv1d(
     input: Variable,
     filter: Variable,
-    *,
     strides: list[int] = [1],
     paddings: list[int] = [0],
     dilations: list[int] = [1],
@@ -337,6 +363,8 @@ def conv1d(
     use_cudnn: bool = False,
     data_format: str = 'AnyLayout',
     workspace_size_MB: int = 4096,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Output[n, m, x] = sum over c, i of Filter[m, c, i] Input[n, c, x stride + i dilation - padding]; Input is 0 outside. Extents: (in + 2 padding - (dilation (kernel - 1) + 1)) / stride + 1.
@@ -351,6 +379,7 @@ def conv1d(
         use_cudnn: accepted, without effect
         data_format: 'AnyLayout' or 'NCL', which are the same
         workspace_size_MB: accepted, without effect
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -360,7 +389,6 @@ def conv1d(
 def conv1d_transpose(
     input: Variable,
     filter: Variable,
-    *,
     strides: list[int] = [1],
     paddings: list[int] = [0],
     dilations: list[int] = [1],
@@ -368,6 +396,8 @@ def conv1d_transpose(
     use_cudnn: bool = False,
     data_format: str = 'AnyLayout',
     workspace_size_MB: int = 4096,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """What conv1d does to gradients: each element of Input adds Filter times itself to Output, where it is that conv1d would read from. paddings are cut off Output. Extents: (in - 1) stride - 2 padding + dilation (kernel - 1) + 1.
@@ -382,6 +412,7 @@ def conv1d_transpose(
         use_cudnn: accepted, without effect
         data_format: 'AnyLayout' or 'NCL', which are the same
         workspace_size_MB: accepted, without effect
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -391,7 +422,6 @@ def conv1d_transpose(
 def conv3d_transpose(
     input: Variable,
     filter: Variable,
-    *,
     strides: list[int] = [1, 1, 1],
     paddings: list[int] = [0, 0, 0],
     dilations: list[int] = [1, 1, 1],
@@ -399,6 +429,8 @@ def conv3d_transpose(
     use_cudnn: bool = False,
     data_format: str = 'AnyLayout',
     workspace_size_MB: int = 4096,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """What conv3d does to gradients: each element of Input adds Filter times itself to Output, where it is that conv3d would read from. paddings are cut off Output. Extents: (in - 1) stride - 2 padding + dilation (kernel - 1) + 1.
@@ -413,6 +445,7 @@ def conv3d_transpose(
         use_cudnn: accepted, without effect
         data_format: 'AnyLayout' or 'NCDHW', which are the same
         workspace_size_MB: accepted, without effect
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -422,12 +455,14 @@ def conv3d_transpose(
 def cos(
     x: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = the cosine of X, element by element.
 
     Args:
         x: any shape, floating
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -440,6 +475,7 @@ def crop(
     *,
     offsets: list[int],
     shape: list[int] = [],
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = the part of X that begins at offsets.
@@ -449,6 +485,7 @@ def crop(
         y: its shape is that of Out, in place of the attribute
         offsets: the index of Out's first element in X
         shape: extents of Out, where there is no Y
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -457,10 +494,11 @@ def crop(
 
 def cumprod(
     x: Variable,
-    *,
     axis: int = -1,
     exclusive: bool = False,
     reverse: bool = False,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out[i] = X[0] X[1] ... X[i] along one dimension. Its gradients, of any order, are right where elements are 0.
@@ -470,6 +508,7 @@ def cumprod(
         axis: the dimension; counted from the end if negative
         exclusive: whether Out[i] is without X[i]: the first product is 1
         reverse: whether the product begins at the last element
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -478,10 +517,11 @@ def cumprod(
 
 def cumsum(
     x: Variable,
-    *,
     axis: int = -1,
     exclusive: bool = False,
     reverse: bool = False,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out[i] = X[0] + ... + X[i] along one dimension.
@@ -491,6 +531,7 @@ def cumsum(
         axis: the dimension; counted from the end if negative
         exclusive: whether Out[i] is without X[i]: the first sum is 0
         reverse: whether the sum begins at the last element
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -500,7 +541,6 @@ def cumsum(
 def depthwise_conv2d(
     input: Variable,
     filter: Variable,
-    *,
     strides: list[int] = [1, 1],
     paddings: list[int] = [0, 0],
     dilations: list[int] = [1, 1],
@@ -508,6 +548,8 @@ def depthwise_conv2d(
     use_cudnn: bool = False,
     data_format: str = 'AnyLayout',
     workspace_size_MB: int = 4096,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """conv2d where each channel is a group of its own: groups are the channels of Input.
@@ -522,6 +564,7 @@ def depthwise_conv2d(
         use_cudnn: accepted, without effect
         data_format: 'AnyLayout' or 'NCHW', which are the same
         workspace_size_MB: accepted, without effect
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -531,12 +574,14 @@ def depthwise_conv2d(
 def det(
     x: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = the determinant of each matrix, by LU factors. Its gradient is that of an invertible matrix: an error for a singular one. For small matrices, to some hundred rows: without LAPACK and without blocks.
 
     Args:
         x: [..., n, n], floating
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -546,8 +591,9 @@ def det(
 def elementwise_add(
     x: Variable,
     y: Variable,
-    *,
     axis: int = -1,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = X + Y, element by element, Y broadcast to X.
@@ -556,6 +602,7 @@ def elementwise_add(
         x: any shape
         y: a shape that broadcasts with X: equal to X, [1], a run of X's dimensions, or as NumPy
         axis: the dimension of X where Y's dimensions begin; -1: the last dimensions of the two meet, and either may be broadcast
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -565,8 +612,9 @@ def elementwise_add(
 def elementwise_div(
     x: Variable,
     y: Variable,
-    *,
     axis: int = -1,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = X / Y (integers: toward zero, and 0 where Y is 0), element by element, Y broadcast to X.
@@ -575,6 +623,7 @@ def elementwise_div(
         x: any shape
         y: a shape that broadcasts with X: equal to X, [1], a run of X's dimensions, or as NumPy
         axis: the dimension of X where Y's dimensions begin; -1: the last dimensions of the two meet, and either may be broadcast
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -584,8 +633,9 @@ def elementwise_div(
 def elementwise_floordiv(
     x: Variable,
     y: Variable,
-    *,
     axis: int = -1,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = X / Y rounded down (integers: 0 where Y is 0), element by element, Y broadcast to X.
@@ -594,6 +644,7 @@ def elementwise_floordiv(
         x: any shape
         y: a shape that broadcasts with X: equal to X, [1], a run of X's dimensions, or as NumPy
         axis: the dimension of X where Y's dimensions begin; -1: the last dimensions of the two meet, and either may be broadcast
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -603,8 +654,9 @@ def elementwise_floordiv(
 def elementwise_max(
     x: Variable,
     y: Variable,
-    *,
     axis: int = -1,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = max(X, Y), NaN where one of them is, element by element, Y broadcast to X.
@@ -613,6 +665,7 @@ def elementwise_max(
         x: any shape
         y: a shape that broadcasts with X: equal to X, [1], a run of X's dimensions, or as NumPy
         axis: the dimension of X where Y's dimensions begin; -1: the last dimensions of the two meet, and either may be broadcast
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -622,8 +675,9 @@ def elementwise_max(
 def elementwise_min(
     x: Variable,
     y: Variable,
-    *,
     axis: int = -1,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = min(X, Y), NaN where one of them is, element by element, Y broadcast to X.
@@ -632,6 +686,7 @@ def elementwise_min(
         x: any shape
         y: a shape that broadcasts with X: equal to X, [1], a run of X's dimensions, or as NumPy
         axis: the dimension of X where Y's dimensions begin; -1: the last dimensions of the two meet, and either may be broadcast
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -641,8 +696,9 @@ def elementwise_min(
 def elementwise_mod(
     x: Variable,
     y: Variable,
-    *,
     axis: int = -1,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = X - Y floor(X / Y), of the sign of Y (integers: 0 where Y is 0), element by element, Y broadcast to X.
@@ -651,6 +707,7 @@ def elementwise_mod(
         x: any shape
         y: a shape that broadcasts with X: equal to X, [1], a run of X's dimensions, or as NumPy
         axis: the dimension of X where Y's dimensions begin; -1: the last dimensions of the two meet, and either may be broadcast
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -660,8 +717,9 @@ def elementwise_mod(
 def elementwise_mul(
     x: Variable,
     y: Variable,
-    *,
     axis: int = -1,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = X * Y, element by element, Y broadcast to X.
@@ -670,6 +728,7 @@ def elementwise_mul(
         x: any shape
         y: a shape that broadcasts with X: equal to X, [1], a run of X's dimensions, or as NumPy
         axis: the dimension of X where Y's dimensions begin; -1: the last dimensions of the two meet, and either may be broadcast
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -679,8 +738,9 @@ def elementwise_mul(
 def elementwise_pow(
     x: Variable,
     y: Variable,
-    *,
     axis: int = -1,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = X^Y, element by element, Y broadcast to X.
@@ -689,6 +749,7 @@ def elementwise_pow(
         x: any shape
         y: a shape that broadcasts with X: equal to X, [1], a run of X's dimensions, or as NumPy
         axis: the dimension of X where Y's dimensions begin; -1: the last dimensions of the two meet, and either may be broadcast
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -698,8 +759,9 @@ def elementwise_pow(
 def elementwise_sub(
     x: Variable,
     y: Variable,
-    *,
     axis: int = -1,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = X - Y, element by element, Y broadcast to X.
@@ -708,6 +770,7 @@ def elementwise_sub(
         x: any shape
         y: a shape that broadcasts with X: equal to X, [1], a run of X's dimensions, or as NumPy
         axis: the dimension of X where Y's dimensions begin; -1: the last dimensions of the two meet, and either may be broadcast
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -716,8 +779,9 @@ def elementwise_sub(
 
 def elu(
     x: Variable,
-    *,
     alpha: float = 1.0,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = X where X > 0, else alpha (e^X - 1), element by element.
@@ -725,6 +789,7 @@ def elu(
     Args:
         x: any shape, floating
         alpha: Out is -alpha far below 0
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -734,12 +799,14 @@ def elu(
 def erf(
     x: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to X, element by element.
 
     Args:
         x: any shape, floating
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -749,12 +816,14 @@ def erf(
 def exp(
     x: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = e^X, element by element.
 
     Args:
         x: any shape, floating
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -765,6 +834,7 @@ def expand(
     x: Variable,
     expand_times: list[int],
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = X, repeated along each of its dimensions.
@@ -772,6 +842,7 @@ def expand(
     Args:
         x: any shape
         expand_times: how often, for each dimension of X
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -780,9 +851,10 @@ def expand(
 
 def eye(
     num_rows: int,
-    *,
     dtype: DTypeLike = 'float32',
     num_columns: int = -1,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = 1 on the main diagonal, 0 elsewhere.
@@ -791,6 +863,7 @@ def eye(
         dtype: number of Out's dtype
         num_rows: how many rows
         num_columns: how many columns; -1: as many as rows
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -799,8 +872,9 @@ def eye(
 
 def fill_any_like(
     x: Variable,
-    *,
     value: float = 0.0,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = value everywhere.
@@ -808,6 +882,7 @@ def fill_any_like(
     Args:
         x: any shape
         value: a whole number in range for an integer dtype
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -817,12 +892,14 @@ def fill_any_like(
 def fill_zeros_like(
     x: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = 0 everywhere.
 
     Args:
         x: any shape
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -831,8 +908,9 @@ def fill_zeros_like(
 
 def flatten(
     x: Variable,
-    *,
     axis: int = 1,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = the elements of X, in order, as a matrix.
@@ -840,6 +918,7 @@ def flatten(
     Args:
         x: any shape
         axis: how many dimensions of X make the rows of Out
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -850,6 +929,7 @@ def flip(
     x: Variable,
     axis: list[int],
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = X with the elements of some dimensions in reverse order.
@@ -857,6 +937,7 @@ def flip(
     Args:
         x: any shape
         axis: the dimensions; from the end if negative
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -866,12 +947,14 @@ def flip(
 def floor(
     x: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = the greatest whole number that is at most X.
 
     Args:
         x: any shape, floating
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -882,6 +965,7 @@ def gather_nd(
     x: Variable,
     index: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = the parts of X at the positions that Index gives.
@@ -889,6 +973,7 @@ def gather_nd(
     Args:
         x: any shape
         index: int32 or int64 [..., K], K at most the rank of X: positions in X's first K dimensions
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -897,11 +982,12 @@ def gather_nd(
 
 def gaussian_random(
     shape: list[int],
-    *,
     dtype: DTypeLike = 'float32',
     seed: int = 0,
     mean: float = 0.0,
     std: float = 1.0,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = random numbers with a normal distribution.
@@ -912,6 +998,7 @@ def gaussian_random(
         seed: of these numbers, the same in every run; 0: the seed of the program, other numbers in every run
         mean: mean of the normal distribution
         std: its standard deviation, at least 0
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -921,13 +1008,14 @@ def gaussian_random(
 def gaussian_random_batch_size_like(
     input: Variable,
     shape: list[int],
-    *,
     dtype: DTypeLike = 'float32',
     seed: int = 0,
     mean: float = 0.0,
     std: float = 1.0,
     input_dim_idx: int = 0,
     output_dim_idx: int = 0,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = random numbers with a normal distribution.
@@ -941,6 +1029,7 @@ def gaussian_random_batch_size_like(
         std: its standard deviation, at least 0
         input_dim_idx: the dimension of Input whose extent is taken
         output_dim_idx: the dimension of Out that has it
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -949,8 +1038,9 @@ def gaussian_random_batch_size_like(
 
 def gelu(
     x: Variable,
-    *,
     approximate: bool = False,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = X P(N(0, 1) <= X), element by element.
@@ -958,6 +1048,7 @@ def gelu(
     Args:
         x: any shape, floating
         approximate: whether P is approximated: (1 + tanh(sqrt(2 / pi) (X + 0.044715 X^3))) / 2
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -967,12 +1058,14 @@ def gelu(
 def get_tensor_from_selected_rows(
     x: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = the values of X as they are held, 0 where no row is held. See selected_rows_to_dense for the tensor that X stands for.
 
     Args:
         x: selected rows
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -982,11 +1075,12 @@ def get_tensor_from_selected_rows(
 def grid_sample(
     x: Variable,
     grid: Variable,
-    *,
     mode: str = 'bilinear',
     padding_mode: str = 'zeros',
     align_corners: bool = False,
     derivative: list[int] = [0, 0],
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out[n, :, i, j] = image n of X, seen at the point (x, y) = Grid[n, i, j], where X reaches from -1 to 1 (Jaderberg et al. 2015). Cubic: convolution with a = -0.75 (Keys 1981).
@@ -998,6 +1092,7 @@ def grid_sample(
         padding_mode: what elements outside of X are: 0, those at its border, or those that a mirror there shows
         align_corners: -1 and 1 are the centres of the first and the last element; else their outer edges
         derivative: how often Out is differentiated by the x and by the y of its point
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1008,11 +1103,12 @@ def grid_sample_adjoint(
     x: Variable,
     grid: Variable,
     y: Variable,
-    *,
     mode: str = 'bilinear',
     padding_mode: str = 'zeros',
     align_corners: bool = False,
     derivative: list[int] = [0, 0],
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """The adjoint of grid_sample: Out[n] = the sum of Y[n, :, i, j], spread over the elements that grid_sample would see at Grid[n, i, j], with their weights.
@@ -1025,6 +1121,7 @@ def grid_sample_adjoint(
         padding_mode: what elements outside of X are: 0, those at its border, or those that a mirror there shows
         align_corners: -1 and 1 are the centres of the first and the last element; else their outer edges
         derivative: how often Out is differentiated by the x and by the y of its point
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1033,8 +1130,9 @@ def grid_sample_adjoint(
 
 def group_mean(
     x: Variable,
-    *,
     groups: int = 0,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = for each element of X, the mean of its group of channels in its example.
@@ -1042,6 +1140,7 @@ def group_mean(
     Args:
         x: [N, C, ...], rank 2 or more, floating
         groups: how many groups of neighbouring channels; 0: each channel is one
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1053,6 +1152,7 @@ def gru_cell(
     recurrent: Variable,
     hiddenprev: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """One step of a gated recurrent unit (Cho et al. 2014): Hidden = (1 - u) HiddenPrev + u tanh(x_c + r recurrent_c), where u = sigmoid(x_u + recurrent_u), r = sigmoid(x_r + recurrent_r).
@@ -1061,6 +1161,7 @@ def gru_cell(
         x: [batch, 3 size], floating: what the input gives to the gates update, reset, candidate
         recurrent: [batch, 3 size], dtype of X: what HiddenPrev gives to them
         hiddenprev: [batch, size], dtype of X
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1069,8 +1170,9 @@ def gru_cell(
 
 def hard_shrink(
     x: Variable,
-    *,
     threshold: float = 0.5,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = X where |X| > threshold, else 0, element by element.
@@ -1078,6 +1180,7 @@ def hard_shrink(
     Args:
         x: any shape, floating
         threshold: the largest |X| for which Out is 0
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1086,9 +1189,10 @@ def hard_shrink(
 
 def hard_sigmoid(
     x: Variable,
-    *,
     slope: float = 0.2,
     offset: float = 0.5,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = min(max(slope X + offset, 0), 1), element by element.
@@ -1097,6 +1201,7 @@ def hard_sigmoid(
         x: any shape, floating
         slope: the slope between 0 and 1
         offset: Out for an X of 0
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1107,6 +1212,7 @@ def hinge_loss(
     logits: Variable,
     labels: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Loss = max(1 - (2 Labels - 1) Logits, 0), element by element.
@@ -1114,6 +1220,7 @@ def hinge_loss(
     Args:
         logits: any shape, floating
         labels: 0 or 1, shape and dtype of the other input
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1125,6 +1232,7 @@ def huber_loss(
     y: Variable,
     delta: float,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Residual = Y - X; Out = Residual^2 / 2 where |Residual| <= delta, else delta (|Residual| - delta / 2), element by element.
@@ -1133,6 +1241,7 @@ def huber_loss(
         x: any shape, floating
         y: shape and dtype of X
         delta: where the parabola turns into a line
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1142,8 +1251,9 @@ def huber_loss(
 def index_select(
     x: Variable,
     index: Variable,
-    *,
     axis: int = 0,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = what Index names along one dimension of X.
@@ -1152,6 +1262,7 @@ def index_select(
         x: rank 1 or more
         index: int32 or int64, [N] or [N, 1], each in [0, extent)
         axis: the dimension; from the end if negative
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1160,11 +1271,12 @@ def index_select(
 
 def interpolate(
     x: Variable,
-    *,
     size: list[int] = [],
     scale: list[float] = [],
     mode: str = 'nearest',
     align_corners: bool = False,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = X at other points of its spatial axes, interpolated along one axis after the other. Cubic: convolution with a = -0.75 (Keys 1981). Elements beyond the ends of X are those at the ends.
@@ -1175,6 +1287,7 @@ def interpolate(
         scale: for each spatial axis, the extent of Out is floor(in scale)
         mode: 'linear' for one spatial axis, 'bilinear' and 'bicubic' for two, 'trilinear' for three, 'nearest' for any
         align_corners: element i of Out lies at i (in - 1) / (out - 1) of X; else at (i + 0.5) in / out - 0.5, and the nearest is floor(i in / out)
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1184,12 +1297,14 @@ def interpolate(
 def inverse(
     x: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = the inverse of each matrix, by LU factors. For small matrices, to some hundred rows: without LAPACK and without blocks.
 
     Args:
         x: [..., n, n], floating
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1199,12 +1314,14 @@ def inverse(
 def isfinite(
     x: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = whether X is neither NaN nor infinite, element by element.
 
     Args:
         x: any shape, floating
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1214,12 +1331,14 @@ def isfinite(
 def isinf(
     x: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = whether X is infinite, of either sign, element by element.
 
     Args:
         x: any shape, floating
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1229,12 +1348,14 @@ def isinf(
 def isnan(
     x: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = whether X is NaN, element by element.
 
     Args:
         x: any shape, floating
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1245,6 +1366,7 @@ def kl_div(
     x: Variable,
     target: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Loss = Target (log(Target) - X), element by element, 0 for a Target of 0: what its sum over a distribution loses by believing exp(X) (Kullback and Leibler).
@@ -1252,6 +1374,7 @@ def kl_div(
     Args:
         x: logarithms of probabilities, any shape, floating
         target: probabilities, shape and dtype of X
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1261,12 +1384,14 @@ def kl_div(
 def l1_norm(
     x: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = the sum of |X| over all elements.
 
     Args:
         x: any shape, floating
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1275,8 +1400,9 @@ def l1_norm(
 
 def leaky_relu(
     x: Variable,
-    *,
     alpha: float = 0.02,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = max(X, alpha X), element by element.
@@ -1284,6 +1410,7 @@ def leaky_relu(
     Args:
         x: any shape, floating
         alpha: the slope below 0
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1293,9 +1420,10 @@ def leaky_relu(
 def linear_recurrence(
     x: Variable,
     y: Variable,
-    *,
     axis: int = -1,
     reverse: bool = False,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out[i] = X[i] * Out[i - 1] + Y[i] along one dimension, Out[0] = Y[0].
@@ -1305,6 +1433,7 @@ def linear_recurrence(
         y: shape and dtype of X
         axis: the dimension; counted from the end if negative
         reverse: whether it begins at the last element
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1315,8 +1444,9 @@ def linspace(
     start: float,
     stop: float,
     num: int,
-    *,
     dtype: DTypeLike = 'float32',
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = num numbers from start to stop, evenly spaced.
@@ -1326,6 +1456,7 @@ def linspace(
         start: the first number
         stop: the last number, where there is more than one
         num: how many
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1335,12 +1466,14 @@ def linspace(
 def log(
     x: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = the natural logarithm of X, element by element.
 
     Args:
         x: any shape, floating
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1352,6 +1485,7 @@ def log_loss(
     labels: Variable,
     epsilon: float,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Loss = -Labels log(Predicted + epsilon) - (1 - Labels) log(1 - Predicted + epsilon), element by element.
@@ -1360,6 +1494,7 @@ def log_loss(
         predicted: probabilities, any shape, floating
         labels: 0 or 1, shape and dtype of the other input
         epsilon: keeps the logarithms finite
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1369,12 +1504,14 @@ def log_loss(
 def log_softmax(
     x: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = X - log(sum of exp(X)) over the last dimension. Does not overflow.
 
     Args:
         x: [..., D], floating, rank 1 or more
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1384,12 +1521,14 @@ def log_softmax(
 def logsigmoid(
     x: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = -log(1 + exp(-X)), element by element.
 
     Args:
         x: any shape, floating
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1398,10 +1537,11 @@ def logsigmoid(
 
 def logsumexp(
     x: Variable,
-    *,
     dim: list[int] = [0],
     keep_dim: bool = False,
     reduce_all: bool = False,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = log(sum of exp(X)) over the dimensions dim. Does not overflow; -infinity of no elements.
@@ -1411,6 +1551,7 @@ def logsumexp(
         dim: the dimensions to reduce, one or several, counted from the end if negative
         keep_dim: whether Out keeps the dimensions, with extent 1
         reduce_all: whether to reduce all dimensions, to Out [1]
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1421,6 +1562,7 @@ def lookup_selected_rows(
     w: Variable,
     rows: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = the rows of W that Rows holds, in its order; 0 where none is held.
@@ -1428,6 +1570,7 @@ def lookup_selected_rows(
     Args:
         w: a tensor, shape and dtype of Rows
         rows: selected rows, whose values are not read
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1437,9 +1580,10 @@ def lookup_selected_rows(
 def lookup_table(
     w: Variable,
     ids: Variable,
-    *,
     is_sparse: bool = False,
     padding_idx: int = -1,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = the rows of W that Ids name.
@@ -1449,6 +1593,7 @@ def lookup_table(
         ids: int32 or int64 [..., 1], each in [0, rows) or padding_idx
         is_sparse: whether the gradient of W is selected rows, those that Ids name: an optimizer then reads and writes only these
         padding_idx: an index that gives zeros; -1: none
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1458,9 +1603,10 @@ def lookup_table(
 def lookup_table_v2(
     w: Variable,
     ids: Variable,
-    *,
     is_sparse: bool = False,
     padding_idx: int = -1,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = the rows of W that Ids name.
@@ -1470,6 +1616,7 @@ def lookup_table_v2(
         ids: int32 or int64 [...], each in [0, rows) or padding_idx
         is_sparse: whether the gradient of W is selected rows, those that Ids name: an optimizer then reads and writes only these
         padding_idx: an index that gives zeros; -1: none
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1480,8 +1627,9 @@ def margin_rank_loss(
     x1: Variable,
     x2: Variable,
     label: Variable,
-    *,
     margin: float = 0.0,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = max(margin - Label (X1 - X2), 0), element by element; Activated = 1 where that is above 0, else 0.
@@ -1491,6 +1639,7 @@ def margin_rank_loss(
         x2: shape and dtype of X1
         label: 1 where X1 should be above X2, -1 where below; shape and dtype of X1
         margin: by how much the scores should differ
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1500,12 +1649,14 @@ def margin_rank_loss(
 def matrix_transpose(
     x: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = the matrices in the last two dimensions of X, transposed.
 
     Args:
         x: [..., rows, columns]
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1515,11 +1666,11 @@ def matrix_transpose(
 def max_pool2d_with_index(
     x: Variable,
     ksize: list[int],
-    *,
     global_pooling: bool = False,
     adaptive: bool = False,
     strides: list[int] = [1, 1],
     paddings: list[int] = [0, 0],
+    *,
     name: str | None = None,
 ) -> tuple[Variable, Variable]:
     """Out = the maximum of the window of X that begins, along each axis, at its place times stride - padding; Mask = where the first of them is, counted in its plane of X. Extents: (in + 2 padding - ksize) / stride + 1, rounded down.
@@ -1541,11 +1692,11 @@ def max_pool2d_with_index(
 def max_pool3d_with_index(
     x: Variable,
     ksize: list[int],
-    *,
     global_pooling: bool = False,
     adaptive: bool = False,
     strides: list[int] = [1, 1, 1],
     paddings: list[int] = [0, 0, 0],
+    *,
     name: str | None = None,
 ) -> tuple[Variable, Variable]:
     """Out = the maximum of the window of X that begins, along each axis, at its place times stride - padding; Mask = where the first of them is, counted in its plane of X. Extents: (in + 2 padding - ksize) / stride + 1, rounded down.
@@ -1568,6 +1719,7 @@ def maxout(
     x: Variable,
     groups: int,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out[n, c] = the maximum of X[n, c groups] to X[n, (c + 1) groups - 1], element by element; NaN if there is one.
@@ -1575,6 +1727,7 @@ def maxout(
     Args:
         x: [N, C, ...], floating
         groups: how many neighbouring channels give one
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1584,12 +1737,14 @@ def maxout(
 def mean(
     x: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = the mean of all elements of X.
 
     Args:
         x: any shape, floating
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1599,12 +1754,14 @@ def mean(
 def merge_selected_rows(
     x: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = X with the values of each row added up: its rows are different and in rising order. The room that this leaves holds no rows.
 
     Args:
         x: selected rows
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1615,6 +1772,7 @@ def minus(
     x: Variable,
     y: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = X - Y, element by element, without broadcasting.
@@ -1622,6 +1780,7 @@ def minus(
     Args:
         x: any shape
         y: shape and dtype of X
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1631,12 +1790,14 @@ def minus(
 def mish(
     x: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = X tanh(log(1 + e^X)), element by element.
 
     Args:
         x: any shape, floating
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1647,6 +1808,7 @@ def modified_huber_loss(
     x: Variable,
     y: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """With IntermediateVal z = (2 Y - 1) X, Out = -4 z where z < -1, (1 - z)^2 where -1 <= z < 1, else 0.
@@ -1654,6 +1816,7 @@ def modified_huber_loss(
     Args:
         x: scores, any shape, floating
         y: 0 or 1, shape and dtype of the other input
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1663,9 +1826,10 @@ def modified_huber_loss(
 def multinomial(
     x: Variable,
     num_samples: int,
-    *,
     seed: int = 0,
     replacement: bool = False,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = numbers of classes, drawn from the distribution that each row of X is in proportion to. Without replacement a class is drawn once at most, in the order of drawing one after the other (Efraimidis and Spirakis, Weighted Random Sampling with a Reservoir, 2006).
@@ -1675,6 +1839,7 @@ def multinomial(
         seed: of these numbers, the same in every run; 0: the seed of the program, other numbers in every run
         num_samples: how many are drawn from each row
         replacement: whether a class can be drawn again
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1687,6 +1852,7 @@ def nll_loss(
     weight: Variable | None = None,
     *,
     ignore_index: int = -100,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = -Weight[Label] X[Label] for each row: the negative log-likelihood. With log_softmax of logits as X it is their cross entropy.
@@ -1696,6 +1862,7 @@ def nll_loss(
         label: [..., 1] or [...], int32 or int64, the number of the right class
         weight: [D], dtype of X: what the rows of each class count; 1 if left out
         ignore_index: a label that takes no part: its loss and gradient are 0
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1705,8 +1872,9 @@ def nll_loss(
 def norm(
     x: Variable,
     scale: Variable,
-    *,
     epsilon: float = 1e-10,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = X / sqrt(sum of X^2 over the channels + epsilon) Scale: the vector of channels at each pixel gets the length 1.
@@ -1715,6 +1883,7 @@ def norm(
         x: [N, C, ...], rank 2 or more, floating
         scale: [C], dtype of X
         epsilon: keeps the divisor above 0
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1725,6 +1894,7 @@ def pack_selected_rows(
     rows: Variable,
     values: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = the rows that Rows holds, with other values.
@@ -1732,6 +1902,7 @@ def pack_selected_rows(
     Args:
         rows: selected rows, whose values are not read
         values: a tensor [number of rows, ...], dtype of Rows; not read where no row is held
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1741,9 +1912,10 @@ def pack_selected_rows(
 def pad(
     x: Variable,
     paddings: list[int],
-    *,
     pad_value: float = 0.0,
     mode: str = 'constant',
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = X with elements added around it.
@@ -1753,6 +1925,7 @@ def pad(
         paddings: for each dimension of X two numbers: how many elements come in front of it and how many behind
         pad_value: what is added, in mode 'constant'
         mode: 'constant'; 'edge': the outermost element again; 'reflect': X backwards and forwards again, without its outermost element; 'wrap': X again
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1763,6 +1936,7 @@ def pixel_shuffle(
     x: Variable,
     upscale_factor: int,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out[n, c, r h + i, r w + j] = X[n, (c r + i) r + j, h, w]: channels become pixels (Shi et al. 2016).
@@ -1770,6 +1944,7 @@ def pixel_shuffle(
     Args:
         x: [N, C r^2, H, W]
         upscale_factor: r, by which height and width grow
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1780,7 +1955,6 @@ def pool1d(
     x: Variable,
     pooling_type: str,
     ksize: list[int],
-    *,
     global_pooling: bool = False,
     adaptive: bool = False,
     strides: list[int] = [1],
@@ -1788,6 +1962,8 @@ def pool1d(
     ceil_mode: bool = False,
     use_cudnn: bool = False,
     data_format: str = 'AnyLayout',
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = the maximum or the mean of the window of X that begins at its number times stride - padding. Padding is never the maximum and does not count in the mean. Extents: (in + 2 padding - ksize) / stride + 1, rounded down (up with ceil_mode).
@@ -1803,6 +1979,7 @@ def pool1d(
         ceil_mode: also windows that reach beyond the padded X at the end
         use_cudnn: accepted, without effect
         data_format: 'AnyLayout' or 'NCL', which are the same
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1811,8 +1988,9 @@ def pool1d(
 
 def pow(
     x: Variable,
-    *,
     factor: float = 1.0,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = X^factor, element by element.
@@ -1820,6 +1998,7 @@ def pow(
     Args:
         x: any shape, floating
         factor: the exponent
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1830,6 +2009,7 @@ def prelu(
     x: Variable,
     alpha: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = X where X > 0, else Alpha X, element by element.
@@ -1837,6 +2017,7 @@ def prelu(
     Args:
         x: any shape, floating
         alpha: one element, dtype of X
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1847,9 +2028,10 @@ def randint(
     shape: list[int],
     low: int,
     high: int,
-    *,
     dtype: DTypeLike = 'int64',
     seed: int = 0,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = random whole numbers from [low, high), each equally likely.
@@ -1860,6 +2042,7 @@ def randint(
         high: the limit of the numbers, above low
         dtype: number of Out's dtype, int32 or int64
         seed: of these numbers, the same in every run; 0: the seed of the program, other numbers in every run
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1871,11 +2054,12 @@ def randint_batch_size_like(
     shape: list[int],
     low: int,
     high: int,
-    *,
     dtype: DTypeLike = 'int64',
     seed: int = 0,
     input_dim_idx: int = 0,
     output_dim_idx: int = 0,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = random whole numbers from [low, high), each equally likely.
@@ -1889,6 +2073,7 @@ def randint_batch_size_like(
         seed: of these numbers, the same in every run; 0: the seed of the program, other numbers in every run
         input_dim_idx: the dimension of Input whose extent is taken
         output_dim_idx: the dimension of Out that has it
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1897,9 +2082,10 @@ def randint_batch_size_like(
 
 def randperm(
     n: int,
-    *,
     dtype: DTypeLike = 'int64',
     seed: int = 0,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = the numbers from 0 to n - 1 in an order each of which is equally likely.
@@ -1908,6 +2094,7 @@ def randperm(
         dtype: number of Out's dtype, int32 or int64
         seed: of these numbers, the same in every run; 0: the seed of the program, other numbers in every run
         n: how many
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1919,6 +2106,7 @@ def rank_loss(
     left: Variable,
     right: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = log(1 + exp(Left - Right)) - Label (Left - Right), element by element (RankNet). Does not overflow.
@@ -1927,6 +2115,7 @@ def rank_loss(
         label: the probability that Left ranks above Right, any shape, floating
         left: scores, shape and dtype of Label
         right: scores, shape and dtype of Label
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1936,12 +2125,14 @@ def rank_loss(
 def reciprocal(
     x: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = 1 / X, element by element.
 
     Args:
         x: any shape, floating
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1951,12 +2142,14 @@ def reciprocal(
 def relu(
     x: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = max(X, 0), element by element.
 
     Args:
         x: any shape, floating
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1965,8 +2158,9 @@ def relu(
 
 def relu6(
     x: Variable,
-    *,
     threshold: float = 6.0,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = min(max(X, 0), threshold), element by element.
@@ -1974,6 +2168,7 @@ def relu6(
     Args:
         x: any shape, floating
         threshold: the greatest value of Out
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -1983,8 +2178,9 @@ def relu6(
 def roll(
     x: Variable,
     shifts: list[int],
-    *,
     axis: list[int] = [],
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = X, its elements moved on by shifts; what falls out at the end comes in again in front.
@@ -1993,6 +2189,7 @@ def roll(
         x: any shape
         shifts: how far, for each of axis; back if negative
         axis: the dimensions, one perhaps several times, from the end if negative; empty: of all elements in order
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -2002,12 +2199,14 @@ def roll(
 def round(
     x: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = the whole number nearest to X, of two the even one.
 
     Args:
         x: any shape, floating
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -2016,8 +2215,9 @@ def round(
 
 def scale(
     x: Variable,
-    *,
     scale: float = 1.0,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = scale * X, element by element; of integers rounded toward zero.
@@ -2025,6 +2225,7 @@ def scale(
     Args:
         x: any shape
         scale: the factor
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -2039,6 +2240,7 @@ def scaled_dot_product_attention(
     *,
     causal: bool = False,
     scale: float = 0.0,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = softmax(scale Q K^T + Mask) V, for every head of every example (Vaswani et al. 2017). Calculated tile by tile: the matrix of scores is never in memory (Dao et al. 2022). 0 for a query that sees no key.
@@ -2050,6 +2252,7 @@ def scaled_dot_product_attention(
         mask: is added to the scores; broadcasts to [batch, heads, queries, keys], dtype of Q; -infinity where a query does not see a key
         causal: whether query i sees the keys 0 to i alone
         scale: the factor of Q K^T; 0: 1 / sqrt(depth)
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -2061,6 +2264,7 @@ def scatter_nd_add(
     index: Variable,
     updates: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = X, with Updates added to the parts at the positions that Index gives; to a part as often as it is named.
@@ -2069,6 +2273,7 @@ def scatter_nd_add(
         x: any shape, floating or int32 or int64
         index: int32 or int64 [..., K], K at most the rank of X: positions in X's first K dimensions
         updates: extents of Index but the last, then those of X after the first K
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -2078,12 +2283,14 @@ def scatter_nd_add(
 def selected_rows_to_dense(
     x: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = the tensor that X stands for: the values of each row added up, 0 in the rows that X does not hold.
 
     Args:
         x: selected rows
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -2093,12 +2300,14 @@ def selected_rows_to_dense(
 def sigmoid(
     x: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = 1 / (1 + exp(-X)), element by element.
 
     Args:
         x: any shape, floating
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -2109,6 +2318,7 @@ def sigmoid_cross_entropy_with_logits(
     x: Variable,
     label: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = -Label log(p) - (1 - Label) log(1 - p) with p = 1 / (1 + exp(-X)), element by element, as max(X, 0) - X Label + log(1 + exp(-|X|)), which does not overflow.
@@ -2116,6 +2326,7 @@ def sigmoid_cross_entropy_with_logits(
     Args:
         x: logits, any shape, floating
         label: probabilities, shape and dtype of X
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -2125,12 +2336,14 @@ def sigmoid_cross_entropy_with_logits(
 def sign(
     x: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = 1 where X > 0, -1 where X < 0, else X.
 
     Args:
         x: any shape, floating
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -2140,12 +2353,14 @@ def sign(
 def silu(
     x: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = X / (1 + exp(-X)), element by element.
 
     Args:
         x: any shape, floating
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -2155,12 +2370,14 @@ def silu(
 def sin(
     x: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = the sine of X, element by element.
 
     Args:
         x: any shape, floating
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -2173,6 +2390,7 @@ def slice(
     starts: list[int],
     ends: list[int],
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = the part of X from starts to ends; indices outside are the nearest inside.
@@ -2182,6 +2400,7 @@ def slice(
         axes: the dimensions; from the end if negative
         starts: for each of axes the first index; from the end if negative
         ends: for each of axes the index to stop before, likewise
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -2211,6 +2430,7 @@ def smooth_l1_loss(
     outsideweight: Variable | None = None,
     *,
     sigma: float = 1.0,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Diff = (X - Y) InsideWeight; Out = the sum, over each row, of OutsideWeight (sigma^2 Diff^2 / 2 where |Diff| < 1 / sigma^2, else |Diff| - 1 / (2 sigma^2)). Without a weight it is 1.
@@ -2221,6 +2441,7 @@ def smooth_l1_loss(
         insideweight: shape and dtype of X
         outsideweight: shape and dtype of X
         sigma: where parabola and line meet: at 1 / sigma^2
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -2229,8 +2450,9 @@ def smooth_l1_loss(
 
 def soft_relu(
     x: Variable,
-    *,
     threshold: float = 40.0,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = log(1 + exp(min(max(X, -threshold), threshold))), element by element.
@@ -2238,6 +2460,7 @@ def soft_relu(
     Args:
         x: any shape, floating
         threshold: X counts no further from 0
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -2247,12 +2470,14 @@ def soft_relu(
 def softmax(
     x: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = exp(X) / sum of exp(X) over the last dimension.
 
     Args:
         x: [..., D], floating, rank 1 or more
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -2262,12 +2487,14 @@ def softmax(
 def softplus(
     x: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = log(1 + e^X), element by element.
 
     Args:
         x: any shape, floating
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -2276,8 +2503,9 @@ def softplus(
 
 def softshrink(
     x: Variable,
-    *,
     lambda_: float = 0.5,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = X - lambda where X > lambda, X + lambda where X < -lambda, else 0, element by element.
@@ -2285,6 +2513,7 @@ def softshrink(
     Args:
         x: any shape, floating
         lambda_: the largest |X| for which Out is 0
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -2294,12 +2523,14 @@ def softshrink(
 def softsign(
     x: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = X / (1 + |X|), element by element.
 
     Args:
         x: any shape, floating
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -2309,8 +2540,8 @@ def softsign(
 def split_lod_tensor(
     x: Variable,
     mask: Variable,
-    *,
     level: int = 0,
+    *,
     name: str | None = None,
 ) -> tuple[Variable, Variable]:
     """OutTrue = the rows of X where Mask is true, OutFalse = the other rows.
@@ -2329,12 +2560,14 @@ def split_lod_tensor(
 def sqrt(
     x: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = the square root of X, element by element.
 
     Args:
         x: any shape, floating
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -2344,12 +2577,14 @@ def sqrt(
 def square(
     x: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = X^2, element by element.
 
     Args:
         x: any shape, floating
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -2360,6 +2595,7 @@ def squared_l2_distance(
     x: Variable,
     y: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """sub_result = X - Y; Out = the sum of its squares over each row.
@@ -2367,6 +2603,7 @@ def squared_l2_distance(
     Args:
         x: [N, ...], rank 2 or more, floating
         y: shape of X, or one row for all; dtype of X
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -2376,12 +2613,14 @@ def squared_l2_distance(
 def squared_l2_norm(
     x: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = the sum of X^2 over all elements.
 
     Args:
         x: any shape, floating
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -2390,8 +2629,9 @@ def squared_l2_norm(
 
 def squeeze(
     x: Variable,
-    *,
     axes: list[int] = [],
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = X without some dimensions of extent 1.
@@ -2399,6 +2639,7 @@ def squeeze(
     Args:
         x: any shape
         axes: dimensions of X of extent 1, from the end if negative; empty: all of these
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -2407,8 +2648,9 @@ def squeeze(
 
 def stack(
     x: Sequence[Variable],
-    *,
     axis: int = 0,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Y = all X, one after the other along a new dimension.
@@ -2416,6 +2658,7 @@ def stack(
     Args:
         x: one or more tensors of one shape
         axis: the dimension of Y that numbers X; from the end if negative
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -2424,9 +2667,10 @@ def stack(
 
 def stanh(
     x: Variable,
-    *,
     scale_a: float = 0.6666666666666666,
     scale_b: float = 1.7159,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = scale_b tanh(scale_a X), element by element.
@@ -2435,6 +2679,7 @@ def stanh(
         x: any shape, floating
         scale_a: the factor of X
         scale_b: the limit of Out
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -2448,6 +2693,7 @@ def strided_slice(
     ends: list[int],
     strides: list[int],
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = every stride-th element of X from starts to ends, backwards where the stride is negative; indices outside are the nearest inside.
@@ -2458,6 +2704,7 @@ def strided_slice(
         starts: for each of axes the first index; from the end if negative
         ends: for each of axes the index to stop before, likewise
         strides: for each of axes the distance between indices
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -2467,12 +2714,14 @@ def strided_slice(
 def sum(
     x: Sequence[Variable],
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = the sum of all X, element by element. Selected rows are added to the rows of the tensors; where there is no tensor, Out is the rows of all X.
 
     Args:
         x: one or more tensors, or selected rows, of one shape and dtype
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -2481,8 +2730,9 @@ def sum(
 
 def swish(
     x: Variable,
-    *,
     beta: float = 1.0,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = X / (1 + exp(-beta X)), element by element.
@@ -2490,6 +2740,7 @@ def swish(
     Args:
         x: any shape, floating
         beta: how steep the gate is
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -2499,8 +2750,9 @@ def swish(
 def take_along_axis(
     x: Variable,
     index: Variable,
-    *,
     axis: int = -1,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out[..., i, ...] = X[..., Index[..., i, ...], ...] along one dimension.
@@ -2509,6 +2761,7 @@ def take_along_axis(
         x: rank 1 or more
         index: int32 or int64, extents of X but for that of axis, each in [0, extent)
         axis: the dimension; from the end if negative
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -2518,12 +2771,14 @@ def take_along_axis(
 def tanh(
     x: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = tanh(X), element by element.
 
     Args:
         x: any shape, floating
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -2533,12 +2788,14 @@ def tanh(
 def tanh_shrink(
     x: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = X - tanh(X), element by element.
 
     Args:
         x: any shape, floating
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -2547,8 +2804,9 @@ def tanh_shrink(
 
 def thresholded_relu(
     x: Variable,
-    *,
     threshold: float = 1.0,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = X where X > threshold, else 0, element by element.
@@ -2556,6 +2814,7 @@ def thresholded_relu(
     Args:
         x: any shape, floating
         threshold: the largest X for which Out is 0
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -2566,6 +2825,7 @@ def tile(
     x: Variable,
     repeat_times: list[int],
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = X, repeated along its last dimensions and new ones.
@@ -2573,6 +2833,7 @@ def tile(
     Args:
         x: any shape
         repeat_times: how often, for the last dimensions; for more than X has, new ones in front
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -2581,8 +2842,8 @@ def tile(
 
 def top_k(
     x: Variable,
-    *,
     k: int = 1,
+    *,
     name: str | None = None,
 ) -> tuple[Variable, Variable]:
     """The k greatest elements along the last dimension, greatest first; of equal ones the first.
@@ -2600,10 +2861,11 @@ def top_k(
 def triangular_solve(
     x: Variable,
     y: Variable,
-    *,
     upper: bool = True,
     transpose: bool = False,
     unitriangular: bool = False,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = the solution of X Out = Y for triangular X, or of X^T Out = Y; infinite or NaN where an element of the diagonal is 0. For small matrices, to some hundred rows: without LAPACK and without blocks.
@@ -2614,6 +2876,7 @@ def triangular_solve(
         upper: whether X is upper triangular, not lower
         transpose: whether X is transposed
         unitriangular: whether the diagonal of X counts as 1 and is not read
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -2622,8 +2885,9 @@ def triangular_solve(
 
 def tril(
     x: Variable,
-    *,
     diagonal: int = 0,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = the matrices X with 0 above a diagonal.
@@ -2631,6 +2895,7 @@ def tril(
     Args:
         x: [..., rows, columns]
         diagonal: which one; above 0: so many columns to the right of the main diagonal
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -2639,8 +2904,9 @@ def tril(
 
 def triu(
     x: Variable,
-    *,
     diagonal: int = 0,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = the matrices X with 0 below a diagonal.
@@ -2648,6 +2914,7 @@ def triu(
     Args:
         x: [..., rows, columns]
         diagonal: which one; above 0: so many columns to the right of the main diagonal
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -2656,11 +2923,12 @@ def triu(
 
 def truncated_gaussian_random(
     shape: list[int],
-    *,
     dtype: DTypeLike = 'float32',
     seed: int = 0,
     mean: float = 0.0,
     std: float = 1.0,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = random numbers with a normal distribution, drawn again where they are more than two standard deviations from the mean.
@@ -2671,6 +2939,7 @@ def truncated_gaussian_random(
         seed: of these numbers, the same in every run; 0: the seed of the program, other numbers in every run
         mean: mean of the normal distribution
         std: its standard deviation, at least 0
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -2679,11 +2948,12 @@ def truncated_gaussian_random(
 
 def uniform_random(
     shape: list[int],
-    *,
     dtype: DTypeLike = 'float32',
     seed: int = 0,
     min: float = -1.0,
     max: float = 1.0,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = random numbers from [min, max), each equally likely.
@@ -2694,6 +2964,7 @@ def uniform_random(
         seed: of these numbers, the same in every run; 0: the seed of the program, other numbers in every run
         min: the least number
         max: the limit of the numbers; 16-bit dtypes may round up to it
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -2703,13 +2974,14 @@ def uniform_random(
 def uniform_random_batch_size_like(
     input: Variable,
     shape: list[int],
-    *,
     dtype: DTypeLike = 'float32',
     seed: int = 0,
     min: float = -1.0,
     max: float = 1.0,
     input_dim_idx: int = 0,
     output_dim_idx: int = 0,
+    *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = random numbers from [min, max), each equally likely.
@@ -2723,6 +2995,7 @@ def uniform_random_batch_size_like(
         max: the limit of the numbers; 16-bit dtypes may round up to it
         input_dim_idx: the dimension of Input whose extent is taken
         output_dim_idx: the dimension of Out that has it
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -2733,6 +3006,7 @@ def unsqueeze(
     x: Variable,
     axes: list[int],
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = X with new dimensions of extent 1.
@@ -2740,6 +3014,7 @@ def unsqueeze(
     Args:
         x: any shape
         axes: dimensions of Out that X does not have, from the end if negative
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -2751,6 +3026,7 @@ def where(
     x: Variable,
     y: Variable,
     *,
+    act: str | None = None,
     name: str | None = None,
 ) -> Variable:
     """Out = X where Condition is true, else Y, broadcast as in NumPy.
@@ -2759,6 +3035,7 @@ def where(
         condition: bool, any shape
         x: any shape that broadcasts with the others
         y: any shape that broadcasts with the others, dtype of X
+        act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:

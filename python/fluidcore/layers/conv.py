@@ -19,9 +19,9 @@ def _conv(
     input: Variable,
     num_filters: int,
     filter_size: int | Sequence[int],
-    stride: int | Sequence[int],
-    padding: int | Sequence[int],
-    dilation: int | Sequence[int],
+    stride: int | Sequence[int] | None,
+    padding: int | Sequence[int] | None,
+    dilation: int | Sequence[int] | None,
     groups: int | None,
     param_attr: ParamAttrLike,
     bias_attr: ParamAttrLike,
@@ -38,9 +38,9 @@ def _conv(
     shape = [num_filters, channels // groups, *window]
     weight = helper.weight(param_attr, shape, input.dtype, Normal(0.0, std))
     attrs = {
-        "strides": numbers(layer, "stride", stride, axes),
+        "strides": numbers(layer, "stride", stride, axes, default=1),
         "paddings": numbers(layer, "padding", padding, axes),
-        "dilations": numbers(layer, "dilation", dilation, axes),
+        "dilations": numbers(layer, "dilation", dilation, axes, default=1),
         "groups": groups,
     }
     out = helper.append(layer, {"Input": input, "Filter": weight}, attrs, "Output")
@@ -52,12 +52,13 @@ def conv2d(
     input: Variable,
     num_filters: int,
     filter_size: int | Sequence[int],
-    stride: int | Sequence[int] = 1,
-    padding: int | Sequence[int] = 0,
-    dilation: int | Sequence[int] = 1,
-    groups: int | None = 1,
+    stride: int | Sequence[int] | None = 1,
+    padding: int | Sequence[int] | None = 0,
+    dilation: int | Sequence[int] | None = 1,
+    groups: int | None = None,
     param_attr: ParamAttrLike = None,
     bias_attr: ParamAttrLike = None,
+    use_cudnn: bool = True,
     act: str | None = None,
     name: str | None = None,
 ) -> Variable:
@@ -67,12 +68,13 @@ def conv2d(
         input: [batch, channels, height, width], floating.
         num_filters: Channels of the result.
         filter_size: Height and width of the window, or one number for both.
-        stride: Steps of the window.
-        padding: Zeros on each side.
-        dilation: Distance between the elements of the window.
+        stride: Steps of the window; None is 1.
+        padding: Zeros on each side; None is 0.
+        dilation: Distance between the elements of the window; None is 1.
         groups: Channels are divided into this many groups that do not see each other.
         param_attr: Of the filter [num_filters, channels / groups, height, width].
         bias_attr: Of the bias [num_filters]; False for none.
+        use_cudnn: Accepted; it changes nothing.
         act: Type of an activation operator, for example "relu".
         name: Name of the layer; None makes one up.
 
@@ -102,12 +104,13 @@ def conv3d(
     input: Variable,
     num_filters: int,
     filter_size: int | Sequence[int],
-    stride: int | Sequence[int] = 1,
-    padding: int | Sequence[int] = 0,
-    dilation: int | Sequence[int] = 1,
-    groups: int | None = 1,
+    stride: int | Sequence[int] | None = 1,
+    padding: int | Sequence[int] | None = 0,
+    dilation: int | Sequence[int] | None = 1,
+    groups: int | None = None,
     param_attr: ParamAttrLike = None,
     bias_attr: ParamAttrLike = None,
+    use_cudnn: bool = True,
     act: str | None = None,
     name: str | None = None,
 ) -> Variable:
@@ -117,12 +120,13 @@ def conv3d(
         input: [batch, channels, depth, height, width], floating.
         num_filters: Channels of the result.
         filter_size: Depth, height and width of the window, or one number for all.
-        stride: Steps of the window.
-        padding: Zeros on each side.
-        dilation: Distance between the elements of the window.
+        stride: Steps of the window; None is 1.
+        padding: Zeros on each side; None is 0.
+        dilation: Distance between the elements of the window; None is 1.
         groups: Channels are divided into this many groups that do not see each other.
         param_attr: Of the filter [num_filters, channels / groups, depth, height, width].
         bias_attr: Of the bias [num_filters]; False for none.
+        use_cudnn: Accepted; it changes nothing.
         act: Type of an activation operator, for example "relu".
         name: Name of the layer; None makes one up.
 
@@ -157,6 +161,7 @@ def batch_norm(
     param_attr: ParamAttrLike = None,
     bias_attr: ParamAttrLike = None,
     data_layout: str = "NCHW",
+    in_place: bool = False,
     name: str | None = None,
     moving_mean_name: str | None = None,
     moving_variance_name: str | None = None,
@@ -172,6 +177,7 @@ def batch_norm(
         param_attr: Of the scale [channels].
         bias_attr: Of the shift [channels].
         data_layout: "NCHW" or "NHWC".
+        in_place: Accepted; memory is shared wherever that is right.
         name: Name of the layer; None makes one up.
         moving_mean_name: Name of the running mean.
         moving_variance_name: Name of the running variance.
@@ -179,6 +185,7 @@ def batch_norm(
     Returns:
         Shape and dtype of the input.
     """
+    del in_place
     check_variable("batch_norm", "input", input)
     axis = 1 if data_layout == "NCHW" else -1
     if len(input.shape) < 2 or input.shape[axis] < 1:

@@ -17,12 +17,13 @@ def conv2d_transpose(
     num_filters: int,
     output_size: int | Sequence[int] | None = None,
     filter_size: int | Sequence[int] | None = None,
-    padding: int | Sequence[int] = 0,
-    stride: int | Sequence[int] = 1,
-    dilation: int | Sequence[int] = 1,
+    padding: int | Sequence[int] | None = 0,
+    stride: int | Sequence[int] | None = 1,
+    dilation: int | Sequence[int] | None = 1,
     groups: int | None = None,
     param_attr: ParamAttrLike = None,
     bias_attr: ParamAttrLike = None,
+    use_cudnn: bool = True,
     act: str | None = None,
     name: str | None = None,
 ) -> Variable:
@@ -35,12 +36,13 @@ def conv2d_transpose(
             filter_size gives.
         filter_size: Height and width of the window, or one number for both; None for what
             output_size needs, with the height and width of the input known.
-        padding: Elements cut off each side of the result.
-        stride: Steps of the window in the result.
-        dilation: Distance between the elements of the window.
+        padding: Elements cut off each side of the result; None is 0.
+        stride: Steps of the window in the result; None is 1.
+        dilation: Distance between the elements of the window; None is 1.
         groups: Channels are divided into this many groups that do not see each other.
         param_attr: Of the filter [channels, num_filters / groups, height, width].
         bias_attr: Of the bias [num_filters]; False for none.
+        use_cudnn: Accepted; it changes nothing.
         act: Type of an activation operator, for example "relu".
         name: Name of the layer; None makes one up.
 
@@ -58,9 +60,9 @@ def conv2d_transpose(
             f"{layer}: num_filters must be a multiple of groups, got {num_filters} with groups "
             f"{groups}"
         )
-    steps = numbers(layer, "stride", stride, 2)
+    steps = numbers(layer, "stride", stride, 2, default=1)
     pads = numbers(layer, "padding", padding, 2)
-    apart = numbers(layer, "dilation", dilation, 2)
+    apart = numbers(layer, "dilation", dilation, 2, default=1)
     wanted = None if output_size is None else numbers(layer, "output_size", output_size, 2)
     if filter_size is not None:
         window = numbers(layer, "filter_size", filter_size, 2)

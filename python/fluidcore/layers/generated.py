@@ -1,10 +1,9 @@
 """Layers made from operator definitions: one function for each operator.
 
-`clip(x, min, max, *, name=None)` appends a `clip` operator and returns its result; of several
-results a tuple. Inputs may be
-given by position, and after them the attributes that must be given, if all inputs must be; other
-attributes are keyword-only, with the defaults of the definition. A function is made when it is
-first asked for, so that importing fluidcore stays cheap.
+`clip(x, min, max, *, act=None, name=None)` appends a `clip` operator and returns its result; of
+several results a tuple. Arguments are the inputs and then the attributes, those first that must be
+given, with the defaults of the definition. Where an input may be left out attributes are
+keyword-only. A function is made when it is first asked for, so that importing stays cheap.
 """
 
 from __future__ import annotations
@@ -13,10 +12,11 @@ import functools
 import inspect
 import keyword
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 from fluidcore import core
-from fluidcore.layers.helper import LayerHelper, check_variable
+from fluidcore.layers.helper import LayerHelper, check_variable, restored_on_error
 
 _PYTHON_TYPES = {"list of bool": "list[bool]", "list of int": "list[int]"} | {
     "list of float": "list[float]",
@@ -125,7 +125,7 @@ def docstring(layer: Layer) -> str:
     """The documentation of a generated function, in Google's style."""
     lines = [layer.doc, "", "Args:"]
     lines += [f"    {argument.name}: {argument.doc}" for argument in layer.inputs + layer.attrs]
-    lines.append("    name: Name of the layer; None makes one up.")
+    lines += [f"    {name}: {doc}" for name, doc in extras(layer).items()]
     results = [f"    {result.slot}: {result.doc}" for result in layer.results]
     return "\n".join([*lines, "", "Returns:", *results, ""])
 
@@ -135,7 +135,15 @@ def split_arguments(layer: Layer) -> tuple[list[Argument], list[Argument]]:
     if any(a.default is None for a in layer.inputs):
         return layer.inputs, layer.attrs
     given = [a for a in layer.attrs if a.default is inspect.Parameter.empty]
-    return layer.inputs + given, [a for a in layer.attrs if a not in given]
+    return layer.inputs + given + [a for a in layer.attrs if a not in given], []
+
+
+def extras(layer: Layer) -> dict[str, str]:
+    """The arguments that every layer has, and what they are."""
+    name = {"name": "Name of the layer; None makes one up."}
+    if len(layer.results) > 1:
+        return name
+    return {"act": "Type of an activation operator for the result; None for none."} | name
 
 
 def _signature(layer: Layer) -> inspect.Signature:
@@ -148,10 +156,13 @@ def _signature(layer: Layer) -> inspect.Signature:
         )
         for a in arguments
     ]
-    name = inspect.Parameter(
-        "name", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="str | None"
-    )
-    return inspect.Signature([*parameters, name], return_annotation=layer.annotation)
+    more = [
+        inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation="str | None"
+        )
+        for name in extras(layer)
+    ]
+    return inspect.Signature([*parameters, *more], return_annotation=layer.annotation)
 
 
 def _checked_input(op_type: str, argument: Argument, value: Any) -> Any:
@@ -181,11 +192,13 @@ def make_layer(layer: Layer) -> Callable[..., Any]:
             if a.name in given
         }
         attrs = {a.source: given[a.name] for a in layer.attrs if a.name in given}
-        helper = LayerHelper(op_type, given.get("name"))
-        outputs = {result.slot: helper.temporary() for result in layer.results}
-        helper.block.append_op(op_type, inputs, outputs, attrs)
-        results = tuple(helper.block.var(name) for name in outputs.values())
-        return results[0] if len(results) == 1 else results
+        act = given.get("act")
+        with restored_on_error() if act is not None else nullcontext():
+            helper = LayerHelper(op_type, given.get("name"))
+            outputs = {result.slot: helper.temporary() for result in layer.results}
+            helper.block.append_op(op_type, inputs, outputs, attrs)
+            results = tuple(helper.block.var(name) for name in outputs.values())
+            return helper.activation(results[0], act) if len(results) == 1 else results
 
     function.__name__ = function.__qualname__ = op_type
     function.__doc__ = docstring(layer)

@@ -19,12 +19,15 @@ def _binary(op_type: str, x: Variable, y: Variable, out: Variable | None) -> Var
     return LayerHelper(op_type).append_into(out, op_type, {"X": x, "Y": y})
 
 
-def less_than(x: Variable, y: Variable, cond: Variable | None = None) -> Variable:
+def less_than(
+    x: Variable, y: Variable, force_cpu: bool | None = None, cond: Variable | None = None
+) -> Variable:
     """X < y, element by element.
 
     Args:
         x: Any shape.
         y: A shape that broadcasts to that of x, of the same dtype.
+        force_cpu: Accepted; it changes nothing.
         cond: Is written if given.
 
     Returns:
@@ -33,6 +36,7 @@ def less_than(x: Variable, y: Variable, cond: Variable | None = None) -> Variabl
     Example:
         layers.less_than(i, n, cond=cond)  # the last line of a While block
     """
+    del force_cpu
     return _binary("less_than", x, y, cond)
 
 

@@ -12,6 +12,7 @@ def cross_entropy(
     input: Variable,
     label: Variable,
     soft_label: bool = False,
+    ignore_index: int = -100,
 ) -> Variable:
     """Minus the logarithm of the probability of the label.
 
@@ -19,6 +20,7 @@ def cross_entropy(
         input: [n, classes], probabilities.
         label: [n, 1] or [n], int64; with soft_label [n, classes], probabilities.
         soft_label: Whether labels are probabilities, which gradients then pass too.
+        ignore_index: A label, no probabilities, whose loss and gradient are 0.
 
     Returns:
         [n, 1].
@@ -27,11 +29,12 @@ def cross_entropy(
     check_variable("cross_entropy", "label", label)
     helper = LayerHelper("cross_entropy")
     inputs = {"X": input, "Label": label}
-    return helper.append("cross_entropy", inputs, {"soft_label": soft_label}, "Y")
+    attrs = {"soft_label": soft_label, "ignore_index": ignore_index}
+    return helper.append("cross_entropy", inputs, attrs, "Y")
 
 
 def softmax_with_cross_entropy(
-    logits: Variable, label: Variable, soft_label: bool = False
+    logits: Variable, label: Variable, soft_label: bool = False, ignore_index: int = -100
 ) -> Variable:
     """Cross entropy of the softmax of `logits`, stable and in one operator.
 
@@ -39,6 +42,7 @@ def softmax_with_cross_entropy(
         logits: [n, classes], any numbers.
         label: [n, 1] or [n], int64; with soft_label [n, classes], probabilities.
         soft_label: Whether labels are probabilities, which gradients then pass too.
+        ignore_index: A label, no probabilities, whose loss and gradient are 0.
 
     Returns:
         [n, 1].
@@ -47,7 +51,7 @@ def softmax_with_cross_entropy(
     check_variable("softmax_with_cross_entropy", "label", label)
     helper = LayerHelper("softmax_with_cross_entropy")
     inputs = {"Logits": logits, "Label": label}
-    attrs = {"soft_label": soft_label}
+    attrs = {"soft_label": soft_label, "ignore_index": ignore_index}
     return helper.append("softmax_with_cross_entropy", inputs, attrs, "Loss")
 
 

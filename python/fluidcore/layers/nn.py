@@ -27,6 +27,7 @@ def fc(
     param_attr: ParamAttrLike | Sequence[ParamAttrLike] = None,
     bias_attr: ParamAttrLike = None,
     act: str | None = None,
+    is_test: bool = False,
     name: str | None = None,
 ) -> Variable:
     """Fully connected layer: act(x W + b), or act(x1 W1 + x2 W2 + ... + b).
@@ -38,11 +39,13 @@ def fc(
         param_attr: Of the weights [features, size]; a list for several inputs.
         bias_attr: Of the bias [size]; False for none.
         act: Type of an activation operator, for example "relu".
+        is_test: Accepted; the layer is the same then.
         name: Name of the layer; None makes one up.
 
     Returns:
         [batch..., size], dtype of the input.
     """
+    del is_test
     inputs = check_variables("fc", "input", input)
     if isinstance(param_attr, Sequence) and not isinstance(param_attr, str):
         attrs = list(param_attr)
@@ -86,6 +89,7 @@ def embedding(
     input: Variable,
     size: Sequence[int],
     is_sparse: bool = False,
+    is_distributed: bool = False,
     padding_idx: int | None = None,
     param_attr: ParamAttrLike = None,
     dtype: DTypeLike = "float32",
@@ -99,6 +103,7 @@ def embedding(
         is_sparse: Whether the table's gradient is selected rows, those that were read: time and
             memory of a step then do not depend on the height of the table. Clips, weight decay
             and optimizers leave the other rows alone, and the optimizer's state of them.
+        is_distributed: Accepted; the table is in this process.
         padding_idx: A row that reads as zeros; negative counts from the end.
         param_attr: Of the table.
         dtype: Of the table.
@@ -113,9 +118,9 @@ def embedding(
     rows, width = table_shape
     check_size("embedding", "the number of rows", rows)
     check_size("embedding", "the width", width)
-    if padding_idx is not None and not -rows <= padding_idx < rows:
+    if padding_idx is not None and not (is_whole(padding_idx) and -rows <= padding_idx < rows):
         raise core.InvalidArgument(
-            f"embedding: padding_idx must be a row of the table, got {padding_idx} of {rows} rows"
+            f"embedding: padding_idx must be a row of the table, got {padding_idx!r} of {rows} rows"
         )
     padding = -1 if padding_idx is None else padding_idx % rows
     helper = LayerHelper("embedding")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from fluidcore import core
-from fluidcore.base.checks import is_whole
+from fluidcore.base.checks import check_number, is_whole
 from fluidcore.initializer import Constant
 from fluidcore.layers.helper import LayerHelper, atomic, check_variable
 from fluidcore.param_attr import ParamAttrLike
@@ -232,3 +233,24 @@ def lrn(
     check_variable("lrn", "input", input)
     attrs = {"n": n, "k": k, "alpha": alpha, "beta": beta}
     return LayerHelper("lrn", name).append("lrn", {"X": input}, attrs)
+
+
+@atomic
+def l2_normalize(
+    x: Variable, axis: int | Sequence[int], epsilon: float = 1e-12, name: str | None = None
+) -> Variable:
+    """Divides by the root of the sum of squares along one dimension or several.
+
+    Args:
+        x: Any shape, floating.
+        axis: The dimensions; negative counts from the end.
+        epsilon: The sum of squares counts as this where it is less.
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Shape and dtype of x.
+    """
+    check_variable("l2_normalize", "x", x)
+    least = check_number("l2_normalize: epsilon", epsilon)
+    squares = LayerHelper("l2_normalize", name).append("square", {"X": x})
+    return x / squares.sum(axis, keepdims=True).clip(min=least) ** 0.5

@@ -16,9 +16,10 @@ def _pool(
     input: Variable,
     pool_size: int | Sequence[int],
     pool_type: str,
-    pool_stride: int | Sequence[int],
-    pool_padding: int | Sequence[int],
+    pool_stride: int | Sequence[int] | None,
+    pool_padding: int | Sequence[int] | None,
     global_pooling: bool,
+    ceil_mode: bool,
     name: str | None,
 ) -> Variable:
     check_variable(layer, "input", input)
@@ -30,9 +31,10 @@ def _pool(
     attrs = {
         "pooling_type": pool_type,
         "ksize": [max(extent, 1) for extent in window],
-        "strides": numbers(layer, "pool_stride", pool_stride, axes),
+        "strides": numbers(layer, "pool_stride", pool_stride, axes, default=1),
         "paddings": numbers(layer, "pool_padding", pool_padding, axes),
         "global_pooling": global_pooling,
+        "ceil_mode": ceil_mode,
     }
     return LayerHelper(layer, name).append(layer, {"X": input}, attrs)
 
@@ -41,9 +43,11 @@ def pool2d(
     input: Variable,
     pool_size: int | Sequence[int] = -1,
     pool_type: str = "max",
-    pool_stride: int | Sequence[int] = 1,
-    pool_padding: int | Sequence[int] = 0,
+    pool_stride: int | Sequence[int] | None = 1,
+    pool_padding: int | Sequence[int] | None = 0,
     global_pooling: bool = False,
+    use_cudnn: bool = True,
+    ceil_mode: bool = False,
     name: str | None = None,
 ) -> Variable:
     """Pooling: the largest element or the mean of each window.
@@ -52,9 +56,11 @@ def pool2d(
         input: [batch, channels, height, width], floating.
         pool_size: Height and width of the window, or one number for both.
         pool_type: "max" or "avg".
-        pool_stride: Steps of the window.
-        pool_padding: Elements added on each side; they take no part in a mean.
+        pool_stride: Steps of the window; None is 1.
+        pool_padding: Elements added on each side, which take no part in a mean; None is 0.
         global_pooling: Whether the window is the whole image.
+        use_cudnn: Accepted; it changes nothing.
+        ceil_mode: Whether a window that is partly outside counts.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -69,6 +75,7 @@ def pool2d(
         pool_stride,
         pool_padding,
         global_pooling,
+        ceil_mode,
         name,
     )
 
@@ -77,9 +84,11 @@ def pool3d(
     input: Variable,
     pool_size: int | Sequence[int] = -1,
     pool_type: str = "max",
-    pool_stride: int | Sequence[int] = 1,
-    pool_padding: int | Sequence[int] = 0,
+    pool_stride: int | Sequence[int] | None = 1,
+    pool_padding: int | Sequence[int] | None = 0,
     global_pooling: bool = False,
+    use_cudnn: bool = True,
+    ceil_mode: bool = False,
     name: str | None = None,
 ) -> Variable:
     """Pooling: the largest element or the mean of each window.
@@ -88,9 +97,11 @@ def pool3d(
         input: [batch, channels, depth, height, width], floating.
         pool_size: Depth, height and width of the window, or one number for all.
         pool_type: "max" or "avg".
-        pool_stride: Steps of the window.
-        pool_padding: Elements added on each side; they take no part in a mean.
+        pool_stride: Steps of the window; None is 1.
+        pool_padding: Elements added on each side, which take no part in a mean; None is 0.
         global_pooling: Whether the window is the whole volume.
+        use_cudnn: Accepted; it changes nothing.
+        ceil_mode: Whether a window that is partly outside counts.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -105,6 +116,7 @@ def pool3d(
         pool_stride,
         pool_padding,
         global_pooling,
+        ceil_mode,
         name,
     )
 

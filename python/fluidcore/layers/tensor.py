@@ -6,6 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from fluidcore import core
 from fluidcore.base.checks import check_number, is_whole
 from fluidcore.base.dtypes import FLOATING, DTypeLike, dtype_name
@@ -125,18 +128,24 @@ def fill_constant(
     return LayerHelper("fill_constant").append_into(out, "fill_constant", {}, attrs)
 
 
-def ones(shape: Sequence[int], dtype: DTypeLike) -> Variable:
+def ones(shape: Sequence[int], dtype: DTypeLike, force_cpu: bool = False) -> Variable:
     """A tensor of ones, as fill_constant makes it."""
-    return fill_constant(shape, dtype, 1.0)
+    return fill_constant(shape, dtype, 1.0, force_cpu)
 
 
-def zeros(shape: Sequence[int], dtype: DTypeLike) -> Variable:
+def zeros(shape: Sequence[int], dtype: DTypeLike, force_cpu: bool = False) -> Variable:
     """A tensor of zeros, as fill_constant makes it."""
-    return fill_constant(shape, dtype, 0.0)
+    return fill_constant(shape, dtype, 0.0, force_cpu)
 
 
-def assign(input: Variable, output: Variable | None = None) -> Variable:
-    """A copy of a variable, in `output` if given."""
+def assign(input: Variable | NDArray[Any], output: Variable | None = None) -> Variable:
+    """A copy of a variable, or the elements of an array, in `output` if given."""
+    if isinstance(input, np.ndarray):
+        floating = dtype_name(input.dtype) in FLOATING
+        values = list(map(float if floating else int, input.ravel().tolist()))
+        slot = "fp32_values" if floating else "int32_values"
+        attrs = {"shape": input.shape, "dtype": input.dtype, slot: values}
+        return LayerHelper("assign_value").append_into(output, "assign_value", {}, attrs)
     check_variable("assign", "input", input)
     return LayerHelper("assign").append_into(output, "assign", {"X": input})
 

@@ -16,8 +16,11 @@ _COUNTS = {2: "one or two", 3: "one or three"}
 _AXES = {2: "height, width", 3: "depth, height, width"}
 
 
-def numbers(layer: str, argument: str, value: int | Sequence[int], axes: int) -> list[int]:
-    """One number for each of `axes` axes."""
+def numbers(
+    layer: str, argument: str, value: int | Sequence[int] | None, axes: int, default: int = 0
+) -> list[int]:
+    """One number for each of `axes` axes; `default` for None."""
+    value = default if value is None else value
     numbers: list[Any] = (
         list(value) if isinstance(value, (list, tuple, np.ndarray)) else [value] * axes
     )

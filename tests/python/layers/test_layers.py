@@ -289,7 +289,8 @@ def test_a_generated_layer_looks_like_a_function():
     function = layers.scale
     assert function.__name__ == "scale"
     assert str(inspect.signature(function)) == (
-        "(x: 'Variable', *, scale: 'float' = 1.0, name: 'str | None' = None) -> 'Variable'"
+        "(x: 'Variable', scale: 'float' = 1.0, *, act: 'str | None' = None, "
+        "name: 'str | None' = None) -> 'Variable'"
     )
     assert "Args:\n    x: " in function.__doc__
     assert "Returns:\n    Out: " in function.__doc__
@@ -302,13 +303,15 @@ def test_a_generated_layer_checks_its_arguments():
     with pytest.raises(TypeError, match=r"scale\(\) missing a required argument: 'x'"):
         layers.scale()
     with pytest.raises(TypeError, match=r"scale\(\) too many positional arguments"):
-        layers.scale(x, 2.0)
+        layers.scale(x, 2.0, "relu")
     with pytest.raises(TypeError, match=r"scale\(\) got an unexpected keyword argument 'scales'"):
         layers.scale(x, scales=2.0)
 
 
-def test_attributes_that_must_be_given_may_be_given_by_position(block):
+def test_attributes_may_be_given_by_position_those_first_that_must_be(block):
     x = layers.data("x", [2])
+    layers.elementwise_add(x, x, 0)
+    assert block.ops[-1].attr("axis") == 0
     assert layers.expand(x, [1, 3]).shape == (-1, 6)
     layers.clip(x, 0.0, max=6.0)
     clip = block.ops[-1]
