@@ -142,7 +142,9 @@ def test_the_gradient_of_a_table_that_a_loop_reads_is_that_of_a_dense_one(kind):
             attr = fluid.ParamAttr(
                 "table", initializer=fluid.initializer.NumpyArrayInitializer(TABLE)
             )
-            result = steps(ids, lambda x: layers.embedding(x, [HEIGHT, WIDTH], sparse, param_attr=attr))
+            result = steps(
+                ids, lambda x: layers.embedding(x, [HEIGHT, WIDTH], sparse, param_attr=attr)
+            )
             [(_, grad)] = fluid.append_backward(layers.mean(layers.square(result)))
             exe, scope = fluid.Executor(), core.Scope()
             exe.run(fluid.default_startup_program(), scope=scope)
