@@ -73,8 +73,10 @@ def _cases() -> Iterator[Case]:
     named = {case.type for case in special}
     yield from special
     for name in FUNCTIONS:
-        inputs = [slot for slot in core.op_def(name).inputs if not slot.optional]
-        if name not in named and [slot.name for slot in inputs] in (["X"], ["X", "Y"]):
+        definition = core.op_def(name)
+        inputs = [slot for slot in definition.inputs if not slot.optional]
+        whole = not any(slot.list for slot in definition.outputs)
+        if whole and name not in named and [slot.name for slot in inputs] in (["X"], ["X", "Y"]):
             draw = part if name in POSITIVE else normal
             values: dict[str, Any] = {slot.name: draw(SIDE, SIDE) for slot in inputs}
             yield Case(
@@ -94,6 +96,7 @@ def _special(
     image = normal(8, 64, 56, 56)
     one = {"strides": [1, 1], "paddings": [1, 1]}
     windows = {"ksize": [2, 2], "strides": [2, 2]}
+    near_identity = np.eye(32, dtype=np.float32) + 0.05 * normal(64, 32, 32)
     grid = np.stack(np.meshgrid(np.arange(n), np.arange(8), indexing="ij"), -1)
     return [
         Case("elementwise_add", {"X": square, "Y": normal(n)}),
@@ -130,6 +133,18 @@ def _special(
                 "Variance": part(64),
             },
         ),
+        Case("group_norm", {"X": image, "Scale": part(64), "Bias": normal(64)}, {"groups": 8}),
+        Case("instance_norm", {"X": image, "Scale": part(64), "Bias": normal(64)}),
+        Case("rms_norm", {"X": normal(4096, n), "Scale": part(n)}),
+        Case("interpolate", {"X": image}, {"mode": "bilinear", "scale": [2.0, 2.0]}),
+        Case("grid_sample", {"X": image, "Grid": 2 * part(8, 56, 56, 2) - 1}),
+        Case("pixel_shuffle", {"X": image}, {"upscale_factor": 2}),
+        Case("max_pool2d_with_index", {"X": image}, windows),
+        Case("maxout", {"X": image}, {"groups": 2}),
+        *(Case(name, {"X": near_identity}) for name in ("cholesky", "det", "inverse", "slogdet")),
+        Case("triangular_solve", {"X": near_identity, "Y": normal(64, 32, 8)}),
+        Case("clip_by_norm", {"X": square}, {"max_norm": 1.0}),
+        Case("nll_loss", {"X": normal(4096, n), "Label": labels(4096, n)}),
         Case("layer_norm", {"X": normal(4096, n), "Scale": part(n), "Bias": normal(n)}),
         Case("lrn", {"X": image}),
         Case("norm", {"X": image, "Scale": part(64)}),
