@@ -76,9 +76,64 @@ AxisTable transposed(const AxisTable& table) {
   return result;
 }
 
+namespace {
+
+// Of one line: output i has the taps [taps i, taps (i + 1)).
+template <std::int64_t taps, class T>
+void resample_line(const AxisTable& table, const T* from, T* to) {
+  const std::int64_t outputs = table.outputs();
+  const std::int64_t* const source = table.source.data();
+  const double* const weight = table.weight.data();
+#pragma omp simd
+  for (std::int64_t i = 0; i < outputs; ++i) {
+    T total = 0;
+    for (std::int64_t t = taps * i; t < taps * (i + 1); ++t) {
+      total += static_cast<T>(weight[t]) * from[source[t]];
+    }
+    to[i] = total;
+  }
+}
+
+template <class T>
+void resample_line_of_any(const AxisTable& table, const T* from, T* to) {
+  const std::int64_t* const start = table.start.data();
+  for (std::int64_t i = 0; i < table.outputs(); ++i) {
+    T total = 0;
+    for (std::int64_t t = start[i]; t < start[i + 1]; ++t) {
+      total += static_cast<T>(table.weight.data()[t]) * from[table.source.data()[t]];
+    }
+    to[i] = total;
+  }
+}
+
+// How many taps each output has; 0 where they differ.
+std::int64_t taps_of_each(const AxisTable& table) {
+  const std::int64_t taps = table.start[1] - table.start[0];
+  for (std::size_t i = 1; i < table.start.size(); ++i) {
+    if (table.start[i] - table.start[i - 1] != taps) return 0;
+  }
+  return taps;
+}
+
+template <class T>
+void resample_lines(const AxisTable& table, std::int64_t lines, const T* from, T* to) {
+  const std::int64_t taps = taps_of_each(table);
+  for_rows(lines, static_cast<std::int64_t>(table.source.size()), [=, &table](std::int64_t line) {
+    const T* const values = from + line * table.inputs;
+    T* const result = to + line * table.outputs();
+    if (taps == 1) return resample_line<1>(table, values, result);
+    if (taps == 2) return resample_line<2>(table, values, result);
+    if (taps == 4) return resample_line<4>(table, values, result);
+    resample_line_of_any(table, values, result);
+  });
+}
+
+}  // namespace
+
 template <class T>
 void resample_axis(
     const AxisTable& table, std::int64_t outer, std::int64_t inner, const T* from, T* to) {
+  if (inner == 1) return resample_lines(table, outer, from, to);
   const std::int64_t outputs = table.outputs();
   const std::int64_t inputs = table.inputs;
   const std::int64_t* const start = table.start.data();
