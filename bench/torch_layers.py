@@ -26,9 +26,9 @@ def _channels(i: Slots, normalized: torch.Tensor) -> torch.Tensor:
 def _group_norm(i: Slots, groups: int, epsilon: float) -> torch.Tensor:
     if i.X.numel() == 0:
         return _channels(i, i.X * 1)
-    if i.X.numel() > i.X.shape[0] * groups:
+    if i.X.numel() > i.X.shape[0] * groups and i.Scale is not None and i.Bias is not None:
         return F.group_norm(i.X, groups, i.Scale, i.Bias, epsilon)
-    # PyTorch refuses groups of one element.
+    # PyTorch refuses groups of one element, and has no second gradient without scale and shift.
     x = i.X.reshape(i.X.shape[0], groups, -1)
     variance, mean = torch.var_mean(x, 2, correction=0, keepdim=True)
     return _channels(i, ((x - mean) / (variance + epsilon).sqrt()).reshape(i.X.shape))
