@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeAlias, TypeVar
 
+from fluidcore.base.checks import check_number, is_whole
 from fluidcore.base.dtypes import DTypeLike, dtype_number
 
 Result = TypeVar("Result")
@@ -88,6 +89,11 @@ class TensorMethods(Generic[Result]):
         """Whether all elements are true along one dimension or several, as `sum`."""
         return self._reduce("reduce_all", axis, keepdims, dim, keep_dim)
 
+    @property
+    def ndim(self: Any) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
     def reshape(self, *shape: Any) -> Result:
         """The same elements in another shape; one extent may be -1: x.reshape(2, -1)."""
         return self._apply("reshape", shape=_one_list(shape))
@@ -160,11 +166,14 @@ class TensorMethods(Generic[Result]):
         """The number of [min, max] nearest to each element; None leaves a side open."""
         if min is None and max is None:
             raise TypeError("clip: min or max must be given, got neither")
-        low = -math.inf if min is None else float(min)
-        return self._apply("clip", min=low, max=math.inf if max is None else float(max))
+        low = -math.inf if min is None else check_number("clip: min", min, finite=False)
+        high = math.inf if max is None else check_number("clip: max", max, finite=False)
+        return self._apply("clip", min=low, max=high)
 
     def round(self: Any, decimals: int = 0) -> Result:
         """The nearest numbers of so many decimals, of two the even one."""
+        if not is_whole(decimals):
+            raise TypeError(f"round: decimals must be a whole number, got {decimals!r}")
         if not decimals:
             result: Result = self._apply("round")
         else:

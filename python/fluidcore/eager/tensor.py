@@ -82,11 +82,6 @@ class Tensor(Arithmetic, TensorMethods["Tensor"], Creation, Indexing["Tensor"]):
         return list(self.shape)
 
     @property
-    def ndim(self) -> int:
-        """The number of dimensions."""
-        return self.array.ndim
-
-    @property
     def size(self) -> int:
         """The number of elements."""
         return self.array.size

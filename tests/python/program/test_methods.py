@@ -79,6 +79,11 @@ def test_fluids_names_of_arguments_mean_the_same() -> None:
         x.sum(axis=0, dim=0)
     with pytest.raises(TypeError, match=r"^clip: min or max must be given, got neither$"):
         x.clip()
+    with pytest.raises(TypeError, match=r"^clip: min must be a number, got str 'a'$"):
+        x.clip("a")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"^round: decimals must be a whole number, got 1.5$"):
+        x.round(1.5)
+    assert layers.data("x", [3]).ndim == x[0].ndim == 2
 
 
 def test_an_index_may_be_a_tensor_of_whole_numbers() -> None:
