@@ -103,20 +103,27 @@ def group_norm(
     """Normalizes groups of channels of each example, then scales and shifts each channel.
 
     Args:
-        input: [batch, channels, ...], floating.
+        input: [batch, channels, ...], or [batch, ..., channels] with data_layout "NHWC"; floating.
         groups: How many groups of neighbouring channels.
         epsilon: Added to the variance.
         param_attr: Of the scale [channels], 1 at first; False for none.
         bias_attr: Of the shift [channels], 0 at first; False for none.
         act: Type of an activation operator, for example "relu".
-        data_layout: "NCHW".
+        data_layout: "NCHW" or "NHWC".
         name: Name of the layer; None makes one up.
 
     Returns:
         Shape and dtype of the input.
     """
-    attrs = {"groups": groups, "epsilon": epsilon, "data_layout": data_layout}
-    return _norm_of_channels("group_norm", input, attrs, param_attr, bias_attr, act, name)
+    attrs: dict[str, Any] = {"groups": groups, "epsilon": epsilon}
+    if data_layout != "NHWC":
+        attrs["data_layout"] = data_layout
+        return _norm_of_channels("group_norm", input, attrs, param_attr, bias_attr, act, name)
+    check_variable("group_norm", "input", input)
+    first, *between, last = range(max(len(input.shape), 2))
+    x = input.transpose(first, last, *between)
+    out = _norm_of_channels("group_norm", x, attrs, param_attr, bias_attr, act, name)
+    return out.transpose(first, *(axis + 1 for axis in between), 1)
 
 
 @atomic

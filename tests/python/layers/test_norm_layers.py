@@ -94,3 +94,17 @@ def test_channels_that_are_not_known_are_an_error(layer):
     given = {"groups": 1} if layer == "group_norm" else {}
     with pytest.raises(fluid.InvalidArgument, match=message):
         getattr(layers, layer)(layers.data("x", [-1, -1, 3]), **given)
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 4, 6), (2, 5, 6), (2, 6)])
+def test_groups_of_channels_may_come_last(shape):
+    x = layers.data("x", shape, append_batch_size=False)
+    order = [0, len(shape) - 1, *range(1, len(shape) - 1)]
+    first = layers.group_norm(layers.transpose(x, order), 3, param_attr="s", bias_attr="b")
+    last = layers.group_norm(x, 3, param_attr="s", bias_attr="b", data_layout="NHWC")
+    assert last.shape == shape
+    exe = fluid.Executor()
+    exe.run(fluid.default_startup_program())
+    feed = {"x": np.random.default_rng(0).standard_normal(shape, dtype=np.float32)}
+    expected, value = exe.run(feed=feed, fetch_list=[first, last])
+    np.testing.assert_array_equal(value.transpose(order), expected)
