@@ -30,16 +30,17 @@ void smooth_l1(const RowPairs& pairs,
       return limit * near * (size - T(0.5) * near);
     };
     const bool is_weighted = inside != nullptr || outside != nullptr;
-    loss[row] = static_cast<T>(
-        is_weighted ? sum_of_row(pairs.columns,
-                                 [=](std::int64_t column) {
-                                   const std::int64_t i = start + column;
-                                   const T weight = outside == nullptr ? T(1) : outside[i];
-                                   return weight * loss_of(difference(i));
-                                 })
-                    : sum_of_row(pairs.columns, [=](std::int64_t column) {
-                        return loss_of(x[start + column] - y[start + column]);
-                      }));
+    loss[row] =
+        static_cast<T>(is_weighted ? sum_of_row(pairs.columns,
+                                                [=](std::int64_t column) {
+                                                  const std::int64_t i = start + column;
+                                                  const T weight =
+                                                      outside == nullptr ? T(1) : outside[i];
+                                                  return weight * loss_of(difference(i));
+                                                })
+                                   : sum_of_row(pairs.columns, [=](std::int64_t column) {
+                                       return loss_of(x[start + column] - y[start + column]);
+                                     }));
   });
 }
 
