@@ -331,7 +331,7 @@ struct FloorDiv {  // the quotient rounded down; integers: 0 for a divisor of 0
   FC_HOST_DEVICE static bool is_usual(float x, float y) { return math::can_divide(x, y); }
   FC_HOST_DEVICE static float usual(float x, float y) {
     const math::Division found = math::divide(x, y);
-    const bool is_below = (found.left != 0.0f) & ((found.left < 0.0f) ^ (y < 0.0f));
+    const bool is_below = found.left != 0.0f && (found.left < 0.0f) != (y < 0.0f);
     return static_cast<float>(is_below ? found.whole - 1.0 : found.whole);
   }
 };
@@ -354,7 +354,7 @@ struct Mod {  // what FloorDiv leaves, of the sign of the divisor; integers: 0 f
  private:
   template <class T>
   FC_HOST_DEVICE static T signed_as(T left, T y) {
-    const T moved = (left < T(0)) ^ (y < T(0)) ? left + y : left;
+    const T moved = (left < T(0)) != (y < T(0)) ? left + y : left;
     return left == T(0) ? std::copysign(left, y) : moved;
   }
 };

@@ -50,7 +50,7 @@ struct Division {
 // Whether divide() can: y is finite, and the quotient has no more than 29 bits.
 FC_HOST_DEVICE inline bool can_divide(float x, float y) {
   const double ratio = static_cast<double>(x) / static_cast<double>(y);
-  return (std::abs(ratio) < 0x1p29) & (std::abs(y) <= std::numeric_limits<float>::max());
+  return std::abs(ratio) < 0x1p29 && std::abs(y) <= std::numeric_limits<float>::max();
 }
 
 // Exact.

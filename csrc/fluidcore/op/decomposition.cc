@@ -75,6 +75,7 @@ std::vector<Expr> Decomposition::add_step(const std::string& type,
   def.complete(step);
   steps_.push_back({std::move(step), is_constant || def.is_constant()});
   std::vector<Expr> made;
+  made.reserve(names.size());
   for (std::string& each : names) made.emplace_back(*this, std::move(each));
   return made;
 }
