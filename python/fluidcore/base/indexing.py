@@ -65,6 +65,8 @@ def _readable(item: Any) -> Any:
     dtype = getattr(item, "dtype", None)
     if dtype == "bool":
         known = item._known()
+        if known is not None and not known.ndim:
+            raise TypeError("a mask must have at least one dimension, got []")
         if known is None:
             raise TypeError(
                 "x[mask] would have an extent that depends on the data; "

@@ -62,10 +62,8 @@ class Network:
         out: str = "Out",
     ) -> Variable:
         """Appends an operator to the current block: that of a step, inside of one."""
-        return self._in_current_block().append(op_type, inputs, attrs, out)
-
-    def _in_current_block(self) -> LayerHelper:
-        return LayerHelper(self.helper.layer_type, self.helper.name)
+        here = LayerHelper(self.helper.layer_type, self.helper.name)
+        return here.append(op_type, inputs, attrs, out)
 
     def read(self, input: Variable, lengths: Variable | None, time_major: bool) -> None:
         """Takes the input, [batch, time, features], as [time, batch, features].
@@ -84,9 +82,7 @@ class Network:
                 f"'{input.name}' {input.dtype} {list(input.shape)}"
             )
         self._time_major = time_major
-        self._x = (
-            input if time_major else self.append("transpose", {"X": input}, {"axis": [1, 0, 2]})
-        )
+        self._x = input if time_major else self._other_layout(input)
         self._counts = None if lengths is None else self._steps_that_count(lengths)
 
     def _other_layout(self, x: Variable) -> Variable:
@@ -96,12 +92,11 @@ class Network:
         """Bool [time, batch, 1]."""
         who = self.helper.layer_type
         check_variable(who, "lengths", lengths)
-        if lengths.dtype not in ("int32", "int64") or not extents_agree(
-            lengths.shape, [self._x.shape[1]]
-        ):
+        batch = self._x.shape[1]
+        if lengths.dtype not in ("int32", "int64") or not extents_agree(lengths.shape, [batch]):
             raise core.InvalidArgument(
-                f"{who}: lengths must be int32 or int64 [batch], where batch is "
-                f"{self._x.shape[1]}, got '{lengths.name}' {lengths.dtype} {list(lengths.shape)}"
+                f"{who}: lengths must be int32 or int64 [batch], where batch is {batch}, got "
+                f"'{lengths.name}' {lengths.dtype} {list(lengths.shape)}"
             )
         ones = fill_constant_batch_size_like(self._x, [-1, 1], lengths.dtype, 1)
         step = self.append("cumsum", {"X": ones}, {"axis": 0, "exclusive": True})

@@ -116,6 +116,12 @@ def test_a_mask_of_a_tensor_is_known() -> None:
     np.testing.assert_array_equal(x.grad.numpy(), X > 0)
 
 
+def test_a_truth_value_is_no_mask() -> None:
+    x = Tensor(X)
+    with pytest.raises(TypeError, match=r"^a mask must have at least one dimension, got \[\]$"):
+        x[Tensor(True)]
+
+
 def test_a_mask_of_a_variable_depends_on_the_data() -> None:
     x = layers.data("x", [3])
     with pytest.raises(TypeError, match=r"depends on the data; write where\(mask, x, other\)"):
