@@ -66,7 +66,7 @@ TEST(GridSample, ReadsNothingOutsideOfAnImage) {
         Doubles back(3);
         Doubles dgrid(8);
         grid_sample(sample, x.data(), grid.data(), seen.data());
-        grid_sample_adjoint(sample, grid.data(), x.data(), back.data());
+        grid_sample_adjoint(sample, grid.data(), seen.data(), back.data());
         grid_sample_grid_grad(sample, x.data(), grid.data(), seen.data(), dgrid.data());
         EXPECT_NEAR(seen[0], beyond == Beyond::kZeros ? 0 : 1, 1e-12);
       }
