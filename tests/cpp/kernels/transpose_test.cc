@@ -44,6 +44,15 @@ TEST(Transpose, TakesElementsOfEverySize) {
   expect_permuted<std::uint64_t>({70, 40}, {1, 0});
 }
 
+TEST(Transpose, InterleavesShortLines) {
+  for (std::int64_t lines = 2; lines < 6; ++lines) {
+    expect_permuted<std::uint16_t>({2, lines, 70}, {0, 2, 1});
+    expect_permuted<std::uint32_t>({2, lines, 3, 40}, {0, 2, 3, 1});
+    expect_permuted<std::uint64_t>({lines, 33, 2}, {1, 0, 2});
+    expect_permuted<std::uint32_t>({2, 2, lines, 2, 5, 7}, {0, 1, 4, 2, 5, 3});
+  }
+}
+
 TEST(Transpose, TakesScalarsAndEmptyTensors) {
   expect_permuted<std::uint32_t>({}, {});
   expect_permuted<std::uint32_t>({3, 0, 2}, {2, 1, 0});

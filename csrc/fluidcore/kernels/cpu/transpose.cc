@@ -12,6 +12,15 @@ namespace fluidcore::cpu {
 namespace {
 
 constexpr std::int64_t kBlock = 32;  // a square of this side stays in the cache
+constexpr std::int64_t kShort = 4;   // lines that are not worth a square
+
+// Lines [0, lines) of `from`, which are `apart`, become columns: to[i lines + j] = line j[i].
+template <std::int64_t lines, class Word>
+void interleave(std::int64_t count, const Word* from, std::int64_t apart, Word* to) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    for (std::int64_t j = 0; j < lines; ++j) to[i * lines + j] = from[j * apart + i];
+  }
+}
 
 }  // namespace
 
@@ -74,6 +83,14 @@ void Transpose::run_words(Word* to, const Word* from) const {
       }
       if (b.from_stride == 1) {
         std::memcpy(target, source, static_cast<std::size_t>(b.extent) * sizeof(Word));
+        continue;
+      }
+      if (b.extent <= kShort && a.from_stride == 1 && a.to_stride == b.extent) {
+        Word* const start = target + a_begin * a.to_stride;
+        const std::int64_t count = a_end - a_begin;
+        if (b.extent == 2) interleave<2>(count, source + a_begin, b.from_stride, start);
+        if (b.extent == 3) interleave<3>(count, source + a_begin, b.from_stride, start);
+        if (b.extent == 4) interleave<4>(count, source + a_begin, b.from_stride, start);
         continue;
       }
       // Through a square in the cache, so that both tensors are walked along their lines.
