@@ -75,8 +75,9 @@ def _cases() -> Iterator[Case]:
     for name in FUNCTIONS:
         definition = core.op_def(name)
         inputs = [slot for slot in definition.inputs if not slot.optional]
-        whole = not any(slot.list for slot in definition.outputs)
-        if whole and name not in named and [slot.name for slot in inputs] in (["X"], ["X", "Y"]):
+        plain = not any(slot.list for slot in definition.outputs)
+        plain = plain and not any(attr.required for attr in definition.attrs)
+        if plain and name not in named and [slot.name for slot in inputs] in (["X"], ["X", "Y"]):
             draw = part if name in POSITIVE else normal
             values: dict[str, Any] = {slot.name: draw(SIDE, SIDE) for slot in inputs}
             yield Case(
