@@ -3,26 +3,12 @@
 from __future__ import annotations
 
 from fluidcore import core
-from fluidcore.layers.helper import LayerHelper, atomic, check_variable
+from fluidcore.layers import generated
+from fluidcore.layers.helper import atomic, check_variable
 from fluidcore.layers.nn import fc
 from fluidcore.layers.tensor import concat
 from fluidcore.param_attr import ParamAttrLike
 from fluidcore.program import Variable
-
-
-def append_lstm_unit(
-    gates: Variable, cell: Variable, forget_bias: float
-) -> tuple[Variable, Variable]:
-    """Appends the operator; the hidden state and the cell after it."""
-    helper = LayerHelper("lstm_unit")
-    hidden, after = helper.temporary(), helper.temporary()
-    helper.block.append_op(
-        "lstm_unit",
-        {"X": gates, "C_prev": cell},
-        {"C": after, "H": hidden},
-        {"forget_bias": forget_bias},
-    )
-    return helper.block.var(hidden), helper.block.var(after)
 
 
 @atomic
@@ -68,4 +54,5 @@ def lstm_unit(
     size = cell_t_prev.shape[1]
     both = concat([x_t, hidden_t_prev], axis=1)
     gates = fc(both, 4 * size, param_attr=param_attr, bias_attr=bias_attr, name=name)
-    return append_lstm_unit(gates, cell_t_prev, forget_bias)
+    cell, hidden = generated.lstm_unit(gates, cell_t_prev, forget_bias)
+    return hidden, cell

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from fluidcore.base.checks import check_name
-from fluidcore.layers.gated_units import append_lstm_unit
-from fluidcore.layers.helper import atomic
-from fluidcore.layers.recurrence import Network, Product, States
+from fluidcore.layers import generated
+from fluidcore.layers.helper import LayerHelper, atomic
+from fluidcore.layers.recurrence import Form, Network, Product, States
 from fluidcore.param_attr import ParamAttrLike
 from fluidcore.program import Variable
 
@@ -65,11 +64,11 @@ def lstm(
 
     def step(x: Variable, states: States, recurrent: Product) -> States:
         hidden, cell = states
-        return append_lstm_unit(x + recurrent(hidden), cell, forget_bias)
+        cell, hidden = generated.lstm_unit(x + recurrent(hidden), cell, forget_bias)
+        return hidden, cell
 
-    network.read(input, lengths, time_major)
-    network.dropout = (dropout_prob, is_test)
-    out, (last_h, last_c) = network.run(step, num_layers, is_bidirec, (init_h, init_c))
+    form = Form(num_layers, is_bidirec, time_major, dropout_prob, is_test)
+    out, (last_h, last_c) = network.run(step, input, lengths, (init_h, init_c), form)
     return out, last_h, last_c
 
 
@@ -119,12 +118,10 @@ def gru(
     network = Network("gru", size, 3, (param_attr, bias_attr), name, has_recurrent_bias=True)
 
     def step(x: Variable, states: States, recurrent: Product) -> States:
-        inputs = {"X": x, "Recurrent": recurrent(states[0]), "HiddenPrev": states[0]}
-        return (network.append("gru_cell", inputs, out="Hidden"),)
+        return (generated.gru_cell(x, recurrent(states[0]), states[0]),)
 
-    network.read(input, lengths, time_major)
-    network.dropout = (dropout_prob, is_test)
-    out, (last_h,) = network.run(step, num_layers, is_bidirec, (init_h,))
+    form = Form(num_layers, is_bidirec, time_major, dropout_prob, is_test)
+    out, (last_h,) = network.run(step, input, lengths, (init_h,), form)
     return out, last_h
 
 
@@ -172,9 +169,8 @@ def rnn(
     network = Network("rnn", size, 1, (param_attr, bias_attr), name)
 
     def step(x: Variable, states: States, recurrent: Product) -> States:
-        return (network.append(check_name("rnn: act", act), {"X": x + recurrent(states[0])}),)
+        return (LayerHelper("rnn").activation(x + recurrent(states[0]), act),)
 
-    network.read(input, lengths, time_major)
-    network.dropout = (dropout_prob, is_test)
-    out, (last_h,) = network.run(step, num_layers, is_bidirec, (init_h,))
+    form = Form(num_layers, is_bidirec, time_major, dropout_prob, is_test)
+    out, (last_h,) = network.run(step, input, lengths, (init_h,), form)
     return out, last_h
