@@ -49,9 +49,20 @@ def apply(
     return found
 
 
-def apply_single(op_type: str, inputs: Mapping[str, Any], attrs: Mapping[str, Any]) -> Tensor:
-    """Runs an operator with one result."""
-    return _run(op_type, inputs, attrs, {})[1][0]
+def apply_single(
+    op_type: str, inputs: Mapping[str, Any], attrs: Mapping[str, Any], out: str | None = None
+) -> Tensor:
+    """Runs an operator; its result in slot `out`, or the first one."""
+    made, results = _run(op_type, inputs, attrs, {})
+    return results[0 if out is None else made.result_slots.index(out)]
+
+
+def apply_all(
+    op_type: str, inputs: Mapping[str, Any], attrs: Mapping[str, Any]
+) -> Tensor | tuple[Tensor, ...]:
+    """Runs an operator; its result, or all of them if there are several."""
+    results = _run(op_type, inputs, attrs, {})[1]
+    return results[0] if len(results) == 1 else tuple(results)
 
 
 def _run(

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fluidcore import core
-from fluidcore.eager.apply import apply
+from fluidcore.eager.apply import apply, apply_all
 from fluidcore.eager.tensor import Tensor
 from fluidcore.layers.generated import describe, docstring, layer_names, split_arguments
 
@@ -43,13 +43,11 @@ def _make(op_type: str) -> Callable[..., Any] | None:
         missing = sorted(required - given.keys())
         if missing:
             raise TypeError(f"{op_type}() must be given {', '.join(missing)}")
-        found = apply(
+        return apply_all(
             op_type,
             {slot: given[name] for name, slot in slots.items() if name in given},
             {source: given[name] for name, source in attrs.items() if name in given},
         )
-        results = tuple(found[result.slot] for result in layer.results)
-        return results[0] if len(results) == 1 else results
 
     function.__name__ = function.__qualname__ = op_type
     function.__doc__ = docstring(layer)

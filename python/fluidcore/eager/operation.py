@@ -39,6 +39,7 @@ class Operation:
         outputs: The same for the results, intermediate ones too.
         attrs: As given, without defaults.
         results: The positions of outputs that are no intermediate results.
+        result_slots: The slots that these are in.
         desc: The program: inputs, and the operator.
     """
 
@@ -63,12 +64,14 @@ class Operation:
             variable.set_dtype(dtype.name)
         self.outputs: dict[str, list[str]] = {}
         self.results: list[int] = []
+        self.result_slots: list[str] = []
         position = 0
         for output in definition.outputs:
             count = counts.get(output.name, 0 if output.list else 1)
             self.outputs[output.name] = _names(f"{output.name}@OUT", count)
             if not output.intermediate:
                 self.results += range(position, position + count)
+                self.result_slots += [output.name] * count
             position += count
         block.add_op(op_type, self.inputs, self.outputs, self.attrs)
         self.is_constant = definition.is_constant

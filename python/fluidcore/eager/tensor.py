@@ -134,12 +134,15 @@ class Tensor(Arithmetic, TensorMethods["Tensor"], Creation, Indexing["Tensor"]):
         return (self[i] for i in range(len(self)))
 
     def _single(
-        self, op_type: str, inputs: Mapping[str, Any], attrs: Mapping[str, Any], out: str = "Out"
+        self,
+        op_type: str,
+        inputs: Mapping[str, Any],
+        attrs: Mapping[str, Any],
+        out: str | None = None,
     ) -> Tensor:
-        from fluidcore.eager.apply import apply
+        from fluidcore.eager.apply import apply_single
 
-        result: Tensor = apply(op_type, inputs, attrs)[out]
-        return result
+        return apply_single(op_type, inputs, attrs, out)
 
     def _applied(self, steps: Sequence[Step]) -> Tensor:
         result = self

@@ -48,9 +48,8 @@ def confirm(
     if judgement.is_proven:
         return judgement
     if session.late:
-        return judgement.opened(
-            judgement.wrong, flag=LATE
-        )  # as long as there is no second measurement
+        # As long as there is no second measurement.
+        return judgement.opened(judgement.wrong, flag=LATE)
     cotangents = range(len(judgement.wrong)) if probe is None else [probe]
     found, again = measured_again(
         session.function,
