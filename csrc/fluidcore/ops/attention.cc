@@ -10,6 +10,7 @@
 #include "fluidcore/op/decomposition.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/infer_checks.h"
+#include "fluidcore/ops/optional_output.h"
 #include "fluidcore/ops/register_ops.h"
 
 namespace fluidcore {
@@ -81,11 +82,6 @@ cpu::Attention attention_of(const KernelContext& context) {
 template <class T>
 Arg<const T> mask_input(const KernelContext& context) {
   return context.has_input("Mask") ? context.input<T>("Mask") : Arg<const T>();
-}
-
-template <class T>
-T* data_or_null(const Arg<T>& arg) {
-  return arg ? arg.data() : nullptr;
 }
 
 template <class T>

@@ -8,6 +8,7 @@
 
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/infer_checks.h"
+#include "fluidcore/ops/optional_output.h"
 #include "fluidcore/ops/register_ops.h"
 #include "fluidcore/ops/row_numbers.h"
 
@@ -110,8 +111,7 @@ Kernel ctc_curvature(const KernelContext& context) {
   const Targets targets(context);
   return [=, memory = reserved(context, cpu::ctc_curvature_bytes(targets.shape()))] {
     cpu::ctc_curvature(targets.shape(), targets.checked(), logits.data(), direction.data(),
-                       dloss.data(), memory->data(), slope ? slope.data() : nullptr,
-                       curvature ? curvature.data() : nullptr);
+                       dloss.data(), memory->data(), data_or_null(slope), data_or_null(curvature));
   };
 }
 

@@ -6,6 +6,7 @@
 
 #include "fluidcore/op/decomposition.h"
 #include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/optional_output.h"
 #include "fluidcore/ops/register_ops.h"
 
 namespace fluidcore {
@@ -18,11 +19,6 @@ cpu::Units units_of(const Shape& state) {
 
 LstmUnit lstm(const KernelContext& context) {
   return {context.attr<double>("forget_bias")};
-}
-
-template <class T>
-T* data_or_null(const Arg<T>& arg) {
-  return arg ? arg.data() : nullptr;
 }
 
 template <class T>

@@ -93,6 +93,9 @@ Kernel grid_sample_grad(const KernelContext& context) {
   };
 }
 
+// From this order on, a derivative of a cubic is 0.
+constexpr std::int64_t kNoDerivative = 4;
+
 TensorSpec sampled(const InferContext& context) {
   const TensorSpec& x = context.input("X");
   require(x.shape.rank() == 4, context.type(), ": X must have shape [N, C, H, W], got ", x.shape);
@@ -104,8 +107,10 @@ TensorSpec sampled(const InferContext& context) {
   require(x.shape[2] != 0 && x.shape[3] != 0, context.type(),
           ": X must have a height and a width of at least 1, got ", x.shape);
   const auto& derivative = context.attr<Ints>("derivative");
-  require(derivative.size() == 2 && std::ranges::min(derivative) >= 0, context.type(),
-          ": derivative must be two numbers of at least 0, for x and y, got ", Shape(derivative));
+  require(derivative.size() == 2 && std::ranges::min(derivative) >= 0 &&
+              std::ranges::max(derivative) <= kNoDerivative,
+          context.type(), ": derivative must be two numbers in [0, ", kNoDerivative,
+          "], for x and y, got ", Shape(derivative));
   return {{x.shape[0], x.shape[1], grid[1], grid[2]}, x.dtype};
 }
 
@@ -144,7 +149,7 @@ void decompose_grad(Decomposition& d) {
   for (const std::size_t axis : {0, 1}) {
     AttributeMap attrs = d.attrs();
     Ints derivative = d.attr<Ints>("derivative");
-    ++derivative[axis];
+    derivative[axis] = std::min(derivative[axis] + 1, kNoDerivative);
     attrs["derivative"] = derivative;
     const Expr slope =
         d.op("grid_sample", {{"X", d.input("X")}, {"Grid", d.input("Grid")}}, std::move(attrs));

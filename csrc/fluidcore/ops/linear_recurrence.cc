@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/optional_output.h"
 #include "fluidcore/ops/register_ops.h"
 
 namespace fluidcore {
@@ -41,8 +42,8 @@ Kernel recurrence_grad(const KernelContext& context) {
   const auto dx = context.optional_output<T>("X@GRAD");
   const auto dy = context.optional_output<T>("Y@GRAD");
   return [=, all = sequences(context, out.shape())] {
-    cpu::linear_recurrence_grad(all, x.data(), out.data(), dout.data(), dx ? dx.data() : nullptr,
-                                dy ? dy.data() : nullptr);
+    cpu::linear_recurrence_grad(all, x.data(), out.data(), dout.data(), data_or_null(dx),
+                                data_or_null(dy));
   };
 }
 

@@ -4,6 +4,7 @@
 
 #include "fluidcore/base/strings.h"
 #include "fluidcore/ops/infer_checks.h"
+#include "fluidcore/ops/optional_output.h"
 #include "fluidcore/tensor/tensor.h"
 
 namespace fluidcore {
@@ -21,11 +22,6 @@ Arg<T> optional_statistic(const KernelContext& context, std::string_view slot) {
 }
 
 // A missing one as the null pointer that kernels take.
-template <class T>
-T* data_or_null(const Arg<T>& arg) {
-  return arg ? arg.data() : nullptr;
-}
-
 OpDef with_epsilon(OpDef def) {
   return std::move(def).attr("epsilon", 1e-5, "is added to the variance");
 }

@@ -16,6 +16,12 @@ inline Arg<void> optional_raw_output(const KernelContext& context,
   return context.has_output(slot, index) ? context.raw_output(slot, index) : Arg<void>();
 }
 
+// What an input or output that may be left out points to.
+template <class T>
+T* data_or_null(const Arg<T>& arg) {
+  return arg ? arg.data() : nullptr;
+}
+
 // An output, or scratch memory in its place when it is not wanted.
 template <class T>
 class OutputOrScratch {

@@ -62,9 +62,8 @@ Kernel smooth_l1(const KernelContext& context) {
   const double sigma = context.attr<double>("sigma");
   return [=, pairs = row_pairs(x, y), inside = weight("InsideWeight"),
           outside = weight("OutsideWeight")] {
-    cpu::smooth_l1(pairs, static_cast<T>(sigma * sigma), x.data(), y.data(),
-                   inside ? inside.data() : nullptr, outside ? outside.data() : nullptr,
-                   diff ? diff.data() : nullptr, out.data());
+    cpu::smooth_l1(pairs, static_cast<T>(sigma * sigma), x.data(), y.data(), data_or_null(inside),
+                   data_or_null(outside), data_or_null(diff), out.data());
   };
 }
 
@@ -118,8 +117,7 @@ Kernel squared_l2_distance(const KernelContext& context) {
   const auto difference = context.optional_output<T>("sub_result");
   const auto out = context.output<T>("Out");
   return [=, pairs = row_pairs(x, y)] {
-    cpu::squared_distance(pairs, x.data(), y.data(), difference ? difference.data() : nullptr,
-                          out.data());
+    cpu::squared_distance(pairs, x.data(), y.data(), data_or_null(difference), out.data());
   };
 }
 

@@ -76,7 +76,7 @@ Kernel split_rows(const KernelContext& context) {
   return [=, rows = Rows(context, x.spec()), expected = context.extent_from_data()] {
     const std::int64_t count = rows.count_true();
     if (count != expected) throw ExtentChanged(count);
-    rows.split(x.data(), if_true ? if_true.data() : nullptr, if_false ? if_false.data() : nullptr);
+    rows.split(x.data(), data_or_null(if_true), data_or_null(if_false));
   };
 }
 
@@ -128,8 +128,7 @@ Kernel merge_rows_grad(const KernelContext& context) {
   return [=, rows = Rows(context, dout.spec())] {
     if (if_true) rows.check("merge_lod_tensor_grad", "InTrue", if_true.shape()[0], true);
     if (if_false) rows.check("merge_lod_tensor_grad", "InFalse", if_false.shape()[0], false);
-    rows.split(dout.data(), if_true ? if_true.data() : nullptr,
-               if_false ? if_false.data() : nullptr);
+    rows.split(dout.data(), data_or_null(if_true), data_or_null(if_false));
   };
 }
 

@@ -192,6 +192,14 @@ def test_a_derivative_is_that_of_a_bilinear_function() -> None:
         np.testing.assert_allclose(out.item(), expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_a_fourth_derivative_is_0_and_so_is_the_next(mode: str) -> None:
+    inputs = {"X": normal(1, 2, 5, 6), "Grid": points((6, 5), 1, 4, 4)}
+    attrs = {"mode": mode, "derivative": [4, 0]}
+    assert not run_op("grid_sample", inputs, attrs)["Out"].any()
+    check_gradient(OpCase("grid_sample", inputs, grid_sample, attrs, grad=("X", "Grid")))
+
+
 @pytest.mark.parametrize(
     ("x", "grid", "attrs", "message"),
     [
@@ -209,7 +217,13 @@ def test_a_derivative_is_that_of_a_bilinear_function() -> None:
             (2, 3, 4, 4),
             (2, 5, 5, 2),
             {"derivative": [1]},
-            r"derivative must be two numbers of at least 0, for x and y, got \[1\]",
+            r"derivative must be two numbers in \[0, 4\], for x and y, got \[1\]",
+        ),
+        (
+            (2, 3, 4, 4),
+            (2, 5, 5, 2),
+            {"derivative": [0, 5]},
+            r"derivative must be two numbers in \[0, 4\], for x and y, got \[0, 5\]",
         ),
         (
             (2, 3, 4, 4),

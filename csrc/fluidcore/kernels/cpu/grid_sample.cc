@@ -21,27 +21,6 @@ struct AxisTaps {
   std::array<double, kMostTaps> weight = {};
 };
 
-// A cubic c[0] + c[1] d + ..., differentiated `order` times.
-double cubic(std::array<double, 4> c, double d, std::int64_t order) {
-  for (; order > 0; --order) c = {c[1], 2 * c[2], 3 * c[3], 0};
-  return c[0] + d * (c[1] + d * (c[2] + d * c[3]));
-}
-
-// The weight of an element at this distance (Keys 1981).
-double keys(double distance, std::int64_t order) {
-  constexpr double kA = -0.75;
-  const double d = std::abs(distance);
-  const double value = d <= 1   ? cubic({1, 0, -(kA + 3), kA + 2}, d, order)
-                       : d <= 2 ? cubic({-4 * kA, 8 * kA, -5 * kA, kA}, d, order)
-                                : 0.0 * d;
-  return distance < 0 && order % 2 != 0 ? -value : value;
-}
-
-double linear(double distance, std::int64_t order) {
-  if (order == 0) return 1 - std::abs(distance);
-  return order == 1 ? std::copysign(1.0, -distance) : 0.0;
-}
-
 std::int64_t inside(Beyond beyond, bool align_corners, std::int64_t i, std::int64_t extent) {
   if (i >= 0 && i < extent) return i;
   if (beyond == Beyond::kZeros) return kOutside;
@@ -62,17 +41,15 @@ AxisTaps axis_taps(const GridSample& sample, double x, std::int64_t extent, std:
   const bool nearest = sample.resampling == Resampling::kNearest;
   const double below = nearest ? std::nearbyint(at) : std::floor(at);
   const std::int64_t first = std::isnan(at) ? 0 : static_cast<std::int64_t>(below);
-  const std::int64_t before = sample.resampling == Resampling::kCubic ? 1 : 0;
+  const Reach reach = reach_of(sample.resampling);
   const double scale = std::pow(slope, static_cast<double>(order));
   AxisTaps taps;
-  taps.count = nearest ? 1 : sample.resampling == Resampling::kLinear ? 2 : 4;
+  taps.count = static_cast<std::size_t>(reach.taps);
   for (std::size_t tap = 0; tap < taps.count; ++tap) {
-    const std::int64_t step = static_cast<std::int64_t>(tap) - before;
+    const std::int64_t step = static_cast<std::int64_t>(tap) - reach.before;
     const double distance = at - below - static_cast<double>(step);
     taps.source[tap] = inside(sample.beyond, sample.align_corners, first + step, extent);
-    double weight = nearest ? (order == 0 ? 1.0 : 0.0) + 0.0 * at : keys(distance, order);
-    if (sample.resampling == Resampling::kLinear) weight = linear(distance, order);
-    taps.weight[tap] = scale * weight;
+    taps.weight[tap] = scale * tap_weight(sample.resampling, distance, order);
   }
   return taps;
 }

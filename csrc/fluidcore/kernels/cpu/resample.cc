@@ -1,6 +1,7 @@
 #include "fluidcore/kernels/cpu/resample.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 
@@ -17,12 +18,17 @@ double position(std::int64_t i, std::int64_t in, std::int64_t out, bool align_co
   return out == 1 ? 0.0 : at * (extent - 1.0) / static_cast<double>(out - 1);
 }
 
-// The weight of an element at this distance.
-double cubic(double distance) {
+// A cubic c[0] + c[1] d + ..., differentiated `order` times.
+double cubic(std::array<double, 4> c, double d, std::int64_t order) {
+  for (; order > 0; --order) c = {c[1], 2 * c[2], 3 * c[3], 0};
+  return c[0] + d * (c[1] + d * (c[2] + d * c[3]));
+}
+
+// Of a distance that is not negative.
+double keys(double d, std::int64_t order) {
   constexpr double kA = -0.75;
-  const double d = std::abs(distance);
-  if (d <= 1) return ((kA + 2) * d - (kA + 3)) * d * d + 1;
-  return d < 2 ? ((kA * d - 5 * kA) * d + 8 * kA) * d - 4 * kA : 0.0;
+  if (d <= 1) return cubic({1, 0, -(kA + 3), kA + 2}, d, order);
+  return d <= 2 ? cubic({-4 * kA, 8 * kA, -5 * kA, kA}, d, order) : 0.0 * d;
 }
 
 void add(AxisTable& table, std::int64_t source, double weight) {
@@ -30,24 +36,49 @@ void add(AxisTable& table, std::int64_t source, double weight) {
   table.weight.push_back(weight);
 }
 
+// How many taps each output has; 0 where they differ.
+std::int64_t taps_of_each(const std::vector<std::int64_t>& start) {
+  const std::int64_t taps = start[1] - start[0];
+  for (std::size_t i = 1; i < start.size(); ++i) {
+    if (start[i] - start[i - 1] != taps) return 0;
+  }
+  return taps;
+}
+
 }  // namespace
 
+Reach reach_of(Resampling resampling) {
+  switch (resampling) {
+    case Resampling::kNearest: return {1, 0};
+    case Resampling::kLinear: return {2, 0};
+    default: return {4, 1};
+  }
+}
+
+double tap_weight(Resampling resampling, double distance, std::int64_t order) {
+  const double d = std::abs(distance);
+  const double none = 0.0 * d;  // NaN for NaN
+  if (resampling == Resampling::kNearest) return order == 0 ? 1 + none : none;
+  const double value =
+      resampling == Resampling::kCubic ? keys(d, order) : cubic({1, -1, 0, 0}, d, order);
+  return distance < 0 && order % 2 != 0 ? -value : value;
+}
+
 AxisTable axis_table(Resampling resampling, std::int64_t in, std::int64_t out, bool align_corners) {
+  const Reach reach = reach_of(resampling);
   AxisTable table;
   table.inputs = in;
+  table.taps = reach.taps;
   table.start.push_back(0);
   for (std::int64_t i = 0; i < out; ++i) {
-    const double at = position(i, in, out, align_corners);
-    const double below = std::floor(at);
-    const auto first = static_cast<std::int64_t>(below);
     if (resampling == Resampling::kNearest) {
       add(table, i * in / out, 1.0);
-    } else if (resampling == Resampling::kLinear) {
-      add(table, first, 1.0 - (at - below));
-      add(table, first + 1, at - below);
     } else {
-      for (std::int64_t tap = -1; tap <= 2; ++tap) {
-        add(table, first + tap, cubic(at - below - static_cast<double>(tap)));
+      const double at = position(i, in, out, align_corners);
+      const double below = std::floor(at);
+      for (std::int64_t tap = -reach.before; tap < reach.taps - reach.before; ++tap) {
+        add(table, static_cast<std::int64_t>(below) + tap,
+            tap_weight(resampling, at - below - static_cast<double>(tap)));
       }
     }
     table.start.push_back(static_cast<std::int64_t>(table.source.size()));
@@ -63,6 +94,7 @@ AxisTable transposed(const AxisTable& table) {
   for (const std::int64_t source : table.source)
     ++result.start[static_cast<std::size_t>(source) + 1];
   for (std::size_t i = 1; i < result.start.size(); ++i) result.start[i] += result.start[i - 1];
+  result.taps = taps_of_each(result.start);
   std::vector<std::int64_t> next = result.start;
   for (std::int64_t i = 0; i < table.outputs(); ++i) {
     const auto row = static_cast<std::size_t>(i);
@@ -106,18 +138,9 @@ void resample_line_of_any(const AxisTable& table, const T* from, T* to) {
   }
 }
 
-// How many taps each output has; 0 where they differ.
-std::int64_t taps_of_each(const AxisTable& table) {
-  const std::int64_t taps = table.start[1] - table.start[0];
-  for (std::size_t i = 1; i < table.start.size(); ++i) {
-    if (table.start[i] - table.start[i - 1] != taps) return 0;
-  }
-  return taps;
-}
-
 template <class T>
 void resample_lines(const AxisTable& table, std::int64_t lines, const T* from, T* to) {
-  const std::int64_t taps = taps_of_each(table);
+  const std::int64_t taps = table.taps;
   for_rows(lines, static_cast<std::int64_t>(table.source.size()), [=, &table](std::int64_t line) {
     const T* const values = from + line * table.inputs;
     T* const result = to + line * table.outputs();
