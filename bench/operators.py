@@ -231,8 +231,6 @@ class Ours:
         }
         outputs = {slot.name: [block.create_var(name=slot.name)] for slot in definition.outputs}
         block.append_op(case.type, inputs, outputs, dict(case.attrs))
-        for (result,) in outputs.values():
-            result.persistable = True
         self.out = next(outputs[s][0] for s in ("Out", "Loss", "Y", "Output") if s in outputs)
         if with_gradient:
             wanted = [
@@ -248,6 +246,9 @@ class Ours:
                     gradient.persistable = True
             # PyTorch does not copy the cotangent either.
             read_directly(block.desc, {core.grad_var_name(self.out.name)})
+        # Only now: the gradient of what a variable held before would have another name.
+        for (result,) in outputs.values():
+            result.persistable = True
         return program
 
     def run(self, program: fc.Program) -> None:
