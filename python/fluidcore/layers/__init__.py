@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fluidcore.layers import generated
+from fluidcore.layers.activation import prelu
 from fluidcore.layers.batch_size_like import fill_constant_batch_size_like
 from fluidcore.layers.composed_loss import (
     bce_with_logits,
@@ -88,6 +89,7 @@ from fluidcore.layers.tensor import (
     concat,
     create_global_var,
     create_parameter,
+    crop,
     fill_constant,
     increment,
     ones,
@@ -128,6 +130,7 @@ __all__ = [
     "create_array",
     "create_global_var",
     "create_parameter",
+    "crop",
     "cross_entropy",
     "ctc_loss",
     "data",
@@ -166,6 +169,7 @@ __all__ = [
     "ones",
     "pool2d",
     "pool3d",
+    "prelu",
     "reduce_all",
     "reduce_any",
     "reduce_max",

@@ -2,6 +2,7 @@
 from collections.abc import Sequence
 
 from fluidcore.base.dtypes import DTypeLike
+from fluidcore.layers.activation import prelu as prelu
 from fluidcore.layers.batch_size_like import fill_constant_batch_size_like as fill_constant_batch_size_like
 from fluidcore.layers.composed_loss import bce_with_logits as bce_with_logits
 from fluidcore.layers.composed_loss import cosine_similarity as cosine_similarity
@@ -83,6 +84,7 @@ from fluidcore.layers.tensor import cast as cast
 from fluidcore.layers.tensor import concat as concat
 from fluidcore.layers.tensor import create_global_var as create_global_var
 from fluidcore.layers.tensor import create_parameter as create_parameter
+from fluidcore.layers.tensor import crop as crop
 from fluidcore.layers.tensor import fill_constant as fill_constant
 from fluidcore.layers.tensor import increment as increment
 from fluidcore.layers.tensor import ones as ones
@@ -467,29 +469,6 @@ def cos(
 
     Returns:
         Out: shape and dtype of X
-    """
-
-def crop(
-    x: Variable,
-    y: Variable | None = None,
-    *,
-    offsets: list[int],
-    shape: list[int] = [],
-    act: str | None = None,
-    name: str | None = None,
-) -> Variable:
-    """Out = the part of X that begins at offsets.
-
-    Args:
-        x: any shape
-        y: its shape is that of Out, in place of the attribute
-        offsets: the index of Out's first element in X
-        shape: extents of Out, where there is no Y
-        act: Type of an activation operator for the result; None for none.
-        name: Name of the layer; None makes one up.
-
-    Returns:
-        Out: shape of Y or of the attribute, dtype of X
     """
 
 def cumprod(
@@ -1998,25 +1977,6 @@ def pow(
     Args:
         x: any shape, floating
         factor: the exponent
-        act: Type of an activation operator for the result; None for none.
-        name: Name of the layer; None makes one up.
-
-    Returns:
-        Out: shape and dtype of X
-    """
-
-def prelu(
-    x: Variable,
-    alpha: Variable,
-    *,
-    act: str | None = None,
-    name: str | None = None,
-) -> Variable:
-    """Out = X where X > 0, else Alpha X, element by element.
-
-    Args:
-        x: any shape, floating
-        alpha: one element, dtype of X
         act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 

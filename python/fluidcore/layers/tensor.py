@@ -272,3 +272,29 @@ def unstack(
     parts = [helper.temporary() for _ in range(count)]
     helper.block.append_op("unstack", {"X": x}, {"Y": parts}, {"axis": axis, "num": count})
     return [helper.block.var(part) for part in parts]
+
+
+def crop(
+    x: Variable,
+    shape: Variable | Sequence[int] | None = None,
+    offsets: Sequence[int] | None = None,
+    name: str | None = None,
+) -> Variable:
+    """The part of x that begins at `offsets`.
+
+    Args:
+        x: Any shape.
+        shape: Extents of the part, or a variable that has them.
+        offsets: The index in x of its first element; None for zeros.
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        `shape`.
+    """
+    check_variable("crop", "x", x)
+    inputs, attrs = {"X": x}, {"offsets": [0] * len(x.shape) if offsets is None else offsets}
+    if isinstance(shape, Variable):
+        inputs["Y"] = shape
+    elif shape is not None:
+        attrs["shape"] = shape
+    return LayerHelper("crop", name).append("crop", inputs, attrs)

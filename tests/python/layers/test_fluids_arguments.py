@@ -40,6 +40,7 @@ SIGNATURES = {
     "cos_sim": "X Y",
     "create_global_var": "shape value dtype persistable force_cpu name",
     "create_parameter": "shape dtype name attr is_bias default_initializer",
+    "crop": "x shape offsets name",
     "cross_entropy": "input label soft_label ignore_index",
     "data": "name shape",
     "dropout": "x dropout_prob is_test seed name",
@@ -83,6 +84,7 @@ SIGNATURES = {
         "input pool_size pool_type pool_stride pool_padding global_pooling use_cudnn ceil_mode name"
     ),
     "pow": "x factor",
+    "prelu": "x mode param_attr name",
     "reduce_max": "input dim keep_dim name",
     "reduce_mean": "input dim keep_dim name",
     "reduce_min": "input dim keep_dim name",

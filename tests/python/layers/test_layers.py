@@ -319,8 +319,23 @@ def test_attributes_may_be_given_by_position_those_first_that_must_be(block):
     with pytest.raises(TypeError, match=r"clip\(\) missing a required argument: 'max'"):
         layers.clip(x, 0.0)
     # After an input that may be left out there is no telling which is which.
-    with pytest.raises(TypeError, match=r"crop\(\) too many positional arguments"):
-        layers.crop(x, None, [0, 0])
+    with pytest.raises(TypeError, match=r"nll_loss\(\) too many positional arguments"):
+        layers.nll_loss(x, x, None, 0)
+
+
+def test_a_part_has_a_given_shape_or_that_of_a_variable():
+    x = layers.data("x", [3, 4], append_batch_size=False)
+    like = layers.data("like", [1, 2], append_batch_size=False)
+    parts = [layers.crop(x, [2, 2], [1, 1]), layers.crop(x, like), layers.crop(x, shape=[3, 1])]
+    array = np.arange(12, dtype=np.float32).reshape(3, 4)
+    feed = {"x": array, "like": np.zeros((1, 2), np.float32)}
+    expected = [array[1:, 1:3], array[:1, :2], array[:, :1]]
+    for value, part in zip(
+        fluid.Executor().run(feed=feed, fetch_list=parts), expected, strict=True
+    ):
+        np.testing.assert_array_equal(value, part)
+    with pytest.raises(fluid.InvalidArgument, match=r"crop: .*shape"):
+        layers.crop(x)
 
 
 def test_a_generated_layer_can_be_named(block):
