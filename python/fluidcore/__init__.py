@@ -22,6 +22,7 @@ from fluidcore import (
     io,
     layers,
     optimizer,
+    profiler,
     regularizer,
     unique_name,
 )
@@ -105,6 +106,7 @@ __all__ = [
     "io",
     "layers",
     "optimizer",
+    "profiler",
     "program_guard",
     "regularizer",
     "scope_guard",

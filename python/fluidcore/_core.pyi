@@ -8,7 +8,7 @@ import numpy
 import numpy.typing
 import typing
 import typing_extensions
-__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'CallableGradient', 'Derivatives', 'Directional', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'Error', 'Executor', 'Function', 'GRAD_VAR_SUFFIX', 'Gradient', 'InvalidArgument', 'Judgement', 'KernelTest', 'NotFound', 'OpDef', 'OpDesc', 'OutOfTime', 'ProgramDesc', 'ProgramFunction', 'Rules', 'Scope', 'SelectedRows', 'Tensor', 'TimeLimit', 'TimedOut', 'VarDesc', 'Variable', 'agreement', 'blind_spot', 'check_directions', 'confirm', 'cpu_isa', 'difference', 'differentiate', 'differentiate_again', 'differentiate_along', 'dtype_name', 'dtype_number', 'get_grad_op_desc', 'grad_var_name', 'judge', 'measure_noise', 'narrowed_to', 'narrower_dtypes', 'needed_ops', 'noise_floor', 'onednn_version', 'op_def', 'op_types', 'round_direction', 'round_to', 'slope_along', 'unit_roundoff', 'version']
+__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'CallableGradient', 'Derivatives', 'Directional', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'Error', 'Executor', 'Function', 'GRAD_VAR_SUFFIX', 'Gradient', 'InvalidArgument', 'Judgement', 'KernelTest', 'NotFound', 'OpDef', 'OpDesc', 'OutOfTime', 'Profile', 'ProgramDesc', 'ProgramFunction', 'Rules', 'Scope', 'SelectedRows', 'Tensor', 'TimeLimit', 'TimedOut', 'VarDesc', 'Variable', 'agreement', 'blind_spot', 'check_directions', 'confirm', 'cpu_isa', 'difference', 'differentiate', 'differentiate_again', 'differentiate_along', 'dtype_name', 'dtype_number', 'get_grad_op_desc', 'grad_var_name', 'judge', 'measure_noise', 'narrowed_to', 'narrower_dtypes', 'needed_ops', 'noise_floor', 'onednn_version', 'op_def', 'op_types', 'round_direction', 'round_to', 'slope_along', 'unit_roundoff', 'version']
 class TimeLimit:
     """
     A context manager: ends what this thread calculates with OutOfTime.
@@ -550,6 +550,16 @@ class Scope:
         """
         The variable here, created if there is none.
         """
+class Profile:
+    """
+    Which operators ran, and how long each took.
+    """
+    def __init__(self) -> None:
+        ...
+    def content(self) -> dict[str, typing.Any]:
+        """
+        `operators`: (type, note) of each; `events`: (operator, thread, begin, duration, inside, bytes, flops) in nanoseconds, where `inside` is the part of the duration that the operators of a block took; those of a block come before the operator that runs it.
+        """
 class Executor:
     """
     Finds or builds the plan of a program, and runs it.
@@ -566,7 +576,7 @@ class Executor:
         """
         Forgets every plan.
         """
-    def run(self, program: ProgramDesc, feed: dict[str, typing.Any], fetch_list: collections.abc.Sequence[str], scope: Scope, threads: typing.SupportsInt | typing.SupportsIndex = 1, check_nan: bool = False, return_numpy: bool = False, timeout: typing.SupportsFloat | typing.SupportsIndex | None = None) -> list[typing.Any]:
+    def run(self, program: ProgramDesc, feed: dict[str, typing.Any], fetch_list: collections.abc.Sequence[str], scope: Scope, threads: typing.SupportsInt | typing.SupportsIndex = 1, check_nan: bool = False, return_numpy: bool = False, timeout: typing.SupportsFloat | typing.SupportsIndex | None = None, profile: Profile | None = None) -> list[typing.Any]:
         """
         Runs block 0, for `timeout` seconds at most; returns copies of the fetched variables.
         """

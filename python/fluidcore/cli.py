@@ -56,6 +56,14 @@ def _parser() -> argparse.ArgumentParser:
     show = commands.add_parser("show", help="print the program of a saved model")
     show.add_argument("dir", help="a folder of save_inference_model, or a program.json")
     show.set_defaults(command=_show)
+    profile = commands.add_parser("profile", help="say what takes the time of a saved model")
+    profile.add_argument("dir", help="a folder of save_inference_model; it is fed random numbers")
+    profile.add_argument("--batch", type=_number(1), default=1, help="of the inputs; default 1")
+    profile.add_argument("--runs", type=_number(1), default=100, help="default 100")
+    profile.add_argument("--threads", type=_number(1), help="default: as many as there are cores")
+    profile.add_argument("--types", action="store_true", help="one row for each type of operator")
+    profile.add_argument("--trace", help="a file for chrome://tracing or Perfetto")
+    profile.set_defaults(command=_profile)
     ops = commands.add_parser("ops", help="list the operators, or describe one")
     ops.add_argument("type", nargs="?", help="for example conv2d")
     ops.set_defaults(command=_ops)
@@ -101,6 +109,18 @@ def _show(chosen: argparse.Namespace) -> int:
         path = os.path.join(path, PROGRAM_FILE)
     with open(path, "rb") as file:
         print(Program.parse_from_string(file.read()), end="")
+    return 0
+
+
+def _profile(chosen: argparse.Namespace) -> int:
+    from fluidcore.executor import set_num_threads
+    from fluidcore.profiler.saved import profile_saved
+
+    if chosen.threads is not None:
+        set_num_threads(chosen.threads)
+    recorded = profile_saved(chosen.dir, chosen.batch, chosen.runs, chosen.trace)
+    print(recorded.table(by_type=chosen.types))
+    print(f"{1e3 * recorded.seconds / chosen.runs:.3g} ms in the operators of a run")
     return 0
 
 

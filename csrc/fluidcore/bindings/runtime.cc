@@ -14,6 +14,7 @@
 #include "fluidcore/bindings/selected_rows.h"
 #include "fluidcore/ops/register_ops.h"
 #include "fluidcore/runtime/executor.h"
+#include "fluidcore/runtime/profile.h"
 #include "fluidcore/runtime/scope.h"
 
 namespace py = pybind11;
@@ -35,7 +36,8 @@ py::list run(Executor& executor,
              int threads,
              bool check_nan,
              bool return_numpy,
-             std::optional<double> timeout) {
+             std::optional<double> timeout,
+             std::optional<Profile*> profile) {
   NamedTensors feeds;
   feeds.reserve(feed.size());
   for (const auto& [key, value] : feed) {
@@ -46,8 +48,9 @@ py::list run(Executor& executor,
   std::vector<Tensor> results;
   {
     Calculation calculation(timeout);
-    results = executor.run(program, feeds, fetch_list, scope,
-                           {Device::kCpu, threads, check_nan, &calculation.interruption()});
+    results = executor.run(
+        program, feeds, fetch_list, scope,
+        {Device::kCpu, threads, check_nan, &calculation.interruption(), profile.value_or(nullptr)});
   }
   py::list list(results.size());
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -58,6 +61,24 @@ py::list run(Executor& executor,
     }
   }
   return list;
+}
+
+// The events of a profile, and the type and note of each operator.
+py::dict profile_content(const Profile& profile) {
+  const Profile::Content content = profile.content();
+  py::list operators;
+  for (const Profile::Operator& op : content.operators) {
+    operators.append(py::make_tuple(op.type, op.note));
+  }
+  py::list events;
+  for (const Profile::Event& event : content.events) {
+    events.append(py::make_tuple(event.op, event.thread, event.begin, event.duration, event.inside,
+                                 event.bytes, event.flops));
+  }
+  py::dict result;
+  result["operators"] = std::move(operators);
+  result["events"] = std::move(events);
+  return result;
 }
 
 // A scope as its parent, or None, and its tensors by name.
@@ -133,6 +154,13 @@ void bind_runtime(py::module_& m) {
           py::arg("names"))
       .def(py::pickle(&scope_to_state, &scope_from_state));
 
+  py::class_<Profile>(m, "Profile", "Which operators ran, and how long each took.")
+      .def(py::init<>())
+      .def("content", &profile_content,
+           "`operators`: (type, note) of each; `events`: (operator, thread, begin, duration, "
+           "inside, bytes, flops) in nanoseconds, where `inside` is the part of the duration that "
+           "the operators of a block took; those of a block come before the operator that runs "
+           "it.");
   py::class_<Executor> executor(m, "Executor",
                                 "Finds or builds the plan of a program, and runs it.");
   refuse_pickling(executor,
@@ -150,6 +178,7 @@ void bind_runtime(py::module_& m) {
       .def("run", &run, py::arg("program"), py::arg("feed"), py::arg("fetch_list"),
            py::arg("scope").none(false), py::arg("threads") = 1, py::arg("check_nan") = false,
            py::arg("return_numpy") = false, py::arg("timeout") = py::none(),
+           py::arg("profile") = py::none(),
            "Runs block 0, for `timeout` seconds at most; returns copies of the fetched variables.")
       .def("close", &Executor::close, "Forgets every plan.")
       .def("cached_plans", &Executor::cached_plans);

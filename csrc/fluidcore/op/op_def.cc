@@ -155,6 +155,11 @@ OpDef&& OpDef::row_dims(RowDims dims) && {
   return std::move(*this);
 }
 
+OpDef&& OpDef::flops(CountFlops count) && {
+  flops_ = std::move(count);
+  return std::move(*this);
+}
+
 OpDef&& OpDef::elementwise() && {
   return std::move(*this).row_dims([](const InferContext& context, std::string_view slot) {
     const Shape& shape = context.input(slot).shape;

@@ -62,6 +62,9 @@ struct BlockTraits {
 // depends on no elements of the input but [i, ...].
 using RowDims = std::function<std::size_t(const InferContext&, std::string_view slot)>;
 
+// The floating-point operations of one run, a product and its addition counted as two.
+using CountFlops = std::function<std::int64_t(const InferContext&)>;
+
 // Everything fluidcore knows about one operator, declared in one place:
 //
 //   registry.add(OpDef("relu")
@@ -120,6 +123,7 @@ class OpDef {
   OpDef&& checks_data() &&;   // a kernel may throw when it sees the data
   // Rows of an input that do not depend on each other can be differentiated at once.
   OpDef&& row_dims(RowDims dims) &&;
+  OpDef&& flops(CountFlops count) &&;
   OpDef&& elementwise() &&;  // the rows are the elements, where all inputs have one shape
 
   const std::string& type() const { return type_; }
@@ -151,6 +155,8 @@ class OpDef {
   void infer(InferContext& context) const;
   // How many rows of the input `slot` do not depend on each other; 0: nothing is known.
   std::int64_t num_rows(const InferContext& context, std::string_view slot) const;
+  // 0: nothing is known. The context has the outputs' specs.
+  std::int64_t flops(const InferContext& context) const { return flops_ ? flops_(context) : 0; }
   // The dtype that chooses the kernel: of the first floating input, else of the first input, else
   // of the first output.
   DType kernel_dtype(const InferContext& context) const;
@@ -176,6 +182,7 @@ class OpDef {
   std::vector<Attr> attrs_;
   InferFn infer_;
   RowDims row_dims_;
+  CountFlops flops_;
   KernelTable kernels_;
   GradMaker grad_;
   std::vector<std::pair<std::string, std::string>> in_place_;

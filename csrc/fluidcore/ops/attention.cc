@@ -151,6 +151,16 @@ void decompose_attention_grad(Decomposition& d) {
              {{"X", products}, {"Y", d.input("Mask")}, {"Out@GRAD", dscores}}, {}, "Y@GRAD"));
 }
 
+// The pairs of Q and K times the depths of so many products of each; the tiles that no query sees
+// are counted, too.
+CountFlops attention_flops(std::int64_t of_depth, std::int64_t of_value_depth) {
+  return [=](const InferContext& context) {
+    const Shape scores = checked_scores(context);
+    return 2 * scores.num_elements() *
+           (of_depth * context.input("Q").shape[3] + of_value_depth * context.input("V").shape[3]);
+  };
+}
+
 OpDef with_attrs(OpDef def) {
   return std::move(def)
       .attr("causal", false, "whether query i sees the keys 0 to i alone")
@@ -187,6 +197,7 @@ void register_attention_ops(OpRegistry& registry) {
             context.set_output("Out", {{scores[0], scores[1], scores[2], v[3]}, q.dtype});
             context.set_output("LogSumExp", {{scores[0], scores[1], scores[2]}, q.dtype});
           })
+          .flops(attention_flops(1, 1))
           .kernels(cpu_kernels<float, double>(
               [](auto tag) -> KernelFactory { return attention<typename decltype(tag)::type>; }))
           .grad(standard_grad({.inputs = {"Q", "K", "V", "Mask"},
@@ -224,6 +235,7 @@ void register_attention_ops(OpRegistry& registry) {
             require_spec(context, "LogSumExp@GRAD", sums);
             infer_grads_like_inputs(context);
           })
+          .flops(attention_flops(3, 2))
           .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
             return attention_grad<typename decltype(tag)::type>;
           }))

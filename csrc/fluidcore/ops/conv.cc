@@ -4,6 +4,7 @@
 #include "fluidcore/ops/bilinear.h"
 #include "fluidcore/ops/conv_form.h"
 #include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/flops.h"
 #include "fluidcore/ops/infer_checks.h"
 #include "fluidcore/ops/register_ops.h"
 #include "fluidcore/ops/through_float32.h"
@@ -95,6 +96,10 @@ void add_conv(OpRegistry& registry,
                    .infer([shape](InferContext& context) {
                      context.set_output("Output", {shape(context), context.input("Input").dtype});
                    })
+                   .flops(flops_of_pairs([](const InferContext& context) {
+                     return conv_pairs(context.output("Output").shape,
+                                       context.input("Filter").shape);
+                   }))
                    .kernels(cpu_kernels<float, double, BFloat16>([](auto tag) -> KernelFactory {
                      return conv<typename decltype(tag)::type>;
                    }))
@@ -114,6 +119,10 @@ void add_conv(OpRegistry& registry,
                      require_shape(context, "Output@GRAD", shape(context));
                      infer_grads_like_inputs(context);
                    })
+                   .flops(flops_of_pairs([](const InferContext& context) {
+                     return conv_pairs(context.input("Output@GRAD").shape,
+                                       context.input("Filter").shape);
+                   }))
                    .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
                      return conv_grad<typename decltype(tag)::type>;
                    }))

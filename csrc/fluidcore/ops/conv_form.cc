@@ -88,6 +88,10 @@ template Prepared2<double> prepare_conv_input_grad<double>(const ConvProblem&);
 template Prepared2<float> prepare_conv_filter_grad<float>(const ConvProblem&);
 template Prepared2<double> prepare_conv_filter_grad<double>(const ConvProblem&);
 
+std::int64_t conv_pairs(const Shape& of_filters, const Shape& filter) {
+  return of_filters.num_elements() * filter.product(1, filter.rank());
+}
+
 OpDef with_conv_attrs(OpDef def, std::size_t axes) {
   const std::string each = ": " + axes_doc(axes);
   return std::move(def)

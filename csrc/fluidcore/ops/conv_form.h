@@ -48,6 +48,10 @@ Prepared2<T> prepare_conv_filter_grad(const ConvProblem& problem);
 // Declares the attributes.
 OpDef with_conv_attrs(OpDef def, std::size_t axes);
 
+// Products of pairs in a convolution: every element of `of_filters`, whose channels are those that
+// dimension 0 of the filter numbers, meets one filter.
+std::int64_t conv_pairs(const Shape& of_filters, const Shape& filter);
+
 // Checks the ranks and extents of Input and Filter, and data_format. `filter_doc` are the first two
 // dimensions of the filter.
 void check_conv_inputs(const InferContext& context, std::size_t axes, std::string_view filter_doc);

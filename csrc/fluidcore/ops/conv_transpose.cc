@@ -5,6 +5,7 @@
 #include "fluidcore/ops/bilinear.h"
 #include "fluidcore/ops/conv_form.h"
 #include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/flops.h"
 #include "fluidcore/ops/infer_checks.h"
 #include "fluidcore/ops/register_ops.h"
 #include "fluidcore/ops/window_attrs.h"
@@ -103,6 +104,9 @@ void add_conv_transpose(OpRegistry& registry, std::size_t axes, const std::strin
             context.set_output("Output",
                                {transposed_shape(context, axes), context.input("Input").dtype});
           })
+          .flops(flops_of_pairs([](const InferContext& context) {
+            return conv_pairs(context.input("Input").shape, context.input("Filter").shape);
+          }))
           .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
             return conv_transpose<typename decltype(tag)::type>;
           }))
@@ -122,6 +126,9 @@ void add_conv_transpose(OpRegistry& registry, std::size_t axes, const std::strin
                      require_shape(context, "Output@GRAD", transposed_shape(context, axes));
                      infer_grads_like_inputs(context);
                    })
+                   .flops(flops_of_pairs([](const InferContext& context) {
+                     return conv_pairs(context.input("Input").shape, context.input("Filter").shape);
+                   }))
                    .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
                      return conv_transpose_grad<typename decltype(tag)::type>;
                    }))

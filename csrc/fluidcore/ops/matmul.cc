@@ -11,6 +11,7 @@
 #include "fluidcore/kernels/onednn/onednn.h"
 #include "fluidcore/ops/bilinear.h"
 #include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/flops.h"
 #include "fluidcore/ops/infer_checks.h"
 #include "fluidcore/ops/register_ops.h"
 #include "fluidcore/ops/through_float32.h"
@@ -117,6 +118,12 @@ Shape mul_shape(const InferContext& context) {
   return Shape(std::move(out));
 }
 
+std::int64_t mul_pairs(const InferContext& context) {
+  const Shape& x = context.input("X").shape;
+  const std::size_t cut = mul_cut(context, "X", "x_num_col_dims");
+  return mul_shape(context).num_elements() * x.product(cut, x.rank());
+}
+
 MatmulProblem mul_problem(const KernelContext& context, const Shape& x, const Shape& y) {
   const auto x_cut = static_cast<std::size_t>(context.attr<std::int64_t>("x_num_col_dims"));
   const auto y_cut = static_cast<std::size_t>(context.attr<std::int64_t>("y_num_col_dims"));
@@ -147,6 +154,7 @@ void add_mul(OpRegistry& registry) {
                      return slot == "X" ? mul_cut(context, "X", "x_num_col_dims") : 0;
                    })
                    .infer(infer_product<mul_shape>)
+                   .flops(flops_of_pairs(mul_pairs))
                    .kernels(product_kernels<mul_problem>())
                    .grad(standard_grad({.inputs = {"X", "Y"}, .differentiable = {"X", "Y"}})));
   registry.add(mul_attrs(OpDef("mul_grad"))
@@ -157,6 +165,7 @@ void add_mul(OpRegistry& registry) {
                    .output("X@GRAD", "gradient of X, shape of X")
                    .output("Y@GRAD", "gradient of Y, shape of Y")
                    .infer(infer_product_grad<mul_shape>)
+                   .flops(flops_of_pairs(mul_pairs))
                    .kernels(product_grad_kernels<mul_problem>())
                    .grad(bilinear_grad_grad("mul", "X", "Y", "Out")));
 }
@@ -210,6 +219,12 @@ Shape matmul_shape(const InferContext& context) {
   return Shape(std::move(out));
 }
 
+std::int64_t matmul_pairs(const InferContext& context) {
+  const bool transpose_x = context.attr<bool>("transpose_X");
+  const Matrices left = as_matrices(context.input("X").shape, transpose_x, true);
+  return matmul_shape(context).num_elements() * left.cols;
+}
+
 // Strides of `matrices` in row-major memory; 0 in batch dimensions that are repeated.
 MatmulOperand operand(const Matrices& matrices, const Shape& batch) {
   MatmulOperand result;
@@ -257,6 +272,7 @@ void add_matmul(OpRegistry& registry) {
                    .input("Y", "[batch..., inner, columns]")
                    .output("Out", "[batch..., rows, columns]")
                    .infer(infer_product<matmul_shape>)
+                   .flops(flops_of_pairs(matmul_pairs))
                    .kernels(product_kernels<matmul_problem>())
                    .grad(standard_grad({.inputs = {"X", "Y"}, .differentiable = {"X", "Y"}})));
   registry.add(matmul_attrs(OpDef("matmul_grad"))
@@ -269,6 +285,7 @@ void add_matmul(OpRegistry& registry) {
                    .output("X@GRAD", "gradient of X, shape of X")
                    .output("Y@GRAD", "gradient of Y, shape of Y")
                    .infer(infer_product_grad<matmul_shape>)
+                   .flops(flops_of_pairs(matmul_pairs))
                    .kernels(product_grad_kernels<matmul_problem>())
                    .grad(bilinear_grad_grad("matmul", "X", "Y", "Out")));
 }

@@ -97,7 +97,7 @@ std::vector<Tensor> Executor::run_once(const Call& call,
     }
     const auto start = Pace::Clock::now();
     std::vector<Tensor> results =
-        plan->run(call.scope, call.feeds, *state, call.options.interruption);
+        plan->run(call.scope, call.feeds, *state, call.options.interruption, call.options.profile);
     const std::chrono::duration<double> duration = Pace::Clock::now() - start;
     give_back(entry, std::move(plan), duration.count());
     return results;

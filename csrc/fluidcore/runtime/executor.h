@@ -36,6 +36,7 @@ class Executor {
     int threads = 1;
     bool check_nan = false;
     Interruption* interruption = nullptr;  // ends the run early
+    Profile* profile = nullptr;            // is told what every operator took
   };
 
   explicit Executor(const OpRegistry& ops);

@@ -46,7 +46,7 @@ void copy_bytes(void* to, const void* from, std::size_t bytes) {
 struct Plan::Impl {
   PlanRequest request;
   RunState state;
-  Lookout lookout;
+  Watch watch;
   PlanParts parts;
   std::vector<Binding> bindings;  // one for each scope cell
   Wishes wishes;                  // for them
@@ -187,8 +187,8 @@ Plan::Plan(const OpRegistry& ops,
     : impl_(std::make_unique<Impl>()) {
   impl_->request = std::move(request);
   const ThreadCountScope threads(impl_->request.threads);
-  impl_->parts =
-      PlanBuilder(program, impl_->request, scope, impl_->state, impl_->lookout).build(ops);
+  impl_->watch.check_nan = impl_->request.check_nan;
+  impl_->parts = PlanBuilder(program, impl_->request, scope, impl_->state, impl_->watch).build(ops);
   impl_->bindings.resize(impl_->parts.scope_cells.size());
 }
 
@@ -204,9 +204,10 @@ bool Plan::fits(const std::shared_ptr<Scope>& scope) {
 std::vector<Tensor> Plan::run(const std::shared_ptr<Scope>& scope,
                               const NamedTensors& feeds,
                               const RunState& state,
-                              Interruption* interruption) {
+                              Interruption* interruption,
+                              Profile* profile) {
   std::vector<Tensor> results;
-  run_into(results, scope, feeds, state, interruption);
+  run_into(results, scope, feeds, state, interruption, profile);
   return results;
 }
 
@@ -214,11 +215,13 @@ void Plan::run_into(std::vector<Tensor>& results,
                     const std::shared_ptr<Scope>& scope,
                     const NamedTensors& feeds,
                     const RunState& state,
-                    Interruption* interruption) {
+                    Interruption* interruption,
+                    Profile* profile) {
   Impl& impl = *impl_;
   const ThreadCountScope threads(impl.request.threads);
   impl.state = state;
-  impl.lookout.begin(interruption);
+  impl.watch.lookout.begin(interruption);
+  impl.watch.recorder.begin(profile);
   for (std::size_t i = 0; i < feeds.size(); ++i) {
     impl.parts.feeds[i]->data = feeds[i].second.raw();
   }

@@ -17,6 +17,7 @@
 namespace fluidcore {
 
 class Interruption;
+class Profile;
 class ProgramDesc;
 class Scope;
 
@@ -103,18 +104,20 @@ class Plan {
   //
   // Waits until no other thread writes the variables of the scope that the Plan reads, or uses
   // those that it writes, and holds them until it ends; see Hold. An Interruption ends the waiting
-  // and the run.
+  // and the run; a Profile is told what every operator took.
   std::vector<Tensor> run(const std::shared_ptr<Scope>& scope,
                           const NamedTensors& feeds,
                           const RunState& state,
-                          Interruption* interruption = nullptr);
+                          Interruption* interruption = nullptr,
+                          Profile* profile = nullptr);
   // The same, into tensors that the caller keeps: those that have the right spec are written, the
   // others become new ones. When a kernel throws, they hold anything.
   void run_into(std::vector<Tensor>& results,
                 const std::shared_ptr<Scope>& scope,
                 const NamedTensors& feeds,
                 const RunState& state,
-                Interruption* interruption = nullptr);
+                Interruption* interruption = nullptr,
+                Profile* profile = nullptr);
 
   std::size_t num_steps() const;  // of block 0
   std::size_t arena_bytes() const;

@@ -101,11 +101,11 @@ PlanBuilder::PlanBuilder(const ProgramDesc& program,
                          const PlanRequest& request,
                          const Scope& scope,
                          const RunState& state,
-                         Lookout& lookout)
+                         Watch& watch)
     : program_(program),
       request_(request),
       state_(state),
-      lookout_(lookout),
+      watch_(watch),
       frames_(program, parts_.main),
       cells_(parts_),
       variables_(frames_, cells_, scope) {
@@ -115,8 +115,7 @@ PlanParts PlanBuilder::build(const OpRegistry& ops) {
   add_feeds();
   const Steps steps = prune(steps_of_program(program_, ops), request_.fetches);
   Frame& main = frames_.main();
-  main.prepared.check_nan = &request_.check_nan;
-  main.prepared.lookout = &lookout_;
+  main.prepared.watch = &watch_;
   prepare_steps(main, steps, state_);
   if (!main.is_cut) {
     for (const std::string& name : request_.fetches) parts_.fetches.push_back(fetched(name));
@@ -189,6 +188,7 @@ PreparedStep PlanBuilder::prepare(Frame& frame, const Step& step, const RunState
   const DType dtype = step.def->kernel_dtype(infer);
   draft.prepared.runs_block = step.body != nullptr;
   draft.prepared.work = work_of(draft.inputs, draft.outputs);
+  draft.prepared.flops = step.def->flops(infer);
   const KernelContext context(step.op, std::move(draft.inputs), std::move(draft.outputs), dtype,
                               state, stream, draft.sub_block, extent, parts_.scratch);
   const std::size_t scratch = parts_.scratch->bytes();
@@ -236,8 +236,7 @@ void PlanBuilder::prepare_block(Draft& draft, InferContext& infer) {
   SubBlockRunner& runner = *parts_.sub_blocks.emplace_back(
       std::make_unique<SubBlockRunner>(step.op.type(), body.block->idx(), state_));
   draft.sub_block = &runner;
-  runner.block().check_nan = &request_.check_nan;
-  runner.block().lookout = &lookout_;
+  runner.block().watch = &watch_;
   Frame& inside = frames_.enter(draft.frame, body, runner.block());
   infer.set_block_variables([this, &inside, type = step.op.type()](const std::string& name) {
     return frames_.spec_of(inside, type, name);

@@ -19,7 +19,7 @@ class PlanBuilder {
               const PlanRequest& request,
               const Scope& scope,
               const RunState& state,
-              Lookout& lookout);
+              Watch& watch);
 
   PlanParts build(const OpRegistry& ops);
 
@@ -53,7 +53,7 @@ class PlanBuilder {
   const ProgramDesc& program_;
   const PlanRequest& request_;
   const RunState& state_;
-  Lookout& lookout_;
+  Watch& watch_;
   PlanParts parts_;
   Frames frames_;
   Cells cells_;

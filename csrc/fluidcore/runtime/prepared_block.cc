@@ -43,17 +43,21 @@ void PreparedBlock::run() {
   for (std::size_t i = 0; i < steps.size(); ++i) {
     PreparedStep& step = steps[i];
     try {
-      if (lookout->is_due() && i <= last_look) [[unlikely]]
-        lookout->look(step.type);
-      step.kernel();
-      lookout->add(step.work);
+      if (watch->lookout.is_due() && i <= last_look) [[unlikely]]
+        watch->lookout.look(step.type);
+      if (watch->recorder.is_on()) [[unlikely]] {
+        watch->recorder.run(step);
+      } else {
+        step.kernel();
+      }
+      watch->lookout.add(step.work);
     } catch (const ExtentChanged& changed) {
       throw OtherExtent({step.block, step.index}, changed.extent(), step.type, step.note);
     } catch (Error& error) {
       if (error.note().empty()) error.set_note(step.note);
       throw;
     }
-    if (*check_nan) check_for_nan(step);
+    if (watch->check_nan) check_for_nan(step);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "fluidcore/op/op_def.h"
 #include "fluidcore/runtime/lookout.h"
+#include "fluidcore/runtime/profile.h"
 
 namespace fluidcore {
 
@@ -16,11 +17,19 @@ struct PreparedStep {
   std::string type;  // of the operator
   std::string note;  // names the operator in messages
   std::int64_t block = 0;
-  std::size_t index = 0;  // of the operator in its block
-  std::int64_t work = 0;  // see Lookout; that of its block not counted
+  std::size_t index = 0;   // of the operator in its block
+  std::int64_t work = 0;   // see Lookout; that of its block not counted
+  std::int64_t flops = 0;  // 0 where they are not known
   bool runs_block = false;
   std::vector<const Cell*> written;  // floating outputs, for the search for NaN
   std::vector<std::string> written_names;
+};
+
+// What is seen to between the steps of a run, in all blocks of a Plan.
+struct Watch {
+  Lookout lookout;
+  Recorder recorder;
+  bool check_nan = false;  // whether to look for NaN after every step
 };
 
 // A block that can be run: it looks up and allocates nothing.
@@ -28,8 +37,7 @@ struct PreparedBlock {
   std::vector<PreparedStep> steps;
   std::vector<Cell*> arrays;        // of this block: they start empty
   std::vector<bool*> unset;         // of this block: whether a variable has a value; false at first
-  const bool* check_nan = nullptr;  // whether to look for NaN after every step
-  Lookout* lookout = nullptr;       // of the run
+  Watch* watch = nullptr;           // of the run
   std::size_t last_look = kAlways;  // no step after this one may be interrupted
 
   static constexpr std::size_t kAlways = static_cast<std::size_t>(-1);

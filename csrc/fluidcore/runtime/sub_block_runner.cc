@@ -26,9 +26,9 @@ void SubBlockRunner::run() {
   state_.step = plan_state_.step;
   state_.block_run = (static_cast<std::uint64_t>(block_idx_) << kRunBits) + ++runs_;
   // Of a block without operators, too.
-  block_.lookout->add(0);
-  if (block_.lookout->is_due()) [[unlikely]]
-    block_.lookout->look(type_);
+  block_.watch->lookout.add(0);
+  if (block_.watch->lookout.is_due()) [[unlikely]]
+    block_.watch->lookout.look(type_);
   block_.start();
   block_.run();
   for (const auto& check : checks_) check();

@@ -15,7 +15,7 @@ from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.eager.operation import Array
 from fluidcore.eager.state import note_backward
 from fluidcore.eager.tape import Tape
-from fluidcore.executor import threads
+from fluidcore.executor import profiling, threads
 
 if TYPE_CHECKING:
     from fluidcore.eager.tensor import Tensor
@@ -52,9 +52,18 @@ class Backward:
         feed = {name: tape.values[number] for name, number in self._feeds}
         feed[_COTANGENT] = cotangent
         count = threads._num_threads
-        results = iter(
-            self._executor.run(self._desc, feed, self._fetches, self._scope, count, False, True)
+        found = self._executor.run(
+            self._desc,
+            feed,
+            self._fetches,
+            self._scope,
+            count,
+            False,
+            True,
+            None,
+            profiling._profile,
         )
+        results = iter(found)
         return [np.asarray(next(results)) if has else None for has in self._has_gradient]
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fluidcore import core
 from fluidcore.eager.state import draw_seed
-from fluidcore.executor import threads
+from fluidcore.executor import profiling, threads
 from fluidcore.program.attributes import plain_attributes
 
 Array: TypeAlias = NDArray[Any]
@@ -98,6 +98,8 @@ class Operation:
             threads._num_threads,
             False,
             True,
+            None,
+            profiling._profile,
         )
 
 

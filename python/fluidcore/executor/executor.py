@@ -14,7 +14,7 @@ import numpy as np
 from fluidcore import core
 from fluidcore.base.checks import check_name
 from fluidcore.base.dtypes import numpy_dtype
-from fluidcore.executor import threads
+from fluidcore.executor import profiling, threads
 from fluidcore.executor.feeding import as_declared
 from fluidcore.program import Program, Variable, default_main_program
 from fluidcore.program.arguments import check_owner
@@ -143,6 +143,7 @@ class Executor:
             self._check_nan,
             return_numpy,
             timeout,
+            profiling._profile,
         )
 
     def _arrays(self, program: Program, feed: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,11 @@
+"""What takes the time of a run, operator by operator.
+
+with fluid.profiler.profile("trace.json") as p:
+    exe.run(program, feed=feed, fetch_list=[loss])
+print(p)
+"""
+
+from fluidcore.profiler.fluid import profiler
+from fluidcore.profiler.profile import OperatorTime, Profile, profile
+
+__all__ = ["OperatorTime", "Profile", "profile", "profiler"]
