@@ -113,6 +113,7 @@ class Arg {
   explicit Arg(const Cell* cell) : cell_(cell) {}
 
   explicit operator bool() const { return cell_ != nullptr; }
+  const Cell* cell() const { return cell_; }
   T* data() const { return static_cast<T*>(cell_->data); }  // valid only while the Plan runs
   const TensorSpec& spec() const { return cell_->spec; }
   const Shape& shape() const { return cell_->spec.shape; }

@@ -12,6 +12,7 @@
 #include "fluidcore/op/contexts.h"
 #include "fluidcore/op/decomposition.h"
 #include "fluidcore/op/grad_context.h"
+#include "fluidcore/op/kernel.h"
 
 namespace fluidcore {
 
@@ -20,7 +21,6 @@ using InferFn = std::function<void(InferContext&)>;
 // A kernel in its two stages. The factory is called when a Plan is built: it looks up slots,
 // shapes and attributes and prepares what the shapes allow (a oneDNN primitive, a table of
 // strides). The function it returns is called once per run and only calculates.
-using Kernel = std::function<void()>;
 using KernelFactory = Kernel (*)(const KernelContext&);
 using KernelKey = std::pair<Device, DType>;
 using KernelTable = std::map<KernelKey, KernelFactory>;

@@ -56,7 +56,45 @@ void add_scale(OpRegistry& registry) {
                    }));
 }
 
-// Adds tile by tile, so that Out may be any of the inputs and 16-bit sums are rounded once.
+// out[i] = the sum of input(k)[i] for k in [0, count): tile by tile, so that `out` may be any of
+// the inputs and 16-bit sums are rounded once.
+template <class T, class Input>
+void add_up(std::int64_t size, T* out, std::size_t count, const Input& input) {
+  using C = ComputeType<T>;
+  constexpr std::int64_t kTile = 1024;
+  const cpu::Isa isa = cpu::cpu_isa();
+  alignas(64) std::array<C, kTile> total;
+  for (std::int64_t begin = 0; begin < size; begin += kTile) {
+    const std::int64_t part = std::min(kTile, size - begin);
+    cpu::convert_row(isa, part, total.data(), input(0) + begin);
+    for (std::size_t k = 1; k < count; ++k) {
+      cpu::calculate_row(isa, Add(), part, total.data(), cpu::Operand<C>{total.data()},
+                         cpu::Operand<T>{input(k) + begin});
+    }
+    cpu::convert_row(isa, part, out + begin, total.data());
+  }
+}
+
+template <class T>
+Kernel sum_of(const std::vector<Arg<const T>>& inputs, Arg<T> out) {
+  if (inputs.size() > ElementwisePart::kMostStreams) {
+    return [=] {
+      parallel_for(out.size(), cpu::kGrain, [&](std::int64_t begin, std::int64_t end) {
+        add_up(end - begin, out.data() + begin, inputs.size(),
+               [&](std::size_t k) { return inputs[k].data() + begin; });
+      });
+    };
+  }
+  ElementwisePart part{.out = out.cell()};
+  for (const Arg<const T>& input : inputs) part.streams.push_back(input.cell());
+  part.run = [count = inputs.size()](std::int64_t /*begin*/, std::int64_t size, void* to,
+                                     const void* const* streams) {
+    add_up(size, static_cast<T*>(to), count,
+           [=](std::size_t k) { return static_cast<const T*>(streams[k]); });
+  };
+  return ElementwiseKernel({std::move(part)});
+}
+
 template <class T>
 Kernel sum(const KernelContext& context) {
   std::vector<Arg<const T>> inputs;
@@ -65,26 +103,7 @@ Kernel sum(const KernelContext& context) {
     if (!x.has_rows()) inputs.push_back(x);
   }
   if (inputs.empty()) return joined_rows(context);
-  const auto out = context.output<T>("Out");
-  return
-      [inputs = std::move(inputs), out, size = out.size(), add_rows = rows_added_to_out(context)] {
-        const cpu::Isa isa = cpu::cpu_isa();
-        parallel_for(size, cpu::kGrain, [&](std::int64_t begin, std::int64_t end) {
-          using C = ComputeType<T>;
-          constexpr std::int64_t kTile = 1024;
-          alignas(64) std::array<C, kTile> total;
-          for (; begin < end; begin += kTile) {
-            const std::int64_t count = std::min(kTile, end - begin);
-            cpu::convert_row(isa, count, total.data(), inputs[0].data() + begin);
-            for (std::size_t i = 1; i < inputs.size(); ++i) {
-              cpu::calculate_row(isa, Add(), count, total.data(), cpu::Operand<C>{total.data()},
-                                 cpu::Operand<T>{inputs[i].data() + begin});
-            }
-            cpu::convert_row(isa, count, out.data() + begin, total.data());
-          }
-        });
-        if (add_rows) add_rows();
-      };
+  return both(sum_of(inputs, context.output<T>("Out")), rows_added_to_out(context));
 }
 
 void infer_sum(InferContext& context) {

@@ -39,13 +39,6 @@ std::vector<bool> repeated_axes(const Shape& out, const Shape& operand) {
   return repeated;
 }
 
-Kernel both(Kernel first, Kernel second) {
-  return [first = std::move(first), second = std::move(second)] {
-    first();
-    second();
-  };
-}
-
 InferFn infer_binary(std::optional<DType> out_dtype) {
   return [out_dtype](InferContext& context) {
     TensorSpec out = broadcast_spec(context);

@@ -27,8 +27,6 @@ Aligned align_operands(const KernelContext& context, const Shape& x, const Shape
 // Which dimensions of `out` must be summed to give a tensor of the aligned shape `operand`.
 std::vector<bool> repeated_axes(const Shape& out, const Shape& operand);
 
-Kernel both(Kernel first, Kernel second);  // one after the other
-
 // Inference for Out = f(X, Y); the dtype of X unless another is given.
 InferFn infer_binary(std::optional<DType> out_dtype = std::nullopt);
 
@@ -57,9 +55,7 @@ Kernel binary(const KernelContext& context) {
   const Aligned shapes = align_operands(context, x.shape(), y.shape());
   const auto nest =
       std::make_shared<const cpu::BroadcastNest>(shapes.out, std::vector{shapes.x, shapes.y});
-  return [nest, x, y, out] {
-    cpu::broadcast_elementwise(*nest, Formula(), out.data(), x.data(), y.data());
-  };
+  return broadcast_kernel(nest, Formula(), out, x, y);
 }
 
 // The gradient of one operand: formula(X, Y, Out@GRAD), summed over the dimensions that the operand
@@ -73,13 +69,9 @@ Kernel operand_grad(const KernelContext& context,
   const auto x = context.input<T>("X");
   const auto y = context.input<T>("Y");
   const auto dout = context.input<T>("Out@GRAD");
-  const auto nest =
-      std::make_shared<const cpu::BroadcastNest>(shapes.out, std::vector{shapes.x, shapes.y});
-  if (operand == shapes.out) {
-    return [=] {
-      cpu::broadcast_elementwise(*nest, Formula(), grad.data(), x.data(), y.data(), dout.data());
-    };
-  }
+  const auto nest = std::make_shared<const cpu::BroadcastNest>(
+      shapes.out, std::vector{shapes.x, shapes.y, shapes.out});
+  if (operand == shapes.out) return broadcast_kernel(nest, Formula(), grad, x, y, dout);
   using C = ComputeType<T>;
   const Tensor terms({shapes.out, dtype_of<C>});
   const auto sum = std::make_shared<cpu::Reduction<cpu::SumOf, C, T>>(

@@ -1,11 +1,17 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <string>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "fluidcore/kernels/cpu/broadcast.h"
 #include "fluidcore/kernels/cpu/elementwise.h"
 #include "fluidcore/kernels/cpu/streams.h"
 #include "fluidcore/op/op_def.h"
@@ -36,8 +42,11 @@ KernelTable byte_kernels() {
 
 // A kernel for an operator whose outputs are not wanted or are empty.
 inline Kernel nothing_to_do() {
-  return [] {};
+  return ElementwiseKernel();
 }
+
+// One kernel after the other.
+Kernel both(Kernel first, Kernel second);
 
 // Makes a formula from the operator's attributes.
 template <class Formula>
@@ -52,6 +61,43 @@ Kernel stream_kernel(const KernelContext& context,
                      const cpu::StreamFormula& formula,
                      std::initializer_list<const char*> inputs,
                      const char* output);
+
+// out[i] = formula(in[...]...), where `in` are the operands of `nest`.
+template <class Formula, class Out, class... In>
+Kernel broadcast_kernel(std::shared_ptr<const cpu::BroadcastNest> nest,
+                        const Formula& formula,
+                        Arg<Out> out,
+                        Arg<In>... in) {
+  ElementwisePart part{.out = out.cell()};
+  const std::array<const Cell*, sizeof...(In)> cells{in.cell()...};
+  for (std::size_t k = 0; k < cells.size(); ++k) {
+    (nest->is_full(k) ? part.streams : part.whole).push_back(cells[k]);
+  }
+  part.run = [=](std::int64_t begin, std::int64_t size, void* to, const void* const* streams) {
+    const auto operand = [&]<class T>(std::size_t k, const Arg<T>& arg) {
+      return nest->is_full(k) ? static_cast<T*>(*streams++) : arg.data();
+    };
+    [&]<std::size_t... k>(std::index_sequence<k...>) {
+      const std::tuple<In*...> data{operand(k, in)...};  // in this order
+      cpu::broadcast_part(*nest, formula, begin, size, static_cast<Out*>(to), std::get<k>(data)...);
+    }(std::index_sequence_for<In...>());
+  };
+  return ElementwiseKernel({std::move(part)});
+}
+
+// out[i] = formula(in[i]...), all of one shape.
+template <class Formula, class Out, class... In>
+Kernel map_kernel(const Formula& formula, Arg<Out> out, Arg<In>... in) {
+  ElementwisePart part{.out = out.cell(), .streams = {in.cell()...}};
+  part.run = [formula](std::int64_t /*begin*/, std::int64_t size, void* to,
+                       const void* const* streams) {
+    [&]<std::size_t... k>(std::index_sequence<k...>) {
+      cpu::calculate_row(cpu::cpu_isa(), formula, size, static_cast<Out*>(to),
+                         cpu::Operand<std::remove_const_t<In>>{static_cast<In*>(streams[k])}...);
+    }(std::index_sequence_for<In...>());
+  };
+  return ElementwiseKernel({std::move(part)});
+}
 
 // T is the type to calculate in.
 template <class Formula, class T, FormulaMaker<Formula> make>

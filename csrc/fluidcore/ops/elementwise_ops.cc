@@ -2,11 +2,11 @@
 #include <vector>
 
 #include "fluidcore/base/strings.h"
-#include "fluidcore/kernels/cpu/copy.h"
 #include "fluidcore/kernels/functors.h"
 #include "fluidcore/ops/bilinear.h"
 #include "fluidcore/ops/binary.h"
 #include "fluidcore/ops/register_ops.h"
+#include "fluidcore/ops/same_elements.h"
 
 namespace fluidcore {
 
@@ -19,11 +19,8 @@ Kernel sum_of_cotangent(
     Arg<const T> dout, Arg<T> grad, const Shape& out, const Shape& operand, double factor) {
   if (!grad) return nothing_to_do();
   if (operand == out) {
-    if (factor == 1.0) {
-      const std::int64_t bytes = grad.size() * static_cast<std::int64_t>(sizeof(T));
-      return [=] { cpu::copy_bytes(grad.data(), dout.data(), bytes); };
-    }
-    return [=, size = grad.size()] { cpu::elementwise(Negate(), size, grad.data(), dout.data()); };
+    if (factor != 1.0) return map_kernel(Negate(), grad, dout);
+    return copy_elements(Arg<const void>(dout.cell()), Arg<void>(grad.cell()));
   }
   const auto sum =
       std::make_shared<cpu::Reduction<cpu::SumOf, T>>(out, repeated_axes(out, operand));
@@ -113,8 +110,7 @@ Kernel factor_grad(const KernelContext& context,
   const auto dout = context.input<T>("Out@GRAD");
   const auto nest = std::make_shared<const cpu::BroadcastNest>(out, std::vector{other_shape, out});
   if (factor == out) {
-    return
-        [=] { cpu::broadcast_elementwise(*nest, Mul(), grad.data(), other.data(), dout.data()); };
+    return broadcast_kernel(nest, Mul(), grad, other, dout);
   }
   using C = ComputeType<T>;
   const Tensor terms({out, dtype_of<C>});

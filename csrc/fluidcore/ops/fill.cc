@@ -12,6 +12,7 @@
 #include "fluidcore/ops/bytes.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/register_ops.h"
+#include "fluidcore/ops/same_elements.h"
 #include "fluidcore/ops/shape_attr.h"
 #include "fluidcore/tensor/tensor.h"
 
@@ -96,30 +97,26 @@ Kernel fill_zeros_like(const KernelContext& context) {
 }
 
 Kernel assign(const KernelContext& context) {
-  const auto x = context.raw_input("X");
-  const auto out = context.raw_output("Out");
-  const auto bytes = static_cast<std::int64_t>(size_of(out.spec().dtype)) * out.size();
-  return [x, out, bytes] { cpu::copy_bytes(out.data(), x.data(), bytes); };
+  return copy_elements(context.raw_input("X"), context.raw_output("Out"));
 }
 
 template <class To, class From>
 Kernel cast_between(const KernelContext& context) {
-  const auto x = context.input<From>("X");
-  const auto out = context.output<To>("Out");
-  return [x, out, size = out.size()] {
-    parallel_for(size, cpu::kGrain, [&](std::int64_t begin, std::int64_t end) {
-      const From* from = x.data();
-      To* to = out.data();
-      using C = ComputeType<To>;
-      if constexpr (!std::is_integral_v<From> && !std::is_integral_v<To>) {
-        cpu::convert_row(cpu::cpu_isa(), end - begin, to + begin, from + begin);
-      } else {
-        for (std::int64_t i = begin; i < end; ++i) {
-          to[i] = static_cast<To>(convert<C>(static_cast<ComputeType<From>>(from[i])));
-        }
+  ElementwisePart part{.out = context.output<To>("Out").cell(),
+                       .streams = {context.input<From>("X").cell()}};
+  part.run = [](std::int64_t /*begin*/, std::int64_t size, void* out, const void* const* streams) {
+    const auto* from = static_cast<const From*>(streams[0]);
+    auto* to = static_cast<To*>(out);
+    using C = ComputeType<To>;
+    if constexpr (!std::is_integral_v<From> && !std::is_integral_v<To>) {
+      cpu::convert_row(cpu::cpu_isa(), size, to, from);
+    } else {
+      for (std::int64_t i = 0; i < size; ++i) {
+        to[i] = static_cast<To>(convert<C>(static_cast<ComputeType<From>>(from[i])));
       }
-    });
+    }
   };
+  return ElementwiseKernel({std::move(part)});
 }
 
 template <class From>

@@ -19,9 +19,7 @@ OpDef binary_logic(const std::string& type, const std::string& formula) {
 
 template <class Formula, class T>
 Kernel number_test(const KernelContext& context) {
-  const auto x = context.input<T>("X");
-  const auto out = context.output<bool>("Out");
-  return [=, size = out.size()] { cpu::elementwise(Formula(), size, out.data(), x.data()); };
+  return map_kernel(Formula(), context.output<bool>("Out"), context.input<T>("X"));
 }
 
 template <class Formula>

@@ -170,8 +170,7 @@ Kernel dropout_grad(const KernelContext& context) {
   const auto dout = context.input<T>("Out@GRAD");
   const auto dx = context.optional_output<T>("X@GRAD");
   if (!dx) return nothing_to_do();
-  return
-      [=, size = dx.size()] { cpu::elementwise(Mul(), size, dx.data(), dout.data(), mask.data()); };
+  return map_kernel(Mul(), dx, dout, mask);
 }
 
 void check_probability(const InferContext& context) {

@@ -45,7 +45,7 @@ Kernel spread_grad(const KernelContext& context) {
   const auto nest =
       std::make_shared<const cpu::BroadcastNest>(x, std::vector{kept_shape(x, reduced)});
   const Scale scale{divides ? 1.0 / static_cast<double>(reduced_count(x, reduced)) : 1.0};
-  return [=] { cpu::broadcast_elementwise(*nest, scale, dx.data(), dout.data()); };
+  return broadcast_kernel(nest, scale, dx, dout);
 }
 
 // The dimensions that are kept, and then those that are reduced, each in their order.

@@ -1,4 +1,5 @@
 #include "fluidcore/ops/selected_rows.h"
+#include "fluidcore/ops/elementwise.h"
 
 #include <array>
 #include <type_traits>
@@ -83,7 +84,7 @@ Kernel rows_added_to_out(const KernelContext& context) {
   for (std::size_t i = 0; i < context.input_count("X"); ++i) {
     if (context.raw_input("X", i).has_rows()) inputs.emplace_back(context, "X", i);
   }
-  if (inputs.empty()) return nullptr;
+  if (inputs.empty()) return nothing_to_do();
   return [inputs = std::move(inputs), out = context.raw_output("Out"), dtype = context.dtype(),
           formula = sum_of_two(context.dtype())] {
     for (const MergedRows& input : inputs) {

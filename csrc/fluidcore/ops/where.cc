@@ -35,26 +35,14 @@ Shape chosen_shape(const Shape& condition, const Shape& x, const Shape& y) {
 template <class Word>
 Kernel choose_words(const KernelContext& context) {
   const auto condition = context.input<bool>("Condition");
-  const auto x = context.raw_input("X");
-  const auto y = context.raw_input("Y");
-  const auto out = context.raw_output("Out");
+  const Arg<const Word> x(context.raw_input("X").cell());
+  const Arg<const Word> y(context.raw_input("Y").cell());
+  const Arg<Word> out(context.raw_output("Out").cell());
   const std::size_t rank = out.shape().rank();
   const auto aligned = [rank](const Shape& shape) { return align(shape, -1, rank, rank); };
   const auto nest = std::make_shared<const cpu::BroadcastNest>(
       out.shape(), std::vector{aligned(condition.shape()), aligned(x.shape()), aligned(y.shape())});
-  return [=] {
-    const auto* xs = static_cast<const Word*>(x.data());
-    const auto* ys = static_cast<const Word*>(y.data());
-    auto* to = static_cast<Word*>(out.data());
-    const cpu::Isa isa = cpu::cpu_isa();
-    cpu::for_row_pieces(
-        *nest, [&](std::int64_t begin, std::int64_t count, std::int64_t row, std::int64_t column) {
-          cpu::calculate_row(isa, Choose(), count, to + begin,
-                             cpu::row_operand(*nest, 0, condition.data(), row, column),
-                             cpu::row_operand(*nest, 1, xs, row, column),
-                             cpu::row_operand(*nest, 2, ys, row, column));
-        });
-  };
+  return broadcast_kernel(nest, Choose(), out, condition, x, y);
 }
 
 Kernel where(const KernelContext& context) {

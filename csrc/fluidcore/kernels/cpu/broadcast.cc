@@ -4,6 +4,7 @@ namespace fluidcore::cpu {
 
 BroadcastNest::BroadcastNest(const Shape& out, const std::vector<Shape>& operands)
     : size_(out.num_elements()), strides_(operands.size()) {
+  for (const Shape& operand : operands) is_full_.push_back(operand == out);
   // From the innermost dimension outwards, then turned around.
   std::vector<std::int64_t> next(operands.size(), 1);  // elements inside the current dimension
   for (std::size_t axis = out.rank(); axis-- > 0;) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "fluidcore/base/shape.h"
@@ -20,6 +21,8 @@ class BroadcastNest {
 
   std::int64_t size() const { return size_; }
   std::int64_t row() const { return extents_.back(); }  // the innermost extent
+  // Whether an operand has the shape of the output.
+  bool is_full(std::size_t operand) const { return is_full_[operand]; }
   // Whether an operand has one element for each element of a row, or one for the whole row.
   bool streams(std::size_t operand) const { return strides_[operand].back() != 0; }
   // The first element of an operand in row `row`.
@@ -29,61 +32,48 @@ class BroadcastNest {
   std::int64_t size_;
   std::vector<std::int64_t> extents_;               // at least one
   std::vector<std::vector<std::int64_t>> strides_;  // of each operand; 0: repeated
+  std::vector<bool> is_full_;
 };
 
-// Calls f(begin, count, row, column) for the pieces of rows that [0, nest.size()) consists of.
-template <class F>
-void for_row_pieces(const BroadcastNest& nest, const F& f) {
+// out[i] = formula(in[...]...) for the elements [begin, begin + size) of the output; `in` are the
+// operands of `nest`. `out`, and those that are full, point to element `begin`, the others to their
+// first.
+template <class Formula, class Out, class... In>
+void broadcast_part(const BroadcastNest& nest,
+                    const Formula& formula,
+                    std::int64_t begin,
+                    std::int64_t size,
+                    Out* out,
+                    const In*... in) {
+  const Isa isa = cpu_isa();
+  for (std::int64_t done = 0; done < size;) {
+    const std::int64_t row = (begin + done) / nest.row();
+    const std::int64_t column = begin + done - row * nest.row();
+    const std::int64_t count = std::min(nest.row() - column, size - done);
+    const auto operand = [&]<class T>(std::size_t index, const T* data) -> Operand<T> {
+      if (nest.is_full(index)) return {data + done};
+      const bool streams = nest.streams(index);
+      return {data + nest.offset(index, row) + (streams ? column : 0), streams};
+    };
+    [&]<std::size_t... index>(std::index_sequence<index...>) {
+      calculate_row(isa, formula, count, out + done, operand(index, in)...);
+    }(std::index_sequence_for<In...>());
+    done += count;
+  }
+}
+
+// All elements, on several threads if there is enough to do.
+template <class Formula, class Out, class... In>
+void broadcast_elementwise(const BroadcastNest& nest,
+                           const Formula& formula,
+                           Out* out,
+                           const In*... in) {
   parallel_for(nest.size(), kGrain, [&](std::int64_t begin, std::int64_t end) {
-    while (begin < end) {
-      const std::int64_t row = begin / nest.row();
-      const std::int64_t column = begin - row * nest.row();
-      const std::int64_t count = std::min(nest.row() - column, end - begin);
-      f(begin, count, row, column);
-      begin += count;
-    }
+    [&]<std::size_t... index>(std::index_sequence<index...>) {
+      broadcast_part(nest, formula, begin, end - begin, out + begin,
+                     in + (nest.is_full(index) ? begin : 0)...);
+    }(std::index_sequence_for<In...>());
   });
-}
-
-// Operand `index` of `nest`, from column `column` of row `row` on.
-template <class T>
-Operand<T> row_operand(const BroadcastNest& nest,
-                       std::size_t index,
-                       const T* data,
-                       std::int64_t row,
-                       std::int64_t column) {
-  const bool streams = nest.streams(index);
-  return {data + nest.offset(index, row) + (streams ? column : 0), streams};
-}
-
-// out[i] = formula(x[...], y[...], full[i]...): x and y are operands 0 and 1 of `nest`, the rest
-// have the shape of the output.
-template <class Formula, class Out, class X, class Y, class... Full>
-void broadcast_elementwise(const BroadcastNest& nest,
-                           const Formula& formula,
-                           Out* out,
-                           const X* x,
-                           const Y* y,
-                           const Full*... full) {
-  const Isa isa = cpu_isa();
-  for_row_pieces(
-      nest, [&](std::int64_t begin, std::int64_t count, std::int64_t row, std::int64_t column) {
-        calculate_row(isa, formula, count, out + begin, row_operand(nest, 0, x, row, column),
-                      row_operand(nest, 1, y, row, column), Operand<Full>{full + begin}...);
-      });
-}
-
-// out[i] = formula(x[...]): x is operand 0 of `nest`.
-template <class Formula, class Out, class X>
-void broadcast_elementwise(const BroadcastNest& nest,
-                           const Formula& formula,
-                           Out* out,
-                           const X* x) {
-  const Isa isa = cpu_isa();
-  for_row_pieces(
-      nest, [&](std::int64_t begin, std::int64_t count, std::int64_t row, std::int64_t column) {
-        calculate_row(isa, formula, count, out + begin, row_operand(nest, 0, x, row, column));
-      });
 }
 
 }  // namespace fluidcore::cpu

@@ -35,6 +35,17 @@ void run_part(Isa isa,
 
 }  // namespace
 
+void run_stream_part(const StreamFormula& formula,
+                     DType dtype,
+                     std::int64_t size,
+                     void* out,
+                     const void* const* in) {
+  visit_dtype(dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    run_part(cpu_isa(), formula, 0, size, static_cast<T*>(out), in);
+  });
+}
+
 void run_streams(const StreamFormula& formula,
                  DType dtype,
                  std::int64_t size,

@@ -44,8 +44,11 @@ StreamFormula stream_formula(const Formula& formula) {
   return made;
 }
 
-// out[i] = formula(in[0][i], ...) for i in [0, size), all of one dtype, on several threads if there
-// is enough to do. 16-bit floats are calculated in float. `out` may be one of the inputs.
+// out[i] = formula(in[0][i], ...) for i in [0, size), all of one dtype. 16-bit floats are
+// calculated in float. `out` may be one of the inputs.
+void run_stream_part(
+    const StreamFormula& formula, DType dtype, std::int64_t size, void* out, const void* const* in);
+// The same on several threads, if there is enough to do.
 void run_streams(
     const StreamFormula& formula, DType dtype, std::int64_t size, void* out, const void* const* in);
 
