@@ -576,7 +576,7 @@ class Executor:
         """
         Forgets every plan.
         """
-    def run(self, program: ProgramDesc, feed: dict[str, typing.Any], fetch_list: collections.abc.Sequence[str], scope: Scope, threads: typing.SupportsInt | typing.SupportsIndex = 1, check_nan: bool = False, return_numpy: bool = False, timeout: typing.SupportsFloat | typing.SupportsIndex | None = None, profile: Profile | None = None) -> list[typing.Any]:
+    def run(self, program: ProgramDesc, feed: dict[str, typing.Any], fetch_list: collections.abc.Sequence[str], scope: Scope, threads: typing.SupportsInt | typing.SupportsIndex = 1, check_nan: bool = False, return_numpy: bool = False, timeout: typing.SupportsFloat | typing.SupportsIndex | None = None, profile: Profile | None = None, skipped_passes: collections.abc.Sequence[str] = []) -> list[typing.Any]:
         """
         Runs block 0, for `timeout` seconds at most; returns copies of the fetched variables.
         """

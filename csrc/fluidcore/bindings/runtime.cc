@@ -37,7 +37,8 @@ py::list run(Executor& executor,
              bool check_nan,
              bool return_numpy,
              std::optional<double> timeout,
-             std::optional<Profile*> profile) {
+             std::optional<Profile*> profile,
+             const std::vector<std::string>& skipped_passes) {
   NamedTensors feeds;
   feeds.reserve(feed.size());
   for (const auto& [key, value] : feed) {
@@ -48,9 +49,9 @@ py::list run(Executor& executor,
   std::vector<Tensor> results;
   {
     Calculation calculation(timeout);
-    results = executor.run(
-        program, feeds, fetch_list, scope,
-        {Device::kCpu, threads, check_nan, &calculation.interruption(), profile.value_or(nullptr)});
+    results = executor.run(program, feeds, fetch_list, scope,
+                           {Device::kCpu, threads, check_nan, skipped_passes,
+                            &calculation.interruption(), profile.value_or(nullptr)});
   }
   py::list list(results.size());
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -178,7 +179,7 @@ void bind_runtime(py::module_& m) {
       .def("run", &run, py::arg("program"), py::arg("feed"), py::arg("fetch_list"),
            py::arg("scope").none(false), py::arg("threads") = 1, py::arg("check_nan") = false,
            py::arg("return_numpy") = false, py::arg("timeout") = py::none(),
-           py::arg("profile") = py::none(),
+           py::arg("profile") = py::none(), py::arg("skipped_passes") = std::vector<std::string>(),
            "Runs block 0, for `timeout` seconds at most; returns copies of the fetched variables.")
       .def("close", &Executor::close, "Forgets every plan.")
       .def("cached_plans", &Executor::cached_plans);

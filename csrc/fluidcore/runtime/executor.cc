@@ -130,7 +130,8 @@ Executor::Entry Executor::find(const Call& call) {
     const PlanRequest& request = cached.request;
     return !cached.is_running && cached.program == revision && cached.version == *revision &&
            request.device == options.device && request.threads == options.threads &&
-           request.check_nan == options.check_nan && request.fetches == call.fetches &&
+           request.check_nan == options.check_nan &&
+           request.skipped_passes == options.skipped_passes && request.fetches == call.fetches &&
            (call.extents == nullptr || request.extents == *call.extents) &&
            same_feeds(request.feeds, call.feeds) && cached.plan->fits(call.scope);
   };
@@ -140,7 +141,12 @@ Executor::Entry Executor::find(const Call& call) {
     std::erase_if(cache_, [&](const CachedPlan& cached) {
       return !cached.is_running && cached.program == revision && cached.version != *revision;
     });
-    PlanRequest request{{}, call.fetches, options.device, options.threads, options.check_nan, {}};
+    PlanRequest request{.feeds = {},
+                        .fetches = call.fetches,
+                        .device = options.device,
+                        .threads = options.threads,
+                        .check_nan = options.check_nan,
+                        .skipped_passes = options.skipped_passes};
     for (const auto& [name, tensor] : call.feeds) request.feeds.emplace_back(name, tensor.spec());
     if (call.extents != nullptr) request.extents = *call.extents;
     entry = cache_.insert(cache_.begin(), {revision, *revision, std::move(request), nullptr});

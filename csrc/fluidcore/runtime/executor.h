@@ -35,6 +35,7 @@ class Executor {
     Device device = Device::kCpu;
     int threads = 1;
     bool check_nan = false;
+    std::vector<std::string> skipped_passes = {};
     Interruption* interruption = nullptr;  // ends the run early
     Profile* profile = nullptr;            // is told what every operator took
   };

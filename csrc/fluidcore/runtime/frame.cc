@@ -18,6 +18,26 @@ void Frame::extend(const Cell* cell) {
   temporaries_[index_.at(cell)].lifetime.last = position;
 }
 
+bool Frame::lives_within(const Cell* cell, std::size_t first, std::size_t last) const {
+  const auto found = index_.find(cell);
+  if (found == index_.end()) return false;
+  const Lifetime& lifetime = temporaries_[found->second].lifetime;
+  return lifetime.first >= first && lifetime.last <= last;
+}
+
+void Frame::move(const Fused& fused) {
+  const auto moved = [&](std::size_t step) {
+    // What is fetched is used after the last step.
+    return step < fused.position.size() ? fused.position[step] : prepared.steps.size();
+  };
+  for (Temporary& temporary : temporaries_) {
+    Lifetime& lifetime = temporary.lifetime;
+    lifetime.first = moved(lifetime.first);
+    lifetime.last = moved(lifetime.last);
+    if (fused.inner.contains(temporary.cell)) lifetime.bytes = 0;
+  }
+}
+
 void Frame::close() {
   std::vector<Lifetime> lifetimes;
   lifetimes.reserve(temporaries_.size());

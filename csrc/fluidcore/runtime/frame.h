@@ -9,6 +9,7 @@
 
 #include "fluidcore/op/cell.h"
 #include "fluidcore/runtime/passes/arena.h"
+#include "fluidcore/runtime/passes/fuse_elementwise.h"
 #include "fluidcore/runtime/passes/step.h"
 #include "fluidcore/runtime/prepared_block.h"
 
@@ -38,6 +39,10 @@ class Frame {
   void add_temporary(Cell* cell, std::size_t bytes);
   // `cell`, a temporary of this frame, is used by the current step.
   void extend(const Cell* cell);
+  // True for a temporary of this frame that only the steps [first, last] use.
+  bool lives_within(const Cell* cell, std::size_t first, std::size_t last) const;
+  // A pass has put steps together: moves every use, and takes their memory from some temporaries.
+  void move(const Fused& fused);
   // Called once, when all steps of this frame are prepared: makes it a temporary of the frame
   // around it.
   void close();

@@ -39,11 +39,15 @@ struct PlanRequest {
   Device device = Device::kCpu;
   int threads = 1;
   bool check_nan = false;  // look for NaN after every operator, and name the one that made it
+  std::vector<std::string> skipped_passes = {};  // of pass_names()
   // The extents that depend on the data, as far as they were met; see OpDef::extent_from_data().
   std::map<OpPlace, std::int64_t> extents = {};
 
   friend bool operator==(const PlanRequest&, const PlanRequest&) = default;
 };
+
+// The passes that a Plan can do without; they change no bit of a result.
+const std::vector<std::string>& pass_names();
 
 // Thrown by Plan::run(), which then has changed nothing: the data asks for another extent than the
 // Plan was made for. Never reaches the user: the Executor makes another Plan.
@@ -89,7 +93,8 @@ class Plan {
  public:
   // Reads the shapes of the variables that the block takes from `scope`. Throws NotFound for an
   // unknown operator, fed or fetched variable; InvalidArgument for a feed that contradicts its
-  // declaration, a variable that is read before it is written, shapes that do not fit.
+  // declaration, a variable that is read before it is written, shapes that do not fit, a pass that
+  // there is not.
   Plan(const OpRegistry& ops, const ProgramDesc& program, PlanRequest request, const Scope& scope);
   ~Plan();
   Plan(const Plan&) = delete;

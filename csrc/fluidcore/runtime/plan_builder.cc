@@ -55,6 +55,14 @@ void allocate_for(const PreparedStep* most, const char* what, const F& allocate)
   }
 }
 
+constexpr const char* kFuseElementwise = "fuse_elementwise";
+
+void check_pass(const std::string& name) {
+  const std::vector<std::string>& names = pass_names();
+  require(std::ranges::find(names, name) != names.end(),
+          "plan: a pass that is skipped must be one ", "of ", join(names), ", got '", name, "'");
+}
+
 template <class F>
 void each_cell(const KernelContext::Slots& slots, const F& f) {
   for (const auto& [slot, cells] : slots) {
@@ -97,6 +105,11 @@ bool is_overwritten_inside(const Step& step, const OpDef::Slot& slot, const std:
 
 }  // namespace
 
+const std::vector<std::string>& pass_names() {
+  static const std::vector<std::string> names = {kFuseElementwise};
+  return names;
+}
+
 PlanBuilder::PlanBuilder(const ProgramDesc& program,
                          const PlanRequest& request,
                          const Scope& scope,
@@ -112,6 +125,7 @@ PlanBuilder::PlanBuilder(const ProgramDesc& program,
 }
 
 PlanParts PlanBuilder::build(const OpRegistry& ops) {
+  for (const std::string& pass : request_.skipped_passes) check_pass(pass);
   add_feeds();
   const Steps steps = prune(steps_of_program(program_, ops), request_.fetches);
   Frame& main = frames_.main();
@@ -120,6 +134,7 @@ PlanParts PlanBuilder::build(const OpRegistry& ops) {
   if (!main.is_cut) {
     for (const std::string& name : request_.fetches) parts_.fetches.push_back(fetched(name));
   }
+  run_passes(main);
   mark_backups();
   place_temporaries();
   return std::move(parts_);
@@ -251,6 +266,7 @@ void PlanBuilder::prepare_block(Draft& draft, InferContext& infer) {
   draft.frame.running = nullptr;
   if (inside.is_cut) variables_.stand_in_for_unwritten(inside, body);
   add_results(draft, inside);
+  run_passes(inside);
   inside.close();
 }
 
@@ -311,6 +327,30 @@ FetchCell PlanBuilder::fetched(const std::string& name) {
   require(found.cell->array == nullptr, "fetch: '", name, "' must be a tensor, got a tensor array");
   if (found.is_set != nullptr) end_of_throwing_ = frames_.main().position;
   return found;
+}
+
+bool PlanBuilder::skips(std::string_view pass) const {
+  return std::ranges::find(request_.skipped_passes, pass) != request_.skipped_passes.end();
+}
+
+// Called when all steps of a frame are prepared.
+void PlanBuilder::run_passes(Frame& frame) {
+  // A search for NaN names the operator, so it must see each by itself.
+  if (request_.check_nan || skips(kFuseElementwise)) return;
+  const Fused fused = fuse_elementwise(frame.prepared.steps,
+                                       [&](const Cell* cell, std::size_t first, std::size_t last) {
+                                         return frame.lives_within(cell, first, last);
+                                       });
+  frame.move(fused);
+  if (frame.around != nullptr) return;
+  for (ScopeCell& cell : parts_.scope_cells) {
+    if (cell.is_written) cell.first_write = fused.position[cell.first_write];
+  }
+  if (end_of_throwing_ > 0) {
+    const std::size_t last = end_of_throwing_ - 1;
+    end_of_throwing_ =
+        last < fused.position.size() ? fused.position[last] + 1 : frame.prepared.steps.size();
+  }
 }
 
 // A run that fails must leave the scope as it was: what is written before or by a step that may

@@ -46,6 +46,8 @@ class PlanBuilder {
   void add_results(Draft& draft, Frame& inside);
   std::int64_t extent_from_data(const Step& step);
   FetchCell fetched(const std::string& name);
+  bool skips(std::string_view pass) const;
+  void run_passes(Frame& frame);
   void mark_backups();
   std::size_t start_of_tail() const;
   void place_temporaries();

@@ -53,12 +53,25 @@ class _Declared(NamedTuple):
         return cls(desc, numpy_dtype(desc.dtype()), len(desc.shape()))
 
 
+def _skipped_passes(text: str) -> list[str]:
+    """The passes of "-a,-b"."""
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    for word in words:
+        if not word.startswith("-"):
+            raise core.InvalidArgument(
+                f'FLUIDCORE_PASSES: each pass must be switched off, as in "-fuse_elementwise", '
+                f"got {word!r}"
+            )
+    return [word[1:] for word in words]
+
+
 class Executor:
     """Runs programs.
 
     The first run of a program with certain shapes and fetches prepares everything; later runs only
     calculate. With the environment variable FLUIDCORE_CHECK_NAN=1, a run stops with an error that
-    names the operator that made the first NaN.
+    names the operator that made the first NaN. FLUIDCORE_PASSES="-fuse_elementwise" does without a
+    pass over the plan; none changes a bit of a result.
 
     Args:
         place: CPUPlace(), the default.
@@ -70,6 +83,7 @@ class Executor:
         self.place = core.CPUPlace() if place is None else place
         self._core = core.Executor(self.place)
         self._check_nan = os.environ.get("FLUIDCORE_CHECK_NAN", "") not in ("", "0")
+        self._skipped_passes = _skipped_passes(os.environ.get("FLUIDCORE_PASSES", ""))
         # A program, its revision, and the fed variables then: in one tuple, as several threads may
         # run several programs.
         self._fed: tuple[Program | None, int, dict[str, _Declared]] = (None, -1, {})
@@ -144,6 +158,7 @@ class Executor:
             return_numpy,
             timeout,
             profiling._profile,
+            self._skipped_passes,
         )
 
     def _arrays(self, program: Program, feed: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -35,6 +37,39 @@ class BroadcastNest {
   std::vector<bool> is_full_;
 };
 
+// Calls f(at, count, row, column) for the pieces of rows that the elements [begin, begin + size) of
+// an output consist of; `at` counts from 0.
+template <class F>
+void for_row_pieces(const BroadcastNest& nest, std::int64_t begin, std::int64_t size, const F& f) {
+  std::int64_t row = begin / nest.row();
+  std::int64_t column = begin - row * nest.row();
+  for (std::int64_t at = 0; at < size; ++row, column = 0) {
+    const std::int64_t count = std::min(nest.row() - column, size - at);
+    f(at, count, row, column);
+    at += count;
+  }
+}
+
+// The elements of an operand for [begin, begin + size) of the output, one after the other.
+template <class T>
+void spread(const BroadcastNest& nest,
+            std::size_t operand,
+            const T* data,
+            std::int64_t begin,
+            std::int64_t size,
+            T* to) {
+  const bool streams = nest.streams(operand);
+  for_row_pieces(nest, begin, size,
+                 [&](std::int64_t at, std::int64_t count, std::int64_t row, std::int64_t column) {
+                   const T* const from = data + nest.offset(operand, row);
+                   if (streams) {
+                     std::copy_n(from + column, count, to + at);
+                   } else {
+                     std::fill_n(to + at, count, *from);
+                   }
+                 });
+}
+
 // out[i] = formula(in[...]...) for the elements [begin, begin + size) of the output; `in` are the
 // operands of `nest`. `out`, and those that are full, point to element `begin`, the others to their
 // first.
@@ -46,19 +81,35 @@ void broadcast_part(const BroadcastNest& nest,
                     Out* out,
                     const In*... in) {
   const Isa isa = cpu_isa();
-  for (std::int64_t done = 0; done < size;) {
-    const std::int64_t row = (begin + done) / nest.row();
-    const std::int64_t column = begin + done - row * nest.row();
-    const std::int64_t count = std::min(nest.row() - column, size - done);
-    const auto operand = [&]<class T>(std::size_t index, const T* data) -> Operand<T> {
-      if (nest.is_full(index)) return {data + done};
-      const bool streams = nest.streams(index);
-      return {data + nest.offset(index, row) + (streams ? column : 0), streams};
+  const std::index_sequence_for<In...> indices;
+  if (nest.row() >= kTile) {
+    for_row_pieces(nest, begin, size,
+                   [&](std::int64_t at, std::int64_t count, std::int64_t row, std::int64_t column) {
+                     const auto operand = [&]<class T>(std::size_t index,
+                                                       const T* data) -> Operand<T> {
+                       if (nest.is_full(index)) return {data + at};
+                       const bool streams = nest.streams(index);
+                       return {data + nest.offset(index, row) + (streams ? column : 0), streams};
+                     };
+                     [&]<std::size_t... index>(std::index_sequence<index...>) {
+                       calculate_row(isa, formula, count, out + at, operand(index, in)...);
+                     }(indices);
+                   });
+    return;
+  }
+  // Many short rows at once, as many as a tile holds.
+  std::tuple<std::array<In, kTile>...> tiles;
+  for (std::int64_t at = 0; at < size; at += kTile) {
+    const std::int64_t count = std::min(kTile, size - at);
+    const auto operand = [&]<class T>(std::size_t index, const T* data, T* tile) -> Operand<T> {
+      if (nest.is_full(index)) return {data + at};
+      spread(nest, index, data, begin + at, count, tile);
+      return {tile};
     };
     [&]<std::size_t... index>(std::index_sequence<index...>) {
-      calculate_row(isa, formula, count, out + done, operand(index, in)...);
-    }(std::index_sequence_for<In...>());
-    done += count;
+      calculate_row(isa, formula, count, out + at,
+                    operand(index, in, std::get<index>(tiles).data())...);
+    }(indices);
   }
 }
 
