@@ -17,7 +17,7 @@ namespace fluidcore {
 #ifdef FLUIDCORE_WITH_OPENMP
 // The number of threads that parallel code started by this thread may use.
 inline int num_threads() {
-  return omp_get_max_threads();
+  return omp_in_parallel() != 0 ? 1 : omp_get_max_threads();
 }
 inline void set_num_threads(int count) {
   omp_set_num_threads(count);

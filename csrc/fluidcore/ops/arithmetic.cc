@@ -77,7 +77,7 @@ void add_up(std::int64_t size, T* out, std::size_t count, const Input& input) {
 
 template <class T>
 Kernel sum_of(const std::vector<Arg<const T>>& inputs, Arg<T> out) {
-  if (inputs.size() > ElementwisePart::kMostStreams) {
+  if (inputs.size() > RowPart::kMostInputs) {
     return [=] {
       parallel_for(out.size(), cpu::kGrain, [&](std::int64_t begin, std::int64_t end) {
         add_up(end - begin, out.data() + begin, inputs.size(),
@@ -85,14 +85,14 @@ Kernel sum_of(const std::vector<Arg<const T>>& inputs, Arg<T> out) {
       });
     };
   }
-  ElementwisePart part{.out = out.cell()};
-  for (const Arg<const T>& input : inputs) part.streams.push_back(input.cell());
-  part.run = [count = inputs.size()](std::int64_t /*begin*/, std::int64_t size, void* to,
-                                     const void* const* streams) {
-    add_up(size, static_cast<T*>(to), count,
-           [=](std::size_t k) { return static_cast<const T*>(streams[k]); });
+  RowPart part{.out = by_element(out.cell())};
+  for (const Arg<const T>& input : inputs) part.in.push_back(by_element(input.cell()));
+  part.run = [count = inputs.size()](std::int64_t begin, std::int64_t size, const RowSlice& to,
+                                     const RowSlice* from) {
+    add_up(size, at<T>(to, begin), count,
+           [=](std::size_t k) { return at<const T>(from[k], begin); });
   };
-  return ElementwiseKernel({std::move(part)});
+  return RowKernel({std::move(part)});
 }
 
 template <class T>

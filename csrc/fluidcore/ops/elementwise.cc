@@ -1,31 +1,44 @@
 #include "fluidcore/ops/elementwise.h"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
 namespace fluidcore {
 
+RowOperand by_element(const Cell* cell) {
+  return {cell, cell->spec.shape.num_elements()};
+}
+
+std::byte* at_bytes(const RowSlice& slice, std::int64_t i, std::int64_t bytes) {
+  return static_cast<std::byte*>(slice.data) + (i - slice.origin) * bytes;
+}
+
 Kernel stream_kernel(const KernelContext& context,
                      const cpu::StreamFormula& formula,
                      std::initializer_list<const char*> inputs,
                      const char* output) {
   if (!context.has_output(output)) return nothing_to_do();
-  ElementwisePart part{.out = context.raw_output(output).cell()};
-  for (const char* slot : inputs) part.streams.push_back(context.raw_input(slot).cell());
-  part.run = [formula, dtype = context.dtype()](std::int64_t /*begin*/, std::int64_t size,
-                                                void* out, const void* const* streams) {
-    cpu::run_stream_part(formula, dtype, size, out, streams);
+  const auto bytes_of_element = static_cast<std::int64_t>(size_of(context.dtype()));
+  RowPart part{.out = by_element(context.raw_output(output).cell())};
+  for (const char* slot : inputs) part.in.push_back(by_element(context.raw_input(slot).cell()));
+  part.run = [formula, dtype = context.dtype(), bytes = bytes_of_element](
+                 std::int64_t begin, std::int64_t size, const RowSlice& out, const RowSlice* in) {
+    std::array<const void*, cpu::kMostStreams> data{};
+    for (std::size_t k = 0; k < formula.arity; ++k) data[k] = at_bytes(in[k], begin, bytes);
+    cpu::run_stream_part(formula, dtype, size, at_bytes(out, begin, bytes), data.data());
   };
-  return ElementwiseKernel({std::move(part)});
+  return RowKernel({std::move(part)});
 }
 
 Kernel both(Kernel first, Kernel second) {
-  if (first.elementwise() != nullptr && second.elementwise() != nullptr) {
-    std::vector<ElementwisePart> parts = first.elementwise()->parts();
-    const std::vector<ElementwisePart>& others = second.elementwise()->parts();
+  if (first.rows() != nullptr && second.rows() != nullptr) {
+    std::vector<RowPart> parts = first.rows()->parts();
+    const std::vector<RowPart>& others = second.rows()->parts();
     parts.insert(parts.end(), others.begin(), others.end());
-    return ElementwiseKernel(std::move(parts));
+    if (parts.size() == 1 || CommonRows().add(parts)) return RowKernel(std::move(parts));
   }
   return [first = std::move(first), second = std::move(second)] {
     first();

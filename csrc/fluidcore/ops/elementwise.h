@@ -42,7 +42,7 @@ KernelTable byte_kernels() {
 
 // A kernel for an operator whose outputs are not wanted or are empty.
 inline Kernel nothing_to_do() {
-  return ElementwiseKernel();
+  return RowKernel();
 }
 
 // One kernel after the other.
@@ -62,41 +62,49 @@ Kernel stream_kernel(const KernelContext& context,
                      std::initializer_list<const char*> inputs,
                      const char* output);
 
+// What has a row for each element.
+RowOperand by_element(const Cell* cell);
+
+// Where element i is.
+template <class T>
+T* at(const RowSlice& slice, std::int64_t i) {
+  return static_cast<T*>(slice.data) + (i - slice.origin);
+}
+
+// The same for elements of so many bytes.
+std::byte* at_bytes(const RowSlice& slice, std::int64_t i, std::int64_t bytes);
+
 // out[i] = formula(in[...]...), where `in` are the operands of `nest`.
 template <class Formula, class Out, class... In>
 Kernel broadcast_kernel(std::shared_ptr<const cpu::BroadcastNest> nest,
                         const Formula& formula,
                         Arg<Out> out,
                         Arg<In>... in) {
-  ElementwisePart part{.out = out.cell()};
+  RowPart part{.out = by_element(out.cell())};
   const std::array<const Cell*, sizeof...(In)> cells{in.cell()...};
-  for (std::size_t k = 0; k < cells.size(); ++k) {
-    (nest->is_full(k) ? part.streams : part.whole).push_back(cells[k]);
-  }
-  part.run = [=](std::int64_t begin, std::int64_t size, void* to, const void* const* streams) {
-    const auto operand = [&]<class T>(std::size_t k, const Arg<T>& arg) {
-      return nest->is_full(k) ? static_cast<T*>(*streams++) : arg.data();
-    };
+  for (std::size_t k = 0; k < cells.size(); ++k) part.in.push_back({cells[k], nest->rows(k)});
+  part.run = [=](std::int64_t begin, std::int64_t size, const RowSlice& to, const RowSlice* from) {
     [&]<std::size_t... k>(std::index_sequence<k...>) {
-      const std::tuple<In*...> data{operand(k, in)...};  // in this order
-      cpu::broadcast_part(*nest, formula, begin, size, static_cast<Out*>(to), std::get<k>(data)...);
+      cpu::broadcast_part(*nest, formula, begin, size, at<Out>(to, begin),
+                          cpu::BroadcastOperand<std::remove_const_t<In>>{
+                              static_cast<In*>(from[k].data), from[k].origin}...);
     }(std::index_sequence_for<In...>());
   };
-  return ElementwiseKernel({std::move(part)});
+  return RowKernel({std::move(part)});
 }
 
 // out[i] = formula(in[i]...), all of one shape.
 template <class Formula, class Out, class... In>
 Kernel map_kernel(const Formula& formula, Arg<Out> out, Arg<In>... in) {
-  ElementwisePart part{.out = out.cell(), .streams = {in.cell()...}};
-  part.run = [formula](std::int64_t /*begin*/, std::int64_t size, void* to,
-                       const void* const* streams) {
+  RowPart part{.out = by_element(out.cell()), .in = {by_element(in.cell())...}};
+  part.run = [formula](std::int64_t begin, std::int64_t size, const RowSlice& to,
+                       const RowSlice* from) {
     [&]<std::size_t... k>(std::index_sequence<k...>) {
-      cpu::calculate_row(cpu::cpu_isa(), formula, size, static_cast<Out*>(to),
-                         cpu::Operand<std::remove_const_t<In>>{static_cast<In*>(streams[k])}...);
+      cpu::calculate_row(cpu::cpu_isa(), formula, size, at<Out>(to, begin),
+                         cpu::Operand<std::remove_const_t<In>>{at<In>(from[k], begin)}...);
     }(std::index_sequence_for<In...>());
   };
-  return ElementwiseKernel({std::move(part)});
+  return RowKernel({std::move(part)});
 }
 
 // T is the type to calculate in.

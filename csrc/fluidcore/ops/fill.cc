@@ -102,11 +102,11 @@ Kernel assign(const KernelContext& context) {
 
 template <class To, class From>
 Kernel cast_between(const KernelContext& context) {
-  ElementwisePart part{.out = context.output<To>("Out").cell(),
-                       .streams = {context.input<From>("X").cell()}};
-  part.run = [](std::int64_t /*begin*/, std::int64_t size, void* out, const void* const* streams) {
-    const auto* from = static_cast<const From*>(streams[0]);
-    auto* to = static_cast<To*>(out);
+  RowPart part{.out = by_element(context.output<To>("Out").cell()),
+               .in = {by_element(context.input<From>("X").cell())}};
+  part.run = [](std::int64_t begin, std::int64_t size, const RowSlice& out, const RowSlice* in) {
+    const auto* from = at<const From>(in[0], begin);
+    auto* to = at<To>(out, begin);
     using C = ComputeType<To>;
     if constexpr (!std::is_integral_v<From> && !std::is_integral_v<To>) {
       cpu::convert_row(cpu::cpu_isa(), size, to, from);
@@ -116,7 +116,7 @@ Kernel cast_between(const KernelContext& context) {
       }
     }
   };
-  return ElementwiseKernel({std::move(part)});
+  return RowKernel({std::move(part)});
 }
 
 template <class From>

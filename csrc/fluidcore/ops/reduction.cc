@@ -31,6 +31,14 @@ Kernel reduce(const KernelContext& context) {
   const std::vector<bool> reduced = reduced_axes(context, x.shape().rank());
   const auto reduction = std::make_shared<cpu::Reduction<Operation, T>>(x.shape(), reduced);
   const auto divisor = divides ? static_cast<double>(reduced_count(x.shape(), reduced)) : 1.0;
+  if (reduction->is_by_rows()) {
+    RowPart part{.out = by_element(out.cell()), .in = {{x.cell(), out.size()}}};
+    part.run = [=, row = x.size() / out.size()](std::int64_t begin, std::int64_t size,
+                                                const RowSlice& to, const RowSlice* from) {
+      reduction->run_part(size, at<const T>(from[0], begin * row), at<T>(to, begin), divisor);
+    };
+    return RowKernel({std::move(part)});
+  }
   return [=] { reduction->run(x.data(), out.data(), divisor); };
 }
 

@@ -10,12 +10,15 @@
 namespace fluidcore {
 
 Kernel copy_elements(Arg<const void> from, Arg<void> to) {
-  ElementwisePart part{.out = to.cell(), .streams = {from.cell()}};
-  part.run = [bytes = size_of(to.spec().dtype)](std::int64_t /*begin*/, std::int64_t size,
-                                                void* out, const void* const* streams) {
-    if (out != streams[0]) std::memcpy(out, streams[0], static_cast<std::size_t>(size) * bytes);
+  RowPart part{.out = by_element(to.cell()), .in = {by_element(from.cell())}};
+  const auto bytes = static_cast<std::int64_t>(size_of(to.spec().dtype));
+  part.run = [bytes](std::int64_t begin, std::int64_t size, const RowSlice& out,
+                     const RowSlice* in) {
+    std::byte* const dest = at_bytes(out, begin, bytes);
+    const std::byte* const source = at_bytes(in[0], begin, bytes);
+    if (dest != source) std::memcpy(dest, source, static_cast<std::size_t>(size * bytes));
   };
-  return ElementwiseKernel({std::move(part)});
+  return RowKernel({std::move(part)});
 }
 
 }  // namespace fluidcore

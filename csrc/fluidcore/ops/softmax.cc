@@ -1,4 +1,6 @@
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "fluidcore/kernels/cpu/softmax.h"
 #include "fluidcore/op/decomposition.h"
@@ -20,12 +22,23 @@ struct Rows {
   std::int64_t columns;
 };
 
+// calculate(rows, columns, in..., out), by rows.
+template <class T, class Calculate, class... In>
+Kernel by_rows(const Calculate& calculate, Arg<T> out, Arg<In>... in) {
+  const Rows rows(out.shape());
+  RowPart part{.out = {out.cell(), rows.count}, .in = {{in.cell(), rows.count}...}};
+  part.run = [calculate, columns = rows.columns](std::int64_t begin, std::int64_t size,
+                                                 const RowSlice& to, const RowSlice* from) {
+    [&]<std::size_t... k>(std::index_sequence<k...>) {
+      calculate(size / columns, columns, at<In>(from[k], begin)..., at<T>(to, begin));
+    }(std::index_sequence_for<In...>());
+  };
+  return RowKernel({std::move(part)});
+}
+
 template <class T>
 Kernel softmax(const KernelContext& context) {
-  const auto x = context.input<T>("X");
-  const auto out = context.output<T>("Out");
-  const Rows rows(x.shape());
-  return [=] { cpu::softmax(rows.count, rows.columns, x.data(), out.data()); };
+  return by_rows(cpu::softmax<T>, context.output<T>("Out"), context.input<T>("X"));
 }
 
 template <class T>
@@ -34,18 +47,12 @@ Kernel softmax_grad(const KernelContext& context) {
   const auto dout = context.input<T>("Out@GRAD");
   const auto dx = context.optional_output<T>("X@GRAD");
   if (!dx) return nothing_to_do();
-  return [rows = Rows(out.shape()), out, dout, dx] {
-    cpu::softmax_grad(rows.count, rows.columns, out.data(), dout.data(), dx.data());
-  };
+  return by_rows(cpu::softmax_grad<T>, dx, out, dout);
 }
 
 template <class T>
 Kernel log_softmax(const KernelContext& context) {
-  const auto x = context.input<T>("X");
-  const auto out = context.output<T>("Out");
-  return [rows = Rows(x.shape()), x, out] {
-    cpu::log_softmax(rows.count, rows.columns, x.data(), out.data());
-  };
+  return by_rows(cpu::log_softmax<T>, context.output<T>("Out"), context.input<T>("X"));
 }
 
 template <class T>
@@ -54,9 +61,7 @@ Kernel log_softmax_grad(const KernelContext& context) {
   const auto dout = context.input<T>("Out@GRAD");
   const auto dx = context.optional_output<T>("X@GRAD");
   if (!dx) return nothing_to_do();
-  return [rows = Rows(out.shape()), out, dout, dx] {
-    cpu::log_softmax_grad(rows.count, rows.columns, out.data(), dout.data(), dx.data());
-  };
+  return by_rows(cpu::log_softmax_grad<T>, dx, out, dout);
 }
 
 void infer_softmax(InferContext& context) {

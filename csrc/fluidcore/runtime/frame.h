@@ -9,7 +9,7 @@
 
 #include "fluidcore/op/cell.h"
 #include "fluidcore/runtime/passes/arena.h"
-#include "fluidcore/runtime/passes/fuse_elementwise.h"
+#include "fluidcore/runtime/passes/fuse_rows.h"
 #include "fluidcore/runtime/passes/step.h"
 #include "fluidcore/runtime/prepared_block.h"
 

@@ -55,7 +55,7 @@ void allocate_for(const PreparedStep* most, const char* what, const F& allocate)
   }
 }
 
-constexpr const char* kFuseElementwise = "fuse_elementwise";
+constexpr const char* kFuseRows = "fuse_rows";
 
 void check_pass(const std::string& name) {
   const std::vector<std::string>& names = pass_names();
@@ -106,7 +106,7 @@ bool is_overwritten_inside(const Step& step, const OpDef::Slot& slot, const std:
 }  // namespace
 
 const std::vector<std::string>& pass_names() {
-  static const std::vector<std::string> names = {kFuseElementwise};
+  static const std::vector<std::string> names = {kFuseRows};
   return names;
 }
 
@@ -336,11 +336,11 @@ bool PlanBuilder::skips(std::string_view pass) const {
 // Called when all steps of a frame are prepared.
 void PlanBuilder::run_passes(Frame& frame) {
   // A search for NaN names the operator, so it must see each by itself.
-  if (request_.check_nan || skips(kFuseElementwise)) return;
-  const Fused fused = fuse_elementwise(frame.prepared.steps,
-                                       [&](const Cell* cell, std::size_t first, std::size_t last) {
-                                         return frame.lives_within(cell, first, last);
-                                       });
+  if (request_.check_nan || skips(kFuseRows)) return;
+  const Fused fused =
+      fuse_rows(frame.prepared.steps, [&](const Cell* cell, std::size_t first, std::size_t last) {
+        return frame.lives_within(cell, first, last);
+      });
   frame.move(fused);
   if (frame.around != nullptr) return;
   for (ScopeCell& cell : parts_.scope_cells) {

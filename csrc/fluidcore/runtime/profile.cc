@@ -20,7 +20,9 @@ void Profile::add(const PreparedStep& step,
                   Clock::duration inside) {
   const std::lock_guard lock(mutex_);
   const auto [known, is_new] = known_.try_emplace(step.note, content_.operators.size());
-  if (is_new) content_.operators.push_back({step.type, step.note});
+  if (is_new) {
+    content_.operators.push_back({step.name.empty() ? step.type : step.name, step.note});
+  }
   const std::size_t thread =
       threads_.try_emplace(std::this_thread::get_id(), threads_.size()).first->second;
   content_.events.push_back({.op = known->second,

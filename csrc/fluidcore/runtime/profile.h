@@ -21,8 +21,8 @@ class Profile {
 
   // Operators of one type that were added at one line, with one place in their programs, are one.
   struct Operator {
-    std::string type;
-    std::string note;  // names it in messages
+    std::string type;  // or types, "elementwise_add + relu", of a step that does several
+    std::string note;  // names it, or the first one, in messages
   };
   // Times are in nanoseconds, from the making of the profile on.
   struct Event {

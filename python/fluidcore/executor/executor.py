@@ -59,7 +59,7 @@ def _skipped_passes(text: str) -> list[str]:
     for word in words:
         if not word.startswith("-"):
             raise core.InvalidArgument(
-                f'FLUIDCORE_PASSES: each pass must be switched off, as in "-fuse_elementwise", '
+                f'FLUIDCORE_PASSES: each pass must be switched off, as in "-fuse_rows", '
                 f"got {word!r}"
             )
     return [word[1:] for word in words]
@@ -70,7 +70,7 @@ class Executor:
 
     The first run of a program with certain shapes and fetches prepares everything; later runs only
     calculate. With the environment variable FLUIDCORE_CHECK_NAN=1, a run stops with an error that
-    names the operator that made the first NaN. FLUIDCORE_PASSES="-fuse_elementwise" does without a
+    names the operator that made the first NaN. FLUIDCORE_PASSES="-fuse_rows" does without a
     pass over the plan; none changes a bit of a result.
 
     Args:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from typing import Any, TypeAlias
@@ -23,6 +22,8 @@ def write(
         operators: Type and note of each.
         events: What ran.
     """
+    import json  # only now: it takes a part of the time that importing fluidcore takes
+
     process = os.getpid()
     rows: list[dict[str, Any]] = [
         {

@@ -4,7 +4,12 @@ namespace fluidcore::cpu {
 
 BroadcastNest::BroadcastNest(const Shape& out, const std::vector<Shape>& operands)
     : size_(out.num_elements()), strides_(operands.size()) {
-  for (const Shape& operand : operands) is_full_.push_back(operand == out);
+  for (const Shape& operand : operands) {
+    is_full_.push_back(operand == out);
+    std::size_t shared = 0;
+    while (shared < out.rank() && operand[shared] == out[shared]) ++shared;
+    rows_.push_back(out.product(0, shared));
+  }
   // From the innermost dimension outwards, then turned around.
   std::vector<std::int64_t> next(operands.size(), 1);  // elements inside the current dimension
   for (std::size_t axis = out.rank(); axis-- > 0;) {

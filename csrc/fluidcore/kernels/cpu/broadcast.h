@@ -23,6 +23,9 @@ class BroadcastNest {
 
   std::int64_t size() const { return size_; }
   std::int64_t row() const { return extents_.back(); }  // the innermost extent
+  // Into how many pieces an operand can be cut, so that equal pieces of the output are made of
+  // them: the product of the leading extents that it shares.
+  std::int64_t rows(std::size_t operand) const { return rows_[operand]; }
   // Whether an operand has the shape of the output.
   bool is_full(std::size_t operand) const { return is_full_[operand]; }
   // Whether an operand has one element for each element of a row, or one for the whole row.
@@ -35,6 +38,7 @@ class BroadcastNest {
   std::vector<std::int64_t> extents_;               // at least one
   std::vector<std::vector<std::int64_t>> strides_;  // of each operand; 0: repeated
   std::vector<bool> is_full_;
+  std::vector<std::int64_t> rows_;
 };
 
 // Calls f(at, count, row, column) for the pieces of rows that the elements [begin, begin + size) of
@@ -50,18 +54,25 @@ void for_row_pieces(const BroadcastNest& nest, std::int64_t begin, std::int64_t 
   }
 }
 
+// An operand of a nest: its element i is at data + (i - origin).
+template <class T>
+struct BroadcastOperand {
+  const T* data;
+  std::int64_t origin = 0;
+};
+
 // The elements of an operand for [begin, begin + size) of the output, one after the other.
 template <class T>
 void spread(const BroadcastNest& nest,
             std::size_t operand,
-            const T* data,
+            BroadcastOperand<T> in,
             std::int64_t begin,
             std::int64_t size,
             T* to) {
   const bool streams = nest.streams(operand);
   for_row_pieces(nest, begin, size,
                  [&](std::int64_t at, std::int64_t count, std::int64_t row, std::int64_t column) {
-                   const T* const from = data + nest.offset(operand, row);
+                   const T* const from = in.data + (nest.offset(operand, row) - in.origin);
                    if (streams) {
                      std::copy_n(from + column, count, to + at);
                    } else {
@@ -71,25 +82,26 @@ void spread(const BroadcastNest& nest,
 }
 
 // out[i] = formula(in[...]...) for the elements [begin, begin + size) of the output; `in` are the
-// operands of `nest`. `out`, and those that are full, point to element `begin`, the others to their
-// first.
+// operands of `nest`. `out` points to element `begin`.
 template <class Formula, class Out, class... In>
 void broadcast_part(const BroadcastNest& nest,
                     const Formula& formula,
                     std::int64_t begin,
                     std::int64_t size,
                     Out* out,
-                    const In*... in) {
+                    BroadcastOperand<In>... in) {
   const Isa isa = cpu_isa();
   const std::index_sequence_for<In...> indices;
   if (nest.row() >= kTile) {
     for_row_pieces(nest, begin, size,
                    [&](std::int64_t at, std::int64_t count, std::int64_t row, std::int64_t column) {
                      const auto operand = [&]<class T>(std::size_t index,
-                                                       const T* data) -> Operand<T> {
-                       if (nest.is_full(index)) return {data + at};
+                                                       BroadcastOperand<T> of) -> Operand<T> {
+                       if (nest.is_full(index)) return {of.data + (begin + at - of.origin)};
                        const bool streams = nest.streams(index);
-                       return {data + nest.offset(index, row) + (streams ? column : 0), streams};
+                       return {
+                           of.data + (nest.offset(index, row) + (streams ? column : 0) - of.origin),
+                           streams};
                      };
                      [&]<std::size_t... index>(std::index_sequence<index...>) {
                        calculate_row(isa, formula, count, out + at, operand(index, in)...);
@@ -101,9 +113,10 @@ void broadcast_part(const BroadcastNest& nest,
   std::tuple<std::array<In, kTile>...> tiles;
   for (std::int64_t at = 0; at < size; at += kTile) {
     const std::int64_t count = std::min(kTile, size - at);
-    const auto operand = [&]<class T>(std::size_t index, const T* data, T* tile) -> Operand<T> {
-      if (nest.is_full(index)) return {data + at};
-      spread(nest, index, data, begin + at, count, tile);
+    const auto operand = [&]<class T>(std::size_t index, BroadcastOperand<T> of,
+                                      T* tile) -> Operand<T> {
+      if (nest.is_full(index)) return {of.data + (begin + at - of.origin)};
+      spread(nest, index, of, begin + at, count, tile);
       return {tile};
     };
     [&]<std::size_t... index>(std::index_sequence<index...>) {
@@ -120,10 +133,7 @@ void broadcast_elementwise(const BroadcastNest& nest,
                            Out* out,
                            const In*... in) {
   parallel_for(nest.size(), kGrain, [&](std::int64_t begin, std::int64_t end) {
-    [&]<std::size_t... index>(std::index_sequence<index...>) {
-      broadcast_part(nest, formula, begin, end - begin, out + begin,
-                     in + (nest.is_full(index) ? begin : 0)...);
-    }(std::index_sequence_for<In...>());
+    broadcast_part(nest, formula, begin, end - begin, out + begin, BroadcastOperand<In>{in}...);
   });
 }
 

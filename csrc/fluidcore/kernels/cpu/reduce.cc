@@ -247,6 +247,25 @@ void Reduction<Operation, T, Out>::run_rows(const T* in, Out* out, double diviso
 }
 
 template <class Operation, class T, class Out>
+void Reduction<Operation, T, Out>::run_part(std::int64_t count,
+                                            const T* in,
+                                            Out* out,
+                                            double divisor) const {
+  run_on(isa_, [=, row = nest_.row] {
+    const T* line = in;
+    for (std::int64_t result = 0; result < count; ++result, line += row) {
+      Total total = identity<Operation, Total>();
+      for (std::int64_t at = 0; at < row; at += segment_size<Operation>()) {
+        const std::int64_t size = std::min(row - at, segment_size<Operation>());
+        total = combine<Operation>(total,
+                                   static_cast<Total>(segment_total<Operation>(line + at, size)));
+      }
+      out[result] = finish<Out>(total, divisor);
+    }
+  });
+}
+
+template <class Operation, class T, class Out>
 void Reduction<Operation, T, Out>::run_columns(const T* in, Out* out, double divisor) {
   using Lane = typename Operation::template Lane<T>;
   const Isa isa = isa_;

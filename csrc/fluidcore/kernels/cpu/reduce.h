@@ -73,6 +73,13 @@ class Reduction {
   // out = result / divisor; integers are divided toward zero.
   void run(const T* in, Out* out, double divisor = 1.0);
 
+  // Whether each result is made of adjacent elements, which are calculated by themselves. Then
+  // `in` and `out` may be `count` results from any one on; several threads may run this.
+  bool is_by_rows() const {
+    return nest_.row_is_reduced && nest_.reduced.empty() && nest_.kept.size() <= 1 && blocks_ == 1;
+  }
+  void run_part(std::int64_t count, const T* in, Out* out, double divisor) const;
+
  private:
   using Total = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
 

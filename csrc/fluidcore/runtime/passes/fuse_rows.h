@@ -18,12 +18,12 @@ struct Fused {
 // True for a temporary that no step but [first, last] uses.
 using LivesWithin = std::function<bool(const Cell*, std::size_t first, std::size_t last)>;
 
-// Puts elementwise steps that follow each other, on tensors of one size, together in one step,
-// which does all of them to a tile of elements before it goes on to the next:
+// Puts steps that follow each other and work row by row, see RowKernel, together in one, which does
+// all of them to a few rows before it goes on to the next:
 //
 //   elementwise_add  relu  mul  scale  ->  elementwise_add + relu  mul  scale
 //
-// No bit of a result changes. Linear in the number of steps.
-Fused fuse_elementwise(std::vector<PreparedStep>& steps, const LivesWithin& lives_within);
+// No bit of a result changes.
+Fused fuse_rows(std::vector<PreparedStep>& steps, const LivesWithin& lives_within);
 
 }  // namespace fluidcore

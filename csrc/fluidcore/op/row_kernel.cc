@@ -1,0 +1,157 @@
+#include "fluidcore/op/row_kernel.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "fluidcore/base/dtype.h"
+#include "fluidcore/base/error.h"
+#include "fluidcore/base/threads.h"
+
+namespace fluidcore {
+
+namespace {
+
+constexpr std::int64_t kGrain = 16384;    // elements of one part that are worth a thread
+constexpr std::int64_t kLeastRows = 128;  // so that threads have some to share
+
+constexpr std::size_t kTiles = 8;
+constexpr std::size_t kTileBytes = 32768;  // together they fill a part of the second cache
+constexpr std::size_t kInMemory = kTiles;
+
+std::int64_t elements(const Cell* cell) {
+  return cell->spec.shape.num_elements();
+}
+
+std::size_t bytes(const Cell* cell) {
+  return static_cast<std::size_t>(elements(cell)) * size_of(cell->spec.dtype);
+}
+
+// The last part that uses each variable.
+std::map<const Cell*, std::size_t> last_uses(const std::vector<RowPart>& parts) {
+  std::map<const Cell*, std::size_t> last;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    last[parts[i].out.cell] = i;
+    for (const RowOperand& operand : parts[i].in) last[operand.cell] = i;
+  }
+  return last;
+}
+
+}  // namespace
+
+bool CommonRows::add(const std::vector<RowPart>& parts) {
+  std::int64_t rows = rows_;
+  std::size_t largest = bytes_;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const RowPart& part = parts[i];
+    if (elements(part.out.cell) == 0) return false;
+    const auto is_written = [&](const Cell* cell) {
+      return written_.contains(cell) ||
+             std::any_of(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(i),
+                         [&](const RowPart& before) { return before.out.cell == cell; });
+    };
+    rows = std::gcd(rows, part.out.rows);
+    for (const RowOperand& operand : part.in) {
+      if (is_written(operand.cell)) rows = std::gcd(rows, operand.rows);
+    }
+    if (read_in_one_.contains(part.out.cell)) rows = 1;
+    largest = std::max(largest, bytes(part.out.cell));
+  }
+  const bool is_first = rows_ == 0 && parts.size() == 1;
+  const bool fits_in_one = largest <= kTileBytes;
+  const auto count = static_cast<std::size_t>(std::max<std::int64_t>(rows, 1));
+  if (!is_first && !fits_in_one && (rows < kLeastRows || largest / count > kTileBytes)) {
+    return false;
+  }
+  rows_ = rows;
+  bytes_ = largest;
+  for (const RowPart& part : parts) {
+    written_.insert(part.out.cell);
+    for (const RowOperand& operand : part.in) {
+      if (operand.rows % rows_ != 0) read_in_one_.insert(operand.cell);
+    }
+  }
+  return true;
+}
+
+RowKernel::RowKernel(std::vector<RowPart> parts, const std::set<const Cell*>& inner)
+    : parts_(std::move(parts)) {
+  if (parts_.size() == 1 && elements(parts_[0].out.cell) > 0) rows_ = parts_[0].out.rows;
+  if (parts_.size() > 1) {
+    CommonRows common;
+    const bool fits = common.add(parts_);
+    require(fits, "plan: parts that run together must have rows in common");
+    rows_ = common.count();
+  }
+  if (rows_ == 0) return;
+  const std::map<const Cell*, std::size_t> last = last_uses(parts_);
+  std::map<const Cell*, std::size_t> tiles;
+  std::set<const Cell*> written;
+  std::vector<std::size_t> free(kTiles);
+  std::iota(free.rbegin(), free.rend(), std::size_t{0});
+  std::size_t widest = 1;  // bytes of a row of an output
+  std::int64_t work = 1;   // elements of a row, of all parts
+  const auto operand = [&](const RowOperand& of) {
+    const auto tile = tiles.find(of.cell);
+    return Operand{of.cell, elements(of.cell) / rows_,
+                   tile == tiles.end() ? kInMemory : tile->second};
+  };
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    const RowPart& part = parts_[i];
+    const Cell* out = part.out.cell;
+    const bool is_new = written.insert(out).second;
+    if (is_new && inner.contains(out) && !free.empty()) {
+      tiles.emplace(out, free.back());
+      free.pop_back();
+      inner_.insert(out);
+    }
+    widest = std::max(widest, bytes(out) / static_cast<std::size_t>(rows_));
+    Operands& operands = operands_.emplace_back(Operands{operand(part.out), {}});
+    std::int64_t longest = operands.out.row;
+    for (const RowOperand& in : part.in) {
+      operands.in.push_back(operand(in));
+      if (in.rows % rows_ == 0) longest = std::max(longest, operands.in.back().row);
+    }
+    work += longest;
+    for (auto used = tiles.begin(); used != tiles.end();) {
+      const bool is_done = last.at(used->first) == i;
+      if (is_done) free.push_back(used->second);
+      used = is_done ? tiles.erase(used) : std::next(used);
+    }
+  }
+  rows_of_tile_ = std::max<std::int64_t>(static_cast<std::int64_t>(kTileBytes / widest), 1);
+  grain_ = kGrain / work + 1;
+}
+
+RowSlice RowKernel::slice(const Operand& operand, std::int64_t row, std::byte* tiles) {
+  if (operand.tile == kInMemory) return {operand.cell->data, 0};
+  return {tiles + operand.tile * kTileBytes, row * operand.row};
+}
+
+void RowKernel::run_parts(std::int64_t row, std::int64_t count, std::byte* tiles) const {
+  std::array<RowSlice, RowPart::kMostInputs> in;
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    const auto& [out, operands] = operands_[i];
+    for (std::size_t k = 0; k < operands.size(); ++k) in[k] = slice(operands[k], row, tiles);
+    parts_[i].run(row * out.row, count * out.row, slice(out, row, tiles), in.data());
+  }
+}
+
+void RowKernel::run() const {
+  if (parts_.size() == 1 && inner_.empty()) {
+    parallel_for(rows_, grain_, [this](std::int64_t first, std::int64_t last) {
+      run_parts(first, last - first, nullptr);
+    });
+    return;
+  }
+  parallel_for(rows_, grain_, [this](std::int64_t first, std::int64_t last) {
+    alignas(64) std::array<std::byte, kTiles * kTileBytes> tiles;
+    for (; first < last; first += rows_of_tile_) {
+      run_parts(first, std::min(rows_of_tile_, last - first), tiles.data());
+    }
+  });
+}
+
+}  // namespace fluidcore

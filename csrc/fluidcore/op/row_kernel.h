@@ -1,0 +1,96 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <unordered_set>
+#include <vector>
+
+#include "fluidcore/op/cell.h"
+
+namespace fluidcore {
+
+// A variable that a RowPart reads or writes. It can be cut into `rows` pieces of equal size, one
+// after the other in memory, and into as many as any divisor of that, so that a row of the output
+// is made of the same row of each input. An elementwise operator has a row for each element; an
+// input that every element may ask for has one row.
+struct RowOperand {
+  const Cell* cell = nullptr;
+  std::int64_t rows = 1;
+};
+
+// Where an operand is: element i is at data + (i - origin).
+struct RowSlice {
+  void* data = nullptr;
+  std::int64_t origin = 0;
+};
+
+// Calculates rows of one output.
+struct RowPart {
+  static constexpr std::size_t kMostInputs = 64;
+
+  // Elements [begin, begin + size) of the output, whole rows of it. Throws nothing.
+  using Run =
+      std::function<void(std::int64_t begin, std::int64_t size, RowSlice out, const RowSlice* in)>;
+
+  RowOperand out = {};
+  std::vector<RowOperand> in = {};
+  Run run = nullptr;
+};
+
+// Parts that run one after the other, for some rows before they do so for the next, so that what
+// one writes and another reads stays in the cache. Several threads share the rows; which of them
+// calculates a row changes no bit of it.
+class RowKernel {
+ public:
+  RowKernel() = default;  // has no part and does nothing
+  // Operands that a part writes and a later one reads are cut alike: see common_rows(). The
+  // variables `inner` are used by these parts alone, and written before they are read: as many as
+  // there is room for get no memory but that of a tile.
+  explicit RowKernel(std::vector<RowPart> parts, const std::set<const Cell*>& inner = {});
+
+  void run() const;
+
+  const std::vector<RowPart>& parts() const { return parts_; }
+  const std::set<const Cell*>& inner() const { return inner_; }  // those that need no memory
+
+ private:
+  struct Operand {
+    const Cell* cell;
+    std::int64_t row;  // elements
+    std::size_t tile;  // or none: in memory
+  };
+  struct Operands {
+    Operand out;
+    std::vector<Operand> in;
+  };
+  // `tiles`: their memory.
+  static RowSlice slice(const Operand& operand, std::int64_t row, std::byte* tiles);
+  void run_parts(std::int64_t row, std::int64_t count, std::byte* tiles) const;
+
+  std::vector<RowPart> parts_;
+  std::vector<Operands> operands_;  // of each part
+  std::set<const Cell*> inner_;
+  std::int64_t rows_ = 0;
+  std::int64_t rows_of_tile_ = 0;
+  std::int64_t grain_ = 0;  // rows that are worth a thread of their own
+};
+
+// Into how many rows parts can be cut together.
+class CommonRows {
+ public:
+  // Parts that come next. False, and nothing has changed, where they do not fit to those before:
+  // there would be too few rows to share, or one would be longer than a tile.
+  bool add(const std::vector<RowPart>& parts);
+  std::int64_t count() const { return rows_; }
+
+ private:
+  std::int64_t rows_ = 0;  // 0: there is no part yet
+  std::size_t bytes_ = 0;  // of the largest output
+  std::unordered_set<const Cell*> written_;
+  std::unordered_set<const Cell*> read_in_one_;  // by a part that may ask for any element
+};
+
+}  // namespace fluidcore

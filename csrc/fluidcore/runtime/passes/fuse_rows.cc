@@ -1,0 +1,104 @@
+#include "fluidcore/runtime/passes/fuse_rows.h"
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <unordered_set>
+#include <utility>
+
+#include "fluidcore/base/strings.h"
+
+namespace fluidcore {
+
+namespace {
+
+// A run of steps that may be one.
+class Group {
+ public:
+  // Takes the step, if it can.
+  bool add(const PreparedStep& step) {
+    const RowKernel* kernel = step.kernel.rows();
+    if (kernel == nullptr) return false;
+    if (!rows_.add(kernel->parts())) return false;
+    parts_.insert(parts_.end(), kernel->parts().begin(), kernel->parts().end());
+    ++steps_;
+    return true;
+  }
+
+  std::size_t steps() const { return steps_; }
+  const std::vector<RowPart>& parts() const { return parts_; }
+
+ private:
+  CommonRows rows_;
+  std::size_t steps_ = 0;
+  std::vector<RowPart> parts_;
+};
+
+std::string joined_types(std::span<const PreparedStep> steps) {
+  constexpr std::size_t kMost = 4;
+  std::string types = steps[0].type;
+  for (const PreparedStep& step : steps.subspan(1, std::min(steps.size(), kMost) - 1)) {
+    types += " + " + step.type;
+  }
+  return steps.size() <= kMost ? types : str_cat(types, " + ", steps.size() - kMost, " more");
+}
+
+// The bytes in memory that the parts read and write.
+std::int64_t work_of(const RowKernel& kernel) {
+  std::int64_t work = 0;
+  std::unordered_set<const Cell*> made;  // by an earlier part: in the cache
+  const auto add = [&](const Cell* cell, bool is_read) {
+    if (kernel.inner().contains(cell) || (is_read && made.contains(cell))) return;
+    work += static_cast<std::int64_t>(byte_size(cell->spec));
+  };
+  for (const RowPart& part : kernel.parts()) {
+    for (const RowOperand& operand : part.in) add(operand.cell, true);
+    add(part.out.cell, false);
+    made.insert(part.out.cell);
+  }
+  return work;
+}
+
+PreparedStep fused(std::span<PreparedStep> steps, RowKernel kernel) {
+  const PreparedStep& first = steps.front();
+  PreparedStep step;
+  step.type = first.type;
+  step.note = first.note;
+  step.name = joined_types(steps);
+  step.block = first.block;
+  step.index = first.index;
+  step.work = work_of(kernel);
+  step.kernel = std::move(kernel);
+  return step;
+}
+
+}  // namespace
+
+Fused fuse_rows(std::vector<PreparedStep>& steps, const LivesWithin& lives_within) {
+  Fused result;
+  std::vector<PreparedStep> kept;
+  for (std::size_t first = 0; first < steps.size();) {
+    Group group;
+    while (first + group.steps() < steps.size() && group.add(steps[first + group.steps()])) {
+    }
+    const std::size_t count = std::max<std::size_t>(group.steps(), 1);
+    result.position.insert(result.position.end(), count, kept.size());
+    if (count == 1) {
+      kept.push_back(std::move(steps[first]));
+    } else {
+      std::set<const Cell*> inner;
+      for (const RowPart& part : group.parts()) {
+        const Cell* out = part.out.cell;
+        if (lives_within(out, first, first + count - 1)) inner.insert(out);
+      }
+      RowKernel kernel(group.parts(), inner);
+      result.inner.insert(kernel.inner().begin(), kernel.inner().end());
+      kept.push_back(fused(std::span(steps).subspan(first, count), std::move(kernel)));
+    }
+    first += count;
+  }
+  steps = std::move(kept);
+  return result;
+}
+
+}  // namespace fluidcore
