@@ -564,6 +564,11 @@ class Executor:
     """
     Finds or builds the plan of a program, and runs it.
     """
+    @staticmethod
+    def listing(program: ProgramDesc, feed: dict[str, typing.Any], fetch_list: collections.abc.Sequence[str], scope: Scope, skipped_passes: collections.abc.Sequence[str] = []) -> str:
+        """
+        The steps of the plan that a run would make, after all passes, as text.
+        """
     @typing.overload
     def __init__(self, place: CPUPlace) -> None:
         ...

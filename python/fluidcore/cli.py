@@ -55,6 +55,8 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser("gradcheck", help="check gradients of operators, programs and functions")
     show = commands.add_parser("show", help="print the program of a saved model")
     show.add_argument("dir", help="a folder of save_inference_model, or a program.json")
+    show.add_argument("--plan", action="store_true", help="print the steps of a run instead")
+    show.add_argument("--batch", type=_number(1), default=1, help="of that run; default 1")
     show.set_defaults(command=_show)
     profile = commands.add_parser("profile", help="say what takes the time of a saved model")
     profile.add_argument("dir", help="a folder of save_inference_model; it is fed random numbers")
@@ -104,6 +106,11 @@ def _show(chosen: argparse.Namespace) -> int:
     from fluidcore.io import PROGRAM_FILE
     from fluidcore.program import Program
 
+    if chosen.plan:
+        from fluidcore.profiler.saved import plan_of_saved
+
+        print(plan_of_saved(chosen.dir, chosen.batch), end="")
+        return 0
     path = chosen.dir
     if os.path.isdir(path):
         path = os.path.join(path, PROGRAM_FILE)

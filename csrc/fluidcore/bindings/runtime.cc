@@ -14,6 +14,7 @@
 #include "fluidcore/bindings/selected_rows.h"
 #include "fluidcore/ops/register_ops.h"
 #include "fluidcore/runtime/executor.h"
+#include "fluidcore/runtime/plan.h"
 #include "fluidcore/runtime/profile.h"
 #include "fluidcore/runtime/scope.h"
 
@@ -28,6 +29,17 @@ struct CudaPlace {
   int id = 0;
 };
 
+NamedTensors feeds_of(const py::dict& feed) {
+  NamedTensors feeds;
+  feeds.reserve(feed.size());
+  for (const auto& [key, value] : feed) {
+    auto name = key.cast<std::string>();
+    Tensor tensor = tensor_from_array(value, name);
+    feeds.emplace_back(std::move(name), std::move(tensor));
+  }
+  return feeds;
+}
+
 py::list run(Executor& executor,
              const ProgramDesc& program,
              const py::dict& feed,
@@ -39,13 +51,7 @@ py::list run(Executor& executor,
              std::optional<double> timeout,
              std::optional<Profile*> profile,
              const std::vector<std::string>& skipped_passes) {
-  NamedTensors feeds;
-  feeds.reserve(feed.size());
-  for (const auto& [key, value] : feed) {
-    auto name = key.cast<std::string>();
-    Tensor tensor = tensor_from_array(value, name);
-    feeds.emplace_back(std::move(name), std::move(tensor));
-  }
+  const NamedTensors feeds = feeds_of(feed);
   std::vector<Tensor> results;
   {
     Calculation calculation(timeout);
@@ -181,6 +187,21 @@ void bind_runtime(py::module_& m) {
            py::arg("return_numpy") = false, py::arg("timeout") = py::none(),
            py::arg("profile") = py::none(), py::arg("skipped_passes") = std::vector<std::string>(),
            "Runs block 0, for `timeout` seconds at most; returns copies of the fetched variables.")
+      .def_static(
+          "listing",
+          [](const ProgramDesc& program, const py::dict& feed,
+             const std::vector<std::string>& fetch_list, const std::shared_ptr<Scope>& scope,
+             const std::vector<std::string>& skipped_passes) {
+            PlanRequest request{
+                .feeds = {}, .fetches = fetch_list, .threads = 1, .skipped_passes = skipped_passes};
+            for (const auto& [name, tensor] : feeds_of(feed)) {
+              request.feeds.emplace_back(name, tensor.spec());
+            }
+            return Plan(builtin_ops(), program, std::move(request), *scope).listing();
+          },
+          py::arg("program"), py::arg("feed"), py::arg("fetch_list"), py::arg("scope").none(false),
+          py::arg("skipped_passes") = std::vector<std::string>(),
+          "The steps of the plan that a run would make, after all passes, as text.")
       .def("close", &Executor::close, "Forgets every plan.")
       .def("cached_plans", &Executor::cached_plans);
 }

@@ -76,7 +76,7 @@ std::byte* at_bytes(const RowSlice& slice, std::int64_t i, std::int64_t bytes);
 
 // out[i] = formula(in[...]...), where `in` are the operands of `nest`.
 template <class Formula, class Out, class... In>
-Kernel broadcast_kernel(std::shared_ptr<const cpu::BroadcastNest> nest,
+Kernel broadcast_kernel(const std::shared_ptr<const cpu::BroadcastNest>& nest,
                         const Formula& formula,
                         Arg<Out> out,
                         Arg<In>... in) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <utility>
 
+#include "fluidcore/base/strings.h"
 #include "fluidcore/base/threads.h"
 #include "fluidcore/program/program_desc.h"
 #include "fluidcore/runtime/hold.h"
@@ -254,6 +255,24 @@ void Plan::run_into(std::vector<Tensor>& results,
   }
   impl.commit(*scope);
   impl.take_back(*scope);
+}
+
+std::string Plan::listing() const {
+  std::string text;
+  const auto add = [&](const PreparedBlock& block) {
+    for (const PreparedStep& step : block.steps) {
+      const std::string& name = step.name.empty() ? step.type : step.name;
+      text += str_cat("  ", name, ": ", step.count > 1 ? str_cat(step.count, " from ") : "",
+                      step.note, "\n");
+    }
+  };
+  text += "block 0:\n";
+  add(impl_->parts.main);
+  for (const auto& sub_block : impl_->parts.sub_blocks) {
+    text += str_cat("block ", sub_block->block_idx(), ":\n");
+    add(sub_block->block());
+  }
+  return text + str_cat("temporaries: ", arena_bytes(), " bytes\n");
 }
 
 std::size_t Plan::num_steps() const {

@@ -124,6 +124,8 @@ class Plan {
                 Interruption* interruption = nullptr,
                 Profile* profile = nullptr);
 
+  // A line for each step, after all passes, blocks one after the other; for people to read.
+  std::string listing() const;
   std::size_t num_steps() const;  // of block 0
   std::size_t arena_bytes() const;
   // Of the variables of the scope that every run saves first, because it may fail after it has

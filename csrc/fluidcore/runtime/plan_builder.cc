@@ -106,8 +106,8 @@ bool is_overwritten_inside(const Step& step, const OpDef::Slot& slot, const std:
 }  // namespace
 
 const std::vector<std::string>& pass_names() {
-  static const std::vector<std::string> names = {kFuseRows};
-  return names;
+  static const std::vector<std::string> kNames = {kFuseRows};
+  return kNames;
 }
 
 PlanBuilder::PlanBuilder(const ProgramDesc& program,

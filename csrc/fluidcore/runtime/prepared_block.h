@@ -17,6 +17,7 @@ struct PreparedStep {
   std::string type;  // of the operator; of the first one where the step does the work of several
   std::string note;  // names the operator in messages
   std::string name = {};  // where there are several: "elementwise_add + relu"
+  std::size_t count = 1;  // of the operators
   std::int64_t block = 0;
   std::size_t index = 0;   // of the operator in its block
   std::int64_t work = 0;   // see Lookout; that of its block not counted

@@ -25,6 +25,7 @@ class SubBlockRunner : public SubBlock {
   Cell& given(const std::string& name) override;
   const Cell& result(const std::string& name) override;
 
+  std::int64_t block_idx() const { return block_idx_; }
   PreparedBlock& block() { return block_; }
   const RunState& state() const { return state_; }  // of the block's own operators
   void add_given(const std::string& name, Cell* cell) { given_[name] = cell; }

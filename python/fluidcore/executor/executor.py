@@ -53,6 +53,34 @@ class _Declared(NamedTuple):
         return cls(desc, numpy_dtype(desc.dtype()), len(desc.shape()))
 
 
+def _checked(
+    program: Program | None, fetch_list: Sequence[Variable | str] | None, scope: Scope | None
+) -> tuple[Program, list[str], Scope]:
+    """The arguments of a run, with names for what is fetched."""
+    if program is None:
+        program = default_main_program()
+    elif not isinstance(program, Program):
+        raise TypeError(f"program must be a Program, got {type(program).__name__}")
+    if scope is None:
+        scope = _scope.get()
+    elif not isinstance(scope, core.Scope):
+        raise TypeError(f"scope must be a Scope, got {type(scope).__name__}")
+    fetches: list[str] = []
+    if fetch_list is not None:
+        if isinstance(fetch_list, (str, Variable)):
+            raise TypeError(f"fetch_list must be a list, got {fetch_list!r}; write [...]")
+        for item in fetch_list:
+            if isinstance(item, str):
+                fetches.append(check_name("a name in fetch_list", item))
+            elif isinstance(item, Variable):
+                if item.block.program is not program:
+                    check_owner("fetch_list", item, program)
+                fetches.append(item.desc.name())
+            else:
+                raise TypeError(f"fetch_list must hold Variables or names, got {item!r}")
+    return program, fetches, scope
+
+
 def _skipped_passes(text: str) -> list[str]:
     """The passes of "-a,-b"."""
     words = [word.strip() for word in text.split(",") if word.strip()]
@@ -124,27 +152,7 @@ class Executor:
             core.TimedOut: The time was over, with the operator that would have come next; a
                 TimeoutError, too. The scope is as it was before the run.
         """
-        if program is None:
-            program = default_main_program()
-        elif not isinstance(program, Program):
-            raise TypeError(f"program must be a Program, got {type(program).__name__}")
-        if scope is None:
-            scope = _scope.get()
-        elif not isinstance(scope, core.Scope):
-            raise TypeError(f"scope must be a Scope, got {type(scope).__name__}")
-        fetches: list[str] = []
-        if fetch_list is not None:
-            if isinstance(fetch_list, (str, Variable)):
-                raise TypeError(f"fetch_list must be a list, got {fetch_list!r}; write [...]")
-            for item in fetch_list:
-                if isinstance(item, str):
-                    fetches.append(check_name("a name in fetch_list", item))
-                elif isinstance(item, Variable):
-                    if item.block.program is not program:
-                        check_owner("fetch_list", item, program)
-                    fetches.append(item.desc.name())
-                else:
-                    raise TypeError(f"fetch_list must hold Variables or names, got {item!r}")
+        program, fetches, scope = _checked(program, fetch_list, scope)
         if timeout is not None and not isinstance(timeout, Real):
             raise TypeError(f"timeout must be a number of seconds or None, got {timeout!r}")
         arrays = self._arrays(program, feed) if feed else {}
@@ -160,6 +168,31 @@ class Executor:
             profiling._profile,
             self._skipped_passes,
         )
+
+    def plan(
+        self,
+        program: Program | None = None,
+        feed: Mapping[str, Any] | None = None,
+        fetch_list: Sequence[Variable | str] | None = None,
+        scope: Scope | None = None,
+    ) -> str:
+        """The steps that `run` would take with these arguments, as text; nothing is calculated.
+
+        A line for each step, with the operators that it does: pruning has left out what the fetches
+        do not need, passes have put operators together.
+
+        Args:
+            program: As in `run`.
+            feed: As in `run`; only shapes matter.
+            fetch_list: As in `run`.
+            scope: As in `run`.
+
+        Raises:
+            core.Error: As in `run`.
+        """
+        program, fetches, scope = _checked(program, fetch_list, scope)
+        arrays = self._arrays(program, feed) if feed else {}
+        return core.Executor.listing(program.desc, arrays, fetches, scope, self._skipped_passes)
 
     def _arrays(self, program: Program, feed: Mapping[str, Any]) -> dict[str, Any]:
         if not isinstance(feed, (dict, Mapping)):  # a dict is seen at once

@@ -71,6 +71,7 @@ def test_the_table_says_what_it_leaves_out(run: Any) -> None:
 
 def test_a_loop_is_counted_without_what_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FLUIDCORE_PASSES", "-fuse_rows")
+
     def body(i: fluid.Variable) -> fluid.Variable:
         return layers.elementwise_add(i, one)
 

@@ -54,3 +54,15 @@ def test_the_command_prints_a_table_and_writes_a_trace(
 def test_a_model_that_is_not_there_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["profile", "/no/model"]) == 1
     assert "no file /no/model" in capsys.readouterr().err
+
+
+def test_the_command_shows_the_steps_of_a_run(
+    model: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["show", "--plan", "--batch", "4", model]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "block 0:",
+        "  lookup_table_v2: operator 0 of block 0 (lookup_table_v2)",
+        "  elementwise_mul: operator 1 of block 0 (elementwise_mul)",
+        "temporaries: 384 bytes",
+    ]

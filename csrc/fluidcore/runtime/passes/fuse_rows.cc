@@ -65,6 +65,7 @@ PreparedStep fused(std::span<PreparedStep> steps, RowKernel kernel) {
   step.type = first.type;
   step.note = first.note;
   step.name = joined_types(steps);
+  step.count = steps.size();
   step.block = first.block;
   step.index = first.index;
   step.work = work_of(kernel);

@@ -1,0 +1,115 @@
+#include "fluidcore/runtime/passes/fuse_rows.h"
+
+#include <deque>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace fluidcore {
+namespace {
+
+using testing::ElementsAre;
+using testing::UnorderedElementsAre;
+
+class FuseRowsTest : public testing::Test {
+ protected:
+  const Cell* variable(std::int64_t size = 50'000) {
+    return &cells_.emplace_back(Cell{{{size}, DType::kFloat32}});
+  }
+  // A map of elements that calculates nothing.
+  void add(const std::string& type, const Cell* out, const std::vector<const Cell*>& in) {
+    const auto by_element = [](const Cell* cell) {
+      return RowOperand{cell, cell->spec.shape.num_elements()};
+    };
+    RowPart part{by_element(out), {}, [](auto...) {}};
+    for (const Cell* cell : in) part.in.push_back(by_element(cell));
+    add(type, RowKernel({std::move(part)}));
+  }
+  void add(const std::string& type, Kernel kernel) {
+    PreparedStep step;
+    step.kernel = std::move(kernel);
+    step.type = type;
+    step.note = type + " of train.py";
+    step.work = 1;
+    steps_.push_back(std::move(step));
+  }
+  Fused fuse() {
+    return fuse_rows(steps_, [this](const Cell* cell, std::size_t, std::size_t) {
+      return temporaries_.contains(cell);
+    });
+  }
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const PreparedStep& step : steps_) {
+      names.push_back(step.name.empty() ? step.type : step.name);
+    }
+    return names;
+  }
+
+  std::deque<Cell> cells_;
+  std::vector<PreparedStep> steps_;
+  std::set<const Cell*> temporaries_;  // of one group
+};
+
+TEST_F(FuseRowsTest, MakesOneOfNeighbours) {
+  const Cell* x = variable();
+  const Cell* y = variable();
+  add("add", y, {x});
+  add("relu", x, {y});
+  add("mul", [] {});
+  add("scale", y, {x});
+  const Fused fused = fuse();
+  EXPECT_THAT(names(), ElementsAre("add + relu", "mul", "scale"));
+  EXPECT_THAT(fused.position, ElementsAre(0, 0, 1, 2));
+  EXPECT_THAT(fused.inner, ElementsAre());
+}
+
+TEST_F(FuseRowsTest, NamesTheFirstInMessages) {
+  const Cell* x = variable();
+  add("add", x, {x});
+  add("relu", x, {x});
+  fuse();
+  EXPECT_EQ(steps_[0].type, "add");
+  EXPECT_EQ(steps_[0].note, "add of train.py");
+}
+
+TEST_F(FuseRowsTest, CountsWhatIsReadFromMemoryAndWrittenThere) {
+  const Cell* x = variable();
+  const Cell* inner = variable();
+  const Cell* out = variable();
+  temporaries_ = {inner};
+  add("add", inner, {x});
+  add("relu", out, {inner});
+  EXPECT_THAT(fuse().inner, UnorderedElementsAre(inner));
+  EXPECT_EQ(steps_[0].work, 2 * 50'000 * 4);
+}
+
+TEST_F(FuseRowsTest, ShortensALongName) {
+  const Cell* x = variable();
+  for (int i = 0; i < 100; ++i) add("scale", x, {x});
+  fuse();
+  EXPECT_THAT(names(), ElementsAre("scale + scale + scale + scale + 96 more"));
+}
+
+TEST_F(FuseRowsTest, LeavesOtherSizesApart) {
+  const Cell* x = variable(50'000);
+  const Cell* y = variable(49'999);
+  add("add", x, {x});
+  add("relu", x, {x});
+  add("add", y, {y});
+  add("relu", y, {y});
+  EXPECT_THAT(fuse().position, ElementsAre(0, 0, 1, 1));
+  EXPECT_THAT(names(), ElementsAre("add + relu", "add + relu"));
+}
+
+TEST_F(FuseRowsTest, LeavesAnEmptyBlockAlone) {
+  EXPECT_THAT(fuse().position, ElementsAre());
+  EXPECT_THAT(names(), ElementsAre());
+}
+
+}  // namespace
+}  // namespace fluidcore
