@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "fluidcore/base/dtype.h"
-#include "fluidcore/base/error.h"
 #include "fluidcore/base/threads.h"
 
 namespace fluidcore {
@@ -41,50 +40,48 @@ std::map<const Cell*, std::size_t> last_uses(const std::vector<RowPart>& parts) 
 
 }  // namespace
 
-bool CommonRows::add(const std::vector<RowPart>& parts) {
-  std::int64_t rows = rows_;
-  std::size_t largest = bytes_;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const RowPart& part = parts[i];
-    if (elements(part.out.cell) == 0) return false;
-    const auto is_written = [&](const Cell* cell) {
-      return written_.contains(cell) ||
-             std::any_of(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(i),
-                         [&](const RowPart& before) { return before.out.cell == cell; });
-    };
-    rows = std::gcd(rows, part.out.rows);
-    for (const RowOperand& operand : part.in) {
-      if (is_written(operand.cell)) rows = std::gcd(rows, operand.rows);
-    }
-    if (read_in_one_.contains(part.out.cell)) rows = 1;
-    largest = std::max(largest, bytes(part.out.cell));
+bool CommonRows::add(const RowPart& part) {
+  const Cell* out = part.out.cell;
+  if (elements(out) == 0) return false;
+  std::int64_t rows = std::gcd(count_, part.out.rows);
+  for (const RowOperand& operand : part.in) {
+    if (written_.contains(operand.cell)) rows = std::gcd(rows, operand.rows);
   }
-  const bool is_first = rows_ == 0 && parts.size() == 1;
+  if (read_in_one_.contains(out)) rows = 1;
+  const std::size_t largest = std::max(largest_, bytes(out));
+  const bool is_first = count_ == 0;
   const bool fits_in_one = largest <= kTileBytes;
-  const auto count = static_cast<std::size_t>(std::max<std::int64_t>(rows, 1));
-  if (!is_first && !fits_in_one && (rows < kLeastRows || largest / count > kTileBytes)) {
-    return false;
-  }
-  rows_ = rows;
-  bytes_ = largest;
-  for (const RowPart& part : parts) {
-    written_.insert(part.out.cell);
-    for (const RowOperand& operand : part.in) {
-      if (operand.rows % rows_ != 0) read_in_one_.insert(operand.cell);
-    }
+  const bool can_be_shared =
+      rows >= kLeastRows && largest / static_cast<std::size_t>(rows) <= kTileBytes;
+  if (!is_first && !fits_in_one && !can_be_shared) return false;
+  count_ = rows;
+  largest_ = largest;
+  written_.insert(out);
+  for (const RowOperand& operand : part.in) {
+    if (operand.rows % rows != 0) read_in_one_.insert(operand.cell);
   }
   return true;
 }
 
-RowKernel::RowKernel(std::vector<RowPart> parts, const std::set<const Cell*>& inner)
-    : parts_(std::move(parts)) {
-  if (parts_.size() == 1 && elements(parts_[0].out.cell) > 0) rows_ = parts_[0].out.rows;
-  if (parts_.size() > 1) {
-    CommonRows common;
-    const bool fits = common.add(parts_);
-    require(fits, "plan: parts that run together must have rows in common");
-    rows_ = common.count();
+bool CommonRows::add(const std::vector<RowPart>& parts) {
+  if (parts.size() == 1) return add(parts[0]);
+  CommonRows with = *this;
+  if (!std::ranges::all_of(parts, [&](const RowPart& part) { return with.add(part); })) {
+    return false;
   }
+  *this = std::move(with);
+  return true;
+}
+
+RowKernel::RowKernel(RowPart part) {
+  const std::int64_t rows = elements(part.out.cell) > 0 ? part.out.rows : 0;
+  *this = RowKernel({std::move(part)}, rows);
+}
+
+RowKernel::RowKernel(std::vector<RowPart> parts,
+                     std::int64_t rows,
+                     const std::set<const Cell*>& inner)
+    : parts_(std::move(parts)), rows_(rows) {
   if (rows_ == 0) return;
   const std::map<const Cell*, std::size_t> last = last_uses(parts_);
   std::map<const Cell*, std::size_t> tiles;

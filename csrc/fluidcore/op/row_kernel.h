@@ -46,10 +46,11 @@ struct RowPart {
 class RowKernel {
  public:
   RowKernel() = default;  // has no part and does nothing
-  // Operands that a part writes and a later one reads are cut alike: see common_rows(). The
-  // variables `inner` are used by these parts alone, and written before they are read: as many as
-  // there is room for get no memory but that of a tile.
-  explicit RowKernel(std::vector<RowPart> parts, const std::set<const Cell*>& inner = {});
+  explicit RowKernel(RowPart part);
+  // `rows` is the count of CommonRows for these parts. The variables `inner` are used by these
+  // parts alone, and written before they are read: as many as there is room for get no memory but
+  // that of a tile.
+  RowKernel(std::vector<RowPart> parts, std::int64_t rows, const std::set<const Cell*>& inner = {});
 
   void run() const;
 
@@ -81,14 +82,15 @@ class RowKernel {
 // Into how many rows parts can be cut together.
 class CommonRows {
  public:
-  // Parts that come next. False, and nothing has changed, where they do not fit to those before:
+  // What comes next. False, and nothing has changed, where it does not fit to what was before:
   // there would be too few rows to share, or one would be longer than a tile.
+  bool add(const RowPart& part);
   bool add(const std::vector<RowPart>& parts);
-  std::int64_t count() const { return rows_; }
+  std::int64_t count() const { return count_; }  // 0 while there is no part
 
  private:
-  std::int64_t rows_ = 0;  // 0: there is no part yet
-  std::size_t bytes_ = 0;  // of the largest output
+  std::int64_t count_ = 0;
+  std::size_t largest_ = 0;  // bytes of an output
   std::unordered_set<const Cell*> written_;
   std::unordered_set<const Cell*> read_in_one_;  // by a part that may ask for any element
 };

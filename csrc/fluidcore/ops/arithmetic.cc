@@ -92,7 +92,7 @@ Kernel sum_of(const std::vector<Arg<const T>>& inputs, Arg<T> out) {
     add_up(size, at<T>(to, begin), count,
            [=](std::size_t k) { return at<const T>(from[k], begin); });
   };
-  return RowKernel({std::move(part)});
+  return RowKernel(std::move(part));
 }
 
 template <class T>

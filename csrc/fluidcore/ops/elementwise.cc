@@ -30,7 +30,7 @@ Kernel stream_kernel(const KernelContext& context,
     for (std::size_t k = 0; k < formula.arity; ++k) data[k] = at_bytes(in[k], begin, bytes);
     cpu::run_stream_part(formula, dtype, size, at_bytes(out, begin, bytes), data.data());
   };
-  return RowKernel({std::move(part)});
+  return RowKernel(std::move(part));
 }
 
 Kernel both(Kernel first, Kernel second) {
@@ -38,7 +38,8 @@ Kernel both(Kernel first, Kernel second) {
     std::vector<RowPart> parts = first.rows()->parts();
     const std::vector<RowPart>& others = second.rows()->parts();
     parts.insert(parts.end(), others.begin(), others.end());
-    if (parts.size() == 1 || CommonRows().add(parts)) return RowKernel(std::move(parts));
+    CommonRows rows;
+    if (parts.empty() || rows.add(parts)) return RowKernel(std::move(parts), rows.count());
   }
   return [first = std::move(first), second = std::move(second)] {
     first();

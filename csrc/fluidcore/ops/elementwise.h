@@ -90,7 +90,7 @@ Kernel broadcast_kernel(const std::shared_ptr<const cpu::BroadcastNest>& nest,
                               static_cast<In*>(from[k].data), from[k].origin}...);
     }(std::index_sequence_for<In...>());
   };
-  return RowKernel({std::move(part)});
+  return RowKernel(std::move(part));
 }
 
 // out[i] = formula(in[i]...), all of one shape.
@@ -104,7 +104,7 @@ Kernel map_kernel(const Formula& formula, Arg<Out> out, Arg<In>... in) {
                          cpu::Operand<std::remove_const_t<In>>{at<In>(from[k], begin)}...);
     }(std::index_sequence_for<In...>());
   };
-  return RowKernel({std::move(part)});
+  return RowKernel(std::move(part));
 }
 
 // T is the type to calculate in.

@@ -116,7 +116,7 @@ Kernel cast_between(const KernelContext& context) {
       }
     }
   };
-  return RowKernel({std::move(part)});
+  return RowKernel(std::move(part));
 }
 
 template <class From>

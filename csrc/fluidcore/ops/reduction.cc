@@ -37,7 +37,7 @@ Kernel reduce(const KernelContext& context) {
                                                 const RowSlice& to, const RowSlice* from) {
       reduction->run_part(size, at<const T>(from[0], begin * row), at<T>(to, begin), divisor);
     };
-    return RowKernel({std::move(part)});
+    return RowKernel(std::move(part));
   }
   return [=] { reduction->run(x.data(), out.data(), divisor); };
 }

@@ -18,7 +18,7 @@ Kernel copy_elements(Arg<const void> from, Arg<void> to) {
     const std::byte* const source = at_bytes(in[0], begin, bytes);
     if (dest != source) std::memcpy(dest, source, static_cast<std::size_t>(size * bytes));
   };
-  return RowKernel({std::move(part)});
+  return RowKernel(std::move(part));
 }
 
 }  // namespace fluidcore

@@ -33,7 +33,7 @@ Kernel by_rows(const Calculate& calculate, Arg<T> out, Arg<In>... in) {
       calculate(size / columns, columns, at<In>(from[k], begin)..., at<T>(to, begin));
     }(std::index_sequence_for<In...>());
   };
-  return RowKernel({std::move(part)});
+  return RowKernel(std::move(part));
 }
 
 template <class T>

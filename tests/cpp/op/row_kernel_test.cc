@@ -89,6 +89,12 @@ class RowKernelTest : public testing::Test {
             }};
   }
 
+  static RowKernel together(std::vector<RowPart> parts, const std::set<const Cell*>& inner = {}) {
+    CommonRows rows;
+    EXPECT_TRUE(rows.add(parts));
+    return {std::move(parts), rows.count(), inner};
+  }
+
   std::deque<Variable> variables_;
 };
 
@@ -96,7 +102,7 @@ TEST_F(RowKernelTest, RunsPartsOneAfterTheOther) {
   const Cell* x = variable({3}, 1);
   const Cell* y = variable({3});
   const Cell* z = variable({3});
-  RowKernel({shifted(y, x, 10), shifted(z, y, 100), shifted(y, z, 1000)}).run();
+  together({shifted(y, x, 10), shifted(z, y, 100), shifted(y, z, 1000)}).run();
   EXPECT_THAT(values(z), ElementsAre(111, 112, 113));
   EXPECT_THAT(values(y), ElementsAre(1111, 1112, 1113));
 }
@@ -106,14 +112,14 @@ TEST_F(RowKernelTest, WithoutPartsDoesNothing) {
 }
 
 TEST_F(RowKernelTest, OfNoElementsDoesNothing) {
-  RowKernel({shifted(variable({0, 3}), variable({0, 3}), 1)}).run();
+  RowKernel(shifted(variable({0, 3}), variable({0, 3}), 1)).run();
 }
 
 TEST_F(RowKernelTest, GivesVariablesOfItsOwnNoMemoryButThatOfATile) {
   const Cell* x = variable({100'000}, 1);
   const Cell* inner = variable({100'000}, -5);
   const Cell* out = variable({100'000});
-  const RowKernel kernel({shifted(inner, x, 10), shifted(out, inner, 100)}, {inner});
+  const RowKernel kernel = together({shifted(inner, x, 10), shifted(out, inner, 100)}, {inner});
   kernel.run();
   EXPECT_THAT(kernel.inner(), ElementsAre(inner));
   EXPECT_EQ(values(out)[99'999], 100'110);
@@ -122,7 +128,7 @@ TEST_F(RowKernelTest, GivesVariablesOfItsOwnNoMemoryButThatOfATile) {
 
 TEST_F(RowKernelTest, WritesAVariableThatNobodyReadsToATile) {
   const Cell* inner = variable({4}, -5);
-  RowKernel({shifted(inner, variable({4}), 10)}, {inner}).run();
+  together({shifted(inner, variable({4}), 10)}, {inner}).run();
   EXPECT_EQ(values(inner)[0], -5);
 }
 
@@ -139,7 +145,7 @@ TEST_F(RowKernelTest, KeepsInMemoryWhatTilesHaveNoRoomFor) {
   for (const Cell* made : inner) parts.push_back(shifted(out, made, 0));
   const std::vector<RowPart> again(parts.begin(), parts.begin() + 20);
   parts.insert(parts.end(), again.begin(), again.end());  // written twice: in one place
-  const RowKernel kernel(parts, inner);
+  const RowKernel kernel = together(parts, inner);
   kernel.run();
   EXPECT_LT(kernel.inner().size(), inner.size());
   for (const Cell* made : inner) {
@@ -155,9 +161,9 @@ TEST_F(RowKernelTest, SumsRowsAndSpreadsTheSumsAgain) {
   const Cell* sums = variable({kRows, 1});
   const Cell* out = variable({kRows, 16});
   const Cell* rest = variable({kRows});
-  const RowKernel kernel({shifted(shifted_x, x, 1), summed(sums, shifted_x),
-                          minus_of_row(out, shifted_x, sums), summed(rest, out)},
-                         {shifted_x, sums, out});
+  const RowKernel kernel = together({shifted(shifted_x, x, 1), summed(sums, shifted_x),
+                                     minus_of_row(out, shifted_x, sums), summed(rest, out)},
+                                    {shifted_x, sums, out});
   for (const int threads : {1, 2, 5}) {
     const ThreadCountScope scope(threads);
     std::ranges::fill(variables_.back().values, -1.0f);
@@ -172,7 +178,7 @@ TEST_F(RowKernelTest, SumsRowsAndSpreadsTheSumsAgain) {
 
 TEST_F(RowKernelTest, ReadsRowsOfAnInputThatHasFewerElements) {
   const Cell* out = variable({300, 2});
-  RowKernel({minus_of_row(out, variable({300, 2}, 1), variable({300, 1}))}).run();
+  RowKernel(minus_of_row(out, variable({300, 2}, 1), variable({300, 1}))).run();
   EXPECT_EQ(values(out)[0], 1);
   EXPECT_EQ(values(out)[599], 600 - 299);
 }
@@ -224,8 +230,18 @@ TEST_F(CommonRowsTest, OfWhatFitsInATileMayBeOne) {
   EXPECT_TRUE(rows_.add({first_of_all(y, x)}));
   EXPECT_TRUE(rows_.add({shifted(x, x, 1)}));
   EXPECT_EQ(rows_.count(), 1);
-  RowKernel({shifted(x, x, 1), first_of_all(y, x), shifted(x, x, 1)}).run();
+  together({shifted(x, x, 1), first_of_all(y, x), shifted(x, x, 1)}).run();
   EXPECT_THAT(values(y), Each(1));
+}
+
+TEST_F(CommonRowsTest, OfSeveralPartsAreThoseOfOneAfterTheOther) {
+  const Cell* x = variable({50'000});
+  const Cell* y = variable({50'000});
+  EXPECT_FALSE(rows_.add({first_of_all(y, x), shifted(x, y, 1)}));
+  EXPECT_EQ(rows_.count(), 0);
+  const Cell* small = variable({6});
+  EXPECT_TRUE(rows_.add({first_of_all(variable({6}), small), shifted(small, small, 1)}));
+  EXPECT_EQ(rows_.count(), 1);
 }
 
 TEST_F(CommonRowsTest, AreNotFoundWhereThereIsNoElement) {

@@ -12,6 +12,8 @@ namespace fluidcore {
 
 namespace {
 
+constexpr std::size_t kMostParts = 256;  // so that what a pass takes stays linear
+
 // A run of steps that may be one.
 class Group {
  public:
@@ -19,6 +21,7 @@ class Group {
   bool add(const PreparedStep& step) {
     const RowKernel* kernel = step.kernel.rows();
     if (kernel == nullptr) return false;
+    if (parts_.size() + kernel->parts().size() > kMostParts) return false;
     if (!rows_.add(kernel->parts())) return false;
     parts_.insert(parts_.end(), kernel->parts().begin(), kernel->parts().end());
     ++steps_;
@@ -26,6 +29,7 @@ class Group {
   }
 
   std::size_t steps() const { return steps_; }
+  std::int64_t rows() const { return rows_.count(); }
   const std::vector<RowPart>& parts() const { return parts_; }
 
  private:
@@ -92,7 +96,7 @@ Fused fuse_rows(std::vector<PreparedStep>& steps, const LivesWithin& lives_withi
         const Cell* out = part.out.cell;
         if (lives_within(out, first, first + count - 1)) inner.insert(out);
       }
-      RowKernel kernel(group.parts(), inner);
+      RowKernel kernel(group.parts(), group.rows(), inner);
       result.inner.insert(kernel.inner().begin(), kernel.inner().end());
       kept.push_back(fused(std::span(steps).subspan(first, count), std::move(kernel)));
     }

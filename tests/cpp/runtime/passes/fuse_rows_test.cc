@@ -27,7 +27,7 @@ class FuseRowsTest : public testing::Test {
     };
     RowPart part{by_element(out), {}, [](auto...) {}};
     for (const Cell* cell : in) part.in.push_back(by_element(cell));
-    add(type, RowKernel({std::move(part)}));
+    add(type, RowKernel(std::move(part)));
   }
   void add(const std::string& type, Kernel kernel) {
     PreparedStep step;
@@ -93,6 +93,14 @@ TEST_F(FuseRowsTest, ShortensALongName) {
   for (int i = 0; i < 100; ++i) add("scale", x, {x});
   fuse();
   EXPECT_THAT(names(), ElementsAre("scale + scale + scale + scale + 96 more"));
+}
+
+TEST_F(FuseRowsTest, EndsAStepThatHasManyParts) {
+  const Cell* x = variable();
+  for (int i = 0; i < 300; ++i) add("scale", x, {x});
+  fuse();
+  EXPECT_THAT(names(), ElementsAre("scale + scale + scale + scale + 252 more",
+                                   "scale + scale + scale + scale + 40 more"));
 }
 
 TEST_F(FuseRowsTest, LeavesOtherSizesApart) {
