@@ -51,7 +51,11 @@ def end_by_signals(
 
     def guarded(*_: object) -> None:
         if armed.is_set() and not stop.is_set():
-            handle()
+            try:
+                handle()
+            except BaseException:
+                stop.set()  # the next signal would raise outside of the run
+                raise
 
     def send() -> None:
         while not stop.wait(0.005):
