@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -18,12 +17,12 @@ import torch
 from numpy.typing import NDArray
 
 import fluidcore as fc
+from bench.timing import best_of
 from bench.torch_operators import FUNCTIONS, slots
 from fluidcore import core
 from fluidcore.backward.copies import read_directly
 
 Array = NDArray[Any]
-SECONDS = 0.4  # that one figure may take
 SIDE = 1024
 POSITIVE = ("log", "sqrt", "pow", "elementwise_pow", "elementwise_div", "reciprocal", "reduce_prod")
 UNTOUCHED = ("Mean", "Variance", "Label", "Labels")  # slots by which nobody differentiates
@@ -293,20 +292,6 @@ class Theirs:
             for gradient in torch.autograd.grad(out, self.leaves, v, allow_unused=True):
                 if gradient is not None:
                     gradient.contiguous()  # not a view of one number
-
-
-def best_of(runs: Sequence[Callable[[], None]]) -> list[float]:
-    """The shortest time of each in seconds; they take turns."""
-    best = [math.inf] * len(runs)
-    end = time.perf_counter() + SECONDS * len(runs)
-    turn = 0
-    while turn < 5 or (time.perf_counter() < end and turn < 1000):
-        for k, run in enumerate(runs):
-            begun = time.perf_counter()
-            run()
-            best[k] = min(best[k], time.perf_counter() - begun)
-        turn += 1
-    return best
 
 
 def _row(case: Case) -> tuple[str, float, float]:

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 import fluidcore as fluid
-from bench.operators import best_of
+from bench.timing import best_of
 from fluidcore import layers
 
 SIZES = [(32, 20, 128), (32, 20, 256), (1, 50, 64), (64, 35, 512)]  # batch, steps, features = size

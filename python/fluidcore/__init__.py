@@ -14,6 +14,7 @@ loss, = exe.run(feed={"x": xs, "y": ys}, fetch_list=[cost])
 
 from fluidcore import _openmp  # noqa: F401, I001 - before anything else loads the core
 from fluidcore import (
+    amp,
     backward,
     clip,
     core,
@@ -89,6 +90,7 @@ __all__ = [
     "Tensor",
     "TimedOut",
     "Variable",
+    "amp",
     "append_backward",
     "backward",
     "calc_gradient",

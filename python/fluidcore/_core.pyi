@@ -296,6 +296,11 @@ class OpDef:
         def list(self) -> bool:
             ...
         @property
+        def may_be_float32(self) -> bool:
+            """
+            May be float32 where the other variables have 16 bits.
+            """
+        @property
         def may_be_unset(self) -> bool:
             """
             Need not have a value, and then is not read.

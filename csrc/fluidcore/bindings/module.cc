@@ -1,3 +1,4 @@
+#include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
 #include "fluidcore/base/threads.h"
@@ -7,6 +8,9 @@
 // NOLINTNEXTLINE
 PYBIND11_MODULE(_core, m) {
   m.doc() = "C++ core of fluidcore.";
+  // pybind11 looks NumPy up when it makes the first array. In a thread that the end of the process
+  // cuts short, that would end in a crash.
+  [[maybe_unused]] const pybind11::array first_use;
   fluidcore::survive_fork();
   fluidcore::bindings::bind_errors(m);
   fluidcore::bindings::bind_calculation(m);

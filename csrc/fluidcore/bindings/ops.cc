@@ -83,6 +83,9 @@ void bind_ops(py::module_& m) {
           "array", [](const OpDef::Slot& slot) { return slot.traits.array; },
           "Holds a tensor array.")
       .def_property_readonly(
+          "may_be_float32", [](const OpDef::Slot& slot) { return slot.traits.may_be_float32; },
+          "May be float32 where the other variables have 16 bits.")
+      .def_property_readonly(
           "only_rows", [](const OpDef::Slot& slot) { return slot.traits.only_rows; },
           "Holds selected rows.")
       .def_property_readonly(

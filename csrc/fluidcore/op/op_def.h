@@ -36,7 +36,7 @@ struct SlotTraits {
   // Nothing passes that would need a gradient. Outputs depend on an input in jumps only, or it is a
   // function of another input, whose gradient counts it; an output depends on no element.
   bool needs_no_gradient = false;
-  // float32 where the other inputs have 16 bits: numbers that 16 bits would spoil.
+  // float32 where the other variables have 16 bits: numbers that 16 bits would spoil.
   bool may_be_float32 = false;
   bool array = false;         // a tensor array, changed in place where it is an output
   bool rows = false;          // selected rows or a tensor

@@ -46,10 +46,14 @@ void infer_batch_norm(InferContext& context) {
     require_shape(context, slot, {channels});
   }
   context.set_output("Y", x);
-  // Statistics have the shape of what they update, which is known when X's is not.
-  const Shape statistics = context.input("Mean").shape;
+  // Statistics are like what they update, whose shape is known when X's is not.
+  const TensorSpec statistics = context.input("Mean");
+  for (const std::string_view slot : {"Scale", "Bias", "Variance"}) {
+    require(context.input(slot).dtype == statistics.dtype, context.type(), ": ", slot,
+            " must have the dtype of Mean, ", statistics.dtype, ", got ", context.input(slot));
+  }
   for (const std::string_view slot : {"MeanOut", "VarianceOut", "SavedMean", "SavedVariance"}) {
-    context.set_output(slot, {statistics, x.dtype});
+    context.set_output(slot, statistics);
   }
 }
 
@@ -203,65 +207,72 @@ OpDef with_attrs(OpDef def) {
 }  // namespace
 
 void register_norm_ops(OpRegistry& registry) {
-  registry.add(
-      with_attrs(OpDef("batch_norm"))
-          .doc("Y = (X - mean) / sqrt(variance + epsilon) Scale + Bias, channel by "
-               "channel, with the mean and the "
-               "(biased) variance of the batch. MeanOut = Mean momentum + mean (1 - "
-               "momentum), VarianceOut "
-               "likewise.")
-          .input("X", "[N, C, ...] or [N, ..., C], rank 2 to 5, floating")
-          .input("Scale", "[C]")
-          .input("Bias", "[C]")
-          .input("Mean", "[C], the running mean", {.no_gradient = true})
-          .input("Variance", "[C], the running variance", {.no_gradient = true})
-          .output("Y", "shape and dtype of X")
-          .output("MeanOut", "[C], usually the same variable as Mean", {.no_gradient = true})
-          .output("VarianceOut", "[C], usually the same variable as Variance",
-                  {.no_gradient = true})
-          .output("SavedMean", "[C], the mean that was used",
-                  {.intermediate = true, .no_gradient = true})
-          .output("SavedVariance", "[C], 1 / sqrt(variance + epsilon) as it was used",
-                  {.intermediate = true, .no_gradient = true})
-          .infer(infer_batch_norm)
-          .in_place("X", "Y")
-          .in_place("Mean", "MeanOut")
-          .in_place("Variance", "VarianceOut")
-          .kernels(cpu_kernels<float, double>(
-              [](auto tag) -> KernelFactory { return batch_norm<typename decltype(tag)::type>; }))
-          .grad([](GradContext& context) {
-            SlotMap inputs;
-            for (const char* slot : {"X", "Scale"}) inputs.emplace(slot, context.input(slot));
-            for (const char* slot : {"SavedMean", "SavedVariance"})
-              inputs.emplace(slot, context.output(slot));
-            inputs.emplace("Y@GRAD", context.output_grad("Y"));
-            SlotMap outputs;
-            for (const char* slot : {"X", "Scale", "Bias"})
-              outputs.emplace(grad_name(slot), context.input_grad(slot));
-            return std::vector<OpDesc>{OpDesc("batch_norm_grad", std::move(inputs),
-                                              std::move(outputs), context.forward().attrs())};
-          }));
-  registry.add(
-      with_attrs(OpDef("batch_norm_grad"))
-          .doc("The gradients of batch_norm: Bias@GRAD = sum of Y@GRAD, Scale@GRAD = sum "
-               "of Y@GRAD xhat, "
-               "X@GRAD = Scale / std (Y@GRAD - (Bias@GRAD + xhat Scale@GRAD) / count), "
-               "where xhat is the "
-               "normalized X; with is_test X@GRAD = Scale / std Y@GRAD.")
-          .input("X", "input of the forward operator")
-          .input("Scale", "input of the forward operator")
-          .input("SavedMean", "output of the forward operator", {.needs_no_gradient = true})
-          .input("SavedVariance", "output of the forward operator", {.needs_no_gradient = true})
-          .input("Y@GRAD", "gradient of Y, shape of Y")
-          .output("X@GRAD", "gradient of X, shape of X")
-          .output("Scale@GRAD", "gradient of Scale, [C]")
-          .output("Bias@GRAD", "gradient of Bias, [C]")
-          .infer(infer_batch_norm_grad)
-          .in_place("Y@GRAD", "X@GRAD")
-          .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
-            return batch_norm_grad<typename decltype(tag)::type>;
-          }))
-          .decompose(decompose_batch_norm_grad));
+  registry.add(with_attrs(OpDef("batch_norm"))
+                   .doc("Y = (X - mean) / sqrt(variance + epsilon) Scale + Bias, channel by "
+                        "channel, with the mean and the "
+                        "(biased) variance of the batch. MeanOut = Mean momentum + mean (1 - "
+                        "momentum), VarianceOut "
+                        "likewise.")
+                   .input("X", "[N, C, ...] or [N, ..., C], rank 2 to 5, floating")
+                   .input("Scale", "[C], dtype of X, or float32 where X has 16 bits",
+                          {.may_be_float32 = true})
+                   .input("Bias", "[C], dtype of Scale", {.may_be_float32 = true})
+                   .input("Mean", "[C], the running mean, dtype of Scale",
+                          {.no_gradient = true, .may_be_float32 = true})
+                   .input("Variance", "[C], the running variance, dtype of Scale",
+                          {.no_gradient = true, .may_be_float32 = true})
+                   .output("Y", "shape and dtype of X")
+                   .output("MeanOut", "[C], usually the same variable as Mean",
+                           {.no_gradient = true, .may_be_float32 = true})
+                   .output("VarianceOut", "[C], usually the same variable as Variance",
+                           {.no_gradient = true, .may_be_float32 = true})
+                   .output("SavedMean", "[C], the mean that was used",
+                           {.intermediate = true, .no_gradient = true, .may_be_float32 = true})
+                   .output("SavedVariance", "[C], 1 / sqrt(variance + epsilon) as it was used",
+                           {.intermediate = true, .no_gradient = true, .may_be_float32 = true})
+                   .infer(infer_batch_norm)
+                   .in_place("X", "Y")
+                   .in_place("Mean", "MeanOut")
+                   .in_place("Variance", "VarianceOut")
+                   .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+                     return batch_norm<typename decltype(tag)::type>;
+                   }))
+                   .grad([](GradContext& context) {
+                     SlotMap inputs;
+                     for (const char* slot : {"X", "Scale"})
+                       inputs.emplace(slot, context.input(slot));
+                     for (const char* slot : {"SavedMean", "SavedVariance"})
+                       inputs.emplace(slot, context.output(slot));
+                     inputs.emplace("Y@GRAD", context.output_grad("Y"));
+                     SlotMap outputs;
+                     for (const char* slot : {"X", "Scale", "Bias"})
+                       outputs.emplace(grad_name(slot), context.input_grad(slot));
+                     return std::vector<OpDesc>{OpDesc("batch_norm_grad", std::move(inputs),
+                                                       std::move(outputs),
+                                                       context.forward().attrs())};
+                   }));
+  registry.add(with_attrs(OpDef("batch_norm_grad"))
+                   .doc("The gradients of batch_norm: Bias@GRAD = sum of Y@GRAD, Scale@GRAD = sum "
+                        "of Y@GRAD xhat, "
+                        "X@GRAD = Scale / std (Y@GRAD - (Bias@GRAD + xhat Scale@GRAD) / count), "
+                        "where xhat is the "
+                        "normalized X; with is_test X@GRAD = Scale / std Y@GRAD.")
+                   .input("X", "input of the forward operator")
+                   .input("Scale", "input of the forward operator", {.may_be_float32 = true})
+                   .input("SavedMean", "output of the forward operator",
+                          {.needs_no_gradient = true, .may_be_float32 = true})
+                   .input("SavedVariance", "output of the forward operator",
+                          {.needs_no_gradient = true, .may_be_float32 = true})
+                   .input("Y@GRAD", "gradient of Y, shape of Y")
+                   .output("X@GRAD", "gradient of X, shape of X")
+                   .output("Scale@GRAD", "gradient of Scale, [C]", {.may_be_float32 = true})
+                   .output("Bias@GRAD", "gradient of Bias, [C]", {.may_be_float32 = true})
+                   .infer(infer_batch_norm_grad)
+                   .in_place("Y@GRAD", "X@GRAD")
+                   .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+                     return batch_norm_grad<typename decltype(tag)::type>;
+                   }))
+                   .decompose(decompose_batch_norm_grad));
 }
 
 }  // namespace fluidcore

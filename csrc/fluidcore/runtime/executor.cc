@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <random>
-#include <set>
 
 #include "fluidcore/base/error.h"
 #include "fluidcore/program/program_desc.h"
@@ -28,6 +27,11 @@ bool same_feeds(const std::vector<std::pair<std::string, TensorSpec>>& specs,
                     [](const auto& spec, const auto& feed) {
                       return spec.second == feed.second.spec() && spec.first == feed.first;
                     });
+}
+
+bool has(const std::map<OpPlace, std::int64_t>& extents,
+         const std::map<OpPlace, std::int64_t>& met) {
+  return std::includes(extents.begin(), extents.end(), met.begin(), met.end());
 }
 
 [[noreturn]] void report_changing(const OtherExtent& other, std::int64_t before) {
@@ -67,25 +71,20 @@ std::vector<Tensor> Executor::run(const ProgramDesc& program,
   }
   Call call{program, feeds, fetches, scope, options};
   std::optional<RunState> state;
-  Extents extents;
-  std::set<OpPlace> met;
   for (;;) {
     try {
-      return run_once(call, state, extents);
+      return run_once(call, state);
     } catch (const OtherExtent& other) {
       // Everything up to this operator will be calculated as before, so once is enough.
-      if (!met.insert(other.place()).second) report_changing(other, extents.at(other.place()));
-      extents[other.place()] = other.extent();
-      call.extents = &extents;
+      const auto [met, is_new] = call.met.emplace(other.place(), other.extent());
+      if (!is_new) report_changing(other, met->second);
     } catch (const ScopeChanged&) {
       continue;
     }
   }
 }
 
-std::vector<Tensor> Executor::run_once(const Call& call,
-                                       std::optional<RunState>& state,
-                                       Extents& extents) {
+std::vector<Tensor> Executor::run_once(Call& call, std::optional<RunState>& state) {
   const Entry entry = take(call);
   std::unique_ptr<Plan> plan = std::move(entry->plan);
   try {
@@ -102,7 +101,7 @@ std::vector<Tensor> Executor::run_once(const Call& call,
     give_back(entry, std::move(plan), duration.count());
     return results;
   } catch (const OtherExtent&) {
-    extents = entry->request.extents;
+    call.guess = entry->request.extents;
     give_back(entry, std::move(plan), 0);
     throw;
   } catch (...) {
@@ -114,10 +113,11 @@ std::vector<Tensor> Executor::run_once(const Call& call,
 Executor::Entry Executor::take(const Call& call) {
   const std::lock_guard lock(mutex_);
   Entry entry = find(call);
-  if (call.options.threads == 2 && entry->pace.prefers_one_thread(Pace::Clock::now())) {
-    Call one_thread = call;
-    one_thread.options.threads = 1;
-    entry = find(one_thread);
+  // Half of them, as often as that is not enough: each count has a Plan and a Pace of its own.
+  Call fewer = call;
+  while (fewer.options.threads > 1 && entry->pace.prefers_fewer_threads(Pace::Clock::now())) {
+    fewer.options.threads /= 2;
+    entry = find(fewer);
   }
   entry->is_running = true;
   return entry;
@@ -132,8 +132,8 @@ Executor::Entry Executor::find(const Call& call) {
            request.device == options.device && request.threads == options.threads &&
            request.check_nan == options.check_nan &&
            request.skipped_passes == options.skipped_passes && request.fetches == call.fetches &&
-           (call.extents == nullptr || request.extents == *call.extents) &&
-           same_feeds(request.feeds, call.feeds) && cached.plan->fits(call.scope);
+           has(request.extents, call.met) && same_feeds(request.feeds, call.feeds) &&
+           cached.plan->fits(call.scope);
   };
   Entry entry = std::find_if(cache_.begin(), cache_.end(), serves);
   if (entry == cache_.end()) {
@@ -148,7 +148,8 @@ Executor::Entry Executor::find(const Call& call) {
                         .check_nan = options.check_nan,
                         .skipped_passes = options.skipped_passes};
     for (const auto& [name, tensor] : call.feeds) request.feeds.emplace_back(name, tensor.spec());
-    if (call.extents != nullptr) request.extents = *call.extents;
+    request.extents = call.met;
+    request.extents.insert(call.guess.begin(), call.guess.end());
     entry = cache_.insert(cache_.begin(), {revision, *revision, std::move(request), nullptr});
   } else {
     cache_.splice(cache_.begin(), cache_, entry);

@@ -24,11 +24,12 @@ namespace fluidcore {
 //
 // The first run with a given program version, fed shapes, fetches and options builds a Plan; later
 // ones find it. Where an extent depends on the data, the Plan that ran last is tried first; one
-// that meets another extent is left, and the run begins again, with the same random numbers, with a
-// Plan for what was met. The program is never changed. Where other processes keep the cores busy, a
-// run may use one thread instead of two (see Pace), which changes no bit of the results. Any number
-// of threads may call run() at a time. On one scope, runs that only read its variables go on side
-// by side; one that writes variables waits until no other uses these.
+// that meets another extent is left, and the run begins again, with the same random numbers, with
+// the Plan that ran last of those for what was met, or a new one. The program is never changed.
+// Where other processes keep the cores busy, a run may use fewer threads (see Pace), which changes
+// no bit of the results. Any number of threads may call run() at a time. On one scope, runs that
+// only read its variables go on side by side; one that writes variables waits until no other uses
+// these.
 class Executor {
  public:
   struct Options {
@@ -45,7 +46,8 @@ class Executor {
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  // Returns copies of the fetched variables. Throws what Plan throws; then `scope` is as before.
+  // Returns the fetched variables, in memory of their own. Throws what Plan throws; then `scope` is
+  // as before.
   std::vector<Tensor> run(const ProgramDesc& program,
                           const NamedTensors& feeds,
                           const std::vector<std::string>& fetches,
@@ -74,15 +76,16 @@ class Executor {
     const std::vector<std::string>& fetches;
     const std::shared_ptr<Scope>& scope;
     Options options;
-    const Extents* extents = nullptr;  // null: any
+    Extents met = {};    // by this run, so far: a Plan that serves was made for them
+    Extents guess = {};  // what a new Plan takes the others to be
   };
 
   // Takes a Plan that serves the call out of the cache, or leaves an entry to be filled.
   Entry take(const Call& call);
   Entry find(const Call& call);
-  // Draws `state` when it is not set; sets `extents` to those of the Plan when it throws
+  // Draws `state` when it is not set; sets the guess to the extents of the Plan when it throws
   // OtherExtent.
-  std::vector<Tensor> run_once(const Call& call, std::optional<RunState>& state, Extents& extents);
+  std::vector<Tensor> run_once(Call& call, std::optional<RunState>& state);
   void give_back(Entry entry, std::unique_ptr<Plan> plan, double seconds);
   std::uint64_t next_step(const Revision& revision);
 

@@ -25,6 +25,14 @@ bool Frame::lives_within(const Cell* cell, std::size_t first, std::size_t last) 
   return lifetime.first >= first && lifetime.last <= last;
 }
 
+bool Frame::take_out(const Cell* cell) {
+  const auto found = index_.find(cell);
+  if (found == index_.end()) return false;
+  Temporary& temporary = temporaries_[found->second];
+  temporary.lifetime.bytes = 0;
+  return std::exchange(temporary.cell, nullptr) != nullptr;
+}
+
 void Frame::move(const Fused& fused) {
   const auto moved = [&](std::size_t step) {
     // What is fetched is used after the last step.
@@ -72,7 +80,7 @@ void Frame::place(std::byte* memory) {
     std::byte* at = memory + layout_.offsets[i];
     if (temporary.inside != nullptr) {
       temporary.inside->place(at);
-    } else {
+    } else if (temporary.cell != nullptr) {
       temporary.cell->data = at;
     }
   }

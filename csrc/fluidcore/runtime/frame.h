@@ -41,6 +41,9 @@ class Frame {
   void extend(const Cell* cell);
   // True for a temporary of this frame that only the steps [first, last] use.
   bool lives_within(const Cell* cell, std::size_t first, std::size_t last) const;
+  // Takes the memory from `cell`, which has some elsewhere; false unless it is a temporary of this
+  // frame that has memory here.
+  bool take_out(const Cell* cell);
   // A pass has put steps together: moves every use, and takes their memory from some temporaries.
   void move(const Fused& fused);
   // Called once, when all steps of this frame are prepared: makes it a temporary of the frame
@@ -54,8 +57,8 @@ class Frame {
 
  private:
   struct Temporary {
-    Cell* cell = nullptr;  // or
-    Frame* inside = nullptr;
+    Cell* cell = nullptr;     // or
+    Frame* inside = nullptr;  // or neither: its memory is elsewhere
     Lifetime lifetime;
   };
 

@@ -5,20 +5,20 @@
 
 namespace fluidcore {
 
-// Decides whether the next run of a plan uses all its threads or one.
+// Decides whether the next run of a plan uses all its threads or fewer.
 //
 // The threads of a step meet dozens of times. When another process keeps one of their cores busy,
-// each meeting may wait for the milliseconds that the system leaves it there, and one thread alone
-// is several times faster. A Pace compares every run with the fastest one: after two that took more
-// than twice as long it asks for one thread for a while, then tries again. It only speaks of runs
-// that are short enough for such waits to matter.
+// each meeting may wait for the milliseconds that the system leaves it there, and fewer threads are
+// several times faster. A Pace compares every run with the fastest one: after two that took more
+// than twice as long it asks for fewer threads for a while, then tries again. It only speaks of
+// runs that are short enough for such waits to matter.
 class Pace {
  public:
   using Clock = std::chrono::steady_clock;
 
-  bool prefers_one_thread(Clock::time_point now) const { return now < retry_at_; }
+  bool prefers_fewer_threads(Clock::time_point now) const { return now < retry_at_; }
 
-  // A run on all threads took `seconds` and ended at `now`.
+  // A run took `seconds` and ended at `now`.
   void report(double seconds, Clock::time_point now) {
     if (seconds < best_) best_ = seconds;
     if (best_ > kLongRun || seconds <= kSlow * best_) {

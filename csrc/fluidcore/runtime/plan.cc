@@ -232,6 +232,7 @@ void Plan::run_into(std::vector<Tensor>& results,
     const TensorSpec& spec = impl.parts.fetches[i].cell->spec;
     const bool fits = results[i].is_initialized() && results[i].spec() == spec;
     if (!fits) results[i] = new_tensor("fetch", impl.parts.fetches[i].name, spec);
+    if (impl.parts.fetches[i].in_result) impl.parts.fetches[i].cell->data = results[i].raw();
   }
   std::vector<Tensor> copied_feeds;
   impl.parts.main.start();
@@ -246,7 +247,8 @@ void Plan::run_into(std::vector<Tensor>& results,
     }
     impl.run_blocks();
     for (std::size_t i = 0; i < results.size(); ++i) {
-      copy_bytes(results[i].raw(), impl.parts.fetches[i].cell->data, results[i].bytes());
+      const FetchCell& fetch = impl.parts.fetches[i];
+      if (!fetch.in_result) copy_bytes(results[i].raw(), fetch.cell->data, results[i].bytes());
     }
   } catch (...) {
     impl.roll_back();

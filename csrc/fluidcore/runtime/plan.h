@@ -104,8 +104,8 @@ class Plan {
   bool fits(const std::shared_ptr<Scope>& scope);
 
   // Runs every operator once. `feeds` are in the order of the request; so are the returned tensors,
-  // which are copies. When a kernel throws, the scope is as it was. Throws ScopeChanged where the
-  // scope does not fit, and OtherExtent where the data asks for it.
+  // whose memory is their own. When a kernel throws, the scope is as it was. Throws ScopeChanged
+  // where the scope does not fit, and OtherExtent where the data asks for it.
   //
   // Waits until no other thread writes the variables of the scope that the Plan reads, or uses
   // those that it writes, and holds them until it ends; see Hold. An Interruption ends the waiting
@@ -116,7 +116,8 @@ class Plan {
                           Interruption* interruption = nullptr,
                           Profile* profile = nullptr);
   // The same, into tensors that the caller keeps: those that have the right spec are written, the
-  // others become new ones. When a kernel throws, they hold anything.
+  // others become new ones. They must share no memory with the feeds. When a kernel throws, they
+  // hold anything.
   void run_into(std::vector<Tensor>& results,
                 const std::shared_ptr<Scope>& scope,
                 const NamedTensors& feeds,

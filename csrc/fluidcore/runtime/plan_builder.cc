@@ -386,6 +386,7 @@ void PlanBuilder::place_temporaries() {
     if (cell.array != nullptr && !cell.spec.shape.is_known()) cell.spec.shape = {0};
   }
   Frame& main = frames_.main();
+  for (FetchCell& fetch : parts_.fetches) fetch.in_result = main.take_out(fetch.cell);
   main.close();
   allocate_for(main.of_largest(), "temporaries", [&] { parts_.arena = allocate(main.bytes()); });
   parts_.arena_bytes = main.bytes();

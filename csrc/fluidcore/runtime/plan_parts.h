@@ -29,8 +29,9 @@ struct ScopeCell {
 // A fetched variable; `is_set` is null where it surely has a value.
 struct FetchCell {
   std::string name;
-  const Cell* cell = nullptr;
+  Cell* cell = nullptr;
   const bool* is_set = nullptr;
+  bool in_result = false;  // calculated in the memory of the result, so there is nothing to copy
 };
 
 // Everything a Plan needs in order to run. Cells and what they point to do not move: kernels hold

@@ -84,13 +84,14 @@ class AdamOptimizer(Optimizer):
         return self._append_rule(self.type, param, grad, state, self._attrs(), self._scalars(param))
 
     def _finish_update(self, pairs: list[tuple[Parameter, Variable]]) -> list[Operator]:
-        powers: dict[str, tuple[Variable, float, Any]] = {}
-        for param, grad in pairs:
+        powers: dict[str, tuple[Variable, float]] = {}
+        for param, _ in pairs:
             for power, beta in self._powers(param).values():
-                powers[power.name] = (power, beta, grad.block)
+                powers[power.name] = (power, beta)
+        block = self._updates_block()
         return [
             block.append_op("scale", {"X": power}, {"Out": power}, {"scale": beta})
-            for power, beta, block in powers.values()
+            for power, beta in powers.values()
         ]
 
 

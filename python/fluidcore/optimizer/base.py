@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from fluidcore import core
@@ -13,6 +14,7 @@ from fluidcore.clip import append_gradient_clip_ops, error_clip_callback
 from fluidcore.initializer import Constant
 from fluidcore.layers.helper import initialize
 from fluidcore.program import (
+    Block,
     Operator,
     Parameter,
     Program,
@@ -55,6 +57,7 @@ class Optimizer:
         self.name = name
         # Of the program that minimize is working on.
         self._startup: Program | None = None
+        self._block: Block | None = None  # that the updates are appended to
         self._shared: dict[tuple[str, str], Variable] = {}
 
     def minimize(
@@ -84,32 +87,77 @@ class Optimizer:
         Raises:
             core.InvalidArgument: As append_backward; or the loss depends on no parameter.
         """
-        startup = default_startup_program() if startup_program is None else startup_program
-        if not isinstance(startup, Program):
-            raise TypeError(f"minimize: startup_program must be a Program, got {startup!r}")
-        if not isinstance(loss, Variable):
-            raise TypeError(f"minimize: loss must be a Variable, got {type(loss).__name__}")
-        mark, startup_mark = ContentsMark(loss.block.program), startup.global_block().mark()
-        try:
-            with program_guard(loss.block.program, startup):
-                callbacks = [error_clip_callback]
-                grads = append_backward(loss, parameter_list, no_grad_set, callbacks, checkpoints)
-                if all(grad is None for _, grad in grads):
-                    raise core.InvalidArgument(
-                        f"minimize: the loss must depend on a trainable parameter, got "
-                        f"'{loss.name}', which depends on none of "
-                        f"{[param.name for param, _ in grads]}"
-                    )
-                clipped = append_gradient_clip_ops(grads)
-                decayed = append_regularization_ops(clipped, self.regularization)
-                return self._append_updates(decayed, startup), decayed
-        except BaseException:
-            mark.rollback()
-            startup_mark.rollback()
-            raise
+        with changing(loss, startup_program) as startup:
+            grads = self.backward(loss, startup, parameter_list, no_grad_set, checkpoints)
+            with loss.block.program.inside(loss.block):
+                return self.apply_gradients(grads, startup)
 
-    def _append_updates(self, params_grads: ParamsGrads, startup: Program) -> list[Operator]:
-        self._startup, self._shared = startup, {}
+    def backward(
+        self,
+        loss: Variable,
+        startup_program: Program | None = None,
+        parameter_list: Iterable[Variable | str] | None = None,
+        no_grad_set: Iterable[Variable | str] | None = None,
+        checkpoints: Iterable[Variable | str] | None = None,
+    ) -> ParamsGrads:
+        """The first half of `minimize`: appends backward with error clips.
+
+        Args:
+            loss: As in minimize, and so are the others.
+            startup_program: Is checked, and not changed.
+            parameter_list: Parameters to learn.
+            no_grad_set: Variables that are constants.
+            checkpoints: Variables between which values are calculated again.
+
+        Returns:
+            Each parameter with its gradient, None where the loss does not depend on it.
+
+        Raises:
+            core.InvalidArgument: As append_backward; or the loss depends on no parameter.
+        """
+        with changing(loss, startup_program):
+            callbacks = [error_clip_callback]
+            grads = append_backward(loss, parameter_list, no_grad_set, callbacks, checkpoints)
+            if all(grad is None for _, grad in grads):
+                raise core.InvalidArgument(
+                    f"minimize: the loss must depend on a trainable parameter, got "
+                    f"'{loss.name}', which depends on none of "
+                    f"{[param.name for param, _ in grads]}"
+                )
+            return grads
+
+    def apply_gradients(
+        self, params_grads: ParamsGrads, startup_program: Program | None = None
+    ) -> tuple[list[Operator], ParamsGrads]:
+        """The second half of `minimize`: appends gradient clips, weight decay, and the updates.
+
+        What happens to the gradients between the halves is the caller's. The updates are appended
+        to the current block, so that they may stand in a ConditionalBlock.
+
+        Args:
+            params_grads: Each parameter with its gradient, or None.
+            startup_program: Initializes the optimizer's state; None for the default one.
+
+        Returns:
+            As minimize.
+
+        Raises:
+            core.InvalidArgument: No parameter has a gradient.
+        """
+        loss = next((grad for _, grad in params_grads if grad is not None), None)
+        if loss is None:
+            raise core.InvalidArgument(
+                "apply_gradients: a parameter must have a gradient, got none of "
+                f"{[param.name for param, _ in params_grads]}"
+            )
+        with changing(loss, startup_program) as startup:
+            clipped = append_gradient_clip_ops(params_grads)
+            decayed = append_regularization_ops(clipped, self.regularization)
+            program = loss.block.program
+            self._startup, self._shared, self._block = startup, {}, program.current_block()
+            return self._append_updates(decayed), decayed
+
+    def _append_updates(self, params_grads: ParamsGrads) -> list[Operator]:
         pairs = [(param, grad) for param, grad in params_grads if grad is not None]
         updates = [self._append_update(param, grad) for param, grad in pairs]
         return updates + self._finish_update(pairs)
@@ -121,6 +169,10 @@ class Optimizer:
         """Appends what is done once after all parameters."""
         del pairs
         return []
+
+    def _updates_block(self) -> Block:
+        assert self._block is not None
+        return self._block
 
     def _append_rule(
         self,
@@ -145,7 +197,7 @@ class Optimizer:
         if scalars is None:
             scalars = {"LearningRate": self._learning_rate(param)}
         outputs = [slot.name for slot in core.op_def(op_type).outputs]
-        return grad.block.append_op(
+        return self._updates_block().append_op(
             op_type,
             {"Param": param, "Grad": grad, **scalars, **state},
             dict(zip(outputs, (param, *state.values()), strict=True)),
@@ -196,7 +248,7 @@ class Optimizer:
             return rate * factor
         if factor == 1.0:
             return rate
-        return rate.block.append_single(
+        return self._updates_block().append_single(
             "scale", {"X": rate}, {"scale": float(factor)}, key=f"{param.name}.learning_rate"
         )
 
@@ -209,9 +261,40 @@ class Optimizer:
             "in_dtype": dtype_number(rate.dtype),
             "out_dtype": dtype_number(_scalar_dtype(param.dtype)),
         }
-        return rate.block.append_single(
+        return self._updates_block().append_single(
             "cast", {"X": rate}, attrs, key=f"{param.name}.learning_rate"
         )
+
+
+@contextmanager
+def changing(
+    loss: Variable, startup_program: Program | None, every_slot: bool = False
+) -> Iterator[Program]:
+    """Layers inside the `with` append to the program of the loss; after an error all is as before.
+
+    Gives the startup program; None stands for the default one.
+
+    Args:
+        loss: A variable of the program.
+        startup_program: The startup program.
+        every_slot: As for ContentsMark.
+
+    Raises:
+        TypeError: An argument is of another type.
+    """
+    startup = default_startup_program() if startup_program is None else startup_program
+    if not isinstance(startup, Program):
+        raise TypeError(f"minimize: startup_program must be a Program, got {startup!r}")
+    if not isinstance(loss, Variable):
+        raise TypeError(f"minimize: loss must be a Variable, got {type(loss).__name__}")
+    mark, startup_mark = ContentsMark(loss.block.program, every_slot), startup.global_block().mark()
+    try:
+        with program_guard(loss.block.program, startup):
+            yield startup
+    except BaseException:
+        mark.rollback()
+        startup_mark.rollback()
+        raise
 
 
 def _scalar_dtype(dtype: str) -> str:

@@ -66,12 +66,13 @@ class NAdamOptimizer(AdamOptimizer):
 
     def _finish_update(self, pairs: list[tuple[Parameter, Variable]]) -> list[Operator]:
         updates = super()._finish_update(pairs)
-        products: dict[str, tuple[Variable, Variable, Any]] = {}
-        for param, grad in pairs:
+        products: dict[str, tuple[Variable, Variable]] = {}
+        for param, _ in pairs:
             product = self._product(param)
             power, _ = self._powers(param)["DecayPow"]
-            products[product.name] = (product, power, grad.block)
-        for product, power, block in products.values():
+            products[product.name] = (product, power)
+        block = self._updates_block()
+        for product, power in products.values():
             attrs = {"shape": [1], "dtype": dtype_number(power.dtype), "value": self.beta1}
             limit = block.append_single("fill_constant", {}, attrs, key="mu")
             less = block.append_single("scale", {"X": power}, {"scale": 0.5 * self.beta1}, key="mu")

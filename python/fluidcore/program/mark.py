@@ -62,9 +62,14 @@ class ProgramMark(NamedTuple):
 
 
 class ContentsMark:
-    """What all blocks of a program hold, to be able to go back from any change but a removal."""
+    """What all blocks of a program hold, to be able to go back from any change but a removal.
 
-    def __init__(self, program: Program) -> None:
+    Args:
+        program: The program.
+        every_slot: Operators may be given other variables, not only those that run a block.
+    """
+
+    def __init__(self, program: Program, every_slot: bool = False) -> None:
         self._program = program
         self._blocks = [
             (block.mark(), block.desc.ops(), {desc.name() for desc in block.desc.all_vars()})
@@ -74,7 +79,7 @@ class ContentsMark:
             (op, op.inputs(), op.outputs())
             for _, ops, _ in self._blocks
             for op in ops
-            if core.op_def(op.type()).runs_block
+            if every_slot or core.op_def(op.type()).runs_block
         ]
 
     def rollback(self) -> None:

@@ -37,6 +37,21 @@ TEST_F(ExtentTest, PlansAreKeptForEveryExtent) {
   EXPECT_EQ(executor_.cached_plans(), 3u);  // 0, the first guess, 2 and 1
 }
 
+TEST_F(ExtentTest, PlansAreKeptForExtentsThatChangeTogether) {
+  add("select", "x", "y");
+  add("subtract_one", "y", "y");
+  add("select", "y", "z");
+  const auto both = [&] {
+    EXPECT_THAT(run_for({{"x", make({1, 5, 2, 0})}}, "z"), ElementsAre(4, 1));
+    EXPECT_THAT(run_for({{"x", make({0, 5, 0, 0})}}, "z"), ElementsAre(4));
+  };
+  both();
+  both();
+  const std::size_t plans = executor_.cached_plans();
+  both();
+  EXPECT_EQ(executor_.cached_plans(), plans);
+}
+
 TEST_F(ExtentTest, OneMayDependOnAnother) {
   add("select", "x", "y");
   add("subtract_one", "y", "y");

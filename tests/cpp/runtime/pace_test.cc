@@ -11,35 +11,35 @@ const Pace::Clock::time_point kNow{std::chrono::seconds(1000)};
 TEST(Pace, KeepsAllThreadsWhileRunsTakeTheSameTime) {
   Pace pace;
   for (int i = 0; i < 10; ++i) pace.report(0.001, kNow);
-  EXPECT_FALSE(pace.prefers_one_thread(kNow));
+  EXPECT_FALSE(pace.prefers_fewer_threads(kNow));
 }
 
 TEST(Pace, DoesNotMindOneSlowRun) {
   Pace pace;
   for (const double seconds : {0.001, 0.01, 0.001, 0.01, 0.001}) pace.report(seconds, kNow);
-  EXPECT_FALSE(pace.prefers_one_thread(kNow));
+  EXPECT_FALSE(pace.prefers_fewer_threads(kNow));
 }
 
 TEST(Pace, AsksForOneThreadAfterTwoSlowRunsAndTriesAgainLater) {
   Pace pace;
   for (const double seconds : {0.001, 0.008, 0.008}) pace.report(seconds, kNow);
-  EXPECT_TRUE(pace.prefers_one_thread(kNow + milliseconds(100)));
-  EXPECT_FALSE(pace.prefers_one_thread(kNow + milliseconds(300)));
+  EXPECT_TRUE(pace.prefers_fewer_threads(kNow + milliseconds(100)));
+  EXPECT_FALSE(pace.prefers_fewer_threads(kNow + milliseconds(300)));
   pace.report(0.008, kNow + milliseconds(300));
-  EXPECT_TRUE(pace.prefers_one_thread(kNow + milliseconds(400)));
+  EXPECT_TRUE(pace.prefers_fewer_threads(kNow + milliseconds(400)));
 }
 
 TEST(Pace, ReturnsToAllThreadsWhenTheyAreFastAgain) {
   Pace pace;
   for (const double seconds : {0.001, 0.008, 0.008}) pace.report(seconds, kNow);
   pace.report(0.001, kNow + milliseconds(300));
-  EXPECT_FALSE(pace.prefers_one_thread(kNow + milliseconds(301)));
+  EXPECT_FALSE(pace.prefers_fewer_threads(kNow + milliseconds(301)));
 }
 
 TEST(Pace, LeavesLongRunsAlone) {
   Pace pace;
   for (const double seconds : {0.1, 0.8, 0.8, 0.8}) pace.report(seconds, kNow);
-  EXPECT_FALSE(pace.prefers_one_thread(kNow));
+  EXPECT_FALSE(pace.prefers_fewer_threads(kNow));
 }
 
 }  // namespace

@@ -5,13 +5,14 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
 from fluidcore import core
 from fluidcore.backward import gradients
-from fluidcore.base.dtypes import FLOATING
+from fluidcore.base.dtypes import FLOATING, numpy_dtype
 from fluidcore.gradcheck.program.network import Network
 from fluidcore.gradcheck.program.source import Source
 from fluidcore.gradcheck.target.gradient_target import NoSecondGradientError
@@ -24,6 +25,9 @@ SECOND = "@SECOND"  # the cotangent of a gradient
 
 class NetworkTarget(Target):
     """Outputs of a network of operators, and the gradient that `gradients` appends to it.
+
+    A network of several floating dtypes has the digits of the narrowest one, so that is the dtype
+    that it is checked in: the inputs are rounded to it, and so are their gradients.
 
     Args:
         who: What messages start with.
@@ -54,8 +58,6 @@ class NetworkTarget(Target):
         scope: core.Scope | None = None,
     ) -> None:
         self.who = who
-        self.inputs = list(inputs)
-        self.dtype = common_dtype(who, inputs)
         self.has_shadow = True
         self._source = source
         self._values = dict(values)
@@ -63,6 +65,13 @@ class NetworkTarget(Target):
         self._outputs = list(outputs)
         self._constants = frozenset(constants)
         self._scope = scope
+        self.inputs: list[Input] = list(inputs)
+        self.dtype = declared = common_dtype(who, inputs)
+        self._as_declared = self.network(None, outputs)
+        self.dtype = narrowest(self._as_declared.program, declared)
+        if self.dtype != declared:
+            self._round_inputs()
+            self._as_declared = self.network(None, outputs)
         # One Network for each dtype: a Target is used by one thread at a time.
         self._forward = functools.cache(self._make_forward)
         self._backward = functools.cache(self._make_backward)
@@ -76,7 +85,8 @@ class NetworkTarget(Target):
     def vjp(self, xs: Sequence[Array], vs: Sequence[Array], dtype: str) -> list[Array]:
         """What the gradient operators calculate from the cotangents `vs`."""
         network, grads = self._backward(dtype)
-        return network.run_at(self._by_name(xs) | self._cotangents(vs), grads)
+        found = network.run_at(self._by_name(xs) | self._cotangents(vs), grads)
+        return self._rounded(found, dtype)
 
     def second_vjp(
         self, xs: Sequence[Array], vs: Sequence[Array], us: Sequence[Array], dtype: str
@@ -109,16 +119,33 @@ class NetworkTarget(Target):
         """The outputs for the native engine, at the values of `inputs`."""
         return self._function(dtype)
 
-    def network(self, dtype: str, outputs: Sequence[str]) -> Network:
-        """The operators that some variables need, calculating in `dtype`."""
+    def network(self, dtype: str | None, outputs: Sequence[str]) -> Network:
+        """The operators that some variables need, calculating in `dtype`; None: as declared."""
         return Network(
             self._source,
             self._values,
             outputs,
             scope=self._scope,
-            dtype=None if dtype == self.dtype and dtype != SHADOW else dtype,
+            dtype=None if dtype is None or self._is_declared(dtype) else dtype,
             copies=self._copies,
         )
+
+    def _round_inputs(self) -> None:
+        """To the dtype of the check, so that the point is the same in every dtype."""
+        for i, (name, item) in enumerate(zip(self._names, self.inputs, strict=True)):
+            rounded = item.value.astype(numpy_dtype(self.dtype))
+            self._values[name] = rounded.astype(item.value.dtype)
+            self.inputs[i] = replace(item, value=rounded)
+
+    def _is_declared(self, dtype: str) -> bool:
+        """Whether a calculation in `dtype` is that of the operators as they are."""
+        return dtype == self.dtype and dtype != SHADOW
+
+    def _rounded(self, arrays: Sequence[Array], dtype: str) -> list[Array]:
+        """Gradients that were calculated in `dtype`: of that dtype, as the inputs are."""
+        if not self._is_declared(dtype):
+            return list(arrays)
+        return [array.astype(numpy_dtype(dtype), copy=False) for array in arrays]
 
     def with_backward(self, change: Callable[[core.ProgramDesc], core.ProgramDesc]) -> Self:
         """A copy whose gradient operators are those of `change(program)`."""
@@ -154,7 +181,7 @@ class NetworkTarget(Target):
         return self._second(self.dtype)[0].program
 
     def _make_forward(self, dtype: str) -> Network:
-        return self.network(dtype, self._outputs)
+        return self._as_declared if self._is_declared(dtype) else self.network(dtype, self._outputs)
 
     def _make_function(self, dtype: str) -> core.Function:
         return self._forward(dtype).function(self._names, self._outputs)
@@ -213,6 +240,19 @@ def checked_gradient(who: str, name: str, grad: Variable | None) -> str:
             "got no such path"
         )
     return grad.name
+
+
+def narrowest(program: core.ProgramDesc, dtype: str) -> str:
+    """The floating dtype with the fewest digits, of `dtype` and those that operators use."""
+    dtypes = {dtype}
+    for index in range(program.num_blocks()):
+        block = program.block(index)
+        for op in block.ops():
+            for name in (*op.input_arg_names(), *op.output_arg_names()):
+                var = block.find_var_recursive(name)
+                if var is not None and var.dtype() in FLOATING:
+                    dtypes.add(var.dtype())
+    return max(dtypes, key=lambda name: (core.unit_roundoff(name), name))
 
 
 def common_dtype(who: str, inputs: Sequence[Input]) -> str:

@@ -88,7 +88,7 @@ class ProgramTarget(NetworkTarget):
         if self.gradient_names is None:
             return super().vjp(xs, vs, dtype)
         network, grads = self._backward(dtype)
-        return network.run_at(self._by_name(xs), grads)
+        return self._rounded(network.run_at(self._by_name(xs), grads), dtype)
 
     def append_gradients(self, program: Program) -> list[str]:
         """Appends what `vjp` runs to a copy of `program`; returns the names of the gradients."""
