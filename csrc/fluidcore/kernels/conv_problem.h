@@ -8,8 +8,10 @@
 namespace fluidcore {
 
 // A convolution over `axes` spatial axes: input [batch, channels, in...], filter [filters,
-// channels / groups, kernel...], output [batch, filters, out...].
+// channels / groups, kernel...], output [batch, filters, out...]. With `channels_last` input and
+// output are [batch, in..., channels] and [batch, out..., filters] in memory.
 struct ConvProblem {
+  bool channels_last = false;
   std::size_t axes = 2;
   std::int64_t batch = 0;
   std::int64_t channels = 0;

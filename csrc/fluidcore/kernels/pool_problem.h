@@ -10,7 +10,8 @@ namespace fluidcore {
 enum class Pooling { kMax, kAverage };
 
 // Pooling over windows of `kernel` elements along `axes` spatial axes: input [batch, channels,
-// in...], output [batch, channels, out...]. Padding takes no part: it is never the maximum, and an
+// in...], output [batch, channels, out...]; with `channels_last` the channels come last in memory.
+// Padding takes no part: it is never the maximum, and an
 // average divides by the elements that are there. Every window has at least one.
 //
 // Adaptive: output i is of the elements from floor(i in / out) to ceil((i + 1) in / out), not
@@ -18,6 +19,7 @@ enum class Pooling { kMax, kAverage };
 struct PoolProblem {
   Pooling pooling = Pooling::kMax;
   bool adaptive = false;
+  bool channels_last = false;
   std::size_t axes = 2;
   std::int64_t batch = 0;
   std::int64_t channels = 0;

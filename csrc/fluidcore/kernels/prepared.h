@@ -14,7 +14,7 @@ namespace fluidcore {
 // of a Plan: two threads must not call one at the same time.
 template <class T>
 using Prepared1 = std::function<void(const T* in, T* out)>;
-template <class T>
-using Prepared2 = std::function<void(const T* first, const T* second, T* out)>;
+template <class T, class Out = T>
+using Prepared2 = std::function<void(const T* first, const T* second, Out* out)>;
 
 }  // namespace fluidcore

@@ -18,7 +18,7 @@ template <std::size_t kAxes>
 Shape conv_shape(const InferContext& context) {
   const std::string filter_doc = "[M, C / groups, " + kernel_doc(kAxes) + "]";
   check_conv_inputs(context, kAxes, filter_doc);
-  const Shape& in = context.input("Input").shape;
+  const Shape in = channels_first(context, context.input("Input").shape);
   const Shape& filter = context.input("Filter").shape;
   const ConvAttrs attrs = conv_attrs(context, kAxes);
   const std::int64_t groups = attrs.groups;
@@ -37,13 +37,13 @@ Shape conv_shape(const InferContext& context) {
   }
   const Shape shape = image_shape(in[0], filter[0], out, kAxes);
   check_extents(context, "Output", shape);
-  return shape;
+  return in_data_format(context, shape);
 }
 
 // Every channel of Input has filters of its own.
 Shape depthwise_shape(const InferContext& context) {
   const Shape shape = conv_shape<2>(context);
-  const Shape& in = context.input("Input").shape;
+  const Shape in = channels_first(context, context.input("Input").shape);
   const auto groups = context.attr<std::int64_t>("groups");
   require(compatible(in[1], groups), context.type(), ": groups must be the channels of Input, got ",
           "groups ", groups, ", Input ", in);
@@ -73,6 +73,7 @@ Kernel conv_grad(const KernelContext& context) {
   Prepared2<T> to_filter;
   if (dinput) to_input = prepare_conv_input_grad<T>(problem);
   if (dfilter) to_filter = prepare_conv_filter_grad<T>(problem);
+  if ((dinput && !to_input) || (dfilter && !to_filter)) return through_float32(context);
   return [=] {
     if (to_input) to_input(dout.data(), filter.data(), dinput.data());
     if (to_filter) to_filter(input.data(), dout.data(), dfilter.data());
@@ -87,12 +88,12 @@ void add_conv(OpRegistry& registry,
               std::size_t axes,
               const std::string& doc,
               ShapeOf shape) {
-  const std::string layout = layout_doc(axes);
+  const std::string layout = layout_doc(axes) + " or, see data_format, with the channels last";
   registry.add(with_conv_attrs(OpDef(type), axes)
                    .doc(doc)
                    .input("Input", layout + ", floating")
                    .input("Filter", "[M, C / groups, " + kernel_doc(axes) + "]")
-                   .output("Output", "[N, M, out " + axes_doc(axes).substr(1))
+                   .output("Output", "[N, M, out " + axes_doc(axes).substr(1) + ", or as Input")
                    .infer([shape](InferContext& context) {
                      context.set_output("Output", {shape(context), context.input("Input").dtype});
                    })
@@ -123,7 +124,7 @@ void add_conv(OpRegistry& registry,
                      return conv_pairs(context.input("Output@GRAD").shape,
                                        context.input("Filter").shape);
                    }))
-                   .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+                   .kernels(cpu_kernels<float, double, BFloat16>([](auto tag) -> KernelFactory {
                      return conv_grad<typename decltype(tag)::type>;
                    }))
                    .grad(bilinear_grad_grad(type, "Input", "Filter", "Output")));

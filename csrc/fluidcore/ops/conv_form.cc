@@ -7,6 +7,7 @@
 
 #include "fluidcore/kernels/cpu/conv.h"
 #include "fluidcore/kernels/onednn/onednn.h"
+#include "fluidcore/ops/channels_first.h"
 #include "fluidcore/ops/infer_checks.h"
 
 namespace fluidcore {
@@ -24,6 +25,17 @@ std::int64_t conv_extent(std::int64_t in,
   return room < 0 ? 0 : room / stride + 1;
 }
 
+// The two images of a convolution, for kernels that want the channels first.
+template <class T>
+struct Images {
+  explicit Images(const ConvProblem& p)
+      : in(p.channels_last, {p.batch, p.channels, p.in_plane()}),
+        out(p.channels_last, {p.batch, p.filters, p.out_plane()}) {}
+
+  ChannelsFirst<T> in;
+  ChannelsFirst<T> out;
+};
+
 }  // namespace
 
 Spatial conv_extents(const Spatial& in, const Spatial& kernel, const ConvAttrs& attrs) {
@@ -34,12 +46,14 @@ Spatial conv_extents(const Spatial& in, const Spatial& kernel, const ConvAttrs& 
   return out;
 }
 
-ConvProblem conv_problem(const KernelContext& context, const Shape& input, const Shape& filter) {
-  const std::size_t axes = input.rank() - 2;
+ConvProblem conv_problem(const KernelContext& context, const Shape& image, const Shape& filter) {
+  const std::size_t axes = image.rank() - 2;
+  const Shape input = channels_first(context, image);
   const ConvAttrs attrs = conv_attrs(context, axes);
   const Spatial in = spatial_of(input);
   const Spatial kernel = spatial_of(filter);
-  return {.axes = axes,
+  return {.channels_last = has_channels_last(context, axes),
+          .axes = axes,
           .batch = input[0],
           .channels = input[1],
           .filters = filter[0],
@@ -60,32 +74,55 @@ Prepared2<T> prepare_conv(const ConvProblem& problem) {
   if constexpr (std::is_same_v<T, BFloat16>) {
     return {};
   } else {
-    return cpu::prepare_conv<T>(problem);
+    const Images<T> images(problem);
+    return [=, conv = cpu::prepare_conv<T>(problem)](const T* input, const T* filter, T* output) {
+      conv(images.in.read(input), filter, images.out.result(output));
+      images.out.write(output);
+    };
   }
 }
 
 template <class T>
 Prepared2<T> prepare_conv_input_grad(const ConvProblem& problem) {
-  if constexpr (onednn::kEnabled && std::is_same_v<T, float>) {
-    if (Prepared2<float> prepared = onednn::prepare_conv_input_grad(problem)) return prepared;
+  if constexpr (onednn::kEnabled && !std::is_same_v<T, double>) {
+    if (Prepared2<T> prepared = onednn::prepare_conv_input_grad<T>(problem)) return prepared;
   }
-  return cpu::prepare_conv_input_grad<T>(problem);
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    return {};
+  } else {
+    const Images<T> images(problem);
+    return [=, grad = cpu::prepare_conv_input_grad<T>(problem)](const T* output_grad,
+                                                                const T* filter, T* input_grad) {
+      grad(images.out.read(output_grad), filter, images.in.result(input_grad));
+      images.in.write(input_grad);
+    };
+  }
 }
 
 template <class T>
 Prepared2<T> prepare_conv_filter_grad(const ConvProblem& problem) {
-  if constexpr (onednn::kEnabled && std::is_same_v<T, float>) {
-    if (Prepared2<float> prepared = onednn::prepare_conv_filter_grad(problem)) return prepared;
+  if constexpr (onednn::kEnabled && !std::is_same_v<T, double>) {
+    if (Prepared2<T> prepared = onednn::prepare_conv_filter_grad<T>(problem)) return prepared;
   }
-  return cpu::prepare_conv_filter_grad<T>(problem);
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    return {};
+  } else {
+    const Images<T> images(problem);
+    return [=, grad = cpu::prepare_conv_filter_grad<T>(problem)](
+               const T* input, const T* output_grad, T* filter_grad) {
+      grad(images.in.read(input), images.out.read(output_grad), filter_grad);
+    };
+  }
 }
 
 template Prepared2<float> prepare_conv<float>(const ConvProblem&);
 template Prepared2<BFloat16> prepare_conv<BFloat16>(const ConvProblem&);
 template Prepared2<double> prepare_conv<double>(const ConvProblem&);
 template Prepared2<float> prepare_conv_input_grad<float>(const ConvProblem&);
+template Prepared2<BFloat16> prepare_conv_input_grad<BFloat16>(const ConvProblem&);
 template Prepared2<double> prepare_conv_input_grad<double>(const ConvProblem&);
 template Prepared2<float> prepare_conv_filter_grad<float>(const ConvProblem&);
+template Prepared2<BFloat16> prepare_conv_filter_grad<BFloat16>(const ConvProblem&);
 template Prepared2<double> prepare_conv_filter_grad<double>(const ConvProblem&);
 
 std::int64_t conv_pairs(const Shape& of_filters, const Shape& filter) {
@@ -103,8 +140,7 @@ OpDef with_conv_attrs(OpDef def, std::size_t axes) {
             "Input's channels and the filters are cut into this many groups that do not see each "
             "other")
       .attr("use_cudnn", false, "accepted, without effect")
-      .attr("data_format", std::string("AnyLayout"),
-            "'AnyLayout' or '" + layout_name(axes) + "', which are the same")
+      .attr("data_format", std::string("AnyLayout"), data_format_doc(axes))
       .attr("workspace_size_MB", std::int64_t{4096}, "accepted, without effect");
 }
 
@@ -113,8 +149,7 @@ void check_conv_inputs(const InferContext& context, std::size_t axes, std::strin
   require_rank(context, "Input", rank, layout_doc(axes));
   const Shape& filter = context.input("Filter").shape;
   require_rank(context, "Filter", rank, filter_doc);
-  check_data_format(context, axes);
-  check_extents(context, "Input", context.input("Input").shape);
+  check_extents(context, "Input", channels_first(context, context.input("Input").shape));
   check_extents(context, "Filter", filter);
   for (std::size_t i = 2; i < rank; ++i) {
     require(filter[i] != 0, context.type(), ": Filter must have ", axes_phrase(axes),

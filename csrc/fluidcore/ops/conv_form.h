@@ -33,11 +33,12 @@ ConvAttrs conv_attrs(const Context& context, std::size_t axes) {
 // is unknown.
 Spatial conv_extents(const Spatial& in, const Spatial& kernel, const ConvAttrs& attrs);
 
-// Of the convolution of `input` with `filter`.
-ConvProblem conv_problem(const KernelContext& context, const Shape& input, const Shape& filter);
+// Of the convolution of `image`, whose channels are where data_format says, with `filter`.
+ConvProblem conv_problem(const KernelContext& context, const Shape& image, const Shape& filter);
 
-// The kernels of kernels/cpu/conv.h, for float32 oneDNN's where it has one. Of bfloat16 there is
-// the first, and it is empty where the processor has no products of it.
+// The kernels of kernels/cpu/conv.h, for float32 oneDNN's where it has one, and for problems with
+// channels last. Of bfloat16 each is empty where the processor has no products of it, or oneDNN no
+// kernel.
 template <class T>
 Prepared2<T> prepare_conv(const ConvProblem& problem);
 template <class T>

@@ -26,7 +26,7 @@ std::int64_t transposed_extent(std::int64_t in,
 
 Shape transposed_shape(const InferContext& context, std::size_t axes) {
   check_conv_inputs(context, axes, "[C, M / groups, " + kernel_doc(axes) + "]");
-  const Shape& in = context.input("Input").shape;
+  const Shape in = channels_first(context, context.input("Input").shape);
   const Shape& filter = context.input("Filter").shape;
   const ConvAttrs attrs = conv_attrs(context, axes);
   require(compatible(in[1], filter[0]), context.type(),
@@ -55,7 +55,7 @@ Shape transposed_shape(const InferContext& context, std::size_t axes) {
   const Shape shape =
       image_shape(in[0], filter[1] == -1 ? -1 : filter[1] * attrs.groups, out, axes);
   check_extents(context, "Output", shape);
-  return shape;
+  return in_data_format(context, shape);
 }
 
 // The convolution that Input would be the output of: it takes Output to Input.

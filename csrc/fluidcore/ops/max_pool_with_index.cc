@@ -16,8 +16,9 @@ namespace fluidcore {
 namespace {
 
 Shape checked_shape(const InferContext& context, std::size_t axes) {
-  const Shape out = pool_shape(context, axes, false);
+  require_rank(context, "X", axes + 2, layout_doc(axes));
   const Shape& x = context.input("X").shape;
+  const Shape out = pool_shape(context, x, false);
   const double plane = static_cast<double>(product(spatial_of(x)));
   require(!x.is_known() || plane <= std::numeric_limits<std::int32_t>::max(), context.type(),
           ": X must have less than 2147483648 elements in a channel, got ", x);

@@ -4,11 +4,13 @@
 
 #include "fluidcore/kernels/cpu/pool.h"
 #include "fluidcore/kernels/onednn/onednn.h"
+#include "fluidcore/ops/channels_first.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/infer_checks.h"
 #include "fluidcore/ops/linear.h"
 #include "fluidcore/ops/pool_form.h"
 #include "fluidcore/ops/register_ops.h"
+#include "fluidcore/ops/through_float32.h"
 #include "fluidcore/ops/window_attrs.h"
 
 namespace fluidcore {
@@ -16,38 +18,84 @@ namespace fluidcore {
 namespace {
 
 Shape checked_shape(const InferContext& context, std::size_t axes) {
-  check_data_format(context, axes);
-  return pool_shape(context, axes, context.attr<bool>("ceil_mode"));
+  require_rank(context, "X", axes + 2, layout_doc(axes));
+  const Shape x = channels_first(context, context.input("X").shape);
+  return in_data_format(context, pool_shape(context, x, context.attr<bool>("ceil_mode")));
 }
 
 PoolProblem problem_of(const KernelContext& context, const Shape& x) {
   const bool is_max = context.attr<std::string>("pooling_type") == "max";
-  return pool_problem(context, x, is_max ? Pooling::kMax : Pooling::kAverage,
-                      context.attr<bool>("ceil_mode"));
+  PoolProblem problem =
+      pool_problem(context, channels_first(context, x), is_max ? Pooling::kMax : Pooling::kAverage,
+                   context.attr<bool>("ceil_mode"));
+  problem.channels_last = has_channels_last(context, problem.axes);
+  return problem;
 }
 
+// The two images of a pooling, for kernels that want the channels first.
+template <class T>
+struct Images {
+  explicit Images(const PoolProblem& p)
+      : in(p.channels_last, {p.batch, p.channels, p.in_plane()}),
+        out(p.channels_last, {p.batch, p.channels, p.out_plane()}) {}
+
+  ChannelsFirst<T> in;
+  ChannelsFirst<T> out;
+};
+
+// Empty for bfloat16 where oneDNN has no kernel.
 template <class T>
 Prepared1<T> prepare(const PoolProblem& problem) {
-  if constexpr (onednn::kEnabled && std::is_same_v<T, float>) {
-    if (Prepared1<float> prepared = onednn::prepare_pool(problem)) return prepared;
+  if constexpr (onednn::kEnabled && !std::is_same_v<T, double>) {
+    if (Prepared1<T> prepared = onednn::prepare_pool<T>(problem)) return prepared;
   }
-  return cpu::prepare_pool<T>(problem);
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    return {};
+  } else {
+    const Images<T> images(problem);
+    return [=, pool = cpu::prepare_pool<T>(problem)](const T* x, T* out) {
+      pool(images.in.read(x), images.out.result(out));
+      images.out.write(out);
+    };
+  }
 }
 
 template <class T>
 Prepared2<T> prepare_grad(const PoolProblem& problem) {
-  if constexpr (onednn::kEnabled && std::is_same_v<T, float>) {
-    if (Prepared2<float> prepared = onednn::prepare_pool_grad(problem)) return prepared;
+  if constexpr (onednn::kEnabled && !std::is_same_v<T, double>) {
+    if (Prepared2<T> prepared = onednn::prepare_pool_grad<T>(problem)) return prepared;
   }
-  return cpu::prepare_pool_grad<T>(problem);
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    return {};
+  } else {
+    const Images<T> images(problem);
+    const ChannelsFirst<T> x_grads = images.in.another();
+    return
+        [=, grad = cpu::prepare_pool_grad<T>(problem)](const T* x, const T* out_grad, T* x_grad) {
+          grad(images.in.read(x), images.out.read(out_grad), x_grads.result(x_grad));
+          x_grads.write(x_grad);
+        };
+  }
+}
+
+// Where X has the first greatest element of the window.
+template <class T>
+Prepared2<T> prepare_pick(const PoolProblem& problem) {
+  const Images<T> images(problem);
+  const ChannelsFirst<T> ddxs = images.in.another();
+  return [=, pick = cpu::prepare_pool_pick<T>(problem)](const T* x, const T* ddx, T* ddout) {
+    pick(images.in.read(x), ddxs.read(ddx), images.out.result(ddout));
+    images.out.write(ddout);
+  };
 }
 
 template <class T>
 Kernel pool(const KernelContext& context) {
   const auto x = context.input<T>("X");
   const auto out = context.output<T>("Out");
-  return
-      [pool = prepare<T>(problem_of(context, x.shape())), x, out] { pool(x.data(), out.data()); };
+  const Prepared1<T> pool = prepare<T>(problem_of(context, x.shape()));
+  if (!pool) return through_float32(context);
+  return [=] { pool(x.data(), out.data()); };
 }
 
 template <class T>
@@ -56,9 +104,9 @@ Kernel pool_grad(const KernelContext& context) {
   const auto dout = context.input<T>("Out@GRAD");
   const auto dx = context.optional_output<T>("X@GRAD");
   if (!dx) return nothing_to_do();
-  return [grad = prepare_grad<T>(problem_of(context, x.shape())), x, dout, dx] {
-    grad(x.data(), dout.data(), dx.data());
-  };
+  const Prepared2<T> grad = prepare_grad<T>(problem_of(context, x.shape()));
+  if (!grad) return through_float32(context);
+  return [=] { grad(x.data(), dout.data(), dx.data()); };
 }
 
 template <class T>
@@ -70,7 +118,7 @@ Kernel pool_grad_grad(const KernelContext& context) {
   if (problem.pooling == Pooling::kAverage) {
     return [pool = prepare<T>(problem), ddx, ddout] { pool(ddx.data(), ddout.data()); };
   }
-  return [pick = cpu::prepare_pool_pick<T>(problem), x, ddx, ddout] {
+  return [pick = prepare_pick<T>(problem), x, ddx, ddout] {
     pick(x.data(), ddx.data(), ddout.data());
   };
 }
@@ -81,8 +129,7 @@ OpDef with_attrs(OpDef def, std::size_t axes) {
                          axes)
       .attr("ceil_mode", false, "also windows that reach beyond the padded X at the end")
       .attr("use_cudnn", false, "accepted, without effect")
-      .attr("data_format", std::string("AnyLayout"),
-            "'AnyLayout' or '" + layout_name(axes) + "', which are the same");
+      .attr("data_format", std::string("AnyLayout"), data_format_doc(axes));
 }
 
 void add_pool(OpRegistry& registry,
@@ -94,12 +141,12 @@ void add_pool(OpRegistry& registry,
           .doc("Out = the maximum or the mean of the window of X that begins at " + where +
                " stride - padding. Padding is never the maximum and does not count in the mean. "
                "Extents: (in + 2 padding - ksize) / stride + 1, rounded down (up with ceil_mode).")
-          .input("X", layout_doc(axes) + ", floating")
-          .output("Out", "[N, C, out " + axes_doc(axes).substr(1))
+          .input("X", layout_doc(axes) + " or, see data_format, with the channels last; floating")
+          .output("Out", "[N, C, out " + axes_doc(axes).substr(1) + ", or as X")
           .infer([axes](InferContext& context) {
             context.set_output("Out", {checked_shape(context, axes), context.input("X").dtype});
           })
-          .kernels(cpu_kernels<float, double>(
+          .kernels(cpu_kernels<float, double, BFloat16>(
               [](auto tag) -> KernelFactory { return pool<typename decltype(tag)::type>; }))
           .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
   registry.add(with_attrs(OpDef(type + "_grad"), axes)
@@ -113,7 +160,7 @@ void add_pool(OpRegistry& registry,
                      require_shape(context, "Out@GRAD", checked_shape(context, axes));
                      infer_grads_like_inputs(context);
                    })
-                   .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+                   .kernels(cpu_kernels<float, double, BFloat16>([](auto tag) -> KernelFactory {
                      return pool_grad<typename decltype(tag)::type>;
                    }))
                    .grad(adjoint_grad({.type = type + "_grad_grad",

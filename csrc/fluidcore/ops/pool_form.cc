@@ -82,9 +82,8 @@ OpDef with_pool_attrs(OpDef def, std::size_t axes) {
             "elements on both sides of X that take no part" + each + "; smaller than ksize");
 }
 
-Shape pool_shape(const InferContext& context, std::size_t axes, bool ceil_mode) {
-  require_rank(context, "X", axes + 2, layout_doc(axes));
-  const Shape& x = context.input("X").shape;
+Shape pool_shape(const InferContext& context, const Shape& x, bool ceil_mode) {
+  const std::size_t axes = x.rank() - 2;
   check_extents(context, "X", x);
   const Spatial out = pool_extents(context, x, ceil_mode);
   for (const std::int64_t extent : out) {

@@ -14,8 +14,9 @@ namespace fluidcore {
 // Declares them.
 OpDef with_pool_attrs(OpDef def, std::size_t axes);
 
-// The shape of Out. Throws InvalidArgument for X or attributes that do not fit.
-Shape pool_shape(const InferContext& context, std::size_t axes, bool ceil_mode);
+// The shape of Out for X of the shape `x`, both with the channels first. Throws InvalidArgument for
+// X or attributes that do not fit.
+Shape pool_shape(const InferContext& context, const Shape& x, bool ceil_mode);
 
 PoolProblem pool_problem(const KernelContext& context,
                          const Shape& x,

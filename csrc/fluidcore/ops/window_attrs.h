@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -43,10 +44,11 @@ inline std::string_view axes_phrase(std::size_t axes) {
   return kPhrases[axes - 1];
 }
 
-// "NCHW"
-inline std::string layout_name(std::size_t axes) {
-  constexpr std::string_view kNames[] = {"NCL", "NCHW", "NCDHW"};
-  return std::string(kNames[axes - 1]);
+// "NCHW", and "NHWC" with the channels last.
+inline std::string layout_name(std::size_t axes, bool channels_last = false) {
+  constexpr std::string_view kFirst[] = {"NCL", "NCHW", "NCDHW"};
+  constexpr std::string_view kLast[] = {"NLC", "NHWC", "NDHWC"};
+  return std::string(channels_last ? kLast[axes - 1] : kFirst[axes - 1]);
 }
 
 // "[N, C, H, W]"
@@ -112,13 +114,39 @@ void check_extents(const Context& context, std::string_view slot, const Shape& s
           kMostOfWindow * kMostOfWindow, " elements in a channel, got ", shape);
 }
 
-// data_format is accepted for programs that set it; memory is always in the order of layout_doc().
+// The documentation of the attribute data_format.
+inline std::string data_format_doc(std::size_t axes) {
+  return "'" + layout_name(axes) + "', which 'AnyLayout' means too, or '" +
+         layout_name(axes, true) + "': where the channels of images are";
+}
+
+// Whether data_format says that the channels of images are their last dimension. Throws
+// InvalidArgument where there is no such format.
 template <class Context>
-void check_data_format(const Context& context, std::size_t axes) {
+bool has_channels_last(const Context& context, std::size_t axes) {
   const auto& format = context.template attr<std::string>("data_format");
-  require(format == "AnyLayout" || format == layout_name(axes), context.type(),
-          ": data_format must be 'AnyLayout' or '", layout_name(axes), "', got '", format,
-          "'; write transpose before and after");
+  const bool is_last = format == layout_name(axes, true);
+  require(is_last || format == "AnyLayout" || format == layout_name(axes), context.type(),
+          ": data_format must be '", layout_name(axes), "' or '", layout_name(axes, true),
+          "', got '", format, "'");
+  return is_last;
+}
+
+// The shape of an image in the order [N, C, ...], whatever data_format says; and what stands for
+// such a shape in the order that it says.
+template <class Context>
+Shape channels_first(const Context& context, const Shape& image) {
+  if (!has_channels_last(context, image.rank() - 2)) return image;
+  std::vector<std::int64_t> shape(image.begin(), image.end());
+  std::rotate(shape.begin() + 1, shape.end() - 1, shape.end());
+  return Shape(std::move(shape));
+}
+template <class Context>
+Shape in_data_format(const Context& context, const Shape& image) {
+  if (!has_channels_last(context, image.rank() - 2)) return image;
+  std::vector<std::int64_t> shape(image.begin(), image.end());
+  std::rotate(shape.begin() + 1, shape.begin() + 2, shape.end());
+  return Shape(std::move(shape));
 }
 
 }  // namespace fluidcore

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from fluidcore import core
 from fluidcore.initializer import Constant, Normal
 from fluidcore.layers.helper import LayerHelper, atomic, check_size, check_variable
-from fluidcore.layers.windows import checked_channels, numbers
+from fluidcore.layers.windows import checked_channels, has_channels_last, numbers
 from fluidcore.param_attr import ParamAttr, ParamAttrLike
 from fluidcore.program import Parameter, Variable
 
@@ -27,11 +27,13 @@ def _conv(
     bias_attr: ParamAttrLike,
     act: str | None,
     name: str | None,
+    data_format: str,
 ) -> Variable:
     check_variable(layer, "input", input)
     check_size(layer, "num_filters", num_filters)
     groups = 1 if groups is None else groups
-    channels = checked_channels(layer, input, groups, axes)
+    is_last = has_channels_last(layer, data_format, axes)
+    channels = checked_channels(layer, input, groups, axes, is_last)
     window = numbers(layer, "filter_size", filter_size, axes)
     std = math.sqrt(2.0 / max(math.prod(window) * channels, 1))
     helper = LayerHelper(layer, name)
@@ -42,9 +44,11 @@ def _conv(
         "paddings": numbers(layer, "padding", padding, axes),
         "dilations": numbers(layer, "dilation", dilation, axes, default=1),
         "groups": groups,
+        "data_format": data_format,
     }
     out = helper.append(layer, {"Input": input, "Filter": weight}, attrs, "Output")
-    return helper.activation(helper.bias(out, bias_attr, num_filters, 1), act)
+    axis = axes + 1 if is_last else 1
+    return helper.activation(helper.bias(out, bias_attr, num_filters, axis), act)
 
 
 @atomic
@@ -61,6 +65,7 @@ def conv2d(
     use_cudnn: bool = True,
     act: str | None = None,
     name: str | None = None,
+    data_format: str = "NCHW",
 ) -> Variable:
     """Convolution: act(filter * x + b).
 
@@ -77,6 +82,7 @@ def conv2d(
         use_cudnn: Accepted; it changes nothing.
         act: Type of an activation operator, for example "relu".
         name: Name of the layer; None makes one up.
+        data_format: "NCHW", or "NHWC": input and result have their channels last.
 
     Returns:
         [batch, num_filters, height', width'] with
@@ -96,6 +102,7 @@ def conv2d(
         bias_attr,
         act,
         name,
+        data_format,
     )
 
 
@@ -113,6 +120,7 @@ def conv3d(
     use_cudnn: bool = True,
     act: str | None = None,
     name: str | None = None,
+    data_format: str = "NCDHW",
 ) -> Variable:
     """Convolution over three axes: act(filter * x + b).
 
@@ -129,6 +137,7 @@ def conv3d(
         use_cudnn: Accepted; it changes nothing.
         act: Type of an activation operator, for example "relu".
         name: Name of the layer; None makes one up.
+        data_format: "NCDHW", or "NDHWC": input and result have their channels last.
 
     Returns:
         [batch, num_filters, depth', height', width'] with
@@ -148,6 +157,7 @@ def conv3d(
         bias_attr,
         act,
         name,
+        data_format,
     )
 
 

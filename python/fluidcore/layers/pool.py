@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from fluidcore import core
 from fluidcore.layers.helper import LayerHelper, check_variable
-from fluidcore.layers.windows import numbers
+from fluidcore.layers.windows import has_channels_last, numbers
 from fluidcore.program import Variable
 
 
@@ -21,8 +21,10 @@ def _pool(
     global_pooling: bool,
     ceil_mode: bool,
     name: str | None,
+    data_format: str,
 ) -> Variable:
     check_variable(layer, "input", input)
+    has_channels_last(layer, data_format, axes)
     window = numbers(layer, "pool_size", pool_size, axes)
     if not global_pooling and min(window) < 1:
         raise core.InvalidArgument(
@@ -35,6 +37,7 @@ def _pool(
         "paddings": numbers(layer, "pool_padding", pool_padding, axes),
         "global_pooling": global_pooling,
         "ceil_mode": ceil_mode,
+        "data_format": data_format,
     }
     return LayerHelper(layer, name).append(layer, {"X": input}, attrs)
 
@@ -49,6 +52,7 @@ def pool2d(
     use_cudnn: bool = True,
     ceil_mode: bool = False,
     name: str | None = None,
+    data_format: str = "NCHW",
 ) -> Variable:
     """Pooling: the largest element or the mean of each window.
 
@@ -62,6 +66,7 @@ def pool2d(
         use_cudnn: Accepted; it changes nothing.
         ceil_mode: Whether a window that is partly outside counts.
         name: Name of the layer; None makes one up.
+        data_format: "NCHW", or "NHWC": input and result have their channels last.
 
     Returns:
         [batch, channels, height', width'].
@@ -77,6 +82,7 @@ def pool2d(
         global_pooling,
         ceil_mode,
         name,
+        data_format,
     )
 
 
@@ -90,6 +96,7 @@ def pool3d(
     use_cudnn: bool = True,
     ceil_mode: bool = False,
     name: str | None = None,
+    data_format: str = "NCDHW",
 ) -> Variable:
     """Pooling: the largest element or the mean of each window.
 
@@ -103,6 +110,7 @@ def pool3d(
         use_cudnn: Accepted; it changes nothing.
         ceil_mode: Whether a window that is partly outside counts.
         name: Name of the layer; None makes one up.
+        data_format: "NCDHW", or "NDHWC": input and result have their channels last.
 
     Returns:
         [batch, channels, depth', height', width'].
@@ -118,6 +126,7 @@ def pool3d(
         global_pooling,
         ceil_mode,
         name,
+        data_format,
     )
 
 

@@ -13,6 +13,7 @@ from fluidcore.layers.helper import check_size
 from fluidcore.program import Variable
 
 _COUNTS = {2: "one or two", 3: "one or three"}
+_FORMATS = {2: ("NCHW", "NHWC"), 3: ("NCDHW", "NDHWC")}
 _AXES = {2: "height, width", 3: "depth, height, width"}
 
 
@@ -31,13 +32,27 @@ def numbers(
     return [int(item) for item in numbers]
 
 
-def checked_channels(layer: str, input: Variable, groups: int, axes: int) -> int:
+def has_channels_last(layer: str, data_format: str, axes: int) -> bool:
+    """Whether the channels of images are their last dimension; InvalidArgument for no format."""
+    first, last = _FORMATS[axes]
+    if data_format not in (first, last):
+        raise core.InvalidArgument(
+            f"{layer}: data_format must be '{first}' or '{last}', got {data_format!r}"
+        )
+    return data_format == last
+
+
+def checked_channels(
+    layer: str, input: Variable, groups: int, axes: int, is_last: bool = False
+) -> int:
     """The channels of `input`; InvalidArgument unless they are known and a multiple of groups."""
     check_size(layer, "groups", groups)
-    channels = input.shape[1] if len(input.shape) == axes + 2 else -1
+    position = axes + 1 if is_last else 1
+    channels = input.shape[position] if len(input.shape) == axes + 2 else -1
     if channels < 1 or channels % groups != 0:
+        dims = f"{_AXES[axes]}, channels" if is_last else f"channels, {_AXES[axes]}"
         raise core.InvalidArgument(
-            f"{layer}: input must be [batch, channels, {_AXES[axes]}] with known channels that are "
+            f"{layer}: input must be [batch, {dims}] with known channels that are "
             f"a multiple of groups, got {list(input.shape)} with groups {groups}"
         )
     return channels

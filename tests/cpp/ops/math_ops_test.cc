@@ -85,7 +85,7 @@ TEST(Conv2d, RejectsWhatDoesNotFit) {
   EXPECT_THROW(run({1, 3, 4, 4}, {2, 3, 3, 3}, {{"paddings", Ints{1}}}), InvalidArgument);  // list
   EXPECT_THROW(run({1, 3, 4, 4}, {2, 3, 3, 3}, {{"groups", std::int64_t{0}}}),
                InvalidArgument);  // groups
-  EXPECT_THROW(run({1, 3, 4, 4}, {2, 3, 3, 3}, {{"data_format", "NHWC"}}),
+  EXPECT_THROW(run({1, 3, 4, 4}, {2, 3, 3, 3}, {{"data_format", "NHCW"}}),
                InvalidArgument);                                       // format
   EXPECT_THROW(run({1, 3, 4, 4}, {2, 3, 0, 3}, {}), InvalidArgument);  // no taps
 }

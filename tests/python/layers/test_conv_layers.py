@@ -86,3 +86,27 @@ def test_lrn_divides_by_near_channels() -> None:
     squares = np.pad(x * x, [(0, 0), (1, 1), (0, 0), (0, 0)])
     near = squares[:, :-2] + squares[:, 1:-1] + squares[:, 2:]
     np.testing.assert_allclose(got, x / (1.0 + 0.5 * near), rtol=1e-6)
+
+
+def test_images_may_have_their_channels_last() -> None:
+    first = layers.data("first", [3, 6, 5])
+    last = layers.transpose(first, [0, 2, 3, 1])
+    attrs = {"param_attr": fluid.ParamAttr(name="w"), "bias_attr": fluid.ParamAttr(name="b")}
+    expected = layers.pool2d(layers.conv2d(first, 4, 3, **attrs), 2)
+    hidden = layers.conv2d(last, 4, 3, data_format="NHWC", **attrs)
+    out = layers.transpose(layers.pool2d(hidden, 2, data_format="NHWC"), [0, 3, 1, 2])
+    assert list(hidden.shape) == [-1, 4, 3, 4]
+    exe = fluid.Executor()
+    exe.run(fluid.default_startup_program())
+    image = np.random.default_rng(0).normal(size=(2, 3, 6, 5)).astype(np.float32)
+    wanted, got = exe.run(feed={"first": image}, fetch_list=[expected, out])
+    np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("layer", ["conv2d", "pool2d"])
+def test_formats_are_checked(layer: str) -> None:
+    x = layers.data("x", [3, 6, 5])
+    arguments = (4, 3) if layer == "conv2d" else (2,)
+    message = f"{layer}: data_format must be 'NCHW' or 'NHWC', got 'NCWH'"
+    with pytest.raises(fluid.InvalidArgument, match=message):
+        getattr(layers, layer)(x, *arguments, data_format="NCWH")

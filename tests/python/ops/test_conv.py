@@ -5,12 +5,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from channels_last import with_data_format
 from gradient_checks import check_gradient
 from op_case import OpCase, all_dtypes, check_outputs, differentiable
 from op_data import Doubles, normal
 from op_runner import run_op
 
 
+@with_data_format(["Input"])
 def conv(
     Input: Doubles,
     Filter: Doubles,
@@ -85,6 +87,13 @@ CASES = [
     case([0, 3, 5, 5], [3, 1, 3, 3], "depthwise_conv2d", groups=3),
     case([1, 1, 4, 4], [1, 1, 2, 2], "depthwise_conv2d", use_cudnn=True, data_format="NCHW"),
     case([1, 1, 4, 4], [1, 1, 2, 2], "depthwise_conv2d", workspace_size_MB=1),
+    case([2, 7, 5, 3], [4, 3, 3, 3], data_format="NHWC", paddings=[1, 0]),
+    case([1, 9, 8, 4], [6, 2, 3, 2], data_format="NHWC", groups=2, strides=[1, 2]),
+    case([1, 3, 10, 2], [34, 2, 2, 2], data_format="NHWC", dilations=[1, 2]),
+    case([0, 5, 5, 3], [4, 3, 3, 3], data_format="NHWC"),
+    case([1, 7, 5, 3], [6, 1, 3, 2], "depthwise_conv2d", groups=3, data_format="NHWC"),
+    case([2, 9, 3], [4, 3, 3], data_format="NLC", strides=[2]),
+    case([1, 4, 5, 3, 2], [3, 2, 2, 3, 2], data_format="NDHWC", paddings=[1, 0, 1]),
 ]
 
 
@@ -104,13 +113,16 @@ def test_gradient(case: OpCase) -> None:
         ([8, 16, 28, 28], [32, 16, 3, 3], {"paddings": [1, 1]}),
         ([3, 3, 33, 31], [17, 3, 5, 5], {"strides": [2, 2]}),
         ([2, 32, 14, 14], [32, 1, 3, 3], {"groups": 32, "paddings": [1, 1]}),
+        ([8, 28, 28, 16], [32, 16, 3, 3], {"paddings": [1, 1], "data_format": "NHWC"}),
+        ([8, 4, 4, 64], [96, 64, 3, 3], {"data_format": "NHWC"}),
     ],
 )
 def test_large_convolutions_are_accurate(
     image: list[int], filters: list[int], attrs: dict[str, Any]
 ) -> None:
     x, w = normal(*image).astype(np.float32), normal(*filters).astype(np.float32)
-    expected = conv(x.astype(np.float64), w.astype(np.float64), **attrs)["Output"]
+    doubles = {"Input": x.astype(np.float64), "Filter": w.astype(np.float64)}
+    expected = conv(**doubles, **attrs)["Output"]
     for threads in (1, 2):
         out = run_op("conv2d", {"Input": x, "Filter": w}, attrs, threads=threads)["Output"]
         np.testing.assert_allclose(out, expected, atol=1e-4)
@@ -155,7 +167,7 @@ def test_large_convolutions_are_accurate(
             {},
             "Input must have a height and width of at most 1073741824",
         ),
-        ([2, 3, 7, 5], [4, 3, 3, 3], {"data_format": "NHWC"}, "data_format must be .*, got 'NHWC'"),
+        ([2, 3, 7, 5], [4, 3, 3, 3], {"data_format": "NHCW"}, "data_format must be .*, got 'NHCW'"),
     ],
 )
 def test_a_convolution_that_does_not_fit_is_an_error(
@@ -223,7 +235,7 @@ def test_a_convolution_that_does_not_fit_is_an_error(
             [1, 1, 3, 3, 3],
             [1, 1, 1, 1, 1],
             {"data_format": "NCHW"},
-            "data_format must be 'AnyLayout' or 'NCDHW', got 'NCHW'",
+            "data_format must be 'NCDHW' or 'NDHWC', got 'NCHW'",
         ),
         (
             "depthwise_conv2d",

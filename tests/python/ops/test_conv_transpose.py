@@ -5,12 +5,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from channels_last import with_data_format
 from gradient_checks import check_gradient
 from op_case import OpCase, all_dtypes, check_outputs, differentiable
 from op_data import Doubles, normal
 from op_runner import run_op
 
 
+@with_data_format(["Input"])
 def conv_transpose(
     Input: Doubles,
     Filter: Doubles,
@@ -45,6 +47,9 @@ def case(image: list[int], filters: list[int], **attrs: Any) -> OpCase:
 
 
 CASES = [
+    case([2, 4, 5, 3], [3, 4, 3, 2], data_format="NHWC", strides=[2, 1]),
+    case([1, 9, 4], [4, 3, 3], data_format="NLC", paddings=[1], groups=2),
+    case([1, 3, 4, 3, 2], [2, 3, 2, 3, 2], data_format="NDHWC"),
     case([1, 1, 1, 1], [1, 1, 1, 1]),
     case([1, 1, 3, 3], [1, 1, 2, 2]),
     case([2, 3, 4, 5], [3, 4, 3, 2]),

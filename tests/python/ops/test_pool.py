@@ -5,12 +5,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from channels_last import with_data_format
 from gradient_checks import check_gradient
 from op_case import OpCase, all_dtypes, check_outputs, differentiable
 from op_data import Doubles, distinct
 from op_runner import run_op
 
 
+@with_data_format(["X"])
 def pool(
     X: Doubles,
     pooling_type: str,
@@ -83,6 +85,13 @@ SHAPES: list[tuple[list[int], dict[str, Any]]] = [
     ([2, 3, 2, 5, 3], {"ksize": [1, 1, 1], "global_pooling": True}),
     ([0, 3, 2, 3, 3], {"ksize": [2, 2, 2]}),
     ([1, 1, 2, 2, 2], {"ksize": [2, 2, 2], "use_cudnn": True, "data_format": "NCDHW"}),
+    ([2, 7, 5, 3], {"ksize": [3, 2], "data_format": "NHWC", "strides": [2, 1]}),
+    ([1, 7, 5, 17], {"ksize": [3, 3], "data_format": "NHWC", "paddings": [1, 1]}),
+    ([2, 7, 5, 3], {"ksize": [3, 2], "adaptive": True, "data_format": "NHWC"}),
+    ([2, 5, 3, 4], {"ksize": [1, 1], "global_pooling": True, "data_format": "NHWC"}),
+    ([0, 5, 4, 3], {"ksize": [2, 2], "data_format": "NHWC"}),
+    ([2, 7, 3], {"ksize": [3], "strides": [2], "ceil_mode": True, "data_format": "NLC"}),
+    ([1, 4, 5, 3, 2], {"ksize": [2, 3, 2], "data_format": "NDHWC"}),
 ]
 CASES = [
     OpCase(f"pool{len(shape) - 2}d", {"X": distinct(*shape)}, pool, {"pooling_type": kind, **attrs})

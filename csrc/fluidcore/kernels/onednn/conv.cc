@@ -3,10 +3,12 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "fluidcore/base/threads.h"
+#include "fluidcore/kernels/cpu/elementwise.h"
 #include "fluidcore/kernels/cpu/isa.h"
 #include "fluidcore/kernels/onednn/layout.h"
 #include "fluidcore/kernels/onednn/onednn.h"
@@ -19,17 +21,22 @@ namespace {
 using Desc = dnnl::memory::desc;
 using Tag = dnnl::memory::format_tag;
 
-// The three tensors in plain layout, and in the layout that oneDNN likes best.
+// The three tensors as they lie in memory, and in the layout that the primitive gets: images with
+// their channels last as they are, so that nothing is copied, others as oneDNN likes best. It
+// likes blocks of channels, too, where its kernels for channels that come last, which work on one
+// row of pixels at a time, would find short ones.
 struct Descs {
-  explicit Descs(const ConvProblem& p, dnnl::memory::data_type type = dnnl::memory::data_type::f32)
-      : input(plain(with_axes({p.batch, p.channels}, p.in, p.axes), type)),
+  Descs(const ConvProblem& p, dnnl::memory::data_type type)
+      : is_last(p.channels_last),
+        stays(p.channels_last && p.out[kWidth] >= kShortRow),
+        input(image(with_axes({p.batch, p.channels}, p.in, p.axes), type)),
         filter(plain(
             p.groups == 1
                 ? with_axes({p.filters, p.channels}, p.kernel, p.axes)
                 : with_axes(
                       {p.groups, p.filters / p.groups, p.channels / p.groups}, p.kernel, p.axes),
             type)),
-        output(plain(with_axes({p.batch, p.filters}, p.out, p.axes), type)),
+        output(image(with_axes({p.batch, p.filters}, p.out, p.axes), type)),
         strides(with_axes({}, p.stride, p.axes)),
         dilations(with_axes({}, p.dilation, p.axes)),
         padding(with_axes({}, p.pad, p.axes)) {
@@ -38,6 +45,16 @@ struct Descs {
 
   static Desc any(const Desc& desc) { return {desc.get_dims(), desc.get_data_type(), Tag::any}; }
 
+  Desc image(const dnnl::memory::dims& dims, dnnl::memory::data_type type) const {
+    return is_last ? channels_last(dims, type) : plain(dims, type);
+  }
+  Desc of_primitive(const Desc& image) const {
+    return stays ? channels_last(image.get_dims(), image.get_data_type()) : any(image);
+  }
+
+  static constexpr std::int64_t kShortRow = 8;
+  bool is_last;
+  bool stays;
   Desc input;
   Desc filter;
   Desc output;
@@ -52,9 +69,9 @@ dnnl::convolution_forward::primitive_desc forward(const Pipeline& pipeline, cons
   return {pipeline.engine(),
           dnnl::prop_kind::forward_training,
           kDirect,
-          Descs::any(d.input),
+          d.of_primitive(d.input),
           Descs::any(d.filter),
-          Descs::any(d.output),
+          d.of_primitive(d.output),
           d.strides,
           d.dilations,
           d.padding,
@@ -80,13 +97,13 @@ void add_with_result(Pipeline& pipeline,
 }
 
 // make(pipeline, descs) adds the steps.
-template <class T = float, class Make>
-Prepared2<T> prepare_steps(const char* what, const ConvProblem& p, const Make& make) {
+template <class T, class Out = T, class Make>
+Prepared2<T, Out> prepare_steps(const char* what, const ConvProblem& p, const Make& make) {
   if (p.is_empty() || !is_native<T>()) return {};
-  return prepare(what, p.flops(), [&]() -> Prepared2<T> {
+  return prepare(what, p.flops(), [&]() -> Prepared2<T, Out> {
     auto pipeline = std::make_shared<Pipeline>();
     make(*pipeline, Descs(p, kDataType<T>));
-    return [pipeline](const T* first, const T* second, T* out) {
+    return [pipeline](const T* first, const T* second, Out* out) {
       pipeline->run({first, second, out});
     };
   });
@@ -132,7 +149,7 @@ std::vector<FilterGradPart> cut_filter_grad(const ConvProblem& p) {
     } else {
       const std::int64_t first = p.filters * i / by_filter;
       part.problem.filters = p.filters * (i + 1) / by_filter - first;
-      part.output = first * p.out_plane();
+      part.output = first * (p.channels_last ? 1 : p.out_plane());
       part.result = first * p.taps();
     }
     parts.push_back(part);
@@ -140,58 +157,77 @@ std::vector<FilterGradPart> cut_filter_grad(const ConvProblem& p) {
   return parts;
 }
 
-Prepared2<float> prepare_filter_grad_part(const ConvProblem& problem, std::int64_t all_filters) {
-  return prepare_steps("convolution gradient", problem, [&](Pipeline& pipeline, Descs d) {
-    dnnl::memory::dims strides = d.output.get_strides();
-    strides[0] = all_filters * problem.out_plane();
-    d.output = Desc(d.output.get_dims(), d.output.get_data_type(), strides);
+// Leaves float32, in which parts are added up.
+template <class T>
+Prepared2<T, float> prepare_filter_grad_part(const ConvProblem& problem, std::int64_t all_filters) {
+  return prepare_steps<T, float>("convolution gradient", problem, [&](Pipeline& pipeline, Descs d) {
+    dnnl::memory::dims all = d.output.get_dims();
+    all[1] = all_filters;
+    d.output = Desc(d.output.get_dims(), kDataType<T>, d.image(all, kDataType<T>).get_strides());
+    const Desc filter_grad = plain(d.filter.get_dims());
     const dnnl::convolution_backward_weights::primitive_desc desc(
-        pipeline.engine(), kDirect, Descs::any(d.input), Descs::any(d.filter), Descs::any(d.output),
-        d.strides, d.dilations, d.padding, d.padding, forward(pipeline, d), with_scratchpad());
+        pipeline.engine(), kDirect, d.of_primitive(d.input), Descs::any(filter_grad),
+        d.of_primitive(d.output), d.strides, d.dilations, d.padding, d.padding,
+        forward(pipeline, d), with_scratchpad());
     const dnnl::memory input = pipeline.converted(pipeline.external(d.input), desc.src_desc());
     const dnnl::memory output_grad =
         pipeline.converted(pipeline.external(d.output), desc.diff_dst_desc());
     add_with_result(pipeline, dnnl::convolution_backward_weights(desc), desc, {DNNL_ARG_SRC, input},
                     {DNNL_ARG_DIFF_DST, output_grad}, DNNL_ARG_DIFF_WEIGHTS,
-                    desc.diff_weights_desc(), pipeline.external(d.filter));
+                    desc.diff_weights_desc(), pipeline.external(filter_grad));
   });
 }
 
-// The prepared parts, and where those that are added up leave their results.
+// The prepared parts, and where those that are added up, or rounded, leave their results.
+template <class T>
 struct FilterGradParts {
   struct Prepared {
     FilterGradPart part;
-    Prepared2<float> calculate;
+    Prepared2<T, float> calculate;
     std::exception_ptr error;  // a thread must not let an exception out
   };
 
   // Parts of the batch all start at the first filter.
   bool sums() const { return parts.size() > 1 && parts[1].part.result == 0; }
+  static constexpr bool kRounds = !std::is_same_v<T, float>;
 
-  void run(const float* input, const float* output_grad, float* filter_grad) {
+  void reserve(const ConvProblem& problem) {
+    size = static_cast<std::size_t>(problem.filters * problem.taps());
+    partial.resize(size * ((sums() ? parts.size() - 1 : 0) + (kRounds ? 1 : 0)));
+  }
+
+  void run(const T* input, const T* output_grad, T* filter_grad) {
+    float* sum = nullptr;
+    float* more = partial.data();
+    if constexpr (kRounds) {
+      sum = std::exchange(more, more + size);
+    } else {
+      sum = filter_grad;
+    }
     const bool adds = sums();
-    parallel_for(
-        static_cast<std::int64_t>(parts.size()), 1, [&](std::int64_t begin, std::int64_t end) {
-          for (std::int64_t i = begin; i < end; ++i) {
-            Prepared& p = parts[static_cast<std::size_t>(i)];
-            float* result =
-                adds && i > 0 ? partial.data() + (i - 1) * size : filter_grad + p.part.result;
-            try {
-              p.calculate(input + p.part.input, output_grad + p.part.output, result);
-            } catch (...) {
-              p.error = std::current_exception();
-            }
-          }
-        });
+    parallel_for(static_cast<std::int64_t>(parts.size()), 1,
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t i = begin; i < end; ++i) {
+                     Prepared& p = parts[static_cast<std::size_t>(i)];
+                     float* result = adds && i > 0 ? more + (i - 1) * size : sum + p.part.result;
+                     try {
+                       p.calculate(input + p.part.input, output_grad + p.part.output, result);
+                     } catch (...) {
+                       p.error = std::current_exception();
+                     }
+                   }
+                 });
     for (Prepared& p : parts) {
       if (p.error) std::rethrow_exception(std::exchange(p.error, nullptr));
     }
-    if (!adds) return;
-    for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
-      const float* more = partial.data() + i * size;
-      cpu::run_on(cpu::cpu_isa(), [=, this] {
-        for (std::size_t k = 0; k < size; ++k) filter_grad[k] += more[k];
+    const cpu::Isa isa = cpu::cpu_isa();
+    for (std::size_t i = 0; adds && i + 1 < parts.size(); ++i, more += size) {
+      cpu::run_on(isa, [=, this] {
+        for (std::size_t k = 0; k < size; ++k) sum[k] += more[k];
       });
+    }
+    if constexpr (kRounds) {
+      cpu::convert_row(isa, static_cast<std::int64_t>(size), filter_grad, sum);
     }
   }
 
@@ -218,14 +254,16 @@ Prepared2<T> prepare_conv(const ConvProblem& problem) {
 template Prepared2<float> prepare_conv(const ConvProblem&);
 template Prepared2<BFloat16> prepare_conv(const ConvProblem&);
 
-Prepared2<float> prepare_conv_input_grad(const ConvProblem& problem) {
+template <class T>
+Prepared2<T> prepare_conv_input_grad(const ConvProblem& problem) {
   // oneDNN works on blocks of channels: for an image of 1 or 3 the product of matrices is faster.
   constexpr std::int64_t kFewChannels = 3;
   if (problem.channels / problem.groups <= kFewChannels) return {};
-  return prepare_steps("convolution gradient", problem, [](Pipeline& pipeline, const Descs& d) {
+  return prepare_steps<T>("convolution gradient", problem, [](Pipeline& pipeline, const Descs& d) {
     const dnnl::convolution_backward_data::primitive_desc desc(
-        pipeline.engine(), kDirect, Descs::any(d.input), Descs::any(d.filter), Descs::any(d.output),
-        d.strides, d.dilations, d.padding, d.padding, forward(pipeline, d), with_scratchpad());
+        pipeline.engine(), kDirect, d.of_primitive(d.input), Descs::any(d.filter),
+        d.of_primitive(d.output), d.strides, d.dilations, d.padding, d.padding,
+        forward(pipeline, d), with_scratchpad());
     const dnnl::memory output_grad =
         pipeline.converted(pipeline.external(d.output), desc.diff_dst_desc());
     const dnnl::memory filter =
@@ -236,23 +274,29 @@ Prepared2<float> prepare_conv_input_grad(const ConvProblem& problem) {
   });
 }
 
+template Prepared2<float> prepare_conv_input_grad(const ConvProblem&);
+template Prepared2<BFloat16> prepare_conv_input_grad(const ConvProblem&);
+
 // The gradient of the filter is a sum over the images of a batch. oneDNN gives some of the images
 // to each thread, so that the rounding of its result depends on the number of threads. Here the
 // problem decides how the work is cut; each part runs on one thread.
-Prepared2<float> prepare_conv_filter_grad(const ConvProblem& problem) {
+template <class T>
+Prepared2<T> prepare_conv_filter_grad(const ConvProblem& problem) {
   if (problem.is_empty()) return {};
-  auto parts = std::make_shared<FilterGradParts>();
+  auto parts = std::make_shared<FilterGradParts<T>>();
   for (const FilterGradPart& part : cut_filter_grad(problem)) {
     const ThreadCountScope one_thread(1);
-    Prepared2<float> prepared = prepare_filter_grad_part(part.problem, problem.filters);
+    auto prepared = prepare_filter_grad_part<T>(part.problem, problem.filters);
     if (!prepared) return {};
     parts->parts.push_back({part, std::move(prepared), nullptr});
   }
-  parts->size = static_cast<std::size_t>(problem.filters * problem.taps());
-  if (parts->sums()) parts->partial.resize(parts->size * (parts->parts.size() - 1));
-  return [parts](const float* input, const float* output_grad, float* filter_grad) {
+  parts->reserve(problem);
+  return [parts](const T* input, const T* output_grad, T* filter_grad) {
     parts->run(input, output_grad, filter_grad);
   };
 }
+
+template Prepared2<float> prepare_conv_filter_grad(const ConvProblem&);
+template Prepared2<BFloat16> prepare_conv_filter_grad(const ConvProblem&);
 
 }  // namespace fluidcore::onednn

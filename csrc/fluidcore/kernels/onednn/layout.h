@@ -38,4 +38,15 @@ inline dnnl::memory::desc plain(const dnnl::memory::dims& dims,
   return {dims, data_type, strides};
 }
 
+// An image [N, C, ...] whose channels come last in memory.
+inline dnnl::memory::desc channels_last(const dnnl::memory::dims& dims,
+                                        dnnl::memory::data_type data_type) {
+  dnnl::memory::dims strides(dims.size(), 1);
+  strides.back() = dims[1];
+  for (std::size_t i = dims.size() - 1; i > 2; --i) strides[i - 1] = strides[i] * dims[i];
+  strides[0] = strides[2] * dims[2];
+  strides[1] = 1;
+  return {dims, data_type, strides};
+}
+
 }  // namespace fluidcore::onednn

@@ -28,11 +28,14 @@ template <class T>
 Prepared2<T> prepare_matmul(const MatmulProblem& problem, const ScratchPtr& scratch);
 template <class T>
 Prepared2<T> prepare_conv(const ConvProblem& problem);
+template <class T>
+Prepared2<T> prepare_conv_input_grad(const ConvProblem& problem);
+template <class T>
+Prepared2<T> prepare_conv_filter_grad(const ConvProblem& problem);
 
-Prepared2<float> prepare_conv_input_grad(const ConvProblem& problem);
-Prepared2<float> prepare_conv_filter_grad(const ConvProblem& problem);
-
-Prepared1<float> prepare_pool(const PoolProblem& problem);
-Prepared2<float> prepare_pool_grad(const PoolProblem& problem);
+template <class T>
+Prepared1<T> prepare_pool(const PoolProblem& problem);
+template <class T>
+Prepared2<T> prepare_pool_grad(const PoolProblem& problem);
 
 }  // namespace fluidcore::onednn

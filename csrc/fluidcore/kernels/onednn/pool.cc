@@ -13,9 +13,9 @@ namespace {
 using Desc = dnnl::memory::desc;
 
 struct Descs {
-  explicit Descs(const PoolProblem& p)
-      : x(plain(with_axes({p.batch, p.channels}, p.in, p.axes))),
-        out(plain(with_axes({p.batch, p.channels}, p.out, p.axes))),
+  Descs(const PoolProblem& p, dnnl::memory::data_type type)
+      : x(image(p, p.in, type)),
+        out(image(p, p.out, type)),
         algorithm(p.pooling == Pooling::kMax ? dnnl::algorithm::pooling_max
                                              : dnnl::algorithm::pooling_avg_exclude_padding),
         strides(with_axes({}, p.stride, p.axes)),
@@ -23,6 +23,11 @@ struct Descs {
         before(with_axes({}, p.pad, p.axes)),
         after(with_axes({}, pad_after(p), p.axes)),
         dilations(p.axes, 0) {}
+
+  static Desc image(const PoolProblem& p, const Spatial& extents, dnnl::memory::data_type type) {
+    const dnnl::memory::dims dims = with_axes({p.batch, p.channels}, extents, p.axes);
+    return p.channels_last ? channels_last(dims, type) : plain(dims, type);
+  }
 
   // A last window may reach further than the padding.
   static Spatial pad_after(const PoolProblem& p) {
@@ -58,24 +63,29 @@ dnnl::pooling_forward::primitive_desc forward(const Pipeline& pipeline,
 
 }  // namespace
 
-Prepared1<float> prepare_pool(const PoolProblem& p) {
-  if (p.planes() == 0 || p.adaptive) return {};
-  return prepare("pooling", work(p), [&]() -> Prepared1<float> {
+template <class T>
+Prepared1<T> prepare_pool(const PoolProblem& p) {
+  if (p.planes() == 0 || p.adaptive || !is_native<T>()) return {};
+  return prepare("pooling", work(p), [&]() -> Prepared1<T> {
     auto pipeline = std::make_shared<Pipeline>();
-    const Descs d(p);
+    const Descs d(p, kDataType<T>);
     const auto desc = forward(*pipeline, d, dnnl::prop_kind::forward_inference);
     const dnnl::memory x = pipeline->external(d.x);
     pipeline->add(dnnl::pooling_forward(desc), desc.scratchpad_desc(),
                   {{DNNL_ARG_SRC, x}, {DNNL_ARG_DST, pipeline->external(d.out)}});
-    return [pipeline](const float* in, float* out) { pipeline->run({in, out}); };
+    return [pipeline](const T* in, T* out) { pipeline->run({in, out}); };
   });
 }
 
-Prepared2<float> prepare_pool_grad(const PoolProblem& p) {
-  if (p.planes() == 0 || p.adaptive) return {};
-  return prepare("pooling gradient", work(p), [&]() -> Prepared2<float> {
+template Prepared1<float> prepare_pool(const PoolProblem&);
+template Prepared1<BFloat16> prepare_pool(const PoolProblem&);
+
+template <class T>
+Prepared2<T> prepare_pool_grad(const PoolProblem& p) {
+  if (p.planes() == 0 || p.adaptive || !is_native<T>()) return {};
+  return prepare("pooling gradient", work(p), [&]() -> Prepared2<T> {
     auto pipeline = std::make_shared<Pipeline>();
-    const Descs d(p);
+    const Descs d(p, kDataType<T>);
     const auto forward_desc = forward(*pipeline, d, dnnl::prop_kind::forward_training);
     const dnnl::pooling_backward::primitive_desc desc(pipeline->engine(), d.algorithm, d.x, d.out,
                                                       d.strides, d.kernel, d.dilations, d.before,
@@ -97,10 +107,11 @@ Prepared2<float> prepare_pool_grad(const PoolProblem& p) {
       pipeline->add(dnnl::pooling_backward(desc), desc.scratchpad_desc(),
                     {{DNNL_ARG_DIFF_DST, out_grad}, {DNNL_ARG_DIFF_SRC, x_grad}});
     }
-    return [pipeline](const float* in, const float* grad, float* out) {
-      pipeline->run({in, grad, out});
-    };
+    return [pipeline](const T* in, const T* grad, T* out) { pipeline->run({in, grad, out}); };
   });
 }
+
+template Prepared2<float> prepare_pool_grad(const PoolProblem&);
+template Prepared2<BFloat16> prepare_pool_grad(const PoolProblem&);
 
 }  // namespace fluidcore::onednn
