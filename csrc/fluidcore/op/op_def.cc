@@ -161,12 +161,13 @@ OpDef&& OpDef::flops(CountFlops count) && {
 }
 
 OpDef&& OpDef::elementwise() && {
-  return std::move(*this).row_dims([](const InferContext& context, std::string_view slot) {
-    const Shape& shape = context.input(slot).shape;
-    bool is_alike = true;
-    context.each_input([&](const TensorSpec& other) { is_alike &= other.shape == shape; });
-    return is_alike ? shape.rank() : 0;
-  });
+  elementwise_ = true;
+  return std::move(*this).row_dims(all_dims);
+}
+
+OpDef&& OpDef::images(Images images) && {
+  images_ = std::move(images);
+  return std::move(*this);
 }
 
 OpDef&& OpDef::in_place(std::string input, std::string output) && {
@@ -352,6 +353,13 @@ std::vector<OpDesc> OpDef::grad_ops(GradContext& context) const {
 std::size_t all_but_last_dim(const InferContext& context, std::string_view slot) {
   const std::size_t rank = context.input(slot).shape.rank();
   return rank > 0 ? rank - 1 : 0;
+}
+
+std::size_t all_dims(const InferContext& context, std::string_view slot) {
+  const Shape& shape = context.input(slot).shape;
+  bool is_alike = true;
+  context.each_input([&](const TensorSpec& other) { is_alike &= other.shape == shape; });
+  return is_alike ? shape.rank() : 0;
 }
 
 InferFn same_as(std::string slot) {

@@ -89,6 +89,14 @@ class OpDef {
     std::vector<std::string> choices = {};  // of a str; empty: any
   };
 
+  // Variables that are images [N, C, ...], or [N, ..., C] where the attribute says so.
+  struct Images {
+    std::string attr;
+    std::string last;  // its value for channels that come last
+    std::vector<std::string> slots;
+    std::string filter = {};  // the slot of filters [M, ...] for which that is faster
+  };
+
   explicit OpDef(std::string type) : type_(std::move(type)) {}
 
   OpDef&& doc(std::string text) &&;
@@ -124,7 +132,10 @@ class OpDef {
   // Rows of an input that do not depend on each other can be differentiated at once.
   OpDef&& row_dims(RowDims dims) &&;
   OpDef&& flops(CountFlops count) &&;
-  OpDef&& elementwise() &&;  // the rows are the elements, where all inputs have one shape
+  // The rows are the elements, where all inputs have one shape; an element of an output depends on
+  // what it is made of, and not on where it is.
+  OpDef&& elementwise() &&;
+  OpDef&& images(Images images) &&;
 
   const std::string& type() const { return type_; }
   const std::string& doc() const { return doc_; }
@@ -139,6 +150,8 @@ class OpDef {
   const BlockTraits* block_traits() const { return block_traits_ ? &*block_traits_ : nullptr; }
   bool has_extent_from_data() const { return extent_from_data_; }
   bool is_random() const { return random_; }
+  bool is_elementwise() const { return elementwise_; }
+  const std::optional<Images>& images() const { return images_; }
   bool is_constant() const { return not_differentiable_; }
   bool may_throw() const { return checks_data_; }
   // True when an input's elements are not read, for this operator with the outputs it has.
@@ -191,12 +204,16 @@ class OpDef {
   bool not_differentiable_ = false;
   bool extent_from_data_ = false;
   bool random_ = false;
+  bool elementwise_ = false;
+  std::optional<Images> images_;
   bool mixed_dtypes_ = false;
   bool checks_data_ = false;
 };
 
 // Of an operator that maps the last dimension: all others number its rows.
 std::size_t all_but_last_dim(const InferContext& context, std::string_view slot);
+// Of one where each element is a row, where all inputs have one shape.
+std::size_t all_dims(const InferContext& context, std::string_view slot);
 
 // Inference: every output has the spec of the first variable of input `slot`.
 InferFn same_as(std::string slot);

@@ -1,6 +1,7 @@
 #include <cstdint>
 #include <string>
 
+#include "fluidcore/kernels/onednn/onednn.h"
 #include "fluidcore/ops/bilinear.h"
 #include "fluidcore/ops/conv_form.h"
 #include "fluidcore/ops/elementwise.h"
@@ -80,6 +81,9 @@ Kernel conv_grad(const KernelContext& context) {
   };
 }
 
+// Of which oneDNN has kernels for channels that come last.
+constexpr const char* kFasterFilter = onednn::kEnabled ? "Filter" : "";
+
 using ShapeOf = Shape (*)(const InferContext&);
 
 // A convolution `type` and its gradient; `shape` checks the inputs and gives the shape of Output.
@@ -88,12 +92,14 @@ void add_conv(OpRegistry& registry,
               std::size_t axes,
               const std::string& doc,
               ShapeOf shape) {
+  const std::string last = layout_name(axes, true);
   const std::string layout = layout_doc(axes) + " or, see data_format, with the channels last";
   registry.add(with_conv_attrs(OpDef(type), axes)
                    .doc(doc)
                    .input("Input", layout + ", floating")
                    .input("Filter", "[M, C / groups, " + kernel_doc(axes) + "]")
                    .output("Output", "[N, M, out " + axes_doc(axes).substr(1) + ", or as Input")
+                   .images({"data_format", last, {"Input", "Output"}, kFasterFilter})
                    .infer([shape](InferContext& context) {
                      context.set_output("Output", {shape(context), context.input("Input").dtype});
                    })
@@ -107,27 +113,27 @@ void add_conv(OpRegistry& registry,
                    .grad(standard_grad({.inputs = {"Input", "Filter"},
                                         .differentiable = {"Input", "Filter"},
                                         .cotangents = {"Output"}})));
-  registry.add(with_conv_attrs(OpDef(type + "_grad"), axes)
-                   .doc("The gradients of " + type +
-                        ": Input@GRAD is the convolution of Output@GRAD with the mirrored Filter, "
-                        "Filter@GRAD that of Input with Output@GRAD.")
-                   .input("Input", "input of the forward operator", {.read_for = "Filter@GRAD"})
-                   .input("Filter", "input of the forward operator", {.read_for = "Input@GRAD"})
-                   .input("Output@GRAD", "gradient of Output, shape of Output")
-                   .output("Input@GRAD", "gradient of Input, shape of Input")
-                   .output("Filter@GRAD", "gradient of Filter, shape of Filter")
-                   .infer([shape](InferContext& context) {
-                     require_shape(context, "Output@GRAD", shape(context));
-                     infer_grads_like_inputs(context);
-                   })
-                   .flops(flops_of_pairs([](const InferContext& context) {
-                     return conv_pairs(context.input("Output@GRAD").shape,
-                                       context.input("Filter").shape);
-                   }))
-                   .kernels(cpu_kernels<float, double, BFloat16>([](auto tag) -> KernelFactory {
-                     return conv_grad<typename decltype(tag)::type>;
-                   }))
-                   .grad(bilinear_grad_grad(type, "Input", "Filter", "Output")));
+  registry.add(
+      with_conv_attrs(OpDef(type + "_grad"), axes)
+          .doc("The gradients of " + type +
+               ": Input@GRAD is the convolution of Output@GRAD with the mirrored Filter, "
+               "Filter@GRAD that of Input with Output@GRAD.")
+          .input("Input", "input of the forward operator", {.read_for = "Filter@GRAD"})
+          .input("Filter", "input of the forward operator", {.read_for = "Input@GRAD"})
+          .input("Output@GRAD", "gradient of Output, shape of Output")
+          .output("Input@GRAD", "gradient of Input, shape of Input")
+          .output("Filter@GRAD", "gradient of Filter, shape of Filter")
+          .images({"data_format", last, {"Input", "Output@GRAD", "Input@GRAD"}, kFasterFilter})
+          .infer([shape](InferContext& context) {
+            require_shape(context, "Output@GRAD", shape(context));
+            infer_grads_like_inputs(context);
+          })
+          .flops(flops_of_pairs([](const InferContext& context) {
+            return conv_pairs(context.input("Output@GRAD").shape, context.input("Filter").shape);
+          }))
+          .kernels(cpu_kernels<float, double, BFloat16>(
+              [](auto tag) -> KernelFactory { return conv_grad<typename decltype(tag)::type>; }))
+          .grad(bilinear_grad_grad(type, "Input", "Filter", "Output")));
 }
 
 }  // namespace

@@ -230,6 +230,7 @@ void register_norm_ops(OpRegistry& registry) {
                            {.intermediate = true, .no_gradient = true, .may_be_float32 = true})
                    .output("SavedVariance", "[C], 1 / sqrt(variance + epsilon) as it was used",
                            {.intermediate = true, .no_gradient = true, .may_be_float32 = true})
+                   .images({"data_layout", "NHWC", {"X", "Y"}})
                    .infer(infer_batch_norm)
                    .in_place("X", "Y")
                    .in_place("Mean", "MeanOut")
@@ -267,6 +268,7 @@ void register_norm_ops(OpRegistry& registry) {
                    .output("X@GRAD", "gradient of X, shape of X")
                    .output("Scale@GRAD", "gradient of Scale, [C]", {.may_be_float32 = true})
                    .output("Bias@GRAD", "gradient of Bias, [C]", {.may_be_float32 = true})
+                   .images({"data_layout", "NHWC", {"X", "Y@GRAD", "X@GRAD"}})
                    .infer(infer_batch_norm_grad)
                    .in_place("Y@GRAD", "X@GRAD")
                    .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {

@@ -143,6 +143,7 @@ void add_pool(OpRegistry& registry,
                "Extents: (in + 2 padding - ksize) / stride + 1, rounded down (up with ceil_mode).")
           .input("X", layout_doc(axes) + " or, see data_format, with the channels last; floating")
           .output("Out", "[N, C, out " + axes_doc(axes).substr(1) + ", or as X")
+          .images({"data_format", layout_name(axes, true), {"X", "Out"}})
           .infer([axes](InferContext& context) {
             context.set_output("Out", {checked_shape(context, axes), context.input("X").dtype});
           })
@@ -156,6 +157,7 @@ void add_pool(OpRegistry& registry,
                    .input("X", "input of the forward operator", {.needs_no_gradient = true})
                    .input("Out@GRAD", "gradient of Out, shape of Out")
                    .output("X@GRAD", "gradient of X, shape of X")
+                   .images({"data_format", layout_name(axes, true), {"X", "Out@GRAD", "X@GRAD"}})
                    .infer([axes](InferContext& context) {
                      require_shape(context, "Out@GRAD", checked_shape(context, axes));
                      infer_grads_like_inputs(context);

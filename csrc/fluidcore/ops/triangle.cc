@@ -56,7 +56,7 @@ void add_triangle(OpRegistry& registry,
                    .attr("diagonal", std::int64_t{0},
                          "which one; above 0: so many columns to the right of the main diagonal")
                    .in_place("X", "Out")
-                   .elementwise()
+                   .row_dims(all_dims)
                    .infer([](InferContext& context) {
                      const TensorSpec& x = context.input("X");
                      require(x.shape.rank() >= 2, context.type(),

@@ -38,6 +38,12 @@ const void* end_of(const void* data, std::size_t bytes) {
   return static_cast<const std::byte*>(data) + bytes;
 }
 
+void check_pass(const std::string& name) {
+  const std::vector<std::string>& names = pass_names();
+  require(std::ranges::find(names, name) != names.end(),
+          "plan: a pass that is skipped must be one of ", join(names), ", got '", name, "'");
+}
+
 void copy_bytes(void* to, const void* from, std::size_t bytes) {
   if (bytes > 0) std::memcpy(to, from, bytes);
 }
@@ -186,10 +192,21 @@ Plan::Plan(const OpRegistry& ops,
            PlanRequest request,
            const Scope& scope)
     : impl_(std::make_unique<Impl>()) {
+  for (const std::string& pass : request.skipped_passes) check_pass(pass);
   impl_->request = std::move(request);
   const ThreadCountScope threads(impl_->request.threads);
   impl_->watch.check_nan = impl_->request.check_nan;
-  impl_->parts = PlanBuilder(program, impl_->request, scope, impl_->state, impl_->watch).build(ops);
+  const auto build = [&](const PlanRequest& what) {
+    return PlanBuilder(program, what, scope, impl_->state, impl_->watch).build(ops);
+  };
+  try {
+    impl_->parts = build(impl_->request);
+  } catch (const InvalidArgument&) {
+    // A message is about the program as it was written, without what passes made of it.
+    PlanRequest plain = impl_->request;
+    plain.skipped_passes = pass_names();
+    impl_->parts = build(plain);
+  }
   impl_->bindings.resize(impl_->parts.scope_cells.size());
 }
 

@@ -46,7 +46,8 @@ struct PlanRequest {
   friend bool operator==(const PlanRequest&, const PlanRequest&) = default;
 };
 
-// The passes that a Plan can do without; they change no bit of a result.
+// The passes that a Plan can do without. channels_last may change the rounding of results, the
+// others change no bit.
 const std::vector<std::string>& pass_names();
 
 // Thrown by Plan::run(), which then has changed nothing: the data asks for another extent than the

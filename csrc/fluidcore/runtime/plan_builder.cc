@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "fluidcore/base/error.h"
+#include "fluidcore/runtime/passes/channels_last.h"
 #include "fluidcore/runtime/passes/prune.h"
 #include "fluidcore/runtime/passes/steps_of_program.h"
 #include "fluidcore/runtime/scope.h"
@@ -56,12 +57,7 @@ void allocate_for(const PreparedStep* most, const char* what, const F& allocate)
 }
 
 constexpr const char* kFuseRows = "fuse_rows";
-
-void check_pass(const std::string& name) {
-  const std::vector<std::string>& names = pass_names();
-  require(std::ranges::find(names, name) != names.end(),
-          "plan: a pass that is skipped must be one ", "of ", join(names), ", got '", name, "'");
-}
+constexpr const char* kChannelsLast = "channels_last";
 
 template <class F>
 void each_cell(const KernelContext::Slots& slots, const F& f) {
@@ -106,7 +102,7 @@ bool is_overwritten_inside(const Step& step, const OpDef::Slot& slot, const std:
 }  // namespace
 
 const std::vector<std::string>& pass_names() {
-  static const std::vector<std::string> kNames = {kFuseRows};
+  static const std::vector<std::string> kNames = {kChannelsLast, kFuseRows};
   return kNames;
 }
 
@@ -125,9 +121,12 @@ PlanBuilder::PlanBuilder(const ProgramDesc& program,
 }
 
 PlanParts PlanBuilder::build(const OpRegistry& ops) {
-  for (const std::string& pass : request_.skipped_passes) check_pass(pass);
   add_feeds();
-  const Steps steps = prune(steps_of_program(program_, ops), request_.fetches);
+  Steps steps = prune(steps_of_program(program_, ops), request_.fetches);
+  // A search for NaN names the variable, so it must see those of the program.
+  if (!request_.check_nan && !skips(kChannelsLast)) {
+    steps = channels_last(std::move(steps), program_.block(0), ops, request_.fetches);
+  }
   Frame& main = frames_.main();
   main.prepared.watch = &watch_;
   prepare_steps(main, steps, state_);

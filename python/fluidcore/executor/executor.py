@@ -98,8 +98,8 @@ class Executor:
 
     The first run of a program with certain shapes and fetches prepares everything; later runs only
     calculate. With the environment variable FLUIDCORE_CHECK_NAN=1, a run stops with an error that
-    names the operator that made the first NaN. FLUIDCORE_PASSES="-fuse_rows" does without a
-    pass over the plan; none changes a bit of a result.
+    names the operator that made the first NaN. FLUIDCORE_PASSES="-fuse_rows,-channels_last" does
+    without passes over the plan; docs/profiling.md says what these do.
 
     Args:
         place: CPUPlace(), the default.
