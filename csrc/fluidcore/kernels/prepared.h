@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 
 namespace fluidcore {
@@ -16,5 +17,11 @@ template <class T>
 using Prepared1 = std::function<void(const T* in, T* out)>;
 template <class T, class Out = T>
 using Prepared2 = std::function<void(const T* first, const T* second, Out* out)>;
+
+// The second operand are weights: what the function makes of them for itself is made again when the
+// version is another one than in the last call, or 0.
+template <class T>
+using PreparedWeights =
+    std::function<void(const T* in, const T* weights, std::uint64_t version, T* out)>;
 
 }  // namespace fluidcore

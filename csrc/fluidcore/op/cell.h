@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "fluidcore/base/shape.h"
 
 namespace fluidcore {
@@ -14,6 +16,9 @@ struct Cell {
   void* data = nullptr;          // null for a tensor array
   TensorArray* array = nullptr;  // null for a tensor
   const bool* is_set = nullptr;  // whether it has a value; null: it has
+  bool is_constant = false;      // a variable of the scope that the Plan never writes
+  // Of a constant: another one when it may have changed since the last run; 0: it always may have.
+  std::uint64_t version = 0;
 };
 
 }  // namespace fluidcore

@@ -56,10 +56,10 @@ Kernel conv(const KernelContext& context) {
   const auto input = context.input<T>("Input");
   const auto filter = context.input<T>("Filter");
   const auto output = context.output<T>("Output");
-  const Prepared2<T> forward =
+  const PreparedWeights<T> forward =
       prepare_conv<T>(conv_problem(context, input.shape(), filter.shape()));
   if (!forward) return through_float32(context);
-  return [=] { forward(input.data(), filter.data(), output.data()); };
+  return [=] { forward(input.data(), filter.data(), filter.cell()->version, output.data()); };
 }
 
 template <class T>

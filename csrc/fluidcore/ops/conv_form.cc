@@ -67,15 +67,16 @@ ConvProblem conv_problem(const KernelContext& context, const Shape& image, const
 }
 
 template <class T>
-Prepared2<T> prepare_conv(const ConvProblem& problem) {
+PreparedWeights<T> prepare_conv(const ConvProblem& problem) {
   if constexpr (onednn::kEnabled && !std::is_same_v<T, double>) {
-    if (Prepared2<T> prepared = onednn::prepare_conv<T>(problem)) return prepared;
+    if (PreparedWeights<T> prepared = onednn::prepare_conv<T>(problem)) return prepared;
   }
   if constexpr (std::is_same_v<T, BFloat16>) {
     return {};
   } else {
     const Images<T> images(problem);
-    return [=, conv = cpu::prepare_conv<T>(problem)](const T* input, const T* filter, T* output) {
+    return [=, conv = cpu::prepare_conv<T>(problem)](const T* input, const T* filter,
+                                                     std::uint64_t /*version*/, T* output) {
       conv(images.in.read(input), filter, images.out.result(output));
       images.out.write(output);
     };
@@ -115,9 +116,9 @@ Prepared2<T> prepare_conv_filter_grad(const ConvProblem& problem) {
   }
 }
 
-template Prepared2<float> prepare_conv<float>(const ConvProblem&);
-template Prepared2<BFloat16> prepare_conv<BFloat16>(const ConvProblem&);
-template Prepared2<double> prepare_conv<double>(const ConvProblem&);
+template PreparedWeights<float> prepare_conv<float>(const ConvProblem&);
+template PreparedWeights<BFloat16> prepare_conv<BFloat16>(const ConvProblem&);
+template PreparedWeights<double> prepare_conv<double>(const ConvProblem&);
 template Prepared2<float> prepare_conv_input_grad<float>(const ConvProblem&);
 template Prepared2<BFloat16> prepare_conv_input_grad<BFloat16>(const ConvProblem&);
 template Prepared2<double> prepare_conv_input_grad<double>(const ConvProblem&);

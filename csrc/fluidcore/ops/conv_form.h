@@ -40,7 +40,7 @@ ConvProblem conv_problem(const KernelContext& context, const Shape& image, const
 // channels last. Of bfloat16 each is empty where the processor has no products of it, or oneDNN no
 // kernel.
 template <class T>
-Prepared2<T> prepare_conv(const ConvProblem& problem);
+PreparedWeights<T> prepare_conv(const ConvProblem& problem);
 template <class T>
 Prepared2<T> prepare_conv_input_grad(const ConvProblem& problem);
 template <class T>

@@ -77,12 +77,12 @@ Kernel conv_transpose_grad(const KernelContext& context) {
   const auto dinput = context.optional_output<T>("Input@GRAD");
   const auto dfilter = context.optional_output<T>("Filter@GRAD");
   const ConvProblem problem = conv_problem(context, dout.shape(), filter.shape());
-  Prepared2<T> to_input;
+  PreparedWeights<T> to_input;
   Prepared2<T> to_filter;
   if (dinput) to_input = prepare_conv<T>(problem);
   if (dfilter) to_filter = prepare_conv_filter_grad<T>(problem);
   return [=] {
-    if (to_input) to_input(dout.data(), filter.data(), dinput.data());
+    if (to_input) to_input(dout.data(), filter.data(), filter.cell()->version, dinput.data());
     if (to_filter) to_filter(dout.data(), input.data(), dfilter.data());
   };
 }

@@ -36,6 +36,20 @@ Prepared2<T> prepare_product(const MatmulProblem& problem, const ScratchPtr& scr
   }
 }
 
+// Empty where nothing is gained by keeping the second operand in another layout.
+template <class T>
+PreparedWeights<T> prepare_product_by_weights(const MatmulProblem& problem,
+                                              const ScratchPtr& scratch) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (cpu::prepare_gemv<T>(problem)) return {};
+  }
+  if constexpr (onednn::kEnabled && !std::is_same_v<T, double>) {
+    return onednn::prepare_matmul_by_weights<T>(problem, scratch);
+  } else {
+    return {};
+  }
+}
+
 // From the shapes of X and Y and the attributes to the shape of Out, and to the product that it is.
 using OutShape = Shape (*)(const InferContext&);
 using Describe = MatmulProblem (*)(const KernelContext&, const Shape& x, const Shape& y);
@@ -46,6 +60,11 @@ Kernel product(const KernelContext& context) {
   const auto y = context.input<T>("Y");
   const auto out = context.output<T>("Out");
   const MatmulProblem problem = describe(context, x.shape(), y.shape());
+  if (y.cell()->is_constant) {
+    if (const auto kept = prepare_product_by_weights<T>(problem, context.scratch())) {
+      return [=] { kept(x.data(), y.data(), y.cell()->version, out.data()); };
+    }
+  }
   const Prepared2<T> product = prepare_product<T>(problem, context.scratch());
   if (!product) return through_float32(context);
   return [=] { product(x.data(), y.data(), out.data()); };

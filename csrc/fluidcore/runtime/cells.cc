@@ -31,6 +31,7 @@ Cell* Cells::array(Frame& home, TensorSpec declared) {
 
 Cell* Cells::in_scope(const std::string& name, TensorSpec spec, bool is_read) {
   Cell* cell = add(std::move(spec), Owner::kScope);
+  cell->is_constant = !written_.contains(name);
   use(cell).scope_cell = parts_.scope_cells.size();
   parts_.scope_cells.push_back(
       {.name = name, .cell = cell, .bytes = use(cell).bytes, .is_read = is_read});

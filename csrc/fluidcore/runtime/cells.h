@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstddef>
+#include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "fluidcore/runtime/frame.h"
 #include "fluidcore/runtime/plan_parts.h"
@@ -29,6 +31,9 @@ class Cells {
 
   explicit Cells(PlanParts& parts) : parts_(parts) {}
 
+  // The variables that steps write; to be called before there is a cell.
+  void set_written(std::set<std::string> names) { written_ = std::move(names); }
+
   Use& use(const Cell* cell) { return uses_.at(cell); }
 
   Cell* elsewhere(TensorSpec spec);
@@ -45,6 +50,7 @@ class Cells {
   Cell* add(TensorSpec spec, Owner owner);
 
   PlanParts& parts_;
+  std::set<std::string> written_;
   std::unordered_map<const Cell*, Use> uses_;
 };
 

@@ -23,6 +23,8 @@ struct Binding {
   bool is_created = false;             // the run has, and takes it back when it fails
   Tensor fresh;   // memory for a variable that has none of the right shape; committed at the end
   Tensor backup;  // what the variable held before the run
+  std::uint64_t seen = 0;     // the variable's version in the last run; 0: none
+  std::uint64_t version = 0;  // of the cell: how many were seen
 };
 
 Tensor new_tensor(const char* who, const std::string& name, const TensorSpec& spec) {
@@ -65,7 +67,9 @@ struct Plan::Impl {
     if (scope.lock() == to && layout == to->layout()) return;
     wishes.clear();
     for (std::size_t i = 0; i < bindings.size(); ++i) {
-      bindings[i].variable = to->find_var(parts.scope_cells[i].name, lock);
+      auto found = to->find_var(parts.scope_cells[i].name, lock);
+      if (found != bindings[i].variable) bindings[i].seen = 0;
+      bindings[i].variable = std::move(found);
       if (bindings[i].variable) wishes.push_back(wish(i));
     }
     scope = to;
@@ -80,7 +84,7 @@ struct Plan::Impl {
     for (std::size_t i = 0; i < bindings.size(); ++i) {
       const ScopeCell& cell = parts.scope_cells[i];
       if (!cell.is_read) continue;
-      const auto& variable = bindings[i].variable;
+      const std::shared_ptr<const Variable> variable = bindings[i].variable;
       if (!variable || !(variable->tensor().spec() == cell.cell->spec)) return false;
       if (!variable->tensor().is_initialized()) return false;
     }
@@ -103,7 +107,7 @@ struct Plan::Impl {
     for (std::size_t i = 0; i < bindings.size(); ++i) {
       if (!std::exchange(bindings[i].is_created, false)) continue;
       const Holds::Lock lock = from.holds().lock();
-      if (bindings[i].variable->tensor().is_initialized()) continue;
+      if (std::as_const(*bindings[i].variable).tensor().is_initialized()) continue;
       const std::string& name = parts.scope_cells[i].name;
       if (from.find_var(name, lock) == bindings[i].variable) from.erase(name, lock);
     }
@@ -118,12 +122,21 @@ struct Plan::Impl {
     create_missing(hold, *of, lock);
   }
 
+  static std::uint64_t version_of(Binding& binding) {
+    const Variable& variable = *binding.variable;
+    if (variable.tensor().is_shared()) return binding.seen = 0;
+    if (std::exchange(binding.seen, variable.version()) != variable.version()) ++binding.version;
+    return binding.version;
+  }
+
   void point_to_scope() {
     num_pointed = 0;
     for (std::size_t i = 0; i < bindings.size(); ++i, ++num_pointed) {
       const ScopeCell& cell = parts.scope_cells[i];
       Binding& binding = bindings[i];
-      const Tensor& held = binding.variable->tensor();
+      const Tensor& held = std::as_const(*binding.variable).tensor();
+      if (cell.is_written) binding.variable->touch();
+      if (cell.cell->is_constant) cell.cell->version = version_of(binding);
       if (held.is_initialized() && held.spec() == cell.cell->spec) {
         if (cell.is_set != nullptr) *cell.is_set = true;
         cell.cell->data = held.raw();

@@ -92,6 +92,15 @@ std::int64_t work_of(const KernelContext::Slots& inputs, const KernelContext::Sl
   return work;
 }
 
+std::set<std::string> all_writes(const Steps& steps) {
+  std::set<std::string> names;
+  for (const Step& step : steps) {
+    for (std::string& name : writes(step)) names.insert(std::move(name));
+    if (step.body) names.insert(step.body->writes.begin(), step.body->writes.end());
+  }
+  return names;
+}
+
 // True for an input of an operator with a block that the block overwrites, unless the operator
 // wants to see that, as it does of a condition.
 bool is_overwritten_inside(const Step& step, const OpDef::Slot& slot, const std::string& name) {
@@ -121,12 +130,13 @@ PlanBuilder::PlanBuilder(const ProgramDesc& program,
 }
 
 PlanParts PlanBuilder::build(const OpRegistry& ops) {
-  add_feeds();
   Steps steps = prune(steps_of_program(program_, ops), request_.fetches);
   // A search for NaN names the variable, so it must see those of the program.
   if (!request_.check_nan && !skips(kChannelsLast)) {
     steps = channels_last(std::move(steps), program_.block(0), ops, request_.fetches);
   }
+  cells_.set_written(all_writes(steps));
+  add_feeds();
   Frame& main = frames_.main();
   main.prepared.watch = &watch_;
   prepare_steps(main, steps, state_);

@@ -114,7 +114,7 @@ std::vector<Tensor> Scope::snapshot(const std::vector<std::string>& names,
   std::vector<Tensor> copies;
   copies.reserve(names.size());
   for (const auto& variable : variables) {
-    copies.push_back(variable ? variable->tensor().clone() : Tensor());
+    copies.push_back(variable ? std::as_const(*variable).tensor().clone() : Tensor());
   }
   return copies;
 }

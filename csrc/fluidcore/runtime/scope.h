@@ -24,9 +24,18 @@ class Variable {
  public:
   explicit Variable(std::shared_ptr<Holds> holds) : holds_(std::move(holds)) {}
 
-  // For whoever has the scope to himself.
-  Tensor& tensor() { return tensor_; }
+  // For whoever has the scope to himself. What the first one returns may be changed, but not later
+  // on: see version().
+  Tensor& tensor() {
+    touch();
+    return tensor_;
+  }
   const Tensor& tensor() const { return tensor_; }
+
+  // Another one whenever the value may have changed, as long as nobody else has its memory: see
+  // Tensor::is_shared().
+  std::uint64_t version() const { return version_.load(std::memory_order_relaxed); }
+  void touch() { version_.fetch_add(1, std::memory_order_relaxed); }
 
   Tensor read(Interruption* interruption = nullptr);  // waits; a copy that shares the memory
   std::optional<Tensor> try_read();                   // does not wait: null
@@ -52,6 +61,7 @@ class Variable {
     const Holds::Lock lock =
         waits ? hold.acquire(wishes, [](const Holds::Lock& /*lock*/) {}) : hold.try_acquire(wishes);
     if (!lock) return false;
+    touch();  // who reads may keep the memory, and write to it later
     f(tensor_);
     return true;
   }
@@ -59,6 +69,7 @@ class Variable {
   std::shared_ptr<Holds> holds_;
   Holdable holdable_;
   Tensor tensor_;
+  std::atomic<std::uint64_t> version_ = 1;
 };
 
 // Names -> variables that live between runs: parameters, optimizer state. A name that a scope does

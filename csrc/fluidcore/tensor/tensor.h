@@ -28,6 +28,7 @@ class Tensor {
   std::int64_t size() const { return size_; }  // number of elements that are held
   std::size_t bytes() const { return bytes_; }
   void* raw() const { return data_; }
+  bool is_shared() const { return owner_.use_count() > 1; }  // somebody else has the memory
 
   // Throws InvalidArgument unless T is the tensor's dtype.
   template <class T>

@@ -239,20 +239,25 @@ struct FilterGradParts {
 }  // namespace
 
 template <class T>
-Prepared2<T> prepare_conv(const ConvProblem& problem) {
-  return prepare_steps<T>("convolution", problem, [](Pipeline& pipeline, const Descs& d) {
-    const auto desc = forward(pipeline, d);
-    const dnnl::memory input = pipeline.converted(pipeline.external(d.input), desc.src_desc());
-    const dnnl::memory filter =
-        pipeline.converted(pipeline.external(d.filter), desc.weights_desc());
-    add_with_result(pipeline, dnnl::convolution_forward(desc), desc, {DNNL_ARG_SRC, input},
+PreparedWeights<T> prepare_conv(const ConvProblem& problem) {
+  if (problem.is_empty() || !is_native<T>()) return {};
+  return prepare("convolution", problem.flops(), [&]() -> PreparedWeights<T> {
+    auto pipeline = std::make_shared<Pipeline>();
+    const Descs d(problem, kDataType<T>);
+    const auto desc = forward(*pipeline, d);
+    const dnnl::memory input = pipeline->converted(pipeline->external(d.input), desc.src_desc());
+    const dnnl::memory filter = pipeline->kept(pipeline->external(d.filter), desc.weights_desc());
+    add_with_result(*pipeline, dnnl::convolution_forward(desc), desc, {DNNL_ARG_SRC, input},
                     {DNNL_ARG_WEIGHTS, filter}, DNNL_ARG_DST, desc.dst_desc(),
-                    pipeline.external(d.output));
+                    pipeline->external(d.output));
+    return [pipeline](const T* in, const T* weights, std::uint64_t version, T* out) {
+      pipeline->run({in, weights, out}, version);
+    };
   });
 }
 
-template Prepared2<float> prepare_conv(const ConvProblem&);
-template Prepared2<BFloat16> prepare_conv(const ConvProblem&);
+template PreparedWeights<float> prepare_conv(const ConvProblem&);
+template PreparedWeights<BFloat16> prepare_conv(const ConvProblem&);
 
 template <class T>
 Prepared2<T> prepare_conv_input_grad(const ConvProblem& problem) {

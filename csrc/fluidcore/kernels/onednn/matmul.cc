@@ -35,6 +35,31 @@ Desc describe(const MatmulProblem& problem,
   return {dims, data_type, strides};
 }
 
+bool fits(const MatmulProblem& problem) {
+  constexpr std::size_t kMaxBatchDims = 4;
+  // With a transposed first operand oneDNN cuts long sums at places that depend on the number of
+  // threads, and so does the rounding of its results. Seen from 2,048 products on.
+  constexpr std::int64_t kLongSum = 1024;
+  return !problem.is_empty() && !problem.adds_products() && problem.batch.size() <= kMaxBatchDims &&
+         (problem.a.col == 1 || problem.k <= kLongSum);
+}
+
+// The product of the first two external memories into the third; keeps the second as weights.
+template <class T>
+void add_product(Pipeline& pipeline, const MatmulProblem& problem, bool keeps) {
+  const Desc a = describe(problem, problem.a, problem.m, problem.k, kDataType<T>);
+  const Desc b = describe(problem, problem.b, problem.k, problem.n, kDataType<T>);
+  const Desc c = describe(problem, problem.c, problem.m, problem.n, kDataType<T>);
+  const Desc any(b.get_dims(), b.get_data_type(), dnnl::memory::format_tag::any);
+  const dnnl::matmul::primitive_desc desc(pipeline.engine(), a, keeps ? any : b, c,
+                                          with_scratchpad());
+  const dnnl::memory first = pipeline.external(a);
+  const dnnl::memory second = pipeline.kept(pipeline.external(b), desc.weights_desc());
+  pipeline.add(
+      dnnl::matmul(desc), desc.scratchpad_desc(),
+      {{DNNL_ARG_SRC, first}, {DNNL_ARG_WEIGHTS, second}, {DNNL_ARG_DST, pipeline.external(c)}});
+}
+
 }  // namespace
 
 template <class T>
@@ -42,26 +67,10 @@ Prepared2<T> prepare_matmul(const MatmulProblem& original, const ScratchPtr& scr
   MatmulProblem problem = simplified(original);
   const bool swapped = problem.c.col != 1 && problem.c.row == 1;
   if (swapped) problem = transposed(problem);
-  constexpr std::size_t kMaxBatchDims = 4;
-  if (!is_native<T>() || problem.is_empty() || problem.adds_products() ||
-      problem.batch.size() > kMaxBatchDims)
-    return {};
-  // With a transposed first operand oneDNN cuts long sums at places that depend on the number of
-  // threads, and so does the rounding of its results. Seen from 2,048 products on.
-  constexpr std::int64_t kLongSum = 1024;
-  if (problem.a.col != 1 && problem.k > kLongSum) return {};
-
+  if (!is_native<T>() || !fits(problem)) return {};
   return prepare("matmul", problem.flops(), [&]() -> Prepared2<T> {
     auto pipeline = std::make_shared<Pipeline>(scratch);
-    const Desc a = describe(problem, problem.a, problem.m, problem.k, kDataType<T>);
-    const Desc b = describe(problem, problem.b, problem.k, problem.n, kDataType<T>);
-    const Desc c = describe(problem, problem.c, problem.m, problem.n, kDataType<T>);
-    const dnnl::matmul::primitive_desc desc(pipeline->engine(), a, b, c, with_scratchpad());
-    const dnnl::memory first = pipeline->external(a);
-    const dnnl::memory second = pipeline->external(b);
-    pipeline->add(
-        dnnl::matmul(desc), desc.scratchpad_desc(),
-        {{DNNL_ARG_SRC, first}, {DNNL_ARG_WEIGHTS, second}, {DNNL_ARG_DST, pipeline->external(c)}});
+    add_product<T>(*pipeline, problem, false);
     if (swapped) {
       return [pipeline](const T* x, const T* y, T* out) { pipeline->run({y, x, out}); };
     }
@@ -69,7 +78,25 @@ Prepared2<T> prepare_matmul(const MatmulProblem& original, const ScratchPtr& scr
   });
 }
 
+template <class T>
+PreparedWeights<T> prepare_matmul_by_weights(const MatmulProblem& original,
+                                             const ScratchPtr& scratch) {
+  const MatmulProblem problem = simplified(original);
+  const bool has_rows = problem.batch.empty() && problem.c.col == 1;
+  if (!is_native<T>() || !has_rows || !fits(problem)) return {};
+  return prepare("matmul", problem.flops(), [&]() -> PreparedWeights<T> {
+    auto pipeline = std::make_shared<Pipeline>(scratch);
+    add_product<T>(*pipeline, problem, true);
+    return [pipeline](const T* x, const T* weights, std::uint64_t version, T* out) {
+      pipeline->run({x, weights, out}, version);
+    };
+  });
+}
+
 template Prepared2<float> prepare_matmul(const MatmulProblem&, const ScratchPtr&);
 template Prepared2<BFloat16> prepare_matmul(const MatmulProblem&, const ScratchPtr&);
+template PreparedWeights<float> prepare_matmul_by_weights(const MatmulProblem&, const ScratchPtr&);
+template PreparedWeights<BFloat16> prepare_matmul_by_weights(const MatmulProblem&,
+                                                             const ScratchPtr&);
 
 }  // namespace fluidcore::onednn

@@ -26,8 +26,12 @@ inline constexpr bool kEnabled = false;
 // T is float or BFloat16, which is empty where the processor has no products of it.
 template <class T>
 Prepared2<T> prepare_matmul(const MatmulProblem& problem, const ScratchPtr& scratch);
+// Of a second operand without batch dimensions, kept in the layout that oneDNN likes best.
 template <class T>
-Prepared2<T> prepare_conv(const ConvProblem& problem);
+PreparedWeights<T> prepare_matmul_by_weights(const MatmulProblem& problem,
+                                             const ScratchPtr& scratch);
+template <class T>
+PreparedWeights<T> prepare_conv(const ConvProblem& problem);
 template <class T>
 Prepared2<T> prepare_conv_input_grad(const ConvProblem& problem);
 template <class T>

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
 #include <string_view>
 #include <utility>
@@ -41,15 +42,18 @@ class Pipeline {
   // `memory` in the layout `wanted`: itself if it has it, else a copy that the pipeline makes at
   // this point.
   dnnl::memory converted(const dnnl::memory& memory, const dnnl::memory::desc& wanted);
+  // The same of weights: a copy that stays, and is made again when their version has changed.
+  dnnl::memory kept(const dnnl::memory& weights, const dnnl::memory::desc& wanted);
   void copy(const dnnl::memory& from, const dnnl::memory& to);
 
-  void run(std::initializer_list<const void*> addresses);
+  void run(std::initializer_list<const void*> addresses, std::uint64_t version = 0);
 
  private:
   struct Step {
     dnnl::primitive primitive;
     std::vector<dnnl::memory> memories;  // keeps alive what `arguments` names
     std::vector<dnnl_exec_arg_t> arguments;
+    bool is_of_weights = false;
   };
 
   // Memory at an offset of the scratch memory.
@@ -71,6 +75,7 @@ class Pipeline {
   const std::byte* pointed_ = nullptr;  // where the scratch memory was in the last run
   std::vector<dnnl::memory> externals_;
   std::vector<Step> steps_;
+  std::uint64_t version_ = 0;  // of the weights in the last run
 };
 
 // The attributes of every primitive here: its scratchpad belongs to the pipeline.
