@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "fluidcore/ops/infer_checks.h"
 
 namespace fluidcore {
 

@@ -7,7 +7,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "fluidcore/base/strings.h"
 #include "fluidcore/op/op_registry.h"
 #include "fluidcore/program/block_desc.h"
 
@@ -62,7 +61,7 @@ class LayoutPass {
     std::vector<std::string> images;
     bool wanted = false;
     if (const auto& declared = step.def->images()) {
-      images = images_in_slots(step, declared->slots);
+      images = images_in_slots(step, *declared);
       wanted = has_many_filters(step, *declared);
     } else if (step.def->is_elementwise()) {
       images = images_of_elementwise(step);
@@ -78,10 +77,10 @@ class LayoutPass {
     return images;
   }
 
-  static std::vector<std::string> images_in_slots(const Step& step,
-                                                  const std::vector<std::string>& slots) {
+  static std::vector<std::string> images_in_slots(const Step& step, const OpDef::Images& declared) {
+    if (std::get<std::string>(step.op.attr(declared.attr)) == declared.last) return {};
     std::vector<std::string> images;
-    for (const std::string& slot : slots) {
+    for (const std::string& slot : declared.slots) {
       for (const SlotMap* map : {&step.op.inputs(), &step.op.outputs()}) {
         const auto found = map->find(slot);
         if (found == map->end()) continue;
@@ -89,8 +88,6 @@ class LayoutPass {
                              [](const std::string& name) { return name != kEmptyName; });
       }
     }
-    const auto& attr = std::get<std::string>(step.op.attr(step.def->images()->attr));
-    if (attr == step.def->images()->last) return {};
     return images;
   }
 
