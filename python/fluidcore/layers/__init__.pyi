@@ -372,20 +372,20 @@ def conv1d(
     """Output[n, m, x] = sum over c, i of Filter[m, c, i] Input[n, c, x stride + i dilation - padding]; Input is 0 outside. Extents: (in + 2 padding - (dilation (kernel - 1) + 1)) / stride + 1.
 
     Args:
-        input: [N, C, L], floating
+        input: [N, C, L] or, see data_format, with the channels last, floating
         filter: [M, C / groups, kernel length]
         strides: steps of the filter: [length]
         paddings: zeros on both sides of Input: [length]
         dilations: distances of the filter's elements: [length]; 1: they are neighbours
         groups: Input's channels and the filters are cut into this many groups that do not see each other
         use_cudnn: accepted, without effect
-        data_format: 'AnyLayout' or 'NCL', which are the same
+        data_format: 'NCL', which 'AnyLayout' means too, or 'NLC': where the channels of images are
         workspace_size_MB: accepted, without effect
         act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
-        Output: [N, M, out length]
+        Output: [N, M, out length], or as Input
     """
 
 def conv1d_transpose(
@@ -412,7 +412,7 @@ def conv1d_transpose(
         dilations: distances of the filter's elements: [length]; 1: they are neighbours
         groups: Input's channels and the filters are cut into this many groups that do not see each other
         use_cudnn: accepted, without effect
-        data_format: 'AnyLayout' or 'NCL', which are the same
+        data_format: 'NCL', which 'AnyLayout' means too, or 'NLC': where the channels of images are
         workspace_size_MB: accepted, without effect
         act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
@@ -445,7 +445,7 @@ def conv3d_transpose(
         dilations: distances of the filter's elements: [depth, height, width]; 1: they are neighbours
         groups: Input's channels and the filters are cut into this many groups that do not see each other
         use_cudnn: accepted, without effect
-        data_format: 'AnyLayout' or 'NCDHW', which are the same
+        data_format: 'NCDHW', which 'AnyLayout' means too, or 'NDHWC': where the channels of images are
         workspace_size_MB: accepted, without effect
         act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
@@ -534,20 +534,20 @@ def depthwise_conv2d(
     """conv2d where each channel is a group of its own: groups are the channels of Input.
 
     Args:
-        input: [N, C, H, W], floating
+        input: [N, C, H, W] or, see data_format, with the channels last, floating
         filter: [M, C / groups, kernel height, kernel width]
         strides: steps of the filter: [height, width]
         paddings: zeros on both sides of Input: [height, width]
         dilations: distances of the filter's elements: [height, width]; 1: they are neighbours
         groups: Input's channels and the filters are cut into this many groups that do not see each other
         use_cudnn: accepted, without effect
-        data_format: 'AnyLayout' or 'NCHW', which are the same
+        data_format: 'NCHW', which 'AnyLayout' means too, or 'NHWC': where the channels of images are
         workspace_size_MB: accepted, without effect
         act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
-        Output: [N, M, out height, width]
+        Output: [N, M, out height, width], or as Input
     """
 
 def det(
@@ -1948,7 +1948,7 @@ def pool1d(
     """Out = the maximum or the mean of the window of X that begins at its number times stride - padding. Padding is never the maximum and does not count in the mean. Extents: (in + 2 padding - ksize) / stride + 1, rounded down (up with ceil_mode).
 
     Args:
-        x: [N, C, L], floating
+        x: [N, C, L] or, see data_format, with the channels last; floating
         pooling_type: 'max' or 'avg'
         ksize: extents of a window: [length]
         global_pooling: one window for the whole plane; ksize, strides and paddings are not used
@@ -1957,12 +1957,12 @@ def pool1d(
         paddings: elements on both sides of X that take no part: [length]; smaller than ksize
         ceil_mode: also windows that reach beyond the padded X at the end
         use_cudnn: accepted, without effect
-        data_format: 'AnyLayout' or 'NCL', which are the same
+        data_format: 'NCL', which 'AnyLayout' means too, or 'NLC': where the channels of images are
         act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
-        Out: [N, C, out length]
+        Out: [N, C, out length], or as X
     """
 
 def pow(

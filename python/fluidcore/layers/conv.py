@@ -44,7 +44,7 @@ def _conv(
         "paddings": numbers(layer, "padding", padding, axes),
         "dilations": numbers(layer, "dilation", dilation, axes, default=1),
         "groups": groups,
-        "data_format": data_format,
+        **({"data_format": data_format} if is_last else {}),
     }
     out = helper.append(layer, {"Input": input, "Filter": weight}, attrs, "Output")
     axis = axes + 1 if is_last else 1

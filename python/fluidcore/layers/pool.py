@@ -24,7 +24,7 @@ def _pool(
     data_format: str,
 ) -> Variable:
     check_variable(layer, "input", input)
-    has_channels_last(layer, data_format, axes)
+    is_last = has_channels_last(layer, data_format, axes)
     window = numbers(layer, "pool_size", pool_size, axes)
     if not global_pooling and min(window) < 1:
         raise core.InvalidArgument(
@@ -37,7 +37,7 @@ def _pool(
         "paddings": numbers(layer, "pool_padding", pool_padding, axes),
         "global_pooling": global_pooling,
         "ceil_mode": ceil_mode,
-        "data_format": data_format,
+        **({"data_format": data_format} if is_last else {}),
     }
     return LayerHelper(layer, name).append(layer, {"X": input}, attrs)
 

@@ -64,5 +64,5 @@ def test_the_command_shows_the_steps_of_a_run(
         "block 0:",
         "  lookup_table_v2: operator 0 of block 0 (lookup_table_v2)",
         "  elementwise_mul: operator 1 of block 0 (elementwise_mul)",
-        "temporaries: 384 bytes",
+        "temporaries: 192 bytes",
     ]
