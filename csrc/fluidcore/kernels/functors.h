@@ -470,20 +470,6 @@ struct LessEqual {
   }
 };
 
-struct Greater {
-  template <class T>
-  FC_HOST_DEVICE bool operator()(T x, T y) const {
-    return x > y;
-  }
-};
-
-struct GreaterEqual {
-  template <class T>
-  FC_HOST_DEVICE bool operator()(T x, T y) const {
-    return x >= y;
-  }
-};
-
 struct Equal {
   template <class T>
   FC_HOST_DEVICE bool operator()(T x, T y) const {

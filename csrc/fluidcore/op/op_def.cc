@@ -175,6 +175,11 @@ OpDef&& OpDef::in_place(std::string input, std::string output) && {
   return std::move(*this);
 }
 
+OpDef&& OpDef::view(std::string input, std::string output) && {
+  views_.emplace_back(std::move(input), std::move(output));
+  return std::move(*this);
+}
+
 OpDef&& OpDef::mixed_dtypes() && {
   mixed_dtypes_ = true;
   return std::move(*this);
@@ -196,6 +201,12 @@ bool OpDef::is_in_place(std::string_view input, std::string_view output) const {
   return std::any_of(in_place_.begin(), in_place_.end(), [&](const auto& pair) {
     return pair.first == input && pair.second == output;
   });
+}
+
+const std::string* OpDef::viewed_by(std::string_view output) const {
+  const auto found =
+      std::ranges::find_if(views_, [&](const auto& view) { return view.second == output; });
+  return found == views_.end() ? nullptr : &found->first;
 }
 
 const OpDef::Slot* OpDef::find_input(std::string_view name) const {

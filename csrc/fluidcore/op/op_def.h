@@ -127,6 +127,9 @@ class OpDef {
   // The kernel is right when the variable of `input` is also that of `output`, in one memory.
   // Where the user writes one variable in both without this, the output gets memory of its own.
   OpDef&& in_place(std::string input, std::string output) &&;
+  // The output, where it has as many elements as the input, has the same, in the same order. A Plan
+  // may let it be in the input's memory, and then asks the kernel for the other outputs only.
+  OpDef&& view(std::string input, std::string output) &&;
   OpDef&& mixed_dtypes() &&;  // floating inputs may differ in dtype
   OpDef&& checks_data() &&;   // a kernel may throw when it sees the data
   // Rows of an input that do not depend on each other can be differentiated at once.
@@ -157,6 +160,7 @@ class OpDef {
   // True when an input's elements are not read, for this operator with the outputs it has.
   bool reads_only_shape(const OpDesc& op, const Slot& input) const;
   bool is_in_place(std::string_view input, std::string_view output) const;
+  const std::string* viewed_by(std::string_view output) const;  // the input; null: none
   const Slot* find_input(std::string_view name) const;
   const Slot* find_output(std::string_view name) const;
 
@@ -199,6 +203,7 @@ class OpDef {
   KernelTable kernels_;
   GradMaker grad_;
   std::vector<std::pair<std::string, std::string>> in_place_;
+  std::vector<std::pair<std::string, std::string>> views_;
   Decompose decompose_;
   std::optional<BlockTraits> block_traits_;
   bool not_differentiable_ = false;

@@ -147,6 +147,7 @@ OpDef additive_grad_op(const std::string& type, const std::string& formulas) {
       .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
         return additive_grad<typename decltype(tag)::type, sign>;
       }))
+      .view("Out@GRAD", "X@GRAD")
       .grad(additive_grad_grad(type));
 }
 
@@ -154,7 +155,8 @@ OpDef additive_grad_op(const std::string& type, const std::string& formulas) {
 
 void register_elementwise_ops(OpRegistry& registry) {
   registry.add(integer_arithmetic<Add>("elementwise_add", "X + Y"));
-  registry.add(additive_grad_op<1>("elementwise_add", "X@GRAD = Out@GRAD, Y@GRAD = Out@GRAD"));
+  registry.add(additive_grad_op<1>("elementwise_add", "X@GRAD = Out@GRAD, Y@GRAD = Out@GRAD")
+                   .view("Out@GRAD", "Y@GRAD"));
 
   registry.add(integer_arithmetic<Sub>("elementwise_sub", "X - Y"));
   registry.add(additive_grad_op<-1>("elementwise_sub", "X@GRAD = Out@GRAD, Y@GRAD = -Out@GRAD"));

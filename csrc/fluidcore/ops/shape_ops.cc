@@ -53,11 +53,13 @@ void add_reshape(OpRegistry& registry) {
                    .required_attr("shape", Ints{}, doc)
                    .infer(infer_as<reshaped>)
                    .in_place("X", "Out")
+                   .view("X", "Out")
                    .kernels(byte_kernels<same_elements>())
                    .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
   registry.add(declare_adjoint("reshape", "X@GRAD = the elements of Out@GRAD in the shape of X.")
                    .required_attr("shape", Ints{}, doc)
                    .infer(infer_as<reshaped>)
+                   .view("Out@GRAD", "X@GRAD")
                    .kernels(byte_kernels<same_elements_grad>()));
 }
 
@@ -80,11 +82,13 @@ void add_flatten(OpRegistry& registry) {
                    .attr("axis", std::int64_t{1}, doc)
                    .infer(infer_as<flattened>)
                    .in_place("X", "Out")
+                   .view("X", "Out")
                    .kernels(byte_kernels<same_elements>())
                    .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
   registry.add(declare_adjoint("flatten", "X@GRAD = the elements of Out@GRAD in the shape of X.")
                    .attr("axis", std::int64_t{1}, doc)
                    .infer(infer_as<flattened>)
+                   .view("Out@GRAD", "X@GRAD")
                    .kernels(byte_kernels<same_elements_grad>()));
 }
 

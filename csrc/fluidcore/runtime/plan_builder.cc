@@ -56,8 +56,9 @@ void allocate_for(const PreparedStep* most, const char* what, const F& allocate)
   }
 }
 
-constexpr const char* kFuseRows = "fuse_rows";
 constexpr const char* kChannelsLast = "channels_last";
+constexpr const char* kFuseRows = "fuse_rows";
+constexpr const char* kViews = "views";
 
 template <class F>
 void each_cell(const KernelContext::Slots& slots, const F& f) {
@@ -111,7 +112,7 @@ bool is_overwritten_inside(const Step& step, const OpDef::Slot& slot, const std:
 }  // namespace
 
 const std::vector<std::string>& pass_names() {
-  static const std::vector<std::string> kNames = {kChannelsLast, kFuseRows};
+  static const std::vector<std::string> kNames = {kChannelsLast, kFuseRows, kViews};
   return kNames;
 }
 
@@ -208,9 +209,13 @@ PreparedStep PlanBuilder::prepare(Frame& frame, const Step& step, const RunState
   }
   // A startup program and its main program often have one seed: what initializes variables of the
   // scope draws from streams of its own.
-  const std::uint64_t stream = 2 * step.index + (step.outlives_run ? 1 : 0);
+  const std::uint64_t stream = 2 * step.index + (step.outlives_run() ? 1 : 0);
   const DType dtype = step.def->kernel_dtype(infer);
   draft.prepared.runs_block = step.body != nullptr;
+  if (draft.has_views && !draft.has_results) {
+    draft.prepared.kernel = draft.surroundings.around(Kernel());
+    return std::move(draft.prepared);
+  }
   draft.prepared.work = work_of(draft.inputs, draft.outputs);
   draft.prepared.flops = step.def->flops(infer);
   const KernelContext context(step.op, std::move(draft.inputs), std::move(draft.outputs), dtype,
@@ -303,6 +308,8 @@ void PlanBuilder::write_outputs(Draft& draft, const InferContext& infer) {
     const OpDef::Slot& declared = *draft.step.def->find_output(slot);
     if (declared.traits.of_block) return;
     const TensorSpec& spec = infer.output(slot, index);
+    if (is_view(draft, slot, index, spec)) return;
+    draft.has_results = true;
     const std::string& name = draft.step.op.output(slot)[index];
     require(is_known(spec) || declared.traits.array, draft.step.op.type(), ": ", slot,
             " must have a known shape when the program runs, got ", spec);
@@ -314,6 +321,19 @@ void PlanBuilder::write_outputs(Draft& draft, const InferContext& infer) {
       draft.prepared.written_names.push_back(name);
     }
   });
+}
+
+bool PlanBuilder::is_view(Draft& draft,
+                          const std::string& slot,
+                          std::size_t index,
+                          const TensorSpec& spec) {
+  if (request_.check_nan || skips(kViews)) return false;
+  const std::string* input = draft.step.def->viewed_by(slot);
+  if (input == nullptr) return false;
+  const std::string& name = draft.step.op.output(slot)[index];
+  const Cell* of = draft.inputs.at(*input)[0];
+  if (variables_.view(draft.frame, name, spec, of, draft.surroundings) == nullptr) return false;
+  return draft.has_views = true;
 }
 
 std::int64_t PlanBuilder::extent_from_data(const Step& step) {
@@ -344,16 +364,21 @@ bool PlanBuilder::skips(std::string_view pass) const {
 
 // Called when all steps of a frame are prepared.
 void PlanBuilder::run_passes(Frame& frame) {
+  std::vector<PreparedStep>& steps = frame.prepared.steps;
+  apply(frame, drop_empty(steps));
   // A search for NaN names the operator, so it must see each by itself.
   if (request_.check_nan || skips(kFuseRows)) return;
-  const Fused fused =
-      fuse_rows(frame.prepared.steps, [&](const Cell* cell, std::size_t first, std::size_t last) {
-        return frame.lives_within(cell, first, last);
-      });
+  apply(frame, fuse_rows(steps, [&](const Cell* cell, std::size_t first, std::size_t last) {
+          return frame.lives_within(cell, first, last);
+        }));
+}
+
+// What is known by positions of steps moves with them.
+void PlanBuilder::apply(Frame& frame, const Fused& fused) {
   frame.move(fused);
   if (frame.around != nullptr) return;
   for (ScopeCell& cell : parts_.scope_cells) {
-    if (cell.is_written) cell.first_write = fused.position[cell.first_write];
+    if (cell.is_written) cell.first_write = fused.begins[cell.first_write];
   }
   if (end_of_throwing_ > 0) {
     const std::size_t last = end_of_throwing_ - 1;
