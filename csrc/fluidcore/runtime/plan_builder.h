@@ -36,6 +36,7 @@ class PlanBuilder {
     SubBlockRunner* sub_block = nullptr;
   };
 
+  Steps without_feeds(Steps steps) const;
   void add_feeds();
   void prepare_steps(Frame& frame, const Steps& steps, const RunState& state);
   PreparedStep prepare(Frame& frame, const Step& step, const RunState& state);
@@ -44,7 +45,7 @@ class PlanBuilder {
   void prepare_block(Draft& draft, InferContext& infer);
   void write_outputs(Draft& draft, const InferContext& infer);
   void add_results(Draft& draft, Frame& inside);
-  std::int64_t extent_from_data(const Step& step);
+  std::optional<Shape> extents_from_data(const Step& step);
   FetchCell fetched(const std::string& name);
   bool skips(std::string_view pass) const;
   void run_passes(Frame& frame);
