@@ -173,8 +173,8 @@ MUTUAL: dict[str, set[str]] = {
     },
     # a Tensor's methods append operators, and operators return Tensors
     "fluidcore.eager": {
-        *("apply", "arithmetic", "autograd", "conversion", "create", "functions", "record"),
-        *("second_order", "tape", "target", "tensor"),
+        *("apply", "arithmetic", "autograd", "composed", "conversion", "create", "functions"),
+        *("record", "second_order", "tape", "target", "tensor"),
     },
 }
 

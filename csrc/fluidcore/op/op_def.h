@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
@@ -112,17 +113,19 @@ class OpDef {
                         std::vector<std::string> choices = {}) &&;
   OpDef&& infer(InferFn infer) &&;
   OpDef&& kernels(KernelTable table) &&;  // adds to what is there
-  // Where the CPU has a kernel for float32, `factory` becomes that of each 16-bit dtype without
-  // one.
-  void add_16_bit_kernels(KernelFactory factory);
+  // Where the CPU has a kernel for `wide`, `factory` becomes that of each narrow dtype without one.
+  void add_kernels_through(DType wide, std::initializer_list<DType> narrow, KernelFactory factory);
   OpDef&& grad(GradMaker maker) &&;
   // For an operator without gradient maker: the differentiable operators it stands for.
   OpDef&& decompose(Decompose decompose) &&;
   OpDef&& not_differentiable() &&;  // append_backward treats the outputs as constants
   OpDef&& runs_block(BlockTraits traits = {}) &&;  // declares the attribute sub_block
-  // The extent of dimension 0 of the outputs depends on the data: `infer` finds it in the context,
-  // -1 when it is not known, and the kernel throws ExtentChanged when it meets another.
-  OpDef&& extent_from_data() &&;
+  // Extents of the outputs depend on the data, if `slot` is not empty where this input is given:
+  // `infer` finds them in the context, leaves them -1 where they are not known, and the kernel
+  // throws ExtentsChanged when it meets others.
+  OpDef&& extents_from_data(std::string slot = {}) &&;
+  // The output is what the run is fed: the operator itself never runs.
+  OpDef&& stands_for_feed() &&;
   OpDef&& random() &&;  // draws random numbers: calculating it again would give others
   // The kernel is right when the variable of `input` is also that of `output`, in one memory.
   // Where the user writes one variable in both without this, the output gets memory of its own.
@@ -151,7 +154,8 @@ class OpDef {
   bool has_decomposition() const { return decompose_ != nullptr; }
   const Decompose& decomposition() const { return decompose_; }  // may be null
   const BlockTraits* block_traits() const { return block_traits_ ? &*block_traits_ : nullptr; }
-  bool has_extent_from_data() const { return extent_from_data_; }
+  bool has_extents_from_data(const OpDesc& op) const;
+  bool is_feed() const { return stands_for_feed_; }
   bool is_random() const { return random_; }
   bool is_elementwise() const { return elementwise_; }
   const std::optional<Images>& images() const { return images_; }
@@ -207,7 +211,8 @@ class OpDef {
   Decompose decompose_;
   std::optional<BlockTraits> block_traits_;
   bool not_differentiable_ = false;
-  bool extent_from_data_ = false;
+  std::optional<std::string> extents_from_data_;  // the input; empty: always
+  bool stands_for_feed_ = false;
   bool random_ = false;
   bool elementwise_ = false;
   std::optional<Images> images_;

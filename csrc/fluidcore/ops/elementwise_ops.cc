@@ -180,7 +180,10 @@ void register_elementwise_ops(OpRegistry& registry) {
                    "elementwise_mod", "X@GRAD = Out@GRAD, Y@GRAD = -Out@GRAD floor(X / Y)")
                    .decompose(decompose_mod_grad));
 
-  registry.add(arithmetic<Pow>("elementwise_pow", "X^Y"));
+  registry.add(
+      arithmetic<Pow>("elementwise_pow",
+                      "X^Y (integers: toward zero where Y is negative, and 0 where X is 0)")
+          .kernels(binary_kernels<Pow, std::int64_t>()));
   registry.add(
       arithmetic_grad<PowGradX, PowGradY>(
           "elementwise_pow", "X@GRAD = Out@GRAD * Y * X^(Y-1), Y@GRAD = Out@GRAD * X^Y * log(X)")

@@ -38,6 +38,7 @@ class PlanBuilder {
     bool has_results = false;  // and others, for the kernel to calculate
   };
 
+  Steps without_feeds(Steps steps) const;
   void add_feeds();
   void prepare_steps(Frame& frame, const Steps& steps, const RunState& state);
   PreparedStep prepare(Frame& frame, const Step& step, const RunState& state);
@@ -47,7 +48,7 @@ class PlanBuilder {
   void write_outputs(Draft& draft, const InferContext& infer);
   bool is_view(Draft& draft, const std::string& slot, std::size_t index, const TensorSpec& spec);
   void add_results(Draft& draft, Frame& inside);
-  std::int64_t extent_from_data(const Step& step);
+  std::optional<Shape> extents_from_data(const Step& step);
   FetchCell fetched(const std::string& name);
   bool skips(std::string_view pass) const;
   void run_passes(Frame& frame);

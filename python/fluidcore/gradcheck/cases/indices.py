@@ -46,6 +46,9 @@ def _take_along_axis(data: Data) -> Iterator[OpExample]:
         yield OpExample(
             "take_along_axis", {"X": data.normal(*shape), "Index": index}, {"axis": axis}
         )
+    for shape, numbers in (((1, b, c), (a, 3, 1)), ((a, b, c), (1, 2, c)), ((a, b, 1), (1, 2, c))):
+        inputs = {"X": data.normal(*shape), "Index": data.integers(0, b, *numbers)}
+        yield OpExample("take_along_axis", inputs, {"axis": 1}, note="broadcast")
 
 
 def _scatter(data: Data) -> Iterator[OpExample]:

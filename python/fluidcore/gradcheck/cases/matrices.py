@@ -38,6 +38,9 @@ def _triangular_solve(data: Data) -> Iterator[OpExample]:
                 }
                 attrs = {"upper": upper, "transpose": transpose}
                 yield OpExample("triangular_solve", inputs, attrs)
+    for x, y in (((3, 3), (2, 3, 2)), ((2, 3, 3), (3, 1)), ((2, 1, 2, 2), (3, 2, 2))):
+        inputs = {"X": _near_identity(data, x), "Y": data.normal(*y)}
+        yield OpExample("triangular_solve", inputs, note="broadcast")
     inputs = {"X": data.uniform(-0.5, 0.5, 3, 3), "Y": data.normal(3, 2)}
     yield OpExample("triangular_solve", inputs, {"unitriangular": True})
 

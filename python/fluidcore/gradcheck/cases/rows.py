@@ -54,6 +54,9 @@ def _nll_loss(data: Data) -> Iterator[OpExample]:
         yield OpExample("nll_loss", inputs, attrs, ("X",))
         weighted = {**inputs, "Weight": data.positive(c)}
         yield OpExample("nll_loss", weighted, attrs, ("X",))
+        if label.size and "ignore_index" not in attrs:
+            for reduction in ("mean", "sum"):
+                yield OpExample("nll_loss", weighted, {"reduction": reduction}, ("X",))
 
 
 def _lookup_table(op_type: str, *last: int) -> Callable[[Data], Iterator[OpExample]]:

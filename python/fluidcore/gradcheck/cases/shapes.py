@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from fluidcore.gradcheck.cases.example import Data, OpExample
 
 
@@ -20,6 +22,8 @@ def _reshape(data: Data) -> Iterator[OpExample]:
     ]
     for source, shape in variants:
         yield OpExample("reshape", {"X": data.normal(*source)}, {"shape": shape})
+    inputs = {"X": data.normal(a, b, c), "Shape": np.array([c, b, a])}
+    yield OpExample("reshape", inputs, {"shape": [-1, -1, -1]}, note="by data")
 
 
 def _flatten(data: Data) -> Iterator[OpExample]:
