@@ -15,9 +15,10 @@ namespace {
 
 using namespace winograd;
 
-// Tiles that are transformed, multiplied and transformed back before the next ones: their matrices
-// stay in the second-level cache.
-constexpr std::int64_t kBlock = 32;
+// Tiles, and panels of filters, that are transformed and multiplied before the next ones: their
+// matrices stay in the second-level cache.
+constexpr std::int64_t kTileBlock = 32;
+constexpr std::int64_t kPanelBlock = 2;
 // Operations that are worth a second thread.
 constexpr double kThreadWork = 3e6;
 
@@ -30,6 +31,9 @@ ConvProblem of_input_grad(const ConvProblem& p) {
   return grad;
 }
 
+// The products have a row for each tile and a column for each filter. The threads share blocks of
+// tiles or of filters, whichever are more; of the others each thread transforms all for itself:
+// to fetch them from another core would take longer.
 class Forward {
  public:
   Forward(const ConvProblem& p, const FilterMatrix& matrix, ScratchPtr scratch, Isa isa)
@@ -38,106 +42,148 @@ class Forward {
         scratch_(std::move(scratch)),
         isa_(isa),
         tiles_(p),
+        cuts_tiles_(tiles_.count >= p.filters),
         threads_(p.flops() < kThreadWork ? 1 : num_threads()),
-        block_(
-            std::clamp(round_up(divide_up(tiles_.count, threads_), kTileRows), kTileRows, kBlock)),
-        input_(block_, p.channels),
-        filter_(round_up(p.channels, kLanes), p.filters),
-        output_(block_, p.filters),
-        slices_(std::min(threads_, divide_up(tiles_.count, block_))) {
+        tile_block_(cuts_tiles_ ? block_of(tiles_.count, kTileRows, kTileBlock)
+                                : round_up(tiles_.count, kTileRows)),
+        panel_block_(cuts_tiles_ ? panels() : block_of(panels(), 1, kPanelBlock)),
+        blocks_(cuts_tiles_ ? divide_up(tiles_.count, tile_block_)
+                            : divide_up(panels(), panel_block_)),
+        slices_(std::min(threads_, blocks_)),
+        input_(tile_block_, p.channels),
+        filter_(round_up(p.channels, kLanes), panel_block_ * kLanes),
+        output_(tile_block_, panel_block_ * kLanes) {
     scratch_->reserve(sizeof(float) *
-                      static_cast<std::size_t>(zeros_size() + filter_.size() +
-                                               slices_ * (input_.size() + output_.size())));
+                      static_cast<std::size_t>(zeros_size() + slices_ * slice_size()));
   }
 
-  void run(const float* input,
-           const float* filter,
-           std::uint64_t version,
-           float* output,
-           const ConvEpilogue& epilogue) {
+  [[gnu::noinline]] void run(const float* input,
+                             const float* filter,
+                             std::uint64_t version,
+                             float* output,
+                             const ConvEpilogue& epilogue) {
     auto* const zeros = reinterpret_cast<float*>(scratch_->data());
     std::fill_n(zeros, zeros_size(), 0.0F);
-    float* const transformed = zeros + zeros_size();
-    const float* const by = transformed_filter(filter, version, transformed);
-    float* const matrices = transformed + filter_.size();
-    const std::int64_t blocks = divide_up(tiles_.count, block_);
+    const Run run{input, filter, zeros, output, epilogue, prepare_kept(filter, version)};
     parallel_for(slices_, 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t slice = begin; slice < end; ++slice) {
-        float* const in = matrices + slice * (input_.size() + output_.size());
-        for (std::int64_t i = blocks * slice / slices_; i < blocks * (slice + 1) / slices_; ++i) {
-          const std::int64_t first = i * block_;
-          const std::int64_t last = std::min(first + block_, tiles_.count);
-          with_vectors(isa_, [&](auto bytes) {
-            transform_input<bytes()>(first, last, input, zeros, in);
-            multiply_all<bytes()>(last - first, in, by, in + input_.size());
-            transform_output<bytes()>(first, last, in + input_.size(), output, epilogue);
-          });
-        }
+        float* const matrices = zeros + zeros_size() + slice * slice_size();
+        with_vectors(isa_, [&](auto bytes) {
+          run_slice<bytes()>(run, blocks_ * slice / slices_, blocks_ * (slice + 1) / slices_,
+                             matrices);
+        });
       }
     });
   }
 
  private:
-  std::int64_t zeros_size() const { return round_up(p_.channels, kLanes); }
+  struct Run {
+    const float* input;
+    const float* filter;
+    const float* zeros;
+    float* output;
+    const ConvEpilogue& epilogue;
+    const float* kept;  // the transformed filter, block by block, or null
+  };
 
-  const float* transformed_filter(const float* filter, std::uint64_t version, float* scratch) {
-    const bool same = version != 0 && version == version_;
-    if (same && is_kept_) return reinterpret_cast<const float*>(kept_.data());
-    if (same) kept_.reserve(static_cast<std::size_t>(filter_.size()) * sizeof(float));
-    float* const result = kept_.bytes() > 0 ? reinterpret_cast<float*>(kept_.data()) : scratch;
-    transform_filter(isa_, matrix_, filter, filter_, result);
-    version_ = version;
-    is_kept_ = result != scratch;
-    return result;
+  std::int64_t panels() const { return divide_up(p_.filters, kLanes); }
+  // As few as `unit`, so that each thread gets a block.
+  std::int64_t block_of(std::int64_t count, std::int64_t unit, std::int64_t most) const {
+    return std::clamp(round_up(divide_up(count, threads_), unit), unit, most);
+  }
+  std::int64_t zeros_size() const { return round_up(p_.channels, kLanes); }
+  std::int64_t slice_size() const { return input_.size() + filter_.size() + output_.size(); }
+
+  // The transformed filter if this version came before. Else null, and each slice makes its own.
+  const float* prepare_kept(const float* filter, std::uint64_t version) {
+    const bool again = version != 0 && std::exchange(version_, version) == version;
+    if (!again) {
+      is_kept_ = false;
+      return nullptr;
+    }
+    const std::int64_t blocks = cuts_tiles_ ? 1 : blocks_;
+    kept_.reserve(sizeof(float) * static_cast<std::size_t>(blocks * filter_.size()));
+    auto* const kept = reinterpret_cast<float*>(kept_.data());
+    if (is_kept_) return kept;
+    parallel_for(panels(), 1, [&](std::int64_t begin, std::int64_t end) {
+      with_vectors(isa_, [&](auto bytes) {
+        for (std::int64_t panel = begin; panel < end; ++panel) {
+          float* const to =
+              kept + panel / panel_block_ * filter_.size() + panel % panel_block_ * filter_.panel;
+          transform_filter<bytes()>(matrix_, filter, panel, panel + 1, filter_, to);
+        }
+      });
+    });
+    is_kept_ = true;
+    return kept;
   }
 
   template <int kBytes>
-  [[gnu::always_inline]] void transform_input(std::int64_t first,
+  [[gnu::always_inline]] void run_slice(const Run& run,
+                                        std::int64_t first_block,
+                                        std::int64_t last_block,
+                                        float* matrices) const {
+    float* const a = matrices;
+    float* const own = a + input_.size();
+    float* const c = own + filter_.size();
+    for (std::int64_t block = first_block; block < last_block; ++block) {
+      const std::int64_t tile = cuts_tiles_ ? block * tile_block_ : 0;
+      const std::int64_t tiles = std::min(tile_block_, tiles_.count - tile);
+      const std::int64_t panel = cuts_tiles_ ? 0 : block * panel_block_;
+      const std::int64_t count = std::min(panel_block_, panels() - panel);
+      const bool is_first = block == first_block;
+      if (cuts_tiles_ || is_first) transform_input<kBytes>(run, tile, tile + tiles, a);
+      const float* b = own;
+      if (run.kept) {
+        b = run.kept + (cuts_tiles_ ? 0 : block * filter_.size());
+      } else if (!cuts_tiles_ || is_first) {
+        transform_filter<kBytes>(matrix_, run.filter, panel, panel + count, filter_, own);
+      }
+      const Product product{round_up(tiles, kTileRows),
+                            round_up(p_.channels, kLanes),
+                            count,
+                            input_.panel,
+                            filter_.panel,
+                            output_.panel,
+                            false};
+      for (std::int64_t i = 0; i < kElements; ++i) {
+        multiply<kBytes, Along::kDepth>(product, a + i * input_.matrix, b + i * filter_.matrix,
+                                        c + i * output_.matrix);
+      }
+      transform_output<kBytes>(run, tile, tile + tiles, panel, panel + count, c);
+    }
+  }
+
+  template <int kBytes>
+  [[gnu::always_inline]] void transform_input(const Run& run,
+                                              std::int64_t first,
                                               std::int64_t last,
-                                              const float* input,
-                                              const float* zeros,
                                               float* out) const {
     const Image shape = input_of(p_);
     tiles_.for_each(first, last, [&](std::int64_t image, std::int64_t y, std::int64_t x) {
-      transform_patch<kBytes, OfInput, 4>(shape, input, image, y - p_.pad[kHeight],
-                                          x - p_.pad[kWidth], 0, p_.channels, zeros, input_, out);
+      transform_patch<kBytes, OfInput, 4>(shape, run.input, image, y - p_.pad[kHeight],
+                                          x - p_.pad[kWidth], 0, p_.channels, run.zeros, input_,
+                                          out);
       out += kLanes;
     });
   }
 
   template <int kBytes>
-  [[gnu::always_inline]] void multiply_all(std::int64_t tiles,
-                                           const float* a,
-                                           const float* b,
-                                           float* c) const {
-    const Product product{round_up(tiles, kTileRows),
-                          round_up(p_.channels, kLanes),
-                          output_.count,
-                          input_.panel,
-                          filter_.panel,
-                          output_.panel,
-                          false};
-    for (std::int64_t i = 0; i < kElements; ++i) {
-      multiply<kBytes, Along::kDepth>(product, a + i * input_.matrix, b + i * filter_.matrix,
-                                      c + i * output_.matrix);
-    }
-  }
-
-  template <int kBytes>
-  [[gnu::always_inline]] void transform_output(std::int64_t first,
+  [[gnu::always_inline]] void transform_output(const Run& run,
+                                               std::int64_t first,
                                                std::int64_t last,
-                                               const float* in,
-                                               float* output,
-                                               const ConvEpilogue& epilogue) const {
+                                               std::int64_t first_panel,
+                                               std::int64_t last_panel,
+                                               const float* in) const {
     const Image shape = output_of(p_);
     tiles_.for_each(first, last, [&](std::int64_t image, std::int64_t y, std::int64_t x) {
       std::int64_t places[2][2];
       for (std::int64_t i = 0; i < 2; ++i) {
         for (std::int64_t j = 0; j < 2; ++j) places[i][j] = shape.offset(image, y + i, x + j);
       }
-      for (std::int64_t panel = 0; panel < output_.count; ++panel) {
-        const std::int64_t channel = panel * kLanes;
-        store_outputs<kBytes>(in + panel * output_.panel, places, channel, output, epilogue);
+      const float* from = in;
+      for (std::int64_t panel = first_panel; panel < last_panel; ++panel, from += output_.panel) {
+        store_outputs<kBytes>(from, places, panel * kLanes, run.output, run.epilogue);
       }
       in += kLanes;
     });
@@ -200,12 +246,15 @@ class Forward {
   ScratchPtr scratch_;
   Isa isa_;
   Tiles tiles_;
+  bool cuts_tiles_;  // else the filters
   std::int64_t threads_;
-  std::int64_t block_;
-  Panels input_;
+  std::int64_t tile_block_;
+  std::int64_t panel_block_;  // of filters
+  std::int64_t blocks_;
+  std::int64_t slices_;  // of the blocks, one for each thread
+  Panels input_;         // of a block
   Panels filter_;
   Panels output_;
-  std::int64_t slices_;
   Scratch kept_;  // the transformed filter
   bool is_kept_ = false;
   std::uint64_t version_ = 0;  // of the filter in the last run

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/conv_problem.h"
 #include "fluidcore/kernels/cpu/winograd_transforms.h"
 
@@ -29,15 +28,14 @@ inline FilterMatrix mirrored_filter_matrix(const ConvProblem& p) {
   return {p.filters, p.channels, p.channels * kTaps, kTaps, true};
 }
 
-// kLanes rows of one panel of columns, transformed. Rows that there are not are zeros.
+// kLanes rows of the panel that starts at `column`, transformed. Rows that there are not are zeros.
 template <int kBytes>
 [[gnu::always_inline]] inline void transform_filter_rows(const FilterMatrix& matrix,
                                                          const float* filter,
-                                                         std::int64_t panel,
+                                                         std::int64_t column,
                                                          std::int64_t first,
                                                          const Panels& panels,
                                                          float* out) {
-  const std::int64_t column = panel * kLanes;
   const std::int64_t rows = std::min(kLanes, matrix.rows - first);
   const std::int64_t lanes = std::min(kLanes, matrix.columns - column);
   const std::int64_t first_tap = matrix.mirrored ? kTaps - 1 : 0;
@@ -52,7 +50,7 @@ template <int kBytes>
       for (std::int64_t k = 0; k < kTaps; ++k) taps[row][k / 3][k % 3][lane] = from[k * tap_step];
     }
   }
-  out += panel * panels.panel + first * kLanes;
+  out += first * kLanes;
   for (std::int64_t row = 0; row < kLanes; ++row, out += kLanes) {
     const float* places[3][3];
     for (int k = 0; k < kTaps; ++k) places[k / 3][k % 3] = taps[row][k / 3][k % 3];
@@ -60,18 +58,19 @@ template <int kBytes>
   }
 }
 
-inline void transform_filter(
-    Isa isa, const FilterMatrix& matrix, const float* filter, const Panels& panels, float* out) {
-  const std::int64_t chunks = divide_up(matrix.rows, kLanes);
-  constexpr std::int64_t kGrain = 32;  // chunks that are worth a thread
-  parallel_for(panels.count * chunks, kGrain, [&](std::int64_t begin, std::int64_t end) {
-    with_vectors(isa, [&](auto bytes) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        transform_filter_rows<bytes()>(matrix, filter, i / chunks, i % chunks * kLanes, panels,
-                                       out);
-      }
-    });
-  });
+// Panels [first, last) of columns, of which the first is left at `out`.
+template <int kBytes>
+[[gnu::always_inline]] inline void transform_filter(const FilterMatrix& matrix,
+                                                    const float* filter,
+                                                    std::int64_t first,
+                                                    std::int64_t last,
+                                                    const Panels& panels,
+                                                    float* out) {
+  for (std::int64_t panel = first; panel < last; ++panel, out += panels.panel) {
+    for (std::int64_t row = 0; row < matrix.rows; row += kLanes) {
+      transform_filter_rows<kBytes>(matrix, filter, panel * kLanes, row, panels, out);
+    }
+  }
 }
 
 // The gradient of the filter from that of the transformed one, in panels, of channels

@@ -64,9 +64,9 @@ using Vector = typename VectorOf<kBytes>::Type;
 template <int kBytes, int kRows, int kPanels, Along kAlong>
 struct RegisterTile {
   using V = Vector<kBytes>;
-  static constexpr int kWidth = kBytes / 4;
-  static constexpr int kPieces = static_cast<int>(kLanes) / kWidth;
-  static constexpr int kVectors = kPanels * kPieces;
+  static constexpr std::int64_t kWidth = kBytes / 4;
+  static constexpr std::int64_t kPieces = kLanes / kWidth;
+  static constexpr std::int64_t kVectors = kPanels * kPieces;
   // Steps along the depth before `a` goes on in another place.
   static constexpr std::int64_t kSteps = kAlong == Along::kDepth ? kLanes : 1;
 
@@ -79,28 +79,28 @@ struct RegisterTile {
 #pragma GCC unroll 8
     for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 2
-      for (int j = 0; j < kVectors; ++j) sums[i][j] = V{};
+      for (std::int64_t j = 0; j < kVectors; ++j) sums[i][j] = V{};
     }
     for (std::int64_t depth = 0; depth < p.depth; depth += kSteps, a += a_step) {
 #pragma GCC unroll 1
       for (std::int64_t k = 0; k < kSteps; ++k, b += kLanes) {
         V row[kVectors];
 #pragma GCC unroll 2
-        for (int j = 0; j < kVectors; ++j) {
+        for (std::int64_t j = 0; j < kVectors; ++j) {
           row[j] = *reinterpret_cast<const V*>(b + j / kPieces * p.b_panel + j % kPieces * kWidth);
         }
 #pragma GCC unroll 8
         for (int i = 0; i < kRows; ++i) {
           const float factor = kAlong == Along::kDepth ? a[i * kLanes + k] : a[i];
 #pragma GCC unroll 2
-          for (int j = 0; j < kVectors; ++j) sums[i][j] += factor * row[j];
+          for (std::int64_t j = 0; j < kVectors; ++j) sums[i][j] += factor * row[j];
         }
       }
     }
 #pragma GCC unroll 8
     for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 2
-      for (int j = 0; j < kVectors; ++j) {
+      for (std::int64_t j = 0; j < kVectors; ++j) {
         auto* out =
             reinterpret_cast<V*>(c + j / kPieces * p.c_panel + i * kLanes + j % kPieces * kWidth);
         *out = p.accumulate ? *out + sums[i][j] : sums[i][j];
