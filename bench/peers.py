@@ -10,10 +10,12 @@ PACKAGES = {
     "torch": ["torch==2.13.0", "numpy"],
     "paddle": ["paddlepaddle==3.3.1", "numpy"],
     "jax": ["jax==0.10.2", "jaxlib==0.10.2", "numpy"],
+    "onnx": ["torch==2.13.0", "onnx", "onnxscript", "onnxruntime", "openvino", "numpy"],
     "numdifftools": ["numdifftools", "numpy"],
 }
 TAKE_PART = {
     "training": ("torch",),
+    "networks": ("torch", "jax", "onnx"),
     "scale": ("paddle", "jax"),
     "loops": (),
     "gradcheck": ("torch", "numdifftools"),
