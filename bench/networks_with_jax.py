@@ -16,7 +16,6 @@ from bench.workloads import BLOCKS, HEADS, Weights, depth
 
 Arrays = dict[str, jax.Array]
 State = dict[str, tuple[jax.Array, jax.Array]]
-_UNROLLED = 4  # steps of an LSTM between two tests whether all are done; faster than 1
 
 
 def arrays(values: Weights) -> Arrays:
@@ -106,8 +105,7 @@ def language_model(x: jax.Array, w: Arrays, state: State) -> tuple[jax.Array, St
         return (hidden, cell), hidden
 
     zeros = jnp.zeros((len(x), size))
-    steps_first = projected.transpose(1, 0, 2)
-    _, states = lax.scan(step, (zeros, zeros), steps_first, unroll=_UNROLLED)
+    _, states = lax.scan(step, (zeros, zeros), projected.transpose(1, 0, 2))
     return _fc(states.transpose(1, 0, 2).reshape(-1, size), w, "out"), state
 
 
