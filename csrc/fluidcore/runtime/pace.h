@@ -25,7 +25,7 @@ class Pace {
       slow_runs_ = 0;
     } else if (++slow_runs_ >= kPatience) {
       retry_at_ = now + kBreak;
-      slow_runs_ = kPatience - 1;  // one slow run is enough when it is tried again
+      slow_runs_ = 0;  // the first run after it is slow anyhow: threads slept, caches are cold
     }
   }
 

@@ -25,8 +25,15 @@ TEST(Pace, AsksForOneThreadAfterTwoSlowRunsAndTriesAgainLater) {
   for (const double seconds : {0.001, 0.008, 0.008}) pace.report(seconds, kNow);
   EXPECT_TRUE(pace.prefers_fewer_threads(kNow + milliseconds(100)));
   EXPECT_FALSE(pace.prefers_fewer_threads(kNow + milliseconds(300)));
-  pace.report(0.008, kNow + milliseconds(300));
+  for (int i = 0; i < 2; ++i) pace.report(0.008, kNow + milliseconds(300));
   EXPECT_TRUE(pace.prefers_fewer_threads(kNow + milliseconds(400)));
+}
+
+TEST(Pace, DoesNotMindThatTheFirstRunAfterABreakIsSlow) {
+  Pace pace;
+  for (const double seconds : {0.001, 0.008, 0.008}) pace.report(seconds, kNow);
+  pace.report(0.003, kNow + milliseconds(300));
+  EXPECT_FALSE(pace.prefers_fewer_threads(kNow + milliseconds(301)));
 }
 
 TEST(Pace, ReturnsToAllThreadsWhenTheyAreFastAgain) {
