@@ -8,8 +8,6 @@ for example in cases.examples("conv2d", seed=0, dtype="float32"):
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-
 from fluidcore import core
 from fluidcore.base.dtypes import FLOATING, DTypeLike, dtype_name
 from fluidcore.gradcheck.cases import (
@@ -31,6 +29,7 @@ from fluidcore.gradcheck.cases.example import Array, Data, OpExample, Value
 from fluidcore.gradcheck.cases.gradients import SUFFIX, gradient_examples
 from fluidcore.gradcheck.cases.model import ProgramExample
 from fluidcore.gradcheck.cases.programs import program_example, program_examples, program_names
+from fluidcore.gradcheck.cases.table import Cases
 
 __all__ = [
     "DTYPES",
@@ -49,24 +48,20 @@ __all__ = [
 ]
 
 DTYPES = ("float64", "float32", "float16", "bfloat16")
-_FAMILIES: dict[str, Callable[[Data], Iterator[OpExample]]] = {
-    name: cases
-    for family in (
-        activations,
-        elementwise,
-        images,
-        indices,
-        losses,
-        matrices,
-        norms,
-        piecewise,
-        products,
-        reductions,
-        rows,
-        shapes,
-        units,
-    )
-    for name, cases in family.CASES.items()
+_FAMILIES: dict[str, Cases] = {
+    **activations.CASES,
+    **elementwise.CASES,
+    **images.CASES,
+    **indices.CASES,
+    **losses.CASES,
+    **matrices.CASES,
+    **norms.CASES,
+    **piecewise.CASES,
+    **products.CASES,
+    **reductions.CASES,
+    **rows.CASES,
+    **shapes.CASES,
+    **units.CASES,
 }
 
 
@@ -97,9 +92,9 @@ def examples(op_type: str, seed: int = 0, dtype: DTypeLike = "float32") -> list[
     data = Data(seed, op_type, dtype)
     family = _FAMILIES.get(op_type)
     if family is None and _is_elementwise(op_type):
-        family = activations.smooth(op_type)
+        family = activations.smooth
     if family is not None:
-        return list(family(data))
+        return list(family(op_type, data))
     forward = examples(op_type.removesuffix(SUFFIX), seed, dtype)
     return [made for example in forward for made in gradient_examples(op_type, example, data)]
 
