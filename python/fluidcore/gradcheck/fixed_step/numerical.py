@@ -77,7 +77,7 @@ def get_numerical_gradient(
     check_name("input_to_check", input_to_check)
     weights = None if cotangent is None else _numbers(network.who, cotangent)
     step = _DELTA if delta is None else delta
-    output = checked_output(network, output_name, input_to_check, step, weights, "cotangent")
+    output = checked_output(network, output_name, input_to_check, step, weights)
     if dtype is not None or not fixed:
         dtype = SHADOW if dtype is None else dtype_name(dtype)
         if dtype not in FLOATING:
@@ -144,54 +144,12 @@ _METHODS: Mapping[str, Callable[[Difference, float], Doubles]] = {
 }
 
 
-def element_by_element(
-    network: Network,
-    output_name: str,
-    input_to_check: str,
-    delta: float,
-    *,
-    weights: Doubles | None = None,
-) -> Doubles:
-    """The central differences of get_numerical_gradient in plain Python: slow, and what is meant.
-
-    core.difference gives the same numbers to the last bit.
-
-    Args:
-        network: Calculates the output.
-        output_name: Floating.
-        input_to_check: Floating.
-        delta: The step.
-        weights: Of the shape of the output; None for a plain sum.
-    """
-    checked_output(network, output_name, input_to_check, delta, weights, "weights")
-    tensor_to_check = network.tensor(input_to_check)
-
-    def get_output() -> float:
-        y = network.run([output_name])[0].astype(np.float64).reshape(-1)
-        terms = y if weights is None else weights.reshape(-1) * y
-        return float(np.cumsum(terms)[-1]) if terms.size else 0.0  # one after the other
-
-    gradient_flat = np.zeros(tensor_to_check.size())
-    for i in range(tensor_to_check.size()):
-        original = tensor_to_check.get_float_element(i)
-        try:
-            tensor_to_check.set_float_element(i, original + delta)
-            y_pos = get_output()
-            tensor_to_check.set_float_element(i, original - delta)
-            y_neg = get_output()
-        finally:
-            tensor_to_check.set_float_element(i, original)
-        gradient_flat[i] = (y_pos - y_neg) / delta / 2
-    return gradient_flat.reshape(tensor_to_check.get_dims())
-
-
 def checked_output(
     network: Network,
     output_name: str,
     input_to_check: str,
     delta: float = _DELTA,
     weights: Doubles | None = None,
-    what_weights: str = "weights",
 ) -> Doubles:
     """The output, after a look at everything that must fit."""
     if not (math.isfinite(check_number("delta", delta, finite=False)) and delta > 0):
@@ -209,7 +167,7 @@ def checked_output(
             )
     if weights is not None and weights.shape != output.shape:
         raise core.InvalidArgument(
-            f"{network.who}: {what_weights} must have the shape of '{output_name}', "
+            f"{network.who}: cotangent must have the shape of '{output_name}', "
             f"{list(output.shape)}, got {list(weights.shape)}"
         )
     return output
