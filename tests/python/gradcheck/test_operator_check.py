@@ -110,7 +110,7 @@ def test_with_a_tolerance_what_is_not_finite_is_wrong(
     bad: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plant(monkeypatch, lambda gradient: gradient + np.where(gradient == gradient.max(), bad, 0))
-    with pytest.raises(GradientError, match="got a relative error of inf at .*; 1 of 6 elements"):
+    with pytest.raises(GradientError, match=r"got a relative error of inf at .*; 1 of 6 elements"):
         check_grad(MUL, VALUES, ["x"], "out", max_relative_error=0.005)
 
 
