@@ -19,7 +19,7 @@ PAIRS = [
 QUICK = GradCheckConfig(workers=1)
 
 
-def assert_pass(checks: list[all_ops.OpCheck]) -> None:
+def assert_pass(checks: list[all_ops.Check]) -> None:
     assert checks
     wrong = [check for check in checks if check.report.verdict is not Verdict.PASS]
     shown = "\n\n".join(f"{check.example}\n{check.report}" for check in wrong[:3])
@@ -108,7 +108,7 @@ def test_the_merged_report_has_the_worst_result_of_each_input_and_dtype() -> Non
     matmul, exp = all_ops.merged(checks)
     assert (matmul.who, exp.who) == ("matmul", "exp")
     assert [(r.name, r.dtype) for r in matmul.results] == [("X", "float64"), ("Y", "float64")]
-    single = [c.report.results[0] for c in checks if c.op_type == "matmul"]
+    single = [c.report.results[0] for c in checks if c.name == "matmul"]
     merged = matmul.results[0]
     worst = max(single, key=lambda r: r.max_relative_error)
     for field in ("shape", "num_elements", "max_relative_error", "element_errors", "detail"):

@@ -74,13 +74,9 @@ def _run(chosen: argparse.Namespace) -> int:
     scope, feed = _split(program, values)
     start = time.perf_counter()
     target = program_target(program, feed, loss.name, parameter_list=chosen.check, scope=scope)
-    report = options.repeatable(run_check(target, config), chosen)
-    with progress_table.Table(1, chosen.quiet) as lines:
-        lines.add(os.path.basename(os.path.abspath(chosen.file)), target.dtype, [report])
-    progress_table.print_failures([report])
-    progress_table.print_summary("program", [report], time.perf_counter() - start)
-    options.save_reports(chosen, [report])
-    return options.exit_code([report.verdict])
+    report = run_check(target, config)
+    name = os.path.basename(os.path.abspath(chosen.file))
+    return progress_table.conclude_one(chosen, "program", report, start, name, target.dtype)
 
 
 def _load(path: str) -> tuple[Program, dict[str, Array], list[str]]:
