@@ -114,7 +114,7 @@ def of_elements(
         element_errors=listed or None,
         resolution=_resolution(judgement),
         kinks=int(np.count_nonzero(judgement.at_kink)),
-        detail=_detail(base, judgement, elements, worst, excess, listed, failure),
+        detail=_detail(base, judgement, elements, worst, excess, listed, failing, failure),
     )
     result = replace(result, min_detectable_99=result.resolution)
     return with_statistics(result, analytical[known], nearest[known])
@@ -234,6 +234,7 @@ def _detail(
     worst: Indices,
     excess: Doubles,
     listed: Sequence[ElementError],
+    failing: Reason,
     failure: str | None,
 ) -> str:
     total = int(np.count_nonzero(judgement.counted))
@@ -248,7 +249,8 @@ def _detail(
         column = int(np.flatnonzero(elements == first.index)[0])
         right, what = f"compared with {first.numerical:.9g}", "rounding allows"
         if first.error_bar:
-            right = f"numerically {first.numerical:.9g} ± {first.error_bar:.2g}"
+            source = "by the formula" if failing is Reason.KERNEL else "numerically"
+            right = f"{source} {first.numerical:.9g} ± {first.error_bar:.2g}"
             what = "error bar and rounding allow"
         return (
             f"{place(base.shape, first.index)} is {first.analytical:.9g}, {right}: off by "
