@@ -25,10 +25,11 @@ from fluidcore.gradcheck.cases import (
     shapes,
     units,
 )
+from fluidcore.gradcheck.cases.control_flow import CONTROL_FLOW
 from fluidcore.gradcheck.cases.example import Array, Data, OpExample, Value
 from fluidcore.gradcheck.cases.gradients import SUFFIX, gradient_examples
-from fluidcore.gradcheck.cases.model import ProgramExample
-from fluidcore.gradcheck.cases.programs import program_example, program_examples, program_names
+from fluidcore.gradcheck.cases.model import ProgramExample, example
+from fluidcore.gradcheck.cases.networks import NETWORKS
 from fluidcore.gradcheck.cases.table import Cases
 
 __all__ = [
@@ -47,6 +48,7 @@ __all__ = [
     "program_names",
 ]
 
+_PROGRAMS = NETWORKS | CONTROL_FLOW
 DTYPES = ("float64", "float32", "float16", "bfloat16")
 _FAMILIES: dict[str, Cases] = {
     **activations.CASES,
@@ -141,3 +143,21 @@ def is_control_flow(op_type: str) -> bool:
     slots = (*definition.inputs, *definition.outputs)
     arrays = any(slot.array or slot.only_rows for slot in slots) or "array" in op_type
     return definition.runs_block or arrays
+
+
+def program_names() -> list[str]:
+    """The names of the example programs: layers, loops, branches, recurrences."""
+    return list(_PROGRAMS)
+
+
+def program_example(name: str, seed: int = 0, dtype: DTypeLike = "float32") -> ProgramExample:
+    """The example program of this name, in float32 or float64; core.NotFound if there is none."""
+    builder = _PROGRAMS.get(name)
+    if builder is None:
+        raise core.NotFound(f"no example program '{name}'; there are: {', '.join(_PROGRAMS)}")
+    return example(name, builder, seed, dtype_name(dtype))
+
+
+def program_examples(seed: int = 0, dtype: DTypeLike = "float32") -> list[ProgramExample]:
+    """All example programs, with values that depend on the seed."""
+    return [program_example(name, seed, dtype) for name in _PROGRAMS]

@@ -30,10 +30,6 @@ def find_culprit(target: ProgramTarget, config: GradCheckConfig) -> Culprit | No
     read, and with the operator that backward would write in its place. If each is right by itself
     in float64, the kernels of the target's own dtype are compared with those of float64. What is
     left is found by cutting the program at one variable after the other.
-
-    Args:
-        target: The program, whose gradient is known to be wrong.
-        config: Gives the seed.
     """
     pair = backward_pair(target)
     blame = _find(target, pair, config)

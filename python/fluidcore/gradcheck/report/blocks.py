@@ -73,12 +73,7 @@ def culprit_text(culprit: Culprit) -> str:
 def block(result: ResultData, limit: int, part: Part = Part.WHOLE) -> list[str]:
     """Reasons with their cure, what was seen, hypotheses, and the worst elements.
 
-    Where there is not room for all, a reason and the worst element come first.
-
-    Args:
-        result: May be right, too.
-        limit: The largest number of lines.
-        part: What the result is about.
+    Where there is not room for all in `limit` lines, a reason and the worst element come first.
     """
     worst = worst_first(result.element_errors or ())[:_WORST]
     elements = [_element(error, result, part) for error in worst]

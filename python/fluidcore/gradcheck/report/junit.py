@@ -17,9 +17,7 @@ from fluidcore.gradcheck.verdict import Verdict
 def junit_text(reports: Sequence[ReportData], *, skip_inconclusive: bool = False) -> str:
     """A test suite for each report, with a test case for each gradient and each audit.
 
-    Args:
-        reports: In any order.
-        skip_inconclusive: Whether INCONCLUSIVE is <skipped>; else it is an <error>.
+    INCONCLUSIVE is an <error>, or <skipped> with `skip_inconclusive`.
     """
     root = Xml.Element("testsuites", name="fluidcore.gradcheck")
     for report in reports:

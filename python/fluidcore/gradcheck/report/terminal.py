@@ -16,12 +16,7 @@ _COLOURS = {
 
 
 def show(report: GradCheckReport | GradCheckResult, file: TextIO | None = None) -> None:
-    """Prints a report; in colours if `file` is a terminal and NO_COLOR is not set.
-
-    Args:
-        report: What to print.
-        file: None for standard output.
-    """
+    """Prints a report; in colours if `file` is a terminal and NO_COLOR is not set."""
     file = sys.stdout if file is None else file
     if not file.isatty():
         print(report, file=file)
