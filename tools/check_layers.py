@@ -146,7 +146,6 @@ GRADCHECK_LAYERS: dict[str, set[str]] = {
     "target": {"config", "verdict"},
     "program": {"target"},
     "cases": {"target"},
-    "strategies": {"cases"},
     "report": {"target", "verdict"},
     "adapters": {"verdict", "target", "program", "report"},
     "explain": {"target", "report"},
