@@ -51,9 +51,6 @@ def _find(target: ProgramTarget, pair: Pair, config: GradCheckConfig) -> Blame |
             return blame
     if aligned.missing:
         return _blame_for(aligned.missing[0])
-    for name, twin in aligned.twins.items():
-        if twin.type() == "clip" and not same(seen.ops[name], twin):
-            return blame_for_edit(pair, aligned, name, seen.ops[name], twin, twin.output("Out")[0])
     return first_wrong_cut(target, pair, config.seed)
 
 
