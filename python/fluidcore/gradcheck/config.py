@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -118,26 +117,23 @@ _FLAGS = (
 )
 
 
-_NUMBERS: Mapping[str, tuple[str, Callable[[float], bool]]] = {
-    **dict.fromkeys(
-        ("epsilon", "resolution", "budget_s"), ("positive", lambda value: 0 < value < math.inf)
-    ),
-    **dict.fromkeys(
-        ("relative_tolerance", "absolute_tolerance"),
-        ("0 or more", lambda value: 0 <= value < math.inf),
-    ),
-    "allow_open": ("between 0 and 1", lambda value: 0 <= value <= 1),
-}
+def _number(config: GradCheckConfig, name: str) -> float | None:
+    value = getattr(config, name)
+    return None if value is None else check_number(f"GradCheckConfig: {name}", value, finite=False)
 
 
 def _check(config: GradCheckConfig) -> None:
-    for name, (words, fits) in _NUMBERS.items():
-        value = getattr(config, name)
-        if value is None:
-            continue
-        number = check_number(f"GradCheckConfig: {name}", value, finite=False)
-        if not fits(number):
-            raise ValueError(f"GradCheckConfig: {name} must be {words}, got {number}")
+    for name in ("epsilon", "resolution", "budget_s"):
+        value = _number(config, name)
+        if value is not None and not 0 < value < float("inf"):
+            raise ValueError(f"GradCheckConfig: {name} must be positive, got {value}")
+    share = _number(config, "allow_open")
+    if share is not None and not 0 <= share <= 1:
+        raise ValueError(f"GradCheckConfig: allow_open must be between 0 and 1, got {share}")
+    for name in ("relative_tolerance", "absolute_tolerance"):
+        value = _number(config, name)
+        if value is not None and not 0 <= value < float("inf"):
+            raise ValueError(f"GradCheckConfig: {name} must be 0 or more, got {value}")
     for name in _FLAGS:
         value = getattr(config, name)
         if not isinstance(value, bool):
