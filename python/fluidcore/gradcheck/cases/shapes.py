@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from fluidcore.gradcheck.cases.example import Data, OpExample
+from fluidcore.gradcheck.cases.example import Data, OpExample, Shape
 from fluidcore.gradcheck.cases.table import Attrs, Cases, Row, row, table
 
 
@@ -36,12 +36,15 @@ def _lists(rows: Callable[..., list[Row]]) -> Cases:
 
 def _repeat(attr: str, *more: Row, expands: bool = True) -> Cases:
     def rows(a: int, b: int, c: int) -> list[Row]:
-        found = [row(()), row((1,)), row((a, 1)), row((0, 1))]
-        numbers = [[], [a], [a, b], [0, b]]
+        pairs: list[tuple[Shape, list[int]]] = [
+            ((), []),
+            ((1,), [a]),
+            ((a, 1), [a, b]),
+            ((0, 1), [0, b]),
+        ]
         if expands:
-            found += [row((a, b)), row((a, b, c)), row((a, b))]
-            numbers += [[2, c], [2, 1, 3], [0, 2]]
-        return [r._replace(attrs={attr: n}) for r, n in zip(found, numbers, strict=True)] + [*more]
+            pairs += [((a, b), [2, c]), ((a, b, c), [2, 1, 3]), ((a, b), [0, 2])]
+        return [*(Row((shape,), {attr: numbers}) for shape, numbers in pairs), *more]
 
     return table("X", rows)
 

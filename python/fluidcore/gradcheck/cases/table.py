@@ -21,8 +21,8 @@ class Row(NamedTuple):
 
     shapes: tuple[Shape | None, ...]
     attrs: Attrs
-    note: str
-    outputs: Mapping[str, int]
+    note: str = ""
+    outputs: Mapping[str, int] = NO_ATTRS
 
 
 def row(
