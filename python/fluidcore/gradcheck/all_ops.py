@@ -68,14 +68,15 @@ def each_check(
     per_op: int = 20,
     dtypes: Sequence[str] = cases.DTYPES,
     seed: int = 0,
-) -> Iterator[Check]:
-    """As check_all_ops, one after the other."""
-    for op_type in cases.differentiable_types() if types is None else types:
-        for dtype in dtypes:
-            if dtype in cases.dtypes_of(op_type):
-                for example, repro in islice(_numbered(op_type, dtype, seed), per_op):
-                    report = replace(check_example(example, config), repro=repro.text(config))
-                    yield Check(op_type, dtype, example, report)
+) -> list[Check]:
+    """As check_all_ops, with the examples."""
+    return [
+        Check(t, dtype, example, replace(check_example(example, config), repro=repro.text(config)))
+        for t in (cases.differentiable_types() if types is None else types)
+        for dtype in dtypes
+        if dtype in cases.dtypes_of(t)
+        for example, repro in islice(_numbered(t, dtype, seed), per_op)
+    ]
 
 
 def each_program_check(
@@ -83,18 +84,20 @@ def each_program_check(
     names: Iterable[str] | None = None,
     dtypes: Sequence[str] = cases.DTYPES,
     seed: int = 0,
-) -> Iterator[Check]:
-    """Checks example programs, one after the other, in float32 and float64 if these are asked.
+) -> list[Check]:
+    """Checks example programs in float32 and float64, if these are asked.
 
     The operators of control flow are in them.
     """
+    checks = []
     for name in cases.program_names() if names is None else names:
         for dtype in (d for d in _PROGRAM_DTYPES if d in dtypes):
             example = cases.program_example(name, seed, dtype)
             made = f"cases.program_example({name!r}, {seed}, {dtype!r})"
             repro = _repro("check_program_example", made).text(config)
             report = replace(check_program_example(example, config), repro=repro)
-            yield Check(name, dtype, example, report)
+            checks.append(Check(name, dtype, example, report))
+    return checks
 
 
 def check_program_example(

@@ -17,7 +17,6 @@ from fluidcore.gradcheck.cli.processes import in_processes
 if TYPE_CHECKING:
     from fluidcore.gradcheck.all_ops import Check
     from fluidcore.gradcheck.cli.options import Commands
-    from fluidcore.gradcheck.config import GradCheckConfig
 
 _TABLE = """\
 A line has the largest relative error that was found, and what the check sees: the smallest relative
@@ -88,13 +87,13 @@ def _run(chosen: argparse.Namespace) -> int:
         if not dtypes and chosen.types:
             cases.examples(op_type, chosen.seed, chosen.dtypes[0])  # raises: it has none of them
     tasks: list[Callable[[], list[Check]]] = [
-        partial(_checks_of_op, config, chosen.per_op, chosen.seed, op_type, dtype)
+        partial(all_ops.each_check, config, [op_type], chosen.per_op, [dtype], chosen.seed)
         for op_type, dtypes in rows.items()
         for dtype in dtypes
     ]
     if chosen.types is None and not chosen.no_programs:
         tasks += [
-            partial(_checks_of_program, config, chosen.seed, name, dtype)
+            partial(all_ops.each_program_check, config, [name], [dtype], chosen.seed)
             for name in cases.program_names()
             for dtype in chosen.dtypes
         ]
@@ -108,17 +107,3 @@ def _run(chosen: argparse.Namespace) -> int:
                 checks += done
     reports = [check.report for check in checks]
     return progress_table.conclude(chosen, "checks", reports, start, all_ops.merged(checks))
-
-
-def _checks_of_op(
-    config: GradCheckConfig, per_op: int, seed: int, op_type: str, dtype: str
-) -> list[Check]:
-    from fluidcore.gradcheck import all_ops
-
-    return list(all_ops.each_check(config, [op_type], per_op, [dtype], seed))
-
-
-def _checks_of_program(config: GradCheckConfig, seed: int, name: str, dtype: str) -> list[Check]:
-    from fluidcore.gradcheck import all_ops
-
-    return list(all_ops.each_program_check(config, [name], [dtype], seed))
