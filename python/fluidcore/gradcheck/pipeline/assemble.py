@@ -99,6 +99,7 @@ def of_elements(
     """
     if judgement.counted.size and not judgement.counted.any():
         return undecided(base, Reason.NO_ELEMENTS, "all elements are at kinks, and left out")
+    base = replace(base, reasons=(failing,))  # until something is found
     worst, excess = judgement.worst
     columns = np.arange(len(elements))
     analytical, nearest = judgement.analytical[worst, columns], judgement.nearest[worst, columns]
@@ -114,7 +115,7 @@ def of_elements(
         element_errors=listed or None,
         resolution=_resolution(judgement),
         kinks=int(np.count_nonzero(judgement.at_kink)),
-        detail=_detail(base, judgement, elements, worst, excess, listed, failing, failure),
+        detail=_detail(base, judgement, elements, worst, excess, listed, failure),
     )
     result = replace(result, min_detectable_99=result.resolution)
     return with_statistics(result, analytical[known], nearest[known])
@@ -234,7 +235,6 @@ def _detail(
     worst: Indices,
     excess: Doubles,
     listed: Sequence[ElementError],
-    failing: Reason,
     failure: str | None,
 ) -> str:
     total = int(np.count_nonzero(judgement.counted))
@@ -249,7 +249,7 @@ def _detail(
         column = int(np.flatnonzero(elements == first.index)[0])
         right, what = f"compared with {first.numerical:.9g}", "rounding allows"
         if first.error_bar:
-            source = "by the formula" if failing is Reason.KERNEL else "numerically"
+            source = "by the formula" if Reason.KERNEL in base.reasons else "numerically"
             right = f"{source} {first.numerical:.9g} ± {first.error_bar:.2g}"
             what = "error bar and rounding allow"
         return (
