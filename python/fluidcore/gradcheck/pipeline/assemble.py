@@ -99,6 +99,7 @@ def of_elements(
     """
     if judgement.counted.size and not judgement.counted.any():
         return undecided(base, Reason.NO_ELEMENTS, "all elements are at kinks, and left out")
+    base = replace(base, reasons=(failing,))  # until something is found
     worst, excess = judgement.worst
     columns = np.arange(len(elements))
     analytical, nearest = judgement.analytical[worst, columns], judgement.nearest[worst, columns]
@@ -248,7 +249,8 @@ def _detail(
         column = int(np.flatnonzero(elements == first.index)[0])
         right, what = f"compared with {first.numerical:.9g}", "rounding allows"
         if first.error_bar:
-            right = f"numerically {first.numerical:.9g} ± {first.error_bar:.2g}"
+            source = "by the formula" if Reason.KERNEL in base.reasons else "numerically"
+            right = f"{source} {first.numerical:.9g} ± {first.error_bar:.2g}"
             what = "error bar and rounding allow"
         return (
             f"{place(base.shape, first.index)} is {first.analytical:.9g}, {right}: off by "
