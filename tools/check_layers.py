@@ -156,6 +156,7 @@ GRADCHECK_LAYERS: dict[str, set[str]] = {
     "all_ops": {*_CHECK, "cases"},
     "api": _CHECK,
     "operator_check": {*_CHECK, "fixed_step"},
+    "strategies": {"cases"},
     "op_test_case": {"operator_check"},
     "checker": {*_CHECK, "fixed_step", "all_ops", "api"},
     "cli": {*_CHECK, "cases", "all_ops", "api"},

@@ -8,9 +8,9 @@ import numpy as np
 
 from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck.explain.mismatch import Guess, Mismatch
-from fluidcore.gradcheck.target.precision import UNIT
 
-_NARROWEST_FIRST = ("bfloat16", "float16", "float32")
+_UNIT = {"bfloat16": 2.0**-8, "float16": 2.0**-11, "float32": 2.0**-24, "float64": 2.0**-53}
+_SMALLER = tuple(_UNIT.items())[:-1]
 _WIDER = 16  # the error of a rounded intermediate value may be this much larger, or smaller
 _SCATTER = 0.25  # of rounding errors: their deviation, at least, relative to their size
 
@@ -20,7 +20,7 @@ def rounded(mismatch: Mismatch) -> Iterator[Guess]:
     if not np.any(mismatch.a) or not np.all(np.isfinite(mismatch.a)):
         return
     largest = np.max(np.abs(mismatch.g), initial=0.0)
-    smaller = [(name, UNIT[name]) for name in _NARROWEST_FIRST if UNIT[name] > UNIT[mismatch.dtype]]
+    smaller = [pair for pair in _SMALLER if pair[1] > _UNIT[mismatch.dtype]]
     for name, unit in smaller:
         with np.errstate(over="ignore"):
             back = mismatch.a.astype(numpy_dtype(name)).astype(np.float64)

@@ -7,6 +7,7 @@ import fluidcore as fluid
 from fluidcore import core
 from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck import get_numerical_gradient
+from fluidcore.gradcheck.fixed_step.numerical import element_by_element
 from fluidcore.gradcheck.program.network import Network
 
 X = np.array([[1.0, -2.0, 3.0], [0.5, 0.25, -1.0]])
@@ -76,7 +77,7 @@ def test_the_element_type_may_be_chosen() -> None:
 
 @pytest.mark.parametrize(
     ("method", "error"),
-    [("central", 1e-2), ("forward", 1.0)],
+    [("central", 1e-2), ("forward", 1.0), ("5point", 1e-5), ("richardson", 1e-7)],
 )
 def test_methods_differ_in_their_order(method: Any, error: float) -> None:
     exp = core.OpDesc("exp", {"X": ["x"]}, {"Out": ["y"]}, {})
@@ -99,29 +100,6 @@ def test_a_method_has_the_step_of_the_seed_unless_told_otherwise() -> None:
         get_numerical_gradient(SQUARE, values, "y", "x", method="complex")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"place must be CPUPlace\(\)"):
         get_numerical_gradient(SQUARE, values, "y", "x", place=core.CUDAPlace(0))  # type: ignore[arg-type]
-
-
-def element_by_element(
-    network: Network, output: str, name: str, delta: float, weights: np.ndarray | None = None
-) -> np.ndarray:
-    """Central differences as they are meant, one element after the other."""
-    x = network.tensor(name)
-
-    def value() -> float:
-        y = network.run([output])[0].astype(np.float64).reshape(-1)
-        terms = y if weights is None else weights.reshape(-1) * y
-        return float(np.cumsum(terms)[-1])
-
-    gradient = np.zeros(x.size())
-    for i in range(x.size()):
-        original = x.get_float_element(i)
-        x.set_float_element(i, original + delta)
-        above = value()
-        x.set_float_element(i, original - delta)
-        below = value()
-        x.set_float_element(i, original)
-        gradient[i] = (above - below) / delta / 2
-    return gradient.reshape(x.get_dims())
 
 
 def named(slots: dict[str, Any], prefix: str) -> dict[str, list[str]]:
