@@ -211,14 +211,18 @@ struct ErfGrad {
 struct GeluErf {  // x P(N(0, 1) <= x)
   template <class T>
   FC_HOST_DEVICE T operator()(T x) const {
-    return T(0.5) * x * (T(1) + math::erf(x * T(0.70710678118654752440)));
+    const T magnitude = std::abs(x);
+    const T missing = magnitude * math::normal_tail(magnitude);
+    const T positive = x < T(0) ? T(0) : x;
+    return positive - (magnitude < T(40) ? missing : T(0));  // no infinity times 0
   }
 };
 
 struct GeluErfGrad {
   template <class T>
   FC_HOST_DEVICE T operator()(T x, T dout) const {
-    const T below = T(0.5) * (T(1) + math::erf(x * T(0.70710678118654752440)));
+    const T tail = math::normal_tail(std::abs(x));
+    const T below = x < T(0) ? tail : T(1) - tail;
     const T density = T(kDensity) * math::exp(T(-0.5) * x * x);
     return dout * (below + x * density);
   }

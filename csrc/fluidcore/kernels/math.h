@@ -45,7 +45,7 @@ FC_HOST_DEVICE double factorial_series(double r) {
   }
 }
 
-// e^r - 1 on |r| <= log(2) / 2: the Taylor series.
+// e^r - 1 on |r| <= log(2) / 2: the Taylor series, within r^(last + 1) / (last + 1)!.
 template <int last = 13>
 FC_HOST_DEVICE double short_expm1(double r) {
   return r + r * r * factorial_series<2, last>(r);
@@ -78,17 +78,15 @@ FC_HOST_DEVICE T odd_fraction(T z) {
 
 }  // namespace detail
 
-// Within 1 unit in the last place; 0 below -746, infinity above 709.79, NaN for NaN. With a shorter
-// series, within r^(last + 1) / (last + 1)! for r = log(2) / 2.
-template <int last = 13>
-FC_HOST_DEVICE double exp(double x) {
+// Within 1 unit in the last place; 0 below -746, infinity above 709.79, NaN for NaN.
+FC_HOST_DEVICE inline double exp(double x) {
   double bounded = x > 710.0 ? 710.0 : x;
   bounded = bounded < -746.0 ? -746.0 : bounded;
   const detail::Reduced reduced = detail::reduce(bounded);
   // 2^n in two factors, because n = 1024 and n < -1022 are outside the range of one.
   const std::uint64_t bits = (reduced.n + 2048u) & 0xfffu;
   const std::uint64_t half = bits >> 1;  // floor((n + 2048) / 2)
-  const double value = 1.0 + detail::short_expm1<last>(reduced.r);
+  const double value = 1.0 + detail::short_expm1<>(reduced.r);
   return value * detail::power_of_two(half, 1024) * detail::power_of_two(bits - half, 1024);
 }
 
@@ -177,6 +175,42 @@ FC_HOST_DEVICE inline float erf(float x) {
   return magnitude < 1.0f ? small : signed_large;
 }
 
+// P(N(0, 1) > x) for x >= 0.
+FC_HOST_DEVICE inline double normal_tail(double x) {
+  return 0.5 * std::erfc(x * 0.70710678118654752440);
+}
+
+// So that 1 minus it is within 2 units in the last place; by itself within 5e-6, and 0 from 6 on
+// and for NaN.
+FC_HOST_DEVICE inline float normal_tail(float x) {
+  constexpr float kRound = 0x1.8p23f;  // adding it rounds to the nearest whole number
+  // Its logarithm to base 2, as a polynomial fitted to 0 <= x <= 6.
+  float power = -1.9569320e-08f;
+  power = power * x + 6.2616727e-07f;
+  power = power * x - 8.5442871e-06f;
+  power = power * x + 6.2911480e-05f;
+  power = power * x - 0.00023566329f;
+  power = power * x - 8.4135943e-05f;
+  power = power * x + 0.0070388317f;
+  power = power * x - 0.052494690f;
+  power = power * x - 0.45920655f;
+  power = power * x - 1.1511054f;
+  power = power * x - 1.0f;
+  // 2^power = 2^n 2^r, with n whole and |r| <= 1 / 2.
+  const float shifted = power + kRound;
+  const float r = power - (shifted - kRound);
+  float value = 0.00015327806f;
+  value = value * r + 0.0013396485f;
+  value = value * r + 0.0096185319f;
+  value = value * r + 0.055503406f;
+  value = value * r + 0.24022648f;
+  value = value * r + 0.69314718f;
+  value = value * r + 1.0f;
+  const std::uint32_t bits =
+      std::bit_cast<std::uint32_t>(value) + (std::bit_cast<std::uint32_t>(shifted) << 23);
+  return x < 6.0f ? std::bit_cast<float>(bits) : 0.0f;
+}
+
 template <class T>
 FC_HOST_DEVICE T sigmoid(T x) {
   return T(1) / (T(1) + exp(-x));
@@ -189,10 +223,12 @@ FC_HOST_DEVICE T clamp(T x, T low, T high) {
   return raised > high ? high : raised;
 }
 
-// Within 1 unit in the last place, subnormal numbers too; NaN below 0. With a shorter series,
-// within 0.03^((last + 1) / 2) / last of itself.
-template <class T, int last = sizeof(T) == sizeof(float) ? 11 : 23>
-FC_HOST_DEVICE T log(T x) {
+namespace detail {
+
+// log(2^n x) for a positive number x that is neither subnormal nor infinite. Within
+// 0.03^((last + 1) / 2) / last of itself.
+template <int last, class T>
+FC_HOST_DEVICE T log_of_normal(T x, T n) {
   using Bits = std::conditional_t<sizeof(T) == sizeof(float), std::uint32_t, std::uint64_t>;
   using Exponent = std::make_signed_t<Bits>;
   constexpr int kDigits = std::numeric_limits<T>::digits - 1;
@@ -200,20 +236,29 @@ FC_HOST_DEVICE T log(T x) {
   // Short, so that its multiples are exact.
   constexpr T kLog2High = sizeof(T) == sizeof(float) ? T(0x1.62e4p-1) : T(0x1.62e42feep-1);
   constexpr T kLog2Low = sizeof(T) == sizeof(float) ? T(0x1.7f7d1cp-20) : T(0x1.a39ef35793c76p-33);
-  const bool tiny = x < std::numeric_limits<T>::min();
-  const T normal = tiny ? x * (T(1) / std::numeric_limits<T>::epsilon()) : x;
-  // x = 2^n m with sqrt(1/2) <= m < sqrt(2).
-  const Bits above = std::bit_cast<Bits>(normal) - kSqrtHalf;
-  const auto n =
-      static_cast<T>(static_cast<Exponent>(above) >> kDigits) - (tiny ? T(kDigits) : T(0));
+  // x = 2^k m with sqrt(1/2) <= m < sqrt(2).
+  const Bits above = std::bit_cast<Bits>(x) - kSqrtHalf;
+  const auto k = static_cast<T>(static_cast<Exponent>(above) >> kDigits) + n;
   const T m = std::bit_cast<T>((above & ((Bits{1} << kDigits) - 1)) + kSqrtHalf);
   // log(m) = f - f^2/2 + s (f^2/2 + z (2/3 + 2/5 z + ...)), with s = f / (2 + f) and z = s^2.
   const T f = m - T(1);
   const T s = f / (T(2) + f);
   const T z = s * s;
   const T half = T(0.5) * f * f;
-  const T tail = s * (half + T(2) * z * detail::artanh_series<3, last>(z));
-  const T value = n * kLog2High - ((half - (tail + n * kLog2Low)) - f);
+  const T tail = s * (half + T(2) * z * artanh_series<3, last>(z));
+  return k * kLog2High - ((half - (tail + k * kLog2Low)) - f);
+}
+
+}  // namespace detail
+
+// Within 1 unit in the last place, subnormal numbers too; NaN below 0.
+template <class T>
+FC_HOST_DEVICE T log(T x) {
+  constexpr int kDigits = std::numeric_limits<T>::digits - 1;
+  constexpr int kLast = sizeof(T) == sizeof(float) ? 11 : 23;
+  const bool tiny = x < std::numeric_limits<T>::min();
+  const T normal = tiny ? x * (T(1) / std::numeric_limits<T>::epsilon()) : x;
+  const T value = detail::log_of_normal<kLast>(normal, tiny ? -T(kDigits) : T(0));
   const T finite = x < std::numeric_limits<T>::infinity() ? value : x;  // also NaN
   const T positive = x < T(0) ? std::numeric_limits<T>::quiet_NaN() : finite;
   return x == T(0) ? -std::numeric_limits<T>::infinity() : positive;

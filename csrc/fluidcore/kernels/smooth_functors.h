@@ -206,12 +206,29 @@ struct Power {
   }
 };
 
+struct SmallPower {  // see math::is_small_power()
+  double factor;
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x) const {
+    return math::small_power(x, static_cast<int>(2.0 * factor));
+  }
+};
+
 struct PowerGrad {  // 0 for an exponent of 0, also at x = 0
   double factor;
   template <class T>
   FC_HOST_DEVICE T operator()(T x, T dout) const {
     const double exponent = factor == 0.0 ? 0.0 : factor - 1.0;
     return dout * static_cast<T>(factor) * math::pow(x, static_cast<T>(exponent));
+  }
+};
+
+struct SmallPowerGrad {
+  double factor;
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x, T dout) const {
+    const double exponent = factor == 0.0 ? 0.0 : factor - 1.0;
+    return dout * static_cast<T>(factor) * math::small_power(x, static_cast<int>(2.0 * exponent));
   }
 };
 

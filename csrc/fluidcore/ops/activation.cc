@@ -63,6 +63,50 @@ std::vector<OpDesc> zero_grad(GradContext& context) {
   return {OpDesc("scale", {{"X", context.output_grad("Out")}}, {{"Out", grads}}, {{"scale", 0.0}})};
 }
 
+namespace {
+
+template <class T>
+Kernel power(const KernelContext& context) {
+  using Factor = FromAttrs<"factor">;
+  return math::is_small_power(context.attr<double>("factor"))
+             ? cpu_unary<SmallPower, T, &Factor::make<SmallPower>>(context)
+             : cpu_unary<Power, T, &Factor::make<Power>>(context);
+}
+
+// The exponent of the derivative, whose factor may be 0.
+double lowered(double factor) {
+  return factor == 0.0 ? 0.0 : factor - 1.0;
+}
+
+template <class T>
+Kernel power_grad(const KernelContext& context) {
+  using Factor = FromAttrs<"factor">;
+  return math::is_small_power(lowered(context.attr<double>("factor")))
+             ? cpu_unary_grad<SmallPowerGrad, kInput, T, &Factor::make<SmallPowerGrad>>(context)
+             : cpu_unary_grad<PowerGrad, kInput, T, &Factor::make<PowerGrad>>(context);
+}
+
+void add_power(OpRegistry& registry) {
+  const Activation activation{.type = "pow",
+                              .formula = "X^factor",
+                              .grad_formula = "Out@GRAD factor X^(factor - 1), 0 where factor is 0",
+                              .attrs = {{"factor", 1.0, "the exponent"}}};
+  registry.add(add_activation(registry, activation, kInput,
+                              floating_cpu_kernels([](auto tag) -> KernelFactory {
+                                return power<ComputeType<typename decltype(tag)::type>>;
+                              }),
+                              floating_cpu_kernels([](auto tag) -> KernelFactory {
+                                return power_grad<ComputeType<typename decltype(tag)::type>>;
+                              }))
+                   .decompose(smooth_grad<kInput>([](const Expr& x, const Expr& dout) {
+                     const auto factor = x.owner().attr<double>("factor");
+                     return factor * dout *
+                            x.owner().op("pow", {{"X", x}}, {{"factor", lowered(factor)}});
+                   })));
+}
+
+}  // namespace
+
 void register_activation_ops(OpRegistry& registry) {
   registry.add(add_activation<Sigmoid, SigmoidGrad, kOutput>(
                    registry, {"sigmoid", "1 / (1 + exp(-X))", "Out@GRAD Out (1 - Out)"})
@@ -109,16 +153,7 @@ void register_activation_ops(OpRegistry& registry) {
                    registry, {"reciprocal", "1 / X", "-Out@GRAD Out^2"})
                    .decompose(smooth_grad<kOutput>(
                        [](const Expr& out, const Expr& dout) { return -dout * square(out); })));
-  registry.add(add_activation<Power, PowerGrad, kInput, FromAttrs<"factor">>(
-                   registry, {.type = "pow",
-                              .formula = "X^factor",
-                              .grad_formula = "Out@GRAD factor X^(factor - 1), 0 where factor is 0",
-                              .attrs = {{"factor", 1.0, "the exponent"}}})
-                   .decompose(smooth_grad<kInput>([](const Expr& x, const Expr& dout) {
-                     const auto factor = x.owner().attr<double>("factor");
-                     const double exponent = factor == 0.0 ? 0.0 : factor - 1.0;
-                     return factor * dout * x.owner().op("pow", {{"X", x}}, {{"factor", exponent}});
-                   })));
+  add_power(registry);
 }
 
 }  // namespace fluidcore

@@ -1,8 +1,8 @@
-#include "fluidcore/kernels/cpu/cumsum.h"
-
 #include <cstdint>
 #include <vector>
 
+#include "fluidcore/kernels/cpu/cumsum.h"
+#include "fluidcore/kernels/cpu/linear_recurrence.h"
 #include "fluidcore/op/decomposition.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/register_ops.h"
@@ -29,49 +29,94 @@ Kernel cumprod(const KernelContext& context) {
       [=, count = shape[axis]] { cpu::cumprod(outer, count, inner, order, x.data(), out.data()); };
 }
 
-// A recurrence without a summand but for the first element: what it passes back divides by no
-// element, so that a 0 does no harm.
-void decompose_cumprod(Decomposition& d) {
+template <class T>
+Kernel cumprod_grad(const KernelContext& context) {
+  const auto x = context.input<T>("X");
+  const auto out = context.input<T>("Out");
+  const auto dout = context.input<T>("Out@GRAD");
+  const auto dx = context.output<T>("X@GRAD");
+  const Shape& shape = x.shape();
+  const std::size_t axis = axis_of(context, shape);
+  const cpu::Sequences all{shape.product(0, axis), shape[axis],
+                           shape.product(axis + 1, shape.rank()), context.attr<bool>("reverse")};
+  return [=, exclusive = context.attr<bool>("exclusive")] {
+    cpu::cumprod_grad(all, exclusive, x.data(), out.data(), dout.data(), dx.data());
+  };
+}
+
+// The product before each element, times what comes back from those behind, which is a recurrence
+// the other way; neither divides by an element, so that a 0 does no harm.
+void decompose_cumprod_grad(Decomposition& d) {
   const Expr x = d.input("X");
   const std::int64_t axis = d.attr<std::int64_t>("axis");
   const bool reverse = d.attr<bool>("reverse");
-  const AttributeMap along{{"axis", axis}, {"reverse", reverse}};
-  const Expr is_first =
-      is_zero(d.constant("cumsum", {{"X", d.filled_like(x, 1.0)}},
-                         {{"axis", axis}, {"exclusive", true}, {"reverse", reverse}}));
-  if (!d.attr<bool>("exclusive")) {
-    return d.set("Out", d.op("linear_recurrence", {{"X", x}, {"Y", x * is_first}}, along));
-  }
-  const std::vector<std::int64_t> shift{reverse ? -1 : 1};
+  const AttributeMap back{{"axis", axis}, {"reverse", !reverse}};
+  const auto next = [&](const Expr& of) {
+    return d.op("roll", {{"X", of}},
+                {{"shifts", std::vector<std::int64_t>{reverse ? 1 : -1}},
+                 {"axis", std::vector<std::int64_t>{axis}}});
+  };
   const Expr before =
-      d.op("roll", {{"X", x}}, {{"shifts", shift}, {"axis", std::vector<std::int64_t>{axis}}});
-  d.set("Out", d.op("linear_recurrence", {{"X", before}, {"Y", is_first}}, along));
+      d.op("cumprod", {{"X", x}}, {{"axis", axis}, {"exclusive", true}, {"reverse", reverse}});
+  const Expr dout = d.input("Out@GRAD");
+  if (!d.attr<bool>("exclusive")) {
+    const Expr slope = d.op("linear_recurrence", {{"X", next(x)}, {"Y", dout}}, back);
+    return d.set("X@GRAD", before * slope);
+  }
+  const Expr is_last =
+      is_zero(d.constant("cumsum", {{"X", d.filled_like(x, 1.0)}},
+                         {{"axis", axis}, {"exclusive", true}, {"reverse", !reverse}}));
+  const Expr slope = next(d.op("linear_recurrence", {{"X", x}, {"Y", dout}}, back));
+  d.set("X@GRAD", before * slope * (1.0 - is_last));
+}
+
+OpDef with_cumprod_attrs(OpDef&& def) {
+  return std::move(def)
+      .attr("axis", std::int64_t{-1}, "the dimension; counted from the end if negative")
+      .attr("exclusive", false, "whether Out[i] is without X[i]: the first product is 1")
+      .attr("reverse", false, "whether the product begins at the last element")
+      .row_dims([](const InferContext& context, std::string_view /*slot*/) {
+        return axis_of(context, context.input("X").shape);
+      });
 }
 
 }  // namespace
 
 void register_cumprod_ops(OpRegistry& registry) {
   registry.add(
-      OpDef("cumprod")
+      with_cumprod_attrs(OpDef("cumprod"))
           .doc("Out[i] = X[0] X[1] ... X[i] along one dimension. Its gradients, of any order, are "
                "right where elements are 0.")
           .input("X", "any shape of rank 1 or more, floating or int32 or int64")
           .output("Out", "shape and dtype of X")
-          .attr("axis", std::int64_t{-1}, "the dimension; counted from the end if negative")
-          .attr("exclusive", false, "whether Out[i] is without X[i]: the first product is 1")
-          .attr("reverse", false, "whether the product begins at the last element")
           .infer([](InferContext& context) {
             const TensorSpec& x = context.input("X");
             axis_of(context, x.shape);
             context.set_output("Out", x);
           })
-          .row_dims([](const InferContext& context, std::string_view /*slot*/) {
-            return axis_of(context, context.input("X").shape);
-          })
           .in_place("X", "Out")
           .kernels(cpu_kernels<float, double, Float16, BFloat16, std::int32_t, std::int64_t>(
               [](auto tag) -> KernelFactory { return cumprod<typename decltype(tag)::type>; }))
-          .decompose(decompose_cumprod));
+          .grad(standard_grad({.inputs = {"X"}, .outputs = {"Out"}, .differentiable = {"X"}})));
+  registry.add(
+      with_cumprod_attrs(OpDef("cumprod_grad"))
+          .doc("X@GRAD[i] = the sum over k of Out@GRAD[k] times the product of the elements that "
+               "Out[k] is made of, without X[i].")
+          .input("X", "input of the forward operator")
+          .input("Out", "output of the forward operator", {.needs_no_gradient = true})
+          .input("Out@GRAD", "gradient of Out, shape of Out")
+          .output("X@GRAD", "gradient of X, shape of X")
+          .infer([](InferContext& context) {
+            const TensorSpec& x = context.input("X");
+            axis_of(context, x.shape);
+            require_spec(context, "Out", x);
+            require_spec(context, "Out@GRAD", x);
+            context.set_output("X@GRAD", x);
+          })
+          .in_place("Out@GRAD", "X@GRAD")
+          .kernels(cpu_kernels<float, double>(
+              [](auto tag) -> KernelFactory { return cumprod_grad<typename decltype(tag)::type>; }))
+          .decompose(decompose_cumprod_grad));
 }
 
 }  // namespace fluidcore

@@ -3,7 +3,6 @@
 #include <array>
 #include <cstddef>
 #include <string>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "fluidcore/op/decomposition.h"
 #include "fluidcore/op/op_registry.h"
 #include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/optional_output.h"
 
 namespace fluidcore {
 
@@ -50,61 +50,58 @@ struct LossWithoutAttributes {
   static void check(const InferContext& /*context*/) {}
 };
 
-// out = formula(in...)
-template <class Formula, class T, class... In>
-void calculate_loss(const Formula& formula, const Arg<T>& out, const In&... in) {
-  using Value = std::conditional_t<cpu::kIsHalf<T>, float, T>;
-  const std::array<const void*, sizeof...(In)> from{in.data()...};
-  cpu::run_streams(cpu::stream_formula<Value, sizeof...(In)>(formula), dtype_of<T>, out.size(),
-                   out.data(), from.data());
-}
+// An output with its formula of all inputs.
+struct LossOutput {
+  cpu::StreamFormula formula;
+  Arg<void> out;
+};
 
-// outputs[k] = Formula_k(inputs...), where that is wanted.
-template <class Loss, class T, std::size_t count, class... Formula>
+// All outputs, part by part, so that the inputs are read once.
+Kernel loss_kernel(const KernelContext& context,
+                   const std::vector<std::string>& inputs,
+                   std::vector<LossOutput> outputs);
+
+// outputs[k] = Formula_k(inputs...), where that is wanted. T is the type to calculate in.
+template <class Loss, class T, std::size_t arity, class... Formula>
 Kernel calculate_losses(const KernelContext& context,
-                        const std::array<std::string, count>& inputs,
+                        const std::vector<std::string>& inputs,
                         const std::vector<std::string>& outputs,
                         Formulas<Formula...> /*formulas*/) {
-  std::array<Arg<const T>, count> in;
-  for (std::size_t i = 0; i < count; ++i) in[i] = context.input<T>(inputs[i]);
-  std::vector<Kernel> kernels;
+  std::vector<LossOutput> wanted;
+  std::size_t next = 0;
   const auto add = [&](auto formula) {
-    const auto out = context.optional_output<T>(outputs[kernels.size()]);
-    kernels.push_back(nothing_to_do());
+    const Arg<void> out = optional_raw_output(context, outputs[next++]);
     if (!out) return;
     if constexpr (!std::is_empty_v<decltype(formula)>) {
       formula = {context.attr<double>(Loss::kAttr)};
     }
-    kernels.back() = [=] {
-      std::apply([&](const auto&... arg) { calculate_loss(formula, out, arg...); }, in);
-    };
+    wanted.push_back({cpu::stream_formula<T, arity>(formula), out});
   };
   (add(Formula{}), ...);
-  return [kernels = std::move(kernels)] {
-    for (const Kernel& kernel : kernels) kernel();
-  };
+  return loss_kernel(context, inputs, std::move(wanted));
 }
 
 template <class Loss, class T>
 Kernel element_loss(const KernelContext& context) {
-  std::array<std::string, Loss::kInputs.size()> inputs;
-  for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] = Loss::kInputs[i].name;
+  std::vector<std::string> inputs;
   std::vector<std::string> outputs;
-  outputs.reserve(Loss::kOutputs.size());
+  for (const SlotText& slot : Loss::kInputs) inputs.emplace_back(slot.name);
   for (const SlotText& slot : Loss::kOutputs) outputs.emplace_back(slot.name);
-  return calculate_losses<Loss, T>(context, inputs, outputs, typename Loss::Values());
+  return calculate_losses<Loss, T, Loss::kInputs.size()>(context, inputs, outputs,
+                                                         typename Loss::Values());
 }
 
 template <class Loss, class T>
 Kernel element_loss_grad(const KernelContext& context) {
-  std::array<std::string, Loss::kInputs.size() + 1> inputs;
+  std::vector<std::string> inputs;
   std::vector<std::string> grads;
-  for (std::size_t i = 0; i < Loss::kInputs.size(); ++i) {
-    inputs[i] = Loss::kInputs[i].name;
-    grads.push_back(grad_name(inputs[i]));
+  for (const SlotText& slot : Loss::kInputs) {
+    inputs.emplace_back(slot.name);
+    grads.push_back(grad_name(slot.name));
   }
-  inputs.back() = grad_name(Loss::kOutputs[0].name);
-  return calculate_losses<Loss, T>(context, inputs, grads, typename Loss::Grads());
+  inputs.push_back(grad_name(Loss::kOutputs[0].name));
+  return calculate_losses<Loss, T, Loss::kInputs.size() + 1>(context, inputs, grads,
+                                                             typename Loss::Grads());
 }
 
 using LossSlots = std::vector<SlotText>;
@@ -127,12 +124,12 @@ void add_element_loss(OpRegistry& registry) {
   const LossSlots outputs(Loss::kOutputs.begin(), Loss::kOutputs.end());
   registry.add(Loss::with_attrs(declare_loss(Loss::kText, inputs, outputs, Loss::check))
                    .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
-                     return element_loss<Loss, typename decltype(tag)::type>;
+                     return element_loss<Loss, ComputeType<typename decltype(tag)::type>>;
                    })));
   registry.add(
       Loss::with_attrs(declare_loss_grad(Loss::kText, inputs, outputs[0].name, Loss::check))
           .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
-            return element_loss_grad<Loss, typename decltype(tag)::type>;
+            return element_loss_grad<Loss, ComputeType<typename decltype(tag)::type>>;
           }))
           .decompose(Loss::decompose));
 }

@@ -103,7 +103,7 @@ void register_linear_recurrence_ops(OpRegistry& registry) {
                    .infer(infer_recurrence)
                    .in_place("X", "Out")
                    .in_place("Y", "Out")
-                   .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+                   .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
                      return recurrence<typename decltype(tag)::type>;
                    }))
                    .grad(standard_grad(
@@ -118,7 +118,7 @@ void register_linear_recurrence_ops(OpRegistry& registry) {
           .output("X@GRAD", "gradient of X, shape of X")
           .output("Y@GRAD", "gradient of Y, shape of X")
           .infer(infer_recurrence_grad)
-          .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+          .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
             return recurrence_grad<typename decltype(tag)::type>;
           }))
           .decompose(decompose_recurrence_grad));

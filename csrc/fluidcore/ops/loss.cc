@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
+#include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/cross_entropy.h"
 #include "fluidcore/kernels/cpu/softmax.h"
 #include "fluidcore/op/decomposition.h"
@@ -107,6 +109,13 @@ struct CrossEntropyGrad {
   }
 };
 
+// The labels of the rows from `first` on.
+cpu::RowIndex rows_from(cpu::RowIndex label, std::int64_t first) {
+  const std::int64_t bytes = label.is_wide ? sizeof(std::int64_t) : sizeof(std::int32_t);
+  label.data = static_cast<const char*>(label.data) + first * bytes;
+  return label;
+}
+
 template <class T>
 struct SoftmaxCrossEntropy {
   static Kernel kernel(const KernelContext& context) {
@@ -115,21 +124,34 @@ struct SoftmaxCrossEntropy {
     const auto loss = context.output<T>("Loss");
     const Samples s(logits.shape());
     const Tensor scratch = wanted ? Tensor() : Tensor({logits.shape(), dtype_of<T>});
-    const auto probabilities = [=] {
-      T* to = wanted ? wanted.data() : static_cast<T*>(scratch.raw());
-      cpu::softmax(s.rows, s.classes, logits.data(), to);
-      return to;
+    // Rows at a time whose probabilities are still in the cache when their losses are calculated.
+    const auto by_parts = [=](const auto& loss_of_rows) {
+      constexpr std::int64_t kPart = 8192;  // elements
+      const std::int64_t most = kPart / std::max<std::int64_t>(s.classes, 1) + 1;
+      T* probabilities = wanted ? wanted.data() : static_cast<T*>(scratch.raw());
+      parallel_for(s.rows, most, [&](std::int64_t begin, std::int64_t end) {
+        for (; begin < end; begin += most) {
+          const std::int64_t rows = std::min(most, end - begin);
+          const std::int64_t first = begin * s.classes;
+          cpu::softmax(rows, s.classes, logits.data() + first, probabilities + first);
+          loss_of_rows(begin, rows, logits.data() + first, probabilities + first);
+        }
+      });
     };
     if (context.attr<bool>("soft_label")) {
       return [=, label = context.input<T>("Label")] {
-        cpu::soft_softmax_cross_entropy(s.rows, s.classes, logits.data(), probabilities(),
-                                        label.data(), loss.data());
+        by_parts([&](std::int64_t row, std::int64_t rows, const T* x, const T* softmax) {
+          cpu::soft_softmax_cross_entropy(rows, s.classes, x, softmax,
+                                          label.data() + row * s.classes, loss.data() + row);
+        });
       };
     }
     return [=, labels = HardLabels(context, s)] {
       const cpu::RowIndex label = labels.checked();
-      cpu::softmax_cross_entropy(s.rows, s.classes, logits.data(), probabilities(), label,
-                                 loss.data());
+      by_parts([&](std::int64_t row, std::int64_t rows, const T* x, const T* softmax) {
+        cpu::softmax_cross_entropy(rows, s.classes, x, softmax, rows_from(label, row),
+                                   loss.data() + row);
+      });
     };
   }
 };

@@ -1,9 +1,12 @@
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/max_grad.h"
 #include "fluidcore/kernels/cpu/reduce.h"
+#include "fluidcore/kernels/functors.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/linear.h"
 #include "fluidcore/ops/register_ops.h"
@@ -24,15 +27,37 @@ Groups groups_of(const KernelContext& context, const Shape& x) {
   return {x[0] * (x[1] / count), count, x.product(2, x.rank())};
 }
 
+// Where elements to choose from are side by side.
+template <class T>
+Kernel maxout_of_rows(const Groups& groups, Arg<const T> x, Arg<T> out) {
+  const auto maximum = std::make_shared<cpu::Reduction<cpu::MaxOf, T>>(
+      Shape{groups.outer, groups.count}, std::vector<bool>{false, true});
+  return [=] { maximum->run(x.data(), out.data()); };
+}
+
 template <class T>
 Kernel maxout(const KernelContext& context) {
   const auto x = context.input<T>("X");
   const auto out = context.output<T>("Out");
   if (out.size() == 0) return nothing_to_do();
   const Groups groups = groups_of(context, x.shape());
-  const auto maximum = std::make_shared<cpu::Reduction<cpu::MaxOf, T>>(
-      Shape{groups.outer, groups.count, groups.inner}, std::vector<bool>{false, true, false});
-  return [=] { maximum->run(x.data(), out.data()); };
+  if (groups.inner == 1) return maxout_of_rows(groups, x, out);
+  return [=] {
+    const std::int64_t inner = groups.inner;
+    const cpu::Isa isa = cpu::cpu_isa();
+    const std::int64_t grain = cpu::kGrain / (groups.count * inner) + 1;
+    parallel_for(groups.outer, grain, [=](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t group = begin; group < end; ++group) {
+        const T* const first = x.data() + group * groups.count * inner;
+        T* const best = out.data() + group * inner;
+        if (groups.count == 1) std::copy_n(first, inner, best);
+        for (std::int64_t at = 1; at < groups.count; ++at) {
+          cpu::calculate_row(isa, Max(), inner, best, cpu::Operand<T>{at == 1 ? first : best},
+                             cpu::Operand<T>{first + at * inner});
+        }
+      }
+    });
+  };
 }
 
 template <class T>

@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
-#include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/gather.h"
+#include "fluidcore/kernels/cpu/sort.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/optional_output.h"
 #include "fluidcore/ops/register_ops.h"
@@ -26,48 +26,28 @@ std::vector<OpDesc> taken_grad(GradContext& context, std::int64_t axis) {
                  {{"X@GRAD", grads}}, {{"axis", axis}})};
 }
 
-// The positions of the k greatest of `size` elements, greatest first; of equal elements the first
-// ones, and NaN before everything else.
-template <class T>
-void find_top(const T* row, std::int64_t size, std::int64_t k, std::int64_t* found) {
-  const auto precedes = [row](std::int64_t a, std::int64_t b) {
-    const T x = row[a];
-    const T y = row[b];
-    const bool x_is_nan = x != x;
-    const bool y_is_nan = y != y;
-    if (x_is_nan != y_is_nan) return x_is_nan;
-    if (!x_is_nan && x != y) return x > y;
-    return a < b;
-  };
-  // A heap with the least of the best k on top.
-  for (std::int64_t i = 0; i < k; ++i) found[i] = i;
-  std::make_heap(found, found + k, precedes);
-  for (std::int64_t i = k; i < size; ++i) {
-    if (!precedes(i, found[0])) continue;
-    std::pop_heap(found, found + k, precedes);
-    found[k - 1] = i;
-    std::push_heap(found, found + k, precedes);
-  }
-  std::sort_heap(found, found + k, precedes);
+cpu::OrderedKey* keys_in(const ScratchPtr& scratch) {
+  return reinterpret_cast<cpu::OrderedKey*>(scratch->data());
 }
 
-template <class T>
+void reserve_keys(const ScratchPtr& scratch, std::int64_t count) {
+  scratch->reserve(static_cast<std::size_t>(count) * sizeof(cpu::OrderedKey));
+}
+
 Kernel top_k(const KernelContext& context) {
-  const auto x = context.input<T>("X");
-  const auto out = context.output<T>("Out");
+  const auto x = context.raw_input("X");
+  const auto out = context.raw_output("Out");
   const auto indices = context.output<std::int64_t>("Indices");
   const std::int64_t k = context.attr<std::int64_t>("k");
   const std::int64_t width = x.shape().back();
-  const std::int64_t rows = out.size() / k;
-  return [=] {
-    parallel_for(rows, 4096 / width, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t row = begin; row < end; ++row) {
-        const T* from = x.data() + row * width;
-        std::int64_t* found = indices.data() + row * k;
-        find_top(from, width, k, found);
-        for (std::int64_t i = 0; i < k; ++i) out.data()[row * k + i] = from[found[i]];
-      }
-    });
+  const std::int64_t rows = out.shape().num_elements() / k;
+  const ScratchPtr& scratch = context.scratch();
+  reserve_keys(scratch, cpu::top_keys(rows, k));
+  const cpu::IndexedRows elements{rows, width, k,
+                                  static_cast<std::int64_t>(size_of(x.spec().dtype)), true};
+  return [=, scratch = scratch, dtype = x.spec().dtype] {
+    cpu::find_greatest(rows, width, k, dtype, x.data(), keys_in(scratch), indices.data());
+    cpu::take_rows(elements, {indices.data(), true, -1, 1}, x.data(), out.data());
   };
 }
 
@@ -101,7 +81,7 @@ void add_top_k(OpRegistry& registry) {
           .row_dims(all_but_last_dim)
           .infer(infer_top_k)
           .kernels(cpu_kernels<float, double, Float16, BFloat16, std::int32_t, std::int64_t>(
-              [](auto tag) -> KernelFactory { return top_k<typename decltype(tag)::type>; }))
+              [](auto /*tag*/) -> KernelFactory { return top_k; }))
           .grad([](GradContext& context) { return taken_grad(context, -1); }));
 }
 
@@ -163,12 +143,11 @@ Kernel argsort(const KernelContext& context) {
   const auto dim = ordered_dim(context, context.attr<bool>("descending"));
   const OutputOrScratch<std::int64_t> indices(context, "Indices", x.size());
   const ScratchPtr& scratch = context.scratch();
-  if (dim.inner > 1) scratch->reserve(static_cast<std::size_t>(x.size()) * sizeof(std::int64_t));
+  reserve_keys(scratch, cpu::sort_keys(dim));
   const cpu::IndexedRows elements{dim.outer, dim.count * dim.inner, dim.count * dim.inner,
                                   static_cast<std::int64_t>(size_of(x.spec().dtype)), true};
   return [=, scratch = scratch, dtype = x.spec().dtype] {
-    auto* memory = reinterpret_cast<std::int64_t*>(dim.inner > 1 ? scratch->data() : nullptr);
-    cpu::sort_indices(dim, dtype, x.data(), memory, indices.data());
+    cpu::sort_indices(dim, dtype, x.data(), keys_in(scratch), indices.data());
     const cpu::RowIndex index{indices.data(), true, -1, dim.inner};
     if (out) cpu::take_rows(elements, index, x.data(), out.data());
   };

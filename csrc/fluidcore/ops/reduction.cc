@@ -1,11 +1,11 @@
 #include <algorithm>
-#include <limits>
 #include <memory>
 #include <numeric>
 #include <string>
 #include <utility>
 
 #include "fluidcore/kernels/cpu/broadcast.h"
+#include "fluidcore/kernels/cpu/linear_recurrence.h"
 #include "fluidcore/kernels/cpu/max_grad.h"
 #include "fluidcore/kernels/cpu/reduce.h"
 #include "fluidcore/kernels/cpu/transpose.h"
@@ -15,6 +15,7 @@
 #include "fluidcore/ops/linear.h"
 #include "fluidcore/ops/reduction.h"
 #include "fluidcore/ops/register_ops.h"
+#include "fluidcore/tensor/scratch.h"
 #include "fluidcore/tensor/tensor.h"
 
 namespace fluidcore {
@@ -76,14 +77,11 @@ std::vector<std::size_t> inverse(const std::vector<std::size_t>& axes) {
   return places;
 }
 
-// X@GRAD = Out@GRAD for the first element of X that equals its maximum, or minimum, else 0.
-template <bool of_minimum, class T>
-Kernel extreme_grad(const KernelContext& context) {
-  const auto dx = context.optional_output<T>("X@GRAD");
-  if (!dx || dx.size() == 0) return nothing_to_do();
+// X@GRAD by grad(outer, count, inner, x, dx), where the middle dimension is what is reduced; `dx`
+// may be x.
+template <class T, class F>
+Kernel grad_of_sequences(const KernelContext& context, Arg<T> dx, const F& grad) {
   const auto x = context.input<T>("X");
-  const auto out = context.input<T>("Out");
-  const auto dout = context.input<T>("Out@GRAD");
   const Shape& shape = x.shape();
   const std::vector<bool> reduced = reduced_axes(context, shape.rank());
   const std::int64_t count = reduced_count(shape, reduced);
@@ -93,10 +91,7 @@ Kernel extreme_grad(const KernelContext& context) {
   const auto begin = static_cast<std::size_t>(first);
   if (shape.product(begin, static_cast<std::size_t>(last)) == count) {  // they are adjacent
     const std::int64_t outer = shape.product(0, begin);
-    return [=] {
-      cpu::max_grad<of_minimum>(outer, count, kept / outer, x.data(), out.data(), dout.data(),
-                                dx.data());
-    };
+    return [=] { grad(outer, count, kept / outer, x.data(), dx.data()); };
   }
   const std::vector<std::size_t> axes = kept_first(reduced);
   const auto turn = std::make_shared<const cpu::Transpose>(shape, axes, sizeof(T));
@@ -106,9 +101,39 @@ Kernel extreme_grad(const KernelContext& context) {
   return [=] {
     auto* const row = static_cast<T*>(rows.raw());
     turn->run(row, x.data());
-    cpu::max_grad<of_minimum>(kept, count, 1, row, out.data(), dout.data(), row);
+    grad(kept, count, 1, row, row);
     turn_back->run(dx.data(), row);
   };
+}
+
+// X@GRAD = Out@GRAD for the first element of X that equals its maximum, or minimum, else 0.
+template <bool of_minimum, class T>
+Kernel extreme_grad(const KernelContext& context) {
+  const auto dx = context.optional_output<T>("X@GRAD");
+  if (!dx || dx.size() == 0) return nothing_to_do();
+  const auto out = context.input<T>("Out");
+  const auto dout = context.input<T>("Out@GRAD");
+  return grad_of_sequences(
+      context, dx,
+      [=](std::int64_t outer, std::int64_t count, std::int64_t inner, const T* x, T* to) {
+        cpu::max_grad<of_minimum>(outer, count, inner, x, out.data(), dout.data(), to);
+      });
+}
+
+// X@GRAD = Out@GRAD times the product of the other elements.
+template <class T>
+Kernel product_grad(const KernelContext& context) {
+  const auto dx = context.optional_output<T>("X@GRAD");
+  if (!dx || dx.size() == 0) return nothing_to_do();
+  const auto dout = context.input<T>("Out@GRAD");
+  const ScratchPtr& scratch = context.scratch();
+  scratch->reserve(static_cast<std::size_t>(dx.size()) * sizeof(double));
+  return grad_of_sequences(context, dx,
+                           [=, scratch = scratch](std::int64_t outer, std::int64_t count,
+                                                  std::int64_t inner, const T* x, T* to) {
+                             cpu::product_grad({outer, count, inner, false}, x, dout.data(),
+                                               reinterpret_cast<double*>(scratch->data()), to);
+                           });
 }
 
 void infer_reduce(InferContext& context) {
@@ -227,33 +252,49 @@ void add_reduce_choice(OpRegistry& registry,
                    .decompose(choice_grad(type)));
 }
 
-// The product along one dimension, which stays. What there is in front of each element is a
-// recurrence, whose gradient divides by nothing.
-Expr product_along(const Expr& x, std::int64_t dim) {
-  Decomposition& d = x.owner();
-  const auto last = [&](const Expr& of) {
-    return d.op("slice", {{"X", of}},
-                {{"axes", Ints{dim}},
-                 {"starts", Ints{-1}},
-                 {"ends", Ints{std::numeric_limits<std::int64_t>::max()}}});
+// What all elements but one give together along each of the dimensions: the product of those in
+// front of it and of those behind.
+void decompose_product_grad(Decomposition& d) {
+  const Expr x = d.input("X");
+  const Expr dout = d.input("Out@GRAD");
+  const auto others = [&](const Expr& of, std::int64_t dim) {
+    const auto beside = [&](bool behind) {
+      return d.op("cumprod", {{"X", of}},
+                  {{"axis", dim}, {"exclusive", true}, {"reverse", behind}});
+    };
+    return beside(false) * beside(true);
   };
-  const Expr is_first = is_zero(
-      d.constant("cumsum", {{"X", d.filled_like(x, 1.0)}}, {{"axis", dim}, {"exclusive", true}}));
-  const Expr next = d.op("roll", {{"X", x}}, {{"shifts", Ints{1}}, {"axis", Ints{dim}}});
-  const Expr before = d.op("linear_recurrence", {{"X", next}, {"Y", is_first}}, {{"axis", dim}});
-  return last(before) * last(x);
+  if (d.attr<bool>("reduce_all")) {
+    const Expr line = d.op("reshape", {{"X", x}}, {{"shape", Ints{-1}}});
+    const Expr grad = dout * others(line, 0);
+    return d.set("X@GRAD", d.op("reshape_grad", {{"X", x}, {"Out@GRAD", grad}},
+                                {{"shape", Ints{-1}}}, "X@GRAD"));
+  }
+  Expr grad = d.op("reduce_sum_grad", {{"X", x}, {"Out@GRAD", dout}}, d.attrs(), "X@GRAD");
+  Expr left = x;
+  for (const std::int64_t dim : d.attr<Ints>("dim")) {
+    grad = grad * others(left, dim);
+    left = d.op("reduce_prod", {{"X", left}}, {{"dim", Ints{dim}}, {"keep_dim", true}});
+  }
+  d.set("X@GRAD", grad);
 }
 
-// What the products leave of dim has extent 1, or 0 where there is nothing: reduce_sum drops it.
-void decompose_product(Decomposition& d) {
-  Expr x = d.input("X");
-  Ints dims = d.attr<Ints>("dim");
-  if (d.attr<bool>("reduce_all")) {
-    x = d.op("reshape", {{"X", x}}, {{"shape", Ints{-1}}});
-    dims = {0};
-  }
-  for (const std::int64_t dim : dims) x = product_along(x, dim);
-  d.set("Out", d.op("reduce_sum", {{"X", x}}, d.attrs()));
+void add_reduce_prod(OpRegistry& registry) {
+  registry.add(reduce_op("reduce_prod",
+                         "Out = the product of X over the dimensions dim; integers wrap around.")
+                   .kernels(reduce_kernels<cpu::ProductOf, false>())
+                   .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
+  registry.add(
+      declare_reduce_grad("reduce_prod_grad",
+                          "X@GRAD = Out@GRAD times the product of the other elements that Out is "
+                          "the product of, also where elements are 0.")
+          .input("X", "input of the forward operator")
+          .input("Out@GRAD", "gradient of Out, shape of Out")
+          .output("X@GRAD", "gradient of X, shape of X")
+          .in_place("X", "X@GRAD")
+          .kernels(cpu_kernels<float, double>(
+              [](auto tag) -> KernelFactory { return product_grad<typename decltype(tag)::type>; }))
+          .decompose(decompose_product_grad));
 }
 
 template <class Operation>
@@ -271,10 +312,7 @@ void register_reduction_ops(OpRegistry& registry) {
                     extreme_grad_kernels<false>());
   add_reduce_choice(registry, "reduce_min", "minimum", reduce_kernels<cpu::MinOf, false>(),
                     extreme_grad_kernels<true>());
-  registry.add(reduce_op("reduce_prod",
-                         "Out = the product of X over the dimensions dim; integers wrap around.")
-                   .kernels(reduce_kernels<cpu::ProductOf, false>())
-                   .decompose(decompose_product));
+  add_reduce_prod(registry);
   registry.add(reduce_op("reduce_any", "Out = whether an element of X is true, over dim.")
                    .kernels(truth_kernels<cpu::AnyOf>())
                    .not_differentiable());

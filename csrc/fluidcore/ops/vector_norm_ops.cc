@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -100,6 +101,47 @@ void add_clip_by_norm(OpRegistry& registry) {
           .decompose(decompose_clip_by_norm));
 }
 
+// Of one pixel, whose channels are side by side.
+template <class T>
+void norm_of_pixel(std::int64_t channels, double epsilon, const T* x, const T* scale, T* out) {
+  const double sum = cpu::sum_of_row(channels, [=](std::int64_t c) {
+    return static_cast<double>(x[c]) * static_cast<double>(x[c]);
+  });
+  const auto factor = static_cast<T>(1.0 / std::sqrt(sum + epsilon));
+#pragma omp simd
+  for (std::int64_t c = 0; c < channels; ++c) out[c] = x[c] * factor * scale[c];
+}
+
+constexpr std::int64_t kPixels = 256;  // that are worked on together
+
+// Of `count` <= kPixels pixels side by side; their next channel is `stride` elements on.
+template <class T>
+void norm_of_pixels(std::int64_t channels,
+                    std::int64_t stride,
+                    std::int64_t count,
+                    double epsilon,
+                    const T* x,
+                    const T* scale,
+                    T* out) {
+  std::array<double, kPixels> sums;
+  std::array<T, kPixels> factors;
+  for (std::int64_t i = 0; i < count; ++i) sums[i] = epsilon;
+  for (std::int64_t c = 0; c < channels; ++c) {
+    const T* from = x + c * stride;
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) {
+      sums[i] += static_cast<double>(from[i]) * static_cast<double>(from[i]);
+    }
+  }
+  for (std::int64_t i = 0; i < count; ++i) factors[i] = static_cast<T>(1.0 / std::sqrt(sums[i]));
+  for (std::int64_t c = 0; c < channels; ++c) {
+    const T* from = x + c * stride;
+    T* to = out + c * stride;
+#pragma omp simd
+    for (std::int64_t i = 0; i < count; ++i) to[i] = from[i] * factors[i] * scale[c];
+  }
+}
+
 template <class T>
 Kernel norm(const KernelContext& context) {
   const auto x = context.input<T>("X");
@@ -107,19 +149,23 @@ Kernel norm(const KernelContext& context) {
   const auto out = context.output<T>("Out");
   const Shape& shape = x.shape();
   const double epsilon = context.attr<double>("epsilon");
-  return [=, channels = shape[1], inner = shape.product(2, shape.rank())] {
-    // A row is the vector of all channels at one pixel.
-    cpu::for_rows(x.size() / std::max<std::int64_t>(channels, 1), channels, [=](std::int64_t row) {
-      const std::int64_t start = row / inner * channels * inner + row % inner;
-      const T* from = x.data() + start;
-      T* to = out.data() + start;
-      const double sum = cpu::sum_of_row(channels, [=](std::int64_t c) {
-        return static_cast<double>(from[c * inner]) * static_cast<double>(from[c * inner]);
+  const std::int64_t channels = shape[1];
+  const std::int64_t inner = shape.product(2, shape.rank());
+  if (inner == 1) {
+    return [=, images = shape[0]] {
+      cpu::for_rows(images, channels, [=](std::int64_t row) {
+        const std::int64_t start = row * channels;
+        norm_of_pixel(channels, epsilon, x.data() + start, scale.data(), out.data() + start);
       });
-      const auto factor = static_cast<T>(1.0 / std::sqrt(sum + epsilon));
-      for (std::int64_t c = 0; c < channels; ++c) {
-        to[c * inner] = from[c * inner] * factor * scale.data()[c];
-      }
+    };
+  }
+  const std::int64_t strips = (inner + kPixels - 1) / kPixels;
+  return [=, images = shape[0]] {
+    cpu::for_rows(images * strips, channels * std::min(inner, kPixels), [=](std::int64_t strip) {
+      const std::int64_t pixel = strip % strips * kPixels;
+      const std::int64_t start = strip / strips * channels * inner + pixel;
+      norm_of_pixels(channels, inner, std::min(kPixels, inner - pixel), epsilon, x.data() + start,
+                     scale.data(), out.data() + start);
     });
   };
 }

@@ -22,7 +22,7 @@ struct Binding {
   std::shared_ptr<Variable> variable;  // null: the run will create it
   bool is_created = false;             // the run has, and takes it back when it fails
   Tensor fresh;   // memory for a variable that has none of the right shape; committed at the end
-  Tensor backup;  // what the variable held before the run
+  Tensor backup;  // what the variable held before the run, or memory to write it anew
   std::uint64_t seen = 0;     // the variable's version in the last run; 0: none
   std::uint64_t version = 0;  // of the cell: how many were seen
 };
@@ -148,16 +148,25 @@ struct Plan::Impl {
         if (cell.is_set != nullptr) *cell.is_set = true;
         cell.cell->data = held.raw();
         if (!cell.needs_backup) continue;
-        if (!binding.backup.is_initialized()) {
+        if (!binding.backup.is_initialized() || binding.backup.is_shared()) {
           binding.backup = new_tensor("scope", cell.name, cell.cell->spec);
         }
-        copy_bytes(binding.backup.raw(), held.raw(), held.bytes());
+        if (is_replaced(cell)) {
+          binding.fresh = std::exchange(binding.backup, Tensor());
+          cell.cell->data = binding.fresh.raw();
+        } else {
+          copy_bytes(binding.backup.raw(), held.raw(), held.bytes());
+        }
       } else {
         binding.fresh = new_tensor("scope", cell.name, cell.cell->spec);
         cell.cell->data = binding.fresh.raw();
       }
     }
   }
+
+  // A variable that the run writes whatever happens, and does not read: where the old value must
+  // outlive a failure, the new one is written beside it.
+  static bool is_replaced(const ScopeCell& cell) { return !cell.is_read && cell.is_set == nullptr; }
 
   // True when `fed` is a view of a variable of the scope that the run writes.
   bool is_written(const Tensor& fed) const {
@@ -184,15 +193,20 @@ struct Plan::Impl {
   void commit(Scope& to) {
     for (std::size_t i = 0; i < bindings.size(); ++i) {
       Binding& binding = bindings[i];
+      const ScopeCell& cell = parts.scope_cells[i];
       if (!binding.fresh.is_initialized()) continue;
-      const bool* is_set = parts.scope_cells[i].is_set;
-      if (is_set != nullptr && !*is_set) {
+      if (cell.is_set != nullptr && !*cell.is_set) {
         binding.fresh = Tensor();
         continue;
       }
-      Tensor old = std::exchange(binding.fresh, Tensor());  // freed when others may go on
-      const Holds::Lock lock = to.holds().lock();
-      std::swap(binding.variable->tensor(), old);
+      Tensor old = std::exchange(binding.fresh, Tensor());
+      {
+        const Holds::Lock lock = to.holds().lock();
+        std::swap(binding.variable->tensor(), old);
+      }
+      // Kept, or freed, when others may go on.
+      const bool fits = old.is_initialized() && old.spec() == cell.cell->spec;
+      if (fits && cell.needs_backup && is_replaced(cell)) binding.backup = std::move(old);
     }
   }
 

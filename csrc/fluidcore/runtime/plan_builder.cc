@@ -425,17 +425,16 @@ void PlanBuilder::mark_backups() {
   }
 }
 
-// The last steps, which need not be interrupted because they are done soon. In most programs these
-// are the optimizer's, so that parameters are not saved.
+// The last steps, which need not be interrupted because they are done soon, and the one in front of
+// them: once a step is under way, nobody looks before it is done. In most programs these are the
+// optimizer's, so that parameters are not saved.
 std::size_t PlanBuilder::start_of_tail() const {
   constexpr std::int64_t kTailWork = std::int64_t{64} << 20;
   const std::vector<PreparedStep>& steps = parts_.main.steps;
   std::size_t start = steps.size();
   std::int64_t work = 0;
-  while (start > 0 && !steps[start - 1].runs_block) {
-    work += steps[start - 1].work;
-    if (work > kTailWork) break;
-    --start;
+  while (start > 0 && !steps[start - 1].runs_block && work <= kTailWork) {
+    work += steps[--start].work;
   }
   return start;
 }

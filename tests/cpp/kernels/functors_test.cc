@@ -38,6 +38,30 @@ TEST(Functors, TheGradientOfAPowerIsFiniteAtZero) {
   EXPECT_EQ(PowGradY()(0.0, 2.0, 1.0), 0.0);
 }
 
+TEST(Functors, GeluIsExactOnBothSides) {
+  for (int i = 1; i < 60'000; ++i) {
+    const float x = 1e-4F * static_cast<float>(i);
+    const double below = 0.5 * std::erfc(-static_cast<double>(x) / std::sqrt(2.0));
+    const double above = 0.5 * std::erfc(static_cast<double>(x) / std::sqrt(2.0));
+    const float unit =
+        std::nextafter(static_cast<float>(x * below), 10.0F) - static_cast<float>(x * below);
+    EXPECT_LE(std::abs(GeluErf()(x) - x * below), 2.0 * unit) << x;
+    EXPECT_LE(std::abs(GeluErf()(-x) + x * above), 5e-6 * x * above) << x;
+  }
+  EXPECT_EQ(GeluErf()(-7.0F), 0.0F);
+  EXPECT_EQ(GeluErf()(-1000.0), 0.0);
+}
+
+TEST(Functors, GeluReachesInfinityAndKeepsNaN) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(GeluErf()(kInfinity), kInfinity);
+  EXPECT_EQ(GeluErf()(-kInfinity), 0.0);
+  EXPECT_EQ(GeluErf()(std::numeric_limits<float>::infinity()),
+            std::numeric_limits<float>::infinity());
+  EXPECT_TRUE(std::isnan(GeluErf()(kNaN)));
+  EXPECT_TRUE(std::isnan(GeluErf()(std::numeric_limits<float>::quiet_NaN())));
+}
+
 TEST(Convert, ToIntegersStaysInRange) {
   EXPECT_EQ(convert<std::int32_t>(2.9), 2);
   EXPECT_EQ(convert<std::int32_t>(-2.9), -2);

@@ -40,10 +40,10 @@ TEST(GridSample, SeesTheMeanBetweenFourElements) {
 TEST(GridSample, TheAdjointIsTheTransposedMap) {
   for (const Resampling mode : kModes) {
     for (const Beyond beyond : kPaddings) {
-      const GridSample sample{2, 3, 4, 5, 150, mode, beyond, false, {0, 0}};
-      const Doubles x = numbers(2 * 3 * 4 * 5, 1);
+      const GridSample sample{2, 6, 4, 5, 150, mode, beyond, false, {0, 0}};
+      const Doubles x = numbers(2 * 6 * 4 * 5, 1);
       const Doubles grid = numbers(2 * 150 * 2, 4);
-      const Doubles y = numbers(2 * 3 * 150, 2);
+      const Doubles y = numbers(2 * 6 * 150, 2);
       Doubles seen(y.size());
       Doubles back(x.size());
       grid_sample(sample, x.data(), grid.data(), seen.data());

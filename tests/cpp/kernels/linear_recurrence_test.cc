@@ -5,8 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include "fluidcore/base/float16.h"
-
 namespace fluidcore::cpu {
 namespace {
 
@@ -27,11 +25,12 @@ TEST(LinearRecurrence, TakesAnInputInPlace) {
   EXPECT_EQ(y, (std::vector<float>{1, 3, 10}));
 }
 
-TEST(LinearRecurrence, CarriesOnWhatSixteenBitsWouldLose) {
-  const std::vector<Float16> x(5000, Float16(1.0F));
-  std::vector<Float16> out(5000);
-  linear_recurrence({1, 5000, 1, false}, x.data(), x.data(), out.data());
-  EXPECT_EQ(static_cast<float>(out.back()), 5000.0F);  // in float16 2048 + 1 is 2048
+TEST(LinearRecurrence, CarriesOnWhatFloatsWouldLose) {
+  const std::vector<float> x(6, 1.0F);
+  const std::vector<float> y = {0x1p24F, 1, 1, 1, 1, 1};
+  std::vector<float> out(6);
+  linear_recurrence({1, 6, 1, false}, x.data(), y.data(), out.data());
+  EXPECT_EQ(out.back(), 16777220.0F);  // in float32 2^24 + 1 is 2^24
 }
 
 // Columns that several threads share, and more of them than are walked together.
@@ -63,6 +62,40 @@ TEST(LinearRecurrence, HasTheGradientThatEveryElementHasByItself) {
     linear_recurrence_grad<double>(all, x.data(), out.data(), dout.data(), nullptr, alone.data());
     EXPECT_EQ(alone, dy);
   }
+}
+
+// Elements that are 0, alone and several, in sequences side by side and alone.
+TEST(ProductGrad, IsTheProductOfAllOtherElements) {
+  for (const Sequences all : {Sequences{3, 5, 1, false}, Sequences{2, 5, 150, false}}) {
+    std::vector<double> x;
+    for (std::int64_t i = 0; i < all.outer * all.count * all.inner; ++i) {
+      x.push_back(static_cast<double>(i * i % 7 - 2));
+    }
+    std::vector<double> dout;
+    for (std::int64_t i = 0; i < all.outer * all.inner; ++i) dout.push_back(i % 3 - 1.0);
+    std::vector<double> expected;
+    for (std::int64_t i = 0; i < static_cast<std::int64_t>(x.size()); ++i) {
+      const std::int64_t row = i / all.inner % all.count;
+      const std::int64_t outer = i / (all.inner * all.count);
+      double product = dout[outer * all.inner + i % all.inner];
+      for (std::int64_t other = 0; other < all.count; ++other) {
+        if (other != row) product *= x[i + (other - row) * all.inner];
+      }
+      expected.push_back(product);
+    }
+    std::vector<double> memory(x.size());
+    product_grad(all, x.data(), dout.data(), memory.data(), x.data());
+    EXPECT_EQ(x, expected);
+  }
+}
+
+TEST(ProductGrad, IsNoLessInRangeThanTheProduct) {
+  const std::vector<float> x = {1e30F, 1e30F, 1e-30F, 1e-30F};
+  const float one = 1;
+  std::vector<double> memory(4);
+  std::vector<float> dx(4);
+  product_grad({1, 4, 1, false}, x.data(), &one, memory.data(), dx.data());
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_FLOAT_EQ(dx[i], 1.0F / x[i]);
 }
 
 }  // namespace

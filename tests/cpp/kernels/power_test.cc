@@ -56,6 +56,32 @@ TEST(Power, IsWithinOneUnitInTheLastPlace) {
   }
 }
 
+TEST(SmallPower, IsThatOfTheCLibrary) {
+  EXPECT_FALSE(is_small_power(-0.5));
+  EXPECT_FALSE(is_small_power(1.3));
+  EXPECT_FALSE(is_small_power(4.0));
+  std::mt19937 bits(3);
+  for (int halves = 0; halves <= 7; ++halves) {
+    const double y = 0.5 * halves;
+    EXPECT_TRUE(is_small_power(y));
+    const auto check = [&](float x) {
+      const double exact = std::pow(static_cast<double>(x), y);
+      const auto nearest = static_cast<float>(exact);
+      const float value = small_power(x, halves);
+      EXPECT_EQ(std::isnan(value), std::isnan(nearest)) << x << ", " << y;
+      if (std::isnan(nearest)) return;
+      EXPECT_EQ(std::signbit(value), std::signbit(nearest)) << x << ", " << y;
+      EXPECT_EQ(std::isinf(value), std::isinf(nearest)) << x << ", " << y;
+      if (std::isinf(nearest)) return;
+      const float unit = std::nextafter(std::abs(nearest), kInfinity) - std::abs(nearest);
+      EXPECT_LE(std::abs(value - exact), 2 * unit) << x << ", " << y;
+      EXPECT_DOUBLE_EQ(small_power(static_cast<double>(x), halves), exact) << x << ", " << y;
+    };
+    for (const float x : kSpecial) check(x);
+    for (int i = 0; i < 20'000; ++i) check(any_float(bits));
+  }
+}
+
 TEST(Remainder, IsThatOfTheCLibrary) {
   std::mt19937 bits(2);
   const auto check = [](float x, float y) {

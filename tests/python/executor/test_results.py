@@ -1,6 +1,9 @@
 """What a run returns: arrays that nobody else has."""
 
+from typing import Any
+
 import numpy as np
+import pytest
 
 import fluidcore as fluid
 from fluidcore import layers
@@ -64,3 +67,29 @@ def test_what_a_loop_changes_is_fetched():
     for _ in range(2):
         (got,) = exe.run(fetch_list=[total])
         np.testing.assert_array_equal(got, np.full((2, 3), 16, np.float32))
+
+
+def test_what_is_written_anew_before_a_failure_keeps_its_value() -> None:
+    block = fluid.default_main_program().global_block()
+    x = layers.data("x", [2, 3], append_batch_size=False)
+    label = layers.data("label", [2, 1], dtype="int64", append_batch_size=False)
+    kept = block.create_var(name="kept", shape=[2, 3], dtype="float32", persistable=True)
+    block.append_op("scale", {"X": [x]}, {"Out": [kept]}, {"scale": 2.0})
+    loss = layers.nll_loss(kept, label)
+    executor = fluid.Executor()
+    values = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+    def run(factor: int, number: int) -> None:
+        executor.run(
+            feed={"x": factor * values, "label": np.full((2, 1), number)}, fetch_list=[loss]
+        )
+
+    def now() -> Any:
+        return np.array(fluid.global_scope().find_var("kept").get_tensor())
+
+    for factor in (1, 2, 3):
+        run(factor, 0)
+        np.testing.assert_array_equal(now(), 2 * factor * values)
+        with pytest.raises(ValueError, match="labels must be in"):
+            run(10, 7)
+        np.testing.assert_array_equal(now(), 2 * factor * values)

@@ -36,7 +36,7 @@ CHOICES: list[tuple[tuple[int, ...], dict[str, Any]]] = [
     ((3, 5), {"axis": -2, "reverse": True}),
     ((2, 3, 7), {"axis": 1, "exclusive": True}),
     ((2, 3, 7), {"axis": 1, "exclusive": True, "reverse": True}),
-    ((3, 2, 300), {"axis": 1}),
+    ((1, 2, 300), {"axis": 1}),
 ]
 CASES = [
     *[OpCase("cumprod", {"X": normal(*shape)}, cumprod, attrs) for shape, attrs in CHOICES],

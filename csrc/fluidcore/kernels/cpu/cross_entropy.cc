@@ -5,21 +5,12 @@
 #include <limits>
 
 #include "fluidcore/base/threads.h"
+#include "fluidcore/kernels/cpu/rows.h"
 #include "fluidcore/kernels/math.h"
 
 namespace fluidcore::cpu {
 
 namespace {
-
-// Calls f(row) for all rows, parts of them on several threads.
-template <class F>
-void for_rows(std::int64_t rows, std::int64_t columns, const F& f) {
-  constexpr std::int64_t kThreadWork = 16384;  // elements
-  parallel_for(rows, kThreadWork / std::max<std::int64_t>(columns, 1) + 1,
-               [&](std::int64_t begin, std::int64_t end) {
-                 for (std::int64_t row = begin; row < end; ++row) f(row);
-               });
-}
 
 // Losses stay finite, so that one impossible sample does not turn the sum of all into infinity.
 template <class T>
@@ -41,14 +32,31 @@ T greatest(std::int64_t size, const T* values) {
 // log of the sum of exp(logits). The greatest probability is exp(greatest logit) / sum of exp.
 template <class T>
 T log_sum_exp(std::int64_t columns, const T* logits, const T* softmax) {
-  return greatest(columns, logits) - math::log(greatest(columns, softmax));
+  T logit = -std::numeric_limits<T>::infinity();
+  T probability = -std::numeric_limits<T>::infinity();
+#pragma omp simd reduction(max : logit, probability)
+  for (std::int64_t i = 0; i < columns; ++i) {
+    logit = logits[i] > logit ? logits[i] : logit;
+    probability = softmax[i] > probability ? softmax[i] : probability;
+  }
+  return logit - math::log(probability);
+}
+
+// As rows.h has it, without a copy of the loop for each set of instructions.
+template <class F>
+void for_plain_rows(std::int64_t rows, std::int64_t columns, const F& f) {
+  constexpr std::int64_t kThreadWork = 16384;  // elements
+  parallel_for(rows, kThreadWork / std::max<std::int64_t>(columns, 1) + 1,
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t row = begin; row < end; ++row) f(row);
+               });
 }
 
 }  // namespace
 
 template <class T>
 void cross_entropy(std::int64_t rows, std::int64_t columns, const T* x, RowIndex label, T* loss) {
-  for_rows(rows, 1, [=](std::int64_t row) {
+  for_plain_rows(rows, 1, [=](std::int64_t row) {
     loss[row] = label[row] < 0 ? T(0) : -tolerable(math::log(x[row * columns + label[row]]));
   });
 }
@@ -60,7 +68,7 @@ void cross_entropy_grad(std::int64_t rows,
                         RowIndex label,
                         const T* loss_grad,
                         T* x_grad) {
-  for_rows(rows, columns, [=](std::int64_t row) {
+  for_plain_rows(rows, columns, [=](std::int64_t row) {
     std::fill_n(x_grad + row * columns, columns, T(0));
     if (label[row] < 0) return;
     const std::int64_t at = row * columns + label[row];
@@ -71,7 +79,7 @@ void cross_entropy_grad(std::int64_t rows,
 template <class T>
 void soft_cross_entropy(
     std::int64_t rows, std::int64_t columns, const T* x, const T* label, T* loss) {
-  for_rows(rows, columns, [=](std::int64_t row) {
+  for_plain_rows(rows, columns, [=](std::int64_t row) {
     T sum = 0;
     for (std::int64_t i = row * columns; i < (row + 1) * columns; ++i)
       sum += label[i] * tolerable(math::log(x[i]));
@@ -86,7 +94,7 @@ void soft_cross_entropy_grad(std::int64_t rows,
                              const T* label,
                              const T* loss_grad,
                              T* x_grad) {
-  for_rows(rows, columns, [=](std::int64_t row) {
+  for_plain_rows(rows, columns, [=](std::int64_t row) {
     for (std::int64_t i = row * columns; i < (row + 1) * columns; ++i) {
       // A class that cannot be has no part in the loss, also where its probability is 0.
       x_grad[i] = label[i] == T(0) ? T(0) : tolerable(-loss_grad[row] * label[i] / x[i]);
@@ -97,7 +105,7 @@ void soft_cross_entropy_grad(std::int64_t rows,
 template <class T>
 void soft_cross_entropy_label_grad(
     std::int64_t rows, std::int64_t columns, const T* x, const T* loss_grad, T* label_grad) {
-  for_rows(rows, columns, [=](std::int64_t row) {
+  for_plain_rows(rows, columns, [=](std::int64_t row) {
     for (std::int64_t i = row * columns; i < (row + 1) * columns; ++i) {
       label_grad[i] = -loss_grad[row] * tolerable(math::log(x[i]));
     }
@@ -127,7 +135,7 @@ void softmax_cross_entropy_grad(std::int64_t rows,
                                 RowIndex label,
                                 const T* loss_grad,
                                 T* logits_grad) {
-  for_rows(rows, columns, [=](std::int64_t row) {
+  for_plain_rows(rows, columns, [=](std::int64_t row) {
     const T* value = softmax + row * columns;
     T* to = logits_grad + row * columns;
     if (label[row] < 0) {
@@ -149,7 +157,7 @@ void soft_softmax_cross_entropy(std::int64_t rows,
                                 const T* softmax,
                                 const T* label,
                                 T* loss) {
-  for_rows(rows, columns, [=](std::int64_t row) {
+  for_plain_rows(rows, columns, [=](std::int64_t row) {
     const T normalizer = log_sum_exp(columns, logits + row * columns, softmax + row * columns);
     T sum = 0;
     for (std::int64_t i = row * columns; i < (row + 1) * columns; ++i) {
@@ -166,7 +174,7 @@ void soft_softmax_cross_entropy_grad(std::int64_t rows,
                                      const T* label,
                                      const T* loss_grad,
                                      T* logits_grad) {
-  for_rows(rows, columns, [=](std::int64_t row) {
+  for_plain_rows(rows, columns, [=](std::int64_t row) {
     const std::int64_t start = row * columns;
     // The labels of a row need not add up to 1.
     T total = 0;
@@ -181,7 +189,7 @@ void soft_softmax_cross_entropy_grad(std::int64_t rows,
 template <class T>
 void soft_softmax_cross_entropy_label_grad(
     std::int64_t rows, std::int64_t columns, const T* logits, const T* loss_grad, T* label_grad) {
-  for_rows(rows, columns, [=](std::int64_t row) {
+  for_plain_rows(rows, columns, [=](std::int64_t row) {
     const T* from = logits + row * columns;
     T* to = label_grad + row * columns;
     const T top = greatest(columns, from);

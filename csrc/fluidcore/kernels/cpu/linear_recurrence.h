@@ -13,7 +13,7 @@ struct Sequences {
 };
 
 // out[0] = y[0]; out[i] = x[i] * out[i - 1] + y[i]. In float64, rounded where it is written. `out`
-// may be x or y. For the floating types.
+// may be x or y. For float and double.
 template <class T>
 void linear_recurrence(const Sequences& sequences, const T* x, const T* y, T* out);
 
@@ -22,5 +22,17 @@ void linear_recurrence(const Sequences& sequences, const T* x, const T* y, T* ou
 template <class T>
 void linear_recurrence_grad(
     const Sequences& sequences, const T* x, const T* out, const T* dout, T* dx, T* dy);
+
+// The gradient of out[i] = x[0] ... x[i], or of x[0] ... x[i - 1] if `exclusive`, from that of out.
+// Divides by nothing. `dx` may be dout.
+template <class T>
+void cumprod_grad(
+    const Sequences& sequences, bool exclusive, const T* x, const T* out, const T* dout, T* dx);
+
+// The gradient of the product of each sequence, from `dout` [outer, inner]: what all elements but
+// one give together, in float64 and without dividing. `before` is memory for as many numbers as x
+// has; `dx` may be x.
+template <class T>
+void product_grad(const Sequences& sequences, const T* x, const T* dout, double* before, T* dx);
 
 }  // namespace fluidcore::cpu

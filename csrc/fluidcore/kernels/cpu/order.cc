@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 
 #include "fluidcore/base/dtype.h"
 #include "fluidcore/base/threads.h"
@@ -42,20 +41,6 @@ void find_in_columns(const OrderedDim& dim, std::int64_t width, const T* x, std:
   }
 }
 
-// `found` [count]: the order of one column, whose elements are dim.inner apart.
-template <bool descending, class T>
-void sort_column(const OrderedDim& dim, const T* x, std::int64_t* found) {
-  using C = ComputeType<T>;
-  std::iota(found, found + dim.count, 0);
-  std::sort(found, found + dim.count, [&](std::int64_t a, std::int64_t b) {
-    const C at_a = static_cast<C>(x[a * dim.inner]);
-    const C at_b = static_cast<C>(x[b * dim.inner]);
-    if (is_nan(at_a) != is_nan(at_b)) return is_nan(at_a) == descending;
-    if (comes_before<descending>(at_a, at_b)) return true;
-    return !comes_before<descending>(at_b, at_a) && a < b;
-  });
-}
-
 template <class T>
 void find_typed(const OrderedDim& dim, const T* x, std::int64_t* indices) {
   if (dim.outer * dim.inner == 0) return;
@@ -73,41 +58,12 @@ void find_typed(const OrderedDim& dim, const T* x, std::int64_t* indices) {
   });
 }
 
-template <class T>
-void sort_typed(const OrderedDim& dim, const T* x, std::int64_t* memory, std::int64_t* indices) {
-  const auto sort = dim.descending ? sort_column<true, T> : sort_column<false, T>;
-  std::int64_t* sorted = dim.inner == 1 ? indices : memory;
-  constexpr std::int64_t kSortGrain = 1024;
-  const std::int64_t grain = kSortGrain / std::max<std::int64_t>(dim.count, 1) + 1;
-  parallel_for(dim.outer * dim.inner, grain, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t first = i / dim.inner * dim.count * dim.inner + i % dim.inner;
-      std::int64_t* found = sorted + i * dim.count;
-      sort(dim, x + first, found);
-      for (std::int64_t row = 0; row < dim.count && sorted != indices; ++row) {
-        indices[first + row * dim.inner] = found[row];
-      }
-    }
-  });
-}
-
 }  // namespace
 
 void find_first(const OrderedDim& dim, DType dtype, const void* x, std::int64_t* indices) {
   visit_dtype(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     find_typed(dim, static_cast<const T*>(x), indices);
-  });
-}
-
-void sort_indices(const OrderedDim& dim,
-                  DType dtype,
-                  const void* x,
-                  std::int64_t* memory,
-                  std::int64_t* indices) {
-  visit_dtype(dtype, [&](auto tag) {
-    using T = typename decltype(tag)::type;
-    sort_typed(dim, static_cast<const T*>(x), memory, indices);
   });
 }
 

@@ -18,10 +18,4 @@ struct OrderedDim {
 // before everything else. `count` is at least 1.
 void find_first(const OrderedDim& dim, DType dtype, const void* x, std::int64_t* indices);
 
-// indices [outer, count, inner]: where the elements of the sorted tensor are in x; equal ones stay
-// in their order, and NaN counts as greater than everything else. `memory` is as large as
-// `indices`, and not used where inner is 1.
-void sort_indices(
-    const OrderedDim& dim, DType dtype, const void* x, std::int64_t* memory, std::int64_t* indices);
-
 }  // namespace fluidcore::cpu
