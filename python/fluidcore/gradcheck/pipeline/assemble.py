@@ -106,6 +106,7 @@ def of_elements(
     known = judgement.counted & np.isfinite(judgement.reference.error[worst, columns])
     passed = ~judgement.wrong.any(0) & ~judgement.open & judgement.counted
     listed = _listed(judgement, elements, worst, excess, verbose)
+    resolution = _resolution(judgement)
     result = replace(
         base,
         verdict=judgement.verdict,
@@ -113,11 +114,11 @@ def of_elements(
         num_elements=int(np.count_nonzero(judgement.counted)),
         num_passed=int(np.count_nonzero(passed)),
         element_errors=listed or None,
-        resolution=_resolution(judgement),
+        resolution=resolution,
+        min_detectable_99=resolution,
         kinks=int(np.count_nonzero(judgement.at_kink)),
         detail=_detail(base, judgement, elements, worst, excess, listed, failure),
     )
-    result = replace(result, min_detectable_99=result.resolution)
     return with_statistics(result, analytical[known], nearest[known])
 
 
