@@ -10,17 +10,17 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from bench import gradient_checks, loops, peers, report, scale
+from bench import gradient_checks, loops, networks, peers, report, scale
 from bench.measure import Framework, Row, measure, measure_contended, measure_import
-from bench.workloads import TRAINING
 
 RESULTS = Path(__file__).resolve().parent / "results"
-_WORKLOADS = [*TRAINING, "chain", "contended", "import"]
+_WORKLOADS = ["a", "b", "c", "chain", "contended", "import"]
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     suites = parser.add_mutually_exclusive_group()
+    suites.add_argument("--all", action="store_true", help="instead: networks beside all peers")
     suites.add_argument("--scale", action="store_true", help="instead: build large graphs")
     suites.add_argument("--gradcheck", action="store_true", help="instead: checks of gradients")
     suites.add_argument("--loops", action="store_true", help="instead: loops and recomputation")
@@ -35,19 +35,28 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--cases", default="", help="of --gradcheck: only these, default all")
     parser.add_argument(
-        "--resume", metavar="FILE", help="of --gradcheck: rows that need not be measured again"
+        "--resume",
+        metavar="FILE",
+        help="of --all, --gradcheck: rows that need not be measured again",
     )
-    parser.add_argument("--threads", default="1,2", help="thread counts, default 1,2")
-    parser.add_argument("--workloads", default=",".join(_WORKLOADS), help="default: all")
+    parser.add_argument("--threads", help="thread counts, default 1,2; of --all 2")
+    parser.add_argument("--workloads", help="default: all of the suite")
     parser.add_argument("--rounds", type=int, default=1, help="repeat all, keep the best medians")
     parser.add_argument("--limit", type=float, default=20, help="seconds for a large graph")
     parser.add_argument("--wheel", metavar="PATH", help="also print the size of this wheel")
     return parser.parse_args()
 
 
+def _suite(arguments: argparse.Namespace) -> str:
+    for name in ("scale", "loops", "gradcheck"):
+        if getattr(arguments, name):
+            return name
+    named = set((arguments.workloads or "").split(",")) - {*_WORKLOADS}
+    return "networks" if arguments.all or named & {*networks.NAMES} else "training"
+
+
 def _frameworks(arguments: argparse.Namespace) -> list[Framework]:
-    chosen = [name for name in ("scale", "loops", "gradcheck") if getattr(arguments, name)]
-    suite = chosen[0] if chosen else "training"
+    suite = _suite(arguments)
     able = peers.TAKE_PART[suite]
     result = [Framework("fluidcore", sys.executable)]
     pythons = dict(pair.partition("=")[::2] for pair in arguments.peer_python)
@@ -85,7 +94,7 @@ def _machine() -> str:
 
 def _known(path: str | None) -> list[Row]:
     """The rows of an earlier run that succeeded."""
-    if path is None:
+    if path is None or not Path(path).exists():
         return []
     rows: list[Row] = [json.loads(line) for line in Path(path).read_text().splitlines()]
     return [row for row in rows if "error" not in row]
@@ -110,7 +119,9 @@ def _stored(
             )
     except KeyboardInterrupt:
         print("bench: interrupted; the table has what there is", file=sys.stderr)
-    versions = sorted({f"{r['framework']} {r['version']}" for r in result if "version" in r})
+    versions = sorted(
+        {f"{r['framework'].split()[0]} {r['version']}" for r in result if "version" in r}
+    )
     print(f"\n{_machine()}; {', '.join(versions)}\nall rows: {file}\n")
     return result
 
@@ -127,49 +138,87 @@ def _shown(row: Row) -> str:
 def main() -> int:
     """Measures, prints the tables, stores the rows; 1 if something failed or missed its target."""
     arguments = _arguments()
-    frameworks = _frameworks(arguments)
-    names = [framework.name for framework in frameworks]
-    if arguments.scale:
-        rows = _stored(scale.measurements(frameworks, arguments.rounds, arguments.limit))
-        large = scale.Results(rows, names)
-        print(large.table())
-        return _end(rows, [f"{what}: target missed" for what in large.missed])
-    if arguments.loops:
-        rows = _stored(loops.measurements(frameworks[0], arguments.rounds))
-        repeated = loops.Results(rows)
-        print("\n".join(repeated.tables()))
-        return _end(rows, [f"{what}: target missed" for what in repeated.missed])
-    if arguments.gradcheck:
-        cases = [case for case in arguments.cases.split(",") if case]
-        if unknown := set(cases) - set(gradient_checks.TITLES):
-            known_cases = ", ".join(gradient_checks.TITLES)
-            sys.exit(f"bench: no case {sorted(unknown)}; there are: {known_cases}")
-        known = _known(arguments.resume)
-        rows = _stored(
-            gradient_checks.measurements(frameworks, arguments.rounds, cases, known),
-            known,
-            arguments.resume,
-        )
-        checks = gradient_checks.Results(rows, cases, names[1:])
-        print(checks.table())
-        return _end(rows, checks.missed)
-    workloads = arguments.workloads.split(",")
-    unknown = set(workloads) - set(_WORKLOADS)
-    if unknown:
-        sys.exit(f"bench: no workload {sorted(unknown)}; there are: {', '.join(_WORKLOADS)}")
-    threads = [int(count) for count in arguments.threads.split(",")]
+    suites = {
+        "training": _training,
+        "networks": _networks,
+        "scale": _scale,
+        "loops": _loops,
+        "gradcheck": _gradcheck,
+    }
+    return suites[_suite(arguments)](arguments, _frameworks(arguments))
+
+
+def _training(arguments: argparse.Namespace, frameworks: list[Framework]) -> int:
+    workloads = _selected(arguments.workloads, _WORKLOADS)
+    threads = _counts(arguments.threads or "1,2")
     rows = _stored(
         row
         for _ in range(arguments.rounds)
         for row in _measurements(frameworks, workloads, threads)
     )
     best = report.best_rows(rows)
+    names = [framework.name for framework in frameworks]
     for table in (report.time_table, report.slowdown_table, report.footprint_table):
         if text := table(best, names):
             print(text)
     if arguments.wheel:
         print(report.wheel_line(arguments.wheel))
     return _end(rows, _disagreements(rows, workloads))
+
+
+def _networks(arguments: argparse.Namespace, frameworks: list[Framework]) -> int:
+    workloads = networks.expanded(_selected(arguments.workloads, networks.NAMES))
+    threads = _counts(arguments.threads or "2")
+    known = _known(arguments.resume)
+    rows = _stored(
+        networks.measurements(frameworks, workloads, threads, arguments.rounds, known),
+        known,
+        arguments.resume,
+    )
+    results = networks.Results(rows)
+    print("\n".join(results.tables()))
+    return _end(rows, results.complaints)
+
+
+def _scale(arguments: argparse.Namespace, frameworks: list[Framework]) -> int:
+    rows = _stored(scale.measurements(frameworks, arguments.rounds, arguments.limit))
+    large = scale.Results(rows, [framework.name for framework in frameworks])
+    print(large.table())
+    return _end(rows, [f"{what}: target missed" for what in large.missed])
+
+
+def _loops(arguments: argparse.Namespace, frameworks: list[Framework]) -> int:
+    rows = _stored(loops.measurements(frameworks[0], arguments.rounds))
+    repeated = loops.Results(rows)
+    print("\n".join(repeated.tables()))
+    return _end(rows, [f"{what}: target missed" for what in repeated.missed])
+
+
+def _gradcheck(arguments: argparse.Namespace, frameworks: list[Framework]) -> int:
+    cases = [case for case in arguments.cases.split(",") if case]
+    if unknown := set(cases) - set(gradient_checks.TITLES):
+        known_cases = ", ".join(gradient_checks.TITLES)
+        sys.exit(f"bench: no case {sorted(unknown)}; there are: {known_cases}")
+    known = _known(arguments.resume)
+    rows = _stored(
+        gradient_checks.measurements(frameworks, arguments.rounds, cases, known),
+        known,
+        arguments.resume,
+    )
+    checks = gradient_checks.Results(rows, cases, [peer.name for peer in frameworks[1:]])
+    print(checks.table())
+    return _end(rows, checks.missed)
+
+
+def _selected(names: str | None, able: Sequence[str]) -> list[str]:
+    selected = names.split(",") if names else list(able)
+    if unknown := set(selected) - set(able):
+        sys.exit(f"bench: no workload {sorted(unknown)}; there are: {', '.join(able)}")
+    return selected
+
+
+def _counts(threads: str) -> list[int]:
+    return [int(count) for count in threads.split(",")]
 
 
 def _disagreements(rows: list[Row], workloads: list[str]) -> list[str]:

@@ -60,10 +60,10 @@ def _named(framework: Framework, workload: str, threads: int, row: Row) -> Row:
     return {"framework": framework.name, "workload": workload, "threads": threads, **row}
 
 
-def measure(framework: Framework, workload: str, threads: int) -> Row:
-    """One measurement on a machine that is otherwise idle."""
+def measure(framework: Framework, workload: str, threads: int, *more: str) -> Row:
+    """One measurement on a machine that is otherwise idle; `more` are options of the worker."""
     wait_until_quiet()
-    return _named(framework, workload, threads, _worker(framework, workload, threads))
+    return _named(framework, workload, threads, _worker(framework, workload, threads, *more))
 
 
 def measure_contended(framework: Framework, workload: str) -> Row:

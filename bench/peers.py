@@ -10,10 +10,19 @@ PACKAGES = {
     "torch": ["torch==2.13.0", "numpy"],
     "paddle": ["paddlepaddle==3.3.1", "numpy"],
     "jax": ["jax==0.10.2", "jaxlib==0.10.2", "numpy"],
+    "onnx": [
+        "torch==2.13.0",
+        "onnx==1.23.2",
+        "onnxscript==0.7.2",
+        "onnxruntime==1.32.0",
+        "openvino==2026.4.1",
+        "numpy",
+    ],
     "numdifftools": ["numdifftools", "numpy"],
 }
 TAKE_PART = {
     "training": ("torch",),
+    "networks": ("torch", "jax", "onnx"),
     "scale": ("paddle", "jax"),
     "loops": (),
     "gradcheck": ("torch", "numdifftools"),

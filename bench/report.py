@@ -17,21 +17,22 @@ def best_rows(rows: Iterable[Row]) -> list[Row]:
     best: dict[tuple[str, str, int], Row] = {}
     for row in rows:
         key = (row["framework"], row["workload"], row["threads"])
-        if key not in best or _seconds(row) < _seconds(best[key]):
+        if key not in best or seconds(row) < seconds(best[key]):
             best[key] = row
     return list(best.values())
 
 
-def _seconds(row: Row) -> float:
+def seconds(row: Row) -> float:
+    """The median, infinite where the measurement failed."""
     return float(row.get("median", float("inf")))
 
 
-def loss_difference(rows: Sequence[Row]) -> float:
+def loss_difference(rows: Sequence[Row], key: str = "losses") -> float:
     """The largest difference between the frameworks' losses after one, two and three steps."""
     differences = [
         abs(a - b)
         for row in rows[1:]
-        for a, b in zip(rows[0].get("losses", []), row.get("losses", []), strict=False)
+        for a, b in zip(rows[0].get(key, []), row.get(key, []), strict=False)
     ]
     return max(differences, default=0.0)
 
@@ -43,7 +44,8 @@ def _title(workload: str) -> str:
     return f"{name}: {TRAINING[name].title}" + (", one core busy" if contended else "")
 
 
-def _cell(row: Row | None) -> str:
+def figure(row: Row | None) -> str:
+    """Milliseconds, microseconds per operator, or what failed; `~` marks too few clean repeats."""
     if row is None:
         return "-"
     if "error" in row:
@@ -54,7 +56,7 @@ def _cell(row: Row | None) -> str:
 
 
 def _ratio(rows: Sequence[Row | None]) -> str:
-    first, second = (_seconds(row) if row else float("inf") for row in rows[:2])
+    first, second = (seconds(row) if row else float("inf") for row in rows[:2])
     return f"{second / first:.2f}x" if max(first, second) < float("inf") else "-"
 
 
@@ -87,7 +89,7 @@ def time_table(rows: Sequence[Row], names: Sequence[str]) -> str:
             continue
         found = [row for row in cell if row and "losses" in row]
         difference = f"{loss_difference(found):.1e}" if len(found) > 1 else "-"
-        values = [_cell(row) for row in cell]
+        values = [figure(row) for row in cell]
         ratio = [_ratio(cell)] if len(names) > 1 else []
         lines.append([_title(workload), str(threads), *values, *ratio, difference, _spread(cell)])
     ratio = [f"{names[1]} / {names[0]}"] if len(names) > 1 else []
@@ -114,7 +116,7 @@ def footprint_table(rows: Sequence[Row], names: Sequence[str]) -> str:
     lines = []
     if ("import", 1) in cells:
         imports = cells["import", 1]
-        lines.append(["import, ms", *(_cell(row) for row in imports)])
+        lines.append(["import, ms", *(figure(row) for row in imports)])
         lines.append(["memory after import, MB", *map(_megabytes, imports)])
     for (workload, threads), cell in cells.items():
         if workload in TRAINING and threads == 1:

@@ -93,9 +93,9 @@ def _nll_loss(i: Slots, a: Attrs) -> torch.Tensor:
         label.flatten(),
         i.Weight,
         ignore_index=a.ignore_index,
-        reduction="none",
+        reduction=a.reduction,
     )
-    return rows.reshape(*i.X.shape[:-1], 1)
+    return rows.reshape(*i.X.shape[:-1], 1) if a.reduction == "none" else rows.reshape(1)
 
 
 def _cumprod(i: Slots, a: Attrs) -> torch.Tensor:

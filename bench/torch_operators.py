@@ -348,9 +348,7 @@ FUNCTIONS: dict[str, Function] = {
     "lookup_table": _lookup(lambda ids: ids.squeeze(-1)),
     "lookup_table_v2": _lookup(lambda ids: ids),
     "pad": _pad,
-    "reshape": lambda i, a: i.X.reshape(
-        [i.X.shape[d] if n == 0 and i.X.numel() else n for d, n in enumerate(a.shape)]
-    ),
+    "reshape": lambda i, a: i.X.reshape(a.shape if i.Shape is None else i.Shape.tolist()),
     "roll": lambda i, a: i.X.roll(a.shifts, a.axis or None),
     "scatter_nd_add": lambda i, a: i.X.index_put(
         tuple(i.Index.long().movedim(-1, 0)), i.Updates, accumulate=True

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 import fluidcore as fluid
+from bench import networks_with_fluidcore
 from bench.graphs import VALUE, WIDTH, factor
 from bench.workloads import CHAIN, Weights, Workload, batch, chain_inputs, weights
 from fluidcore import layers
@@ -17,32 +18,6 @@ VERSION = fluid.__version__
 def set_threads(count: int) -> None:
     """Limits the threads of an operator."""
     fluid.set_num_threads(count)
-
-
-def _fc(x: fluid.Variable, name: str, size: int, act: str | None = None) -> fluid.Variable:
-    return layers.fc(x, size, act=act, param_attr=f"{name}.w", bias_attr=f"{name}.b")
-
-
-def _conv_pool(x: fluid.Variable, name: str, channels: int, padding: int) -> fluid.Variable:
-    x = layers.conv2d(
-        x,
-        channels,
-        5,
-        padding=padding,
-        act="relu",
-        param_attr=f"{name}.w",
-        bias_attr=f"{name}.b",
-    )
-    return layers.pool2d(x, 2, "max", 2)
-
-
-def _logits(x: fluid.Variable, values: Weights) -> fluid.Variable:
-    if "c0.w" in values:
-        x = _conv_pool(x, "c0", 6, padding=2)
-        x = _conv_pool(x, "c1", 16, padding=0)
-    x = _fc(x, "l0", values["l0.w"].shape[1], "relu")
-    x = _fc(x, "l1", values["l1.w"].shape[1], "relu")
-    return _fc(x, "l2", values["l2.w"].shape[1])
 
 
 def _optimizer(workload: Workload) -> fluid.optimizer.Optimizer:
@@ -58,28 +33,76 @@ def _set(scope: fluid.Scope, name: str, value: np.ndarray) -> None:
     scope.var(name).get_tensor().set(value, fluid.CPUPlace())
 
 
-def train_step(workload: Workload) -> Callable[[], float]:
-    """A function that makes one training step and returns the loss before it."""
-    images, labels = batch(workload)
-    values = weights(workload)
-    main, startup = fluid.Program(), fluid.Program()
-    with fluid.program_guard(main, startup), fluid.unique_name.guard():
-        x = layers.data("x", list(workload.image))
-        y = layers.data("y", [1], dtype="int64")
-        loss = layers.mean(layers.softmax_with_cross_entropy(_logits(x, values), y))
-        _optimizer(workload).minimize(loss)
+def _loaded(startup: fluid.Program, values: Weights) -> tuple[fluid.Executor, fluid.Scope]:
     scope = fluid.Scope()
     executor = fluid.Executor(fluid.CPUPlace())
     executor.run(startup, scope=scope)
     for name, value in values.items():
         _set(scope, name, value)
-    feed = {"x": images, "y": labels[:, None]}
+    return executor, scope
+
+
+def _logits(workload: Workload, values: Weights) -> fluid.Variable:
+    dtype = "int64" if workload.vocabulary else "float32"
+    x = layers.data("x", list(workload.example), dtype=dtype)
+    network: Callable[[fluid.Variable, Weights], fluid.Variable]
+    network = getattr(networks_with_fluidcore, workload.network)
+    return network(x, values)
+
+
+def train_step(workload: Workload) -> Callable[[], float]:
+    """A function that makes one training step and returns the loss before it."""
+    examples, labels = batch(workload)
+    values = weights(workload)
+    main, startup = fluid.Program(), fluid.Program()
+    with fluid.program_guard(main, startup), fluid.unique_name.guard():
+        y = layers.data("y", [1], dtype="int64")
+        loss = layers.mean(layers.softmax_with_cross_entropy(_logits(workload, values), y))
+        _optimizer(workload).minimize(loss)
+    executor, scope = _loaded(startup, values)
+    feed = {"x": examples, "y": labels[:, None]}
 
     def step() -> float:
         (value,) = executor.run(main, feed=feed, fetch_list=[loss], scope=scope)
         return float(value[0])
 
     return step
+
+
+def infer(workload: Workload, size: int) -> Callable[[], np.ndarray]:
+    """A function that returns the logits of `size` examples."""
+    examples, _ = batch(workload, size)
+    values = weights(workload)
+    main, startup = fluid.Program(), fluid.Program()
+    with fluid.program_guard(main, startup), fluid.unique_name.guard():
+        logits = _logits(workload, values)
+    executor, scope = _loaded(startup, values)
+    inference = main.clone(for_test=True)
+
+    def run() -> np.ndarray:
+        (value,) = executor.run(inference, {"x": examples}, [logits], scope=scope)
+        return np.asarray(value)
+
+    return run
+
+
+def count_flops(call: Callable[[], object]) -> int:
+    """Floating-point operations of the products and convolutions of a call."""
+    with fluid.profiler.profile() as profile:
+        call()
+    return sum(operator.flops for operator in profile)
+
+
+def product(extent: int) -> Callable[[], object]:
+    """A function that multiplies two square matrices."""
+    main, scope = fluid.Program(), fluid.Scope()
+    with fluid.program_guard(main), fluid.unique_name.guard():
+        block = main.global_block()
+        x = block.create_var("x", shape=[extent, extent], dtype="float32", persistable=True)
+        result = layers.matmul(x, x)
+    _set(scope, "x", np.ones([extent, extent], np.float32))
+    executor = fluid.Executor(fluid.CPUPlace())
+    return lambda: executor.run(main, fetch_list=[result], scope=scope)
 
 
 def chain() -> Callable[[], float]:

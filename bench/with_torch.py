@@ -1,4 +1,4 @@
-"""The workloads in PyTorch, eager, as a PyTorch user would write them for speed."""
+"""The workloads in PyTorch."""
 
 from __future__ import annotations
 
@@ -7,39 +7,16 @@ from collections.abc import Callable
 import torch
 from torch.nn import functional
 
-from bench.workloads import CHAIN, Workload, batch, chain_inputs, weights
+from bench import networks_with_torch
+from bench.networks_with_torch import tensors
+from bench.workloads import CHAIN, Workload, batch, chain_inputs
 
 VERSION = torch.__version__
-Tensors = dict[str, torch.Tensor]
 
 
 def set_threads(count: int) -> None:
     """Limits the threads of an operator."""
     torch.set_num_threads(count)
-
-
-def _tensors(workload: Workload) -> Tensors:
-    result = {}
-    for name, value in weights(workload).items():
-        tensor = torch.from_numpy(value)
-        if name.startswith("l") and tensor.dim() == 2:
-            tensor = tensor.t().contiguous()  # functional.linear wants [out, in]
-        result[name] = tensor.requires_grad_()
-    return result
-
-
-def _conv_pool(x: torch.Tensor, t: Tensors, name: str, padding: int) -> torch.Tensor:
-    x = functional.conv2d(x, t[f"{name}.w"], t[f"{name}.b"], padding=padding)
-    return functional.max_pool2d(functional.relu(x), 2)
-
-
-def _logits(x: torch.Tensor, t: Tensors) -> torch.Tensor:
-    if "c0.w" in t:
-        x = _conv_pool(x, t, "c0", padding=2)
-        x = _conv_pool(x, t, "c1", padding=0).flatten(1)
-    x = functional.relu(functional.linear(x, t["l0.w"], t["l0.b"]))
-    x = functional.relu(functional.linear(x, t["l1.w"], t["l1.b"]))
-    return functional.linear(x, t["l2.w"], t["l2.b"])
 
 
 def _optimizer(workload: Workload, parameters: list[torch.Tensor]) -> torch.optim.Optimizer:
@@ -50,15 +27,33 @@ def _optimizer(workload: Workload, parameters: list[torch.Tensor]) -> torch.opti
     return torch.optim.SGD(parameters, s["lr"], s.get("momentum", 0.0), fused=True)
 
 
-def train_step(workload: Workload) -> Callable[[], float]:
-    """A function that makes one training step and returns the loss before it."""
-    images, labels = map(torch.from_numpy, batch(workload))
-    tensors = _tensors(workload)
-    optimizer = _optimizer(workload, list(tensors.values()))
+def train_step(workload: Workload, way: str = "") -> Callable[[], float]:
+    """A function that makes one training step and returns the loss before it.
+
+    Args:
+        workload: What to train.
+        way: `channels_last` for that layout of images and filters, `compile` for torch.compile, or
+            neither.
+    """
+    examples, labels = map(torch.from_numpy, batch(workload))
+    values = tensors(workload)
+    if way == "channels_last":
+        examples = examples.to(memory_format=torch.channels_last)
+        for name, value in values.items():
+            if value.dim() == 4:
+                last = value.detach().to(memory_format=torch.channels_last)
+                values[name] = last.requires_grad_()
+    optimizer = _optimizer(workload, [value for value in values.values() if value.requires_grad])
+    network = getattr(networks_with_torch, workload.network)
+
+    def loss_of(examples: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        return functional.cross_entropy(network(examples, values, True), labels)
+
+    forward = torch.compile(loss_of) if way == "compile" else loss_of
 
     def step() -> float:
         optimizer.zero_grad(set_to_none=True)
-        loss = functional.cross_entropy(_logits(images, tensors), labels)
+        loss = forward(examples, labels)
         loss.backward()
         optimizer.step()
         return float(loss.item())

@@ -1,6 +1,8 @@
 """One measurement in a process of its own; prints it as one line of JSON, the last of the output.
 
-python -m bench.worker FRAMEWORK WORKLOAD THREADS [--noise]
+python -m bench.worker FRAMEWORK WORKLOAD THREADS [--noise] [--bound]
+
+A second word of FRAMEWORK, as in "torch compile", is the way in which it runs a network.
 """
 
 from __future__ import annotations
@@ -11,11 +13,13 @@ import signal
 import sys
 import time
 from collections import deque
+from collections.abc import Callable
 
 from bench.timing import peak_megabytes, time_calls
 
 _LONG = 4.0  # seconds of a check that is not repeated seven times
 _VERY_LONG = 40.0  # nor even once
+_EXTENT = 2048  # of the matrices whose product says what the machine can do
 
 
 def _import(module: str) -> dict[str, float]:
@@ -25,17 +29,37 @@ def _import(module: str) -> dict[str, float]:
     return {"median": time.perf_counter() - start, "peak_mb": peak_megabytes()}
 
 
-def _train(framework: object, workload: str, noise: bool) -> dict[str, object]:
+def _train(framework: object, workload: str, ways: list[str]) -> dict[str, object]:
     from bench.workloads import TRAINING
 
     start = time.perf_counter()
-    step = framework.train_step(TRAINING[workload])  # type: ignore[attr-defined]
+    step = framework.train_step(TRAINING[workload], *ways)  # type: ignore[attr-defined]
     losses = [step()]
     first_step = time.perf_counter() - start
     losses += [step(), step()]
-    timing = time_calls(step, any_noise=noise)
-    memory = {"first_step": first_step, "peak_mb": peak_megabytes()}
-    return {"losses": losses, **timing._asdict(), **memory}
+    return {"losses": losses, **_timing(framework, step), "first_step": first_step}
+
+
+def _infer(framework: object, workload: str, size: int, ways: list[str]) -> dict[str, object]:
+    from bench.networks import INFERENCE
+
+    run = framework.infer(INFERENCE[workload], size, *ways)  # type: ignore[attr-defined]
+    return {"logits": run().reshape(-1)[:3].tolist(), **_timing(framework, run)}
+
+
+def _timing(framework: object, call: Callable[[], object]) -> dict[str, object]:
+    timing = time_calls(call, any_noise="--noise" in sys.argv)
+    row = {**timing._asdict(), "peak_mb": peak_megabytes()}
+    return row | _bound(framework, call) if "--bound" in sys.argv else row
+
+
+def _bound(framework: object, call: Callable[[], object]) -> dict[str, object]:
+    """The arithmetic of a call, and how fast the machine does that of a large product now."""
+    product = time_calls(framework.product(_EXTENT), seconds=0.1)  # type: ignore[attr-defined]
+    return {
+        "flops": framework.count_flops(call),  # type: ignore[attr-defined]
+        "product_flops_per_second": 2 * _EXTENT**3 / product.median,
+    }
 
 
 def _chain(framework: object) -> dict[str, object]:
@@ -100,7 +124,8 @@ def main() -> None:
         _, case, mode = workload.split(maxsplit=2)
         row = _check(framework, case, mode, int(threads))
     else:
-        module = importlib.import_module(f"bench.with_{framework}")
+        name, *ways = framework.split()
+        module = importlib.import_module(f"bench.with_{name}")
         module.set_threads(int(threads))
         row = {"version": module.VERSION}
         suite, *words = workload.split()
@@ -109,10 +134,12 @@ def main() -> None:
             return
         if suite == "loops":
             row |= importlib.import_module("bench.loop_programs").measure(*words)
+        elif suite.startswith("infer"):
+            row |= _infer(module, suite, int(words[0]), ways)
         elif workload == "chain":
             row |= _chain(module)
         else:
-            row |= _train(module, workload, "--noise" in sys.argv)
+            row |= _train(module, workload, ways)
     print(json.dumps(row))
 
 

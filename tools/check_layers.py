@@ -146,7 +146,6 @@ GRADCHECK_LAYERS: dict[str, set[str]] = {
     "target": {"config", "verdict"},
     "program": {"target"},
     "cases": {"target"},
-    "strategies": {"cases"},
     "report": {"target", "verdict"},
     "adapters": {"verdict", "target", "program", "report"},
     "explain": {"target", "report"},
@@ -157,9 +156,10 @@ GRADCHECK_LAYERS: dict[str, set[str]] = {
     "all_ops": {*_CHECK, "cases"},
     "api": _CHECK,
     "operator_check": {*_CHECK, "fixed_step"},
-    "op_test_case": {"config", "program", "report", "operator_check"},
+    "strategies": {"cases"},
+    "op_test_case": {"operator_check"},
     "checker": {*_CHECK, "fixed_step", "all_ops", "api"},
-    "cli": {*_CHECK, "cases", "all_ops"},
+    "cli": {*_CHECK, "cases", "all_ops", "api"},
     "pytest_plugin": {*_CHECK, "cases", "all_ops", "api"},
     "gradcheck": {*_CHECK, "fixed_step", "operator_check", "op_test_case", "api", "checker"},
     "__main__": {"cli"},
@@ -173,8 +173,8 @@ MUTUAL: dict[str, set[str]] = {
     },
     # a Tensor's methods append operators, and operators return Tensors
     "fluidcore.eager": {
-        *("apply", "arithmetic", "autograd", "conversion", "create", "functions", "record"),
-        *("second_order", "tape", "target", "tensor"),
+        *("apply", "arithmetic", "autograd", "composed", "conversion", "create", "functions"),
+        *("record", "second_order", "tape", "target", "tensor"),
     },
 }
 

@@ -30,7 +30,7 @@ from checker_mutants.laboratory import Laboratory, digest, module_paths  # noqa:
 TESTS = ROOT / "tests" / "python" / "gradcheck"
 CORE = (
     *("checker", "config", "verdict", "report.data", "report.errors", "report.result"),
-    *("fixed_step.comparison", "fixed_step.numerical", "fixed_step.worst_element"),
+    *("fixed_step.comparison", "fixed_step.numerical", "fixed_step.operator_gradients"),
     *("pipeline.absorption", "pipeline.array_gradient", "pipeline.assemble", "pipeline.audits"),
     *("pipeline.formula", "pipeline.independence", "pipeline.kernel", "pipeline.overflow"),
     *("pipeline.own_rounding", "pipeline.run", "pipeline.second_order"),

@@ -53,10 +53,12 @@ std::string message_of(const InputCheck& check) {
   const std::string where = check.directions > 0
                                 ? str_cat("along direction ", check.index)
                                 : "at " + index_text(check.spec.shape, check.index);
+  const bool is_kernel = check.reason == "kernel-mismatch";
   return text + str_cat(", ", count, " of ", what, is_fail ? " wrong" : " unsure", "\n    worst ",
-                        where, ": gradient ", number(check.analytical), ", numerical ",
-                        number(check.numerical), " +- ", number(check.error_bar, "%.2g"),
-                        ", limit of the difference ", number(check.limit, "%.2g"));
+                        where, ": gradient ", number(check.analytical),
+                        is_kernel ? ", formula " : ", numerical ", number(check.numerical), " +- ",
+                        number(check.error_bar, "%.2g"), ", limit of the difference ",
+                        number(check.limit, "%.2g"));
 }
 
 }  // namespace fluidcore::gradcheck

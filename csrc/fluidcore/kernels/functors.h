@@ -36,7 +36,8 @@ struct Identity {
 struct Negate {
   template <class T>
   FC_HOST_DEVICE T operator()(T x) const {
-    return -x;
+    using U = typename Wrapping<T>::Type;
+    return static_cast<T>(-static_cast<U>(x));
   }
 };
 
@@ -155,7 +156,8 @@ struct SqrtGrad {  // from the output
 struct Square {
   template <class T>
   FC_HOST_DEVICE T operator()(T x) const {
-    return x * x;
+    using U = typename Wrapping<T>::Type;
+    return static_cast<T>(static_cast<U>(x) * static_cast<U>(x));
   }
 };
 
@@ -169,7 +171,11 @@ struct SquareGrad {
 struct Abs {
   template <class T>
   FC_HOST_DEVICE T operator()(T x) const {
-    return std::abs(x);
+    if constexpr (std::is_integral_v<T>) {
+      return x < T(0) ? Negate()(x) : x;
+    } else {
+      return std::abs(x);
+    }
   }
 };
 
@@ -439,10 +445,22 @@ struct MinGradY {
   }
 };
 
-struct Pow {
+struct Pow {  // integers wrap around; a negative power of them is the quotient 1 / x^-y, toward
+              // zero
   template <class T>
   FC_HOST_DEVICE T operator()(T x, T y) const {
-    return math::pow(x, y);
+    if constexpr (std::is_integral_v<T>) {
+      if (y < T(0) && x != T(1) && x != T(-1)) return T(0);
+      using U = typename Wrapping<T>::Type;
+      U power = 1;
+      U factor = static_cast<U>(x);
+      for (U left = static_cast<U>(y); left != 0; left >>= 1, factor *= factor) {
+        if (left & 1) power *= factor;  // of 1 and -1 the parity of y decides, also below 0
+      }
+      return static_cast<T>(power);
+    } else {
+      return math::pow(x, y);
+    }
   }
 };
 
@@ -471,20 +489,6 @@ struct LessEqual {
   template <class T>
   FC_HOST_DEVICE bool operator()(T x, T y) const {
     return x <= y;
-  }
-};
-
-struct Greater {
-  template <class T>
-  FC_HOST_DEVICE bool operator()(T x, T y) const {
-    return x > y;
-  }
-};
-
-struct GreaterEqual {
-  template <class T>
-  FC_HOST_DEVICE bool operator()(T x, T y) const {
-    return x >= y;
   }
 };
 

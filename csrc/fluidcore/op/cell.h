@@ -19,6 +19,12 @@ struct Cell {
   bool is_constant = false;      // a variable of the scope that the Plan never writes
   // Of a constant: another one when it may have changed since the last run; 0: it always may have.
   std::uint64_t version = 0;
+  const Cell* viewed = nullptr;  // the variable whose elements, in the same memory, it has
 };
+
+// The variable that owns the memory of `cell`, which has the same elements.
+inline const Cell* owner_of(const Cell* cell) {
+  return cell->viewed == nullptr ? cell : cell->viewed;
+}
 
 }  // namespace fluidcore

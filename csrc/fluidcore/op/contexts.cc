@@ -1,5 +1,7 @@
 #include "fluidcore/op/contexts.h"
 
+#include <type_traits>
+
 #include "fluidcore/base/error.h"
 #include "fluidcore/op/cast_advice.h"
 
@@ -19,7 +21,12 @@ const Value& SlotContext<Value>::find(const Slots& slots,
 template <class Value>
 bool SlotContext<Value>::has_output(std::string_view slot, std::size_t index) const {
   const auto& names = op_.output(slot);
-  return index < names.size() && names[index] != kEmptyName;
+  const bool is_named = index < names.size() && names[index] != kEmptyName;
+  if constexpr (std::is_pointer_v<Value>) {
+    return is_named && find(outputs_, slot, index) != nullptr;
+  } else {
+    return is_named;
+  }
 }
 
 template class SlotContext<TensorSpec>;

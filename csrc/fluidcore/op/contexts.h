@@ -5,8 +5,10 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "fluidcore/base/device.h"
@@ -85,9 +87,11 @@ class InferContext : public SlotContext<TensorSpec> {
   TensorSpec block_variable(const std::string& name) const { return block_variables_(name); }
   void set_block_variables(BlockVariables find) { block_variables_ = std::move(find); }
 
-  // The extent that depends on the data, -1 while it is not known; see OpDef::extent_from_data().
-  std::int64_t extent_from_data() const { return extent_from_data_; }
-  void set_extent_from_data(std::int64_t extent) { extent_from_data_ = extent; }
+  // The extents that depend on the data, if they are known; see OpDef::extents_from_data().
+  const std::optional<Shape>& extents_from_data() const { return extents_from_data_; }
+  void set_extents_from_data(std::optional<Shape> extents) {
+    extents_from_data_ = std::move(extents);
+  }
 
   const TensorSpec& input(std::string_view slot, std::size_t index = 0) const {
     return find(inputs_, slot, index);
@@ -102,7 +106,7 @@ class InferContext : public SlotContext<TensorSpec> {
 
  private:
   BlockVariables block_variables_;
-  std::int64_t extent_from_data_ = -1;
+  std::optional<Shape> extents_from_data_;
 };
 
 // A kernel's handle on one variable. Small: a running kernel captures it by value.
@@ -137,14 +141,14 @@ class KernelContext : public SlotContext<const Cell*> {
                 const RunState& state,
                 std::uint64_t stream,
                 SubBlock* block = nullptr,
-                std::int64_t extent_from_data = -1,
+                std::optional<Shape> extents_from_data = {},
                 ScratchPtr scratch = nullptr)
       : SlotContext(op, std::move(inputs), std::move(outputs)),
         dtype_(dtype),
         state_(state),
         stream_(stream),
         block_(block),
-        extent_from_data_(extent_from_data),
+        extents_from_data_(std::move(extents_from_data)),
         scratch_(scratch ? std::move(scratch) : std::make_shared<Scratch>()) {}
 
   DType dtype() const { return dtype_; }  // the one that chose the kernel
@@ -155,8 +159,8 @@ class KernelContext : public SlotContext<const Cell*> {
   const Slots& inputs() const { return inputs_; }
   const Slots& outputs() const { return outputs_; }
   KernelContext with(DType dtype, Slots inputs, Slots outputs, ScratchPtr scratch) const {
-    return {op_,    std::move(inputs), std::move(outputs), dtype, state_, stream_,
-            block_, extent_from_data_, std::move(scratch)};
+    return {op_,    std::move(inputs),  std::move(outputs), dtype, state_, stream_,
+            block_, extents_from_data_, std::move(scratch)};
   }
 
   // Throws InvalidArgument when the variable does not hold T or is an output that is not wanted;
@@ -192,8 +196,8 @@ class KernelContext : public SlotContext<const Cell*> {
 
   // Of an operator that runs a block: the block, valid as long as the kernel.
   SubBlock& block() const { return *block_; }
-  // What the Plan was made for; see OpDef::extent_from_data().
-  std::int64_t extent_from_data() const { return extent_from_data_; }
+  // What the Plan was made for, if anything; see OpDef::extents_from_data().
+  const std::optional<Shape>& extents_from_data() const { return extents_from_data_; }
 
   // Memory for one run of the kernel, shared with the other kernels of the Plan.
   const ScratchPtr& scratch() const { return scratch_; }
@@ -209,7 +213,7 @@ class KernelContext : public SlotContext<const Cell*> {
   const RunState& state_;
   std::uint64_t stream_;
   SubBlock* block_;
-  std::int64_t extent_from_data_;
+  std::optional<Shape> extents_from_data_;
   ScratchPtr scratch_;
 };
 

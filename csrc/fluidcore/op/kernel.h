@@ -10,7 +10,7 @@
 namespace fluidcore {
 
 // What a kernel factory returns: called once per run, it only calculates. One that works row
-// by row says so, and a pass may run it together with its neighbours.
+// by row, at least in the end, says so, and a pass may run that together with its neighbours.
 class Kernel {
  public:
   Kernel() = default;
@@ -20,12 +20,23 @@ class Kernel {
   Kernel(RowKernel rows)
       : rows_(std::make_shared<const RowKernel>(std::move(rows))),
         run_([kernel = rows_] { kernel->run(); }) {}
+  // `first`, which uses nothing that the rows write, is done before them.
+  Kernel(std::function<void()> first, RowKernel rows)
+      : rows_(std::make_shared<const RowKernel>(std::move(rows))),
+        first_(std::make_shared<const std::function<void()>>(std::move(first))),
+        run_([before = first_, kernel = rows_] {
+          (*before)();
+          kernel->run();
+        }) {}
 
   void operator()() const { run_(); }
+  bool is_empty() const { return run_ == nullptr; }      // there is nothing to do, or to call
   const RowKernel* rows() const { return rows_.get(); }  // null: it does not
+  const std::function<void()>* first() const { return first_.get(); }  // null: there are only rows
 
  private:
   std::shared_ptr<const RowKernel> rows_;
+  std::shared_ptr<const std::function<void()>> first_;
   std::function<void()> run_;
 };
 

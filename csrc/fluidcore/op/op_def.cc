@@ -31,6 +31,11 @@ std::string cure(std::string_view name, const std::vector<std::string>& known) {
   return near.empty() ? "; it has: " + join(known) : "; did you mean '" + near + "'?";
 }
 
+// What tells Fluid whose kernels to take: every operator accepts it, and leaves it out.
+bool is_hint(std::string_view attr) {
+  return attr == "use_cudnn" || attr == "use_mkldnn" || attr == "workspace_size_MB";
+}
+
 // An int may stand for a float or for a list of one int, and an empty list for any list; nothing
 // else converts.
 bool assign(const Attribute& value, Attribute& slot) {
@@ -118,11 +123,11 @@ OpDef&& OpDef::grad(GradMaker maker) && {
   return std::move(*this);
 }
 
-void OpDef::add_16_bit_kernels(KernelFactory factory) {
-  if (!kernels_.contains({Device::kCpu, DType::kFloat32})) return;
-  for (const DType dtype : {DType::kFloat16, DType::kBFloat16}) {
-    kernels_.try_emplace({Device::kCpu, dtype}, factory);
-  }
+void OpDef::add_kernels_through(DType wide,
+                                std::initializer_list<DType> narrow,
+                                KernelFactory factory) {
+  if (!kernels_.contains({Device::kCpu, wide})) return;
+  for (const DType dtype : narrow) kernels_.try_emplace({Device::kCpu, dtype}, factory);
 }
 
 OpDef&& OpDef::not_differentiable() && {
@@ -140,8 +145,18 @@ OpDef&& OpDef::runs_block(BlockTraits traits) && {
   return std::move(*this).required_attr("sub_block", BlockIndex{}, "the block that is run");
 }
 
-OpDef&& OpDef::extent_from_data() && {
-  extent_from_data_ = true;
+OpDef&& OpDef::extents_from_data(std::string slot) && {
+  extents_from_data_ = std::move(slot);
+  return std::move(*this);
+}
+
+bool OpDef::has_extents_from_data(const OpDesc& op) const {
+  return extents_from_data_ &&
+         (extents_from_data_->empty() || !op.input(*extents_from_data_).empty());
+}
+
+OpDef&& OpDef::stands_for_feed() && {
+  stands_for_feed_ = true;
   return std::move(*this);
 }
 
@@ -175,6 +190,11 @@ OpDef&& OpDef::in_place(std::string input, std::string output) && {
   return std::move(*this);
 }
 
+OpDef&& OpDef::view(std::string input, std::string output) && {
+  views_.emplace_back(std::move(input), std::move(output));
+  return std::move(*this);
+}
+
 OpDef&& OpDef::mixed_dtypes() && {
   mixed_dtypes_ = true;
   return std::move(*this);
@@ -196,6 +216,12 @@ bool OpDef::is_in_place(std::string_view input, std::string_view output) const {
   return std::any_of(in_place_.begin(), in_place_.end(), [&](const auto& pair) {
     return pair.first == input && pair.second == output;
   });
+}
+
+const std::string* OpDef::viewed_by(std::string_view output) const {
+  const auto found =
+      std::ranges::find_if(views_, [&](const auto& view) { return view.second == output; });
+  return found == views_.end() ? nullptr : &found->first;
 }
 
 const OpDef::Slot* OpDef::find_input(std::string_view name) const {
@@ -237,6 +263,7 @@ AttributeMap OpDef::complete_attrs(const AttributeMap& given) const {
   for (const auto& [name, value] : given) {
     const auto it = complete.find(name);
     if (it == complete.end()) {
+      if (is_hint(name)) continue;
       throw NotFound(type_, ": no attribute '", name, "'", cure(name, names_of(attrs_)));
     }
     require(assign(value, it->second), type_, ": attribute '", name, "' must be ",

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
@@ -112,21 +113,26 @@ class OpDef {
                         std::vector<std::string> choices = {}) &&;
   OpDef&& infer(InferFn infer) &&;
   OpDef&& kernels(KernelTable table) &&;  // adds to what is there
-  // Where the CPU has a kernel for float32, `factory` becomes that of each 16-bit dtype without
-  // one.
-  void add_16_bit_kernels(KernelFactory factory);
+  // Where the CPU has a kernel for `wide`, `factory` becomes that of each narrow dtype without one.
+  void add_kernels_through(DType wide, std::initializer_list<DType> narrow, KernelFactory factory);
   OpDef&& grad(GradMaker maker) &&;
   // For an operator without gradient maker: the differentiable operators it stands for.
   OpDef&& decompose(Decompose decompose) &&;
   OpDef&& not_differentiable() &&;  // append_backward treats the outputs as constants
   OpDef&& runs_block(BlockTraits traits = {}) &&;  // declares the attribute sub_block
-  // The extent of dimension 0 of the outputs depends on the data: `infer` finds it in the context,
-  // -1 when it is not known, and the kernel throws ExtentChanged when it meets another.
-  OpDef&& extent_from_data() &&;
+  // Extents of the outputs depend on the data, if `slot` is not empty where this input is given:
+  // `infer` finds them in the context, leaves them -1 where they are not known, and the kernel
+  // throws ExtentsChanged when it meets others.
+  OpDef&& extents_from_data(std::string slot = {}) &&;
+  // The output is what the run is fed: the operator itself never runs.
+  OpDef&& stands_for_feed() &&;
   OpDef&& random() &&;  // draws random numbers: calculating it again would give others
   // The kernel is right when the variable of `input` is also that of `output`, in one memory.
   // Where the user writes one variable in both without this, the output gets memory of its own.
   OpDef&& in_place(std::string input, std::string output) &&;
+  // The output, where it has as many elements as the input, has the same, in the same order. A Plan
+  // may let it be in the input's memory, and then asks the kernel for the other outputs only.
+  OpDef&& view(std::string input, std::string output) &&;
   OpDef&& mixed_dtypes() &&;  // floating inputs may differ in dtype
   OpDef&& checks_data() &&;   // a kernel may throw when it sees the data
   // Rows of an input that do not depend on each other can be differentiated at once.
@@ -148,7 +154,8 @@ class OpDef {
   bool has_decomposition() const { return decompose_ != nullptr; }
   const Decompose& decomposition() const { return decompose_; }  // may be null
   const BlockTraits* block_traits() const { return block_traits_ ? &*block_traits_ : nullptr; }
-  bool has_extent_from_data() const { return extent_from_data_; }
+  bool has_extents_from_data(const OpDesc& op) const;
+  bool is_feed() const { return stands_for_feed_; }
   bool is_random() const { return random_; }
   bool is_elementwise() const { return elementwise_; }
   const std::optional<Images>& images() const { return images_; }
@@ -157,6 +164,7 @@ class OpDef {
   // True when an input's elements are not read, for this operator with the outputs it has.
   bool reads_only_shape(const OpDesc& op, const Slot& input) const;
   bool is_in_place(std::string_view input, std::string_view output) const;
+  const std::string* viewed_by(std::string_view output) const;  // the input; null: none
   const Slot* find_input(std::string_view name) const;
   const Slot* find_output(std::string_view name) const;
 
@@ -199,10 +207,12 @@ class OpDef {
   KernelTable kernels_;
   GradMaker grad_;
   std::vector<std::pair<std::string, std::string>> in_place_;
+  std::vector<std::pair<std::string, std::string>> views_;
   Decompose decompose_;
   std::optional<BlockTraits> block_traits_;
   bool not_differentiable_ = false;
-  bool extent_from_data_ = false;
+  std::optional<std::string> extents_from_data_;  // the input; empty: always
+  bool stands_for_feed_ = false;
   bool random_ = false;
   bool elementwise_ = false;
   std::optional<Images> images_;

@@ -14,8 +14,10 @@ void OpRegistry::add(OpDef&& def) {
   require(inserted, "operator '", type, "' is defined twice");
 }
 
-void OpRegistry::add_16_bit_kernels(KernelFactory factory) {
-  for (auto& [type, def] : defs_) def.add_16_bit_kernels(factory);
+void OpRegistry::add_kernels_through(DType wide,
+                                     std::initializer_list<DType> narrow,
+                                     KernelFactory factory) {
+  for (auto& [type, def] : defs_) def.add_kernels_through(wide, narrow, factory);
 }
 
 const OpDef* OpRegistry::find(std::string_view type) const {

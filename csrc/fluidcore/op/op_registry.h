@@ -13,8 +13,8 @@ namespace fluidcore {
 class OpRegistry {
  public:
   void add(OpDef&& def);  // throws InvalidArgument on a second definition
-  // See OpDef::add_16_bit_kernels(); of all operators that were added.
-  void add_16_bit_kernels(KernelFactory factory);
+  // See OpDef::add_kernels_through(); of all operators that were added.
+  void add_kernels_through(DType wide, std::initializer_list<DType> narrow, KernelFactory factory);
   const OpDef& get(std::string_view type) const;   // throws NotFound, naming the nearest
   const OpDef* find(std::string_view type) const;  // null if unknown
   std::vector<std::string> types() const;          // sorted

@@ -82,6 +82,10 @@ RowKernel::RowKernel(std::vector<RowPart> parts,
                      std::int64_t rows,
                      const std::set<const Cell*>& inner)
     : parts_(std::move(parts)), rows_(rows) {
+  for (RowPart& part : parts_) {
+    part.out.cell = owner_of(part.out.cell);
+    for (RowOperand& operand : part.in) operand.cell = owner_of(operand.cell);
+  }
   if (rows_ == 0) return;
   const std::map<const Cell*, std::size_t> last = last_uses(parts_);
   std::map<const Cell*, std::size_t> tiles;

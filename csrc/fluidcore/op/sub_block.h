@@ -1,9 +1,10 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
+#include <utility>
 
 #include "fluidcore/base/error.h"
+#include "fluidcore/base/shape.h"
 #include "fluidcore/op/cell.h"
 
 namespace fluidcore {
@@ -25,16 +26,17 @@ class SubBlock {
   virtual const Cell& result(const std::string& name) = 0;
 };
 
-// Thrown by the kernel of an operator whose OpDef says extent_from_data(): a Plan for another
-// extent is needed. Never reaches the user.
-class ExtentChanged : public Error {
+// Thrown by the kernel of an operator whose OpDef says extents_from_data(): a Plan for other
+// extents is needed. Never reaches the user.
+class ExtentsChanged : public Error {
  public:
-  explicit ExtentChanged(std::int64_t extent)
-      : Error("the extent that depends on the data is now ", extent), extent_(extent) {}
-  std::int64_t extent() const { return extent_; }
+  explicit ExtentsChanged(Shape extents)
+      : Error("the extents that depend on the data are now ", extents),
+        extents_(std::move(extents)) {}
+  const Shape& extents() const { return extents_; }
 
  private:
-  std::int64_t extent_;
+  Shape extents_;
 };
 
 }  // namespace fluidcore

@@ -4,6 +4,7 @@
 #include "fluidcore/kernels/smooth_functors.h"
 #include "fluidcore/ops/activation.h"
 #include "fluidcore/ops/register_ops.h"
+#include "fluidcore/ops/whole_numbers.h"
 
 namespace fluidcore {
 
@@ -38,6 +39,7 @@ OpDef add_activation(OpRegistry& registry,
   registry.add(with_attrs(unary_op(type, "Out = " + activation.formula + ", element by element."),
                           activation, same_as("X"))
                    .kernels(std::move(kernels))
+                   .kernels(activation.whole)
                    .grad(unary_grad(from)));
   return with_attrs(unary_grad_op(type + "_grad", "X@GRAD = " + activation.grad_formula + ".", from,
                                   activation.grad_traits),
@@ -134,10 +136,13 @@ void register_activation_ops(OpRegistry& registry) {
                    registry, {"sqrt", "the square root of X", "Out@GRAD / (2 Out)"})
                    .decompose(smooth_grad<kOutput>(
                        [](const Expr& out, const Expr& dout) { return 0.5 * dout / out; })));
-  registry.add(
-      add_activation<Square, SquareGrad, kInput>(registry, {"square", "X^2", "2 X Out@GRAD"})
-          .decompose(
-              smooth_grad<kInput>([](const Expr& x, const Expr& dout) { return 2.0 * x * dout; })));
+  registry.add(add_activation<Square, SquareGrad, kInput>(
+                   registry, {.type = "square",
+                              .formula = "X^2",
+                              .grad_formula = "2 X Out@GRAD",
+                              .whole = whole_kernels<without_attributes<Square>>()})
+                   .decompose(smooth_grad<kInput>(
+                       [](const Expr& x, const Expr& dout) { return 2.0 * x * dout; })));
   registry.add(add_activation<Erf, ErfGrad, kInput>(
                    registry, {"erf", "2 / sqrt(pi) times the integral of exp(-t^2) from 0 to X",
                               "2 / sqrt(pi) exp(-X^2) Out@GRAD"})

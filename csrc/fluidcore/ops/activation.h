@@ -55,6 +55,7 @@ struct Activation {
   std::vector<OpDef::Attr> attrs = {};
   AttrCheck check = nullptr;
   SlotTraits grad_traits = {};  // of what the gradient operator reads
+  KernelTable whole = {};       // kernels of whole numbers
 };
 
 // Adds the operator, and gives its gradient operator.

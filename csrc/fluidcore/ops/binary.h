@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fluidcore/kernels/cpu/broadcast.h"
@@ -47,15 +48,25 @@ Expr with_axis(const std::string& type, const Expr& x, const Expr& y);
 // Of the decomposed `<type>_grad`: X@GRAD and Y@GRAD from what they are for each element of Out.
 void set_operand_grads(Decomposition& d, const Expr& x_terms, const Expr& y_terms);
 
+// Out = formula(X, Y) or, if swapped, formula(Y, X).
 template <class Formula, class T, class Out>
-Kernel binary(const KernelContext& context) {
-  const auto x = context.input<T>("X");
-  const auto y = context.input<T>("Y");
+Kernel binary_kernel(const KernelContext& context, bool swapped) {
+  auto x = context.input<T>("X");
+  auto y = context.input<T>("Y");
   const auto out = context.output<Out>("Out");
-  const Aligned shapes = align_operands(context, x.shape(), y.shape());
+  Aligned shapes = align_operands(context, x.shape(), y.shape());
+  if (swapped) {
+    std::swap(x, y);
+    std::swap(shapes.x, shapes.y);
+  }
   const auto nest =
       std::make_shared<const cpu::BroadcastNest>(shapes.out, std::vector{shapes.x, shapes.y});
   return broadcast_kernel(nest, Formula(), out, x, y);
+}
+
+template <class Formula, class T, class Out, bool swapped = false>
+Kernel binary(const KernelContext& context) {
+  return binary_kernel<Formula, T, Out>(context, swapped);
 }
 
 // The gradient of one operand: formula(X, Y, Out@GRAD), summed over the dimensions that the operand

@@ -6,13 +6,13 @@ namespace fluidcore {
 
 namespace {
 
-template <class Formula, class... T>
+template <class Formula, bool swapped, class... T>
 OpDef comparison(const std::string& type, const std::string& formula) {
   return binary_op(type, formula)
       .infer(infer_binary(DType::kBool))
       .kernels(cpu_kernels<std::int32_t, std::int64_t, float, double, Float16, BFloat16, T...>(
           [](auto tag) -> KernelFactory {
-            return binary<Formula, typename decltype(tag)::type, bool>;
+            return binary<Formula, typename decltype(tag)::type, bool, swapped>;
           }))
       .not_differentiable();
 }
@@ -50,12 +50,12 @@ void register_comparison_ops(OpRegistry& registry) {
                    {.needs_no_gradient = true})
                    .decompose(choice_grad("elementwise_min")));
 
-  registry.add(comparison<Less>("less_than", "X < Y"));
-  registry.add(comparison<LessEqual>("less_equal", "X <= Y"));
-  registry.add(comparison<Greater>("greater_than", "X > Y"));
-  registry.add(comparison<GreaterEqual>("greater_equal", "X >= Y"));
-  registry.add(comparison<Equal, bool>("equal", "X == Y"));
-  registry.add(comparison<NotEqual, bool>("not_equal", "X != Y"));
+  registry.add(comparison<Less, false>("less_than", "X < Y"));
+  registry.add(comparison<LessEqual, false>("less_equal", "X <= Y"));
+  registry.add(comparison<Less, true>("greater_than", "X > Y"));
+  registry.add(comparison<LessEqual, true>("greater_equal", "X >= Y"));
+  registry.add(comparison<Equal, false, bool>("equal", "X == Y"));
+  registry.add(comparison<NotEqual, false, bool>("not_equal", "X != Y"));
 }
 
 }  // namespace fluidcore

@@ -57,7 +57,7 @@ Kernel conv(const KernelContext& context) {
   const auto filter = context.input<T>("Filter");
   const auto output = context.output<T>("Output");
   const PreparedWeights<T> forward =
-      prepare_conv<T>(conv_problem(context, input.shape(), filter.shape()));
+      prepare_conv<T>(conv_problem(context, input.shape(), filter.shape()), context.scratch());
   if (!forward) return through_float32(context);
   return [=] { forward(input.data(), filter.data(), filter.cell()->version, output.data()); };
 }
@@ -72,8 +72,8 @@ Kernel conv_grad(const KernelContext& context) {
   const ConvProblem problem = conv_problem(context, input.shape(), filter.shape());
   Prepared2<T> to_input;
   Prepared2<T> to_filter;
-  if (dinput) to_input = prepare_conv_input_grad<T>(problem);
-  if (dfilter) to_filter = prepare_conv_filter_grad<T>(problem);
+  if (dinput) to_input = prepare_conv_input_grad<T>(problem, context.scratch());
+  if (dfilter) to_filter = prepare_conv_filter_grad<T>(problem, context.scratch());
   if ((dinput && !to_input) || (dfilter && !to_filter)) return through_float32(context);
   return [=] {
     if (to_input) to_input(dout.data(), filter.data(), dinput.data());

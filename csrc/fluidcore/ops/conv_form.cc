@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "fluidcore/kernels/cpu/conv.h"
+#include "fluidcore/kernels/cpu/winograd.h"
 #include "fluidcore/kernels/onednn/onednn.h"
 #include "fluidcore/ops/channels_first.h"
 #include "fluidcore/ops/infer_checks.h"
@@ -67,7 +68,15 @@ ConvProblem conv_problem(const KernelContext& context, const Shape& image, const
 }
 
 template <class T>
-PreparedWeights<T> prepare_conv(const ConvProblem& problem) {
+PreparedWeights<T> prepare_conv(const ConvProblem& problem, const ScratchPtr& scratch) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (cpu::winograd_pays(problem)) {
+      return [conv = cpu::prepare_winograd(problem, scratch)](const T* input, const T* filter,
+                                                              std::uint64_t version, T* output) {
+        conv(input, filter, version, output, {});
+      };
+    }
+  }
   if constexpr (onednn::kEnabled && !std::is_same_v<T, double>) {
     if (PreparedWeights<T> prepared = onednn::prepare_conv<T>(problem)) return prepared;
   }
@@ -84,7 +93,10 @@ PreparedWeights<T> prepare_conv(const ConvProblem& problem) {
 }
 
 template <class T>
-Prepared2<T> prepare_conv_input_grad(const ConvProblem& problem) {
+Prepared2<T> prepare_conv_input_grad(const ConvProblem& problem, const ScratchPtr& scratch) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (cpu::winograd_pays(problem)) return cpu::prepare_winograd_input_grad(problem, scratch);
+  }
   if constexpr (onednn::kEnabled && !std::is_same_v<T, double>) {
     if (Prepared2<T> prepared = onednn::prepare_conv_input_grad<T>(problem)) return prepared;
   }
@@ -101,7 +113,10 @@ Prepared2<T> prepare_conv_input_grad(const ConvProblem& problem) {
 }
 
 template <class T>
-Prepared2<T> prepare_conv_filter_grad(const ConvProblem& problem) {
+Prepared2<T> prepare_conv_filter_grad(const ConvProblem& problem, const ScratchPtr& scratch) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (cpu::winograd_pays(problem)) return cpu::prepare_winograd_filter_grad(problem, scratch);
+  }
   if constexpr (onednn::kEnabled && !std::is_same_v<T, double>) {
     if (Prepared2<T> prepared = onednn::prepare_conv_filter_grad<T>(problem)) return prepared;
   }
@@ -116,15 +131,17 @@ Prepared2<T> prepare_conv_filter_grad(const ConvProblem& problem) {
   }
 }
 
-template PreparedWeights<float> prepare_conv<float>(const ConvProblem&);
-template PreparedWeights<BFloat16> prepare_conv<BFloat16>(const ConvProblem&);
-template PreparedWeights<double> prepare_conv<double>(const ConvProblem&);
-template Prepared2<float> prepare_conv_input_grad<float>(const ConvProblem&);
-template Prepared2<BFloat16> prepare_conv_input_grad<BFloat16>(const ConvProblem&);
-template Prepared2<double> prepare_conv_input_grad<double>(const ConvProblem&);
-template Prepared2<float> prepare_conv_filter_grad<float>(const ConvProblem&);
-template Prepared2<BFloat16> prepare_conv_filter_grad<BFloat16>(const ConvProblem&);
-template Prepared2<double> prepare_conv_filter_grad<double>(const ConvProblem&);
+template PreparedWeights<float> prepare_conv<float>(const ConvProblem&, const ScratchPtr&);
+template PreparedWeights<BFloat16> prepare_conv<BFloat16>(const ConvProblem&, const ScratchPtr&);
+template PreparedWeights<double> prepare_conv<double>(const ConvProblem&, const ScratchPtr&);
+template Prepared2<float> prepare_conv_input_grad<float>(const ConvProblem&, const ScratchPtr&);
+template Prepared2<BFloat16> prepare_conv_input_grad<BFloat16>(const ConvProblem&,
+                                                               const ScratchPtr&);
+template Prepared2<double> prepare_conv_input_grad<double>(const ConvProblem&, const ScratchPtr&);
+template Prepared2<float> prepare_conv_filter_grad<float>(const ConvProblem&, const ScratchPtr&);
+template Prepared2<BFloat16> prepare_conv_filter_grad<BFloat16>(const ConvProblem&,
+                                                                const ScratchPtr&);
+template Prepared2<double> prepare_conv_filter_grad<double>(const ConvProblem&, const ScratchPtr&);
 
 std::int64_t conv_pairs(const Shape& of_filters, const Shape& filter) {
   return of_filters.num_elements() * filter.product(1, filter.rank());

@@ -8,6 +8,7 @@
 #include "fluidcore/kernels/prepared.h"
 #include "fluidcore/op/op_def.h"
 #include "fluidcore/ops/window_attrs.h"
+#include "fluidcore/tensor/scratch.h"
 
 namespace fluidcore {
 
@@ -36,15 +37,15 @@ Spatial conv_extents(const Spatial& in, const Spatial& kernel, const ConvAttrs& 
 // Of the convolution of `image`, whose channels are where data_format says, with `filter`.
 ConvProblem conv_problem(const KernelContext& context, const Shape& image, const Shape& filter);
 
-// The kernels of kernels/cpu/conv.h, for float32 oneDNN's where it has one, and for problems with
-// channels last. Of bfloat16 each is empty where the processor has no products of it, or oneDNN no
-// kernel.
+// The kernels of kernels/cpu/conv.h, for float32 Winograd's where they pay, else oneDNN's where it
+// has one, and for problems with channels last. Of bfloat16 each is empty where the processor has
+// no products of it, or oneDNN no kernel. They use `scratch` while they run.
 template <class T>
-PreparedWeights<T> prepare_conv(const ConvProblem& problem);
+PreparedWeights<T> prepare_conv(const ConvProblem& problem, const ScratchPtr& scratch);
 template <class T>
-Prepared2<T> prepare_conv_input_grad(const ConvProblem& problem);
+Prepared2<T> prepare_conv_input_grad(const ConvProblem& problem, const ScratchPtr& scratch);
 template <class T>
-Prepared2<T> prepare_conv_filter_grad(const ConvProblem& problem);
+Prepared2<T> prepare_conv_filter_grad(const ConvProblem& problem, const ScratchPtr& scratch);
 
 // Declares the attributes.
 OpDef with_conv_attrs(OpDef def, std::size_t axes);

@@ -64,9 +64,9 @@ Kernel conv_transpose(const KernelContext& context) {
   const auto input = context.input<T>("Input");
   const auto filter = context.input<T>("Filter");
   const auto output = context.output<T>("Output");
-  return
-      [forward = prepare_conv_input_grad<T>(conv_problem(context, output.shape(), filter.shape())),
-       input, filter, output] { forward(input.data(), filter.data(), output.data()); };
+  return [forward = prepare_conv_input_grad<T>(
+              conv_problem(context, output.shape(), filter.shape()), context.scratch()),
+          input, filter, output] { forward(input.data(), filter.data(), output.data()); };
 }
 
 template <class T>
@@ -79,8 +79,8 @@ Kernel conv_transpose_grad(const KernelContext& context) {
   const ConvProblem problem = conv_problem(context, dout.shape(), filter.shape());
   PreparedWeights<T> to_input;
   Prepared2<T> to_filter;
-  if (dinput) to_input = prepare_conv<T>(problem);
-  if (dfilter) to_filter = prepare_conv_filter_grad<T>(problem);
+  if (dinput) to_input = prepare_conv<T>(problem, context.scratch());
+  if (dfilter) to_filter = prepare_conv_filter_grad<T>(problem, context.scratch());
   return [=] {
     if (to_input) to_input(dout.data(), filter.data(), filter.cell()->version, dinput.data());
     if (to_filter) to_filter(dout.data(), input.data(), dfilter.data());

@@ -34,7 +34,10 @@ Kernel stream_kernel(const KernelContext& context,
 }
 
 Kernel both(Kernel first, Kernel second) {
-  if (first.rows() != nullptr && second.rows() != nullptr) {
+  const auto has_only_rows = [](const Kernel& kernel) {
+    return kernel.rows() != nullptr && kernel.first() == nullptr;
+  };
+  if (has_only_rows(first) && has_only_rows(second)) {
     std::vector<RowPart> parts = first.rows()->parts();
     const std::vector<RowPart>& others = second.rows()->parts();
     parts.insert(parts.end(), others.begin(), others.end());

@@ -147,6 +147,7 @@ OpDef additive_grad_op(const std::string& type, const std::string& formulas) {
       .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
         return additive_grad<typename decltype(tag)::type, sign>;
       }))
+      .view("Out@GRAD", "X@GRAD")
       .grad(additive_grad_grad(type));
 }
 
@@ -154,7 +155,8 @@ OpDef additive_grad_op(const std::string& type, const std::string& formulas) {
 
 void register_elementwise_ops(OpRegistry& registry) {
   registry.add(integer_arithmetic<Add>("elementwise_add", "X + Y"));
-  registry.add(additive_grad_op<1>("elementwise_add", "X@GRAD = Out@GRAD, Y@GRAD = Out@GRAD"));
+  registry.add(additive_grad_op<1>("elementwise_add", "X@GRAD = Out@GRAD, Y@GRAD = Out@GRAD")
+                   .view("Out@GRAD", "Y@GRAD"));
 
   registry.add(integer_arithmetic<Sub>("elementwise_sub", "X - Y"));
   registry.add(additive_grad_op<-1>("elementwise_sub", "X@GRAD = Out@GRAD, Y@GRAD = -Out@GRAD"));
@@ -178,7 +180,10 @@ void register_elementwise_ops(OpRegistry& registry) {
                    "elementwise_mod", "X@GRAD = Out@GRAD, Y@GRAD = -Out@GRAD floor(X / Y)")
                    .decompose(decompose_mod_grad));
 
-  registry.add(arithmetic<Pow>("elementwise_pow", "X^Y"));
+  registry.add(
+      arithmetic<Pow>("elementwise_pow",
+                      "X^Y (integers: toward zero where Y is negative, and 0 where X is 0)")
+          .kernels(binary_kernels<Pow, std::int64_t>()));
   registry.add(
       arithmetic_grad<PowGradX, PowGradY>(
           "elementwise_pow", "X@GRAD = Out@GRAD * Y * X^(Y-1), Y@GRAD = Out@GRAD * X^Y * log(X)")

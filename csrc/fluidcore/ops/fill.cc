@@ -207,6 +207,7 @@ void register_fill_ops(OpRegistry& registry) {
                    .output("Out", "shape and dtype of X")
                    .infer(same_as("X"))
                    .in_place("X", "Out")
+                   .view("X", "Out")
                    .elementwise()
                    .kernels(byte_kernels<assign>())
                    .grad(assign_grad));

@@ -19,39 +19,21 @@ std::size_t axis_of(const Context& context, const Shape& x) {
   return normalize_axis(context.template attr<std::int64_t>("axis"), x.rank(), context.type());
 }
 
-// Whether Index has a number for each element of Out, and not for each row.
-bool is_by_element(const std::string& type) {
-  return type.starts_with("take_along_axis");
-}
-
 // The rows of X that Index names: what it takes and where.
 struct Gather {
   // `element`: the width of one element.
   Gather(const KernelContext& context, std::int64_t element)
-      : shape(rows(context, element)),
-        index(context, "Index", {extent(context), -1, shape.own_index ? inner(context) : 1}) {}
+      : shape(rows(context, element)), index(context, "Index", {shape.extent}) {}
 
   cpu::IndexedRows shape;
   RowNumbers index;
 
  private:
-  static std::int64_t extent(const KernelContext& context) {
-    const Shape& x = context.raw_input("X").shape();
-    return x[axis_of(context, x)];
-  }
-  static std::int64_t inner(const KernelContext& context) {
-    const Shape& x = context.raw_input("X").shape();
-    return x.product(axis_of(context, x) + 1, x.rank());
-  }
   static cpu::IndexedRows rows(const KernelContext& context, std::int64_t element) {
     const Shape& x = context.raw_input("X").shape();
-    const Shape& numbers = context.raw_input("Index").shape();
     const std::size_t axis = axis_of(context, x);
-    const std::int64_t outer = x.product(0, axis);
-    if (!is_by_element(context.type())) {
-      return {outer, x[axis], numbers[0], inner(context) * element};
-    }
-    return {outer, x[axis] * inner(context), numbers[axis] * inner(context), element, true};
+    return {x.product(0, axis), x[axis], context.raw_input("Index").shape()[0],
+            x.product(axis + 1, x.rank()) * element};
   }
 };
 
@@ -79,18 +61,7 @@ TensorSpec gathered(const InferContext& context) {
   TensorSpec out = context.input("X");
   require(out.shape.rank() > 0, context.type(), ": X must have rank 1 or more, got ", out.shape);
   const std::size_t axis = axis_of(context, out.shape);
-  if (!is_by_element(context.type())) {
-    out.shape[axis] = count_row_numbers(context, "Index");
-    return out;
-  }
-  require_row_numbers(context, "Index");
-  const Shape& index = context.input("Index").shape;
-  Shape wanted = out.shape;
-  if (index.rank() == wanted.rank()) wanted[axis] = index[axis];
-  require(compatible(index, wanted), context.type(),
-          ": Index must have the extents of X, but for that of axis ", axis, ", got X ", out.shape,
-          ", Index ", index);
-  out.shape = std::move(wanted);
+  out.shape[axis] = count_row_numbers(context, "Index");
   return out;
 }
 
@@ -99,12 +70,11 @@ struct Texts {
   const char* index;
   const char* out;
   const char* axis;  // null: there is no attribute
-  std::int64_t default_axis = 0;
 };
 
 OpDef with_axis_attr(OpDef&& def, const Texts& texts) {
   if (texts.axis == nullptr) return std::move(def).checks_data();
-  return std::move(def).checks_data().attr("axis", texts.default_axis, texts.axis);
+  return std::move(def).checks_data().attr("axis", std::int64_t{0}, texts.axis);
 }
 
 // The dimensions before the axis.
@@ -149,10 +119,6 @@ void register_gather_ops(OpRegistry& registry) {
   add_gather(registry, "index_select",
              {"Out = what Index names along one dimension of X.", numbers,
               "X with the extent N along axis", "the dimension; from the end if negative"});
-  add_gather(registry, "take_along_axis",
-             {"Out[..., i, ...] = X[..., Index[..., i, ...], ...] along one dimension.",
-              "int32 or int64, extents of X but for that of axis, each in [0, extent)",
-              "shape of Index, dtype of X", "the dimension; from the end if negative", -1});
 }
 
 }  // namespace fluidcore

@@ -1,5 +1,8 @@
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <numeric>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -9,6 +12,7 @@
 #include "fluidcore/ops/infer_checks.h"
 #include "fluidcore/ops/linear.h"
 #include "fluidcore/ops/register_ops.h"
+#include "fluidcore/tensor/scratch.h"
 
 namespace fluidcore {
 
@@ -37,21 +41,51 @@ void for_samples(std::int64_t rows, std::int64_t elements, const F& f) {
   });
 }
 
+enum class Reduction { kNone, kMean, kSum };
+
+template <class Context>
+Reduction reduction_of(const Context& context) {
+  const auto& name = context.template attr<std::string>("reduction");
+  if (name == "none") return Reduction::kNone;
+  return name == "mean" ? Reduction::kMean : Reduction::kSum;
+}
+
+// What all rows count together.
+template <class T>
+double total_weight(const ClassWeights<T>& weights, const cpu::RowIndex& label, std::int64_t rows) {
+  double total = 0;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    if (label[row] >= 0) total += static_cast<double>(weights[label[row]]);
+  }
+  return total;
+}
+
 template <class T>
 Kernel nll_loss(const KernelContext& context) {
   using C = ComputeType<T>;
   const auto x = context.input<T>("X");
   const auto out = context.output<T>("Out");
   const Samples samples(x.shape());
-  return [=, labels = HardLabels(context, samples), weights = ClassWeights<T>(context)] {
+  const Reduction reduction = reduction_of(context);
+  context.scratch()->reserve(static_cast<std::size_t>(samples.rows) * sizeof(C));
+  return [=, labels = HardLabels(context, samples), weights = ClassWeights<T>(context),
+          scratch = context.scratch()] {
     const cpu::RowIndex label = labels.checked();
+    auto* const losses = reinterpret_cast<C*>(scratch->data());
     for_samples(samples.rows, 1, [&](std::int64_t row) {
       const std::int64_t number = label[row];
-      const C loss =
+      losses[row] =
           number < 0 ? C(0)
                      : -weights[number] * static_cast<C>(x.data()[row * samples.classes + number]);
-      out.data()[row] = static_cast<T>(loss);
     });
+    if (reduction == Reduction::kNone) {
+      std::transform(losses, losses + samples.rows, out.data(),
+                     [](C loss) { return static_cast<T>(loss); });
+      return;
+    }
+    double sum = std::accumulate(losses, losses + samples.rows, 0.0);
+    if (reduction == Reduction::kMean) sum /= total_weight(weights, label, samples.rows);
+    out.data()[0] = static_cast<T>(static_cast<C>(sum));
   };
 }
 
@@ -62,14 +96,19 @@ Kernel nll_loss_grad(const KernelContext& context) {
   if (!dx) return nothing_to_do();
   const auto dout = context.input<T>("Out@GRAD");
   const Samples samples(dx.shape());
+  const Reduction reduction = reduction_of(context);
   return [=, labels = HardLabels(context, samples), weights = ClassWeights<T>(context)] {
     const cpu::RowIndex label = labels.checked();
+    const double total =
+        reduction == Reduction::kMean ? total_weight(weights, label, samples.rows) : 1.0;
     for_samples(samples.rows, samples.classes, [&](std::int64_t row) {
       T* to = dx.data() + row * samples.classes;
       std::fill_n(to, samples.classes, static_cast<T>(C(0)));
       const std::int64_t number = label[row];
       if (number < 0) return;
-      to[number] = static_cast<T>(-weights[number] * static_cast<C>(dout.data()[row]));
+      const auto cotangent =
+          static_cast<double>(dout.data()[reduction == Reduction::kNone ? row : 0]);
+      to[number] = static_cast<T>(-weights[number] * static_cast<C>(cotangent / total));
     });
   };
 }
@@ -78,7 +117,7 @@ TensorSpec nll_spec(const InferContext& context) {
   const TensorSpec& x = context.input("X");
   const Shape out = labelled_rows(context, "X");
   if (context.has_input("Weight")) require_shape(context, "Weight", {x.shape.back()});
-  return {out, x.dtype};
+  return {reduction_of(context) == Reduction::kNone ? out : Shape{1}, x.dtype};
 }
 
 OpDef with_nll_slots(OpDef&& def, SlotTraits of_x) {
@@ -90,8 +129,14 @@ OpDef with_nll_slots(OpDef&& def, SlotTraits of_x) {
              {.optional = true, .no_gradient = true})
       .attr("ignore_index", std::int64_t{-100},
             "a label that takes no part: its loss and gradient are 0")
-      .row_dims([](const InferContext& context, std::string_view slot) {
-        return slot == "Weight" ? 0 : context.input("X").shape.rank() - 1;
+      .attr(
+          "reduction", std::string("none"),
+          "none: a loss for each row; sum: their sum [1]; mean: their sum [1], divided by that of "
+          "the weights of their labels, NaN where no row takes part",
+          {"none", "mean", "sum"})
+      .row_dims([](const InferContext& context, std::string_view slot) -> std::size_t {
+        if (slot == "Weight" || reduction_of(context) != Reduction::kNone) return 0;
+        return context.input("X").shape.rank() - 1;
       })
       .checks_data();
 }
@@ -103,13 +148,13 @@ void register_nll_loss_ops(OpRegistry& registry) {
       with_nll_slots(OpDef("nll_loss"), {})
           .doc("Out = -Weight[Label] X[Label] for each row: the negative log-likelihood. With "
                "log_softmax of logits as X it is their cross entropy.")
-          .output("Out", "[..., 1], dtype of X")
+          .output("Out", "[..., 1], or [1] with a reduction, dtype of X")
           .infer([](InferContext& context) { context.set_output("Out", nll_spec(context)); })
           .kernels(floating_cpu_kernels(
               [](auto tag) -> KernelFactory { return nll_loss<typename decltype(tag)::type>; }))
           .grad(standard_grad({.inputs = {"X", "Label", "Weight"}, .differentiable = {"X"}})));
   registry.add(with_nll_slots(OpDef("nll_loss_grad"), {.shape_only = true})
-                   .doc("X@GRAD = -Weight[Label] Out@GRAD at Label, else 0.")
+                   .doc("X@GRAD = -Weight[Label] Out@GRAD at Label, divided as in a mean, else 0.")
                    .input("Out@GRAD", "gradient of Out, shape of Out")
                    .output("X@GRAD", "gradient of X, shape of X")
                    .infer([](InferContext& context) {

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,7 +14,7 @@
 #include "fluidcore/ops/infer_checks.h"
 #include "fluidcore/ops/optional_output.h"
 #include "fluidcore/ops/register_ops.h"
-#include "fluidcore/tensor/tensor.h"
+#include "fluidcore/ops/through_float32.h"
 
 namespace fluidcore {
 
@@ -69,78 +71,119 @@ void infer_batch_norm_grad(InferContext& context) {
   context.set_output("Bias@GRAD", context.input("Scale"));
 }
 
+// What both kernels need: numbers for each channel that are no variables.
 template <class T>
-void inverse_std(std::int64_t size, T epsilon, const T* variance, T* inv_std) {
-  for (std::int64_t i = 0; i < size; ++i) inv_std[i] = T(1) / std::sqrt(variance[i] + epsilon);
+struct ChannelNumbers {
+  explicit ChannelNumbers(const cpu::ChannelLayout& layout) : sums(layout) {
+    const auto channels = static_cast<std::size_t>(layout.channels);
+    for (std::vector<T>* numbers : {&variance, &factor, &slope, &offset}) numbers->resize(channels);
+  }
+
+  cpu::ChannelSums<T> sums;
+  std::vector<T> variance;
+  std::vector<T> factor;
+  std::vector<T> slope;
+  std::vector<T> offset;
+};
+
+cpu::Elements elements(const RowSlice& slice, std::int64_t begin, DType dtype) {
+  return {at_bytes(slice, begin, static_cast<std::int64_t>(size_of(dtype))), dtype};
+}
+cpu::Elements elements(const Arg<const void>& arg) {
+  return {arg.data(), arg.spec().dtype};
 }
 
-// running = running momentum + batch (1 - momentum)
+// Whether X has the dtype T of the statistics or, of 16 bits, statistics of float32.
 template <class T>
-void update_running(std::int64_t size, T momentum, const T* running, const T* batch, T* out) {
-  for (std::int64_t i = 0; i < size; ++i)
-    out[i] = running[i] * momentum + batch[i] * (T(1) - momentum);
+bool can_calculate_as(const KernelContext& context) {
+  return context.raw_input("Scale").spec().dtype == dtype_of<T>;
 }
 
 template <class T>
 Kernel batch_norm(const KernelContext& context) {
-  const auto x = context.input<T>("X");
+  if (!can_calculate_as<T>(context)) return through_float32(context);
+  const auto x = context.raw_input("X");
   const auto scale = context.input<T>("Scale");
   const auto bias = context.input<T>("Bias");
   const auto mean = context.input<T>("Mean");
   const auto variance = context.input<T>("Variance");
-  const auto y = context.output<T>("Y");
+  const auto y = context.raw_output("Y");
   const cpu::ChannelLayout layout = channel_layout(context, x.shape());
   const std::int64_t channels = layout.channels;
   const OutputOrScratch<T> mean_out(context, "MeanOut", channels);
   const OutputOrScratch<T> variance_out(context, "VarianceOut", channels);
-  const OutputOrScratch<T> saved_mean(context, "SavedMean", channels);
+  const OutputOrScratch<T> used_mean(context, "SavedMean", channels);
   const OutputOrScratch<T> inv_std(context, "SavedVariance", channels);
   const auto epsilon = static_cast<T>(context.attr<double>("epsilon"));
   const auto momentum = static_cast<T>(context.attr<double>("momentum"));
-
   // An empty batch has no statistics; nothing is learned from it.
-  if (context.attr<bool>("is_test") || layout.per_channel() == 0) {
-    return [=] {
-      std::copy_n(mean.data(), channels, saved_mean.data());
-      inverse_std(channels, epsilon, variance.data(), inv_std.data());
-      cpu::normalize(layout, x.data(), mean.data(), inv_std.data(), scale.data(), bias.data(),
-                     y.data());
-      if (mean_out.data() != mean.data()) std::copy_n(mean.data(), channels, mean_out.data());
-      if (variance_out.data() != variance.data())
-        std::copy_n(variance.data(), channels, variance_out.data());
-    };
-  }
-  const Tensor batch_variance({{channels}, dtype_of<T>});
-  return [=] {
-    T* batch = static_cast<T*>(batch_variance.raw());
-    cpu::channel_moments(layout, x.data(), saved_mean.data(), batch);
-    update_running(channels, momentum, mean.data(), saved_mean.data(), mean_out.data());
-    update_running(channels, momentum, variance.data(), batch, variance_out.data());
-    inverse_std(channels, epsilon, batch, inv_std.data());
-    cpu::normalize(layout, x.data(), saved_mean.data(), inv_std.data(), scale.data(), bias.data(),
-                   y.data());
+  const bool of_batch = !context.attr<bool>("is_test") && layout.per_channel() > 0;
+  const auto numbers = std::make_shared<ChannelNumbers<T>>(layout);
+  const auto statistics = [=] {
+    T* const now = numbers->variance.data();
+    if (of_batch) {
+      numbers->sums.moments(elements(x), used_mean.data(), now);
+    } else {
+      std::copy_n(mean.data(), channels, used_mean.data());
+      std::copy_n(variance.data(), channels, now);
+    }
+    for (std::int64_t i = 0; i < channels; ++i) {
+      const auto running = [&](T before, T batch) {
+        return of_batch ? before * momentum + batch * (T(1) - momentum) : before;
+      };
+      mean_out.data()[i] = running(mean.data()[i], used_mean.data()[i]);
+      variance_out.data()[i] = running(variance.data()[i], now[i]);
+      inv_std.data()[i] = T(1) / std::sqrt(now[i] + epsilon);
+      numbers->factor[static_cast<std::size_t>(i)] = inv_std.data()[i] * scale.data()[i];
+    }
   };
+  RowPart part{.out = by_element(y.cell()), .in = {by_element(x.cell()), {bias.cell(), 1}}};
+  part.run = [=, dtype = context.dtype()](std::int64_t begin, std::int64_t size,
+                                          const RowSlice& out, const RowSlice* in) {
+    cpu::normalize(layout, begin, size, elements(in[0], begin, dtype), used_mean.data(),
+                   numbers->factor.data(), static_cast<const T*>(in[1].data),
+                   at_bytes(out, begin, static_cast<std::int64_t>(size_of(dtype))));
+  };
+  return {statistics, RowKernel(std::move(part))};
 }
 
 template <class T>
 Kernel batch_norm_grad(const KernelContext& context) {
-  const auto x = context.input<T>("X");
+  if (!can_calculate_as<T>(context)) return through_float32(context);
+  const auto x = context.raw_input("X");
   const auto scale = context.input<T>("Scale");
   const auto mean = context.input<T>("SavedMean");
   const auto inv_std = context.input<T>("SavedVariance");
-  const auto dy = context.input<T>("Y@GRAD");
-  const auto dx = context.optional_output<T>("X@GRAD");
+  const auto dy = context.raw_input("Y@GRAD");
+  const Arg<void> dx = optional_raw_output(context, "X@GRAD");
   const cpu::ChannelLayout layout = channel_layout(context, x.shape());
   const OutputOrScratch<T> dscale(context, "Scale@GRAD", layout.channels);
   const OutputOrScratch<T> dbias(context, "Bias@GRAD", layout.channels);
   const bool of_batch = !context.attr<bool>("is_test") && layout.per_channel() > 0;
-  return [=] {
-    cpu::batch_norm_sums(layout, x.data(), mean.data(), inv_std.data(), dy.data(), dscale.data(),
-                         dbias.data());
-    if (!dx) return;
-    cpu::batch_norm_x_grad(layout, of_batch, x.data(), mean.data(), inv_std.data(), scale.data(),
-                           dscale.data(), dbias.data(), dy.data(), dx.data());
+  const auto numbers = std::make_shared<ChannelNumbers<T>>(layout);
+  const auto sums = [=] {
+    numbers->sums.gradients(elements(x), mean.data(), inv_std.data(), elements(dy), dscale.data(),
+                            dbias.data());
+    const T share = of_batch ? T(1) / static_cast<T>(layout.per_channel()) : T(0);
+    for (std::int64_t i = 0; i < layout.channels; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      const T factor = scale.data()[i] * inv_std.data()[i];
+      numbers->factor[at] = factor;
+      numbers->slope[at] = -factor * inv_std.data()[i] * dscale.data()[i] * share;
+      numbers->offset[at] = -factor * dbias.data()[i] * share;
+    }
   };
+  if (!dx) return sums;
+  RowPart part{.out = by_element(dx.cell()),
+               .in = {by_element(x.cell()), by_element(dy.cell()), {mean.cell(), 1}}};
+  part.run = [=, dtype = context.dtype()](std::int64_t begin, std::int64_t size,
+                                          const RowSlice& out, const RowSlice* in) {
+    cpu::batch_norm_x_grad(layout, begin, size, elements(in[0], begin, dtype),
+                           elements(in[1], begin, dtype), static_cast<const T*>(in[2].data),
+                           numbers->factor.data(), numbers->slope.data(), numbers->offset.data(),
+                           at_bytes(out, begin, static_cast<std::int64_t>(size_of(dtype))));
+  };
+  return {sums, RowKernel(std::move(part))};
 }
 
 // The arithmetic of batch_norm_grad's decomposition, between tensors like X and one number for each
@@ -235,8 +278,8 @@ void register_norm_ops(OpRegistry& registry) {
                    .in_place("X", "Y")
                    .in_place("Mean", "MeanOut")
                    .in_place("Variance", "VarianceOut")
-                   .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
-                     return batch_norm<typename decltype(tag)::type>;
+                   .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+                     return batch_norm<ComputeType<typename decltype(tag)::type>>;
                    }))
                    .grad([](GradContext& context) {
                      SlotMap inputs;
@@ -271,8 +314,8 @@ void register_norm_ops(OpRegistry& registry) {
                    .images({"data_layout", "NHWC", {"X", "Y@GRAD", "X@GRAD"}})
                    .infer(infer_batch_norm_grad)
                    .in_place("Y@GRAD", "X@GRAD")
-                   .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
-                     return batch_norm_grad<typename decltype(tag)::type>;
+                   .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+                     return batch_norm_grad<ComputeType<typename decltype(tag)::type>>;
                    }))
                    .decompose(decompose_batch_norm_grad));
 }

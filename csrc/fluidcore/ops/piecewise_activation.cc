@@ -1,7 +1,13 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
 #include "fluidcore/kernels/functors.h"
 #include "fluidcore/kernels/piecewise_functors.h"
 #include "fluidcore/ops/activation.h"
 #include "fluidcore/ops/register_ops.h"
+#include "fluidcore/ops/whole_numbers.h"
 
 namespace fluidcore {
 
@@ -26,13 +32,33 @@ void check_leaky_relu(const InferContext& context) {
   require(alpha <= 1.0, context.type(), ": alpha must be at most 1, got ", alpha);
 }
 
+struct WholeClip {
+  std::int64_t min;
+  std::int64_t max;
+  std::int64_t operator()(std::int64_t x) const { return std::clamp(x, min, max); }
+};
+
+// To the whole numbers of [min, max].
+WholeClip whole_clip(const KernelContext& context) {
+  constexpr double kAbove = 9223372036854775808.0;  // the greatest int64 and 1
+  const double min = std::ceil(context.attr<double>("min"));
+  const double max = std::floor(context.attr<double>("max"));
+  require(min <= max && min < kAbove && max >= -kAbove, context.type(),
+          ": there must be a whole number in [min, max], got min ", context.attr<double>("min"),
+          ", max ", context.attr<double>("max"));
+  using Limits = std::numeric_limits<std::int64_t>;
+  return {min < -kAbove ? Limits::min() : static_cast<std::int64_t>(min),
+          max >= kAbove ? Limits::max() : static_cast<std::int64_t>(max)};
+}
+
 void add_clips(OpRegistry& registry) {
   add_piecewise<Clip, ClipGrad, kInput, FromAttrs<"min", "max">>(
       registry, {.type = "clip",
                  .formula = "min(max(X, min), max)",
                  .grad_formula = "Out@GRAD where min < X < max, else 0",
                  .attrs = {{"min", -1.0, kLeastDoc, true}, {"max", 1.0, kMostDoc, true}},
-                 .check = check_order<"min", "max">});
+                 .check = check_order<"min", "max">,
+                 .whole = whole_kernels<whole_clip>()});
   add_piecewise<Clip, ClipGrad, kInput, FromAttrs<"t_min", "t_max">>(
       registry, {.type = "brelu",
                  .formula = "min(max(X, t_min), t_max)",
@@ -68,7 +94,11 @@ void add_shrinks(OpRegistry& registry) {
 void register_piecewise_activation_ops(OpRegistry& registry) {
   add_piecewise<Relu, ReluGrad, kOutput>(registry,
                                          {"relu", "max(X, 0)", "Out@GRAD where Out > 0, else 0"});
-  add_piecewise<Abs, AbsGrad, kInput>(registry, {"abs", "|X|", "Out@GRAD sign(X), 0 at 0"});
+  add_piecewise<Abs, AbsGrad, kInput>(registry,
+                                      {.type = "abs",
+                                       .formula = "|X|",
+                                       .grad_formula = "Out@GRAD sign(X), 0 at 0",
+                                       .whole = whole_kernels<without_attributes<Abs>>()});
   add_clips(registry);
   add_shrinks(registry);
   add_piecewise<LeakyRelu, LeakyReluGrad, kInput, FromAttrs<"alpha">>(

@@ -24,6 +24,7 @@ const OpRegistry& builtin_ops() {
     register_cumsum_ops(registry);
     register_element_loss_ops(registry);
     register_elementwise_ops(registry);
+    register_feed_ops(registry);
     register_fill_ops(registry);
     register_gated_unit_ops(registry);
     register_gather_ops(registry);
@@ -72,11 +73,15 @@ const OpRegistry& builtin_ops() {
     register_softmax_ops(registry);
     register_split_ops(registry);
     register_squeeze_ops(registry);
+    register_take_along_axis_ops(registry);
     register_triangle_ops(registry);
     register_triangular_solve_ops(registry);
     register_vector_norm_ops(registry);
     register_where_ops(registry);
-    registry.add_16_bit_kernels(through_float32);
+    registry.add_kernels_through(DType::kFloat32, {DType::kFloat16, DType::kBFloat16},
+                                 through_float32);
+    registry.add_kernels_through(DType::kInt32, {DType::kInt16}, through_int32);
+    registry.add_kernels_through(DType::kInt64, {DType::kInt16, DType::kInt32}, through_int64);
     return registry;
   }();
   return kOps;

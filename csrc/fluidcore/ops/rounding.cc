@@ -2,6 +2,7 @@
 #include "fluidcore/kernels/piecewise_functors.h"
 #include "fluidcore/ops/activation.h"
 #include "fluidcore/ops/register_ops.h"
+#include "fluidcore/ops/whole_numbers.h"
 
 namespace fluidcore {
 
@@ -10,7 +11,10 @@ namespace {
 // Operators that change in jumps only: their gradient is 0.
 template <class Formula>
 void add_staircase(OpRegistry& registry, const char* type, const char* doc) {
-  registry.add(unary_op(type, doc).kernels(unary_kernels<Formula>()).grad(zero_grad));
+  registry.add(unary_op(type, doc)
+                   .kernels(unary_kernels<Formula>())
+                   .kernels(whole_kernels<without_attributes<Formula>>())
+                   .grad(zero_grad));
 }
 
 }  // namespace

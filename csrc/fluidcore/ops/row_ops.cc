@@ -73,9 +73,9 @@ Kernel split_rows(const KernelContext& context) {
   const auto x = context.raw_input("X");
   const auto if_true = optional_raw_output(context, "OutTrue");
   const auto if_false = optional_raw_output(context, "OutFalse");
-  return [=, rows = Rows(context, x.spec()), expected = context.extent_from_data()] {
-    const std::int64_t count = rows.count_true();
-    if (count != expected) throw ExtentChanged(count);
+  return [=, rows = Rows(context, x.spec()), expected = context.extents_from_data()] {
+    const Shape count{rows.count_true()};
+    if (count != expected) throw ExtentsChanged(count);
     rows.split(x.data(), data_or_null(if_true), data_or_null(if_false));
   };
 }
@@ -161,7 +161,7 @@ void infer_split(InferContext& context) {
   require(compatible(mask, known), "split_lod_tensor: Mask must have an element for each row of X,",
           " got Mask ", context.input("Mask"), ", X ", context.input("X"));
   const std::int64_t rows = known == -1 ? mask : known;
-  const std::int64_t trues = context.extent_from_data();
+  const std::int64_t trues = context.extents_from_data().value_or(Shape{-1})[0];
   context.set_output("OutTrue", rows_like(context, "X", trues));
   context.set_output("OutFalse",
                      rows_like(context, "X", trues == -1 || rows == -1 ? -1 : rows - trues));
@@ -268,7 +268,7 @@ void add_split(OpRegistry& registry) {
                    .infer(infer_split)
                    .kernels(byte_kernels<split_rows>())
                    .grad(split_to_grad)
-                   .extent_from_data());
+                   .extents_from_data());
   registry.add(OpDef("split_lod_tensor_grad")
                    .doc("X@GRAD = the rows of OutTrue@GRAD where Mask is true, those of "
                         "OutFalse@GRAD elsewhere; 0 for one that is not there.")

@@ -40,7 +40,8 @@ TensorSpec spec_from_attrs(const InferContext& context) {
   const DType dtype = dtype_from_number(context.attr<std::int64_t>("dtype"));
   if (context.has_input("Input")) return {shape_like_input(context, std::move(shape)), dtype};
   require(std::all_of(shape.begin(), shape.end(), [](std::int64_t extent) { return extent >= 0; }),
-          context.type(), ": shape must be known, got ", shape);
+          context.type(), ": shape must be known, got ", shape,
+          "; the operators *_batch_size_like take an extent from another tensor");
   shape.num_elements();  // throws if there are too many to count
   return {std::move(shape), dtype};
 }

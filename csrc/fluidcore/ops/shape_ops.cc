@@ -1,11 +1,18 @@
+#include <cstdint>
 #include <memory>
 #include <numeric>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "fluidcore/kernels/cpu/gather.h"
 #include "fluidcore/kernels/cpu/transpose.h"
+#include "fluidcore/op/sub_block.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/linear.h"
 #include "fluidcore/ops/register_ops.h"
+#include "fluidcore/ops/row_numbers.h"
 #include "fluidcore/ops/same_elements.h"
 
 namespace fluidcore {
@@ -14,17 +21,14 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-TensorSpec reshaped(const InferContext& context) {
-  const TensorSpec& x = context.input("X");
-  Shape shape(context.attr<Ints>("shape"));
+// `shape` for the elements of `x`: with what is left of them where it has -1, if that is known.
+Shape filled(const std::string& who, const char* name, Shape shape, const Shape& x) {
   std::int64_t rest = 1;  // elements of all extents but the -1
   std::size_t unknown = shape.rank();
   for (std::size_t i = 0; i < shape.rank(); ++i) {
-    require(shape[i] >= -1, context.type(), ": shape must hold extents and at most one -1, got ",
-            shape);
+    require(shape[i] >= -1, who, ": ", name, " must hold extents and at most one -1, got ", shape);
     if (shape[i] != -1) continue;
-    require(unknown == shape.rank(), context.type(), ": shape must hold at most one -1, got ",
-            shape);
+    require(unknown == shape.rank(), who, ": ", name, " must hold at most one -1, got ", shape);
     unknown = i;
   }
   const bool has_unknown = unknown < shape.rank();
@@ -32,33 +36,95 @@ TensorSpec reshaped(const InferContext& context) {
     Shape known = shape;
     known[unknown] = 1;
     rest = known.num_elements();
-    require(rest != 0, context.type(), ": shape must have no 0 beside a -1, got ", shape);
+    require(rest != 0, who, ": ", name, " must have no 0 beside a -1, got ", shape);
   }
-  const std::int64_t size = x.shape.num_elements();
+  const std::int64_t size = x.num_elements();
   if (size != -1) {
     const std::int64_t wanted = has_unknown ? rest : shape.num_elements();
-    require(has_unknown ? size % wanted == 0 : size == wanted, context.type(),
-            ": shape must have as many elements as X, got X ", x.shape, ", shape ", shape);
+    require(has_unknown ? size % wanted == 0 : size == wanted, who, ": ", name,
+            " must have as many elements as X, got X ", x, ", ", name, " ", shape);
     if (has_unknown) shape[unknown] = size / rest;
   }
-  return {std::move(shape), x.dtype};
+  return shape;
+}
+
+// Out where Shape says the extents that the attribute does not.
+TensorSpec reshaped_by_data(const InferContext& context) {
+  const Shape declared(context.attr<Ints>("shape"));
+  for (const std::int64_t extent : declared) {
+    require(extent >= -1, context.type(), ": shape must hold extents, or -1 where Shape says it, ",
+            "got ", declared);
+  }
+  require_row_numbers(context, "Shape");
+  require_shape(context, "Shape", {static_cast<std::int64_t>(declared.rank())});
+  return {context.extents_from_data().value_or(declared), context.input("X").dtype};
+}
+
+TensorSpec reshaped(const InferContext& context) {
+  if (context.has_input("Shape")) return reshaped_by_data(context);
+  const TensorSpec& x = context.input("X");
+  const Shape shape(context.attr<Ints>("shape"));
+  return {filled(context.type(), "shape", shape, x.shape), x.dtype};
+}
+
+void infer_reshape_grad(InferContext& context) {
+  require_spec(context, "Out@GRAD", reshaped(context));
+  const Shape& x = context.input("X").shape;
+  const Shape& dout = context.input("Out@GRAD").shape;
+  require(compatible(x.num_elements(), dout.num_elements()), context.type(),
+          ": Out@GRAD must have as many elements as X, got X ", x, ", Out@GRAD ", dout);
+  infer_grads_like_inputs(context);
+}
+
+Kernel reshape(const KernelContext& context) {
+  if (!context.has_input("Shape")) return same_elements(context);
+  const auto given = context.raw_input("Shape");
+  const Shape declared(context.attr<Ints>("shape"));
+  const std::optional<Shape> expected = context.extents_from_data();
+  const Shape x = context.raw_input("X").shape();
+  const auto check = [=, who = context.type()] {
+    const cpu::RowIndex numbers{given.data(), given.spec().dtype == DType::kInt64};
+    Shape shape = declared;
+    for (std::size_t d = 0; d < shape.rank(); ++d) {
+      shape[d] = numbers.number(static_cast<std::int64_t>(d));
+    }
+    shape = filled(who, "Shape", std::move(shape), x);
+    require(compatible(shape, declared), who, ": Shape must agree with shape ", declared, ", got ",
+            shape, "; write -1 for what Shape says");
+    if (shape != expected) throw ExtentsChanged(shape);
+  };
+  return expected ? both(check, same_elements(context)) : Kernel(check);
+}
+
+constexpr const char* kShapeInputDoc =
+    "int32 or int64 [rank of shape]: the extents of Out, where they are known at run time only";
+
+OpDef with_shape(OpDef&& def, SlotTraits traits) {
+  return std::move(def)
+      .input("Shape", kShapeInputDoc, std::move(traits))
+      .required_attr("shape", Ints{},
+                     "extents of Out; one may be -1: what is left of X's elements. With Shape, -1 "
+                     "where that says it");
 }
 
 void add_reshape(OpRegistry& registry) {
-  const char* doc = "extents of Out; one may be -1: what is left of X's elements";
-  registry.add(OpDef("reshape")
-                   .doc("Out = the elements of X, in order, in another shape.")
-                   .input("X", "any shape")
-                   .output("Out", "the shape of the attribute, dtype of X")
-                   .required_attr("shape", Ints{}, doc)
-                   .infer(infer_as<reshaped>)
-                   .in_place("X", "Out")
-                   .kernels(byte_kernels<same_elements>())
-                   .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
-  registry.add(declare_adjoint("reshape", "X@GRAD = the elements of Out@GRAD in the shape of X.")
-                   .required_attr("shape", Ints{}, doc)
-                   .infer(infer_as<reshaped>)
-                   .kernels(byte_kernels<same_elements_grad>()));
+  registry.add(
+      with_shape(OpDef("reshape")
+                     .doc("Out = the elements of X, in order, in another shape.")
+                     .input("X", "any shape")
+                     .output("Out", "the shape of the attribute, dtype of X"),
+                 {.optional = true, .needs_no_gradient = true})
+          .infer([](InferContext& context) { context.set_output("Out", reshaped(context)); })
+          .in_place("X", "Out")
+          .extents_from_data("Shape")
+          .kernels(byte_kernels<reshape>())
+          .grad(standard_grad({.inputs = {"X", "Shape"}, .differentiable = {"X"}})));
+  registry.add(
+      with_shape(declare_adjoint("reshape", "X@GRAD = the elements of Out@GRAD in the shape of X."),
+                 {.optional = true, .shape_only = true})
+          .infer(infer_reshape_grad)
+          .kernels(byte_kernels<same_elements_grad>())
+          .grad(adjoint_grad({.type = "reshape", .kept = {"Shape"}})));
 }
 
 TensorSpec flattened(const InferContext& context) {
@@ -80,11 +146,13 @@ void add_flatten(OpRegistry& registry) {
                    .attr("axis", std::int64_t{1}, doc)
                    .infer(infer_as<flattened>)
                    .in_place("X", "Out")
+                   .view("X", "Out")
                    .kernels(byte_kernels<same_elements>())
                    .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
   registry.add(declare_adjoint("flatten", "X@GRAD = the elements of Out@GRAD in the shape of X.")
                    .attr("axis", std::int64_t{1}, doc)
                    .infer(infer_as<flattened>)
+                   .view("Out@GRAD", "X@GRAD")
                    .kernels(byte_kernels<same_elements_grad>()));
 }
 

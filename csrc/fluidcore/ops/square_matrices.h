@@ -75,6 +75,15 @@ class GradSteps {
                 AttributeMap attrs = {}) {
     ops_.push_back(OpDesc(type, std::move(inputs), {{"Out", {name}}}, std::move(attrs)));
   }
+  // Adds the operator that writes the gradient `name`, of the shape of a forward input: `terms`,
+  // added up over all that the input was broadcast to.
+  void add_sum_like(const std::string& name,
+                    const std::vector<std::string>& input,
+                    const std::string& terms) {
+    ops_.push_back(OpDesc("elementwise_add_grad",
+                          {{"X", input}, {"Y", {terms}}, {"Out@GRAD", {terms}}},
+                          {{"X@GRAD", {name}}, {"Y@GRAD", {std::string(kEmptyName)}}}));
+  }
   std::vector<OpDesc> take() { return std::move(ops_); }
 
  private:

@@ -27,6 +27,38 @@ void convert(std::int64_t size, void* to, const void* from) {
 bool is_16_bit(DType dtype) {
   return is_floating(dtype) && size_of(dtype) == 2;
 }
+bool is_int16(DType dtype) {
+  return dtype == DType::kInt16;
+}
+bool is_below_int64(DType dtype) {
+  return dtype == DType::kInt16 || dtype == DType::kInt32;
+}
+
+// `from` narrow, `to` wide.
+void widen_elements(const Cell& from, const Cell& to, std::int64_t size) {
+  switch (from.spec.dtype) {
+    case DType::kFloat16: return convert<float, Float16>(size, to.data, from.data);
+    case DType::kBFloat16: return convert<float, BFloat16>(size, to.data, from.data);
+    case DType::kInt32: return convert<std::int64_t, std::int32_t>(size, to.data, from.data);
+    default:
+      if (to.spec.dtype == DType::kInt32) {
+        return convert<std::int32_t, std::int16_t>(size, to.data, from.data);
+      }
+      return convert<std::int64_t, std::int16_t>(size, to.data, from.data);
+  }
+}
+void narrow_elements(const Cell& from, const Cell& to, std::int64_t size) {
+  switch (to.spec.dtype) {
+    case DType::kFloat16: return convert<Float16, float>(size, to.data, from.data);
+    case DType::kBFloat16: return convert<BFloat16, float>(size, to.data, from.data);
+    case DType::kInt32: return convert<std::int32_t, std::int64_t>(size, to.data, from.data);
+    default:
+      if (from.spec.dtype == DType::kInt32) {
+        return convert<std::int16_t, std::int32_t>(size, to.data, from.data);
+      }
+      return convert<std::int16_t, std::int64_t>(size, to.data, from.data);
+  }
+}
 
 // Selected rows have theirs behind the values.
 void copy_row_numbers(const Cell& from, const Cell& to) {
@@ -36,15 +68,16 @@ void copy_row_numbers(const Cell& from, const Cell& to) {
               static_cast<std::size_t>(*from.spec.rows) * sizeof(std::int64_t));
 }
 
-// The float32 copies of an operator's 16-bit variables.
+// The wide copies of an operator's narrow variables.
 class Copies {
  public:
-  explicit Copies(ScratchPtr scratch) : scratch_(std::move(scratch)) {}
+  Copies(ScratchPtr scratch, DType wide, bool (*is_narrow)(DType))
+      : scratch_(std::move(scratch)), wide_(wide), is_narrow_(is_narrow) {}
 
-  // The copy of `cell`, one for each cell; `cell` itself where it has not 16 bits. What is read is
+  // The copy of `cell`, one for each cell; `cell` itself where it is not narrow. What is read is
   // widened before a run of the kernel, what is written rounded after it.
   const Cell* of(const Cell* cell, bool is_read, bool is_written) {
-    if (cell == nullptr || cell->array != nullptr || !is_16_bit(cell->spec.dtype)) return cell;
+    if (cell == nullptr || cell->array != nullptr || !is_narrow_(cell->spec.dtype)) return cell;
     Copy& copy = find(cell);
     copy.is_read |= is_read;
     copy.is_written |= is_written;
@@ -70,8 +103,7 @@ class Copies {
       copy.wide.data = base + copy.offset;
       const bool is_set = copy.narrow->is_set == nullptr || *copy.narrow->is_set;
       if (!copy.is_read || !is_set) continue;
-      const auto run = copy.is_float16() ? convert<float, Float16> : convert<float, BFloat16>;
-      run(copy.size(), copy.wide.data, copy.narrow->data);
+      widen_elements(*copy.narrow, copy.wide, copy.size());
       copy_row_numbers(*copy.narrow, copy.wide);
     }
   }
@@ -79,8 +111,7 @@ class Copies {
   void narrow() {
     for (const Copy& copy : copies_) {
       if (!copy.is_written) continue;
-      const auto run = copy.is_float16() ? convert<Float16, float> : convert<BFloat16, float>;
-      run(copy.size(), copy.narrow->data, copy.wide.data);
+      narrow_elements(copy.wide, *copy.narrow, copy.size());
       copy_row_numbers(copy.wide, *copy.narrow);
     }
   }
@@ -94,7 +125,6 @@ class Copies {
     bool is_written = false;
 
     std::int64_t size() const { return held_shape(wide.spec).num_elements(); }
-    bool is_float16() const { return narrow->spec.dtype == DType::kFloat16; }
   };
 
   Copy& find(const Cell* cell) {
@@ -102,19 +132,19 @@ class Copies {
       if (copy.narrow == cell) return copy;
     }
     copies_.push_back({cell, *cell});
-    copies_.back().wide.spec.dtype = DType::kFloat32;
+    copies_.back().wide.spec.dtype = wide_;
     return copies_.back();
   }
 
   ScratchPtr scratch_;
+  DType wide_;
+  bool (*is_narrow_)(DType);
   std::deque<Copy> copies_;  // their addresses are the kernel's
 };
 
-}  // namespace
-
-Kernel through_float32(const KernelContext& context) {
+Kernel through(DType wide, bool (*is_narrow)(DType), const KernelContext& context) {
   const OpDef& def = builtin_ops().get(context.type());
-  auto copies = std::make_shared<Copies>(context.scratch());
+  auto copies = std::make_shared<Copies>(context.scratch(), wide, is_narrow);
   KernelContext::Slots inputs = context.inputs();
   for (auto& [slot, cells] : inputs) {
     const bool is_read = !def.reads_only_shape(context.op(), *def.find_input(slot));
@@ -125,13 +155,27 @@ Kernel through_float32(const KernelContext& context) {
     for (const Cell*& cell : cells) cell = copies->of(cell, false, true);
   }
   const ScratchPtr rest = copies->place();
-  const KernelFactory factory = def.kernel(Device::kCpu, DType::kFloat32);
-  return [copies, kernel = factory(
-                      context.with(DType::kFloat32, std::move(inputs), std::move(outputs), rest))] {
-    copies->widen();
-    kernel();
-    copies->narrow();
-  };
+  const KernelFactory factory = def.kernel(Device::kCpu, wide);
+  return
+      [copies, kernel = factory(context.with(wide, std::move(inputs), std::move(outputs), rest))] {
+        copies->widen();
+        kernel();
+        copies->narrow();
+      };
+}
+
+}  // namespace
+
+Kernel through_float32(const KernelContext& context) {
+  return through(DType::kFloat32, is_16_bit, context);
+}
+
+Kernel through_int32(const KernelContext& context) {
+  return through(DType::kInt32, is_int16, context);
+}
+
+Kernel through_int64(const KernelContext& context) {
+  return through(DType::kInt64, is_below_int64, context);
 }
 
 }  // namespace fluidcore

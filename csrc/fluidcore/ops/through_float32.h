@@ -12,4 +12,9 @@ namespace fluidcore {
 // are in the scratch memory of the Plan, twice the bytes of the 16-bit variables.
 Kernel through_float32(const KernelContext& context);
 
+// The same for int16 and the kernel for int32, and for both and that for int64; what is too large
+// wraps around.
+Kernel through_int32(const KernelContext& context);
+Kernel through_int64(const KernelContext& context);
+
 }  // namespace fluidcore

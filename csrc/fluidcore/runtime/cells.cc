@@ -21,6 +21,18 @@ Cell* Cells::temporary(Frame& frame, TensorSpec spec) {
   return cell;
 }
 
+Cell* Cells::view(Frame& frame, TensorSpec spec, const Cell* of) {
+  of = owner_of(of);
+  Use& owner = use(of);
+  owner.is_shared = true;
+  Cell* cell = add(std::move(spec), owner.owner);
+  use(cell).is_shared = true;
+  cell->viewed = of;
+  cell->is_constant = of->is_constant;
+  if (owner.owner == Owner::kArena) frame.add_view(cell, of);
+  return cell;
+}
+
 Cell* Cells::array(Frame& home, TensorSpec declared) {
   TensorArray* array = &parts_.arrays.emplace_back();
   Cell* cell = &parts_.cells.emplace_back(Cell{std::move(declared), nullptr, array});

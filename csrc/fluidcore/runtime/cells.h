@@ -25,6 +25,7 @@ class Cells {
     std::size_t bytes = 0;
     std::size_t scope_cell = 0;    // index in PlanParts, where the owner is a scope
     bool* is_set = nullptr;        // where the variable may have no value
+    bool is_shared = false;        // of variables with the same elements: never written again
     bool has_spec = true;          // of an array: an operator has written an element,
     const Step* reader = nullptr;  // and if none has: who was the first to read it
   };
@@ -38,6 +39,9 @@ class Cells {
 
   Cell* elsewhere(TensorSpec spec);
   Cell* temporary(Frame& frame, TensorSpec spec);
+  // A variable with the elements of `of`, in the same memory, which has no flag and is a temporary
+  // of `frame` or whose memory is elsewhere.
+  Cell* view(Frame& frame, TensorSpec spec, const Cell* of);
   Cell* array(Frame& home, TensorSpec declared);
   Cell* in_scope(const std::string& name, TensorSpec spec, bool is_read);
 

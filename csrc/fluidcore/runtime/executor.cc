@@ -29,16 +29,11 @@ bool same_feeds(const std::vector<std::pair<std::string, TensorSpec>>& specs,
                     });
 }
 
-bool has(const std::map<OpPlace, std::int64_t>& extents,
-         const std::map<OpPlace, std::int64_t>& met) {
-  return std::includes(extents.begin(), extents.end(), met.begin(), met.end());
-}
-
-[[noreturn]] void report_changing(const OtherExtent& other, std::int64_t before) {
-  InvalidArgument error(other.type(), ": must select the same number of rows in every step of a ",
-                        "loop, got ", before, " and ", other.extent());
-  error.set_note(other.note());
-  throw error;
+bool has(const std::map<OpPlace, Shape>& extents, const std::map<OpPlace, Shape>& met) {
+  return std::ranges::all_of(met, [&](const auto& one) {
+    const auto found = extents.find(one.first);
+    return found != extents.end() && found->second == one.second;
+  });
 }
 
 }  // namespace
@@ -74,10 +69,10 @@ std::vector<Tensor> Executor::run(const ProgramDesc& program,
   for (;;) {
     try {
       return run_once(call, state);
-    } catch (const OtherExtent& other) {
+    } catch (const OtherExtents& other) {
       // Everything up to this operator will be calculated as before, so once is enough.
-      const auto [met, is_new] = call.met.emplace(other.place(), other.extent());
-      if (!is_new) report_changing(other, met->second);
+      const auto [met, is_new] = call.met.emplace(other.place(), other.extents());
+      if (!is_new) other.report_changing(met->second);
     } catch (const ScopeChanged&) {
       continue;
     }
@@ -100,7 +95,7 @@ std::vector<Tensor> Executor::run_once(Call& call, std::optional<RunState>& stat
     const std::chrono::duration<double> duration = Pace::Clock::now() - start;
     give_back(entry, std::move(plan), duration.count());
     return results;
-  } catch (const OtherExtent&) {
+  } catch (const OtherExtents&) {
     call.guess = entry->request.extents;
     give_back(entry, std::move(plan), 0);
     throw;

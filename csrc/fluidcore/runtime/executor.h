@@ -67,7 +67,7 @@ class Executor {
     std::uint64_t steps = 0;
   };
 
-  using Extents = std::map<OpPlace, std::int64_t>;
+  using Extents = std::map<OpPlace, Shape>;
 
   // What a run asks for.
   struct Call {
@@ -84,7 +84,7 @@ class Executor {
   Entry take(const Call& call);
   Entry find(const Call& call);
   // Draws `state` when it is not set; sets the guess to the extents of the Plan when it throws
-  // OtherExtent.
+  // OtherExtents.
   std::vector<Tensor> run_once(Call& call, std::optional<RunState>& state);
   void give_back(Entry entry, std::unique_ptr<Plan> plan, double seconds);
   std::uint64_t next_step(const Revision& revision);

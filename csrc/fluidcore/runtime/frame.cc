@@ -14,6 +14,12 @@ void Frame::add_temporary(Cell* cell, std::size_t bytes) {
   temporaries_.push_back({cell, nullptr, {bytes, position, position}});
 }
 
+void Frame::add_view(Cell* cell, const Cell* of) {
+  const std::size_t index = index_.at(of);
+  index_.emplace(cell, index);
+  temporaries_[index].views.push_back(cell);
+}
+
 void Frame::extend(const Cell* cell) {
   temporaries_[index_.at(cell)].lifetime.last = position;
 }
@@ -29,19 +35,20 @@ bool Frame::take_out(const Cell* cell) {
   const auto found = index_.find(cell);
   if (found == index_.end()) return false;
   Temporary& temporary = temporaries_[found->second];
+  if (!temporary.views.empty()) return false;
   temporary.lifetime.bytes = 0;
   return std::exchange(temporary.cell, nullptr) != nullptr;
 }
 
 void Frame::move(const Fused& fused) {
-  const auto moved = [&](std::size_t step) {
+  const auto moved = [&](const std::vector<std::size_t>& to, std::size_t step) {
     // What is fetched is used after the last step.
-    return step < fused.position.size() ? fused.position[step] : prepared.steps.size();
+    return step < to.size() ? to[step] : prepared.steps.size();
   };
   for (Temporary& temporary : temporaries_) {
     Lifetime& lifetime = temporary.lifetime;
-    lifetime.first = moved(lifetime.first);
-    lifetime.last = moved(lifetime.last);
+    lifetime.first = moved(fused.begins, lifetime.first);
+    lifetime.last = moved(fused.position, lifetime.last);
     if (fused.inner.contains(temporary.cell)) lifetime.bytes = 0;
   }
 }
@@ -83,6 +90,7 @@ void Frame::place(std::byte* memory) {
     } else if (temporary.cell != nullptr) {
       temporary.cell->data = at;
     }
+    for (Cell* view : temporary.views) view->data = at;
   }
 }
 

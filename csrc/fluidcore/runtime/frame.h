@@ -33,16 +33,20 @@ class Frame {
   std::unordered_map<std::string, Cell*> current;  // variable -> where its newest value is
   std::unordered_set<const Cell*> surely_set;      // of those that may have no value
 
+  // True for a temporary of this frame.
+  bool has(const Cell* cell) const { return index_.contains(cell); }
   Cell* find(const std::string& name) const;  // null where the variable has no value here
 
   // Gives `cell` memory of this frame from the current step on.
   void add_temporary(Cell* cell, std::size_t bytes);
+  // `cell` is in the memory of `of`, a temporary of this frame.
+  void add_view(Cell* cell, const Cell* of);
   // `cell`, a temporary of this frame, is used by the current step.
   void extend(const Cell* cell);
   // True for a temporary of this frame that only the steps [first, last] use.
   bool lives_within(const Cell* cell, std::size_t first, std::size_t last) const;
   // Takes the memory from `cell`, which has some elsewhere; false unless it is a temporary of this
-  // frame that has memory here.
+  // frame that has memory here, and no views.
   bool take_out(const Cell* cell);
   // A pass has put steps together: moves every use, and takes their memory from some temporaries.
   void move(const Fused& fused);
@@ -60,6 +64,7 @@ class Frame {
     Cell* cell = nullptr;     // or
     Frame* inside = nullptr;  // or neither: its memory is elsewhere
     Lifetime lifetime;
+    std::vector<Cell*> views = {};
   };
 
   std::pair<std::size_t, const PreparedStep*> largest() const;  // with its bytes

@@ -52,6 +52,13 @@ void copy_bytes(void* to, const void* from, std::size_t bytes) {
 
 }  // namespace
 
+void OtherExtents::report_changing(const Shape& before) const {
+  InvalidArgument error(type_, ": must give the same extents in every step of a loop, got ", before,
+                        " and ", extents_);
+  error.set_note(note());
+  throw error;
+}
+
 struct Plan::Impl {
   PlanRequest request;
   RunState state;

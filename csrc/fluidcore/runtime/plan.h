@@ -40,36 +40,38 @@ struct PlanRequest {
   int threads = 1;
   bool check_nan = false;  // look for NaN after every operator, and name the one that made it
   std::vector<std::string> skipped_passes = {};  // of pass_names()
-  // The extents that depend on the data, as far as they were met; see OpDef::extent_from_data().
-  std::map<OpPlace, std::int64_t> extents = {};
+  // The extents that depend on the data, as far as they were met; see OpDef::extents_from_data().
+  std::map<OpPlace, Shape> extents = {};
 
   friend bool operator==(const PlanRequest&, const PlanRequest&) = default;
 };
 
-// The passes that a Plan can do without. channels_last may change the rounding of results, the
-// others change no bit.
+// The passes that a Plan can do without: channels_last and fuse_rows, see passes/, and views, by
+// which outputs are in the memory of inputs with the same elements. channels_last may change the
+// rounding of results, the others change no bit.
 const std::vector<std::string>& pass_names();
 
-// Thrown by Plan::run(), which then has changed nothing: the data asks for another extent than the
+// Thrown by Plan::run(), which then has changed nothing: the data asks for other extents than the
 // Plan was made for. Never reaches the user: the Executor makes another Plan.
-class OtherExtent : public Error {
+class OtherExtents : public Error {
  public:
-  OtherExtent(OpPlace place, std::int64_t extent, std::string type, std::string note)
-      : Error(type, ": the extent that depends on the data is ", extent),
+  OtherExtents(OpPlace place, Shape extents, std::string type, std::string note)
+      : Error(type, ": the extents that depend on the data are ", extents),
         place_(place),
-        extent_(extent),
+        extents_(std::move(extents)),
         type_(std::move(type)) {
     set_note(std::move(note));
   }
 
   OpPlace place() const { return place_; }
-  std::int64_t extent() const { return extent_; }
-  const std::string& type() const { return type_; }  // of the operator
+  const Shape& extents() const { return extents_; }
+  // For the user: the same run has asked for others `before`.
+  [[noreturn]] void report_changing(const Shape& before) const;
 
  private:
   OpPlace place_;
-  std::int64_t extent_;
-  std::string type_;
+  Shape extents_;
+  std::string type_;  // of the operator
 };
 
 // Thrown by Plan::run(), which then has changed nothing: the scope has changed since the Plan was
@@ -106,7 +108,7 @@ class Plan {
 
   // Runs every operator once. `feeds` are in the order of the request; so are the returned tensors,
   // whose memory is their own. When a kernel throws, the scope is as it was. Throws ScopeChanged
-  // where the scope does not fit, and OtherExtent where the data asks for it.
+  // where the scope does not fit, and OtherExtents where the data asks for them.
   //
   // Waits until no other thread writes the variables of the scope that the Plan reads, or uses
   // those that it writes, and holds them until it ends; see Hold. An Interruption ends the waiting

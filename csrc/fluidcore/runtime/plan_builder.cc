@@ -56,8 +56,9 @@ void allocate_for(const PreparedStep* most, const char* what, const F& allocate)
   }
 }
 
-constexpr const char* kFuseRows = "fuse_rows";
 constexpr const char* kChannelsLast = "channels_last";
+constexpr const char* kFuseRows = "fuse_rows";
+constexpr const char* kViews = "views";
 
 template <class F>
 void each_cell(const KernelContext::Slots& slots, const F& f) {
@@ -108,10 +109,21 @@ bool is_overwritten_inside(const Step& step, const OpDef::Slot& slot, const std:
          !step.def->reads_only_shape(step.op, slot);
 }
 
+// Extents that depend on the data and were not met yet.
+void make_first_guess(Shape& shape) {
+  for (std::size_t d = 0; d < shape.rank(); ++d) shape[d] = std::max<std::int64_t>(shape[d], 0);
+}
+
+[[noreturn]] void report_not_fed(const Step& step) {
+  const std::string name = writes(step).at(0);
+  throw InvalidArgument(step.op.type(), ": '", name, "' must be fed, got no value; pass feed={'",
+                        name, "': ...}");
+}
+
 }  // namespace
 
 const std::vector<std::string>& pass_names() {
-  static const std::vector<std::string> kNames = {kChannelsLast, kFuseRows};
+  static const std::vector<std::string> kNames = {kChannelsLast, kFuseRows, kViews};
   return kNames;
 }
 
@@ -130,7 +142,7 @@ PlanBuilder::PlanBuilder(const ProgramDesc& program,
 }
 
 PlanParts PlanBuilder::build(const OpRegistry& ops) {
-  Steps steps = prune(steps_of_program(program_, ops), request_.fetches);
+  Steps steps = prune(without_feeds(steps_of_program(program_, ops)), request_.fetches);
   // A search for NaN names the variable, so it must see those of the program.
   if (!request_.check_nan && !skips(kChannelsLast)) {
     steps = channels_last(std::move(steps), program_.block(0), ops, request_.fetches);
@@ -147,6 +159,18 @@ PlanParts PlanBuilder::build(const OpRegistry& ops) {
   mark_backups();
   place_temporaries();
   return std::move(parts_);
+}
+
+// Without the steps that stand for what is fed.
+Steps PlanBuilder::without_feeds(Steps steps) const {
+  const auto is_fed = [&](const std::string& name) {
+    return std::ranges::any_of(request_.feeds,
+                               [&](const auto& feed) { return feed.first == name; });
+  };
+  std::erase_if(steps, [&](const Step& step) {
+    return step.def->is_feed() && std::ranges::all_of(writes(step), is_fed);
+  });
+  return steps;
 }
 
 void PlanBuilder::add_feeds() {
@@ -189,6 +213,7 @@ void PlanBuilder::prepare_steps(Frame& frame, const Steps& steps, const RunState
 }
 
 PreparedStep PlanBuilder::prepare(Frame& frame, const Step& step, const RunState& state) {
+  if (step.def->is_feed()) report_not_fed(step);
   Draft draft{frame, step, state, {}, {}, {}, {}};
   draft.prepared.type = step.op.type();
   draft.prepared.note = describe(step);
@@ -196,25 +221,29 @@ PreparedStep PlanBuilder::prepare(Frame& frame, const Step& step, const RunState
   draft.prepared.index = step.index;
   if (step.body) variables_.open_to_block(frame, *step.body, draft.surroundings);
   InferContext infer = read_inputs(draft);
-  const std::int64_t extent = extent_from_data(step);
-  infer.set_extent_from_data(extent);
+  const std::optional<Shape> extents = extents_from_data(step);
+  infer.set_extents_from_data(extents);
   if (step.body) prepare_block(draft, infer);
   step.def->infer(infer);
   write_outputs(draft, infer);
   const bool may_throw =
-      step.def->may_throw() || step.def->has_extent_from_data() || request_.check_nan;
+      step.def->may_throw() || step.def->has_extents_from_data(step.op) || request_.check_nan;
   if (may_throw || !draft.surroundings.checks.empty()) {
     end_of_throwing_ = frames_.main().position + 1;
   }
   // A startup program and its main program often have one seed: what initializes variables of the
   // scope draws from streams of its own.
-  const std::uint64_t stream = 2 * step.index + (step.outlives_run ? 1 : 0);
+  const std::uint64_t stream = 2 * step.index + (step.outlives_run() ? 1 : 0);
   const DType dtype = step.def->kernel_dtype(infer);
   draft.prepared.runs_block = step.body != nullptr;
+  if (draft.has_views && !draft.has_results) {
+    draft.prepared.kernel = draft.surroundings.around(Kernel());
+    return std::move(draft.prepared);
+  }
   draft.prepared.work = work_of(draft.inputs, draft.outputs);
   draft.prepared.flops = step.def->flops(infer);
   const KernelContext context(step.op, std::move(draft.inputs), std::move(draft.outputs), dtype,
-                              state, stream, draft.sub_block, extent, parts_.scratch);
+                              state, stream, draft.sub_block, extents, parts_.scratch);
   const std::size_t scratch = parts_.scratch->bytes();
   draft.prepared.kernel =
       draft.surroundings.around(step.def->kernel(request_.device, dtype)(context));
@@ -302,8 +331,11 @@ void PlanBuilder::write_outputs(Draft& draft, const InferContext& infer) {
   infer.each_output([&](const std::string& slot, std::size_t index) {
     const OpDef::Slot& declared = *draft.step.def->find_output(slot);
     if (declared.traits.of_block) return;
-    const TensorSpec& spec = infer.output(slot, index);
+    TensorSpec spec = infer.output(slot, index);
+    if (is_view(draft, slot, index, spec)) return;
+    draft.has_results = true;
     const std::string& name = draft.step.op.output(slot)[index];
+    if (draft.step.def->has_extents_from_data(draft.step.op)) make_first_guess(spec.shape);
     require(is_known(spec) || declared.traits.array, draft.step.op.type(), ": ", slot,
             " must have a known shape when the program runs, got ", spec);
     const Cell* cell =
@@ -316,11 +348,25 @@ void PlanBuilder::write_outputs(Draft& draft, const InferContext& infer) {
   });
 }
 
-std::int64_t PlanBuilder::extent_from_data(const Step& step) {
-  if (!step.def->has_extent_from_data()) return -1;
+bool PlanBuilder::is_view(Draft& draft,
+                          const std::string& slot,
+                          std::size_t index,
+                          const TensorSpec& spec) {
+  if (request_.check_nan || skips(kViews)) return false;
+  if (draft.step.def->has_extents_from_data(draft.step.op)) return false;  // the kernel has a look
+  const std::string* input = draft.step.def->viewed_by(slot);
+  if (input == nullptr) return false;
+  const std::string& name = draft.step.op.output(slot)[index];
+  const Cell* of = draft.inputs.at(*input)[0];
+  if (variables_.view(draft.frame, name, spec, of, draft.surroundings) == nullptr) return false;
+  return draft.has_views = true;
+}
+
+std::optional<Shape> PlanBuilder::extents_from_data(const Step& step) {
+  if (!step.def->has_extents_from_data(step.op)) return std::nullopt;
   has_guessed_ = true;
   const auto met = request_.extents.find({step.block, step.index});
-  return met == request_.extents.end() ? 0 : met->second;
+  return met == request_.extents.end() ? std::nullopt : std::optional(met->second);
 }
 
 FetchCell PlanBuilder::fetched(const std::string& name) {
@@ -344,16 +390,21 @@ bool PlanBuilder::skips(std::string_view pass) const {
 
 // Called when all steps of a frame are prepared.
 void PlanBuilder::run_passes(Frame& frame) {
+  std::vector<PreparedStep>& steps = frame.prepared.steps;
+  apply(frame, drop_empty(steps));
   // A search for NaN names the operator, so it must see each by itself.
   if (request_.check_nan || skips(kFuseRows)) return;
-  const Fused fused =
-      fuse_rows(frame.prepared.steps, [&](const Cell* cell, std::size_t first, std::size_t last) {
-        return frame.lives_within(cell, first, last);
-      });
+  apply(frame, fuse_rows(steps, [&](const Cell* cell, std::size_t first, std::size_t last) {
+          return frame.lives_within(cell, first, last);
+        }));
+}
+
+// What is known by positions of steps moves with them.
+void PlanBuilder::apply(Frame& frame, const Fused& fused) {
   frame.move(fused);
   if (frame.around != nullptr) return;
   for (ScopeCell& cell : parts_.scope_cells) {
-    if (cell.is_written) cell.first_write = fused.position[cell.first_write];
+    if (cell.is_written) cell.first_write = fused.begins[cell.first_write];
   }
   if (end_of_throwing_ > 0) {
     const std::size_t last = end_of_throwing_ - 1;

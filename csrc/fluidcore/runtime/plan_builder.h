@@ -34,8 +34,11 @@ class PlanBuilder {
     KernelContext::Slots inputs;
     KernelContext::Slots outputs;
     SubBlockRunner* sub_block = nullptr;
+    bool has_views = false;    // outputs in the memory of inputs,
+    bool has_results = false;  // and others, for the kernel to calculate
   };
 
+  Steps without_feeds(Steps steps) const;
   void add_feeds();
   void prepare_steps(Frame& frame, const Steps& steps, const RunState& state);
   PreparedStep prepare(Frame& frame, const Step& step, const RunState& state);
@@ -43,11 +46,13 @@ class PlanBuilder {
   const Cell* copy_before(Draft& draft, const Cell* cell);
   void prepare_block(Draft& draft, InferContext& infer);
   void write_outputs(Draft& draft, const InferContext& infer);
+  bool is_view(Draft& draft, const std::string& slot, std::size_t index, const TensorSpec& spec);
   void add_results(Draft& draft, Frame& inside);
-  std::int64_t extent_from_data(const Step& step);
+  std::optional<Shape> extents_from_data(const Step& step);
   FetchCell fetched(const std::string& name);
   bool skips(std::string_view pass) const;
   void run_passes(Frame& frame);
+  void apply(Frame& frame, const Fused& fused);
   void mark_backups();
   std::size_t start_of_tail() const;
   void place_temporaries();

@@ -51,8 +51,8 @@ void PreparedBlock::run() {
         step.kernel();
       }
       watch->lookout.add(step.work);
-    } catch (const ExtentChanged& changed) {
-      throw OtherExtent({step.block, step.index}, changed.extent(), step.type, step.note);
+    } catch (const ExtentsChanged& changed) {
+      throw OtherExtents({step.block, step.index}, changed.extents(), step.type, step.note);
     } catch (Error& error) {
       if (error.note().empty()) error.set_note(step.note);
       throw;

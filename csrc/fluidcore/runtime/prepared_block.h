@@ -46,7 +46,7 @@ struct PreparedBlock {
 
   void start();
   // Runs every step once, unless the lookout ends the run. An error gets the note of its operator,
-  // the innermost one; ExtentChanged becomes OtherExtent.
+  // the innermost one; ExtentsChanged becomes OtherExtents.
   void run();
 };
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "fluidcore/base/strings.h"
 #include "fluidcore/runtime/prepared_block.h"
 
 namespace fluidcore {
@@ -19,10 +20,10 @@ void Profile::add(const PreparedStep& step,
                   Clock::duration taken,
                   Clock::duration inside) {
   const std::lock_guard lock(mutex_);
-  const auto [known, is_new] = known_.try_emplace(step.note, content_.operators.size());
-  if (is_new) {
-    content_.operators.push_back({step.name.empty() ? step.type : step.name, step.note});
-  }
+  const std::string& name = step.name.empty() ? step.type : step.name;
+  const auto [known, is_new] =
+      known_.try_emplace(str_cat(name, " ", step.note), content_.operators.size());
+  if (is_new) content_.operators.push_back({name, step.note});
   const std::size_t thread =
       threads_.try_emplace(std::this_thread::get_id(), threads_.size()).first->second;
   content_.events.push_back({.op = known->second,

@@ -49,7 +49,7 @@ class Profile {
   const Clock::time_point start_ = Clock::now();
   mutable std::mutex mutex_;
   Content content_;
-  std::unordered_map<std::string, std::size_t> known_;  // by note
+  std::unordered_map<std::string, std::size_t> known_;  // by type and note
   std::map<std::thread::id, std::size_t> threads_;
 };
 

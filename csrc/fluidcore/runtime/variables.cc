@@ -52,11 +52,17 @@ bool reads_inside(const Body& body, const std::string& name) {
 }  // namespace
 
 Kernel Surroundings::around(Kernel kernel) const {
-  if (before.empty() && checks.empty() && after.empty() && set.empty()) return kernel;
+  if (before.empty() && views.empty() && checks.empty() && after.empty() && set.empty()) {
+    return kernel;
+  }
   return [kernel = std::move(kernel), *this] {
+    for (const auto& [cell, of] : views) {
+      cell->data = of->data;
+      cell->version = of->version;
+    }
     for (const Copy& start : before) copy(start);
     for (const auto& check : checks) check();
-    kernel();
+    if (!kernel.is_empty()) kernel();
     for (const Copy& result : after) copy(result);
     for (bool* is_set : set) *is_set = true;
   };
@@ -115,8 +121,8 @@ Cell* Variables::write(Frame& frame,
   const bool persistable = frames_.is_persistable(frame, name);
   const bool read_inside = step.body && reads_inside(*step.body, name);
   const bool overwrites_input = old != nullptr && (read_inside || reads(step.op, name));
-  const bool in_place =
-      overwrites_input && !read_inside && old->spec == spec && is_in_place(step, slot.name, name);
+  const bool in_place = overwrites_input && !read_inside && old->spec == spec &&
+                        !cells_.use(old).is_shared && is_in_place(step, slot.name, name);
   if (!persistable && &home == &frame) {
     return write_local(frame, name, in_place ? old : nullptr, spec);
   }
@@ -146,6 +152,27 @@ Cell* Variables::write(Frame& frame,
   Cell* result = cells_.temporary(frame, spec);
   surroundings.after.push_back({result, old, bytes});
   return result;
+}
+
+Cell* Variables::view(Frame& frame,
+                      const std::string& name,
+                      const TensorSpec& spec,
+                      const Cell* of,
+                      Surroundings& surroundings) {
+  if (&frames_.home_of(frame, name) != &frame || frames_.is_persistable(frame, name))
+    return nullptr;
+  if (spec.dtype != of->spec.dtype || spec.rows.has_value() || of->spec.rows.has_value() ||
+      spec.shape.num_elements() != of->spec.shape.num_elements()) {
+    return nullptr;
+  }
+  const Cells::Use& used = cells_.use(of);
+  const bool is_temporary = used.owner == Cells::Owner::kArena;
+  const bool may_change =
+      is_temporary ? !frame.has(of) : used.owner == Cells::Owner::kScope && !of->is_constant;
+  if (may_change || of->array != nullptr || used.is_set != nullptr) return nullptr;
+  Cell* cell = frame.current[name] = cells_.view(frame, spec, of);
+  if (!is_temporary) surroundings.views.push_back({cell, owner_of(of)});
+  return cell;
 }
 
 Cell* Variables::write_local(Frame& frame,
@@ -188,7 +215,9 @@ void Variables::open_to_block(Frame& frame, const Body& body, Surroundings& surr
     Cell* cell = find(frame, name);
     if (cell == nullptr || cell->array != nullptr) continue;
     const Cells::Use used = cells_.use(cell);
-    if (used.owner == Cells::Owner::kArena || frames_.is_persistable(frame, name)) continue;
+    const bool is_own = used.owner == Cells::Owner::kArena && !used.is_shared;
+    if (is_own || frames_.is_persistable(frame, name)) continue;
+    use(frame, cell);
     Cell* own = frame.current[name] = cells_.temporary(frame, cell->spec);
     surroundings.before.push_back({cell, own, used.bytes});
   }

@@ -19,7 +19,13 @@ struct Surroundings {
     const Cell* to;
     std::size_t bytes;
   };
+  // A view of what may be at another address in every run.
+  struct View {
+    Cell* cell;
+    const Cell* of;
+  };
   std::vector<Copy> before;                   // starting values of what the step's block writes
+  std::vector<View> views;                    // of what the step writes
   std::vector<std::function<void()>> checks;  // throw where an input has no value
   std::vector<Copy> after;                    // of results that could not be written in place
   std::vector<bool*> set;                     // of variables that have a value from now on
@@ -52,6 +58,13 @@ class Variables {
               const std::string& name,
               const TensorSpec& spec,
               Surroundings& surroundings);
+  // The same for an output of as many elements as the input in `of`, which has them in the same
+  // order: null, unless nobody can notice that both are in one memory.
+  Cell* view(Frame& frame,
+             const std::string& name,
+             const TensorSpec& spec,
+             const Cell* of,
+             Surroundings& surroundings);
   // Gives the variables of `frame` that the block of a step writes cells that it may write to.
   void open_to_block(Frame& frame, const Body& body, Surroundings& surroundings);
   // A variable of the block of `inside` that the operator `type` sets before each run.

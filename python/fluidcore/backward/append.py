@@ -12,6 +12,7 @@ from fluidcore.backward.gradient import gradient_of, with_values
 from fluidcore.backward.operators import GradOp
 from fluidcore.backward.passes import NoGradBranches, _addup_repetitive_outputs_, drop_unread
 from fluidcore.backward.recompute import recompute_segments
+from fluidcore.backward.sums_over_steps import SumOverSteps, sums_over_steps
 from fluidcore.backward.view import is_array
 from fluidcore.program import Block
 
@@ -21,7 +22,8 @@ def _append_backward_ops_(
     seeds: list[GradOp],
     ends: Ends = lambda produced: [],
     results: Collection[str] = (),
-) -> None:
+    added_up: Collection[str] = (),
+) -> dict[str, SumOverSteps]:
     """Appends the gradient operators of a block, in reverse, to its target block.
 
     Args:
@@ -30,6 +32,10 @@ def _append_backward_ops_(
         ends: From the gradients that exist, the operators that come last.
         results: What is wanted of a gradient block, beside what it adds to arrays; for the
             outermost block every gradient is.
+        added_up: Those of `results` to which each step of a `recurrent` operator adds.
+
+    Returns:
+        What of `added_up` the operators do not calculate: it is to be made after the steps.
     """
     target = gradient.target
     names = gradient.names
@@ -51,6 +57,11 @@ def _append_backward_ops_(
     else:
         grads = drop_unread(grads, arrays.union(results))
     grads = [with_values(grad, gradient.values) for grad in grads]
+    sums: dict[str, SumOverSteps] = {}
+    if added_up and gradient.outer is not None:
+        starts = {name for seed in seeds for name in seed.output_names()}
+        fresh = gradient.outer.names.fresh
+        grads, sums = sums_over_steps(grads, added_up, gradient.forward, starts, fresh)
     if gradient.outer is None and gradient.shared.checkpoints:
         grads = recompute_segments(grads, gradient.ops, gradient.shared.checkpoints, names)
     in_place = arrays.union(gradient.carried, *(grad.writes for grad in grads))
@@ -70,6 +81,7 @@ def _append_backward_ops_(
             _append_backward_vars_(target, first)
     if gradient.outer is not None:
         read_directly(target.desc, {name for seed in seeds for name in seed.output_names()})
+    return sums
 
 
 def _remove_no_grad_branch_(grads: Iterable[GradOp], branches: NoGradBranches) -> list[GradOp]:

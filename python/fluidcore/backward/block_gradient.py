@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from fluidcore import core
 from fluidcore.backward.arguments import Callback
@@ -156,6 +156,11 @@ class BlockGradient:
         declare_like(self.target, variable, name, self.forward)
         self.carried.add(variable)
         return variable
+
+    def remove_carries(self, variables: Collection[str]) -> None:
+        """Removes variables that hold nothing between steps."""
+        self.carried.difference_update(variables)
+        self.target.desc.remove_vars(list(variables))
 
     def remove_variables(self) -> None:
         """Removes, after an error, what was added to the target block."""

@@ -23,13 +23,16 @@ from fluidcore import core
 from fluidcore.backward.block_gradient import BlockGradient
 from fluidcore.backward.operators import ForwardOp, GradOp
 from fluidcore.backward.path import Path
+from fluidcore.backward.sums_over_steps import SumOverSteps
 from fluidcore.backward.versions import ONLY, Version
 from fluidcore.backward.view import declare_like
 from fluidcore.program import Block
 
 Value = tuple[str, Version]
 Ends = Callable[[Collection[str]], list[GradOp]]
-Append = Callable[[BlockGradient, list[GradOp], Ends, Collection[str]], None]
+Append = Callable[
+    [BlockGradient, list[GradOp], Ends, Collection[str], Collection[str]], dict[str, SumOverSteps]
+]
 
 
 class Carry(NamedTuple):
@@ -83,26 +86,36 @@ def sub_block_gradient(op: ForwardOp, outer: BlockGradient, append: Append) -> l
         missing = [stack for stack in stacks if stack.step not in produced]
         return ops + [_zeros(stack.forward, stack.step) for stack in missing]
 
-    append(
+    sums = append(
         inner,
         [_assign(variable, inner.names.gradient(*value)) for variable, value in seeds],
         ends,
         [*(carry.variable for carry in carries), *(stack.step for stack in stacks)],
+        [carry.variable for carry in carries if carry.is_read_only and op.type == "recurrent"],
     )
+    outer.remove_carries(sums)
+    stacks += [Stack(row.stack, row.name, row.name) for s in sums.values() for row in s.rows]
+    carried = [carry for carry in carries if carry.variable not in sums]
     return [
-        *_before(op, outer, carries, stacked),
+        *_before(op, outer, carried, stacked),
         _grad_op(op, outer, target, slices + inner.values.slices, stacks),
-        *_after(op, outer, carries),
+        *_after(op, outer, carried),
+        *(
+            made
+            for carry in carries
+            if carry.variable in sums
+            for made in sums[carry.variable].ops(_result(op, outer, carry), outer.names.fresh)
+        ),
     ]
 
 
 class Stack(NamedTuple):
-    """The gradient of a sequence that a `recurrent` operator slices.
+    """What the steps of a gradient block leave, one above the other.
 
     Attributes:
-        sequence: The gradient outside.
+        sequence: Outside, as the gradient of a sequence that the `recurrent` operator slices.
         step: What a step adds to it.
-        forward: The forward variable that the step has the slice in.
+        forward: A variable of the same shape in the forward block.
     """
 
     sequence: str
@@ -246,10 +259,15 @@ def _after(op: ForwardOp, outer: BlockGradient, carries: list[Carry]) -> list[Gr
     ops = []
     for carry in carries:
         if carry.is_read_only or outer.has_value_before(op, carry.outer):
-            grad = outer.gradient_before(op, carry.outer)
-            outer.names.grad_to_var[grad] = carry.outer
-            ops.append(_assign(carry.variable, grad))
+            ops.append(_assign(carry.variable, _result(op, outer, carry)))
     return ops
+
+
+def _result(op: ForwardOp, outer: BlockGradient, carry: Carry) -> str:
+    """The gradient that a carried one becomes."""
+    grad = outer.gradient_before(op, carry.outer)
+    outer.names.grad_to_var[grad] = carry.outer
+    return grad
 
 
 def _assign(source: str, result: str) -> GradOp:

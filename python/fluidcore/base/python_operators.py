@@ -65,6 +65,9 @@ class PythonOperators(Generic[Result]):
     def __rmod__(self, other: Any) -> Result:
         return self._binary(other, "elementwise_mod", swap=True)
 
+    def __divmod__(self, other: Any) -> tuple[Result, Result]:
+        return self // other, self % other
+
     def __pow__(self, other: Any) -> Result:
         return self._binary(other, "elementwise_pow")
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from fluidcore.base.checks import check_number, is_whole
-from fluidcore.base.dtypes import DTypeLike, dtype_number
+from fluidcore.base.dtypes import FLOATING, DTypeLike, dtype_number
 
 Result = TypeVar("Result")
 
@@ -20,7 +20,8 @@ class TensorMethods(Generic[Result]):
     """Reductions, shapes, order, element types, matrix products.
 
     For a class with `shape`, `dtype`, `_single` and indices. NumPy's names `axis` and `keepdims`
-    may be written as Fluid's, `dim` and `keep_dim`.
+    may be written as Fluid's, `dim` and `keep_dim`. Booleans are counted as whole numbers, int64;
+    a mean of whole numbers is float32, as their quotient is.
     """
 
     __slots__ = ()
@@ -47,47 +48,80 @@ class TensorMethods(Generic[Result]):
         result: Result = self._apply(op_type, keep_dim=keep, **chosen)
         return result
 
+    def _counted(self: Any) -> Any:
+        """The same numbers, of an element type that counts."""
+        return self.astype("int64") if self.dtype == "bool" else self
+
+    def _true(self: Any) -> Any:
+        """Whether each element is not 0."""
+        return self if self.dtype == "bool" else self.astype("bool")
+
     def sum(
         self, axis: Axes = None, keepdims: bool = False, *, dim: Axes = None, keep_dim: bool = False
     ) -> Result:
         """The sum along one dimension or several, [..., ...]; of all elements, [1], for None."""
-        return self._reduce("reduce_sum", axis, keepdims, dim, keep_dim)
+        total: Result = self._counted()._reduce("reduce_sum", axis, keepdims, dim, keep_dim)
+        return total
 
     def mean(
-        self, axis: Axes = None, keepdims: bool = False, *, dim: Axes = None, keep_dim: bool = False
+        self: Any,
+        axis: Axes = None,
+        keepdims: bool = False,
+        *,
+        dim: Axes = None,
+        keep_dim: bool = False,
     ) -> Result:
         """The mean along one dimension or several, as `sum`."""
-        return self._reduce("reduce_mean", axis, keepdims, dim, keep_dim)
+        x = self if self.dtype in FLOATING else self.astype("float32")
+        mean: Result = x._reduce("reduce_mean", axis, keepdims, dim, keep_dim)
+        return mean
 
     def max(
-        self, axis: Axes = None, keepdims: bool = False, *, dim: Axes = None, keep_dim: bool = False
+        self: Any,
+        axis: Axes = None,
+        keepdims: bool = False,
+        *,
+        dim: Axes = None,
+        keep_dim: bool = False,
     ) -> Result:
         """The largest element along one dimension or several, as `sum`."""
-        return self._reduce("reduce_max", axis, keepdims, dim, keep_dim)
+        op_type = "reduce_any" if self.dtype == "bool" else "reduce_max"
+        largest: Result = self._reduce(op_type, axis, keepdims, dim, keep_dim)
+        return largest
 
     def min(
-        self, axis: Axes = None, keepdims: bool = False, *, dim: Axes = None, keep_dim: bool = False
+        self: Any,
+        axis: Axes = None,
+        keepdims: bool = False,
+        *,
+        dim: Axes = None,
+        keep_dim: bool = False,
     ) -> Result:
         """The smallest element along one dimension or several, as `sum`."""
-        return self._reduce("reduce_min", axis, keepdims, dim, keep_dim)
+        op_type = "reduce_all" if self.dtype == "bool" else "reduce_min"
+        smallest: Result = self._reduce(op_type, axis, keepdims, dim, keep_dim)
+        return smallest
 
     def prod(
         self, axis: Axes = None, keepdims: bool = False, *, dim: Axes = None, keep_dim: bool = False
     ) -> Result:
         """The product along one dimension or several, as `sum`."""
-        return self._reduce("reduce_prod", axis, keepdims, dim, keep_dim)
+        product: Result = self._counted()._reduce("reduce_prod", axis, keepdims, dim, keep_dim)
+        return product
 
     def any(
         self, axis: Axes = None, keepdims: bool = False, *, dim: Axes = None, keep_dim: bool = False
     ) -> Result:
-        """Whether an element is true along one dimension or several, as `sum`."""
-        return self._reduce("reduce_any", axis, keepdims, dim, keep_dim)
+        """Whether an element is true, or not 0, along one dimension or several, as `sum`."""
+        found: Result = self._true()._reduce("reduce_any", axis, keepdims, dim, keep_dim)
+        return found
 
     def all(
         self, axis: Axes = None, keepdims: bool = False, *, dim: Axes = None, keep_dim: bool = False
     ) -> Result:
-        """Whether all elements are true along one dimension or several, as `sum`."""
-        return self._reduce("reduce_all", axis, keepdims, dim, keep_dim)
+        """Whether all elements are true, or not 0, along one dimension or several, as `sum`."""
+        found: Result = self._true()._reduce("reduce_all", axis, keepdims, dim, keep_dim)
+        return found
 
     @property
     def ndim(self: Any) -> int:
@@ -123,7 +157,13 @@ class TensorMethods(Generic[Result]):
 
     def cumsum(self, axis: int | None = None) -> Result:
         """The sums of the elements so far, along a dimension; of all elements for None."""
-        return self._along("cumsum", axis)
+        sums: Result = self._counted()._along("cumsum", axis)
+        return sums
+
+    def cumprod(self, axis: int | None = None) -> Result:
+        """The products of the elements so far, as `cumsum`."""
+        products: Result = self._counted()._along("cumprod", axis)
+        return products
 
     def argmax(self, axis: int | None = None, keepdims: bool = False) -> Result:
         """Where the largest element along a dimension is, int64; among all elements for None."""

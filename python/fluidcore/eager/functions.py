@@ -1,6 +1,7 @@
 """Operators as functions and methods of tensors, made from the operators' definitions.
 
-`eager.clip(x, 0.0, 6.0)`, `x.clip(0.0, 6.0)`: arguments as those of `layers.generated`.
+`eager.clip(x, 0.0, 6.0)`, `x.clip(0.0, 6.0)`: arguments as those of `layers.generated`, or of the
+layers in `composed`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fluidcore import core
+from fluidcore.eager import composed
 from fluidcore.eager.apply import apply, apply_all
 from fluidcore.eager.tensor import Tensor
 from fluidcore.layers.generated import describe, docstring, layer_names, split_arguments
@@ -56,13 +58,15 @@ def _make(op_type: str) -> Callable[..., Any] | None:
 
 @functools.cache
 def function(name: str) -> Callable[..., Any] | None:
-    """The function of an operator, which gives a tensor or a tuple; None if it has none."""
+    """The function of an operator or a layer, of one result or a tuple; None if it has none."""
+    if name in composed.NAMES:
+        return composed.composed(name)
     return None if name.startswith("_") else _make(name)
 
 
 def names() -> list[str]:
-    """The operators with a function."""
-    return layer_names()
+    """The operators and layers with a function."""
+    return sorted({*layer_names(), *composed.NAMES})
 
 
 def method(tensor: Tensor, name: str) -> Callable[..., Any]:

@@ -15,7 +15,6 @@ from fluidcore.gradcheck.checker import GradientChecker
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.fixed_step.grad_table import GradRow, grad_table
 from fluidcore.gradcheck.fixed_step.numerical import get_numerical_gradient
-from fluidcore.gradcheck.fixed_step.worst_element import WorstElement, worst_element
 from fluidcore.gradcheck.op_test_case import OpTest
 from fluidcore.gradcheck.operator_check import check_grad
 from fluidcore.gradcheck.report.result import GradCheckReport, GradCheckResult, GradientError
@@ -31,10 +30,8 @@ __all__ = [
     "OpTest",
     "Reason",
     "Verdict",
-    "WorstElement",
     "check",
     "check_grad",
     "get_numerical_gradient",
     "grad_table",
-    "worst_element",
 ]

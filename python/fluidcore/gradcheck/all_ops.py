@@ -23,35 +23,19 @@ _PROGRAM_DTYPES = ("float64", "float32")  # constants inside are of the declared
 _WORST_FIRST = (Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.PASS)
 
 
-class OpCheck(NamedTuple):
-    """The check of an operator at one example.
+class Check(NamedTuple):
+    """The check of an operator, or of an example program.
 
     Attributes:
-        op_type: The operator.
+        name: Of the operator or program.
         dtype: What it calculated in.
-        example: Where.
-        report: What was found.
-    """
-
-    op_type: str
-    dtype: str
-    example: OpExample
-    report: GradCheckReport
-
-
-class ProgramCheck(NamedTuple):
-    """The check of an example program.
-
-    Attributes:
-        name: Of the program.
-        dtype: What it calculated in.
-        example: The program.
+        example: Where, or the program.
         report: What was found.
     """
 
     name: str
     dtype: str
-    example: cases.ProgramExample
+    example: OpExample | cases.ProgramExample
     report: GradCheckReport
 
 
@@ -84,14 +68,15 @@ def each_check(
     per_op: int = 20,
     dtypes: Sequence[str] = cases.DTYPES,
     seed: int = 0,
-) -> Iterator[OpCheck]:
-    """As check_all_ops, one after the other."""
-    for op_type in cases.differentiable_types() if types is None else types:
-        for dtype in dtypes:
-            if dtype in cases.dtypes_of(op_type):
-                for example, repro in islice(_numbered(op_type, dtype, seed), per_op):
-                    report = replace(check_example(example, config), repro=repro.text(config))
-                    yield OpCheck(op_type, dtype, example, report)
+) -> list[Check]:
+    """As check_all_ops, with the examples."""
+    return [
+        Check(t, dtype, example, replace(check_example(example, config), repro=repro.text(config)))
+        for t in (cases.differentiable_types() if types is None else types)
+        for dtype in dtypes
+        if dtype in cases.dtypes_of(t)
+        for example, repro in islice(_numbered(t, dtype, seed), per_op)
+    ]
 
 
 def each_program_check(
@@ -99,18 +84,20 @@ def each_program_check(
     names: Iterable[str] | None = None,
     dtypes: Sequence[str] = cases.DTYPES,
     seed: int = 0,
-) -> Iterator[ProgramCheck]:
-    """Checks example programs, one after the other, in float32 and float64 if these are asked.
+) -> list[Check]:
+    """Checks example programs in float32 and float64, if these are asked.
 
     The operators of control flow are in them.
     """
+    checks = []
     for name in cases.program_names() if names is None else names:
         for dtype in (d for d in _PROGRAM_DTYPES if d in dtypes):
             example = cases.program_example(name, seed, dtype)
             made = f"cases.program_example({name!r}, {seed}, {dtype!r})"
             repro = _repro("check_program_example", made).text(config)
             report = replace(check_program_example(example, config), repro=repro)
-            yield ProgramCheck(name, dtype, example, report)
+            checks.append(Check(name, dtype, example, report))
+    return checks
 
 
 def check_program_example(
@@ -148,15 +135,20 @@ def _repro(function: str, example: str) -> Repro:
     return Repro(imports, f"all_ops.{function}({example}", lead=", ")
 
 
-def merged(checks: Sequence[OpCheck]) -> list[GradCheckReport]:
-    """A report for each operator: for each dtype and input the worst result of all examples."""
-    by_type: dict[str, list[OpCheck]] = {}
+def merged(checks: Sequence[Check]) -> list[GradCheckReport]:
+    """A report for each operator: for each dtype and input the worst result of all examples.
+
+    Those of programs stay as they are, and come last.
+    """
+    by_type: dict[str, list[Check]] = {}
     for check in checks:
-        by_type.setdefault(check.op_type, []).append(check)
-    return [_merged(op_type, group) for op_type, group in by_type.items()]
+        if isinstance(check.example, OpExample):
+            by_type.setdefault(check.name, []).append(check)
+    whole = [check.report for check in checks if not isinstance(check.example, OpExample)]
+    return [_merged(op_type, group) for op_type, group in by_type.items()] + whole
 
 
-def _merged(op_type: str, checks: Sequence[OpCheck]) -> GradCheckReport:
+def _merged(op_type: str, checks: Sequence[Check]) -> GradCheckReport:
     groups: dict[tuple[str, str], list[GradCheckResult]] = {}
     for check in checks:
         for result in check.report.results:

@@ -14,7 +14,11 @@ from fluidcore.gradcheck.adapters.origin import name_of
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.pipeline.run import run_check
 from fluidcore.gradcheck.report.result import GradCheckReport
+from fluidcore.gradcheck.target.random_numbers import random_states_kept
 from fluidcore.gradcheck.target.target import own_target
+
+_DEFAULT = GradCheckConfig()
+_OPTIONS = frozenset(field.name for field in fields(GradCheckConfig))
 
 
 def check(
@@ -64,19 +68,18 @@ def check(
         Exception: Whatever f or its gradient raises at the point.
     """
     __tracebackhide__ = True  # pytest then shows the user's line
-    known = {field.name for field in fields(GradCheckConfig)}
-    if unknown := [option for option in options if option not in known]:
-        cure = did_you_mean(unknown[0], known) or f"; it has: {', '.join(sorted(known))}"
+    if unknown := [option for option in options if option not in _OPTIONS]:
+        cure = did_you_mean(unknown[0], _OPTIONS) or f"; it has: {', '.join(sorted(_OPTIONS))}"
         raise TypeError(
             f"check: options must be fields of GradCheckConfig, got {unknown[0]!r}{cure}"
         )
     if not (config is None or isinstance(config, GradCheckConfig)):
         raise TypeError(f"check: config must be a GradCheckConfig, got {type(config).__name__}")
-    settings = replace(config or GradCheckConfig(), **options)
+    settings = config or _DEFAULT
     report = function_report(
         f,
         args,
-        settings,
+        replace(settings, **options) if options else settings,
         vjp=vjp,
         jvp=jvp,
         value_and_grad=value_and_grad,
@@ -117,8 +120,9 @@ def function_report(
                 "NumPy arrays to check a gradient that you have written"
             )
         return run_check(own, settings)
-    target = callable_target(f, args, framework=framework, name=name, **claim)
-    report = run_check(target, settings)
+    with random_states_kept():  # once for all
+        target = callable_target(f, args, framework=framework, name=name, **claim)
+        report = run_check(target, settings)
     if claim.get("jvp") is None or not settings.audits:
         return report
     return replace(report, audits=(*report.audits, forward_mode_audit(target, settings.seed)))

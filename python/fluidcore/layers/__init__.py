@@ -53,6 +53,7 @@ from fluidcore.layers.loss import (
     cross_entropy,
     ctc_loss,
     label_smooth,
+    log_loss,
     smooth_l1,
     softmax_with_cross_entropy,
     square_error_cost,
@@ -82,6 +83,7 @@ from fluidcore.layers.norm import (
     rms_norm,
 )
 from fluidcore.layers.pool import adaptive_pool2d, adaptive_pool3d, pool2d, pool3d
+from fluidcore.layers.ranges import arange
 from fluidcore.layers.recurrent import gru, lstm, rnn
 from fluidcore.layers.tensor import (
     assign,
@@ -110,6 +112,7 @@ __all__ = [
     "accuracy",
     "adaptive_pool2d",
     "adaptive_pool3d",
+    "arange",
     "argsort",
     "array_length",
     "array_read",
@@ -154,6 +157,7 @@ __all__ = [
     "layer_norm",
     "less_equal",
     "less_than",
+    "log_loss",
     "logical_and",
     "logical_not",
     "logical_or",

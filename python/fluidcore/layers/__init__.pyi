@@ -49,6 +49,7 @@ from fluidcore.layers.loss import cos_sim as cos_sim
 from fluidcore.layers.loss import cross_entropy as cross_entropy
 from fluidcore.layers.loss import ctc_loss as ctc_loss
 from fluidcore.layers.loss import label_smooth as label_smooth
+from fluidcore.layers.loss import log_loss as log_loss
 from fluidcore.layers.loss import smooth_l1 as smooth_l1
 from fluidcore.layers.loss import softmax_with_cross_entropy as softmax_with_cross_entropy
 from fluidcore.layers.loss import square_error_cost as square_error_cost
@@ -76,6 +77,7 @@ from fluidcore.layers.pool import adaptive_pool2d as adaptive_pool2d
 from fluidcore.layers.pool import adaptive_pool3d as adaptive_pool3d
 from fluidcore.layers.pool import pool2d as pool2d
 from fluidcore.layers.pool import pool3d as pool3d
+from fluidcore.layers.ranges import arange as arange
 from fluidcore.layers.recurrent import gru as gru
 from fluidcore.layers.recurrent import lstm as lstm
 from fluidcore.layers.recurrent import rnn as rnn
@@ -111,29 +113,6 @@ def abs(
 
     Returns:
         Out: shape and dtype of X
-    """
-
-def arange(
-    end: float,
-    dtype: DTypeLike = 'float32',
-    start: float = 0.0,
-    step: float = 1.0,
-    *,
-    act: str | None = None,
-    name: str | None = None,
-) -> Variable:
-    """Out[i] = start + i step, as long as that is before end.
-
-    Args:
-        dtype: number of Out's dtype
-        start: the first number; whole for an integer dtype, as step
-        end: where the numbers end, without it
-        step: from one number to the next, not 0
-        act: Type of an activation operator for the result; None for none.
-        name: Name of the layer; None makes one up.
-
-    Returns:
-        Out: [count]
     """
 
 def argmax(
@@ -722,7 +701,7 @@ def elementwise_pow(
     act: str | None = None,
     name: str | None = None,
 ) -> Variable:
-    """Out = X^Y, element by element, Y broadcast to X.
+    """Out = X^Y (integers: toward zero where Y is negative, and 0 where X is 0), element by element, Y broadcast to X.
 
     Args:
         x: any shape
@@ -847,6 +826,25 @@ def eye(
 
     Returns:
         Out: [num_rows, num_columns]
+    """
+
+def fetch(
+    x: Variable,
+    col: int,
+    *,
+    act: str | None = None,
+    name: str | None = None,
+) -> Variable:
+    """Out = X. Fluid's saved programs say with it what is fetched; a run is told that by name, that of X or of Out.
+
+    Args:
+        x: any shape
+        col: accepted: the place among the results
+        act: Type of an activation operator for the result; None for none.
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Out: shape and dtype of X
     """
 
 def fill_any_like(
@@ -1459,27 +1457,6 @@ def log(
         Out: shape and dtype of X
     """
 
-def log_loss(
-    predicted: Variable,
-    labels: Variable,
-    epsilon: float,
-    *,
-    act: str | None = None,
-    name: str | None = None,
-) -> Variable:
-    """Loss = -Labels log(Predicted + epsilon) - (1 - Labels) log(1 - Predicted + epsilon), element by element.
-
-    Args:
-        predicted: probabilities, any shape, floating
-        labels: 0 or 1, shape and dtype of the other input
-        epsilon: keeps the logarithms finite
-        act: Type of an activation operator for the result; None for none.
-        name: Name of the layer; None makes one up.
-
-    Returns:
-        Loss: shape and dtype of the first input
-    """
-
 def log_softmax(
     x: Variable,
     *,
@@ -1831,6 +1808,7 @@ def nll_loss(
     weight: Variable | None = None,
     *,
     ignore_index: int = -100,
+    reduction: str = 'none',
     act: str | None = None,
     name: str | None = None,
 ) -> Variable:
@@ -1841,11 +1819,12 @@ def nll_loss(
         label: [..., 1] or [...], int32 or int64, the number of the right class
         weight: [D], dtype of X: what the rows of each class count; 1 if left out
         ignore_index: a label that takes no part: its loss and gradient are 0
+        reduction: none: a loss for each row; sum: their sum [1]; mean: their sum [1], divided by that of the weights of their labels, NaN where no row takes part
         act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
-        Out: [..., 1], dtype of X
+        Out: [..., 1], or [1] with a reduction, dtype of X
     """
 
 def norm(
@@ -2715,17 +2694,17 @@ def take_along_axis(
     act: str | None = None,
     name: str | None = None,
 ) -> Variable:
-    """Out[..., i, ...] = X[..., Index[..., i, ...], ...] along one dimension.
+    """Out[..., i, ...] = X[..., Index[..., i, ...], ...] along one dimension; along the others X and Index are broadcast as in NumPy.
 
     Args:
         x: rank 1 or more
-        index: int32 or int64, extents of X but for that of axis, each in [0, extent)
+        index: int32 or int64, the rank of X, and its extents or 1 in all dimensions but axis; each in [0, extent)
         axis: the dimension; from the end if negative
         act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
-        Out: shape of Index, dtype of X
+        Out: the broadcast shape, with the extent of Index along axis; dtype of X
     """
 
 def tanh(
@@ -2832,7 +2811,7 @@ def triangular_solve(
 
     Args:
         x: [..., n, n], floating; the other triangle is not read
-        y: [..., n, k], the batch and dtype of X
+        y: [..., n, k], dtype of X
         upper: whether X is upper triangular, not lower
         transpose: whether X is transposed
         unitriangular: whether the diagonal of X counts as 1 and is not read
@@ -2840,7 +2819,7 @@ def triangular_solve(
         name: Name of the layer; None makes one up.
 
     Returns:
-        Out: shape and dtype of Y
+        Out: [..., n, k], dtype of X; the batches are broadcast as in NumPy
     """
 
 def tril(

@@ -66,6 +66,7 @@ def conv2d(
     act: str | None = None,
     name: str | None = None,
     data_format: str = "NCHW",
+    use_mkldnn: bool = False,
 ) -> Variable:
     """Convolution: act(filter * x + b).
 
@@ -83,6 +84,7 @@ def conv2d(
         act: Type of an activation operator, for example "relu".
         name: Name of the layer; None makes one up.
         data_format: "NCHW", or "NHWC": input and result have their channels last.
+        use_mkldnn: Accepted; it changes nothing.
 
     Returns:
         [batch, num_filters, height', width'] with
@@ -121,6 +123,7 @@ def conv3d(
     act: str | None = None,
     name: str | None = None,
     data_format: str = "NCDHW",
+    use_mkldnn: bool = False,
 ) -> Variable:
     """Convolution over three axes: act(filter * x + b).
 
@@ -138,6 +141,7 @@ def conv3d(
         act: Type of an activation operator, for example "relu".
         name: Name of the layer; None makes one up.
         data_format: "NCDHW", or "NDHWC": input and result have their channels last.
+        use_mkldnn: Accepted; it changes nothing.
 
     Returns:
         [batch, num_filters, depth', height', width'] with

@@ -26,6 +26,7 @@ def conv2d_transpose(
     use_cudnn: bool = True,
     act: str | None = None,
     name: str | None = None,
+    use_mkldnn: bool = False,
 ) -> Variable:
     """Transposed convolution: act(what takes a convolution's gradient to its input + b).
 
@@ -45,6 +46,7 @@ def conv2d_transpose(
         use_cudnn: Accepted; it changes nothing.
         act: Type of an activation operator, for example "relu".
         name: Name of the layer; None makes one up.
+        use_mkldnn: Accepted; it changes nothing.
 
     Returns:
         [batch, num_filters, height', width'] with

@@ -25,7 +25,8 @@ def einsum(equation: str, *operands: Variable, name: str | None = None) -> Varia
             label are the same. Labels that the result has not are summed over. "..." stands for all
             dimensions without a label, which broadcast. Without "->" the result has what "..."
             stands for, then each label that is there once, in the order of the alphabet.
-        *operands: At least one; no label may be there twice in one of them.
+        *operands: At least one. A label that is there twice in one of them stands for the diagonal
+            of its dimensions, whose extent is known: "ii->i", and "ii" for the trace.
         name: Name of the layer; None makes one up.
 
     Returns:
@@ -36,7 +37,7 @@ def einsum(equation: str, *operands: Variable, name: str | None = None) -> Varia
     inputs, output = _parsed(equation, operands)
     _check_extents(inputs, operands)
     steps = _Steps(LayerHelper("einsum", name))
-    terms = [_Term(x, labels) for x, labels in zip(operands, inputs, strict=True)]
+    terms = [steps.diagonal(_Term(x, labels)) for x, labels in zip(operands, inputs, strict=True)]
     total = terms[0]
     for i, term in enumerate(terms[1:], start=1):
         needed = set(output).union(*(other.labels for other in terms[i + 1 :]))
@@ -67,7 +68,7 @@ def _parsed(equation: str, operands: Sequence[Variable]) -> tuple[list[str], str
         )
     inputs = []
     for labels, operand in zip(given, operands, strict=True):
-        _check_labels(equation, labels)
+        _check_letters(equation, labels)
         spare = len(operand.shape) - len(labels.replace(_DOTS, ""))
         if spare < 0 or (spare > 0 and _DOTS not in labels):
             raise core.InvalidArgument(
@@ -80,7 +81,11 @@ def _parsed(equation: str, operands: Sequence[Variable]) -> tuple[list[str], str
     if not arrow:
         once = sorted(label for label in set(known) if known.count(label) == 1)
         return inputs, dots + "".join(label for label in once if label.isalpha())
-    _check_labels(equation, right)
+    _check_letters(equation, right)
+    if len(set(right.replace(_DOTS, ""))) < len(right.replace(_DOTS, "")):
+        raise core.InvalidArgument(
+            f"einsum: labels must differ within the result, got '{right}' in '{equation}'"
+        )
     output = right.replace(_DOTS, dots)
     unknown = [label for label in output if label not in known]
     if unknown:
@@ -104,16 +109,11 @@ def _digits(count: int, equation: str) -> str:
     return "".join(str(i) for i in reversed(range(count)))
 
 
-def _check_labels(equation: str, labels: str) -> None:
+def _check_letters(equation: str, labels: str) -> None:
     bare = labels.replace(_DOTS, "", 1)
     if not (bare.isalpha() and bare.isascii()) and bare:
         raise core.InvalidArgument(
             f"einsum: labels must be letters and one '...', got '{labels}' in '{equation}'"
-        )
-    if len(set(bare)) < len(bare):
-        raise core.InvalidArgument(
-            f"einsum: labels must differ within an operand and within the result, got '{labels}' "
-            f"in '{equation}'; diagonals have no operator"
         )
 
 
@@ -136,6 +136,28 @@ class _Steps:
 
     def __init__(self, helper: LayerHelper) -> None:
         self._helper = helper
+
+    def diagonal(self, term: _Term) -> _Term:
+        """With each label once: of dimensions that share one, the elements of equal indices."""
+        twice = next((label for label in term.labels if term.labels.count(label) > 1), None)
+        if twice is None:
+            return term
+        first = term.labels.index(twice)
+        second = term.labels.index(twice, first + 1)
+        extent = max(term.value.shape[first], term.value.shape[second])
+        if extent == -1:
+            raise core.InvalidArgument(
+                f"einsum: the extent of a label that is there twice must be known, got -1 for "
+                f"'{twice}' of '{term.labels}'"
+            )
+        rest = [axis for axis in range(len(term.labels)) if axis not in (first, second)]
+        axes = [*rest, first, second]
+        value = self._helper.append("transpose", {"X": term.value}, {"axis": axes})
+        pairs = self._reshaped(value, [*value.shape[:-2], extent * extent])
+        cut = {"axes": [len(rest)], "starts": [0], "ends": [extent * extent]}
+        found = self._helper.append("strided_slice", {"X": pairs}, {**cut, "strides": [extent + 1]})
+        left = "".join(term.labels[axis] for axis in rest)
+        return self.diagonal(_Term(found, left + twice))
 
     def summed(self, term: _Term, kept: set[str]) -> _Term:
         """Without the labels that nobody needs."""

@@ -3,7 +3,9 @@
 `clip(x, min, max, *, act=None, name=None)` appends a `clip` operator and returns its result; of
 several results a tuple. Arguments are the inputs and then the attributes, those first that must be
 given, with the defaults of the definition. Where an input may be left out attributes are
-keyword-only. A function is made when it is first asked for, so that importing stays cheap.
+keyword-only. As in Fluid the first input may be named `input`, too; `use_cudnn` and `use_mkldnn`
+are accepted and change nothing. A function is made when it is first asked for, so that importing
+stays cheap.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ _PYTHON_TYPES = {"list of bool": "list[bool]", "list of int": "list[int]"} | {
     "list of float": "list[float]",
     "list of str": "list[str]",
 }
+_HINTS = frozenset({"use_cudnn", "use_mkldnn"})
 _DTYPE_ATTRS = frozenset({"dtype", "in_dtype", "out_dtype"})
 
 
@@ -109,9 +112,11 @@ def describe(op_type: str) -> Layer | None:
         return None
     if any(attr.type == "block" for attr in definition.attrs):
         return None
-    inputs = [_input(slot) for slot in definition.inputs]
-    inputs.sort(key=lambda argument: argument.default is None)
     attrs = [_attr(attr) for attr in definition.attrs]
+    inputs = [_input(slot) for slot in definition.inputs]
+    # An input that says at run time what an attribute says has a layer of its own.
+    inputs = [a for a in inputs if a.default is not None or a.name not in {b.name for b in attrs}]
+    inputs.sort(key=lambda argument: argument.default is None)
     results = [Result(slot.name, slot.doc) for slot in outputs]
     return Layer(op_type, definition.doc, inputs, attrs, results)
 
@@ -182,6 +187,10 @@ def make_layer(layer: Layer) -> Callable[..., Any]:
     op_type = layer.op_type
 
     def function(*args: Any, **kwargs: Any) -> Any:
+        if "input" in kwargs and layer.inputs and "input" not in signature.parameters:
+            kwargs.setdefault(layer.inputs[0].name, kwargs.pop("input"))
+        for hint in (_HINTS & kwargs.keys()) - signature.parameters.keys():
+            del kwargs[hint]
         try:
             given = signature.bind(*args, **kwargs).arguments
         except TypeError as error:

@@ -23,7 +23,7 @@ def cross_entropy(
         ignore_index: A label, no probabilities, whose loss and gradient are 0.
 
     Returns:
-        [n, 1].
+        [n, 1]. For weights of classes and their mean: `nll_loss` of log(input).
     """
     check_variable("cross_entropy", "input", input)
     check_variable("cross_entropy", "label", label)
@@ -45,7 +45,8 @@ def softmax_with_cross_entropy(
         ignore_index: A label, no probabilities, whose loss and gradient are 0.
 
     Returns:
-        [n, 1].
+        [n, 1]. For weights of classes and their mean:
+        nll_loss(log_softmax(logits), label, weight, reduction="mean").
     """
     check_variable("softmax_with_cross_entropy", "logits", logits)
     check_variable("softmax_with_cross_entropy", "label", label)
@@ -53,6 +54,26 @@ def softmax_with_cross_entropy(
     inputs = {"Logits": logits, "Label": label}
     attrs = {"soft_label": soft_label, "ignore_index": ignore_index}
     return helper.append("softmax_with_cross_entropy", inputs, attrs, "Loss")
+
+
+def log_loss(
+    input: Variable, label: Variable, epsilon: float = 1e-4, name: str | None = None
+) -> Variable:
+    """-label log(input + epsilon) - (1 - label) log(1 - input + epsilon), element by element.
+
+    Args:
+        input: Probabilities, any shape, floating.
+        label: 0 or 1, shape and dtype of input.
+        epsilon: Keeps the logarithms finite.
+        name: Name of the layer; None makes one up.
+
+    Returns:
+        Shape of input.
+    """
+    check_variable("log_loss", "input", input)
+    check_variable("log_loss", "label", label)
+    inputs = {"Predicted": input, "Labels": label}
+    return LayerHelper("log_loss", name).append("log_loss", inputs, {"epsilon": epsilon}, "Loss")
 
 
 def ctc_loss(

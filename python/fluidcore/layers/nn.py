@@ -29,6 +29,7 @@ def fc(
     act: str | None = None,
     is_test: bool = False,
     name: str | None = None,
+    use_mkldnn: bool = False,
 ) -> Variable:
     """Fully connected layer: act(x W + b), or act(x1 W1 + x2 W2 + ... + b).
 
@@ -41,11 +42,12 @@ def fc(
         act: Type of an activation operator, for example "relu".
         is_test: Accepted; the layer is the same then.
         name: Name of the layer; None makes one up.
+        use_mkldnn: Accepted; it changes nothing.
 
     Returns:
         [batch..., size], dtype of the input.
     """
-    del is_test
+    del is_test, use_mkldnn
     inputs = check_variables("fc", "input", input)
     if isinstance(param_attr, Sequence) and not isinstance(param_attr, str):
         attrs = list(param_attr)

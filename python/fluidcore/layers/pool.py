@@ -53,6 +53,7 @@ def pool2d(
     ceil_mode: bool = False,
     name: str | None = None,
     data_format: str = "NCHW",
+    use_mkldnn: bool = False,
 ) -> Variable:
     """Pooling: the largest element or the mean of each window.
 
@@ -67,6 +68,7 @@ def pool2d(
         ceil_mode: Whether a window that is partly outside counts.
         name: Name of the layer; None makes one up.
         data_format: "NCHW", or "NHWC": input and result have their channels last.
+        use_mkldnn: Accepted; it changes nothing.
 
     Returns:
         [batch, channels, height', width'].
@@ -97,6 +99,7 @@ def pool3d(
     ceil_mode: bool = False,
     name: str | None = None,
     data_format: str = "NCDHW",
+    use_mkldnn: bool = False,
 ) -> Variable:
     """Pooling: the largest element or the mean of each window.
 
@@ -111,6 +114,7 @@ def pool3d(
         ceil_mode: Whether a window that is partly outside counts.
         name: Name of the layer; None makes one up.
         data_format: "NCDHW", or "NDHWC": input and result have their channels last.
+        use_mkldnn: Accepted; it changes nothing.
 
     Returns:
         [batch, channels, depth', height', width'].

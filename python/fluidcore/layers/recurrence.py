@@ -107,9 +107,9 @@ class Network:
                 at = layer * len(directions) + is_reverse
                 first = [None if state is None else state[at] for state in initial]
                 key = f"{layer}.reverse" if is_reverse else f"{layer}"
-                stacks = self._direction(x, counts, step, first, key, is_reverse)
-                for states, stack in zip(last, stacks, strict=True):
-                    states.append(stack[0 if is_reverse else -1])
+                stacks, ends = self._direction(x, counts, step, first, key, is_reverse)
+                for states, end in zip(last, ends, strict=True):
+                    states.append(end)
                 results.append(_counted(stacks[0], counts))
             x = results[0] if len(results) == 1 else concat(results, axis=2)
             if layer + 1 < form.num_layers and form.dropout_prob:
@@ -159,30 +159,41 @@ class Network:
         first: Sequence[Variable | None],
         key: str,
         is_reverse: bool,
-    ) -> list[Variable]:
-        """The states [time, batch, size] after all steps."""
+    ) -> tuple[list[Variable], list[Variable]]:
+        """The states [time, batch, size] after each step, and those [batch, size] after the last.
+
+        After no steps they are what they were before.
+        """
         weight = self._weight(f"{key}.w", [x.shape[2], self._gates], x.dtype)
         recurrent = self._weight(f"{key}.u", [self._size, self._gates], x.dtype)
         bias = self._bias(f"{key}.b", x.dtype)
         recurrent_bias = self._bias(f"{key}.r", x.dtype) if self._has_recurrent_bias else None
         gates = _linear(x, weight, bias)
+        zeros = [-1, self._size]
+        initial = [
+            fill_constant_batch_size_like(gates, zeros, x.dtype, 0.0, input_dim_idx=1)
+            if state is None
+            else state
+            for state in first
+        ]
         loop = StaticRNN(is_reverse=is_reverse)
         with loop.step():
             part = loop.step_input(gates)
             counted = None if counts is None else loop.step_input(counts)
-            before = tuple(
-                loop.memory(init=state)
-                if state is not None
-                else loop.memory(shape=[-1, self._size], batch_ref=part)
-                for state in first
-            )
+            before = tuple(loop.memory(init=state) for state in initial)
             after = step(part, before, lambda hidden: _linear(hidden, recurrent, recurrent_bias))
             for old, new in zip(before, after, strict=True):
                 kept = new if counted is None else generated.where(counted, new, old)
                 loop.update_memory(old, kept)
                 loop.step_output(kept)
-        stacks = loop()
-        return [stacks] if isinstance(stacks, Variable) else stacks
+        found = loop()
+        stacks = [found] if isinstance(found, Variable) else found
+        end = slice(None, 1) if is_reverse else slice(-1, None)
+        ends = [
+            concat([state.unsqueeze(0), stack[end]], axis=0)[-1]
+            for state, stack in zip(initial, stacks, strict=True)
+        ]
+        return stacks, ends
 
     def _weight(self, suffix: str, shape: Sequence[int], dtype: str) -> Parameter:
         made = self._parameter(self._attrs[0], shape, dtype, suffix, Xavier())

@@ -172,22 +172,34 @@ def increment(x: Variable, value: float = 1.0, in_place: bool = True) -> Variabl
 
 @atomic
 def reshape(
-    x: Variable, shape: Sequence[int], act: str | None = None, name: str | None = None
+    x: Variable,
+    shape: Sequence[int],
+    actual_shape: Variable | None = None,
+    act: str | None = None,
+    inplace: bool = True,
+    name: str | None = None,
 ) -> Variable:
     """The elements of x in another shape.
 
     Args:
         x: Any shape.
-        shape: The new extents; one may be -1 and follows from the others.
+        shape: The new extents; one may be -1 and follows from the others. With actual_shape, -1
+            for every extent that it says.
+        actual_shape: int32 or int64 [len(shape)]: all extents, where they are known only when the
+            program runs; one may be -1. A run prepares anew for extents that it has not met.
         act: Type of an activation operator, for example "relu".
+        inplace: Accepted for Fluid's sake; memory is shared where that changes nothing.
         name: Name of the layer; None makes one up.
 
     Returns:
         `shape`.
     """
     check_variable("reshape", "x", x)
+    if actual_shape is not None:
+        check_variable("reshape", "actual_shape", actual_shape)
     helper = LayerHelper("reshape", name)
-    return helper.activation(helper.append("reshape", {"X": x}, {"shape": shape}), act)
+    inputs = {"X": x, "Shape": actual_shape}
+    return helper.activation(helper.append("reshape", inputs, {"shape": shape}), act)
 
 
 def transpose(x: Variable, perm: Sequence[int], name: str | None = None) -> Variable:

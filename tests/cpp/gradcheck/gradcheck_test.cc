@@ -43,7 +43,7 @@ bool is_unary(const OpDef& def) {
                        def.inputs().size() == 1 && def.inputs()[0].name == "X" &&
                        !def.inputs()[0].traits.list && !def.inputs()[0].traits.array &&
                        !def.inputs()[0].traits.only_rows && def.outputs()[0].name == "Out" &&
-                       !def.outputs()[0].traits.list && !def.has_extent_from_data() &&
+                       !def.outputs()[0].traits.list && !def.has_extents_from_data(OpDesc()) &&
                        def.type() != "increment";
   if (!is_of_x) return false;
   try {

@@ -335,6 +335,7 @@ TEST(WrongKernelsTest, AnErrorOfOneDtypeIsFoundInThatDtype) {
     const GradCheck found = check(registry, DType::kFloat32);
     EXPECT_EQ(found.verdict, Verdict::kFail) << found.message;
     EXPECT_EQ(found.inputs[0].reason, "kernel-mismatch") << found.message;
+    EXPECT_THAT(found.message, ::testing::HasSubstr(", formula "));
     EXPECT_TRUE(check(registry, DType::kFloat64).passed);
   };
   expect_kernel(toy_registry<Cubic, Changed<Twice>, CubicGrad>());

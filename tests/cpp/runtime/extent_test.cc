@@ -146,10 +146,10 @@ TEST_F(ExtentTest, MayNotChangeFromStepToStep) {
       run(fed, {"length"});
       FAIL();
     } catch (const InvalidArgument& error) {
-      EXPECT_STREQ(error.what(), i == 0 ? "select: must select the same number of rows in every "
-                                          "step of a loop, got 3 and 2"
-                                        : "select: must select the same number of rows in every "
-                                          "step of a loop, got 2 and 3");
+      EXPECT_STREQ(error.what(), i == 0 ? "select: must give the same extents in every step of "
+                                          "a loop, got [3] and [2]"
+                                        : "select: must give the same extents in every step of "
+                                          "a loop, got [2] and [3]");
       EXPECT_EQ(error.note(), "operator 1 of block 1 (select)");
     }
   }

@@ -20,20 +20,35 @@ TEST(Pace, DoesNotMindOneSlowRun) {
   EXPECT_FALSE(pace.prefers_fewer_threads(kNow));
 }
 
-TEST(Pace, AsksForOneThreadAfterTwoSlowRunsAndTriesAgainLater) {
+TEST(Pace, AsksForFewerThreadsAfterTwoSlowRunsAndSoonTriesAgain) {
   Pace pace;
   for (const double seconds : {0.001, 0.008, 0.008}) pace.report(seconds, kNow);
-  EXPECT_TRUE(pace.prefers_fewer_threads(kNow + milliseconds(100)));
-  EXPECT_FALSE(pace.prefers_fewer_threads(kNow + milliseconds(300)));
-  pace.report(0.008, kNow + milliseconds(300));
-  EXPECT_TRUE(pace.prefers_fewer_threads(kNow + milliseconds(400)));
+  EXPECT_TRUE(pace.prefers_fewer_threads(kNow + milliseconds(4)));
+  EXPECT_FALSE(pace.prefers_fewer_threads(kNow + milliseconds(5)));
 }
 
-TEST(Pace, ReturnsToAllThreadsWhenTheyAreFastAgain) {
+TEST(Pace, WaitsTwiceAsLongWhenItIsTriedInVainUpToAFifthOfASecond) {
+  Pace pace;
+  pace.report(0.001, kNow);
+  for (int i = 0; i < 20; ++i) pace.report(0.008, kNow);
+  EXPECT_TRUE(pace.prefers_fewer_threads(kNow + milliseconds(199)));
+  EXPECT_FALSE(pace.prefers_fewer_threads(kNow + milliseconds(200)));
+}
+
+TEST(Pace, DoesNotMindThatTheFirstRunAfterABreakIsSlow) {
   Pace pace;
   for (const double seconds : {0.001, 0.008, 0.008}) pace.report(seconds, kNow);
-  pace.report(0.001, kNow + milliseconds(300));
+  pace.report(0.003, kNow + milliseconds(300));
   EXPECT_FALSE(pace.prefers_fewer_threads(kNow + milliseconds(301)));
+}
+
+TEST(Pace, ForgetsTheBreaksWhenARunIsFastAgain) {
+  Pace pace;
+  for (const double seconds : {0.001, 0.008, 0.008, 0.008, 0.008, 0.001, 0.008, 0.008}) {
+    pace.report(seconds, kNow);
+  }
+  EXPECT_TRUE(pace.prefers_fewer_threads(kNow + milliseconds(4)));
+  EXPECT_FALSE(pace.prefers_fewer_threads(kNow + milliseconds(11)));
 }
 
 TEST(Pace, LeavesLongRunsAlone) {

@@ -93,16 +93,17 @@ inline void add_toy_tensor_ops(OpRegistry& registry) {
       OpDef("select")
           .input("X", "[n]")
           .output("Out", "[m]: the elements above zero")
-          .extent_from_data()
+          .extents_from_data()
           .infer([](InferContext& context) {
-            context.set_output("Out", {{context.extent_from_data()}, DType::kFloat32});
+            context.set_output("Out",
+                               {context.extents_from_data().value_or(Shape{-1}), DType::kFloat32});
           }),
       [](const KernelContext& context) -> Kernel {
         return [x = context.input<float>("X"), out = context.output<float>("Out"),
-                size = context.input<float>("X").size(), wanted = context.extent_from_data()] {
+                size = context.input<float>("X").size(), wanted = context.extents_from_data()] {
           const auto is_chosen = [](float value) { return value > 0; };
-          const auto count = std::count_if(x.data(), x.data() + size, is_chosen);
-          if (count != wanted) throw ExtentChanged(count);
+          const Shape count{std::count_if(x.data(), x.data() + size, is_chosen)};
+          if (count != wanted) throw ExtentsChanged(count);
           std::copy_if(x.data(), x.data() + size, out.data(), is_chosen);
         };
       }));

@@ -21,7 +21,7 @@ def threads() -> Iterator[None]:
 
 def executors(monkeypatch: pytest.MonkeyPatch) -> Iterator[fluid.Executor]:
     """Without passes, and with them on one and on several threads."""
-    monkeypatch.setenv("FLUIDCORE_PASSES", "-fuse_rows")
+    monkeypatch.setenv("FLUIDCORE_PASSES", "-fuse_rows,-views")
     yield fluid.Executor()
     monkeypatch.delenv("FLUIDCORE_PASSES")
     for count in (1, 2, 3):
@@ -187,7 +187,10 @@ def test_the_first_nan_is_traced_to_its_operator(monkeypatch: pytest.MonkeyPatch
     ("text", "message"),
     [
         ("fuse_rows", "each pass must be switched off, as in \"-fuse_rows\", got 'fuse_rows'"),
-        ("-fuse", "a pass that is skipped must be one of channels_last, fuse_rows, got 'fuse'"),
+        (
+            "-fuse",
+            "a pass that is skipped must be one of channels_last, fuse_rows, views, got 'fuse'",
+        ),
     ],
 )
 def test_passes_that_there_are_not_are_an_error(

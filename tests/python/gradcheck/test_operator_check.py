@@ -105,6 +105,15 @@ def test_below_a_thousandth_the_absolute_error_counts(monkeypatch: pytest.Monkey
         check_grad(op, {"x": X}, ["x"], "y")  # error bars see it
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_with_a_tolerance_what_is_not_finite_is_wrong(
+    bad: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(monkeypatch, lambda gradient: gradient + np.where(gradient == gradient.max(), bad, 0))
+    with pytest.raises(GradientError, match=r"got a relative error of inf at .*; 1 of 6 elements"):
+        check_grad(MUL, VALUES, ["x"], "out", max_relative_error=0.005)
+
+
 def test_the_report_says_what_was_found() -> None:
     report = check_grad(MUL, values("float32"), ["x", "w"], "out")
     assert {result.name for result in report.results} == {"x", "w"}

@@ -67,6 +67,7 @@ SIGNATURES = {
     "layer_norm": ("input scale shift begin_norm_axis epsilon param_attr bias_attr act name"),
     "leaky_relu": "x alpha",
     "less_than": "x y force_cpu cond",
+    "log_loss": "input label epsilon name",
     "lrn": "input n k alpha beta name",
     "lstm_unit": "x_t hidden_t_prev cell_t_prev forget_bias param_attr bias_attr name",
     "matmul": "x y transpose_x transpose_y name",
@@ -91,6 +92,7 @@ SIGNATURES = {
     "reduce_prod": "input dim keep_dim name",
     "reduce_sum": "input dim keep_dim name",
     "relu6": "x threshold",
+    "reshape": "x shape actual_shape act inplace name",
     "scale": "x scale",
     "scatter": "input index updates name",
     "smooth_l1": "x y inside_weight outside_weight sigma",
@@ -170,6 +172,43 @@ def test_l2_normalize_gives_rows_of_length_one() -> None:
     np.testing.assert_allclose(value, X / np.linalg.norm(X, axis=1, keepdims=True), rtol=1e-6)
     (value,) = run(layers.l2_normalize(x, 1), x=np.zeros((1, 2), np.float32))
     np.testing.assert_array_equal(value, [[0, 0]])
+
+
+def test_what_chooses_kernels_in_fluid_is_accepted_and_left_out() -> None:
+    image = layers.data("image", [1, 4, 4])
+    hints = {"use_cudnn": True, "use_mkldnn": True}
+    layers.conv2d(image, 1, 2, **hints)
+    layers.pool2d(image, 2, **hints)
+    layers.fc(image, 2, use_mkldnn=True)
+    out = layers.softmax(input=layers.relu(image, **hints), **hints)
+    attrs = {**hints, "workspace_size_MB": 16}
+    op = out.block.append_op("tanh", {"X": out}, {"Out": "t"}, attrs)
+    assert op.desc.attrs() == {}
+
+
+def test_the_first_input_may_be_named_input() -> None:
+    x = layers.data("x", [2])
+    values = run(
+        layers.slice(input=x, axes=[1], starts=[0], ends=[1]),
+        layers.unsqueeze(input=x, axes=[1]),
+        layers.log_loss(input=layers.sigmoid(x), label=layers.sigmoid(input=x)),
+        x=X,
+    )
+    np.testing.assert_array_equal(values[0], X[:, :1])
+    np.testing.assert_array_equal(values[1], X[:, None])
+    assert values[2].shape == X.shape
+    with pytest.raises(TypeError, match="multiple values for argument 'x'"):
+        layers.softmax(x, input=x)
+
+
+def test_the_arguments_of_arange_are_those_of_numpy() -> None:
+    given: list[tuple[float, ...]] = [(5,), (2, 5), (0, 5, 2), (5, 0, -2), (0.5, 2), (3, 3)]
+    for args, value in zip(given, run(*(layers.arange(*args) for args in given)), strict=True):
+        np.testing.assert_array_equal(value, np.arange(*args))
+        assert value.dtype.kind == np.arange(*args).dtype.kind
+    assert layers.arange(3, dtype="float16").dtype == "float16"
+    with pytest.raises(fluid.InvalidArgument, match=r"^arange: start, end and step must be"):
+        layers.arange(0, 3, 0)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int32", "bool"])

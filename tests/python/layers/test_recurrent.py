@@ -266,3 +266,35 @@ def test_lengths_and_first_states_must_fit_the_batch() -> None:
         layers.gru(x, 3, init_h=state)
     with pytest.raises(TypeError, match=r"^gru: lengths must be a Variable, got list \[5, 5\]"):
         layers.gru(x, 3, lengths=[5, 5])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", LAYERS)
+@pytest.mark.parametrize("time", [0, -1], ids=["known", "not known"])
+@pytest.mark.parametrize("given", [False, True], ids=["zeros", "given"])
+def test_after_no_steps_the_states_are_the_first_ones(kind: str, time: int, given: bool) -> None:
+    x = layers.data("x", [BATCH, time, FEATURES], append_batch_size=False)
+    names = ["init_h", "init_c"][: STATES[kind]]
+    shape = [4, BATCH, SIZE]
+    init = {
+        name: layers.data(name, shape, append_batch_size=False, stop_gradient=False)
+        for name in (names if given else [])
+    }
+    out, *last = LAYERS[kind](x, SIZE, num_layers=2, is_bidirec=True, param_attr="p", **init)
+    loss = layers.mean(sum(last[1:], last[0]))
+    parameters = fluid.default_main_program().global_block().all_parameters()
+    grads = fluid.gradients([loss], [*parameters, *init.values()])
+    feed = {name: np.full(shape, 2.0 + i, np.float32) for i, name in enumerate(init)}
+    exe = fluid.Executor()
+    exe.run(fluid.default_startup_program())
+    values = exe.run(
+        feed={"x": np.zeros((BATCH, 0, FEATURES), np.float32), **feed},
+        fetch_list=[out, *last, *grads],
+    )
+    assert values[0].shape == (BATCH, 0, 2 * SIZE)
+    for name, value in zip(names, values[1 : 1 + len(names)], strict=True):
+        np.testing.assert_array_equal(value, feed.get(name, np.zeros(shape)))
+    found = values[1 + len(names) :]
+    for parameter, grad in zip(parameters, found[: len(parameters)], strict=True):
+        np.testing.assert_array_equal(grad, np.zeros(parameter.shape))
+    for grad in found[len(parameters) :]:
+        np.testing.assert_allclose(grad, np.full(shape, 1 / np.prod(shape)), rtol=1e-6)

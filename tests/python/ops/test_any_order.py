@@ -68,6 +68,14 @@ SMOOTH: dict[str, tuple[Callable[..., Variable], list[Array]]] = {
         lambda x: layers.square(x - layers.reduce_mean(layers.exp(x), dim=[-1, 0], keep_dim=True)),
         [normal(2, 2, 3)],
     ),
+    "solutions of repeated matrices": (
+        lambda x, y: layers.exp(0.3 * layers.triangular_solve(x, y)),
+        [normal(2, 2) + 3 * np.eye(2), normal(2, 2, 1)],
+    ),
+    "elements of a repeated tensor": (
+        lambda x: layers.exp(layers.take_along_axis(x, layers.assign(np.array([[0, 1, 1]])), 1)),
+        [0.3 * normal(2, 2)],
+    ),
     "matrix product": (lambda x, y: power_of(layers.matmul(x, y)), 2 * [normal(2, 2)]),
 }
 

@@ -115,6 +115,7 @@ def test_gradient(case: OpCase) -> None:
         ([2, 32, 14, 14], [32, 1, 3, 3], {"groups": 32, "paddings": [1, 1]}),
         ([8, 28, 28, 16], [32, 16, 3, 3], {"paddings": [1, 1], "data_format": "NHWC"}),
         ([8, 4, 4, 64], [96, 64, 3, 3], {"data_format": "NHWC"}),
+        ([6, 11, 14, 72], [56, 72, 3, 3], {"paddings": [1, 2], "data_format": "NHWC"}),
     ],
 )
 def test_large_convolutions_are_accurate(

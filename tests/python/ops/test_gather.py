@@ -9,13 +9,21 @@ from op_case import OpCase, all_dtypes, check_outputs, differentiable
 from op_data import integers, normal
 from op_runner import Array, run_op
 
+from fluidcore import core
+
 
 def select(X: Array, Index: Array, axis: int = 0) -> dict[str, Array]:
     return {"Out": np.take(X, Index.reshape(-1), axis)}
 
 
 def along(X: Array, Index: Array, axis: int = -1) -> dict[str, Array]:
-    return {"Out": np.take_along_axis(X, Index.astype(np.int64), axis)}
+    rest = [list(X.shape), list(Index.shape)]
+    rest[0][axis] = rest[1][axis] = 1
+    beside = list(np.broadcast_shapes(*rest))  # NumPy does not broadcast X in every version
+    shapes = [[*beside], [*beside]]
+    shapes[0][axis], shapes[1][axis] = X.shape[axis], Index.shape[axis]
+    index = np.broadcast_to(Index, shapes[1]).astype(np.int64)
+    return {"Out": np.take_along_axis(np.broadcast_to(X, shapes[0]), index, axis)}
 
 
 SELECT: list[tuple[tuple[int, ...], tuple[int, ...], int]] = [
@@ -37,6 +45,20 @@ ALONG: list[tuple[tuple[int, ...], tuple[int, ...], int]] = [
     ((0, 5), (0, 2), -1),
     ((4, 257), (4, 300), -1),
 ]
+BROADCAST: list[tuple[tuple[int, ...], tuple[int, ...], int]] = [
+    ((3, 5), (1, 4), 1),
+    ((1, 5), (3, 4), 1),
+    ((3, 5), (2, 1), 0),
+    ((3, 1), (2, 5), 0),
+    ((2, 5, 3), (1, 4, 1), 1),
+    ((2, 5, 1), (1, 4, 3), -2),
+    ((1, 5, 1, 4), (3, 2, 2, 1), 1),
+    ((2, 5, 3), (1, 0, 1), 1),
+    ((0, 5), (1, 2), 1),
+    ((1, 5), (0, 2), 1),
+    ((1, 1), (1, 300), -1),
+    ((1, 257), (33, 40), -1),
+]
 CASES = [
     OpCase("gather", {"X": normal(*x), "Index": integers(0, x[0], *index).astype(dtype)}, select)
     for (x, index, _), dtype in zip(SELECT, ["int32", "int64"] * 4, strict=False)
@@ -57,7 +79,7 @@ CASES += [
         along,
         {"axis": axis},
     )
-    for (x, index, axis), dtype in zip(ALONG, ["int64", "int32"] * 4, strict=False)
+    for (x, index, axis), dtype in zip(ALONG + BROADCAST, ["int64", "int32"] * 10, strict=False)
 ]
 WHOLE = [
     ("int16", integers(-9, 9, 5, 3).astype(np.int16)),
@@ -118,16 +140,16 @@ def test_an_index_out_of_range_is_an_error_that_names_its_place(
             (3, 2),
             (2, 2),
             {"axis": 1},
-            r"Index must have the extents of X, but for that of axis 1, got X \[3, 2\], "
-            r"Index \[2, 2\]",
+            r"X and Index must have equal extents or 1 in every dimension but axis 1, got "
+            r"X \[3, 2\], Index \[2, 2\]",
         ),
         (
             "take_along_axis",
             (3, 2),
             (3,),
             {"axis": 0},
-            r"Index must have the extents of X, but for that of axis 0, got X \[3, 2\], "
-            r"Index \[3\]",
+            r"X and Index must have equal extents or 1 in every dimension but axis 0, got "
+            r"X \[3, 2\], Index \[3\]",
         ),
     ],
 )
@@ -143,6 +165,21 @@ def test_an_index_that_is_not_whole_is_an_error() -> None:
     message = r"^gather: Index must be int32 or int64, got int16; write cast\(index, 'int64'\)$"
     with pytest.raises(ValueError, match=message):
         run_op("gather", {"X": normal(3), "Index": np.zeros(2, np.int16)})
+
+
+def test_a_broadcast_index_out_of_range_is_an_error() -> None:
+    inputs = {"X": normal(2, 3), "Index": np.array([[0, 3]])}
+    with pytest.raises(ValueError, match=r"^take_along_axis: Index must be in \[0, 3\), got 3 at"):
+        run_op("take_along_axis", inputs)
+
+
+def test_extents_that_are_not_known_broadcast() -> None:
+    block = core.ProgramDesc().block(0)
+    for name, shape, dtype in (("x", [-1, 1, 5], "float32"), ("i", [-1, 4, 2], "int64")):
+        block.var(name).set_shape(shape)
+        block.var(name).set_dtype(dtype)
+    block.add_op("take_along_axis", {"X": ["x"], "Index": ["i"]}, {"Out": ["out"]}, {})
+    assert list(block.var("out").shape()) == [-1, 4, 2]
 
 
 def test_many_gradients_of_one_row_are_added_in_float() -> None:

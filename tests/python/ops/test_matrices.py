@@ -44,7 +44,16 @@ def slogdet(X: Array) -> dict[str, Array]:
 
 
 SQUARE = [(1, 1), (3, 3), (17, 17), (2, 3, 3), (2, 1, 4, 4), (0, 3, 3), (2, 0, 0)]
-SOLVED = [((3, 3), (3, 2)), ((1, 1), (1, 1)), ((2, 4, 4), (2, 4, 1)), ((0, 3, 3), (0, 3, 2))]
+SOLVED: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
+    ((3, 3), (3, 2)),
+    ((1, 1), (1, 1)),
+    ((2, 4, 4), (2, 4, 1)),
+    ((0, 3, 3), (0, 3, 2)),
+    ((3, 3), (5, 3, 2)),
+    ((5, 3, 3), (3, 2)),
+    ((2, 1, 3, 3), (4, 3, 2)),
+    ((1, 3, 3), (0, 3, 2)),
+]
 CASES = [
     *[OpCase("cholesky", {"X": definite(*shape)}, cholesky) for shape in SQUARE],
     OpCase("cholesky", {"X": definite(3, 3) + 0.1 * normal(3, 3)}, cholesky, note="not symmetric"),
@@ -134,6 +143,15 @@ def test_an_extent_that_is_known_once_is_known_twice(op_type: str) -> None:
     assert list(block.var("out").shape()) == wanted
 
 
+def test_a_broadcast_batch_with_extents_that_are_not_known() -> None:
+    block = core.ProgramDesc().block(0)
+    for name, shape in (("x", [-1, 3]), ("y", [-1, -1, 2])):
+        block.var(name).set_shape(shape)
+        block.var(name).set_dtype("float32")
+    block.add_op("triangular_solve", {"X": ["x"], "Y": ["y"]}, {"Out": ["out"]}, {})
+    assert list(block.var("out").shape()) == [-1, 3, 2]
+
+
 @pytest.mark.parametrize(
     ("op_type", "inputs", "message"),
     [
@@ -159,9 +177,19 @@ def test_an_extent_that_is_known_once_is_known_twice(op_type: str) -> None:
         ),
         (
             "triangular_solve",
-            {"X": normal(2, 3, 3), "Y": normal(3, 2)},
-            r"Y must have shape \[..., n, k\] for X \[2, 3, 3\], got \[3, 2\]; broadcast_to "
-            "repeats a batch",
+            {"X": normal(2, 3, 3), "Y": normal(2, 2)},
+            r"Y must have shape \[..., n, k\] for X \[2, 3, 3\], got \[2, 2\]",
+        ),
+        (
+            "triangular_solve",
+            {"X": normal(3, 3), "Y": normal(3)},
+            r"Y must have shape \[..., n, k\] for X \[3, 3\], got \[3\]",
+        ),
+        (
+            "triangular_solve",
+            {"X": normal(2, 3, 3), "Y": normal(4, 3, 2)},
+            r"the batches of X and Y must have equal extents or 1 in every dimension, got X "
+            r"\[2, 3, 3\], Y \[4, 3, 2\]",
         ),
         (
             "triangular_solve",

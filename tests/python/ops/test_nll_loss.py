@@ -11,16 +11,24 @@ from op_runner import Array, run_op
 
 
 def nll_loss(
-    X: Array, Label: Array, Weight: Array | None = None, ignore_index: int = -100
+    X: Array,
+    Label: Array,
+    Weight: Array | None = None,
+    ignore_index: int = -100,
+    reduction: str = "none",
 ) -> dict[str, Array]:
     flat = X.reshape(-1, X.shape[-1])
     labels = Label.reshape(-1)
-    weights = np.ones(X.shape[-1]) if Weight is None else Weight
+    of_class = np.ones(X.shape[-1]) if Weight is None else Weight
+    weights = [0.0 if label == ignore_index else of_class[label] for label in labels]
     losses = [
-        0.0 if label == ignore_index else -weights[label] * row[label]
-        for row, label in zip(flat, labels, strict=True)
+        -weight * row[label] if weight else 0.0
+        for row, label, weight in zip(flat, labels, weights, strict=True)
     ]
-    return {"Out": np.array(losses).reshape(*X.shape[:-1], 1)}
+    if reduction == "none":
+        return {"Out": np.array(losses).reshape(*X.shape[:-1], 1)}
+    total = np.array([np.sum(losses)])
+    return {"Out": total / np.sum(weights) if reduction == "mean" else total}
 
 
 LABELS = integers(0, 5, 3, 1)
@@ -43,8 +51,23 @@ CASES = [
         "nll_loss",
         {"X": normal(3, 5), "Label": np.array([[2], [-100], [4]]), "Weight": positive(5)},
         nll_loss,
+        {"reduction": reduction},
         grad=["X"],
     )
+    for reduction in ("none", "mean", "sum")
+]
+CASES += [
+    OpCase("nll_loss", {"X": x, "Label": label}, nll_loss, {"reduction": reduction}, grad=["X"])
+    for x, label in (
+        (normal(3, 5), np.array([[2], [-100], [4]])),
+        (normal(2, 3, 5), integers(0, 5, 2, 3)),
+        (normal(5), np.array([3])),
+        (normal(4000, 3), integers(0, 3, 4000)),
+    )
+    for reduction in ("mean", "sum")
+]
+CASES += [
+    OpCase("nll_loss", {"X": normal(0, 5), "Label": LABELS[:0]}, nll_loss, {"reduction": "sum"})
 ]
 
 
@@ -64,6 +87,17 @@ def test_of_log_softmax_it_is_the_cross_entropy_of_logits() -> None:
     got = run_op("nll_loss", {"X": x, "Label": LABELS})["Out"]
     want = run_op("softmax_with_cross_entropy", {"Logits": logits, "Label": LABELS})["Loss"]
     np.testing.assert_allclose(got, want, rtol=1e-13)
+
+
+def test_a_mean_of_no_row_is_nan() -> None:
+    inputs = {"X": normal(2, 5), "Label": np.array([-100, -100])}
+    assert np.isnan(run_op("nll_loss", inputs, {"reduction": "mean"})["Out"]).all()
+
+
+def test_a_reduction_that_there_is_not_is_an_error() -> None:
+    inputs = {"X": normal(2, 5), "Label": np.array([1, 2])}
+    with pytest.raises(ValueError, match="nll_loss: attribute 'reduction' must be one of"):
+        run_op("nll_loss", inputs, {"reduction": "batchmean"})
 
 
 @pytest.mark.parametrize(

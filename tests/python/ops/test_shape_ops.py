@@ -19,6 +19,16 @@ def reshape(source: list[int], shape: list[int]) -> OpCase:
     )
 
 
+def reshape_by_data(source: list[int], shape: list[int], data: list[int], dtype: str) -> OpCase:
+    return OpCase(
+        "reshape",
+        {"X": normal(*source), "Shape": np.array(data, dtype)},
+        lambda X, Shape, shape: {"Out": X.reshape(Shape)},
+        {"shape": shape},
+        f"to {data}",
+    )
+
+
 def transpose(shape: list[int], axis: list[int]) -> OpCase:
     return OpCase(
         "transpose",
@@ -66,6 +76,14 @@ CASES = [
     reshape([], [1, 1]),
     reshape([0, 4], [2, 0]),
     reshape([0, 4], [-1, 2]),
+    reshape_by_data([2, 6], [-1, -1], [3, 4], "int32"),
+    reshape_by_data([2, 6], [-1, 2, -1], [3, 2, 2], "int64"),
+    reshape_by_data([2, 6], [-1, -1], [4, -1], "int32"),
+    reshape_by_data([2, 6], [3, 4], [3, 4], "int32"),
+    reshape_by_data([12], [-1], [12], "int32"),
+    reshape_by_data([1, 1], [], [], "int64"),
+    reshape_by_data([0, 4], [-1, -1], [2, 0], "int32"),
+    reshape_by_data([0, 4], [-1, -1], [0, 0], "int32"),
     *(
         flatten(shape, axis)
         for shape in ([], [5], [2, 3], [0, 3, 2])
@@ -125,6 +143,40 @@ def test_a_gradient_that_is_not_wanted_is_left_out_of_concat() -> None:
     one.add_value("out_out@GRAD", normal(4, 3))
     one.block.add_op(grad.type(), grad.inputs(), grad.outputs(), grad.attrs())
     np.testing.assert_array_equal(one.run(["x_1@GRAD"])[0], normal(4, 3)[2:])
+
+
+@pytest.mark.parametrize(
+    ("shape", "data", "message"),
+    [
+        (
+            [-1, -1],
+            [5, 2],
+            r"Shape must have as many elements as X, got X \[2, 3\], Shape \[5, 2\]",
+        ),
+        ([-1, -1], [-1, -1], r"Shape must hold at most one -1, got \[-1, -1\]"),
+        ([-1, -1], [-3, -2], r"Shape must hold extents and at most one -1, got \[-3, -2\]"),
+        ([-1, -1], [0, -1], r"Shape must have no 0 beside a -1, got \[0, -1\]"),
+        (
+            [2, -1],
+            [3, 2],
+            r"Shape must agree with shape \[2, -1\], got \[3, 2\]; write -1 for what Shape says",
+        ),
+        ([-1, -2], [3, 2], r"shape must hold extents, or -1 where Shape says it, got \[-1, -2\]"),
+        ([-1], [3, 2], r"Shape must have shape \[1\], got \[2\]"),
+        ([-1, -1], [3.0, 2.0], "Shape must be int32 or int64, got float64"),
+    ],
+)
+def test_a_shape_in_a_tensor_that_does_not_fit_is_an_error(
+    shape: list[int], data: list[float], message: str
+) -> None:
+    with pytest.raises(ValueError, match=f"^reshape: {message}"):
+        run_op("reshape", {"X": X, "Shape": np.array(data)}, {"shape": shape})
+
+
+def test_a_gradient_of_another_size_is_an_error() -> None:
+    inputs = {"X": X, "Shape": np.array([3, 2]), "Out@GRAD": normal(3, 3)}
+    with pytest.raises(ValueError, match="reshape_grad: Out@GRAD must have as many elements as X"):
+        run_op("reshape_grad", inputs, {"shape": [-1, -1]})
 
 
 @pytest.mark.parametrize(

@@ -35,9 +35,12 @@ METHODS: dict[str, Callable[[Any], Any]] = {
     "argmax of all": lambda x: x.argmax().reshape(1),
     "argmin, kept": lambda x: x.argmin(axis=2, keepdims=True),
     "cumsum of all": lambda x: x.cumsum(),
+    "cumprod": lambda x: x.cumprod(2),
+    "cumprod of all": lambda x: x.cumprod(),
     "clip below": lambda x: x.clip(0.0),
     "clip above": lambda x: x.clip(max=0.25),
     "decimals": lambda x: x.round(1),
+    "divmod": lambda x: divmod(x, 2)[0] + divmod(x, 2)[1],
     "tens": lambda x: (x * 100).round(-1),
     "ravel": lambda x: x.ravel(),
     "dot": lambda x: x.reshape(2, 3).dot(x.reshape(3, 2)),
@@ -58,6 +61,59 @@ def test_methods_are_those_of_numpy(name: str) -> None:
     for result in (value, method(eager.Tensor(X)).numpy()):
         assert result.shape == expected.shape
         np.testing.assert_allclose(result, expected, rtol=1e-6)
+
+
+COUNTED: dict[str, Callable[[Any], Any]] = {
+    "sum": lambda x: x.sum(0),
+    "prod": lambda x: x.prod(1),
+    "mean": lambda x: x.mean(0),
+    "max": lambda x: x.max(0),
+    "min": lambda x: x.min(1),
+    "any": lambda x: x.any(0),
+    "all": lambda x: x.all(1),
+    "cumsum": lambda x: x.cumsum(1),
+    "cumprod": lambda x: x.cumprod(0),
+}
+WHOLE = np.array([[3, 0, -2], [1, 7, -2]])
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int16", "int32", "int64"])
+@pytest.mark.parametrize("name", COUNTED)
+def test_methods_of_whole_numbers_and_booleans_give_the_numbers_of_numpy(
+    name: str, dtype: str
+) -> None:
+    method, array = COUNTED[name], WHOLE.astype(dtype)
+    x = layers.data("x", list(WHOLE.shape), dtype=dtype, append_batch_size=False)
+    (value,) = fluid.Executor().run(feed={"x": array}, fetch_list=[method(x)])
+    for result in (value, method(eager.Tensor(array)).numpy()):
+        assert result.dtype.kind == method(array).dtype.kind
+        np.testing.assert_allclose(result, method(array), rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["int16", "int32", "int64"])
+def test_whole_numbers_are_calculated_with_as_in_numpy(dtype: str) -> None:
+    x, y = WHOLE.astype(dtype), np.array([2, 3, 0], dtype)
+    s, t = eager.Tensor(x), eager.Tensor(y)
+    for result, wanted in (
+        (abs(s), abs(x)),
+        (s**t, x**y),
+        (s**2, x**2),
+        (s.square(), np.square(x)),
+        (s.sign(), np.sign(x)),
+        (s.clip(-1, 2), x.clip(-1, 2)),
+        (s.clip(0), x.clip(0)),
+        (s.clip(max=1), x.clip(max=1)),
+        (s + t, x + y),
+        (s * t - s, x * y - x),
+        (s // t.clip(1), x // y.clip(1)),
+        (s % t.clip(1), x % y.clip(1)),
+        (s < t, x < y),
+        (-s, -x),
+        (divmod(s, 2)[1], divmod(x, 2)[1]),
+        (s.round(), x),
+    ):
+        assert result.numpy().dtype == wanted.dtype
+        np.testing.assert_array_equal(result.numpy(), wanted)
 
 
 def test_sorted_elements_are_those_of_numpy() -> None:

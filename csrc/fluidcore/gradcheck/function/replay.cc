@@ -13,13 +13,6 @@ namespace {
 
 constexpr std::size_t kMaxPlans = 8;
 
-[[noreturn]] void report_changing(const OtherExtent& other, std::int64_t before) {
-  InvalidArgument error(other.type(), ": must select the same number of rows in every step of a ",
-                        "loop, got ", before, " and ", other.extent());
-  error.set_note(other.note());
-  throw error;
-}
-
 }  // namespace
 
 Replay::Replay(const OpRegistry& ops,
@@ -45,11 +38,11 @@ const std::vector<Tensor>& Replay::run(Interruption* interruption) {
     try {
       plans_.front().plan->run_into(results_, scope_, feeds_, state_, interruption);
       return dense_results();
-    } catch (const OtherExtent& other) {
+    } catch (const OtherExtents& other) {
       // Everything up to this operator will be calculated as before, so once is enough.
       extents = plans_.front().extents;
-      if (!met.insert(other.place()).second) report_changing(other, extents.at(other.place()));
-      extents[other.place()] = other.extent();
+      if (!met.insert(other.place()).second) other.report_changing(extents.at(other.place()));
+      extents[other.place()] = other.extents();
     }
     select(extents);
   }

@@ -32,7 +32,7 @@ class Replay {
   const std::vector<Tensor>& run(Interruption* interruption = nullptr);
 
  private:
-  using Extents = std::map<OpPlace, std::int64_t>;
+  using Extents = std::map<OpPlace, Shape>;
   struct ForExtents {
     Extents extents;
     std::unique_ptr<Plan> plan;

@@ -68,15 +68,15 @@ void check_formulas(T* data) {
   units<<<1, 1>>>(data);
   unary<T, Identity, Negate, Relu, Sigmoid, Tanh, Exp, Log, Sin, Cos, Sqrt, Square, Abs, Sign, Erf,
         GeluErf, GeluTanh, Clip, Scale, LogicalNot, Swish, Mish, Softplus, SoftRelu, LogSigmoid,
-        Softsign, ScaledTanh, TanhShrink, Elu, Reciprocal, Power, SmallPower, LeakyRelu, ThresholdedRelu,
-        HardSigmoid, HardShrink, SoftShrink, Ceil, Floor, Round, IsNan, IsInf, IsFinite>(data);
+        Softsign, ScaledTanh, TanhShrink, Elu, Reciprocal, Power, SmallPower, LeakyRelu,
+        ThresholdedRelu, HardSigmoid, HardShrink, SoftShrink, Ceil, Floor, Round, IsNan, IsInf,
+        IsFinite>(data);
   binary<T, ReluGrad, SigmoidGrad, TanhGrad, ExpGrad, LogGrad, SinGrad, CosGrad, SqrtGrad,
          SquareGrad, AbsGrad, ErfGrad, GeluErfGrad, GeluTanhGrad, ClipGrad, Add, Sub, Mul, Div,
-         FloorDiv, Mod, Max, Min, Pow, Less, LessEqual, Greater, GreaterEqual, Equal, NotEqual,
-         LogicalAnd, LogicalOr, LogicalXor, SwishGrad, MishGrad, SoftplusGrad, SoftReluGrad,
-         LogSigmoidGrad, SoftsignGrad, ScaledTanhGrad, TanhShrinkGrad, EluGrad, ReciprocalGrad,
-         PowerGrad, SmallPowerGrad, LeakyReluGrad, NegativePart, ThresholdedReluGrad, HardSigmoidGrad, ShrinkGrad>(
-      data);
+         FloorDiv, Mod, Max, Min, Pow, Less, LessEqual, Equal, NotEqual, LogicalAnd, LogicalOr,
+         LogicalXor, SwishGrad, MishGrad, SoftplusGrad, SoftReluGrad, LogSigmoidGrad, SoftsignGrad,
+         ScaledTanhGrad, TanhShrinkGrad, EluGrad, ReciprocalGrad, PowerGrad, SmallPowerGrad,
+         LeakyReluGrad, NegativePart, ThresholdedReluGrad, HardSigmoidGrad, ShrinkGrad>(data);
   ternary<T, ModGradX, ModGradY, DivGradX, DivGradY, MaxGradX, MaxGradY, MinGradX, MinGradY,
           PowGradX, PowGradY>(data);
   binary<T, HingeLoss, HuberLoss, HuberResidual, LogLoss, ModifiedHuberLoss, SignedPrediction,

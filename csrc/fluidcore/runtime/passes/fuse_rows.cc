@@ -20,7 +20,7 @@ class Group {
   // Takes the step, if it can.
   bool add(const PreparedStep& step) {
     const RowKernel* kernel = step.kernel.rows();
-    if (kernel == nullptr) return false;
+    if (kernel == nullptr || (steps_ > 0 && step.kernel.first() != nullptr)) return false;
     if (parts_.size() + kernel->parts().size() > kMostParts) return false;
     if (!rows_.add(kernel->parts())) return false;
     parts_.insert(parts_.end(), kernel->parts().begin(), kernel->parts().end());
@@ -77,7 +77,26 @@ PreparedStep fused(std::span<PreparedStep> steps, RowKernel kernel) {
   return step;
 }
 
+// What is done before the rows.
+PreparedStep beginning_of(const PreparedStep& step) {
+  PreparedStep beginning = step;
+  beginning.kernel = Kernel(*step.kernel.first());
+  return beginning;
+}
+
 }  // namespace
+
+Fused drop_empty(std::vector<PreparedStep>& steps) {
+  Fused result;
+  std::size_t kept = 0;
+  for (const PreparedStep& step : steps) {
+    result.begins.push_back(kept);
+    result.position.push_back(kept);
+    if (!step.kernel.is_empty()) ++kept;
+  }
+  std::erase_if(steps, [](const PreparedStep& step) { return step.kernel.is_empty(); });
+  return result;
+}
 
 Fused fuse_rows(std::vector<PreparedStep>& steps, const LivesWithin& lives_within) {
   Fused result;
@@ -87,10 +106,11 @@ Fused fuse_rows(std::vector<PreparedStep>& steps, const LivesWithin& lives_withi
     while (first + group.steps() < steps.size() && group.add(steps[first + group.steps()])) {
     }
     const std::size_t count = std::max<std::size_t>(group.steps(), 1);
-    result.position.insert(result.position.end(), count, kept.size());
+    result.begins.insert(result.begins.end(), count, kept.size());
     if (count == 1) {
       kept.push_back(std::move(steps[first]));
     } else {
+      if (steps[first].kernel.first() != nullptr) kept.push_back(beginning_of(steps[first]));
       std::set<const Cell*> inner;
       for (const RowPart& part : group.parts()) {
         const Cell* out = part.out.cell;
@@ -100,6 +120,7 @@ Fused fuse_rows(std::vector<PreparedStep>& steps, const LivesWithin& lives_withi
       result.inner.insert(kernel.inner().begin(), kernel.inner().end());
       kept.push_back(fused(std::span(steps).subspan(first, count), std::move(kernel)));
     }
+    result.position.insert(result.position.end(), count, kept.size() - 1);
     first += count;
   }
   steps = std::move(kept);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <unordered_map>
 #include <unordered_set>
@@ -38,8 +39,13 @@ class Marker {
   Steps take_kept(Steps& steps) const {
     Steps kept;
     for (Step& step : steps) {
-      if (!is_kept(step)) continue;
-      if (step.body) take_kept(*step.body);
+      const auto found = kept_.find(&step);
+      if (found == kept_.end()) continue;
+      if (step.body) {
+        take_kept(*step.body);
+      } else {
+        drop_outputs(step, found->second);
+      }
       kept.push_back(std::move(step));
     }
     return kept;
@@ -53,7 +59,7 @@ class Marker {
       const bool wanted = step->body ? mark_body(*step, needed) : writes_needed(*step, needed);
       if (!wanted) continue;
       any = true;
-      kept_.insert(&*step);
+      want_outputs(kept_[&*step], *step, needed);
       // What is written here and not read here need not be calculated before.
       for (const std::string& name : kills(*step)) needed.erase(name);
       for (const std::string& name : reads(*step)) need(*step, name, needed);
@@ -62,12 +68,18 @@ class Marker {
     return any;
   }
 
+  static void want_outputs(Names& wanted, const Step& step, const Names& needed) {
+    wanted.insert(step.lasting.begin(), step.lasting.end());
+    std::ranges::copy_if(step.op.output_arg_names(), std::inserter(wanted, wanted.end()),
+                         [&](const std::string& name) { return needed.contains(name); });
+  }
+
   void need(const Step& step, const std::string& name, Names& needed) const {
     if (step.block > 0 || !given_.contains(name)) needed.insert(name);
   }
 
   bool writes_needed(const Step& step, const Names& needed) const {
-    if (keeps_scope_ && step.outlives_run) return true;
+    if (keeps_scope_ && step.outlives_run()) return true;
     const std::vector<std::string> names = writes(step);
     return std::any_of(names.begin(), names.end(),
                        [&](const std::string& name) { return needed.contains(name); });
@@ -118,6 +130,19 @@ class Marker {
     return wanted;
   }
 
+  // Of what its kernel can do without.
+  static void drop_outputs(Step& step, const Names& wanted) {
+    for (const auto& [slot, names] : SlotMap(step.op.outputs())) {
+      const OpDef::Slot* declared = step.def != nullptr ? step.def->find_output(slot) : nullptr;
+      if (declared == nullptr || !declared->traits.intermediate) continue;
+      std::vector<std::string> left = names;
+      for (std::string& name : left) {
+        if (!wanted.contains(name)) name = kEmptyName;
+      }
+      step.op.set_output(slot, std::move(left));
+    }
+  }
+
   void take_kept(Body& body) const {
     body.steps = take_kept(body.steps);
     body.find_writes();
@@ -137,7 +162,7 @@ class Marker {
 
   const Names given_;
   const bool keeps_scope_;
-  std::unordered_set<const Step*> kept_;
+  std::unordered_map<const Step*, Names> kept_;      // and which of its outputs are wanted
   std::unordered_map<std::int64_t, Marked> marked_;  // by block
 };
 

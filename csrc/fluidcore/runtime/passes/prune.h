@@ -13,7 +13,8 @@ namespace fluidcore {
 class OpRegistry;
 class ProgramDesc;
 
-// Keeps the steps that the fetches need, and those that write a variable that outlives the run.
+// Keeps the steps that the fetches need, and those that write a variable that outlives the run. Of
+// their intermediate outputs, those stay that are needed.
 //
 // In a block that a step runs, those are kept that write what is needed after that step, by its
 // operator, or in a later run of the block; and, in the forward block of a gradient block, those

@@ -27,9 +27,11 @@ struct Step {
   const OpDef* def = nullptr;
   std::size_t index = 0;  // in its block: for messages and for random numbers
   std::int64_t block = 0;
-  bool outlives_run = false;              // writes a variable that lives in the scope
+  std::vector<std::string> lasting = {};  // what it writes that lives in the scope
   std::vector<ForwardShape> shapes = {};  // inputs that are none of the variables around
   std::shared_ptr<Body> body = nullptr;   // of an operator that runs a block; no other step has it
+
+  bool outlives_run() const { return !lasting.empty(); }
 };
 
 using Steps = std::vector<Step>;

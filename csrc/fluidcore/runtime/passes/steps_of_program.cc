@@ -36,10 +36,10 @@ class StepReader {
   void complete(Step& step, const BlockDesc& block) {
     step.def = &ops_.get(step.op.type());
     step.def->complete(step.op);
-    const std::vector<std::string> written = writes(step);
-    step.outlives_run = std::any_of(written.begin(), written.end(), [&](const std::string& name) {
+    step.lasting = writes(step);
+    std::erase_if(step.lasting, [&](const std::string& name) {
       const auto var = block.idx() == 0 ? block.find_var(name) : find_outside_forward(block, name);
-      return var && var->persistable();
+      return !var || !var->persistable();
     });
     if (block.idx() != 0) find_shapes(step, block);
     if (step.def->block_traits() != nullptr) step.body = read_body(step, block);

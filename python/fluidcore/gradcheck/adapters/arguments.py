@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,10 +19,10 @@ IsTensor: TypeAlias = Callable[[Any], bool]
 
 def argument_names(function: Any, count: int) -> list[str]:
     """What `function` calls its first arguments; "x0", "x1" … where it has no names for them."""
-    try:
-        parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):
-        parameters = []
+    parameters: list[inspect.Parameter] = []
+    if not inspect.isbuiltin(function) or getattr(function, "__text_signature__", None):
+        with contextlib.suppress(TypeError, ValueError):
+            parameters = list(inspect.signature(function).parameters.values())
     names: list[str] = []
     for parameter in parameters:
         if parameter.kind is parameter.VAR_POSITIONAL:

@@ -19,7 +19,7 @@ from fluidcore.gradcheck.adapters.arguments import described, narrowest_dtype
 from fluidcore.gradcheck.adapters.call_repro import Text, call_repro
 from fluidcore.gradcheck.adapters.claim import Claim, matched
 from fluidcore.gradcheck.adapters.narrowing import rounds_inside, why_no_shadow
-from fluidcore.gradcheck.target.calls import cast, noted
+from fluidcore.gradcheck.target.calls import Calls, cast
 from fluidcore.gradcheck.target.gradient_target import NoSecondGradientError
 from fluidcore.gradcheck.target.random_numbers import random_states_kept
 from fluidcore.gradcheck.target.repro import Repro, array_text
@@ -116,11 +116,7 @@ class CallableTarget(Target):
                 grads = self._claimed(self.claim.vjp(*self._arguments(tensors, dtype), *cotangents))
             else:
                 grads = self._pull(tensors, vs, dtype)
-            arrays = [
-                np.zeros_like(x) if grad is None else self._array(grad)
-                for x, grad in zip(xs, grads, strict=True)
-            ]
-            return self._narrowed(arrays, dtype)
+            return self._narrowed(self._arrays(grads, xs), dtype)
 
     def second_vjp(
         self, xs: Sequence[Array], vs: Sequence[Array], us: Sequence[Array], dtype: str
@@ -139,11 +135,8 @@ class CallableTarget(Target):
                 weights = [self._tensor(v, tensors[0]) for v in (*vs, *us)]
                 found = claim.second_vjp(*self._arguments(tensors, dtype), *weights)
                 grads = self._claimed(found)
-            arrays = [
-                np.zeros_like(x) if grad is None else self._array(grad)
-                for x, grad in zip([*xs, *vs], grads, strict=False)
-            ]
             count = len(xs)  # an output may be of another dtype than its cotangent
+            arrays = self._arrays(grads, [*xs, *vs][: len(grads)])
             rest = zip(arrays[count:], vs, strict=False)
             return self._narrowed(arrays[:count], dtype) + [
                 a.astype(v.dtype, copy=False) for a, v in rest
@@ -282,8 +275,9 @@ class CallableTarget(Target):
 
     def _first_runs(self) -> str:
         """Runs f once as it is, then in a wider dtype; returns why none is possible."""
-        with noted(self.who, "f", self.inputs):
-            native = self.forward([put.value.copy() for put in self.inputs], self.dtype)
+        calls = Calls(self)
+        self.first_run = native = calls.forward(self.dtype)
+        self.first_changes = calls.changed
         count = len(self._args) + len(native)
         given = "the point, and a cotangent for each output"
         arguments.check_call(self.who, "vjp", self.claim.vjp, count, given)
@@ -312,9 +306,16 @@ class CallableTarget(Target):
         xs = [put.value for put in self.inputs]
         if not numbers or not rounds_inside(self.forward, native, xs, "float32"):
             return ""
-        self._is_mixed, self.dtype = True, "float32"
+        self._is_mixed, self.dtype, self.first_run = True, "float32", None
         self.inputs = [replace(put, value=cast(put.value, self.dtype)) for put in self.inputs]
         return "it calculates in float32, whatever it is given"
+
+    def _arrays(self, grads: Sequence[Any], xs: Sequence[Array]) -> list[Array]:
+        """The gradients by xs; None stands for zeros."""
+        return [
+            np.zeros_like(x) if grad is None else self._array(grad)
+            for x, grad in zip(xs, grads, strict=True)
+        ]
 
     def _points(self, xs: Sequence[Array], dtype: str) -> list[Any]:
         arrays = self._in_own_dtypes(xs, dtype)

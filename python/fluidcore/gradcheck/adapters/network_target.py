@@ -206,7 +206,7 @@ class NetworkTarget(Target):
     def _make_second(self, dtype: str) -> tuple[Network, list[str | None]]:
         """None for a gradient that is 0: the first one does not depend on the variable."""
         first, grads = self._backward(dtype)
-        network = first.clone()
+        network = first.copy()
         for name in self._names:
             network.add_input(name + SECOND, np.zeros_like(np.asarray(first.tensor(name))))
         block = Program.from_desc(network.program).global_block()

@@ -29,6 +29,8 @@ def name_of(function: Any) -> str:
 def source_of(function: Any) -> str | None:
     """Where `function` was defined, "file.py:12"; None if that is unknown."""
     inner = _inner(function)
+    if inspect.isbuiltin(inner):
+        return None
     code = getattr(inner, "__code__", None)
     if code is not None:
         filename, line = code.co_filename, code.co_firstlineno

@@ -49,12 +49,13 @@ class TorchTarget(CallableTarget):
         self._modules = torch_state.modules_of(f)
         self._buffered: list[Any] = []  # those that have something to be kept
         self._devices: list[Any] = []
-        self._lent: list[torch_state.Loan] | None = None  # what user code gets in this run
+        self._lent: dict[int, torch_state.Loan] | None = None  # what user code gets in this run
         self.is_called_by_autograd = claim.vjp is None and not claim.value_and_grad
         self._takes_complex = self.is_called_by_autograd and claim.jvp is None
         self._own_dtype = self._torch.get_default_dtype()
         self.second_note = ""
         self._has_graph = True
+        self._needs_graph: dict[str, bool] = {}  # in order to give the same bits, by the dtype
         self._asked: list[bool] = []  # for each output, whether autograd differentiates it
         self._wide = True  # whether torch.zeros and torch.rand make float64 in a float64 run
         super().__init__(f, args, claim, name)
@@ -148,6 +149,20 @@ class TorchTarget(CallableTarget):
         with self._lending():
             return super().vjp(xs, vs, dtype)
 
+    def vjps(
+        self, xs: Sequence[Array], many: Sequence[Sequence[Any]], dtype: str
+    ) -> Iterator[list[Array]]:
+        """As of Target; of one graph, if the gradients are those of PyTorch."""
+        if not self.is_called_by_autograd:
+            yield from super().vjps(xs, many, dtype)
+            return
+        with self._lending(), self._one_run(), self._session(dtype):
+            tensors = self._points(xs, dtype)
+            ys = self._run(tensors, dtype)
+            for vs in many:
+                grads = self._pulled(ys, tensors, vs, retain_graph=True)
+                yield self._narrowed(self._arrays(grads, xs), dtype)
+
     @functools.cached_property
     def _is_small(self) -> bool:
         return sum(put.value.size for put in self.inputs) < _LARGE
@@ -155,10 +170,10 @@ class TorchTarget(CallableTarget):
     @contextlib.contextmanager
     def _lending(self) -> Iterator[None]:
         """Shows in the arrays what user code changes in the tensors made of them."""
-        outer, self._lent = self._lent, []
+        outer, self._lent = self._lent, {}
         try:
             yield
-            for loan in self._lent:
+            for loan in self._lent.values():
                 loan.show_changes(self._array)
         finally:
             self._lent = outer
@@ -173,8 +188,9 @@ class TorchTarget(CallableTarget):
         run = torch_batch.batched(f, cast(self.inputs[k].value, dtype), elements)
 
         def in_session(zs: Sequence[Doubles]) -> list[Array]:
-            with self._one_run(), self._session(dtype), self._without_graph():
-                return run(zs)
+            with self._one_run(), self._session(dtype):
+                found: list[Array] = self._without_graph(run, zs)
+                return found
 
         return in_session
 
@@ -192,10 +208,14 @@ class TorchTarget(CallableTarget):
         return super()._function(dtype)
 
     def _pull(self, tensors: list[Any], vs: Sequence[Any], dtype: str) -> list[Any]:
-        ys = self._run(tensors, dtype)
+        return self._pulled(self._run(tensors, dtype), tensors, vs)
+
+    def _pulled(
+        self, ys: list[Any], tensors: list[Any], vs: Sequence[Any], **options: Any
+    ) -> list[Any]:
         used = [(y, v) for y, v in zip(ys, vs, strict=True) if v is not None]
         cotangents = [self._tensor(v, y).to(y.dtype) for y, v in used]
-        return self._gradients([y for y, _ in used], tensors, cotangents)
+        return self._gradients([y for y, _ in used], tensors, cotangents, **options)
 
     def _pull_twice(
         self, tensors: list[Any], vs: Sequence[Array], us: Sequence[Array], dtype: str
@@ -229,31 +249,31 @@ class TorchTarget(CallableTarget):
 
     def _evaluation(self, dtype: str) -> Run:
         """As of CallableTarget; without a graph, if f gives the same bits without one."""
-        whole = chosen = super()._evaluation(dtype)
+        whole = super()._evaluation(dtype)
+        if dtype not in self._needs_graph:
+            xs = [cast(put.value, dtype) for put in self.inputs]
+            with contextlib.suppress(Exception):
+                self.again(xs, self.forward(xs, dtype), dtype)
+        if self._needs_graph.get(dtype, True):
+            return whole
+        return lambda xs: self._without_graph(whole, xs)
 
-        def alone(xs: Sequence[Array]) -> list[Array]:
-            with self._without_graph():
-                return whole(xs)
+    def again(self, xs: Sequence[Array], ys: Sequence[Array], dtype: str) -> list[Array]:
+        """As of Target; without a graph, if that makes no difference."""
+        with contextlib.suppress(Exception), self._one_run(), self._session(dtype):
+            whole = super()._evaluation(dtype)
+            found: list[Array] = self._without_graph(whole, [x.copy() for x in xs])
+            is_same = len(found) == len(ys) and all(map(same_bits, found, ys))
+            self._needs_graph[dtype] = not is_same
+            if is_same:
+                return found
+        return self.forward(xs, dtype)
 
-        def first(xs: Sequence[Array]) -> list[Array]:
-            nonlocal chosen
-            chosen = whole
-            ys = whole(xs)
-            with contextlib.suppress(Exception), self._session(dtype):
-                again = alone(xs)
-                if len(again) == len(ys) and all(map(same_bits, again, ys)):
-                    chosen = alone
-            return ys
-
-        chosen = first
-        return lambda xs: chosen(xs)
-
-    @contextlib.contextmanager
-    def _without_graph(self) -> Iterator[None]:
+    def _without_graph(self, run: Callable[[Any], Any], xs: Any) -> Any:
         self._has_graph = False
         try:
             with self._torch.no_grad():
-                yield
+                return run(xs)
         finally:
             self._has_graph = True
 
@@ -294,6 +314,12 @@ class TorchTarget(CallableTarget):
 
     def _array(self, tensor: Any) -> Array:
         tensor = tensor.detach()
+        try:
+            plain: Array = tensor.numpy()
+            if plain.dtype.kind != "c":
+                return plain
+        except (TypeError, RuntimeError):  # it is no plain tensor
+            pass
         if tensor.layout is not self._torch.strided:
             tensor = tensor.to_dense()
         if tensor._is_zerotensor():
@@ -308,15 +334,15 @@ class TorchTarget(CallableTarget):
         return array
 
     def _tensor(self, array: Array, like: Any) -> Any:
-        copied = same_strides(array)
-        if copied.itemsize == 2 and copied.dtype == numpy_dtype("bfloat16"):
-            tensor = self._torch.from_numpy(copied.view(np.int16)).view(self._torch.bfloat16)
+        shared = array if array.flags.writeable else same_strides(array)
+        if shared.itemsize == 2 and shared.dtype == numpy_dtype("bfloat16"):
+            tensor = self._torch.from_numpy(shared.view(np.int16)).view(self._torch.bfloat16)
         else:
-            tensor = self._torch.from_numpy(copied)
+            tensor = self._torch.from_numpy(shared)
         if not like.is_cpu:
             tensor = tensor.to(like.device)
         if self._lent is not None:
-            self._lent.append(torch_state.Loan(array, tensor))
+            self._lent[id(tensor)] = torch_state.Loan(shared, tensor)
         return tensor
 
     def _points(self, xs: Sequence[Array], dtype: str) -> list[Any]:
@@ -325,16 +351,18 @@ class TorchTarget(CallableTarget):
 
     def _arguments(self, points: Sequence[Any], dtype: str) -> Any:
         # In a graph clones, because f may change its arguments in place, but no leaf.
-        clones = [
-            self._laid_out(point, like) for point, like in zip(points, self._likes, strict=True)
-        ]
+        if self._are_plain:
+            clones = [point.clone() for point in points] if self._has_graph else points
+        else:
+            clones = list(map(self._laid_out, points, self._likes))
         if self._lent is not None:
-            lent = {id(point): clone for point, clone in zip(points, clones, strict=True)}
-            self._lent = [
-                torch_state.Loan(loan.array, lent.get(id(loan.tensor), loan.tensor))
-                for loan in self._lent
-            ]
+            for point, clone in zip(points, clones, strict=True):
+                self._lent[id(point)].hand_on(clone)
         return super()._arguments(clones, dtype)
+
+    @functools.cached_property
+    def _are_plain(self) -> bool:
+        return all(like.is_contiguous() and not like.is_complex() for like in self._likes)
 
     def _laid_out(self, point: Any, like: Any) -> Any:
         """One that is no leaf of a graph, with the strides of `like` where elements are apart."""

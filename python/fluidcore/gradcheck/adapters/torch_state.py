@@ -61,11 +61,17 @@ class Loan:
     def __init__(self, array: Array, tensor: Any) -> None:
         self.array = array
         self.tensor = tensor
-        self._made_by = tensor.grad_fn
+        self._is_array = tensor.is_cpu  # then both are one memory
+        self._made_by: Any = None
+
+    def hand_on(self, tensor: Any) -> None:
+        """User code gets another one, made of the tensor."""
+        self._is_array = self._is_array and tensor is self.tensor
+        self.tensor, self._made_by = tensor, tensor.grad_fn
 
     def show_changes(self, as_array: Callable[[Any], Array]) -> None:
         """Makes a change that PyTorch does not know of to the array, too."""
-        if self.tensor.grad_fn is not self._made_by:
+        if self._is_array or self.tensor.grad_fn is not self._made_by:
             return
         now = as_array(self.tensor)
         if now.shape != self.array.shape:
@@ -107,9 +113,10 @@ def modules_of(f: Any) -> list[Any]:
     while isinstance(f, functools.partial):
         f = f.func
     used = [getattr(f, "__self__", None)]
-    with contextlib.suppress(TypeError, ValueError):
-        found = inspect.getclosurevars(f)
-        used += [*found.nonlocals.values(), *found.globals.values()]
+    if inspect.isfunction(f) or inspect.ismethod(f):
+        with contextlib.suppress(ValueError):
+            found = inspect.getclosurevars(f)
+            used += [*found.nonlocals.values(), *found.globals.values()]
     return [value for value in used if isinstance(value, torch.nn.Module)]
 
 

@@ -8,8 +8,6 @@ for example in cases.examples("conv2d", seed=0, dtype="float32"):
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-
 from fluidcore import core
 from fluidcore.base.dtypes import FLOATING, DTypeLike, dtype_name
 from fluidcore.gradcheck.cases import (
@@ -27,10 +25,12 @@ from fluidcore.gradcheck.cases import (
     shapes,
     units,
 )
+from fluidcore.gradcheck.cases.control_flow import CONTROL_FLOW
 from fluidcore.gradcheck.cases.example import Array, Data, OpExample, Value
 from fluidcore.gradcheck.cases.gradients import SUFFIX, gradient_examples
-from fluidcore.gradcheck.cases.model import ProgramExample
-from fluidcore.gradcheck.cases.programs import program_example, program_examples, program_names
+from fluidcore.gradcheck.cases.model import ProgramExample, example
+from fluidcore.gradcheck.cases.networks import NETWORKS
+from fluidcore.gradcheck.cases.table import Cases
 
 __all__ = [
     "DTYPES",
@@ -48,25 +48,22 @@ __all__ = [
     "program_names",
 ]
 
+_PROGRAMS = NETWORKS | CONTROL_FLOW
 DTYPES = ("float64", "float32", "float16", "bfloat16")
-_FAMILIES: dict[str, Callable[[Data], Iterator[OpExample]]] = {
-    name: cases
-    for family in (
-        activations,
-        elementwise,
-        images,
-        indices,
-        losses,
-        matrices,
-        norms,
-        piecewise,
-        products,
-        reductions,
-        rows,
-        shapes,
-        units,
-    )
-    for name, cases in family.CASES.items()
+_FAMILIES: dict[str, Cases] = {
+    **activations.CASES,
+    **elementwise.CASES,
+    **images.CASES,
+    **indices.CASES,
+    **losses.CASES,
+    **matrices.CASES,
+    **norms.CASES,
+    **piecewise.CASES,
+    **products.CASES,
+    **reductions.CASES,
+    **rows.CASES,
+    **shapes.CASES,
+    **units.CASES,
 }
 
 
@@ -97,9 +94,9 @@ def examples(op_type: str, seed: int = 0, dtype: DTypeLike = "float32") -> list[
     data = Data(seed, op_type, dtype)
     family = _FAMILIES.get(op_type)
     if family is None and _is_elementwise(op_type):
-        family = activations.smooth(op_type)
+        family = activations.smooth
     if family is not None:
-        return list(family(data))
+        return list(family(op_type, data))
     forward = examples(op_type.removesuffix(SUFFIX), seed, dtype)
     return [made for example in forward for made in gradient_examples(op_type, example, data)]
 
@@ -146,3 +143,21 @@ def is_control_flow(op_type: str) -> bool:
     slots = (*definition.inputs, *definition.outputs)
     arrays = any(slot.array or slot.only_rows for slot in slots) or "array" in op_type
     return definition.runs_block or arrays
+
+
+def program_names() -> list[str]:
+    """The names of the example programs: layers, loops, branches, recurrences."""
+    return list(_PROGRAMS)
+
+
+def program_example(name: str, seed: int = 0, dtype: DTypeLike = "float32") -> ProgramExample:
+    """The example program of this name, in float32 or float64; core.NotFound if there is none."""
+    builder = _PROGRAMS.get(name)
+    if builder is None:
+        raise core.NotFound(f"no example program '{name}'; there are: {', '.join(_PROGRAMS)}")
+    return example(name, builder, seed, dtype_name(dtype))
+
+
+def program_examples(seed: int = 0, dtype: DTypeLike = "float32") -> list[ProgramExample]:
+    """All example programs, with values that depend on the seed."""
+    return [program_example(name, seed, dtype) for name in _PROGRAMS]

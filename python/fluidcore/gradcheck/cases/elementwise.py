@@ -1,12 +1,14 @@
-"""Functions of two numbers, with broadcasting, and counters."""
+"""Functions of two numbers, with broadcasting."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
 from fluidcore.gradcheck.cases.example import Array, Data, OpExample, Shape
+from fluidcore.gradcheck.cases.table import Cases
 
 Pair = Callable[[Data, Shape, Shape], tuple[Array, Array]]
 
@@ -53,50 +55,31 @@ def _between_whole(data: Data, x: Shape, y: Shape) -> tuple[Array, Array]:
     return data.cast(odd + data.uniform(-0.5, 0.5, *x).astype("float64")), data.cast(divisor)
 
 
-def _pairs(op_type: str, pair: Pair) -> Callable[[Data], Iterator[OpExample]]:
-    def cases(data: Data) -> Iterator[OpExample]:
-        for x_shape, y_shape, axis in _shapes(data):
-            x, y = pair(data, x_shape, y_shape)
-            attrs = {} if axis == -1 else {"axis": axis}
-            yield OpExample(op_type, {"X": x, "Y": y}, attrs)
-        if pair is not _between_whole:
-            x = data.positive(3, 5)
-            yield OpExample(op_type, {"X": x, "Y": x}, note="one variable twice")
-
-    return cases
-
-
-def _extremes(op_type: str) -> Callable[[Data], Iterator[OpExample]]:
-    def cases(data: Data) -> Iterator[OpExample]:
-        yield from _pairs(op_type, _apart)(data)
+def _pairs(op_type: str, data: Data, *, pair: Pair) -> Iterator[OpExample]:
+    for x_shape, y_shape, axis in _shapes(data):
+        x, y = pair(data, x_shape, y_shape)
+        attrs = {} if axis == -1 else {"axis": axis}
+        yield OpExample(op_type, {"X": x, "Y": y}, attrs)
+    if pair is not _between_whole:
+        x = data.positive(3, 5)
+        yield OpExample(op_type, {"X": x, "Y": x}, note="one variable twice")
+    if pair is _apart:
         x, y = _apart(data, (9,), (9,))
         y[::4] = x[::4]
         yield OpExample(op_type, {"X": x, "Y": y}, note="with ties")
 
-    return cases
 
-
-def _minus(data: Data) -> Iterator[OpExample]:
-    for shape in data.shapes():
-        yield OpExample("minus", {"X": data.normal(*shape), "Y": data.normal(*shape)})
-
-
-def _increment(data: Data) -> Iterator[OpExample]:
-    for shape, step in (((1,), 1.0), ((), -0.25), ((1, 1), 3.0)):
-        yield OpExample("increment", {"X": data.normal(*shape)}, {"step": step})
-
-
-CASES = {
-    "increment": _increment,
-    **{f"elementwise_{name}": _pairs(f"elementwise_{name}", _normal) for name in ("add", "sub")},
-    "elementwise_mul": _pairs("elementwise_mul", _normal),
-    "elementwise_div": _pairs("elementwise_div", _quotient),
-    **{
-        f"elementwise_{name}": _pairs(f"elementwise_{name}", _between_whole)
-        for name in ("floordiv", "mod")
-    },
-    "minus": _minus,
-    "elementwise_pow": _pairs("elementwise_pow", _power),
-    "elementwise_max": _extremes("elementwise_max"),
-    "elementwise_min": _extremes("elementwise_min"),
+_PAIRS: dict[str, Pair] = {
+    "add": _normal,
+    "sub": _normal,
+    "mul": _normal,
+    "div": _quotient,
+    "floordiv": _between_whole,
+    "mod": _between_whole,
+    "pow": _power,
+    "max": _apart,
+    "min": _apart,
+}
+CASES: dict[str, Cases] = {
+    f"elementwise_{name}": partial(_pairs, pair=pair) for name, pair in _PAIRS.items()
 }

@@ -12,13 +12,7 @@ SUFFIX = "_grad"
 
 
 def gradient_examples(op_type: str, example: OpExample, data: Data) -> Iterator[OpExample]:
-    """The operators of type `op_type` in the gradient of `example`, at what they read there.
-
-    Args:
-        op_type: Of the gradient operator.
-        example: Of the operator that it is the gradient of.
-        data: Where the incoming gradients come from.
-    """
+    """The operators of type `op_type` in the gradient of `example`, at what they read there."""
     if example.is_flat:
         return
     one = one_op(example)

@@ -7,36 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from fluidcore.gradcheck.cases.example import Array, Data, OpExample, Shape
+from fluidcore.gradcheck.cases.example import Array, Data, OpExample
+from fluidcore.gradcheck.cases.table import Cases, row, table
 
 
-def _interpolate(data: Data) -> Iterator[OpExample]:
+def _interpolate(op_type: str, data: Data) -> Iterator[OpExample]:
     n, c = data.extents(2, 1, 2)
     a, b = data.extents(2, 2, 4)
-
-    def case(shape: Shape, mode: str, **attrs: Any) -> OpExample:
-        return OpExample("interpolate", {"X": data.normal(*shape)}, {"mode": mode, **attrs})
-
-    yield from (
-        case((n, c, a), "nearest", size=[5]),
-        case((n, c, a + 2), "linear", size=[3]),
-        case((n, c, a, b), "bilinear", scale=[1.5, 2.0]),
-        case((1, c, a, b), "bilinear", size=[5, 3], align_corners=True),
-        case((1, c, a, b), "bicubic", size=[5, 3]),
-        case((1, 1, a, 2, b), "trilinear", size=[3, 3, 2]),
-        case((0, c, a), "linear", size=[5]),
-    )
-
-
-def _pixel_shuffle(data: Data) -> Iterator[OpExample]:
-    n, c, height, width = data.extents(4, 1, 2)
-    for shape, factor in (
-        ((n, 4 * c, height, width), 2),
-        ((1, 9, height, 2), 3),
-        ((n, c, 3, 2), 1),
-        ((0, 4, height, width), 2),
-    ):
-        yield OpExample("pixel_shuffle", {"X": data.normal(*shape)}, {"upscale_factor": factor})
+    rows = [
+        row((n, c, a), mode="nearest", size=[5]),
+        row((n, c, a + 2), mode="linear", size=[3]),
+        row((n, c, a, b), mode="bilinear", scale=[1.5, 2.0]),
+        row((1, c, a, b), mode="bilinear", size=[5, 3], align_corners=True),
+        row((1, c, a, b), mode="bicubic", size=[5, 3]),
+        row((1, 1, a, 2, b), mode="trilinear", size=[3, 3, 2]),
+        row((0, c, a), mode="linear", size=[5]),
+    ]
+    yield from table("X", lambda: rows)(op_type, data)
 
 
 def _seen(data: Data) -> Iterator[tuple[Array, Array, dict[str, Any]]]:
@@ -66,21 +53,30 @@ def _between(data: Data, extent: int, align_corners: bool, *shape: int) -> Array
     return np.asarray((at + (0 if align_corners else 0.5)) * 2 / max(size, 1) - 1)
 
 
-def _grid_sample(data: Data) -> Iterator[OpExample]:
+def _grid_sample(op_type: str, data: Data) -> Iterator[OpExample]:
     for x, grid, attrs in _seen(data):
-        yield OpExample("grid_sample", {"X": x, "Grid": grid}, attrs)
+        yield OpExample(op_type, {"X": x, "Grid": grid}, attrs)
 
 
-def _grid_sample_adjoint(data: Data) -> Iterator[OpExample]:
+def _grid_sample_adjoint(op_type: str, data: Data) -> Iterator[OpExample]:
     for x, grid, attrs in _seen(data):
         y = data.normal(*x.shape[:2], *grid.shape[1:3])
-        inputs = {"X": x, "Grid": grid, "Y": y}
-        yield OpExample("grid_sample_adjoint", inputs, attrs, to_check=("Grid", "Y"))
+        yield OpExample(op_type, {"X": x, "Grid": grid, "Y": y}, attrs, to_check=("Grid", "Y"))
 
 
-CASES = {
+CASES: dict[str, Cases] = {
     "grid_sample": _grid_sample,
     "grid_sample_adjoint": _grid_sample_adjoint,
     "interpolate": _interpolate,
-    "pixel_shuffle": _pixel_shuffle,
+    "pixel_shuffle": table(
+        "X",
+        lambda n, c, height, width: [
+            row((n, 4 * c, height, width), upscale_factor=2),
+            row((1, 9, height, 2), upscale_factor=3),
+            row((n, c, 3, 2), upscale_factor=1),
+            row((0, 4, height, width), upscale_factor=2),
+        ],
+        least=1,
+        most=2,
+    ),
 }

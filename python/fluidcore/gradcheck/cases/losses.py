@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from functools import partial
 
 from fluidcore.gradcheck.cases.example import Array, Data, OpExample, Shape
+from fluidcore.gradcheck.cases.table import Attrs, Cases, each_shape, row, table
 
 Inputs = Callable[[Data, Shape], dict[str, Array]]
 
@@ -20,14 +21,9 @@ def _hinge(data: Data, shape: Shape) -> dict[str, Array]:
     return {"Logits": data.cast(sign * (1 - margin)), "Labels": data.cast((sign + 1) / 2)}
 
 
-def _between_eighths(data: Data, shape: Shape) -> tuple[Array, Array]:
-    """Two tensors whose differences are odd sixteenths: no multiple of 1/8 is near."""
-    return data.distinct(*shape), data.distinct(*shape, offset=1 / 16)
-
-
 def _huber(data: Data, shape: Shape) -> dict[str, Array]:
-    x, y = _between_eighths(data, shape)
-    return {"X": x, "Y": y}
+    """Two tensors whose differences are odd sixteenths: no multiple of 1/8 is near."""
+    return {"X": data.distinct(*shape), "Y": data.distinct(*shape, offset=1 / 16)}
 
 
 def _log(data: Data, shape: Shape) -> dict[str, Array]:
@@ -35,7 +31,7 @@ def _log(data: Data, shape: Shape) -> dict[str, Array]:
 
 
 def _margin_rank(data: Data, shape: Shape) -> dict[str, Array]:
-    x1, x2 = _between_eighths(data, shape)
+    x1, x2 = _huber(data, shape).values()
     return {"X1": x1, "X2": x2, "Label": data.cast(_signs(data, shape))}
 
 
@@ -57,13 +53,8 @@ def _kl_div(data: Data, shape: Shape) -> dict[str, Array]:
     return {"X": data.uniform(-3, -0.25, *shape), "Target": data.positive(*shape)}
 
 
-def _elements(op_type: str, inputs: Inputs, *attrs: dict[str, Any]) -> Any:
-    def cases(data: Data) -> Iterator[OpExample]:
-        for number, shape in enumerate(data.shapes()):
-            given = attrs[number % len(attrs)] if attrs else {}
-            yield OpExample(op_type, inputs(data, shape), given)
-
-    return cases
+def _elements(inputs: Inputs, *attrs: Attrs) -> Cases:
+    return partial(each_shape, inputs=inputs, choices=attrs)
 
 
 def _rows(data: Data) -> Iterator[Shape]:
@@ -71,38 +62,25 @@ def _rows(data: Data) -> Iterator[Shape]:
     yield from ((a, b), (1, b), (a, 2 * b + 17), (2, a, b), (0, b))
 
 
-def _smooth_l1(data: Data) -> Iterator[OpExample]:
+def _smooth_l1(op_type: str, data: Data) -> Iterator[OpExample]:
     for shape in _rows(data):
         for sigma in (1.0, 2.0):
-            x, y = _between_eighths(data, shape)
-            yield OpExample("smooth_l1_loss", {"X": x, "Y": y}, {"sigma": sigma})
-    x, y = _between_eighths(data, (2, 3))
+            yield OpExample(op_type, _huber(data, shape), {"sigma": sigma})
+    inputs = _huber(data, (2, 3))
     for slots in (["InsideWeight"], ["OutsideWeight"], ["InsideWeight", "OutsideWeight"]):
         # Powers of 2, so that differences keep away from the kink.
         weights = {slot: data.cast(2.0 ** data.integers(-1, 2, 2, 3)) for slot in slots}
-        yield OpExample("smooth_l1_loss", {"X": x, "Y": y, **weights}, {"sigma": 2.0})
+        yield OpExample(op_type, {**inputs, **weights}, {"sigma": 2.0})
 
 
-def _pairs_of_rows(op_type: str) -> Callable[[Data], Iterator[OpExample]]:
-    def cases(data: Data) -> Iterator[OpExample]:
-        for shape in _rows(data):
-            for rows in {shape[0], 1}:
-                inputs = {"X": data.normal(*shape), "Y": data.normal(rows, *shape[1:])}
-                yield OpExample(op_type, inputs)
-
-    return cases
+def _pairs_of_rows(op_type: str, data: Data) -> Iterator[OpExample]:
+    for shape in _rows(data):
+        for rows in {shape[0], 1}:
+            inputs = {"X": data.normal(*shape), "Y": data.normal(rows, *shape[1:])}
+            yield OpExample(op_type, inputs)
 
 
-def _label_smooth(data: Data) -> Iterator[OpExample]:
-    a, b = data.extents(2, 2)
-    for shape in ((a, b), (b,), (2, a, b), (0, b)):
-        x = data.probabilities(*shape)
-        yield OpExample("label_smooth", {"X": x}, {"epsilon": 0.125})
-    inputs = {"X": data.probabilities(a, b), "PriorDist": data.probabilities(1, b)}
-    yield OpExample("label_smooth", inputs, {"epsilon": 0.25})
-
-
-def _ctc_loss(data: Data) -> Iterator[OpExample]:
+def _ctc_loss(op_type: str, data: Data) -> Iterator[OpExample]:
     steps, classes = data.extents(2, 4, 6)
     for batch, labels, with_lengths in ((2, 2, False), (3, 2, True), (1, 1, True), (0, 1, False)):
         inputs = {
@@ -112,23 +90,29 @@ def _ctc_loss(data: Data) -> Iterator[OpExample]:
         if with_lengths:
             inputs["LogitsLength"] = data.integers(2 * labels, steps + 1, batch)
             inputs["LabelLength"] = data.integers(0, labels + 1, batch)
-        yield OpExample("ctc_loss", inputs)
+        yield OpExample(op_type, inputs)
     inputs = {"Logits": data.normal(3, 1, 2), "Label": data.integers(0, 1, 1, 2)}
-    yield OpExample("ctc_loss", inputs, {"blank": 1})
+    yield OpExample(op_type, inputs, {"blank": 1})
 
 
-CASES: dict[str, Callable[[Data], Iterator[OpExample]]] = {
+CASES: dict[str, Cases] = {
     "ctc_loss": _ctc_loss,
-    "hinge_loss": _elements("hinge_loss", _hinge),
-    "huber_loss": _elements("huber_loss", _huber, {"delta": 1.25}, {"delta": 0.5}),
-    "log_loss": _elements("log_loss", _log, {"epsilon": 1e-4}, {"epsilon": 0.125}),
-    "margin_rank_loss": _elements("margin_rank_loss", _margin_rank, {}, {"margin": 0.25}),
-    "modified_huber_loss": _elements("modified_huber_loss", _modified_huber),
-    "rank_loss": _elements("rank_loss", _rank),
-    "sigmoid_cross_entropy_with_logits": _elements("sigmoid_cross_entropy_with_logits", _sigmoid),
-    "kl_div": _elements("kl_div", _kl_div),
+    "hinge_loss": _elements(_hinge),
+    "huber_loss": _elements(_huber, {"delta": 1.25}, {"delta": 0.5}),
+    "log_loss": _elements(_log, {"epsilon": 1e-4}, {"epsilon": 0.125}),
+    "margin_rank_loss": _elements(_margin_rank, {}, {"margin": 0.25}),
+    "modified_huber_loss": _elements(_modified_huber),
+    "rank_loss": _elements(_rank),
+    "sigmoid_cross_entropy_with_logits": _elements(_sigmoid),
+    "kl_div": _elements(_kl_div),
     "smooth_l1_loss": _smooth_l1,
-    "squared_l2_distance": _pairs_of_rows("squared_l2_distance"),
-    "cos_sim": _pairs_of_rows("cos_sim"),
-    "label_smooth": _label_smooth,
+    "squared_l2_distance": _pairs_of_rows,
+    "cos_sim": _pairs_of_rows,
+    "label_smooth": table(
+        "X:probabilities PriorDist:probabilities",
+        lambda a, b: [
+            *(row(shape, None, epsilon=0.125) for shape in ((a, b), (b,), (2, a, b), (0, b))),
+            row((a, b), (1, b), epsilon=0.25),
+        ],
+    ),
 }

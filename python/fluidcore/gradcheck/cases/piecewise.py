@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from functools import partial
 from itertools import cycle
+from typing import NamedTuple
 
 import numpy as np
 
 from fluidcore.gradcheck.cases.example import Array, Data, OpExample, Shape
+from fluidcore.gradcheck.cases.table import NO_ATTRS, Attrs, Cases
 
 
-@dataclass(frozen=True)
-class _Pieces:
+class _Pieces(NamedTuple):
     """Attributes, and where the pieces meet with them.
 
     Attributes:
@@ -23,7 +24,7 @@ class _Pieces:
     """
 
     kinks: tuple[float, ...]
-    attrs: dict[str, float] = field(default_factory=dict)
+    attrs: Attrs = NO_ATTRS
     at_kink: bool = True
 
 
@@ -37,54 +38,46 @@ def _between(data: Data, kinks: tuple[float, ...], shape: Shape, gap: float = 0.
     return data.cast(x)
 
 
-def _piecewise(op_type: str, *choices: _Pieces) -> Callable[[Data], Iterator[OpExample]]:
-    def cases(data: Data) -> Iterator[OpExample]:
-        for shape, pieces in zip(data.shapes(), cycle(choices)):
-            yield OpExample(op_type, {"X": _between(data, pieces.kinks, shape)}, pieces.attrs)
-        for pieces in choices:
-            kinks = data.cast(np.tile(pieces.kinks, 5))
-            near = data.away_from_zero(*kinks.shape) / 16
-            yield OpExample(op_type, {"X": kinks + near}, pieces.attrs, note="close to the kink")
-            if pieces.at_kink:
-                x = _between(data, pieces.kinks, (7,))
-                x[::3] = np.resize(pieces.kinks, 3)
-                yield OpExample(op_type, {"X": x}, pieces.attrs, note="at the kink")
-
-    return cases
+def _piecewise(op_type: str, data: Data, *, choices: tuple[_Pieces, ...]) -> Iterator[OpExample]:
+    for shape, pieces in zip(data.shapes(), cycle(choices)):
+        yield OpExample(op_type, {"X": _between(data, pieces.kinks, shape)}, pieces.attrs)
+    for pieces in choices:
+        kinks = data.cast(np.tile(pieces.kinks, 5))
+        near = data.away_from_zero(*kinks.shape) / 16
+        yield OpExample(op_type, {"X": kinks + near}, pieces.attrs, note="close to the kink")
+        if pieces.at_kink:
+            x = _between(data, pieces.kinks, (7,))
+            x[::3] = np.resize(pieces.kinks, 3)
+            yield OpExample(op_type, {"X": x}, pieces.attrs, note="at the kink")
 
 
-def _staircase(op_type: str, offset: float) -> Callable[[Data], Iterator[OpExample]]:
-    """Flat but for steps at whole numbers + `offset`."""
-
-    def cases(data: Data) -> Iterator[OpExample]:
-        for shape in data.shapes():
-            inside = data.uniform(0.25, 0.75, *shape).astype("float64")
-            x = data.integers(-3, 3, *shape) + offset + inside
-            yield OpExample(op_type, {"X": data.cast(x)})
-
-    return cases
+def _staircase(op_type: str, data: Data) -> Iterator[OpExample]:
+    """Flat but for steps at whole numbers, or halfway between them."""
+    offset = 0.5 if op_type == "round" else 0.0
+    for shape in data.shapes():
+        inside = data.uniform(0.25, 0.75, *shape).astype("float64")
+        x = data.integers(-3, 3, *shape) + offset + inside
+        yield OpExample(op_type, {"X": data.cast(x)})
 
 
-def _prelu(data: Data) -> Iterator[OpExample]:
+def _prelu(op_type: str, data: Data) -> Iterator[OpExample]:
     for shape, alpha in zip(data.shapes(), cycle((0.25, -0.5, 1.5))):
         x = data.away_from_zero(*shape)
-        yield OpExample("prelu", {"X": x, "Alpha": data.cast(np.array([alpha]))})
+        yield OpExample(op_type, {"X": x, "Alpha": data.cast(np.array([alpha]))})
 
 
-_CHOICES = {
-    "relu": (_Pieces((0.0,)),),
-    "abs": (_Pieces((0.0,)),),
+_ZERO = _Pieces((0.0,))
+_CHOICES: dict[str, tuple[_Pieces, ...]] = {
+    "relu": (_ZERO,),
+    "abs": (_ZERO,),
+    "sign": (_Pieces((0.0,), at_kink=False),),
     "clip": (
         _Pieces((-0.5, 0.75), {"min": -0.5, "max": 0.75}),
         _Pieces((-1.0, 1.0), {"min": -1.0, "max": 1.0}),
     ),
-    "brelu": (_Pieces((0.0,)), _Pieces((-0.5, 0.75), {"t_min": -0.5, "t_max": 0.75})),
+    "brelu": (_ZERO, _Pieces((-0.5, 0.75), {"t_min": -0.5, "t_max": 0.75})),
     "relu6": (_Pieces((0.0, 6.0)), _Pieces((0.0, 0.75), {"threshold": 0.75})),
-    "leaky_relu": (
-        _Pieces((0.0,)),
-        _Pieces((0.0,), {"alpha": 0.5}),
-        _Pieces((0.0,), {"alpha": -0.5}),
-    ),
+    "leaky_relu": (_ZERO, _Pieces((0.0,), {"alpha": 0.5}), _Pieces((0.0,), {"alpha": -0.5})),
     "hard_sigmoid": (_Pieces((-2.0, 2.0), {"slope": 0.25}), _Pieces((-0.5, 0.5), {"slope": -1.0})),
     "hard_shrink": (
         _Pieces((-0.5, 0.5), at_kink=False),
@@ -96,15 +89,13 @@ _CHOICES = {
         _Pieces((-0.5,), {"threshold": -0.5}, at_kink=False),
     ),
     "elu": (
-        _Pieces((0.0,)),
+        _ZERO,
         _Pieces((0.0,), {"alpha": 0.25}, at_kink=False),
         _Pieces((0.0,), {"alpha": 1.5}, at_kink=False),
     ),
 }
-_STEPS = {"ceil": 0.0, "floor": 0.0, "round": 0.5}
-CASES = {
-    **{name: _piecewise(name, *choices) for name, choices in _CHOICES.items()},
-    **{name: _staircase(name, offset) for name, offset in _STEPS.items()},
+CASES: dict[str, Cases] = {
+    **{name: partial(_piecewise, choices=choices) for name, choices in _CHOICES.items()},
+    **dict.fromkeys(("ceil", "floor", "round"), _staircase),
     "prelu": _prelu,
-    "sign": _piecewise("sign", _Pieces((0.0,), at_kink=False)),
 }

@@ -2,245 +2,218 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator
 
-from fluidcore.gradcheck.cases.example import Data, OpExample
+import numpy as np
+
+from fluidcore.gradcheck.cases.example import Data, OpExample, Shape
+from fluidcore.gradcheck.cases.table import Attrs, Cases, Row, row, table
 
 
-def _reshape(data: Data) -> Iterator[OpExample]:
+def _reshape(op_type: str, data: Data) -> Iterator[OpExample]:
     a, b, c = data.extents(3, 2)
-    variants: list[tuple[Sequence[int], list[int]]] = [
-        ([a * b], [a, b]),
-        ([a, b, c], [-1, c]),
-        ([a, b], [1, -1, 1]),
-        ([1], []),
-        ([], [1, 1]),
-        ([0, a], [2, 0]),
+    rows = [
+        row((a * b,), shape=[a, b]),
+        row((a, b, c), shape=[-1, c]),
+        row((a, b), shape=[1, -1, 1]),
+        row((1,), shape=[]),
+        row((), shape=[1, 1]),
+        row((0, a), shape=[2, 0]),
     ]
-    for source, shape in variants:
-        yield OpExample("reshape", {"X": data.normal(*source)}, {"shape": shape})
+    yield from table("X", lambda: rows)(op_type, data)
+    inputs = {"X": data.normal(a, b, c), "Shape": np.array([c, b, a])}
+    yield OpExample(op_type, inputs, {"shape": [-1, -1, -1]}, note="by data")
 
 
-def _flatten(data: Data) -> Iterator[OpExample]:
-    a, b, c = data.extents(3, 2)
-    for shape, axis in (([], 0), ([a], 1), ([a, b, c], 1), ([a, b, c], 2), ([0, a], 1)):
-        yield OpExample("flatten", {"X": data.normal(*shape)}, {"axis": axis})
-
-
-def _transpose(data: Data) -> Iterator[OpExample]:
-    variants: list[tuple[Sequence[int], list[int]]] = [
-        (data.extents(2, 2), [1, 0]),
-        ([], []),
-        ([5], [0]),
-        ([0, 4], [1, 0]),
-        (data.extents(3, 2), data.permutation(3)),
-        (data.extents(4, 1, 3), data.permutation(4)),
+def _transpose(op_type: str, data: Data) -> Iterator[OpExample]:
+    rows = [
+        row(data.extents(2, 2), axis=[1, 0]),
+        row((), axis=[]),
+        row((5,), axis=[0]),
+        row((0, 4), axis=[1, 0]),
+        row(data.extents(3, 2), axis=data.permutation(3)),
+        row(data.extents(4, 1, 3), axis=data.permutation(4)),
     ]
-    for shape, axis in variants:
-        yield OpExample("transpose", {"X": data.normal(*shape)}, {"axis": axis})
+    return table("X", lambda: rows)(op_type, data)
 
 
-def _concat(data: Data) -> Iterator[OpExample]:
-    a, b, c = data.extents(3, 2)
+def _lists(rows: Callable[..., list[Row]]) -> Cases:
+    """Of an operator on the list X: the shapes of a row are those of its elements."""
 
-    def case(*shapes: Sequence[int], **attrs: Any) -> OpExample:
-        return OpExample("concat", {"X": [data.normal(*shape) for shape in shapes]}, attrs)
-
-    yield from (
-        case([a, b], [c, b]),
-        case([a]),
-        case([a], [b], [17]),
-        case([a, b], [a, 0], [a, c], axis=1),
-        case([a, b, c], [a, 1, c], axis=-2),
-        case([0, a], [0, a]),
-    )
-    x, y = data.normal(2, 3), data.normal(1, 3)
-    yield OpExample("concat", {"X": [x, y, x]}, note="one variable twice")
-
-
-def _split(data: Data) -> Iterator[OpExample]:
-    a, b = data.extents(2, 2)
-
-    def case(shape: Sequence[int], count: int, **attrs: Any) -> OpExample:
-        return OpExample("split", {"X": data.normal(*shape)}, attrs, outputs={"Out": count})
-
-    yield from (
-        case([3 * a], 3, num=3),
-        case([a], 1, num=1),
-        case([a, 2 * b], 2, num=2, axis=1),
-        case([2, a + b, 2], 3, sections=[a, 0, b], axis=1),
-        case([2, a, b + 1], 2, sections=[b, 1], axis=-1),
-        case([0, 4], 2, num=2),
-    )
-
-
-Numbers = tuple[Sequence[int], list[int]]
-
-
-def _repeat(op_type: str, attr: str, *more: Numbers) -> Callable[[Data], Iterator[OpExample]]:
-    def cases(data: Data) -> Iterator[OpExample]:
-        a, b, c = data.extents(3, 2)
-        variants: list[Numbers] = [((), []), ((1,), [a]), ((a, 1), [a, b]), ((0, 1), [0, b])]
-        if op_type != "broadcast_to":
-            variants += [((a, b), [2, c]), ((a, b, c), [2, 1, 3]), ((a, b), [0, 2])]
-        for shape, numbers in [*variants, *more]:
-            yield OpExample(op_type, {"X": data.normal(*shape)}, {attr: numbers})
+    def cases(op_type: str, data: Data) -> Iterator[OpExample]:
+        for shapes, attrs, *_ in rows(*data.extents(3, 2)):
+            parts = [data.normal(*shape) for shape in shapes if shape is not None]
+            yield OpExample(op_type, {"X": parts}, attrs)
+        second = (1, 3) if op_type == "concat" else (2, 3)
+        x, y = data.normal(2, 3), data.normal(*second)
+        yield OpExample(op_type, {"X": [x, y, x]}, note="one variable twice")
 
     return cases
 
 
-def _crop(data: Data) -> Iterator[OpExample]:
+def _repeat(attr: str, *more: Row, expands: bool = True) -> Cases:
+    def rows(a: int, b: int, c: int) -> list[Row]:
+        pairs: list[tuple[Shape, list[int]]] = [
+            ((), []),
+            ((1,), [a]),
+            ((a, 1), [a, b]),
+            ((0, 1), [0, b]),
+        ]
+        if expands:
+            pairs += [((a, b), [2, c]), ((a, b, c), [2, 1, 3]), ((a, b), [0, 2])]
+        return [*(Row((shape,), {attr: numbers}) for shape, numbers in pairs), *more]
+
+    return table("X", rows)
+
+
+def _pad(op_type: str, data: Data) -> Iterator[OpExample]:
     a, b, c = data.extents(3, 2)
-    variants: list[tuple[Sequence[int], list[int], list[int]]] = [
-        ((), [], []),
-        ((a + b,), [a], [b]),
-        ((a, b + c), [1, b], [a - 1, c]),
-        ((a, b, c), [0, 1, 1], [a, b - 1, 1]),
-        ((a, b), [a, 0], [0, b]),
-        ((0, b), [0, 1], [0, 1]),
-    ]
-    for x, offsets, shape in variants:
-        attrs = {"offsets": offsets, "shape": shape}
-        yield OpExample("crop", {"X": data.normal(*x)}, attrs)
-    inputs = {"X": data.normal(a, b + c), "Y": data.normal(1, c)}
-    yield OpExample("crop", inputs, {"offsets": [1, b]}, ("X",))
-
-
-def _pad(data: Data) -> Iterator[OpExample]:
-    a, b, c = data.extents(3, 2)
-    variants: list[Numbers] = [
-        ((), []),
-        ((1,), [a, b]),
-        ((a,), [3 * b, 2 * c]),
-        ((a, b), [1, 0, 0, c]),
-        ((a, b, 2), [1, 1, 0, 2, 3, 3]),
-        ((0, b), [0, 0, 1, 1]),
-    ]
-    for shape, paddings in variants:
-        x = data.normal(*shape)
-        yield OpExample("pad", {"X": x}, {"paddings": paddings, "pad_value": 1.5})
-        for mode in ("edge", "reflect", "wrap"):
-            yield OpExample("pad", {"X": x}, {"paddings": paddings, "mode": mode})
-
-
-def _slice(data: Data) -> Iterator[OpExample]:
-    a, b, c = data.extents(3, 2)
-    variants: list[tuple[Sequence[int], list[int], list[int], list[int]]] = [
-        ((), [], [], []),
-        ((a + b,), [0], [a], [99]),
-        ((a, b + c), [1, 0], [-c, -99], [b + c, -1]),
-        ((a, b, c), [-1, 0], [1, 0], [c, a - 1]),
-        ((a, b), [0], [a], [a]),
-        ((0, b), [1], [1], [b]),
-    ]
-    for x, axes, starts, ends in variants:
-        attrs = {"axes": axes, "starts": starts, "ends": ends}
-        yield OpExample("slice", {"X": data.normal(*x)}, attrs)
-
-
-def _strided_slice(data: Data) -> Iterator[OpExample]:
-    a, b, c = data.extents(3, 2)
-    variants: list[tuple[Sequence[int], list[int], list[int], list[int], list[int]]] = [
-        ((), [], [], [], []),
-        ((17 + a,), [0], [0], [99], [3]),
-        ((17 + a,), [0], [-1], [-99], [-2]),
-        ((a, b + c), [1, 0], [-1, 1], [-99, a], [-1, 2]),
-        ((a, b, c), [-1, 0], [1, 0], [c, a - 1], [1, 1]),
-        ((a, b), [0], [0], [a], [-1]),
-        ((0, b), [1], [0], [b], [2]),
-    ]
-    for x, axes, starts, ends, strides in variants:
-        attrs = {"axes": axes, "starts": starts, "ends": ends, "strides": strides}
-        yield OpExample("strided_slice", {"X": data.normal(*x)}, attrs)
-
-
-def _rows(
-    op_type: str, rows: Callable[[Data], Iterator[tuple[Sequence[int], dict[str, Any]]]]
-) -> Callable[[Data], Iterator[OpExample]]:
-    def cases(data: Data) -> Iterator[OpExample]:
-        for shape, attrs in rows(data):
-            yield OpExample(op_type, {"X": data.normal(*shape)}, attrs)
-
-    return cases
-
-
-def _flip(data: Data) -> Iterator[tuple[Sequence[int], dict[str, Any]]]:
-    a, b, c = data.extents(3, 2)
-    yield (), {"axis": []}
-    yield (17 + a,), {"axis": [0]}
-    yield (a, b), {"axis": [-1, 0]}
-    yield (a, b, c), {"axis": [1]}
-    yield (0, b), {"axis": [1]}
-
-
-def _roll(data: Data) -> Iterator[tuple[Sequence[int], dict[str, Any]]]:
-    a, b, c = data.extents(3, 2)
-    yield (), {"shifts": [1]}
-    yield (17 + a,), {"shifts": [b], "axis": [0]}
-    yield (a, b), {"shifts": [c]}
-    yield (a, b), {"shifts": [1, -c], "axis": [-1, 0]}
-    yield (a, b, c), {"shifts": [1, 1], "axis": [1, 1]}
-    yield (0, b), {"shifts": [1], "axis": [1]}
-
-
-def _squeeze(data: Data) -> Iterator[tuple[Sequence[int], dict[str, Any]]]:
-    a, b = data.extents(2, 2)
-    yield (), {}
-    yield (1,), {}
-    yield (a, 1, b), {"axes": [-2]}
-    yield (1, a, 1, b), {"axes": [2, 0]}
-    yield (0, 1), {"axes": [1]}
-
-
-def _unsqueeze(data: Data) -> Iterator[tuple[Sequence[int], dict[str, Any]]]:
-    a, b = data.extents(2, 2)
-    yield (), {"axes": [0, 1]}
-    yield (1,), {"axes": []}
-    yield (a, b), {"axes": [-1, 1]}
-    yield (0, a), {"axes": [0]}
-
-
-def _stack(data: Data) -> Iterator[OpExample]:
-    a, b, c = data.extents(3, 2)
-    for shape, count, axis in (
-        ((), 2, 0),
-        ((1,), 1, 0),
-        ((17 + a,), 2, 1),
-        ((a, b), c, -1),
-        ((a, b, 2), 2, 1),
-        ((0, a), 2, 0),
+    modes: list[Attrs] = [{"pad_value": 1.5}, *({"mode": m} for m in ("edge", "reflect", "wrap"))]
+    for (shape,), attrs, *_ in (
+        row((), paddings=[]),
+        row((1,), paddings=[a, b]),
+        row((a,), paddings=[3 * b, 2 * c]),
+        row((a, b), paddings=[1, 0, 0, c]),
+        row((a, b, 2), paddings=[1, 1, 0, 2, 3, 3]),
+        row((0, b), paddings=[0, 0, 1, 1]),
     ):
-        parts = [data.normal(*shape) for _ in range(count)]
-        yield OpExample("stack", {"X": parts}, {"axis": axis})
-    x, y = data.normal(2, 3), data.normal(2, 3)
-    yield OpExample("stack", {"X": [x, y, x]}, note="one variable twice")
+        x = data.normal(*(shape or ()))
+        for mode in modes:
+            yield OpExample(op_type, {"X": x}, {**attrs, **mode})
 
 
-def _unstack(data: Data) -> Iterator[OpExample]:
-    a, b, c = data.extents(3, 2)
-    for shape, axis in (((2,), 0), ((1, a), 0), ((a, b), 1), ((a, b, c), -2), ((2, 0), 0)):
-        inputs = {"X": data.normal(*shape)}
-        yield OpExample("unstack", inputs, {"axis": axis}, outputs={"Y": shape[axis]})
-
-
-CASES = {
+CASES: dict[str, Cases] = {
     "reshape": _reshape,
-    "flatten": _flatten,
+    "flatten": table(
+        "X",
+        lambda a, b, c: [
+            row((), axis=0),
+            row((a,), axis=1),
+            row((a, b, c), axis=1),
+            row((a, b, c), axis=2),
+            row((0, a), axis=1),
+        ],
+    ),
     "transpose": _transpose,
-    "concat": _concat,
-    "split": _split,
-    "expand": _repeat("expand", "expand_times"),
-    "tile": _repeat("tile", "repeat_times", ((2, 3), [3]), ((3,), [2, 2])),
-    "broadcast_to": _repeat("broadcast_to", "shape", ((2, 1), [3, -1, 4])),
-    "crop": _crop,
+    "concat": _lists(
+        lambda a, b, c: [
+            row((a, b), (c, b)),
+            row((a,)),
+            row((a,), (b,), (17,)),
+            row((a, b), (a, 0), (a, c), axis=1),
+            row((a, b, c), (a, 1, c), axis=-2),
+            row((0, a), (0, a)),
+        ]
+    ),
+    "split": table(
+        "X",
+        lambda a, b: [
+            row((3 * a,), num=3, outputs={"Out": 3}),
+            row((a,), num=1, outputs={"Out": 1}),
+            row((a, 2 * b), num=2, axis=1, outputs={"Out": 2}),
+            row((2, a + b, 2), sections=[a, 0, b], axis=1, outputs={"Out": 3}),
+            row((2, a, b + 1), sections=[b, 1], axis=-1, outputs={"Out": 2}),
+            row((0, 4), num=2, outputs={"Out": 2}),
+        ],
+    ),
+    "expand": _repeat("expand_times"),
+    "tile": _repeat("repeat_times", row((2, 3), repeat_times=[3]), row((3,), repeat_times=[2, 2])),
+    "broadcast_to": _repeat("shape", row((2, 1), shape=[3, -1, 4]), expands=False),
+    "crop": table(
+        "X Y",
+        lambda a, b, c: [
+            row((), None, offsets=[], shape=[]),
+            row((a + b,), None, offsets=[a], shape=[b]),
+            row((a, b + c), None, offsets=[1, b], shape=[a - 1, c]),
+            row((a, b, c), None, offsets=[0, 1, 1], shape=[a, b - 1, 1]),
+            row((a, b), None, offsets=[a, 0], shape=[0, b]),
+            row((0, b), None, offsets=[0, 1], shape=[0, 1]),
+            row((a, b + c), (1, c), offsets=[1, b]),
+        ],
+        to_check=("X",),
+    ),
     "pad": _pad,
-    "slice": _slice,
-    "strided_slice": _strided_slice,
-    "flip": _rows("flip", _flip),
-    "roll": _rows("roll", _roll),
-    "squeeze": _rows("squeeze", _squeeze),
-    "unsqueeze": _rows("unsqueeze", _unsqueeze),
-    "stack": _stack,
-    "unstack": _unstack,
+    "slice": table(
+        "X",
+        lambda a, b, c: [
+            row((), axes=[], starts=[], ends=[]),
+            row((a + b,), axes=[0], starts=[a], ends=[99]),
+            row((a, b + c), axes=[1, 0], starts=[-c, -99], ends=[b + c, -1]),
+            row((a, b, c), axes=[-1, 0], starts=[1, 0], ends=[c, a - 1]),
+            row((a, b), axes=[0], starts=[a], ends=[a]),
+            row((0, b), axes=[1], starts=[1], ends=[b]),
+        ],
+    ),
+    "strided_slice": table(
+        "X",
+        lambda a, b, c: [
+            row((), axes=[], starts=[], ends=[], strides=[]),
+            row((17 + a,), axes=[0], starts=[0], ends=[99], strides=[3]),
+            row((17 + a,), axes=[0], starts=[-1], ends=[-99], strides=[-2]),
+            row((a, b + c), axes=[1, 0], starts=[-1, 1], ends=[-99, a], strides=[-1, 2]),
+            row((a, b, c), axes=[-1, 0], starts=[1, 0], ends=[c, a - 1], strides=[1, 1]),
+            row((a, b), axes=[0], starts=[0], ends=[a], strides=[-1]),
+            row((0, b), axes=[1], starts=[0], ends=[b], strides=[2]),
+        ],
+    ),
+    "flip": table(
+        "X",
+        lambda a, b, c: [
+            row((), axis=[]),
+            row((17 + a,), axis=[0]),
+            row((a, b), axis=[-1, 0]),
+            row((a, b, c), axis=[1]),
+            row((0, b), axis=[1]),
+        ],
+    ),
+    "roll": table(
+        "X",
+        lambda a, b, c: [
+            row((), shifts=[1]),
+            row((17 + a,), shifts=[b], axis=[0]),
+            row((a, b), shifts=[c]),
+            row((a, b), shifts=[1, -c], axis=[-1, 0]),
+            row((a, b, c), shifts=[1, 1], axis=[1, 1]),
+            row((0, b), shifts=[1], axis=[1]),
+        ],
+    ),
+    "squeeze": table(
+        "X",
+        lambda a, b: [
+            row(()),
+            row((1,)),
+            row((a, 1, b), axes=[-2]),
+            row((1, a, 1, b), axes=[2, 0]),
+            row((0, 1), axes=[1]),
+        ],
+    ),
+    "unsqueeze": table(
+        "X",
+        lambda a, b: [
+            row((), axes=[0, 1]),
+            row((1,), axes=[]),
+            row((a, b), axes=[-1, 1]),
+            row((0, a), axes=[0]),
+        ],
+    ),
+    "stack": _lists(
+        lambda a, b, c: [
+            row(*[()] * 2, axis=0),
+            row((1,), axis=0),
+            row(*[(17 + a,)] * 2, axis=1),
+            row(*[(a, b)] * c, axis=-1),
+            row(*[(a, b, 2)] * 2, axis=1),
+            row(*[(0, a)] * 2, axis=0),
+        ]
+    ),
+    "unstack": table(
+        "X",
+        lambda a, b, c: [
+            row((2,), axis=0, outputs={"Y": 2}),
+            row((1, a), axis=0, outputs={"Y": 1}),
+            row((a, b), axis=1, outputs={"Y": b}),
+            row((a, b, c), axis=-2, outputs={"Y": b}),
+            row((2, 0), axis=0, outputs={"Y": 2}),
+        ],
+    ),
 }

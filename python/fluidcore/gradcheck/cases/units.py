@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from fluidcore.gradcheck.cases.table import Cases, row, table
 
-from fluidcore.gradcheck.cases.example import Data, OpExample
-
-
-def _lstm_unit(data: Data) -> Iterator[OpExample]:
-    batch, size = data.extents(2, 1, 4)
-    for rows, columns, attrs in (
-        (batch, size, {}),
-        (2, 3, {"forget_bias": 1.0}),
-        (1, 17, {}),
-        (0, size, {}),
-    ):
-        inputs = {"X": data.normal(rows, 4 * columns), "C_prev": data.normal(rows, columns)}
-        yield OpExample("lstm_unit", inputs, attrs)
-
-
-def _gru_cell(data: Data) -> Iterator[OpExample]:
-    batch, size = data.extents(2, 1, 4)
-    for rows, columns in ((batch, size), (2, 3), (1, 17), (0, size)):
-        inputs = {
-            "X": data.normal(rows, 3 * columns),
-            "Recurrent": data.normal(rows, 3 * columns),
-            "HiddenPrev": data.normal(rows, columns),
-        }
-        yield OpExample("gru_cell", inputs)
-
-
-CASES = {"gru_cell": _gru_cell, "lstm_unit": _lstm_unit}
+CASES: dict[str, Cases] = {
+    "gru_cell": table(
+        "X Recurrent HiddenPrev",
+        lambda batch, size: [
+            row((rows, 3 * columns), (rows, 3 * columns), (rows, columns))
+            for rows, columns in ((batch, size), (2, 3), (1, 17), (0, size))
+        ],
+        least=1,
+        most=4,
+    ),
+    "lstm_unit": table(
+        "X C_prev",
+        lambda batch, size: [
+            row((batch, 4 * size), (batch, size)),
+            row((2, 12), (2, 3), forget_bias=1.0),
+            row((1, 68), (1, 17)),
+            row((0, 4 * size), (0, size)),
+        ],
+        least=1,
+        most=4,
+    ),
+}

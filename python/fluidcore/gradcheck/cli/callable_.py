@@ -54,14 +54,8 @@ def _run(chosen: argparse.Namespace) -> int:
     config = options.config_of(chosen)
     start = time.perf_counter()
     report = _checked(chosen.function, _called(chosen.function), config)
-    report = options.repeatable(report, chosen)
     dtypes = ",".join(dict.fromkeys(result.dtype for result in report.results))
-    with progress_table.Table(1, chosen.quiet) as lines:
-        lines.add(report.who, dtypes, [report])
-    progress_table.print_failures([report])
-    progress_table.print_summary("function", [report], time.perf_counter() - start)
-    options.save_reports(chosen, [report])
-    return options.exit_code([report.verdict])
+    return progress_table.conclude_one(chosen, "function", report, start, report.who, dtypes)
 
 
 def _imported(text: str) -> Any:
@@ -111,8 +105,7 @@ def _called(text: str) -> Any:
 
 
 def _checked(text: str, case: Any, config: GradCheckConfig) -> GradCheckReport:
-    from fluidcore.gradcheck.adapters import callable_target
-    from fluidcore.gradcheck.pipeline.run import run_check
+    from fluidcore.gradcheck.api import function_report
 
     if isinstance(case, GradCheckReport):
         return case
@@ -128,4 +121,4 @@ def _checked(text: str, case: Any, config: GradCheckConfig) -> GradCheckReport:
             f"got {type(vjp).__name__}"
         )
     args = args if isinstance(args, (tuple, list)) else (args,)
-    return run_check(callable_target(f, list(args), vjp=vjp), config)
+    return function_report(f, args, config, vjp=vjp)

@@ -30,12 +30,7 @@ _SUBCOMMANDS = (add_op, add_all, add_program, add_callable, add_compare, add_exp
 
 
 def main(arguments: Sequence[str] | None = None, prog: str = "fluidcore gradcheck") -> int:
-    """Runs the command; returns the exit code, or exits with 3 for wrong arguments.
-
-    Args:
-        arguments: Without the name of the program; None for those of the process.
-        prog: What the help calls the program.
-    """
+    """Runs the command; returns the exit code, or exits with 3 for wrong arguments."""
     parser = options.Parser(prog=prog, description=_DESCRIPTION, epilog=_EPILOG)
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=options.Parser)
     for add in _SUBCOMMANDS:

@@ -8,18 +8,15 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from fluidcore import core
 from fluidcore.gradcheck.cli import options
 from fluidcore.gradcheck.cli.processes import in_processes
 
 if TYPE_CHECKING:
-    from fluidcore.gradcheck.all_ops import OpCheck, ProgramCheck
+    from fluidcore.gradcheck.all_ops import Check
     from fluidcore.gradcheck.cli.options import Commands
-    from fluidcore.gradcheck.config import GradCheckConfig
-
-_Check: TypeAlias = "OpCheck | ProgramCheck"
 
 _TABLE = """\
 A line has the largest relative error that was found, and what the check sees: the smallest relative
@@ -89,43 +86,24 @@ def _run(chosen: argparse.Namespace) -> int:
     for op_type, dtypes in rows.items():
         if not dtypes and chosen.types:
             cases.examples(op_type, chosen.seed, chosen.dtypes[0])  # raises: it has none of them
-    tasks: list[Callable[[], list[_Check]]] = [
-        partial(_checks_of_op, config, chosen.per_op, chosen.seed, op_type, dtype)
+    tasks: list[Callable[[], list[Check]]] = [
+        partial(all_ops.each_check, config, [op_type], chosen.per_op, [dtype], chosen.seed)
         for op_type, dtypes in rows.items()
         for dtype in dtypes
     ]
     if chosen.types is None and not chosen.no_programs:
         tasks += [
-            partial(_checks_of_program, config, chosen.seed, name, dtype)
+            partial(all_ops.each_program_check, config, [name], [dtype], chosen.seed)
             for name in cases.program_names()
             for dtype in chosen.dtypes
         ]
-    checks: list[_Check] = []
+    checks: list[Check] = []
     start = time.perf_counter()
-    with progress_table.Table(len(tasks), chosen.quiet) as lines:
+    with progress_table.table(len(tasks), chosen.quiet) as add:
         for done in in_processes(tasks, chosen.jobs):
             if done:
                 reports = [check.report for check in done]
-                lines.add(reports[0].who, done[0].dtype, reports)
+                add(reports[0].who, done[0].dtype, reports)
                 checks += done
     reports = [check.report for check in checks]
-    progress_table.print_failures(reports)
-    progress_table.print_summary("checks", reports, time.perf_counter() - start)
-    of_ops = [check for check in checks if isinstance(check, all_ops.OpCheck)]
-    whole = [check.report for check in checks if isinstance(check, all_ops.ProgramCheck)]
-    options.save_reports(chosen, all_ops.merged(of_ops) + whole)
-    return options.exit_code(report.verdict for report in reports)
-
-
-def _checks_of_op(
-    config: GradCheckConfig, per_op: int, seed: int, op_type: str, dtype: str
-) -> list[_Check]:
-    from fluidcore.gradcheck import all_ops
-
-    return list(all_ops.each_check(config, [op_type], per_op, [dtype], seed))
-
-
-def _checks_of_program(config: GradCheckConfig, seed: int, name: str, dtype: str) -> list[_Check]:
-    from fluidcore.gradcheck import all_ops
-
-    return list(all_ops.each_program_check(config, [name], [dtype], seed))
+    return progress_table.conclude(chosen, "checks", reports, start, all_ops.merged(checks))

@@ -60,6 +60,7 @@ def add_program(commands: Commands) -> None:
 
 def _run(chosen: argparse.Namespace) -> int:
     from fluidcore.gradcheck.adapters.program import program_target
+    from fluidcore.gradcheck.cases import ProgramExample
     from fluidcore.gradcheck.cli import progress_table
     from fluidcore.gradcheck.pipeline.run import run_check
 
@@ -71,16 +72,16 @@ def _run(chosen: argparse.Namespace) -> int:
         loss = _mean_square(program, program.global_block().var(loss.name))
     values |= _fed(program, chosen.feed)
     values |= _drawn(program, values, chosen.seed)
-    scope, feed = _split(program, values)
+    declared = program.global_block()
+    values = {name: value for name, value in values.items() if declared.has_var(name)}
+    example = ProgramExample(chosen.file, program, values, loss.name)
     start = time.perf_counter()
-    target = program_target(program, feed, loss.name, parameter_list=chosen.check, scope=scope)
-    report = options.repeatable(run_check(target, config), chosen)
-    with progress_table.Table(1, chosen.quiet) as lines:
-        lines.add(os.path.basename(os.path.abspath(chosen.file)), target.dtype, [report])
-    progress_table.print_failures([report])
-    progress_table.print_summary("program", [report], time.perf_counter() - start)
-    options.save_reports(chosen, [report])
-    return options.exit_code([report.verdict])
+    target = program_target(
+        program, example.data(), loss.name, parameter_list=chosen.check, scope=example.scope()
+    )
+    report = run_check(target, config)
+    name = os.path.basename(os.path.abspath(chosen.file))
+    return progress_table.conclude_one(chosen, "program", report, start, name, target.dtype)
 
 
 def _load(path: str) -> tuple[Program, dict[str, Array], list[str]]:
@@ -162,15 +163,3 @@ def _drawn(program: Program, values: dict[str, Array], seed: int) -> dict[str, A
         value: Array = rng.integers(0, 2, shape) if whole else rng.standard_normal(shape)
         drawn[variable.name] = value.astype(numpy_dtype(variable.dtype))
     return drawn
-
-
-def _split(program: Program, values: dict[str, Array]) -> tuple[core.Scope, dict[str, Array]]:
-    """What lives between runs, in a scope, and what is fed."""
-    scope, feed = core.Scope(), {}
-    block = program.global_block()
-    for name, value in values.items():
-        if block.has_var(name) and block.var(name).persistable:
-            scope.var(name).get_tensor().set(value)
-        elif block.has_var(name):
-            feed[name] = value
-    return scope, feed

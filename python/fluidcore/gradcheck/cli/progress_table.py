@@ -2,82 +2,72 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
-from types import TracebackType
-from typing import TYPE_CHECKING, Any
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeAlias
 
+from fluidcore.gradcheck.cli import options
 from fluidcore.gradcheck.report.values import is_seen
 from fluidcore.gradcheck.verdict import Verdict
 
 if TYPE_CHECKING:
     from fluidcore.gradcheck.report.result import GradCheckReport, GradCheckResult
 
+Line: TypeAlias = "Callable[[str, str, Sequence[GradCheckReport]], None]"
+
 _GLYPHS = {Verdict.PASS: "ok", Verdict.FAIL: "FAIL", Verdict.INCONCLUSIVE: "?"}
 _COLOURS = {Verdict.PASS: "green", Verdict.FAIL: "bold red", Verdict.INCONCLUSIVE: "yellow"}
-_MOST_LINES = 25
 _HEADER = f"{'':28} {'dtype':9} {'':4} {'checks':>6} {'elements':>9} {'error':>8} {'sees':>8}"
 
 
-class Table:
-    """A line for each operator and dtype, with a bar below it on a terminal.
+@contextmanager
+def table(total: int, quiet: bool = False) -> Iterator[Line]:
+    """A function that prints a line for an operator and dtype, over a bar on a terminal.
 
     Args:
         total: How many lines there will be.
         quiet: Whether to leave out lines of what passed.
     """
+    if not sys.stdout.isatty() or quiet:
+        if not quiet:
+            print(_HEADER, flush=True)
+        yield lambda name, dtype, reports: _print(name, dtype, reports, quiet)
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    def __init__(self, total: int, quiet: bool = False) -> None:
-        self._quiet = quiet
-        self._total = total
-        self._progress: Any = None
-        self._task: Any = None
-        self._live: AbstractContextManager[Any] = nullcontext()
-        if sys.stdout.isatty() and not quiet:
-            from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, transient=True) as progress:
+        task = progress.add_task("", total=total)
+        progress.console.print(_HEADER, highlight=False, markup=False)
 
-            columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-            self._progress = Progress(*columns, transient=True)
-            self._live = self._progress
+        def add(name: str, dtype: str, reports: Sequence[GradCheckReport]) -> None:
+            progress.update(task, advance=1, description=f"{name} {dtype}")
+            verdict, line = _line(name, dtype, reports)
+            style = _COLOURS[verdict]
+            progress.console.print(line, style=style, highlight=False, markup=False)
 
-    def __enter__(self) -> Table:
-        self._live.__enter__()
-        if self._progress is not None:
-            self._task = self._progress.add_task("", total=self._total)
-        if not self._quiet:
-            self._print(_HEADER)
-        return self
+        yield add
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._live.__exit__(kind, error, trace)
 
-    def add(self, name: str, dtype: str, reports: Sequence[GradCheckReport]) -> None:
-        """Prints a line."""
-        verdict = Verdict.together(report.verdict for report in reports)
-        if self._progress is not None:
-            self._progress.update(self._task, advance=1, description=f"{name} {dtype}")
-        if self._quiet and verdict is Verdict.PASS:
-            return
-        results = [result for report in reports for result in report.results]
-        elements = sum(result.num_elements for result in results)
-        error = max((result.max_relative_error for result in results), default=0.0)
-        line = (
-            f"{name:28} {dtype:9} {_GLYPHS[verdict]:4} {len(reports):6} {elements:9} "
-            f"{error:8.1e} {_sees(results):>8}"
-        )
-        self._print(line.rstrip(), _COLOURS[verdict])
+def _print(name: str, dtype: str, reports: Sequence[GradCheckReport], quiet: bool) -> None:
+    verdict, line = _line(name, dtype, reports)
+    if not (quiet and verdict is Verdict.PASS):
+        print(line, flush=True)
 
-    def _print(self, line: str, colour: str = "") -> None:
-        if self._progress is None:
-            print(line, flush=True)
-        else:
-            self._progress.console.print(line, style=colour, highlight=False, markup=False)
+
+def _line(name: str, dtype: str, reports: Sequence[GradCheckReport]) -> tuple[Verdict, str]:
+    verdict = Verdict.together(report.verdict for report in reports)
+    results = [result for report in reports for result in report.results]
+    elements = sum(result.num_elements for result in results)
+    error = max((result.max_relative_error for result in results), default=0.0)
+    line = (
+        f"{name:28} {dtype:9} {_GLYPHS[verdict]:4} {len(reports):6} {elements:9} "
+        f"{error:8.1e} {_sees(results):>8}"
+    )
+    return verdict, line.rstrip()
 
 
 def _sees(results: Sequence[GradCheckResult]) -> str:
@@ -94,21 +84,43 @@ def _sees(results: Sequence[GradCheckResult]) -> str:
     return "in part" if worst.num_passed else "nothing"
 
 
-def print_failures(reports: Sequence[GradCheckReport]) -> None:
-    """Prints everything that is not PASS, with at most 25 lines for each."""
+def conclude(
+    chosen: argparse.Namespace,
+    what: str,
+    reports: Sequence[GradCheckReport],
+    start: float,
+    to_save: Sequence[GradCheckReport] | None = None,
+) -> int:
+    """Prints all that is not PASS, and how many there are of each verdict; the exit code.
+
+    Args:
+        chosen: Has the files of --report.
+        what: The reports are of: "checks".
+        reports: What was found.
+        start: When the checks began, by time.perf_counter.
+        to_save: What is written to the files; None for all reports.
+    """
     for report in reports:
         if report.verdict is not Verdict.PASS:
-            lines = str(report).splitlines()
-            if len(lines) > _MOST_LINES:
-                left = len(lines) - _MOST_LINES + 1
-                lines = [*lines[: _MOST_LINES - 1], f"... {left} more lines: --report FILE"]
-            print("\n" + "\n".join(lines))
+            print(f"\n{report}")
+    verdicts = [report.verdict for report in reports]
+    counts = ", ".join(f"{verdicts.count(v)} {v.value}" for v in Verdict if v in verdicts)
+    seconds = time.perf_counter() - start
+    print(f"\n{len(reports)} {what}: {counts or 'nothing to check'} in {seconds:.1f} s")
+    options.save_reports(chosen, reports if to_save is None else to_save)
+    return options.exit_code(verdicts)
 
 
-def print_summary(what: str, reports: Sequence[GradCheckReport], seconds: float) -> None:
-    """Prints how many there are of each verdict."""
-    counts = dict.fromkeys(Verdict, 0)
-    for report in reports:
-        counts[report.verdict] += 1
-    found = ", ".join(f"{number} {verdict.value}" for verdict, number in counts.items() if number)
-    print(f"\n{len(reports)} {what}: {found or 'nothing to check'} in {seconds:.1f} s")
+def conclude_one(
+    chosen: argparse.Namespace,
+    what: str,
+    report: GradCheckReport,
+    start: float,
+    name: str,
+    dtype: str,
+) -> int:
+    """As `conclude`, after the line of the one report that there is."""
+    report = options.repeatable(report, chosen)
+    with table(1, chosen.quiet) as add:
+        add(name, dtype, [report])
+    return conclude(chosen, what, [report], start)

@@ -110,10 +110,6 @@ def plain_results(target: Target, config: GradCheckConfig) -> tuple[GradCheckRes
 
     The numerical gradient is taken in float64 where the target has such a form: in 16 bits a step
     of 1e-4 is lost in rounding. What is differentiated is a random weighting of the outputs.
-
-    Args:
-        target: What is checked.
-        config: Says step and tolerances.
     """
     calls = Calls(target)
     dtype = target.judged_in(config.shadow)

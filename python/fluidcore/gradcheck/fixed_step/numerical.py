@@ -77,7 +77,7 @@ def get_numerical_gradient(
     check_name("input_to_check", input_to_check)
     weights = None if cotangent is None else _numbers(network.who, cotangent)
     step = _DELTA if delta is None else delta
-    output = checked_output(network, output_name, input_to_check, step, weights, "cotangent")
+    output = checked_output(network, output_name, input_to_check, step, weights)
     if dtype is not None or not fixed:
         dtype = SHADOW if dtype is None else dtype_name(dtype)
         if dtype not in FLOATING:
@@ -163,7 +163,7 @@ def element_by_element(
         delta: The step.
         weights: Of the shape of the output; None for a plain sum.
     """
-    checked_output(network, output_name, input_to_check, delta, weights, "weights")
+    checked_output(network, output_name, input_to_check, delta, weights)
     tensor_to_check = network.tensor(input_to_check)
 
     def get_output() -> float:
@@ -191,7 +191,6 @@ def checked_output(
     input_to_check: str,
     delta: float = _DELTA,
     weights: Doubles | None = None,
-    what_weights: str = "weights",
 ) -> Doubles:
     """The output, after a look at everything that must fit."""
     if not (math.isfinite(check_number("delta", delta, finite=False)) and delta > 0):
@@ -209,7 +208,7 @@ def checked_output(
             )
     if weights is not None and weights.shape != output.shape:
         raise core.InvalidArgument(
-            f"{network.who}: {what_weights} must have the shape of '{output_name}', "
+            f"{network.who}: cotangent must have the shape of '{output_name}', "
             f"{list(output.shape)}, got {list(weights.shape)}"
         )
     return output

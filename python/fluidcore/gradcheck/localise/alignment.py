@@ -15,15 +15,10 @@ Key = Callable[[core.OpDesc], Hashable]
 
 
 class Missing(NamedTuple):
-    """An operator of the reference that the actual program does not have.
-
-    Attributes:
-        op: The operator.
-        block: Index of the actual block where it belongs.
-    """
+    """An operator of the reference that the actual program does not have."""
 
     op: core.OpDesc
-    block: int
+    block: int  # index of the actual block where it belongs
 
 
 @dataclass

@@ -11,7 +11,7 @@ from fluidcore.gradcheck.localise.alignment import Aligned, Missing, align
 from fluidcore.gradcheck.localise.blame import Blame, blame_for_edit, blame_for_missing
 from fluidcore.gradcheck.localise.cuts import first_wrong_cut
 from fluidcore.gradcheck.localise.kernels import first_wrong_kernel
-from fluidcore.gradcheck.localise.observed import first_unwritten, observe
+from fluidcore.gradcheck.localise.observed import observe
 from fluidcore.gradcheck.localise.reference import Pair, backward_pair
 from fluidcore.gradcheck.localise.search import Search, same
 from fluidcore.gradcheck.program.cast_program import cast_program
@@ -19,7 +19,6 @@ from fluidcore.gradcheck.program.network import fix_seeds
 from fluidcore.gradcheck.program.places import Place, every_op, inner_block, with_source_line
 from fluidcore.gradcheck.report.data import Culprit
 from fluidcore.gradcheck.target.target import SHADOW, Array
-from fluidcore.gradcheck.verdict import Reason
 
 
 def find_culprit(target: ProgramTarget, config: GradCheckConfig) -> Culprit | None:
@@ -30,10 +29,6 @@ def find_culprit(target: ProgramTarget, config: GradCheckConfig) -> Culprit | No
     read, and with the operator that backward would write in its place. If each is right by itself
     in float64, the kernels of the target's own dtype are compared with those of float64. What is
     left is found by cutting the program at one variable after the other.
-
-    Args:
-        target: The program, whose gradient is known to be wrong.
-        config: Gives the seed.
     """
     pair = backward_pair(target)
     blame = _find(target, pair, config)
@@ -43,9 +38,6 @@ def find_culprit(target: ProgramTarget, config: GradCheckConfig) -> Culprit | No
 def _find(target: ProgramTarget, pair: Pair, config: GradCheckConfig) -> Blame | None:
     values = target.recorded_values()
     aligned = _aligned(pair, SHADOW)
-    unwritten = first_unwritten(pair.actual, {*values, *_names_in(target.scope)})
-    if unwritten is not None:
-        return _blame_for_unwritten(*unwritten, pair, aligned)
     try:
         seen = observe(pair, aligned, values, target.scope, SHADOW)
     except core.Error:
@@ -59,9 +51,6 @@ def _find(target: ProgramTarget, pair: Pair, config: GradCheckConfig) -> Blame |
             return blame
     if aligned.missing:
         return _blame_for(aligned.missing[0])
-    for name, twin in aligned.twins.items():
-        if twin.type() == "clip" and not same(seen.ops[name], twin):
-            return blame_for_edit(pair, aligned, name, seen.ops[name], twin, twin.output("Out")[0])
     return first_wrong_cut(target, pair, config.seed)
 
 
@@ -102,19 +91,6 @@ def _blame_for_failed_run(pair: Pair) -> Blame | None:
 
 def _blame_for(missing: Missing) -> Blame:
     return blame_for_missing(missing, missing.op.output_arg_names()[0])
-
-
-def _names_in(scope: core.Scope) -> list[str]:
-    return list(scope.local_var_names())
-
-
-def _blame_for_unwritten(reader: str, variable: str, pair: Pair, aligned: Aligned) -> Blame:
-    for missing in aligned.missing:
-        if variable in missing.op.output_arg_names():
-            return blame_for_missing(missing, variable)
-    op_type = pair.places[reader].op_type
-    detail = f"reads '{variable}', which nothing calculates"
-    return Blame(reader, op_type, "", variable, Reason.STALE, detail)
 
 
 def _culprit(blame: Blame, places: Mapping[str, Place]) -> Culprit:

@@ -24,13 +24,7 @@ _CUT = "@CUT"
 
 
 def first_wrong_cut(target: ProgramTarget, pair: Pair, seed: int) -> Blame | None:
-    """The operator that completes the first wrong gradient, seen from the loss.
-
-    Args:
-        target: The program.
-        pair: Says which operators are forward operators.
-        seed: Of random directions.
-    """
+    """The operator that completes the first wrong gradient, seen from the loss."""
     desc = pair.actual
     values = target.recorded_values()
 

@@ -26,11 +26,6 @@ def first_wrong_kernel(seen: Observed, forward: frozenset[str], seed: int) -> Bl
 
     Rounding errors have another sign at every nearby point, an error of the kernel has not: the
     mean of the differences at some of these must be within their spread.
-
-    Args:
-        seen: A run in the dtype of the kernels.
-        forward: Names of the forward operators.
-        seed: Of the nearby points.
     """
     for name in seen.where:
         op = seen.ops.get(name)

@@ -107,7 +107,7 @@ def check_operator(
     Raises:
         core.Error: The operator cannot be run.
     """
-    one = OneOp(op, values)
+    one = OneOp.of(op, values)
     results = one.run()
     outputs = [place for place, _ in places_of(op.outputs())]
     outputs = [place for place in outputs if results[place].dtype.name in FLOATING]
@@ -119,10 +119,11 @@ def check_operator(
         if incoming[-1].shape != zeros.shape:
             return dict.fromkeys(gradients, (Found.UNDECIDED, "a gradient of another shape"))
     inputs = list(gradients)
-    function = one.function(inputs, outputs)
+    read = [one.inputs[place] for place in inputs]
+    function = one.network.function(read, [one.outputs[place] for place in outputs])
     found = {}
     for i, place in enumerate(inputs):
-        expected = one.feeds[one.inputs[place]].shape
+        expected = tuple(one.network.tensor(one.inputs[place]).get_dims())
         if gradients[place].shape != expected:
             detail = f"shape {list(gradients[place].shape)} where it must be {list(expected)}"
             found[place] = Found.WRONG, detail

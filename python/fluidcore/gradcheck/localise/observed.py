@@ -7,14 +7,11 @@ from dataclasses import dataclass
 
 from fluidcore import core
 from fluidcore.gradcheck.localise.alignment import Aligned
-from fluidcore.gradcheck.localise.names import is_gradient
 from fluidcore.gradcheck.localise.reference import OF, Pair
 from fluidcore.gradcheck.program.network import Network
-from fluidcore.gradcheck.program.places import every_op, inner_block, positions
+from fluidcore.gradcheck.program.places import every_op, positions
 from fluidcore.gradcheck.program.recording import Moment, can_be_recorded, record
 from fluidcore.gradcheck.target.target import Array
-from fluidcore.program.op_slots import own_inputs, own_outputs
-from fluidcore.program.variable import ARRAY
 
 
 @dataclass
@@ -121,29 +118,3 @@ def _known_at_start(
         for name in (*op.input_arg_names(), *op.output_arg_names())
         if not block.has_var(name) or name not in written
     }
-
-
-def first_unwritten(desc: core.ProgramDesc, inputs: Iterable[str]) -> tuple[str, str] | None:
-    """A gradient operator, by name, and a gradient that it reads and nothing has written."""
-    return _unwritten(desc, 0, set(inputs))
-
-
-def _unwritten(desc: core.ProgramDesc, index: int, known: set[str]) -> tuple[str, str] | None:
-    block = desc.block(index)
-    for op in block.ops():
-        for name in own_inputs(op):
-            var = block.find_var_recursive(name)
-            is_array = var is not None and var.type() == ARRAY
-            if is_gradient(name) and name not in known and not is_array:
-                return op.call_site(), name
-        inner = inner_block(op)
-        if inner is not None:
-            given = set(op.attr("step_inputs")) if op.has_attr("step_inputs") else set()
-            given |= set(op.attr("ex_states")) if op.has_attr("ex_states") else set()
-            local = {var.name() for var in desc.block(inner).all_vars()}
-            found = _unwritten(desc, inner, (known - local) | given)
-            if found is not None:
-                return found
-            known |= set(op.output_arg_names())
-        known.update(own_outputs(op))
-    return None

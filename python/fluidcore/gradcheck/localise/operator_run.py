@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 import numpy as np
 
 from fluidcore import core
 from fluidcore.base.dtypes import FLOATING
 from fluidcore.gradcheck.program.cast_program import cast_attributes
+from fluidcore.gradcheck.program.network import Network
 from fluidcore.gradcheck.target.target import Array
 from fluidcore.program.op_slots import inner_blocks
 
@@ -23,58 +25,34 @@ def places_of(slots: Mapping[str, list[str]]) -> Iterator[tuple[Slot, str]]:
                 yield (slot, i), name
 
 
-class OneOp:
-    """A program of one operator, with a variable of its own in each place of a slot.
+class OneOp(NamedTuple):
+    """A network of one operator, with a variable of its own in each place of a slot."""
 
-    Args:
-        op: Runs no block.
-        values: Value of each variable that it reads.
+    network: Network
+    inputs: dict[Slot, str]
+    outputs: dict[Slot, str]
 
-    Raises:
-        core.Error: The operator does not fit the values.
-    """
-
-    def __init__(self, op: core.OpDesc, values: Mapping[str, Array]) -> None:
-        self.program = core.ProgramDesc()
-        block = self.program.block(0)
-        self.feeds: dict[str, Array] = {}
-        self.inputs = {place: _name("I", place) for place, _ in places_of(op.inputs())}
-        self.outputs = {place: _name("O", place) for place, _ in places_of(op.outputs())}
-        for place, name in places_of(op.inputs()):
-            value = values[name]
-            self.feeds[self.inputs[place]] = value
-            var = block.var(self.inputs[place])
-            var.set_dtype(value.dtype.name)
-            var.set_shape(list(value.shape))
-        block.add_op(
-            op.type(),
-            _renamed(op.inputs(), self.inputs),
-            _renamed(op.outputs(), self.outputs),
-            op.attrs(),
-        )
+    @classmethod
+    def of(cls, op: core.OpDesc, values: Mapping[str, Array]) -> OneOp:
+        """At the value of each variable that it reads; core.Error if these do not fit."""
+        inputs = {place: _name("I", place) for place, _ in places_of(op.inputs())}
+        outputs = {place: _name("O", place) for place, _ in places_of(op.outputs())}
+        read, written = _renamed(op.inputs(), inputs), _renamed(op.outputs(), outputs)
+        own = core.OpDesc(op.type(), read, written, op.attrs())
+        given = {inputs[place]: values[name] for place, name in places_of(op.inputs())}
+        return cls(Network(own, given, list(outputs.values())), inputs, outputs)
 
     def run(self) -> dict[Slot, Array]:
         """The results."""
-        names = list(self.outputs.values())
-        executor = core.Executor(core.CPUPlace())
-        found = executor.run(self.program, self.feeds, names, core.Scope())
-        return {p: np.asarray(t) for p, t in zip(self.outputs, found, strict=True)}
-
-    def function(self, inputs: list[Slot], outputs: list[Slot]) -> core.Function:
-        """Some outputs as a function of some inputs."""
-        return core.ProgramFunction(
-            self.program,
-            self.feeds,
-            [self.inputs[place] for place in inputs],
-            [self.outputs[place] for place in outputs],
-        )
+        found = self.network.run(list(self.outputs.values()))
+        return dict(zip(self.outputs, found, strict=True))
 
 
 def run_one(op: core.OpDesc, values: Mapping[str, Array]) -> dict[str, Array]:
     """Variable -> what an operator writes to it."""
     if any(True for _ in inner_blocks(op)):
         raise core.InvalidArgument(f"{op.type()}: the operator must run no block")
-    found = OneOp(op, values).run()
+    found = OneOp.of(op, values).run()
     return {name: found[place] for place, name in places_of(op.outputs())}
 
 

@@ -33,14 +33,12 @@ class Pair:
             named "of " and the name of their forward operator; None if there can be none.
         forward: The names of the forward operators.
         places: Name of an operator -> where it is in the user's program.
-        gradients: The names of the gradients that the target checks.
     """
 
     actual: core.ProgramDesc
     reference: core.ProgramDesc | None
     forward: frozenset[str]
     places: dict[str, Place]
-    gradients: tuple[str, ...]
 
 
 def backward_pair(target: ProgramTarget) -> Pair:
@@ -50,19 +48,18 @@ def backward_pair(target: ProgramTarget) -> Pair:
     actual = target.original.desc.clone()
     places = mark_places(actual)
     remove_optimizers(actual)
-    checked = tuple(target.gradient_names)
     reference = _forward_part(actual, target.outputs[0])
     if reference is None:
-        return Pair(actual, None, frozenset(places), places, checked)
+        return Pair(actual, None, frozenset(places), places)
     before = [op for _, _, op in every_op(reference)]
     forward = frozenset(op.call_site() for op in before)
     try:
         _append(Program.from_desc(reference), target, actual)
     except core.Error:
-        return Pair(actual, None, forward, places, checked)
+        return Pair(actual, None, forward, places)
     for _, _, op in _added(reference, before):
         op.set_call_site(OF + op.call_site())
-    return Pair(actual, reference, forward, places, checked)
+    return Pair(actual, reference, forward, places)
 
 
 def _append(program: Program, target: ProgramTarget, actual: core.ProgramDesc) -> None:
@@ -158,7 +155,7 @@ def _appended(target: ProgramTarget) -> Pair:
     desc = target.program.desc.clone()
     places = mark_places(desc)
     before = [op for _, _, op in every_op(desc)]
-    checked = tuple(target.append_gradients(Program.from_desc(desc)))
+    target.append_gradients(Program.from_desc(desc))
     added = list(_added(desc, before))
     reference = desc.clone()
     for block, position, op in added:
@@ -169,7 +166,7 @@ def _appended(target: ProgramTarget) -> Pair:
         places[name] = Place(block.id(), position, op.type(), site)
         op.set_call_site(name)
     forward = frozenset(op.call_site() for op in before)
-    return Pair(desc, reference, forward, places, checked)
+    return Pair(desc, reference, forward, places)
 
 
 def _added(

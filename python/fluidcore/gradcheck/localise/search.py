@@ -25,14 +25,7 @@ _DIGITS = 1e-9
 
 
 class Search:
-    """Judges the gradient operators of one run in the order in which they ran.
-
-    Args:
-        seen: The run, in float64.
-        aligned: What each gradient operator should be.
-        pair: The program that ran.
-        seed: Of random directions.
-    """
+    """Judges the gradient operators of one run, in float64, in the order in which they ran."""
 
     def __init__(self, seen: Observed, aligned: Aligned, pair: Pair, seed: int) -> None:
         self._seen = seen

@@ -67,6 +67,8 @@ class _Part(NamedTuple):
     size: float  # root mean square of A
 
     def scaled(self, factor: float) -> _Part:
+        if factor == 1:
+            return self
         return self._replace(
             direction=self.direction * factor,
             length=self.length * factor,
@@ -155,16 +157,17 @@ def _parts(session: Session, group: Sequence[int], number: int) -> dict[int, _Pa
     for k in group:
         gradient = session.gradients(0, session.dtype)[k]
         value = session.target.inputs[k].value
-        d = _STEPS[random.integers(0, _STEPS.size, value.size, dtype=np.uint16)]
+        length = _power_of_two(size_of(value))
+        d = (length * _STEPS)[random.integers(0, _STEPS.size, value.size, dtype=np.uint16)]
         terms = gradient * d
         part = _Part(
             direction=d,
-            length=1.0,
+            length=length,
             claimed=float(terms.sum()),
             norm=_norm(terms),
             absolute=float(np.abs(terms, out=terms).sum()),
             size=_norm(gradient) / math.sqrt(value.size),
-        ).scaled(_power_of_two(size_of(value)))
+        )
         if 0 < part.norm < math.inf:
             parts[k] = part
     most = max((part.norm for part in parts.values()), default=0.0)

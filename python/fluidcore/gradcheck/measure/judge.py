@@ -53,6 +53,8 @@ class Reference:
     @classmethod
     def joined(cls, parts: Sequence[Reference]) -> Reference:
         """Of the elements of all parts, one after the other."""
+        if len(parts) == 1:
+            return parts[0]
         value, error, low, high, scale = (
             np.concatenate([part.numbers[j] for part in parts], axis=1) for j in range(5)
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
 
 import numpy as np
@@ -19,6 +20,7 @@ from fluidcore.gradcheck.target.strides import with_gaps
 from fluidcore.gradcheck.target.target import SHADOW, Array, Doubles, Target
 
 _FACTOR = -(2.0**-6)  # of a cotangent: no number is rounded by it
+_LARGE = 32.0  # the size of a second cotangent: beyond the limits of what takes it for a value
 
 
 def configured(usual: core.Rules, config: GradCheckConfig) -> core.Rules:
@@ -43,6 +45,8 @@ class Session:
         outputs: f at the point, in `dtype`.
         has_batches: Whether f is not known to fail on many copies of the point at once.
         note: Why the float64 form is not used, if it promised to work.
+        added: Where `scales` has found them, the gradients of a second cotangent, and of its sum
+            with the first.
     """
 
     def __init__(self, target: Target, config: GradCheckConfig) -> None:
@@ -51,21 +55,27 @@ class Session:
         self.calls = Calls(target)
         self.note = ""
         self.has_batches = True
+        self.added: list[list[Doubles]] = []
         if not target.has_shadow and target.native_reason and config.shadow == "auto":
             self.note = f"judged in {target.dtype} alone: {target.native_reason}"
         self._started = time.monotonic()
         self._gradients: dict[tuple[int, str], list[Doubles]] = {}
         self._scales: dict[str, bool] = {}
+        self._vanishes: dict[str, bool] = {}
         self._cotangents: dict[int, list[Array]] = {}
         self._directions: dict[tuple[int, int], Doubles] = {}
         self._first: tuple[int, core.Derivatives] | None = None
         self.dtype = target.judged_in(config.shadow)
-        self.outputs = self.calls.forward(self.dtype)
+        self.outputs = self._at_point()
         if self.dtype != target.dtype and not self._shadow_is_real():
             self._gradients.clear()
             self._scales.clear()
             self.dtype = target.dtype
-            self.outputs = self.calls.forward(self.dtype)
+            self.outputs = self._at_point()
+
+    def _at_point(self) -> Sequence[Array]:
+        known = self.target.first_run if self.dtype == self.target.dtype else None
+        return self.calls.forward(self.dtype) if known is None else known
 
     def _shadow_is_real(self) -> bool:
         names = {y.dtype.name for y in self.outputs}
@@ -173,11 +183,19 @@ class Session:
         return self._gradients[index, dtype]
 
     def run_elsewhere(self, dtype: str) -> None:
-        """Runs the gradient beside the point: one that keeps what it sees there is not right."""
-        point = self.calls.point(dtype)
+        """Runs the gradient beside the point: one that keeps what it sees there is not right.
+
+        There it has no cotangent, if it need not have one.
+        """
+        is_fixed, point = self.target.fixed_cotangent, self.calls.point(dtype)
         xs = [cast(x * x.dtype.type(1 + 2.0**-5), dtype) for x in point]
-        vs = [cast(v * v.dtype.type(2), dtype) for v in self.cotangent(0)]
-        self.calls.sample(xs, vs, dtype)
+        vs = [np.full(v.shape, 2 * is_fixed, numpy_dtype(dtype)) for v in self.cotangent(0)]
+        found = self.calls.sample(xs, vs, dtype)
+        self._vanishes[dtype] = not (is_fixed or any(a.any() for a in found))
+
+    def vanishes(self, dtype: str) -> bool:
+        """Whether the gradient beside the point is known to be 0 without a cotangent."""
+        return self._vanishes.get(dtype, False)
 
     def scales(self, dtype: str) -> bool:
         """Whether −1/64 of the first cotangent has −1/64 of the gradient, to the last bit.
@@ -187,17 +205,50 @@ class Session:
         """
         if dtype not in self._scales:
             once, kind = self.gradients(0, dtype), numpy_dtype(dtype)
-            given = [v.astype(kind) * kind.type(_FACTOR) for v in self.cotangent(0)]
+            scaled = [v.astype(kind) * kind.type(_FACTOR) for v in self.cotangent(0)]
             if self.target.is_called_by_autograd:
-                given = [with_gaps(v) for v in given]
-            try:
-                found = self.calls.gradient(given, dtype)
-            except Exception:  # of user code, which the audits of each form show
-                found = []
-            pairs = zip(once, found, strict=False)
-            same = all(np.array_equal(_FACTOR * a, b) for a, b in pairs)
-            self._scales[dtype] = same and len(found) == len(once)
+                scaled = [with_gaps(v) for v in scaled]
+            many, self._scales[dtype] = [scaled], False
+            if dtype == self.dtype == SHADOW:
+                second = self.second_cotangent(equal=self.has_forms)
+                many += [second, self.with_first(second)]
+            with suppress(Exception):  # of user code, which the audits of each form show
+                found = self.calls.gradients(many, dtype)
+                pairs = zip(once, next(found), strict=True)
+                self._scales[dtype] = all(np.array_equal(_FACTOR * a, b) for a, b in pairs)
+                if self._scales[dtype]:
+                    self.added = list(found)
         return self._scales[dtype]
+
+    @property
+    def has_forms(self) -> bool:
+        """Whether a framework may hand on cotangents in another form than an array's."""
+        return self.target.is_called_by_autograd and any(v.size > 1 for v in self.cotangent(0))
+
+    def second_cotangent(self, *, equal: bool = False) -> list[Array]:
+        """Another cotangent in `dtype`, large if that can hold it.
+
+        Args:
+            equal: Whether each output has one number for all its elements, stored once. Else the
+                sum with the first is one that the dtype holds.
+        """
+        size, first = _LARGE if self.dtype == SHADOW else 1.0, self.cotangent(0)
+        shapes = [(1,) * v.ndim if equal else v.shape for v in first]
+        second = [
+            size
+            * stream(self.config.seed, f"output {k}", "second cotangent").standard_normal(shape)
+            for k, shape in enumerate(shapes)
+        ]
+        if equal:
+            pairs = zip(second, first, strict=True)
+            return [np.broadcast_to(cast(w, self.dtype), v.shape) for w, v in pairs]
+        sums = zip(self.with_first(second), first, strict=True)
+        return [cast(cast(total, SHADOW) - cast(v, SHADOW), self.dtype) for total, v in sums]
+
+    def with_first(self, second: Sequence[Array]) -> list[Array]:
+        """The sum with the first cotangent, in `dtype`."""
+        pairs = zip(self.cotangent(0), second, strict=True)
+        return [cast(cast(v, SHADOW) + cast(w, SHADOW), self.dtype) for v, w in pairs]
 
     def gradient_of(self, cotangent: Sequence[Array], dtype: str) -> list[Doubles]:
         """The claimed gradients at the point, for any cotangent."""

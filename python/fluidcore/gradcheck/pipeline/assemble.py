@@ -99,12 +99,14 @@ def of_elements(
     """
     if judgement.counted.size and not judgement.counted.any():
         return undecided(base, Reason.NO_ELEMENTS, "all elements are at kinks, and left out")
+    base = replace(base, reasons=(failing,))  # until something is found
     worst, excess = judgement.worst
     columns = np.arange(len(elements))
     analytical, nearest = judgement.analytical[worst, columns], judgement.nearest[worst, columns]
     known = judgement.counted & np.isfinite(judgement.reference.error[worst, columns])
     passed = ~judgement.wrong.any(0) & ~judgement.open & judgement.counted
     listed = _listed(judgement, elements, worst, excess, verbose)
+    resolution = _resolution(judgement)
     result = replace(
         base,
         verdict=judgement.verdict,
@@ -112,11 +114,11 @@ def of_elements(
         num_elements=int(np.count_nonzero(judgement.counted)),
         num_passed=int(np.count_nonzero(passed)),
         element_errors=listed or None,
-        resolution=_resolution(judgement),
+        resolution=resolution,
+        min_detectable_99=resolution,
         kinks=int(np.count_nonzero(judgement.at_kink)),
         detail=_detail(base, judgement, elements, worst, excess, listed, failure),
     )
-    result = replace(result, min_detectable_99=result.resolution)
     return with_statistics(result, analytical[known], nearest[known])
 
 
@@ -248,7 +250,8 @@ def _detail(
         column = int(np.flatnonzero(elements == first.index)[0])
         right, what = f"compared with {first.numerical:.9g}", "rounding allows"
         if first.error_bar:
-            right = f"numerically {first.numerical:.9g} ± {first.error_bar:.2g}"
+            source = "by the formula" if Reason.KERNEL in base.reasons else "numerically"
+            right = f"{source} {first.numerical:.9g} ± {first.error_bar:.2g}"
             what = "error bar and rounding allow"
         return (
             f"{place(base.shape, first.index)} is {first.analytical:.9g}, {right}: off by "

@@ -34,8 +34,10 @@ def settle_grid(session: Session, k: int, judgement: Judgement, numerical: Numer
         judgement: [r, n].
         numerical: What it rests on.
     """
+    if session.dtype != SHADOW or judgement.is_proven or session.late:
+        return judgement
     doubtful = (judgement.wrong & (judgement.excess > 1)) | judgement.unsure
-    if session.dtype != SHADOW or not doubtful.any() or session.late:
+    if not doubtful.any():
         return judgement
     grid = _grid(session)
     x = np.abs(np.asarray(session.target.inputs[k].value).astype(np.float64)).ravel()

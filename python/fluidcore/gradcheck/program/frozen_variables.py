@@ -18,13 +18,7 @@ def frozen_variables(
 
     A gradient is compared with that of the function in which these keep their value. Only the
     outermost block is looked at, and variables that are written once; `replay_frozen` does it for
-    inner blocks.
-
-    Args:
-        desc: The program.
-        outputs: What is differentiated.
-        inputs: What is differentiated by.
-        stopped: Constants beside the variables with `stop_gradient`.
+    inner blocks. `stopped` are constants beside the variables with `stop_gradient`.
     """
     forward = desc.clone()
     prune(forward, outputs, set())

@@ -14,14 +14,7 @@ from fluidcore.program.pruning import prune
 
 
 class Gap(NamedTuple):
-    """A slot that gradients do not pass.
-
-    Attributes:
-        op_type: Of the operator.
-        slot: Of its inputs, or of its outputs.
-        variable: In the slot.
-        call_site: Where the user wrote the operator; "" if unknown.
-    """
+    """A slot, of inputs or outputs, that gradients do not pass, and the variable in it."""
 
     op_type: str
     slot: str
@@ -40,14 +33,8 @@ def gradient_gaps(
     What a user made a constant is none: a variable with `stop_gradient`, or in `stopped`. Nor are
     whole numbers and truth values, which move in jumps.
 
-    Args:
-        desc: The program.
-        outputs: What is differentiated.
-        names: What is differentiated by.
-        stopped: Variables that gradients do not pass.
-
     Returns:
-        Name -> the first such slot on its way.
+        Name, of those that are differentiated by -> the first such slot on its way.
     """
     pruned = desc.clone()
     prune(pruned, outputs, set())
@@ -91,13 +78,7 @@ def _may_have_gap(op: ForwardOp) -> bool:
 
 
 def _gaps(path: Path, moved: set[str], needed: set[str]) -> Iterator[Gap]:
-    """The gaps of a path, in the order of execution.
-
-    Args:
-        path: From sources to targets.
-        moved: The sources.
-        needed: The targets.
-    """
+    """The gaps of a path from sources, `moved`, to targets, `needed`, in the order of execution."""
     reads = []
     for op in path.ops:
         reads.append(moved.intersection(op.inputs))

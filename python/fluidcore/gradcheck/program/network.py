@@ -94,7 +94,7 @@ class Network:
         return self.program.block(0).ops()
 
     def copy(self) -> Self:
-        """The same operators, with copies of the values."""
+        """The same operators, with copies of the values, to which more can be added."""
         twin = copy.copy(self)
         twin.program = self.program.clone()
         twin.scope = core.Scope()
@@ -109,15 +109,6 @@ class Network:
         if variable is None:
             raise _unknown(self.who, "no operator reads the input", name, self.inputs())
         return variable.get_tensor()
-
-    def clone(self) -> Network:
-        """The same operators and values, to which more can be added."""
-        other = copy.copy(self)
-        other.program = self.program.clone()
-        other.scope = core.Scope()
-        for name in self.inputs():
-            other.scope.var(name).get_tensor().set(np.asarray(self.tensor(name)))
-        return other
 
     def inputs(self) -> list[str]:
         """The variables that have a value."""

@@ -24,13 +24,7 @@ _UNUSED, _STEPS, _NUMBER, _ONE = "@UNUSED", "@STEPS", "@NUMBER", "@ONE"
 
 
 class Site(NamedTuple):
-    """An operator that writes a variable which gradients do not pass.
-
-    Attributes:
-        block: Index of its block.
-        op: Index in the block.
-        variable: What it writes.
-    """
+    """An operator, by its indices, that writes a variable which gradients do not pass."""
 
     block: int
     op: int
@@ -47,16 +41,8 @@ def replay_frozen(
 ) -> dict[str, Array]:
     """Changes a program so that such variables of inner blocks keep the values that they have now.
 
-    Args:
-        desc: The program, which is changed if there are such variables.
-        outputs: What is differentiated.
-        inputs: What is differentiated by.
-        stopped: Constants beside the variables with `stop_gradient`.
-        values: What is fed.
-        scope: Where other values are.
-
-    Returns:
-        What must be fed, too.
+    `stopped` are constants beside the variables with `stop_gradient`; `values` are fed, and others
+    in `scope`. Returns what must be fed, too.
     """
     sites = frozen_sites(desc, outputs, inputs, stopped)
     if not sites:

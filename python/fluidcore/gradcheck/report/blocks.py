@@ -53,27 +53,27 @@ def reason_texts(result: ResultData) -> list[str]:
     return [f"{name}: {meaning}; {cure}" for name, meaning, cure in phrases]
 
 
-def culprit_text(culprit: Culprit) -> str:
-    """Which operator of a program is wrong, on one line."""
+def culprit_place(culprit: Culprit) -> str:
+    """Where in a program it is, and what of it is wrong."""
     where = f"operator {culprit.op} of block {culprit.block}"
     if culprit.op < 0:
         where = f"missing in block {culprit.block}"
     slot = f", output {culprit.slot}" if culprit.slot else ""
     wrong = f", gradient {culprit.variable}" if culprit.variable else ""
+    return where + slot + wrong
+
+
+def culprit_text(culprit: Culprit) -> str:
+    """Which operator of a program is wrong, on one line."""
     detail = f"; {one_line(culprit.detail)}" if culprit.detail else ""
-    what = one_line(f"{culprit.op_type} ({where}{slot}{wrong})", 200)
+    what = one_line(f"{culprit.op_type} ({culprit_place(culprit)})", 200)
     return f"{what}: {culprit.reason.value}{detail}"
 
 
 def block(result: ResultData, limit: int, part: Part = Part.WHOLE) -> list[str]:
     """Reasons with their cure, what was seen, hypotheses, and the worst elements.
 
-    Where there is not room for all, a reason and the worst element come first.
-
-    Args:
-        result: May be right, too.
-        limit: The largest number of lines.
-        part: What the result is about.
+    Where there is not room for all in `limit` lines, a reason and the worst element come first.
     """
     worst = worst_first(result.element_errors or ())[:_WORST]
     elements = [_element(error, result, part) for error in worst]

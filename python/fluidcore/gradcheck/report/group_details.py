@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from fluidcore.gradcheck.report.blocks import culprit_place
 from fluidcore.gradcheck.report.data import Audit, Culprit, ReportData, ResultData
 from fluidcore.gradcheck.report.groups import Column, Group, Row, column_parts
 from fluidcore.gradcheck.report.phrases import GLYPHS, PHRASES, SEVERITY, count
@@ -13,8 +14,6 @@ from fluidcore.gradcheck.verdict import Verdict
 
 _NAME, _HEADLINE = 60, 110
 _ROWS = 12
-
-Extras = Mapping[int, str]  # id of a result -> its details
 
 
 def group_row(
@@ -30,22 +29,15 @@ def group_row(
     )
 
 
-def group_inside(group: Group, columns: Sequence[Column], extras: Extras) -> str:
-    """Of an operator: a table of its gradients, audits, culprits, and details."""
+def group_inside(group: Group, columns: Sequence[Column], details: Mapping[int, str]) -> str:
+    """Of an operator: a table of its gradients, audits, culprits, and `details` by id of result."""
     sources = dict.fromkeys(report.source for report in group.reports if report.source)
     code = f'<p class="facts">gradient code: {escaped(", ".join(sources))}</p>' if sources else ""
     culprits = (_culprit(report.culprit) for report in group.reports if report.culprit)
     notes = dict.fromkeys(note for report in group.reports for note in report.notes)
     noted = "".join(f'<p class="facts">note: {escaped(note)}</p>' for note in notes)
-    details = (extras.get(id(result), "") for result in group.results())
-    parts = [
-        code,
-        *culprits,
-        _table(group, columns),
-        _audits(group.reports),
-        noted,
-        *details,
-    ]
+    more = "".join(details.get(id(result), "") for result in group.results())
+    parts = (code, *culprits, _table(group, columns), _audits(group.reports), noted, more)
     return f'<div class="inside">{"".join(parts)}</div>'
 
 
@@ -141,15 +133,10 @@ def _audit(report: ReportData, audit: Audit) -> str:
 
 
 def _culprit(culprit: Culprit) -> str:
-    where = f"operator {culprit.op} of block {culprit.block}"
-    if culprit.op < 0:
-        where = f"missing in block {culprit.block}"
-    slot = f", output {culprit.slot}" if culprit.slot else ""
-    wrong = f", gradient {culprit.variable}" if culprit.variable else ""
     detail = f"<p>{escaped(culprit.detail)}</p>" if culprit.detail else ""
     site = f"<pre>{escaped(culprit.call_site)}</pre>" if culprit.call_site else ""
     return (
         f'<div class="culprit"><p><b>{escaped(culprit.op_type)}</b> is wrong '
-        f"({escaped(where + slot + wrong)}). <b>{culprit.reason.value}</b>: "
+        f"({escaped(culprit_place(culprit))}). <b>{culprit.reason.value}</b>: "
         f"{PHRASES[culprit.reason].meaning}.</p>{site}{detail}</div>"
     )

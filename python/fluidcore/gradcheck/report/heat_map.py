@@ -25,12 +25,7 @@ class _Cell(NamedTuple):
 
 
 def heat_map(result: ResultData, errors: Sequence[ElementError]) -> str:
-    """A picture of a matrix whose columns are the last axis; empty for directions.
-
-    Args:
-        result: Gives the shape.
-        errors: The elements to draw.
-    """
+    """A picture of some elements, whose columns are the last axis; empty for directions."""
     size = math.prod(result.shape)
     inside = [error for error in errors if 0 <= error.index < size]
     if lists_directions(result) or not inside or size == 1:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 
-from fluidcore.gradcheck.report.data import ReportData
-from fluidcore.gradcheck.report.extras import Extras, extras_within
+from fluidcore.gradcheck.report.data import ReportData, ResultData
 from fluidcore.gradcheck.report.group_details import group_inside, group_row
 from fluidcore.gradcheck.report.groups import Column, Group, column_parts, columns, grouped
 from fluidcore.gradcheck.report.parts import Part
-from fluidcore.gradcheck.report.phrases import GLYPHS, SEVERITY
-from fluidcore.gradcheck.report.tensor_details import STYLES
+from fluidcore.gradcheck.report.phrases import GLYPHS, SEVERITY, count
+from fluidcore.gradcheck.report.tensor_details import STYLES, plots, tensor_details
 from fluidcore.gradcheck.report.values import escaped
 from fluidcore.gradcheck.verdict import Verdict
 
@@ -32,12 +31,60 @@ def html_text(reports: Sequence[ReportData]) -> str:
     """
     groups = grouped(reports)
     heads = columns(reports)
-    bare = _page(groups, heads, Extras({}, []))
+    bare = _page(groups, heads, {}, [])
     room = BYTES - _NOTE - len(bare.encode())
-    return _page(groups, heads, extras_within(room, groups))
+    return _page(groups, heads, *_details_within(room, groups))
 
 
-def _page(groups: Sequence[Group], heads: Sequence[Column], extras: Extras) -> str:
+def _details_within(room: int, groups: Sequence[Group]) -> tuple[dict[int, str], list[str]]:
+    """Details by id of the result, in so many bytes, and what there was no room for.
+
+    The worst of each group come first, then what else is notable, then the rest.
+    """
+    pairs = [[(r, result) for r in g.reports for result in r.results] for g in groups]
+    notable = [sorted(filter(_is_notable, group), key=_severity) for group in pairs]
+    kinds = (
+        ([pair for group in notable for pair in group[:1]], "gradient"),
+        ([pair for group in notable for pair in group[1:]], "gradient"),
+        ([pair for group in pairs for pair in group if not _is_notable(pair)], "right gradient"),
+    )
+    first = next((id(result) for _, result in kinds[0][0] if not result), None)
+    details: dict[int, str] = {}
+    left_out = []
+    for some, noun in kinds:
+        for what in ("the details", "the plots"):
+            missing = 0
+            for report, result in some:
+                drawn = plots(result) if what == "the plots" else ""
+                before = details.get(id(result), "")
+                if what == "the plots" and not drawn:
+                    continue
+                text = tensor_details(report, result, drawn, is_open=id(result) == first)
+                growth = len(text.encode()) - len(before.encode())
+                if growth > room or (drawn and not before):
+                    missing += 1
+                    continue
+                details[id(result)] = text
+                room -= growth
+            if missing:
+                left_out.append(f"{what} of {count(missing, noun)}")
+    return details, left_out
+
+
+def _is_notable(pair: tuple[ReportData, ResultData]) -> bool:
+    return not pair[1] or bool(pair[1].reasons)
+
+
+def _severity(pair: tuple[ReportData, ResultData]) -> int:
+    return SEVERITY[pair[1].verdict]
+
+
+def _page(
+    groups: Sequence[Group],
+    heads: Sequence[Column],
+    details: Mapping[int, str],
+    left_out: Sequence[str],
+) -> str:
     style = _asset("page.css") + f":root{{--columns:{len(heads)}}}\n"
     script = _asset("page.js")
     policy = f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}"
@@ -47,7 +94,7 @@ def _page(groups: Sequence[Group], heads: Sequence[Column], extras: Extras) -> s
     names = "".join(f"<i>{'<br>'.join(_lines(head, parts[head]))}</i>" for head in heads)
     rows = "".join(
         group_row(
-            group, heads, number, group_inside(group, heads, extras.of), _is_open(groups, number)
+            group, heads, number, group_inside(group, heads, details), _is_open(groups, number)
         )
         for number, group in enumerate(groups)
     )
@@ -71,7 +118,7 @@ def _page(groups: Sequence[Group], heads: Sequence[Column], extras: Extras) -> s
 <div class="head"><b>checked</b>{names}<span>finding</span></div>
 {rows}</main>
 <footer>
-{_footer(groups, extras)}
+{_footer(groups, left_out)}
 </footer>
 <script>{script}</script>
 </body>
@@ -125,7 +172,7 @@ def _filter(verdicts: Counter[Verdict]) -> str:
     )
 
 
-def _footer(groups: Sequence[Group], extras: Extras) -> str:
+def _footer(groups: Sequence[Group], left_out: Sequence[str]) -> str:
     reports = [report for group in groups for report in group.reports]
     facts: dict[str, list[str]] = {"seed": [str(report.seed) for report in reports]}
     for report in reports:
@@ -138,12 +185,11 @@ def _footer(groups: Sequence[Group], extras: Extras) -> str:
         for name, values in facts.items()
         if values
     )
-    named = ", ".join(extras.left_out)
-    left_out = f"<p>To keep the page small, {named} are left out; a .json report has them.</p>"
+    named = ", ".join(left_out)
+    said = f"<p>To keep the page small, {named} are left out; a .json report has them.</p>"
     return (
-        (left_out if extras.left_out else "")
+        (said if left_out else "")
         + "<p>Beside a verdict: the largest relative error that was found, and the smallest that "
         "would have been seen. ✓ proven right · ✗ wrong · ? could not be decided.</p>"
-        + f"<dl>{lines}</dl>"
-        * bool(lines)
+        + (f"<dl>{lines}</dl>" if lines else "")
     )

@@ -13,17 +13,20 @@ from fluidcore.gradcheck.report.text import report_text, result_text
 from fluidcore.gradcheck.report.values import one_line, printable
 from fluidcore.gradcheck.verdict import Verdict
 
+_OUTCOMES = {
+    Verdict.FAIL: ("failure", "GradMismatch"),
+    Verdict.INCONCLUSIVE: ("error", "Inconclusive"),
+}
 
-def junit_text(reports: Sequence[ReportData], *, skip_inconclusive: bool = False) -> str:
+
+def junit_text(reports: Sequence[ReportData]) -> str:
     """A test suite for each report, with a test case for each gradient and each audit.
 
-    Args:
-        reports: In any order.
-        skip_inconclusive: Whether INCONCLUSIVE is <skipped>; else it is an <error>.
+    FAIL is a <failure>, INCONCLUSIVE an <error>.
     """
     root = Xml.Element("testsuites", name="fluidcore.gradcheck")
     for report in reports:
-        root.append(_suite(report, "skipped" if skip_inconclusive else "error"))
+        root.append(_suite(report))
     for total in ("tests", "failures", "errors"):
         root.set(total, str(sum(int(suite.get(total, 0)) for suite in root)))
     root.set("time", f"{sum(float(suite.get('time', 0)) for suite in root):.3f}")
@@ -31,7 +34,7 @@ def junit_text(reports: Sequence[ReportData], *, skip_inconclusive: bool = False
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + Xml.tostring(root, "unicode") + "\n"
 
 
-def _suite(report: ReportData, undecided: str) -> Xml.Element:
+def _suite(report: ReportData) -> Xml.Element:
     suite = Xml.Element("testsuite", name=_name(report.who))
     properties = Xml.SubElement(suite, "properties")
     facts = {"seed": str(report.seed), "source": report.source, "repro": report.repro, **report.env}
@@ -42,20 +45,20 @@ def _suite(report: ReportData, undecided: str) -> Xml.Element:
         if value:
             Xml.SubElement(properties, "property", name=printable(name), value=printable(value))
     for result in report.results:
-        _gradient(suite, report, result, undecided)
+        _gradient(suite, report, result)
     for audit in report.audits:
-        _audit(suite, report, audit, undecided)
+        _audit(suite, report, audit)
     if not report.results and not report.audits:
         case = Xml.SubElement(suite, "testcase", name="a gradient", classname=_name(report.who))
-        _outcome(case, Verdict.INCONCLUSIVE, "nothing was checked", report_text(report), undecided)
+        _outcome(case, Verdict.INCONCLUSIVE, "nothing was checked", report_text(report))
     suite.set("tests", str(len(suite.findall("testcase"))))
-    for total, element in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+    for total, element in (("failures", "failure"), ("errors", "error")):
         suite.set(total, str(len(suite.findall(f"testcase/{element}"))))
     suite.set("time", f"{sum(_seconds(result) for result in report.results):.3f}")
     return suite
 
 
-def _gradient(suite: Xml.Element, report: ReportData, result: ResultData, undecided: str) -> None:
+def _gradient(suite: Xml.Element, report: ReportData, result: ResultData) -> None:
     part = part_of(result, report.results)
     name = headline(result, part)
     case = Xml.SubElement(suite, "testcase", name=name, classname=_name(report.who))
@@ -66,25 +69,23 @@ def _gradient(suite: Xml.Element, report: ReportData, result: ResultData, undeci
     text = result_text(result, part)
     if report.repro:
         text += f"\n  to repeat (seed {report.seed}):\n{printable(report.repro)}"
-    _outcome(case, result.verdict, message, text, undecided)
+    _outcome(case, result.verdict, message, text)
     if result and result.reasons:  # a warning
         Xml.SubElement(case, "system-out").text = text
 
 
-def _audit(suite: Xml.Element, report: ReportData, audit: Audit, undecided: str) -> None:
+def _audit(suite: Xml.Element, report: ReportData, audit: Audit) -> None:
     name = f"audit: {one_line(audit.name)}"
     case = Xml.SubElement(suite, "testcase", name=name, classname=_name(report.who), time="0.000")
     reason = f"{audit.reason.value}: " if audit.reason else ""
     detail = f"{reason}{one_line(audit.detail)}"
-    _outcome(case, audit.verdict, detail, report_text(report), undecided)
+    _outcome(case, audit.verdict, detail, report_text(report))
 
 
-def _outcome(case: Xml.Element, verdict: Verdict, message: str, text: str, undecided: str) -> None:
-    if verdict is Verdict.FAIL:
-        failure = Xml.SubElement(case, "failure", type="GradMismatch", message=printable(message))
-        failure.text = text
-    elif verdict is Verdict.INCONCLUSIVE:
-        element = Xml.SubElement(case, undecided, type="Inconclusive", message=printable(message))
+def _outcome(case: Xml.Element, verdict: Verdict, message: str, text: str) -> None:
+    if verdict is not Verdict.PASS:
+        tag, kind = _OUTCOMES[verdict]
+        element = Xml.SubElement(case, tag, type=kind, message=printable(message))
         element.text = text
 
 

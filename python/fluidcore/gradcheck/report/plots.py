@@ -5,12 +5,44 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from itertools import groupby
 
 from fluidcore.gradcheck.report.data import ElementError, Level
-from fluidcore.gradcheck.report.levels import taylor_slope, usable
 from fluidcore.gradcheck.report.phrases import count
 from fluidcore.gradcheck.report.svg import BOTTOM, LEFT, RIGHT, TOP, LogAxis, curve, plot
 from fluidcore.gradcheck.report.values import difference
+
+_ABOVE_NOISE = 10.0
+_FEWEST = 3  # levels that make a slope
+
+
+def usable(levels: Sequence[Level]) -> list[Level]:
+    """Those whose numbers are finite, the largest step first."""
+    finite = [level for level in levels if level.step > 0 and all(map(math.isfinite, level))]
+    return sorted(finite, key=lambda level: -level.step)
+
+
+def taylor_slope(levels: Sequence[Level]) -> float | None:
+    """The power of the step with which the Taylor remainder falls: 2 where the gradient is right.
+
+    Args:
+        levels: As `usable` returns them; the longest run of them above the noise counts.
+
+    Returns:
+        None if fewer than three levels in a row are above the noise.
+    """
+    runs = [list(run) for is_above, run in groupby(levels, _is_above_noise) if is_above]
+    best = max(runs, key=len, default=[])
+    if len(best) < _FEWEST or best[0].step == best[-1].step:
+        return None
+    points = [(math.log(level.step), math.log(level.remainder)) for level in best]
+    middle = sum(x for x, _ in points) / len(points)
+    spread = sum((x - middle) ** 2 for x, _ in points)
+    return sum((x - middle) * y for x, y in points) / spread
+
+
+def _is_above_noise(level: Level) -> bool:
+    return level.remainder > _ABOVE_NOISE * level.noise * level.step
 
 
 def figure(title: str, picture: str, caption: str) -> str:
@@ -71,9 +103,7 @@ def taylor_plot(levels: Sequence[Level]) -> str:
         body += f'<text class="left" x="{left - 4}" y="{bottom - 4}">{name}</text>'
     body += curve("c1", [(x.at(s), y.at(v)) for s, v in points])
     slope = taylor_slope(levels)
-    said = (
-        "All of it is rounding" if slope is None else f"It falls like h<sup>{slope.power:.2f}</sup>"
-    )
+    said = "All of it is rounding" if slope is None else f"It falls like h<sup>{slope:.2f}</sup>"
     caption = f"{said}; h² if the gradient is right, h¹ if it is wrong."
     drawn = plot("Taylor remainder against step size", x, y, "step h", "remainder", body)
     return figure("Taylor remainder", drawn, caption)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import re
 from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
 from typing import Any
+from urllib.parse import quote
 
 from fluidcore import core
 from fluidcore.gradcheck.report.blocks import culprit_text, headline
 from fluidcore.gradcheck.report.data import ReportData
-from fluidcore.gradcheck.report.locations import physical_location
 from fluidcore.gradcheck.report.parts import part_of
 from fluidcore.gradcheck.report.phrases import PHRASES
 from fluidcore.gradcheck.report.text import result_text
@@ -21,6 +24,7 @@ _SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 )
 _FINGERPRINT = "fluidcoreGradcheck/v1"
+_SITE = re.compile(r"(?P<file>.+?):(?P<line>[1-9][0-9]{0,8})(?::\s*(?P<text>.*))?", re.DOTALL)
 _KINDS = {Verdict.PASS: "pass", Verdict.FAIL: "fail", Verdict.INCONCLUSIVE: "open"}
 
 Json = dict[str, Any]
@@ -118,3 +122,22 @@ def _result(
             "notes": [printable(note) for note in report.notes],
         },
     }
+
+
+def physical_location(site: str) -> Json | None:
+    """Of text like "train.py:41: h = layers.fc(x, 10)"; None if it names no file and line."""
+    match = _SITE.fullmatch(printable(site).strip())
+    if match is None or match["file"].startswith("<"):
+        return None
+    region: Json = {"startLine": int(match["line"])}
+    if match["text"]:
+        region["snippet"] = {"text": match["text"]}
+    return {"artifactLocation": {"uri": _uri(match["file"])}, "region": region}
+
+
+def _uri(file: str) -> str:
+    """Relative to the working folder where the file is below it, as code scanning wants it."""
+    path = file.removeprefix(os.getcwd() + os.sep)
+    if os.path.isabs(path):
+        return Path(path).as_uri()
+    return quote(PurePosixPath(path).as_posix())

@@ -32,12 +32,7 @@ def format_of(name: str) -> str:
     return end
 
 
-def save(
-    reports: Sequence[ReportData],
-    path: str | os.PathLike[str],
-    *,
-    skip_inconclusive: bool = False,
-) -> None:
+def save(reports: Sequence[ReportData], path: str | os.PathLike[str]) -> None:
     """Writes reports to one file, whose format follows from the end of its name.
 
     A crash leaves the file that was there, or the new one.
@@ -45,16 +40,10 @@ def save(
     Args:
         reports: In the order in which they are to appear.
         path: Ends in .html, .json, .sarif, .txt or .xml (JUnit).
-        skip_inconclusive: Whether .xml calls what is INCONCLUSIVE skipped, not an error.
 
     Raises:
         core.InvalidArgument: The name ends in something else.
         OSError: The file cannot be written; what was there before is unchanged.
     """
     name = os.fspath(path)
-    end = format_of(name)
-    if end == ".xml":
-        text = junit_text(reports, skip_inconclusive=skip_inconclusive)
-    else:
-        text = _FORMATS[end](reports)
-    write_file(name, text.encode())
+    write_file(name, _FORMATS[format_of(name)](reports).encode())

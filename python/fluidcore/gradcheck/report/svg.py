@@ -14,17 +14,10 @@ _TICKS = 5
 
 @dataclass(frozen=True)
 class LogAxis:
-    """Maps positive numbers to a range of pixels; what is outside lands on its ends.
+    """Maps positive numbers to a range of pixels; what is outside lands on its ends."""
 
-    Attributes:
-        low: Decimal exponent at `start`.
-        high: Decimal exponent at `end`.
-        start: In pixels.
-        end: In pixels.
-    """
-
-    low: float
-    high: float
+    low: float  # decimal exponent at `start`
+    high: float  # and at `end`
     start: int
     end: int
 

@@ -30,14 +30,7 @@ _DRAWN = 20_000  # elements
 def tensor_details(
     report: ReportData, result: ResultData, drawn: str = "", *, is_open: bool = False
 ) -> str:
-    """An element that opens, with all that is known of a gradient.
-
-    Args:
-        report: Of the result; gives what repeats the check.
-        result: What was found.
-        drawn: The plots, or nothing.
-        is_open: Whether it is open to begin with.
-    """
+    """An element that opens, with all that is known of a gradient, and its plots, if `drawn`."""
     style, glyph = STYLES[result.verdict], GLYPHS[result.verdict]
     part = part_of(result, report.results)
     where = f"{part.of(result.dtype)} {result.place}"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -46,21 +47,33 @@ class Calls:
         self.forwards = 0
         self.backwards = 0
         self.faults: dict[tuple[int, str], Fault] = {}
-        self.changed: list[str] = []
+        self.changed = list(target.first_changes)
 
     def point(self, dtype: str) -> list[Array]:
         """The inputs in `dtype`, not to be changed."""
         if self._trusts:
-            known = numpy_dtype(dtype)
-            return [part.value.astype(known, copy=False) for part in self.target.inputs]
+            return self._values(dtype)
         return [cast(part.value, dtype) for part in self.target.inputs]
+
+    def _values(self, dtype: str) -> list[Array]:
+        known = numpy_dtype(dtype)
+        return [part.value.astype(known, copy=False) for part in self.target.inputs]
 
     def forward(self, dtype: str, xs: Sequence[Array] | None = None) -> list[Array]:
         """The outputs, all arrays being of `dtype`; xs is where, None for the point."""
+        return self._outputs(self.target.forward, dtype, xs)
+
+    def again(self, ys: Sequence[Array], dtype: str) -> list[Array]:
+        """The outputs at the point in a second run; ys are those of the first."""
+        return self._outputs(lambda xs, dtype: self.target.again(xs, ys, dtype), dtype, None)
+
+    def _outputs(
+        self, f: Callable[..., list[Array]], dtype: str, xs: Sequence[Array] | None
+    ) -> list[Array]:
         self.forwards += 1
         given = self._given(dtype, xs)
         with noted(self.target.who, "f", self.target.inputs):
-            outputs = self.target.forward(given, dtype)
+            outputs = f(given, dtype)
         self._compare_point("f changes its input", given, dtype, xs)
         if not isinstance(outputs, (list, tuple)):
             raise TypeError(
@@ -79,15 +92,29 @@ class Calls:
             xs: Where; None for the point.
         """
         self.backwards += 1
-        weights = vs
-        if not self._trusts:
-            weights = [None if v is None else same_strides(v) for v in vs]
+        weights = self._copied(vs)
         given = self._given(dtype, xs)
         with noted(self.target.who, "the gradient", self.target.inputs):
             found: Any = self.target.vjp(given, weights, dtype)
         self._compare_point("the gradient changes the input", given, dtype, xs)
         self._compare("the gradient changes the cotangent of output", vs, weights)
         del weights  # as large as the outputs
+        return self._received(found, given, dtype)
+
+    def gradients(self, many: Sequence[Sequence[Array]], dtype: str) -> Iterator[list[Doubles]]:
+        """The claimed gradients at the point for several cotangents, which may share a run of f."""
+        given, copies = self._given(dtype, None), list(map(self._copied, many))
+        for found in self.target.vjps(given, copies, dtype):
+            self.backwards += 1
+            yield self._received(found, given, dtype)
+        self._compare_point("the gradient changes the input", given, dtype, None)
+        for vs, weights in zip(many, copies, strict=True):
+            self._compare("the gradient changes the cotangent of output", vs, weights)
+
+    def _copied(self, vs: Sequence[Array | None]) -> Sequence[Array | None]:
+        return vs if self._trusts else [None if v is None else same_strides(v) for v in vs]
+
+    def _received(self, found: Any, given: Sequence[Array], dtype: str) -> list[Doubles]:
         count = len(given)
         if not isinstance(found, (list, tuple)) or len(found) != count:
             got = f"{len(found)} arrays" if isinstance(found, (list, tuple)) else _kind(found)
@@ -133,7 +160,7 @@ class Calls:
         self, what: str, given: Sequence[Array], dtype: str, xs: Sequence[Array] | None
     ) -> None:
         if not self._trusts:  # the point is made anew: no copy of it is kept during a call
-            self._compare(what, self.point(dtype) if xs is None else xs, given)
+            self._compare(what, self._values(dtype) if xs is None else xs, given)
 
     def _compare(
         self, what: str, before: Sequence[Array | None], after: Sequence[Array | None]
@@ -191,8 +218,8 @@ def joined(arrays: Sequence[Array]) -> Array:
 
 def size_of(value: Array) -> float:
     """The root mean square of the elements; 1 where all are 0."""
-    x = np.asarray(value).astype(np.float64)
-    return float(np.sqrt(np.sum(x * x) / x.size)) or 1.0
+    x = np.asarray(value).astype(np.float64, copy=False)
+    return math.sqrt(float(np.sum(x * x)) / x.size) or 1.0
 
 
 def _kind(value: object) -> str:

@@ -6,6 +6,7 @@ import random
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 import numpy as np
 import numpy.random  # else NumPy does it in the first check
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 _BITS = 2.0**10
 _SEED = 0
+_are_kept: ContextVar[bool] = ContextVar("random states are kept", default=False)
 
 
 def stream(seed: int, name: str, purpose: str) -> np.random.Generator:
@@ -29,11 +31,18 @@ def stream(seed: int, name: str, purpose: str) -> np.random.Generator:
 
 @contextmanager
 def random_states_kept() -> Iterator[None]:
-    """The global generators of NumPy and of Python are in the end as they were before."""
-    arrays, numbers = np.random.get_state(), random.getstate()
+    """The global generators of NumPy and of Python are in the end as they were before.
+
+    Within itself it does nothing: only the outermost end counts.
+    """
+    if _are_kept.get():
+        yield
+        return
+    arrays, numbers, kept = np.random.get_state(), random.getstate(), _are_kept.set(True)
     try:
         yield
     finally:
+        _are_kept.reset(kept)
         np.random.set_state(arrays)
         random.setstate(numbers)
 

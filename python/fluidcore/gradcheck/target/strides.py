@@ -22,7 +22,7 @@ def strided(array: Array, strides: Sequence[int]) -> Array:
     reach = [(n - 1) * s // item for n, s in zip(array.shape, strides, strict=True)]
     first = -sum(r for r in reach if r < 0)
     memory = np.zeros(first + 1 + sum(r for r in reach if r > 0), array.dtype)
-    copy = np.lib.stride_tricks.as_strided(memory[first:], array.shape, strides)
+    copy: Array = np.ndarray(array.shape, array.dtype, memory, first * item, strides)
     copy[...] = array
     return copy
 
@@ -37,8 +37,3 @@ def with_gaps(array: Array) -> Array:
     """A copy, transposed in memory and not contiguous in any order."""
     steps = 2 * array.itemsize * np.cumprod([1, *array.shape[:-1]])
     return strided(array, [int(step) for step in steps[: array.ndim]])
-
-
-def expanded(array: Array) -> Array:
-    """The first element in the place of all, stored once."""
-    return strided(np.full_like(array, array.flat[0]), [0] * array.ndim)

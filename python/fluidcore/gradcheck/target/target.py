@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, runtime_checkable
@@ -72,6 +72,8 @@ class Target(ABC):
         repro: How the check is repeated, where that is known.
         rounding: Where the sizes of outputs and gradients do not tell it.
         smallest_batch: Elements from which on `batched` is faster than a run for each.
+        first_run: f at the point, in `dtype`, where it has run already.
+        first_changes: What that run wrote into its arguments, in words.
     """
 
     who: str
@@ -88,6 +90,8 @@ class Target(ABC):
     repro: Repro | None = None
     rounding: Rounding | None = None
     smallest_batch: int = 0
+    first_run: Sequence[Array] | None = None
+    first_changes: Sequence[str] = ()
 
     def judged_in(self, shadow: str) -> str:
         """The dtype in which f is differentiated, where `config.shadow` is so."""
@@ -101,6 +105,10 @@ class Target(ABC):
     def forward(self, xs: Sequence[Array], dtype: str) -> list[Array]:
         """The floating outputs at `xs`, calculated in `dtype`, which is that of `xs`."""
 
+    def again(self, xs: Sequence[Array], ys: Sequence[Array], dtype: str) -> list[Array]:
+        """A second run, where the first gave `ys`; if it gives them, too, as in `function`."""
+        return self.forward(xs, dtype)
+
     @abstractmethod
     def vjp(self, xs: Sequence[Array], vs: Sequence[Any], dtype: str) -> list[Array]:
         """The claimed gradient of Σ v·y by every input, calculated in `dtype`.
@@ -110,6 +118,13 @@ class Target(ABC):
             vs: Cotangents, an array for each output, of its shape and of `dtype`.
             dtype: `self.dtype`, or `self.shadow` where `has_shadow`.
         """
+
+    def vjps(
+        self, xs: Sequence[Array], many: Sequence[Sequence[Any]], dtype: str
+    ) -> Iterator[list[Array]]:
+        """The gradients for several cotangents, one after the other; f may run once for all."""
+        for vs in many:
+            yield self.vjp(xs if self.runs_own_code else [x.copy() for x in xs], vs, dtype)
 
     @abstractmethod
     def function(self, dtype: str) -> core.Function:

@@ -21,13 +21,16 @@ class FuseRowsTest : public testing::Test {
     return &cells_.emplace_back(Cell{{{size}, DType::kFloat32}});
   }
   // A map of elements that calculates nothing.
-  void add(const std::string& type, const Cell* out, const std::vector<const Cell*>& in) {
+  static RowPart map(const Cell* out, const std::vector<const Cell*>& in) {
     const auto by_element = [](const Cell* cell) {
       return RowOperand{cell, cell->spec.shape.num_elements()};
     };
     RowPart part{by_element(out), {}, [](auto...) {}};
     for (const Cell* cell : in) part.in.push_back(by_element(cell));
-    add(type, RowKernel(std::move(part)));
+    return part;
+  }
+  void add(const std::string& type, const Cell* out, const std::vector<const Cell*>& in) {
+    add(type, RowKernel(map(out, in)));
   }
   void add(const std::string& type, Kernel kernel) {
     PreparedStep step;
@@ -112,6 +115,55 @@ TEST_F(FuseRowsTest, LeavesOtherSizesApart) {
   add("relu", y, {y});
   EXPECT_THAT(fuse().position, ElementsAre(0, 0, 1, 1));
   EXPECT_THAT(names(), ElementsAre("add + relu", "add + relu"));
+}
+
+TEST_F(FuseRowsTest, BeginsWithTheRowsThatEndAStep) {
+  const Cell* x = variable();
+  const Cell* y = variable();
+  const Cell* z = variable();
+  temporaries_ = {y};
+  add("mul", [] {});
+  add("norm", Kernel([] {}, RowKernel(map(y, {x}))));
+  add("relu", z, {y});
+  add("mul", [] {});
+  const Fused fused = fuse();
+  EXPECT_THAT(names(), ElementsAre("mul", "norm", "norm + relu", "mul"));
+  EXPECT_THAT(fused.begins, ElementsAre(0, 1, 1, 3));
+  EXPECT_THAT(fused.position, ElementsAre(0, 2, 2, 3));
+  EXPECT_THAT(fused.inner, UnorderedElementsAre(y));
+}
+
+TEST_F(FuseRowsTest, LeavesAStepThatEndsWithRowsWholeWhereNothingFollows) {
+  const Cell* x = variable();
+  add("relu", x, {x});
+  add("norm", Kernel([] {}, RowKernel(map(x, {x}))));
+  add("mul", [] {});
+  EXPECT_THAT(fuse().position, ElementsAre(0, 1, 2));
+  EXPECT_THAT(names(), ElementsAre("relu", "norm", "mul"));
+}
+
+TEST_F(FuseRowsTest, TakesAViewForTheVariableWhoseMemoryItHas) {
+  const Cell* x = variable();
+  const Cell* y = variable();
+  const Cell* z = variable();
+  Cell& view = cells_.emplace_back(Cell{{{50'000}, DType::kFloat32}});
+  view.viewed = y;
+  temporaries_ = {y};
+  add("scale", y, {x});
+  add("relu", z, {&view});
+  EXPECT_THAT(fuse().inner, UnorderedElementsAre(y));
+}
+
+TEST_F(FuseRowsTest, LeavesOutStepsThatDoNothing) {
+  const Cell* x = variable();
+  add("relu", x, {x});
+  add("reshape", Kernel());
+  add("mul", [] {});
+  add("reshape", Kernel());
+  const Fused dropped = drop_empty(steps_);
+  EXPECT_THAT(names(), ElementsAre("relu", "mul"));
+  EXPECT_THAT(dropped.begins, ElementsAre(0, 1, 1, 2));
+  EXPECT_THAT(dropped.position, ElementsAre(0, 1, 1, 2));
 }
 
 TEST_F(FuseRowsTest, LeavesAnEmptyBlockAlone) {

@@ -7,7 +7,9 @@ namespace fluidcore {
 namespace {
 
 Step step(const std::string& x, const std::string& out) {
-  return {.op = OpDesc("op", {{"X", {x}}}, {{"Out", {out}}}), .outlives_run = out == "weight"};
+  Step step{.op = OpDesc("op", {{"X", {x}}}, {{"Out", {out}}})};
+  if (out == "weight") step.lasting = {out};
+  return step;
 }
 
 std::vector<std::string> show(const Steps& steps) {

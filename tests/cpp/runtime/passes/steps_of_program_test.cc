@@ -56,7 +56,7 @@ TEST_F(StepsOfProgramTest, FindsWhatABlockWritesOutsideItself) {
   const Steps all = steps();
   EXPECT_THAT(all[0].body->writes, ElementsAre("a", "b", "weight"));
   EXPECT_THAT(all[0].body->steps[0].body->writes, ElementsAre("b", "own", "weight"));
-  EXPECT_TRUE(all[0].body->steps[0].body->steps[2].outlives_run);
+  EXPECT_THAT(all[0].body->steps[0].body->steps[2].lasting, ElementsAre("weight"));
 }
 
 TEST_F(StepsOfProgramTest, RefusesABlockThatDoesNotExist) {

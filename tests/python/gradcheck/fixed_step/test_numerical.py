@@ -317,10 +317,3 @@ def test_cotangents_may_be_of_any_real_numbers(dtype: str) -> None:
     v = np.array([[1, 0, 1], [1, 1, 0]]).astype(numpy_dtype(dtype))
     found = get_numerical_gradient(SQUARE, {"x": X}, "y", "x", cotangent=v)
     np.testing.assert_allclose(found, 2 * X * v.astype(float), rtol=1e-9)
-
-
-def test_weights_of_the_loop_must_have_the_shape_of_the_output() -> None:
-    loop = Network(SQUARE, {"x": X}, ["y"])
-    message = r"square: weights must have the shape of 'y', \[2, 3\], got \[6\]"
-    with pytest.raises(ValueError, match=message):
-        element_by_element(loop, "y", "x", 0.1, weights=np.ones(6))

@@ -26,7 +26,7 @@ def blamed(op: core.OpDesc, twin: core.OpDesc, *before: core.OpDesc, known=()) -
         added.copy_from(one)
         added.set_call_site(str(i))
     aligned = Aligned(twins=dict.fromkeys(known, twin))
-    pair = Pair(desc, None, frozenset({"forward"}), {}, ())
+    pair = Pair(desc, None, frozenset({"forward"}), {})
     return blame_for_edit(pair, aligned, str(len(before)), op, twin, "x@GRAD")
 
 

@@ -39,7 +39,7 @@ class Seen:
 def search(seen: Seen, written: str = "h@GRAD") -> Search:
     twin = seen.ops["twin"]
     aligned = Aligned({"twin": twin}, written={0: {written}})
-    pair = Pair(seen.desc, None, frozenset({"forward"}), {}, ())
+    pair = Pair(seen.desc, None, frozenset({"forward"}), {})
     return Search(seen, aligned, pair, 0)  # type: ignore[arg-type]
 
 

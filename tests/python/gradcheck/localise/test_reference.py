@@ -57,8 +57,6 @@ def test_every_operator_has_its_place_in_the_users_program(model) -> None:
         op = desc.block(place.block).op(place.op)
         assert name == f"{place.block}:{place.op}"
         assert (op.type(), op.call_site()) == (place.op_type, place.call_site)
-    trained = (p.name for p in made.program.all_parameters() if p.trainable)
-    assert pair.gradients == tuple(f"{name}@GRAD" for name in trained)
 
 
 def test_the_reference_does_not_depend_on_what_the_gradient_operators_are() -> None:
@@ -122,7 +120,6 @@ def test_appended_gradients_are_their_own_reference(model) -> None:
             assert (place.block, place.op, place.op_type) == (block.id(), position, op.type())
             assert place.call_site == (pair.places[undone].call_site if undone else "")
     assert len(reference) <= len(actual)
-    assert len(pair.gradients) == len(target.inputs)
 
 
 def test_a_constant_that_gradients_do_not_pass_stays_one() -> None:
@@ -133,7 +130,6 @@ def test_a_constant_that_gradients_do_not_pass_stays_one() -> None:
 
     made = build(model, no_grad_set={"x"})
     pair = pair_of(made)
-    assert pair.gradients == ("w@GRAD",)
     written = {name for op in made_anew(pair) for name in op.output_arg_names()}
     assert "w@GRAD" in written
     assert "x@GRAD" not in written

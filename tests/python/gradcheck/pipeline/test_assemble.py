@@ -35,15 +35,9 @@ def judged(claimed, error=1e-9, flags=(0, 0, 0, 0), hull=0.0, tolerance=0.0, **r
     return judge(found, np.asarray(claimed, float), tolerance + 0 * VALUE, core.Rules(**rules))
 
 
-def result_of(judgement: Judgement, elements=(0, 1, 2, 3), verbose=False, failure=None):
-    return of_elements(
-        BASE,
-        judgement,
-        np.array(elements),
-        failing=Reason.MISMATCH,
-        verbose=verbose,
-        failure=failure,
-    )
+def result_of(judgement: Judgement, elements=(0, 1, 2, 3), **options):
+    options = {"failing": Reason.MISMATCH, "verbose": False, **options}
+    return of_elements(BASE, judgement, np.array(elements), **options)
 
 
 def test_nothing_is_a_pass() -> None:
@@ -111,6 +105,12 @@ def test_the_detail_names_the_element_with_the_largest_relative_error() -> None:
     found = result_of(judged(claimed, error=np.array([[1e-9, 2e-9, 1e-12, 1e-9]] * 2)))
     assert [error.index for error in found.element_errors or ()] == [2, 1]
     assert found.detail.startswith("element [0, 1] is 2.002, numerically 2 ± 2e-09: off by 0.002")
+
+
+def test_a_wrong_kernel_is_told_beside_the_formula() -> None:
+    claimed = VALUE + np.array([[0.0, 0.002, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
+    found = result_of(judged(claimed), failing=Reason.KERNEL)
+    assert found.detail.startswith("element [0, 1] is 2.002, by the formula 2 ± 1e-09: off by")
 
 
 def test_without_an_error_bar_only_rounding_is_allowed() -> None:

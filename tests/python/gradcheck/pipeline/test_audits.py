@@ -433,3 +433,18 @@ def test_a_gradient_that_raises_for_a_form_of_its_cotangent_fails() -> None:
             Reason.COTANGENT,
             "it raises ValueError: view size is not compatible",
         )
+
+
+def test_without_a_cotangent_a_run_beside_the_point_is_enough() -> None:
+    for beside, runs in ((0.0, 0), (np.nan, 1), (1.0, 1)):
+
+        def vjp(x, v, beside=beside):
+            return v * 2 * x if np.array_equal(x, X) else v * 2 * x + beside
+
+        session = Session(square(vjp), GradCheckConfig())
+        session.run_elsewhere("float64")
+        session.scales("float64")
+        before = session.calls.backwards
+        found = {audit.name: audit for audit in audits(session, QUIET)}
+        assert found["no gradient without a cotangent, float64"].verdict is Verdict.PASS
+        assert session.calls.backwards - before == runs

@@ -2,7 +2,6 @@ from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as Xml
 
-import pytest
 import samples
 
 from fluidcore.gradcheck.report.junit import junit_text
@@ -15,21 +14,20 @@ CHILDREN = {
     "testsuites": {"testsuite"},
     "testsuite": {"properties", "testcase"},
     "properties": {"property"},
-    "testcase": {"failure", "error", "skipped", "system-out"},
+    "testcase": {"failure", "error", "system-out"},
 }
 ATTRIBUTES = {
     "testsuites": {"name", "time", "tests", "failures", "errors"},
-    "testsuite": {"name", "time", "tests", "failures", "errors", "skipped"},
+    "testsuite": {"name", "time", "tests", "failures", "errors"},
     "testcase": {"name", "time", "classname"},
     "property": {"name", "value"},
     "failure": {"type", "message"},
     "error": {"type", "message"},
-    "skipped": {"type", "message"},
 }
 
 
-def parsed(reports: list[GradCheckReport], **options: bool) -> Xml.Element:
-    return Xml.fromstring(junit_text(reports, **options))
+def parsed(reports: list[GradCheckReport]) -> Xml.Element:
+    return Xml.fromstring(junit_text(reports))
 
 
 def case(root: Xml.Element, name: str) -> Xml.Element:
@@ -61,18 +59,17 @@ def test_what_is_right_has_nothing_to_say() -> None:
     assert list(case(parsed([samples.few()[0]]), "x [4, 5]")) == []
 
 
-@pytest.mark.parametrize(("skip", "tag"), [(False, "error"), (True, "skipped")])
-def test_inconclusive_is_an_error_or_skipped(skip: bool, tag: str, tmp_path: Path) -> None:
+def test_inconclusive_is_an_error(tmp_path: Path) -> None:
     report = samples.report("relu", samples.undecided())
-    save([report], tmp_path / "report.xml", skip_inconclusive=skip)
+    save([report], tmp_path / "report.xml")
     root = Xml.parse(tmp_path / "report.xml").getroot()
-    outcome = case(root, "x [6]").find(tag)
+    outcome = case(root, "x [6]").find("error")
     assert outcome is not None
     assert outcome.get("type") == "Inconclusive"
     assert "kink: the function has a kink" in outcome.get("message", "")
     suite = root.find("testsuite")
     assert suite is not None
-    assert (suite.get("errors"), suite.get("skipped")) == (("0", "1") if skip else ("1", "0"))
+    assert suite.get("errors") == "1"
 
 
 def test_the_counts_are_those_of_the_cases() -> None:

@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 import samples
 
-from fluidcore.gradcheck.report.locations import physical_location
 from fluidcore.gradcheck.report.result import GradCheckReport
-from fluidcore.gradcheck.report.sarif import sarif_text
+from fluidcore.gradcheck.report.sarif import physical_location, sarif_text
 from fluidcore.gradcheck.verdict import Reason
 
 

@@ -1,4 +1,3 @@
-import io
 import math
 import re
 from dataclasses import replace
@@ -12,7 +11,6 @@ from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.report.data import ElementError, Hypothesis
 from fluidcore.gradcheck.report.phrases import PHRASES
 from fluidcore.gradcheck.report.result import GradCheckReport
-from fluidcore.gradcheck.report.terminal import show
 from fluidcore.gradcheck.report.text import report_text, reports_text, result_text
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
@@ -217,25 +215,6 @@ def test_all_reports_end_with_the_counts() -> None:
     text = reports_text(samples.few())
     assert text.endswith("\n\n15 reports: 7 FAIL, 3 INCONCLUSIVE, 5 PASS\n")
     assert reports_text([]) == "0 reports: nothing was checked\n"
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def test_colours_are_for_terminals_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    plain, coloured = io.StringIO(), Terminal()
-    for file in (plain, coloured):
-        show(samples.few()[0], file)
-    assert plain.getvalue() == f"{samples.few()[0]}\n"
-    assert "\x1b[" in coloured.getvalue()
-    assert re.sub("\x1b\\[[0-9;]*m", "", coloured.getvalue()) == plain.getvalue()
-    monkeypatch.setenv("NO_COLOR", "1")
-    show(samples.few()[0], uncoloured := Terminal())
-    assert "\x1b[31m" not in uncoloured.getvalue()
 
 
 def test_a_pass_says_how_many_elements_it_is_not_about() -> None:

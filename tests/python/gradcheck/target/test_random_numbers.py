@@ -55,3 +55,16 @@ def test_the_random_states_of_numpy_and_python_are_kept() -> None:
     with pytest.raises(ZeroDivisionError):
         draw_and_fail()
     assert (np.random.rand(), random.random()) == expected
+
+
+def test_within_itself_only_the_outermost_end_counts() -> None:
+    np.random.seed(3)
+    random.seed(3)
+    expected = np.random.rand(), random.random()
+    np.random.seed(3)
+    random.seed(3)
+    with random_states_kept():
+        with random_states_kept():
+            drawn = np.random.rand(), random.random()
+        assert (np.random.rand(), random.random()) != drawn == expected
+    assert (np.random.rand(), random.random()) == expected

@@ -1,6 +1,6 @@
 """Whether PyTorch records a graph while a function is differentiated numerically."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -59,3 +59,40 @@ def test_a_wrong_gradient_is_seen_without_a_graph() -> None:
 
     report = check(Sine, point(), raise_exception=False)
     assert report.results[0].verdict is Verdict.FAIL
+
+
+class Counted(torch.autograd.Function):  # type: ignore[misc,name-defined]
+    """sin(x), whose graph is used so often; it may refuse to be used again."""
+
+    uses: ClassVar[list[int]] = []
+    most = 9
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        if torch.is_grad_enabled() or x.requires_grad:
+            ctx.number = len(Counted.uses)
+            Counted.uses.append(0)
+        return torch.sin(x)
+
+    @staticmethod
+    def backward(ctx: Any, v: Any) -> Any:
+        Counted.uses[ctx.number] += 1
+        if Counted.uses[ctx.number] > Counted.most:
+            raise RuntimeError("the buffers are gone")
+        return v * torch.cos(ctx.saved_tensors[0])
+
+
+def test_gradients_for_several_cotangents_share_a_run_of_f(monkeypatch: Any) -> None:
+    monkeypatch.setattr(Counted, "uses", [])
+    assert check(Counted, point(), mode="directional").results[0].num_forward == 3
+    used = [count for count in Counted.uses if count]
+    assert used == [1, 1, 3]  # beside the point, there, and for the audits of the cotangent
+
+
+def test_a_backward_that_runs_only_once_is_checked(monkeypatch: Any) -> None:
+    monkeypatch.setattr(Counted, "uses", [])
+    monkeypatch.setattr(Counted, "most", 1)
+    report = check(Counted, point(), mode="directional")
+    assert all(audit.verdict is Verdict.PASS for audit in report.audits)
+    assert any("expanded" in audit.name for audit in report.audits)

@@ -1,0 +1,186 @@
+"""Outputs that are in the memory of inputs: nobody can tell, but by what a plan needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fluidcore as fluid
+from fluidcore import layers
+
+
+def results(
+    monkeypatch: pytest.MonkeyPatch, feed: dict[str, np.ndarray], fetches: list[Any]
+) -> Iterator[list[np.ndarray]]:
+    """Without views, and with them in two runs of one plan."""
+    monkeypatch.setenv("FLUIDCORE_PASSES", "-views")
+    yield fluid.Executor().run(feed=feed, fetch_list=fetches)
+    monkeypatch.delenv("FLUIDCORE_PASSES")
+    exe = fluid.Executor()
+    yield exe.run(feed=feed, fetch_list=fetches)
+    yield exe.run(feed={name: array.copy() for name, array in feed.items()}, fetch_list=fetches)
+
+
+def check_the_same(
+    monkeypatch: pytest.MonkeyPatch, feed: dict[str, np.ndarray], fetches: list[Any]
+) -> list[np.ndarray]:
+    first, *others = results(monkeypatch, feed, fetches)
+    for other in others:
+        for ours, theirs in zip(first, other, strict=True):
+            assert ours.tobytes() == theirs.tobytes()
+    return first
+
+
+def steps(fetches: list[Any], feed: dict[str, np.ndarray]) -> str:
+    return fluid.Executor().plan(feed=feed, fetch_list=fetches)
+
+
+X = np.arange(12, dtype=np.float32).reshape(3, 4)
+
+
+def data() -> fluid.Variable:
+    return layers.data("x", [3, 4], append_batch_size=False, stop_gradient=False)
+
+
+def test_a_reshape_is_no_step_and_needs_no_memory() -> None:
+    x = data()
+    wide = layers.matmul(x, x, transpose_y=True)
+    y = layers.matmul(
+        layers.reshape(layers.unsqueeze(wide, [0]), [1, 9]), layers.ones([9, 2], "float32")
+    )
+    text = steps([y], {"x": X})
+    assert "reshape" not in text
+    assert "unsqueeze" not in text
+    lines = text.splitlines()
+    assert lines[-1] == f"temporaries: {64 + 128} bytes"
+
+
+def test_elementwise_steps_around_a_reshape_run_together() -> None:
+    x = data()
+    y = layers.scale(layers.relu(layers.reshape(layers.scale(x, 2.0), [12])), 3.0)
+    assert "  scale + relu + scale: 3 from " in steps([y], {"x": X})
+
+
+def test_the_gradient_of_a_bias_leaves_the_other_one_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x = data()
+    bias = layers.create_parameter([4], "float32", name="bias")
+    out = layers.reduce_sum(layers.square(layers.elementwise_add(layers.tanh(x), bias)))
+    gradients = fluid.gradients(out, [x, bias])
+    fluid.Executor().run(fluid.default_startup_program())
+    check_the_same(monkeypatch, {"x": X}, gradients)
+
+
+def test_both_operands_of_a_sum_may_have_one_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = data()
+    left, right = layers.scale(x, 2.0), layers.scale(x, 3.0)
+    gradients = fluid.gradients(layers.square(left + right), [x, left, right])
+    _, of_left, of_right = check_the_same(monkeypatch, {"x": X}, gradients)
+    np.testing.assert_array_equal(of_left, of_right)
+
+
+def scale_in_place(x: fluid.Variable, number: float) -> None:
+    x.block.append_op("scale", inputs={"X": x}, outputs={"Out": x}, attrs={"scale": number})
+
+
+def test_a_variable_that_is_overwritten_leaves_its_view_as_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x = layers.scale(data(), 1.0)
+    before = layers.reshape(x, [4, 3])
+    scale_in_place(x, 100.0)
+    after = layers.reshape(x, [2, 6])
+    kept, changed, now = check_the_same(monkeypatch, {"x": X}, [before, after, x])
+    np.testing.assert_array_equal(kept.ravel(), X.ravel())
+    np.testing.assert_array_equal(changed.ravel(), X.ravel() * 100)
+    np.testing.assert_array_equal(now, X * 100)
+
+
+def test_a_view_that_is_overwritten_leaves_the_variable_as_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x = layers.scale(data(), 1.0)
+    view = layers.reshape(x, [4, 3])
+    scale_in_place(view, 100.0)
+    kept, changed = check_the_same(monkeypatch, {"x": X}, [x * 1.0, view])
+    np.testing.assert_array_equal(kept, X)
+    np.testing.assert_array_equal(changed.ravel(), X.ravel() * 100)
+
+
+def test_a_copy_stays_what_it_was_when_a_loop_writes_the_original(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x = layers.scale(data(), 1.0)
+    before = layers.assign(x)
+    i = layers.fill_constant([1], "int64", 0)
+    n = layers.fill_constant([1], "int64", 3)
+    cond = layers.less_than(i, n)
+    loop = layers.While(cond)
+    with loop.block():
+        inside = layers.reshape(x, [4, 3])
+        layers.assign(layers.reshape(inside * 2.0, [3, 4]), x)
+        layers.increment(i, 1)
+        layers.less_than(i, n, cond=cond)
+    later = layers.fill_constant([3, 4], "float32", 7.0)  # may be where an old value was
+    kept, last, _ = check_the_same(monkeypatch, {"x": X}, [before, x, later])
+    np.testing.assert_array_equal(kept, X)
+    np.testing.assert_array_equal(last, X * 8)
+
+
+def test_a_copy_in_a_loop_stays_what_it_was_in_its_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = data()
+
+    def body(value: fluid.Variable, i: fluid.Variable) -> tuple[fluid.Variable, fluid.Variable]:
+        old = layers.assign(value)
+        new = value * 2.0
+        return new + old, i + 1
+
+    three = layers.fill_constant([1], "int64", 3)
+    value, _ = layers.while_loop(lambda _, i: i < three, body, [x, 0])
+    (result,) = check_the_same(monkeypatch, {"x": X}, [value])
+    np.testing.assert_array_equal(result, X * 27)
+
+
+def test_fed_and_fetched_arrays_are_never_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = data()
+    y = layers.reshape(x, [12])
+    fed = X.copy()
+    for result, again in results(monkeypatch, {"x": fed}, [y, layers.assign(x)]):
+        result[...] = -1
+        again[...] = -1
+        np.testing.assert_array_equal(fed, X)
+
+
+def test_a_parameter_that_is_reshaped_may_change_between_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    weight = layers.create_parameter([12], "float32", name="weight")
+    y = layers.matmul(data(), layers.reshape(weight, [4, 3]))
+    exe = fluid.Executor()
+    exe.run(fluid.default_startup_program())
+    scope = fluid.global_scope()
+    for factor in (1.0, 1.0, 2.0):
+        value = factor * np.arange(12, dtype=np.float32)
+        scope.find_var("weight").get_tensor().set(value, fluid.CPUPlace())
+        (result,) = exe.run(feed={"x": X}, fetch_list=[y])
+        np.testing.assert_allclose(result, X @ value.reshape(4, 3))
+    check_the_same(monkeypatch, {"x": X}, [y])
+
+
+def test_an_updated_parameter_is_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    weight = layers.create_parameter([12], "float32", name="weight")
+    before = layers.assign(weight)
+    layers.assign(weight * 2.0, weight)
+    exe = fluid.Executor()
+    exe.run(fluid.default_startup_program())
+    tensor = fluid.global_scope().find_var("weight").get_tensor()
+    for passes in ("-views", ""):
+        monkeypatch.setenv("FLUIDCORE_PASSES", passes)
+        tensor.set(np.ones(12, np.float32), fluid.CPUPlace())
+        (result,) = fluid.Executor().run(fetch_list=[before])
+        np.testing.assert_array_equal(result, np.ones(12))
+        np.testing.assert_array_equal(np.array(tensor), np.full(12, 2))
