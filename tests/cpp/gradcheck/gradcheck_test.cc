@@ -128,7 +128,11 @@ TEST(GradcheckTest, ADecompositionIsSummedUp) {
     const OpDef* forward = ops.find(type.substr(0, type.size() - 5));
     const bool reduces = std::ranges::any_of(
         def.attrs(), [](const OpDef::Attr& attr) { return attr.name == "keep_dim"; });
-    if (forward == nullptr || !is_unary(*forward) || reduces) continue;
+    // What is a function of another input cannot be moved by itself.
+    const bool follows = std::ranges::any_of(def.inputs(), [](const OpDef::Slot& slot) {
+      return slot.traits.needs_no_gradient && !slot.traits.shape_only;
+    });
+    if (forward == nullptr || !is_unary(*forward) || reduces || follows) continue;
     SlotTensors inputs;
     std::uint64_t seed = 0;
     for (const OpDef::Slot& slot : def.inputs()) {
@@ -140,7 +144,7 @@ TEST(GradcheckTest, ADecompositionIsSummedUp) {
       inputs.push_back({slot.name, {value}});
     }
     const GradCheck found = check_gradients(ops, type, inputs);
-    EXPECT_NE(found.verdict, Verdict::kFail) << found.message;
+    EXPECT_EQ(found.verdict, Verdict::kPass) << found.message;
     ++count;
   }
   EXPECT_GE(count, 5);
