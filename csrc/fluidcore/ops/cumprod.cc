@@ -6,6 +6,7 @@
 #include "fluidcore/op/decomposition.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/register_ops.h"
+#include "fluidcore/tensor/tensor.h"
 
 namespace fluidcore {
 
@@ -32,15 +33,18 @@ Kernel cumprod(const KernelContext& context) {
 template <class T>
 Kernel cumprod_grad(const KernelContext& context) {
   const auto x = context.input<T>("X");
-  const auto out = context.input<T>("Out");
   const auto dout = context.input<T>("Out@GRAD");
   const auto dx = context.output<T>("X@GRAD");
   const Shape& shape = x.shape();
   const std::size_t axis = axis_of(context, shape);
   const cpu::Sequences all{shape.product(0, axis), shape[axis],
                            shape.product(axis + 1, shape.rank()), context.attr<bool>("reverse")};
-  return [=, exclusive = context.attr<bool>("exclusive")] {
-    cpu::cumprod_grad(all, exclusive, x.data(), out.data(), dout.data(), dx.data());
+  const cpu::CumsumOrder order{context.attr<bool>("exclusive"), all.reverse};
+  const Tensor products(x.spec());
+  return [=] {
+    auto* const out = static_cast<T*>(products.raw());
+    cpu::cumprod(all.outer, all.count, all.inner, order, x.data(), out);
+    cpu::cumprod_grad(all, order.exclusive, x.data(), out, dout.data(), dx.data());
   };
 }
 
@@ -97,19 +101,17 @@ void register_cumprod_ops(OpRegistry& registry) {
           .in_place("X", "Out")
           .kernels(cpu_kernels<float, double, Float16, BFloat16, std::int32_t, std::int64_t>(
               [](auto tag) -> KernelFactory { return cumprod<typename decltype(tag)::type>; }))
-          .grad(standard_grad({.inputs = {"X"}, .outputs = {"Out"}, .differentiable = {"X"}})));
+          .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
   registry.add(
       with_cumprod_attrs(OpDef("cumprod_grad"))
           .doc("X@GRAD[i] = the sum over k of Out@GRAD[k] times the product of the elements that "
                "Out[k] is made of, without X[i].")
           .input("X", "input of the forward operator")
-          .input("Out", "output of the forward operator", {.needs_no_gradient = true})
           .input("Out@GRAD", "gradient of Out, shape of Out")
           .output("X@GRAD", "gradient of X, shape of X")
           .infer([](InferContext& context) {
             const TensorSpec& x = context.input("X");
             axis_of(context, x.shape);
-            require_spec(context, "Out", x);
             require_spec(context, "Out@GRAD", x);
             context.set_output("X@GRAD", x);
           })

@@ -116,6 +116,7 @@ void add_reshape(OpRegistry& registry) {
                  {.optional = true, .needs_no_gradient = true})
           .infer([](InferContext& context) { context.set_output("Out", reshaped(context)); })
           .in_place("X", "Out")
+          .view("X", "Out")
           .extents_from_data("Shape")
           .kernels(byte_kernels<reshape>())
           .grad(standard_grad({.inputs = {"X", "Shape"}, .differentiable = {"X"}})));
@@ -123,6 +124,7 @@ void add_reshape(OpRegistry& registry) {
       with_shape(declare_adjoint("reshape", "X@GRAD = the elements of Out@GRAD in the shape of X."),
                  {.optional = true, .shape_only = true})
           .infer(infer_reshape_grad)
+          .view("Out@GRAD", "X@GRAD")
           .kernels(byte_kernels<same_elements_grad>())
           .grad(adjoint_grad({.type = "reshape", .kept = {"Shape"}})));
 }

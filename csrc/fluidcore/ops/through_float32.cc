@@ -131,9 +131,10 @@ class Copies {
     for (Copy& copy : copies_) {
       if (copy.narrow == cell) return copy;
     }
-    copies_.push_back({cell, *cell});
-    copies_.back().wide.spec.dtype = wide_;
-    return copies_.back();
+    Copy& copy = copies_.emplace_back(Copy{cell, *cell});
+    copy.wide.spec.dtype = wide_;
+    copy.wide.viewed = nullptr;
+    return copy;
   }
 
   ScratchPtr scratch_;
