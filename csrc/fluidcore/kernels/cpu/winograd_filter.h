@@ -89,7 +89,7 @@ template <int kBytes>
       alignas(64) float taps[3][3][kLanes];
       from_panels<kBytes, ToFilterGrad, 3>(
           in + panel * panels.panel + (row - first) * kLanes, panels.matrix,
-          [&](std::size_t i, std::size_t j, std::int64_t lane, const Vector<kBytes>& value) {
+          [&](std::size_t i, std::size_t j, std::int64_t lane, const Register<kBytes>& value) {
             *reinterpret_cast<Vector<kBytes>*>(taps[i][j] + lane) = value;
           });
       float* to = filter_grad + row * matrix.row_step + column * matrix.column_step;

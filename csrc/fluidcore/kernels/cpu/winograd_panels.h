@@ -54,11 +54,15 @@ inline constexpr std::int64_t kTileRows = 8;
 
 template <int kBytes>
 struct VectorOf {
+  using InRegister [[gnu::vector_size(kBytes)]] = float;
   using Type [[gnu::vector_size(kBytes), gnu::aligned(4), gnu::may_alias]] = float;
 };
 // Loads and stores need no alignment.
 template <int kBytes>
 using Vector = typename VectorOf<kBytes>::Type;
+// What is calculated with.
+template <int kBytes>
+using Register = typename VectorOf<kBytes>::InRegister;
 
 // A part of c that stays in registers: kRows rows of kPanels panels.
 template <int kBytes, int kRows, int kPanels, Along kAlong>

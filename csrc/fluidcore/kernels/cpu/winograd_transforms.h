@@ -82,8 +82,8 @@ template <int kBytes, class Transform, std::size_t kIn>
   using V = Vector<kBytes>;
 #pragma GCC unroll 1
   for (std::int64_t lane = 0; lane < kLanes; lane += kBytes / 4) {
-    V loaded[kIn][kIn];
-    V result[kSide][kSide];
+    Register<kBytes> loaded[kIn][kIn];
+    Register<kBytes> result[kSide][kSide];
 #pragma GCC unroll 4
     for (std::size_t i = 0; i < kIn; ++i) {
 #pragma GCC unroll 4
@@ -111,8 +111,8 @@ template <int kBytes, class Transform, std::size_t kOut, class Store>
   using V = Vector<kBytes>;
 #pragma GCC unroll 1
   for (std::int64_t lane = 0; lane < kLanes; lane += kBytes / 4) {
-    V loaded[kSide][kSide];
-    V result[kOut][kOut];
+    Register<kBytes> loaded[kSide][kSide];
+    Register<kBytes> result[kOut][kOut];
 #pragma GCC unroll 4
     for (std::int64_t i = 0; i < kSide; ++i) {
 #pragma GCC unroll 4
