@@ -35,6 +35,7 @@ Kernel loss_kernel(const KernelContext& context,
                    const std::vector<std::string>& inputs,
                    std::vector<LossOutput> outputs) {
   std::vector<Arg<const void>> in;
+  in.reserve(inputs.size());
   for (const std::string& slot : inputs) in.push_back(context.raw_input(slot));
   const TensorSpec& spec = in[0].spec();
   const auto width = static_cast<std::int64_t>(size_of(spec.dtype));

@@ -85,6 +85,8 @@ template <class Loss, class T>
 Kernel element_loss(const KernelContext& context) {
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
+  inputs.reserve(Loss::kInputs.size());
+  outputs.reserve(Loss::kOutputs.size());
   for (const SlotText& slot : Loss::kInputs) inputs.emplace_back(slot.name);
   for (const SlotText& slot : Loss::kOutputs) outputs.emplace_back(slot.name);
   return calculate_losses<Loss, T, Loss::kInputs.size()>(context, inputs, outputs,

@@ -12,7 +12,6 @@
 #include "fluidcore/ops/infer_checks.h"
 #include "fluidcore/ops/linear.h"
 #include "fluidcore/ops/register_ops.h"
-#include "fluidcore/tensor/scratch.h"
 
 namespace fluidcore {
 

@@ -1,6 +1,5 @@
 #include "fluidcore/kernels/cpu/order.h"
 
-#include <algorithm>
 #include <string>
 #include <utility>
 

@@ -80,7 +80,7 @@ Kernel reshape(const KernelContext& context) {
   if (!context.has_input("Shape")) return same_elements(context);
   const auto given = context.raw_input("Shape");
   const Shape declared(context.attr<Ints>("shape"));
-  const std::optional<Shape> expected = context.extents_from_data();
+  const std::optional<Shape>& expected = context.extents_from_data();
   const Shape x = context.raw_input("X").shape();
   const auto check = [=, who = context.type()] {
     const cpu::RowIndex numbers{given.data(), given.spec().dtype == DType::kInt64};

@@ -1,6 +1,5 @@
 #include "fluidcore/runtime/passes/steps_of_program.h"
 
-#include <algorithm>
 #include <set>
 #include <utility>
 
