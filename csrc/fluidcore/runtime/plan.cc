@@ -151,7 +151,7 @@ struct Plan::Impl {
         if (!binding.backup.is_initialized() || binding.backup.is_shared()) {
           binding.backup = new_tensor("scope", cell.name, cell.cell->spec);
         }
-        if (is_replaced(cell)) {
+        if (is_replaced(cell) && !held.is_shared()) {
           binding.fresh = std::exchange(binding.backup, Tensor());
           cell.cell->data = binding.fresh.raw();
         } else {
@@ -165,7 +165,7 @@ struct Plan::Impl {
   }
 
   // A variable that the run writes whatever happens, and does not read: where the old value must
-  // outlive a failure, the new one is written beside it.
+  // outlive a failure, the new one is written beside it, unless a view is to see it.
   static bool is_replaced(const ScopeCell& cell) { return !cell.is_read && cell.is_set == nullptr; }
 
   // True when `fed` is a view of a variable of the scope that the run writes.

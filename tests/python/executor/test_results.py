@@ -93,3 +93,21 @@ def test_what_is_written_anew_before_a_failure_keeps_its_value() -> None:
         with pytest.raises(ValueError, match="labels must be in"):
             run(10, 7)
         np.testing.assert_array_equal(now(), 2 * factor * values)
+
+
+def test_a_view_of_a_variable_sees_what_a_run_writes_anew() -> None:
+    x = layers.data("x", [1, 4], append_batch_size=False)
+    index = layers.data("index", [1], dtype="int64", append_batch_size=False)
+    kept = layers.create_global_var([1, 4], 0.0, "float32", persistable=True, name="kept")
+    layers.assign(x * 2.0, kept)
+    out = layers.gather(kept, index)  # may still fail after the variable was written
+    exe = fluid.Executor()
+    exe.run(fluid.default_startup_program())
+    view = np.asarray(fluid.global_scope().find_var("kept").get_tensor())
+    for value in (1.0, 3.0, 5.0):
+        feed = {"x": np.full((1, 4), value, np.float32), "index": np.array([0])}
+        exe.run(feed=feed, fetch_list=[out])
+        np.testing.assert_array_equal(view, np.full((1, 4), 2 * value))
+    with pytest.raises(fluid.InvalidArgument, match="gather: "):
+        exe.run(feed={**feed, "index": np.array([7])}, fetch_list=[out])
+    np.testing.assert_array_equal(view, np.full((1, 4), 10.0))
