@@ -89,3 +89,18 @@ def test_one_thread_and_two_give_the_same_products() -> None:
 def test_an_axis_out_of_range_is_an_error(shape: tuple[int, ...], axis: int) -> None:
     with pytest.raises(ValueError, match=rf"cumprod: axis must be in .*, got {axis}"):
         run_op("cumprod", {"X": normal(*shape)}, {"axis": axis})
+
+
+def test_the_gradient_of_many_sequences_is_right_to_rounding() -> None:
+    rng = np.random.default_rng(0)
+    feed = {name: rng.normal(size=(3, 2, 300)) for name in ("x", "v")}
+    x, v = (
+        layers.data(name, [3, 2, 300], dtype="float64", append_batch_size=False) for name in feed
+    )
+    x.stop_gradient = False
+    (gradient,) = fluid.gradients(layers.cumprod(x, axis=1), [x], [v])
+    (found,) = fluid.Executor().run(feed=feed, fetch_list=[gradient])
+    first, second = feed["x"].astype(np.longdouble).transpose(1, 0, 2)
+    above, below = feed["v"].transpose(1, 0, 2)
+    expected = np.stack([above + below * second, below * first], 1).astype(np.float64)
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
