@@ -283,7 +283,7 @@ void Plan::run_into(std::vector<Tensor>& results,
     const TensorSpec& spec = impl.parts.fetches[i].cell->spec;
     const bool fits = results[i].is_initialized() && results[i].spec() == spec;
     if (!fits) results[i] = new_tensor("fetch", impl.parts.fetches[i].name, spec);
-    if (impl.parts.fetches[i].in_result) impl.parts.fetches[i].cell->data = results[i].raw();
+    impl.parts.fetches[i].in_result.set(results[i].raw());
   }
   std::vector<Tensor> copied_feeds;
   impl.parts.main.start();

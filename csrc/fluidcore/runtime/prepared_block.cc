@@ -37,6 +37,7 @@ void check_for_nan(const PreparedStep& step) {
 void PreparedBlock::start() {
   for (Cell* cell : arrays) cell->array->reset(cell->spec);
   for (bool* is_set : unset) *is_set = false;
+  for (const NextElement& next : nexts) next.place.set(next.array->array->next());
 }
 
 void PreparedBlock::run() {

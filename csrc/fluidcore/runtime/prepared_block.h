@@ -34,10 +34,17 @@ struct Watch {
   bool check_nan = false;  // whether to look for NaN after every step
 };
 
-// A block that can be run: it looks up and allocates nothing.
+// A variable of a block that is calculated where the next element of an array will be.
+struct NextElement {
+  Place place;
+  const Cell* array = nullptr;
+};
+
+// A block that can be run: it looks up and allocates nothing but elements of arrays.
 struct PreparedBlock {
   std::vector<PreparedStep> steps;
-  std::vector<Cell*> arrays;        // of this block: they start empty
+  std::vector<Cell*> arrays;  // of this block: they start empty
+  std::vector<NextElement> nexts;
   std::vector<bool*> unset;         // of this block: whether a variable has a value; false at first
   Watch* watch = nullptr;           // of the run
   std::size_t last_look = kAlways;  // no step after this one may be interrupted
