@@ -334,10 +334,7 @@ void PlanBuilder::write_outputs(Draft& draft, const InferContext& infer) {
         variables_.write(draft.frame, draft.step, declared, name, spec, draft.surroundings);
     draft.outputs[slot][index] = cell;
     if (declared.traits.array) add_next_element(draft, slot, cell);
-    if (is_floating(spec.dtype) && cell->array == nullptr) {
-      draft.prepared.written.push_back(cell);
-      draft.prepared.written_names.push_back(name);
-    }
+    draft.prepared.outputs.push_back({name, cell});
   });
 }
 

@@ -13,6 +13,11 @@ namespace fluidcore {
 
 // What one step does when the Plan runs.
 struct PreparedStep {
+  struct Output {
+    std::string name;
+    const Cell* cell;
+  };
+
   Kernel kernel;
   std::string type;  // of the operator; of the first one where the step does the work of several
   std::string note;  // names the operator in messages
@@ -23,8 +28,7 @@ struct PreparedStep {
   std::int64_t work = 0;   // see Lookout; that of its block not counted
   std::int64_t flops = 0;  // 0 where they are not known
   bool runs_block = false;
-  std::vector<const Cell*> written;  // floating outputs, for the search for NaN
-  std::vector<std::string> written_names;
+  std::vector<Output> outputs;
 };
 
 // What is seen to between the steps of a run, in all blocks of a Plan.
