@@ -90,7 +90,7 @@ void Frame::place(std::byte* memory) {
     } else if (temporary.cell != nullptr) {
       temporary.cell->data = at;
     }
-    for (Cell* view : temporary.views) view->data = at;
+    for (Cell* view : temporary.views) view->data = at + view->offset;
   }
 }
 

@@ -95,6 +95,19 @@ bool is_overwritten_inside(const Step& step, const OpDef::Slot& slot, const std:
          !step.def->reads_only_shape(step.op, slot);
 }
 
+// Where in the input the elements of an output begin, if they follow each other there.
+std::optional<std::int64_t> begin_of(const OpDef::View& view,
+                                     const InferContext& context,
+                                     const TensorSpec& of,
+                                     const TensorSpec& spec,
+                                     std::size_t index) {
+  const std::int64_t size = spec.shape.num_elements();
+  const std::int64_t whole = of.shape.num_elements();
+  if (!view.begin) return size == whole ? std::optional<std::int64_t>(0) : std::nullopt;
+  const std::optional<std::int64_t> begin = view.begin(context, index);
+  return begin && *begin + size <= whole ? begin : std::nullopt;
+}
+
 // Extents that depend on the data and were not met yet.
 void make_first_guess(Shape& shape) {
   for (std::size_t d = 0; d < shape.rank(); ++d) shape[d] = std::max<std::int64_t>(shape[d], 0);
@@ -318,7 +331,7 @@ void PlanBuilder::write_outputs(Draft& draft, const InferContext& infer) {
     const OpDef::Slot& declared = *draft.step.def->find_output(slot);
     if (declared.traits.of_block) return;
     TensorSpec spec = infer.output(slot, index);
-    if (is_view(draft, slot, index, spec)) return;
+    if (is_view(draft, infer, slot, index)) return;
     draft.has_results = true;
     const std::string& name = draft.step.op.output(slot)[index];
     if (draft.step.def->has_extents_from_data(draft.step.op)) make_first_guess(spec.shape);
@@ -335,16 +348,19 @@ void PlanBuilder::write_outputs(Draft& draft, const InferContext& infer) {
 }
 
 bool PlanBuilder::is_view(Draft& draft,
+                          const InferContext& infer,
                           const std::string& slot,
-                          std::size_t index,
-                          const TensorSpec& spec) {
+                          std::size_t index) {
   if (request_.check_nan || skips(kViews)) return false;
   if (draft.step.def->has_extents_from_data(draft.step.op)) return false;  // the kernel has a look
-  const std::string* input = draft.step.def->viewed_by(slot);
-  if (input == nullptr) return false;
+  const OpDef::View* view = draft.step.def->find_view(slot);
+  if (view == nullptr) return false;
   const std::string& name = draft.step.op.output(slot)[index];
-  const Cell* of = draft.inputs.at(*input)[0];
-  if (variables_.view(draft.frame, name, spec, of, draft.surroundings) == nullptr) return false;
+  const Cell* of = draft.inputs.at(view->input)[0];
+  const TensorSpec& spec = infer.output(slot, index);
+  const std::optional<std::int64_t> begin = begin_of(*view, infer, of->spec, spec, index);
+  if (!begin) return false;
+  if (!variables_.view(draft.frame, name, spec, of, *begin, draft.surroundings)) return false;
   return draft.has_views = true;
 }
 

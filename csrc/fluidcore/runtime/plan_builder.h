@@ -46,7 +46,7 @@ class PlanBuilder {
   const Cell* copy_before(Draft& draft, const Cell* cell);
   void prepare_block(Draft& draft, InferContext& infer);
   void write_outputs(Draft& draft, const InferContext& infer);
-  bool is_view(Draft& draft, const std::string& slot, std::size_t index, const TensorSpec& spec);
+  bool is_view(Draft& draft, const InferContext& infer, const std::string& slot, std::size_t index);
   void add_results(Draft& draft, Frame& inside);
   std::optional<Shape> extents_from_data(const Step& step);
   FetchCell fetched(const std::string& name);
