@@ -4,7 +4,7 @@ Three networks: a perceptron, convolutions with batch norms and residuals, a tra
 All three dtypes take turns, on the same threads; the fastest steps count. The losses are those
 after --steps steps, the mean of several seeds, beside the spread of float32's.
 
-With an interpreter that has torch, torch.autocast's perceptron and convolutions are measured, too.
+With an interpreter that has torch, the same networks under torch.autocast are measured, too.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def make_step(name: str, dtype: str, seed: int = 1) -> Callable[[], float]:
 
 
 def torch_steps() -> dict[str, tuple[Callable[[], Any], Callable[[], Any]]]:
-    """The perceptron and the convolutions in PyTorch: float32, and torch.autocast in bfloat16."""
+    """The networks in PyTorch: float32, and torch.autocast in bfloat16."""
     import torch
 
     torch.set_num_threads(fluid.get_num_threads())
@@ -118,11 +118,31 @@ def torch_steps() -> dict[str, tuple[Callable[[], Any], Callable[[], Any]]]:
                 hidden = hidden + block(hidden)
             return self.last(hidden.mean((2, 3)))
 
+    class Transformer(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.norms = torch.nn.ModuleList([torch.nn.LayerNorm(256) for _ in range(2)])
+            self.heads = torch.nn.ModuleList([torch.nn.Linear(256, 256) for _ in range(3)])
+            self.mix, self.last = torch.nn.Linear(256, 256), torch.nn.Linear(256, 10)
+            gelu = torch.nn.GELU()
+            self.inner = torch.nn.Sequential(
+                torch.nn.Linear(256, 1024), gelu, torch.nn.Linear(1024, 256)
+            )
+
+        def forward(self, x: Any) -> Any:
+            normed = self.norms[0](x)
+            q, k, v = (f(normed).view(32, 64, 4, 64).transpose(1, 2) for f in self.heads)
+            mixed = torch.nn.functional.scaled_dot_product_attention(q, k, v)
+            hidden = x + self.mix(mixed.transpose(1, 2).reshape(32, 64, 256))
+            hidden = hidden + self.inner(self.norms[1](hidden))
+            return self.last(hidden.mean(1))
+
     sizes = [(784, 1024), (1024, 1024)]
     inner = [part for n, m in sizes for part in (torch.nn.Linear(n, m), torch.nn.ReLU())]
     models = {
         "perceptron": (torch.nn.Sequential(*inner, torch.nn.Linear(1024, 10)), (128, 784)),
         "residual": (Residual().to(memory_format=torch.channels_last), (32, 3, 32, 32)),
+        "transformer": (Transformer(), (32, 64, 256)),
     }
 
     def steps(model: Any, shape: tuple[int, ...]) -> tuple[Callable[[], Any], Callable[[], Any]]:
