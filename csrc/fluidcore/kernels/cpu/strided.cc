@@ -87,8 +87,11 @@ void repeat_run(
   const std::int64_t first = std::min(count, period - phase);
   std::copy_n(from + phase, first, to);
   std::copy_n(from, std::min(count - first, phase), to + first);
-  for (std::int64_t done = period; done < count; done *= 2) {
-    std::copy_n(to, std::min(done, count - done), to + done);
+  // What is read is still in the first cache.
+  constexpr std::int64_t kNear = std::int64_t{16384} / static_cast<std::int64_t>(sizeof(Word));
+  const std::int64_t most = std::max(kNear / period, std::int64_t{1}) * period;
+  for (std::int64_t done = period; done < count; done += std::min(done, most)) {
+    std::copy_n(to, std::min({done, most, count - done}), to + done);
   }
 }
 
