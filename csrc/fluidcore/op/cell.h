@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "fluidcore/base/shape.h"
 
@@ -22,6 +24,21 @@ struct Cell {
   std::uint64_t version = 0;
   const Cell* viewed = nullptr;  // the variable in whose memory it has elements
   std::size_t offset = 0;        // the bytes before them there
+};
+
+// A variable and its views, which whoever runs the block points to memory of his.
+class Place {
+ public:
+  Place() = default;
+  explicit Place(std::vector<Cell*> cells) : cells_(std::move(cells)) {}
+
+  explicit operator bool() const { return !cells_.empty(); }
+  void set(void* memory) const {
+    for (Cell* cell : cells_) cell->data = static_cast<std::byte*>(memory) + cell->offset;
+  }
+
+ private:
+  std::vector<Cell*> cells_;
 };
 
 // The variable that owns the memory of `cell`.

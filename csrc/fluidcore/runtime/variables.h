@@ -27,6 +27,7 @@ struct Surroundings {
   };
   std::vector<Copy> before;                   // starting values of what the step's block writes
   std::vector<View> views;                    // of what the step writes
+  std::vector<View> removed;                  // elements that the step takes out of arrays
   std::vector<std::function<void()>> checks;  // throw where an input has no value
   std::vector<Copy> after;                    // of results that could not be written in place
   std::vector<bool*> set;                     // of variables that have a value from now on
@@ -60,7 +61,8 @@ class Variables {
               const TensorSpec& spec,
               Surroundings& surroundings);
   // The same for an output whose elements are those of the input in `of` from `begin` on: null,
-  // unless nobody can notice that both are in one memory.
+  // unless nobody can notice that both are in one memory. Of an array it is the last element, which
+  // the step, and no other of `frame`, removes.
   Cell* view(Frame& frame,
              const std::string& name,
              const TensorSpec& spec,

@@ -208,8 +208,10 @@ def test_a_plan_names_the_operators_that_are_done_together() -> None:
     exe = fluid.Executor()
     exe.run(fluid.default_startup_program())
     text = exe.plan(feed={"x": np.ones((8, 300), np.float32)}, fetch_list=[y])
-    block, both, product, temporaries = text.splitlines()
+    block, both, activated, product, result, temporaries = text.splitlines()
     assert block == "block 0:"
     assert both.startswith("  scale + relu: 2 from operator 0 of block 0 (scale), added at ")
+    assert activated == "    relu_0.tmp_0 float32 [8, 300], at 0"
     assert product.startswith("  mul: operator 2 of block 0 (mul), added at ")
+    assert result == "    mul_0.tmp_0 float32 [8, 4], in the result"
     assert temporaries == f"temporaries: {8 * 300 * 4} bytes"

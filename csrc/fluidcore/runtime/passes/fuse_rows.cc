@@ -1,6 +1,7 @@
 #include "fluidcore/runtime/passes/fuse_rows.h"
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 #include <string>
 #include <unordered_set>
@@ -63,6 +64,11 @@ std::int64_t work_of(const RowKernel& kernel) {
   return work;
 }
 
+bool is_by_rows(const PreparedStep& step, const Cell* cell) {
+  return std::ranges::any_of(step.kernel.rows()->parts(),
+                             [&](const RowPart& part) { return part.out.cell == cell; });
+}
+
 PreparedStep fused(std::span<PreparedStep> steps, RowKernel kernel) {
   const PreparedStep& first = steps.front();
   PreparedStep step;
@@ -73,6 +79,11 @@ PreparedStep fused(std::span<PreparedStep> steps, RowKernel kernel) {
   step.block = first.block;
   step.index = first.index;
   step.work = work_of(kernel);
+  for (const PreparedStep& part : steps) {
+    std::ranges::copy_if(part.outputs, std::back_inserter(step.outputs), [&](const auto& output) {
+      return is_by_rows(part, output.cell) && !kernel.inner().contains(output.cell);
+    });
+  }
   step.kernel = std::move(kernel);
   return step;
 }
@@ -80,6 +91,8 @@ PreparedStep fused(std::span<PreparedStep> steps, RowKernel kernel) {
 // What is done before the rows.
 PreparedStep beginning_of(const PreparedStep& step) {
   PreparedStep beginning = step;
+  std::erase_if(beginning.outputs,
+                [&](const auto& output) { return is_by_rows(step, output.cell); });
   beginning.kernel = Kernel(*step.kernel.first());
   return beginning;
 }
