@@ -70,7 +70,10 @@ void copy_run(Word* to, const Word* from, std::int64_t count, const StridedAxis&
   if (axis.to == 1 && axis.from == 1) {
     std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(Word));
   } else if (axis.to == 1 && axis.from == -1) {
-    std::reverse_copy(from - count + 1, from + 1, to);
+    run_on(cpu_isa(), [=] {
+#pragma GCC ivdep
+      for (std::int64_t i = 0; i < count; ++i) to[i] = from[-i];
+    });
   } else {
     for (std::int64_t i = 0; i < count; ++i) to[i * axis.to] = from[i * axis.from];
   }
