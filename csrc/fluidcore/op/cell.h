@@ -26,7 +26,7 @@ struct Cell {
   std::size_t offset = 0;        // the bytes before them there
 };
 
-// A variable and its views, which whoever runs the block points to memory of his.
+// Variables in one memory, which whoever runs the block points to memory of his.
 class Place {
  public:
   Place() = default;

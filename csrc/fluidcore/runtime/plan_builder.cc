@@ -140,7 +140,6 @@ PlanParts PlanBuilder::build(const OpRegistry& ops) {
   if (!main.is_cut) {
     for (const std::string& name : request_.fetches) parts_.fetches.push_back(fetched(name));
   }
-  place_next_elements(main);
   run_passes(main);
   mark_backups();
   place_temporaries();
