@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <type_traits>
 
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/elementwise.h"
@@ -63,6 +64,12 @@ void add_up(std::int64_t size, T* out, std::size_t count, const Input& input) {
   using C = ComputeType<T>;
   constexpr std::int64_t kTile = 1024;
   const cpu::Isa isa = cpu::cpu_isa();
+  if constexpr (std::is_same_v<T, C>) {
+    if (count == 2) {  // in one pass
+      return cpu::calculate_row(isa, Add(), size, out, cpu::Operand<C>{input(0)},
+                                cpu::Operand<C>{input(1)});
+    }
+  }
   alignas(64) std::array<C, kTile> total;
   for (std::int64_t begin = 0; begin < size; begin += kTile) {
     const std::int64_t part = std::min(kTile, size - begin);
@@ -130,8 +137,8 @@ std::vector<OpDesc> sum_grad(GradContext& context) {
   std::vector<OpDesc> ops;
   for (const std::string& grad : context.input_grad("X")) {
     if (grad == kEmptyName) continue;
-    ops.emplace_back("scale", SlotMap{{"X", context.output_grad("Out")}}, SlotMap{{"Out", {grad}}},
-                     AttributeMap{{"scale", 1.0}});
+    ops.emplace_back("assign", SlotMap{{"X", context.output_grad("Out")}},
+                     SlotMap{{"Out", {grad}}});
   }
   return ops;
 }
@@ -164,12 +171,15 @@ void infer_minus(InferContext& context) {
 }
 
 std::vector<OpDesc> minus_grad(GradContext& context) {
+  const std::string dout = context.output_grad("Out").at(0);
+  const std::vector<std::string> of_x = context.input_grad("X");
+  const std::vector<std::string> of_y = context.input_grad("Y");
   std::vector<OpDesc> ops;
-  for (const auto& [slot, sign] : {std::pair{"X", 1.0}, std::pair{"Y", -1.0}}) {
-    const std::vector<std::string> grads = context.input_grad(slot);
-    if (grads[0] == kEmptyName) continue;
-    ops.emplace_back("scale", SlotMap{{"X", context.output_grad("Out")}}, SlotMap{{"Out", grads}},
-                     AttributeMap{{"scale", sign}});
+  if (of_x[0] != kEmptyName)
+    ops.emplace_back("assign", SlotMap{{"X", {dout}}}, SlotMap{{"Out", of_x}});
+  if (of_y[0] != kEmptyName) {
+    ops.emplace_back("scale", SlotMap{{"X", {dout}}}, SlotMap{{"Out", of_y}},
+                     AttributeMap{{"scale", -1.0}});
   }
   return ops;
 }

@@ -90,9 +90,9 @@ OpDef randint_op(std::string type, const char* shape_doc) {
           OpDef(std::move(type))
               .doc("Out = random whole numbers from [low, high), each equally likely.")
               .output("Out", "the shape and dtype of the attributes")
-              .required_attr("shape", std::vector<std::int64_t>{}, shape_doc)
               .required_attr("low", std::int64_t{0}, "the least number")
-              .required_attr("high", std::int64_t{2}, "the limit of the numbers, above low"))
+              .required_attr("high", std::int64_t{2}, "the limit of the numbers, above low")
+              .required_attr("shape", std::vector<std::int64_t>{}, shape_doc))
           .infer(infer_randint));
 }
 

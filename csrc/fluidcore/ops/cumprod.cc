@@ -4,6 +4,7 @@
 #include "fluidcore/kernels/cpu/cumsum.h"
 #include "fluidcore/kernels/cpu/linear_recurrence.h"
 #include "fluidcore/op/decomposition.h"
+#include "fluidcore/ops/axis.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/register_ops.h"
 #include "fluidcore/tensor/tensor.h"
@@ -12,22 +13,13 @@ namespace fluidcore {
 
 namespace {
 
-template <class Context>
-std::size_t axis_of(const Context& context, const Shape& shape) {
-  return normalize_axis(context.template attr<std::int64_t>("axis"), shape.rank(), context.type());
-}
-
 template <class T>
 Kernel cumprod(const KernelContext& context) {
   const auto x = context.input<T>("X");
   const auto out = context.output<T>("Out");
-  const Shape& shape = x.shape();
-  const std::size_t axis = axis_of(context, shape);
-  const std::int64_t outer = shape.product(0, axis);
-  const std::int64_t inner = shape.product(axis + 1, shape.rank());
+  const SequencesOf all(x.shape(), axis_of_sequences(context, x.shape()));
   const cpu::CumsumOrder order{context.attr<bool>("exclusive"), context.attr<bool>("reverse")};
-  return
-      [=, count = shape[axis]] { cpu::cumprod(outer, count, inner, order, x.data(), out.data()); };
+  return [=] { cpu::cumprod(all.outer, all.count, all.inner, order, x.data(), out.data()); };
 }
 
 template <class T>
@@ -35,10 +27,8 @@ Kernel cumprod_grad(const KernelContext& context) {
   const auto x = context.input<T>("X");
   const auto dout = context.input<T>("Out@GRAD");
   const auto dx = context.output<T>("X@GRAD");
-  const Shape& shape = x.shape();
-  const std::size_t axis = axis_of(context, shape);
-  const cpu::Sequences all{shape.product(0, axis), shape[axis],
-                           shape.product(axis + 1, shape.rank()), context.attr<bool>("reverse")};
+  const SequencesOf of(x.shape(), axis_of_sequences(context, x.shape()));
+  const cpu::Sequences all{of.outer, of.count, of.inner, context.attr<bool>("reverse")};
   const cpu::CumsumOrder order{context.attr<bool>("exclusive"), all.reverse};
   const Tensor products(x.spec());
   return [=] {
@@ -80,7 +70,7 @@ OpDef with_cumprod_attrs(OpDef&& def) {
       .attr("exclusive", false, "whether Out[i] is without X[i]: the first product is 1")
       .attr("reverse", false, "whether the product begins at the last element")
       .row_dims([](const InferContext& context, std::string_view /*slot*/) {
-        return axis_of(context, context.input("X").shape);
+        return dims_before_sequences(context, context.input("X").shape);
       });
 }
 
@@ -91,11 +81,11 @@ void register_cumprod_ops(OpRegistry& registry) {
       with_cumprod_attrs(OpDef("cumprod"))
           .doc("Out[i] = X[0] X[1] ... X[i] along one dimension. Its gradients, of any order, are "
                "right where elements are 0.")
-          .input("X", "any shape of rank 1 or more, floating or int32 or int64")
+          .input("X", "any shape, floating or int32 or int64")
           .output("Out", "shape and dtype of X")
           .infer([](InferContext& context) {
             const TensorSpec& x = context.input("X");
-            axis_of(context, x.shape);
+            axis_of_sequences(context, x.shape);
             context.set_output("Out", x);
           })
           .in_place("X", "Out")
@@ -111,7 +101,7 @@ void register_cumprod_ops(OpRegistry& registry) {
           .output("X@GRAD", "gradient of X, shape of X")
           .infer([](InferContext& context) {
             const TensorSpec& x = context.input("X");
-            axis_of(context, x.shape);
+            axis_of_sequences(context, x.shape);
             require_spec(context, "Out@GRAD", x);
             context.set_output("X@GRAD", x);
           })

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "fluidcore/ops/axis.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/register_ops.h"
 
@@ -10,29 +11,18 @@ namespace fluidcore {
 
 namespace {
 
-// The dimension that is summed over; a single number counts as [1].
-template <class Context>
-std::size_t summed_axis(const Context& context, const Shape& x) {
-  return normalize_axis(context.template attr<std::int64_t>("axis"),
-                        std::max<std::size_t>(x.rank(), 1), context.type());
-}
-
 template <class T>
 Kernel cumsum(const KernelContext& context) {
   const auto x = context.input<T>("X");
   const auto out = context.output<T>("Out");
-  const Shape& shape = x.shape();
-  const std::size_t axis = summed_axis(context, shape);
-  const std::int64_t outer = shape.product(0, std::min(axis, shape.rank()));
-  const std::int64_t count = shape.rank() == 0 ? 1 : shape[axis];
-  const std::int64_t inner = shape.rank() == 0 ? 1 : shape.product(axis + 1, shape.rank());
+  const SequencesOf all(x.shape(), axis_of_sequences(context, x.shape()));
   const cpu::CumsumOrder order{context.attr<bool>("exclusive"), context.attr<bool>("reverse")};
-  return [=] { cpu::cumsum(outer, count, inner, order, x.data(), out.data()); };
+  return [=] { cpu::cumsum(all.outer, all.count, all.inner, order, x.data(), out.data()); };
 }
 
 void infer_cumsum(InferContext& context) {
   const TensorSpec& x = context.input("X");
-  summed_axis(context, x.shape);
+  axis_of_sequences(context, x.shape);
   context.set_output("Out", x);
 }
 
@@ -59,8 +49,7 @@ void register_cumsum_ops(OpRegistry& registry) {
           .attr("reverse", false, "whether the sum begins at the last element")
           .infer(infer_cumsum)
           .row_dims([](const InferContext& context, std::string_view /*slot*/) {
-            return std::min(summed_axis(context, context.input("X").shape),
-                            context.input("X").shape.rank());
+            return dims_before_sequences(context, context.input("X").shape);
           })
           .in_place("X", "Out")
           .kernels(cpu_kernels<float, double, Float16, BFloat16, std::int32_t, std::int64_t>(

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "fluidcore/ops/axis.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/optional_output.h"
 #include "fluidcore/ops/register_ops.h"
@@ -13,15 +14,9 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-template <class Context>
-std::size_t axis_of(const Context& context, const Shape& shape) {
-  return normalize_axis(context.template attr<std::int64_t>("axis"), shape.rank(), context.type());
-}
-
 cpu::Sequences sequences(const KernelContext& context, const Shape& shape) {
-  const std::size_t axis = axis_of(context, shape);
-  return {shape.product(0, axis), shape[axis], shape.product(axis + 1, shape.rank()),
-          context.attr<bool>("reverse")};
+  const SequencesOf of(shape, axis_of_sequences(context, shape));
+  return {of.outer, of.count, of.inner, context.attr<bool>("reverse")};
 }
 
 template <class T>
@@ -49,14 +44,14 @@ Kernel recurrence_grad(const KernelContext& context) {
 
 void infer_recurrence(InferContext& context) {
   const TensorSpec& x = context.input("X");
-  axis_of(context, x.shape);
+  axis_of_sequences(context, x.shape);
   require_spec(context, "Y", x);
   context.set_output("Out", x);
 }
 
 void infer_recurrence_grad(InferContext& context) {
   const TensorSpec& x = context.input("X");
-  axis_of(context, x.shape);
+  axis_of_sequences(context, x.shape);
   require_spec(context, "Out", x);
   require_spec(context, "Out@GRAD", x);
   context.set_output("X@GRAD", x);
@@ -88,7 +83,7 @@ OpDef with_recurrence_attrs(OpDef&& def) {
       .attr("axis", std::int64_t{-1}, "the dimension; counted from the end if negative")
       .attr("reverse", false, "whether it begins at the last element")
       .row_dims([](const InferContext& context, std::string_view /*slot*/) {
-        return axis_of(context, context.input("X").shape);
+        return dims_before_sequences(context, context.input("X").shape);
       });
 }
 
@@ -97,7 +92,7 @@ OpDef with_recurrence_attrs(OpDef&& def) {
 void register_linear_recurrence_ops(OpRegistry& registry) {
   registry.add(with_recurrence_attrs(OpDef("linear_recurrence"))
                    .doc("Out[i] = X[i] * Out[i - 1] + Y[i] along one dimension, Out[0] = Y[0].")
-                   .input("X", "any shape of rank 1 or more, floating; X[0] counts for nothing")
+                   .input("X", "any shape, floating; X[0] counts for nothing")
                    .input("Y", "shape and dtype of X")
                    .output("Out", "shape and dtype of X")
                    .infer(infer_recurrence)

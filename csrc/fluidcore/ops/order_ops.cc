@@ -5,6 +5,7 @@
 
 #include "fluidcore/kernels/cpu/gather.h"
 #include "fluidcore/kernels/cpu/sort.h"
+#include "fluidcore/ops/axis.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/optional_output.h"
 #include "fluidcore/ops/register_ops.h"
@@ -84,19 +85,14 @@ void add_top_k(OpRegistry& registry) {
           .grad([](GradContext& context) { return taken_grad(context, -1); }));
 }
 
-template <class Context>
-std::size_t axis_of(const Context& context, const Shape& x) {
-  return normalize_axis(context.template attr<std::int64_t>("axis"), x.rank(), context.type());
-}
-
 cpu::OrderedDim ordered_dim(const KernelContext& context, bool descending) {
   const Shape& x = context.raw_input("X").shape();
-  const std::size_t axis = axis_of(context, x);
-  return {x.product(0, axis), x[axis], x.product(axis + 1, x.rank()), descending};
+  const SequencesOf all(x, axis_of_sequences(context, x));
+  return {all.outer, all.count, all.inner, descending};
 }
 
 std::size_t dims_before_axis(const InferContext& context, std::string_view slot) {
-  return axis_of(context, context.input(slot).shape);
+  return dims_before_sequences(context, context.input(slot).shape);
 }
 
 constexpr const char* kAxisDoc = "the dimension; from the end if negative";
@@ -112,12 +108,13 @@ Kernel find(const KernelContext& context) {
 
 void infer_find(InferContext& context) {
   const Shape& x = context.input("X").shape;
-  const std::size_t axis = axis_of(context, x);
-  require(x[axis] != 0, context.type(), ": X must have an element along axis ", axis, ", got ", x);
+  const std::size_t axis = axis_of_sequences(context, x);
   std::vector<std::int64_t> extents(x.extents());
+  require(extents.empty() || extents[axis] != 0, context.type(),
+          ": X must have an element along axis ", axis, ", got ", x);
   if (context.attr<bool>("keepdims")) {
-    extents[axis] = 1;
-  } else {
+    if (!extents.empty()) extents[axis] = 1;
+  } else if (!extents.empty()) {
     extents.erase(extents.begin() + static_cast<std::ptrdiff_t>(axis));
   }
   context.set_output("Out", {Shape(std::move(extents)), DType::kInt64});
@@ -126,7 +123,7 @@ void infer_find(InferContext& context) {
 void add_find(OpRegistry& registry, const char* type, const char* doc, KernelTable kernels) {
   registry.add(OpDef(type)
                    .doc(doc)
-                   .input("X", "rank 1 or more")
+                   .input("X", "any shape")
                    .output("Out", "int64, X without the dimension axis")
                    .attr("axis", std::int64_t{-1}, kAxisDoc)
                    .attr("keepdims", false, "whether Out keeps the dimension, with extent 1")
@@ -165,7 +162,7 @@ void add_argsort(OpRegistry& registry) {
           .row_dims(dims_before_axis)
           .infer([](InferContext& context) {
             const TensorSpec& x = context.input("X");
-            axis_of(context, x.shape);
+            normalize_axis(context.attr<std::int64_t>("axis"), x.shape.rank(), context.type());
             context.set_output("Out", x);
             context.set_output("Indices", {x.shape, DType::kInt64});
           })

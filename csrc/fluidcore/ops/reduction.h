@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -21,13 +22,15 @@ std::vector<bool> reduced_axes(const Context& context, std::size_t rank) {
   const auto& dims = context.template attr<std::vector<std::int64_t>>("dim");
   require(!dims.empty(), context.type(), ": dim must name a dimension, got []; ",
           "write reduce_all=True for all");
-  std::vector<bool> reduced(rank, false);
+  const std::size_t least_rank = std::max<std::size_t>(rank, 1);  // a number counts as [1]
+  std::vector<bool> reduced(least_rank, false);
   for (const std::int64_t dim : dims) {
-    const std::size_t axis = normalize_axis(dim, rank, context.type());
+    const std::size_t axis = normalize_axis(dim, least_rank, context.type());
     require(!reduced[axis], context.type(), ": dim must name each dimension once, got ",
             Attribute(dims), " for an input of rank ", rank);
     reduced[axis] = true;
   }
+  reduced.resize(rank);
   return reduced;
 }
 

@@ -73,7 +73,8 @@ Ints total_shifts(const KernelContext& context, const Shape& shape) {
 Kernel roll(const KernelContext& context) {
   const auto x = context.raw_input("X");
   const auto out = context.raw_output("Out");
-  const Shape shape = context.attr<Ints>("axis").empty() ? Shape{x.size()} : x.shape();
+  const bool is_flat = context.attr<Ints>("axis").empty() || x.shape().rank() == 0;
+  const Shape shape = is_flat ? Shape{x.size()} : x.shape();
   const Ints shifts = total_shifts(context, shape);
   std::vector<cpu::Segments> segments(shape.rank());
   for (std::size_t d = 0; d < shape.rank(); ++d) {
@@ -97,7 +98,8 @@ void infer_roll(InferContext& context) {
   require(fits,
           "roll: shifts must hold a number for each of axis, or one without axis, got shifts ",
           shifts, ", axis ", axes);
-  for (const std::int64_t axis : axes) normalize_axis(axis, x.shape.rank(), "roll");
+  const std::size_t rank = std::max<std::size_t>(x.shape.rank(), 1);  // a number counts as [1]
+  for (const std::int64_t axis : axes) normalize_axis(axis, rank, "roll");
   for (const std::int64_t shift : shifts) {
     require(shift != std::numeric_limits<std::int64_t>::min(),
             "roll: shifts must have a negative, got ", shifts);

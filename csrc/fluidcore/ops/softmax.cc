@@ -13,10 +13,11 @@ namespace fluidcore {
 
 namespace {
 
-// The last dimension is a row; the others count the rows.
+// The last dimension is a row, as is a single number; the others count the rows.
 struct Rows {
   explicit Rows(const Shape& shape)
-      : count(shape.product(0, shape.rank() - 1)), columns(shape.back()) {}
+      : count(shape.rank() == 0 ? 1 : shape.product(0, shape.rank() - 1)),
+        columns(shape.rank() == 0 ? 1 : shape.back()) {}
 
   std::int64_t count;
   std::int64_t columns;
@@ -64,15 +65,8 @@ Kernel log_softmax_grad(const KernelContext& context) {
   return by_rows(cpu::log_softmax_grad<T>, dx, out, dout);
 }
 
-void infer_softmax(InferContext& context) {
-  require(context.input("X").shape.rank() >= 1, context.type(),
-          ": X must have rank 1 or more, got ", context.input("X").shape);
-  context.set_output("Out", context.input("X"));
-}
-
 void infer_softmax_grad(InferContext& context) {
   const TensorSpec& out = context.input("Out");
-  require(out.shape.rank() >= 1, context.type(), ": Out must have rank 1 or more, got ", out.shape);
   require_shape(context, "Out@GRAD", out.shape);
   context.set_output("X@GRAD", out);
 }
@@ -80,10 +74,10 @@ void infer_softmax_grad(InferContext& context) {
 void add_log_softmax(OpRegistry& registry) {
   registry.add(OpDef("log_softmax")
                    .doc("Out = X - log(sum of exp(X)) over the last dimension. Does not overflow.")
-                   .input("X", "[..., D], floating, rank 1 or more")
+                   .input("X", "[..., D], floating")
                    .output("Out", "shape and dtype of X; logarithms of probabilities")
                    .row_dims(all_but_last_dim)
-                   .infer(infer_softmax)
+                   .infer(same_as("X"))
                    .in_place("X", "Out")
                    .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
                      return log_softmax<typename decltype(tag)::type>;
@@ -118,10 +112,10 @@ void register_softmax_ops(OpRegistry& registry) {
   registry.add(
       OpDef("softmax")
           .doc("Out = exp(X) / sum of exp(X) over the last dimension.")
-          .input("X", "[..., D], floating, rank 1 or more")
+          .input("X", "[..., D], floating")
           .output("Out", "shape and dtype of X; positive, and 1 in sum over the last dimension")
           .row_dims(all_but_last_dim)
-          .infer(infer_softmax)
+          .infer(same_as("X"))
           .in_place("X", "Out")
           .kernels(cpu_kernels<float, double>(
               [](auto tag) -> KernelFactory { return softmax<typename decltype(tag)::type>; }))

@@ -15,7 +15,7 @@ from fluidcore import core
 from fluidcore.eager import composed
 from fluidcore.eager.apply import apply, apply_all
 from fluidcore.eager.tensor import Tensor
-from fluidcore.layers.generated import describe, docstring, layer_names, split_arguments
+from fluidcore.layers.generated import attrs_from, describe, docstring, layer_names, split_arguments
 
 
 def _make(op_type: str) -> Callable[..., Any] | None:
@@ -27,7 +27,7 @@ def _make(op_type: str) -> Callable[..., Any] | None:
         return None
     positional = [argument.name for argument in split_arguments(layer)[0]]
     slots = {argument.name: argument.source for argument in layer.inputs}
-    attrs = {argument.name: argument.source for argument in layer.attrs}
+    attrs = {argument.name for argument in layer.attrs}
     required = {a.name for a in layer.inputs + layer.attrs if a.default is inspect.Parameter.empty}
 
     def function(*args: Any, **kwargs: Any) -> Any:
@@ -48,7 +48,7 @@ def _make(op_type: str) -> Callable[..., Any] | None:
         return apply_all(
             op_type,
             {slot: given[name] for name, slot in slots.items() if name in given},
-            {source: given[name] for name, source in attrs.items() if name in given},
+            attrs_from(layer, given),
         )
 
     function.__name__ = function.__qualname__ = op_type

@@ -126,7 +126,7 @@ def argmax(
     """Out = where the greatest element along axis is; of equal ones the first, and NaN before everything else.
 
     Args:
-        x: rank 1 or more
+        x: any shape
         axis: the dimension; from the end if negative
         keepdims: whether Out keeps the dimension, with extent 1
         act: Type of an activation operator for the result; None for none.
@@ -147,7 +147,7 @@ def argmin(
     """Out = where the least element along axis is; of equal ones the first, and NaN before everything else.
 
     Args:
-        x: rank 1 or more
+        x: any shape
         axis: the dimension; from the end if negative
         keepdims: whether Out keeps the dimension, with extent 1
         act: Type of an activation operator for the result; None for none.
@@ -462,7 +462,7 @@ def cumprod(
     """Out[i] = X[0] X[1] ... X[i] along one dimension. Its gradients, of any order, are right where elements are 0.
 
     Args:
-        x: any shape of rank 1 or more, floating or int32 or int64
+        x: any shape, floating or int32 or int64
         axis: the dimension; counted from the end if negative
         exclusive: whether Out[i] is without X[i]: the first product is 1
         reverse: whether the product begins at the last element
@@ -1406,7 +1406,7 @@ def linear_recurrence(
     """Out[i] = X[i] * Out[i - 1] + Y[i] along one dimension, Out[0] = Y[0].
 
     Args:
-        x: any shape of rank 1 or more, floating; X[0] counts for nothing
+        x: any shape, floating; X[0] counts for nothing
         y: shape and dtype of X
         axis: the dimension; counted from the end if negative
         reverse: whether it begins at the last element
@@ -1466,7 +1466,7 @@ def log_softmax(
     """Out = X - log(sum of exp(X)) over the last dimension. Does not overflow.
 
     Args:
-        x: [..., D], floating, rank 1 or more
+        x: [..., D], floating
         act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
@@ -1493,7 +1493,7 @@ def logsigmoid(
 
 def logsumexp(
     x: Variable,
-    dim: list[int] = [0],
+    dim: int | list[int] | None = None,
     keep_dim: bool = False,
     reduce_all: bool = False,
     *,
@@ -1504,7 +1504,7 @@ def logsumexp(
 
     Args:
         x: any shape
-        dim: the dimensions to reduce, one or several, counted from the end if negative
+        dim: the dimensions to reduce, one or several, counted from the end if negative; None: all
         keep_dim: whether Out keeps the dimensions, with extent 1
         reduce_all: whether to reduce all dimensions, to Out [1]
         act: Type of an activation operator for the result; None for none.
@@ -1964,9 +1964,9 @@ def pow(
     """
 
 def randint(
-    shape: list[int],
     low: int,
     high: int,
+    shape: list[int],
     dtype: DTypeLike = 'int64',
     seed: int = 0,
     *,
@@ -1976,9 +1976,9 @@ def randint(
     """Out = random whole numbers from [low, high), each equally likely.
 
     Args:
-        shape: extents of Out, known
         low: the least number
         high: the limit of the numbers, above low
+        shape: extents of Out, known
         dtype: number of Out's dtype, int32 or int64
         seed: of these numbers, the same in every run; 0: the seed of the program, other numbers in every run
         act: Type of an activation operator for the result; None for none.
@@ -1990,9 +1990,9 @@ def randint(
 
 def randint_batch_size_like(
     input: Variable,
-    shape: list[int],
     low: int,
     high: int,
+    shape: list[int],
     dtype: DTypeLike = 'int64',
     seed: int = 0,
     input_dim_idx: int = 0,
@@ -2005,9 +2005,9 @@ def randint_batch_size_like(
 
     Args:
         input: any shape and dtype
-        shape: extents of Out, known; that at output_dim_idx is not looked at
         low: the least number
         high: the limit of the numbers, above low
+        shape: extents of Out, known; that at output_dim_idx is not looked at
         dtype: number of Out's dtype, int32 or int64
         seed: of these numbers, the same in every run; 0: the seed of the program, other numbers in every run
         input_dim_idx: the dimension of Input whose extent is taken
@@ -2415,7 +2415,7 @@ def softmax(
     """Out = exp(X) / sum of exp(X) over the last dimension.
 
     Args:
-        x: [..., D], floating, rank 1 or more
+        x: [..., D], floating
         act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import inspect
 import keyword
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any, NamedTuple
 
@@ -93,6 +93,21 @@ def _attr(attr: Any) -> Argument:
     return Argument(_identifier(attr.name), attr.name, annotation, attr.doc, default)
 
 
+def _of_all(dim: Argument) -> Argument:
+    return dim._replace(
+        annotation="int | list[int] | None", doc=f"{dim.doc}; None: all", default=None
+    )
+
+
+def attrs_from(layer: Layer, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The attributes that arguments set. A reduction without `dim` is one of all dimensions."""
+    attrs = {a.source: given[a.name] for a in layer.attrs if a.name in given}
+    if any(a.name == "reduce_all" for a in layer.attrs) and attrs.get("dim") is None:
+        attrs.pop("dim", None)
+        attrs.setdefault("reduce_all", True)
+    return attrs
+
+
 def describe(op_type: str) -> Layer | None:
     """How the function of an operator looks; None if the operator has none.
 
@@ -113,6 +128,8 @@ def describe(op_type: str) -> Layer | None:
     if any(attr.type == "block" for attr in definition.attrs):
         return None
     attrs = [_attr(attr) for attr in definition.attrs]
+    if any(argument.name == "reduce_all" for argument in attrs):
+        attrs = [_of_all(argument) if argument.name == "dim" else argument for argument in attrs]
     inputs = [_input(slot) for slot in definition.inputs]
     # An input that says at run time what an attribute says has a layer of its own.
     inputs = [a for a in inputs if a.default is not None or a.name not in {b.name for b in attrs}]
@@ -200,7 +217,7 @@ def make_layer(layer: Layer) -> Callable[..., Any]:
             for a in layer.inputs
             if a.name in given
         }
-        attrs = {a.source: given[a.name] for a in layer.attrs if a.name in given}
+        attrs = attrs_from(layer, given)
         act = given.get("act")
         with restored_on_error() if act is not None else nullcontext():
             helper = LayerHelper(op_type, given.get("name"))

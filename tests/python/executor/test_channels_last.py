@@ -129,6 +129,19 @@ def test_few_filters_stay_as_they_are() -> None:
     assert "transpose" not in exe.plan(feed={"x": IMAGES}, fetch_list=[y])
 
 
+def test_filters_of_one_of_many_channels_stay_where_nothing_else_asks_for_it() -> None:
+    x = layers.data("x", [32, 9, 8])
+    alone = layers.conv2d(x, 32, 3, groups=32)
+    exe = fluid.Executor()
+    exe.run(fluid.default_startup_program())
+    feed = {"x": np.zeros((4, 32, 9, 8), np.float32)}
+    assert "transpose" not in exe.plan(feed=feed, fetch_list=[alone])
+    after = layers.conv2d(layers.conv2d(x, 32, 1), 32, 3, groups=32)
+    exe.run(fluid.default_startup_program())
+    text = exe.plan(feed=feed, fetch_list=[after])
+    assert text.count("transpose:") == 2
+
+
 def test_the_same_bits_on_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     before = fluid.get_num_threads()
     results = []

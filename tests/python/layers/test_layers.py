@@ -379,3 +379,23 @@ def test_an_operator_with_several_results_gives_them_all():
     assert got[0] == -1
     np.testing.assert_array_equal(got[2], [[2], [3]])
     np.testing.assert_array_equal(got[3], [[1], [0]])
+
+
+def test_random_whole_numbers_take_limits_and_shape_in_the_order_of_numpy() -> None:
+    x = layers.data("x", [-1, 2], append_batch_size=False)
+    one = layers.randint(5, 8, [300])
+    two = layers.randint_batch_size_like(x, 5, 8, [-1, 300], dtype="int32")
+    feed = {"x": np.zeros((4, 2), np.float32)}
+    drawn = fluid.Executor().run(feed=feed, fetch_list=[one, two])
+    assert [(a.shape, a.dtype.name) for a in drawn] == [((300,), "int64"), ((4, 300), "int32")]
+    assert [np.unique(a).tolist() for a in drawn] == [[5, 6, 7]] * 2
+
+
+def test_logsumexp_without_a_dimension_is_of_all_elements() -> None:
+    x = layers.data("x", [2, 3], append_batch_size=False)
+    value = np.arange(6, dtype=np.float32).reshape(2, 3)
+    fetches = [layers.logsumexp(x), layers.logsumexp(x, 1), layers.logsumexp(x, reduce_all=False)]
+    found = fluid.Executor().run(feed={"x": value}, fetch_list=fetches)
+    exp = np.exp(value.astype(np.float64))
+    for ours, sums in zip(found, (exp.sum(keepdims=True)[0], exp.sum(1), exp.sum(0)), strict=True):
+        np.testing.assert_allclose(ours, np.log(sums), rtol=1e-6)

@@ -16,16 +16,20 @@ from fluidcore import layers
 def cumprod(
     X: Array, axis: int = -1, exclusive: bool = False, reverse: bool = False
 ) -> dict[str, Array]:
-    x = np.flip(X, axis) if reverse else X
+    x = np.atleast_1d(X)
+    x = np.flip(x, axis) if reverse else x
     if exclusive:
         x = np.roll(x, 1, axis)
         np.moveaxis(x, axis, 0)[:1] = 1
     out = np.cumprod(x, axis, dtype=X.dtype)
-    return {"Out": np.flip(out, axis) if reverse else out}
+    out = np.flip(out, axis) if reverse else out
+    return {"Out": out.reshape(X.shape)}
 
 
 ZEROS = np.array([[2.0, 0.0, 3.0, -1.0], [0.0, 0.0, 1.0, 2.0], [1.5, -2.0, 0.5, 0.0]])
 CHOICES: list[tuple[tuple[int, ...], dict[str, Any]]] = [
+    ((), {}),
+    ((), {"axis": 0, "exclusive": True}),
     ((1,), {}),
     ((0, 4), {}),
     ((4, 0), {"axis": 1}),
@@ -85,7 +89,7 @@ def test_one_thread_and_two_give_the_same_products() -> None:
         np.testing.assert_array_equal(one, two)
 
 
-@pytest.mark.parametrize(("shape", "axis"), [((2, 3), 2), ((2, 3), -3), ((), 0)])
+@pytest.mark.parametrize(("shape", "axis"), [((2, 3), 2), ((2, 3), -3), ((), 1)])
 def test_an_axis_out_of_range_is_an_error(shape: tuple[int, ...], axis: int) -> None:
     with pytest.raises(ValueError, match=rf"cumprod: axis must be in .*, got {axis}"):
         run_op("cumprod", {"X": normal(*shape)}, {"axis": axis})

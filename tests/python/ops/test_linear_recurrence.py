@@ -11,6 +11,8 @@ from op_runner import Array, run_op
 
 
 def recurrence(X: Array, Y: Array, axis: int = -1, reverse: bool = False) -> dict[str, Array]:
+    if X.ndim == 0:
+        return {"Out": Y}
     x, y = (np.moveaxis(a, axis, 0)[:: -1 if reverse else 1] for a in (X, Y))
     out = np.array(y)
     for i in range(1, len(x)):
@@ -22,6 +24,7 @@ CHOICES: list[tuple[tuple[int, ...], dict[str, Any]]] = [
     ((1,), {}),
     ((0, 4), {}),
     ((4, 0), {"axis": 1}),
+    ((), {}),
     ((257,), {"axis": 0}),
     ((3, 5), {}),
     ((3, 5), {"axis": 0, "reverse": True}),

@@ -23,6 +23,8 @@ CASES = [
     OpCase("logsumexp", {"X": normal(*shape)}, logsumexp, attrs)
     for shape, attrs in [
         ((), {"reduce_all": True}),
+        ((), {}),
+        ((), {"dim": -1}),
         ((5,), {}),
         ((257,), {}),
         ((0, 4), {"dim": 1}),

@@ -61,6 +61,8 @@ CASES += [
     for x, attrs in [
         *((distinct(*shape), {**attrs, "keepdims": len(shape) == 2}) for shape, attrs in DIMS),
         *((x, {}) for x in WHOLE),
+        (distinct(), {"axis": 0}),
+        (distinct(), {"keepdims": True}),
     ]
 ]
 CASES += [
@@ -111,3 +113,5 @@ def test_what_cannot_be_ordered_is_an_error() -> None:
         message = rf"^{op_type}: axis must be in \[-2, 2\) for an input of rank 2, got 2$"
         with pytest.raises(ValueError, match=message):
             run_op(op_type, {"X": normal(2, 3)}, {"axis": 2})
+    with pytest.raises(ValueError, match=r"^argsort: axis must be in \[0, 0\) .*, got -1$"):
+        run_op("argsort", {"X": normal()})

@@ -47,6 +47,8 @@ CASES = [
     for name in FORMULAS
     for shape, attrs in [
         ((), {"reduce_all": True}),
+        ((), {}),
+        ((), {"dim": [-1]}),
         ((1,), {}),
         ((5,), {}),
         ((257,), {}),
@@ -260,6 +262,10 @@ def test_a_dimension_that_is_not_there_is_an_error() -> None:
     message = r"reduce_sum: (axis|dim) must be in \[-2, 2\) for an input of rank 2, got 2"
     with pytest.raises(ValueError, match=message):
         run_op("reduce_sum", {"X": normal(2, 3)}, {"dim": 2})
+    with pytest.raises(ValueError, match=r"reduce_sum: axis must be in \[-1, 1\) .*, got 1"):
+        run_op("reduce_sum", {"X": normal()}, {"dim": 1})
+    with pytest.raises(ValueError, match=r"reduce_sum: dim must name each dimension once"):
+        run_op("reduce_sum", {"X": normal()}, {"dim": [0, -1]})
 
 
 def test_no_dimension_and_one_named_twice_are_errors() -> None:

@@ -15,7 +15,7 @@ def flip(X: Array, axis: list[int]) -> dict[str, Array]:
 
 
 def roll(X: Array, shifts: list[int], axis: list[int] | None = None) -> dict[str, Array]:
-    if not axis:
+    if not axis or X.ndim == 0:
         return {"Out": np.roll(X, shifts[0])}
     return {"Out": np.roll(X, shifts, axis)}
 
@@ -32,6 +32,7 @@ FLIPPED: list[tuple[tuple[int, ...], list[int]]] = [
 ]
 ROLLED: list[tuple[tuple[int, ...], dict[str, Any]]] = [
     ((), {"shifts": [1]}),
+    ((), {"shifts": [5], "axis": [-1]}),
     ((1,), {"shifts": [5], "axis": [0]}),
     ((257,), {"shifts": [-17], "axis": [0]}),
     ((257,), {"shifts": [2**63 - 1], "axis": [-1]}),

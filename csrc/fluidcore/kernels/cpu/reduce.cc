@@ -16,6 +16,7 @@ constexpr std::int64_t kBlock = 16384;   // elements that become one partial res
 constexpr std::int64_t kSegment = 1024;  // elements that are added before a total is updated
 constexpr std::int64_t kColumns = 256;   // columns that are reduced together
 constexpr std::int64_t kRows = 64;       // rows that are added before the totals are updated
+constexpr std::int64_t kAtOnce = 4;      // rows that are combined in one pass over the lanes
 constexpr std::int64_t kFewResults = 64;
 
 // Where element `index` of the dimensions begins.
@@ -46,10 +47,11 @@ template <class Operation, class T>
 T combine(T a, T b) {
   if constexpr (std::is_same_v<Operation, SumOf>) {
     return Add()(a, b);
-  } else if constexpr (std::is_same_v<Operation, MaxOf>) {
-    return Max()(a, b);
-  } else if constexpr (std::is_same_v<Operation, MinOf>) {
-    return Min()(a, b);
+  } else if constexpr (std::is_same_v<Operation, MaxOf> || std::is_same_v<Operation, MinOf>) {
+    // Max and Min, one choice after the other: chains of them are vectorized.
+    const bool is_better = std::is_same_v<Operation, MaxOf> ? a > b : a < b;
+    const T better = is_better ? a : b;
+    return a != a ? a : better;
   } else if constexpr (std::is_same_v<Operation, AnyOf>) {
     return a || b;
   } else if constexpr (std::is_same_v<Operation, AllOf>) {
@@ -58,6 +60,16 @@ T combine(T a, T b) {
     return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
   } else {
     return a * b;
+  }
+}
+
+// An element that changes nothing.
+template <class Operation, class T>
+T neutral() {
+  if constexpr (std::is_integral_v<T>) {
+    return identity<Operation, T>();
+  } else {
+    return static_cast<T>(identity<Operation, ComputeType<T>>());
   }
 }
 
@@ -282,6 +294,8 @@ void Reduction<Operation, T, Out>::run_columns(const T* in, Out* out, double div
     run_on(isa, [=] {
       std::array<Total, kColumns> totals;
       std::array<Lane, kColumns> lanes;
+      std::array<T, kColumns> nothing;
+      nothing.fill(neutral<Operation, T>());
       for (std::int64_t task = first; task < last; ++task) {
         const std::int64_t chunk = task / blocks;
         const std::int64_t kept = chunk / chunks;
@@ -293,10 +307,19 @@ void Reduction<Operation, T, Out>::run_columns(const T* in, Out* out, double div
         const std::int64_t end = std::min(row + block, nest->reduced_count);
         while (row < end) {
           for (std::int64_t i = 0; i < count; ++i) lanes[i] = identity<Operation, Lane>();
-          for (const std::int64_t stop = std::min(row + kRows, end); row < stop; ++row) {
-            const T* line = base + offset(nest->reduced, row);
+          // Several rows at once, so that lanes are read and written less often.
+          for (const std::int64_t stop = std::min(row + kRows, end); row < stop; row += kAtOnce) {
+            std::array<const T*, kAtOnce> lines;
+            for (std::int64_t k = 0; k < kAtOnce; ++k) {
+              lines[k] = row + k < stop ? base + offset(nest->reduced, row + k) : nothing.data();
+            }
+            const auto [a, b, c, d] = lines;
             for (std::int64_t i = 0; i < count; ++i) {
-              lanes[i] = combine<Operation>(lanes[i], static_cast<Lane>(line[i]));
+              const Lane left =
+                  combine<Operation>(static_cast<Lane>(a[i]), static_cast<Lane>(b[i]));
+              const Lane right =
+                  combine<Operation>(static_cast<Lane>(c[i]), static_cast<Lane>(d[i]));
+              lanes[i] = combine<Operation>(lanes[i], combine<Operation>(left, right));
             }
           }
           for (std::int64_t i = 0; i < count; ++i) {
@@ -314,13 +337,11 @@ void Reduction<Operation, T, Out>::run_columns(const T* in, Out* out, double div
     });
   });
   if (blocks == 1) return;
-  for (std::int64_t i = 0; i < outputs; ++i) {
-    Total total = identity<Operation, Total>();
-    for (std::int64_t b = 0; b < blocks; ++b) {
-      total = combine<Operation>(total, partial[b * outputs + i]);
-    }
-    out[i] = finish<Out>(total, divisor);
+  for (std::int64_t b = 1; b < blocks; ++b) {
+    const Total* more = partial + b * outputs;
+    for (std::int64_t i = 0; i < outputs; ++i) partial[i] = combine<Operation>(partial[i], more[i]);
   }
+  for (std::int64_t i = 0; i < outputs; ++i) out[i] = finish<Out>(partial[i], divisor);
 }
 
 template class Reduction<SumOf, float>;

@@ -70,7 +70,10 @@ void copy_run(Word* to, const Word* from, std::int64_t count, const StridedAxis&
   if (axis.to == 1 && axis.from == 1) {
     std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(Word));
   } else if (axis.to == 1 && axis.from == -1) {
-    std::reverse_copy(from - count + 1, from + 1, to);
+    run_on(cpu_isa(), [=] {
+#pragma GCC ivdep
+      for (std::int64_t i = 0; i < count; ++i) to[i] = from[-i];
+    });
   } else {
     for (std::int64_t i = 0; i < count; ++i) to[i * axis.to] = from[i * axis.from];
   }
@@ -87,8 +90,11 @@ void repeat_run(
   const std::int64_t first = std::min(count, period - phase);
   std::copy_n(from + phase, first, to);
   std::copy_n(from, std::min(count - first, phase), to + first);
-  for (std::int64_t done = period; done < count; done *= 2) {
-    std::copy_n(to, std::min(done, count - done), to + done);
+  // What is read is still in the first cache.
+  constexpr std::int64_t kNear = std::int64_t{16384} / static_cast<std::int64_t>(sizeof(Word));
+  const std::int64_t most = std::max(kNear / period, std::int64_t{1}) * period;
+  for (std::int64_t done = period; done < count; done += std::min(done, most)) {
+    std::copy_n(to, std::min({done, most, count - done}), to + done);
   }
 }
 

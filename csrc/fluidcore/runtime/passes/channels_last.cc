@@ -91,13 +91,16 @@ class LayoutPass {
     return images;
   }
 
-  // With fewer, a pixel does not fill the vectors of a kernel.
+  // With fewer, a pixel does not fill the vectors of a kernel; and filters that see one of many
+  // channels each do too little to pay for a change of layout.
   bool has_many_filters(const Step& step, const OpDef::Images& declared) const {
     constexpr std::int64_t kManyFilters = 32;
     if (declared.filter.empty()) return false;
     const auto filter = block_.find_var(step.op.input(declared.filter)[0]);
-    return filter && is_small(filter->dtype()) && filter->shape().rank() > 0 &&
-           filter->shape()[0] >= kManyFilters;
+    if (!filter || !is_small(filter->dtype()) || filter->shape().rank() < 2) return false;
+    const bool is_of_groups =
+        step.op.has_attr("groups") && std::get<std::int64_t>(step.op.attr("groups")) > 1;
+    return filter->shape()[0] >= kManyFilters && !(is_of_groups && filter->shape()[1] == 1);
   }
   static bool is_small(DType dtype) { return is_floating(dtype) && dtype != DType::kFloat64; }
 
