@@ -24,7 +24,9 @@ void combine_rows(std::int64_t count,
                   std::int64_t end,
                   T* y) {
   constexpr std::int64_t kColumns = 512;  // sums that stay in the first cache
-  constexpr std::int64_t kRows = 8;       // that are read together
+  // Rows that are read together: few, since rows whose distance is a power of two share the lines
+  // of a cache.
+  constexpr std::int64_t kRows = 4;
   for (std::int64_t first = begin; first < end; first += kColumns) {
     const std::int64_t size = std::min(kColumns, end - first);
     alignas(64) std::array<T, kColumns> memory{};
@@ -36,10 +38,8 @@ void combine_rows(std::int64_t count,
       for (std::int64_t r = 0; r < kRows; ++r) factor[static_cast<std::size_t>(r)] = x[i + r];
 #pragma omp simd
       for (std::int64_t j = 0; j < size; ++j) {
-        sums[j] += ((factor[0] * from[j] + factor[1] * from[stride + j]) +
-                    (factor[2] * from[2 * stride + j] + factor[3] * from[3 * stride + j])) +
-                   ((factor[4] * from[4 * stride + j] + factor[5] * from[5 * stride + j]) +
-                    (factor[6] * from[6 * stride + j] + factor[7] * from[7 * stride + j]));
+        sums[j] += (factor[0] * from[j] + factor[1] * from[stride + j]) +
+                   (factor[2] * from[2 * stride + j] + factor[3] * from[3 * stride + j]);
       }
     }
     for (; i < count; ++i) {
