@@ -73,6 +73,9 @@ PreparedStep fused(std::span<PreparedStep> steps, RowKernel kernel) {
   step.block = first.block;
   step.index = first.index;
   step.work = work_of(kernel);
+  for (const PreparedStep& part : steps) {
+    if (part.kernel.first() == nullptr) step.flops += part.flops;  // else it is done before
+  }
   step.kernel = std::move(kernel);
   return step;
 }
