@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "fluidcore/kernels/cpu/direct_conv.h"
+#include "fluidcore/kernels/cpu/winograd.h"
 #include "fluidcore/kernels/onednn/onednn.h"
 #include "fluidcore/ops/bilinear.h"
+#include "fluidcore/ops/conv_epilogue.h"
 #include "fluidcore/ops/conv_form.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/flops.h"
@@ -82,6 +84,10 @@ Kernel conv(const KernelContext& context) {
   const ConvProblem problem = conv_problem(context, input.shape(), filter.shape());
   if constexpr (std::is_same_v<T, float>) {
     if (cpu::direct_conv_pays(problem)) return direct_conv(problem, input, filter, output);
+    if (cpu::winograd_pays(problem)) {
+      return winograd_conv(cpu::prepare_winograd(problem, context.scratch()), input, filter,
+                           output);
+    }
   }
   const PreparedWeights<T> forward = prepare_conv<T>(problem, context.scratch());
   if (!forward) return through_float32(context);

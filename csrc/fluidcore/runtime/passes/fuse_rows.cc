@@ -40,9 +40,12 @@ class Group {
 
 std::string joined_types(std::span<const PreparedStep> steps) {
   constexpr std::size_t kMost = 4;
-  std::string types = steps[0].type;
+  const auto name_of = [](const PreparedStep& step) {
+    return step.name.empty() ? step.type : step.name;
+  };
+  std::string types = name_of(steps[0]);
   for (const PreparedStep& step : steps.subspan(1, std::min(steps.size(), kMost) - 1)) {
-    types += " + " + step.type;
+    types += " + " + name_of(step);
   }
   return steps.size() <= kMost ? types : str_cat(types, " + ", steps.size() - kMost, " more");
 }
@@ -63,23 +66,6 @@ std::int64_t work_of(const RowKernel& kernel) {
   return work;
 }
 
-PreparedStep fused(std::span<PreparedStep> steps, RowKernel kernel) {
-  const PreparedStep& first = steps.front();
-  PreparedStep step;
-  step.type = first.type;
-  step.note = first.note;
-  step.name = joined_types(steps);
-  step.count = steps.size();
-  step.block = first.block;
-  step.index = first.index;
-  step.work = work_of(kernel);
-  for (const PreparedStep& part : steps) {
-    if (part.kernel.first() == nullptr) step.flops += part.flops;  // else it is done before
-  }
-  step.kernel = std::move(kernel);
-  return step;
-}
-
 // What is done before the rows.
 PreparedStep beginning_of(const PreparedStep& step) {
   PreparedStep beginning = step;
@@ -88,6 +74,24 @@ PreparedStep beginning_of(const PreparedStep& step) {
 }
 
 }  // namespace
+
+PreparedStep joined(std::span<const PreparedStep> steps, Kernel kernel) {
+  const PreparedStep& first = steps.front();
+  PreparedStep step;
+  step.type = first.type;
+  step.note = first.note;
+  step.name = joined_types(steps);
+  step.count = 0;
+  step.block = first.block;
+  step.index = first.index;
+  step.work = kernel.rows() ? work_of(*kernel.rows()) : first.work;
+  for (const PreparedStep& part : steps) {
+    step.count += part.count;
+    if (part.kernel.first() == nullptr) step.flops += part.flops;  // else it is done before
+  }
+  step.kernel = std::move(kernel);
+  return step;
+}
 
 Fused drop_empty(std::vector<PreparedStep>& steps) {
   Fused result;
@@ -121,7 +125,7 @@ Fused fuse_rows(std::vector<PreparedStep>& steps, const LivesWithin& lives_withi
       }
       RowKernel kernel(group.parts(), group.rows(), inner);
       result.inner.insert(kernel.inner().begin(), kernel.inner().end());
-      kept.push_back(fused(std::span(steps).subspan(first, count), std::move(kernel)));
+      kept.push_back(joined(std::span(steps).subspan(first, count), std::move(kernel)));
     }
     result.position.insert(result.position.end(), count, kept.size() - 1);
     first += count;
