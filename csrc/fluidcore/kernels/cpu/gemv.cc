@@ -99,7 +99,7 @@ void dot_columns(std::int64_t count,
 // whose sums are added up in order. The sizes alone say how many parts there are.
 template <class T>
 Prepared2<T> combine_parts(std::int64_t count, std::int64_t columns, std::int64_t stride) {
-  constexpr std::int64_t kMost = 8;
+  constexpr std::int64_t kMost = 4;
   const std::int64_t parts = std::clamp<std::int64_t>(count * columns / kThreadWork, 1, kMost);
   const auto sums =
       std::make_shared<std::vector<T>>(static_cast<std::size_t>((parts - 1) * columns));
