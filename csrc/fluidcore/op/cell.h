@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "fluidcore/base/shape.h"
 
@@ -20,6 +22,21 @@ struct Cell {
   // Of a constant: another one when it may have changed since the last run; 0: it always may have.
   std::uint64_t version = 0;
   const Cell* viewed = nullptr;  // the variable whose elements, in the same memory, it has
+};
+
+// Variables with the same elements, which whoever runs the block points to memory of his.
+class Place {
+ public:
+  Place() = default;
+  explicit Place(std::vector<Cell*> cells) : cells_(std::move(cells)) {}
+
+  explicit operator bool() const { return !cells_.empty(); }
+  void set(void* memory) const {
+    for (Cell* cell : cells_) cell->data = memory;
+  }
+
+ private:
+  std::vector<Cell*> cells_;
 };
 
 // The variable that owns the memory of `cell`, which has the same elements.

@@ -57,6 +57,9 @@ struct BlockTraits {
   // Variables that the operator reads after each run, by the names the block has for them. Null:
   // none. Any other input that the block overwrites stays for the operator what it was before.
   std::function<std::vector<std::string>(const OpDesc&)> results = nullptr;
+  // Whether the kernel says where results are to be, as far as they have no memory of their own:
+  // SubBlock::place_of().
+  bool places_results = false;
 };
 
 // How many leading dimensions of the input `slot` number its rows: element [i, ...] of every output
@@ -131,7 +134,9 @@ class OpDef {
   // Where the user writes one variable in both without this, the output gets memory of its own.
   OpDef&& in_place(std::string input, std::string output) &&;
   // The output, where it has as many elements as the input, has the same, in the same order. A Plan
-  // may let it be in the input's memory, and then asks the kernel for the other outputs only.
+  // may let it be in the input's memory, and then asks the kernel for the other outputs only. An
+  // array has the elements of its last one: before the operator runs as an input, then as an
+  // output.
   OpDef&& view(std::string input, std::string output) &&;
   OpDef&& mixed_dtypes() &&;  // floating inputs may differ in dtype
   OpDef&& checks_data() &&;   // a kernel may throw when it sees the data

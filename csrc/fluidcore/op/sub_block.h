@@ -24,6 +24,9 @@ class SubBlock {
 
   // Where the block leaves the value of one of BlockTraits::results.
   virtual const Cell& result(const std::string& name) = 0;
+  // The same for a kernel with BlockTraits::places_results, which must set it before each run.
+  // Nothing where the block has memory for the result.
+  virtual Place place_of(const std::string& name) = 0;
 };
 
 // Thrown by the kernel of an operator whose OpDef says extents_from_data(): a Plan for other

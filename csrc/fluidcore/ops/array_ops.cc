@@ -245,6 +245,7 @@ void add_stack(OpRegistry& registry) {
           .output("ArrayOut", "the same variable, changed in place", kArray)
           .infer([](InferContext& context) { context.set_output("ArrayOut", context.input("X")); })
           .kernels(byte_kernels<push_to_array>())
+          .view("X", "ArrayOut")
           .grad(push_to_array_grad)
           .mixed_dtypes()
           .checks_data());  // and there may be no memory
@@ -258,6 +259,7 @@ void add_stack(OpRegistry& registry) {
                      context.set_output("ArrayOut", context.input("Array"));
                    })
                    .kernels(byte_kernels<pop_from_array>())
+                   .view("Array", "Out")
                    .grad(pop_from_array_grad)
                    .checks_data());
 }

@@ -46,14 +46,17 @@ struct StepInput {
 struct StepOutput {
   Slices<void> slices;
   const Cell* result;
+  Place place;  // of the result, where the block leaves it right in its slice
 };
 
 // A value that goes from step to step. It is kept in two places in turn: all states are copied
-// before the block may see one of the new values.
+// before the block may see one of the new values. A result that is in a slice stays there.
 struct State {
   Arg<const void> initial;
   Cell* given;
   const Cell* result;
+  Place place;       // of the result, where the block leaves it in the two places itself
+  bool is_in_slice;  // of an output
   std::shared_ptr<void> memory[2];
   std::int64_t bytes;
 };
@@ -72,8 +75,12 @@ class Recurrence {
     const auto& step_outputs = context.attr<Names>("step_outputs");
     for (std::size_t i = 0; i < context.output_count("outputs"); ++i) {
       if (!context.has_output("outputs", i)) continue;
-      const Cell& result = block_.result(step_outputs[i]);
-      outputs_.push_back({{context.raw_output("outputs", i), bytes_of(result.spec)}, &result});
+      const std::string& name = step_outputs[i];
+      const Cell& result = block_.result(name);
+      Place place = block_.place_of(name);
+      if (place && !in_slices_.insert(name).second) place = {};  // it is in another one's slice
+      outputs_.push_back(
+          {{context.raw_output("outputs", i), bytes_of(result.spec)}, &result, place});
     }
     steps_ = context.raw_input(context.has_input("inputs") ? "inputs" : "like").shape()[0];
     count_ = context.optional_output<std::int64_t>("step_scopes");
@@ -82,13 +89,18 @@ class Recurrence {
   void add_states(const KernelContext& context) {
     const auto& ex_states = context.attr<Names>("ex_states");
     const auto& states = context.attr<Names>("states");
+    std::set<std::string> seen;
     for (std::size_t i = 0; i < states.size(); ++i) {
       const auto initial = context.raw_input("initial_states", i);
       const std::int64_t bytes = bytes_of(initial.spec());
       const auto size = static_cast<std::size_t>(bytes);
+      const bool is_in_slice = in_slices_.contains(states[i]);
+      const bool is_first = seen.insert(states[i]).second;
       states_.push_back({initial,
                          &block_.given(ex_states[i]),
                          &block_.result(states[i]),
+                         is_first && !is_in_slice ? block_.place_of(states[i]) : Place(),
+                         is_in_slice,
                          {allocate(size), allocate(size)},
                          bytes});
     }
@@ -99,8 +111,10 @@ class Recurrence {
       state.given->data = const_cast<void*>(state.initial.data());  // the block only reads it
     }
     for (std::int64_t i = 0; i < steps_; ++i) {
+      const auto place = static_cast<std::size_t>(i % 2);
+      for (const State& state : states_) state.place.set(state.memory[place].get());
       run_step(is_reverse_ ? steps_ - 1 - i : i);
-      if (i + 1 < steps_) carry_states(static_cast<std::size_t>(i % 2));
+      if (i + 1 < steps_) carry_states(place);
     }
     if (count_) *count_.data() = steps_;
   }
@@ -110,16 +124,21 @@ class Recurrence {
     for (const StepInput& input : inputs_) {
       input.given->data = const_cast<void*>(input.slices.at(step));  // the block only reads it
     }
+    for (const StepOutput& output : outputs_) output.place.set(output.slices.at(step));
     block_.run();
     for (const StepOutput& output : outputs_) {
+      if (output.place) continue;
       cpu::copy_bytes(output.slices.at(step), output.result->data, output.slices.bytes);
     }
   }
   void carry_states(std::size_t place) const {
     for (const State& state : states_) {
+      if (state.place || state.is_in_slice) continue;
       cpu::copy_bytes(state.memory[place].get(), state.result->data, state.bytes);
     }
-    for (const State& state : states_) state.given->data = state.memory[place].get();
+    for (const State& state : states_) {
+      state.given->data = state.is_in_slice ? state.result->data : state.memory[place].get();
+    }
   }
 
   SubBlock& block_;
@@ -128,6 +147,7 @@ class Recurrence {
   Arg<std::int64_t> count_;
   std::vector<StepInput> inputs_;
   std::vector<StepOutput> outputs_;
+  std::set<std::string> in_slices_;  // what of the results the block leaves there
   std::vector<State> states_;
 };
 
@@ -319,7 +339,9 @@ void register_recurrent_ops(OpRegistry& registry) {
               .output("outputs", "the values of step_outputs in all steps, stacked",
                       {.list = true, .optional = true})
               .output("step_scopes", "int64 [1]: the number of steps", {.intermediate = true})
-              .runs_block({.given = given_slices_and_states, .results = stacked_and_states}))
+              .runs_block({.given = given_slices_and_states,
+                           .results = stacked_and_states,
+                           .places_results = true}))
           .attr("ex_states", Names(), "names in the block of the states before the step")
           .attr("states", Names(), "names in the block of the same states after the step")
           .attr("is_train", true, "accepted; what a gradient needs is always there")
@@ -340,7 +362,7 @@ void register_recurrent_ops(OpRegistry& registry) {
               .output("outputs", "gradients of inputs, shapes of inputs",
                       {.list = true, .optional = true})
               .output("step_scopes", "int64 [1]: the number of steps", {.intermediate = true})
-              .runs_block({.given = given_slices, .results = stacked}))
+              .runs_block({.given = given_slices, .results = stacked, .places_results = true}))
           .infer(infer_recurrent_grad)
           .kernels(byte_kernels<recurrent_grad>())
           .grad(make_recurrent_grad)

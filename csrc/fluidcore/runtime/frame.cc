@@ -31,13 +31,15 @@ bool Frame::lives_within(const Cell* cell, std::size_t first, std::size_t last) 
   return lifetime.first >= first && lifetime.last <= last;
 }
 
-bool Frame::take_out(const Cell* cell) {
+Place Frame::take_out(const Cell* cell) {
   const auto found = index_.find(cell);
-  if (found == index_.end()) return false;
+  if (found == index_.end()) return {};
   Temporary& temporary = temporaries_[found->second];
-  if (!temporary.views.empty()) return false;
+  if (temporary.cell == nullptr) return {};
   temporary.lifetime.bytes = 0;
-  return std::exchange(temporary.cell, nullptr) != nullptr;
+  std::vector<Cell*> cells = std::exchange(temporary.views, {});
+  cells.push_back(std::exchange(temporary.cell, nullptr));
+  return Place(std::move(cells));
 }
 
 void Frame::move(const Fused& fused) {

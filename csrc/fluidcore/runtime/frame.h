@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -32,6 +33,9 @@ class Frame {
   bool is_cut = false;            // the last step throws why the rest could not be prepared
   std::unordered_map<std::string, Cell*> current;  // variable -> where its newest value is
   std::unordered_set<const Cell*> surely_set;      // of those that may have no value
+  std::map<std::string, int> changes;              // of arrays: how many steps change them
+  // Variables with what is added to an array, which they may be in.
+  std::vector<std::pair<const Cell*, const Cell*>> next_elements;
 
   // True for a temporary of this frame.
   bool has(const Cell* cell) const { return index_.contains(cell); }
@@ -45,9 +49,9 @@ class Frame {
   void extend(const Cell* cell);
   // True for a temporary of this frame that only the steps [first, last] use.
   bool lives_within(const Cell* cell, std::size_t first, std::size_t last) const;
-  // Takes the memory from `cell`, which has some elsewhere; false unless it is a temporary of this
-  // frame that has memory here, and no views.
-  bool take_out(const Cell* cell);
+  // Takes the memory from `cell` and what else is in it; nothing unless it is a temporary of this
+  // frame that has memory here. To be called when all steps are prepared.
+  Place take_out(const Cell* cell);
   // A pass has put steps together: moves every use, and takes their memory from some temporaries.
   void move(const Fused& fused);
   // Called once, when all steps of this frame are prepared: makes it a temporary of the frame

@@ -210,6 +210,8 @@ struct Plan::Impl {
     }
   }
 
+  std::string place_of(const Cell& cell) const;  // in words
+
   void run_blocks() {
     for (const auto& sub_block : parts.sub_blocks) sub_block->restart();
     parts.main.run();
@@ -283,7 +285,7 @@ void Plan::run_into(std::vector<Tensor>& results,
     const TensorSpec& spec = impl.parts.fetches[i].cell->spec;
     const bool fits = results[i].is_initialized() && results[i].spec() == spec;
     if (!fits) results[i] = new_tensor("fetch", impl.parts.fetches[i].name, spec);
-    if (impl.parts.fetches[i].in_result) impl.parts.fetches[i].cell->data = results[i].raw();
+    impl.parts.fetches[i].in_result.set(results[i].raw());
   }
   std::vector<Tensor> copied_feeds;
   impl.parts.main.start();
@@ -310,6 +312,21 @@ void Plan::run_into(std::vector<Tensor>& results,
   impl.take_back(*scope);
 }
 
+std::string Plan::Impl::place_of(const Cell& cell) const {
+  const auto* const arena = static_cast<const std::byte*>(parts.arena.get());
+  const auto* const data = static_cast<const std::byte*>(cell.data);
+  const auto is_it = [&](const auto& other) { return other.cell == &cell; };
+  if (cell.array != nullptr) return "an array";
+  if (std::ranges::any_of(parts.scope_cells, is_it)) return "in the scope";
+  if (std::ranges::any_of(
+          parts.fetches, [&](const FetchCell& fetch) { return is_it(fetch) && fetch.in_result; })) {
+    return "in the result";
+  }
+  const std::less<> before;
+  const bool is_temporary = !before(data, arena) && before(data, arena + parts.arena_bytes);
+  return is_temporary ? str_cat("at ", data - arena) : "where it is handed on";
+}
+
 std::string Plan::listing() const {
   std::string text;
   const auto add = [&](const PreparedBlock& block) {
@@ -317,6 +334,9 @@ std::string Plan::listing() const {
       const std::string& name = step.name.empty() ? step.type : step.name;
       text += str_cat("  ", name, ": ", step.count > 1 ? str_cat(step.count, " from ") : "",
                       step.note, "\n");
+      for (const auto& [output, cell] : step.outputs) {
+        text += str_cat("    ", output, " ", cell->spec, ", ", impl_->place_of(*cell), "\n");
+      }
     }
   };
   text += "block 0:\n";

@@ -128,7 +128,9 @@ class Plan {
                 Interruption* interruption = nullptr,
                 Profile* profile = nullptr);
 
-  // A line for each step, after all passes, blocks one after the other; for people to read.
+  // A line for each step, after all passes, and one for each of its outputs that is in memory, with
+  // its shape in the layout that it has, and where it is among the temporaries, in bytes. Blocks
+  // one after the other; for people to read.
   std::string listing() const;
   std::size_t num_steps() const;  // of block 0
   std::size_t arena_bytes() const;

@@ -132,6 +132,7 @@ PlanParts PlanBuilder::build(const OpRegistry& ops) {
   if (!main.is_cut) {
     for (const std::string& name : request_.fetches) parts_.fetches.push_back(fetched(name));
   }
+  place_next_elements(main);
   run_passes(main);
   mark_backups();
   place_temporaries();
@@ -174,6 +175,7 @@ void PlanBuilder::add_feeds() {
 // follows from it may be impossible: such an error is for the run to throw, after the operator
 // whose extent it is has had a look at the data.
 void PlanBuilder::prepare_steps(Frame& frame, const Steps& steps, const RunState& state) {
+  frame.changes = changes_of_arrays(steps);
   for (const Step& step : steps) {
     try {
       frame.prepared.steps.push_back(prepare(frame, step, state));
@@ -281,6 +283,7 @@ void PlanBuilder::prepare_block(Draft& draft, InferContext& infer) {
   draft.frame.running = nullptr;
   if (inside.is_cut) variables_.stand_in_for_unwritten(inside, body);
   add_results(draft, inside);
+  place_next_elements(inside);
   run_passes(inside);
   inside.close();
 }
@@ -295,7 +298,11 @@ void PlanBuilder::add_results(Draft& draft, Frame& inside) {
     require(result.cell->array == nullptr, type, ": '", name, "' of block ", inside.block.idx(),
             " must be a tensor, got a tensor array");
     draft.sub_block->add_result(name, result.cell);
-    if (result.is_set == nullptr) continue;
+    if (result.is_set == nullptr) {
+      if (!draft.step.def->block_traits()->places_results) continue;
+      if (Place place = inside.take_out(result.cell)) draft.sub_block->add_place(name, place);
+      continue;
+    }
     end_of_throwing_ = frames_.main().position + 1;
     draft.sub_block->add_check([type, name, is_set = result.is_set] {
       require(*is_set, type, ": '", name, "' must be written in every step, got a step that ",
@@ -309,34 +316,18 @@ void PlanBuilder::write_outputs(Draft& draft, const InferContext& infer) {
     const OpDef::Slot& declared = *draft.step.def->find_output(slot);
     if (declared.traits.of_block) return;
     TensorSpec spec = infer.output(slot, index);
-    if (is_view(draft, slot, index, spec)) return;
+    if (!declared.traits.array && is_view(draft, slot, index, spec)) return;
     draft.has_results = true;
     const std::string& name = draft.step.op.output(slot)[index];
     if (draft.step.def->has_extents_from_data(draft.step.op)) make_first_guess(spec.shape);
     require(is_known(spec) || declared.traits.array, draft.step.op.type(), ": ", slot,
             " must have a known shape when the program runs, got ", spec);
-    const Cell* cell =
+    Cell* cell =
         variables_.write(draft.frame, draft.step, declared, name, spec, draft.surroundings);
     draft.outputs[slot][index] = cell;
-    if (is_floating(spec.dtype) && cell->array == nullptr) {
-      draft.prepared.written.push_back(cell);
-      draft.prepared.written_names.push_back(name);
-    }
+    if (declared.traits.array) add_next_element(draft, slot, cell);
+    draft.prepared.outputs.push_back({name, cell});
   });
-}
-
-bool PlanBuilder::is_view(Draft& draft,
-                          const std::string& slot,
-                          std::size_t index,
-                          const TensorSpec& spec) {
-  if (request_.check_nan || skips(kViews)) return false;
-  if (draft.step.def->has_extents_from_data(draft.step.op)) return false;  // the kernel has a look
-  const std::string* input = draft.step.def->viewed_by(slot);
-  if (input == nullptr) return false;
-  const std::string& name = draft.step.op.output(slot)[index];
-  const Cell* of = draft.inputs.at(*input)[0];
-  if (variables_.view(draft.frame, name, spec, of, draft.surroundings) == nullptr) return false;
-  return draft.has_views = true;
 }
 
 std::optional<Shape> PlanBuilder::extents_from_data(const Step& step) {

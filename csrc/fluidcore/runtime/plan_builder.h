@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <string>
 
 #include "fluidcore/program/program_desc.h"
@@ -52,7 +53,11 @@ class PlanBuilder {
   const Cell* copy_before(Draft& draft, const Cell* cell);
   void prepare_block(Draft& draft, InferContext& infer);
   void write_outputs(Draft& draft, const InferContext& infer);
+  bool may_view(const Draft& draft) const;
   bool is_view(Draft& draft, const std::string& slot, std::size_t index, const TensorSpec& spec);
+  static bool changes_alone(const Draft& draft, const std::string& array);
+  void add_next_element(const Draft& draft, const std::string& slot, Cell* array);
+  static void place_next_elements(Frame& frame);
   void add_results(Draft& draft, Frame& inside);
   std::optional<Shape> extents_from_data(const Step& step);
   FetchCell fetched(const std::string& name);
@@ -75,5 +80,8 @@ class PlanBuilder {
   PreparedStep most_scratch_;        // the type and note of who needs the most
   std::size_t end_of_throwing_ = 0;  // no step of block 0 from here on throws
 };
+
+// How many of the steps change each tensor array, themselves or by their blocks.
+std::map<std::string, int> changes_of_arrays(const Steps& steps);
 
 }  // namespace fluidcore

@@ -31,7 +31,7 @@ struct FetchCell {
   std::string name;
   Cell* cell = nullptr;
   const bool* is_set = nullptr;
-  bool in_result = false;  // calculated in the memory of the result, so there is nothing to copy
+  Place in_result = {};  // calculated in the memory of the result, so there is nothing to copy
 };
 
 // Everything a Plan needs in order to run. Cells and what they point to do not move: kernels hold

@@ -12,6 +12,7 @@ namespace fluidcore {
 namespace {
 
 bool has_nan(const Cell& cell) {
+  if (cell.array != nullptr || !is_floating(cell.spec.dtype)) return false;
   return visit_dtype(cell.spec.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     const auto* data = static_cast<const T*>(cell.data);
@@ -23,9 +24,9 @@ bool has_nan(const Cell& cell) {
 }
 
 void check_for_nan(const PreparedStep& step) {
-  for (std::size_t i = 0; i < step.written.size(); ++i) {
-    if (!has_nan(*step.written[i])) continue;
-    InvalidArgument error(step.type, ": output '", step.written_names[i],
+  for (const auto& [name, cell] : step.outputs) {
+    if (!has_nan(*cell)) continue;
+    InvalidArgument error(step.type, ": output '", name,
                           "' must be free of NaN, got at least one, the first in this run");
     error.set_note(step.note);
     throw error;
@@ -37,6 +38,7 @@ void check_for_nan(const PreparedStep& step) {
 void PreparedBlock::start() {
   for (Cell* cell : arrays) cell->array->reset(cell->spec);
   for (bool* is_set : unset) *is_set = false;
+  for (const NextElement& next : nexts) next.place.set(next.array->array->next());
 }
 
 void PreparedBlock::run() {

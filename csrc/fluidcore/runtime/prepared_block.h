@@ -13,6 +13,11 @@ namespace fluidcore {
 
 // What one step does when the Plan runs.
 struct PreparedStep {
+  struct Output {
+    std::string name;
+    const Cell* cell;
+  };
+
   Kernel kernel;
   std::string type;  // of the operator; of the first one where the step does the work of several
   std::string note;  // names the operator in messages
@@ -23,8 +28,7 @@ struct PreparedStep {
   std::int64_t work = 0;   // see Lookout; that of its block not counted
   std::int64_t flops = 0;  // 0 where they are not known
   bool runs_block = false;
-  std::vector<const Cell*> written;  // floating outputs, for the search for NaN
-  std::vector<std::string> written_names;
+  std::vector<Output> outputs;
 };
 
 // What is seen to between the steps of a run, in all blocks of a Plan.
@@ -34,10 +38,17 @@ struct Watch {
   bool check_nan = false;  // whether to look for NaN after every step
 };
 
-// A block that can be run: it looks up and allocates nothing.
+// A variable of a block that is calculated where the next element of an array will be.
+struct NextElement {
+  Place place;
+  const Cell* array = nullptr;
+};
+
+// A block that can be run: it looks up and allocates nothing but elements of arrays.
 struct PreparedBlock {
   std::vector<PreparedStep> steps;
-  std::vector<Cell*> arrays;        // of this block: they start empty
+  std::vector<Cell*> arrays;  // of this block: they start empty
+  std::vector<NextElement> nexts;
   std::vector<bool*> unset;         // of this block: whether a variable has a value; false at first
   Watch* watch = nullptr;           // of the run
   std::size_t last_look = kAlways;  // no step after this one may be interrupted

@@ -42,6 +42,11 @@ const Cell& SubBlockRunner::result(const std::string& name) {
   return find(results_, name, block_idx_);
 }
 
+Place SubBlockRunner::place_of(const std::string& name) {
+  const auto found = places_.find(name);
+  return found == places_.end() ? Place() : found->second;
+}
+
 void SubBlockRunner::add_check(std::function<void()> check) {
   checks_.push_back(std::move(check));
 }

@@ -24,12 +24,14 @@ class SubBlockRunner : public SubBlock {
   void run() override;
   Cell& given(const std::string& name) override;
   const Cell& result(const std::string& name) override;
+  Place place_of(const std::string& name) override;
 
   std::int64_t block_idx() const { return block_idx_; }
   PreparedBlock& block() { return block_; }
   const RunState& state() const { return state_; }  // of the block's own operators
   void add_given(const std::string& name, Cell* cell) { given_[name] = cell; }
   void add_result(const std::string& name, const Cell* cell) { results_[name] = cell; }
+  void add_place(const std::string& name, Place place) { places_[name] = std::move(place); }
   // Called after each run: throws where a result has no value.
   void add_check(std::function<void()> check);
 
@@ -45,6 +47,7 @@ class SubBlockRunner : public SubBlock {
   PreparedBlock block_;
   std::map<std::string, Cell*, std::less<>> given_;
   std::map<std::string, const Cell*, std::less<>> results_;
+  std::map<std::string, Place, std::less<>> places_;  // of results
   std::vector<std::function<void()>> checks_;
 };
 

@@ -52,7 +52,8 @@ bool reads_inside(const Body& body, const std::string& name) {
 }  // namespace
 
 Kernel Surroundings::around(Kernel kernel) const {
-  if (before.empty() && views.empty() && checks.empty() && after.empty() && set.empty()) {
+  if (before.empty() && views.empty() && removed.empty() && checks.empty() && after.empty() &&
+      set.empty()) {
     return kernel;
   }
   return [kernel = std::move(kernel), *this] {
@@ -63,6 +64,8 @@ Kernel Surroundings::around(Kernel kernel) const {
     for (const Copy& start : before) copy(start);
     for (const auto& check : checks) check();
     if (!kernel.is_empty()) kernel();
+    // Nobody writes to them.
+    for (const auto& [cell, of] : removed) cell->data = const_cast<void*>(of->array->removed());
     for (const Copy& result : after) copy(result);
     for (bool* is_set : set) *is_set = true;
   };
@@ -165,11 +168,16 @@ Cell* Variables::view(Frame& frame,
       spec.shape.num_elements() != of->spec.shape.num_elements()) {
     return nullptr;
   }
+  if (of->array != nullptr) {
+    Cell* cell = frame.current[name] = cells_.elsewhere(spec);
+    surroundings.removed.push_back({cell, of});
+    return cell;
+  }
   const Cells::Use& used = cells_.use(of);
   const bool is_temporary = used.owner == Cells::Owner::kArena;
   const bool may_change =
       is_temporary ? !frame.has(of) : used.owner == Cells::Owner::kScope && !of->is_constant;
-  if (may_change || of->array != nullptr || used.is_set != nullptr) return nullptr;
+  if (may_change || used.is_set != nullptr) return nullptr;
   Cell* cell = frame.current[name] = cells_.view(frame, spec, of);
   if (!is_temporary) surroundings.views.push_back({cell, owner_of(of)});
   return cell;

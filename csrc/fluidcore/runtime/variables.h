@@ -26,6 +26,7 @@ struct Surroundings {
   };
   std::vector<Copy> before;                   // starting values of what the step's block writes
   std::vector<View> views;                    // of what the step writes
+  std::vector<View> removed;                  // elements that the step takes out of arrays
   std::vector<std::function<void()>> checks;  // throw where an input has no value
   std::vector<Copy> after;                    // of results that could not be written in place
   std::vector<bool*> set;                     // of variables that have a value from now on
@@ -59,7 +60,8 @@ class Variables {
               const TensorSpec& spec,
               Surroundings& surroundings);
   // The same for an output of as many elements as the input in `of`, which has them in the same
-  // order: null, unless nobody can notice that both are in one memory.
+  // order: null, unless nobody can notice that both are in one memory. Of an array it is the last
+  // element, which the step, and no other of `frame`, removes.
   Cell* view(Frame& frame,
              const std::string& name,
              const TensorSpec& spec,

@@ -16,7 +16,7 @@ constexpr std::size_t kBlockBytes = std::size_t{1} << 16;
 constexpr std::size_t kMaxBlocks = std::size_t{1} << 20;
 
 void copy(void* to, const void* from, std::size_t bytes) {
-  if (bytes > 0) std::memcpy(to, from, bytes);
+  if (bytes > 0 && to != from) std::memcpy(to, from, bytes);
 }
 
 void copy_or_clear(void* to, const void* from, std::size_t bytes) {
@@ -60,6 +60,10 @@ TensorArray::Block& TensorArray::block_for(std::int64_t index) {
   return block;
 }
 
+void* TensorArray::next() {
+  return address(block_for(size_), place_of(size_));
+}
+
 void TensorArray::push(const void* data) {
   write(size_, data);
 }
@@ -90,7 +94,7 @@ void TensorArray::pop(void* data) {
 }
 
 void TensorArray::drop() {
-  last();
+  removed_ = last();
   remove(--size_);
 }
 

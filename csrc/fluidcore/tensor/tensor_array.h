@@ -23,9 +23,13 @@ class TensorArray {
   const TensorSpec& element() const { return element_; }
   std::int64_t size() const { return size_; }
 
-  void push(const void* data);  // copies element().bytes; null means zeros
+  // Where the element that is pushed next will be. Whoever writes it there has less to copy.
+  void* next();
+  void push(const void* data);  // copies element().bytes unless they are next(); null means zeros
   void pop(void* data);         // copies and removes the last one; throws InvalidArgument if empty
   void drop();                  // removes the last one; throws InvalidArgument if empty
+  // The memory of the element that was removed last, which is there until the array changes again.
+  const void* removed() const { return removed_; }
 
   // The element at `index`; null where nothing was written yet or beyond the end.
   const void* find(std::int64_t index) const;
@@ -66,6 +70,7 @@ class TensorArray {
   // The last block that became empty: a program that pushes and pops one element at the edge of a
   // block must not allocate each time.
   Block spare_;
+  const void* removed_ = nullptr;
 };
 
 }  // namespace fluidcore

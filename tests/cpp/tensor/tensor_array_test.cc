@@ -47,6 +47,32 @@ TEST(TensorArray, GivesBackInReverseWhatWasPushed) {
   EXPECT_EQ(array.size(), 0);
 }
 
+TEST(TensorArray, PushesWhatIsAlreadyInTheNextElement) {
+  TensorArray array = array_of({1});
+  constexpr std::int32_t kCount = 50'000;
+  for (std::int32_t i = 0; i < kCount; ++i) {
+    void* const next = array.next();
+    ASSERT_EQ(array.size(), i);  // it is none yet
+    *static_cast<std::int32_t*>(next) = i;
+    array.push(next);
+    ASSERT_EQ(array.find(i), next);
+  }
+  for (std::int32_t i = kCount; i > 0; --i) ASSERT_EQ(pop(array), i - 1);
+}
+
+TEST(TensorArray, KeepsARemovedElementUntilItChangesAgain) {
+  TensorArray array = array_of({100'000});  // each in a block of its own
+  const std::vector<std::int32_t> ones(100'000, 1);
+  const std::vector<std::int32_t> twos(100'000, 2);
+  array.push(ones.data());
+  array.push(twos.data());
+  array.drop();
+  EXPECT_EQ(*static_cast<const std::int32_t*>(array.removed()), 2);
+  EXPECT_EQ(value_at(array, 0), 1);
+  array.drop();
+  EXPECT_EQ(*static_cast<const std::int32_t*>(array.removed()), 1);
+}
+
 TEST(TensorArray, RefusesToPopFromAnEmptyArray) {
   TensorArray array = array_of({1});
   EXPECT_THAT([&] { pop(array); },

@@ -112,11 +112,13 @@ def test_images_are_transposed_at_the_borders_only(monkeypatch: pytest.MonkeyPat
     out = layers.fc(layers.pool2d(hidden, 7, "avg", global_pooling=True), 2)
     exe = fluid.Executor()
     exe.run(fluid.default_startup_program())
-    lines = exe.plan(feed={"x": IMAGES}, fetch_list=[out]).splitlines()[1:-1]
-    types = [line.split(":")[0].strip() for line in lines]
+    text = exe.plan(feed={"x": IMAGES}, fetch_list=[out])
+    lines = text.splitlines()[1:-1]
+    types = [line.split(":")[0].strip() for line in lines if not line.startswith("    ")]
     again = ["conv2d", "elementwise_add", "batch_norm", "relu"]
     ends = ["transpose", "mul", "elementwise_add"]
     assert types == ["transpose", "conv2d", *again * 3, "pool2d", *ends]
+    assert "@NHWC float32 [4, 7, 6, 32], at " in text
 
 
 def test_few_filters_stay_as_they_are() -> None:

@@ -217,10 +217,12 @@ def test_a_plan_names_the_operators_that_are_done_together() -> None:
     exe = fluid.Executor()
     exe.run(fluid.default_startup_program())
     text = exe.plan(feed={"x": np.ones((8, 300), np.float32)}, fetch_list=[y])
-    block, both, product, temporaries = text.splitlines()
+    block, both, activated, product, result, temporaries = text.splitlines()
     assert block == "block 0:"
     assert both.startswith("  scale + relu: 2 from operator 0 of block 0 (scale), added at ")
+    assert activated == "    relu_0.tmp_0 float32 [8, 300], at 0"
     assert product.startswith("  mul: operator 2 of block 0 (mul), added at ")
+    assert result == "    mul_0.tmp_0 float32 [8, 4], in the result"
     assert temporaries == f"temporaries: {8 * 300 * 4} bytes"
 
 
@@ -230,10 +232,11 @@ def test_a_convolution_of_few_filters_runs_with_what_follows_it() -> None:
     exe = fluid.Executor()
     exe.run(fluid.default_startup_program())
     text = exe.plan(feed={"x": np.ones((32, 1, 28, 28), np.float32)}, fetch_list=[y])
-    _, step, temporaries = text.splitlines()
+    _, step, result, temporaries = text.splitlines()
     name, note = step.split(": ", 1)
     assert name == "  conv2d + elementwise_add + relu + pool2d"
     assert note.startswith("4 from operator 0 of block 0 (conv2d), added at ")
+    assert result == "    pool2d_0.tmp_0 float32 [32, 6, 14, 14], in the result"
     assert temporaries == "temporaries: 0 bytes"
 
 

@@ -184,3 +184,101 @@ def test_an_updated_parameter_is_copied(monkeypatch: pytest.MonkeyPatch) -> None
         (result,) = fluid.Executor().run(fetch_list=[before])
         np.testing.assert_array_equal(result, np.ones(12))
         np.testing.assert_array_equal(np.array(tensor), np.full(12, 2))
+
+
+def recurrence(*, swaps: bool = False, twice: bool = False, bends: bool = False) -> list[Any]:
+    """Both states in every step, and the gradients of a loss."""
+    x = layers.data("steps", [5, 2, 3], append_batch_size=False, stop_gradient=False)
+    first = layers.data("first", [2, 3], append_batch_size=False, stop_gradient=False)
+    rnn = layers.StaticRNN()
+    with rnn.step():
+        word = rnn.step_input(x)
+        a, b = rnn.memory(init=first), rnn.memory(init=first)
+        new_a = layers.tanh(word * a + b)
+        new_b = layers.sigmoid(new_a * word)
+        if bends:
+            new_b = layers.reshape(layers.reshape(new_b, [6]), [2, 3])
+        rnn.update_memory(a, b if swaps else new_a)
+        rnn.update_memory(b, new_a if swaps else new_b)
+        rnn.output(new_a, new_a if twice else new_b)
+    outputs = rnn()
+    loss = layers.reduce_sum(outputs[0] * outputs[1] * outputs[0])
+    return [*outputs, *fluid.gradients(loss, [x, first])]
+
+
+STEPS = {
+    "steps": np.linspace(-1.0, 2.0, 30, dtype=np.float32).reshape(5, 2, 3),
+    "first": np.linspace(0.5, 1.0, 6, dtype=np.float32).reshape(2, 3),
+}
+
+
+@pytest.mark.parametrize("kind", ["plain", "swaps", "twice", "bends"])
+def test_the_states_and_outputs_of_steps_are_calculated_where_they_stay(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetches = recurrence(**{} if kind == "plain" else {kind: True})
+    check_the_same(monkeypatch, STEPS, fetches)
+    text = steps(fetches, STEPS)
+    monkeypatch.setenv("FLUIDCORE_PASSES", "-views")
+    assert temporaries(text) < temporaries(steps(fetches, STEPS))
+
+
+def temporaries(text: str) -> int:
+    return int(text.splitlines()[-1].split()[1])
+
+
+def test_the_history_of_a_loop_stays_what_it_was_when_a_step_overwrites_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x = data()
+
+    def body(value: fluid.Variable, i: fluid.Variable) -> tuple[fluid.Variable, fluid.Variable]:
+        scaled = layers.tanh(value)
+        product = scaled * scaled  # its gradient needs them as they are here
+        scale_in_place(scaled, 0.5)
+        return product + scaled, i + 1
+
+    three = layers.fill_constant([1], "int64", 3)
+    value, _ = layers.while_loop(lambda _, i: i < three, body, [x, 0])
+    loss = layers.reduce_sum(value)
+    (gradient,) = check_the_same(monkeypatch, {"x": X}, fluid.gradients(loss, x))
+    assert np.abs(gradient).max() > 0
+
+
+def test_a_value_may_be_in_two_histories(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = data()
+    arrays = [layers.create_array("float32") for _ in range(2)]
+    block = fluid.default_main_program().global_block()
+    y = layers.tanh(x)
+    for array in arrays:
+        block.append_op("push_to_array", {"X": y, "Array": array}, {"ArrayOut": array})
+    out = [block.create_var(name=f"out{k}", shape=[3, 4], dtype="float32") for k in range(2)]
+    for k, array in enumerate(arrays):
+        block.append_op("pop_from_array", {"Array": array}, {"Out": out[k], "ArrayOut": array})
+    found = check_the_same(monkeypatch, {"x": X}, [*out, y])
+    for array in found:
+        np.testing.assert_allclose(array, np.tanh(X), rtol=1e-6)
+
+
+def test_an_element_that_was_taken_out_outlives_the_next_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x = data()
+    array = layers.create_array("float32")
+    block = fluid.default_main_program().global_block()
+
+    def push(value: fluid.Variable) -> None:
+        block.append_op("push_to_array", {"X": value, "Array": array}, {"ArrayOut": array})
+
+    def pop(name: str) -> fluid.Variable:
+        out = block.create_var(name=name, shape=[3, 4], dtype="float32")
+        block.append_op("pop_from_array", {"Array": array}, {"Out": out, "ArrayOut": array})
+        return out
+
+    push(layers.scale(x, 2.0))
+    first = pop("popped_first")
+    push(layers.scale(x, 3.0))
+    second = pop("popped_second")
+    found = check_the_same(monkeypatch, {"x": X}, [first, second])
+    np.testing.assert_array_equal(found[0], 2 * X)
+    np.testing.assert_array_equal(found[1], 3 * X)

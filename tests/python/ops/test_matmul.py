@@ -9,6 +9,8 @@ from op_case import OpCase, all_dtypes, check_outputs, differentiable
 from op_data import Doubles, normal
 from op_runner import run_op
 
+from fluidcore.base.dtypes import numpy_dtype
+
 
 def mul(
     X: Doubles, Y: Doubles, x_num_col_dims: int = 1, y_num_col_dims: int = 1
@@ -100,7 +102,26 @@ def test_large_products_are_accurate_and_the_same_for_any_number_of_threads(
     one, two = (run_op("mul", {"X": x, "Y": y}, threads=threads)["Out"] for threads in (1, 2))
     expected = x.astype(np.float64) @ y.astype(np.float64)
     np.testing.assert_allclose(one, expected, atol=2e-6 * np.sqrt(k) * 4)
-    np.testing.assert_allclose(two, one, atol=2e-6 * np.sqrt(k) * 4)
+    np.testing.assert_array_equal(two, one)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+def test_long_sums_over_the_rows_of_both_are_the_same_for_any_number_of_threads(
+    dtype: str,
+) -> None:
+    kind = numpy_dtype(dtype)
+    x, y = normal(5000, 96).astype(kind), normal(5000, 80).astype(kind)
+    attrs = {"transpose_X": True}
+    one, *more = (
+        run_op("matmul", {"X": x, "Y": y}, attrs, threads=threads)["Out"] for threads in (1, 2, 3)
+    )
+    expected = x.astype(np.float64).T @ y.astype(np.float64)
+    # Sums of 5000 terms about as large as 1, in float32 at least, each rounded; then the result.
+    atol = 5000 * (2.0**-52 if dtype == "float64" else 2.0**-23)
+    rtol = 2.0**-8 if dtype == "bfloat16" else 0
+    np.testing.assert_allclose(one.astype(np.float64), expected, rtol, atol)
+    for other in more:
+        np.testing.assert_array_equal(other, one)
 
 
 def test_mul_of_shapes_that_do_not_fit_is_an_error() -> None:

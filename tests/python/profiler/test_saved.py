@@ -63,6 +63,8 @@ def test_the_command_shows_the_steps_of_a_run(
     assert capsys.readouterr().out.splitlines() == [
         "block 0:",
         "  lookup_table_v2: operator 0 of block 0 (lookup_table_v2)",
+        "    embedding_0.tmp_0 float32 [4, 3, 4], at 0",
         "  elementwise_mul: operator 1 of block 0 (elementwise_mul)",
+        "    elementwise_mul_0.tmp_0 float32 [4, 3, 4], in the result",
         "temporaries: 192 bytes",
     ]

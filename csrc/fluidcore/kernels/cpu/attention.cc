@@ -59,8 +59,12 @@ void finish(const Attention& a, Range queries, const T* greatest, const T* sums,
     T* const values = out + r * a.value_depth;
 #pragma omp simd
     for (std::int64_t i = 0; i < a.value_depth; ++i) values[i] *= factor;
-    if (lse == nullptr) continue;
-    lse[r] = any ? greatest[r] + std::log(sums[r]) : std::numeric_limits<T>::infinity();
+  }
+  if (lse == nullptr) return;
+#pragma omp simd
+  for (std::int64_t r = 0; r < queries.count; ++r) {
+    const bool none = sums[r] <= T(0);
+    lse[r] = none ? std::numeric_limits<T>::infinity() : greatest[r] + math::log(sums[r]);
   }
 }
 
@@ -99,7 +103,8 @@ PreparedAttention<T> prepare_attention(const Attention& a, const ScratchPtr& scr
         run_on(cpu_isa(), [=] { weigh(a, queries, keys, mask, scores, greatest, sums, values); });
         mix(queries, keys, scores, in.v + key * dv, values, true, memory);
       }
-      finish(a, queries, greatest, sums, values, logsumexp == nullptr ? nullptr : logsumexp + row);
+      T* const lse = logsumexp == nullptr ? nullptr : logsumexp + row;
+      run_on(cpu_isa(), [=] { finish(a, queries, greatest, sums, values, lse); });
     });
   };
 }

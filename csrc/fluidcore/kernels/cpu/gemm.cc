@@ -1,11 +1,10 @@
 #include "fluidcore/kernels/cpu/gemm.h"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <utility>
 
 #include "fluidcore/base/threads.h"
+#include "fluidcore/kernels/cpu/gemm_kernels.h"
 
 namespace fluidcore::cpu {
 
@@ -22,155 +21,6 @@ constexpr std::int64_t kParallelWork = 1 << 22;
 
 constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
-}
-
-// The inner loop: an accumulator of kRows x kVectorCount vectors lives in registers. The rows of A
-// are packed side by side, or lie where the caller has them, `a_row` apart.
-template <class T, int kVectorBytes, int kMaxRows, int kVectorCount = 2, bool kPacked = true>
-struct TileLoop {
-  using Vector [[gnu::vector_size(kVectorBytes)]] = T;
-  using Unaligned [[gnu::vector_size(kVectorBytes), gnu::aligned(alignof(T)), gnu::may_alias]] = T;
-  static constexpr int kWidth = kVectorBytes / static_cast<int>(sizeof(T));
-  static constexpr int kVectors = kVectorCount;
-  static constexpr int kColumns = kWidth * kVectors;
-
-  template <int kRows>
-  [[gnu::always_inline]] static inline void run(std::int64_t k,
-                                                const T* a,
-                                                std::int64_t a_row,
-                                                const T* b,
-                                                T* c,
-                                                MatrixLayout c_layout,
-                                                std::int64_t columns,
-                                                bool accumulate) {
-    if (columns > kColumns) __builtin_unreachable();
-    Vector sums[kRows][kVectors];
-#pragma GCC unroll 16
-    for (int i = 0; i < kRows; ++i) {
-#pragma GCC unroll 2
-      for (int j = 0; j < kVectors; ++j) sums[i][j] = Vector{};
-    }
-    for (std::int64_t p = 0; p < k; ++p) {
-      Vector row[kVectors];
-#pragma GCC unroll 2
-      for (int j = 0; j < kVectors; ++j) {
-        row[j] = *reinterpret_cast<const Unaligned*>(b + p * kColumns + j * kWidth);
-      }
-#pragma GCC unroll 16
-      for (int i = 0; i < kRows; ++i) {
-        const T factor = kPacked ? a[p * kMaxRows + i] : a[i * a_row + p];
-#pragma GCC unroll 2
-        for (int j = 0; j < kVectors; ++j) sums[i][j] += factor * row[j];
-      }
-    }
-    if (columns == kColumns && c_layout.col == 1) {
-#pragma GCC unroll 16
-      for (int i = 0; i < kRows; ++i) {
-#pragma GCC unroll 2
-        for (int j = 0; j < kVectors; ++j) {
-          auto* out = reinterpret_cast<Unaligned*>(c + i * c_layout.row + j * kWidth);
-          *out = accumulate ? *out + sums[i][j] : sums[i][j];
-        }
-      }
-      return;
-    }
-    T tile[kRows][kColumns];
-    std::memcpy(tile, sums, sizeof(tile));
-    for (int i = 0; i < kRows; ++i) {
-      for (std::int64_t j = 0; j < columns; ++j) {
-        T& out = c[i * c_layout.row + j * c_layout.col];
-        out = accumulate ? out + tile[i][j] : tile[i][j];
-      }
-    }
-  }
-};
-
-template <class T, bool kPacked>
-using Avx512Loop = TileLoop<T, 64, 8, kPacked ? 2 : 1, kPacked>;
-template <class T, bool kPacked>
-using Avx2Loop = TileLoop<T, 32, 6, kPacked ? 2 : 1, kPacked>;
-template <class T, bool kPacked>
-using BaselineLoop = TileLoop<T, 16, 6, kPacked ? 2 : 1, kPacked>;
-
-template <class T, bool kPacked, int kRows>
-void avx512_tile(std::int64_t k,
-                 const T* a,
-                 std::int64_t a_row,
-                 const T* b,
-                 T* c,
-                 MatrixLayout layout,
-                 std::int64_t columns,
-                 bool add) {
-  run_avx512([&] {
-    Avx512Loop<T, kPacked>::template run<kRows>(k, a, a_row, b, c, layout, columns, add);
-  });
-}
-template <class T, bool kPacked, int kRows>
-void avx2_tile(std::int64_t k,
-               const T* a,
-               std::int64_t a_row,
-               const T* b,
-               T* c,
-               MatrixLayout layout,
-               std::int64_t columns,
-               bool add) {
-  run_avx2(
-      [&] { Avx2Loop<T, kPacked>::template run<kRows>(k, a, a_row, b, c, layout, columns, add); });
-}
-template <class T, bool kPacked, int kRows>
-void baseline_tile(std::int64_t k,
-                   const T* a,
-                   std::int64_t a_row,
-                   const T* b,
-                   T* c,
-                   MatrixLayout layout,
-                   std::int64_t columns,
-                   bool add) {
-  run_baseline([&] {
-    BaselineLoop<T, kPacked>::template run<kRows>(k, a, a_row, b, c, layout, columns, add);
-  });
-}
-
-template <class T, bool kPacked>
-constexpr std::array<typename Gemm<T>::Tile, 8> kAvx512Tiles = {
-    avx512_tile<T, kPacked, 1>, avx512_tile<T, kPacked, 2>, avx512_tile<T, kPacked, 3>,
-    avx512_tile<T, kPacked, 4>, avx512_tile<T, kPacked, 5>, avx512_tile<T, kPacked, 6>,
-    avx512_tile<T, kPacked, 7>, avx512_tile<T, kPacked, 8>};
-template <class T, bool kPacked>
-constexpr std::array<typename Gemm<T>::Tile, 6> kAvx2Tiles = {
-    avx2_tile<T, kPacked, 1>, avx2_tile<T, kPacked, 2>, avx2_tile<T, kPacked, 3>,
-    avx2_tile<T, kPacked, 4>, avx2_tile<T, kPacked, 5>, avx2_tile<T, kPacked, 6>};
-template <class T, bool kPacked>
-constexpr std::array<typename Gemm<T>::Tile, 6> kBaselineTiles = {
-    baseline_tile<T, kPacked, 1>, baseline_tile<T, kPacked, 2>, baseline_tile<T, kPacked, 3>,
-    baseline_tile<T, kPacked, 4>, baseline_tile<T, kPacked, 5>, baseline_tile<T, kPacked, 6>};
-
-// The inner loops of an instruction set for 1, 2, … rows of A.
-template <class T>
-struct Tiles {
-  std::int64_t rows;
-  std::int64_t columns;
-  const typename Gemm<T>::Tile* loops;
-};
-
-template <class T, bool kPacked>
-Tiles<T> tiles_of(Isa isa) {
-  switch (isa) {
-    case Isa::kAvx512: {
-      const auto& loops = kAvx512Tiles<T, kPacked>;
-      return {static_cast<std::int64_t>(loops.size()), Avx512Loop<T, kPacked>::kColumns,
-              loops.data()};
-    }
-    case Isa::kAvx2: {
-      const auto& loops = kAvx2Tiles<T, kPacked>;
-      return {static_cast<std::int64_t>(loops.size()), Avx2Loop<T, kPacked>::kColumns,
-              loops.data()};
-    }
-    case Isa::kBaseline: break;
-  }
-  const auto& loops = kBaselineTiles<T, kPacked>;
-  return {static_cast<std::int64_t>(loops.size()), BaselineLoop<T, kPacked>::kColumns,
-          loops.data()};
 }
 
 }  // namespace
@@ -192,98 +42,92 @@ Gemm<T>::Gemm(std::int64_t m,
               MatrixLayout c,
               Isa isa)
     : m_(m), n_(n), k_(k), a_(a), b_(b), c_(c) {
-  Tiles<T> tiles = tiles_of<T, true>(isa);
+  kernels_ = gemm::kernels_of<T, 2, true>(isa);
   // The inner loop is wide in columns, and stores them fastest when they are neighbours.
   const bool strided = c.col != 1 && c.row == 1;
-  const bool narrow = n <= tiles.columns / 2 && m > n;  // most of a tile would be padding
-  // So few columns that packing A would take longer than the product.
-  packs_a_ = !narrow || strided || a.col != 1;
+  const bool narrow = n <= kernels_.columns / 2;  // most of a tile would be padding
+  // Lines of A are as fast to read where they are.
+  packs_a_ = strided || a.col != 1;
   if (!packs_a_) {
-    tiles = tiles_of<T, false>(isa);
-  } else if (strided || narrow) {
+    kernels_ = narrow ? gemm::kernels_of<T, 1, false>(isa) : gemm::kernels_of<T, 2, false>(isa);
+  } else if (strided || (narrow && m > n)) {
     swapped_ = true;
     std::swap(m_, n_);
     a_ = b.transposed();
     b_ = a.transposed();
     c_ = c.transposed();
   }
-  tile_rows_ = tiles.rows;
-  tile_columns_ = tiles.columns;
-  tiles_ = tiles.loops;
 }
 
 template <class T>
 std::size_t Gemm<T>::scratch_bytes() const {
   const std::int64_t depth = std::min(k_, kBlockDepth);
   const std::int64_t rows =
-      packs_a_ ? divide_up(std::min(m_, kBlockRows), tile_rows_) * tile_rows_ : 0;
+      packs_a_ ? divide_up(std::min(m_, kBlockRows), kernels_.rows) * kernels_.rows : 0;
   const std::int64_t columns =
-      divide_up(std::min(n_, kBlockColumns), tile_columns_) * tile_columns_;
+      divide_up(std::min(n_, kBlockColumns), kernels_.columns) * kernels_.columns;
   // B comes first: its rows are whole vectors, so that they stay aligned.
   return static_cast<std::size_t>(depth * (rows + columns)) * sizeof(T);
 }
 
 template <class T>
 void Gemm<T>::pack_a(const Block& block, const T* a, T* packed, std::int64_t panel) const {
-  const std::int64_t first = panel * tile_rows_;
-  const std::int64_t rows = std::min(tile_rows_, block.rows - first);
+  const std::int64_t first = panel * kernels_.rows;
+  const std::int64_t rows = std::min(kernels_.rows, block.rows - first);
   const T* source = a + (block.row + first) * a_.row + block.depth * a_.col;
   T* out = packed + first * block.depths;
+  if (a_.row == 1 && rows == kernels_.rows) {
+    return kernels_.copy_rows(block.depths, source, a_.col, out);
+  }
   for (std::int64_t i = 0; i < rows; ++i) {
     for (std::int64_t p = 0; p < block.depths; ++p) {
-      out[p * tile_rows_ + i] = source[i * a_.row + p * a_.col];
+      out[p * kernels_.rows + i] = source[i * a_.row + p * a_.col];
     }
   }
 }
 
 template <class T>
 void Gemm<T>::pack_b(const Block& block, const T* b, T* packed, std::int64_t panel) const {
-  const std::int64_t first = panel * tile_columns_;
-  const std::int64_t columns = std::min(tile_columns_, block.columns - first);
+  const std::int64_t first = panel * kernels_.columns;
+  const std::int64_t columns = std::min(kernels_.columns, block.columns - first);
   const T* source = b + block.depth * b_.row + (block.column + first) * b_.col;
   T* out = packed + first * block.depths;
-  if (b_.col == 1 && columns == tile_columns_) {
-    const auto bytes = static_cast<std::size_t>(tile_columns_) * sizeof(T);
-    for (std::int64_t p = 0; p < block.depths; ++p) {
-      std::memcpy(out + p * tile_columns_, source + p * b_.row, bytes);
-    }
-    return;
+  if (b_.col == 1 && columns == kernels_.columns) {
+    return kernels_.copy_columns(block.depths, source, b_.row, out);
   }
-  if (columns < tile_columns_) std::fill_n(out, tile_columns_ * block.depths, T(0));
-  if (b_.row == 1) {
-    for (std::int64_t j = 0; j < columns; ++j) {
-      for (std::int64_t p = 0; p < block.depths; ++p) {
-        out[p * tile_columns_ + j] = source[p + j * b_.col];
-      }
-    }
-    return;
-  }
+  if (columns < kernels_.columns) std::fill_n(out, kernels_.columns * block.depths, T(0));
+  if (b_.row == 1) return kernels_.turn_columns(columns, block.depths, source, b_.col, out);
   for (std::int64_t p = 0; p < block.depths; ++p) {
     for (std::int64_t j = 0; j < columns; ++j) {
-      out[p * tile_columns_ + j] = source[p * b_.row + j * b_.col];
+      out[p * kernels_.columns + j] = source[p * b_.row + j * b_.col];
     }
   }
 }
 
 template <class T>
 void Gemm<T>::multiply(const Block& block, const T* a, const T* b, T* c) const {
-  const std::int64_t row_panels = divide_up(block.rows, tile_rows_);
-  const std::int64_t column_panels = divide_up(block.columns, tile_columns_);
+  const std::int64_t row_panels = divide_up(block.rows, kernels_.rows);
+  const std::int64_t column_panels = divide_up(block.columns, kernels_.columns);
   const auto part = [&](std::int64_t first_row, std::int64_t last_row, std::int64_t first_column,
                         std::int64_t last_column) {
-    const std::int64_t step = kCachedRows / tile_rows_;
+    const std::int64_t step = kCachedRows / kernels_.rows;
     for (std::int64_t from = first_row; from < last_row; from += step) {
       for (std::int64_t j = first_column; j < last_column; ++j) {
-        const std::int64_t column = j * tile_columns_;
-        const std::int64_t columns = std::min(tile_columns_, block.columns - column);
+        const std::int64_t column = j * kernels_.columns;
+        const std::int64_t columns = std::min(kernels_.columns, block.columns - column);
         for (std::int64_t i = from; i < std::min(from + step, last_row); ++i) {
-          const std::int64_t row = i * tile_rows_;
-          const std::int64_t rows = std::min(tile_rows_, block.rows - row);
+          const std::int64_t row = i * kernels_.rows;
           const T* panel =
               packs_a_ ? a + row * block.depths : a + (block.row + row) * a_.row + block.depth;
-          tiles_[rows - 1](block.depths, panel, a_.row, b + column * block.depths,
-                           c + (block.row + row) * c_.row + (block.column + column) * c_.col, c_,
-                           columns, block.accumulate);
+          T* out = c + (block.row + row) * c_.row + (block.column + column) * c_.col;
+          for (std::int64_t left = std::min(kernels_.rows, block.rows - row); left > 0;) {
+            const auto& [rows, tile] = kernels_.largest(left);
+            tile(block.depths, panel, a_.row, b + column * block.depths, out, c_, columns,
+                 block.accumulate);
+            left -= rows;
+            panel += packs_a_ ? rows : rows * a_.row;
+            out += rows * c_.row;
+          }
         }
       }
     }
@@ -320,11 +164,11 @@ void Gemm<T>::operator()(const T* a, const T* b, T* c, bool accumulate, T* scrat
                           depth,
                           std::min(kBlockDepth, k_ - depth),
                           accumulate || depth > 0};
-        const std::int64_t a_panels = packs_a_ ? divide_up(block.rows, tile_rows_) : 0;
-        const std::int64_t b_panels = row == 0 ? divide_up(block.columns, tile_columns_) : 0;
+        const std::int64_t a_panels = packs_a_ ? divide_up(block.rows, kernels_.rows) : 0;
+        const std::int64_t b_panels = row == 0 ? divide_up(block.columns, kernels_.columns) : 0;
         T* packed_b = scratch;
         T* packed_a =
-            scratch + divide_up(block.columns, tile_columns_) * tile_columns_ * block.depths;
+            scratch + divide_up(block.columns, kernels_.columns) * kernels_.columns * block.depths;
         const std::int64_t work = block.rows * block.columns * block.depths;
         const std::int64_t panels = a_panels + b_panels;
         parallel_for(panels, work < kParallelWork ? panels : 1,

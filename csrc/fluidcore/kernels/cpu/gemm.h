@@ -49,6 +49,33 @@ class Gemm {
                         MatrixLayout c_layout,
                         std::int64_t columns,
                         bool accumulate);
+  // Makes a panel of lines that are `apart`: to[p][i] = from[p][i] for as many i as it has.
+  using Copy = void (*)(std::int64_t k, const T* from, std::int64_t apart, T* to);
+  // The same of columns that are `apart`: to[p][i] = from[i][p] for `count` of them.
+  using Turn =
+      void (*)(std::int64_t count, std::int64_t k, const T* from, std::int64_t apart, T* to);
+
+  // What an instruction set has for it.
+  struct Kernels {
+    struct Rows {
+      std::int64_t count;
+      Tile tile;
+    };
+
+    const Rows* tiles;  // for `rows`, 4, 2 and 1 row
+    std::int64_t rows;
+    std::int64_t columns;
+    Copy copy_rows;     // of a panel of A
+    Copy copy_columns;  // of a panel of B
+    Turn turn_columns;
+
+    // Of the tiles that have no more than so many rows.
+    const Rows& largest(std::int64_t most) const {
+      const Rows* found = tiles;
+      while (found->count > most) ++found;
+      return *found;
+    }
+  };
 
  private:
   struct Block;  // what one pass over packed panels multiplies
@@ -63,11 +90,9 @@ class Gemm {
   MatrixLayout a_;
   MatrixLayout b_;
   MatrixLayout c_;
-  bool swapped_ = false;           // calculates the transposed product
-  bool packs_a_ = true;            // else it is read where it is
-  std::int64_t tile_rows_ = 0;     // of the inner loop
-  std::int64_t tile_columns_ = 0;  // of the inner loop
-  const Tile* tiles_ = nullptr;    // [rows - 1]: the inner loop for 1 .. tile_rows_ rows
+  bool swapped_ = false;  // calculates the transposed product
+  bool packs_a_ = true;   // else it is read where it is
+  Kernels kernels_;
 };
 
 }  // namespace fluidcore::cpu

@@ -60,31 +60,51 @@ Transpose::Transpose(const Shape& in,
   outer_.assign(dims.rbegin(), dims.rend());
 }
 
+Transpose::Offsets Transpose::offsets(std::int64_t index) const {
+  Offsets at;
+  for (std::size_t axis = outer_.size(); axis-- > 0;) {
+    const Dim& dim = outer_[axis];
+    const std::int64_t next = index / dim.extent;
+    at.to += (index - next * dim.extent) * dim.to_stride;
+    at.from += (index - next * dim.extent) * dim.from_stride;
+    index = next;
+  }
+  return at;
+}
+
+// Lines that are adjacent in both tensors, those of one row after the other.
+template <class Word>
+void Transpose::copy_lines(Word* to, const Word* from) const {
+  const Dim row = outer_.empty() ? Dim{1, 0, 0} : outer_.back();
+  const auto bytes = static_cast<std::size_t>(to_inner_.extent) * sizeof(Word);
+  const std::int64_t lines = size_ / to_inner_.extent;
+  parallel_for(lines, kGrain / to_inner_.extent, [&](std::int64_t first, std::int64_t last) {
+    while (first < last) {
+      const Offsets at = offsets(first);
+      const std::int64_t count = std::min(row.extent - first % row.extent, last - first);
+      for (std::int64_t i = 0; i < count; ++i) {
+        std::memcpy(to + at.to + i * row.to_stride, from + at.from + i * row.from_stride, bytes);
+      }
+      first += count;
+    }
+  });
+}
+
 template <class Word>
 void Transpose::run_words(Word* to, const Word* from) const {
   const Dim a = from_inner_;
   const Dim b = to_inner_;
+  if (b.from_stride == 1) return copy_lines(to, from);
   const std::int64_t a_blocks = (a.extent + kBlock - 1) / kBlock;
   const std::int64_t tasks = size_ / (a.extent * b.extent) * a_blocks;
   const std::int64_t grain = kGrain / (std::min(a.extent, kBlock) * b.extent);
   parallel_for(tasks, grain, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t task = first; task < last; ++task) {
-      std::int64_t index = task / a_blocks;
-      const std::int64_t a_begin = (task - index * a_blocks) * kBlock;
+      const std::int64_t a_begin = task % a_blocks * kBlock;
       const std::int64_t a_end = std::min(a_begin + kBlock, a.extent);
-      Word* target = to;
-      const Word* source = from;
-      for (std::size_t axis = outer_.size(); axis-- > 0;) {
-        const Dim& dim = outer_[axis];
-        const std::int64_t next = index / dim.extent;
-        target += (index - next * dim.extent) * dim.to_stride;
-        source += (index - next * dim.extent) * dim.from_stride;
-        index = next;
-      }
-      if (b.from_stride == 1) {
-        std::memcpy(target, source, static_cast<std::size_t>(b.extent) * sizeof(Word));
-        continue;
-      }
+      const Offsets at = offsets(task / a_blocks);
+      Word* const target = to + at.to;
+      const Word* const source = from + at.from;
       if (b.extent <= kShort && a.from_stride == 1 && a.to_stride == b.extent) {
         Word* const start = target + a_begin * a.to_stride;
         const std::int64_t count = a_end - a_begin;

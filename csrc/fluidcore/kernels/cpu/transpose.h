@@ -18,14 +18,21 @@ class Transpose {
   void run(void* to, const void* from) const;
 
  private:
-  template <class Word>
-  void run_words(Word* to, const Word* from) const;
-
   struct Dim {
     std::int64_t extent;
     std::int64_t to_stride;
     std::int64_t from_stride;
   };
+  struct Offsets {
+    std::int64_t to = 0;
+    std::int64_t from = 0;
+  };
+
+  Offsets offsets(std::int64_t index) const;  // of a place in the outer dimensions
+  template <class Word>
+  void copy_lines(Word* to, const Word* from) const;
+  template <class Word>
+  void run_words(Word* to, const Word* from) const;
 
   std::size_t element_bytes_;
   std::int64_t size_;

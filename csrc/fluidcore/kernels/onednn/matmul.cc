@@ -35,13 +35,22 @@ Desc describe(const MatmulProblem& problem,
   return {dims, data_type, strides};
 }
 
+// The first operand, or a copy of a transposed one with long sums: oneDNN would cut these at places
+// that depend on the number of threads, and so would the rounding of its results. Seen from 2,048
+// products on.
+dnnl::memory first_operand(Pipeline& pipeline, const MatmulProblem& problem, const Desc& desc) {
+  constexpr std::int64_t kLongSum = 1024;
+  const dnnl::memory first = pipeline.external(desc);
+  if (problem.a.col == 1 || problem.k <= kLongSum) return first;
+  const dnnl::memory::dims dims = desc.get_dims();
+  dnnl::memory::dims strides(dims.size(), 1);
+  for (std::size_t d = dims.size(); d-- > 1;) strides[d - 1] = strides[d] * dims[d];
+  return pipeline.converted(first, {dims, desc.get_data_type(), strides});
+}
+
 bool fits(const MatmulProblem& problem) {
   constexpr std::size_t kMaxBatchDims = 4;
-  // With a transposed first operand oneDNN cuts long sums at places that depend on the number of
-  // threads, and so does the rounding of its results. Seen from 2,048 products on.
-  constexpr std::int64_t kLongSum = 1024;
-  return !problem.is_empty() && !problem.adds_products() && problem.batch.size() <= kMaxBatchDims &&
-         (problem.a.col == 1 || problem.k <= kLongSum);
+  return !problem.is_empty() && !problem.adds_products() && problem.batch.size() <= kMaxBatchDims;
 }
 
 // The product of the first two external memories into the third; keeps the second as weights.
@@ -51,9 +60,9 @@ void add_product(Pipeline& pipeline, const MatmulProblem& problem, bool keeps) {
   const Desc b = describe(problem, problem.b, problem.k, problem.n, kDataType<T>);
   const Desc c = describe(problem, problem.c, problem.m, problem.n, kDataType<T>);
   const Desc any(b.get_dims(), b.get_data_type(), dnnl::memory::format_tag::any);
-  const dnnl::matmul::primitive_desc desc(pipeline.engine(), a, keeps ? any : b, c,
+  const dnnl::memory first = first_operand(pipeline, problem, a);
+  const dnnl::matmul::primitive_desc desc(pipeline.engine(), first.get_desc(), keeps ? any : b, c,
                                           with_scratchpad());
-  const dnnl::memory first = pipeline.external(a);
   const dnnl::memory second = pipeline.kept(pipeline.external(b), desc.weights_desc());
   pipeline.add(
       dnnl::matmul(desc), desc.scratchpad_desc(),

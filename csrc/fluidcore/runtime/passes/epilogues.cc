@@ -24,7 +24,7 @@ std::vector<const RowPart*> parts_after(const std::vector<PreparedStep>& steps,
                                         std::size_t first,
                                         const LivesWithin& lives_within) {
   std::vector<const RowPart*> parts;
-  const Cell* result = owner_of(steps[first].written[0]);
+  const Cell* result = owner_of(steps[first].outputs[0].cell);
   for (std::size_t next = first + 1; next < steps.size(); ++next) {
     const RowPart* part = only_part(steps[next]);
     if (part == nullptr) break;
@@ -46,12 +46,14 @@ Fused epilogues(std::vector<PreparedStep>& steps, const LivesWithin& lives_withi
   for (std::size_t first = 0; first < steps.size();) {
     Kernel kernel;
     std::size_t count = 0;
-    if (steps[first].kernel.epilogue() != nullptr && steps[first].written.size() == 1) {
+    const Cell* made = nullptr;  // in the end
+    if (steps[first].kernel.epilogue() != nullptr && steps[first].outputs.size() == 1) {
       const std::vector<const RowPart*> parts = parts_after(steps, first, lives_within);
       std::tie(kernel, count) = (*steps[first].kernel.epilogue())(parts);
-      const Cell* between = owner_of(steps[first].written[0]);
+      if (count > 0) made = parts[count - 1]->out.cell;
+      const Cell* between = owner_of(steps[first].outputs[0].cell);
       for (std::size_t i = 0; i < count; between = parts[i++]->out.cell) {
-        if (between != parts[count - 1]->out.cell) result.inner.insert(between);
+        if (between != made) result.inner.insert(between);
       }
     }
     result.begins.insert(result.begins.end(), count + 1, kept.size());
@@ -59,7 +61,10 @@ Fused epilogues(std::vector<PreparedStep>& steps, const LivesWithin& lives_withi
     if (count == 0) {
       kept.push_back(std::move(steps[first]));
     } else {
-      kept.push_back(joined(std::span(steps).subspan(first, count + 1), std::move(kernel)));
+      std::vector<PreparedStep::Output> outputs = steps[first + count].outputs;
+      std::erase_if(outputs, [&](const auto& output) { return owner_of(output.cell) != made; });
+      kept.push_back(joined(std::span(steps).subspan(first, count + 1), std::move(kernel),
+                            std::move(outputs)));
     }
     first += count + 1;
   }

@@ -1,6 +1,7 @@
 #include "fluidcore/runtime/passes/fuse_rows.h"
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 #include <string>
 #include <unordered_set>
@@ -66,16 +67,37 @@ std::int64_t work_of(const RowKernel& kernel) {
   return work;
 }
 
+bool is_by_rows(const PreparedStep& step, const Cell* cell) {
+  return std::ranges::any_of(step.kernel.rows()->parts(),
+                             [&](const RowPart& part) { return part.out.cell == cell; });
+}
+
+// Of all steps, what is in memory when their rows are done.
+std::vector<PreparedStep::Output> outputs_of(std::span<const PreparedStep> steps,
+                                             const RowKernel& kernel) {
+  std::vector<PreparedStep::Output> outputs;
+  for (const PreparedStep& part : steps) {
+    std::ranges::copy_if(part.outputs, std::back_inserter(outputs), [&](const auto& output) {
+      return is_by_rows(part, output.cell) && !kernel.inner().contains(output.cell);
+    });
+  }
+  return outputs;
+}
+
 // What is done before the rows.
 PreparedStep beginning_of(const PreparedStep& step) {
   PreparedStep beginning = step;
+  std::erase_if(beginning.outputs,
+                [&](const auto& output) { return is_by_rows(step, output.cell); });
   beginning.kernel = Kernel(*step.kernel.first());
   return beginning;
 }
 
 }  // namespace
 
-PreparedStep joined(std::span<const PreparedStep> steps, Kernel kernel) {
+PreparedStep joined(std::span<const PreparedStep> steps,
+                    Kernel kernel,
+                    std::vector<PreparedStep::Output> outputs) {
   const PreparedStep& first = steps.front();
   PreparedStep step;
   step.type = first.type;
@@ -90,6 +112,7 @@ PreparedStep joined(std::span<const PreparedStep> steps, Kernel kernel) {
     if (part.kernel.first() == nullptr) step.flops += part.flops;  // else it is done before
   }
   step.kernel = std::move(kernel);
+  step.outputs = std::move(outputs);
   return step;
 }
 
@@ -125,7 +148,9 @@ Fused fuse_rows(std::vector<PreparedStep>& steps, const LivesWithin& lives_withi
       }
       RowKernel kernel(group.parts(), group.rows(), inner);
       result.inner.insert(kernel.inner().begin(), kernel.inner().end());
-      kept.push_back(joined(std::span(steps).subspan(first, count), std::move(kernel)));
+      const auto together = std::span(steps).subspan(first, count);
+      std::vector<PreparedStep::Output> outputs = outputs_of(together, kernel);
+      kept.push_back(joined(together, std::move(kernel), std::move(outputs)));
     }
     result.position.insert(result.position.end(), count, kept.size() - 1);
     first += count;

@@ -18,7 +18,9 @@ struct Fused {
 };
 
 // One step that does the work of several with `kernel`: its names, place, work and arithmetic.
-PreparedStep joined(std::span<const PreparedStep> steps, Kernel kernel);
+PreparedStep joined(std::span<const PreparedStep> steps,
+                    Kernel kernel,
+                    std::vector<PreparedStep::Output> outputs);
 
 // Leaves out the steps that do nothing, as those whose outputs are all views.
 Fused drop_empty(std::vector<PreparedStep>& steps);

@@ -35,7 +35,7 @@ class EpiloguesTest : public testing::Test {
     step.kernel = std::move(kernel);
     step.type = type;
     step.note = type + " of train.py";
-    step.written = {out};
+    step.outputs = {{type, out}};
     steps_.push_back(std::move(step));
   }
   void add(const std::string& type,
