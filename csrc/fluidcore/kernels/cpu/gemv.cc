@@ -95,6 +95,26 @@ void dot_columns(std::int64_t count,
   }
 }
 
+// One of the loops above, compiled for the instruction set of this processor.
+template <class T>
+using Loop = void (*)(std::int64_t count,
+                      std::int64_t stride,
+                      const T* x,
+                      const T* matrix,
+                      std::int64_t begin,
+                      std::int64_t end,
+                      T* y);
+template <class T, Loop<T> loop>
+void run_loop(std::int64_t count,
+              std::int64_t stride,
+              const T* x,
+              const T* matrix,
+              std::int64_t begin,
+              std::int64_t end,
+              T* y) {
+  run_on(cpu_isa(), [=] { loop(count, stride, x, matrix, begin, end, y); });
+}
+
 // Combines whole rows, which are read fastest from one end to the other: some of them in each part,
 // whose sums are added up in order. The sizes alone say how many parts there are.
 template <class T>
@@ -109,8 +129,7 @@ Prepared2<T> combine_parts(std::int64_t count, std::int64_t columns, std::int64_
         const std::int64_t row = count * part / parts;
         const std::int64_t rows = count * (part + 1) / parts - row;
         T* const to = part == 0 ? y : sums->data() + (part - 1) * columns;
-        run_on(isa,
-               [=] { combine_rows(rows, stride, x + row, matrix + row * stride, 0, columns, to); });
+        run_loop<T, combine_rows<T>>(rows, stride, x + row, matrix + row * stride, 0, columns, to);
       }
     });
     run_on(isa, [&] {
@@ -145,15 +164,10 @@ Prepared2<T> prepare_gemv(const MatmulProblem& original) {
   if (!by_columns && !is_dense(problem.b.col, n)) return nullptr;
   const std::int64_t stride = by_columns ? problem.b.col : problem.b.row;
   if (!by_columns && n <= kColumns<T>) return combine_parts<T>(k, n, stride);
-  return [=, isa = cpu_isa()](const T* x, const T* matrix, T* y) {
-    parallel_for(n, kThreadWork / k + 1, [&](std::int64_t begin, std::int64_t end) {
-      run_on(isa, [=] {
-        if (by_columns) {
-          dot_columns(k, stride, x, matrix, begin, end, y);
-        } else {
-          combine_rows(k, stride, x, matrix, begin, end, y);
-        }
-      });
+  const Loop<T> loop = by_columns ? run_loop<T, dot_columns<T>> : run_loop<T, combine_rows<T>>;
+  return [=](const T* x, const T* matrix, T* y) {
+    parallel_for(n, kThreadWork / k + 1, [=](std::int64_t begin, std::int64_t end) {
+      loop(k, stride, x, matrix, begin, end, y);
     });
   };
 }
