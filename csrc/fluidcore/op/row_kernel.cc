@@ -13,8 +13,8 @@ namespace fluidcore {
 
 namespace {
 
-constexpr std::int64_t kGrain = 16384;    // elements of one part that are worth a thread
-constexpr std::int64_t kLeastRows = 128;  // so that threads have some to share
+constexpr std::int64_t kGrain = 16384;   // elements of one part that are worth a thread
+constexpr std::int64_t kLeastRows = 16;  // so that threads have some to share
 
 constexpr std::size_t kTiles = 8;
 constexpr std::size_t kTileBytes = 32768;  // together they fill a part of the second cache

@@ -27,6 +27,15 @@ struct RowSlice {
   std::int64_t origin = 0;
 };
 
+// What a part does to each element, if it is one of the few things that other kernels can do to
+// their results before they store them. An operand of fewer elements begins again at its end.
+enum class RowForm {
+  kOther,
+  kSum,     // in[0] + in[1], where in[0] has as many elements as the output
+  kRelu,    // in[0], and 0 where that is negative
+  kAffine,  // in[0] * factor + shift, with numbers of its own; see RowPart::factors
+};
+
 // Calculates rows of one output.
 struct RowPart {
   static constexpr std::size_t kMostInputs = 64;
@@ -38,6 +47,11 @@ struct RowPart {
   RowOperand out = {};
   std::vector<RowOperand> in = {};
   Run run = nullptr;
+  RowForm form = RowForm::kOther;
+  // Of kAffine: how many factors there are, and what writes them and as many shifts, in each run.
+  // It needs nothing that is done before the rows; see Kernel::first().
+  std::int64_t num_factors = 0;
+  std::function<void(float* factors, float* shifts)> factors = nullptr;
 };
 
 // Parts that run one after the other, for some rows before they do so for the next, so that what

@@ -1,8 +1,13 @@
 #include <cstdint>
 #include <string>
+#include <type_traits>
+#include <utility>
 
+#include "fluidcore/kernels/cpu/direct_conv.h"
+#include "fluidcore/kernels/cpu/winograd.h"
 #include "fluidcore/kernels/onednn/onednn.h"
 #include "fluidcore/ops/bilinear.h"
+#include "fluidcore/ops/conv_epilogue.h"
 #include "fluidcore/ops/conv_form.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/flops.h"
@@ -51,13 +56,40 @@ Shape depthwise_shape(const InferContext& context) {
   return shape;
 }
 
+// Rows are images, or planes where there is one image only.
+Kernel direct_conv(const ConvProblem& problem,
+                   Arg<const float> input,
+                   Arg<const float> filter,
+                   Arg<float> output) {
+  const std::int64_t planes = problem.batch * problem.filters;
+  const bool has_images = problem.batch > 1;
+  RowPart part{.out = {output.cell(), has_images ? problem.batch : planes},
+               .in = {{input.cell(), problem.batch}, {filter.cell(), 1}}};
+  part.run = [plane = problem.out_plane(), filters = problem.filters,
+              image = problem.channels * problem.in_plane(),
+              conv = cpu::prepare_direct_conv(problem)](std::int64_t begin, std::int64_t size,
+                                                        const RowSlice& out, const RowSlice* in) {
+    const std::int64_t first = begin / plane;
+    conv(first, size / plane, at<const float>(in[0], first / filters * image),
+         static_cast<const float*>(in[1].data), at<float>(out, begin));
+  };
+  return RowKernel(std::move(part));
+}
+
 template <class T>
 Kernel conv(const KernelContext& context) {
   const auto input = context.input<T>("Input");
   const auto filter = context.input<T>("Filter");
   const auto output = context.output<T>("Output");
-  const PreparedWeights<T> forward =
-      prepare_conv<T>(conv_problem(context, input.shape(), filter.shape()), context.scratch());
+  const ConvProblem problem = conv_problem(context, input.shape(), filter.shape());
+  if constexpr (std::is_same_v<T, float>) {
+    if (cpu::direct_conv_pays(problem)) return direct_conv(problem, input, filter, output);
+    if (cpu::winograd_pays(problem)) {
+      return winograd_conv(cpu::prepare_winograd(problem, context.scratch()), input, filter,
+                           output);
+    }
+  }
+  const PreparedWeights<T> forward = prepare_conv<T>(problem, context.scratch());
   if (!forward) return through_float32(context);
   return [=] { forward(input.data(), filter.data(), filter.cell()->version, output.data()); };
 }

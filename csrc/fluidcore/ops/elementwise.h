@@ -19,6 +19,9 @@
 
 namespace fluidcore {
 
+struct Add;  // of kernels/functors.h
+struct Relu;
+
 // A table with one CPU kernel for each of the types T: choose(TypeTag<T>{}) is its factory.
 template <class... T, class Choose>
 KernelTable cpu_kernels(const Choose& choose) {
@@ -60,7 +63,8 @@ Formula without_attributes(const KernelContext& /*context*/) {
 Kernel stream_kernel(const KernelContext& context,
                      const cpu::StreamFormula& formula,
                      std::initializer_list<const char*> inputs,
-                     const char* output);
+                     const char* output,
+                     RowForm form = RowForm::kOther);
 
 // What has a row for each element.
 RowOperand by_element(const Cell* cell);
@@ -81,6 +85,13 @@ Kernel broadcast_kernel(const std::shared_ptr<const cpu::BroadcastNest>& nest,
                         Arg<Out> out,
                         Arg<In>... in) {
   RowPart part{.out = by_element(out.cell())};
+  if constexpr (std::is_same_v<Formula, Add>) {
+    // The second operand is full or, repeated along all dimensions but the last ones, a row.
+    const std::int64_t addends = nest->is_full(1) ? nest->size() : nest->row();
+    const Cell* const second = std::get<1>(std::tie(in...)).cell();
+    const bool begins_again = nest->streams(1) && second->spec.shape.num_elements() == addends;
+    if (nest->is_full(0) && begins_again) part.form = RowForm::kSum;
+  }
   const std::array<const Cell*, sizeof...(In)> cells{in.cell()...};
   for (std::size_t k = 0; k < cells.size(); ++k) part.in.push_back({cells[k], nest->rows(k)});
   part.run = [=](std::int64_t begin, std::int64_t size, const RowSlice& to, const RowSlice* from) {
@@ -110,7 +121,8 @@ Kernel map_kernel(const Formula& formula, Arg<Out> out, Arg<In>... in) {
 // T is the type to calculate in.
 template <class Formula, class T, FormulaMaker<Formula> make>
 Kernel cpu_unary(const KernelContext& context) {
-  return stream_kernel(context, cpu::stream_formula<T, 1>(make(context)), {"X"}, "Out");
+  constexpr RowForm kForm = std::is_same_v<Formula, Relu> ? RowForm::kRelu : RowForm::kOther;
+  return stream_kernel(context, cpu::stream_formula<T, 1>(make(context)), {"X"}, "Out", kForm);
 }
 
 // Which forward variable the formula of a gradient reads.

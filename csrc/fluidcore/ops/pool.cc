@@ -1,8 +1,10 @@
 #include <cstddef>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "fluidcore/kernels/cpu/pool.h"
+#include "fluidcore/kernels/cpu/pool_pairs.h"
 #include "fluidcore/kernels/onednn/onednn.h"
 #include "fluidcore/ops/channels_first.h"
 #include "fluidcore/ops/elementwise.h"
@@ -89,11 +91,26 @@ Prepared2<T> prepare_pick(const PoolProblem& problem) {
   };
 }
 
+Kernel pool_pairs(const PoolProblem& problem, Arg<const float> x, Arg<float> out) {
+  RowPart part{.out = {out.cell(), problem.planes()}, .in = {{x.cell(), problem.planes()}}};
+  part.run = [in_plane = problem.in_plane(), out_plane = problem.out_plane(),
+              pool = cpu::prepare_pool_pairs(problem)](std::int64_t begin, std::int64_t size,
+                                                       const RowSlice& to, const RowSlice* from) {
+    pool(size / out_plane, at<const float>(from[0], begin / out_plane * in_plane),
+         at<float>(to, begin));
+  };
+  return RowKernel(std::move(part));
+}
+
 template <class T>
 Kernel pool(const KernelContext& context) {
   const auto x = context.input<T>("X");
   const auto out = context.output<T>("Out");
-  const Prepared1<T> pool = prepare<T>(problem_of(context, x.shape()));
+  const PoolProblem problem = problem_of(context, x.shape());
+  if constexpr (std::is_same_v<T, float>) {
+    if (cpu::has_pool_pairs(problem)) return pool_pairs(problem, x, out);
+  }
+  const Prepared1<T> pool = prepare<T>(problem);
   if (!pool) return through_float32(context);
   return [=] { pool(x.data(), out.data()); };
 }

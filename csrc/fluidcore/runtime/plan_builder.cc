@@ -42,9 +42,6 @@ PreparedStep throwing_step(const Step& step, std::exception_ptr error) {
   return prepared;
 }
 
-constexpr const char* kChannelsLast = "channels_last";
-constexpr const char* kFuseRows = "fuse_rows";
-
 template <class F>
 void each_cell(const KernelContext::Slots& slots, const F& f) {
   for (const auto& [slot, cells] : slots) {
@@ -106,11 +103,6 @@ void make_first_guess(Shape& shape) {
 }
 
 }  // namespace
-
-const std::vector<std::string>& pass_names() {
-  static const std::vector<std::string> kNames = {kChannelsLast, kFuseRows, PlanBuilder::kViews};
-  return kNames;
-}
 
 PlanBuilder::PlanBuilder(const ProgramDesc& program,
                          const PlanRequest& request,
@@ -357,35 +349,6 @@ FetchCell PlanBuilder::fetched(const std::string& name) {
   require(found.cell->array == nullptr, "fetch: '", name, "' must be a tensor, got a tensor array");
   if (found.is_set != nullptr) end_of_throwing_ = frames_.main().position;
   return found;
-}
-
-bool PlanBuilder::skips(std::string_view pass) const {
-  return std::ranges::find(request_.skipped_passes, pass) != request_.skipped_passes.end();
-}
-
-// Called when all steps of a frame are prepared.
-void PlanBuilder::run_passes(Frame& frame) {
-  std::vector<PreparedStep>& steps = frame.prepared.steps;
-  apply(frame, drop_empty(steps));
-  // A search for NaN names the operator, so it must see each by itself.
-  if (request_.check_nan || skips(kFuseRows)) return;
-  apply(frame, fuse_rows(steps, [&](const Cell* cell, std::size_t first, std::size_t last) {
-          return frame.lives_within(cell, first, last);
-        }));
-}
-
-// What is known by positions of steps moves with them.
-void PlanBuilder::apply(Frame& frame, const Fused& fused) {
-  frame.move(fused);
-  if (frame.around != nullptr) return;
-  for (ScopeCell& cell : parts_.scope_cells) {
-    if (cell.is_written) cell.first_write = fused.begins[cell.first_write];
-  }
-  if (end_of_throwing_ > 0) {
-    const std::size_t last = end_of_throwing_ - 1;
-    end_of_throwing_ =
-        last < fused.position.size() ? fused.position[last] + 1 : frame.prepared.steps.size();
-  }
 }
 
 }  // namespace fluidcore

@@ -16,6 +16,10 @@ namespace fluidcore {
 // memory.
 class PlanBuilder {
  public:
+  // The passes that can be left out.
+  static constexpr const char* kChannelsLast = "channels_last";
+  static constexpr const char* kEpilogues = "epilogues";
+  static constexpr const char* kFuseRows = "fuse_rows";
   static constexpr const char* kViews = "views";
 
   PlanBuilder(const ProgramDesc& program,

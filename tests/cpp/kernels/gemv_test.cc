@@ -63,6 +63,11 @@ TEST(Gemv, EqualsTheNaiveLoopForEveryLayout) {
   }
 }
 
+TEST(Gemv, AddsUpThePartsOfALargeMatrix) {
+  expect_product(1, 300, 500, false);
+  expect_product(1, 40, 5000, false);
+}
+
 TEST(Gemv, LeavesOtherProductsToOthers) {
   EXPECT_FALSE(prepare_gemv<float>(problem(2, 3, 2, false)));
   EXPECT_FALSE(prepare_gemv<float>(problem(1, 0, 2, false)));

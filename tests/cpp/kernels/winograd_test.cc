@@ -219,7 +219,8 @@ TEST(Winograd, FinishesOutputsWithBiasResidualAndRelu) {
       const std::vector<float> plain = run({});
       for (const bool relu : {false, true}) {
         const auto check = [&](const float* with_bias, const float* with_residual) {
-          const std::vector<float> result = run({with_bias, with_residual, relu});
+          const std::vector<float> result =
+              run({.bias = with_bias, .residual = with_residual, .relu = relu});
           for (std::size_t i = 0; i < result.size(); ++i) {
             float value = plain[i];
             if (with_bias) value += with_bias[i % static_cast<std::size_t>(filters)];
@@ -236,6 +237,30 @@ TEST(Winograd, FinishesOutputsWithBiasResidualAndRelu) {
         check(bias.data(), nullptr);
         check(nullptr, residual.data());
         check(bias.data(), residual.data());
+      }
+    }
+  }
+}
+
+TEST(Winograd, ScalesOutputsBeforeTheBias) {
+  for (const std::int64_t filters : {32, 21}) {
+    const ConvProblem p = problem(2, 16, filters, 5, 6, 1, 1);
+    Tensors<float> t(p);
+    const auto scale = numbers<float>(filters, 4);
+    const auto bias = numbers<float>(filters, 5);
+    for (const Isa isa : vector_isas()) {
+      const WinogradConv conv = prepare_winograd(p, std::make_shared<Scratch>(), isa);
+      const auto run = [&](const ConvEpilogue& epilogue) {
+        conv(t.input.data(), t.filter.data(), 0, t.output.data(), epilogue);
+        return t.output;
+      };
+      const std::vector<float> plain = run({});
+      const std::vector<float> scaled = run({.scale = scale.data()});
+      const std::vector<float> shifted = run({.scale = scale.data(), .bias = bias.data()});
+      for (std::size_t i = 0; i < plain.size(); ++i) {
+        const std::size_t f = i % static_cast<std::size_t>(filters);
+        ASSERT_EQ(scaled[i], plain[i] * scale[f]) << i;
+        ASSERT_NEAR(shifted[i], plain[i] * scale[f] + bias[f], 1e-5) << i;
       }
     }
   }

@@ -113,7 +113,15 @@ def loop() -> fluid.Variable:
     return layers.mean(layers.softmax_with_cross_entropy(layers.fc(out, 5), label))
 
 
-@pytest.mark.parametrize("network", [perceptron, composed_norm, loop])
+def images() -> fluid.Variable:
+    """A convolution of few filters, its bias, activation and pooling."""
+    x, label = layers.data("x", [24]), layers.data("label", [1], dtype="int64")
+    x = layers.reshape(layers.fc(x, 2 * 14 * 12), [-1, 2, 14, 12])
+    x = layers.pool2d(layers.conv2d(x, 5, 3, padding=1, act="relu"), 2, "max", 2)
+    return layers.mean(layers.softmax_with_cross_entropy(layers.fc(x, 5), label))
+
+
+@pytest.mark.parametrize("network", [perceptron, composed_norm, loop, images])
 @pytest.mark.parametrize(
     "optimizer", [lambda: fluid.optimizer.Adam(0.01), lambda: fluid.optimizer.Momentum(0.1, 0.9)]
 )
@@ -189,7 +197,8 @@ def test_the_first_nan_is_traced_to_its_operator(monkeypatch: pytest.MonkeyPatch
         ("fuse_rows", "each pass must be switched off, as in \"-fuse_rows\", got 'fuse_rows'"),
         (
             "-fuse",
-            "a pass that is skipped must be one of channels_last, fuse_rows, views, got 'fuse'",
+            "a pass that is skipped must be one of channels_last, epilogues, fuse_rows, views, "
+            "got 'fuse'",
         ),
     ],
 )
@@ -215,3 +224,36 @@ def test_a_plan_names_the_operators_that_are_done_together() -> None:
     assert product.startswith("  mul: operator 2 of block 0 (mul), added at ")
     assert result == "    mul_0.tmp_0 float32 [8, 4], in the result"
     assert temporaries == f"temporaries: {8 * 300 * 4} bytes"
+
+
+def test_a_convolution_of_few_filters_runs_with_what_follows_it() -> None:
+    x = layers.data("x", [1, 28, 28])
+    y = layers.pool2d(layers.conv2d(x, 6, 5, padding=2, act="relu"), 2, "max", 2)
+    exe = fluid.Executor()
+    exe.run(fluid.default_startup_program())
+    text = exe.plan(feed={"x": np.ones((32, 1, 28, 28), np.float32)}, fetch_list=[y])
+    _, step, result, temporaries = text.splitlines()
+    name, note = step.split(": ", 1)
+    assert name == "  conv2d + elementwise_add + relu + pool2d"
+    assert note.startswith("4 from operator 0 of block 0 (conv2d), added at ")
+    assert result == "    pool2d_0.tmp_0 float32 [32, 6, 14, 14], in the result"
+    assert temporaries == "temporaries: 0 bytes"
+
+
+def test_a_convolution_overwrites_its_image_only_when_it_was_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x = layers.data("x", [1, 20, 20])
+    image = layers.scale(x, 1.0)
+    y = layers.relu(layers.conv2d(image, 1, 3, padding=1, bias_attr=False))
+    layers.assign(y, image)
+    again = layers.scale(image, 1.0)
+    fluid.default_startup_program().random_seed = 1
+    feed = {"x": np.random.default_rng(0).normal(size=(40, 1, 20, 20)).astype(np.float32)}
+    results = []
+    for exe in executors(monkeypatch):
+        scope = fluid.Scope()
+        exe.run(fluid.default_startup_program(), scope=scope)
+        results.append(bits(exe.run(feed=feed, fetch_list=[again], scope=scope)))
+    for other in results[1:]:
+        assert other == results[0]

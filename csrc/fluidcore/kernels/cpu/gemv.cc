@@ -4,6 +4,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/isa.h"
@@ -14,6 +16,10 @@ namespace {
 
 constexpr std::int64_t kThreadWork = std::int64_t{1} << 15;  // elements of the matrix
 
+// Sums that stay in the first cache.
+template <class T>
+constexpr std::int64_t kColumns = (std::int64_t{1} << 14) / static_cast<std::int64_t>(sizeof(T));
+
 // y[j] = sum over i of x[i] rows[i * stride + j], for the columns [begin, end).
 template <class T>
 void combine_rows(std::int64_t count,
@@ -23,12 +29,14 @@ void combine_rows(std::int64_t count,
                   std::int64_t begin,
                   std::int64_t end,
                   T* y) {
-  constexpr std::int64_t kColumns = 512;  // sums that stay in the first cache
-  constexpr std::int64_t kRows = 8;       // that are read together
-  for (std::int64_t first = begin; first < end; first += kColumns) {
-    const std::int64_t size = std::min(kColumns, end - first);
-    alignas(64) std::array<T, kColumns> memory{};
+  // Rows that are read together: few, since rows whose distance is a power of two share the lines
+  // of a cache.
+  constexpr std::int64_t kRows = 4;
+  for (std::int64_t first = begin; first < end; first += kColumns<T>) {
+    const std::int64_t size = std::min(kColumns<T>, end - first);
+    alignas(64) std::array<T, kColumns<T>> memory;
     T* const sums = memory.data();
+    std::fill_n(sums, size, T(0));
     std::int64_t i = 0;
     for (; i + kRows <= count; i += kRows) {
       const T* const from = rows + i * stride + first;
@@ -36,10 +44,8 @@ void combine_rows(std::int64_t count,
       for (std::int64_t r = 0; r < kRows; ++r) factor[static_cast<std::size_t>(r)] = x[i + r];
 #pragma omp simd
       for (std::int64_t j = 0; j < size; ++j) {
-        sums[j] += ((factor[0] * from[j] + factor[1] * from[stride + j]) +
-                    (factor[2] * from[2 * stride + j] + factor[3] * from[3 * stride + j])) +
-                   ((factor[4] * from[4 * stride + j] + factor[5] * from[5 * stride + j]) +
-                    (factor[6] * from[6 * stride + j] + factor[7] * from[7 * stride + j]));
+        sums[j] += (factor[0] * from[j] + factor[1] * from[stride + j]) +
+                   (factor[2] * from[2 * stride + j] + factor[3] * from[3 * stride + j]);
       }
     }
     for (; i < count; ++i) {
@@ -89,6 +95,53 @@ void dot_columns(std::int64_t count,
   }
 }
 
+// One of the loops above, compiled for the instruction set of this processor.
+template <class T>
+using Loop = void (*)(std::int64_t count,
+                      std::int64_t stride,
+                      const T* x,
+                      const T* matrix,
+                      std::int64_t begin,
+                      std::int64_t end,
+                      T* y);
+template <class T, Loop<T> loop>
+void run_loop(std::int64_t count,
+              std::int64_t stride,
+              const T* x,
+              const T* matrix,
+              std::int64_t begin,
+              std::int64_t end,
+              T* y) {
+  run_on(cpu_isa(), [=] { loop(count, stride, x, matrix, begin, end, y); });
+}
+
+// Combines whole rows, which are read fastest from one end to the other: some of them in each part,
+// whose sums are added up in order. The sizes alone say how many parts there are.
+template <class T>
+Prepared2<T> combine_parts(std::int64_t count, std::int64_t columns, std::int64_t stride) {
+  constexpr std::int64_t kMost = 4;
+  const std::int64_t parts = std::clamp<std::int64_t>(count * columns / kThreadWork, 1, kMost);
+  const auto sums =
+      std::make_shared<std::vector<T>>(static_cast<std::size_t>((parts - 1) * columns));
+  return [=, isa = cpu_isa()](const T* x, const T* matrix, T* y) {
+    parallel_for(parts, 1, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t part = begin; part < end; ++part) {
+        const std::int64_t row = count * part / parts;
+        const std::int64_t rows = count * (part + 1) / parts - row;
+        T* const to = part == 0 ? y : sums->data() + (part - 1) * columns;
+        run_loop<T, combine_rows<T>>(rows, stride, x + row, matrix + row * stride, 0, columns, to);
+      }
+    });
+    run_on(isa, [&] {
+      for (std::int64_t part = 1; part < parts; ++part) {
+        const T* const from = sums->data() + (part - 1) * columns;
+#pragma omp simd
+        for (std::int64_t j = 0; j < columns; ++j) y[j] += from[j];
+      }
+    });
+  };
+}
+
 }  // namespace
 
 template <class T>
@@ -110,15 +163,11 @@ Prepared2<T> prepare_gemv(const MatmulProblem& original) {
   if (!is_dense(problem.a.col, k) || !is_dense(problem.c.col, n)) return nullptr;
   if (!by_columns && !is_dense(problem.b.col, n)) return nullptr;
   const std::int64_t stride = by_columns ? problem.b.col : problem.b.row;
-  return [=, isa = cpu_isa()](const T* x, const T* matrix, T* y) {
-    parallel_for(n, kThreadWork / k + 1, [&](std::int64_t begin, std::int64_t end) {
-      run_on(isa, [=] {
-        if (by_columns) {
-          dot_columns(k, stride, x, matrix, begin, end, y);
-        } else {
-          combine_rows(k, stride, x, matrix, begin, end, y);
-        }
-      });
+  if (!by_columns && n <= kColumns<T>) return combine_parts<T>(k, n, stride);
+  const Loop<T> loop = by_columns ? run_loop<T, dot_columns<T>> : run_loop<T, combine_rows<T>>;
+  return [=](const T* x, const T* matrix, T* y) {
+    parallel_for(n, kThreadWork / k + 1, [=](std::int64_t begin, std::int64_t end) {
+      loop(k, stride, x, matrix, begin, end, y);
     });
   };
 }

@@ -201,14 +201,17 @@ class Forward {
     const std::int64_t count = std::min(kLanes, p_.filters - channel);
     float spare[2][2][kLanes];
     float residual_tail[2][2][kLanes];
+    float scale_tail[kLanes] = {};
     float bias_tail[kLanes] = {};
     float* to[2][2];
     const float* residual[2][2] = {};
-    const float* bias = epilogue.bias ? epilogue.bias + channel : nullptr;
-    if (bias && count < kLanes) {
-      copy_lanes(bias, count, bias_tail);
-      bias = bias_tail;
-    }
+    const auto of_filters = [&](const float* numbers, float* tail) {
+      if (!numbers || count == kLanes) return numbers ? numbers + channel : nullptr;
+      copy_lanes(numbers + channel, count, tail);
+      return static_cast<const float*>(tail);
+    };
+    const float* const scale = of_filters(epilogue.scale, scale_tail);
+    const float* const bias = of_filters(epilogue.bias, bias_tail);
     for (int i = 0; i < 2; ++i) {
       for (int j = 0; j < 2; ++j) {
         const bool is_inside = places[i][j] >= 0;
@@ -224,6 +227,7 @@ class Forward {
     }
     from_panels<kBytes, ToOutput, 2>(
         in, output_.matrix, [&](std::size_t i, std::size_t j, std::int64_t lane, V& value) {
+          if (scale) value *= *reinterpret_cast<const V*>(scale + lane);
           if (bias) value += *reinterpret_cast<const V*>(bias + lane);
           if (residual[i][j]) value += *reinterpret_cast<const V*>(residual[i][j] + lane);
           if (epilogue.relu) value = value < 0 ? V{} : value;

@@ -22,9 +22,10 @@ namespace fluidcore::cpu {
 // than the memory that the transforms move.
 bool winograd_pays(const ConvProblem& problem);
 
-// What is done to each output before it is stored: + bias of its filter, + residual, of the
-// output's shape, and negative numbers become 0.
+// What is done to each output before it is stored: times the scale and + bias of its filter,
+// + residual, of the output's shape, and negative numbers become 0.
 struct ConvEpilogue {
+  const float* scale = nullptr;
   const float* bias = nullptr;
   const float* residual = nullptr;
   bool relu = false;

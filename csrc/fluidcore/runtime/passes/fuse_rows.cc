@@ -41,9 +41,12 @@ class Group {
 
 std::string joined_types(std::span<const PreparedStep> steps) {
   constexpr std::size_t kMost = 4;
-  std::string types = steps[0].type;
+  const auto name_of = [](const PreparedStep& step) {
+    return step.name.empty() ? step.type : step.name;
+  };
+  std::string types = name_of(steps[0]);
   for (const PreparedStep& step : steps.subspan(1, std::min(steps.size(), kMost) - 1)) {
-    types += " + " + step.type;
+    types += " + " + name_of(step);
   }
   return steps.size() <= kMost ? types : str_cat(types, " + ", steps.size() - kMost, " more");
 }
@@ -69,23 +72,16 @@ bool is_by_rows(const PreparedStep& step, const Cell* cell) {
                              [&](const RowPart& part) { return part.out.cell == cell; });
 }
 
-PreparedStep fused(std::span<PreparedStep> steps, RowKernel kernel) {
-  const PreparedStep& first = steps.front();
-  PreparedStep step;
-  step.type = first.type;
-  step.note = first.note;
-  step.name = joined_types(steps);
-  step.count = steps.size();
-  step.block = first.block;
-  step.index = first.index;
-  step.work = work_of(kernel);
+// Of all steps, what is in memory when their rows are done.
+std::vector<PreparedStep::Output> outputs_of(std::span<const PreparedStep> steps,
+                                             const RowKernel& kernel) {
+  std::vector<PreparedStep::Output> outputs;
   for (const PreparedStep& part : steps) {
-    std::ranges::copy_if(part.outputs, std::back_inserter(step.outputs), [&](const auto& output) {
+    std::ranges::copy_if(part.outputs, std::back_inserter(outputs), [&](const auto& output) {
       return is_by_rows(part, output.cell) && !kernel.inner().contains(output.cell);
     });
   }
-  step.kernel = std::move(kernel);
-  return step;
+  return outputs;
 }
 
 // What is done before the rows.
@@ -98,6 +94,27 @@ PreparedStep beginning_of(const PreparedStep& step) {
 }
 
 }  // namespace
+
+PreparedStep joined(std::span<const PreparedStep> steps,
+                    Kernel kernel,
+                    std::vector<PreparedStep::Output> outputs) {
+  const PreparedStep& first = steps.front();
+  PreparedStep step;
+  step.type = first.type;
+  step.note = first.note;
+  step.name = joined_types(steps);
+  step.count = 0;
+  step.block = first.block;
+  step.index = first.index;
+  step.work = kernel.rows() ? work_of(*kernel.rows()) : first.work;
+  for (const PreparedStep& part : steps) {
+    step.count += part.count;
+    if (part.kernel.first() == nullptr) step.flops += part.flops;  // else it is done before
+  }
+  step.kernel = std::move(kernel);
+  step.outputs = std::move(outputs);
+  return step;
+}
 
 Fused drop_empty(std::vector<PreparedStep>& steps) {
   Fused result;
@@ -131,7 +148,9 @@ Fused fuse_rows(std::vector<PreparedStep>& steps, const LivesWithin& lives_withi
       }
       RowKernel kernel(group.parts(), group.rows(), inner);
       result.inner.insert(kernel.inner().begin(), kernel.inner().end());
-      kept.push_back(fused(std::span(steps).subspan(first, count), std::move(kernel)));
+      const auto together = std::span(steps).subspan(first, count);
+      std::vector<PreparedStep::Output> outputs = outputs_of(together, kernel);
+      kept.push_back(joined(together, std::move(kernel), std::move(outputs)));
     }
     result.position.insert(result.position.end(), count, kept.size() - 1);
     first += count;

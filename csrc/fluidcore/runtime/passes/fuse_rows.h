@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "fluidcore/runtime/prepared_block.h"
@@ -15,6 +16,11 @@ struct Fused {
   std::vector<std::size_t> position;  // and of the one that ends it
   std::set<const Cell*> inner;        // temporaries that need no memory any more
 };
+
+// One step that does the work of several with `kernel`: its names, place, work and arithmetic.
+PreparedStep joined(std::span<const PreparedStep> steps,
+                    Kernel kernel,
+                    std::vector<PreparedStep::Output> outputs);
 
 // Leaves out the steps that do nothing, as those whose outputs are all views.
 Fused drop_empty(std::vector<PreparedStep>& steps);

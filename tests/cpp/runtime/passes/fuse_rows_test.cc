@@ -91,6 +91,17 @@ TEST_F(FuseRowsTest, CountsWhatIsReadFromMemoryAndWrittenThere) {
   EXPECT_EQ(steps_[0].work, 2 * 50'000 * 4);
 }
 
+TEST_F(FuseRowsTest, AddsUpTheArithmetic) {
+  const Cell* x = variable();
+  add("conv2d", x, {x});
+  add("relu", x, {x});
+  add("fc", x, {x});
+  steps_[0].flops = 100;
+  steps_[2].flops = 20;
+  fuse();
+  EXPECT_EQ(steps_[0].flops, 120);
+}
+
 TEST_F(FuseRowsTest, ShortensALongName) {
   const Cell* x = variable();
   for (int i = 0; i < 100; ++i) add("scale", x, {x});

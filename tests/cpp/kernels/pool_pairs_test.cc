@@ -1,0 +1,111 @@
+#include "fluidcore/kernels/cpu/pool_pairs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "fluidcore/kernels/cpu/pool.h"
+#include "kernels/isas.h"
+
+namespace fluidcore::cpu {
+namespace {
+
+PoolProblem problem(const Spatial& in,
+                    const Spatial& kernel,
+                    const Spatial& stride,
+                    const Spatial& pad) {
+  PoolProblem p{.axes = 3,
+                .batch = 2,
+                .channels = 3,
+                .in = in,
+                .kernel = kernel,
+                .stride = stride,
+                .pad = pad};
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    p.out[i] = (in[i] + 2 * pad[i] - kernel[i]) / stride[i] + 1;
+  }
+  return p;
+}
+
+// Lines longer and shorter than a block, a column that is left over, padding above and below,
+// volumes, and a last window that reaches beyond the padding.
+std::vector<PoolProblem> problems() {
+  std::vector<PoolProblem> all{
+      problem({1, 28, 28}, {1, 2, 2}, {1, 2, 2}, {0, 0, 0}),
+      problem({1, 7, 11}, {1, 2, 2}, {1, 2, 2}, {0, 0, 0}),
+      problem({1, 6, 5}, {1, 2, 2}, {1, 2, 2}, {0, 0, 0}),
+      problem({1, 31, 33}, {1, 3, 2}, {1, 1, 2}, {0, 1, 0}),
+      problem({4, 5, 50}, {2, 3, 2}, {2, 1, 2}, {1, 1, 0}),
+  };
+  PoolProblem beyond = problem({1, 8, 16}, {1, 3, 2}, {1, 2, 2}, {0, 0, 0});
+  beyond.out[kHeight] = 4;
+  all.push_back(beyond);
+  return all;
+}
+
+TEST(PoolPairs, AreThoseOfTheDefinition) {
+  for (PoolProblem p : problems()) {
+    std::vector<float> x(static_cast<std::size_t>(p.planes() * p.in_plane()));
+    unsigned state = 1;
+    for (float& value : x) {
+      state = state * 1664525U + 1013904223U;
+      value = static_cast<float>(state >> 16U) / 32768.0F - 1.0F;
+    }
+    const std::vector<double> precise(x.begin(), x.end());
+    const auto size = static_cast<std::size_t>(p.planes() * p.out_plane());
+    for (const Pooling pooling : {Pooling::kMax, Pooling::kAverage}) {
+      p.pooling = pooling;
+      ASSERT_TRUE(has_pool_pairs(p));
+      std::vector<double> expected(size);
+      prepare_pool<double>(p)(precise.data(), expected.data());
+      for (const Isa isa : available_isas()) {
+        std::vector<float> out(size);
+        prepare_pool_pairs(p, isa)(p.planes(), x.data(), out.data());
+        for (std::size_t i = 0; i < size; ++i) {
+          ASSERT_NEAR(out[i], expected[i], pooling == Pooling::kMax ? 0 : 1e-6)
+              << to_string(isa) << " " << i;
+        }
+      }
+    }
+  }
+}
+
+TEST(PoolPairs, GiveTheNaNOfAWindowAndInfinitiesBelowAll) {
+  PoolProblem p = problem({1, 4, 40}, {1, 2, 2}, {1, 2, 2}, {0, 0, 0});
+  p.batch = p.channels = 1;
+  std::vector<float> x(160, -std::numeric_limits<float>::infinity());
+  x[43] = std::nanf("");
+  for (const Isa isa : available_isas()) {
+    std::vector<float> out(40);
+    prepare_pool_pairs(p, isa)(1, x.data(), out.data());
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      EXPECT_EQ(std::isnan(out[i]), i == 1) << i;
+      if (i != 1) {
+        EXPECT_EQ(out[i], -std::numeric_limits<float>::infinity());
+      }
+    }
+  }
+}
+
+TEST(PoolPairs, AreWholeAndDoNotOverlap) {
+  const PoolProblem p = problem({1, 4, 40}, {1, 2, 2}, {1, 2, 2}, {0, 0, 0});
+  EXPECT_TRUE(has_pool_pairs(p));
+  PoolProblem adaptive = p;
+  adaptive.adaptive = true;
+  PoolProblem last = p;
+  last.channels_last = true;
+  PoolProblem cut = problem({1, 4, 41}, {1, 2, 2}, {1, 2, 2}, {0, 0, 0});
+  cut.out[kWidth] = 21;
+  const PoolProblem overlapping = problem({1, 4, 40}, {1, 2, 3}, {1, 2, 2}, {0, 0, 0});
+  const PoolProblem padded = problem({1, 4, 40}, {1, 2, 2}, {1, 2, 2}, {0, 0, 1});
+  for (const PoolProblem& other : {adaptive, last, cut, overlapping, padded}) {
+    EXPECT_FALSE(has_pool_pairs(other));
+  }
+}
+
+}  // namespace
+}  // namespace fluidcore::cpu

@@ -1,0 +1,145 @@
+#include "fluidcore/runtime/passes/epilogues.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <deque>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace fluidcore {
+namespace {
+
+using testing::ElementsAre;
+using testing::UnorderedElementsAre;
+
+class EpiloguesTest : public testing::Test {
+ protected:
+  const Cell* variable(bool is_temporary = true) {
+    const Cell* cell = &cells_.emplace_back(Cell{{{100}, DType::kFloat32}});
+    if (is_temporary) temporaries_.insert(cell);
+    return cell;
+  }
+  static RowPart part(const Cell* out, const std::vector<const Cell*>& in, RowForm form) {
+    RowPart part{{out, 100}, {}, [](auto...) {}};
+    for (const Cell* cell : in) part.in.push_back({cell, 100});
+    part.form = form;
+    return part;
+  }
+  void add(const std::string& type, const Cell* out, Kernel kernel) {
+    PreparedStep step;
+    step.kernel = std::move(kernel);
+    step.type = type;
+    step.note = type + " of train.py";
+    step.outputs = {{type, out}};
+    steps_.push_back(std::move(step));
+  }
+  void add(const std::string& type,
+           const Cell* out,
+           const std::vector<const Cell*>& in,
+           RowForm form) {
+    add(type, out, RowKernel(part(out, in, form)));
+  }
+  // A step that takes at most so many parts.
+  void add_taking(std::size_t most, const Cell* out) {
+    add("conv2d", out,
+        Kernel([] {},
+               [most](const std::vector<const RowPart*>& parts) {
+                 const std::size_t count = std::min(most, parts.size());
+                 return std::pair(count == 0 ? Kernel() : Kernel([] {}), count);
+               }));
+  }
+  Fused run() {
+    return epilogues(steps_, [this](const Cell* cell, std::size_t, std::size_t) {
+      return temporaries_.contains(cell);
+    });
+  }
+  std::vector<std::string> names() const {
+    std::vector<std::string> names;
+    for (const PreparedStep& step : steps_) {
+      names.push_back(step.name.empty() ? step.type : step.name);
+    }
+    return names;
+  }
+
+  std::deque<Cell> cells_;
+  std::vector<PreparedStep> steps_;
+  std::set<const Cell*> temporaries_;
+};
+
+TEST_F(EpiloguesTest, LetsAStepDoWhatFollowsIt) {
+  const Cell* a = variable();
+  const Cell* b = variable();
+  const Cell* c = variable(false);
+  const Cell* d = variable();
+  add_taking(9, a);
+  add("add", b, {a, d}, RowForm::kSum);
+  add("relu", c, {b}, RowForm::kRelu);
+  add("mul", d, [] {});
+  const Fused fused = run();
+  EXPECT_THAT(names(), ElementsAre("conv2d + add + relu", "mul"));
+  EXPECT_EQ(steps_[0].note, "conv2d of train.py");
+  EXPECT_EQ(steps_[0].count, 3U);
+  EXPECT_THAT(fused.begins, ElementsAre(0, 0, 0, 1));
+  EXPECT_THAT(fused.position, ElementsAre(0, 0, 0, 1));
+  EXPECT_THAT(fused.inner, UnorderedElementsAre(a, b));
+}
+
+TEST_F(EpiloguesTest, LeavesWhatTheKernelCannotDo) {
+  const Cell* a = variable();
+  const Cell* b = variable();
+  const Cell* c = variable();
+  add_taking(1, a);
+  add("relu", b, {a}, RowForm::kRelu);
+  add("tanh", c, {b}, RowForm::kOther);
+  add_taking(0, a);
+  add("tanh", b, {a}, RowForm::kOther);
+  const Fused fused = run();
+  EXPECT_THAT(names(), ElementsAre("conv2d + relu", "tanh", "conv2d", "tanh"));
+  EXPECT_THAT(fused.inner, ElementsAre(a));
+}
+
+TEST_F(EpiloguesTest, LeavesWhatSomebodyElseReads) {
+  const Cell* read = variable(false);
+  const Cell* out = variable();
+  add_taking(9, read);
+  add("relu", out, {read}, RowForm::kRelu);
+  EXPECT_THAT(run().inner, ElementsAre());
+  EXPECT_THAT(names(), ElementsAre("conv2d", "relu"));
+}
+
+TEST_F(EpiloguesTest, TakesWhatIsOverwrittenInPlace) {
+  const Cell* kept = variable(false);
+  add_taking(9, kept);
+  add("relu", kept, {kept}, RowForm::kRelu);
+  EXPECT_THAT(run().inner, ElementsAre());
+  EXPECT_THAT(names(), ElementsAre("conv2d + relu"));
+}
+
+TEST_F(EpiloguesTest, LeavesWhatWorksOnSomethingElse) {
+  const Cell* a = variable();
+  const Cell* b = variable();
+  const Cell* c = variable();
+  add_taking(9, a);
+  add("relu", c, {b}, RowForm::kRelu);
+  run();
+  EXPECT_THAT(names(), ElementsAre("conv2d", "relu"));
+}
+
+TEST_F(EpiloguesTest, TakesRowsThatNeedSomethingBeforeThemOnlyIfTheyHaveFactors) {
+  const Cell* a = variable();
+  const Cell* b = variable();
+  for (const RowForm form : {RowForm::kOther, RowForm::kAffine}) {
+    add_taking(9, a);
+    add("norm", b, Kernel([] {}, RowKernel(part(b, {a}, form))));
+  }
+  run();
+  EXPECT_THAT(names(), ElementsAre("conv2d", "norm", "conv2d + norm"));
+}
+
+}  // namespace
+}  // namespace fluidcore
