@@ -296,7 +296,7 @@ class Theirs:
     def both(self) -> None:
         for leaf in self.leaves:
             leaf.requires_grad_()
-        out = self.function(self.inputs, self.attrs)
+        out = self.function(self.inputs, self.attrs).contiguous()
         if out.requires_grad:
             v = self.v.reshape(out.shape)
             for gradient in torch.autograd.grad(out, self.leaves, v, allow_unused=True):
