@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -21,10 +22,11 @@ struct Cell {
   bool is_constant = false;      // a variable of the scope that the Plan never writes
   // Of a constant: another one when it may have changed since the last run; 0: it always may have.
   std::uint64_t version = 0;
-  const Cell* viewed = nullptr;  // the variable whose elements, in the same memory, it has
+  const Cell* viewed = nullptr;  // the variable in whose memory it has elements
+  std::size_t offset = 0;        // the bytes before them there
 };
 
-// Variables with the same elements, which whoever runs the block points to memory of his.
+// Variables in one memory, which whoever runs the block points to memory of his.
 class Place {
  public:
   Place() = default;
@@ -32,16 +34,23 @@ class Place {
 
   explicit operator bool() const { return !cells_.empty(); }
   void set(void* memory) const {
-    for (Cell* cell : cells_) cell->data = memory;
+    for (Cell* cell : cells_) cell->data = static_cast<std::byte*>(memory) + cell->offset;
   }
 
  private:
   std::vector<Cell*> cells_;
 };
 
-// The variable that owns the memory of `cell`, which has the same elements.
+// The variable that owns the memory of `cell`.
 inline const Cell* owner_of(const Cell* cell) {
   return cell->viewed == nullptr ? cell : cell->viewed;
+}
+
+// The same where `cell` has all elements of it; else `cell`.
+inline const Cell* whole_of(const Cell* cell) {
+  const Cell* owner = owner_of(cell);
+  const bool has_all = cell->spec.shape.num_elements() == owner->spec.shape.num_elements();
+  return has_all ? owner : cell;
 }
 
 }  // namespace fluidcore

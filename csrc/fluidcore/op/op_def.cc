@@ -190,8 +190,8 @@ OpDef&& OpDef::in_place(std::string input, std::string output) && {
   return std::move(*this);
 }
 
-OpDef&& OpDef::view(std::string input, std::string output) && {
-  views_.emplace_back(std::move(input), std::move(output));
+OpDef&& OpDef::view(std::string input, std::string output, ViewBegin begin) && {
+  views_.push_back({std::move(input), std::move(output), std::move(begin)});
   return std::move(*this);
 }
 
@@ -218,10 +218,9 @@ bool OpDef::is_in_place(std::string_view input, std::string_view output) const {
   });
 }
 
-const std::string* OpDef::viewed_by(std::string_view output) const {
-  const auto found =
-      std::ranges::find_if(views_, [&](const auto& view) { return view.second == output; });
-  return found == views_.end() ? nullptr : &found->first;
+const OpDef::View* OpDef::find_view(std::string_view output) const {
+  const auto found = std::ranges::find(views_, output, &View::output);
+  return found == views_.end() ? nullptr : &*found;
 }
 
 const OpDef::Slot* OpDef::find_input(std::string_view name) const {

@@ -66,6 +66,11 @@ struct BlockTraits {
 // depends on no elements of the input but [i, ...].
 using RowDims = std::function<std::size_t(const InferContext&, std::string_view slot)>;
 
+// Where in an input the elements of an output, of its slot the one at `index`, begin: the number of
+// elements before them. None: they do not follow each other there.
+using ViewBegin =
+    std::function<std::optional<std::int64_t>(const InferContext&, std::size_t index)>;
+
 // The floating-point operations of one run, a product and its addition counted as two.
 using CountFlops = std::function<std::int64_t(const InferContext&)>;
 
@@ -91,6 +96,12 @@ class OpDef {
     std::string doc;
     bool required = false;
     std::vector<std::string> choices = {};  // of a str; empty: any
+  };
+
+  struct View {
+    std::string input;
+    std::string output;
+    ViewBegin begin;  // null: where both have as many elements, all of them
   };
 
   // Variables that are images [N, C, ...], or [N, ..., C] where the attribute says so.
@@ -133,11 +144,11 @@ class OpDef {
   // The kernel is right when the variable of `input` is also that of `output`, in one memory.
   // Where the user writes one variable in both without this, the output gets memory of its own.
   OpDef&& in_place(std::string input, std::string output) &&;
-  // The output, where it has as many elements as the input, has the same, in the same order. A Plan
-  // may let it be in the input's memory, and then asks the kernel for the other outputs only. An
-  // array has the elements of its last one: before the operator runs as an input, then as an
-  // output.
-  OpDef&& view(std::string input, std::string output) &&;
+  // The output has elements of the input, in the same order, from `begin` on; without it, all of
+  // them where it has as many. A Plan may let it be in the input's memory, and then asks the kernel
+  // for the other outputs only. An array has the elements of its last one: before the operator runs
+  // as an input, then as an output.
+  OpDef&& view(std::string input, std::string output, ViewBegin begin = nullptr) &&;
   OpDef&& mixed_dtypes() &&;  // floating inputs may differ in dtype
   OpDef&& checks_data() &&;   // a kernel may throw when it sees the data
   // Rows of an input that do not depend on each other can be differentiated at once.
@@ -169,7 +180,7 @@ class OpDef {
   // True when an input's elements are not read, for this operator with the outputs it has.
   bool reads_only_shape(const OpDesc& op, const Slot& input) const;
   bool is_in_place(std::string_view input, std::string_view output) const;
-  const std::string* viewed_by(std::string_view output) const;  // the input; null: none
+  const View* find_view(std::string_view output) const;  // null: none
   const Slot* find_input(std::string_view name) const;
   const Slot* find_output(std::string_view name) const;
 
@@ -212,7 +223,7 @@ class OpDef {
   KernelTable kernels_;
   GradMaker grad_;
   std::vector<std::pair<std::string, std::string>> in_place_;
-  std::vector<std::pair<std::string, std::string>> views_;
+  std::vector<View> views_;
   Decompose decompose_;
   std::optional<BlockTraits> block_traits_;
   bool not_differentiable_ = false;

@@ -45,6 +45,8 @@ bool CommonRows::add(const RowPart& part) {
   if (elements(out) == 0) return false;
   std::int64_t rows = std::gcd(count_, part.out.rows);
   for (const RowOperand& operand : part.in) {
+    const Cell* owner = owner_of(operand.cell);
+    if (owner != operand.cell && written_.contains(owner)) return false;  // a part of it
     if (written_.contains(operand.cell)) rows = std::gcd(rows, operand.rows);
   }
   if (read_in_one_.contains(out)) rows = 1;
@@ -83,8 +85,8 @@ RowKernel::RowKernel(std::vector<RowPart> parts,
                      const std::set<const Cell*>& inner)
     : parts_(std::move(parts)), rows_(rows) {
   for (RowPart& part : parts_) {
-    part.out.cell = owner_of(part.out.cell);
-    for (RowOperand& operand : part.in) operand.cell = owner_of(operand.cell);
+    part.out.cell = whole_of(part.out.cell);
+    for (RowOperand& operand : part.in) operand.cell = whole_of(operand.cell);
   }
   if (rows_ == 0) return;
   const std::map<const Cell*, std::size_t> last = last_uses(parts_);

@@ -1,3 +1,4 @@
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -86,6 +87,18 @@ TensorSpec stacked(const InferContext& context) {
   return {Shape(std::move(extents)), x.dtype};
 }
 
+// The gradients of X are parts of the gradient of the whole.
+std::optional<std::int64_t> begin_of_grad(const InferContext& context, std::size_t index) {
+  const Shape& dout = context.input(grad_name(whole(context.type()))).shape;
+  const std::size_t axis = axis_of(context, dout);
+  std::int64_t before = 0;
+  for (std::size_t i = 0; i < index; ++i) {
+    const Shape& x = context.input("X", i).shape;
+    before += x.rank() == dout.rank() ? x[axis] : 1;
+  }
+  return begin_of_part(dout, axis, before);
+}
+
 // The parts together again, with zeros for those that were not wanted.
 std::vector<OpDesc> concat_grad_grad(GradContext& context) {
   const std::string& type = context.forward().type();
@@ -122,6 +135,7 @@ void add_concat(OpRegistry& registry) {
                      infer_grads_like_inputs(context);
                    })
                    .kernels(byte_kernels<concat_grad>())
+                   .view("Out@GRAD", "X@GRAD", begin_of_grad)
                    .grad(concat_grad_grad));
 }
 
@@ -147,6 +161,7 @@ void add_stack(OpRegistry& registry) {
                      infer_grads_like_inputs(context);
                    })
                    .kernels(byte_kernels<concat_grad>())
+                   .view("Y@GRAD", "X@GRAD", begin_of_grad)
                    .grad(concat_grad_grad));
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,6 +59,15 @@ inline Kernel cut(Slabs<Arg<void>> slabs, Arg<const void> whole) {
                      slabs.rows, slab.row_bytes);
     }
   };
+}
+
+// Where a part begins in the whole of this shape, in which there are `before` of the extents of
+// `axis` before it; none where the part is not in one piece.
+inline std::optional<std::int64_t> begin_of_part(const Shape& whole,
+                                                 std::size_t axis,
+                                                 std::int64_t before) {
+  if (whole.product(0, axis) != 1) return std::nullopt;
+  return before * whole.product(axis + 1, whole.rank());
 }
 
 // The axis of the attribute, counted from 0, of a shape.

@@ -1,4 +1,8 @@
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,6 +31,20 @@ Kernel parts_of(const KernelContext& context, const char* slot, const Ints& sect
     slabs.add(optional_raw_output(context, slot, i), part, axis);
   }
   return cut(std::move(slabs), x);
+}
+
+std::optional<std::int64_t> begin_of(const InferContext& context,
+                                     std::size_t count,
+                                     const Ints& sections,
+                                     std::size_t index) {
+  const Shape& x = context.input("X").shape;
+  const std::size_t axis = axis_of(context, x);
+  const auto part = static_cast<std::ptrdiff_t>(index);
+  const std::int64_t before =
+      sections.empty()
+          ? part * (x[axis] / static_cast<std::int64_t>(count))
+          : std::accumulate(sections.begin(), sections.begin() + part, std::int64_t{0});
+  return begin_of_part(x, axis, before);
 }
 
 Kernel split(const KernelContext& context) {
@@ -95,6 +113,11 @@ void add_split(OpRegistry& registry) {
           .attr("axis", std::int64_t{0}, "the dimension that is cut; from the end if negative")
           .infer(infer_split)
           .kernels(byte_kernels<split>())
+          .view("X", "Out",
+                [](const InferContext& context, std::size_t index) {
+                  return begin_of(context, context.output_count("Out"),
+                                  context.attr<Ints>("sections"), index);
+                })
           .grad(joined_by("concat", "Out")));
 }
 
@@ -124,6 +147,10 @@ void add_unstack(OpRegistry& registry) {
           .attr("num", std::int64_t{0}, "the number of parts; 0: as many as Y holds")
           .infer(infer_unstack)
           .kernels(byte_kernels<unstack>())
+          .view("X", "Y",
+                [](const InferContext& context, std::size_t index) {
+                  return begin_of(context, context.output_count("Y"), {}, index);
+                })
           .grad(joined_by("stack", "Y")));
 }
 

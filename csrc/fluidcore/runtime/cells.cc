@@ -21,13 +21,15 @@ Cell* Cells::temporary(Frame& frame, TensorSpec spec) {
   return cell;
 }
 
-Cell* Cells::view(Frame& frame, TensorSpec spec, const Cell* of) {
+Cell* Cells::view(Frame& frame, TensorSpec spec, const Cell* of, std::int64_t begin) {
+  const std::size_t offset = of->offset + static_cast<std::size_t>(begin) * size_of(spec.dtype);
   of = owner_of(of);
   Use& owner = use(of);
   owner.is_shared = true;
   Cell* cell = add(std::move(spec), owner.owner);
   use(cell).is_shared = true;
   cell->viewed = of;
+  cell->offset = offset;
   cell->is_constant = of->is_constant;
   if (owner.owner == Owner::kArena) frame.add_view(cell, of);
   return cell;

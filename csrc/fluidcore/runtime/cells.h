@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -39,9 +40,9 @@ class Cells {
 
   Cell* elsewhere(TensorSpec spec);
   Cell* temporary(Frame& frame, TensorSpec spec);
-  // A variable with the elements of `of`, in the same memory, which has no flag and is a temporary
-  // of `frame` or whose memory is elsewhere.
-  Cell* view(Frame& frame, TensorSpec spec, const Cell* of);
+  // A variable with elements of `of`, from `begin` on, in the same memory, which has no flag and is
+  // a temporary of `frame` or whose memory is elsewhere.
+  Cell* view(Frame& frame, TensorSpec spec, const Cell* of, std::int64_t begin);
   Cell* array(Frame& home, TensorSpec declared);
   Cell* in_scope(const std::string& name, TensorSpec spec, bool is_read);
 

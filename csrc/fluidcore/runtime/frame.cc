@@ -35,7 +35,7 @@ Place Frame::take_out(const Cell* cell) {
   const auto found = index_.find(cell);
   if (found == index_.end()) return {};
   Temporary& temporary = temporaries_[found->second];
-  if (temporary.cell == nullptr) return {};
+  if (temporary.cell == nullptr || whole_of(cell) != temporary.cell) return {};
   temporary.lifetime.bytes = 0;
   std::vector<Cell*> cells = std::exchange(temporary.views, {});
   cells.push_back(std::exchange(temporary.cell, nullptr));
@@ -92,7 +92,7 @@ void Frame::place(std::byte* memory) {
     } else if (temporary.cell != nullptr) {
       temporary.cell->data = at;
     }
-    for (Cell* view : temporary.views) view->data = at;
+    for (Cell* view : temporary.views) view->data = at + view->offset;
   }
 }
 

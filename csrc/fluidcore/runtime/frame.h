@@ -50,7 +50,7 @@ class Frame {
   // True for a temporary of this frame that only the steps [first, last] use.
   bool lives_within(const Cell* cell, std::size_t first, std::size_t last) const;
   // Takes the memory from `cell` and what else is in it; nothing unless it is a temporary of this
-  // frame that has memory here. To be called when all steps are prepared.
+  // frame that has memory here, all of it. To be called when all steps are prepared.
   Place take_out(const Cell* cell);
   // A pass has put steps together: moves every use, and takes their memory from some temporaries.
   void move(const Fused& fused);

@@ -132,7 +132,6 @@ PlanParts PlanBuilder::build(const OpRegistry& ops) {
   if (!main.is_cut) {
     for (const std::string& name : request_.fetches) parts_.fetches.push_back(fetched(name));
   }
-  place_next_elements(main);
   run_passes(main);
   mark_backups();
   place_temporaries();
@@ -316,7 +315,7 @@ void PlanBuilder::write_outputs(Draft& draft, const InferContext& infer) {
     const OpDef::Slot& declared = *draft.step.def->find_output(slot);
     if (declared.traits.of_block) return;
     TensorSpec spec = infer.output(slot, index);
-    if (!declared.traits.array && is_view(draft, slot, index, spec)) return;
+    if (!declared.traits.array && is_view(draft, infer, slot, index)) return;
     draft.has_results = true;
     const std::string& name = draft.step.op.output(slot)[index];
     if (draft.step.def->has_extents_from_data(draft.step.op)) make_first_guess(spec.shape);

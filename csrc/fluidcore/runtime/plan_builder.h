@@ -54,7 +54,7 @@ class PlanBuilder {
   void prepare_block(Draft& draft, InferContext& infer);
   void write_outputs(Draft& draft, const InferContext& infer);
   bool may_view(const Draft& draft) const;
-  bool is_view(Draft& draft, const std::string& slot, std::size_t index, const TensorSpec& spec);
+  bool is_view(Draft& draft, const InferContext& infer, const std::string& slot, std::size_t index);
   static bool changes_alone(const Draft& draft, const std::string& array);
   void add_next_element(const Draft& draft, const std::string& slot, Cell* array);
   static void place_next_elements(Frame& frame);

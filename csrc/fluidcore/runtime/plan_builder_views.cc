@@ -1,4 +1,7 @@
+#include <cstddef>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "fluidcore/runtime/plan_builder.h"
@@ -6,6 +9,23 @@
 // What of a PlanBuilder lets variables be in the memory of others; see OpDef::view().
 
 namespace fluidcore {
+
+namespace {
+
+// Where in the input the elements of an output begin, if they follow each other there.
+std::optional<std::int64_t> begin_of(const OpDef::View& view,
+                                     const InferContext& context,
+                                     const TensorSpec& of,
+                                     const TensorSpec& spec,
+                                     std::size_t index) {
+  const std::int64_t size = spec.shape.num_elements();
+  const std::int64_t whole = of.shape.num_elements();
+  if (!view.begin) return size == whole ? std::optional<std::int64_t>(0) : std::nullopt;
+  const std::optional<std::int64_t> begin = view.begin(context, index);
+  return begin && *begin + size <= whole ? begin : std::nullopt;
+}
+
+}  // namespace
 
 bool PlanBuilder::may_view(const Draft& draft) const {
   // A search for NaN looks at what a kernel has written, and extents from data are for one to
@@ -15,16 +35,21 @@ bool PlanBuilder::may_view(const Draft& draft) const {
 }
 
 bool PlanBuilder::is_view(Draft& draft,
+                          const InferContext& infer,
                           const std::string& slot,
-                          std::size_t index,
-                          const TensorSpec& spec) {
+                          std::size_t index) {
   if (!may_view(draft)) return false;
-  const std::string* input = draft.step.def->viewed_by(slot);
-  if (input == nullptr) return false;
+  const OpDef::View* view = draft.step.def->find_view(slot);
+  if (view == nullptr) return false;
   const std::string& name = draft.step.op.output(slot)[index];
-  const Cell* of = draft.inputs.at(*input)[0];
-  if (of->array != nullptr && !changes_alone(draft, draft.step.op.input(*input)[0])) return false;
-  if (variables_.view(draft.frame, name, spec, of, draft.surroundings) == nullptr) return false;
+  const Cell* of = draft.inputs.at(view->input)[0];
+  if (of->array != nullptr && !changes_alone(draft, draft.step.op.input(view->input)[0])) {
+    return false;
+  }
+  const TensorSpec& spec = infer.output(slot, index);
+  const std::optional<std::int64_t> begin = begin_of(*view, infer, of->spec, spec, index);
+  if (!begin) return false;
+  if (!variables_.view(draft.frame, name, spec, of, *begin, draft.surroundings)) return false;
   return draft.has_views = true;
 }
 
@@ -37,9 +62,9 @@ bool PlanBuilder::changes_alone(const Draft& draft, const std::string& array) {
 
 void PlanBuilder::add_next_element(const Draft& draft, const std::string& slot, Cell* array) {
   if (!may_view(draft)) return;
-  const std::string* input = draft.step.def->viewed_by(slot);
-  if (input == nullptr || !changes_alone(draft, draft.step.op.output(slot)[0])) return;
-  const Cell* value = draft.inputs.at(*input)[0];
+  const OpDef::View* view = draft.step.def->find_view(slot);
+  if (view == nullptr || !changes_alone(draft, draft.step.op.output(slot)[0])) return;
+  const Cell* value = draft.inputs.at(view->input)[0];
   Cells::Use& use = cells_.use(value);
   if (!draft.frame.has(value) || use.is_set != nullptr || value->spec.rows) return;
   use.is_shared = true;  // with the element: nobody overwrites it

@@ -58,7 +58,7 @@ Kernel Surroundings::around(Kernel kernel) const {
   }
   return [kernel = std::move(kernel), *this] {
     for (const auto& [cell, of] : views) {
-      cell->data = of->data;
+      cell->data = static_cast<std::byte*>(of->data) + cell->offset;
       cell->version = of->version;
     }
     for (const Copy& start : before) copy(start);
@@ -161,11 +161,11 @@ Cell* Variables::view(Frame& frame,
                       const std::string& name,
                       const TensorSpec& spec,
                       const Cell* of,
+                      std::int64_t begin,
                       Surroundings& surroundings) {
   if (&frames_.home_of(frame, name) != &frame || frames_.is_persistable(frame, name))
     return nullptr;
-  if (spec.dtype != of->spec.dtype || spec.rows.has_value() || of->spec.rows.has_value() ||
-      spec.shape.num_elements() != of->spec.shape.num_elements()) {
+  if (spec.dtype != of->spec.dtype || spec.rows.has_value() || of->spec.rows.has_value()) {
     return nullptr;
   }
   if (of->array != nullptr) {
@@ -178,7 +178,7 @@ Cell* Variables::view(Frame& frame,
   const bool may_change =
       is_temporary ? !frame.has(of) : used.owner == Cells::Owner::kScope && !of->is_constant;
   if (may_change || used.is_set != nullptr) return nullptr;
-  Cell* cell = frame.current[name] = cells_.view(frame, spec, of);
+  Cell* cell = frame.current[name] = cells_.view(frame, spec, of, begin);
   if (!is_temporary) surroundings.views.push_back({cell, owner_of(of)});
   return cell;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -59,13 +60,14 @@ class Variables {
               const std::string& name,
               const TensorSpec& spec,
               Surroundings& surroundings);
-  // The same for an output of as many elements as the input in `of`, which has them in the same
-  // order: null, unless nobody can notice that both are in one memory. Of an array it is the last
-  // element, which the step, and no other of `frame`, removes.
+  // The same for an output whose elements are those of the input in `of` from `begin` on: null,
+  // unless nobody can notice that both are in one memory. Of an array it is the last element, which
+  // the step, and no other of `frame`, removes.
   Cell* view(Frame& frame,
              const std::string& name,
              const TensorSpec& spec,
              const Cell* of,
+             std::int64_t begin,
              Surroundings& surroundings);
   // Gives the variables of `frame` that the block of a step writes cells that it may write to.
   void open_to_block(Frame& frame, const Body& body, Surroundings& surroundings);

@@ -282,3 +282,119 @@ def test_an_element_that_was_taken_out_outlives_the_next_one(
     found = check_the_same(monkeypatch, {"x": X}, [first, second])
     np.testing.assert_array_equal(found[0], 2 * X)
     np.testing.assert_array_equal(found[1], 3 * X)
+
+
+def test_parts_along_the_first_axis_need_no_memory() -> None:
+    x = data()
+    wide = layers.matmul(x, x, transpose_y=True)
+    ones = layers.ones([3, 2], "float32")
+    one, two = layers.split(wide, [1, 2], dim=0)
+    rows = layers.unstack(layers.split(wide, 3, dim=0)[1], axis=0)
+    text = steps([layers.matmul(y, ones) for y in (one, two, *rows)], {"x": X})
+    assert "split" not in text
+    assert "unstack" not in text
+
+
+def test_parts_along_another_axis_are_copied_where_they_are_not_in_one_piece() -> None:
+    x = data()
+    wide = layers.matmul(x, x, transpose_y=True)
+    columns, _ = layers.split(wide, [1, 2], dim=1)
+    assert "  split: " in steps([layers.matmul(wide, columns)], {"x": X})
+    row = layers.reshape(wide, [1, 9])
+    parts = layers.split(row, [4, 5], dim=1)
+    assert "split" not in steps([layers.matmul(parts[1], layers.ones([5, 1], "float32"))], {"x": X})
+
+
+def test_gradients_of_what_was_put_together_along_the_first_axis_need_no_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x = data()
+    v = layers.data("v", [6, 4], append_batch_size=False)
+    w = layers.data("w", [2, 3, 4], append_batch_size=False)
+    parts = [layers.scale(x, 2.0), layers.scale(x, 3.0)]
+    joined = layers.concat(parts, axis=0)
+    stacked = layers.stack(parts, axis=0)
+    gradients = fluid.gradients(joined, parts, v * 1.0) + fluid.gradients(stacked, parts, w * 1.0)
+    feed = {
+        "x": X,
+        "v": np.arange(24, dtype=np.float32).reshape(6, 4),
+        "w": np.arange(24, 48, dtype=np.float32).reshape(2, 3, 4),
+    }
+    text = steps([layers.matmul(gradient, x, transpose_y=True) for gradient in gradients], feed)
+    assert "_grad" not in text
+    found = check_the_same(monkeypatch, feed, gradients)
+    np.testing.assert_array_equal(np.concatenate(found).ravel(), np.arange(48))
+
+
+def test_steps_on_a_part_wait_for_all_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = layers.data("x", [2, 100_000], append_batch_size=False)
+    whole = layers.scale(x, 2.0)  # by threads, in tiles
+    one, two = layers.split(whole, 2, dim=0)
+    late = layers.scale(layers.relu(two), 3.0)
+    feed = {"x": np.arange(200_000, dtype=np.float32).reshape(2, -1)}
+    found = check_the_same(monkeypatch, feed, [late, layers.scale(one, 5.0)])
+    np.testing.assert_array_equal(found[0], feed["x"][1:] * 6)
+    np.testing.assert_array_equal(found[1], feed["x"][:1] * 10)
+    text = steps([late], feed)
+    assert "  relu + scale: " in text
+
+
+def test_parts_of_parts_are_where_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    weight = layers.create_parameter([4, 2, 3], "float32", name="weight")
+    fluid.Executor().run(fluid.default_startup_program())
+    value = np.arange(24, dtype=np.float32).reshape(4, 2, 3)
+    fluid.global_scope().find_var("weight").get_tensor().set(value, fluid.CPUPlace())
+    x = layers.data("x", [4, 2, 3], append_batch_size=False)
+    found = []
+    for whole in (weight, x, layers.scale(x, 1.0)):
+        _, last = layers.split(whole, [1, 3], dim=0)
+        _, row, _ = layers.unstack(last, axis=0)
+        second = layers.unstack(layers.reshape(row, [3, 2]), axis=0)[1]
+        found.append(layers.scale(second, 2.0))
+    for result in check_the_same(monkeypatch, {"x": value}, found):
+        np.testing.assert_array_equal(result, 2 * value[2].reshape(3, 2)[1])
+
+
+def test_a_part_that_is_overwritten_leaves_the_whole_as_it_was(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x = layers.scale(data(), 1.0)
+    one, two = layers.split(x, [1, 2], dim=0)
+    scale_in_place(two, 100.0)
+    whole, first, changed = check_the_same(monkeypatch, {"x": X}, [x * 1.0, one, two])
+    np.testing.assert_array_equal(whole, X)
+    np.testing.assert_array_equal(first, X[:1])
+    np.testing.assert_array_equal(changed, X[1:] * 100)
+
+
+def test_parts_that_live_in_the_scope_are_copied_and_others_are_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    x = data()
+    one, two = layers.split(layers.scale(x, 2.0), [1, 2], dim=0)
+    one.persistable = True
+    (result,) = check_the_same(monkeypatch, {"x": X}, [layers.scale(two, 2.0)])
+    np.testing.assert_array_equal(result, X[1:] * 4)
+    kept = fluid.global_scope().find_var(one.name).get_tensor()
+    np.testing.assert_array_equal(np.asarray(kept), X[:1] * 2)
+
+
+def test_each_step_of_a_loop_sees_its_own_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = data()
+
+    def body(value: fluid.Variable, i: fluid.Variable) -> tuple[fluid.Variable, fluid.Variable]:
+        one, two = layers.split(value, [1, 2], dim=0)
+        return layers.concat([two * 2.0, one], axis=0), i + 1
+
+    two = layers.fill_constant([1], "int64", 2)
+    value, _ = layers.while_loop(lambda _, i: i < two, body, [x, 0])
+    (result,) = check_the_same(monkeypatch, {"x": X}, [value])
+    np.testing.assert_array_equal(result, np.stack([X[2] * 4, X[0] * 2, X[1] * 2]))
+
+
+def test_parts_of_nothing_are_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = layers.data("x", [-1, 4], append_batch_size=False)
+    one, two = layers.split(layers.scale(x, 2.0), [0, 3], dim=0)
+    none, all_of_it = check_the_same(monkeypatch, {"x": X}, [one * 1.0, two * 1.0])
+    assert none.shape == (0, 4)
+    np.testing.assert_array_equal(all_of_it, X * 2)

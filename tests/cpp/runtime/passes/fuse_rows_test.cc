@@ -165,6 +165,19 @@ TEST_F(FuseRowsTest, TakesAViewForTheVariableWhoseMemoryItHas) {
   EXPECT_THAT(fuse().inner, UnorderedElementsAre(y));
 }
 
+TEST_F(FuseRowsTest, WaitsForAllOfAVariableBeforeAPartOfIt) {
+  const Cell* y = variable();
+  const Cell* z = &cells_.emplace_back(Cell{{{50'000 / 2}, DType::kFloat32}});
+  Cell& part = cells_.emplace_back(Cell{z->spec});
+  part.viewed = y;
+  part.offset = part.spec.shape.num_elements() * sizeof(float);
+  temporaries_ = {y};
+  add("scale", y, {variable()});
+  add("relu", z, {&part});
+  EXPECT_THAT(fuse().inner, UnorderedElementsAre());
+  EXPECT_THAT(names(), ElementsAre("scale", "relu"));
+}
+
 TEST_F(FuseRowsTest, LeavesOutStepsThatDoNothing) {
   const Cell* x = variable();
   add("relu", x, {x});
