@@ -21,7 +21,7 @@ class Epilogue {
  public:
   Epilogue(const Cell* image, const Cell* filter, const Cell* out)
       : filters_(filter->spec.shape[0]),
-        out_(owner_of(out)),
+        out_(whole_of(out)),
         read_{owner_of(image), owner_of(filter)} {}
 
   // Takes what comes next, if it can.
@@ -31,7 +31,7 @@ class Epilogue {
     if (relu_ || !with.take(part)) return false;
     // What is still read must not be overwritten.
     with.out_ = part.out.cell;
-    if (std::ranges::find(with.read_, with.out_) != with.read_.end()) return false;
+    if (std::ranges::find(with.read_, owner_of(with.out_)) != with.read_.end()) return false;
     *this = std::move(with);
     return true;
   }
@@ -73,7 +73,7 @@ class Epilogue {
     const bool is_first = part.in[0].cell == out_;
     const Cell* const other = part.in[is_first ? 1 : 0].cell;
     const std::int64_t count = other->spec.shape.num_elements();
-    if (other == out_ || residual_) return false;
+    if (owner_of(other) == owner_of(out_) || residual_) return false;
     if (count == out_->spec.shape.num_elements()) {
       residual_ = other;
     } else if (is_first && count == filters_ && !bias_ && !factors_) {
@@ -81,13 +81,13 @@ class Epilogue {
     } else {
       return false;
     }
-    read_.push_back(other);
+    read_.push_back(owner_of(other));
     return true;
   }
 
   std::int64_t filters_;
   const Cell* out_;
-  std::vector<const Cell*> read_;
+  std::vector<const Cell*> read_;  // in their memory
   std::function<void(float*, float*)> factors_ = nullptr;
   const Cell* bias_ = nullptr;
   const Cell* residual_ = nullptr;

@@ -116,6 +116,25 @@ def test_threads_change_no_bit(
             np.testing.assert_array_equal(value, same)
 
 
+def test_a_part_of_a_variable_is_added(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = layers.data("x", [4, 16, 14, 64], append_batch_size=False)
+    first, second = layers.split(layers.scale(x, 2.0), 2, dim=0)
+    y = layers.conv2d(first, 64, 3, padding=1, bias_attr=False, data_format="NHWC")
+    own = layers.slice(y, [0], [0], [1]) + y
+    results = [layers.relu(y + second), layers.relu(own)]
+    exe = fluid.Executor()
+    exe.run(fluid.default_startup_program())
+    feed = {"x": np.random.default_rng(0).standard_normal((4, 16, 14, 64)).astype(np.float32)}
+    for fetched in (results[:1], results[1:], results):
+        monkeypatch.setenv("FLUIDCORE_PASSES", "-epilogues,-views")
+        expected = fluid.Executor().run(feed=feed, fetch_list=fetched)
+        monkeypatch.delenv("FLUIDCORE_PASSES")
+        for value, same in zip(
+            fluid.Executor().run(feed=feed, fetch_list=fetched), expected, strict=True
+        ):
+            np.testing.assert_array_equal(np.array(value), np.array(same))
+
+
 def names(program: fluid.Program, results: list[Variable]) -> list[str]:
     text = fluid.Executor().plan(program, {"x": IMAGES}, list(results))
     steps = [line for line in text.splitlines()[1:-1] if not line.startswith("    ")]

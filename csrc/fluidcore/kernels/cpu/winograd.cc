@@ -201,17 +201,15 @@ class Forward {
     const std::int64_t count = std::min(kLanes, p_.filters - channel);
     float spare[2][2][kLanes];
     float residual_tail[2][2][kLanes];
-    float scale_tail[kLanes] = {};
-    float bias_tail[kLanes] = {};
+    float tails[2][kLanes] = {};
     float* to[2][2];
     const float* residual[2][2] = {};
     const auto of_filters = [&](const float* numbers, float* tail) {
-      if (!numbers || count == kLanes) return numbers ? numbers + channel : nullptr;
-      copy_lanes(numbers + channel, count, tail);
-      return static_cast<const float*>(tail);
+      if (numbers && count < kLanes) copy_lanes(numbers + channel, count, tail);
+      return !numbers ? nullptr : count < kLanes ? tail : numbers + channel;
     };
-    const float* const scale = of_filters(epilogue.scale, scale_tail);
-    const float* const bias = of_filters(epilogue.bias, bias_tail);
+    const float* const scale = of_filters(epilogue.scale, tails[0]);
+    const float* const bias = of_filters(epilogue.bias, tails[1]);
     for (int i = 0; i < 2; ++i) {
       for (int j = 0; j < 2; ++j) {
         const bool is_inside = places[i][j] >= 0;

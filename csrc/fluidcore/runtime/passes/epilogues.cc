@@ -24,7 +24,7 @@ std::vector<const RowPart*> parts_after(const std::vector<PreparedStep>& steps,
                                         std::size_t first,
                                         const LivesWithin& lives_within) {
   std::vector<const RowPart*> parts;
-  const Cell* result = owner_of(steps[first].outputs[0].cell);
+  const Cell* result = whole_of(steps[first].outputs[0].cell);
   for (std::size_t next = first + 1; next < steps.size(); ++next) {
     const RowPart* part = only_part(steps[next]);
     if (part == nullptr) break;
@@ -51,7 +51,7 @@ Fused epilogues(std::vector<PreparedStep>& steps, const LivesWithin& lives_withi
       const std::vector<const RowPart*> parts = parts_after(steps, first, lives_within);
       std::tie(kernel, count) = (*steps[first].kernel.epilogue())(parts);
       if (count > 0) made = parts[count - 1]->out.cell;
-      const Cell* between = owner_of(steps[first].outputs[0].cell);
+      const Cell* between = whole_of(steps[first].outputs[0].cell);
       for (std::size_t i = 0; i < count; between = parts[i++]->out.cell) {
         if (between != made) result.inner.insert(between);
       }
@@ -62,7 +62,7 @@ Fused epilogues(std::vector<PreparedStep>& steps, const LivesWithin& lives_withi
       kept.push_back(std::move(steps[first]));
     } else {
       std::vector<PreparedStep::Output> outputs = steps[first + count].outputs;
-      std::erase_if(outputs, [&](const auto& output) { return owner_of(output.cell) != made; });
+      std::erase_if(outputs, [&](const auto& output) { return whole_of(output.cell) != made; });
       kept.push_back(joined(std::span(steps).subspan(first, count + 1), std::move(kernel),
                             std::move(outputs)));
     }
