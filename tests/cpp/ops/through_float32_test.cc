@@ -87,15 +87,15 @@ TEST(ThroughFloat32Test, OnlyFloat32MayStandBeside16Bits) {
 }
 
 TEST(ThroughFloat32Test, AKernelWithScratchMemoryOfItsOwnDoesNotTouchTheCopies) {
-  for (const DType dtype : kHalves) {  // of a shape for which matmul packs its operands
-    const Tensor x = cast_to(random_tensor({1500, 40}, DType::kFloat32, 1), dtype);
-    const Tensor y = cast_to(random_tensor({1500, 70}, DType::kFloat32, 2), dtype);
-    OpCase op{"matmul", {{"X", x}, {"Y", y}}, {"Out"}, {{"transpose_X", true}}};
-    const Tensor got = run_op(op).at("Out");
-    op.inputs["X"] = cast_to(x, DType::kFloat32);
-    op.inputs["Y"] = cast_to(y, DType::kFloat32);
-    EXPECT_THAT(values_of(got), ElementsAreArray(values_of(rounded(run_op(op).at("Out"), dtype))));
-  }
+  // Of a shape for which matmul copies its operands. In bfloat16 it may have a kernel of its own.
+  const Tensor x = cast_to(random_tensor({1500, 40}, DType::kFloat32, 1), DType::kFloat16);
+  const Tensor y = cast_to(random_tensor({1500, 70}, DType::kFloat32, 2), DType::kFloat16);
+  OpCase op{"matmul", {{"X", x}, {"Y", y}}, {"Out"}, {{"transpose_X", true}}};
+  const Tensor got = run_op(op).at("Out");
+  op.inputs["X"] = cast_to(x, DType::kFloat32);
+  op.inputs["Y"] = cast_to(y, DType::kFloat32);
+  EXPECT_THAT(values_of(got),
+              ElementsAreArray(values_of(rounded(run_op(op).at("Out"), DType::kFloat16))));
 }
 
 }  // namespace
