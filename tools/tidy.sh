@@ -23,7 +23,7 @@ configure() {
   cmake -S . -B "$build" -G Ninja -D CMAKE_BUILD_TYPE=Release -D FLUIDCORE_PYTHON=ON \
     -D FLUIDCORE_TESTS=OFF
   # What Clang does not know.
-  sed -i 's/ -fvect-cost-model=[a-z-]*//g; s/ -funswitch-loops//g' "$build/compile_commands.json"
+  sed -i 's/ -fvect-cost-model=[a-z-]*//g; s/ -funswitch-loops//g; s/ -fpeel-loops//g' "$build/compile_commands.json"
 }
 tidy() {
   local compiler omp

@@ -96,7 +96,7 @@ class Epilogue {
 
 }  // namespace
 
-Kernel winograd_conv(cpu::WinogradConv conv,
+Kernel winograd_conv(const cpu::WinogradConv& conv,
                      Arg<const float> input,
                      Arg<const float> filter,
                      Arg<float> output) {

@@ -8,7 +8,7 @@ namespace fluidcore {
 
 // A convolution with the channels last that takes an epilogue: a bias or a scale and shift for each
 // filter, then a sum with another image, then relu, each if it is there.
-Kernel winograd_conv(cpu::WinogradConv conv,
+Kernel winograd_conv(const cpu::WinogradConv& conv,
                      Arg<const float> input,
                      Arg<const float> filter,
                      Arg<float> output);

@@ -1,6 +1,5 @@
 #include "fluidcore/kernels/cpu/cumsum.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "fluidcore/ops/axis.h"

@@ -88,7 +88,8 @@ template <int kBytes, int kRows, int kVectors>
   for (int row = 0; row < kRows; ++row) {
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
-      *reinterpret_cast<Unaligned*>(sums + (row * kVectors + v) * kLanes) = total[row][v];
+      *reinterpret_cast<Unaligned*>(sums + std::ptrdiff_t{kLanes} * (row * kVectors + v)) =
+          total[row][v];
     }
   }
 }
@@ -213,7 +214,7 @@ class Convolution {
     const std::int64_t of_line = divide_up(width, kLanes);
     const std::int64_t length = std::min(width, kLanes);
     const std::int64_t vectors = lines * of_line;
-    alignas(64) std::array<float, static_cast<std::size_t>(kRows * kVectors * kLanes)> sums;
+    alignas(64) std::array<float, std::size_t{kRows} * kVectors * kLanes> sums;
     std::array<const float*, kVectors> from;
     std::array<float*, kVectors> to;
     for (std::int64_t first = 0; first < vectors; first += kVectors) {

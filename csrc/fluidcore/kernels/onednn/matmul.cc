@@ -40,7 +40,7 @@ Desc describe(const MatmulProblem& problem,
 // products on.
 dnnl::memory first_operand(Pipeline& pipeline, const MatmulProblem& problem, const Desc& desc) {
   constexpr std::int64_t kLongSum = 1024;
-  const dnnl::memory first = pipeline.external(desc);
+  dnnl::memory first = pipeline.external(desc);
   if (problem.a.col == 1 || problem.k <= kLongSum) return first;
   const dnnl::memory::dims dims = desc.get_dims();
   dnnl::memory::dims strides(dims.size(), 1);
