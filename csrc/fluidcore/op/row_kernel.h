@@ -31,9 +31,11 @@ struct RowSlice {
 // their results before they store them. An operand of fewer elements begins again at its end.
 enum class RowForm {
   kOther,
-  kSum,     // in[0] + in[1], where in[0] has as many elements as the output
-  kRelu,    // in[0], and 0 where that is negative
-  kAffine,  // in[0] * factor + shift, with numbers of its own; see RowPart::factors
+  kSum,   // in[0] + in[1], where in[0] has as many elements as the output
+  kRelu,  // in[0], and 0 where that is negative
+  // in[0] * factor + shift, with numbers of its own, which begin again as operands do; see
+  // RowPart::factors.
+  kAffine,
 };
 
 // Calculates rows of one output.

@@ -150,9 +150,9 @@ Kernel batch_norm(const KernelContext& context) {
   const auto stays = [&](const char* output, const auto& input) {
     return !context.has_output(output) || context.raw_output(output).cell() == input.cell();
   };
-  const bool is_affine = context.attr<bool>("is_test") && stays("MeanOut", mean) &&
-                         stays("VarianceOut", variance) && !context.has_output("SavedMean") &&
-                         !context.has_output("SavedVariance");
+  const bool is_affine = context.attr<bool>("is_test") && layout.inner == 1 &&
+                         stays("MeanOut", mean) && stays("VarianceOut", variance) &&
+                         !context.has_output("SavedMean") && !context.has_output("SavedVariance");
   if constexpr (std::is_same_v<T, float>) {
     if (is_affine) {
       part.form = RowForm::kAffine;

@@ -80,7 +80,7 @@ class Recurrence {
       Place place = block_.place_of(name);
       if (place && !in_slices_.insert(name).second) place = {};  // it is in another one's slice
       outputs_.push_back(
-          {{context.raw_output("outputs", i), bytes_of(result.spec)}, &result, place});
+          {{context.raw_output("outputs", i), bytes_of(result.spec)}, &result, std::move(place)});
     }
     steps_ = context.raw_input(context.has_input("inputs") ? "inputs" : "like").shape()[0];
     count_ = context.optional_output<std::int64_t>("step_scopes");
@@ -96,12 +96,13 @@ class Recurrence {
       const auto size = static_cast<std::size_t>(bytes);
       const bool is_in_slice = in_slices_.contains(states[i]);
       const bool is_first = seen.insert(states[i]).second;
+      const auto own_memory = [&] { return is_in_slice ? nullptr : allocate(size); };
       states_.push_back({initial,
                          &block_.given(ex_states[i]),
                          &block_.result(states[i]),
                          is_first && !is_in_slice ? block_.place_of(states[i]) : Place(),
                          is_in_slice,
-                         {allocate(size), allocate(size)},
+                         {own_memory(), own_memory()},
                          bytes});
     }
   }

@@ -165,6 +165,24 @@ def test_a_batch_norm_of_a_batch_is_calculated_by_itself() -> None:
     ]
 
 
+def test_a_batch_norm_of_other_channels_than_filters_is_calculated_by_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its channels are the lines of images that have as many of them as filters."""
+    x = layers.data("x", [64, 16, 64])
+    y = layers.conv2d(x, 64, 3, padding=1, bias_attr=False, data_format="NHWC")
+    y = layers.batch_norm(y, act="relu", is_test=True, data_layout="NCHW", param_attr="scale")
+    fluid.Executor().run(fluid.default_startup_program())
+    rng = np.random.default_rng(2)
+    scale = fluid.global_scope().find_var("scale").get_tensor()
+    scale.set(rng.uniform(0.5, 2, 64).astype(np.float32))
+    feed = {"x": rng.standard_normal((2, 64, 16, 64)).astype(np.float32)}
+    (value,) = fluid.Executor().run(feed=feed, fetch_list=[y])
+    monkeypatch.setenv("FLUIDCORE_PASSES", "-epilogues")
+    (same,) = fluid.Executor().run(feed=feed, fetch_list=[y])
+    np.testing.assert_array_equal(np.array(value), np.array(same))
+
+
 def test_changed_statistics_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     program, results = made(normalized)
     exe = fluid.Executor()

@@ -18,6 +18,12 @@ const RowPart* only_part(const PreparedStep& step) {
   return step.kernel.first() == nullptr || part.form == RowForm::kAffine ? &part : nullptr;
 }
 
+// Whether the part changes the elements of `result`, in place of those of another operand.
+bool works_on(const RowPart& part, const Cell* result) {
+  if (part.form == RowForm::kSum && part.in[1].cell == result) return true;
+  return !part.in.empty() && part.in[0].cell == result;
+}
+
 // The parts of the steps after `first` that each work on what the one before made, if nobody else
 // does.
 std::vector<const RowPart*> parts_after(const std::vector<PreparedStep>& steps,
@@ -28,10 +34,8 @@ std::vector<const RowPart*> parts_after(const std::vector<PreparedStep>& steps,
   for (std::size_t next = first + 1; next < steps.size(); ++next) {
     const RowPart* part = only_part(steps[next]);
     if (part == nullptr) break;
-    const bool reads = std::ranges::any_of(
-        part->in, [&](const RowOperand& operand) { return operand.cell == result; });
     const bool stays_inside = part->out.cell == result || lives_within(result, first, next);
-    if (!reads || !stays_inside) break;
+    if (!works_on(*part, result) || !stays_inside) break;
     parts.push_back(part);
     result = part->out.cell;
   }

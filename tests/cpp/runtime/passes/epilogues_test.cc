@@ -130,6 +130,18 @@ TEST_F(EpiloguesTest, LeavesWhatWorksOnSomethingElse) {
   EXPECT_THAT(names(), ElementsAre("conv2d", "relu"));
 }
 
+TEST_F(EpiloguesTest, LeavesWhatTakesTheResultForAnotherOperand) {
+  const Cell* a = variable();
+  const Cell* b = variable();
+  const Cell* c = variable();
+  for (const RowForm form : {RowForm::kAffine, RowForm::kSum}) {
+    add_taking(9, a);
+    add("rows", c, {b, a}, form);
+  }
+  run();
+  EXPECT_THAT(names(), ElementsAre("conv2d", "rows", "conv2d + rows"));
+}
+
 TEST_F(EpiloguesTest, TakesRowsThatNeedSomethingBeforeThemOnlyIfTheyHaveFactors) {
   const Cell* a = variable();
   const Cell* b = variable();
