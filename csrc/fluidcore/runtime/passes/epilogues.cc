@@ -1,6 +1,5 @@
 #include "fluidcore/runtime/passes/epilogues.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <tuple>
