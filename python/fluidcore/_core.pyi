@@ -8,7 +8,7 @@ import numpy
 import numpy.typing
 import typing
 import typing_extensions
-__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'CallableGradient', 'Derivatives', 'Directional', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'Error', 'Executor', 'Function', 'GRAD_VAR_SUFFIX', 'Gradient', 'InvalidArgument', 'Judgement', 'KernelTest', 'NotFound', 'OpDef', 'OpDesc', 'OutOfTime', 'Profile', 'ProgramDesc', 'ProgramFunction', 'Rules', 'Scope', 'SelectedRows', 'Tensor', 'TimeLimit', 'TimedOut', 'VarDesc', 'Variable', 'agreement', 'blind_spot', 'check_directions', 'confirm', 'cpu_isa', 'difference', 'differentiate', 'differentiate_again', 'differentiate_along', 'dtype_name', 'dtype_number', 'get_grad_op_desc', 'grad_var_name', 'judge', 'measure_noise', 'narrowed_to', 'narrower_dtypes', 'needed_ops', 'noise_floor', 'onednn_version', 'op_def', 'op_types', 'round_direction', 'round_to', 'slope_along', 'unit_roundoff', 'version']
+__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'CallableGradient', 'Derivatives', 'Directional', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'ElementCheck', 'Error', 'Executor', 'Formula', 'Function', 'GRAD_VAR_SUFFIX', 'Gradient', 'InvalidArgument', 'Judgement', 'KernelCheck', 'KernelTest', 'NotFound', 'OpDef', 'OpDesc', 'OutOfTime', 'Profile', 'ProgramDesc', 'ProgramFunction', 'Rules', 'Scope', 'SelectedRows', 'Tensor', 'TimeLimit', 'TimedOut', 'VarDesc', 'Variable', 'blind_spot', 'check_directions', 'cpu_isa', 'difference', 'differentiate', 'differentiate_along', 'dtype_name', 'dtype_number', 'get_grad_op_desc', 'grad_var_name', 'judge', 'measure_noise', 'narrowed_to', 'needed_ops', 'noise_floor', 'onednn_version', 'op_def', 'op_types', 'round_direction', 'round_to', 'slope_along', 'unit_roundoff', 'version']
 class TimeLimit:
     """
     A context manager: ends what this thread calculates with OutOfTime.
@@ -618,6 +618,18 @@ class CallableFunction(Function):
         """
         f takes a list[typing.Any] of arrays, its own copies, and returns a list[typing.Any] of floating arrays.
         """
+class Gradient:
+    """
+    The claimed gradient of <v, f> by all inputs.
+    """
+class CallableGradient(Gradient):
+    """
+    A Python function of arrays.
+    """
+    def __init__(self, vjp: typing.Any, inputs: collections.abc.Iterable[typing.Any], has_fixed_cotangent: bool = False) -> None:
+        """
+        vjp takes a list[typing.Any] of points and a list[typing.Any] of cotangents, which it must not change, and returns a list[typing.Any] of floating arrays.
+        """
 class Derivatives:
     """
     Derivatives of <v, f> by elements of an input, with error bars; arrays of [cotangents, elements].
@@ -639,10 +651,6 @@ class Derivatives:
     def padded_scale(self) -> numpy.typing.NDArray[numpy.float64]:
         """
         The scale, at least 1 % of the greatest.
-        """
-    def put(self, columns: typing.Any, other: Derivatives) -> None:
-        """
-        Replaces columns that are not sharper by those of derivatives that were measured later.
         """
     @property
     def error(self) -> numpy.ndarray:
@@ -724,13 +732,17 @@ class Judgement:
         """
         Why what is unsure cannot be judged, the most frequent reason first.
         """
+    def is_proven(self) -> bool:
+        """
+        Whether nothing is wrong or unsure.
+        """
     def open(self) -> numpy.ndarray:
         """
         [elements]: where more is unsure than may stay open, or a measurement has refuted it.
         """
-    def settled(self, wrong: typing.Annotated[numpy.typing.ArrayLike, numpy.uint8], unsure: typing.Annotated[numpy.typing.ArrayLike, numpy.uint8], flags: typing.Annotated[numpy.typing.ArrayLike, numpy.uint8], limit: typing.Any = None) -> Judgement:
+    def worst(self) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.float64]]:
         """
-        A copy with other masks, the flags of its derivatives and other limits.
+        [elements]: the cotangent by which each is off the most, a wrong one first, and by how many limits.
         """
     @property
     def analytical(self) -> numpy.ndarray:
@@ -814,17 +826,76 @@ class Directional:
         """
         [1, directions], levels of the first.
         """
-class Gradient:
+class ElementCheck:
     """
-    The claimed gradient of <v, f> by all inputs.
+    The verdict on each element of a gradient.
     """
-class CallableGradient(Gradient):
-    """
-    A Python function of arrays.
-    """
-    def __init__(self, vjp: typing.Any, inputs: collections.abc.Iterable[typing.Any], has_fixed_cotangent: bool = False) -> None:
+    @property
+    def along(self) -> Derivatives | None:
         """
-        vjp takes a list[typing.Any] of points and a list[typing.Any] of cotangents, which it must not change, and returns a list[typing.Any] of floating arrays.
+        The derivative along the direction that tests independent rows, or None.
+        """
+    @property
+    def heights(self) -> numpy.typing.NDArray[numpy.float64] | None:
+        """
+        [cotangents]: f over x, where the gradient is 0 as far as that tells; else None.
+        """
+    @property
+    def judgement(self) -> Judgement:
+        ...
+    @property
+    def reference(self) -> Derivatives:
+        """
+        The numerical derivatives.
+        """
+class Formula:
+    """
+    Gradient code in the dtype in which f is differentiated.
+    """
+    def __init__(self, function: Function, gradient: Gradient | None, cotangents: collections.abc.Iterable[typing.Any], outputs: collections.abc.Iterable[typing.Any], rules: Rules, *, alone: bool, spread: typing.Any = None, noise: typing.Any = None, far_noise: typing.Any = None, seed: typing.SupportsInt | typing.SupportsIndex = 0, workers: typing.SupportsInt | typing.SupportsIndex = 1, copies: typing.Any = None, fewest_copies: typing.SupportsInt | typing.SupportsIndex = 0) -> None:
+        ...
+    def check_elements(self, input: typing.SupportsInt | typing.SupportsIndex, elements: typing.Any, *, rows: typing.SupportsInt | typing.SupportsIndex, direction: typing.Any, claimed: typing.Any, deviation: typing.Any = None, overflows: typing.Any = None, made_in: str | None = None) -> ElementCheck | None:
+        """
+        The verdict on each element; None where rows depend on each other that promise not to.
+        """
+    def differentiate(self, input: typing.SupportsInt | typing.SupportsIndex, elements: typing.Any, *, rows: typing.SupportsInt | typing.SupportsIndex, direction: typing.Any) -> Derivatives | None:
+        """
+        The derivatives by elements, whatever the gradient is; None as below.
+        """
+    @property
+    def evaluations(self) -> int:
+        """
+        How often f ran.
+        """
+    @property
+    def runs_on_copies(self) -> bool:
+        """
+        Whether f is not known to fail on many copies of the point at once.
+        """
+    @runs_on_copies.setter
+    def runs_on_copies(self, arg0: bool) -> None:
+        ...
+class KernelCheck:
+    """
+    The verdict on each element of a kernel's gradient.
+    """
+    @property
+    def detectable(self) -> float:
+        """
+        The relative error that is found in 99 % of cases.
+        """
+    @property
+    def exact(self) -> Derivatives | None:
+        """
+        What it was compared with; None for the differences of the formula's check.
+        """
+    @property
+    def judgement(self) -> Judgement:
+        ...
+    @property
+    def narrowed_to(self) -> str | None:
+        """
+        The narrower dtype that the gradient went through, or None.
         """
 class KernelTest:
     """
@@ -834,31 +905,23 @@ class KernelTest:
         """
         `function` is f in float64; `cotangents` are lists of outputs, in the kernel's dtype.
         """
+    def check(self, input: typing.SupportsInt | typing.SupportsIndex, elements: typing.Any, formula: typing.Any, kernel: typing.Any, rules: Rules, judged: ElementCheck | None) -> KernelCheck:
+        """
+        The whole comparison by elements of one input; `judged` is what is known of the formula's, None where that was looked at along directions.
+        """
     def judge(self, input: typing.SupportsInt | typing.SupportsIndex, elements: typing.Any, formula: typing.Any, kernel: typing.Any, reference: Derivatives, rules: Rules, unsure: typing.Any = None) -> Judgement:
         """
         The verdict on elements of the gradient by one input, `kernel`. `formula` is that in float64, `reference` what it was compared with; where it is `unsure`, [elements], nothing is known of kinks.
         """
-    def judge_at_point(self, input: typing.SupportsInt | typing.SupportsIndex, elements: typing.Any, formula: typing.Any, kernel: typing.Any, reference: Derivatives, rules: Rules) -> Judgement | None:
+    def prove(self, input: typing.SupportsInt | typing.SupportsIndex, elements: typing.Any, formula: typing.Any, kernel: typing.Any, rules: Rules) -> tuple[float, float] | None:
         """
-        The same where the gradient at the point alone proves it; else None.
-        """
-    def narrowed_to(self, input: typing.SupportsInt | typing.SupportsIndex, elements: typing.Any, formula: typing.Any, kernel: typing.Any, reference: Derivatives, rules: Rules) -> str | None:
-        """
-        The narrower dtype that the kernel's gradient went through, or None.
-        """
-    def unproven(self, input: typing.SupportsInt | typing.SupportsIndex, elements: typing.Any, formula: typing.Any, kernel: typing.Any, reference: Derivatives) -> list[int]:
-        """
-        The columns that at the point may be farther off than rounding.
+        The resolution and the error that is found in 99 % of cases, where all elements are proven for the one cotangent; else None.
         """
     @property
     def evaluations(self) -> int:
         """
         How often f ran.
         """
-def agreement(once: Derivatives, claimed: typing.Any) -> numpy.ndarray:
-    """
-    By which elements a claim agrees with one central difference; `once` gets error bars.
-    """
 def blind_spot(probes: typing.SupportsInt | typing.SupportsIndex) -> float:
     """
     An error of one element of limit / blind_spot escapes so many directions in 1 % of cases.
@@ -866,10 +929,6 @@ def blind_spot(probes: typing.SupportsInt | typing.SupportsIndex) -> float:
 def check_directions(function: Function, input: typing.SupportsInt | typing.SupportsIndex, directions: collections.abc.Iterable[typing.Any], cotangents: collections.abc.Iterable[typing.Any], gradients: collections.abc.Iterable[typing.Any], rules: Rules, *, alone: str | None = None, noise: typing.Any = None, far_noise: typing.Any = None, seed: typing.SupportsInt | typing.SupportsIndex = 0, workers: typing.SupportsInt | typing.SupportsIndex = 1) -> Directional:
     """
     Compares gradients by one input, one for each cotangent, with derivatives along as many directions, and looks for wrong elements by halves; `alone`: their dtype, where there is no float64 form.
-    """
-def confirm(function: Function, input: typing.SupportsInt | typing.SupportsIndex, cotangents: collections.abc.Iterable[typing.Any], reference: Derivatives, claimed: typing.Any, tolerance: typing.Any, rules: Rules, *, elements: typing.Any, noise: typing.Any = None, far_noise: typing.Any = None, rows: typing.SupportsInt | typing.SupportsIndex = 0, seed: typing.SupportsInt | typing.SupportsIndex = 0, workers: typing.SupportsInt | typing.SupportsIndex = 1) -> int:
-    """
-    Makes `reference` what a second measurement says of all that it does not prove; returns the evaluations of f.
     """
 def cpu_isa() -> str:
     """
@@ -882,10 +941,6 @@ def difference(function: Function, input: typing.SupportsInt | typing.SupportsIn
 def differentiate(function: Function, input: typing.SupportsInt | typing.SupportsIndex, cotangents: collections.abc.Iterable[typing.Any], *, elements: typing.Any = None, noise: typing.Any = None, rows: typing.SupportsInt | typing.SupportsIndex = 0, workers: typing.SupportsInt | typing.SupportsIndex = 1, once: bool = False) -> Derivatives:
     """
     The derivatives of <v, f> by elements of one input; `once`: one central difference of a small step, with the error bar of rounding alone.
-    """
-def differentiate_again(function: Function, input: typing.SupportsInt | typing.SupportsIndex, cotangents: collections.abc.Iterable[typing.Any], derivatives: Derivatives, where: typing.Annotated[numpy.typing.ArrayLike, numpy.bool], *, noise: typing.Any = None, rows: typing.SupportsInt | typing.SupportsIndex = 0, workers: typing.SupportsInt | typing.SupportsIndex = 1) -> None:
-    """
-    The same in the place of some of `derivatives`, [elements]; the others stay.
     """
 def differentiate_along(function: Function, directions: collections.abc.Iterable[typing.Any], cotangents: collections.abc.Iterable[typing.Any], *, noise: typing.Any = None, trace: bool = False, workers: typing.SupportsInt | typing.SupportsIndex = 1) -> Derivatives:
     """
@@ -918,10 +973,6 @@ def measure_noise(function: Function, seed: typing.SupportsInt | typing.Supports
 def narrowed_to(claimed: typing.Any, reference: Derivatives, dtype: str, bars: typing.SupportsFloat | typing.SupportsIndex) -> str | None:
     """
     The narrower dtype that every element is a number of, though some should not be, or None.
-    """
-def narrower_dtypes(claimed: typing.Any, dtype: str) -> list[str]:
-    """
-    The dtypes narrower than `dtype` that every element, [n], is a number of.
     """
 def needed_ops(program: ProgramDesc, targets: collections.abc.Sequence[str], given: collections.abc.Sequence[str]) -> dict[int, list[int]]:
     """

@@ -17,6 +17,7 @@
 #include "fluidcore/bindings/bindings.h"
 #include "fluidcore/bindings/calculation.h"
 #include "fluidcore/bindings/callable_function.h"
+#include "fluidcore/bindings/callable_gradient.h"
 #include "fluidcore/bindings/gradcheck.h"
 #include "fluidcore/bindings/python_call.h"
 #include "fluidcore/gradcheck/difference/along.h"
@@ -137,26 +138,6 @@ Derivatives differentiate(Function& function,
   });
 }
 
-void differentiate_again(Function& function,
-                         std::int64_t input,
-                         const py::iterable& cotangents,
-                         Derivatives& derivatives,
-                         const py::array_t<bool>& where,
-                         const py::object& noise,
-                         std::int64_t rows,
-                         std::int64_t workers) {
-  const Question question = question_of(cotangents, noise);
-  const std::vector<std::uint8_t> mask(where.data(), where.data() + where.size());
-  gradcheck::DifferentiateOptions options;
-  options.rows = rows;
-  options.workers = workers;
-  with_interruption(function, [&] {
-    gradcheck::differentiate_again(function, number_of_input(input), question, mask, derivatives,
-                                   options);
-    return true;
-  });
-}
-
 gradcheck::Directions directions_of(const py::iterable& directions) {
   gradcheck::Directions along;
   for (const py::handle d : directions) {
@@ -265,19 +246,6 @@ py::list levels(const Derivatives& derivatives) {
   return list;
 }
 
-// Replaces columns that are not sharper by those of derivatives that were measured later.
-void put(Derivatives& self, const py::object& columns, const Derivatives& other) {
-  const std::vector<std::int64_t> to = indices(columns).value();
-  require(self.cotangents == other.cotangents && std::ssize(to) == other.elements,
-          "gradcheck: there must be a column for each of the ", other.elements,
-          " derivatives, got ", to.size());
-  for (std::size_t i = 0; i < to.size(); ++i) {
-    require(to[i] >= 0 && to[i] < self.elements, "gradcheck: columns must be in [0, ",
-            self.elements, "), got ", to[i]);
-    copy_unless_sharper(other, i, self, static_cast<std::size_t>(to[i]));
-  }
-}
-
 std::vector<Tensor> run(Function& function) {
   const auto run_once = [&] {
     std::vector<Tensor> outputs;
@@ -323,6 +291,15 @@ void bind_functions(py::module_& m) {
   py::class_<CallableFunction, Function>(m, "CallableFunction", "A Python function of arrays.")
       .def(py::init<py::object, const py::iterable&>(), py::arg("f"), py::arg("inputs"),
            "f takes a list of arrays, its own copies, and returns a list of floating arrays.");
+  py::class_<gradcheck::Gradient> gradient(m, "Gradient",
+                                           "The claimed gradient of <v, f> by all inputs.");
+  refuse_pickling(gradient, "a Gradient cannot be pickled or copied; make a new one");
+  py::class_<CallableGradient, gradcheck::Gradient>(m, "CallableGradient",
+                                                    "A Python function of arrays.")
+      .def(py::init<py::object, const py::iterable&, bool>(), py::arg("vjp"), py::arg("inputs"),
+           py::arg("has_fixed_cotangent") = false,
+           "vjp takes a list of points and a list of cotangents, which it must not change, and "
+           "returns a list of floating arrays.");
 }
 
 }  // namespace
@@ -372,9 +349,6 @@ void bind_gradcheck(py::module_& m) {
             return as_matrix(self, alone_tolerance(self, dtype_from_name(dtype)));
           },
           py::arg("dtype"), "The rounding of a gradient without float64 form.")
-      .def(
-          "put", &put, py::arg("columns"), py::arg("other"),
-          "Replaces columns that are not sharper by those of derivatives that were measured later.")
       .def_readonly("evaluations", &Derivatives::evaluations, "How often f ran.")
       .def_readonly("failure", &Derivatives::failure,
                     "The text of the first exception at a moved point, or None.")
@@ -387,10 +361,6 @@ void bind_gradcheck(py::module_& m) {
         py::arg("once") = false,
         "The derivatives of <v, f> by elements of one input; `once`: one central difference of a "
         "small step, with the error bar of rounding alone.");
-  m.def("differentiate_again", &differentiate_again, py::arg("function"), py::arg("input"),
-        py::arg("cotangents"), py::arg("derivatives"), py::arg("where"), py::kw_only(),
-        py::arg("noise") = py::none(), py::arg("rows") = 0, py::arg("workers") = 1,
-        "The same in the place of some of `derivatives`, [elements]; the others stay.");
   m.def("differentiate_along", &differentiate_along, py::arg("function"), py::arg("directions"),
         py::arg("cotangents"), py::kw_only(), py::arg("noise") = py::none(),
         py::arg("trace") = false, py::arg("workers") = 1,

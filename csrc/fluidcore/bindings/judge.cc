@@ -14,8 +14,6 @@
 
 #include "fluidcore/bindings/bindings.h"
 #include "fluidcore/bindings/gradcheck.h"
-#include "fluidcore/gradcheck/verdict/agreement.h"
-#include "fluidcore/gradcheck/verdict/confirm.h"
 #include "fluidcore/gradcheck/verdict/directional.h"
 #include "fluidcore/gradcheck/verdict/judge.h"
 
@@ -49,42 +47,6 @@ Judgement judge(const Derivatives& reference,
                           of_size(tolerance, "tolerance", size), rules);
 }
 
-gradcheck::Claim claim_of(std::int64_t input,
-                          const Derivatives& reference,
-                          const py::object& claimed,
-                          const py::object& tolerance) {
-  const std::size_t size = reference.value.size();
-  return {number_of_input(input), of_size(claimed, "claimed", size),
-          of_size(tolerance, "tolerance", size)};
-}
-
-py::array agreement(Derivatives& once, const py::object& claimed) {
-  const auto agrees = gradcheck::agreement(once, of_size(claimed, "claimed", once.value.size()));
-  return py::array(py::dtype::of<bool>(), {std::ssize(agrees)}, agrees.data());
-}
-
-std::int64_t confirm(Function& function,
-                     std::int64_t input,
-                     const py::iterable& cotangents,
-                     Derivatives& reference,
-                     const py::object& claimed,
-                     const py::object& tolerance,
-                     const Rules& rules,
-                     const py::object& elements,
-                     const py::object& noise,
-                     const py::object& far_noise,
-                     std::int64_t rows,
-                     std::uint64_t seed,
-                     std::int64_t workers) {
-  const Question question = question_of(cotangents, noise);
-  const gradcheck::Claim claim = claim_of(input, reference, claimed, tolerance);
-  const gradcheck::ConfirmOptions options{workers, seed, noise_or_none(far_noise)};
-  const std::vector<std::int64_t> columns = indices(elements).value();
-  return with_interruption(function, [&] {
-    return gradcheck::confirm(function, claim, columns, rows, question, rules, options, reference);
-  });
-}
-
 gradcheck::Directional check_directions(Function& function,
                                         std::int64_t input,
                                         const py::iterable& directions,
@@ -109,6 +71,8 @@ gradcheck::Directional check_directions(Function& function,
       function, [&] { return gradcheck::check_directions(function, claim, rules, options); });
 }
 
+using Flags = py::array_t<std::uint8_t, py::array::c_style | py::array::forcecast>;
+
 // A property that shows a mask of a Judgement, without a copy.
 auto mask(std::vector<std::uint8_t> Judgement::* member, bool by_element) {
   return [member, by_element](const py::object& self) {
@@ -126,31 +90,26 @@ py::array mask_array(const std::vector<std::uint8_t>& bytes) {
   return {py::dtype::of<bool>(), std::ssize(bytes), bytes.data()};
 }
 
-using Bytes = py::array_t<std::uint8_t, py::array::c_style | py::array::forcecast>;
-
-std::vector<std::uint8_t> bytes_of(const Bytes& source, std::string_view what, std::size_t size) {
-  require(static_cast<std::size_t>(source.size()) == size, "gradcheck: ", what, " must have ", size,
-          " elements, got ", source.size());
-  return {source.data(), source.data() + source.size()};
-}
-
-std::vector<std::string> doubts_of(const Judgement& self, const Bytes& flags) {
-  const auto found = self.doubts(bytes_of(flags, "flags", self.counted.size()));
+std::vector<std::string> doubts_of(const Judgement& self, const Flags& flags) {
+  require(flags.size() == std::ssize(self.counted), "gradcheck: flags must have ",
+          self.counted.size(), " elements, got ", flags.size());
+  const auto found = self.doubts({flags.data(), flags.data() + flags.size()});
   return {found.begin(), found.end()};
 }
 
-Judgement settled(const Judgement& self,
-                  const Bytes& wrong,
-                  const Bytes& unsure,
-                  const Bytes& flags,
-                  const py::object& limit) {
-  Judgement found = self;
-  found.wrong = bytes_of(wrong, "wrong", self.wrong.size());
-  found.unsure = bytes_of(unsure, "unsure", self.unsure.size());
-  found.suspect = bytes_of(flags, "flags", self.counted.size());
-  for (std::uint8_t& flag : found.suspect) flag = (flag & gradcheck::kSuspect) != 0;
-  if (!limit.is_none()) found.limit = of_size(limit, "limit", self.limit.size());
-  return found;
+// For each element the cotangent by which it is off the most, a wrong one first, and by how many
+// limits.
+std::pair<py::array_t<std::int64_t>, py::array_t<double>> worst_of(const Judgement& self) {
+  const auto elements = self.counted.size();
+  py::array_t<std::int64_t> rows(static_cast<py::ssize_t>(elements));
+  py::array_t<double> excess(static_cast<py::ssize_t>(elements));
+  const std::vector<std::size_t> worst = self.worst_of_each();
+  for (std::size_t j = 0; j < elements; ++j) {
+    const auto at = static_cast<py::ssize_t>(j);
+    rows.mutable_at(at) = static_cast<std::int64_t>(worst[j] / elements);
+    excess.mutable_at(at) = self.excess(worst[j]);
+  }
+  return {std::move(rows), std::move(excess)};
 }
 
 auto numbers(std::vector<double> Judgement::* member) {
@@ -220,9 +179,10 @@ void bind_judge(py::module_& m) {
           "[elements]: where more is unsure than may stay open, or a measurement has refuted it.")
       .def("doubts", &doubts_of, py::arg("flags"),
            "Why what is unsure cannot be judged, the most frequent reason first.")
-      .def("settled", &settled, py::arg("wrong"), py::arg("unsure"), py::arg("flags"),
-           py::arg("limit") = py::none(),
-           "A copy with other masks, the flags of its derivatives and other limits.")
+      .def("worst", &worst_of,
+           "[elements]: the cotangent by which each is off the most, a wrong one first, and by how "
+           "many limits.")
+      .def("is_proven", &Judgement::is_proven, "Whether nothing is wrong or unsure.")
       .def_readonly("num_imprecise", &Judgement::num_imprecise,
                     "Elements of a kernel that are less precise than its dtype allows.");
   using gradcheck::Directional;
@@ -247,15 +207,6 @@ void bind_judge(py::module_& m) {
   m.def("judge", &judge, py::arg("reference"), py::arg("analytical"), py::arg("tolerance"),
         py::arg("rules"),
         "Compares derivatives with what is claimed, both [cotangents, elements].");
-  m.def("agreement", &agreement, py::arg("once"), py::arg("claimed"),
-        "By which elements a claim agrees with one central difference; `once` gets error bars.");
-  m.def("confirm", &confirm, py::arg("function"), py::arg("input"), py::arg("cotangents"),
-        py::arg("reference"), py::arg("claimed"), py::arg("tolerance"), py::arg("rules"),
-        py::kw_only(), py::arg("elements"), py::arg("noise") = py::none(),
-        py::arg("far_noise") = py::none(), py::arg("rows") = 0, py::arg("seed") = 0,
-        py::arg("workers") = 1,
-        "Makes `reference` what a second measurement says of all that it does not prove; returns "
-        "the evaluations of f.");
   m.def(
       "blind_spot", &gradcheck::blind_spot, py::arg("probes"),
       "An error of one element of limit / blind_spot escapes so many directions in 1 % of cases.");

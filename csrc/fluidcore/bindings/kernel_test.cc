@@ -8,9 +8,9 @@
 #include <pybind11/stl.h>
 
 #include "fluidcore/bindings/bindings.h"
-#include "fluidcore/bindings/callable_gradient.h"
 #include "fluidcore/bindings/gradcheck.h"
 #include "fluidcore/gradcheck/verdict/digits.h"
+#include "fluidcore/gradcheck/verdict/kernel_check.h"
 #include "fluidcore/gradcheck/verdict/kernel_test.h"
 
 namespace py = pybind11;
@@ -20,11 +20,14 @@ namespace fluidcore::bindings {
 namespace {
 
 using gradcheck::Derivatives;
+using gradcheck::ElementCheck;
 using gradcheck::FormulaGradient;
 using gradcheck::Function;
 using gradcheck::Gradient;
 using gradcheck::GradientPair;
 using gradcheck::Judgement;
+using gradcheck::KernelCheck;
+using gradcheck::KernelClaim;
 using gradcheck::KernelTest;
 using gradcheck::Rules;
 
@@ -79,26 +82,6 @@ FormulaGradient formula_gradient(const KernelTest& test,
   return formula;
 }
 
-std::vector<std::size_t> unproven(const KernelTest& test,
-                                  std::int64_t input,
-                                  const py::object& elements,
-                                  const py::object& value,
-                                  const py::object& kernel,
-                                  const Derivatives& reference) {
-  return test.unproven(formula_gradient(test, input, elements, value, kernel, reference));
-}
-
-std::optional<Judgement> judge_at_point(const KernelTest& test,
-                                        std::int64_t input,
-                                        const py::object& elements,
-                                        const py::object& value,
-                                        const py::object& kernel,
-                                        const Derivatives& reference,
-                                        const Rules& rules) {
-  return test.judge_at_point(formula_gradient(test, input, elements, value, kernel, reference),
-                             rules);
-}
-
 Judgement judge(KernelTest& test,
                 std::int64_t input,
                 const py::object& elements,
@@ -115,29 +98,70 @@ Judgement judge(KernelTest& test,
   return calculate_with(test, [&] { return test.judge(formula, rules); });
 }
 
-std::optional<std::string> narrowed_to(KernelTest& test,
-                                       std::int64_t input,
-                                       const py::object& elements,
-                                       const py::object& value,
-                                       const py::object& kernel,
-                                       const Derivatives& reference,
-                                       const Rules& rules) {
-  const FormulaGradient formula = formula_gradient(test, input, elements, value, kernel, reference);
-  const std::optional<DType> found =
-      calculate_with(test, [&] { return test.narrowed_to(formula, rules); });
-  return found ? std::optional(std::string(to_string(*found))) : std::nullopt;
+KernelClaim claim_of(const KernelTest& test,
+                     std::int64_t input,
+                     const py::object& elements,
+                     const py::object& formula,
+                     const py::object& kernel) {
+  KernelClaim claim{number_of_input(input), indices(elements).value()};
+  const std::vector<Tensor>& inputs = test.pair().kernel.inputs();
+  require(claim.input < inputs.size(), "KernelTest: input must be below ", inputs.size(), ", got ",
+          claim.input);
+  for (const std::int64_t element : claim.elements) {
+    require(0 <= element && element < inputs[claim.input].size(),
+            "KernelTest: an element must be below ", inputs[claim.input].size(), ", got ", element);
+  }
+  const std::size_t size = claim.elements.size() * test.pair().cotangents.size();
+  claim.formula = of_size(formula, "formula", size);
+  claim.kernel = of_size(kernel, "kernel", size);
+  return claim;
+}
+
+KernelCheck check(KernelTest& test,
+                  std::int64_t input,
+                  const py::object& elements,
+                  const py::object& formula,
+                  const py::object& kernel,
+                  const Rules& rules,
+                  const std::optional<const ElementCheck*> judged) {
+  const KernelClaim claim = claim_of(test, input, elements, formula, kernel);
+  const ElementCheck* const by_element = judged.value_or(nullptr);
+  const auto size = static_cast<std::size_t>(claim.formula.size());
+  require(by_element == nullptr || by_element->reference.value.size() == size,
+          "KernelTest: the formula must have been judged by the same elements");
+  return calculate_with(test,
+                        [&] { return gradcheck::check_kernel(test, claim, by_element, rules); });
+}
+
+std::optional<std::pair<double, double>> prove(KernelTest& test,
+                                               std::int64_t input,
+                                               const py::object& elements,
+                                               const py::object& formula,
+                                               const py::object& kernel,
+                                               const Rules& rules) {
+  const KernelClaim claim = claim_of(test, input, elements, formula, kernel);
+  const auto found =
+      calculate_with(test, [&] { return gradcheck::prove_kernel(test, claim, rules); });
+  if (!found) return std::nullopt;
+  return std::pair(found->resolution, found->detectable);
 }
 
 }  // namespace
 
 void bind_kernel_test(py::module_& m) {
-  py::class_<Gradient> gradient(m, "Gradient", "The claimed gradient of <v, f> by all inputs.");
-  refuse_pickling(gradient, "a Gradient cannot be pickled or copied; make a new one");
-  py::class_<CallableGradient, Gradient>(m, "CallableGradient", "A Python function of arrays.")
-      .def(py::init<py::object, const py::iterable&, bool>(), py::arg("vjp"), py::arg("inputs"),
-           py::arg("has_fixed_cotangent") = false,
-           "vjp takes a list of points and a list of cotangents, which it must not change, and "
-           "returns a list of floating arrays.");
+  py::class_<KernelCheck>(m, "KernelCheck", "The verdict on each element of a kernel's gradient.")
+      .def_readonly("judgement", &KernelCheck::judgement)
+      .def_readonly("exact", &KernelCheck::exact,
+                    "What it was compared with; None for the differences of the formula's check.")
+      .def_property_readonly("detectable", &KernelCheck::detectable,
+                             "The relative error that is found in 99 % of cases.")
+      .def_property_readonly(
+          "narrowed_to",
+          [](const KernelCheck& self) -> std::optional<std::string> {
+            if (!self.narrowed_to) return std::nullopt;
+            return std::string(to_string(*self.narrowed_to));
+          },
+          "The narrower dtype that the gradient went through, or None.");
   py::class_<KernelTest> test(m, "KernelTest",
                               "Compares a gradient with the same in float64: is a difference "
                               "rounding, or a fault?");
@@ -152,29 +176,15 @@ void bind_kernel_test(py::module_& m) {
            "The verdict on elements of the gradient by one input, `kernel`. `formula` is that in "
            "float64, `reference` what it was compared with; where it is `unsure`, [elements], "
            "nothing is known of kinks.")
-      .def("unproven", &unproven, py::arg("input"), py::arg("elements"), py::arg("formula"),
-           py::arg("kernel"), py::arg("reference"),
-           "The columns that at the point may be farther off than rounding.")
-      .def("judge_at_point", &judge_at_point, py::arg("input"), py::arg("elements"),
-           py::arg("formula"), py::arg("kernel"), py::arg("reference"), py::arg("rules"),
-           "The same where the gradient at the point alone proves it; else None.")
-      .def("narrowed_to", &narrowed_to, py::arg("input"), py::arg("elements"), py::arg("formula"),
-           py::arg("kernel"), py::arg("reference"), py::arg("rules"),
-           "The narrower dtype that the kernel's gradient went through, or None.")
+      .def("check", &check, py::arg("input"), py::arg("elements"), py::arg("formula"),
+           py::arg("kernel"), py::arg("rules"), py::arg("judged"),
+           "The whole comparison by elements of one input; `judged` is what is known of the "
+           "formula's, None where that was looked at along directions.")
+      .def("prove", &prove, py::arg("input"), py::arg("elements"), py::arg("formula"),
+           py::arg("kernel"), py::arg("rules"),
+           "The resolution and the error that is found in 99 % of cases, where all elements are "
+           "proven for the one cotangent; else None.")
       .def_property_readonly("evaluations", &KernelTest::evaluations, "How often f ran.");
-  m.def(
-      "narrower_dtypes",
-      [](const py::object& claimed, const std::string& dtype) {
-        const auto count = static_cast<std::size_t>(py::len(claimed));
-        std::vector<std::string> names;
-        for (const DType narrow : gradcheck::narrower_dtypes(of_size(claimed, "claimed", count),
-                                                             dtype_from_name(dtype))) {
-          names.emplace_back(to_string(narrow));
-        }
-        return names;
-      },
-      py::arg("claimed"), py::arg("dtype"),
-      "The dtypes narrower than `dtype` that every element, [n], is a number of.");
   m.def(
       "narrowed_to",
       [](const py::object& claimed, const Derivatives& reference, const std::string& dtype,

@@ -7,25 +7,21 @@
 #include <numeric>
 #include <utility>
 
-#include "fluidcore/gradcheck/difference/differentiate.h"
 #include "fluidcore/gradcheck/difference/direction.h"
 #include "fluidcore/gradcheck/difference/noise.h"
 #include "fluidcore/gradcheck/function/random_values.h"
 #include "fluidcore/gradcheck/input_message.h"
-#include "fluidcore/gradcheck/verdict/agreement.h"
 #include "fluidcore/gradcheck/verdict/audited_gradient.h"
-#include "fluidcore/gradcheck/verdict/confirm.h"
 #include "fluidcore/gradcheck/verdict/digits.h"
 #include "fluidcore/gradcheck/verdict/directional.h"
-#include "fluidcore/gradcheck/verdict/kernel_test.h"
+#include "fluidcore/gradcheck/verdict/element_check.h"
+#include "fluidcore/gradcheck/verdict/kernel_check.h"
 
 namespace fluidcore::gradcheck {
 
 namespace {
 
 using Tensors = std::vector<Tensor>;
-
-constexpr std::size_t kSigns = 4;  // random signs that measure the size of the terms of a gradient
 
 OperatorCase case_in(const OperatorCase& at, DType dtype) {
   OperatorCase result = at;
@@ -62,20 +58,6 @@ bool is_finite(const std::vector<double>& values, std::size_t i) {
   return std::isfinite(values[i]);
 }
 
-// Adds the square of each of `size` numbers.
-void add_squares(const double* numbers, std::size_t size, double* to) {
-  for (std::size_t i = 0; i < size; ++i) to[i] += numbers[i] * numbers[i];
-}
-
-Tensor with_random_signs(Tensor x, const RandomSequence& numbers) {
-  for (std::int64_t i = 0; i < x.size(); ++i) {
-    if (numbers.uniform<double>(static_cast<std::uint64_t>(i)) < 0.5) {
-      x.set_float_element(i, -x.get_float_element(i));
-    }
-  }
-  return x;
-}
-
 class Check {
  public:
   Check(const OpRegistry& ops, const OperatorCase& at, const CheckOptions& options)
@@ -108,10 +90,7 @@ class Check {
     claimed_ = audited(kernel_, cotangents_, options_.seed);
     exact_ = formula_ ? audited(*formula_, cotangents_, options_.seed) : claimed_;
     f_ = (formula_ ? *formula_ : kernel_).forward();
-    for (const Tensors& v : cotangents_) {
-      std::vector<double>& flat = question_.cotangents.emplace_back();
-      for (const Tensor& part : v) append(flat, part);
-    }
+    judge_by(*f_);
     if (formula_) {
       kernel_test_ = std::make_unique<KernelTest>(
           GradientPair{kernel_, *formula_, *f_, cotangents_, options_.seed});
@@ -123,6 +102,24 @@ class Check {
   }
 
  private:
+  // What the gradient of f is judged by.
+  void judge_by(ProgramFunction& f) {
+    judged_.emplace(Formula{f, alone_ ? &kernel_ : nullptr, cotangents_});
+    for (const Tensors& v : cotangents_) {
+      std::vector<double>& flat = judged_->weights.emplace_back();
+      for (const Tensor& part : v) append(flat, part);
+    }
+    for (const Tensor& y : f.run()) {
+      append(judged_->outputs, y);
+      judged_->output_sizes.push_back(static_cast<std::size_t>(y.size()));
+    }
+    judged_->noise = noise_floor(f, options_.seed);
+    judged_->rules = rules_;
+    judged_->alone = alone_;
+    judged_->seed = options_.seed;
+    judged_->workers = options_.workers;
+  }
+
   InputCheck check_input(std::size_t k) {
     const Tensor& value = kernel_.inputs()[k];
     InputCheck check;
@@ -131,10 +128,10 @@ class Check {
     check.reason = claimed_.faults[k].empty() ? exact_.faults[k] : claimed_.faults[k];
     if (!check.reason.empty()) {
       check.verdict = Verdict::kFail;
-    } else if (value.size() > options_.full) {
-      along_directions(k, check);
     } else if (value.size() > 0) {  // of no element, each is right
-      by_element(k, check);
+      const std::int64_t rows = value.size() > options_.full ? kernel_.num_rows(k) : 0;
+      const bool is_small = value.size() / std::max<std::int64_t>(rows, 1) <= options_.full;
+      if (!is_small || !by_element(k, rows, check)) along_directions(k, check);
     }
     const bool is_linear = claimed_.is_linear[k] && exact_.is_linear[k];
     if (check.verdict != Verdict::kFail && !is_linear) {
@@ -144,28 +141,24 @@ class Check {
     return check;
   }
 
-  void by_element(std::size_t k, InputCheck& check) {
-    const std::vector<std::int64_t> elements = every_element(kernel_.inputs()[k]);
-    Derivatives reference = compare(k);
-    const std::vector<double> tolerance =
-        alone_ ? alone_tolerance(reference, dtype_) : formula_tolerance(reference);
-    Judgement found = judge(reference, exact_.values[k], tolerance, rules_);
-    if (found.verdict() != Verdict::kPass) {
-      const auto& [near, far] = noise();
-      confirm(*f_, {k, exact_.values[k], tolerance}, elements, 0, {question_.cotangents, near},
-              rules_, {options_.workers, options_.seed, far}, reference);
-      found = judge(reference, exact_.values[k], tolerance, rules_);
-    }
-    check_finite(claimed_.values[k], exact_.values[k], reference, check);
+  // One element of every row at a time; false where the rows turn out to depend on each other.
+  bool by_element(std::size_t k, std::int64_t rows, InputCheck& check) {
+    const Look look{k, every_element(kernel_.inputs()[k]), rows,
+                    [this, k] { return direction(k, 0); }};
+    const std::optional<ElementCheck> found = check_elements(*judged_, look, {exact_.values[k]});
+    if (found) judge_elements(look, *found, check);
+    return found.has_value();
+  }
+
+  void judge_elements(const Look& look, const ElementCheck& found, InputCheck& check) {
+    const std::size_t k = look.input;
+    check_finite(claimed_.values[k], exact_.values[k], found.reference, check);
     if (check.verdict == Verdict::kFail) return;
-    conclude(reference, found, "grad-mismatch", check);
-    const DType judged_in = formula_ ? DType::kFloat64 : dtype_;
-    refuse_narrowed(narrowed_to(exact_.values[k], reference, judged_in, rules_.bars), check);
+    conclude(found.reference, found.judgement, "grad-mismatch", check);
+    refuse_narrowed(narrowed_to(exact_.values[k], found.reference, judged_->dtype(), rules_.bars),
+                    check);
     if (check.verdict == Verdict::kFail || !kernel_test_) return;
-    judge_kernel(*kernel_test_,
-                 {k, elements, exact_.values[k], claimed_.values[k], reference,
-                  of_any_cotangent(found.unsure, elements.size())},
-                 check);
+    judge_kernel(k, &found, check);
   }
 
   void along_directions(std::size_t k, InputCheck& check) {
@@ -178,17 +171,13 @@ class Check {
       return;
     }
     const Directional found = check_directions(*f_, directional_claim(k), rules_,
-                                               {noise(), options_.workers, options_.seed});
+                                               {judged_->noise, options_.workers, options_.seed});
     conclude(found.reference, found.judgement, "grad-mismatch", check);
     check.directions = options_.probes;
     check.resolution = std::max(check.resolution, found.min_detectable_99);
     if (!found.culprits.empty()) name_culprits(found.culprits, check);
     if (check.verdict == Verdict::kFail || !kernel_test_) return;
-    const Derivatives reference = trusted(k);
-    judge_kernel(
-        *kernel_test_,
-        {k, every_element(kernel_.inputs()[k]), exact_.values[k], claimed_.values[k], reference},
-        check);
+    judge_kernel(k, nullptr, check);
   }
 
   DirectionalClaim directional_claim(std::size_t k) const {
@@ -196,58 +185,36 @@ class Check {
     const auto elements = static_cast<std::ptrdiff_t>(x.size());
     DirectionalClaim claim{k, {}, {}, alone_ ? std::optional(dtype_) : std::nullopt};
     for (std::size_t q = 0; q < options_.probes; ++q) {
-      const RandomSequence numbers =
-          random_sequence(options_.seed, kernel_.name(k), str_cat("direction ", q));
-      std::vector<double> direction;
-      append(direction, gaussian({x.shape(), DType::kFloat64}, numbers));
       const std::size_t row = q % cotangents_.size();
       const auto begin = exact_.values[k].begin() + static_cast<std::ptrdiff_t>(row) * elements;
-      claim.probes.push_back({round_direction(std::move(direction)), question_.cotangents[row]});
+      claim.probes.push_back({direction(k, q), judged_->weights[row]});
       claim.gradients.emplace_back(begin, begin + elements);
     }
     return claim;
   }
 
-  // What a kernel is compared with where no element was differentiated: the formula itself. The
-  // terms of its elements are as large as those gradients are that random signs leave.
-  Derivatives trusted(std::size_t k) {
-    const auto rows = static_cast<std::int64_t>(cotangents_.size());
-    Derivatives exact(rows, kernel_.inputs()[k].size());
-    exact.value = exact.low = exact.high = exact_.values[k];
-    const auto elements = static_cast<std::size_t>(exact.elements);
-    for (std::size_t row = 0; row < cotangents_.size(); ++row) {
-      double* const scale = exact.scale.data() + row * elements;
-      add_squares(exact.value.data() + row * elements, elements, scale);
-      for (std::size_t sign = 0; sign < kSigns; ++sign) {
-        Tensors v;
-        for (std::size_t j = 0; j < cotangents_[row].size(); ++j) {
-          const std::string who = str_cat("signs ", row, " ", sign);
-          v.push_back(
-              with_random_signs(converted(cotangents_[row][j], DType::kFloat64),
-                                random_sequence(options_.seed, str_cat("output ", j), who)));
-        }
-        std::vector<double> values;
-        append(values, formula_->at(formula_->inputs(), v)[k]);
-        add_squares(values.data(), elements, scale);
-      }
-      double squares = 0;
-      for (std::size_t i = 0; i < elements; ++i) squares += scale[i] /= kSigns + 1;
-      const double mean = squares / static_cast<double>(elements);
-      for (std::size_t i = 0; i < elements; ++i) scale[i] = 2 * std::sqrt(std::max(scale[i], mean));
-    }
-    return exact;
+  std::vector<double> direction(std::size_t k, std::size_t probe) const {
+    const RandomSequence numbers =
+        random_sequence(options_.seed, kernel_.name(k), str_cat("direction ", probe));
+    std::vector<double> direction;
+    append(direction, gaussian({kernel_.inputs()[k].shape(), DType::kFloat64}, numbers));
+    return round_direction(std::move(direction));
   }
 
-  void judge_kernel(KernelTest& test, const FormulaGradient& formula, InputCheck& check) const {
-    std::optional<Judgement> proven = test.judge_at_point(formula, kernel_rules_);
-    const Judgement found = proven ? *std::move(proven) : test.judge(formula, kernel_rules_);
-    if (check.verdict == Verdict::kPass || found.verdict() == Verdict::kFail) {
+  // `formula` is what is known of its elements; null where they were not looked at one by one.
+  void judge_kernel(std::size_t k, const ElementCheck* formula, InputCheck& check) const {
+    const KernelCheck found =
+        check_kernel(*kernel_test_,
+                     {k, every_element(kernel_.inputs()[k]), exact_.values[k], claimed_.values[k]},
+                     formula, kernel_rules_);
+    if (check.verdict == Verdict::kPass || found.judgement.verdict() == Verdict::kFail) {
       const double resolution = check.directions > 0 ? check.resolution : 0;
-      conclude(formula.reference, found, "kernel-mismatch", check);
+      conclude(found.exact ? *found.exact : formula->reference, found.judgement, "kernel-mismatch",
+               check);
       check.resolution = std::max(check.resolution, resolution);
       if (check.verdict == Verdict::kFail) check.directions = 0;  // elements are named
     }
-    refuse_narrowed(test.narrowed_to(formula, kernel_rules_), check);
+    refuse_narrowed(found.narrowed_to, check);
   }
 
   static void name_culprits(const std::vector<Directional::Culprit>& culprits, InputCheck& check) {
@@ -262,26 +229,6 @@ class Check {
     check.directions = 0;
     check.num_wrong = std::ssize(culprits);
     check.index = worst->element;
-  }
-
-  const NoiseLevel& noise() {
-    if (!noise_) noise_ = noise_floor(*f_, options_.seed);
-    return *noise_;
-  }
-
-  // One central difference for each element; what is not proven by it is extrapolated.
-  Derivatives compare(std::size_t k) {
-    DifferentiateOptions how;
-    how.workers = options_.workers;
-    how.approach.once = true;
-    Derivatives found = differentiate(*f_, k, question_, how);
-    std::vector<std::uint8_t> rest = agreement(found, exact_.values[k]);
-    for (std::uint8_t& element : rest) element = element == 0 ? 1 : 0;
-    if (std::count(rest.begin(), rest.end(), 1) == 0) return found;
-    how.approach.once = false;
-    const Question widest{question_.cotangents, noise().widest()};
-    differentiate_again(*f_, k, widest, rest, found, how);
-    return found;
   }
 
   // Fails where a gradient is not finite that is, and that the dtype can hold.
@@ -352,10 +299,9 @@ class Check {
   std::vector<Tensors> cotangents_;
 
   std::unique_ptr<ProgramFunction> f_;  // what is differentiated
-  Question question_;
+  std::optional<Formula> judged_;
   AuditedGradient claimed_;
-  AuditedGradient exact_;            // of the formula
-  std::optional<NoiseLevel> noise_;  // where it is needed
+  AuditedGradient exact_;  // of the formula
   std::unique_ptr<KernelTest> kernel_test_;
 };
 

@@ -21,8 +21,9 @@ struct CheckOptions {
   // The floating inputs are rounded to it, and the kernels for it are checked; nullopt: as given.
   std::optional<DType> dtype = std::nullopt;
   std::size_t cotangents = 2;  // random ones; each one makes it less likely that errors cancel
-  // Inputs with more elements are not looked at one by one, but along random directions: in a few
-  // runs, of which one wrong element among many may escape; `resolution` says how wrong it is then.
+  // Inputs with more elements are not looked at one by one, but an element of every row at once,
+  // where rows are independent and not longer; else along random directions: in a few runs, of
+  // which one wrong element among many may escape; `resolution` says how wrong it is then.
   std::int64_t full = 2000;
   std::size_t probes = 4;    // directions
   std::uint64_t seed = 0;    // of cotangents, and of operators that draw random numbers

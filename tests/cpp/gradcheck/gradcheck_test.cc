@@ -249,8 +249,21 @@ TEST(GradcheckTest, ManyElementsAreLookedAtAlongRandomDirections) {
 }
 
 TEST(GradcheckTest, HowManyElementsAreManyCanBeSaid) {
-  const SlotTensors inputs = {{"X", {random({3, 4})}}};
-  const GradCheck found = check_gradients(builtin_ops(), "tanh", inputs, {}, {.full = 5});
+  const SlotTensors inputs = {{"X", {random({3, 4})}}, {"Y", {random({4, 2})}}};
+  const GradCheck found = check_gradients(builtin_ops(), "mul", inputs, {}, {.full = 10});
+  EXPECT_TRUE(found.passed) << found.message;
+  EXPECT_EQ(found.inputs[0].directions, 4u);
+  EXPECT_EQ(found.inputs[1].directions, 0u);
+}
+
+TEST(GradcheckTest, OfIndependentRowsEveryElementIsLookedAt) {
+  const SlotTensors inputs = {{"X", {random({30, 4}, DType::kFloat32)}}};
+  for (const char* type : {"tanh", "softmax"}) {
+    const GradCheck found = check_gradients(builtin_ops(), type, inputs, {}, {.full = 5});
+    EXPECT_TRUE(found.passed) << found.message;
+    EXPECT_EQ(found.inputs[0].directions, 0u);
+  }
+  const GradCheck found = check_gradients(builtin_ops(), "softmax", inputs, {}, {.full = 3});
   EXPECT_TRUE(found.passed) << found.message;
   EXPECT_EQ(found.inputs[0].directions, 4u);
 }

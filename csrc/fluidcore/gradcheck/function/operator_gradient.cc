@@ -177,6 +177,20 @@ void OperatorGradient::add_gradient(const OpRegistry& ops, std::vector<OpDesc> g
                                        RunState{.seed = seed_}, 1);
 }
 
+std::int64_t OperatorGradient::num_rows(std::size_t k) const {
+  const OpDesc& op = *forward_.block(0).ops()[0];
+  InferContext::Slots specs;
+  std::string_view slot;
+  for (const auto& [name, variables] : op.inputs()) {
+    for (const std::string& variable : variables) {
+      const auto desc = forward_.block(0).find_var(variable);
+      specs[name].push_back({desc->shape(), desc->dtype()});
+      if (variable == input_variable(wanted_[k])) slot = name;
+    }
+  }
+  return defs_.front()->num_rows(InferContext(op, std::move(specs), {}), slot);
+}
+
 bool OperatorGradient::has_kernels(DType dtype) const {
   return std::all_of(defs_.begin(), defs_.end(), [&](const OpDef* def) {
     return def->kernels().contains({Device::kCpu, dtype});

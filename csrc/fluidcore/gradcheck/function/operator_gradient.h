@@ -42,6 +42,8 @@ class OperatorGradient final : public Gradient {
   const std::vector<Tensor>& inputs() const override { return wanted_values_; }
   // They are named after their slots: "X"; "X.0" and "X.1" where a slot holds several.
   const std::string& name(std::size_t k) const { return all_inputs_[wanted_[k]].first; }
+  // How many rows of it do not depend on each other, in all outputs; 0: nothing is known.
+  std::int64_t num_rows(std::size_t k) const;
   // The outputs that the gradient operators take a cotangent of: variables and specs.
   const std::vector<std::pair<std::string, TensorSpec>>& outputs() const { return outputs_; }
   // True when the operator and its gradient operators have kernels for the dtype.

@@ -60,9 +60,12 @@ class DirectionalCheck {
     }
     judge_twice(std::move(claimed), found);
     found.min_detectable_99 = detectable(found.judgement);
-    if (found.judgement.verdict() != Verdict::kFail) return found;
-    search(found.judgement.worst(), found.culprits);
-    if (found.culprits.empty()) leave_open(found);
+    if (found.judgement.verdict() == Verdict::kFail) {
+      search(found.judgement.worst(), found.culprits);
+      if (found.culprits.empty()) leave_open(found, is_late() ? kLate : kKink);
+    } else if (found.judgement.verdict() == Verdict::kInconclusive && is_late()) {
+      leave_open(found, kLate);
+    }
     return found;
   }
 
@@ -180,10 +183,10 @@ class DirectionalCheck {
     return one.judgement.verdict() == Verdict::kFail;
   }
 
-  static void leave_open(Directional& found) {
+  static void leave_open(Directional& found, DerivativeFlag why) {
     for (std::size_t q = 0; q < found.judgement.wrong.size(); ++q) {
-      if (!found.judgement.wrong[q]) continue;
-      found.reference.flags[q] |= kKink;
+      if (!found.judgement.wrong[q] && (why != kLate || !found.judgement.unsure[q])) continue;
+      found.reference.flags[q] |= why;
       found.judgement.wrong[q] = 0;
       found.judgement.unsure[q] = 1;
     }

@@ -208,14 +208,40 @@ std::vector<std::string_view> Judgement::doubts(const std::vector<std::uint8_t>&
   return found;
 }
 
+double Judgement::excess(std::size_t i) const {
+  const double ratio = std::abs(analytical[i] - nearest[i]) / (limit[i] + kNothing);
+  return std::isnan(ratio) ? 0 : ratio;
+}
+
+bool Judgement::is_proven() const {
+  const auto is_set = [](std::uint8_t one) { return one != 0; };
+  return std::none_of(wrong.begin(), wrong.end(), is_set) &&
+         std::none_of(unsure.begin(), unsure.end(), is_set);
+}
+
+namespace {
+
+// A wrong one before others, then by how many limits it is off.
+bool is_worse(const Judgement& found, std::size_t i, std::size_t than) {
+  const auto rank = [&](std::size_t at) { return std::pair(found.wrong[at], found.excess(at)); };
+  return rank(i) > rank(than);
+}
+
+}  // namespace
+
 std::size_t Judgement::worst() const {
-  const auto rank = [this](std::size_t i) {
-    const double ratio = std::abs(analytical[i] - nearest[i]) / (limit[i] + kNothing);
-    return std::pair(wrong[i], std::isfinite(ratio) ? ratio : 0.0);
-  };
   std::size_t worst = 0;
   for (std::size_t i = 1; i < wrong.size(); ++i) {
-    if (rank(i) > rank(worst)) worst = i;
+    if (is_worse(*this, i, worst)) worst = i;
+  }
+  return worst;
+}
+
+std::vector<std::size_t> Judgement::worst_of_each() const {
+  std::vector<std::size_t> worst(counted.size());
+  for (std::size_t i = 0; i < wrong.size(); ++i) {
+    std::size_t& known = worst[i % worst.size()];
+    if (i < worst.size() || is_worse(*this, i, known)) known = i;
   }
   return worst;
 }

@@ -61,9 +61,16 @@ struct Judgement {
   // Why what is unsure cannot be judged, the most frequent reason first: "noise", "kink", "jump",
   // "domain", "absorption" or "budget". `flags`: [elements], of the derivatives.
   std::vector<std::string_view> doubts(const std::vector<std::uint8_t>& flags) const;
+  // By how many limits a value is off.
+  double excess(std::size_t i) const;
   // The element to show: the one that is off by the most limits, of the wrong ones if there are
   // any. There must be one.
   std::size_t worst() const;
+  // [elements]: the position of the cotangent by which each is off the most, of the wrong ones if
+  // there are any.
+  std::vector<std::size_t> worst_of_each() const;
+  // Whether nothing is wrong or unsure.
+  bool is_proven() const;
 };
 
 // `tolerance` is added to the error bars of `reference`; what is not finite among `analytical` is

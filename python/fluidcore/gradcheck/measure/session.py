@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property
 
@@ -43,7 +43,7 @@ class Session:
         dtype: In which f is differentiated: the target's shadow, or its own if there is none that
             works.
         outputs: f at the point, in `dtype`.
-        has_batches: Whether f is not known to fail on many copies of the point at once.
+        formula: What the core judges, once it is made.
         note: Why the float64 form is not used, if it promised to work.
         added: Where `scales` has found them, the gradients of a second cotangent, and of its sum
             with the first.
@@ -54,7 +54,7 @@ class Session:
         self.config = config
         self.calls = Calls(target)
         self.note = ""
-        self.has_batches = True
+        self.formula: core.Formula | None = None
         self.added: list[list[Doubles]] = []
         if not target.has_shadow and target.native_reason and config.shadow == "auto":
             self.note = f"judged in {target.dtype} alone: {target.native_reason}"
@@ -171,10 +171,6 @@ class Session:
         """A cotangent as the engine takes it, [m]."""
         return flat(self.cotangent(index))
 
-    def all_weights(self) -> Iterator[Doubles]:
-        """Those of a check of all elements, one by one: the engine keeps what it takes."""
-        return (self.weights(index) for index in range(self.num_cotangents))
-
     def gradients(self, index: int, dtype: str) -> list[Doubles]:
         """The claimed gradients by every input for one cotangent, flattened."""
         index = 0 if self.is_scalar else index
@@ -285,20 +281,6 @@ class Session:
         if probe == 0 and self._first is not None and self._first[0] == k:
             return self._first[1]
         return self._differentiated(k, probe, noise, trace=True)
-
-    def first_traced(self, k: int, noise: Doubles | None) -> core.Derivatives:
-        """The derivatives along the first direction of an input, for all cotangents."""
-        found = core.differentiate_along(
-            self.function,
-            self.along(k, self.direction(k, 0)),
-            self.all_weights(),
-            noise=noise,
-            trace=True,
-            workers=self.workers,
-        )
-        self.calls.forwards += found.evaluations
-        self._first = k, found
-        return found
 
     def _differentiated(
         self, k: int, probe: int, noise: Doubles | None, *, trace: bool

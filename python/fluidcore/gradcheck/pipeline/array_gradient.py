@@ -9,15 +9,13 @@ import numpy as np
 
 from fluidcore import core
 from fluidcore.gradcheck.config import GradCheckConfig
-from fluidcore.gradcheck.measure.confirm import measured_again
-from fluidcore.gradcheck.measure.judge import Reference, judge
-from fluidcore.gradcheck.measure.modes import Indices
+from fluidcore.gradcheck.measure.flags import Indices
 from fluidcore.gradcheck.measure.noise_level import noise_level
 from fluidcore.gradcheck.measure.session import configured
 from fluidcore.gradcheck.pipeline import assemble
 from fluidcore.gradcheck.report.result import GradCheckResult
 from fluidcore.gradcheck.target.calls import flat
-from fluidcore.gradcheck.target.random_numbers import stream
+from fluidcore.gradcheck.target.random_numbers import few_bits, stream
 from fluidcore.gradcheck.target.target import SHADOW, Array, Target
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
@@ -54,45 +52,50 @@ def judge_array(
         return base
     dtype = target.judged_in(config.shadow)
     function = target.function(dtype)
-    if not np.isfinite(flat([np.asarray(y) for y in function.run()])).all():
+    outputs = [np.asarray(y) for y in function.run()]
+    if not np.isfinite(flat(outputs)).all():
         return assemble.undecided(base, Reason.DOMAIN, f"f is not finite at the point, in {dtype}")
     if not np.isfinite(claimed).all():
         return assemble.not_finite(base, claimed[0])
-    seed, weights = config.seed % 2**32, [flat([cotangent])]
+    seed = config.seed % 2**32
     noise = noise_level(function, seed)
-    elements = _elements(claimed.size, name, config)
-    everything = elements.size == claimed.size
-    found = core.differentiate(
+    formula = core.Formula(
         function,
-        0,
-        weights,
-        elements=None if everything else elements,
-        noise=noise.widest,
+        None,
+        [[cotangent]],
+        outputs,
+        configured(core.Rules.of(target.dtype, alone=dtype != SHADOW), config),
+        alone=dtype != SHADOW,
+        noise=noise.near,
+        far_noise=noise.far,
+        seed=seed,
     )
-    reference = Reference.of(found)
-    claimed = claimed[:, elements]
-    rules = configured(core.Rules.of(target.dtype, alone=dtype != SHADOW), config)
-    tolerance = reference.native.alone_tolerance(target.dtype)
-    exact = (claimed == reference.value) & (reference.error == 0)  # a 0 where f is constant
-    judgement = judge(reference, claimed, np.where(exact, 0.0, tolerance), rules)
-    evaluations = found.evaluations
-    if not judgement.is_proven:
-        more, judgement = measured_again(
-            function, 0, weights, judgement, rules, elements, noise=noise, seed=seed
-        )
-        evaluations += more
+    elements = _elements(claimed.size, name, config)
+    found = formula.check_elements(
+        0,
+        elements,
+        rows=0,
+        direction=lambda: few_bits(
+            stream(config.seed, name, "direction").standard_normal(claimed.size)
+        ),
+        claimed=claimed[:, elements],
+        made_in=target.dtype,
+    )
+    assert found is not None
     result = assemble.of_elements(
         base,
-        judgement,
+        found.judgement,
+        found.reference,
         elements,
         failing=Reason.MISMATCH,
         verbose=config.verbose,
-        failure=found.failure,
     )
     return replace(
         result,
-        min_detectable_99=result.min_detectable_99 if everything else float("inf"),
-        num_forward=evaluations,
+        min_detectable_99=result.min_detectable_99
+        if elements.size == claimed.size
+        else float("inf"),
+        num_forward=formula.evaluations,
         seconds=time.perf_counter() - started,
     )
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from fluidcore.gradcheck.measure.directions import Directional
+from fluidcore import core
+from fluidcore.gradcheck.measure.flags import Indices, Mask, has_kink
 from fluidcore.gradcheck.measure.joint_direction import Proof
-from fluidcore.gradcheck.measure.judge import Judgement, Mask
-from fluidcore.gradcheck.measure.modes import Indices, Mode
+from fluidcore.gradcheck.measure.modes import Mode
 from fluidcore.gradcheck.measure.session import Session
 from fluidcore.gradcheck.report.data import ElementError
 from fluidcore.gradcheck.report.errors import SMALLEST, with_statistics
@@ -78,68 +78,120 @@ def not_finite(base: GradCheckResult, gradient: Doubles) -> GradCheckResult:
     )
 
 
+class _Judged:
+    """A judgement of some elements, and what a report says of it."""
+
+    def __init__(
+        self, judgement: core.Judgement, reference: core.Derivatives, elements: Indices
+    ) -> None:
+        self.judgement = judgement
+        self.elements = elements
+        self.verdict = Verdict(judgement.verdict)
+        self.is_wrong: Mask = np.any(judgement.wrong, axis=0)
+        self.is_open = judgement.open()
+        self.at_kink = has_kink(reference.flags)
+        self.doubts = tuple(map(Reason, judgement.doubts(reference.flags)))
+        rows, self.excess = judgement.worst()
+        columns = np.arange(elements.size)
+        self.analytical = judgement.analytical[rows, columns]
+        self.nearest = judgement.nearest[rows, columns]
+        self.error = reference.error[rows, columns]
+        self.limit = judgement.limit[rows, columns]
+
+    @property
+    def resolution(self) -> float:
+        """The relative error that would have been seen."""
+        counted = self.judgement.counted
+        if (self.judgement.unsure & self.at_kink & counted).any():
+            return float("inf")
+        return float(np.max(self.judgement.resolution, initial=0.0, where=counted))
+
+    def reasons(self, failing: Reason) -> tuple[Reason, ...]:
+        """Of the verdict."""
+        if self.verdict is Verdict.FAIL:
+            return (failing,) if (self.is_wrong & (self.excess > 1)).any() else (Reason.KINK,)
+        return self.doubts if self.verdict is Verdict.INCONCLUSIVE else ()
+
+    def listed(self, verbose: bool) -> tuple[ElementError, ...]:
+        """The wrong elements, or all, the worst first."""
+        shown = np.flatnonzero(self.judgement.counted if verbose else self.is_wrong).tolist()
+        order = sorted(shown, key=lambda j: (not self.is_wrong[j], -self.excess[j], j))
+        return tuple(self._element(j, int(self.elements[j])) for j in order)
+
+    def _element(self, j: int, index: int) -> ElementError:
+        verdict = Verdict.INCONCLUSIVE if self.is_open[j] else Verdict.PASS
+        return ElementError(
+            index,
+            float(self.analytical[j]),
+            float(self.nearest[j]),
+            float(self.error[j]),
+            Verdict.FAIL if self.is_wrong[j] else verdict,
+        )
+
+
 def of_elements(
     base: GradCheckResult,
-    judgement: Judgement,
+    judgement: core.Judgement,
+    reference: core.Derivatives,
     elements: Indices,
     *,
     failing: Reason,
     verbose: bool,
-    failure: str | None = None,
 ) -> GradCheckResult:
     """The result of a judgement.
 
     Args:
         base: What is known already.
         judgement: [r, n].
+        reference: What it rests on.
         elements: [n], indices into the flattened input, or of directions.
         failing: The reason of a FAIL.
         verbose: Whether right elements are listed, too.
-        failure: The first exception of f at a moved point.
     """
-    if judgement.counted.size and not judgement.counted.any():
+    counted = judgement.counted
+    if counted.size and not counted.any():
         return undecided(base, Reason.NO_ELEMENTS, "all elements are at kinks, and left out")
     base = replace(base, reasons=(failing,))  # until something is found
-    worst, excess = judgement.worst
-    columns = np.arange(len(elements))
-    analytical, nearest = judgement.analytical[worst, columns], judgement.nearest[worst, columns]
-    known = judgement.counted & np.isfinite(judgement.reference.error[worst, columns])
-    passed = ~judgement.wrong.any(0) & ~judgement.open & judgement.counted
-    listed = _listed(judgement, elements, worst, excess, verbose)
-    resolution = _resolution(judgement)
+    found = _Judged(judgement, reference, elements)
+    known = counted & np.isfinite(found.error)
+    listed = found.listed(verbose)
+    resolution = found.resolution
     result = replace(
         base,
-        verdict=judgement.verdict,
-        reasons=_reasons(judgement, failing),
-        num_elements=int(np.count_nonzero(judgement.counted)),
-        num_passed=int(np.count_nonzero(passed)),
+        verdict=found.verdict,
+        reasons=found.reasons(failing),
+        num_elements=int(np.count_nonzero(counted)),
+        num_passed=int(np.count_nonzero(~found.is_wrong & ~found.is_open & counted)),
         element_errors=listed or None,
         resolution=resolution,
         min_detectable_99=resolution,
-        kinks=int(np.count_nonzero(judgement.at_kink)),
-        detail=_detail(base, judgement, elements, worst, excess, listed, failure),
+        kinks=int(np.count_nonzero(found.at_kink)),
+        detail=_detail(base, found, listed, reference.failure),
     )
-    return with_statistics(result, analytical[known], nearest[known])
+    return with_statistics(result, found.analytical[known], found.nearest[known])
 
 
-def of_directions(base: GradCheckResult, found: Directional, verbose: bool) -> GradCheckResult:
+def of_directions(base: GradCheckResult, found: core.Directional, verbose: bool) -> GradCheckResult:
     """The result of a directional check; the wrong elements are those that the search found."""
     probes = np.arange(found.judgement.wrong.shape[1], dtype=np.int64)
     result = of_elements(
         replace(base, shape=probes.shape),  # of what is indexed
         found.judgement,
+        found.reference,
         probes,
         failing=Reason.MISMATCH,
         verbose=verbose,
-        failure=found.failure,
     )
     result = replace(result, shape=base.shape, min_detectable_99=found.min_detectable_99)
     if result.verdict is not Verdict.FAIL:
         return result
     count = int(np.count_nonzero(found.judgement.wrong))
     detail = f"wrong along {count} of {len(probes)} random directions"
-    errors = sorted(found.culprits, key=lambda pair: -float(pair[1].excess[0, 0]))
-    listed = tuple(_element(one, 0, 0, i) for i, one in errors)
+    culprits = [
+        _Judged(judgement, reference, np.array([i])) for i, reference, judgement in found.culprits
+    ]
+    culprits.sort(key=lambda one: -float(one.excess[0]))
+    listed = tuple(error for one in culprits for error in one.listed(verbose))
     if listed:
         first = listed[0]
         detail += (
@@ -195,59 +247,19 @@ def proven(session: Session, k: int, proof: Proof) -> GradCheckResult:
     )
 
 
-def _resolution(judgement: Judgement) -> float:
-    """The relative error that would have been seen."""
-    if (judgement.unsure & judgement.at_kink & judgement.counted).any():
-        return float("inf")
-    return float(np.max(judgement.resolution, initial=0.0, where=judgement.counted))
-
-
-def _reasons(judgement: Judgement, failing: Reason) -> tuple[Reason, ...]:
-    if judgement.verdict is Verdict.FAIL:
-        apart = judgement.wrong & (judgement.excess > 1)
-        return (failing,) if apart.any() else (Reason.KINK,)
-    return judgement.doubts() if judgement.verdict is Verdict.INCONCLUSIVE else ()
-
-
-def _element(judgement: Judgement, row: int, column: int, index: int) -> ElementError:
-    return ElementError(
-        index,
-        float(judgement.analytical[row, column]),
-        float(judgement.nearest[row, column]),
-        float(judgement.reference.error[row, column]),
-        judgement.of_element(column),
-    )
-
-
-def _listed(
-    judgement: Judgement, elements: Indices, worst: Indices, excess: Doubles, verbose: bool
-) -> tuple[ElementError, ...]:
-    wrong: Mask = np.any(judgement.wrong, axis=0)
-    shown = judgement.counted if verbose else judgement.wrong.any(0)
-    columns = [int(j) for j in np.flatnonzero(shown)]
-    order = sorted(columns, key=lambda j: (not wrong[j], -excess[j], j))
-    return tuple(_element(judgement, int(worst[j]), int(j), int(elements[j])) for j in order)
-
-
 def _detail(
-    base: GradCheckResult,
-    judgement: Judgement,
-    elements: Indices,
-    worst: Indices,
-    excess: Doubles,
-    listed: Sequence[ElementError],
-    failure: str | None,
+    base: GradCheckResult, found: _Judged, listed: Sequence[ElementError], failure: str | None
 ) -> str:
-    total = int(np.count_nonzero(judgement.counted))
-    if judgement.verdict is Verdict.FAIL:
-        count = int(np.count_nonzero(judgement.wrong.any(0)))
-        off = set(elements[excess > 1].tolist())
+    total = int(np.count_nonzero(found.judgement.counted))
+    if found.verdict is Verdict.FAIL:
+        count = int(np.count_nonzero(found.is_wrong))
+        off = set(found.elements[found.excess > 1].tolist())
         wrong = [error for error in listed if error.verdict is Verdict.FAIL]
         apart = worst_first(error for error in wrong if error.index in off)
         if not apart:
             return f"{place(base.shape, listed[0].index)} is at a kink; {count} of {total} are"
         first = apart[0]
-        column = int(np.flatnonzero(elements == first.index)[0])
+        column = int(np.flatnonzero(found.elements == first.index)[0])
         right, what = f"compared with {first.numerical:.9g}", "rounding allows"
         if first.error_bar:
             source = "by the formula" if Reason.KERNEL in base.reasons else "numerically"
@@ -256,13 +268,12 @@ def _detail(
         return (
             f"{place(base.shape, first.index)} is {first.analytical:.9g}, {right}: off by "
             f"{abs(first.analytical - first.numerical):.3g}, more than the "
-            f"{judgement.limit[worst[column], column]:.2g} that {what}; "
-            f"{count} of {total} are wrong"
+            f"{found.limit[column]:.2g} that {what}; {count} of {total} are wrong"
         )
-    count = int(np.count_nonzero(judgement.open))
+    count = int(np.count_nonzero(found.is_open))
     if count == 0:
         return ""
-    why = ", ".join(reason.value for reason in judgement.doubts())
+    why = ", ".join(reason.value for reason in found.doubts)
     text = f"{count} of {total} cannot be judged: {why}"
     return f"{text}; f raised: {failure}" if failure else text
 

@@ -8,20 +8,16 @@ import numpy as np
 
 from fluidcore import core
 from fluidcore.gradcheck.measure import modes, taylor
-from fluidcore.gradcheck.measure.confirm import confirm
 from fluidcore.gradcheck.measure.directions import check_directions
-from fluidcore.gradcheck.measure.judge import Judgement, Mask, Reference, judge
-from fluidcore.gradcheck.measure.modes import Numerical, columns_of
+from fluidcore.gradcheck.measure.flags import Indices, Mask
+from fluidcore.gradcheck.measure.modes import columns_of, elements_of
+from fluidcore.gradcheck.measure.native import native_formula
 from fluidcore.gradcheck.measure.noise import Noise
 from fluidcore.gradcheck.measure.session import Session
 from fluidcore.gradcheck.pipeline import assemble
-from fluidcore.gradcheck.pipeline.absorption import heights_of, settle_zero, with_absorption
-from fluidcore.gradcheck.pipeline.cancellation import settle_grid
-from fluidcore.gradcheck.pipeline.overflow import left_open, overflown, with_overflow
-from fluidcore.gradcheck.pipeline.own_rounding import settle_rounding
+from fluidcore.gradcheck.pipeline.overflow import overflown, with_overflow
 from fluidcore.gradcheck.report.data import Hypothesis
 from fluidcore.gradcheck.report.result import GradCheckResult
-from fluidcore.gradcheck.target.precision import UNIT
 from fluidcore.gradcheck.target.target import Doubles
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
@@ -32,15 +28,13 @@ class Formula:
 
     Attributes:
         result: For the report.
-        judgement: Of all elements that were looked at; None if they were not looked at one by one.
-        numerical: What it rests on.
-        heights: [r, 1], f over x, where the gradient is 0 as far as that tells.
+        elements: That were looked at one by one, [n]; None if none was.
+        native: What the core has found of them.
     """
 
     result: GradCheckResult
-    judgement: Judgement | None = None
-    numerical: Numerical | None = None
-    heights: Doubles | None = None
+    elements: Indices | None = None
+    native: core.ElementCheck | None = None
 
 
 def check_formula(session: Session, k: int, noise: Noise) -> Formula:
@@ -66,17 +60,18 @@ def check_formula(session: Session, k: int, noise: Noise) -> Formula:
             overflow |= infinite
     if session.late:
         return Formula(assemble.late(base))
-    if mode != "directional":
-        numerical = modes.compare(session, k, mode, noise.forward)
-        if numerical is None:
-            mode = "full" if size <= session.config.n_full else "directional"
-            text = "the promise that rows do not depend on each other is not kept"
-            session.note = session.note or text
-            base = replace(base, mode=mode)
-            if mode == "full":
-                numerical = modes.compare(session, k, mode, noise.forward)
-        if numerical is not None:
-            return _by_element(session, k, base, numerical, noise, overflow)
+    if mode == "coloured":
+        found = _by_element(session, k, base, noise, overflow)
+        if found is not None:
+            return found
+        mode = "full" if size <= session.config.n_full else "directional"
+        text = "the promise that rows do not depend on each other is not kept"
+        session.note = session.note or text
+        base = replace(base, mode=mode)
+    if mode == "full":
+        found = _by_element(session, k, base, noise, overflow)
+        assert found is not None
+        return found
     if overflow.any():
         undecided = assemble.undecided(base, Reason.DOMAIN, "")
         return Formula(with_overflow(undecided, overflow))
@@ -89,42 +84,37 @@ def _by_direction(session: Session, k: int, base: GradCheckResult, noise: Noise)
 
 
 def _by_element(
-    session: Session,
-    k: int,
-    base: GradCheckResult,
-    numerical: Numerical,
-    noise: Noise,
-    overflow: Mask,
-) -> Formula:
-    claimed = session.analytical(k, session.dtype)
-    claimed = claimed[:, columns_of(numerical.elements, claimed.shape[1])]
-    reference = left_open(numerical.reference, overflow[numerical.elements])
-    measured = reference.native
-    tolerance = (
-        measured.alone_tolerance(session.dtype) if session.alone else measured.formula_tolerance()
+    session: Session, k: int, base: GradCheckResult, noise: Noise, overflow: Mask
+) -> Formula | None:
+    """None where rows depend on each other that promise not to."""
+    elements, native = elements_of(session, k), native_formula(session, noise)
+    columns = columns_of(elements, overflow.size)
+    evaluations = native.evaluations
+    found = native.check_elements(
+        k,
+        elements,
+        rows=session.target.inputs[k].rows if base.mode == "coloured" else 0,
+        direction=lambda: session.direction(k, 0),
+        claimed=session.analytical(k, session.dtype)[:, columns],
+        deviation=None if noise.repeats else noise.backward[k][columns],
+        overflows=overflow[columns] if overflow.any() else None,
     )
-    del measured  # as large as the reference
-    heights = heights_of(session, k)
-    reference = with_absorption(session, k, reference, claimed, heights)
-    independent = (reference.scale == 0) & (reference.error == 0) & (claimed != 0)  # A is rounded
-    tolerance = tolerance + np.where(independent, 16 * UNIT[session.dtype] * heights, 0.0)
-    tolerance = tolerance + 4 * noise.backward[k][numerical.elements]
-    judgement = judge(reference, claimed, tolerance, session.rules)
-    rows = session.target.inputs[k].rows if numerical.mode == "coloured" else 0
-    judgement = confirm(session, k, judgement, numerical.elements, noise.forward, rows=rows)
-    judgement = settle_rounding(session, k, judgement, numerical)
-    judgement = settle_grid(session, k, judgement, numerical)
-    judgement, is_zero = settle_zero(session, k, judgement, heights, noise)
+    session.calls.forwards += native.evaluations - evaluations
+    if found is None:
+        return None
+    if found.along is not None:
+        session.keep_trace(k, found.along)
+    judgement, reference = found.judgement, found.reference
     result = assemble.of_elements(
         base,
         judgement,
-        numerical.elements,
+        reference,
+        elements,
         failing=Reason.MISMATCH,
         verbose=session.config.verbose,
-        failure=numerical.failure,
     )
-    if is_zero:
-        worst = float(np.max(judgement.limit / heights))
+    if found.heights is not None:
+        worst = float(np.max(judgement.limit / found.heights[:, None]))
         result = replace(
             result,
             resolution=worst,
@@ -132,17 +122,17 @@ def _by_element(
             detail=f"0, as far as f tells: at most {float(np.max(judgement.limit)):.2g}",
         )
     if overflow.any():
-        result = with_overflow(result, overflow, numerical)
+        result = with_overflow(result, overflow, reference.value[:, overflow[columns]])
     else:
         result = _with_levels(session, k, result, noise)
         narrow = core.narrowed_to(
-            claimed, judgement.reference.native, session.dtype, session.rules.bars
+            judgement.analytical, reference, session.dtype, session.rules.bars
         )
         result = assemble.with_digits(result, narrow)
     known = session.config.explain and not session.late and not overflow.any()
     if result.verdict is Verdict.FAIL and known:
-        result = replace(result, hypotheses=_explained(session, k, judgement))
-    return Formula(result, judgement, numerical, heights if is_zero else None)
+        result = replace(result, hypotheses=_explained(session, k, found))
+    return Formula(result, elements, found)
 
 
 def _with_levels(
@@ -155,9 +145,9 @@ def _with_levels(
     return replace(result, levels=taylor.trace(session, k, 0, noise.forward))
 
 
-def _explained(session: Session, k: int, judgement: Judgement) -> tuple[Hypothesis, ...]:
+def _explained(session: Session, k: int, found: core.ElementCheck) -> tuple[Hypothesis, ...]:
     """What may be wrong; only where all elements were looked at."""
-    part = session.target.inputs[k]
+    part, judgement, reference = session.target.inputs[k], found.judgement, found.reference
     if judgement.wrong.shape[1] != part.value.size:
         return ()
     from fluidcore.gradcheck.explain.hypotheses import explain
@@ -173,16 +163,7 @@ def _explained(session: Session, k: int, judgement: Judgement) -> tuple[Hypothes
         session.target,
         k,
         shaped(judgement.analytical),
-        shaped(judgement.nearest if judgement.reference.flags.any() else judgement.reference.value),
+        shaped(judgement.nearest if reference.flags.any() else reference.value),
         [session.cotangent(int(i)) for i in order],
         shaped(judgement.limit),
     )
-
-
-def trusted(formula: Formula, claimed: Doubles, scale: Doubles) -> Reference:
-    """What a kernel is compared with: the differences, or a float64 gradient that is refuted."""
-    if formula.heights is not None:
-        return Reference.exact(claimed, np.broadcast_to(formula.heights, claimed.shape))
-    if formula.judgement is None or formula.result.verdict is Verdict.FAIL:
-        return Reference.exact(claimed, scale)
-    return formula.judgement.reference

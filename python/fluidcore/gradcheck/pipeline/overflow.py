@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from fluidcore import core
-from fluidcore.gradcheck.measure.judge import DOMAIN, Mask, Reference
-from fluidcore.gradcheck.measure.modes import Indices, Numerical
+from fluidcore.gradcheck.measure.flags import Mask
 from fluidcore.gradcheck.measure.session import Session
 from fluidcore.gradcheck.report.result import GradCheckResult
 from fluidcore.gradcheck.target.precision import LARGEST
@@ -42,27 +41,19 @@ def overflown(
     weights = [session.weights(index)]
     found = core.differentiate(session.function, k, weights, elements=looked_at, noise=noise)
     session.calls.forwards += found.evaluations
-    reference = Reference.of(found)
-    most = np.where(np.signbit(gradient[looked_at]), -reference.low[0], reference.high[0])
-    most += session.rules.bars * reference.error[0]  # endless where there is no derivative
+    most = np.where(np.signbit(gradient[looked_at]), -found.low[0], found.high[0])
+    most += session.rules.bars * found.error[0]  # endless where there is no derivative
     return infinite if (most >= LARGEST[session.dtype]).all() else None
 
 
-def left_open(reference: Reference, overflow: Mask) -> Reference:
-    """Nothing can be said about elements that are too large; both [n]."""
-    return reference.unknown_at(overflow, DOMAIN)
-
-
 def with_overflow(
-    result: GradCheckResult, overflow: Mask, numerical: Numerical | None = None
+    result: GradCheckResult, overflow: Mask, values: Doubles | None = None
 ) -> GradCheckResult:
-    """INCONCLUSIVE, unless another element is wrong."""
+    """INCONCLUSIVE, unless another element is wrong; `values` are derivatives that overflow."""
     if not overflow.any() or result.verdict is Verdict.FAIL:
         return result
     example = ""
-    if numerical is not None:
-        at: Indices = np.flatnonzero(overflow[numerical.elements])
-        values = numerical.reference.value[:, at]
+    if values is not None:
         values = values[np.isfinite(values)]
         example = f", {values[np.argmax(np.abs(values))]:.6g}," if values.size else ""
     detail = f"overflow: the gradient{example} is larger than any {result.dtype}"

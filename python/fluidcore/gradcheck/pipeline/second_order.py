@@ -13,7 +13,7 @@ import numpy as np
 
 from fluidcore import core
 from fluidcore.gradcheck.config import GradCheckConfig
-from fluidcore.gradcheck.measure.judge import JUMP, KINK, Reference, judge
+from fluidcore.gradcheck.measure.flags import has_kink
 from fluidcore.gradcheck.measure.session import Session
 from fluidcore.gradcheck.pipeline import assemble
 from fluidcore.gradcheck.report.result import GradCheckReport, GradCheckResult
@@ -179,19 +179,19 @@ def _symmetry(session: Session, rounding: Rounding | None) -> GradCheckResult:
     for along, other in (pairs, pairs[::-1]):
         derivatives = core.differentiate_along(function, along, [flat(other)], noise=noise)
         session.calls.backwards += derivatives.evaluations
-        found.append(Reference.of(derivatives))
+        found.append(derivatives)
     first, second = found
-    at_kink = (second.flags & (KINK | JUMP)) != 0
-    error = first.error + np.where(at_kink, np.inf, second.error)
+    error = first.error + np.where(has_kink(second.flags), np.inf, second.error)
     scale = np.maximum(first.scale, second.scale)
-    reference = Reference(
+    reference = core.Derivatives(
         first.value, error, first.low, first.high, scale, first.flags | second.flags
     )
     part = _SYMMETRY if session.dtype == "float64" else session.rules.resolution
-    judgement = judge(reference, second.value, part * scale, session.rules)
+    judgement = core.judge(reference, second.value, part * scale, session.rules)
     result = assemble.of_elements(
         base,
         judgement,
+        reference,
         np.zeros(1, dtype=np.int64),
         failing=Reason.MISMATCH,
         verbose=session.config.verbose,

@@ -147,6 +147,17 @@ TEST(JudgeTest, AnExactZeroNeedsNoTolerance) {
   EXPECT_EQ(judge(reference, {0, 1e-30}, rounding, Rules()).verdict(), Verdict::kFail);
 }
 
+TEST(JudgeTest, TheWorstOfAnElementIsAWrongOneOrElseTheFarthest) {
+  Judgement found;
+  found.counted = {1, 1, 1};
+  found.analytical = {1.5, 0, 8, 8, 0.5, 1.5};
+  found.nearest = std::vector<double>(6);
+  found.limit = std::vector<double>(6, 1);
+  found.wrong = {1, 0, 0, 0, 0, 1};
+  EXPECT_THAT(found.worst_of_each(), testing::ElementsAre(0, 4, 5));
+  EXPECT_EQ(found.worst(), 0U);
+}
+
 TEST(JudgeTest, NanIsNeitherRightNorWrong) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const Judgement found = judged(smooth({1, 2, 3}), {nan, nan, 3});

@@ -4,14 +4,14 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from judged import KINK, SUBGRADIENT, Judgement, Reference, judge
 from targets import NumpyTarget, checked
 
 from fluidcore import core
 from fluidcore.gradcheck.config import GradCheckConfig
-from fluidcore.gradcheck.measure.confirm import confirm, noise_floor
-from fluidcore.gradcheck.measure.judge import KINK, SUBGRADIENT, Judgement, Reference, judge
+from fluidcore.gradcheck.measure.native import native_formula
+from fluidcore.gradcheck.measure.noise import Noise
 from fluidcore.gradcheck.measure.session import Session
-from fluidcore.gradcheck.pipeline import formula
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 TIED = np.array([1.0, 1.0, 1.0, 0.0, 0.2])
@@ -76,10 +76,19 @@ def first(session: Session, elements=None) -> Judgement:
 
 
 def twice(session: Session, elements=None) -> Judgement:
-    judgement = first(session, elements)
+    """After a second measurement of what the first does not prove."""
     if elements is None:
         elements = np.arange(session.target.inputs[0].value.size)
-    return confirm(session, 0, judgement, elements, None)
+    formula = native_formula(session, Noise(None, [], False, ""))
+    found = formula.check_elements(
+        0,
+        elements,
+        rows=0,
+        direction=lambda: session.direction(0, 0),
+        claimed=session.analytical(0, session.dtype)[:, elements],
+    )
+    assert found is not None
+    return Judgement(found.judgement, Reference.of(found.reference))
 
 
 def verdict_of(f: Callable, claimed, x, **settings) -> Verdict:
@@ -266,35 +275,6 @@ def test_a_kink_that_is_left_out_is_neither_right_nor_wrong(slope: float) -> Non
         assert checked(target, on_kink="skip").verdict is verdict
 
 
-def test_without_time_for_a_second_measurement_nothing_is_decided(monkeypatch) -> None:
-    def late(*arguments, **options):
-        with core.TimeLimit(1e-9):
-            return confirm(*arguments, **options)
-
-    monkeypatch.setattr(formula, "confirm", late)
-    for claimed in (unit(0), unit(0, 1.5)):
-        (result,) = checked(Counted(median, claimed, MIDDLE)).results
-        assert (result.verdict, result.reasons) == (Verdict.INCONCLUSIVE, (Reason.BUDGET,))
-        assert result.element_errors is None
-
-
-def test_a_time_limit_ends_a_second_measurement() -> None:
-    session = session_of(Counted(median, unit(0), MIDDLE))
-    judgement = first(session)
-    _ = session.inner_noise
-    with core.TimeLimit(1e-9), pytest.raises(core.OutOfTime):
-        confirm(session, 0, judgement, np.arange(5), None)
-    np.testing.assert_array_equal(np.asarray(session.function.inputs()[0]), MIDDLE)
-
-
-def test_what_one_measurement_refutes_is_open_once_the_time_is_over() -> None:
-    session = session_of(Counted(median, unit(0), MIDDLE), budget_s=1e-9)
-    judgement = first(session)
-    assert judgement.verdict is Verdict.FAIL
-    found = confirm(session, 0, judgement, np.arange(5), None)
-    assert found.verdict is Verdict.INCONCLUSIVE
-
-
 @pytest.mark.parametrize(
     ("f", "claimed", "x"),
     [
@@ -307,11 +287,10 @@ def test_what_one_measurement_refutes_is_open_once_the_time_is_over() -> None:
 def test_evaluations_are_counted_and_the_input_is_put_back(f, claimed, x) -> None:
     target = Counted(f, claimed, x)
     session = session_of(target)
-    judgement = first(session)
-    _ = session.inner_noise
-    ran, known = target.count, session.calls.forwards
-    confirm(session, 0, judgement, np.arange(5), None)
-    assert session.calls.forwards - known == target.count - ran > 0
+    formula = native_formula(session, Noise(None, [], False, ""))
+    ran = target.count
+    twice(session)
+    assert formula.evaluations == target.count - ran > 0
     np.testing.assert_array_equal(np.asarray(session.function.inputs()[0]), x)
     np.testing.assert_array_equal(target.inputs[0].value, x)
 
@@ -322,15 +301,6 @@ def test_the_second_measurement_is_part_of_what_a_result_has_cost() -> None:
         for x in (np.array([1.0, 0.5, 0.3, 0.0, 0.2]), TIED)
     )
     assert doubtful > proven + 20
-
-
-def test_nothing_is_measured_again_where_all_is_proven() -> None:
-    target = Counted(np.sin, np.cos(TIED), TIED)
-    session = session_of(target)
-    judgement = first(session)
-    ran = target.count
-    assert confirm(session, 0, judgement, np.arange(5), None) is judgement
-    assert target.count == ran
 
 
 def test_some_elements_are_measured_again_by_their_own_places() -> None:
@@ -366,17 +336,15 @@ def test_threads_change_nothing() -> None:
 
 
 def test_the_floor_of_noise_is_what_lines_and_runs_tell() -> None:
-    exact = session_of(Counted(lambda x: 2 * x, 2, TIED))
-    assert noise_floor(exact, None).near is None
+    exact = session_of(Counted(lambda x: 2 * x, 2, TIED)).inner_noise
+    assert exact.near is None
     given = np.linspace(0, 1, 5)
-    np.testing.assert_array_equal(noise_floor(exact, given).near, given)
-    rounded = session_of(Counted(rounded_inside, np.cos(TIED), TIED))
-    inner = noise_floor(rounded, None).near
-    assert inner is not None
-    assert 1e-8 < inner.item() < 1e-6
-    np.testing.assert_array_equal(inner, rounded.inner_noise.near)
-    assert noise_floor(rounded, np.array([1.0])).near == 1.0
-    assert noise_floor(rounded, np.array([1e-12])).near == inner
+    np.testing.assert_array_equal(exact.at_least(given).near, given)
+    rounded = session_of(Counted(rounded_inside, np.cos(TIED), TIED)).inner_noise
+    assert rounded.near is not None
+    assert 1e-8 < rounded.near.item() < 1e-6
+    assert rounded.at_least(np.array([1.0])).near == 1.0
+    assert rounded.at_least(np.array([1e-12])).near == rounded.near
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
@@ -384,7 +352,7 @@ def test_in_16_bits_runs_alone_tell_the_noise(dtype: str) -> None:
     target = Counted(np.sin, np.cos(TIED), TIED, dtype)
     session = session_of(target, shadow="off")
     ran = target.count
-    assert noise_floor(session, None) == (None, None, 0)
+    assert session.inner_noise == (None, None, 0)
     given = np.linspace(0, 1, 5)
-    assert noise_floor(session, given).near is given
+    assert session.inner_noise.at_least(given).near is given
     assert target.count == ran

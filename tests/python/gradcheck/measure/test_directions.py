@@ -2,15 +2,20 @@
 
 import numpy as np
 import pytest
+from judged import Directional, directional
 from targets import NumpyTarget, checked
 
 from fluidcore import core
 from fluidcore.gradcheck.config import GradCheckConfig
-from fluidcore.gradcheck.measure.directions import check_directions
+from fluidcore.gradcheck.measure import directions
 from fluidcore.gradcheck.measure.session import Session
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 X = np.random.default_rng(6).standard_normal((60, 50))
+
+
+def check_directions(session: Session, k: int, noise) -> Directional:
+    return directional(directions.check_directions(session, k, noise))
 
 
 def tanh(faults=None, factor: float = 1.0, dtype: str = "float64") -> NumpyTarget:

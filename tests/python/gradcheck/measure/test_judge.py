@@ -3,10 +3,7 @@
 import ml_dtypes
 import numpy as np
 import pytest
-
-from fluidcore import core
-from fluidcore.base.dtypes import numpy_dtype
-from fluidcore.gradcheck.measure.judge import (
+from judged import (
     ABSORBED,
     DOMAIN,
     JUMP,
@@ -18,6 +15,9 @@ from fluidcore.gradcheck.measure.judge import (
     has_kink,
     judge,
 )
+
+from fluidcore import core
+from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck.target.precision import LARGEST, TINY, UNIT
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
@@ -253,30 +253,6 @@ def full_reference(**parts) -> Reference:
         "flags": np.zeros(3, np.uint8),
     }
     return Reference(**{**usual, **parts})
-
-
-@pytest.mark.parametrize(
-    ("flag", "unknown"), [(KINK, False), (JUMP, True), (DOMAIN, True), (ABSORBED, False)]
-)
-def test_what_the_engine_found_is_unknown_at_jumps_and_edges(flag: int, unknown: bool) -> None:
-    found = Reference.of(full_reference(flags=np.array([0, flag, 0], np.uint8)).native)
-    assert np.isinf(found.error).tolist() == [[False, unknown, False]] * 2
-    assert found.error[0, 0] == 1e-9
-
-
-def test_references_are_joined_and_split_by_elements() -> None:
-    first = full_reference()
-    second = full_reference(low=-np.ones((2, 3)), flags=np.array([1, 2, 4], np.uint8))
-    both = Reference.joined([first, second])
-    for part, a, b in zip(both.numbers, first.numbers, second.numbers, strict=True):
-        np.testing.assert_array_equal(part, np.hstack([a, b]))
-    assert both.flags.tolist() == [0, 0, 0, 1, 2, 4]
-    one = both.only(4)
-    for part, whole in zip(one.numbers, both.numbers, strict=True):
-        np.testing.assert_array_equal(part, whole[:, 4:5])
-    assert one.flags.tolist() == [2]
-    np.testing.assert_array_equal(one.native.value, both.value[:, 4:5])
-    np.testing.assert_array_equal(one.native.low, both.low[:, 4:5])
 
 
 def test_exact_values_have_no_error_bar() -> None:
@@ -552,18 +528,6 @@ def test_a_hull_is_wide_beside_what_it_is_compared_with() -> None:
         assert judge(found, four, 0 * four, rules).unsure.tolist() == [[unsure]]
         found = Reference(four, 0 * four + width / 3, four, four, four, none)
         assert judge(found, four, 0 * four, rules).unsure.tolist() == [[unsure]]
-
-
-def test_error_bars_are_endless_where_nothing_is_known() -> None:
-    one = np.ones((2, 3))
-    reference = Reference(one, 0 * one, one, one, one, np.zeros(3, np.uint8))
-    assert reference.unknown_at(np.zeros(3, np.bool_), DOMAIN) is reference
-    column = reference.unknown_at(np.array([False, True, False]), DOMAIN)
-    assert column.flags.tolist() == [0, DOMAIN, 0]
-    np.testing.assert_array_equal(column.error, [[0, np.inf, 0]] * 2)
-    place = reference.unknown_at(np.array([[False] * 3, [False, False, True]]), DOMAIN)
-    assert place.flags.tolist() == [0, 0, DOMAIN]
-    np.testing.assert_array_equal(place.error, [[0, 0, 0], [0, 0, np.inf]])
 
 
 def test_without_limits_the_farthest_is_the_worst() -> None:

@@ -1,14 +1,14 @@
 """Judgements made into results."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from judged import DOMAIN, KINK, SUBGRADIENT, Judgement, Reference, judge
 from targets import target_of
 
 from fluidcore import core
-from fluidcore.gradcheck.measure.directions import Directional
-from fluidcore.gradcheck.measure.judge import DOMAIN, KINK, SUBGRADIENT, Judgement, Reference, judge
 from fluidcore.gradcheck.pipeline.assemble import (
     blank,
     not_finite,
@@ -37,7 +37,12 @@ def judged(claimed, error=1e-9, flags=(0, 0, 0, 0), hull=0.0, tolerance=0.0, **r
 
 def result_of(judgement: Judgement, elements=(0, 1, 2, 3), **options):
     options = {"failing": Reason.MISMATCH, "verbose": False, **options}
-    return of_elements(BASE, judgement, np.array(elements), **options)
+    reference = SimpleNamespace(
+        flags=judgement.reference.flags,
+        error=judgement.reference.error,
+        failure=options.pop("failure", None),
+    )
+    return of_elements(BASE, judgement.native, reference, np.array(elements), **options)
 
 
 def test_nothing_is_a_pass() -> None:
@@ -213,11 +218,20 @@ def test_one_number_has_no_place() -> None:
     assert not_finite(base, np.array([np.nan])).detail.startswith("the gradient is nan at the elem")
 
 
-def along(claimed, culprits=()) -> Directional:
-    found = Reference.exact(VALUE[:1], np.abs(VALUE[:1]))
-    found = found.replaced(error=np.full((1, 4), 1e-9))
+def with_error(value: np.ndarray, error: float) -> Reference:
+    flags = np.zeros(value.shape[1], np.uint8)
+    return Reference(value, np.full_like(value, error), value, value, np.abs(value), flags)
+
+
+def along(claimed, culprits=()) -> SimpleNamespace:
+    found = with_error(VALUE[:1], 1e-9)
     judgement = judge(found, np.array([claimed]), np.zeros((1, 4)), core.Rules())
-    return Directional(judgement, 0.125, None, tuple(culprits))
+    return SimpleNamespace(
+        judgement=judgement.native,
+        reference=found.native,
+        min_detectable_99=0.125,
+        culprits=culprits,
+    )
 
 
 def test_directions_that_agree_pass() -> None:
@@ -229,10 +243,10 @@ def test_directions_that_agree_pass() -> None:
     assert found.detail == ""
 
 
-def culprit(index: int, claimed: float) -> tuple[int, Judgement]:
+def culprit(index: int, claimed: float) -> tuple[int, core.Derivatives, core.Judgement]:
     one = np.array([[1.0]])
-    found = Reference.exact(one, one).replaced(error=one * 1e-9)
-    return index, judge(found, claimed * one, 0 * one, core.Rules())
+    found = with_error(one, 1e-9)
+    return index, found.native, judge(found, claimed * one, 0 * one, core.Rules()).native
 
 
 def test_the_elements_that_the_search_found_are_listed_worst_first() -> None:
@@ -262,7 +276,7 @@ def test_nothing_is_left_if_all_elements_are_left_out() -> None:
 def zeros(claimed: float, limit: float, error: float = 0.0, scale: float = 0.0) -> float:
     """The resolution where the derivative is 0."""
     zero = np.zeros((1, 4))
-    found = Reference.exact(zero, zero + scale).replaced(error=zero + error)
+    found = Reference(zero, zero + error, zero, zero, zero + scale, np.zeros(4, np.uint8))
     judgement = judge(found, zero + claimed, zero + limit, core.Rules())
     return result_of(judgement).resolution
 
@@ -282,11 +296,6 @@ def off(rows, **options) -> Judgement:
     return judged(VALUE + LIMIT * np.array(rows, float), error=2.0**-30, **options)
 
 
-def settled(judgement: Judgement, wrong, unsure) -> Judgement:
-    native = judgement.native.settled(wrong, unsure, judgement.reference.flags)
-    return replace(judgement, native=native)
-
-
 def shown(judgement: Judgement) -> list[float]:
     """By how many limits the cotangent that is shown is off, for each element."""
     errors = result_of(judgement, verbose=True).element_errors or ()
@@ -294,18 +303,14 @@ def shown(judgement: Judgement) -> list[float]:
     return [abs(error.analytical - error.numerical) / LIMIT for error in found]
 
 
-def test_the_cotangent_that_is_shown_is_a_wrong_one_or_else_the_farthest() -> None:
+def test_the_cotangent_that_is_shown_is_the_farthest() -> None:
     assert shown(off([[0.25, 0.75, 0.0, 0.5], [0.5, 0.5, 0.25, 0.0]])) == [0.5, 0.75, 0.25, 0.5]
-    judgement = off([[1.5, 0.0, 8.0, 3.0], [8.0, 0.0, 1.5, 0.5]])
-    wrong = np.zeros((2, 4), bool)
-    wrong[0, :2] = wrong[1, 2] = True
-    assert shown(settled(judgement, wrong, ~wrong)) == [1.5, 0.0, 1.5, 3.0]
 
 
 def test_an_element_that_one_cotangent_leaves_open_has_not_passed() -> None:
-    judgement = off(np.zeros((2, 4)))
-    unsure = np.array([[True, False, False, False], [False, True, False, False]])
-    found = result_of(settled(judgement, np.zeros((2, 4), bool), unsure))
+    error = np.full((2, 4), 1e-9)
+    error[0, 0] = error[1, 1] = 99.0
+    found = result_of(judged(VALUE, error=error))
     assert found.num_passed == 2
     assert found.detail == "2 of 4 cannot be judged: noise"
 

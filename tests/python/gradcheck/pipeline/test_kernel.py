@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
+from judged import Reference
 from targets import NumpyTarget, checked, target_of
 
 from fluidcore import core
 from fluidcore.gradcheck.config import GradCheckConfig
-from fluidcore.gradcheck.measure.judge import Reference
 from fluidcore.gradcheck.measure.noise import measure
 from fluidcore.gradcheck.measure.session import Session
-from fluidcore.gradcheck.pipeline.formula import check_formula, trusted
+from fluidcore.gradcheck.pipeline.formula import check_formula
 from fluidcore.gradcheck.pipeline.kernel import check_kernel, kernel_test
 from fluidcore.gradcheck.report.result import GradCheckResult
 from fluidcore.gradcheck.target.precision import UNIT
@@ -22,12 +22,16 @@ def kernel_of(target: NumpyTarget, **settings) -> GradCheckResult:
     return checked(target, audits=False, **settings).results[-1]
 
 
+def exact(claimed: np.ndarray, scale: np.ndarray) -> core.Derivatives:
+    return Reference.exact(claimed, scale).native
+
+
 def judged(
-    session: Session, test: core.KernelTest, claimed: np.ndarray, reference: Reference
+    session: Session, test: core.KernelTest, claimed: np.ndarray, reference: core.Derivatives
 ) -> core.Judgement:
     elements = np.arange(claimed.shape[1])
     kernel = session.analytical(0, session.target.dtype, len(claimed))
-    return test.judge(0, elements, claimed, kernel, reference.native, session.kernel_rules)
+    return test.judge(0, elements, claimed, kernel, reference, session.kernel_rules)
 
 
 def off_by(error, dtype: str = "float32", **options) -> NumpyTarget:
@@ -48,14 +52,15 @@ def test_what_would_be_found_follows_from_spread_and_scale(mode) -> None:
     found = check_kernel(session, 0, test, formula)
     claimed = session.analytical(0, "float64", 1 if mode == "directional" else None)
     if mode == "full":
-        reference = trusted(formula, claimed, claimed)
+        assert formula.native is not None
+        reference = formula.native.reference
     else:  # the gradient of tanh has one term for each element
         size = np.sqrt(np.mean(claimed**2, axis=1, keepdims=True))
-        reference = trusted(formula, claimed, 2 * np.maximum(np.abs(claimed), size))
+        reference = exact(claimed, 2 * np.maximum(np.abs(claimed), size))
     judgement = judged(session, test, claimed, reference)
     assert found.mode == mode
     assert found.resolution == pytest.approx(float(np.max(judgement.resolution)), rel=1e-6)
-    least = (judgement.limit + 2.33 / 3 * judgement.spread) / reference.measure
+    least = (judgement.limit + 2.33 / 3 * judgement.spread) / reference.measure()
     assert found.min_detectable_99 == pytest.approx(float(np.max(least)), rel=1e-6)
 
 
@@ -87,7 +92,7 @@ def test_the_terms_of_a_large_gradient_are_measured_with_random_signs() -> None:
         size = np.sqrt(np.mean([claimed**2, *(a**2 for _, a in signed)], axis=0))
         sizes.append(2 * np.maximum(size, np.sqrt(np.mean(size**2))))
     claimed = session.analytical(0, "float64", 1)
-    reference = trusted(formula, claimed, np.array(sizes))
+    reference = exact(claimed, np.array(sizes))
     judgement = judged(session, test, claimed, reference)
     assert found.resolution == pytest.approx(float(np.max(judgement.resolution)), rel=1e-9)
 

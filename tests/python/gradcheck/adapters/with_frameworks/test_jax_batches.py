@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numerical import Numerical, differentiate, formula_of
 
 jax = pytest.importorskip("jax")
 
@@ -14,7 +15,6 @@ from jax import numpy as jnp  # noqa: E402
 from fluidcore.gradcheck import GradCheckResult, Verdict, check  # noqa: E402
 from fluidcore.gradcheck.adapters import callable_target  # noqa: E402
 from fluidcore.gradcheck.config import GradCheckConfig  # noqa: E402
-from fluidcore.gradcheck.measure import modes  # noqa: E402
 from fluidcore.gradcheck.measure.session import Session  # noqa: E402
 
 
@@ -30,11 +30,12 @@ def session(f: Any, *xs: Any) -> Session:
     return Session(callable_target(f, xs, framework="jax"), GradCheckConfig())
 
 
-def numerical(f: Any, x: Any, k: int, is_batched: bool) -> modes.Numerical:
+def numerical(f: Any, x: Any, k: int, is_batched: bool) -> Numerical:
     one = session(f, x, normal(7, 10, dtype=x.dtype))
-    one.target.smallest_batch, one.has_batches = 0, is_batched
-    found = modes.differentiate(one, k, "full", None)
-    assert one.has_batches is is_batched
+    one.target.smallest_batch = 0
+    formula_of(one).runs_on_copies = is_batched
+    found = differentiate(one, k, "full")
+    assert formula_of(one).runs_on_copies is is_batched
     assert found is not None
     return found
 
@@ -118,10 +119,10 @@ def test_a_copy_outside_of_the_domain_does_not_spoil_the_others() -> None:
 
 def test_few_elements_are_not_worth_another_program() -> None:
     one = session(jnp.multiply, normal(255), normal(1))
-    found = modes.differentiate(one, 0, "full", None)
+    found = differentiate(one, 0, "full")
     assert found is not None
     assert found.evaluations > 5 * 255
-    assert one.has_batches
+    assert formula_of(one).runs_on_copies
 
 
 def test_a_batch_may_be_smaller_or_larger_than_the_one_before() -> None:

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numerical import Numerical, differentiate, formula_of
 
 from fluidcore.gradcheck import GradCheckReport, GradCheckResult, Verdict, check
 from fluidcore.gradcheck.adapters import callable_target
 from fluidcore.gradcheck.config import GradCheckConfig
-from fluidcore.gradcheck.measure import modes
 from fluidcore.gradcheck.measure.session import Session
 
 torch = pytest.importorskip("torch")
@@ -27,11 +27,11 @@ def result(f: Any, *xs: Any, **options: Any) -> GradCheckResult:
     return report(f, *xs, **options).results[0]
 
 
-def numerical(f: Any, *xs: Any, is_batched: bool) -> modes.Numerical:
+def numerical(f: Any, *xs: Any, is_batched: bool) -> Numerical:
     session = Session(callable_target(f, xs), GradCheckConfig())
-    session.has_batches = is_batched
-    found = modes.differentiate(session, 0, "full", None)
-    assert session.has_batches is is_batched
+    formula_of(session).runs_on_copies = is_batched
+    found = differentiate(session, 0, "full")
+    assert formula_of(session).runs_on_copies is is_batched
     assert found is not None
     return found
 

@@ -1,9 +1,8 @@
-"""The verdict on each element of a gradient, from error bars."""
+"""The core's verdicts on elements, as tests look at them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
@@ -38,28 +37,17 @@ class Reference:
         self.native = core.Derivatives(value, error, low, high, scale, flags)
 
     @classmethod
-    def of(cls, found: core.Derivatives) -> Reference:
+    def of(cls, native: core.Derivatives) -> Reference:
         """What the engine found."""
         reference = cls.__new__(cls)
-        reference.native = found
-        return reference.unknown_at((reference.flags & (JUMP | DOMAIN | LATE)) != 0)
+        reference.native = native
+        return reference
 
     @classmethod
     def exact(cls, value: Doubles, scale: Doubles) -> Reference:
         """Values that need no error bars, [r, n]."""
         none = np.zeros(value.shape[1], dtype=np.uint8)
         return cls(value, np.zeros_like(value), value, value, scale, none)
-
-    @classmethod
-    def joined(cls, parts: Sequence[Reference]) -> Reference:
-        """Of the elements of all parts, one after the other."""
-        if len(parts) == 1:
-            return parts[0]
-        value, error, low, high, scale = (
-            np.concatenate([part.numbers[j] for part in parts], axis=1) for j in range(5)
-        )
-        flags = np.concatenate([part.flags for part in parts])
-        return cls(value, error, low, high, scale, flags)
 
     @property
     def value(self) -> Doubles:
@@ -106,36 +94,6 @@ class Reference:
         """[r, n]: the scale, at least 1 % of the greatest."""
         return self.native.padded_scale()
 
-    def only(self, i: int) -> Reference:
-        """Of one element."""
-        value, error, low, high, scale = (part[:, i : i + 1] for part in self.numbers)
-        return Reference(value, error, low, high, scale, self.flags[i : i + 1])
-
-    def replaced(
-        self,
-        *,
-        error: Doubles | None = None,
-        scale: Doubles | None = None,
-        flags: Flags | None = None,
-    ) -> Reference:
-        """The same with other numbers."""
-        error = self.error if error is None else error
-        scale = self.scale if scale is None else scale
-        flags = self.flags if flags is None else flags
-        return Reference(self.value, error, self.low, self.high, scale, flags)
-
-    def flagged(self, where: Mask, flag: int) -> Reference:
-        """The same with a flag at some places, [n]."""
-        flags = self.flags | np.where(where, flag, 0).astype(np.uint8)
-        return self.replaced(flags=flags) if where.any() else self
-
-    def unknown_at(self, where: Mask, flag: int = 0) -> Reference:
-        """The same with endless error bars, and a flag, at some places, [n] or [r, n]."""
-        if not where.any():
-            return self
-        columns = np.asarray(where.reshape(-1, self.flags.size).any(0))
-        return self.flagged(columns, flag).replaced(error=np.where(where, np.inf, self.error))
-
 
 @dataclass(frozen=True)
 class Judgement:
@@ -144,12 +102,10 @@ class Judgement:
     Attributes:
         native: What the core has found.
         reference: The numerical derivatives.
-        tolerance: [r, n], added to the error bars.
     """
 
     native: core.Judgement
     reference: Reference
-    tolerance: Doubles
 
     @property
     def analytical(self) -> Doubles:
@@ -200,23 +156,13 @@ class Judgement:
     def excess(self) -> Doubles:
         """By how many limits the claimed value is off."""
         with np.errstate(all="ignore"):
-            ratio = self.analytical - self.nearest
-            np.abs(ratio, out=ratio)
-            ratio /= self.limit + 1e-300
-        return np.nan_to_num(ratio, copy=False, nan=0.0)
+            ratio = np.abs(self.analytical - self.nearest) / (self.limit + 1e-300)
+        return np.nan_to_num(ratio, nan=0.0)
 
     @property
     def worst(self) -> tuple[Indices, Doubles]:
         """[n]: the cotangent by which each element is off the most, a wrong one first, and that."""
-        excess = self.excess
-        rank = excess + 1
-        with np.errstate(invalid="ignore"):
-            np.divide(excess, rank, out=rank)
-        rank -= 1
-        np.copyto(rank, excess, where=self.wrong)
-        row = np.argmax(rank, axis=0)
-        del rank
-        return row, excess[row, np.arange(row.size)]
+        return self.native.worst()
 
     @property
     def is_proven(self) -> bool:
@@ -232,22 +178,6 @@ class Judgement:
     def open(self) -> Mask:
         """[n]: of which elements more is unsure than may stay open, by all cotangents together."""
         return self.native.open()
-
-    def opened(self, where: Mask, *, flag: int = 0, limit: Doubles | None = None) -> Judgement:
-        """The same with nothing wrong at some places, [r, n], only open: flagged, with a limit."""
-        reference = self.reference.flagged(np.asarray(where.any(0)), flag)
-        limit = None if limit is None else np.where(where, limit, self.limit)
-        native = self.native.settled(
-            self.wrong & ~where, self.unsure | where, reference.flags, limit
-        )
-        return replace(self, native=native, reference=reference)
-
-    def accepted(self, limit: Doubles) -> Judgement:
-        """The same with everything right, as it is within `limit`, [r, n] or [r, 1]."""
-        nothing = np.zeros_like(self.wrong)
-        limit = np.broadcast_to(limit, nothing.shape)
-        native = self.native.settled(nothing, nothing, self.reference.flags, limit)
-        return replace(self, native=native)
 
     def of_element(self, i: int) -> Verdict:
         """Of one element, by all cotangents together."""
@@ -272,10 +202,32 @@ def judge(
         rules: When a difference is an error.
     """
     found = core.judge(reference.native, analytical, tolerance, rules)
-    return Judgement(found, reference, tolerance)
+    return Judgement(found, reference)
 
 
 def has_kink(flags: Flags) -> Mask:
     """Where the flags tell of a kink or a jump."""
     kink: Mask = (flags & (KINK | JUMP)) != 0
     return kink
+
+
+@dataclass(frozen=True)
+class Directional:
+    """What directions tell."""
+
+    native: core.Directional
+    judgement: Judgement
+    min_detectable_99: float
+    failure: str | None
+    culprits: tuple[tuple[int, Judgement], ...]
+
+
+def directional(found: core.Directional) -> Directional:
+    """The same, with verdicts as above."""
+    return Directional(
+        found,
+        Judgement(found.judgement, Reference.of(found.reference)),
+        found.min_detectable_99,
+        found.reference.failure,
+        tuple((i, Judgement(one, Reference.of(ref))) for i, ref, one in found.culprits),
+    )
