@@ -1,6 +1,6 @@
 #include "fluidcore/gradcheck/verdict/elsewhere.h"
 
-#include <cstring>
+#include <algorithm>
 #include <exception>
 
 #include "fluidcore/gradcheck/function/rounding.h"
@@ -69,7 +69,9 @@ std::optional<std::vector<double>> outputs_elsewhere(Function& function,
         function.interruption(), [&]() -> const std::vector<Tensor>& { return function.run(); });
     for (const Tensor& output : outputs) append(y, output);
   } catch (const Unrecoverable& unrecoverable) {
-    if (!is_of_another_kind(unrecoverable)) throw;
+    const Interruption* const interruption = function.interruption();
+    const bool is_over = interruption != nullptr && interruption->is_over();
+    if (is_over || !is_of_another_kind(unrecoverable)) throw;
     return std::nullopt;
   } catch (const std::exception&) {  // an edge of the domain
     return std::nullopt;
