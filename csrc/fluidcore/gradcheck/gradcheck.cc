@@ -105,9 +105,11 @@ class Check {
   }
 
   std::vector<InputCheck> run() {
-    claimed_ = audited(kernel_, cotangents_, options_.seed);
-    exact_ = formula_ ? audited(*formula_, cotangents_, options_.seed) : claimed_;
     f_ = (formula_ ? *formula_ : kernel_).forward();
+    Tensors outputs;
+    for (const Tensor& part : f_->run()) outputs.push_back(part.clone());
+    claimed_ = audited(kernel_, cotangents_, outputs, options_.seed);
+    exact_ = formula_ ? audited(*formula_, cotangents_, outputs, options_.seed) : claimed_;
     for (const Tensors& v : cotangents_) {
       std::vector<double>& flat = question_.cotangents.emplace_back();
       for (const Tensor& part : v) append(flat, part);
