@@ -37,6 +37,7 @@ class NetworkTarget(Target):
         outputs: Names of floating results.
         constants: Names of variables that gradients do not pass, beside what is not in `inputs`.
         scope: Where values are that `values` does not hold.
+        network: The operators that `outputs` need, as declared, if they are ready to run.
 
     Raises:
         core.InvalidArgument: The inputs are not floating or not of one dtype, or the outputs do not
@@ -56,6 +57,7 @@ class NetworkTarget(Target):
         outputs: Sequence[str],
         constants: Collection[str] = (),
         scope: core.Scope | None = None,
+        network: Network | None = None,
     ) -> None:
         self.who = who
         self.has_shadow = True
@@ -67,7 +69,7 @@ class NetworkTarget(Target):
         self._scope = scope
         self.inputs: list[Input] = list(inputs)
         self.dtype = declared = common_dtype(who, inputs)
-        self._as_declared = self.network(None, outputs)
+        self._as_declared = network or self.network(None, outputs)
         self.dtype = narrowest(self._as_declared.program, declared)
         if self.dtype != declared:
             self._round_inputs()
@@ -187,9 +189,6 @@ class NetworkTarget(Target):
         return self._forward(dtype).function(self._names, self._outputs)
 
     def _make_backward(self, dtype: str) -> tuple[Network, list[str]]:
-        if dtype != self.dtype:  # the same operators
-            network, grads = self._backward(self.dtype)
-            return network.copy(dtype), grads
         network = self._forward(dtype).copy()
         for name, value in zip(self._outputs, self._forward(dtype).run(self._outputs), strict=True):
             network.add_input(name + COTANGENT, np.zeros_like(value))
