@@ -39,6 +39,23 @@ double weight_of(const Tensors& v, const Tensors& outputs) {
   return sum;
 }
 
+// Whether nothing is there; NaN is not.
+bool is_zero(const Tensor& gradient) {
+  for (std::int64_t i = 0; i < gradient.size(); ++i) {
+    if (gradient.get_float_element(i) != 0) return false;
+  }
+  return true;
+}
+
+// The same, of the elements that a cotangent gives a number: 0 times infinity is none.
+bool is_zero_where_finite(const Tensor& gradient, const std::vector<double>& before) {
+  for (std::int64_t i = 0; i < gradient.size(); ++i) {
+    const bool is_number = std::isfinite(before.at(static_cast<std::size_t>(i)));
+    if (is_number && gradient.get_float_element(i) != 0) return false;
+  }
+  return true;
+}
+
 class Audit {
  public:
   Audit(Gradient& gradient, const Tensors& outputs, std::uint64_t seed)
@@ -70,7 +87,8 @@ class Audit {
   void look_at(const Tensors& v) {
     Tensors zeros;
     for (const Tensor& part : v) zeros.push_back(zeros_like(part));
-    const bool has_none = is_zero(gradient_.at(elsewhere_, zeros));
+    const Tensors& beside = gradient_.at(elsewhere_, zeros);
+    const bool has_none = std::all_of(beside.begin(), beside.end(), is_zero);
     Tensors first;
     for (const Tensor& part : gradient_.at(x_, v)) first.push_back(part.clone());
     const Tensors& second = gradient_.at(x_, v);
@@ -89,7 +107,7 @@ class Audit {
     if (!has_none) {
       const Tensors& none = gradient_.at(x_, zeros);
       for (std::size_t k = 0; k < none.size(); ++k) {
-        result_.is_linear[k] = result_.is_linear[k] && is_zero({none[k]});
+        result_.is_linear[k] = result_.is_linear[k] && is_zero_where_finite(none[k], before[k]);
       }
     }
     const double weight = weight_of(v, outputs_);
@@ -134,16 +152,6 @@ class Audit {
       const auto off = deviation(relation, {weight, root_mean_square(x_[k])});
       if (off && off->is_wrong) result_.is_linear[k] = false;
     }
-  }
-
-  // Whether nothing is there; NaN is not.
-  static bool is_zero(const Tensors& gradients) {
-    return std::all_of(gradients.begin(), gradients.end(), [](const Tensor& part) {
-      for (std::int64_t i = 0; i < part.size(); ++i) {
-        if (part.get_float_element(i) != 0) return false;
-      }
-      return true;
-    });
   }
 
   Gradient& gradient_;

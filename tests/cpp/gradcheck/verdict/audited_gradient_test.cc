@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -56,6 +57,15 @@ TEST(AuditedGradient, WhatIsThereBesideThePointAloneIsNoFault) {
   const AuditedGradient found = audit_of([](const Numbers& v, const Numbers& x) {
     Numbers a = right(v, x);
     if (x != kPoint) a[1] = std::nan("");
+    return a;
+  });
+  EXPECT_TRUE(found.is_linear[0]);
+}
+
+TEST(AuditedGradient, ZeroTimesInfinityIsNoFault) {
+  const AuditedGradient found = audit_of([](const Numbers& v, const Numbers& x) {
+    Numbers a = right(v, x);
+    a[1] = v[1] * std::numeric_limits<double>::infinity();
     return a;
   });
   EXPECT_TRUE(found.is_linear[0]);
