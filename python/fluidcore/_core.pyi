@@ -8,7 +8,7 @@ import numpy
 import numpy.typing
 import typing
 import typing_extensions
-__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'CallableGradient', 'Derivatives', 'Directional', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'ElementCheck', 'Error', 'Executor', 'Formula', 'Function', 'GRAD_VAR_SUFFIX', 'Gradient', 'InvalidArgument', 'Judgement', 'KernelCheck', 'KernelTest', 'NotFound', 'OpDef', 'OpDesc', 'OutOfTime', 'Profile', 'ProgramDesc', 'ProgramFunction', 'Rules', 'Scope', 'SelectedRows', 'Tensor', 'TimeLimit', 'TimedOut', 'VarDesc', 'Variable', 'blind_spot', 'check_directions', 'cpu_isa', 'difference', 'differentiate', 'differentiate_along', 'dtype_name', 'dtype_number', 'get_grad_op_desc', 'grad_var_name', 'judge', 'measure_noise', 'narrowed_to', 'needed_ops', 'noise_floor', 'onednn_version', 'op_def', 'op_types', 'round_direction', 'round_to', 'slope_along', 'unit_roundoff', 'version']
+__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'CallableGradient', 'Derivatives', 'Directional', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'ElementCheck', 'Error', 'Executor', 'Formula', 'Function', 'GRAD_VAR_SUFFIX', 'Gradient', 'InvalidArgument', 'Judgement', 'KernelCheck', 'KernelTest', 'NotFound', 'OpDef', 'OpDesc', 'OutOfTime', 'Profile', 'ProgramDesc', 'ProgramFunction', 'Proof', 'Rules', 'Scope', 'SelectedRows', 'Tensor', 'TimeLimit', 'TimedOut', 'VarDesc', 'Variable', 'blind_spot', 'check_directions', 'cpu_isa', 'deviation', 'difference', 'differentiate', 'differentiate_along', 'dtype_name', 'dtype_number', 'error_statistics', 'get_grad_op_desc', 'grad_var_name', 'judge', 'measure_noise', 'narrowed_to', 'needed_ops', 'noise_floor', 'onednn_version', 'op_def', 'op_types', 'prove_jointly', 'round_direction', 'round_to', 'rounding_of_sums', 'same_bits', 'slope_along', 'unit_roundoff', 'version']
 class TimeLimit:
     """
     A context manager: ends what this thread calculates with OutOfTime.
@@ -875,6 +875,40 @@ class Formula:
     @runs_on_copies.setter
     def runs_on_copies(self, arg0: bool) -> None:
         ...
+class Proof:
+    """
+    What one direction says of the gradient A by one input.
+    """
+    @property
+    def analytical(self) -> float:
+        """
+        <A, d>.
+        """
+    @property
+    def error(self) -> float:
+        """
+        Its error bar.
+        """
+    @property
+    def levels(self) -> list[typing.Any]:
+        """
+        (h, difference, noise, remainder) of each step along all inputs.
+        """
+    @property
+    def min_detectable_99(self) -> float:
+        """
+        The error of any one element that would have been reported, relative to the root mean square of the gradient.
+        """
+    @property
+    def numerical(self) -> float:
+        """
+        The same by differences, if the other inputs are right.
+        """
+    @property
+    def resolution(self) -> float:
+        """
+        The relative error of <A, d> that would have been reported.
+        """
 class KernelCheck:
     """
     The verdict on each element of a kernel's gradient.
@@ -934,6 +968,10 @@ def cpu_isa() -> str:
     """
     The instruction set that kernels use: 'baseline', 'avx2' or 'avx512'.
     """
+def deviation(gradient: typing.Annotated[numpy.typing.ArrayLike, numpy.float64], first: typing.Annotated[numpy.typing.ArrayLike, numpy.float64], factor: typing.SupportsFloat | typing.SupportsIndex, second: typing.Annotated[numpy.typing.ArrayLike, numpy.float64] | None, *, dtype: str, point: typing.Any, weight: typing.SupportsFloat | typing.SupportsIndex = 0.0, spread: typing.SupportsFloat | typing.SupportsIndex = 0.0) -> tuple[int, float, float, bool] | None:
+    """
+    Where a gradient in `dtype` is off factor * first + second the most: (element, found, expected, whether that is wrong), or None. `weight` is the sum of |v y|.
+    """
 def difference(function: Function, input: typing.SupportsInt | typing.SupportsIndex, delta: typing.SupportsFloat | typing.SupportsIndex, *, weights: typing.Any = None, forward: bool = False, elements: typing.Any = None, workers: typing.SupportsInt | typing.SupportsIndex = 1) -> numpy.typing.NDArray[numpy.float64]:
     """
     Plain difference quotients of the sum of the weighted outputs.
@@ -953,6 +991,10 @@ def dtype_name(number: typing.SupportsInt | typing.SupportsIndex) -> str:
 def dtype_number(name: str) -> int:
     """
     The number of a dtype in attributes and files: 5 for 'float32'.
+    """
+def error_statistics(analytical: typing.Annotated[numpy.typing.ArrayLike, numpy.float64], numerical: typing.Annotated[numpy.typing.ArrayLike, numpy.float64], smallest: typing.SupportsFloat | typing.SupportsIndex) -> typing.Annotated[list[float], "FixedSize(6)"]:
+    """
+    The largest, mean and median of |a - n| / max(|a|, |n|, smallest), and those of |a - n|.
     """
 def get_grad_op_desc(op_desc: OpDesc, no_grad_set: collections.abc.Set[str] = set(), grad_sub_blocks: collections.abc.Sequence[BlockDesc] = []) -> tuple[list[OpDesc], dict[str, str]]:
     """
@@ -994,6 +1036,10 @@ def op_types() -> list[str]:
     """
     The names of all operators, sorted.
     """
+def prove_jointly(function: Function, inputs: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], gradients: collections.abc.Iterable[typing.Any], cotangent: typing.Any, rules: Rules, *, probes: typing.SupportsInt | typing.SupportsIndex, seed: typing.SupportsInt | typing.SupportsIndex = 0, levels: bool = False) -> tuple[dict[int, Proof], int]:
+    """
+    {input: Proof} of the gradients by some inputs that directions of several of them prove; and the evaluations of f.
+    """
 def round_direction(direction: numpy.ndarray) -> numpy.ndarray:
     """
     The direction with 10 significant bits: along it, float64 inputs move without rounding.
@@ -1001,6 +1047,14 @@ def round_direction(direction: numpy.ndarray) -> numpy.ndarray:
 def round_to(dtype: str, value: typing.SupportsFloat | typing.SupportsIndex) -> float:
     """
     The value rounded once, to nearest, ties to even.
+    """
+def rounding_of_sums(dtype: str) -> float:
+    """
+    How far sums may be apart that rounding alone tells apart, relative to the largest element.
+    """
+def same_bits(a: numpy.ndarray, b: numpy.ndarray) -> bool:
+    """
+    Whether two arrays of one shape and dtype hold the same bits, signs of zeros and NaNs too.
     """
 def slope_along(function: Function, directions: collections.abc.Iterable[typing.Any], cotangent: typing.Any, wanted: typing.SupportsFloat | typing.SupportsIndex, claimed: typing.SupportsFloat | typing.SupportsIndex | None = None) -> Derivatives:
     """

@@ -20,6 +20,7 @@ void bind_tensor(pybind11::module_& m);
 void bind_selected_rows(pybind11::module_& m);
 void bind_runtime(pybind11::module_& m);
 void bind_gradcheck(pybind11::module_& m);
+void bind_gradient_audits(pybind11::module_& m);
 void bind_judge(pybind11::module_& m);
 void bind_element_check(pybind11::module_& m);
 void bind_kernel_test(pybind11::module_& m);

@@ -23,5 +23,6 @@ PYBIND11_MODULE(_core, m) {
   fluidcore::bindings::bind_gradcheck(m);
   fluidcore::bindings::bind_judge(m);
   fluidcore::bindings::bind_element_check(m);
+  fluidcore::bindings::bind_gradient_audits(m);
   fluidcore::bindings::bind_kernel_test(m);
 }

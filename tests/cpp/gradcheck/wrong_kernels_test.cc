@@ -353,9 +353,9 @@ template <int kUnits>
 struct Double {
   template <class T>
   void operator()(const T* /*x*/, const T* dout, T* dx, Extents extents) const {
-    constexpr float kFactor = 2 * (1 + kUnits * 0x1p-11f);
+    constexpr ComputeType<T> kFactor = 2 * (1 + kUnits * 0x1p-11f);
     for (std::int64_t i = 0; i < extents.size(); ++i) {
-      dx[i] = static_cast<T>(kFactor * static_cast<float>(dout[i]));
+      dx[i] = static_cast<T>(kFactor * static_cast<ComputeType<T>>(dout[i]));
     }
   }
 };
@@ -363,7 +363,7 @@ struct Twofold {
   template <class T>
   void operator()(const T* x, T* out, Extents extents) const {
     for (std::int64_t i = 0; i < extents.size(); ++i) {
-      out[i] = static_cast<T>(2 * static_cast<float>(x[i]));
+      out[i] = static_cast<T>(2 * static_cast<ComputeType<T>>(x[i]));
     }
   }
 };

@@ -17,10 +17,12 @@ struct AuditedGradient {
 };
 
 // For each of the cotangents, which are rounded to the dtype of the first input. Every one is run
-// twice after a run elsewhere, for code that keeps values of an earlier run is not right, and then
-// for -1/64 of it.
+// twice after a run elsewhere without a cotangent, for code that keeps values of an earlier run is
+// not right. Then -1/64 of it has -1/64 of the gradient, a sum of two has the sum, and none has
+// none. `outputs` are those of f at the point.
 AuditedGradient audited(Gradient& gradient,
                         const std::vector<std::vector<Tensor>>& cotangents,
+                        const std::vector<Tensor>& outputs,
                         std::uint64_t seed);
 
 // Adds the elements of a floating tensor.

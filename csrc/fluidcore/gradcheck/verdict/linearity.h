@@ -1,15 +1,49 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
+
+#include "fluidcore/base/dtype.h"
 #include "fluidcore/tensor/tensor.h"
 
 namespace fluidcore::gradcheck {
 
+// A gradient is linear in its cotangent, whatever f is.
+
 // -1/64 of a cotangent: no number is rounded by that, nor what is linear in it.
+inline constexpr double kExactFactor = -0x1p-6;
 Tensor scaled_exactly(const Tensor& cotangent);
 
-// Whether a gradient is that of a cotangent before it was scaled, times -1/64, but for what is so
-// small or large that the dtype does not hold all of its digits. Both have the same spec; where the
-// first is not finite nothing is said.
-bool is_scaled_exactly(const Tensor& gradient, const Tensor& before);
+// How far sums may be apart that rounding alone tells apart, relative to the largest element.
+double rounding_of_sums(DType dtype);
+
+// A gradient by one input, and what linearity makes of others at the same point: factor * first +
+// second. Arrays of `size` elements; `second` may be null.
+struct LinearRelation {
+  const double* gradient = nullptr;
+  const double* first = nullptr;
+  double factor = 1;
+  const double* second = nullptr;
+  std::int64_t size = 0;
+  DType dtype = DType::kFloat64;  // that it was calculated in
+};
+
+// What else than rounding of the largest element may set the two apart.
+struct Slack {
+  // The sum of |v y|: a gradient of 0 may be a difference of terms as large as that over |x|.
+  double weight = 0;
+  double size_of_point = 1;  // root mean square of x
+  double spread = 0;         // deviation of runs that should be the same
+};
+
+// The element that is off the most, of those where both are finite: what overflows is left to
+// others. A gradient that is NaN where it should be a number comes first.
+struct Deviation {
+  std::int64_t element = 0;
+  double found = 0;
+  double expected = 0;
+  bool is_wrong = false;  // more than rounding and slack allow
+};
+std::optional<Deviation> deviation(const LinearRelation& relation, const Slack& slack = {});
 
 }  // namespace fluidcore::gradcheck

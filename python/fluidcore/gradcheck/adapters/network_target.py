@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Self
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from fluidcore.gradcheck.program.network import Network
 from fluidcore.gradcheck.program.source import Source
 from fluidcore.gradcheck.target.gradient_target import NoSecondGradientError
 from fluidcore.gradcheck.target.target import SHADOW, Array, Input, Target
-from fluidcore.program import Program, Variable
+from fluidcore.program import Program
 
 COTANGENT = "@COTANGENT"
 SECOND = "@SECOND"  # the cotangent of a gradient
@@ -37,6 +37,7 @@ class NetworkTarget(Target):
         outputs: Names of floating results.
         constants: Names of variables that gradients do not pass, beside what is not in `inputs`.
         scope: Where values are that `values` does not hold.
+        network: The operators that `outputs` need, as declared, if they are ready to run.
 
     Raises:
         core.InvalidArgument: The inputs are not floating or not of one dtype, or the outputs do not
@@ -56,6 +57,7 @@ class NetworkTarget(Target):
         outputs: Sequence[str],
         constants: Collection[str] = (),
         scope: core.Scope | None = None,
+        network: Network | None = None,
     ) -> None:
         self.who = who
         self.has_shadow = True
@@ -67,7 +69,7 @@ class NetworkTarget(Target):
         self._scope = scope
         self.inputs: list[Input] = list(inputs)
         self.dtype = declared = common_dtype(who, inputs)
-        self._as_declared = self.network(None, outputs)
+        self._as_declared = network or self.network(None, outputs)
         self.dtype = narrowest(self._as_declared.program, declared)
         if self.dtype != declared:
             self._round_inputs()
@@ -181,7 +183,7 @@ class NetworkTarget(Target):
         return self._second(self.dtype)[0].program
 
     def _make_forward(self, dtype: str) -> Network:
-        return self._as_declared if self._is_declared(dtype) else self.network(dtype, self._outputs)
+        return self._as_declared if self._is_declared(dtype) else self._as_declared.copy(dtype)
 
     def _make_function(self, dtype: str) -> core.Function:
         return self._forward(dtype).function(self._names, self._outputs)
@@ -190,17 +192,19 @@ class NetworkTarget(Target):
         network = self._forward(dtype).copy()
         for name, value in zip(self._outputs, self._forward(dtype).run(self._outputs), strict=True):
             network.add_input(name + COTANGENT, np.zeros_like(value))
-        block = Program.from_desc(network.program).global_block()
-        constants = set(network.inputs()).difference(self._names) | self._constants
-        found = gradients(
-            [block.var(name) for name in self._outputs],
-            [block.var(name) for name in self._names],
-            [block.var(name + COTANGENT) for name in self._outputs],
-            no_grad_set={name for name in constants if block.has_var(name)},
+        found = _appended(
+            _Question(
+                network.program.serialize_to_string(),
+                tuple(self._names),
+                tuple(self._outputs),
+                frozenset(network.inputs()).difference(self._names) | self._constants,
+                network.program,
+            )
         )
+        network.program = found.program.clone()
         return network, [
             checked_gradient(self.who, name, grad)
-            for name, grad in zip(self._names, found, strict=True)
+            for name, grad in zip(self._names, found.grads, strict=True)
         ]
 
     def _make_second(self, dtype: str) -> tuple[Network, list[str | None]]:
@@ -232,14 +236,45 @@ class NetworkTarget(Target):
         return dict(zip(self._names, xs, strict=True))
 
 
-def checked_gradient(who: str, name: str, grad: Variable | None) -> str:
+class _Appended(NamedTuple):
+    """A program with gradient operators, and the names of the gradients."""
+
+    program: core.ProgramDesc
+    grads: list[str | None]
+
+
+@dataclass(frozen=True)
+class _Question:
+    """Which gradients are wanted of a program; equal if the answer is."""
+
+    text: str  # of the program
+    names: tuple[str, ...]
+    outputs: tuple[str, ...]
+    constants: frozenset[str]
+    program: core.ProgramDesc = field(compare=False)
+
+
+@functools.lru_cache(maxsize=64)  # an operator is checked at many values
+def _appended(question: _Question) -> _Appended:
+    program = question.program.clone()
+    block = Program.from_desc(program).global_block()
+    found = gradients(
+        [block.var(name) for name in question.outputs],
+        [block.var(name) for name in question.names],
+        [block.var(name + COTANGENT) for name in question.outputs],
+        no_grad_set={name for name in question.constants if block.has_var(name)},
+    )
+    return _Appended(program, [None if grad is None else grad.name for grad in found])
+
+
+def checked_gradient(who: str, name: str, grad: str | None) -> str:
     """The name of a gradient; core.InvalidArgument if there is none."""
     if grad is None:
         raise core.InvalidArgument(
             f"{who}: an output must depend on '{name}' through operators that have a gradient, "
             "got no such path"
         )
-    return grad.name
+    return grad
 
 
 def narrowest(program: core.ProgramDesc, dtype: str) -> str:

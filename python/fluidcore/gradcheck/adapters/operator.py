@@ -69,10 +69,9 @@ def operator_target(
     values = names.values
     constants = set(names.of("no_grad_set", no_grad_set or ()))
     all_outputs = [name for name in desc.output_arg_names() if name != core.EMPTY_VAR_NAME]
-    results = Network(source, values, all_outputs).run(all_outputs)
-    floating = [
-        name for name, y in zip(all_outputs, results, strict=True) if y.dtype.name in FLOATING
-    ]
+    network = Network(source, values, all_outputs)
+    results = zip(all_outputs, network.run(all_outputs), strict=True)
+    floating = [name for name, y in results if y.dtype.name in FLOATING]
     readable, checkable = _differentiable(desc, constants)
     if outputs is None:
         wanted = [name for name in floating if name in readable]
@@ -105,7 +104,7 @@ def operator_target(
         )
         for name in checked
     ]
-    target = NetworkTarget(who, source, values, shown, checked, wanted, constants)
+    target = NetworkTarget(who, source, values, shown, checked, wanted, constants, network=network)
     target.source = desc.call_site() or None
     if isinstance(op, str):
         chosen = {

@@ -105,8 +105,10 @@ class ProgramTarget(NetworkTarget):
             cotangents,
             no_grad_set=self.constants,
         )
-        pairs = zip(self.names, found, strict=True)
-        return [checked_gradient(self.who, name, grad) for name, grad in pairs]
+        return [
+            checked_gradient(self.who, name, None if grad is None else grad.name)
+            for name, grad in zip(self.names, found, strict=True)
+        ]
 
     def recorded_cotangents(self) -> list[Array]:
         """What localisation gives `vjp`: 1, or random numbers."""

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,6 +34,14 @@ def configured(usual: core.Rules, config: GradCheckConfig) -> core.Rules:
     )
 
 
+class Added(NamedTuple):
+    """A cotangent, its gradients, and those of its sum with the first one."""
+
+    cotangent: list[Array]
+    part: list[Doubles]
+    whole: list[Doubles]
+
+
 class Session:
     """What all parts of a check share.
 
@@ -45,8 +54,7 @@ class Session:
         outputs: f at the point, in `dtype`.
         formula: What the core judges, once it is made.
         note: Why the float64 form is not used, if it promised to work.
-        added: Where `scales` has found them, the gradients of a second cotangent, and of its sum
-            with the first.
+        added: A second cotangent, where `scales` has found the gradients of it and of the sum.
     """
 
     def __init__(self, target: Target, config: GradCheckConfig) -> None:
@@ -55,7 +63,7 @@ class Session:
         self.calls = Calls(target)
         self.note = ""
         self.formula: core.Formula | None = None
-        self.added: list[list[Doubles]] = []
+        self.added: Added | None = None
         if not target.has_shadow and target.native_reason and config.shadow == "auto":
             self.note = f"judged in {target.dtype} alone: {target.native_reason}"
         self._started = time.monotonic()
@@ -204,7 +212,7 @@ class Session:
             scaled = [v.astype(kind) * kind.type(_FACTOR) for v in self.cotangent(0)]
             if self.target.is_called_by_autograd:
                 scaled = [with_gaps(v) for v in scaled]
-            many, self._scales[dtype] = [scaled], False
+            many, second, self._scales[dtype] = [scaled], None, False
             if dtype == self.dtype == SHADOW:
                 second = self.second_cotangent(equal=self.has_forms)
                 many += [second, self.with_first(second)]
@@ -212,8 +220,8 @@ class Session:
                 found = self.calls.gradients(many, dtype)
                 pairs = zip(once, next(found), strict=True)
                 self._scales[dtype] = all(np.array_equal(_FACTOR * a, b) for a, b in pairs)
-                if self._scales[dtype]:
-                    self.added = list(found)
+                if self._scales[dtype] and second is not None:
+                    self.added = Added(second, *found)
         return self._scales[dtype]
 
     @property

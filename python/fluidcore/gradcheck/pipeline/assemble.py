@@ -9,10 +9,9 @@ import numpy as np
 
 from fluidcore import core
 from fluidcore.gradcheck.measure.flags import Indices, Mask, has_kink
-from fluidcore.gradcheck.measure.joint_direction import Proof
 from fluidcore.gradcheck.measure.modes import Mode
 from fluidcore.gradcheck.measure.session import Session
-from fluidcore.gradcheck.report.data import ElementError
+from fluidcore.gradcheck.report.data import ElementError, Level
 from fluidcore.gradcheck.report.errors import SMALLEST, with_statistics
 from fluidcore.gradcheck.report.result import GradCheckResult
 from fluidcore.gradcheck.report.values import worst_first
@@ -219,7 +218,7 @@ def without_elements(base: GradCheckResult) -> GradCheckResult:
     return replace(base, detail="there are no elements")
 
 
-def proven(session: Session, k: int, proof: Proof) -> GradCheckResult:
+def proven(session: Session, k: int, proof: core.Proof) -> GradCheckResult:
     """PASS: the one direction of all inputs that was looked at agrees with the gradient."""
     distance = abs(proof.analytical - proof.numerical)
     relative = distance / max(abs(proof.analytical), abs(proof.numerical), SMALLEST)
@@ -243,7 +242,7 @@ def proven(session: Session, k: int, proof: Proof) -> GradCheckResult:
         element_errors=(shown,) if session.config.verbose else None,
         resolution=proof.resolution,
         min_detectable_99=proof.min_detectable_99,
-        levels=proof.levels,
+        levels=tuple(Level(*level) for level in proof.levels),
     )
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import math
+import functools
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from fluidcore import core
 from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck.measure.noise import Noise
-from fluidcore.gradcheck.measure.session import Session
+from fluidcore.gradcheck.measure.session import Added, Session
 from fluidcore.gradcheck.report.data import Audit
-from fluidcore.gradcheck.target.calls import flat, size_of
+from fluidcore.gradcheck.target.calls import flat
 from fluidcore.gradcheck.target.precision import UNIT
 from fluidcore.gradcheck.target.strides import with_gaps
 from fluidcore.gradcheck.target.target import Array, Doubles
@@ -19,8 +20,6 @@ from fluidcore.gradcheck.verdict import Reason, Verdict
 
 _GAPS = "the same gradient for a cotangent that is not contiguous"
 _EXPANDED = "the same gradient for an expanded cotangent"
-# How far sums may be apart that rounding alone tells apart, relative to the largest element.
-_ROUNDING = {"float64": 1e-9, "float32": 1e-4, "float16": 0.05, "bfloat16": 0.3}
 
 
 def audits(session: Session, noise: Noise) -> tuple[Audit, ...]:
@@ -73,7 +72,7 @@ def _repeats(session: Session, noise: Noise) -> Audit:
             continue
         ulps = worst / (2 * UNIT[session.dtype] * size)
         details.append(f"the gradient by '{part.name}' varies by {ulps:.2g} ulps of its largest")
-        if worst > _ROUNDING[session.dtype] * size:
+        if worst > core.rounding_of_sums(session.dtype) * size:
             verdict, reason = Verdict.FAIL, Reason.NOT_REPEATABLE
     return Audit(name, verdict, reason, "; ".join(details))
 
@@ -90,8 +89,8 @@ def _linear(session: Session, noise: Noise) -> Iterator[Audit]:
                 yield Audit(name, Verdict.PASS)
                 continue
             found = session.gradient_of([factor * x for x in v], dtype)
-            expected = [factor * a for a in session.gradients(0, dtype)]
-            yield _compare(session, noise, name, found, expected, _weight(session, v))
+            first = session.gradients(0, dtype)
+            yield _compare(session, noise, name, found, first, factor=factor, cotangents=[v])
 
 
 def _zero(session: Session, dtype: str) -> Audit:
@@ -126,8 +125,8 @@ class _Forms:
     def audits(self) -> Iterator[Audit]:
         """Of a sum, and of each form that there is."""
         session = self._session
-        known, session.added = session.added, []  # as large as two gradients
-        shared = self._adds_up(*known) if known else None
+        known, session.added = session.added, None  # as large as two gradients
+        shared = self._adds_up(known) if known else None
         del known
         is_right = shared is not None and shared.verdict is Verdict.PASS
         yield shared if shared and is_right else self._adds_up()
@@ -170,25 +169,25 @@ class _Forms:
     def _alike(self, name: str, found: list[Doubles] | Audit, plain: list[Doubles]) -> Audit:
         if isinstance(found, Audit):
             return found
-        weight = _weight(self._session, self._v)
-        audit = _compare(self._session, self._noise, self._named(name), found, plain, weight)
+        named = self._named(name)
+        audit = _compare(self._session, self._noise, named, found, plain, cotangents=[self._v])
         return audit._replace(reason=Reason.COTANGENT) if audit.reason else audit
 
-    def _adds_up(
-        self, part: list[Doubles] | None = None, whole: list[Doubles] | None = None
-    ) -> Audit:
-        """Whether the gradient of v + w, `whole`, is that of v and that of w, `part`."""
+    def _adds_up(self, known: Added | None = None) -> Audit:
+        """Whether the gradient of v + w is that of v and that of w."""
         session = self._session
-        is_known = part is not None and whole is not None
-        w = session.second_cotangent(equal=is_known and session.has_forms)
-        weight = _weight(session, self._v) + _weight(session, w)
-        part = self._gradient(w) if part is None else part
-        pairs = zip(session.gradients(0, self._dtype), part, strict=True)
-        expected = [a + b for a, b in pairs]
-        del part, pairs  # as large as the gradient
-        whole = self._gradient(session.with_first(w)) if whole is None else whole
-        name = self._named("the gradient of a sum is the sum")
-        return _compare(session, self._noise, name, whole, expected, weight)
+        if known is None:
+            w = session.second_cotangent()
+            known = Added(w, self._gradient(w), self._gradient(session.with_first(w)))
+        return _compare(
+            session,
+            self._noise,
+            self._named("the gradient of a sum is the sum"),
+            known.whole,
+            session.gradients(0, self._dtype),
+            second=known.part,
+            cotangents=[self._v, known.cotangent],
+        )
 
 
 def _compare(
@@ -196,35 +195,39 @@ def _compare(
     noise: Noise,
     name: str,
     found: Sequence[Doubles],
-    expected: Sequence[Doubles],
-    weight: float,
+    first: Sequence[Doubles],
+    *,
+    factor: float = 1.0,
+    second: Sequence[Doubles] | None = None,
+    cotangents: Sequence[Sequence[Array]],
 ) -> Audit:
-    """`weight` is the size of the outputs, weighted with the cotangents."""
+    """Whether a gradient is factor * first + second, which are those of `cotangents`."""
     dtype = name.rpartition(", ")[-1]
     rounds = "sum" in name or "same" in name
     details = []
-    for k, (part, a, b) in enumerate(zip(session.target.inputs, found, expected, strict=True)):
-        if np.array_equal(a, b):
+    for k, part in enumerate(session.target.inputs):
+        spread = 0.0 if noise.repeats else float(np.max(noise.backward[k], initial=0.0))
+        off = functools.partial(
+            core.deviation,
+            found[k],
+            first[k],
+            factor,
+            None if second is None else second[k],
+            dtype=dtype,
+            point=part.value,
+            spread=spread,
+        )
+        worst = off()
+        if worst is not None and worst[-1]:
+            worst = off(weight=sum(_weight(session, v) for v in cotangents))
+        if worst is None:
             continue
-        with np.errstate(invalid="ignore"):
-            apart = np.abs(a - b)
-            worst = float(apart.max())
-            if not math.isfinite(worst):
-                apart = np.where(np.isfinite(a) & np.isfinite(b), apart, 0.0)
-                worst = float(apart.max())
-        if worst == 0:
-            continue
-        limit = _ROUNDING[dtype] * float(np.abs(b).max())
-        # A gradient of 0 may be a difference of terms of the size of f over x.
-        limit += _ROUNDING[dtype] * weight / size_of(part.value)
-        limit += 8 * float(np.max(noise.backward[k], initial=0.0))
-        if rounds and worst <= limit:
-            continue
-        i = int(np.argmax(apart))
-        text = f"element {i} of '{part.name}' is {a[i]:.9g}, not {b[i]:.9g}"
-        if worst > limit:
+        i, is_, expected, is_wrong = worst
+        text = f"element {i} of '{part.name}' is {is_:.9g}, not {expected:.9g}"
+        if is_wrong:
             return Audit(name, Verdict.FAIL, Reason.NOT_LINEAR, text)
-        details.append(text)
+        if not rounds:
+            details.append(text)
     return Audit(name, Verdict.PASS, None, "; ".join(details[:1]))
 
 

@@ -93,14 +93,23 @@ class Network:
         forget_nothing(self.program)
         return self.program.block(0).ops()
 
-    def copy(self) -> Self:
-        """The same operators, with copies of the values, to which more can be added."""
+    def copy(self, dtype: str | None = None) -> Self:
+        """The same operators, with copies of the values, to which more can be added.
+
+        Args:
+            dtype: As of Network.
+        """
         twin = copy.copy(self)
         twin.program = self.program.clone()
         twin.scope = core.Scope()
         twin._moved = None
         for name in self.inputs():
-            twin.scope.var(name).get_tensor().set(np.asarray(self.tensor(name)))
+            value = np.asarray(self.tensor(name))
+            if dtype is not None and value.dtype.name in FLOATING:
+                value = value.astype(numpy_dtype(dtype), copy=False)
+            twin.scope.var(name).get_tensor().set(value)
+        if dtype is not None:
+            cast_program(twin.program, dtype)
         return twin
 
     def tensor(self, name: str) -> core.Tensor:

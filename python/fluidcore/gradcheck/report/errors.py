@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from fluidcore import core
 from fluidcore.gradcheck.report.result import GradCheckResult
 from fluidcore.gradcheck.target.target import Doubles
 
@@ -39,21 +40,16 @@ def with_statistics(
     """The result with the largest, mean and median errors of these elements; 0 of none."""
     if analytical.size == 0:
         return result
-    relative = _summary(relative_errors(analytical, numerical))  # large arrays, not both at once
-    absolute = _summary(absolute_errors(analytical, numerical))
+    found = core.error_statistics(analytical, numerical, SMALLEST)
     return replace(
         result,
-        max_relative_error=relative[0],
-        mean_relative_error=relative[1],
-        median_relative_error=relative[2],
-        max_absolute_error=absolute[0],
-        mean_absolute_error=absolute[1],
-        median_absolute_error=absolute[2],
+        max_relative_error=found[0],
+        mean_relative_error=found[1],
+        median_relative_error=found[2],
+        max_absolute_error=found[3],
+        mean_absolute_error=found[4],
+        median_absolute_error=found[5],
     )
-
-
-def _summary(errors: Doubles) -> tuple[float, float, float]:
-    return float(np.max(errors)), float(np.mean(errors)), median(errors, in_place=True)
 
 
 def median(values: Doubles, *, in_place: bool = False) -> float:

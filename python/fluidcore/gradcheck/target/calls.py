@@ -15,8 +15,6 @@ from fluidcore.gradcheck.target.strides import same_strides
 from fluidcore.gradcheck.target.target import Array, Doubles, Input, Target
 from fluidcore.gradcheck.verdict import Reason
 
-_FEW = 4096  # elements, of which copies of the bytes are compared faster
-
 
 class Fault(NamedTuple):
     """Why a gradient cannot even be compared."""
@@ -168,7 +166,7 @@ class Calls:
         for k, (old, new) in enumerate(zip(before, after, strict=True)):
             if old is None or new is None or old is new:
                 continue
-            if not same_bits(old, new):
+            if not core.same_bits(old, new):
                 name = f"'{self.target.inputs[k].name}'" if "input" in what else str(k)
                 text = f"{what} {name}"
                 if text not in self.changed:
@@ -194,14 +192,6 @@ def cast(value: Any, dtype: str) -> Array:
         return np.array(value, order="C")
     with np.errstate(over="ignore", invalid="ignore"):
         return np.asarray(value).astype(numpy_dtype(dtype), order="C")
-
-
-def same_bits(a: Array, b: Array) -> bool:
-    """Whether two arrays of one shape and dtype hold the same bits, signs of zeros and NaNs too."""
-    if a.size < _FEW or a.itemsize > 8:
-        return a.tobytes() == b.tobytes()
-    bits = np.dtype(f"u{a.itemsize}")
-    return bool(np.array_equal(a.view(bits), b.view(bits)))
 
 
 def flat(arrays: Sequence[Array]) -> Doubles:

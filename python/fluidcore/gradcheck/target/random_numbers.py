@@ -7,9 +7,11 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 import numpy as np
 import numpy.random  # else NumPy does it in the first check
+from numpy.random.bit_generator import ISeedSequence
 from numpy.typing import NDArray
 
 _BITS = 2.0**10
@@ -26,7 +28,18 @@ def stream(seed: int, name: str, purpose: str) -> np.random.Generator:
     """
     words = zlib.crc32(name.encode()) << 32 | zlib.crc32(purpose.encode())
     key = np.array([seed % 2**64, words], dtype=np.uint64)
-    return np.random.Generator(np.random.Philox(key=key))
+    bits = np.random.Philox(_Key(key))  # type: ignore[arg-type]  # which is one
+    return np.random.Generator(bits)
+
+
+class _Key(ISeedSequence):
+    """A key of Philox as it is: with key= NumPy asks the system for entropy, too, and drops it."""
+
+    def __init__(self, words: NDArray[np.uint64]) -> None:
+        self._words = words
+
+    def generate_state(self, n_words: int, dtype: Any = np.uint32) -> NDArray[Any]:
+        return self._words
 
 
 @contextmanager

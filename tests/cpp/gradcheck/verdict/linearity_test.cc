@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -11,7 +12,17 @@
 namespace fluidcore::gradcheck {
 namespace {
 
+using Numbers = std::vector<double>;
+
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+std::optional<Deviation> scaled(const Numbers& gradient,
+                                const Numbers& before,
+                                DType dtype = DType::kFloat64,
+                                const Slack& slack = {}) {
+  return deviation(
+      {gradient.data(), before.data(), kExactFactor, nullptr, std::ssize(gradient), dtype}, slack);
+}
 
 TEST(Linearity, TheFactorRoundsNothing) {
   for (const DType dtype : {DType::kFloat64, DType::kFloat32, DType::kFloat16}) {
@@ -24,19 +35,61 @@ TEST(Linearity, TheFactorRoundsNothing) {
   }
 }
 
-TEST(Linearity, OneDigitIsADifference) {
-  const Tensor before = tensor_of({64, 16});
-  EXPECT_TRUE(is_scaled_exactly(tensor_of({-1, -0.25}), before));
-  EXPECT_FALSE(is_scaled_exactly(tensor_of({-1, -0.25 - 0x1p-54}), before));
-  EXPECT_FALSE(is_scaled_exactly(tensor_of({-1, 0.25}), before));
-  EXPECT_FALSE(is_scaled_exactly(tensor_of({-1, std::nan("")}), before));
+TEST(Linearity, WhatIsTheSameDoesNotDeviate) {
+  EXPECT_FALSE(scaled({-1, -0.25}, {64, 16}));
+  EXPECT_FALSE(scaled({}, {}));
 }
 
-TEST(Linearity, WhatTheDtypeDoesNotHoldIsNone) {
-  EXPECT_TRUE(
-      is_scaled_exactly(tensor_of({-kInfinity, 1, 0}), tensor_of({1e308, std::nan(""), 1e-310})));
-  EXPECT_TRUE(is_scaled_exactly(tensor_of({-1.0e-7}, DType::kFloat16),
-                                tensor_of({6.0e-8}, DType::kFloat16)));
+TEST(Linearity, TheElementThatIsOffTheMostIsNamed) {
+  const auto found = scaled({-1, -0.25 - 1e-8, -0.25 + 1e-6}, {64, 16, 16});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->element, 2);
+  EXPECT_EQ(found->found, -0.25 + 1e-6);
+  EXPECT_EQ(found->expected, -0.25);
+  EXPECT_TRUE(found->is_wrong);
+}
+
+TEST(Linearity, RoundingOfTheLargestElementIsNotWrong) {
+  for (const DType dtype : {DType::kFloat64, DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
+    const double most = rounding_of_sums(dtype);
+    const auto less = scaled({-1, 0.99 * most}, {64, 0}, dtype);
+    const auto more = scaled({-1, 1.01 * most}, {64, 0}, dtype);
+    ASSERT_TRUE(less && more);
+    EXPECT_FALSE(less->is_wrong);
+    EXPECT_TRUE(more->is_wrong);
+  }
+}
+
+TEST(Linearity, TermsThatCancelAndRunsThatDifferGiveSlack) {
+  const Numbers off = {1e-3};
+  const Numbers zero = {0};
+  EXPECT_TRUE(scaled(off, zero)->is_wrong);
+  EXPECT_FALSE(scaled(off, zero, DType::kFloat64, {.weight = 2e6, .size_of_point = 1})->is_wrong);
+  EXPECT_TRUE(scaled(off, zero, DType::kFloat64, {.weight = 2e6, .size_of_point = 3})->is_wrong);
+  EXPECT_FALSE(scaled(off, zero, DType::kFloat64, {.spread = 1.3e-4})->is_wrong);
+}
+
+TEST(Linearity, ASumIsThatOfBoth) {
+  const Numbers first = {1, 2};
+  const Numbers second = {10, 20};
+  const Numbers sum = {11, 22.5};
+  const auto found = deviation({sum.data(), first.data(), 1, second.data(), 2});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->element, 1);
+  EXPECT_EQ(found->expected, 22);
+}
+
+TEST(Linearity, ANumberThatBecomesNoneIsWrong) {
+  const auto found = scaled({-1, std::nan("")}, {64, 16});
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->element, 1);
+  EXPECT_TRUE(found->is_wrong);
+}
+
+TEST(Linearity, WhatTheDtypeDoesNotHoldIsLeftToOthers) {
+  EXPECT_FALSE(scaled({-kInfinity, 1}, {1e308, std::nan("")}));
+  EXPECT_FALSE(scaled({0}, {1e-310})->is_wrong);
+  EXPECT_FALSE(scaled({-1.0e-7}, {6.0e-8}, DType::kFloat16)->is_wrong);
 }
 
 }  // namespace

@@ -1,0 +1,146 @@
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "fluidcore/bindings/bindings.h"
+#include "fluidcore/bindings/gradcheck.h"
+#include "fluidcore/gradcheck/function/rounding.h"
+#include "fluidcore/gradcheck/verdict/error_statistics.h"
+#include "fluidcore/gradcheck/verdict/joint_direction.h"
+#include "fluidcore/gradcheck/verdict/linearity.h"
+
+namespace py = pybind11;
+
+namespace fluidcore::bindings {
+
+namespace {
+
+using Array = py::array_t<double, py::array::c_style>;
+using gradcheck::Function;
+using gradcheck::Proof;
+
+std::optional<std::tuple<std::int64_t, double, double, bool>> deviation(
+    const Array& gradient,
+    const Array& first,
+    double factor,
+    const std::optional<Array>& second,
+    const std::string& dtype,
+    const py::object& point,
+    double weight,
+    double spread) {
+  require(first.size() == gradient.size() && (!second || second->size() == gradient.size()),
+          "gradcheck: gradients to be compared must be of one size, got ", gradient.size(),
+          " elements beside ", first.size());
+  const gradcheck::LinearRelation relation{gradient.data(), first.data(),
+                                           factor,          second ? second->data() : nullptr,
+                                           gradient.size(), dtype_from_name(dtype)};
+  gradcheck::Slack slack{weight, 1, spread};
+  if (weight > 0) {
+    slack.size_of_point = gradcheck::root_mean_square(tensor_from_array(point, "gradcheck: point"));
+  }
+  const auto found = gradcheck::deviation(relation, slack);
+  if (!found) return std::nullopt;
+  return std::tuple(found->element, found->found, found->expected, found->is_wrong);
+}
+
+std::array<double, 6> error_statistics(const Array& analytical,
+                                       const Array& numerical,
+                                       double smallest) {
+  require(analytical.size() == numerical.size(), "gradcheck: there must be a number for each of ",
+          analytical.size(), ", got ", numerical.size());
+  const auto [relative, absolute] =
+      gradcheck::error_statistics(analytical.data(), numerical.data(), analytical.size(), smallest);
+  return {relative.max, relative.mean, relative.median,
+          absolute.max, absolute.mean, absolute.median};
+}
+
+bool same_bits(const py::array& a, const py::array& b) {
+  const py::array one = py::array::ensure(a, py::array::c_style);
+  const py::array other = py::array::ensure(b, py::array::c_style);
+  return one.nbytes() == other.nbytes() &&
+         (one.nbytes() == 0 ||
+          std::memcmp(one.data(), other.data(), static_cast<std::size_t>(one.nbytes())) == 0);
+}
+
+std::pair<std::map<std::size_t, Proof>, std::int64_t> prove_jointly(
+    Function& function,
+    const std::vector<std::int64_t>& inputs,
+    const py::iterable& gradients,
+    const py::object& cotangent,
+    const gradcheck::Rules& rules,
+    std::size_t probes,
+    std::uint64_t seed,
+    bool levels) {
+  gradcheck::JointClaim claim;
+  claim.cotangent = doubles(cotangent, "cotangent");
+  for (const std::int64_t input : inputs) claim.inputs.push_back(number_of_input(input));
+  for (const py::handle gradient : gradients) {
+    claim.gradients.push_back(tensor_from_array(gradient, "gradcheck: gradient"));
+  }
+  gradcheck::Proofs found = with_interruption(function, [&] {
+    return gradcheck::prove_jointly(function, claim, rules, {probes, seed, levels});
+  });
+  return {std::move(found.of), found.evaluations};
+}
+
+py::list levels_of(const Proof& proof) {
+  py::list list;
+  for (const gradcheck::TracedLevel& level : proof.levels) {
+    const double remainder = level.phi_plus - level.phi_0 - level.step * proof.claimed;
+    list.append(py::make_tuple(level.step, level.difference, level.noise, std::abs(remainder)));
+  }
+  return list;
+}
+
+}  // namespace
+
+void bind_gradient_audits(py::module_& m) {
+  m.def("deviation", &deviation, py::arg("gradient"), py::arg("first"), py::arg("factor"),
+        py::arg("second"), py::kw_only(), py::arg("dtype"), py::arg("point"),
+        py::arg("weight") = 0.0, py::arg("spread") = 0.0,
+        "Where a gradient in `dtype` is off factor * first + second the most: (element, found, "
+        "expected, whether that is wrong), or None. `weight` is the sum of |v y|.");
+  m.def(
+      "rounding_of_sums",
+      [](const std::string& dtype) { return gradcheck::rounding_of_sums(dtype_from_name(dtype)); },
+      py::arg("dtype"),
+      "How far sums may be apart that rounding alone tells apart, relative to the largest "
+      "element.");
+  m.def(
+      "same_bits", &same_bits, py::arg("a"), py::arg("b"),
+      "Whether two arrays of one shape and dtype hold the same bits, signs of zeros and NaNs too.");
+  m.def("error_statistics", &error_statistics, py::arg("analytical"), py::arg("numerical"),
+        py::arg("smallest"),
+        "The largest, mean and median of |a - n| / max(|a|, |n|, smallest), and those of |a - n|.");
+  py::class_<Proof>(m, "Proof", "What one direction says of the gradient A by one input.")
+      .def_readonly("analytical", &Proof::analytical, "<A, d>.")
+      .def_readonly("numerical", &Proof::numerical,
+                    "The same by differences, if the other inputs are right.")
+      .def_readonly("error", &Proof::error, "Its error bar.")
+      .def_readonly("resolution", &Proof::resolution,
+                    "The relative error of <A, d> that would have been reported.")
+      .def_readonly("min_detectable_99", &Proof::min_detectable_99,
+                    "The error of any one element that would have been reported, relative to the "
+                    "root mean square of the gradient.")
+      .def_property_readonly("levels", &levels_of,
+                             "(h, difference, noise, remainder) of each step along all inputs.");
+  m.def("prove_jointly", &prove_jointly, py::arg("function"), py::arg("inputs"),
+        py::arg("gradients"), py::arg("cotangent"), py::arg("rules"), py::kw_only(),
+        py::arg("probes"), py::arg("seed") = 0, py::arg("levels") = false,
+        "{input: Proof} of the gradients by some inputs that directions of several of them prove; "
+        "and the evaluations of f.");
+}
+
+}  // namespace fluidcore::bindings

@@ -1,0 +1,114 @@
+#include "fluidcore/gradcheck/verdict/audited_gradient.h"
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "gradcheck/toy_gradient.h"
+
+namespace fluidcore::gradcheck {
+namespace {
+
+using Numbers = std::vector<double>;
+
+const Numbers kPoint = {0.5, -1.5, 2};
+
+// What is seen of the gradient of x², calculated as v, x -> a.
+AuditedGradient audit_of(const std::function<Numbers(const Numbers&, const Numbers&)>& body,
+                         DType dtype = DType::kFloat64) {
+  ToyGradient gradient(
+      {tensor_of(kPoint, dtype)}, [&](const std::vector<Tensor>& x, const std::vector<Tensor>& v) {
+        return std::vector<Tensor>{tensor_of(body(values_of(v[0]), values_of(x[0])), x[0].dtype())};
+      });
+  Numbers outputs = kPoint;
+  for (double& y : outputs) y *= y;
+  return audited(gradient, {{tensor_of({1.25, -0.75, 0.3})}}, {tensor_of(outputs)}, 0);
+}
+
+Numbers right(const Numbers& v, const Numbers& x) {
+  Numbers a(v.size());
+  for (std::size_t i = 0; i < a.size(); ++i) a[i] = 2 * x[i] * v[i];
+  return a;
+}
+
+TEST(AuditedGradient, ARightOneHasNoFault) {
+  for (const DType dtype : {DType::kFloat64, DType::kFloat32, DType::kFloat16}) {
+    const AuditedGradient found = audit_of(right, dtype);
+    EXPECT_EQ(found.faults[0], "");
+    EXPECT_TRUE(found.is_linear[0]);
+    EXPECT_EQ(found.values[0].size(), 3);
+  }
+}
+
+TEST(AuditedGradient, WithoutACotangentThereIsNone) {
+  const AuditedGradient found = audit_of([](const Numbers& v, const Numbers& x) {
+    Numbers a = right(v, x);
+    if (v == Numbers{0, 0, 0}) a[1] = 1e-12;
+    return a;
+  });
+  EXPECT_FALSE(found.is_linear[0]);
+}
+
+TEST(AuditedGradient, WhatIsThereBesideThePointAloneIsNoFault) {
+  const AuditedGradient found = audit_of([](const Numbers& v, const Numbers& x) {
+    Numbers a = right(v, x);
+    if (x != kPoint) a[1] = std::nan("");
+    return a;
+  });
+  EXPECT_TRUE(found.is_linear[0]);
+}
+
+TEST(AuditedGradient, ZeroTimesInfinityIsNoFault) {
+  const AuditedGradient found = audit_of([](const Numbers& v, const Numbers& x) {
+    Numbers a = right(v, x);
+    a[1] = v[1] * std::numeric_limits<double>::infinity();
+    return a;
+  });
+  EXPECT_TRUE(found.is_linear[0]);
+}
+
+TEST(AuditedGradient, ACotangentThatIsTakenAbsolutelyIsFound) {
+  const AuditedGradient found = audit_of([](const Numbers& v, const Numbers& x) {
+    Numbers a = right(v, x);
+    for (std::size_t i = 0; i < a.size(); ++i) a[i] = 2 * x[i] * std::abs(v[i]);
+    return a;
+  });
+  EXPECT_FALSE(found.is_linear[0]);
+}
+
+TEST(AuditedGradient, AGradientThatScalesButDoesNotAddUpIsFound) {
+  const AuditedGradient found = audit_of([](const Numbers& v, const Numbers& x) {
+    Numbers a = right(v, x);
+    double largest = 0;  // odd, and of the degree 1
+    for (const double part : v) largest = std::abs(part) > std::abs(largest) ? part : largest;
+    a[0] += 0.01 * largest;
+    return a;
+  });
+  EXPECT_FALSE(found.is_linear[0]);
+}
+
+TEST(AuditedGradient, OneThatKeepsItsFirstResultIsSeen) {
+  Numbers kept;
+  const AuditedGradient found = audit_of([&](const Numbers& v, const Numbers& x) {
+    if (kept.empty()) kept = right(v, x);
+    return kept;
+  });
+  EXPECT_NE(found.values[0], right({1.25, -0.75, 0.3}, kPoint));
+}
+
+TEST(AuditedGradient, OtherBitsInASecondRunAreAFault) {
+  int runs = 0;
+  const AuditedGradient found = audit_of([&](const Numbers& v, const Numbers& x) {
+    Numbers a = right(v, x);
+    a[2] += 1e-15 * ++runs;
+    return a;
+  });
+  EXPECT_EQ(found.faults[0], "not-repeatable");
+}
+
+}  // namespace
+}  // namespace fluidcore::gradcheck
