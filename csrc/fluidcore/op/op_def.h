@@ -60,6 +60,8 @@ struct BlockTraits {
   // Whether the kernel says where results are to be, as far as they have no memory of their own:
   // SubBlock::place_of().
   bool places_results = false;
+  // Whether the block may run again and again: what it only reads is a constant for its kernels.
+  bool repeats = false;
 };
 
 // How many leading dimensions of the input `slot` number its rows: element [i, ...] of every output

@@ -51,7 +51,8 @@ void add_while(OpRegistry& registry) {
           .input("Condition", "bool, one element; updated in the block", {.live = true})
           .output("Out", kWrittenDoc, kOfBlock)
           .output("StepScopes", "int64 [1]: how often the block was run", {.intermediate = true})
-          .runs_block({.results = [](const OpDesc& op) { return op.input("Condition"); }})
+          .runs_block(
+              {.results = [](const OpDesc& op) { return op.input("Condition"); }, .repeats = true})
           .attr("max_steps", std::int64_t{1000000},
                 "a loop that is longer is taken for one without end")
           .infer([](InferContext& context) {
@@ -72,7 +73,7 @@ void add_while(OpRegistry& registry) {
                    .input("X", kReadDoc, kOfBlock)
                    .input("StepScopes", "int64 [1]: how often the block is run")
                    .output("Out", kWrittenDoc, kOfBlock)
-                   .runs_block()
+                   .runs_block({.repeats = true})
                    .infer([](InferContext& context) {
                      require_spec(context, "StepScopes", {{1}, DType::kInt64});
                    })

@@ -20,34 +20,27 @@ namespace fluidcore {
 
 namespace {
 
-// Empty for bfloat16 where the processor has no products of it.
+// The second operand, if it `is_constant`, may be kept in another layout. Empty for bfloat16 where
+// the processor has no products of it.
 template <class T>
-Prepared2<T> prepare_product(const MatmulProblem& problem, const ScratchPtr& scratch) {
+PreparedWeights<T> prepare_product(const MatmulProblem& problem,
+                                   bool is_constant,
+                                   const ScratchPtr& scratch) {
+  Prepared2<T> product;
+  if constexpr (!std::is_same_v<T, BFloat16>) product = cpu::prepare_gemv<T>(problem);
+  if constexpr (onednn::kEnabled && !std::is_same_v<T, double>) {
+    if (!product && is_constant) {
+      if (auto kept = onednn::prepare_matmul_by_weights<T>(problem, scratch)) return kept;
+    }
+    if (!product) product = onednn::prepare_matmul<T>(problem, scratch);
+  }
   if constexpr (!std::is_same_v<T, BFloat16>) {
-    if (Prepared2<T> product = cpu::prepare_gemv<T>(problem)) return product;
+    if (!product) product = cpu::prepare_matmul<T>(problem, scratch);
   }
-  if constexpr (onednn::kEnabled && !std::is_same_v<T, double>) {
-    if (Prepared2<T> product = onednn::prepare_matmul<T>(problem, scratch)) return product;
-  }
-  if constexpr (std::is_same_v<T, BFloat16>) {
-    return {};
-  } else {
-    return cpu::prepare_matmul<T>(problem, scratch);
-  }
-}
-
-// Empty where nothing is gained by keeping the second operand in another layout.
-template <class T>
-PreparedWeights<T> prepare_product_by_weights(const MatmulProblem& problem,
-                                              const ScratchPtr& scratch) {
-  if constexpr (std::is_same_v<T, float>) {
-    if (cpu::prepare_gemv<T>(problem)) return {};
-  }
-  if constexpr (onednn::kEnabled && !std::is_same_v<T, double>) {
-    return onednn::prepare_matmul_by_weights<T>(problem, scratch);
-  } else {
-    return {};
-  }
+  if (!product) return {};
+  return [product = std::move(product)](const T* x, const T* y, std::uint64_t /*version*/, T* out) {
+    product(x, y, out);
+  };
 }
 
 // From the shapes of X and Y and the attributes to the shape of Out, and to the product that it is.
@@ -60,14 +53,9 @@ Kernel product(const KernelContext& context) {
   const auto y = context.input<T>("Y");
   const auto out = context.output<T>("Out");
   const MatmulProblem problem = describe(context, x.shape(), y.shape());
-  if (y.cell()->is_constant) {
-    if (const auto kept = prepare_product_by_weights<T>(problem, context.scratch())) {
-      return [=] { kept(x.data(), y.data(), y.cell()->version, out.data()); };
-    }
-  }
-  const Prepared2<T> product = prepare_product<T>(problem, context.scratch());
+  const auto product = prepare_product<T>(problem, y.cell()->is_constant, context.scratch());
   if (!product) return through_float32(context);
-  return [=] { product(x.data(), y.data(), out.data()); };
+  return [=] { product(x.data(), y.data(), y.cell()->version, out.data()); };
 }
 
 template <class T, Describe describe>
@@ -78,14 +66,16 @@ Kernel product_grad(const KernelContext& context) {
   const auto dx = context.optional_output<T>("X@GRAD");
   const auto dy = context.optional_output<T>("Y@GRAD");
   const MatmulProblem forward = describe(context, x.shape(), y.shape());
-  const Prepared2<T> to_x =
-      dx ? prepare_product<T>(a_gradient(forward), context.scratch()) : nullptr;
-  const Prepared2<T> to_y =
-      dy ? prepare_product<T>(b_gradient(forward), context.scratch()) : nullptr;
+  const bool y_is_constant = y.cell()->is_constant;
+  const ScratchPtr& scratch = context.scratch();
+  PreparedWeights<T> to_x;
+  PreparedWeights<T> to_y;
+  if (dx) to_x = prepare_product<T>(a_gradient(forward), y_is_constant, scratch);
+  if (dy) to_y = prepare_product<T>(b_gradient(forward), false, scratch);
   if ((dx && !to_x) || (dy && !to_y)) return through_float32(context);
   return [=] {
-    if (to_x) to_x(dout.data(), y.data(), dx.data());
-    if (to_y) to_y(x.data(), dout.data(), dy.data());
+    if (to_x) to_x(dout.data(), y.data(), y.cell()->version, dx.data());
+    if (to_y) to_y(x.data(), dout.data(), 0, dy.data());
   };
 }
 

@@ -342,7 +342,8 @@ void register_recurrent_ops(OpRegistry& registry) {
               .output("step_scopes", "int64 [1]: the number of steps", {.intermediate = true})
               .runs_block({.given = given_slices_and_states,
                            .results = stacked_and_states,
-                           .places_results = true}))
+                           .places_results = true,
+                           .repeats = true}))
           .attr("ex_states", Names(), "names in the block of the states before the step")
           .attr("states", Names(), "names in the block of the same states after the step")
           .attr("is_train", true, "accepted; what a gradient needs is always there")
@@ -363,7 +364,10 @@ void register_recurrent_ops(OpRegistry& registry) {
               .output("outputs", "gradients of inputs, shapes of inputs",
                       {.list = true, .optional = true})
               .output("step_scopes", "int64 [1]: the number of steps", {.intermediate = true})
-              .runs_block({.given = given_slices, .results = stacked, .places_results = true}))
+              .runs_block({.given = given_slices,
+                           .results = stacked,
+                           .places_results = true,
+                           .repeats = true}))
           .infer(infer_recurrent_grad)
           .kernels(byte_kernels<recurrent_grad>())
           .grad(make_recurrent_grad)

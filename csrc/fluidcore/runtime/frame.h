@@ -30,7 +30,11 @@ class Frame {
   PreparedBlock& prepared;
   std::size_t position = 0;       // of the step that is being prepared
   const Body* running = nullptr;  // the block that this step runs, while its frame is filled
-  bool is_cut = false;            // the last step throws why the rest could not be prepared
+  bool repeats = false;           // that block may run again and again
+  // What that block reads from outside and never writes, and the constants that it sees in its
+  // place.
+  std::unordered_map<const Cell*, Cell*> constants;
+  bool is_cut = false;  // the last step throws why the rest could not be prepared
   std::unordered_map<std::string, Cell*> current;  // variable -> where its newest value is
   std::unordered_set<const Cell*> surely_set;      // of those that may have no value
   std::map<std::string, int> changes;              // of arrays: how many steps change them

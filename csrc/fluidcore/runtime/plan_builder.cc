@@ -278,8 +278,12 @@ void PlanBuilder::prepare_block(Draft& draft, InferContext& infer) {
     }
   }
   draft.frame.running = &body;
+  draft.frame.repeats = step.def->block_traits()->repeats;
   prepare_steps(inside, body.steps, runner.state());
   draft.frame.running = nullptr;
+  for (const auto& [of, constant] : std::exchange(draft.frame.constants, {})) {
+    draft.surroundings.constants.push_back({constant, of});
+  }
   if (inside.is_cut) variables_.stand_in_for_unwritten(inside, body);
   add_results(draft, inside);
   place_next_elements(inside);

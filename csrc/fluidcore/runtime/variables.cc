@@ -52,14 +52,18 @@ bool reads_inside(const Body& body, const std::string& name) {
 }  // namespace
 
 Kernel Surroundings::around(Kernel kernel) const {
-  if (before.empty() && views.empty() && removed.empty() && checks.empty() && after.empty() &&
-      set.empty()) {
+  if (before.empty() && views.empty() && constants.empty() && removed.empty() && checks.empty() &&
+      after.empty() && set.empty()) {
     return kernel;
   }
   return [kernel = std::move(kernel), *this] {
     for (const auto& [cell, of] : views) {
       cell->data = static_cast<std::byte*>(of->data) + cell->offset;
       cell->version = of->version;
+    }
+    for (const auto& [cell, of] : constants) {
+      cell->data = of->data;
+      ++cell->version;
     }
     for (const Copy& start : before) copy(start);
     for (const auto& check : checks) check();
@@ -101,7 +105,8 @@ Cell* Variables::read(Frame& frame,
   if (shape_only) return cell;
   use(home, cell);
   const bool* is_set = cells_.use(cell).is_set;
-  if (is_set == nullptr || slot.traits.may_be_unset) return cell;
+  if (is_set == nullptr) return as_constant(frame, home, name, cell);
+  if (slot.traits.may_be_unset) return cell;
   if (is_surely_set(frame, home, cell)) return cell;
   surroundings.checks.emplace_back([who, name, is_set] {
     require(*is_set, who, " '", name, "' must be written before it is read, ",
@@ -308,6 +313,24 @@ Cell* Variables::from_scope(const std::string& name) {
 // A cell that lives outside of the step's own block lives until the operator that runs it is done.
 void Variables::use(Frame& home, const Cell* cell) {
   if (cells_.use(cell).owner == Cells::Owner::kArena) home.extend(cell);
+}
+
+// For a block that runs again and again, what it reads from outside and never writes is a constant.
+Cell* Variables::as_constant(Frame& frame, const Frame& home, const std::string& name, Cell* cell) {
+  if (cell->is_constant || cell->array != nullptr) return cell;
+  Frame* around = nullptr;  // all blocks from the one that it runs on leave the variable alone
+  for (Frame* inside = &frame; inside != &home;) {
+    inside = inside->around;
+    if (inside->running->writes.contains(name)) break;
+    if (inside->repeats) around = inside;
+  }
+  if (around == nullptr) return cell;
+  Cell*& constant = around->constants[cell];
+  if (constant == nullptr) {
+    constant = cells_.elsewhere(cell->spec);
+    constant->is_constant = true;
+  }
+  return constant;
 }
 
 bool Variables::is_surely_set(const Frame& frame, const Frame& home, const Cell* cell) const {

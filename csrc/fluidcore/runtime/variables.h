@@ -27,6 +27,7 @@ struct Surroundings {
   };
   std::vector<Copy> before;                   // starting values of what the step's block writes
   std::vector<View> views;                    // of what the step writes
+  std::vector<View> constants;                // of what the step's block reads and never writes
   std::vector<View> removed;                  // elements that the step takes out of arrays
   std::vector<std::function<void()>> checks;  // throw where an input has no value
   std::vector<Copy> after;                    // of results that could not be written in place
@@ -90,6 +91,7 @@ class Variables {
                     const std::string& name,
                     const TensorSpec& spec);
   void use(Frame& home, const Cell* cell);
+  Cell* as_constant(Frame& frame, const Frame& home, const std::string& name, Cell* cell);
   bool is_surely_set(const Frame& frame, const Frame& home, const Cell* cell) const;
 
   Frames& frames_;

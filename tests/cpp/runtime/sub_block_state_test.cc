@@ -80,6 +80,46 @@ TEST_F(SubBlockTest, NamesTheOperatorInABlockThatMakesTheFirstNan) {
   }
 }
 
+TEST_F(SubBlockTest, WhatALoopOnlyReadsIsAConstantUntilItEnds) {
+  for (const char* name : {"before", "first", "second"}) declare(name, {1}, true);
+  add("add_one", "x", "y");
+  add("version", "y", "before");
+  const std::int64_t body = add_loop();
+  add_in(body, "version", "y", "first");
+  add_in(body, "version", "y", "second");
+  add_in(body, "subtract_one", "n", "n");
+  EXPECT_THAT(run_for(feeds(3, {1, 10}), "first"), ElementsAre(1));
+  EXPECT_THAT(run_for(feeds(3, {1, 10}), "first"), ElementsAre(2));
+  EXPECT_THAT(run_for(feeds(3, {1, 10}), "before"), ElementsAre(-1));
+}
+
+TEST_F(SubBlockTest, WhatALoopWritesIsNoConstantButInALoopInside) {
+  for (const char* name : {"outside", "inside"}) declare(name, {1}, true);
+  add("add_one", "x", "y");
+  add_constant("two", 2);
+  const std::int64_t outer = add_loop();
+  add_in(outer, "version", "y", "outside");
+  add_in(outer, "add_one", "two", "m");
+  const std::int64_t inner = new_block(outer);
+  program_.block(outer).var("m")->set_shape({1});
+  add_while(outer, "m", inner);
+  add_in(inner, "version", "y", "inside");
+  add_in(inner, "subtract_one", "m", "m");
+  add_in(outer, "add_one", "y", "y");
+  add_in(outer, "subtract_one", "n", "n");
+  EXPECT_THAT(run_for(feeds(3, {1, 10}), "outside"), ElementsAre(-1));
+  EXPECT_THAT(run_for(feeds(3, {1, 10}), "inside"), ElementsAre(3));
+}
+
+TEST_F(SubBlockTest, ABlockThatRunsAtMostOnceHasNoConstantsOfItsOwn) {
+  declare("inside", {1}, true);
+  add("add_one", "x", "y");
+  const std::int64_t branch = new_block(0);
+  add_if(0, "n", branch);
+  add_in(branch, "version", "y", "inside");
+  EXPECT_THAT(run_for(feeds(1, {1, 10}), "inside"), ElementsAre(-1));
+}
+
 TEST_F(SubBlockTest, AnArrayKeepsWhatALoopPushes) {
   declare_array(0, "stack");
   declare("m", {1}, false);

@@ -21,6 +21,7 @@ inline OpDef with_kernel(OpDef&& def, KernelFactory factory) {
 //   draw         Out [1] = a random number
 //   choose       Out = X[0] if it is given, else Y; X may have no value
 //   select       Out = the elements of X that are above zero
+//   version      Out [1] = the version of X, -1 unless X is a constant
 //   push, pop, length   of tensor arrays
 inline void add_toy_tensor_ops(OpRegistry& registry) {
   registry.add(with_kernel(
@@ -107,6 +108,16 @@ inline void add_toy_tensor_ops(OpRegistry& registry) {
           std::copy_if(x.data(), x.data() + size, out.data(), is_chosen);
         };
       }));
+  registry.add(with_kernel(
+      OpDef("version")
+          .input("X", "any shape")
+          .output("Out", "[1]")
+          .infer([](InferContext& context) { context.set_output("Out", {{1}, DType::kFloat32}); }),
+      [](const KernelContext& context) -> Kernel {
+        return [x = context.input<float>("X").cell(), out = context.output<float>("Out")] {
+          out.data()[0] = x->is_constant ? static_cast<float>(x->version) : -1.0f;
+        };
+      }));
 }
 
 inline void add_toy_array_ops(OpRegistry& registry) {
@@ -161,7 +172,8 @@ inline void add_toy_control_ops(OpRegistry& registry) {
           .input("X", "what the block reads", kOfBlock)
           .input("Condition", "[1]", {.live = true})
           .output("Out", "what the block writes", kOfBlock)
-          .runs_block({.results = [](const OpDesc& op) { return op.input("Condition"); }})
+          .runs_block(
+              {.results = [](const OpDesc& op) { return op.input("Condition"); }, .repeats = true})
           .checks_data(),
       [](const KernelContext& context) -> Kernel {
         return [condition = context.input<float>("Condition"), &block = context.block()] {

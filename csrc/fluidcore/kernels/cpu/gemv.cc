@@ -16,9 +16,19 @@ namespace {
 
 constexpr std::int64_t kThreadWork = std::int64_t{1} << 15;  // elements of the matrix
 
-// Sums that stay in the first cache.
+constexpr std::size_t kPage = 4096;
+constexpr std::size_t kLine = 64;
+constexpr std::size_t kSumBytes = 16384;  // of sums that stay in the first cache
 template <class T>
-constexpr std::int64_t kColumns = (std::int64_t{1} << 14) / static_cast<std::int64_t>(sizeof(T));
+constexpr auto kColumns = static_cast<std::int64_t>(kSumBytes / sizeof(T));
+
+// Memory for sums, half a page away from `rows` in the numbers of their bytes within a page. A load
+// waits for a store right before it that has the same number, as if it were of the same byte.
+template <class T>
+T* sums_in(std::byte* memory, const T* rows) {
+  const auto number = reinterpret_cast<std::uintptr_t>(rows) % kPage / kLine * kLine;
+  return reinterpret_cast<T*>(memory + (number + kPage / 2) % kPage);
+}
 
 // y[j] = sum over i of x[i] rows[i * stride + j], for the columns [begin, end).
 template <class T>
@@ -34,8 +44,8 @@ void combine_rows(std::int64_t count,
   constexpr std::int64_t kRows = 4;
   for (std::int64_t first = begin; first < end; first += kColumns<T>) {
     const std::int64_t size = std::min(kColumns<T>, end - first);
-    alignas(64) std::array<T, kColumns<T>> memory;
-    T* const sums = memory.data();
+    alignas(kPage) std::array<std::byte, kSumBytes + kPage> memory;
+    T* const sums = sums_in(memory.data(), rows + first);
     std::fill_n(sums, size, T(0));
     std::int64_t i = 0;
     for (; i + kRows <= count; i += kRows) {

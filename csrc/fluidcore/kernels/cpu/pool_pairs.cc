@@ -33,28 +33,33 @@ struct Mean {
   static float result(float sum, float elements) { return sum / elements; }
 };
 
-// kCount outputs side by side, whose windows begin at `from`. Without `omp simd` the loops would be
-// unrolled before they are vectorized.
+// The lines that a line of outputs is made of.
+struct Lines {
+  const float* first;
+  std::int64_t layers;
+  std::int64_t rows;   // of each layer
+  std::int64_t width;  // from a row to the next one
+  std::int64_t plane;  // from a layer to the next one
+};
+
+// kCount outputs side by side, whose windows begin at column `begin`. Without `omp simd` the loops
+// would be unrolled before they are vectorized.
 template <class Formula, std::int64_t kCount>
-void pool_block(const PoolProblem& p,
-                const Covered& layers,
-                const Covered& rows,
-                const float* from,
-                float* out) {
+void pool_block(const Lines& lines, std::int64_t begin, float* out) {
   float sums[kCount];
 #pragma omp simd
   for (std::int64_t j = 0; j < kCount; ++j) sums[j] = Formula::kStart;
-  for (std::int64_t layer = layers.begin; layer < layers.end; ++layer) {
-    for (std::int64_t row = rows.begin; row < rows.end; ++row) {
-      const float* const line = from + (layer * p.in[kHeight] + row) * p.in[kWidth];
+  const float* layer = lines.first + begin;
+  for (std::int64_t z = 0; z < lines.layers; ++z, layer += lines.plane) {
+    const float* line = layer;
+    for (std::int64_t y = 0; y < lines.rows; ++y, line += lines.width) {
 #pragma omp simd
       for (std::int64_t j = 0; j < kCount; ++j) {
         sums[j] = Formula::of(sums[j], Formula::of(line[2 * j], line[2 * j + 1]));
       }
     }
   }
-  const auto elements =
-      static_cast<float>((layers.end - layers.begin) * (rows.end - rows.begin) * 2);
+  const auto elements = static_cast<float>(lines.layers * lines.rows * 2);
 #pragma omp simd
   for (std::int64_t j = 0; j < kCount; ++j) out[j] = Formula::result(sums[j], elements);
 }
@@ -62,31 +67,30 @@ void pool_block(const PoolProblem& p,
 // A line of outputs in blocks. The last one ends with it, so that some outputs are calculated twice
 // and none by itself.
 template <class Formula, std::int64_t kCount>
-void pool_line(const PoolProblem& p,
-               const Covered& layers,
-               const Covered& rows,
-               const float* plane,
-               float* out) {
-  for (std::int64_t begin = 0; begin < p.out[kWidth]; begin += kCount) {
-    const std::int64_t j = std::min(begin, p.out[kWidth] - kCount);
-    pool_block<Formula, kCount>(p, layers, rows, plane + 2 * j, out + j);
+void pool_line(const Lines& lines, std::int64_t width, float* out) {
+  for (std::int64_t begin = 0; begin < width; begin += kCount) {
+    const std::int64_t j = std::min(begin, width - kCount);
+    pool_block<Formula, kCount>(lines, 2 * j, out + j);
   }
 }
 
 template <class Formula>
 void pool_planes(const PoolProblem& p, std::int64_t planes, const float* x, float* out) {
   const std::int64_t width = p.out[kWidth];
-  for (std::int64_t plane = 0; plane < planes; ++plane, x += p.in_plane()) {
+  const std::int64_t plane = p.in[kHeight] * p.in[kWidth];
+  for (std::int64_t i = 0; i < planes; ++i, x += p.in_plane()) {
     for (std::int64_t z = 0; z < p.out[kDepth]; ++z) {
       const Covered layers(p, kDepth, z);
       for (std::int64_t y = 0; y < p.out[kHeight]; ++y, out += width) {
         const Covered rows(p, kHeight, y);
+        const Lines lines{x + layers.begin * plane + rows.begin * p.in[kWidth],
+                          layers.end - layers.begin, rows.end - rows.begin, p.in[kWidth], plane};
         if (width >= 8) {
-          pool_line<Formula, 8>(p, layers, rows, x, out);
+          pool_line<Formula, 8>(lines, width, out);
         } else if (width >= 4) {
-          pool_line<Formula, 4>(p, layers, rows, x, out);
+          pool_line<Formula, 4>(lines, width, out);
         } else {
-          pool_line<Formula, 1>(p, layers, rows, x, out);
+          pool_line<Formula, 1>(lines, width, out);
         }
       }
     }
