@@ -11,7 +11,6 @@
 #include "fluidcore/op/decomposition.h"
 #include "fluidcore/op/op_registry.h"
 #include "fluidcore/ops/elementwise.h"
-#include "fluidcore/ops/optional_output.h"
 
 namespace fluidcore {
 
@@ -50,35 +49,23 @@ struct LossWithoutAttributes {
   static void check(const InferContext& /*context*/) {}
 };
 
-// An output with its formula of all inputs.
-struct LossOutput {
-  cpu::StreamFormula formula;
-  Arg<void> out;
-};
-
-// All outputs, part by part, so that the inputs are read once.
-Kernel loss_kernel(const KernelContext& context,
-                   const std::vector<std::string>& inputs,
-                   std::vector<LossOutput> outputs);
-
 // outputs[k] = Formula_k(inputs...), where that is wanted. T is the type to calculate in.
 template <class Loss, class T, std::size_t arity, class... Formula>
 Kernel calculate_losses(const KernelContext& context,
                         const std::vector<std::string>& inputs,
                         const std::vector<std::string>& outputs,
                         Formulas<Formula...> /*formulas*/) {
-  std::vector<LossOutput> wanted;
+  Kernel all = nothing_to_do();
   std::size_t next = 0;
   const auto add = [&](auto formula) {
-    const Arg<void> out = optional_raw_output(context, outputs[next++]);
-    if (!out) return;
     if constexpr (!std::is_empty_v<decltype(formula)>) {
       formula = {context.attr<double>(Loss::kAttr)};
     }
-    wanted.push_back({cpu::stream_formula<T, arity>(formula), out});
+    all = both(std::move(all), stream_kernel(context, cpu::stream_formula<T, arity>(formula),
+                                             inputs, outputs[next++]));
   };
   (add(Formula{}), ...);
-  return loss_kernel(context, inputs, std::move(wanted));
+  return all;
 }
 
 template <class Loss, class T>
