@@ -87,7 +87,7 @@ CASES = [
     *(
         flatten(shape, axis)
         for shape in ([], [5], [2, 3], [0, 3, 2])
-        for axis in range(len(shape) + 1)
+        for axis in range(max(len(shape), 1) + 1)
     ),
     transpose([], []),
     transpose([5], [0]),
@@ -194,6 +194,11 @@ def test_a_gradient_of_another_size_is_an_error() -> None:
             "reshape",
             {"shape": [-2, 3]},
             r"shape must hold extents and at most one -1, got \[-2, 3\]",
+        ),
+        (
+            "reshape",
+            {"shape": [2**62, 4, -1]},
+            rf"extents of shape must have a product that can be counted, got \[{2**62}, 4, -1\]$",
         ),
         ("transpose", {"axis": [0]}, r"axis must name every dimension once, got \[0\] for rank 2"),
         ("transpose", {"axis": [0, 0]}, r"axis must name every dimension once, got \[0, 0\]"),
