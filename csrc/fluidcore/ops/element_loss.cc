@@ -28,6 +28,17 @@ TensorSpec common_spec(const InferContext& context, const LossSlots& inputs) {
 
 }  // namespace
 
+Kernel loss_kernel(const KernelContext& context,
+                   const std::vector<std::string>& inputs,
+                   const std::vector<std::string>& outputs,
+                   const std::vector<cpu::StreamFormula>& formulas) {
+  Kernel all = nothing_to_do();
+  for (std::size_t k = 0; k < formulas.size(); ++k) {
+    all = both(std::move(all), stream_kernel(context, formulas[k], inputs, outputs[k]));
+  }
+  return all;
+}
+
 OpDef declare_loss(const LossText& text,
                    const LossSlots& inputs,
                    const LossSlots& outputs,

@@ -49,23 +49,25 @@ struct LossWithoutAttributes {
   static void check(const InferContext& /*context*/) {}
 };
 
-// outputs[k] = Formula_k(inputs...), where that is wanted. T is the type to calculate in.
+// outputs[k] = formulas[k](inputs...), where that is wanted.
+Kernel loss_kernel(const KernelContext& context,
+                   const std::vector<std::string>& inputs,
+                   const std::vector<std::string>& outputs,
+                   const std::vector<cpu::StreamFormula>& formulas);
+
+// T is the type to calculate in.
 template <class Loss, class T, std::size_t arity, class... Formula>
 Kernel calculate_losses(const KernelContext& context,
                         const std::vector<std::string>& inputs,
                         const std::vector<std::string>& outputs,
                         Formulas<Formula...> /*formulas*/) {
-  Kernel all = nothing_to_do();
-  std::size_t next = 0;
-  const auto add = [&](auto formula) {
+  const auto complete = [&](auto formula) {
     if constexpr (!std::is_empty_v<decltype(formula)>) {
       formula = {context.attr<double>(Loss::kAttr)};
     }
-    all = both(std::move(all), stream_kernel(context, cpu::stream_formula<T, arity>(formula),
-                                             inputs, outputs[next++]));
+    return cpu::stream_formula<T, arity>(formula);
   };
-  (add(Formula{}), ...);
-  return all;
+  return loss_kernel(context, inputs, outputs, {complete(Formula{})...});
 }
 
 template <class Loss, class T>
