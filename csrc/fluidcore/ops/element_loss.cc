@@ -1,8 +1,5 @@
 #include "fluidcore/ops/element_loss.h"
 
-#include <algorithm>
-
-#include "fluidcore/base/threads.h"
 #include "fluidcore/ops/infer_checks.h"
 
 namespace fluidcore {
@@ -33,29 +30,13 @@ TensorSpec common_spec(const InferContext& context, const LossSlots& inputs) {
 
 Kernel loss_kernel(const KernelContext& context,
                    const std::vector<std::string>& inputs,
-                   std::vector<LossOutput> outputs) {
-  std::vector<Arg<const void>> in;
-  in.reserve(inputs.size());
-  for (const std::string& slot : inputs) in.push_back(context.raw_input(slot));
-  const TensorSpec& spec = in[0].spec();
-  const auto width = static_cast<std::int64_t>(size_of(spec.dtype));
-  return [in = std::move(in), outputs = std::move(outputs), width, dtype = spec.dtype,
-          size = spec.shape.num_elements()] {
-    constexpr std::int64_t kPart = 2048;  // elements that stay in the cache
-    parallel_for(size, cpu::kGrain, [&](std::int64_t begin, std::int64_t end) {
-      std::array<const void*, cpu::kMostStreams> from{};
-      for (; begin < end; begin += kPart) {
-        for (std::size_t i = 0; i < in.size(); ++i) {
-          from[i] = static_cast<const std::byte*>(in[i].data()) + begin * width;
-        }
-        for (const LossOutput& output : outputs) {
-          cpu::run_stream_part(output.formula, dtype, std::min(kPart, end - begin),
-                               static_cast<std::byte*>(output.out.data()) + begin * width,
-                               from.data());
-        }
-      }
-    });
-  };
+                   const std::vector<std::string>& outputs,
+                   const std::vector<cpu::StreamFormula>& formulas) {
+  Kernel all = nothing_to_do();
+  for (std::size_t k = 0; k < formulas.size(); ++k) {
+    all = both(std::move(all), stream_kernel(context, formulas[k], inputs, outputs[k]));
+  }
+  return all;
 }
 
 OpDef declare_loss(const LossText& text,

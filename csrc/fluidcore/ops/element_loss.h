@@ -11,7 +11,6 @@
 #include "fluidcore/op/decomposition.h"
 #include "fluidcore/op/op_registry.h"
 #include "fluidcore/ops/elementwise.h"
-#include "fluidcore/ops/optional_output.h"
 
 namespace fluidcore {
 
@@ -50,35 +49,25 @@ struct LossWithoutAttributes {
   static void check(const InferContext& /*context*/) {}
 };
 
-// An output with its formula of all inputs.
-struct LossOutput {
-  cpu::StreamFormula formula;
-  Arg<void> out;
-};
-
-// All outputs, part by part, so that the inputs are read once.
+// outputs[k] = formulas[k](inputs...), where that is wanted.
 Kernel loss_kernel(const KernelContext& context,
                    const std::vector<std::string>& inputs,
-                   std::vector<LossOutput> outputs);
+                   const std::vector<std::string>& outputs,
+                   const std::vector<cpu::StreamFormula>& formulas);
 
-// outputs[k] = Formula_k(inputs...), where that is wanted. T is the type to calculate in.
+// T is the type to calculate in.
 template <class Loss, class T, std::size_t arity, class... Formula>
 Kernel calculate_losses(const KernelContext& context,
                         const std::vector<std::string>& inputs,
                         const std::vector<std::string>& outputs,
                         Formulas<Formula...> /*formulas*/) {
-  std::vector<LossOutput> wanted;
-  std::size_t next = 0;
-  const auto add = [&](auto formula) {
-    const Arg<void> out = optional_raw_output(context, outputs[next++]);
-    if (!out) return;
+  const auto complete = [&](auto formula) {
     if constexpr (!std::is_empty_v<decltype(formula)>) {
       formula = {context.attr<double>(Loss::kAttr)};
     }
-    wanted.push_back({cpu::stream_formula<T, arity>(formula), out});
+    return cpu::stream_formula<T, arity>(formula);
   };
-  (add(Formula{}), ...);
-  return loss_kernel(context, inputs, std::move(wanted));
+  return loss_kernel(context, inputs, outputs, {complete(Formula{})...});
 }
 
 template <class Loss, class T>

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -18,14 +19,15 @@ std::byte* at_bytes(const RowSlice& slice, std::int64_t i, std::int64_t bytes) {
 
 Kernel stream_kernel(const KernelContext& context,
                      const cpu::StreamFormula& formula,
-                     std::initializer_list<const char*> inputs,
-                     const char* output,
+                     const std::vector<std::string>& inputs,
+                     const std::string& output,
                      RowForm form) {
   if (!context.has_output(output)) return nothing_to_do();
   const auto bytes_of_element = static_cast<std::int64_t>(size_of(context.dtype()));
   RowPart part{.out = by_element(context.raw_output(output).cell())};
   part.form = form;
-  for (const char* slot : inputs) part.in.push_back(by_element(context.raw_input(slot).cell()));
+  for (const std::string& slot : inputs)
+    part.in.push_back(by_element(context.raw_input(slot).cell()));
   part.run = [formula, dtype = context.dtype(), bytes = bytes_of_element](
                  std::int64_t begin, std::int64_t size, const RowSlice& out, const RowSlice* in) {
     std::array<const void*, cpu::kMostStreams> data{};

@@ -3,7 +3,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -62,8 +61,8 @@ Formula without_attributes(const KernelContext& /*context*/) {
 // output = formula(inputs...), all of the kernel's dtype and of one shape.
 Kernel stream_kernel(const KernelContext& context,
                      const cpu::StreamFormula& formula,
-                     std::initializer_list<const char*> inputs,
-                     const char* output,
+                     const std::vector<std::string>& inputs,
+                     const std::string& output,
                      RowForm form = RowForm::kOther);
 
 // What has a row for each element.

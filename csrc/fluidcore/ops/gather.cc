@@ -1,7 +1,9 @@
 #include "fluidcore/kernels/cpu/gather.h"
 
+#include <cstddef>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/linear.h"
@@ -32,7 +34,7 @@ struct Gather {
   static cpu::IndexedRows rows(const KernelContext& context, std::int64_t element) {
     const Shape& x = context.raw_input("X").shape();
     const std::size_t axis = axis_of(context, x);
-    return {x.product(0, axis), x[axis], context.raw_input("Index").shape()[0],
+    return {x.product(0, axis), x[axis], context.raw_input("Index").shape().num_elements(),
             x.product(axis + 1, x.rank()) * element};
   }
 };
@@ -61,8 +63,14 @@ TensorSpec gathered(const InferContext& context) {
   TensorSpec out = context.input("X");
   require(out.shape.rank() > 0, context.type(), ": X must have rank 1 or more, got ", out.shape);
   const std::size_t axis = axis_of(context, out.shape);
-  out.shape[axis] = count_row_numbers(context, "Index");
-  return out;
+  if (context.input("Index").shape.rank() > 0) {
+    out.shape[axis] = count_row_numbers(context, "Index");
+    return out;
+  }
+  require_row_numbers(context, "Index");
+  std::vector<std::int64_t> extents(out.shape.extents());
+  extents.erase(extents.begin() + static_cast<std::ptrdiff_t>(axis));
+  return {Shape(std::move(extents)), out.dtype};
 }
 
 struct Texts {
@@ -113,12 +121,14 @@ void add_gather(OpRegistry& registry, const std::string& type, const Texts& text
 }  // namespace
 
 void register_gather_ops(OpRegistry& registry) {
-  const char* numbers = "int32 or int64, [N] or [N, 1], each in [0, extent)";
+  const char* numbers = "int32 or int64, [N], [N, 1] or [], each in [0, extent)";
   add_gather(registry, "gather",
-             {"Out = the rows of X that Index names.", numbers, "[N, ...], dtype of X", nullptr});
+             {"Out = the rows of X that Index names.", numbers,
+              "[N, ...], or [...] for an Index []; dtype of X", nullptr});
   add_gather(registry, "index_select",
              {"Out = what Index names along one dimension of X.", numbers,
-              "X with the extent N along axis", "the dimension; from the end if negative"});
+              "X with the extent N along axis, or without axis for an Index []",
+              "the dimension; from the end if negative"});
 }
 
 }  // namespace fluidcore

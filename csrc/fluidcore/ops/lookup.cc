@@ -1,4 +1,5 @@
 #include <cstddef>
+#include <string_view>
 #include <utility>
 
 #include "fluidcore/kernels/cpu/copy.h"
@@ -83,8 +84,16 @@ TensorSpec looked_up(const InferContext& context) {
   return {Shape(std::move(extents)), w.dtype};
 }
 
+// Each of Ids is a row.
+std::size_t dims_of_ids(const InferContext& context, std::string_view slot) {
+  if (slot == "W") return 0;
+  const std::size_t rank = context.input("Ids").shape.rank();
+  return context.type().starts_with("lookup_table_v2") || rank == 0 ? rank : rank - 1;
+}
+
 OpDef with_table_attrs(OpDef&& def) {
   return std::move(def)
+      .row_dims(dims_of_ids)
       .attr("is_sparse", false,
             "whether the gradient of W is selected rows, those that Ids name: an optimizer then "
             "reads and writes only these")

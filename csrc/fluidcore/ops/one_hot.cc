@@ -44,8 +44,8 @@ Kernel one_hot(const KernelContext& context) {
 void infer_one_hot(InferContext& context) {
   require_row_numbers(context, "X");
   Shape out = context.input("X").shape;
-  require(out.rank() > 0 && compatible(out.back(), 1), "one_hot: the last extent of X must be 1, ",
-          "got ", out);
+  if (out.rank() == 0) out = {1};  // a single number counts as [1]
+  require(compatible(out.back(), 1), "one_hot: the last extent of X must be 1, got ", out);
   const std::int64_t depth = context.attr<std::int64_t>("depth");
   require(depth >= 1, "one_hot: depth must be at least 1, got ", depth);
   out[out.rank() - 1] = depth;
@@ -58,7 +58,7 @@ void register_one_hot_ops(OpRegistry& registry) {
   registry.add(
       OpDef("one_hot")
           .doc("Out = 1 at the position that X gives in its row, 0 elsewhere.")
-          .input("X", "int32 or int64 [..., 1], each in [0, depth)")
+          .input("X", "int32 or int64 [..., 1] or [], each in [0, depth)")
           .output("Out", "[..., depth], of the dtype of the attribute")
           .required_attr("depth", std::int64_t{1}, "last extent of Out, at least 1")
           .attr("dtype", static_cast<std::int64_t>(DType::kFloat32), "number of Out's dtype")

@@ -39,7 +39,7 @@ Kernel top_k(const KernelContext& context) {
   const auto out = context.raw_output("Out");
   const auto indices = context.output<std::int64_t>("Indices");
   const std::int64_t k = context.attr<std::int64_t>("k");
-  const std::int64_t width = x.shape().back();
+  const std::int64_t width = x.shape().rank() == 0 ? 1 : x.shape().back();
   const std::int64_t rows = out.shape().num_elements() / k;
   const ScratchPtr& scratch = context.scratch();
   reserve_keys(scratch, cpu::top_keys(rows, k));
@@ -55,11 +55,10 @@ Kernel top_k(const KernelContext& context) {
 Shape chosen_shape(const InferContext& context) {
   Shape out = context.input("X").shape;
   const std::int64_t k = context.attr<std::int64_t>("k");
-  require(out.rank() > 0, context.type(), ": X must have a last dimension, got a scalar");
-  const std::int64_t width = out.back();
+  const std::int64_t width = out.rank() == 0 ? 1 : out.back();
   require(k >= 1 && (width == -1 || k <= width), context.type(),
           ": k must be in [1, last extent of X], got k ", k, ", X ", out);
-  out[out.rank() - 1] = k;
+  if (out.rank() > 0) out[out.rank() - 1] = k;
   return out;
 }
 
@@ -74,8 +73,8 @@ void add_top_k(OpRegistry& registry) {
       OpDef("top_k")
           .doc("The k greatest elements along the last dimension, greatest first; of equal ones "
                "the first.")
-          .input("X", "[..., width]")
-          .output("Out", "[..., k], dtype of X: the elements")
+          .input("X", "[..., width]; a single number counts as [1]")
+          .output("Out", "[..., k], dtype of X: the elements; [] of a single number")
           .output("Indices", "int64 [..., k]: where they are in the last dimension")
           .attr("k", std::int64_t{1}, "how many, at most width")
           .row_dims(all_but_last_dim)
@@ -154,7 +153,7 @@ void add_argsort(OpRegistry& registry) {
       OpDef("argsort")
           .doc("Out = X sorted along one dimension; equal elements stay in their order, and NaN "
                "counts as greater than everything else.")
-          .input("X", "rank 1 or more")
+          .input("X", "any shape")
           .output("Out", "shape and dtype of X: the elements")
           .output("Indices", "int64, shape of X: where they are in that dimension")
           .attr("axis", std::int64_t{-1}, kAxisDoc)
@@ -162,7 +161,7 @@ void add_argsort(OpRegistry& registry) {
           .row_dims(dims_before_axis)
           .infer([](InferContext& context) {
             const TensorSpec& x = context.input("X");
-            normalize_axis(context.attr<std::int64_t>("axis"), x.shape.rank(), context.type());
+            axis_of_sequences(context, x.shape);  // checks it
             context.set_output("Out", x);
             context.set_output("Indices", {x.shape, DType::kInt64});
           })

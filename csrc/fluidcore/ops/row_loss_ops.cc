@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
@@ -17,16 +18,26 @@ namespace {
 
 const SlotTraits kIntermediate{.intermediate = true, .no_gradient = true};
 
-template <class Context>
-cpu::RowPairs row_pairs(const Context& x, const Context& y) {
-  return {x.shape()[0], x.shape().product(1, x.shape().rank()), y.shape()[0]};
+// A single number counts as [1].
+std::int64_t num_rows(const Shape& x) {
+  return x.rank() == 0 ? 1 : x[0];
 }
 
-// Checks that X has rows of several elements, and gives the shape of one number for each row.
+template <class T>
+cpu::RowPairs row_pairs(const Arg<T>& x, const Arg<T>& y) {
+  const std::size_t rank = x.shape().rank();
+  return {num_rows(x.shape()), x.shape().product(std::min<std::size_t>(rank, 1), rank),
+          num_rows(y.shape())};
+}
+
+// The shape of one number for each row of X.
 Shape row_results(const InferContext& context) {
-  const Shape& x = context.input("X").shape;
-  require(x.rank() >= 2, context.type(), ": X must have rank 2 or more, got ", x);
-  return {x[0], 1};
+  return {num_rows(context.input("X").shape), 1};
+}
+
+// The dimension that numbers the rows, if there is one.
+std::size_t row_dims(const InferContext& context, std::string_view slot) {
+  return std::min<std::size_t>(context.input(slot).shape.rank(), 1);
 }
 
 // As row_results, for a Y of as many rows as X or of one.
@@ -35,7 +46,7 @@ Shape pair_results(const InferContext& context) {
   const Shape& x = context.input("X").shape;
   const Shape& y = context.input("Y").shape;
   Shape one_row = x;
-  one_row[0] = 1;
+  if (one_row.rank() > 0) one_row[0] = 1;
   require(compatible(y, x) || compatible(y, one_row), context.type(), ": Y must have shape ", x,
           " or ", one_row, ", got ", y);
   return out;
@@ -67,15 +78,17 @@ Kernel smooth_l1(const KernelContext& context) {
   };
 }
 
+// sigma^2 times the huber loss of 1 / sigma^2, summed over rows.
 void decompose_smooth_l1(Decomposition& d) {
-  const double limit = d.attr<double>("sigma") * d.attr<double>("sigma");
-  const Expr unweighted = flat_rows(d.input("X")) - flat_rows(d.input("Y"));
-  const Expr diff =
-      d.has_input("InsideWeight") ? unweighted * flat_rows(d.input("InsideWeight")) : unweighted;
-  const Expr near = d.op("clip", {{"X", diff}}, {{"min", -1.0 / limit}, {"max", 1.0 / limit}});
-  const Expr loss = (limit * near) * (diff - 0.5 * near);
-  d.set("Out", sum_of_row(d.has_input("OutsideWeight") ? loss * flat_rows(d.input("OutsideWeight"))
-                                                       : loss));
+  const double curvature = d.attr<double>("sigma") * d.attr<double>("sigma");
+  const auto weighted = [&](const Expr& x, const char* slot) {
+    return d.has_input(slot) ? x * flat_rows(d.input(slot)) : x;
+  };
+  const Expr loss = d.op("huber_loss",
+                         {{"X", weighted(flat_rows(d.input("X")), "InsideWeight")},
+                          {"Y", weighted(flat_rows(d.input("Y")), "InsideWeight")}},
+                         {{"delta", 1.0 / curvature}});
+  d.set("Out", sum_of_row(weighted(curvature * loss, "OutsideWeight")));
 }
 
 void infer_smooth_l1(InferContext& context) {
@@ -96,14 +109,14 @@ void add_smooth_l1(OpRegistry& registry) {
           .doc("Diff = (X - Y) InsideWeight; Out = the sum, over each row, of OutsideWeight "
                "(sigma^2 Diff^2 / 2 where |Diff| < 1 / sigma^2, else |Diff| - 1 / (2 sigma^2)). "
                "Without a weight it is 1.")
-          .input("X", "[N, ...], rank 2 or more, floating")
+          .input("X", "[N, ...], floating; a single number counts as [1]")
           .input("Y", "shape and dtype of X")
           .input("InsideWeight", "shape and dtype of X", {.optional = true})
           .input("OutsideWeight", "shape and dtype of X", {.optional = true})
           .output("Diff", "shape and dtype of X", kIntermediate)
           .output("Out", "[N, 1], dtype of X")
           .attr("sigma", 1.0, "where parabola and line meet: at 1 / sigma^2")
-          .row_dims([](const InferContext&, std::string_view) { return std::size_t{1}; })
+          .row_dims(row_dims)
           .infer(infer_smooth_l1)
           .kernels(cpu_kernels<float, double>(
               [](auto tag) -> KernelFactory { return smooth_l1<typename decltype(tag)::type>; }))
@@ -122,14 +135,14 @@ Kernel squared_l2_distance(const KernelContext& context) {
 }
 
 // Rows are those of X where Y has as many.
-std::size_t pair_row_dims(const InferContext& context, std::string_view /*slot*/) {
-  return context.input("X").shape == context.input("Y").shape ? 1 : 0;
+std::size_t pair_row_dims(const InferContext& context, std::string_view slot) {
+  return context.input("X").shape == context.input("Y").shape ? row_dims(context, slot) : 0;
 }
 
 void add_squared_l2_distance(OpRegistry& registry) {
   registry.add(OpDef("squared_l2_distance")
                    .doc("sub_result = X - Y; Out = the sum of its squares over each row.")
-                   .input("X", "[N, ...], rank 2 or more, floating")
+                   .input("X", "[N, ...], floating; a single number counts as [1]")
                    .input("Y", "shape of X, or one row for all; dtype of X")
                    .output("sub_result", "[N, elements of a row], dtype of X", kIntermediate)
                    .output("Out", "[N, 1], dtype of X")
@@ -138,7 +151,9 @@ void add_squared_l2_distance(OpRegistry& registry) {
                      const TensorSpec& x = context.input("X");
                      const Shape out = pair_results(context);
                      require_dtype(context, "Y", x.dtype);
-                     const Shape flat{x.shape[0], x.shape.product(1, x.shape.rank())};
+                     const std::size_t rank = x.shape.rank();
+                     const Shape flat{num_rows(x.shape),
+                                      x.shape.product(std::min<std::size_t>(rank, 1), rank)};
                      context.set_output("sub_result", {flat, x.dtype});
                      context.set_output("Out", {out, x.dtype});
                    })
@@ -171,7 +186,7 @@ void add_cos_sim(OpRegistry& registry) {
       OpDef("cos_sim")
           .doc("Out = the sum of X Y / (XNorm YNorm) over each row, where XNorm and YNorm are the "
                "roots of the sums of squares; NaN for a row of zeros.")
-          .input("X", "[N, ...], rank 2 or more, floating")
+          .input("X", "[N, ...], floating; a single number counts as [1]")
           .input("Y", "shape of X, or one row for all; dtype of X")
           .output("Out", "[N, 1], dtype of X")
           .output("XNorm", "[N, 1], dtype of X", kIntermediate)
@@ -183,7 +198,7 @@ void add_cos_sim(OpRegistry& registry) {
             require_dtype(context, "Y", dtype);
             context.set_output("Out", {out, dtype});
             context.set_output("XNorm", {out, dtype});
-            context.set_output("YNorm", {{context.input("Y").shape[0], 1}, dtype});
+            context.set_output("YNorm", {{num_rows(context.input("Y").shape), 1}, dtype});
           })
           .kernels(cpu_kernels<float, double>(
               [](auto tag) -> KernelFactory { return cos_sim<typename decltype(tag)::type>; }))

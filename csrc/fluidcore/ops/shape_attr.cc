@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "fluidcore/base/error.h"
+#include "fluidcore/base/strings.h"
 
 namespace fluidcore {
 
@@ -29,7 +30,7 @@ Shape shape_like_input(const InferContext& context, Shape shape) {
           context.type(), ": all extents of shape but that at output_dim_idx must be known, got ",
           Shape(context.attr<std::vector<std::int64_t>>("shape")), " with output_dim_idx ", to);
   shape[to] = input[from];
-  shape.num_elements();  // throws if there are too many to count
+  require_countable(context.type(), "shape", shape);
   return shape;
 }
 
@@ -42,7 +43,7 @@ TensorSpec spec_from_attrs(const InferContext& context) {
   require(std::all_of(shape.begin(), shape.end(), [](std::int64_t extent) { return extent >= 0; }),
           context.type(), ": shape must be known, got ", shape,
           "; the operators *_batch_size_like take an extent from another tensor");
-  shape.num_elements();  // throws if there are too many to count
+  require_countable(context.type(), "shape", shape);
   return {std::move(shape), dtype};
 }
 
@@ -51,6 +52,15 @@ OpDef with_batch_size_like(OpDef&& def) {
       .input("Input", "any shape and dtype", {.shape_only = true})
       .attr("input_dim_idx", std::int64_t{0}, "the dimension of Input whose extent is taken")
       .attr("output_dim_idx", std::int64_t{0}, "the dimension of Out that has it");
+}
+
+void require_countable(std::string_view who, std::string_view name, const Shape& shape) {
+  try {
+    shape.num_elements();
+  } catch (const InvalidArgument&) {
+    throw InvalidArgument(str_cat(who, ": extents of ", name,
+                                  " must have a product that can be counted, got ", shape));
+  }
 }
 
 void require_value(const InferContext& context, std::string_view name, DType dtype) {

@@ -12,6 +12,10 @@ namespace fluidcore {
 // an unknown dtype.
 TensorSpec spec_from_attrs(const InferContext& context);
 
+// Throws InvalidArgument for more elements than can be counted: `who` and `name` say whose shape it
+// is.
+void require_countable(std::string_view who, std::string_view name, const Shape& shape);
+
 // Throws InvalidArgument unless the attribute `name`, a number, is a value of an integer dtype;
 // every floating dtype has it.
 void require_value(const InferContext& context, std::string_view name, DType dtype);

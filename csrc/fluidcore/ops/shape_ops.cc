@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <numeric>
@@ -14,6 +16,7 @@
 #include "fluidcore/ops/register_ops.h"
 #include "fluidcore/ops/row_numbers.h"
 #include "fluidcore/ops/same_elements.h"
+#include "fluidcore/ops/shape_attr.h"
 
 namespace fluidcore {
 
@@ -31,6 +34,7 @@ Shape filled(const std::string& who, const char* name, Shape shape, const Shape&
     require(unknown == shape.rank(), who, ": ", name, " must hold at most one -1, got ", shape);
     unknown = i;
   }
+  require_countable(who, name, shape);
   const bool has_unknown = unknown < shape.rank();
   if (has_unknown) {
     Shape known = shape;
@@ -133,9 +137,10 @@ TensorSpec flattened(const InferContext& context) {
   const TensorSpec& x = context.input("X");
   const std::int64_t axis = context.attr<std::int64_t>("axis");
   const std::size_t rank = x.shape.rank();
-  require(axis >= 0 && axis <= static_cast<std::int64_t>(rank), context.type(),
-          ": axis must be in [0, ", rank, "], got ", axis);
-  const auto first = static_cast<std::size_t>(axis);
+  const std::size_t last = std::max<std::size_t>(rank, 1);  // a single number counts as [1]
+  require(axis >= 0 && axis <= static_cast<std::int64_t>(last), context.type(),
+          ": axis must be in [0, ", last, "], got ", axis);
+  const std::size_t first = std::min(static_cast<std::size_t>(axis), rank);
   return {{x.shape.product(0, first), x.shape.product(first, rank)}, x.dtype};
 }
 

@@ -8,6 +8,7 @@
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/broadcast.h"
 #include "fluidcore/kernels/cpu/gather.h"
+#include "fluidcore/ops/axis.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/linear.h"
 #include "fluidcore/ops/register_ops.h"
@@ -17,13 +18,9 @@ namespace fluidcore {
 
 namespace {
 
-template <class Context>
-std::size_t axis_of(const Context& context, const Shape& x) {
-  return normalize_axis(context.template attr<std::int64_t>("axis"), x.rank(), context.type());
-}
-
+// A single number has no dimension for another extent.
 Shape with_extent(Shape shape, std::size_t axis, std::int64_t extent) {
-  shape[axis] = extent;
+  if (axis < shape.rank()) shape[axis] = extent;
   return shape;
 }
 
@@ -54,17 +51,17 @@ class Taken {
 };
 
 Taken::Taken(const KernelContext& context, std::int64_t element, bool links)
-    : axis_(axis_of(context, context.raw_input("X").shape())),
-      extent_(context.raw_input("X").shape()[axis_]),
-      inner_(
-          context.raw_input("X").shape().product(axis_ + 1, context.raw_input("X").shape().rank())),
+    : axis_(axis_of_sequences(context, context.raw_input("X").shape())),
+      extent_(SequencesOf(context.raw_input("X").shape(), axis_).count),
+      inner_(SequencesOf(context.raw_input("X").shape(), axis_).inner),
       is_repeated_(with_extent(context.raw_input("X").shape(), axis_, 1) !=
                    with_extent(context.raw_input("Index").shape(), axis_, 1)),
       numbers_(context, "Index", {extent_, -1, is_repeated_ ? 1 : inner_}) {
   const Shape& x = context.raw_input("X").shape();
   const Shape& index = context.raw_input("Index").shape();
   if (!is_repeated_) {
-    shape_ = {x.product(0, axis_), extent_ * inner_, index[axis_] * inner_, element, true};
+    const std::int64_t count = SequencesOf(index, axis_).count;
+    shape_ = {SequencesOf(x, axis_).outer, extent_ * inner_, count * inner_, element, true};
     return;
   }
   const Shape one = with_extent(x, axis_, 1);
@@ -128,8 +125,7 @@ Kernel take_along_axis_grad(const KernelContext& context) {
 // Checks the shapes of X and Index; gives that of what they make.
 Shape taken_shape(const InferContext& context) {
   const TensorSpec& x = context.input("X");
-  require(x.shape.rank() > 0, context.type(), ": X must have rank 1 or more, got ", x.shape);
-  const std::size_t axis = axis_of(context, x.shape);
+  const std::size_t axis = axis_of_sequences(context, x.shape);
   const Shape& index = context.input("Index").shape;
   bool fits = index.rank() == x.shape.rank();
   for (std::size_t d = 0; fits && d < index.rank(); ++d) {
@@ -151,7 +147,7 @@ std::size_t dims_before(const InferContext& context, std::string_view slot) {
   const Shape& x = context.input("X").shape;
   const Shape out = taken_shape(context);
   std::size_t dims = 0;
-  while (dims < axis_of(context, x) && x[dims] == out[dims]) ++dims;
+  while (dims < dims_before_sequences(context, x) && x[dims] == out[dims]) ++dims;
   return dims;
 }
 
@@ -169,7 +165,7 @@ void register_take_along_axis_ops(OpRegistry& registry) {
       with_axis_attr(OpDef("take_along_axis"))
           .doc("Out[..., i, ...] = X[..., Index[..., i, ...], ...] along one dimension; along the "
                "others X and Index are broadcast as in NumPy.")
-          .input("X", "rank 1 or more")
+          .input("X", "any shape; a single number counts as [1]")
           .input("Index",
                  "int32 or int64, the rank of X, and its extents or 1 in all dimensions but axis; "
                  "each in [0, extent)")

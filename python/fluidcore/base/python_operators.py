@@ -29,6 +29,10 @@ class PythonOperators(Generic[Result]):
     def _quotient(self, other: Any, swap: bool = False) -> Result:
         """The quotient self / other, or other / self; NotImplemented as of `_binary`."""
 
+    def __pos__(self: Any) -> Result:
+        result: Result = self
+        return result
+
     def __add__(self, other: Any) -> Result:
         return self._binary(other, "elementwise_add")
 

@@ -76,6 +76,32 @@ class TensorMethods(Generic[Result]):
         mean: Result = x._reduce("reduce_mean", axis, keepdims, dim, keep_dim)
         return mean
 
+    def var(self: Any, axis: Axes = None, ddof: float = 0, keepdims: bool = False) -> Result:
+        """The mean of the squared deviations from the mean, as `sum`.
+
+        Args:
+            axis: The dimensions; None: all.
+            ddof: What is taken from the number of elements before the sum is divided by it.
+            keepdims: Whether the dimensions stay, with extent 1.
+        """
+        x = self if self.dtype in FLOATING else self.astype("float32")
+        squares = (x - x.mean(axis, keepdims=True))._apply("square")
+        variance = squares.mean(axis, keepdims=keepdims)
+        if ddof:
+            dims: Any = range(self.ndim) if axis is None else [axis] if is_whole(axis) else axis
+            extents = [self.shape[dim] for dim in dims]
+            if min(extents, default=1) < 0:
+                raise ValueError(f"var: with ddof, extents must be known, got {self.shape}")
+            count = math.prod(extents)
+            variance = variance * (count / (count - ddof) if count > ddof else math.nan)
+        result: Result = variance
+        return result
+
+    def std(self: Any, axis: Axes = None, ddof: float = 0, keepdims: bool = False) -> Result:
+        """The square root of `var`."""
+        deviation: Result = self.var(axis, ddof, keepdims)._apply("sqrt")
+        return deviation
+
     def max(
         self: Any,
         axis: Axes = None,
@@ -142,6 +168,13 @@ class TensorMethods(Generic[Result]):
     def T(self) -> Result:  # noqa: N802 - NumPy's name
         """The dimensions in reverse order: [n, m] of [m, n]."""
         return self.transpose()
+
+    def swapaxes(self: Any, axis1: int, axis2: int) -> Result:
+        """With two dimensions in each other's place."""
+        order = list(range(len(self.shape)))
+        order[axis1], order[axis2] = order[axis2], order[axis1]
+        result: Result = self._apply("transpose", axis=order)
+        return result
 
     def squeeze(self, *axes: Any) -> Result:
         """Without the dimensions `axes`, or all those of extent 1."""

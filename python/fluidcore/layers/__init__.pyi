@@ -1237,13 +1237,13 @@ def index_select(
 
     Args:
         x: rank 1 or more
-        index: int32 or int64, [N] or [N, 1], each in [0, extent)
+        index: int32 or int64, [N], [N, 1] or [], each in [0, extent)
         axis: the dimension; from the end if negative
         act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
 
     Returns:
-        Out: X with the extent N along axis
+        Out: X with the extent N along axis, or without axis for an Index []
     """
 
 def interpolate(
@@ -2375,7 +2375,7 @@ def smooth_l1_loss(
     """Diff = (X - Y) InsideWeight; Out = the sum, over each row, of OutsideWeight (sigma^2 Diff^2 / 2 where |Diff| < 1 / sigma^2, else |Diff| - 1 / (2 sigma^2)). Without a weight it is 1.
 
     Args:
-        x: [N, ...], rank 2 or more, floating
+        x: [N, ...], floating; a single number counts as [1]
         y: shape and dtype of X
         insideweight: shape and dtype of X
         outsideweight: shape and dtype of X
@@ -2540,7 +2540,7 @@ def squared_l2_distance(
     """sub_result = X - Y; Out = the sum of its squares over each row.
 
     Args:
-        x: [N, ...], rank 2 or more, floating
+        x: [N, ...], floating; a single number counts as [1]
         y: shape of X, or one row for all; dtype of X
         act: Type of an activation operator for the result; None for none.
         name: Name of the layer; None makes one up.
@@ -2697,7 +2697,7 @@ def take_along_axis(
     """Out[..., i, ...] = X[..., Index[..., i, ...], ...] along one dimension; along the others X and Index are broadcast as in NumPy.
 
     Args:
-        x: rank 1 or more
+        x: any shape; a single number counts as [1]
         index: int32 or int64, the rank of X, and its extents or 1 in all dimensions but axis; each in [0, extent)
         axis: the dimension; from the end if negative
         act: Type of an activation operator for the result; None for none.
@@ -2788,12 +2788,12 @@ def top_k(
     """The k greatest elements along the last dimension, greatest first; of equal ones the first.
 
     Args:
-        x: [..., width]
+        x: [..., width]; a single number counts as [1]
         k: how many, at most width
         name: Name of the layer; None makes one up.
 
     Returns:
-        Out: [..., k], dtype of X: the elements
+        Out: [..., k], dtype of X: the elements; [] of a single number
         Indices: int64 [..., k]: where they are in the last dimension
     """
 

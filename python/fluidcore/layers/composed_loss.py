@@ -67,6 +67,12 @@ def cosine_similarity(
     least = _above_zero("cosine_similarity: eps", eps)
     helper = LayerHelper("cosine_similarity", name)
     product = x * y
+    rank = max(len(product.shape), 1)
+    if not -rank <= axis < rank:
+        raise core.InvalidArgument(
+            f"cosine_similarity: axis must be in [{-rank}, {rank}) for an input of rank "
+            f"{len(product.shape)}, got {axis}"
+        )
     # Dimensions that are broadcast in front of x or y are not there yet.
     from_end = axis if axis < 0 else axis - len(product.shape)
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
+import pytest
 
 import fluidcore as fluid
 from fluidcore import layers
@@ -117,3 +118,37 @@ def test_what_callbacks_clip_is_the_whole_sum() -> None:
     exe.run(fluid.default_startup_program())
     (found,) = exe.run(feed={"x": X}, fetch_list=[gradient])
     assert np.abs(found).max() == 1e-3
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_the_rows_of_a_table_that_steps_read_are_found_after_them(is_sparse: bool) -> None:
+    table = fluid.ParamAttr("table")
+    ids = layers.data("ids", [5, 3, 1], dtype="int64", append_batch_size=False)
+    zeros = layers.fill_constant([3, 4], "float64", 0.0)
+    rnn = layers.StaticRNN()
+    with rnn.step():
+        now, state = rnn.step_input(ids), rnn.memory(init=zeros)
+        row = layers.embedding(now, [9, 4], is_sparse, param_attr=table, dtype="float64")
+        new = layers.tanh(row + state)
+        rnn.update_memory(state, new)
+        rnn.step_output(new)
+    ((_, gradient),) = fluid.append_backward(layers.reduce_sum(rnn()))
+    outside, inside = ops_of_gradients()
+    assert outside[-1] == "lookup_table_grad"
+    assert "lookup_table_grad" not in inside
+    exe = fluid.Executor()
+    exe.run(fluid.default_startup_program())
+    ids_of_steps = np.array([[1, 2, 3], [1, 1, 7], [8, 0, 2], [3, 3, 3], [1, 2, 3]])
+    (found,) = exe.run(feed={"ids": ids_of_steps[..., None]}, fetch_list=[gradient])
+    if is_sparse:
+        assert found.rows.tolist() == ids_of_steps.ravel().tolist()
+        found = found.to_dense()
+    w = np.array(fluid.global_scope().find_var("table").get_tensor())
+    states = [np.zeros((3, 4))]
+    for step in ids_of_steps:
+        states.append(np.tanh(w[step] + states[-1]))
+    wanted, passed = np.zeros_like(w), np.zeros((3, 4))
+    for step, state in zip(ids_of_steps[::-1], states[:0:-1], strict=True):
+        passed = (passed + 1) * (1 - state**2)
+        np.add.at(wanted, step, passed)
+    np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14)

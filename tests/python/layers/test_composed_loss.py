@@ -131,6 +131,10 @@ def test_slogdet_gives_signs_and_logarithms():
     [
         (lambda x: layers.bmm(x, x), r"bmm: x must have rank 3 or more, got shape \[2, 3\]"),
         (
+            lambda x: layers.cosine_similarity(x, x, axis=2),
+            r"cosine_similarity: axis must be in \[-2, 2\) for an input of rank 2, got 2",
+        ),
+        (
             lambda x: layers.cosine_similarity(x, x, eps=0),
             "cosine_similarity: eps must be above 0, got 0",
         ),

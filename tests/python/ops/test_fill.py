@@ -180,6 +180,13 @@ def test_values_that_do_not_fit_are_an_error() -> None:
         assign(shape=[1], dtype="int16", int32_values=[40000])
 
 
+@pytest.mark.parametrize("op_type", ["fill_constant", "gaussian_random", "uniform_random"])
+def test_more_elements_than_can_be_counted_are_an_error(op_type: str) -> None:
+    message = "extents of shape must have a product that can be counted, got"
+    with pytest.raises(ValueError, match=rf"^{op_type}: {message} \[{2**62}, 2\]$"):
+        run_op(op_type, {}, {"shape": [2**62, 2]})
+
+
 def test_an_unknown_extent_is_an_error() -> None:
     message = (
         r"^fill_constant: shape must be known, got \[-1, 2\]; "

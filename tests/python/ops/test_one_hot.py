@@ -12,7 +12,7 @@ from fluidcore.base.dtypes import numpy_dtype
 
 
 def one_hot(X: Array, depth: int, dtype: Any = "float32") -> dict[str, Array]:
-    return {"Out": np.eye(depth)[X[..., 0]].astype(numpy_dtype(dtype))}
+    return {"Out": np.eye(depth)[X[..., 0] if X.ndim else X].astype(numpy_dtype(dtype))}
 
 
 CASES = [
@@ -26,6 +26,7 @@ CASES = [
         ((300,), 257, "int32"),
     )
 ]
+CASES += [OpCase("one_hot", {"X": integers(0, 4)}, one_hot, {"depth": 4})]
 CASES += [
     OpCase("one_hot", {"X": np.array([[2], [0]])}, one_hot, {"depth": 3, "dtype": dtype})
     for dtype in ("bool", "int16", "int32", "int64", "float16", "float64", "bfloat16")

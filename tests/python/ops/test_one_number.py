@@ -1,4 +1,4 @@
-"""Where a result is one number its shape is [], or [1] for what reduces, as the guide says."""
+"""Where a result is one number its shape is [], [1] or [1, 1], as the guide says."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ from fluidcore import core
 
 GUIDE = Path(__file__).parents[3] / "docs" / "program.md"
 RULE = GUIDE.read_text(encoding="utf-8").partition("## One number")[2].partition("\n## ")[0]
-REDUCING = set(re.findall(r"`(\w+)`", RULE.partition("gives `[1]`")[2]))
+REDUCING, COLUMNS = (
+    set(re.findall(r"`(\w+)`", part))
+    for part in RULE.partition("gives `[1]`")[2].split("gives `[1, 1]`")
+)
 
 
 def of_numbers(case: OpCase) -> bool:
     """Whether all inputs are without dimensions, and the operator does not make some."""
-    if case.type in {"stack", "flatten"}:
+    if case.type in {"stack", "flatten", "one_hot"}:
         return False
     shapes = {"shape", "axes", "axis", "expand_times", "repeat_times"}
     return (
@@ -43,7 +46,8 @@ def shapes_of(case: OpCase) -> set[tuple[int, ...]]:
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_what_is_made_of_numbers_is_a_number(case: OpCase) -> None:
-    assert shapes_of(case) == {(1,) if case.type in REDUCING else ()}
+    rank = 1 if case.type in REDUCING else 2 if case.type in COLUMNS else 0
+    assert shapes_of(case) == {(1,) * rank}
 
 
 @pytest.mark.parametrize("op_type", sorted(REDUCING - {"is_empty"}))

@@ -87,11 +87,14 @@ CASES = [
     *(
         flatten(shape, axis)
         for shape in ([], [5], [2, 3], [0, 3, 2])
-        for axis in range(len(shape) + 1)
+        for axis in range(max(len(shape), 1) + 1)
     ),
     transpose([], []),
     transpose([5], [0]),
     transpose([0, 4], [1, 0]),
+    transpose([32, 64], [1, 0]),
+    transpose([2, 65, 70], [0, 2, 1]),
+    transpose([33, 2, 64], [2, 1, 0]),
     transpose([3, 5], [1, 0]),
     transpose([17, 33], [1, 0]),
     transpose([2, 3, 5], [2, 0, 1]),
@@ -194,6 +197,11 @@ def test_a_gradient_of_another_size_is_an_error() -> None:
             "reshape",
             {"shape": [-2, 3]},
             r"shape must hold extents and at most one -1, got \[-2, 3\]",
+        ),
+        (
+            "reshape",
+            {"shape": [2**62, 4, -1]},
+            rf"extents of shape must have a product that can be counted, got \[{2**62}, 4, -1\]$",
         ),
         ("transpose", {"axis": [0]}, r"axis must name every dimension once, got \[0\] for rank 2"),
         ("transpose", {"axis": [0, 0]}, r"axis must name every dimension once, got \[0, 0\]"),

@@ -17,16 +17,22 @@ struct Moments {
   double variance;
 };
 
+// In one pass, from the deviations of the first element. It is at most sqrt(count) standard
+// deviations from the mean, so that no more than log2(count) bits of a double cancel.
 template <class T>
 Moments moments(const LayerNorm& norm, const T* x) {
   const auto count = static_cast<double>(norm.columns());
-  const double mean =
-      norm.centered ? sum_of_row(norm.columns(), [=](std::int64_t i) { return x[i]; }) / count : 0;
-  const double spread = sum_of_row(norm.columns(), [=](std::int64_t i) {
-    const double deviation = static_cast<double>(x[i]) - mean;
-    return deviation * deviation;
-  });
-  return {mean, spread / count};
+  const double first = norm.centered && norm.columns() > 0 ? static_cast<double>(x[0]) : 0.0;
+  double sum = 0;
+  double squares = 0;
+#pragma omp simd reduction(+ : sum, squares)
+  for (std::int64_t i = 0; i < norm.columns(); ++i) {
+    const double deviation = static_cast<double>(x[i]) - first;
+    sum += deviation;
+    squares += deviation * deviation;
+  }
+  const double shift = norm.centered ? sum / count : 0.0;
+  return {first + shift, squares / count - shift * shift};
 }
 
 template <class T>

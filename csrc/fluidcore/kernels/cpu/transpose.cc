@@ -6,6 +6,8 @@
 
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/elementwise.h"
+#include "fluidcore/kernels/cpu/isa.h"
+#include "fluidcore/kernels/cpu/square.h"
 
 namespace fluidcore::cpu {
 
@@ -19,6 +21,27 @@ template <std::int64_t lines, class Word>
 void interleave(std::int64_t count, const Word* from, std::int64_t apart, Word* to) {
   for (std::int64_t i = 0; i < count; ++i) {
     for (std::int64_t j = 0; j < lines; ++j) to[i * lines + j] = from[j * apart + i];
+  }
+}
+
+// A whole square: to[i kBlock + j] = from[j apart + i].
+template <int kVectorBytes, class Word>
+[[gnu::always_inline]] inline void turn_square(const Word* from, std::int64_t apart, Word* to) {
+  using Lines = Square<Word, kVectorBytes>;
+  for (std::int64_t i = 0; i < kBlock; i += Lines::kWidth) {
+    for (std::int64_t j = 0; j < kBlock; j += Lines::kWidth) {
+      Lines::turn(from + j * apart + i, apart, to + i * kBlock + j, kBlock);
+    }
+  }
+}
+
+template <class Word>
+void turn_square_on(Isa isa, const Word* from, std::int64_t apart, Word* to) {
+  constexpr int kSixteen = 16 * static_cast<int>(sizeof(Word));
+  if (isa == Isa::kAvx512) {
+    run_avx512([=] { turn_square<std::min(kSixteen, 64)>(from, apart, to); });
+  } else {
+    turn_square<16>(from, apart, to);
   }
 }
 
@@ -98,7 +121,7 @@ void Transpose::run_words(Word* to, const Word* from) const {
   const std::int64_t a_blocks = (a.extent + kBlock - 1) / kBlock;
   const std::int64_t tasks = size_ / (a.extent * b.extent) * a_blocks;
   const std::int64_t grain = kGrain / (std::min(a.extent, kBlock) * b.extent);
-  parallel_for(tasks, grain, [&](std::int64_t first, std::int64_t last) {
+  parallel_for(tasks, grain, [&, isa = cpu_isa()](std::int64_t first, std::int64_t last) {
     for (std::int64_t task = first; task < last; ++task) {
       const std::int64_t a_begin = task % a_blocks * kBlock;
       const std::int64_t a_end = std::min(a_begin + kBlock, a.extent);
@@ -115,8 +138,18 @@ void Transpose::run_words(Word* to, const Word* from) const {
       }
       // Through a square in the cache, so that both tensors are walked along their lines.
       std::array<std::array<Word, kBlock>, kBlock> square;
+      const bool are_lines = a.from_stride == 1 && a_end - a_begin == kBlock;
       for (std::int64_t b_begin = 0; b_begin < b.extent; b_begin += kBlock) {
         const std::int64_t b_count = std::min(kBlock, b.extent - b_begin);
+        if (are_lines && b_count == kBlock) {
+          turn_square_on(isa, source + b_begin * b.from_stride + a_begin, b.from_stride,
+                         square[0].data());
+          for (std::int64_t i = 0; i < kBlock; ++i) {
+            std::memcpy(target + (a_begin + i) * a.to_stride + b_begin, square[i].data(),
+                        sizeof(square[i]));
+          }
+          continue;
+        }
         for (std::int64_t j = 0; j < b_count; ++j) {
           const Word* line = source + (b_begin + j) * b.from_stride;
           for (std::int64_t i = a_begin; i < a_end; ++i)
