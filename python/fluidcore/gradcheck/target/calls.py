@@ -166,7 +166,7 @@ class Calls:
         for k, (old, new) in enumerate(zip(before, after, strict=True)):
             if old is None or new is None or old is new:
                 continue
-            if not core.same_bits(old, new):
+            if not core.same_bits(np.asarray(old), np.asarray(new)):  # NumPy has scalars, too
                 name = f"'{self.target.inputs[k].name}'" if "input" in what else str(k)
                 text = f"{what} {name}"
                 if text not in self.changed:

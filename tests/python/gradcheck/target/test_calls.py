@@ -220,3 +220,10 @@ def test_bits_are_the_same_or_not_whatever_the_strides(size: int, dtype: Any) ->
     zero[-1] = 0.0
     assert not core.same_bits(other, zero)
     assert not core.same_bits(a, other)
+
+
+def test_a_cotangent_may_be_a_scalar_of_numpy() -> None:
+    calls = Calls(NumpyTarget(lambda x: x * x, lambda x, v: 2 * x * v, [np.array(3.0)]))
+    (found,) = calls.gradient([np.float64(0.5)], "float64")
+    assert found == [3.0]
+    assert not calls.changed
