@@ -88,12 +88,11 @@ TensorSpec looked_up(const InferContext& context) {
 std::size_t dims_of_ids(const InferContext& context, std::string_view slot) {
   if (slot == "W") return 0;
   const std::size_t rank = context.input("Ids").shape.rank();
-  return context.type().starts_with("lookup_table_v2") || rank == 0 ? rank : rank - 1;
+  return context.type() == "lookup_table_v2" || rank == 0 ? rank : rank - 1;
 }
 
 OpDef with_table_attrs(OpDef&& def) {
   return std::move(def)
-      .row_dims(dims_of_ids)
       .attr("is_sparse", false,
             "whether the gradient of W is selected rows, those that Ids name: an optimizer then "
             "reads and writes only these")
@@ -111,6 +110,7 @@ void add_lookup_table(OpRegistry& registry, const std::string& type, const std::
           .output("Out", "[..., width], dtype of W")
           .infer([](InferContext& context) { context.set_output("Out", looked_up(context)); })
           .kernels(floating_cpu_kernels([](auto /*tag*/) -> KernelFactory { return lookup_table; }))
+          .row_dims(dims_of_ids)
           .grad(standard_grad({.inputs = {"W", "Ids"}, .differentiable = {"W"}})));
   registry.add(
       with_table_attrs(OpDef(type + "_grad"))

@@ -81,14 +81,16 @@ Kernel smooth_l1(const KernelContext& context) {
 // sigma^2 times the huber loss of 1 / sigma^2, summed over rows.
 void decompose_smooth_l1(Decomposition& d) {
   const double curvature = d.attr<double>("sigma") * d.attr<double>("sigma");
-  const auto weighted = [&](const Expr& x, const char* slot) {
-    return d.has_input(slot) ? x * flat_rows(d.input(slot)) : x;
-  };
-  const Expr loss = d.op("huber_loss",
-                         {{"X", weighted(flat_rows(d.input("X")), "InsideWeight")},
-                          {"Y", weighted(flat_rows(d.input("Y")), "InsideWeight")}},
-                         {{"delta", 1.0 / curvature}});
-  d.set("Out", sum_of_row(weighted(curvature * loss, "OutsideWeight")));
+  Expr x = flat_rows(d.input("X"));
+  Expr y = flat_rows(d.input("Y"));
+  if (d.has_input("InsideWeight")) {  // weighted apart, close numbers would lose their difference
+    x = (x - y) * flat_rows(d.input("InsideWeight"));
+    y = d.op("fill_zeros_like", {{"X", x}}, {});
+  }
+  const Expr loss =
+      curvature * d.op("huber_loss", {{"X", x}, {"Y", y}}, {{"delta", 1.0 / curvature}});
+  d.set("Out", sum_of_row(d.has_input("OutsideWeight") ? loss * flat_rows(d.input("OutsideWeight"))
+                                                       : loss));
 }
 
 void infer_smooth_l1(InferContext& context) {

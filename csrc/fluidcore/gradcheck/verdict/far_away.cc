@@ -21,7 +21,7 @@ constexpr double kBeyond = 512;     // times f, where a slope of 1 must be seen
 constexpr int kDistances = 40;
 constexpr int kPoints = 12;
 constexpr std::size_t kFewest = 8;
-constexpr double kAbove = 4;          // roundings
+constexpr double kAbove = 4;       // roundings
 constexpr double kOrdered = 0.25;  // noise has 2; with a probability of 1e-6 so little at 12 points
 constexpr std::size_t kLargestSteps = 3;
 
