@@ -34,17 +34,17 @@ using gradcheck::Gradient;
 using gradcheck::Look;
 using gradcheck::Rules;
 
+// Forgets a Python function where nobody may have the GIL.
+void forget(CallableFunction* function) {
+  const py::gil_scoped_acquire gil;
+  delete function;
+}
+
 // A Python function that may be used and forgotten where nobody has the GIL.
 class CopiesFunction final : public Function {
  public:
   CopiesFunction(py::object f, const py::iterable& inputs)
-      : f_(std::make_unique<CallableFunction>(std::move(f), inputs)) {}
-  ~CopiesFunction() override {
-    const py::gil_scoped_acquire gil;
-    f_.reset();
-  }
-  CopiesFunction(const CopiesFunction&) = delete;
-  CopiesFunction& operator=(const CopiesFunction&) = delete;
+      : f_(new CallableFunction(std::move(f), inputs), forget) {}
 
   const std::vector<Tensor>& inputs() const override { return f_->inputs(); }
   const std::vector<Tensor>& run() override {
@@ -56,7 +56,7 @@ class CopiesFunction final : public Function {
   }
 
  private:
-  std::unique_ptr<CallableFunction> f_;
+  std::shared_ptr<CallableFunction> f_;
 };
 
 // `copies(input, elements)` returns None, or a function of a list of one array, and that array.

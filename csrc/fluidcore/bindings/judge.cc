@@ -27,7 +27,6 @@ using gradcheck::Derivatives;
 using gradcheck::Function;
 using gradcheck::Judgement;
 using gradcheck::OnKink;
-using gradcheck::Question;
 using gradcheck::Rules;
 
 OnKink on_kink_from(const std::string& name) {

@@ -106,7 +106,7 @@ class Check {
  private:
   // What the gradient of f is judged by.
   void judge_by(ProgramFunction& f) {
-    judged_.emplace(Formula{f, alone_ ? &kernel_ : nullptr, cotangents_});
+    judged_ = std::make_unique<Formula>(Formula{f, alone_ ? &kernel_ : nullptr, cotangents_});
     for (const Tensors& v : cotangents_) {
       std::vector<double>& flat = judged_->weights.emplace_back();
       for (const Tensor& part : v) append(flat, part);
@@ -301,7 +301,7 @@ class Check {
   std::vector<Tensors> cotangents_;
 
   std::unique_ptr<ProgramFunction> f_;  // what is differentiated
-  std::optional<Formula> judged_;
+  std::unique_ptr<Formula> judged_;
   AuditedGradient claimed_;
   AuditedGradient exact_;  // of the formula
   std::unique_ptr<KernelTest> kernel_test_;

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
-#include <optional>
 
 #include "fluidcore/gradcheck/function/random_values.h"
 #include "fluidcore/gradcheck/function/rounding.h"
@@ -47,6 +46,7 @@ Grid grid_of(Formula& formula) {
   }
   const auto run = [&](const char* purpose, int number, const auto& moved) {
     std::vector<RandomSequence> random;
+    random.reserve(formula.f.inputs().size());
     for (std::size_t k = 0; k < formula.f.inputs().size(); ++k) {
       random.push_back(
           random_sequence(formula.seed, str_cat("input ", k), str_cat(purpose, " ", number)));

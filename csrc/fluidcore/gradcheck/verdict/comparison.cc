@@ -7,7 +7,6 @@
 
 #include "fluidcore/gradcheck/difference/along.h"
 #include "fluidcore/gradcheck/difference/differentiate.h"
-#include "fluidcore/gradcheck/function/unrecoverable.h"
 #include "fluidcore/gradcheck/verdict/agreement.h"
 #include "fluidcore/gradcheck/verdict/copies.h"
 

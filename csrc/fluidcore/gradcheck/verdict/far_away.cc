@@ -108,9 +108,10 @@ FarAway far_away(Formula& formula, std::size_t input) {
   for (const double y : formula.outputs) largest = std::max(largest, std::abs(y));
   const double end_of_digits = size * std::pow(unit, -kFarthest);
   double farthest = std::max(end_of_digits, kBeyond * largest);
-  double distance = kNearest * size;
   bool moved = false;
-  for (int level = 0; level < kDistances && distance <= farthest; ++level, distance *= kFarther) {
+  for (int level = 0; level < kDistances; ++level) {
+    const double distance = kNearest * size * std::pow(kFarther, level);
+    if (distance > farthest) break;
     Points points;
     for (int p = 0; p < kPoints; ++p) {
       const double step = distance / kPoints * p;
@@ -126,6 +127,7 @@ FarAway far_away(Formula& formula, std::size_t input) {
     }
     if (points.size() < kFewest) continue;
     std::vector<double> slopes;
+    slopes.reserve(formula.weights.size());
     for (const std::vector<double>& v : formula.weights) {
       slopes.push_back(range(projected(points, v)) / distance);
     }

@@ -7,7 +7,6 @@
 
 #include "fluidcore/gradcheck/function/random_values.h"
 #include "fluidcore/gradcheck/function/unrecoverable.h"
-#include "fluidcore/gradcheck/verdict/audited_gradient.h"
 #include "fluidcore/gradcheck/verdict/digits.h"
 
 namespace fluidcore::gradcheck {

@@ -46,6 +46,7 @@ class OwnRounding {
  private:
   std::vector<Tensor> moved(double size, int pair) const {
     std::vector<RandomSequence> random;
+    random.reserve(formula_.f.inputs().size());
     for (std::size_t k = 0; k < formula_.f.inputs().size(); ++k) {
       random.push_back(
           random_sequence(formula_.seed, str_cat("input ", k), str_cat("own rounding ", pair)));
@@ -66,9 +67,10 @@ class OwnRounding {
       for (std::size_t j = 0; j < values.size(); ++j) {
         values[j] = found[look_.input].get_float_element(look_.elements[j]);
       }
+      return values;
     } catch (const std::exception&) {  // an edge of the domain
+      return values;
     }
-    return values;
   }
 
   Formula& formula_;
