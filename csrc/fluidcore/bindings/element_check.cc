@@ -87,6 +87,7 @@ std::unique_ptr<Formula> formula(Function& function,
                                  const py::object& copies,
                                  std::int64_t fewest_copies) {
   Gradient* const gradient = given_gradient.value_or(nullptr);
+  require(!function.inputs().empty(), "Formula: f must have an input, got none");
   auto made = std::make_unique<Formula>(Formula{function, gradient});
   for (const py::handle y : outputs) {
     const Tensor output = tensor_from_array(y, "Formula: output");
@@ -108,6 +109,10 @@ std::unique_ptr<Formula> formula(Function& function,
   made->alone = alone;
   made->spread = noise_or_none(spread);
   made->noise = {noise_or_none(noise), noise_or_none(far_noise)};
+  for (const auto* part : {&made->spread, &made->noise.near, &made->noise.far}) {
+    require(part->empty() || part->size() == made->outputs.size(), "Formula: noise must have ",
+            made->outputs.size(), " numbers, as the outputs, got ", part->size());
+  }
   made->seed = seed;
   made->workers = workers;
   made->copies = copies_of(copies);
@@ -128,6 +133,9 @@ Look look_at(const Formula& formula,
     require(0 <= element && element < size, "Formula: an element must be below ", size, ", got ",
             element);
   }
+  require(rows == 0 || std::ssize(look.elements) == size,
+          "Formula: of rows all elements must be looked at, ", size, ", got ",
+          look.elements.size());
   look.direction = [&direction, size] {
     const py::gil_scoped_acquire gil;
     return of_size(direction(), "direction", static_cast<std::size_t>(size));

@@ -111,6 +111,7 @@ KernelClaim claim_of(const KernelTest& test,
     require(0 <= element && element < inputs[claim.input].size(),
             "KernelTest: an element must be below ", inputs[claim.input].size(), ", got ", element);
   }
+  require(!claim.elements.empty(), "KernelTest: there must be an element, got none");
   const std::size_t size = claim.elements.size() * test.pair().cotangents.size();
   claim.formula = of_size(formula, "formula", size);
   claim.kernel = of_size(kernel, "kernel", size);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -97,12 +98,11 @@ struct Part {
   KernelClaim claim;
   Derivatives reference;
 
-  Part(const KernelClaim& whole, std::vector<std::int64_t> elements, double least) {
+  Part(const KernelClaim& whole, const std::vector<std::size_t>& positions, double least) {
     claim.input = whole.input;
-    claim.elements = std::move(elements);
     std::vector<double> scale;
-    for (const std::int64_t element : claim.elements) {
-      const auto i = static_cast<std::size_t>(element);
+    for (const std::size_t i : positions) {
+      claim.elements.push_back(whole.elements[i]);
       claim.formula.push_back(whole.formula[i]);
       claim.kernel.push_back(whole.kernel[i]);
       scale.push_back(2 * std::max(std::abs(whole.formula[i]), least));
@@ -173,31 +173,29 @@ std::optional<ProvenKernel> prove_kernel(KernelTest& test,
   const double mean = squares / static_cast<double>(claim.formula.size());
   const double least = std::max(std::sqrt(mean), kSmall * most);
   std::optional<std::set<DType>> narrow;
-  std::vector<std::int64_t> rest;
+  std::vector<std::size_t> rest;
   ProvenKernel proven;
   for (std::size_t begin = 0; begin < claim.elements.size(); begin += kBlock) {
-    const std::size_t end = std::min(begin + kBlock, claim.elements.size());
-    const Part block(claim,
-                     {claim.elements.begin() + static_cast<std::ptrdiff_t>(begin),
-                      claim.elements.begin() + static_cast<std::ptrdiff_t>(end)},
-                     least);
+    std::vector<std::size_t> all(std::min(kBlock, claim.elements.size() - begin));
+    std::iota(all.begin(), all.end(), begin);
+    const Part block(claim, all, least);
     keep_common(block.claim.kernel, test.pair().dtype(), narrow);
     const std::vector<std::size_t> columns = test.unproven(block.gradient());
-    std::vector<std::int64_t> others;
-    for (std::size_t j = 0, at = 0; j < end - begin; ++j) {
+    std::vector<std::size_t> others;
+    for (std::size_t j = 0, at = 0; j < all.size(); ++j) {
       const bool is_left = at < columns.size() && columns[at] == j;
-      (is_left ? rest : others).push_back(block.claim.elements[j]);
+      (is_left ? rest : others).push_back(all[j]);
       if (is_left) ++at;
     }
     if (others.empty()) continue;
-    const Part part(claim, std::move(others), least);
+    const Part part(claim, others, least);
     const std::optional<Judgement> found = test.judge_at_point(part.gradient(), rules);
     if (!found) return std::nullopt;
     proven.resolution = std::max(proven.resolution, largest(found->resolution));
   }
   proven.detectable = proven.resolution;
   if (!rest.empty()) {
-    const Part part(claim, std::move(rest), least);
+    const Part part(claim, rest, least);
     const Judgement found = test.judge(part.gradient(), rules);
     if (!found.is_proven() || found.num_imprecise > 0) return std::nullopt;
     proven.resolution = std::max(proven.resolution, largest(found.resolution));

@@ -156,6 +156,18 @@ TEST(KernelCheck, ManyElementsAreProvenBlockByBlock) {
   }
 }
 
+TEST(KernelCheck, SomeElementsAreProvenByTheirOwnPlaces) {
+  for (const bool has_wrong : {false, true}) {
+    Sine sine(points(8), wrong_at(has_wrong ? 7 : 0, 1.01));
+    KernelClaim some{0, {5, 7}, {}, {}};
+    for (const std::int64_t element : some.elements) {
+      some.formula.push_back(sine.claim.formula[static_cast<std::size_t>(element)]);
+      some.kernel.push_back(sine.claim.kernel[static_cast<std::size_t>(element)]);
+    }
+    EXPECT_EQ(prove_kernel(*sine.test, some, sine.rules).has_value(), !has_wrong);
+  }
+}
+
 TEST(KernelCheck, OneCotangentAloneIsProvenThatWay) {
   Sine sine(points(4), [](std::size_t /*i*/, double a) { return a; },
             {{1, 1, 1, 1}, {2, 1, -1, 1}});
