@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -18,6 +19,7 @@
 #include "fluidcore/bindings/gradcheck.h"
 #include "fluidcore/gradcheck/function/rounding.h"
 #include "fluidcore/gradcheck/verdict/error_statistics.h"
+#include "fluidcore/gradcheck/verdict/infinite.h"
 #include "fluidcore/gradcheck/verdict/joint_direction.h"
 #include "fluidcore/gradcheck/verdict/linearity.h"
 
@@ -95,6 +97,25 @@ std::pair<std::map<std::size_t, Proof>, std::int64_t> prove_jointly(
   return {std::move(found.of), found.evaluations};
 }
 
+std::pair<std::optional<py::array_t<bool>>, std::int64_t> check_infinite(
+    Function& function,
+    std::int64_t input,
+    const py::object& claimed,
+    const py::object& cotangent,
+    double bars,
+    const py::object& noise) {
+  const gradcheck::Question question{{doubles(cotangent, "cotangent")}, noise_or_none(noise)};
+  const std::vector<double> gradient = doubles(claimed, "gradient");
+  const gradcheck::Infinite found = with_interruption(function, [&] {
+    return gradcheck::check_infinite(function, number_of_input(input), gradient, question, bars);
+  });
+  if (found.wrong) return {std::nullopt, found.evaluations};
+  py::array_t<bool> infinite(static_cast<py::ssize_t>(gradient.size()));
+  std::fill_n(infinite.mutable_data(), gradient.size(), false);
+  std::copy(found.infinite.begin(), found.infinite.end(), infinite.mutable_data());
+  return {infinite, found.evaluations};
+}
+
 py::list levels_of(const Proof& proof) {
   py::list list;
   for (const gradcheck::TracedLevel& level : proof.levels) {
@@ -124,6 +145,18 @@ void bind_gradient_audits(py::module_& m) {
   m.def("error_statistics", &error_statistics, py::arg("analytical"), py::arg("numerical"),
         py::arg("smallest"),
         "The largest, mean and median of |a - n| / max(|a|, |n|, smallest), and those of |a - n|.");
+  m.def("check_infinite", &check_infinite, py::arg("function"), py::arg("input"),
+        py::arg("gradient"), py::arg("cotangent"), py::kw_only(), py::arg("bars"),
+        py::arg("noise") = py::none(),
+        "[n]: where a gradient that is not finite may be infinite, None where it is wrong; and the "
+        "evaluations of f.");
+  m.def(
+      "may_be_infinite",
+      [](double claimed, double derivative, const std::string& dtype) {
+        return gradcheck::may_be_infinite(claimed, derivative, derivative, dtype_from_name(dtype));
+      },
+      py::arg("claimed"), py::arg("derivative"), py::arg("dtype"),
+      "Whether an infinity may stand for a derivative that `dtype` cannot hold.");
   py::class_<Proof>(m, "Proof", "What one direction says of the gradient A by one input.")
       .def_readonly("analytical", &Proof::analytical, "<A, d>.")
       .def_readonly("numerical", &Proof::numerical,

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <memory>
 #include <numeric>
 #include <utility>
 
+#include "fluidcore/gradcheck/conclusion.h"
 #include "fluidcore/gradcheck/difference/direction.h"
 #include "fluidcore/gradcheck/difference/noise.h"
 #include "fluidcore/gradcheck/function/random_values.h"
@@ -15,6 +15,7 @@
 #include "fluidcore/gradcheck/verdict/digits.h"
 #include "fluidcore/gradcheck/verdict/directional.h"
 #include "fluidcore/gradcheck/verdict/element_check.h"
+#include "fluidcore/gradcheck/verdict/infinite.h"
 #include "fluidcore/gradcheck/verdict/kernel_check.h"
 
 namespace fluidcore::gradcheck {
@@ -31,31 +32,14 @@ OperatorCase case_in(const OperatorCase& at, DType dtype) {
   return result;
 }
 
-double largest(DType dtype) {
-  switch (dtype) {
-    case DType::kFloat16: return 65504.0;
-    case DType::kFloat64: return 0x1.fffffffffffffp+1023;
-    case DType::kBFloat16: return 0x1.fep+127;
-    default: return 0x1.fffffep+127;
-  }
-}
-
 std::vector<std::int64_t> every_element(const Tensor& tensor) {
   std::vector<std::int64_t> elements(static_cast<std::size_t>(tensor.size()));
   std::iota(elements.begin(), elements.end(), std::int64_t{0});
   return elements;
 }
 
-// [cotangents, elements] -> [elements]: where any cotangent has it.
-std::vector<std::uint8_t> of_any_cotangent(const std::vector<std::uint8_t>& mask,
-                                           std::size_t elements) {
-  std::vector<std::uint8_t> any(elements);
-  for (std::size_t i = 0; i < mask.size(); ++i) any[i % elements] |= mask[i];
-  return any;
-}
-
-bool is_finite(const std::vector<double>& values, std::size_t i) {
-  return std::isfinite(values[i]);
+bool all_finite(const std::vector<double>& values) {
+  return std::all_of(values.begin(), values.end(), [](double one) { return std::isfinite(one); });
 }
 
 class Check {
@@ -131,9 +115,7 @@ class Check {
     if (!check.reason.empty()) {
       check.verdict = Verdict::kFail;
     } else if (value.size() > 0) {  // of no element, each is right
-      const std::int64_t rows = value.size() > options_.full ? kernel_.num_rows(k) : 0;
-      const bool is_small = value.size() / std::max<std::int64_t>(rows, 1) <= options_.full;
-      if (!is_small || !by_element(k, rows, check)) along_directions(k, check);
+      judge(k, check);
     }
     const bool is_linear = claimed_.is_linear[k] && exact_.is_linear[k];
     if (check.verdict != Verdict::kFail && !is_linear) {
@@ -143,19 +125,67 @@ class Check {
     return check;
   }
 
+  void judge(std::size_t k, InputCheck& check) {
+    if (!all_finite(judged_->outputs)) {
+      leave_open(check);
+      return;
+    }
+    const std::optional<std::vector<std::uint8_t>> infinite = look_at_infinite(k, check);
+    if (!infinite) return;
+    const std::int64_t size = kernel_.inputs()[k].size();
+    const std::int64_t rows = size > options_.full ? kernel_.num_rows(k) : 0;
+    const bool is_small = size / std::max<std::int64_t>(rows, 1) <= options_.full;
+    if (is_small && by_element(k, rows, *infinite, check)) return;
+    if (infinite->empty()) {
+      along_directions(k, check);
+    } else {
+      leave_open(check);  // differences of elements alone tell what is right
+    }
+  }
+
+  // Where the formula's gradient is infinite and may be, empty if nowhere; nullopt where it is
+  // wrong.
+  std::optional<std::vector<std::uint8_t>> look_at_infinite(std::size_t k, InputCheck& check) {
+    std::vector<std::uint8_t> infinite;
+    for (std::size_t row = 0; row < cotangents_.size(); ++row) {
+      const std::vector<double> claimed = gradient_of(exact_, k, row);
+      const Infinite found = check_infinite(*f_, k, claimed, question(row), rules_.bars);
+      if (found.wrong) {
+        refuse_infinite(claimed, *found.wrong, check);
+        return std::nullopt;
+      }
+      infinite.resize(std::max(infinite.size(), found.infinite.size()));
+      for (std::size_t i = 0; i < found.infinite.size(); ++i) infinite[i] |= found.infinite[i];
+    }
+    return infinite;
+  }
+
+  Question question(std::size_t row) const { return {{judged_->weights[row]}, judged_->spread}; }
+
+  // For one cotangent: [elements].
+  std::vector<double> gradient_of(const AuditedGradient& gradient,
+                                  std::size_t k,
+                                  std::size_t row) const {
+    const std::ptrdiff_t elements = kernel_.inputs()[k].size();
+    const auto begin = gradient.values[k].begin() + static_cast<std::ptrdiff_t>(row) * elements;
+    return {begin, begin + elements};
+  }
+
   // One element of every row at a time; false where the rows turn out to depend on each other.
-  bool by_element(std::size_t k, std::int64_t rows, InputCheck& check) {
+  bool by_element(std::size_t k,
+                  std::int64_t rows,
+                  const std::vector<std::uint8_t>& infinite,
+                  InputCheck& check) {
     const Look look{k, every_element(kernel_.inputs()[k]), rows,
                     [this, k] { return direction(k, 0); }};
-    const std::optional<ElementCheck> found = check_elements(*judged_, look, {exact_.values[k]});
+    const std::optional<ElementCheck> found =
+        check_elements(*judged_, look, {.value = exact_.values[k], .overflows = infinite});
     if (found) judge_elements(look, *found, check);
     return found.has_value();
   }
 
   void judge_elements(const Look& look, const ElementCheck& found, InputCheck& check) {
     const std::size_t k = look.input;
-    check_finite(claimed_.values[k], exact_.values[k], found.reference, check);
-    if (check.verdict == Verdict::kFail) return;
     conclude(found.reference, found.judgement, "grad-mismatch", check);
     refuse_narrowed(narrowed_to(exact_.values[k], found.reference, judged_->dtype(), rules_.bars),
                     check);
@@ -164,14 +194,6 @@ class Check {
   }
 
   void along_directions(std::size_t k, InputCheck& check) {
-    const auto is_number = [](double number) { return std::isfinite(number); };
-    for (const auto* values : {&claimed_.values[k], &exact_.values[k]}) {
-      if (std::all_of(values->begin(), values->end(), is_number)) continue;
-      check.verdict = Verdict::kInconclusive;  // differences of elements alone tell what is right
-      check.reason = "domain";
-      check.resolution = std::numeric_limits<double>::infinity();
-      return;
-    }
     const Directional found = check_directions(*f_, directional_claim(k), rules_,
                                                {judged_->noise, options_.workers, options_.seed});
     conclude(found.reference, found.judgement, "grad-mismatch", check);
@@ -183,14 +205,11 @@ class Check {
   }
 
   DirectionalClaim directional_claim(std::size_t k) const {
-    const Tensor& x = kernel_.inputs()[k];
-    const auto elements = static_cast<std::ptrdiff_t>(x.size());
     DirectionalClaim claim{k, {}, {}, alone_ ? std::optional(dtype_) : std::nullopt};
     for (std::size_t q = 0; q < options_.probes; ++q) {
       const std::size_t row = q % cotangents_.size();
-      const auto begin = exact_.values[k].begin() + static_cast<std::ptrdiff_t>(row) * elements;
       claim.probes.push_back({direction(k, q), judged_->weights[row]});
-      claim.gradients.emplace_back(begin, begin + elements);
+      claim.gradients.push_back(gradient_of(exact_, k, row));
     }
     return claim;
   }
@@ -204,7 +223,12 @@ class Check {
   }
 
   // `formula` is what is known of its elements; null where they were not looked at one by one.
-  void judge_kernel(std::size_t k, const ElementCheck* formula, InputCheck& check) const {
+  void judge_kernel(std::size_t k, const ElementCheck* formula, InputCheck& check) {
+    if (!all_finite(exact_.values[k])) return;  // there is nothing to compare with
+    if (!all_finite(claimed_.values[k])) {
+      judge_infinite_kernel(k, check);
+      return;
+    }
     const KernelCheck found =
         check_kernel(*kernel_test_,
                      {k, every_element(kernel_.inputs()[k]), exact_.values[k], claimed_.values[k]},
@@ -219,76 +243,22 @@ class Check {
     refuse_narrowed(found.narrowed_to, check);
   }
 
-  static void name_culprits(const std::vector<Directional::Culprit>& culprits, InputCheck& check) {
-    const auto excess = [](const Directional::Culprit& one) {
-      return std::abs(one.judgement.analytical[0] - one.judgement.nearest[0]) /
-             one.judgement.limit[0];
-    };
-    const auto worst = std::max_element(
-        culprits.begin(), culprits.end(),
-        [&](const auto& one, const auto& other) { return excess(one) < excess(other); });
-    conclude(worst->reference, worst->judgement, "grad-mismatch", check);
-    check.directions = 0;
-    check.num_wrong = std::ssize(culprits);
-    check.index = worst->element;
-  }
-
-  // Fails where a gradient is not finite that is, and that the dtype can hold.
-  void check_finite(const std::vector<double>& claimed,
-                    const std::vector<double>& formula,
-                    const Derivatives& reference,
-                    InputCheck& check) const {
-    const auto elements = static_cast<std::size_t>(reference.elements);
-    for (std::size_t i = claimed.size(); i-- > 0;) {
-      constexpr double kBars = 5;
-      const double most = std::abs(reference.value[i]) + kBars * reference.error[i];
-      const bool is_known =
-          (reference.flags[i % elements] & (kJump | kDomain)) == 0 && most <= largest(dtype_);
-      if (!is_known || (is_finite(claimed, i) && is_finite(formula, i))) continue;
-      ++check.num_wrong;
-      check.verdict = Verdict::kFail;
-      check.reason = "non-finite";
-      check.index = static_cast<std::int64_t>(i % elements);
-      check.analytical = is_finite(formula, i) ? claimed[i] : formula[i];
-      check.numerical = reference.value[i];
-      check.error_bar = reference.error[i];
+  // A kernel's gradient is not finite, where that of the formula is.
+  void judge_infinite_kernel(std::size_t k, InputCheck& check) {
+    leave_open(check);
+    std::vector<double> outputs;
+    for (const Tensor& y : kernel_.forward()->run()) append(outputs, y);
+    if (!all_finite(outputs)) return;
+    for (std::size_t row = 0; row < cotangents_.size(); ++row) {
+      const std::vector<double> claimed = gradient_of(claimed_, k, row);
+      const std::vector<double> exact = gradient_of(exact_, k, row);
+      for (std::size_t i = 0; i < claimed.size(); ++i) {
+        const bool may_be = may_be_infinite(claimed[i], exact[i], exact[i], dtype_);
+        if (std::isfinite(claimed[i]) || may_be) continue;
+        refuse_infinite(claimed, {static_cast<std::int64_t>(i), exact[i], 0}, check);
+        return;
+      }
     }
-  }
-
-  // Fails where a gradient was rounded through a narrower dtype.
-  static void refuse_narrowed(const std::optional<DType>& narrow, InputCheck& check) {
-    if (!narrow) return;
-    check.narrowed_to = narrow;
-    check.verdict = Verdict::kFail;
-    check.reason = "narrowed";
-  }
-
-  static void conclude(const Derivatives& reference,
-                       const Judgement& found,
-                       const std::string& reason,
-                       InputCheck& check) {
-    const auto elements = static_cast<std::size_t>(reference.elements);
-    const std::vector<std::uint8_t> wrong = of_any_cotangent(found.wrong, elements);
-    const std::vector<std::uint8_t> unsure = of_any_cotangent(found.unsure, elements);
-    double resolution = 0;
-    for (std::size_t i = 0; i < found.wrong.size(); ++i) {
-      if (!found.unsure[i]) resolution = std::max(resolution, found.resolution[i]);
-    }
-    const std::size_t worst = found.worst();
-    check.verdict = found.verdict();
-    const std::string warning = found.num_imprecise > 0 ? "precision-loss" : "";
-    check.reason = check.verdict == Verdict::kPass ? warning
-                   : check.verdict == Verdict::kFail
-                       ? reason
-                       : std::string(found.doubts(reference.flags).front());
-    check.num_wrong = std::count(wrong.begin(), wrong.end(), 1);
-    check.num_unsure = std::count(unsure.begin(), unsure.end(), 1);
-    check.index = static_cast<std::int64_t>(worst % elements);
-    check.analytical = found.analytical[worst];
-    check.numerical = found.nearest[worst];
-    check.error_bar = reference.error[worst];
-    check.limit = found.limit[worst];
-    check.resolution = resolution;
   }
 
   const CheckOptions& options_;

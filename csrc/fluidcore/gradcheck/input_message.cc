@@ -47,7 +47,9 @@ std::string message_of(const InputCheck& check) {
   }
   const bool is_fail = check.verdict == Verdict::kFail;
   const std::int64_t count = is_fail ? check.num_wrong : check.num_unsure;
-  if (count == 0) return text;
+  if (count == 0) {
+    return check.reason == "domain" ? text + ", f or its gradient is not finite" : text;
+  }
   const std::string what = check.directions > 0 ? str_cat(check.directions, " random directions")
                                                 : str_cat(size, " elements");
   const std::string where = check.directions > 0

@@ -189,7 +189,26 @@ TEST(GradcheckTest, OutsideOfItsDomainAnOperatorCannotBeJudged) {
   EXPECT_EQ(found.verdict, Verdict::kInconclusive);
   EXPECT_EQ(found.inputs[0].reason, "domain");
   EXPECT_THAT(found.message, HasSubstr("log: INCONCLUSIVE\n  X float64 [2]: INCONCLUSIVE (domain), "
-                                       "2 of 2 elements unsure"));
+                                       "f or its gradient is not finite"));
+}
+
+TEST(GradcheckTest, AnInfiniteGradientIsOpenWhereTheDerivativeHasNoEnd) {
+  for (const DType dtype : kBoth) {
+    for (const std::int64_t full : {std::int64_t{2000}, std::int64_t{1}}) {
+      const GradCheck found = check_gradients(
+          builtin_ops(), "sqrt", {{"X", {tensor_of({3}, {0, 1, 4}, dtype)}}}, {}, {.full = full});
+      EXPECT_EQ(found.verdict, Verdict::kInconclusive) << found.message;
+      EXPECT_EQ(found.inputs[0].reason, "domain");
+    }
+  }
+}
+
+TEST(GradcheckTest, AGradientThatFloat16CannotHoldIsOpen) {
+  const GradCheck found =
+      check_gradients(builtin_ops(), "scale", {{"X", {tensor_of({2}, {1e-3, 2e-3})}}},
+                      {{"scale", 3e6F}}, {.dtype = DType::kFloat16});
+  EXPECT_EQ(found.verdict, Verdict::kInconclusive) << found.message;
+  EXPECT_EQ(found.inputs[0].reason, "domain");
 }
 
 TEST(GradcheckTest, OfNoElementEachIsRight) {

@@ -155,6 +155,18 @@ TEST(WrongKernelsTest, InfinityAtOneElementIsFound) {
   expect_found<Cubic, Changed<Infinite>>("non-finite");
 }
 
+TEST(WrongKernelsTest, WhatIsFiniteInFloat64ButNotInTheKernelIsFound) {
+  const auto expect_non_finite = [](const OpRegistry& registry, std::int64_t index) {
+    const GradCheck found = check(registry, DType::kFloat32);
+    EXPECT_EQ(found.verdict, Verdict::kFail) << found.message;
+    EXPECT_EQ(found.inputs[0].reason, "non-finite");
+    EXPECT_EQ(found.inputs[0].num_wrong, 1);
+    EXPECT_EQ(found.inputs[0].index, index);
+  };
+  expect_non_finite(toy_registry<Cubic, Changed<NotANumber>, CubicGrad>(), 7);
+  expect_non_finite(toy_registry<Cubic, Changed<Infinite>, CubicGrad>(), 0);
+}
+
 TEST(WrongKernelsTest, TooFewDigitsAreFound) {
   expect_found<Cubic, Changed<Coarse>>("narrowed");
   const OpRegistry right_in_double = toy_registry<Cubic, Changed<Coarse>, CubicGrad>();

@@ -67,6 +67,16 @@ double smallest_subnormal(DType dtype) {
   }
 }
 
+double largest(DType dtype) {
+  switch (dtype) {
+    case DType::kFloat64: return std::numeric_limits<double>::max();
+    case DType::kFloat32: return std::numeric_limits<float>::max();
+    case DType::kFloat16: return 65504;
+    case DType::kBFloat16: return 0x1.fep+127;
+    default: refuse(dtype);
+  }
+}
+
 double round_to(DType dtype, double value) {
   switch (dtype) {
     case DType::kFloat64: return value;

@@ -10,6 +10,7 @@ namespace fluidcore::gradcheck {
 // Half the distance from 1 to the next larger number: 2^-53, 2^-24, 2^-11 (float16), 2^-8.
 double unit_roundoff(DType dtype);
 double smallest_subnormal(DType dtype);
+double largest(DType dtype);
 
 // `value` rounded once, to nearest, ties to even: not by way of float, as a conversion to a 16-bit
 // dtype in steps would be.

@@ -16,7 +16,6 @@ from fluidcore.gradcheck.pipeline.formula import Formula
 from fluidcore.gradcheck.report.errors import with_statistics
 from fluidcore.gradcheck.report.result import GradCheckResult
 from fluidcore.gradcheck.target.calls import flat
-from fluidcore.gradcheck.target.precision import LARGEST, UNIT
 from fluidcore.gradcheck.target.target import Array, Doubles
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
@@ -150,8 +149,11 @@ def _not_finite(
     if not np.isfinite(flat(session.calls.forward(dtype))).all():
         detail = f"f is not finite at the point, in {dtype}"
         return assemble.undecided(base, Reason.DOMAIN, detail)
-    too_large = np.isinf(kernel) & (np.abs(formula) > LARGEST[dtype] * (1 - UNIT[dtype]))
-    too_large &= np.sign(kernel) == np.sign(formula)
+    too_large = np.zeros_like(bad)
+    too_large[bad] = [
+        core.may_be_infinite(claimed, derivative, dtype)
+        for claimed, derivative in zip(kernel[bad], formula[bad], strict=True)
+    ]
     if (bad & ~too_large).any():
         row = int(np.argmax((bad & ~too_large).any(1)))
         shown = np.where(too_large[row], formula[row], kernel[row])

@@ -33,8 +33,9 @@ def run_check(target: Target, config: GradCheckConfig) -> GradCheckReport:
     """Checks the gradients of a target by all of its inputs.
 
     An input without elements passes: there is nothing that could be wrong. Where f itself is not
-    finite at the point, the verdict is INCONCLUSIVE; a gradient that is not finite where f is, or
-    that has another shape or dtype than its input, fails.
+    finite at the point, the verdict is INCONCLUSIVE; a gradient that is not finite where f is,
+    but for an infinity where the derivative may be one, or that has another shape or dtype than its
+    input, fails.
 
     Args:
         target: What is checked. Its data are not changed, and neither is the state of NumPy's and

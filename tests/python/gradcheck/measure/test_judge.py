@@ -18,7 +18,7 @@ from judged import (
 
 from fluidcore import core
 from fluidcore.base.dtypes import numpy_dtype
-from fluidcore.gradcheck.target.precision import LARGEST, TINY, UNIT
+from fluidcore.gradcheck.target.precision import TINY, UNIT
 from fluidcore.gradcheck.verdict import Reason, Verdict
 
 RULES = core.Rules.of("float64", alone=False)
@@ -194,8 +194,6 @@ def test_the_limits_of_a_dtype_are_its_own(dtype: str) -> None:
     limits = ml_dtypes.finfo(numpy_dtype(dtype))
     assert UNIT[dtype] == float(limits.eps) / 2
     assert TINY[dtype] == pytest.approx(float(limits.tiny), rel=0.05, abs=0)
-    assert LARGEST[dtype] == pytest.approx(float(limits.max), rel=0.06)
-    assert LARGEST[dtype] <= float(limits.max)
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 from targets import NumpyTarget, checked
 
+from fluidcore import core
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.measure.session import Session
 from fluidcore.gradcheck.pipeline.overflow import overflown
-from fluidcore.gradcheck.target.precision import LARGEST
 from fluidcore.gradcheck.verdict import Reason, Verdict
+
+_LARGEST = 65504.0  # of float16
 
 X = np.array([0.5, -1.0, 2.0, 0.0123])
 
@@ -36,8 +38,12 @@ def test_a_right_gradient_that_overflows_is_not_judged(mode: str) -> None:
         (result,) = checked(inverse_square(), seed=seed, shadow="off", mode=mode).results
         assert result.verdict is Verdict.INCONCLUSIVE
         assert result.reasons[0] is Reason.DOMAIN
-        assert result.detail.startswith("overflow: the gradient")
-        assert "is larger than any float16 at 1 of 4 elements" in result.detail
+        if mode == "full":
+            assert result.detail.startswith("overflow: the gradient")
+            assert "is larger than any float16 at 1 of 4 elements" in result.detail
+        else:
+            is_said = "the gradient is infinite, as the derivative may be, at 1 of 4 elements"
+            assert result.detail == is_said
         assert result.resolution == np.inf
 
 
@@ -102,9 +108,7 @@ def steep(part: float, n: int = 3) -> tuple[Session, np.ndarray]:
     """All derivatives are a part of the largest float16, and the gradient is infinite."""
     x = np.linspace(0.01, 0.02, n) * (-1) ** np.arange(n)
     v = alone(np.sin, x).weights(0)
-    return alone(lambda x: np.sin(x) * part * LARGEST["float16"] / np.abs(v), x), np.sign(
-        v
-    ) * np.inf
+    return alone(lambda x: np.sin(x) * part * _LARGEST / np.abs(v), x), np.sign(v) * np.inf
 
 
 @pytest.mark.parametrize(("part", "is_overflow"), [(0.95, False), (0.98, True), (1.02, True)])
@@ -143,8 +147,40 @@ def test_where_there_is_no_derivative_a_gradient_may_be_infinite(f, x: float, si
     assert found.tolist() == [True]
 
 
-def test_where_a_float64_form_is_judged_nothing_overflows() -> None:
+def test_of_a_finite_gradient_nothing_is_infinite_and_f_does_not_run() -> None:
+    session = alone(np.sin, X)
+    before = session.calls.forwards
+    found = overflown(session, 0, 0, np.cos(X), None)
+    assert found is not None
+    assert found.tolist() == [False] * 4
+    assert session.calls.forwards == before
+
+
+def test_a_gradient_of_another_size_is_refused() -> None:
+    with pytest.raises(core.InvalidArgument, match="must have 4 elements as the input has, got 3"):
+        overflown(alone(np.sin, X), 0, 0, np.array([np.inf, 1, 1]), None)
+
+
+def test_what_float64_holds_is_no_overflow_of_a_narrower_dtype() -> None:
     session, gradient = steep(1.02)
-    wide = Session(session.target, GradCheckConfig())
-    assert overflown(wide, 0, 0, gradient, None) is None
-    assert overflown(alone(np.sqrt, [0.0], "float64"), 0, 0, np.array([np.inf]), None) is None
+    assert overflown(Session(session.target, GradCheckConfig()), 0, 0, gradient, None) is None
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+@pytest.mark.parametrize("mode", ["full", "directional"])
+def test_the_gradient_of_a_square_root_at_0_may_be_infinite_and_no_other(dtype, mode) -> None:
+    x = np.array([0.0, 1.0, 4.0])
+
+    def gradient(at_0: float):
+        def vjp(x, v):
+            with np.errstate(divide="ignore"):
+                found = v / (2 * np.sqrt(x))
+            return np.where(x == 0, at_0 * np.sign(v), found).astype(x.dtype)
+
+        return NumpyTarget(np.sqrt, vjp, [x], dtype)
+
+    for result in checked(gradient(np.inf), mode=mode).results:
+        assert result.verdict is Verdict.INCONCLUSIVE
+        assert result.reasons[0] is Reason.DOMAIN
+    first = checked(gradient(np.nan), mode=mode).results[0]
+    assert (first.verdict, first.reasons) == (Verdict.FAIL, (Reason.NON_FINITE,))
