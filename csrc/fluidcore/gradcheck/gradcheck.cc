@@ -187,6 +187,7 @@ class Check {
   void judge_elements(const Look& look, const ElementCheck& found, InputCheck& check) {
     const std::size_t k = look.input;
     conclude(found.reference, found.judgement, "grad-mismatch", check);
+    if (!all_finite(exact_.values[k])) return;  // that is no number of any dtype
     refuse_narrowed(narrowed_to(exact_.values[k], found.reference, judged_->dtype(), rules_.bars),
                     check);
     if (check.verdict == Verdict::kFail || !kernel_test_) return;
@@ -224,7 +225,6 @@ class Check {
 
   // `formula` is what is known of its elements; null where they were not looked at one by one.
   void judge_kernel(std::size_t k, const ElementCheck* formula, InputCheck& check) {
-    if (!all_finite(exact_.values[k])) return;  // there is nothing to compare with
     if (!all_finite(claimed_.values[k])) {
       judge_infinite_kernel(k, check);
       return;

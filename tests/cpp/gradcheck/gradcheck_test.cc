@@ -203,6 +203,14 @@ TEST(GradcheckTest, AnInfiniteGradientIsOpenWhereTheDerivativeHasNoEnd) {
   }
 }
 
+TEST(GradcheckTest, AnInfinityIsNotRoundedThroughANarrowerDtype) {
+  for (const DType dtype : kBoth) {
+    const GradCheck found =
+        check_gradients(builtin_ops(), "sqrt", {{"X", {tensor_of({2}, {0, 0}, dtype)}}});
+    EXPECT_EQ(found.verdict, Verdict::kInconclusive) << found.message;
+  }
+}
+
 TEST(GradcheckTest, AGradientThatFloat16CannotHoldIsOpen) {
   const GradCheck found =
       check_gradients(builtin_ops(), "scale", {{"X", {tensor_of({2}, {1e-3, 2e-3})}}},
