@@ -349,8 +349,12 @@ def test_acos_is_judged_up_to_its_edge_and_not_beyond() -> None:
     outside = check(np.arccos, np.array([0.5, 2.0]), vjp=vjp)
     assert only(outside).reasons == (Reason.DOMAIN,)
     assert "choose values inside its domain" in str(outside)
-    at_edge = check(np.arccos, np.array([1.0, -1.0]), vjp=vjp)
-    assert only(at_edge).reasons == (Reason.NON_FINITE,)
+    at_edge = check(np.arccos, np.array([1.0, -1.0]), vjp=vjp)  # the derivative has no end
+    assert only(at_edge).verdict is Verdict.INCONCLUSIVE
+    assert only(at_edge).reasons == (Reason.DOMAIN,)
+    no_number = check(np.arccos, np.array([1.0, -1.0]), vjp=lambda x, v: vjp(x, v) * np.nan)
+    assert only(no_number).verdict is Verdict.FAIL
+    assert only(no_number).reasons == (Reason.NON_FINITE,)
 
 
 def test_an_element_at_the_edge_of_the_domain_is_not_counted_as_proven() -> None:
