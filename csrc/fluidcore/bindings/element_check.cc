@@ -155,11 +155,11 @@ auto calculate_with(Formula& formula, const F& f) {
   });
 }
 
-std::optional<Derivatives> differentiate(Formula& self,
-                                         std::int64_t input,
-                                         const py::object& elements,
-                                         std::int64_t rows,
-                                         const py::object& direction) {
+std::optional<Derivatives> differentiate_formula(Formula& self,
+                                                 std::int64_t input,
+                                                 const py::object& elements,
+                                                 std::int64_t rows,
+                                                 const py::object& direction) {
   const Look look = look_at(self, input, elements, rows, direction);
   return calculate_with(self, [&]() -> std::optional<Derivatives> {
     auto found = gradcheck::compare(self, look, nullptr);
@@ -214,8 +214,8 @@ void bind_element_check(py::module_& m) {
       .def_readonly("evaluations", &Formula::evaluations, "How often f ran.")
       .def_readwrite("runs_on_copies", &Formula::runs_on_copies,
                      "Whether f is not known to fail on many copies of the point at once.")
-      .def("differentiate", &differentiate, py::arg("input"), py::arg("elements"), py::kw_only(),
-           py::arg("rows"), py::arg("direction"),
+      .def("differentiate", &differentiate_formula, py::arg("input"), py::arg("elements"),
+           py::kw_only(), py::arg("rows"), py::arg("direction"),
            "The derivatives by elements, whatever the gradient is; None as below.")
       .def("check_elements", &check_elements, py::arg("input"), py::arg("elements"), py::kw_only(),
            py::arg("rows"), py::arg("direction"), py::arg("claimed"),

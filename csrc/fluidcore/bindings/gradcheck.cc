@@ -246,7 +246,7 @@ py::list levels(const Derivatives& derivatives) {
   return list;
 }
 
-std::vector<Tensor> run(Function& function) {
+std::vector<Tensor> run_function(Function& function) {
   const auto run_once = [&] {
     std::vector<Tensor> outputs;
     for (const Tensor& tensor : function.run()) outputs.push_back(tensor.clone());
@@ -282,7 +282,7 @@ void bind_functions(py::module_& m) {
       .def(
           "inputs", [](const Function& function) { return function.inputs(); },
           "The point: who changes an element puts the old value back.")
-      .def("run", &run, "Copies of the outputs at the inputs as they are now.");
+      .def("run", &run_function, "Copies of the outputs at the inputs as they are now.");
   py::class_<ProgramFunction, Function>(m, "ProgramFunction",
                                         "What a program calculates from fed values.")
       .def(py::init(&program_function), py::arg("program"), py::arg("feeds"), py::arg("inputs"),

@@ -82,14 +82,14 @@ FormulaGradient formula_gradient(const KernelTest& test,
   return formula;
 }
 
-Judgement judge(KernelTest& test,
-                std::int64_t input,
-                const py::object& elements,
-                const py::object& value,
-                const py::object& kernel,
-                const Derivatives& reference,
-                const Rules& rules,
-                const py::object& unsure) {
+Judgement judge_kernel(KernelTest& test,
+                       std::int64_t input,
+                       const py::object& elements,
+                       const py::object& value,
+                       const py::object& kernel,
+                       const Derivatives& reference,
+                       const Rules& rules,
+                       const py::object& unsure) {
   FormulaGradient formula = formula_gradient(test, input, elements, value, kernel, reference);
   if (!unsure.is_none()) {
     const auto size = formula.elements.size();
@@ -171,7 +171,7 @@ void bind_kernel_test(py::module_& m) {
            py::arg("cotangents"), py::arg("seed") = 0, py::keep_alive<1, 2>(),
            py::keep_alive<1, 3>(), py::keep_alive<1, 4>(),
            "`function` is f in float64; `cotangents` are lists of outputs, in the kernel's dtype.")
-      .def("judge", &judge, py::arg("input"), py::arg("elements"), py::arg("formula"),
+      .def("judge", &judge_kernel, py::arg("input"), py::arg("elements"), py::arg("formula"),
            py::arg("kernel"), py::arg("reference"), py::arg("rules"),
            py::arg("unsure") = py::none(),
            "The verdict on elements of the gradient by one input, `kernel`. `formula` is that in "

@@ -54,7 +54,9 @@ py::object value(const SelectedRows& self) {
   return tensor_to_array(held);
 }
 
-py::object as_array(const SelectedRows& self, const py::object& dtype, const py::object& copy) {
+py::object rows_as_array(const SelectedRows& self,
+                         const py::object& dtype,
+                         const py::object& copy) {
   if (!copy.is_none() && !copy.cast<bool>()) {
     throw py::value_error("SelectedRows: an array needs a copy, got copy=False");
   }
@@ -89,9 +91,9 @@ void bind_selected_rows(py::module_& m) {
           "That of the tensor.")
       .def(
           "to_dense",
-          [](const SelectedRows& self) { return as_array(self, py::none(), py::none()); },
+          [](const SelectedRows& self) { return rows_as_array(self, py::none(), py::none()); },
           "The tensor, as an array.")
-      .def("__array__", &as_array, py::arg("dtype") = py::none(), py::arg("copy") = py::none())
+      .def("__array__", &rows_as_array, py::arg("dtype") = py::none(), py::arg("copy") = py::none())
       .def("__repr__",
            [](const SelectedRows& self) {
              return str_cat("SelectedRows(", self.tensor().spec(), ")");

@@ -97,7 +97,7 @@ void set_lod(const Tensor& /*tensor*/, const Lod& lod) {
           "; pad the sequences to one length and feed their lengths");
 }
 
-std::string describe(const Tensor& tensor) {
+std::string representation(const Tensor& tensor) {
   return tensor.is_initialized() ? str_cat("Tensor(", tensor.spec(), ")")
                                  : "Tensor(not initialized)";
 }
@@ -179,7 +179,7 @@ void bind_tensor(py::module_& m) {
           "lod", [](const Tensor& /*tensor*/) { return Lod(); },
           "The offsets of nested sequences, level by level; [], as there are no sequences yet.")
       .def("set_lod", &set_lod, py::arg("lod"), "Takes [] only, as there are no sequences yet.")
-      .def("__repr__", &describe)
+      .def("__repr__", &representation)
       .def(py::pickle(
           [](const Tensor& tensor) {
             if (tensor.spec().rows)

@@ -12,12 +12,12 @@ namespace fluidcore {
 
 namespace {
 
-using Names = std::set<std::string>;
+using NameSet = std::set<std::string>;
 using Steps = std::vector<Decomposition::Step>;
 
 // The inputs whose elements a step reads.
-Names elements_read(const OpRegistry& registry, const OpDesc& step) {
-  Names read;
+NameSet elements_read(const OpRegistry& registry, const OpDesc& step) {
+  NameSet read;
   const OpDef& def = registry.get(step.type());
   for (const OpDef::Slot& slot : def.inputs()) {
     if (def.reads_only_shape(step, slot)) continue;
@@ -27,24 +27,24 @@ Names elements_read(const OpRegistry& registry, const OpDesc& step) {
   return read;
 }
 
-Names inputs_of(const OpDesc& op) {
+NameSet inputs_of(const OpDesc& op) {
   const std::vector<std::string> names = op.input_arg_names();
   return {names.begin(), names.end()};
 }
 
-bool any_in(const std::vector<std::string>& names, const Names& set) {
+bool any_in(const std::vector<std::string>& names, const NameSet& set) {
   return std::any_of(names.begin(), names.end(),
                      [&set](const std::string& name) { return set.contains(name); });
 }
 
 // The variables that depend on an input whose gradient is wanted.
-Names varying_names(const OpRegistry& registry, const GradContext& context, const Steps& steps) {
-  Names varying;
+NameSet varying_names(const OpRegistry& registry, const GradContext& context, const Steps& steps) {
+  NameSet varying;
   for (const std::string& name : context.forward().input_arg_names()) {
     if (context.wants(name)) varying.insert(name);
   }
   for (const auto& [step, is_constant] : steps) {
-    const Names read = elements_read(registry, step);
+    const NameSet read = elements_read(registry, step);
     if (is_constant || !any_in({read.begin(), read.end()}, varying)) continue;
     for (const std::string& name : step.output_arg_names()) varying.insert(name);
   }
@@ -53,7 +53,7 @@ Names varying_names(const OpRegistry& registry, const GradContext& context, cons
 
 // The steps of which something is read by `readers`, or by another of these steps.
 std::vector<OpDesc> steps_read_by(const std::vector<OpDesc>& readers, const Steps& steps) {
-  Names read;
+  NameSet read;
   std::vector<OpDesc> kept;
   const auto keep_inputs = [&read](const OpDesc& op) {
     for (const std::string& name : op.input_arg_names()) read.insert(name);
@@ -113,7 +113,7 @@ class Reverse {
   }
 
   void differentiate(const OpDesc& step) {
-    Names no_grad;
+    NameSet no_grad;
     for (const std::string& name : step.input_arg_names()) {
       if (!varying_.contains(name)) no_grad.insert(name);
     }
@@ -132,9 +132,9 @@ class Reverse {
 
   const OpRegistry& registry_;
   GradContext& context_;
-  Names inputs_;
-  Names varying_;
-  Names reached_;  // variables that have a gradient
+  NameSet inputs_;
+  NameSet varying_;
+  NameSet reached_;  // variables that have a gradient
   std::map<std::string, std::string> incoming_;
   std::vector<OpDesc> ops_;
 };
