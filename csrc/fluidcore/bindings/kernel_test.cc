@@ -58,6 +58,13 @@ auto calculate_with(const KernelTest& test, const F& f) {
   });
 }
 
+void require_elements(const std::vector<std::int64_t>& elements, const Tensor& input) {
+  for (const std::int64_t element : elements) {
+    require(0 <= element && element < input.size(), "KernelTest: an element must be below ",
+            input.size(), ", got ", element);
+  }
+}
+
 FormulaGradient formula_gradient(const KernelTest& test,
                                  std::int64_t input,
                                  const py::object& elements,
@@ -75,10 +82,7 @@ FormulaGradient formula_gradient(const KernelTest& test,
                           of_size(kernel, "kernel", size), reference};
   require(std::ssize(formula.elements) == reference.elements, "KernelTest: there must be ",
           reference.elements, " elements, got ", formula.elements.size());
-  for (const std::int64_t element : formula.elements) {
-    require(0 <= element && element < inputs[k].size(), "KernelTest: an element must be below ",
-            inputs[k].size(), ", got ", element);
-  }
+  require_elements(formula.elements, inputs[k]);
   return formula;
 }
 
@@ -107,10 +111,7 @@ KernelClaim claim_of(const KernelTest& test,
   const std::vector<Tensor>& inputs = test.pair().kernel.inputs();
   require(claim.input < inputs.size(), "KernelTest: input must be below ", inputs.size(), ", got ",
           claim.input);
-  for (const std::int64_t element : claim.elements) {
-    require(0 <= element && element < inputs[claim.input].size(),
-            "KernelTest: an element must be below ", inputs[claim.input].size(), ", got ", element);
-  }
+  require_elements(claim.elements, inputs[claim.input]);
   require(!claim.elements.empty(), "KernelTest: there must be an element, got none");
   const std::size_t size = claim.elements.size() * test.pair().cotangents.size();
   claim.formula = of_size(formula, "formula", size);

@@ -51,9 +51,9 @@ void refuse_infinite(const std::vector<double>& claimed,
   check.analytical = claimed[static_cast<std::size_t>(wrong.element)];
   check.numerical = wrong.derivative;
   check.error_bar = wrong.error;
+  check.directions = 0;  // elements are named
 }
 
-// Fails where a gradient was rounded through a narrower dtype.
 void refuse_narrowed(const std::optional<DType>& narrow, InputCheck& check) {
   if (!narrow) return;
   check.narrowed_to = narrow;

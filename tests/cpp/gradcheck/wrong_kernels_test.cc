@@ -167,6 +167,19 @@ TEST(WrongKernelsTest, WhatIsFiniteInFloat64ButNotInTheKernelIsFound) {
   expect_non_finite(toy_registry<Cubic, Changed<Infinite>, CubicGrad>(), 0);
 }
 
+TEST(WrongKernelsTest, AlongDirectionsAnElementThatIsNotFiniteIsNamed) {
+  const Tensor x = random_tensor({4, 4}, DType::kFloat32, 1);
+  for (const OpRegistry& registry : {toy_registry<Cubic, Changed<NotANumber>, CubicGrad>(),
+                                     toy_registry<Cubic, Changed<NotANumber>>()}) {
+    const GradCheck found = check_gradients(registry, "toy", {{"X", {x}}}, {}, {.full = 1});
+    EXPECT_EQ(found.verdict, Verdict::kFail);
+    EXPECT_EQ(found.inputs[0].reason, "non-finite");
+    EXPECT_EQ(found.inputs[0].directions, 0);
+    EXPECT_THAT(found.message,
+                ::testing::HasSubstr("1 of 16 elements wrong\n    worst at [1, 3]: gradient"));
+  }
+}
+
 TEST(WrongKernelsTest, TooFewDigitsAreFound) {
   expect_found<Cubic, Changed<Coarse>>("narrowed");
   const OpRegistry right_in_double = toy_registry<Cubic, Changed<Coarse>, CubicGrad>();
