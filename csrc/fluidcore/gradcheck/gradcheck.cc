@@ -246,8 +246,9 @@ class Check {
   // A kernel's gradient is not finite, where that of the formula is.
   void judge_infinite_kernel(std::size_t k, InputCheck& check) {
     leave_open(check);
+    const std::unique_ptr<ProgramFunction> f = kernel_.forward();
     std::vector<double> outputs;
-    for (const Tensor& y : kernel_.forward()->run()) append(outputs, y);
+    for (const Tensor& y : f->run()) append(outputs, y);
     if (!all_finite(outputs)) return;
     for (std::size_t row = 0; row < cotangents_.size(); ++row) {
       const std::vector<double> claimed = gradient_of(claimed_, k, row);
