@@ -8,7 +8,7 @@ import numpy
 import numpy.typing
 import typing
 import typing_extensions
-__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'CallableGradient', 'Derivatives', 'Directional', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'ElementCheck', 'Error', 'Executor', 'Formula', 'Function', 'GRAD_VAR_SUFFIX', 'Gradient', 'InvalidArgument', 'Judgement', 'KernelCheck', 'KernelTest', 'NotFound', 'OpDef', 'OpDesc', 'OutOfTime', 'Profile', 'ProgramDesc', 'ProgramFunction', 'Proof', 'Rules', 'Scope', 'SelectedRows', 'Tensor', 'TimeLimit', 'TimedOut', 'VarDesc', 'Variable', 'blind_spot', 'check_directions', 'check_infinite', 'cpu_isa', 'deviation', 'difference', 'differentiate', 'differentiate_along', 'dtype_name', 'dtype_number', 'error_statistics', 'get_grad_op_desc', 'grad_var_name', 'judge', 'may_be_infinite', 'measure_noise', 'narrowed_to', 'needed_ops', 'noise_floor', 'onednn_version', 'op_def', 'op_types', 'prove_jointly', 'round_direction', 'round_to', 'rounding_of_sums', 'same_bits', 'slope_along', 'unit_roundoff', 'version']
+__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'CallableGradient', 'Derivatives', 'Directional', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'ElementCheck', 'Error', 'Executor', 'Formula', 'Function', 'GRAD_VAR_SUFFIX', 'Gradient', 'InvalidArgument', 'Judgement', 'KernelCheck', 'KernelTest', 'NoiseLevel', 'NotFound', 'OpDef', 'OpDesc', 'OutOfTime', 'Profile', 'ProgramDesc', 'ProgramFunction', 'Proof', 'Repetition', 'Rules', 'Scope', 'SelectedRows', 'Tensor', 'TimeLimit', 'TimedOut', 'VarDesc', 'Variable', 'blind_spot', 'check_directions', 'check_infinite', 'cpu_isa', 'deviation', 'difference', 'differentiate', 'differentiate_along', 'dtype_name', 'dtype_number', 'error_statistics', 'get_grad_op_desc', 'grad_var_name', 'judge', 'may_be_infinite', 'measure_noise', 'narrowed_to', 'needed_ops', 'noise_floor', 'onednn_version', 'op_def', 'op_types', 'prove_jointly', 'round_direction', 'round_to', 'same_bits', 'slope_along', 'unit_roundoff', 'version']
 class TimeLimit:
     """
     A context manager: ends what this thread calculates with OutOfTime.
@@ -693,6 +693,76 @@ class Derivatives:
     @property
     def value(self) -> numpy.ndarray:
         ...
+class NoiseLevel:
+    """
+    The rounding noise of every output, [m] or nothing.
+    """
+    def __init__(self) -> None:
+        ...
+    def at_least(self, least: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]) -> NoiseLevel:
+        """
+        The larger of both, output by output; empty is 0.
+        """
+    @property
+    def far(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        On a wide line; empty where it is the same.
+        """
+    @property
+    def near(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        On the shortest lines that tell it from f itself.
+        """
+class Repetition:
+    """
+    What runs of the same code at one point differ by.
+    """
+    def __init__(self, first: numpy.typing.NDArray[numpy.float64], at_least: typing.SupportsInt | typing.SupportsIndex = 2) -> None:
+        ...
+    def add(self, run: typing.Annotated[numpy.typing.ArrayLike, numpy.float64]) -> None:
+        ...
+    def is_rounding(self, dtype: str) -> bool:
+        """
+        Whether rounding in another order explains it, in sums of `dtype`.
+        """
+    @property
+    def deviation(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        Of each value, from run to run; empty if all repeat.
+        """
+    @property
+    def is_random(self) -> bool:
+        """
+        Whether differences of such code tell nothing.
+        """
+    @property
+    def margin(self) -> numpy.typing.NDArray[numpy.float64]:
+        """
+        What error bars must allow for: four deviations of each value.
+        """
+    @property
+    def repeats(self) -> bool:
+        """
+        Whether all gave the same.
+        """
+    @property
+    def runs(self) -> int:
+        ...
+    @property
+    def size(self) -> float:
+        """
+        The largest value of the first run.
+        """
+    @property
+    def wants_more(self) -> bool:
+        """
+        Whether to run again.
+        """
+    @property
+    def worst(self) -> float:
+        """
+        The largest deviation.
+        """
 class Rules:
     """
     When a difference is an error.
@@ -852,7 +922,7 @@ class Formula:
     """
     Gradient code in the dtype in which f is differentiated.
     """
-    def __init__(self, function: Function, gradient: Gradient | None, cotangents: collections.abc.Iterable[typing.Any], outputs: collections.abc.Iterable[typing.Any], rules: Rules, *, alone: bool, spread: typing.Any = None, noise: typing.Any = None, far_noise: typing.Any = None, seed: typing.SupportsInt | typing.SupportsIndex = 0, workers: typing.SupportsInt | typing.SupportsIndex = 1, copies: typing.Any = None, fewest_copies: typing.SupportsInt | typing.SupportsIndex = 0) -> None:
+    def __init__(self, function: Function, gradient: Gradient | None, cotangents: collections.abc.Iterable[typing.Any], outputs: collections.abc.Iterable[typing.Any], rules: Rules, *, alone: bool, noise: NoiseLevel = ..., seed: typing.SupportsInt | typing.SupportsIndex = 0, workers: typing.SupportsInt | typing.SupportsIndex = 1, copies: typing.Any = None, fewest_copies: typing.SupportsInt | typing.SupportsIndex = 0) -> None:
         ...
     def check_elements(self, input: typing.SupportsInt | typing.SupportsIndex, elements: typing.Any, *, rows: typing.SupportsInt | typing.SupportsIndex, direction: typing.Any, claimed: typing.Any, deviation: typing.Any = None, overflows: typing.Any = None, made_in: str | None = None) -> ElementCheck | None:
         """
@@ -960,7 +1030,7 @@ def blind_spot(probes: typing.SupportsInt | typing.SupportsIndex) -> float:
     """
     An error of one element of limit / blind_spot escapes so many directions in 1 % of cases.
     """
-def check_directions(function: Function, input: typing.SupportsInt | typing.SupportsIndex, directions: collections.abc.Iterable[typing.Any], cotangents: collections.abc.Iterable[typing.Any], gradients: collections.abc.Iterable[typing.Any], rules: Rules, *, alone: str | None = None, noise: typing.Any = None, far_noise: typing.Any = None, seed: typing.SupportsInt | typing.SupportsIndex = 0, workers: typing.SupportsInt | typing.SupportsIndex = 1) -> Directional:
+def check_directions(function: Function, input: typing.SupportsInt | typing.SupportsIndex, directions: collections.abc.Iterable[typing.Any], cotangents: collections.abc.Iterable[typing.Any], gradients: collections.abc.Iterable[typing.Any], rules: Rules, *, alone: str | None = None, noise: NoiseLevel = ..., seed: typing.SupportsInt | typing.SupportsIndex = 0, workers: typing.SupportsInt | typing.SupportsIndex = 1) -> Directional:
     """
     Compares gradients by one input, one for each cotangent, with derivatives along as many directions, and looks for wrong elements by halves; `alone`: their dtype, where there is no float64 form.
     """
@@ -1016,9 +1086,9 @@ def may_be_infinite(claimed: typing.SupportsFloat | typing.SupportsIndex, deriva
     """
     Whether an infinity may stand for a derivative that `dtype` cannot hold.
     """
-def measure_noise(function: Function, seed: typing.SupportsInt | typing.SupportsIndex = 0) -> tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64], int]:
+def measure_noise(function: Function, seed: typing.SupportsInt | typing.SupportsIndex = 0) -> tuple[NoiseLevel, int]:
     """
-    The rounding noise of each output element, one standard deviation: as near as it takes, and on a wide line; and the runs it took.
+    One standard deviation; and the runs it took.
     """
 def narrowed_to(claimed: typing.Any, reference: Derivatives, dtype: str, bars: typing.SupportsFloat | typing.SupportsIndex) -> str | None:
     """
@@ -1028,9 +1098,9 @@ def needed_ops(program: ProgramDesc, targets: collections.abc.Sequence[str], giv
     """
     The operators that variables of block 0 need, where `given` are there already: block -> positions.
     """
-def noise_floor(function: Function, seed: typing.SupportsInt | typing.SupportsIndex = 0) -> tuple[numpy.typing.NDArray[numpy.float64], numpy.typing.NDArray[numpy.float64], int]:
+def noise_floor(function: Function, seed: typing.SupportsInt | typing.SupportsIndex = 0) -> tuple[NoiseLevel, int]:
     """
-    What error bars must allow for besides rounding, near and far, empty for nothing; and the runs it took.
+    What error bars must allow for besides rounding; and the runs it took.
     """
 def onednn_version() -> typing.Any:
     """
@@ -1055,10 +1125,6 @@ def round_direction(direction: numpy.ndarray) -> numpy.ndarray:
 def round_to(dtype: str, value: typing.SupportsFloat | typing.SupportsIndex) -> float:
     """
     The value rounded once, to nearest, ties to even.
-    """
-def rounding_of_sums(dtype: str) -> float:
-    """
-    How far sums may be apart that rounding alone tells apart, relative to the largest element.
     """
 def same_bits(a: numpy.ndarray, b: numpy.ndarray) -> bool:
     """

@@ -21,6 +21,7 @@ void bind_selected_rows(pybind11::module_& m);
 void bind_runtime(pybind11::module_& m);
 void bind_gradcheck(pybind11::module_& m);
 void bind_gradient_audits(pybind11::module_& m);
+void bind_noise(pybind11::module_& m);
 void bind_judge(pybind11::module_& m);
 void bind_element_check(pybind11::module_& m);
 void bind_kernel_test(pybind11::module_& m);

@@ -73,43 +73,35 @@ gradcheck::CopiesOf copies_of(const py::object& copies) {
   };
 }
 
+std::vector<Tensor> tensors_from_arrays(const py::handle& arrays, const std::string& what) {
+  std::vector<Tensor> tensors;
+  for (const py::handle one : arrays) tensors.push_back(tensor_from_array(one, what));
+  return tensors;
+}
+
 std::unique_ptr<Formula> formula(Function& function,
                                  std::optional<Gradient*> given_gradient,
                                  const py::iterable& cotangents,
                                  const py::iterable& outputs,
                                  const Rules& rules,
                                  bool alone,
-                                 const py::object& spread,
-                                 const py::object& noise,
-                                 const py::object& far_noise,
+                                 const gradcheck::NoiseLevel& noise,
                                  std::uint64_t seed,
                                  std::int64_t workers,
                                  const py::object& copies,
                                  std::int64_t fewest_copies) {
-  Gradient* const gradient = given_gradient.value_or(nullptr);
   require(!function.inputs().empty(), "Formula: f must have an input, got none");
-  auto made = std::make_unique<Formula>(Formula{function, gradient});
-  for (const py::handle y : outputs) {
-    const Tensor output = tensor_from_array(y, "Formula: output");
-    gradcheck::append(made->outputs, output);
-    made->output_sizes.push_back(static_cast<std::size_t>(output.size()));
-  }
+  std::vector<std::vector<Tensor>> weights;
   for (const py::handle v : cotangents) {
-    std::vector<Tensor>& parts = made->cotangents.emplace_back();
-    std::vector<double>& flat = made->weights.emplace_back();
-    for (const py::handle part : v) {
-      const Tensor one = tensor_from_array(part, "Formula: cotangent");
-      if (gradient != nullptr) parts.push_back(gradcheck::converted(one, made->dtype()));
-      gradcheck::append(flat, one);
-    }
-    require(flat.size() == made->outputs.size(), "Formula: a cotangent must have ",
-            made->outputs.size(), " numbers, as the outputs, got ", flat.size());
+    weights.push_back(tensors_from_arrays(v, "Formula: cotangent"));
   }
+  auto made =
+      std::make_unique<Formula>(Formula::of(function, given_gradient.value_or(nullptr), weights,
+                                            tensors_from_arrays(outputs, "Formula: output")));
   made->rules = rules;
   made->alone = alone;
-  made->spread = noise_or_none(spread);
-  made->noise = {noise_or_none(noise), noise_or_none(far_noise)};
-  for (const auto* part : {&made->spread, &made->noise.near, &made->noise.far}) {
+  made->noise = noise;
+  for (const auto* part : {&made->noise.near, &made->noise.far}) {
     require(part->empty() || part->size() == made->outputs.size(), "Formula: noise must have ",
             made->outputs.size(), " numbers, as the outputs, got ", part->size());
   }
@@ -207,8 +199,7 @@ void bind_element_check(py::module_& m) {
   py::class_<Formula>(m, "Formula", "Gradient code in the dtype in which f is differentiated.")
       .def(py::init(&formula), py::arg("function"), py::arg("gradient"), py::arg("cotangents"),
            py::arg("outputs"), py::arg("rules"), py::kw_only(), py::arg("alone"),
-           py::arg("spread") = py::none(), py::arg("noise") = py::none(),
-           py::arg("far_noise") = py::none(), py::arg("seed") = 0, py::arg("workers") = 1,
+           py::arg("noise") = gradcheck::NoiseLevel{}, py::arg("seed") = 0, py::arg("workers") = 1,
            py::arg("copies") = py::none(), py::arg("fewest_copies") = 0, py::keep_alive<1, 2>(),
            py::keep_alive<1, 3>())
       .def_readonly("evaluations", &Formula::evaluations, "How often f ran.")

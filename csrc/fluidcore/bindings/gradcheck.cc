@@ -24,7 +24,6 @@
 #include "fluidcore/gradcheck/difference/difference.h"
 #include "fluidcore/gradcheck/difference/differentiate.h"
 #include "fluidcore/gradcheck/difference/direction.h"
-#include "fluidcore/gradcheck/difference/noise.h"
 #include "fluidcore/gradcheck/difference/probes.h"
 #include "fluidcore/gradcheck/difference/slope.h"
 #include "fluidcore/gradcheck/function/program_function.h"
@@ -90,20 +89,20 @@ std::size_t number_of_input(std::int64_t input) {
   return static_cast<std::size_t>(input);
 }
 
-std::pair<std::vector<gradcheck::Probe>, std::vector<double>> probes_of(
-    const py::iterable& directions, const py::iterable& cotangents, const py::object& noise) {
+std::vector<gradcheck::Probe> probes_of(const py::iterable& directions,
+                                        const py::iterable& cotangents) {
   std::vector<gradcheck::Probe> probes;
   for (const py::handle d : directions) {
     probes.push_back({doubles(d, str_cat("direction ", probes.size())), {}, false});
   }
-  gradcheck::Question question = question_of(cotangents, noise);
-  require(question.cotangents.size() == probes.size(),
-          "gradcheck: there must be a cotangent for each of the ", probes.size(),
-          " directions, got ", question.cotangents.size());
-  for (std::size_t i = 0; i < probes.size(); ++i) {
-    probes[i].cotangent = std::move(question.cotangents[i]);
+  std::size_t i = 0;
+  for (const py::handle v : cotangents) {
+    if (i < probes.size()) probes[i].cotangent = doubles(v, str_cat("cotangent ", i));
+    ++i;
   }
-  return {std::move(probes), std::move(question.noise)};
+  require(i == probes.size(), "gradcheck: there must be a cotangent for each of the ",
+          probes.size(), " directions, got ", i);
+  return probes;
 }
 
 py::array_t<double> to_array(const std::vector<double>& numbers) {
@@ -170,22 +169,6 @@ Derivatives slope_along(Function& function,
   return with_interruption(function, [&] {
     return gradcheck::slope_along(function, std::move(along), weights, wanted, claimed);
   });
-}
-
-using NoiseAndRuns = std::tuple<py::array_t<double>, py::array_t<double>, std::int64_t>;
-
-NoiseAndRuns measure_noise(Function& function, std::uint64_t seed) {
-  std::int64_t evaluations = 0;
-  const gradcheck::NoiseLevel noise = with_interruption(
-      function, [&] { return gradcheck::measure_noise(function, seed, &evaluations); });
-  return {to_array(noise.near), to_array(noise.far), evaluations};
-}
-
-NoiseAndRuns noise_floor(Function& function, std::uint64_t seed) {
-  std::int64_t evaluations = 0;
-  const gradcheck::NoiseLevel noise = with_interruption(
-      function, [&] { return gradcheck::noise_floor(function, seed, &evaluations); });
-  return {to_array(noise.near), to_array(noise.far), evaluations};
 }
 
 py::array_t<double> difference(Function& function,
@@ -370,12 +353,6 @@ void bind_gradcheck(py::module_& m) {
         "The derivative of <v, f> along one direction of all inputs, with an error bar of `wanted` "
         "in as few evaluations as it takes, fewer where it is `claimed`; it can prove a claim, but "
         "not refute it.");
-  m.def("measure_noise", &measure_noise, py::arg("function"), py::arg("seed") = 0,
-        "The rounding noise of each output element, one standard deviation: as near as it takes, "
-        "and on a wide line; and the runs it took.");
-  m.def("noise_floor", &noise_floor, py::arg("function"), py::arg("seed") = 0,
-        "What error bars must allow for besides rounding, near and far, empty for nothing; and the "
-        "runs it took.");
   m.def("difference", &difference, py::arg("function"), py::arg("input"), py::arg("delta"),
         py::kw_only(), py::arg("weights") = py::none(), py::arg("forward") = false,
         py::arg("elements") = py::none(), py::arg("workers") = 1,

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <pybind11/numpy.h>
@@ -38,11 +37,9 @@ std::vector<double> noise_or_none(const pybind11::object& noise);
 std::size_t number_of_input(std::int64_t input);
 gradcheck::Question question_of(const pybind11::iterable& cotangents,
                                 const pybind11::object& noise);
-// Directions of one input with a cotangent each; and the noise.
-std::pair<std::vector<gradcheck::Probe>, std::vector<double>> probes_of(
-    const pybind11::iterable& directions,
-    const pybind11::iterable& cotangents,
-    const pybind11::object& noise);
+// Directions of one input with a cotangent each.
+std::vector<gradcheck::Probe> probes_of(const pybind11::iterable& directions,
+                                        const pybind11::iterable& cotangents);
 
 pybind11::array_t<double> to_array(const std::vector<double>& numbers);
 

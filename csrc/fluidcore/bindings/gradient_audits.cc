@@ -134,12 +134,6 @@ void bind_gradient_audits(py::module_& m) {
         "Where a gradient in `dtype` is off factor * first + second the most: (element, found, "
         "expected, whether that is wrong), or None. `weight` is the sum of |v y|.");
   m.def(
-      "rounding_of_sums",
-      [](const std::string& dtype) { return gradcheck::rounding_of_sums(dtype_from_name(dtype)); },
-      py::arg("dtype"),
-      "How far sums may be apart that rounding alone tells apart, relative to the largest "
-      "element.");
-  m.def(
       "same_bits", &same_bits, py::arg("a"), py::arg("b"),
       "Whether two arrays of one shape and dtype hold the same bits, signs of zeros and NaNs too.");
   m.def("error_statistics", &error_statistics, py::arg("analytical"), py::arg("numerical"),

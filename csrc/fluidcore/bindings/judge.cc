@@ -53,19 +53,17 @@ gradcheck::Directional check_directions(Function& function,
                                         const py::iterable& gradients,
                                         const Rules& rules,
                                         const std::optional<std::string>& alone,
-                                        const py::object& noise,
-                                        const py::object& far_noise,
+                                        const gradcheck::NoiseLevel& noise,
                                         std::uint64_t seed,
                                         std::int64_t workers) {
-  auto [probes, near] = probes_of(directions, cotangents, noise);
-  gradcheck::DirectionalClaim claim{number_of_input(input), std::move(probes), {}, std::nullopt};
+  gradcheck::DirectionalClaim claim{
+      number_of_input(input), probes_of(directions, cotangents), {}, std::nullopt};
   if (!claim.probes.empty()) claim.probes.front().traces = true;
   for (const py::handle a : gradients) {
     claim.gradients.push_back(doubles(a, str_cat("gradient ", claim.gradients.size())));
   }
   if (alone) claim.alone = dtype_from_name(*alone);
-  const gradcheck::DirectionalOptions options{
-      {std::move(near), noise_or_none(far_noise)}, workers, seed};
+  const gradcheck::DirectionalOptions options{noise, workers, seed};
   return with_interruption(
       function, [&] { return gradcheck::check_directions(function, claim, rules, options); });
 }
@@ -211,8 +209,8 @@ void bind_judge(py::module_& m) {
       "An error of one element of limit / blind_spot escapes so many directions in 1 % of cases.");
   m.def("check_directions", &check_directions, py::arg("function"), py::arg("input"),
         py::arg("directions"), py::arg("cotangents"), py::arg("gradients"), py::arg("rules"),
-        py::kw_only(), py::arg("alone") = py::none(), py::arg("noise") = py::none(),
-        py::arg("far_noise") = py::none(), py::arg("seed") = 0, py::arg("workers") = 1,
+        py::kw_only(), py::arg("alone") = py::none(), py::arg("noise") = gradcheck::NoiseLevel{},
+        py::arg("seed") = 0, py::arg("workers") = 1,
         "Compares gradients by one input, one for each cotangent, with derivatives along as many "
         "directions, and looks for wrong elements by halves; `alone`: their dtype, where there is "
         "no float64 form.");

@@ -21,6 +21,7 @@ PYBIND11_MODULE(_core, m) {
   fluidcore::bindings::bind_selected_rows(m);
   fluidcore::bindings::bind_runtime(m);
   fluidcore::bindings::bind_gradcheck(m);
+  fluidcore::bindings::bind_noise(m);
   fluidcore::bindings::bind_judge(m);
   fluidcore::bindings::bind_element_check(m);
   fluidcore::bindings::bind_gradient_audits(m);

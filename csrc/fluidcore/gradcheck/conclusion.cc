@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <utility>
 
 namespace fluidcore::gradcheck {
 
@@ -20,9 +21,9 @@ std::vector<std::uint8_t> of_any_cotangent(const std::vector<std::uint8_t>& mask
 
 }  // namespace
 
-void leave_open(InputCheck& check) {
+void leave_open(InputCheck& check, std::string reason) {
   check.verdict = Verdict::kInconclusive;
-  check.reason = "domain";
+  check.reason = std::move(reason);
   check.resolution = std::numeric_limits<double>::infinity();
 }
 

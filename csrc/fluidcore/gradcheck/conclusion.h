@@ -28,7 +28,8 @@ void refuse_infinite(const std::vector<double>& claimed,
                      InputCheck& check);
 // FAIL: the gradient was rounded through a narrower dtype, if it was.
 void refuse_narrowed(const std::optional<DType>& narrow, InputCheck& check);
-// INCONCLUSIVE: f has no derivative at the point, or none that the dtype holds.
-void leave_open(InputCheck& check);
+// INCONCLUSIVE: "domain", where f has no derivative at the point, or none that the dtype holds;
+// "stochastic", where f is random.
+void leave_open(InputCheck& check, std::string reason = "domain");
 
 }  // namespace fluidcore::gradcheck

@@ -17,6 +17,7 @@
 #include "fluidcore/gradcheck/verdict/element_check.h"
 #include "fluidcore/gradcheck/verdict/infinite.h"
 #include "fluidcore/gradcheck/verdict/kernel_check.h"
+#include "fluidcore/gradcheck/verdict/repetition.h"
 
 namespace fluidcore::gradcheck {
 
@@ -36,6 +37,12 @@ std::vector<std::int64_t> every_element(const Tensor& tensor) {
   std::vector<std::int64_t> elements(static_cast<std::size_t>(tensor.size()));
   std::iota(elements.begin(), elements.end(), std::int64_t{0});
   return elements;
+}
+
+std::vector<double> flat(const Tensors& tensors) {
+  std::vector<double> values;
+  for (const Tensor& tensor : tensors) append(values, tensor);
+  return values;
 }
 
 bool all_finite(const std::vector<double>& values) {
@@ -72,9 +79,9 @@ class Check {
 
   std::vector<InputCheck> run() {
     f_ = (formula_ ? *formula_ : kernel_).forward();
-    judge_by(*f_);
     Tensors outputs;
     for (const Tensor& part : f_->run()) outputs.push_back(part.clone());
+    judge_by(outputs);
     claimed_ = audited(kernel_, cotangents_, outputs, options_.seed);
     exact_ = formula_ ? audited(*formula_, cotangents_, outputs, options_.seed) : claimed_;
     if (formula_) {
@@ -89,17 +96,13 @@ class Check {
 
  private:
   // What the gradient of f is judged by.
-  void judge_by(ProgramFunction& f) {
-    judged_ = std::make_unique<Formula>(Formula{f, alone_ ? &kernel_ : nullptr, cotangents_});
-    for (const Tensors& v : cotangents_) {
-      std::vector<double>& flat = judged_->weights.emplace_back();
-      for (const Tensor& part : v) append(flat, part);
-    }
-    for (const Tensor& y : f.run()) {
-      append(judged_->outputs, y);
-      judged_->output_sizes.push_back(static_cast<std::size_t>(y.size()));
-    }
-    judged_->noise = noise_floor(f, options_.seed);
+  void judge_by(const Tensors& outputs) {
+    judged_ = std::make_unique<Formula>(
+        Formula::of(*f_, alone_ ? &kernel_ : nullptr, cotangents_, outputs));
+    Repetition runs(judged_->outputs);
+    while (runs.wants_more()) runs.add(flat(f_->run()));
+    is_random_ = runs.is_random();
+    judged_->noise = noise_floor(*f_, options_.seed).at_least(runs.margin());
     judged_->rules = rules_;
     judged_->alone = alone_;
     judged_->seed = options_.seed;
@@ -126,8 +129,8 @@ class Check {
   }
 
   void judge(std::size_t k, InputCheck& check) {
-    if (!all_finite(judged_->outputs)) {
-      leave_open(check);
+    if (!all_finite(judged_->outputs) || is_random_) {
+      leave_open(check, is_random_ ? "stochastic" : "domain");
       return;
     }
     const std::optional<std::vector<std::uint8_t>> infinite = look_at_infinite(k, check);
@@ -160,7 +163,9 @@ class Check {
     return infinite;
   }
 
-  Question question(std::size_t row) const { return {{judged_->weights[row]}, judged_->spread}; }
+  Question question(std::size_t row) const {
+    return {{judged_->weights[row]}, judged_->noise.near};
+  }
 
   // For one cotangent: [elements].
   std::vector<double> gradient_of(const AuditedGradient& gradient,
@@ -179,7 +184,7 @@ class Check {
     const Look look{k, every_element(kernel_.inputs()[k]), rows,
                     [this, k] { return direction(k, 0); }};
     const std::optional<ElementCheck> found =
-        check_elements(*judged_, look, {.value = exact_.values[k], .overflows = infinite});
+        check_elements(*judged_, look, {exact_.values[k], exact_.deviations[k], infinite});
     if (found) judge_elements(look, *found, check);
     return found.has_value();
   }
@@ -247,9 +252,7 @@ class Check {
   void judge_infinite_kernel(std::size_t k, InputCheck& check) {
     leave_open(check);
     const std::unique_ptr<ProgramFunction> f = kernel_.forward();
-    std::vector<double> outputs;
-    for (const Tensor& y : f->run()) append(outputs, y);
-    if (!all_finite(outputs)) return;
+    if (!all_finite(flat(f->run()))) return;
     for (std::size_t row = 0; row < cotangents_.size(); ++row) {
       const std::vector<double> claimed = gradient_of(claimed_, k, row);
       const std::vector<double> exact = gradient_of(exact_, k, row);
@@ -273,6 +276,7 @@ class Check {
 
   std::unique_ptr<ProgramFunction> f_;  // what is differentiated
   std::unique_ptr<Formula> judged_;
+  bool is_random_ = false;
   AuditedGradient claimed_;
   AuditedGradient exact_;  // of the formula
   std::unique_ptr<KernelTest> kernel_test_;

@@ -40,8 +40,8 @@ struct InputCheck {
   // derivative), "kernel-mismatch" (the kernel: the dtype under test against float64),
   // "narrowed" (rounded through a dtype with fewer digits), "non-finite", "not-repeatable",
   // "not-linear" (in the cotangent, as every gradient is), "wrong-shape". INCONCLUSIVE: "noise",
-  // "kink", "jump", "domain", "absorption". PASS: "precision-loss" where the kernel lost digits
-  // that f in its dtype does not hold, else "".
+  // "kink", "jump", "domain", "absorption", "stochastic" (f is random). PASS: "precision-loss"
+  // where the kernel lost digits that f in its dtype does not hold, else "".
   std::string reason;
   std::optional<DType> narrowed_to;  // that dtype
   std::size_t directions = 0;        // along which it was looked at; 0: one element at a time

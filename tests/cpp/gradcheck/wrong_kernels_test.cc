@@ -105,11 +105,14 @@ struct Coarse {
   }
   double operator()(double dx, std::int64_t /*i*/) const { return static_cast<float>(dx); }
 };
+// Every other time.
+template <bool is_rounding>
 struct AnotherEachTime {
   template <class T>
   T operator()(T dx, std::int64_t i) {
     runs += i == 0 ? 1 : 0;
-    return runs % 2 == 0 && i == 3 ? std::nextafter(dx, T(100)) : dx;
+    if (runs % 2 == 1 || i != 3) return dx;
+    return is_rounding ? std::nextafter(dx, T(100)) : T(1.01) * dx;
   }
   int runs = 0;
 };
@@ -194,7 +197,38 @@ TEST(WrongKernelsTest, TooFewDigitsAreFound) {
 }
 
 TEST(WrongKernelsTest, AnotherResultInASecondRunIsFound) {
-  expect_found<Cubic, Changed<AnotherEachTime>>("not-repeatable");
+  expect_found<Cubic, Changed<AnotherEachTime<false>>>("not-repeatable");
+}
+
+TEST(WrongKernelsTest, RoundingInAnotherOrderIsNotWrong) {
+  const GradCheck found =
+      check(toy_registry<Cubic, Changed<AnotherEachTime<true>>>(), DType::kFloat64);
+  EXPECT_EQ(found.verdict, Verdict::kPass) << found.message;
+}
+
+// Every other run is off by a part of it.
+template <int parts>
+struct Unsteady {
+  template <class T>
+  void operator()(const T* x, T* out, Extents extents) {
+    Cubic()(x, out, extents);
+    if (++runs % 2 == 0) out[0] += out[0] / T(parts);
+  }
+  int runs = 0;
+};
+
+TEST(WrongKernelsTest, OfARandomFunctionNothingIsKnown) {
+  const GradCheck found = check(toy_registry<Unsteady<10>, CubicGrad>(), DType::kFloat64);
+  EXPECT_EQ(found.verdict, Verdict::kInconclusive) << found.message;
+  EXPECT_EQ(found.inputs[0].reason, "stochastic");
+}
+
+TEST(WrongKernelsTest, ErrorBarsAllowForAFunctionThatIsInexact) {
+  const GradCheck found = check(toy_registry<Unsteady<1000000000>, CubicGrad>(), DType::kFloat64);
+  EXPECT_NE(found.verdict, Verdict::kFail) << found.message;
+  const GradCheck wrong =
+      check(toy_registry<Unsteady<1000000000>, Changed<Twice>>(), DType::kFloat64);
+  EXPECT_EQ(wrong.verdict, Verdict::kFail) << wrong.message;
 }
 
 // Right for the cotangents that are not small.

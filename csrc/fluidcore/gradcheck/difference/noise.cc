@@ -215,6 +215,16 @@ void make_floor(const Outputs& outputs, std::vector<double>& noise) {
 
 }  // namespace
 
+NoiseLevel NoiseLevel::at_least(const std::vector<double>& least) const {
+  NoiseLevel level = *this;
+  if (least.empty()) return level;
+  if (level.near.empty()) level.near.resize(least.size());
+  for (std::vector<double>* part : {&level.near, &level.far}) {
+    for (std::size_t j = 0; j < part->size(); ++j) (*part)[j] = std::max((*part)[j], least[j]);
+  }
+  return level;
+}
+
 NoiseLevel measure_noise(Function& function, std::uint64_t seed, std::int64_t* evaluations) {
   std::int64_t count = 1;  // at the point itself
   NoiseLevel noise = with_plain_exceptions([&] {

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstring>
 #include <utility>
 
 #include "fluidcore/base/strings.h"
 #include "fluidcore/gradcheck/function/random_values.h"
 #include "fluidcore/gradcheck/function/rounding.h"
 #include "fluidcore/gradcheck/verdict/linearity.h"
+#include "fluidcore/gradcheck/verdict/repetition.h"
 
 namespace fluidcore::gradcheck {
 
@@ -17,10 +17,6 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 using Values = std::vector<std::vector<double>>;  // by input
-
-bool same_bits(const Tensor& a, const Tensor& b) {
-  return a.spec() == b.spec() && (a.bytes() == 0 || std::memcmp(a.raw(), b.raw(), a.bytes()) == 0);
-}
 
 Tensor zeros_like(const Tensor& tensor) {
   Tensor result = tensor.clone();
@@ -47,15 +43,6 @@ bool is_zero(const Tensor& gradient) {
   return true;
 }
 
-// The same, of the elements that a cotangent gives a number: 0 times infinity is none.
-bool is_zero_where_finite(const Tensor& gradient, const std::vector<double>& before) {
-  for (std::int64_t i = 0; i < gradient.size(); ++i) {
-    const bool is_number = std::isfinite(before.at(static_cast<std::size_t>(i)));
-    if (is_number && gradient.get_float_element(i) != 0) return false;
-  }
-  return true;
-}
-
 class Audit {
  public:
   Audit(Gradient& gradient, const Tensors& outputs, std::uint64_t seed)
@@ -66,6 +53,7 @@ class Audit {
       elsewhere_.push_back(dithered(x_[i], amplitude, numbers));
     }
     result_.values.resize(x_.size());
+    result_.deviations.resize(x_.size());
     result_.faults.resize(x_.size());
     result_.is_linear.assign(x_.size(), true);
   }
@@ -78,9 +66,18 @@ class Audit {
  private:
   DType dtype() const { return x_.front().dtype(); }
 
+  // NaN where the shape or the dtype is wrong.
   Values values_at(const Tensors& v) {
     Values values;
-    for (const Tensor& part : gradient_.at(x_, v)) append(values.emplace_back(), part);
+    const Tensors& found = gradient_.at(x_, v);
+    for (std::size_t k = 0; k < x_.size(); ++k) {
+      if (found[k].spec() == x_[k].spec()) {
+        append(values.emplace_back(), found[k]);
+        continue;
+      }
+      values.emplace_back(static_cast<std::size_t>(x_[k].size()), std::nan(""));
+      result_.faults[k] = "wrong-shape";
+    }
     return values;
   }
 
@@ -89,34 +86,37 @@ class Audit {
     for (const Tensor& part : v) zeros.push_back(zeros_like(part));
     const Tensors& beside = gradient_.at(elsewhere_, zeros);
     const bool has_none = std::all_of(beside.begin(), beside.end(), is_zero);
-    Tensors first;
-    for (const Tensor& part : gradient_.at(x_, v)) first.push_back(part.clone());
-    const Tensors& second = gradient_.at(x_, v);
+    const Values first = values_at(v);
     for (std::size_t k = 0; k < first.size(); ++k) {
-      if (!(first[k].spec() == x_[k].spec())) {
-        result_.faults[k] = "wrong-shape";
-        continue;
-      }
-      if (!same_bits(first[k], second[k])) result_.faults[k] = "not-repeatable";
+      result_.values[k].insert(result_.values[k].end(), first[k].begin(), first[k].end());
     }
-    Values before;
-    for (std::size_t k = 0; k < first.size(); ++k) {
-      append(before.emplace_back(), first[k]);
-      append(result_.values[k], first[k]);
-    }
-    if (!has_none) {
-      const Tensors& none = gradient_.at(x_, zeros);
-      for (std::size_t k = 0; k < none.size(); ++k) {
-        result_.is_linear[k] = result_.is_linear[k] && is_zero_where_finite(none[k], before[k]);
-      }
-    }
+    run_again(v, first);
+    if (!has_none) compare(values_at(zeros), first, 0, nullptr, 0);
     const double weight = weight_of(v, outputs_);
     Tensors scaled = v;
     for (Tensor& part : scaled) part = scaled_exactly(part);
-    compare(values_at(scaled), before, kExactFactor, nullptr, weight);
+    compare(values_at(scaled), first, kExactFactor, nullptr, weight);
     const auto [w, sum] = another(v);
     const Values part = values_at(w);
-    compare(values_at(sum), before, 1, &part, weight + weight_of(w, outputs_));
+    compare(values_at(sum), first, 1, &part, weight + weight_of(w, outputs_));
+  }
+
+  void run_again(const Tensors& v, const Values& first) {
+    std::vector<Repetition> runs(first.begin(), first.end());
+    while (std::any_of(runs.begin(), runs.end(), [](auto& one) { return one.wants_more(); })) {
+      const Values again = values_at(v);
+      for (std::size_t k = 0; k < runs.size(); ++k) runs[k].add(again[k]);
+    }
+    for (std::size_t k = 0; k < runs.size(); ++k) {
+      if (runs[k].repeats()) continue;
+      if (result_.faults[k].empty() && !runs[k].is_rounding(dtype())) {
+        result_.faults[k] = "not-repeatable";
+      }
+      const std::vector<double> deviation = runs[k].deviation();
+      std::vector<double>& most = result_.deviations[k];
+      most.resize(deviation.size());
+      for (std::size_t i = 0; i < most.size(); ++i) most[i] = std::max(most[i], deviation[i]);
+    }
   }
 
   // Another cotangent, and its sum with v, which the dtype holds.
@@ -142,14 +142,15 @@ class Audit {
                const Values* second,
                double weight) {
     for (std::size_t k = 0; k < first.size(); ++k) {
-      if (found[k].size() != first[k].size()) continue;  // a fault of the shape
       const LinearRelation relation{found[k].data(),
                                     first[k].data(),
                                     factor,
                                     second == nullptr ? nullptr : (*second)[k].data(),
                                     std::ssize(first[k]),
                                     dtype()};
-      const auto off = deviation(relation, {weight, root_mean_square(x_[k])});
+      const std::vector<double>& all = result_.deviations[k];
+      const double spread = all.empty() ? 0 : *std::max_element(all.begin(), all.end());
+      const auto off = deviation(relation, {weight, root_mean_square(x_[k]), spread});
       if (off && off->is_wrong) result_.is_linear[k] = false;
     }
   }

@@ -12,12 +12,14 @@ namespace fluidcore::gradcheck {
 // What gradient code calculates at its point, and what can be seen of it without differences.
 struct AuditedGradient {
   std::vector<std::vector<double>> values;  // by input: [cotangents, elements]
-  std::vector<std::string> faults;          // by input: "wrong-shape", "not-repeatable", or nothing
-  std::vector<bool> is_linear;              // by input: in the cotangent
+  // By input: [elements], one standard deviation of runs at the point; empty if they give the same.
+  std::vector<std::vector<double>> deviations;
+  std::vector<std::string> faults;  // by input: "wrong-shape", "not-repeatable", or nothing
+  std::vector<bool> is_linear;      // by input: in the cotangent
 };
 
 // For each of the cotangents, which are rounded to the dtype of the first input. Every one is run
-// twice after a run elsewhere without a cotangent, for code that keeps values of an earlier run is
+// again after a run elsewhere without a cotangent, for code that keeps values of an earlier run is
 // not right. Then -1/64 of it has -1/64 of the gradient, a sum of two has the sum, and none has
 // none. `outputs` are those of f at the point.
 AuditedGradient audited(Gradient& gradient,

@@ -154,8 +154,8 @@ std::vector<double> largest_slopes(Formula& formula,
   for (const std::vector<double>& v : formula.weights) {
     Directions directions(formula.f.inputs().size());
     directions[input] = direction;
-    const Derivatives found =
-        differentiate_along(formula.f, directions, {{v}, formula.spread}, true, formula.workers);
+    const Derivatives found = differentiate_along(formula.f, directions, {{v}, formula.noise.near},
+                                                  true, formula.workers);
     formula.evaluations += found.evaluations;
     double most = found.levels.empty() ? std::numeric_limits<double>::infinity() : 0;
     for (std::size_t i = 0; i < std::min(kLargestSteps, found.levels.size()); ++i) {

@@ -2,9 +2,31 @@
 
 #include <cmath>
 
+#include "fluidcore/base/error.h"
+#include "fluidcore/gradcheck/function/random_values.h"
 #include "fluidcore/gradcheck/function/rounding.h"
+#include "fluidcore/gradcheck/verdict/audited_gradient.h"
 
 namespace fluidcore::gradcheck {
+
+Formula Formula::of(Function& f,
+                    Gradient* gradient,
+                    const std::vector<std::vector<Tensor>>& cotangents,
+                    const std::vector<Tensor>& outputs) {
+  Formula made{f, gradient};
+  for (const Tensor& y : outputs) {
+    append(made.outputs, y);
+    made.output_sizes.push_back(static_cast<std::size_t>(y.size()));
+  }
+  for (const std::vector<Tensor>& v : cotangents) {
+    if (gradient != nullptr) made.cotangents.push_back(converted(v, made.dtype()));
+    std::vector<double>& flat = made.weights.emplace_back();
+    for (const Tensor& part : v) append(flat, part);
+    require(flat.size() == made.outputs.size(), "Formula: a cotangent must have ",
+            made.outputs.size(), " numbers, as the outputs, got ", flat.size());
+  }
+  return made;
+}
 
 bool Formula::is_late() const {
   Interruption* const interruption = f.interruption();

@@ -28,8 +28,7 @@ struct Formula {
   std::vector<std::vector<double>> weights = {};  // the same as numbers
   std::vector<double> outputs = {};               // y at the point
   std::vector<std::size_t> output_sizes = {};     // of which so many are of each output of f
-  std::vector<double> spread = {};  // by how much runs of f at the point differ; empty: by nothing
-  NoiseLevel noise = {};            // of f's outputs, `spread` included
+  NoiseLevel noise = {};                          // of f's outputs
   Rules rules = {};
   bool alone = false;  // there is no wider form: differences show the rounding of code under test
   std::uint64_t seed = 0;
@@ -39,6 +38,13 @@ struct Formula {
   bool runs_on_copies = true;      // as far as it was tried
 
   std::int64_t evaluations = 0;  // of f, so far
+
+  // Of f, whose outputs at the point are `outputs`, and of which nothing more is known. The
+  // cotangents are rounded to the dtype of f. Throws InvalidArgument for one of another size.
+  static Formula of(Function& f,
+                    Gradient* gradient,
+                    const std::vector<std::vector<Tensor>>& cotangents,
+                    const std::vector<Tensor>& outputs);
 
   DType dtype() const { return f.inputs().front().dtype(); }
   // Whether the time of f is over. Throws what else has ended its runs.

@@ -50,7 +50,7 @@ std::optional<Deviation> deviation(const LinearRelation& relation, const Slack& 
   const double rounding = rounding_of_sums(relation.dtype);
   const double limit = rounding * (largest + slack.weight / slack.size_of_point) +
                        kRuns * slack.spread + smallest_normal(relation.dtype);
-  found.is_wrong = worst > limit;
+  found.is_wrong = worst > (relation.is_zero() ? 0 : limit);
   return found;
 }
 

@@ -18,7 +18,8 @@ Tensor scaled_exactly(const Tensor& cotangent);
 double rounding_of_sums(DType dtype);
 
 // A gradient by one input, and what linearity makes of others at the same point: factor * first +
-// second. Arrays of `size` elements; `second` may be null.
+// second. Arrays of `size` elements; `second` may be null. Without a cotangent, `factor` is 0:
+// there is nothing to be rounded.
 struct LinearRelation {
   const double* gradient = nullptr;
   const double* first = nullptr;
@@ -26,6 +27,8 @@ struct LinearRelation {
   const double* second = nullptr;
   std::int64_t size = 0;
   DType dtype = DType::kFloat64;  // that it was calculated in
+
+  bool is_zero() const { return factor == 0 && second == nullptr; }
 };
 
 // What else than rounding of the largest element may set the two apart.

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import itertools
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -150,7 +150,7 @@ class TorchTarget(CallableTarget):
             return super().vjp(xs, vs, dtype)
 
     def vjps(
-        self, xs: Sequence[Array], many: Sequence[Sequence[Any]], dtype: str
+        self, xs: Sequence[Array], many: Iterable[Sequence[Any]], dtype: str
     ) -> Iterator[list[Array]]:
         """As of Target; of one graph, if the gradients are those of PyTorch."""
         if not self.is_called_by_autograd:

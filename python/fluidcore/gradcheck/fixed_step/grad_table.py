@@ -74,7 +74,7 @@ def grad_table(
     forward = Network(program, feed, [loss_name], scope=scope, dtype=dtype)
     names = [name for name, _ in pairs]
     function = forward.function(names, [loss_name])
-    noise = core.measure_noise(function)[0] if dtype == "float32" else None
+    noise = core.measure_noise(function)[0].near if dtype == "float32" else None
     rng = np.random.default_rng(seed)
     rows = []
     for i, (name, gradient) in enumerate(zip(names, gradients, strict=True)):

@@ -10,7 +10,6 @@ from fluidcore.gradcheck.target.target import Doubles
 def check_directions(session: Session, k: int, noise: Doubles | None) -> core.Directional:
     """Compares ⟨A(v), d⟩ with differences, for `probes` pairs of Gaussian v and d."""
     probes, dtype = range(session.config.probes), session.dtype
-    floor = session.inner_noise.at_least(noise)
     found = core.check_directions(
         session.function,
         k,
@@ -20,8 +19,7 @@ def check_directions(session: Session, k: int, noise: Doubles | None) -> core.Di
         (session.gradients(probe, dtype)[k] for probe in probes),
         session.rules,
         alone=dtype if session.alone else None,
-        noise=floor.near,
-        far_noise=floor.far,
+        noise=session.noise_floor(noise),
         seed=session.engine_seed,
         workers=session.workers,
     )

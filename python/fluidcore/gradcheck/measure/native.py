@@ -16,7 +16,6 @@ from fluidcore.gradcheck.target.target import Array, Doubles, Run, Target
 def native_formula(session: Session, noise: Noise) -> core.Formula:
     """That of a check, made once."""
     if session.formula is None:
-        floor = session.inner_noise.at_least(noise.forward)
         has_copies = type(session.target).batched is not Target.batched
         session.formula = core.Formula(
             session.function,
@@ -25,9 +24,7 @@ def native_formula(session: Session, noise: Noise) -> core.Formula:
             session.outputs,
             session.rules,
             alone=session.alone,
-            spread=noise.forward,
-            noise=floor.near,
-            far_noise=floor.far,
+            noise=session.noise_floor(noise.forward),
             seed=session.engine_seed,
             workers=session.workers,
             copies=_Copies(session) if has_copies else None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from typing import NamedTuple
@@ -14,7 +14,6 @@ import numpy as np
 from fluidcore import core
 from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck.config import GradCheckConfig
-from fluidcore.gradcheck.measure.noise_level import NoiseLevel, noise_level
 from fluidcore.gradcheck.target.calls import Calls, cast, flat
 from fluidcore.gradcheck.target.random_numbers import few_bits, stream
 from fluidcore.gradcheck.target.strides import with_gaps
@@ -35,9 +34,8 @@ def configured(usual: core.Rules, config: GradCheckConfig) -> core.Rules:
 
 
 class Added(NamedTuple):
-    """A cotangent, its gradients, and those of its sum with the first one."""
+    """The gradients for a second cotangent, and for its sum with the first one."""
 
-    cotangent: list[Array]
     part: list[Doubles]
     whole: list[Doubles]
 
@@ -54,7 +52,7 @@ class Session:
         outputs: f at the point, in `dtype`.
         formula: What the core judges, once it is made.
         note: Why the float64 form is not used, if it promised to work.
-        added: A second cotangent, where `scales` has found the gradients of it and of the sum.
+        added: What `scales` has found of a second cotangent.
     """
 
     def __init__(self, target: Target, config: GradCheckConfig) -> None:
@@ -129,11 +127,14 @@ class Session:
         return self.target.function(self.dtype)
 
     @cached_property
-    def inner_noise(self) -> NoiseLevel:
-        """The rounding inside of f."""
-        found = noise_level(self.function, self.engine_seed)
-        self.calls.forwards += found.evaluations
+    def _inner_noise(self) -> core.NoiseLevel:
+        found, evaluations = core.noise_floor(self.function, self.engine_seed)
+        self.calls.forwards += evaluations
         return found
+
+    def noise_floor(self, least: Doubles | None) -> core.NoiseLevel:
+        """The rounding inside of f, and at least so much; `least`: [m]."""
+        return self._inner_noise if least is None else self._inner_noise.at_least(least)
 
     @property
     def engine_seed(self) -> int:
@@ -208,21 +209,26 @@ class Session:
         limits. A framework gets it in a form that is not contiguous.
         """
         if dtype not in self._scales:
-            once, kind = self.gradients(0, dtype), numpy_dtype(dtype)
-            scaled = [v.astype(kind) * kind.type(_FACTOR) for v in self.cotangent(0)]
-            if self.target.is_called_by_autograd:
-                scaled = [with_gaps(v) for v in scaled]
-            many, second, self._scales[dtype] = [scaled], None, False
-            if dtype == self.dtype == SHADOW:
-                second = self.second_cotangent(equal=self.has_forms)
-                many += [second, self.with_first(second)]
+            once, adds = self.gradients(0, dtype), dtype == self.dtype == SHADOW
+            self._scales[dtype] = False
             with suppress(Exception):  # of user code, which the audits of each form show
-                found = self.calls.gradients(many, dtype)
+                found = self.calls.gradients(self._few(dtype, adds=adds), dtype)
                 pairs = zip(once, next(found), strict=True)
                 self._scales[dtype] = all(np.array_equal(_FACTOR * a, b) for a, b in pairs)
-                if self._scales[dtype] and second is not None:
-                    self.added = Added(second, *found)
+                if self._scales[dtype] and adds:
+                    self.added = Added(*found)
         return self._scales[dtype]
+
+    def _few(self, dtype: str, *, adds: bool) -> Iterator[list[Array]]:
+        """The scaled cotangent; if it adds, a second one and the sum with it, too."""
+        kind = numpy_dtype(dtype)
+        scaled = [v.astype(kind) * kind.type(_FACTOR) for v in self.cotangent(0)]
+        yield [with_gaps(v) for v in scaled] if self.target.is_called_by_autograd else scaled
+        del scaled
+        if adds:
+            second = self.second_cotangent(equal=self.has_forms)
+            yield second
+            yield self.with_first(second)
 
     @property
     def has_forms(self) -> bool:

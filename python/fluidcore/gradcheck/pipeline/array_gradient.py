@@ -10,7 +10,6 @@ import numpy as np
 from fluidcore import core
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.measure.flags import Indices
-from fluidcore.gradcheck.measure.noise_level import noise_level
 from fluidcore.gradcheck.measure.session import configured
 from fluidcore.gradcheck.pipeline import assemble
 from fluidcore.gradcheck.report.result import GradCheckResult
@@ -58,7 +57,7 @@ def judge_array(
     if not np.isfinite(claimed).all():
         return assemble.not_finite(base, claimed[0])
     seed = config.seed % 2**32
-    noise = noise_level(function, seed)
+    noise, _ = core.noise_floor(function, seed)
     formula = core.Formula(
         function,
         None,
@@ -66,8 +65,7 @@ def judge_array(
         outputs,
         configured(core.Rules.of(target.dtype, alone=dtype != SHADOW), config),
         alone=dtype != SHADOW,
-        noise=noise.near,
-        far_noise=noise.far,
+        noise=noise,
         seed=seed,
     )
     elements = _elements(claimed.size, name, config)

@@ -24,7 +24,7 @@ def overflown(
         k: Of the input.
         index: Of the cotangent.
         gradient: [n], the claimed one.
-        noise: Of the outputs.
+        noise: [m], of the outputs, besides the rounding inside of f.
     """
     found, evaluations = core.check_infinite(
         session.function,
@@ -32,7 +32,7 @@ def overflown(
         gradient,
         session.weights(index),
         bars=session.rules.bars,
-        noise=noise,
+        noise=session.noise_floor(noise).near,
     )
     session.calls.forwards += evaluations
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -99,14 +99,21 @@ class Calls:
         del weights  # as large as the outputs
         return self._received(found, given, dtype)
 
-    def gradients(self, many: Sequence[Sequence[Array]], dtype: str) -> Iterator[list[Doubles]]:
-        """The claimed gradients at the point for several cotangents, which may share a run of f."""
-        given, copies = self._given(dtype, None), list(map(self._copied, many))
-        for found in self.target.vjps(given, copies, dtype):
+    def gradients(self, many: Iterable[Sequence[Array]], dtype: str) -> Iterator[list[Doubles]]:
+        """The claimed gradients at the point for several cotangents, which may share a run of f.
+
+        Each is asked for when its turn comes, so that one at a time needs memory.
+        """
+        given = self._given(dtype, None)
+        for found in self.target.vjps(given, self._lent(many), dtype):
             self.backwards += 1
             yield self._received(found, given, dtype)
         self._compare_point("the gradient changes the input", given, dtype, None)
-        for vs, weights in zip(many, copies, strict=True):
+
+    def _lent(self, many: Iterable[Sequence[Array]]) -> Iterator[Sequence[Array | None]]:
+        for vs in many:
+            weights = self._copied(vs)
+            yield weights
             self._compare("the gradient changes the cotangent of output", vs, weights)
 
     def _copied(self, vs: Sequence[Array | None]) -> Sequence[Array | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, runtime_checkable
@@ -120,9 +120,12 @@ class Target(ABC):
         """
 
     def vjps(
-        self, xs: Sequence[Array], many: Sequence[Sequence[Any]], dtype: str
+        self, xs: Sequence[Array], many: Iterable[Sequence[Any]], dtype: str
     ) -> Iterator[list[Array]]:
-        """The gradients for several cotangents, one after the other; f may run once for all."""
+        """The gradients for several cotangents, one after the other; f may run once for all.
+
+        A cotangent is taken when the gradient for the one before has been used.
+        """
         for vs in many:
             yield self.vjp(xs if self.runs_own_code else [x.copy() for x in xs], vs, dtype)
 

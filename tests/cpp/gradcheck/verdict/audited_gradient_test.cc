@@ -100,14 +100,41 @@ TEST(AuditedGradient, OneThatKeepsItsFirstResultIsSeen) {
   EXPECT_NE(found.values[0], right({1.25, -0.75, 0.3}, kPoint));
 }
 
-TEST(AuditedGradient, OtherBitsInASecondRunAreAFault) {
+// x² with `amount` more in the last element in every run.
+AuditedGradient audit_of_growing(double amount) {
   int runs = 0;
-  const AuditedGradient found = audit_of([&](const Numbers& v, const Numbers& x) {
+  return audit_of([&runs, amount](const Numbers& v, const Numbers& x) {
     Numbers a = right(v, x);
-    a[2] += 1e-15 * ++runs;
+    a[2] += amount * ++runs;
     return a;
   });
-  EXPECT_EQ(found.faults[0], "not-repeatable");
+}
+
+TEST(AuditedGradient, RunsThatDifferByRoundingAreNoFault) {
+  const AuditedGradient found = audit_of_growing(1e-12);
+  EXPECT_EQ(found.faults[0], "");
+  EXPECT_TRUE(found.is_linear[0]);
+  ASSERT_EQ(found.deviations[0].size(), 3);
+  EXPECT_EQ(found.deviations[0][0], 0);
+  EXPECT_NEAR(found.deviations[0][2], std::sqrt(6.0) * 1e-12, 1e-15);  // of eight runs in a row
+}
+
+TEST(AuditedGradient, RunsThatDifferByMoreAreAFault) {
+  EXPECT_EQ(audit_of_growing(1e-8).faults[0], "not-repeatable");
+}
+
+TEST(AuditedGradient, RunsThatAreTheSameDeviateByNothing) {
+  EXPECT_TRUE(audit_of(right).deviations[0].empty());
+}
+
+TEST(AuditedGradient, OneOfAnotherShapeIsAFaultAndNotANumber) {
+  ToyGradient gradient({tensor_of(kPoint)}, [](const auto& /*x*/, const auto& /*v*/) {
+    return std::vector<Tensor>{tensor_of({1, 2})};
+  });
+  const AuditedGradient found = audited(gradient, {{tensor_of({1})}}, {tensor_of({1})}, 0);
+  EXPECT_EQ(found.faults[0], "wrong-shape");
+  ASSERT_EQ(found.values[0].size(), 3);
+  EXPECT_TRUE(std::isnan(found.values[0][1]));
 }
 
 }  // namespace

@@ -79,6 +79,15 @@ TEST(Linearity, ASumIsThatOfBoth) {
   EXPECT_EQ(found->expected, 22);
 }
 
+TEST(Linearity, WithoutACotangentNothingIsRounded) {
+  const Numbers before = {64, 1e300};
+  const auto without = [&](const Numbers& gradient) {
+    return deviation({gradient.data(), before.data(), 0, nullptr, 2}, {.spread = 1});
+  };
+  EXPECT_FALSE(without({0, -0.0}));
+  EXPECT_TRUE(without({0, 1e-310})->is_wrong);
+}
+
 TEST(Linearity, ANumberThatBecomesNoneIsWrong) {
   const auto found = scaled({-1, std::nan("")}, {64, 16});
   ASSERT_TRUE(found);

@@ -336,15 +336,15 @@ def test_threads_change_nothing() -> None:
 
 
 def test_the_floor_of_noise_is_what_lines_and_runs_tell() -> None:
-    exact = session_of(Counted(lambda x: 2 * x, 2, TIED)).inner_noise
-    assert exact.near is None
+    exact = session_of(Counted(lambda x: 2 * x, 2, TIED))
+    assert exact.noise_floor(None).near.size == 0
     given = np.linspace(0, 1, 5)
-    np.testing.assert_array_equal(exact.at_least(given).near, given)
-    rounded = session_of(Counted(rounded_inside, np.cos(TIED), TIED)).inner_noise
-    assert rounded.near is not None
-    assert 1e-8 < rounded.near.item() < 1e-6
-    assert rounded.at_least(np.array([1.0])).near == 1.0
-    assert rounded.at_least(np.array([1e-12])).near == rounded.near
+    np.testing.assert_array_equal(exact.noise_floor(given).near, given)
+    rounded = session_of(Counted(rounded_inside, np.cos(TIED), TIED))
+    near = rounded.noise_floor(None).near.item()
+    assert 1e-8 < near < 1e-6
+    assert rounded.noise_floor(np.array([1.0])).near == 1.0
+    assert rounded.noise_floor(np.array([1e-12])).near == near
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
@@ -352,7 +352,8 @@ def test_in_16_bits_runs_alone_tell_the_noise(dtype: str) -> None:
     target = Counted(np.sin, np.cos(TIED), TIED, dtype)
     session = session_of(target, shadow="off")
     ran = target.count
-    assert session.inner_noise == (None, None, 0)
+    level = session.noise_floor(None)
+    assert level.near.size == level.far.size == 0
     given = np.linspace(0, 1, 5)
-    assert session.inner_noise.at_least(given).near is given
+    np.testing.assert_array_equal(session.noise_floor(given).near, given)
     assert target.count == ran

@@ -28,8 +28,9 @@ def test_of_rows_all_elements_are_wanted() -> None:
 def test_noise_has_a_number_for_each_output() -> None:
     session = session_of()
     arguments = [[session.cotangent(0)], session.outputs, session.rules]
+    noise = core.NoiseLevel().at_least(np.ones(1))
     with pytest.raises(core.InvalidArgument, match="noise must have"):
-        core.Formula(session.function, None, *arguments, alone=False, noise=np.ones(1))
+        core.Formula(session.function, None, *arguments, alone=False, noise=noise)
 
 
 def test_a_function_has_an_input() -> None:

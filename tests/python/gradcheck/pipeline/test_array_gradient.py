@@ -161,7 +161,7 @@ def test_error_bars_allow_for_the_noise_inside_of_float32() -> None:
         f, np.cos(x), dtype="float32", shadow="off", verbose=True, resolution=1.0, seed=2**64 + 70
     )
     function = core.CallableFunction(lambda xs: [f(xs[0])], [x])
-    noise = core.noise_floor(function, seed=70)[0]
+    noise = core.noise_floor(function, seed=70)[0].near
     assert noise.any()
     bars = np.array(core.differentiate(function, 0, [np.ones(12)], noise=noise).error)[0]
     errors = sorted(found.element_errors or (), key=lambda error: error.index)
