@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -33,7 +34,7 @@ class Noise:
     detail: str
     gradients: Sequence[core.Repetition] = ()
 
-    @property
+    @cached_property
     def repeats(self) -> bool:
         """Whether the gradient has no error that varies."""
         return not any(spread.any() for spread in self.backward)
