@@ -121,6 +121,8 @@ TEST_F(SelectedRowsOpsTest, OfAnArrayAreJoinedWithRoomForMore) {
                     {{"ArrayOut", {"array"}}});
   for (int i = 0; i < 2; ++i) runner_.add(push);
   runner_.add("join_selected_rows", "array", "joined");
+  runner_.add("lod_array_length", "array", "length");
+  EXPECT_THAT(runner_.values("length"), ElementsAre(2));
   EXPECT_EQ(run("joined").spec(), (TensorSpec{{4, 2}, DType::kFloat64, 8}));
   EXPECT_THAT(numbers_of(run("joined")), ElementsAre(3, 0, 3, 3, 0, 3, -1, -1));
   EXPECT_THAT(values_of(run("joined")),
