@@ -86,7 +86,7 @@ FC_HOST_DEVICE inline float sin_of(float x, int quadrants) {
 
 }  // namespace detail
 
-// Within 1 unit in the last place, whatever the size; NaN for infinity and NaN.
+// Within 2 units in the last place, whatever the size; NaN for infinity and NaN.
 FC_HOST_DEVICE inline float sin(float x) {
   return detail::sin_of(x, 0);
 }

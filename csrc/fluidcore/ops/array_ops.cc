@@ -229,7 +229,7 @@ void add_read(OpRegistry& registry) {
   registry.add(
       OpDef("lod_array_length")
           .doc("Out = the number of elements of X: 1 more than the last index written.")
-          .input("X", "the array", kArray)
+          .input("X", "the array", {.array = true, .rows = true})
           .output("Out", "int64 [1]")
           .infer([](InferContext& context) { context.set_output("Out", {{1}, DType::kInt64}); })
           .kernels(byte_kernels<lod_array_length>())

@@ -1,10 +1,15 @@
+#include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <string>
 
 #include "fluidcore/kernels/cpu/copy.h"
 #include "fluidcore/kernels/cpu/gather.h"
+#include "fluidcore/op/sub_block.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/register_ops.h"
 #include "fluidcore/ops/selected_rows.h"
+#include "fluidcore/tensor/tensor_array.h"
 
 namespace fluidcore {
 
@@ -26,6 +31,12 @@ std::vector<OpDesc> same_grad(GradContext& context) {
   const std::vector<std::string> grads = context.input_grad("X");
   if (grads[0] == kEmptyName) return {};
   return {OpDesc("assign", {{"X", context.output_grad("Out")}}, {{"Out", grads}})};
+}
+
+Kernel push(const KernelContext& context) {
+  return [x = context.raw_input("X"), &array = context.array_output("ArrayOut")] {
+    array.push(x.data());
+  };
 }
 
 Kernel merge(const KernelContext& context) {
@@ -155,6 +166,93 @@ void add_pack(OpRegistry& registry) {
                    .kernels(floating_byte_kernels<pack>()));
 }
 
+const SlotTraits kArray{.array = true, .rows = true};
+
+// Where the one gradient of all elements of an array is.
+OpDesc index_of_gradient(const std::string& name) {
+  return OpDesc("fill_constant", {}, {{"Out", {name}}},
+                {{"shape", std::vector<std::int64_t>{1}},
+                 {"dtype", static_cast<std::int64_t>(DType::kInt64)},
+                 {"value", 0.0}});
+}
+
+std::vector<OpDesc> push_grad(GradContext& context) {
+  const std::vector<std::string> grads = context.input_grad("X");
+  if (grads[0] == kEmptyName) return {};
+  const std::string index = grads[0] + "@INDEX";
+  return {index_of_gradient(index),
+          OpDesc("read_from_array", {{"X", context.output_grad("ArrayOut")}, {"I", {index}}},
+                 {{"Out", grads}}, {{"unset_is_zero", true}})};
+}
+
+void add_push(OpRegistry& registry) {
+  registry.add(
+      OpDef("push_selected_rows")
+          .doc("Adds X to the end of the array.")
+          .input("X", "selected rows, as many as those that are in the array", kOnlyRows)
+          .input("Array", "the array", kArray)
+          .output("ArrayOut", "the same variable, changed in place", kArray)
+          .infer([](InferContext& context) { context.set_output("ArrayOut", context.input("X")); })
+          .kernels(floating_byte_kernels<push>())
+          .grad(push_grad)
+          .mixed_dtypes()
+          .checks_data());  // there may be no memory
+}
+
+// At least `count`, and so that few plans serve all counts.
+std::int64_t room_for(std::int64_t count) {
+  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(count)));
+}
+
+Kernel join(const KernelContext& context) {
+  const TensorSpec& element = context.raw_input("X").spec();
+  require(element.rows.has_value(), "join_selected_rows: the elements of X must be selected rows, ",
+          "got ", element);
+  const std::int64_t each = num_selected(element);
+  const std::int64_t bytes = held_bytes(element);
+  return [=, out = context.raw_output("Out"), &array = context.array_input("X")] {
+    const std::int64_t room = num_selected(out.spec());
+    const std::int64_t count = array.size() * each;
+    const bool is_far_too_much = room > 4 * room_for(std::max(count, each));
+    if (room < count || is_far_too_much) throw ExtentsChanged({room_for(count)});
+    auto* values = static_cast<std::byte*>(out.data());
+    std::int64_t* numbers = row_numbers(out.spec(), out.data());
+    for (std::int64_t i = 0; i < array.size(); ++i) {
+      const void* rows = array.find(i);
+      cpu::copy_bytes(values + i * bytes, rows, bytes);
+      cpu::copy_bytes(numbers + i * each, row_numbers(element, rows),
+                      each * static_cast<std::int64_t>(sizeof(std::int64_t)));
+    }
+    std::fill(numbers + count, numbers + room, -1);
+    cpu::zero_bytes(values + array.size() * bytes, held_bytes(out.spec()) - array.size() * bytes);
+  };
+}
+
+std::vector<OpDesc> join_grad(GradContext& context) {
+  const std::vector<std::string> grads = context.input_grad("X");
+  if (grads[0] == kEmptyName) return {};
+  const std::string index = grads[0] + "@INDEX";
+  return {index_of_gradient(index),
+          OpDesc("write_to_array", {{"X", context.output_grad("Out")}, {"I", {index}}},
+                 {{"Out", grads}})};
+}
+
+void add_join(OpRegistry& registry) {
+  registry.add(OpDef("join_selected_rows")
+                   .doc("Out = the rows of all elements of X, one after the other. There is room "
+                        "for more, which holds no rows.")
+                   .input("X", "an array of selected rows", kArray)
+                   .output("Out", "selected rows, shape and dtype of the elements", kOnlyRows)
+                   .infer([](InferContext& context) {
+                     TensorSpec out = context.input("X");
+                     out.rows = context.extents_from_data().value_or(Shape{-1})[0];
+                     context.set_output("Out", out);
+                   })
+                   .kernels(floating_byte_kernels<join>())
+                   .grad(join_grad)
+                   .extents_from_data());
+}
+
 }  // namespace
 
 void register_selected_rows_ops(OpRegistry& registry) {
@@ -163,6 +261,8 @@ void register_selected_rows_ops(OpRegistry& registry) {
   add_get_tensor(registry);
   add_lookup(registry);
   add_pack(registry);
+  add_push(registry);
+  add_join(registry);
 }
 
 }  // namespace fluidcore

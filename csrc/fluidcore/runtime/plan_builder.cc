@@ -92,8 +92,10 @@ bool is_overwritten_inside(const Step& step, const OpDef::Slot& slot, const std:
 }
 
 // Extents that depend on the data and were not met yet.
-void make_first_guess(Shape& shape) {
+void make_first_guess(TensorSpec& spec) {
+  Shape& shape = spec.shape;
   for (std::size_t d = 0; d < shape.rank(); ++d) shape[d] = std::max<std::int64_t>(shape[d], 0);
+  if (spec.rows) spec.rows = std::max<std::int64_t>(*spec.rows, 0);
 }
 
 [[noreturn]] void report_not_fed(const Step& step) {
@@ -322,7 +324,7 @@ void PlanBuilder::write_outputs(Draft& draft, const InferContext& infer) {
     if (!declared.traits.array && is_view(draft, infer, slot, index)) return;
     draft.has_results = true;
     const std::string& name = draft.step.op.output(slot)[index];
-    if (draft.step.def->has_extents_from_data(draft.step.op)) make_first_guess(spec.shape);
+    if (draft.step.def->has_extents_from_data(draft.step.op)) make_first_guess(spec);
     require(is_known(spec) || declared.traits.array, draft.step.op.type(), ": ", slot,
             " must have a known shape when the program runs, got ", spec);
     Cell* cell =

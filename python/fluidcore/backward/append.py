@@ -12,6 +12,7 @@ from fluidcore.backward.gradient import gradient_of, with_values
 from fluidcore.backward.operators import GradOp
 from fluidcore.backward.passes import NoGradBranches, _addup_repetitive_outputs_, drop_unread
 from fluidcore.backward.recompute import recompute_segments
+from fluidcore.backward.rows_of_steps import all_rows, push_rows
 from fluidcore.backward.sums_over_steps import SumOverSteps, sums_over_steps
 from fluidcore.backward.view import is_array
 from fluidcore.program import Block
@@ -32,10 +33,11 @@ def _append_backward_ops_(
         ends: From the gradients that exist, the operators that come last.
         results: What is wanted of a gradient block, beside what it adds to arrays; for the
             outermost block every gradient is.
-        added_up: Those of `results` to which each step of a `recurrent` operator adds.
+        added_up: Those of `results` to which each step adds.
 
     Returns:
-        What of `added_up` the operators do not calculate: it is to be made after the steps.
+        What of `added_up` the steps of a `recurrent` operator do not calculate: it is to be made
+        after them.
     """
     target = gradient.target
     names = gradient.names
@@ -55,10 +57,10 @@ def _append_backward_ops_(
         asked_for = {grad for grad in names.grad_to_var if "@VERSION@" not in grad}
         grads = drop_unread(grads, asked_for | arrays)
     else:
-        grads = drop_unread(grads, arrays.union(results))
+        grads = drop_unread(grads, arrays.union(results, all_rows(gradient)))
     grads = [with_values(grad, gradient.values) for grad in grads]
     sums: dict[str, SumOverSteps] = {}
-    if added_up and gradient.outer is not None:
+    if gradient.outer is not None and gradient.op is not None and gradient.op.type == "recurrent":
         starts = {name for seed in seeds for name in seed.output_names()}
         fresh = gradient.outer.names.fresh
         grads, sums = sums_over_steps(grads, added_up, gradient.forward, starts, fresh)
@@ -67,7 +69,8 @@ def _append_backward_ops_(
     in_place = arrays.union(gradient.carried, *(grad.writes for grad in grads))
     callbacks = gradient.shared.callbacks
     context = gradient.complete_gradients() if callbacks else {}
-    for grad in gradient.values.pops + _addup_repetitive_outputs_(grads, in_place):
+    for next_op in gradient.values.pops + _addup_repetitive_outputs_(grads, in_place):
+        grad = push_rows(next_op, added_up, gradient)
         first = target.desc.op_size()
         names.produced.update(grad.output_names())
         _append(target.desc, grad)

@@ -61,6 +61,10 @@ class BlockGradient:
         shared: What all blocks have in common.
         outer: The gradient of the block around; None for the outermost one.
         op: The operator of that block whose sub-block this is.
+
+    Attributes:
+        rows: Of the outermost block: variable -> arrays to which the gradient blocks inside push
+            selected rows of its gradient.
     """
 
     def __init__(
@@ -101,6 +105,7 @@ class BlockGradient:
             op,
         )
         self.carried: set[str] = set()
+        self.rows: dict[str, list[str]] = {}
         self.branches = NoGradBranches(self._arrays_with_gradients(), set(self.arrays.values()))
 
     def inside(self, op: ForwardOp, path: Path, target: Block) -> BlockGradient:

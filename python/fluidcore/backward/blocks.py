@@ -23,6 +23,7 @@ from fluidcore import core
 from fluidcore.backward.block_gradient import BlockGradient
 from fluidcore.backward.operators import ForwardOp, GradOp
 from fluidcore.backward.path import Path
+from fluidcore.backward.rows_of_steps import has_rows, joined_rows
 from fluidcore.backward.sums_over_steps import SumOverSteps
 from fluidcore.backward.versions import ONLY, Version
 from fluidcore.backward.view import declare_like
@@ -91,11 +92,13 @@ def sub_block_gradient(op: ForwardOp, outer: BlockGradient, append: Append) -> l
         [_assign(variable, inner.names.gradient(*value)) for variable, value in seeds],
         ends,
         [*(carry.variable for carry in carries), *(stack.step for stack in stacks)],
-        [carry.variable for carry in carries if carry.is_read_only and op.type == "recurrent"],
+        [carry.variable for carry in carries if carry.is_read_only],
     )
-    outer.remove_carries(sums)
+    carried = [carry for carry in carries if _holds_something(carry, inner, target, sums)]
+    outer.remove_carries(
+        {carry.variable for carry in carries}.difference(c.variable for c in carried)
+    )
     stacks += [Stack(row.stack, row.name, row.name) for s in sums.values() for row in s.rows]
-    carried = [carry for carry in carries if carry.variable not in sums]
     return [
         *_before(op, outer, carried, stacked),
         _grad_op(op, outer, target, slices + inner.values.slices, stacks),
@@ -106,7 +109,24 @@ def sub_block_gradient(op: ForwardOp, outer: BlockGradient, append: Append) -> l
             if carry.variable in sums
             for made in sums[carry.variable].ops(_result(op, outer, carry), outer.names.fresh)
         ),
+        *(
+            made
+            for carry in carries
+            if carry.outer in outer.rows
+            for made in joined_rows(outer, carry.outer, _result(op, outer, carry))
+        ),
     ]
+
+
+def _holds_something(
+    carry: Carry, inner: BlockGradient, target: Block, sums: Collection[str]
+) -> bool:
+    """Whether the gradient block uses what holds a gradient between steps."""
+    if carry.variable in sums:
+        return False
+    if not carry.is_read_only or not has_rows(inner, carry.outer):
+        return True
+    return any(carry.variable in op.output_arg_names() for op in target.desc.ops())
 
 
 class Stack(NamedTuple):

@@ -1,8 +1,11 @@
 #include "fuzz/random_op.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace fluidcore {
 
@@ -20,7 +23,13 @@ OpDesc RandomOp::desc() const {
   for (const auto& [slot, specs] : inputs) {
     for (std::size_t i = 0; i < specs.size(); ++i) in[slot].push_back(name_of(slot, i));
   }
-  for (const OpDef::Slot& slot : definition->outputs()) out[slot.name] = {name_of(slot.name, 0)};
+  for (const OpDef::Slot& slot : definition->outputs()) {
+    out[slot.name] = {name_of(slot.name, 0)};
+    // An array that goes in comes out as the same variable.
+    for (const OpDef::Slot& given : definition->inputs()) {
+      if (slot.traits.array && given.traits.array) out[slot.name] = in[given.name];
+    }
+  }
   // As many outputs as the operator names parts, or as it has inputs.
   for (const OpDef::Slot& slot : definition->outputs()) {
     if (!slot.traits.list || inputs.empty()) continue;
@@ -35,7 +44,7 @@ std::string to_string(const RandomOp& op) {
   std::string text = op.definition->type();
   for (const auto& [slot, specs] : op.inputs) {
     for (const TensorSpec& spec : specs) {
-      text += str_cat(" ", slot, " ", to_string(spec.dtype), to_string(spec.shape));
+      text += str_cat(" ", slot, " ", spec);
     }
   }
   for (const auto& [name, value] : op.attrs) text += str_cat(" ", name, "=", to_string(value));
@@ -127,16 +136,28 @@ void Drawing::set(RandomOp& op, const OpDef::Attr& attr) {
 
 RandomOp Drawing::draw(const OpDef& definition) {
   RandomOp op{&definition};
-  const Extents base = extents();
+  const auto may_hold_rows = [](const OpDef::Slot& slot) {
+    return slot.traits.rows || slot.traits.only_rows;
+  };
+  const bool has_rows = std::ranges::any_of(definition.inputs(), may_hold_rows);
+  const Extents base = has_rows && !one_in(4) ? Extents{1 + below(4), 1 + below(4)} : extents();
   const Extents vector = {base.empty() ? 1 : any_of(base)};
   const bool agree = one_in(3);
   const bool by_default = one_in(2);
   const DType chosen = dtype();
+  std::vector<TensorSpec> rows;  // the specs of those that are selected rows
   for (const OpDef::Slot& slot : definition.inputs()) {
     if (slot.traits.optional && one_in(2)) continue;
     for (std::int64_t count = slot.traits.list ? 1 + below(3) : 1; count > 0; --count) {
-      op.inputs[slot.name].push_back({Shape(agree ? base : like(one_in(3) ? vector : base)),
-                                      one_in(4) && !agree ? dtype() : chosen});
+      TensorSpec spec{Shape(agree ? base : like(one_in(3) ? vector : base)),
+                      one_in(4) && !agree ? dtype() : chosen};
+      const bool is_table = spec.shape.rank() == 2 && is_floating(spec.dtype);
+      if (is_table && may_hold_rows(slot) && (slot.traits.only_rows || one_in(2))) {
+        spec.rows = below(5);
+      }
+      if (may_hold_rows(slot) && !rows.empty() && !one_in(4)) spec = rows.front();
+      if (spec.rows) rows.push_back(spec);
+      op.inputs[slot.name].push_back(spec);
     }
   }
   for (const OpDef::Attr& attr : definition.attrs()) {
@@ -156,12 +177,15 @@ RandomOp Drawing::change(RandomOp op) {
   TensorSpec& spec = any_of(specs);
   const TensorSpec& other =
       any_of(std::next(op.inputs.begin(), below(std::ssize(op.inputs)))->second);
-  if (one_in(3))
+  if (spec.rows && one_in(2))
+    spec.rows = below(5);
+  else if (one_in(3))
     spec.dtype = one_in(2) ? dtype() : other.dtype;
   else if (one_in(3))
     spec.shape = Shape(like(other.shape.extents()));
   else
     spec.shape = Shape(like(spec.shape.extents()));
+  if (spec.shape.rank() != 2 || !is_floating(spec.dtype)) spec.rows = std::nullopt;
   return op;
 }
 

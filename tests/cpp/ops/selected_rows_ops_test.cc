@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -7,6 +9,7 @@
 
 #include "fluidcore/base/error.h"
 #include "fluidcore/ops/register_ops.h"
+#include "fluidcore/runtime/executor.h"
 #include "fluidcore/runtime/plan.h"
 #include "fluidcore/runtime/scope.h"
 #include "fluidcore/tensor/selected_rows.h"
@@ -110,6 +113,61 @@ TEST_F(SelectedRowsOpsTest, AreAddedToATensorInASum) {
   runner_.add(OpDesc("sum", {{"X", {"rows", "w", "rows"}}}, {{"Out", {"sum"}}}));
   EXPECT_EQ(run("sum").spec(), (TensorSpec{{4, 2}, DType::kFloat64}));
   EXPECT_THAT(runner_.values("sum"), ElementsAre(7, 10, 3, 4, 5, 6, 19, 24));
+}
+
+TEST_F(SelectedRowsOpsTest, OfAnArrayAreJoinedWithRoomForMore) {
+  runner_.array("array");
+  const OpDesc push("push_selected_rows", {{"X", {"rows"}}, {"Array", {"array"}}},
+                    {{"ArrayOut", {"array"}}});
+  for (int i = 0; i < 2; ++i) runner_.add(push);
+  runner_.add("join_selected_rows", "array", "joined");
+  runner_.add("lod_array_length", "array", "length");
+  EXPECT_THAT(runner_.values("length"), ElementsAre(2));
+  EXPECT_EQ(run("joined").spec(), (TensorSpec{{4, 2}, DType::kFloat64, 8}));
+  EXPECT_THAT(numbers_of(run("joined")), ElementsAre(3, 0, 3, 3, 0, 3, -1, -1));
+  EXPECT_THAT(values_of(run("joined")),
+              ElementsAre(1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6, 0, 0, 0, 0));
+}
+
+// A loop pushes as often as `count` says.
+TEST_F(SelectedRowsOpsTest, ThePlanOfAJoinServesFewerRows) {
+  runner_.array("array");
+  const std::int64_t body = runner_.new_block();
+  runner_.feed_int("i", 0);
+  runner_.feed_int("count", 1);
+  runner_.feed_bool("goes_on", {true});
+  runner_.add(OpDesc("push_selected_rows", {{"X", {"rows"}}, {"Array", {"array"}}},
+                     {{"ArrayOut", {"array"}}}),
+              body);
+  runner_.increment("i", body);
+  runner_.add("less_than", "i", "count", "goes_on", body);
+  runner_.add(OpDesc("while", {{"Condition", {"goes_on"}}}, {}, {{"sub_block", BlockIndex{body}}}));
+  runner_.add("join_selected_rows", "array", "joined");
+  Executor executor(builtin_ops());
+  const auto room_for = [&](std::int64_t count) {
+    NamedTensors feeds = runner_.feeds();
+    for (auto& [name, tensor] : feeds) {
+      if (name == "count") tensor = tensor_of({1}, {static_cast<double>(count)}, DType::kInt64);
+    }
+    const auto results = executor.run(runner_.program(), feeds, {"joined"}, Scope::create(), {});
+    const auto numbers = numbers_of(results[0]);
+    EXPECT_EQ(std::ranges::count_if(numbers, [](auto number) { return number >= 0; }), 3 * count);
+    return std::ssize(numbers);
+  };
+  EXPECT_EQ(room_for(6), 32);  // for 18
+  EXPECT_EQ(room_for(10), 32);
+  EXPECT_EQ(room_for(2), 32);  // for 6, a fourth is in use,
+  EXPECT_EQ(room_for(1), 4);   // and now would be less
+}
+
+TEST_F(SelectedRowsOpsTest, OnlyAreJoined) {
+  runner_.array("array");
+  runner_.add(
+      OpDesc("push_to_array", {{"X", {"w"}}, {"Array", {"array"}}}, {{"ArrayOut", {"array"}}}));
+  runner_.add("join_selected_rows", "array", "joined");
+  EXPECT_THAT([&] { run("joined"); },
+              ThrowsMessage<InvalidArgument>("join_selected_rows: the elements of X must be "
+                                             "selected rows, got float64 [4, 2]"));
 }
 
 TEST_F(SelectedRowsOpsTest, MayBeNone) {

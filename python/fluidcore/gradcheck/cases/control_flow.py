@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fluidcore import layers
+from fluidcore.backward import gradients
 from fluidcore.gradcheck.cases.model import Builder, Model, weighted, whole
 from fluidcore.program import Variable
 
@@ -69,6 +70,19 @@ def _loop_over_arrays(m: Model) -> Variable:
     return weighted(layers.array_read(memory, i) + layers.array_read(memory, whole(1)))
 
 
+def _rows_of_loop(m: Model) -> Variable:
+    table, words, n = m.parameter("table", 6, 2), m.labels("words", 6, 3), _steps(m)
+
+    def body(i: Variable, h: Variable) -> tuple[Variable, Variable]:
+        return i + 1, layers.tanh(h + layers.lookup_table_v2(table, words, is_sparse=True))
+
+    start = [whole(0), m.input("h", 3, 2)]
+    end = layers.while_loop(lambda i, _: layers.less_than(i, n), body, start)[1]
+    (slope,) = gradients(layers.reduce_sum(end), table)
+    assert slope is not None
+    return layers.mean(layers.square(layers.selected_rows_to_dense(slope)))
+
+
 def _branch(m: Model) -> Variable:
     x, w = m.input("x", 3, 2), m.parameter("w", 2)
     yes = m.given("yes", m.data.truths(1))
@@ -130,6 +144,7 @@ CONTROL_FLOW: dict[str, Builder] = {
     "loop in loop": _loop_in_loop,
     "loop in place": _loop_in_place,
     "loop over arrays": _loop_over_arrays,
+    "rows of a loop": _rows_of_loop,
     "branch": _branch,
     "switch case": _switch_case,
     "rows": _rows,
