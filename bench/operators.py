@@ -3,6 +3,7 @@
 Needs an interpreter that has torch and fluidcore. The two take turns, on the same threads; the
 fastest of their runs counts. What a run makes is a temporary, as in a program that goes on: an
 operator that follows reads one element of it, and nothing is copied out. Either may give a view.
+Beside GB/s stands the share of what a copy that moves as many bytes reaches, in the same turns.
 """
 
 from __future__ import annotations
@@ -304,13 +305,21 @@ class Theirs:
                     gradient.contiguous()  # not a view of one number
 
 
+def _copy(moved: int) -> Callable[[], object]:
+    """Reads and writes so many bytes, half of them each."""
+    source = torch.zeros(moved // 8)
+    target = source.clone()
+    return lambda: target.copy_(source)
+
+
 def _row(case: Case) -> tuple[str, float, float]:
     ours = Ours(case)
     theirs = Theirs(case, ours.out.shape)
-    a, b = best_of([lambda: ours.run(ours.forward), theirs.forward])
-    c, d = best_of([lambda: ours.run(ours.both), theirs.both])
     count = sum(array.nbytes for value in case.inputs.values() for array in _list(value))
-    speed = f"{(count + 4 * math.prod(ours.out.shape)) / a / 1e9:.0f} GB/s"
+    count += 4 * math.prod(ours.out.shape)
+    a, b, copy = best_of([lambda: ours.run(ours.forward), theirs.forward, _copy(count)])
+    c, d = best_of([lambda: ours.run(ours.both), theirs.both])
+    speed = f"{count / a / 1e9:.0f} GB/s, {copy / a:.2f}"
     if case.flops:
         speed = f"{case.flops / a / 1e9:.0f} GFLOP/s"
     times = (
