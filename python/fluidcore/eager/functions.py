@@ -84,21 +84,28 @@ def split(x: Tensor, sections: int | list[int], dim: int = 0) -> list[Tensor]:
         x: Any shape.
         sections: The number of equal parts, or the extent of each.
         dim: The dimension that is cut.
+
+    Raises:
+        core.InvalidArgument: There is no part, or the parts do not fit.
     """
     equal = isinstance(sections, int)
     attrs = {"num" if equal else "sections": sections, "axis": dim}
     count = sections if isinstance(sections, int) else len(sections)
+    if count < 1:
+        raise core.InvalidArgument(f"split: there must be at least one part, got {sections!r}")
     parts: list[Tensor] = apply("split", {"X": x}, attrs, {"Out": count})["Out"]
     return parts
 
 
 def unstack(x: Tensor, axis: int = 0) -> list[Tensor]:
-    """The slices of a tensor along one dimension, without it.
+    """The slices of a tensor along one dimension, without it; none along an extent of 0.
 
     Args:
         x: Rank 1 or more.
         axis: The dimension; counted from the end if negative.
     """
     count = x.shape[axis] if -x.ndim <= axis < x.ndim else 1
+    if count == 0:
+        return []
     parts: list[Tensor] = apply("unstack", {"X": x}, {"axis": axis}, {"Y": count})["Y"]
     return parts

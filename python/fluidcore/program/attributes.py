@@ -30,7 +30,7 @@ def _plain_value(op_type: str, name: str, value: Any) -> Any:
     if value is None:
         raise core.InvalidArgument(
             f"{op_type}: attribute '{name}' must have a value, got None; "
-            "leave it out to get its default"
+            "leave it out if it has a default"
         )
     raise core.InvalidArgument(
         f"{op_type}: attribute '{name}' must be a bool, int, float, str, block or a list of these, "

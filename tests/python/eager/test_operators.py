@@ -230,3 +230,20 @@ def test_an_operator_with_several_results_gives_a_tuple() -> None:
     assert [part.tolist() for part in eager.unstack(x, 1)] == [[3], [1], [2]]
     with pytest.raises(fluid.InvalidArgument, match=r"^unstack: axis must be in \[-2, 2\)"):
         eager.unstack(x, 2)
+
+
+@pytest.mark.parametrize("sections", [0, -1, []])
+def test_a_tensor_is_split_into_one_part_or_more(sections: Any) -> None:
+    with pytest.raises(fluid.InvalidArgument, match="split: there must be at least one part, got"):
+        eager.split(Tensor(X), sections)
+
+
+def test_along_nothing_there_are_no_slices() -> None:
+    assert eager.unstack(Tensor(X[:0])) == []
+    with pytest.raises(fluid.InvalidArgument, match="unstack: axis"):
+        eager.unstack(Tensor(X[:0]), 2)
+
+
+def test_an_attribute_is_not_none() -> None:
+    with pytest.raises(fluid.InvalidArgument, match="got None; leave it out if it has a default"):
+        eager.one_hot(Tensor(np.array([[1]])), depth=None)
