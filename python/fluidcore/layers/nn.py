@@ -240,6 +240,10 @@ def _reduce(
     name: str | None,
 ) -> Variable:
     check_variable(op_type, "input", x)
+    if isinstance(dim, Sequence) and not dim:
+        raise core.InvalidArgument(
+            f"{op_type}: dim must name a dimension, got {dim!r}; leave it out for all"
+        )
     attrs = {"dim": 0 if dim is None else dim, "keep_dim": keep_dim, "reduce_all": dim is None}
     return LayerHelper(op_type, name).append(op_type, {"X": x}, attrs)
 

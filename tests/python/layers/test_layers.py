@@ -152,6 +152,14 @@ def test_reductions_take_several_dimensions():
     assert layers.reduce_sum(x, dim=1).shape == (2, 4)
 
 
+@pytest.mark.parametrize("dim", [[], ()])
+def test_a_reduction_names_a_dimension_or_takes_all(dim) -> None:
+    x = layers.data("x", [2, 3], append_batch_size=False)
+    message = r"reduce_max: dim must name a dimension, got .*; leave it out for all"
+    with pytest.raises(fluid.InvalidArgument, match=message):
+        layers.reduce_max(x, dim=dim)
+
+
 def test_a_saved_program_whose_reduction_has_one_number_as_dim_still_runs():
     x = layers.data("x", [2, 3], append_batch_size=False)
     total = layers.reduce_sum(x, dim=1)
