@@ -9,6 +9,7 @@
 #include <random>
 #include <utility>
 
+#include "fluidcore/base/error.h"
 #include "fluidcore/gradcheck/difference/along.h"
 #include "fluidcore/gradcheck/difference/direction.h"
 #include "fluidcore/gradcheck/difference/divided_differences.h"
@@ -220,6 +221,8 @@ NoiseLevel NoiseLevel::at_least(const std::vector<double>& least) const {
   if (least.empty()) return level;
   if (level.near.empty()) level.near.resize(least.size());
   for (std::vector<double>* part : {&level.near, &level.far}) {
+    require(part->empty() || part->size() == least.size(), "gradcheck: the noise must have ",
+            part->size(), " numbers, as the outputs, got ", least.size());
     for (std::size_t j = 0; j < part->size(); ++j) (*part)[j] = std::max((*part)[j], least[j]);
   }
   return level;

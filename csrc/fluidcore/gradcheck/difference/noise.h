@@ -16,7 +16,8 @@ struct NoiseLevel {
 
   // What a first measurement takes: what that proves holds however rough f is.
   const std::vector<double>& widest() const { return far.empty() ? near : far; }
-  // The larger of both, output by output; empty is 0 everywhere.
+  // The larger of both, output by output; empty is 0 everywhere. Throws InvalidArgument for another
+  // number of outputs.
   NoiseLevel at_least(const std::vector<double>& least) const;
 };
 

@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fluidcore/base/error.h"
 #include "gradcheck/toy_function.h"
 
 namespace fluidcore::gradcheck {
@@ -204,6 +205,17 @@ TEST(MeasureNoise, LeavesIntegersAlone) {
   ToyFunction f({tensor_of({1}, DType::kInt64), tensor_of({0.5}, DType::kFloat32)},
                 [](const std::vector<Tensor>& inputs) { return std::vector{inputs[1].clone()}; });
   EXPECT_THAT(measure_noise(f).near, ElementsAre(0));
+}
+
+TEST(NoiseLevel, IsAtLeastWhatElseIsKnown) {
+  const NoiseLevel level{{1, 2, 3}, {4, 4, 4}};
+  const NoiseLevel more = level.at_least({2, 2, 5});
+  EXPECT_THAT(more.near, ElementsAre(2, 2, 5));
+  EXPECT_THAT(more.far, ElementsAre(4, 4, 5));
+  EXPECT_THAT(level.at_least({}).near, ElementsAre(1, 2, 3));
+  EXPECT_THAT(NoiseLevel{}.at_least({1, 0}).near, ElementsAre(1, 0));
+  EXPECT_THAT(NoiseLevel{}.at_least({1, 0}).far, IsEmpty());
+  EXPECT_THROW(level.at_least({1}), InvalidArgument);
 }
 
 }  // namespace
