@@ -13,8 +13,6 @@
 #include "fluidcore/bindings/bindings.h"
 #include "fluidcore/bindings/callable_function.h"
 #include "fluidcore/bindings/gradcheck.h"
-#include "fluidcore/gradcheck/function/random_values.h"
-#include "fluidcore/gradcheck/verdict/audited_gradient.h"
 #include "fluidcore/gradcheck/verdict/comparison.h"
 #include "fluidcore/gradcheck/verdict/element_check.h"
 #include "fluidcore/gradcheck/verdict/formula.h"

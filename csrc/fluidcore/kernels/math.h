@@ -80,39 +80,27 @@ FC_HOST_DEVICE T odd_fraction(T z) {
 
 namespace detail {
 
-// e^x = (1 + expm1) 2^n, with 2^n in two factors, because n may be outside of the range of one. The
-// first is there as its reciprocal, too.
-template <class T>
+// e^x = (1 + expm1) 2^n.
+template <class T, class Bits>
 struct Exponential {
   T expm1;
-  T scale_a;
-  T scale_b;
-  T reciprocal_a;
-
-  FC_HOST_DEVICE T value() const { return (T(1) + expm1) * scale_a * scale_b; }
+  Bits n;  // its lowest bits: 12, of float 9
 };
 
-// Up to +-746, where the exponential or that of -x is 0; NaN for NaN.
-FC_HOST_DEVICE inline Exponential<double> exponential(double x) {
-  double bounded = x > 746.0 ? 746.0 : x;
-  bounded = bounded < -746.0 ? -746.0 : bounded;
-  const Reduced reduced = reduce(bounded);
-  const std::uint64_t bits = (reduced.n + 2048u) & 0xfffu;
-  const std::uint64_t half = bits >> 1;  // floor((n + 2048) / 2)
-  return {short_expm1<>(reduced.r), power_of_two(half, 1024), power_of_two(bits - half, 1024),
-          power_of_two(2048u - half, 1024)};
+// |x| may be 746.
+FC_HOST_DEVICE inline Exponential<double, std::uint64_t> exponential(double x) {
+  const Reduced reduced = reduce(x);
+  return {short_expm1<>(reduced.r), reduced.n};
 }
 
-// Up to +-104.
-FC_HOST_DEVICE inline Exponential<float> exponential(float x) {
+// |x| may be 104.
+FC_HOST_DEVICE inline Exponential<float, std::uint32_t> exponential(float x) {
   constexpr float kRound = 0x1.8p23f;        // adding it rounds to the nearest whole number
   constexpr float kLog2High = 0x1.62e4p-1f;  // short, so that n * kLog2High is exact
   constexpr float kLog2Low = 0x1.7f7d1cp-20f;
-  float bounded = x > 104.0f ? 104.0f : x;
-  bounded = bounded < -104.0f ? -104.0f : bounded;
-  const float shifted = bounded * 0x1.715476p0f + kRound;
+  const float shifted = x * 0x1.715476p0f + kRound;
   const float n = shifted - kRound;
-  const float r = (bounded - n * kLog2High) - n * kLog2Low;
+  const float r = (x - n * kLog2High) - n * kLog2Low;
   // The Taylor series of (e^r - 1 - r) / r^2 on |r| <= log(2) / 2, degree 5.
   float tail = 1.0f / 5040.0f;
   tail = tail * r + 1.0f / 720.0f;
@@ -120,23 +108,36 @@ FC_HOST_DEVICE inline Exponential<float> exponential(float x) {
   tail = tail * r + 1.0f / 24.0f;
   tail = tail * r + 1.0f / 6.0f;
   tail = tail * r + 0.5f;
-  const std::uint32_t bits = std::bit_cast<std::uint32_t>(shifted) + 256u;
-  const std::uint32_t half = (bits & 0x1ffu) >> 1;  // floor((n + 256) / 2)
-  const std::uint32_t rest = (bits & 0x1ffu) - half;
-  return {r + r * r * tail, std::bit_cast<float>((half - 1u) << 23),
-          std::bit_cast<float>((rest - 1u) << 23), std::bit_cast<float>((255u - half) << 23)};
+  return {r + r * r * tail, std::bit_cast<std::uint32_t>(shifted)};
 }
 
 }  // namespace detail
 
 // Within 1 unit in the last place; 0 below -746, infinity above 709.79, NaN for NaN.
 FC_HOST_DEVICE inline double exp(double x) {
-  return detail::exponential(x).value();
+  double bounded = x > 710.0 ? 710.0 : x;
+  bounded = bounded < -746.0 ? -746.0 : bounded;
+  const auto power = detail::exponential(bounded);
+  // 2^n in two factors, because n = 1024 and n < -1022 are outside the range of one.
+  const std::uint64_t bits = (power.n + 2048u) & 0xfffu;
+  const std::uint64_t half = bits >> 1;  // floor((n + 2048) / 2)
+  const double value = 1.0 + power.expm1;
+  return value * detail::power_of_two(half, 1024) * detail::power_of_two(bits - half, 1024);
 }
 
 // Within 2 units in the last place; 0 below -104, infinity above 88.73, NaN for NaN.
 FC_HOST_DEVICE inline float exp(float x) {
-  return detail::exponential(x).value();
+  float bounded = x > 89.0f ? 89.0f : x;
+  bounded = bounded < -104.0f ? -104.0f : bounded;
+  const auto power = detail::exponential(bounded);
+  const float value = 1.0f + power.expm1;
+  // 2^n in two factors, because n = 128 and n < -126 are outside the range of one.
+  const std::uint32_t bits = power.n + 256u;
+  const std::uint32_t half = (bits & 0x1ffu) >> 1;  // floor((n + 256) / 2)
+  const std::uint32_t rest = (bits & 0x1ffu) - half;
+  const float scale_a = std::bit_cast<float>((half - 128u + 127u) << 23);
+  const float scale_b = std::bit_cast<float>((rest - 128u + 127u) << 23);
+  return value * scale_a * scale_b;
 }
 
 // Within 3 units in the last place.
@@ -232,17 +233,31 @@ FC_HOST_DEVICE inline float normal_tail(float x) {
   return x < 6.0f ? std::bit_cast<float>(bits) : 0.0f;
 }
 
-// 1 / (1 + e^-x), within 2 units in the last place, subnormal numbers too: where e^-x overflows,
-// the result is not 0 yet.
-template <class T>
-FC_HOST_DEVICE T sigmoid(T x) {
-  const detail::Exponential<T> power = detail::exponential(-x);
-  // a / (a + b + b expm1), with what is lost when a and b are added.
-  const T a = power.reciprocal_a;
-  const T b = power.scale_b;
-  const T sum = a + b;
-  const T lost = a < b ? a - (sum - b) : b - (sum - a);
-  return a / (sum + (lost + b * power.expm1));
+namespace detail {
+
+// 1 / (1 + e^-x). Below -shift, where e^-x may overflow and the result is not 0 yet, both parts of
+// the quotient are times 2^-shift. x must be in the range in which 2^n is then a normal number.
+template <class T, class Bits>
+FC_HOST_DEVICE T sigmoid(T x, Bits shift, Bits bias, int mantissa) {
+  const Exponential<T, Bits> power = exponential(-x);
+  const Bits lower = x < -static_cast<T>(shift) ? shift : 0;
+  const T one = std::bit_cast<T>((bias - lower) << mantissa);
+  const T scale = std::bit_cast<T>((power.n + bias - lower) << mantissa);
+  const T sum = one + scale;
+  const T lost = one - (sum - scale);
+  return one / (sum + (lost + scale * power.expm1));
+}
+
+}  // namespace detail
+
+// Within 2 units in the last place, subnormal results too; NaN for NaN.
+FC_HOST_DEVICE inline double sigmoid(double x) {
+  const double bounded = x > 708.0 ? 708.0 : x;
+  return detail::sigmoid<double, std::uint64_t>(bounded < -746.0 ? -746.0 : bounded, 512, 1023, 52);
+}
+FC_HOST_DEVICE inline float sigmoid(float x) {
+  const float bounded = x > 87.0f ? 87.0f : x;
+  return detail::sigmoid<float, std::uint32_t>(bounded < -104.0f ? -104.0f : bounded, 64, 127, 23);
 }
 
 // The number of [low, high] nearest to x; NaN for NaN.
