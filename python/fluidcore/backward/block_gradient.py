@@ -30,6 +30,8 @@ class Shared:
 
     Attributes:
         no_grad_dict: Index of a forward block -> names whose gradients are not wanted.
+        rows: Variable of the outermost block -> arrays to which the gradient blocks inside push
+            selected rows of its gradient, until they are joined.
     """
 
     def __init__(
@@ -48,6 +50,7 @@ class Shared:
         self.callbacks = callbacks
         self.checkpoints = checkpoints
         self.no_grad_dict: dict[int, set[str]] = {}
+        self.rows: dict[str, list[str]] = {}
 
 
 class BlockGradient:
@@ -61,10 +64,6 @@ class BlockGradient:
         shared: What all blocks have in common.
         outer: The gradient of the block around; None for the outermost one.
         op: The operator of that block whose sub-block this is.
-
-    Attributes:
-        rows: Of the outermost block: variable -> arrays to which the gradient blocks inside push
-            selected rows of its gradient.
     """
 
     def __init__(
@@ -105,7 +104,6 @@ class BlockGradient:
             op,
         )
         self.carried: set[str] = set()
-        self.rows: dict[str, list[str]] = {}
         self.branches = NoGradBranches(self._arrays_with_gradients(), set(self.arrays.values()))
 
     def inside(self, op: ForwardOp, path: Path, target: Block) -> BlockGradient:

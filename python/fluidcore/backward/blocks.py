@@ -112,7 +112,7 @@ def sub_block_gradient(op: ForwardOp, outer: BlockGradient, append: Append) -> l
         *(
             made
             for carry in carries
-            if carry.outer in outer.rows
+            if outer.outer is None and carry.outer in outer.shared.rows
             for made in joined_rows(outer, carry.outer, _result(op, outer, carry))
         ),
     ]

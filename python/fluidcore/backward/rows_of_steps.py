@@ -51,28 +51,26 @@ def push_rows(add: GradOp, carried: Collection[str], inner: BlockGradient) -> Gr
     array = outermost.names.fresh(fresh)
     declare_like(outermost.target, array, name, outermost.forward).set_type(ARRAY)
     outermost.carried.add(array)
-    outermost.rows.setdefault(name, []).append(array)
+    inner.shared.rows.setdefault(name, []).append(array)
     slots = {"X": [grad], "Array": [array]}
     return GradOp("push_selected_rows", slots, {"ArrayOut": [array]}, call_site=add.call_site)
 
 
 def has_rows(inner: BlockGradient, name: str) -> bool:
     """Whether steps push rows for a variable around the block."""
-    return name in _outermost(inner).rows and _is_read_only(inner, name)
+    return name in inner.shared.rows and _is_read_only(inner, name)
 
 
 def all_rows(inner: BlockGradient) -> set[str]:
     """The arrays that rows were pushed to."""
-    return {array for arrays in _outermost(inner).rows.values() for array in arrays}
+    return {array for arrays in inner.shared.rows.values() for array in arrays}
 
 
-def joined_rows(outer: BlockGradient, name: str, result: str) -> list[GradOp]:
+def joined_rows(outermost: BlockGradient, name: str, result: str) -> list[GradOp]:
     """The operators after an outermost loop, each with a part of the gradient of a variable."""
-    if outer.outer is not None:
-        return []
     return [
         GradOp("join_selected_rows", {"X": [array]}, {"Out": [result]})
-        for array in outer.rows.pop(name, [])
+        for array in outermost.shared.rows.pop(name)
     ]
 
 

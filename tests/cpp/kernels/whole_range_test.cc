@@ -27,7 +27,9 @@ double ulps(float value, double exact) {
   if (std::isnan(exact) || std::isnan(value)) {
     return std::isnan(exact) && std::isnan(value) ? 0.0 : kInfinity;
   }
-  if (exact == 0.0) return value == 0.0F && std::signbit(value) == std::signbit(exact) ? 0 : 1e9;
+  if (exact == 0.0) {
+    return value == 0.0F && std::signbit(value) == std::signbit(exact) ? 0.0 : kInfinity;
+  }
   const float nearest = std::abs(static_cast<float>(exact));
   if (std::isinf(nearest)) return value == static_cast<float>(exact) ? 0.0 : kInfinity;
   // Beyond the largest number, infinity is where the next one would be.

@@ -97,7 +97,7 @@ def _gradients(session: Session) -> list[core.Repetition]:
 
 
 def _scales(session: Session) -> bool:
-    """Whether −2 times the cotangent, which is audited anyway, gives −2 times the gradient.
+    """Whether −1/64 of the cotangent, which is audited anyway, gives −1/64 of the gradient.
 
     Then a second run has given the same bits.
     """
