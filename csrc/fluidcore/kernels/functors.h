@@ -506,12 +506,12 @@ struct NotEqual {
   }
 };
 
-struct LogicalAnd {
-  FC_HOST_DEVICE bool operator()(bool x, bool y) const { return x && y; }
+struct LogicalAnd {  // without a branch, which would not be vectorized
+  FC_HOST_DEVICE bool operator()(bool x, bool y) const { return static_cast<bool>(x & y); }
 };
 
 struct LogicalOr {
-  FC_HOST_DEVICE bool operator()(bool x, bool y) const { return x || y; }
+  FC_HOST_DEVICE bool operator()(bool x, bool y) const { return static_cast<bool>(x | y); }
 };
 
 struct LogicalXor {
@@ -528,6 +528,8 @@ template <class To, class From>
 FC_HOST_DEVICE To convert(From x) {
   if constexpr (std::is_same_v<To, bool>) {
     return x != From(0);
+  } else if constexpr (std::is_same_v<From, bool>) {
+    return x ? To(1) : To(0);
   } else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
     constexpr auto kLowest = static_cast<From>(std::numeric_limits<To>::lowest());
     if (!(x >= kLowest)) return x != x ? To(0) : std::numeric_limits<To>::lowest();

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <vector>
 
+#include "fluidcore/kernels/cpu/broadcast.h"
 #include "fluidcore/kernels/cpu/row_loss.h"
 #include "fluidcore/op/decomposition.h"
 #include "fluidcore/ops/elementwise.h"
@@ -224,23 +226,17 @@ template <class T>
 Kernel label_smooth(const KernelContext& context) {
   const auto x = context.input<T>("X");
   const auto out = context.output<T>("Out");
-  if (out.size() == 0) return nothing_to_do();
   const Mixed mixed{context.attr<double>("epsilon")};
   const std::int64_t classes = x.shape().back();
-  const bool has_prior = context.has_input("PriorDist");
-  const auto prior = has_prior ? context.input<T>("PriorDist") : Arg<const T>();
-  const auto uniform = static_cast<T>(1.0 / static_cast<double>(classes));
-  return [=, rows = x.size() / classes, isa = cpu::cpu_isa()] {
-    const cpu::Operand<T> other =
-        has_prior ? cpu::Operand<T>{prior.data()} : cpu::Operand<T>{&uniform, false};
-    parallel_for(rows, cpu::kGrain / classes + 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t row = begin; row < end; ++row) {
-        const std::int64_t start = row * classes;
-        cpu::calculate_row(isa, mixed, classes, out.data() + start,
-                           cpu::Operand<T>{x.data() + start}, other);
-      }
-    });
-  };
+  if (!context.has_input("PriorDist")) {
+    const double uniform = 1.0 / static_cast<double>(classes);
+    return map_kernel([=]<class C>(C label) { return mixed(label, static_cast<C>(uniform)); }, out,
+                      x);
+  }
+  const std::size_t rank = x.shape().rank();
+  const auto nest = std::make_shared<const cpu::BroadcastNest>(
+      x.shape(), std::vector{x.shape(), align({classes}, -1, rank, rank)});
+  return broadcast_kernel(nest, mixed, out, x, context.input<T>("PriorDist"));
 }
 
 void infer_label_smooth(InferContext& context) {

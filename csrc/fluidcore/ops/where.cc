@@ -16,8 +16,7 @@ namespace {
 struct Choose {
   template <class Word>
   Word operator()(bool condition, Word x, Word y) const {
-    const auto mask = static_cast<Word>(-static_cast<Word>(condition));  // no branch
-    return static_cast<Word>((x & mask) | (y & ~mask));
+    return condition ? x : y;
   }
 };
 

@@ -26,6 +26,17 @@ concept HasUsualNumbers = requires(In... in) {
   { Formula::usual(in...) } -> std::same_as<float>;
 };
 
+// An element as formulas take it. A bool is read as the byte that holds it, because loads of bool
+// are not vectorized.
+template <class T>
+[[gnu::always_inline]] inline T element(const T& stored) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return reinterpret_cast<const std::uint8_t&>(stored) != 0;
+  } else {
+    return stored;
+  }
+}
+
 // out[i] = formula(in[i]...): the loop that everything here comes down to, compiled once for each
 // formula, types and instruction set. `out` may be one of the inputs.
 template <class Formula, class Out, class... In>
@@ -34,7 +45,7 @@ void calculate(Isa isa, const Formula& formula, std::int64_t size, Out* out, con
     const Formula own = formula;  // in registers: a load in one branch only would not be vectorized
     const auto part = [&](std::int64_t begin, std::int64_t end, const auto& f) {
 #pragma GCC ivdep
-      for (std::int64_t i = begin; i < end; ++i) out[i] = static_cast<Out>(f(in[i]...));
+      for (std::int64_t i = begin; i < end; ++i) out[i] = static_cast<Out>(f(element(in[i])...));
     };
     if constexpr (HasUsualNumbers<Formula, In...>) {
       constexpr std::int64_t kPart = 256;

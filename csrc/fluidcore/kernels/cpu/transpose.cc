@@ -14,6 +14,7 @@ namespace fluidcore::cpu {
 namespace {
 
 constexpr std::int64_t kBlock = 32;  // a square of this side stays in the cache
+constexpr std::int64_t kStrip = 4;   // squares beside each other, so that pages are left less often
 constexpr std::int64_t kShort = 4;   // lines that are not worth a square
 
 // Lines [0, lines) of `from`, which are `apart`, become columns: to[i lines + j] = line j[i].
@@ -24,24 +25,38 @@ void interleave(std::int64_t count, const Word* from, std::int64_t apart, Word* 
   }
 }
 
-// A whole square: to[i kBlock + j] = from[j apart + i].
+template <class Word>
+void interleave_lines(
+    std::int64_t lines, std::int64_t count, const Word* from, std::int64_t apart, Word* to) {
+  switch (lines) {
+    case 2: return interleave<2>(count, from, apart, to);
+    case 3: return interleave<3>(count, from, apart, to);
+    default: return interleave<4>(count, from, apart, to);
+  }
+}
+
+// A whole square: to[i to_apart + j] = from[j apart + i].
 template <int kVectorBytes, class Word>
-[[gnu::always_inline]] inline void turn_square(const Word* from, std::int64_t apart, Word* to) {
+[[gnu::always_inline]] inline void turn_square(const Word* from,
+                                               std::int64_t apart,
+                                               Word* to,
+                                               std::int64_t to_apart) {
   using Lines = Square<Word, kVectorBytes>;
   for (std::int64_t i = 0; i < kBlock; i += Lines::kWidth) {
     for (std::int64_t j = 0; j < kBlock; j += Lines::kWidth) {
-      Lines::turn(from + j * apart + i, apart, to + i * kBlock + j, kBlock);
+      Lines::turn(from + j * apart + i, apart, to + i * to_apart + j, to_apart);
     }
   }
 }
 
 template <class Word>
-void turn_square_on(Isa isa, const Word* from, std::int64_t apart, Word* to) {
+void turn_square_on(
+    Isa isa, const Word* from, std::int64_t apart, Word* to, std::int64_t to_apart) {
   constexpr int kSixteen = 16 * static_cast<int>(sizeof(Word));
   if (isa == Isa::kAvx512) {
-    run_avx512([=] { turn_square<std::min(kSixteen, 64)>(from, apart, to); });
+    run_avx512([=] { turn_square<std::min(kSixteen, 64)>(from, apart, to, to_apart); });
   } else {
-    turn_square<16>(from, apart, to);
+    turn_square<16>(from, apart, to, to_apart);
   }
 }
 
@@ -113,51 +128,58 @@ void Transpose::copy_lines(Word* to, const Word* from) const {
   });
 }
 
+// The block of both inner dimensions that begins at (a_begin, b_begin).
+template <class Word>
+void Transpose::turn_block(
+    Isa isa, Word* to, const Word* from, std::int64_t a_begin, std::int64_t b_begin) const {
+  const Dim a = from_inner_;
+  const Dim b = to_inner_;
+  const std::int64_t a_count = std::min(kBlock, a.extent - a_begin);
+  const std::int64_t b_count = std::min(kBlock, b.extent - b_begin);
+  Word* const target = to + a_begin * a.to_stride + b_begin;
+  const Word* const source = from + a_begin * a.from_stride + b_begin * b.from_stride;
+  if (a.from_stride == 1 && a_count == kBlock && b_count == kBlock) {
+    return turn_square_on(isa, source, b.from_stride, target, a.to_stride);
+  }
+  // Through a square in the cache, so that both tensors are walked along their lines.
+  std::array<std::array<Word, kBlock>, kBlock> square;
+  for (std::int64_t j = 0; j < b_count; ++j) {
+    const Word* const line = source + j * b.from_stride;
+    for (std::int64_t i = 0; i < a_count; ++i) square[i][j] = line[i * a.from_stride];
+  }
+  for (std::int64_t i = 0; i < a_count; ++i) {
+    std::memcpy(target + i * a.to_stride, square[i].data(),
+                static_cast<std::size_t>(b_count) * sizeof(Word));
+  }
+}
+
 template <class Word>
 void Transpose::run_words(Word* to, const Word* from) const {
   const Dim a = from_inner_;
   const Dim b = to_inner_;
   if (b.from_stride == 1) return copy_lines(to, from);
+  const bool interleaves = b.extent <= kShort && a.from_stride == 1 && a.to_stride == b.extent;
   const std::int64_t a_blocks = (a.extent + kBlock - 1) / kBlock;
   const std::int64_t tasks = size_ / (a.extent * b.extent) * a_blocks;
   const std::int64_t grain = kGrain / (std::min(a.extent, kBlock) * b.extent);
   parallel_for(tasks, grain, [&, isa = cpu_isa()](std::int64_t first, std::int64_t last) {
-    for (std::int64_t task = first; task < last; ++task) {
-      const std::int64_t a_begin = task % a_blocks * kBlock;
-      const std::int64_t a_end = std::min(a_begin + kBlock, a.extent);
-      const Offsets at = offsets(task / a_blocks);
+    while (first < last) {
+      const std::int64_t block = first % a_blocks;
+      const std::int64_t count = std::min({last - first, a_blocks - block, kStrip});
+      const std::int64_t a_begin = block * kBlock;
+      const std::int64_t a_end = std::min(a_begin + count * kBlock, a.extent);
+      const Offsets at = offsets(first / a_blocks);
       Word* const target = to + at.to;
       const Word* const source = from + at.from;
-      if (b.extent <= kShort && a.from_stride == 1 && a.to_stride == b.extent) {
-        Word* const start = target + a_begin * a.to_stride;
-        const std::int64_t count = a_end - a_begin;
-        if (b.extent == 2) interleave<2>(count, source + a_begin, b.from_stride, start);
-        if (b.extent == 3) interleave<3>(count, source + a_begin, b.from_stride, start);
-        if (b.extent == 4) interleave<4>(count, source + a_begin, b.from_stride, start);
+      first += count;
+      if (interleaves) {
+        interleave_lines(b.extent, a_end - a_begin, source + a_begin, b.from_stride,
+                         target + a_begin * a.to_stride);
         continue;
       }
-      // Through a square in the cache, so that both tensors are walked along their lines.
-      std::array<std::array<Word, kBlock>, kBlock> square;
-      const bool are_lines = a.from_stride == 1 && a_end - a_begin == kBlock;
       for (std::int64_t b_begin = 0; b_begin < b.extent; b_begin += kBlock) {
-        const std::int64_t b_count = std::min(kBlock, b.extent - b_begin);
-        if (are_lines && b_count == kBlock) {
-          turn_square_on(isa, source + b_begin * b.from_stride + a_begin, b.from_stride,
-                         square[0].data());
-          for (std::int64_t i = 0; i < kBlock; ++i) {
-            std::memcpy(target + (a_begin + i) * a.to_stride + b_begin, square[i].data(),
-                        sizeof(square[i]));
-          }
-          continue;
-        }
-        for (std::int64_t j = 0; j < b_count; ++j) {
-          const Word* line = source + (b_begin + j) * b.from_stride;
-          for (std::int64_t i = a_begin; i < a_end; ++i)
-            square[i - a_begin][j] = line[i * a.from_stride];
-        }
-        for (std::int64_t i = a_begin; i < a_end; ++i) {
-          std::memcpy(target + i * a.to_stride + b_begin, square[i - a_begin].data(),
-                      static_cast<std::size_t>(b_count) * sizeof(Word));
+        for (std::int64_t i = a_begin; i < a_end; i += kBlock) {
+          turn_block(isa, target, source, i, b_begin);
         }
       }
     }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "fluidcore/base/shape.h"
+#include "fluidcore/kernels/cpu/isa.h"
 
 namespace fluidcore::cpu {
 
@@ -31,6 +32,9 @@ class Transpose {
   Offsets offsets(std::int64_t index) const;  // of a place in the outer dimensions
   template <class Word>
   void copy_lines(Word* to, const Word* from) const;
+  template <class Word>
+  void turn_block(
+      Isa isa, Word* to, const Word* from, std::int64_t a_begin, std::int64_t b_begin) const;
   template <class Word>
   void run_words(Word* to, const Word* from) const;
 
