@@ -36,7 +36,9 @@ void check_groups(const InferContext& context, std::int64_t least) {
   const std::int64_t groups = groups_attr(context);
   if (groups == kChannels && least == kChannels) return;
   require(groups >= least, context.type(), ": groups must be at least ", least, ", got ", groups);
-  require(x[1] == -1 || x[1] % groups == 0, context.type(),
+  // No channels are a multiple of any number, but one group of none is enough.
+  const bool can_be_cut = x[1] == 0 ? groups == 1 : x[1] % groups == 0;
+  require(x[1] == -1 || can_be_cut, context.type(),
           ": the channels of X must be a multiple of groups, got X ", x, ", groups ", groups);
 }
 

@@ -42,34 +42,34 @@ cpu::ChannelLayout channel_layout(const KernelContext& context, const Shape& x) 
   return {x[0], x[1], x.product(2, x.rank())};
 }
 
-void infer_batch_norm(InferContext& context) {
+// Checks the numbers of each channel: all of X's dtype or, where X has 16 bits, all of float32.
+TensorSpec checked_statistics(const InferContext& context,
+                              std::initializer_list<std::string_view> slots) {
   const std::int64_t channels = checked_channels(context);
-  const TensorSpec& x = context.input("X");
-  for (const std::string_view slot : {"Scale", "Bias", "Mean", "Variance"}) {
-    require_shape(context, slot, {channels});
-  }
-  context.set_output("Y", x);
+  const DType x = context.input("X").dtype;
+  const DType first = context.input(*slots.begin()).dtype;
+  const bool is_wide = first == DType::kFloat32 && is_floating(x) && size_of(x) == 2;
+  const DType wanted = is_wide ? first : x;
+  for (const std::string_view slot : slots) require_spec(context, slot, {{channels}, wanted});
+  return context.input(*slots.begin());
+}
+
+void infer_batch_norm(InferContext& context) {
   // Statistics are like what they update, whose shape is known when X's is not.
-  const TensorSpec statistics = context.input("Mean");
-  for (const std::string_view slot : {"Scale", "Bias", "Variance"}) {
-    require(context.input(slot).dtype == statistics.dtype, context.type(), ": ", slot,
-            " must have the dtype of Mean, ", statistics.dtype, ", got ", context.input(slot));
-  }
+  const TensorSpec statistics = checked_statistics(context, {"Mean", "Variance", "Scale", "Bias"});
+  context.set_output("Y", context.input("X"));
   for (const std::string_view slot : {"MeanOut", "VarianceOut", "SavedMean", "SavedVariance"}) {
     context.set_output(slot, statistics);
   }
 }
 
 void infer_batch_norm_grad(InferContext& context) {
-  const std::int64_t channels = checked_channels(context);
+  const TensorSpec scale = checked_statistics(context, {"Scale", "SavedMean", "SavedVariance"});
   const TensorSpec& x = context.input("X");
-  for (const std::string_view slot : {"Scale", "SavedMean", "SavedVariance"}) {
-    require_shape(context, slot, {channels});
-  }
-  require_shape(context, "Y@GRAD", x.shape);
+  require_spec(context, "Y@GRAD", x);
   context.set_output("X@GRAD", x);
-  context.set_output("Scale@GRAD", context.input("Scale"));
-  context.set_output("Bias@GRAD", context.input("Scale"));
+  context.set_output("Scale@GRAD", scale);
+  context.set_output("Bias@GRAD", scale);
 }
 
 // What both kernels need: numbers for each channel that are no variables.

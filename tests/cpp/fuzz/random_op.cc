@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "fuzz/documented_shapes.h"
+
 namespace fluidcore {
 
 namespace {
@@ -143,14 +145,20 @@ RandomOp Drawing::draw(const OpDef& definition) {
   const Extents base = has_rows && !one_in(4) ? Extents{1 + below(4), 1 + below(4)} : extents();
   const Extents vector = {base.empty() ? 1 : any_of(base)};
   const bool agree = one_in(3);
+  const bool as_documented = one_in(3);
+  DocumentedShapes documented(definition, [this] { return one_in(12) ? 0 : 1 + below(4); });
   const bool by_default = one_in(2);
   const DType chosen = dtype();
   std::vector<TensorSpec> rows;  // the specs of those that are selected rows
   for (const OpDef::Slot& slot : definition.inputs()) {
     if (slot.traits.optional && one_in(2)) continue;
     for (std::int64_t count = slot.traits.list ? 1 + below(3) : 1; count > 0; --count) {
-      TensorSpec spec{Shape(agree ? base : like(one_in(3) ? vector : base)),
+      const std::optional<Extents> known = as_documented ? documented.of(slot.name) : std::nullopt;
+      TensorSpec spec{Shape(known   ? *known
+                            : agree ? base
+                                    : like(one_in(3) ? vector : base)),
                       one_in(4) && !agree ? dtype() : chosen};
+      if (as_documented && documented.is_integral(slot.name)) spec.dtype = DType::kInt64;
       const bool is_table = spec.shape.rank() == 2 && is_floating(spec.dtype);
       if (is_table && may_hold_rows(slot) && (slot.traits.only_rows || one_in(2))) {
         spec.rows = below(5);

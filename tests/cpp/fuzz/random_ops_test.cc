@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -40,6 +42,18 @@ class OneOp {
     const std::set<std::string> no_grad;
     GradContext context(forward_, no_grad);
     for (OpDesc& grad : builtin_ops().grad_ops(context)) add(std::move(grad));
+  }
+  // The operator of this type that add_gradient() made, if there is one, with what it reads.
+  std::optional<RandomOp> find(const OpDef& definition) {
+    for (const auto& op : program_.block(0).ops()) {
+      if (op->type() != definition.type()) continue;
+      RandomOp found{&definition, {}, op->attrs()};
+      for (const auto& [slot, names] : op->inputs()) {
+        for (const std::string& name : names) found.inputs[slot].push_back(spec_of(name));
+      }
+      return found;
+    }
+    return std::nullopt;
   }
   // False if the results would be too large.
   bool run(Executor& executor) {
@@ -137,6 +151,25 @@ std::string answer(std::uint64_t seed, const RandomOp& op, bool with_gradient) {
   }
 }
 
+// A new operator of this type. One that is the gradient of another comes of a random one of those,
+// where that is right.
+RandomOp draw(Drawing& drawing, const OpDef& definition) {
+  constexpr std::string_view kSuffix = "_grad";
+  const std::string& type = definition.type();
+  const OpDef* const forward =
+      type.ends_with(kSuffix) ? builtin_ops().find(type.substr(0, type.size() - kSuffix.size()))
+                              : nullptr;
+  if (!forward || !forward->has_grad() || drawing.one_in(2)) return drawing.draw(definition);
+  try {
+    OneOp one(drawing, draw(drawing, *forward));
+    one.add_gradient();
+    if (const auto found = one.find(definition)) return *found;
+  } catch (const Error&) {
+    // Of a wrong one there is no gradient.
+  }
+  return draw(drawing, definition);
+}
+
 class RandomOps : public testing::TestWithParam<std::string> {};
 
 TEST_P(RandomOps, RunOrSayWhyNot) {
@@ -150,7 +183,8 @@ TEST_P(RandomOps, RunOrSayWhyNot) {
     const auto seed = static_cast<std::uint64_t>(trial);
     Drawing drawing(seed);
     const bool is_new = parents.empty() || drawing.one_in(8);
-    const RandomOp op = is_new ? drawing.draw(definition) : drawing.change(drawing.any_of(parents));
+    const RandomOp op =
+        is_new ? draw(drawing, definition) : drawing.change(drawing.any_of(parents));
     SCOPED_TRACE(to_string(op));
     const std::string text = answer(seed, op, false);
     if (text.empty() || answers.insert(text).second) parents.push_back(op);

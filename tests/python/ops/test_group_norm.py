@@ -119,6 +119,12 @@ def test_a_large_mean_does_not_spoil_the_group(dtype: str) -> None:
         ),
         ("instance_norm", {"X": (2, 4)}, {"epsilon": -1.0}, "epsilon must be at least 0, got -1.0"),
         ("group_mean", {"X": (2, 4)}, {"groups": -1}, "groups must be at least 0, got -1"),
+        (
+            "group_mean",
+            {"X": (2, 0)},
+            {"groups": 2**62},
+            rf"the channels of X must be a multiple of groups, got X \[2, 0\], groups {2**62}",
+        ),
     ],
 )
 def test_what_does_not_fit_is_an_error(

@@ -106,3 +106,10 @@ def test_statistics_of_another_size_are_an_error() -> None:
     given = inputs((2, 3, 4, 5), 3) | {"Scale": positive(4)}
     with pytest.raises(ValueError, match=r"batch_norm: Scale must have shape \[3\], got \[4\]"):
         run_op("batch_norm", given)
+
+
+def test_statistics_of_whole_numbers_are_an_error() -> None:
+    given = inputs((2, 3, 4, 5), 3) | {"Scale": np.array([1, 2, 3])}
+    message = r"batch_norm: Scale must be float64, got int64; write cast\(scale, 'float64'\)"
+    with pytest.raises(ValueError, match=message):
+        run_op("batch_norm", given)
