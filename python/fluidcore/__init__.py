@@ -16,6 +16,7 @@ from fluidcore import _openmp  # noqa: F401, I001 - before anything else loads t
 from fluidcore import (
     amp,
     backward,
+    checkpoint,
     clip,
     core,
     datasets,
@@ -94,6 +95,7 @@ __all__ = [
     "append_backward",
     "backward",
     "calc_gradient",
+    "checkpoint",
     "clip",
     "core",
     "datasets",

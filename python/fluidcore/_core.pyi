@@ -586,9 +586,17 @@ class Executor:
         """
         Forgets every plan.
         """
+    def next_state(self, program: ProgramDesc) -> tuple[int, int]:
+        """
+        The seed and the number of the program's next run.
+        """
     def run(self, program: ProgramDesc, feed: dict[str, typing.Any], fetch_list: collections.abc.Sequence[str], scope: Scope, threads: typing.SupportsInt | typing.SupportsIndex = 1, check_nan: bool = False, return_numpy: bool = False, timeout: typing.SupportsFloat | typing.SupportsIndex | None = None, profile: Profile | None = None, skipped_passes: collections.abc.Sequence[str] = []) -> list[typing.Any]:
         """
         Runs block 0, for `timeout` seconds at most; returns copies of the fetched variables.
+        """
+    def set_next_state(self, program: ProgramDesc, seed: typing.SupportsInt | typing.SupportsIndex, step: typing.SupportsInt | typing.SupportsIndex) -> None:
+        """
+        Lets the program draw random numbers as in the run that next_state told of.
         """
 class Function:
     """

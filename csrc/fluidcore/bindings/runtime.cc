@@ -202,6 +202,19 @@ void bind_runtime(py::module_& m) {
           py::arg("program"), py::arg("feed"), py::arg("fetch_list"), py::arg("scope").none(false),
           py::arg("skipped_passes") = std::vector<std::string>(),
           "The steps of the plan that a run would make, after all passes, as text.")
+      .def(
+          "next_state",
+          [](Executor& executor, const ProgramDesc& program) {
+            const RunState state = executor.next_state(program);
+            return std::pair(state.seed, state.step);
+          },
+          py::arg("program"), "The seed and the number of the program's next run.")
+      .def(
+          "set_next_state",
+          [](Executor& executor, const ProgramDesc& program, std::uint64_t seed,
+             std::uint64_t step) { executor.set_next_state(program, {seed, step}); },
+          py::arg("program"), py::arg("seed"), py::arg("step"),
+          "Lets the program draw random numbers as in the run that next_state told of.")
       .def("close", &Executor::close, "Forgets every plan.")
       .def("cached_plans", &Executor::cached_plans);
 }

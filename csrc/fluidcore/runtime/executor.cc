@@ -85,10 +85,7 @@ std::vector<Tensor> Executor::run_once(Call& call, std::optional<RunState>& stat
   try {
     const ProgramDesc& program = call.program;
     if (!plan) plan = std::make_unique<Plan>(ops_, program, entry->request, *call.scope);
-    if (!state) {
-      const std::uint64_t seed = program.random_seed() != 0 ? program.random_seed() : drawn_seed_;
-      state = RunState{seed, next_step(program.revision())};
-    }
+    if (!state) state = draw(program);
     const auto start = Pace::Clock::now();
     std::vector<Tensor> results =
         plan->run(call.scope, call.feeds, *state, call.options.interruption, call.options.profile);
@@ -161,14 +158,36 @@ void Executor::give_back(Entry entry, std::unique_ptr<Plan> plan, double seconds
   if (cache_.size() > kMaxPlans && !cache_.back().is_running) cache_.pop_back();
 }
 
-std::uint64_t Executor::next_step(const Revision& revision) {
+RunState Executor::draw(const ProgramDesc& program) {
   const std::lock_guard lock(mutex_);
+  Counter& counter = counter_of(program);
+  return {seed_of(program), counter.steps++};
+}
+
+RunState Executor::next_state(const ProgramDesc& program) {
+  const std::lock_guard lock(mutex_);
+  return {seed_of(program), counter_of(program).steps};
+}
+
+void Executor::set_next_state(const ProgramDesc& program, const RunState& state) {
+  const std::uint64_t own = program.random_seed();
+  require(own == 0 || own == state.seed, "executor: the state must be of the program's seed, ", own,
+          ", got one of seed ", state.seed);
+  const std::lock_guard lock(mutex_);
+  if (own == 0) drawn_seed_ = state.seed;
+  counter_of(program).steps = state.step;
+}
+
+std::uint64_t Executor::seed_of(const ProgramDesc& program) const {
+  return program.random_seed() != 0 ? program.random_seed() : drawn_seed_;
+}
+
+Executor::Counter& Executor::counter_of(const ProgramDesc& program) {
   std::erase_if(counters_, [](const Counter& counter) { return counter.program.expired(); });
   for (Counter& counter : counters_) {
-    if (counter.program.lock() == revision) return counter.steps++;
+    if (counter.program.lock() == program.revision()) return counter;
   }
-  counters_.push_back({revision, 1});
-  return 0;
+  return counters_.emplace_back(Counter{program.revision()});
 }
 
 void Executor::close() {

@@ -54,6 +54,14 @@ class Executor {
                           const std::shared_ptr<Scope>& scope,
                           const Options& options);
 
+  // What the random operators of a program draw from in its next run: with what is fed and the
+  // scope, all that a run depends on.
+  RunState next_state(const ProgramDesc& program);
+  // Goes on from `state`, which next_state() of this or another Executor gave. Programs without a
+  // seed of their own get its seed in the place of the one that was drawn. Throws InvalidArgument
+  // where the program has a seed of its own and `state` another one.
+  void set_next_state(const ProgramDesc& program, const RunState& state);
+
   void close();  // forgets every Plan and frees its memory
   std::size_t cached_plans() const;
 
@@ -87,7 +95,9 @@ class Executor {
   // OtherExtents.
   std::vector<Tensor> run_once(Call& call, std::optional<RunState>& state);
   void give_back(Entry entry, std::unique_ptr<Plan> plan, double seconds);
-  std::uint64_t next_step(const Revision& revision);
+  RunState draw(const ProgramDesc& program);
+  std::uint64_t seed_of(const ProgramDesc& program) const;
+  Counter& counter_of(const ProgramDesc& program);  // with mutex_ locked
 
   const OpRegistry& ops_;
   std::uint64_t drawn_seed_;

@@ -1,10 +1,17 @@
 """Running programs: the Executor, the Scope where variables live, the number of threads."""
 
-from fluidcore.executor.executor import Executor, Scope, global_scope, scope_guard
+from fluidcore.executor.executor import (
+    Executor,
+    RandomState,
+    Scope,
+    global_scope,
+    scope_guard,
+)
 from fluidcore.executor.threads import get_num_threads, set_num_threads
 
 __all__ = [
     "Executor",
+    "RandomState",
     "Scope",
     "get_num_threads",
     "global_scope",

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, NoReturn, TypeAlias
 import numpy as np
 
 from fluidcore import core
-from fluidcore.base.checks import check_name
+from fluidcore.base.checks import check_name, is_whole
 from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.executor import profiling, threads
 from fluidcore.executor.feeding import as_declared
@@ -51,6 +51,13 @@ class _Declared(NamedTuple):
     @classmethod
     def of(cls, desc: core.VarDesc) -> _Declared:
         return cls(desc, numpy_dtype(desc.dtype()), len(desc.shape()))
+
+
+class RandomState(NamedTuple):
+    """What random operators draw from: a seed, and how often the program has run."""
+
+    seed: int
+    runs: int
 
 
 def _checked(
@@ -193,6 +200,37 @@ class Executor:
         program, fetches, scope = _checked(program, fetch_list, scope)
         arrays = self._arrays(program, feed) if feed else {}
         return core.Executor.listing(program.desc, arrays, fetches, scope, self._skipped_passes)
+
+    def random_state(self, program: Program | None = None) -> RandomState:
+        """What the random operators of a program draw from in its next run.
+
+        With the values in the scope and what is fed, all that a run depends on.
+
+        Args:
+            program: None for the default main program.
+        """
+        program, _, _ = _checked(program, None, None)
+        return RandomState(*self._core.next_state(program.desc))
+
+    def set_random_state(self, state: RandomState, program: Program | None = None) -> None:
+        """Goes on from a state that this or another Executor was in.
+
+        Args:
+            state: What `random_state` gave. Its seed becomes that of every program of this
+                Executor that has no `random_seed` of its own.
+            program: None for the default main program.
+
+        Raises:
+            core.InvalidArgument: The program has a `random_seed`, and the state another one.
+        """
+        program, _, _ = _checked(program, None, None)
+        if not (
+            isinstance(state, tuple)
+            and len(state) == 2
+            and all(is_whole(each) and 0 <= each < 2**64 for each in state)
+        ):
+            raise TypeError(f"state must be what random_state() gave, got {state!r}")
+        self._core.set_next_state(program.desc, *state)
 
     def _arrays(self, program: Program, feed: Mapping[str, Any]) -> dict[str, Any]:
         if not isinstance(feed, (dict, Mapping)):  # a dict is seen at once

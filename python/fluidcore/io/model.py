@@ -9,13 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-
 from fluidcore import core
-from fluidcore.executor import Executor, global_scope
+from fluidcore.executor import Executor
 from fluidcore.io.array_file import (
     NEW,
-    Arrays,
     make_folder,
     read_arrays,
     read_metadata,
@@ -23,7 +20,8 @@ from fluidcore.io.array_file import (
     write_arrays,
     write_new,
 )
-from fluidcore.program import Parameter, Program, Variable, default_main_program
+from fluidcore.io.persistables import checked, given_program, persistables, set_values, values
+from fluidcore.program import Parameter, Program, Variable
 from fluidcore.program.arguments import variable_names
 
 PROGRAM_FILE = "program.json"
@@ -44,7 +42,7 @@ def save_params(executor: Executor, dirname: Path, main_program: Program | None 
         core.NotFound: A parameter has no value in the global scope.
     """
     del executor
-    _save(dirname, [v for v in _persistables(main_program) if isinstance(v, Parameter)])
+    _save(dirname, [v for v in persistables(main_program) if isinstance(v, Parameter)])
 
 
 def save_persistables(
@@ -52,7 +50,7 @@ def save_persistables(
 ) -> None:
     """Writes all that lives between runs, the optimizer's state too; otherwise as save_params."""
     del executor
-    _save(dirname, _persistables(main_program))
+    _save(dirname, persistables(main_program))
 
 
 def load_params(executor: Executor, dirname: Path, main_program: Program | None = None) -> None:
@@ -68,7 +66,7 @@ def load_params(executor: Executor, dirname: Path, main_program: Program | None 
         core.InvalidArgument: The file is damaged, or a shape or element type differs.
     """
     del executor
-    _load(dirname, [v for v in _persistables(main_program) if isinstance(v, Parameter)])
+    _load(dirname, [v for v in persistables(main_program) if isinstance(v, Parameter)])
 
 
 def load_persistables(
@@ -76,7 +74,7 @@ def load_persistables(
 ) -> None:
     """Reads all that lives between runs; otherwise as load_params."""
     del executor
-    _load(dirname, _persistables(main_program))
+    _load(dirname, persistables(main_program))
 
 
 def save_inference_model(
@@ -101,7 +99,7 @@ def save_inference_model(
         OSError: A file cannot be written; the model that was there can still be loaded.
     """
     del executor
-    program = _program(main_program)
+    program = given_program(main_program)
     feeds = variable_names("save_inference_model: feeded_var_names", feeded_var_names, program)
     fetches = variable_names("save_inference_model: target_vars", target_vars, program)
     if not fetches:
@@ -125,7 +123,7 @@ def save_inference_model(
         "feed": json.dumps(feeds),
         "fetch": json.dumps(fetches),
     }
-    arrays = _values(_persistables(pruned))
+    arrays = values(persistables(pruned))
     # The parameters name their program, so moving them into place is what makes the new model the
     # model; a crash before leaves the old pair, a crash after leaves program.json.new to be found.
     folder = make_folder(dirname)
@@ -170,7 +168,8 @@ def load_inference_model(
         core.InvalidArgument: A file is damaged, or the two do not belong together.
     """
     del executor
-    arrays, metadata = read_arrays(os.path.join(os.fspath(dirname), PARAMS_FILE))
+    path = os.path.join(os.fspath(dirname), PARAMS_FILE)
+    arrays, metadata = read_arrays(path)
     feeds, fetches = (_name_list(dirname, metadata, key) for key in ("feed", "fetch"))
     text = _program_text(dirname, metadata.get("program_sha256", ""))
     program = Program.parse_from_string(text)
@@ -178,7 +177,7 @@ def load_inference_model(
     for name in feeds:
         block.var(name)
     targets = [block.var(name) for name in fetches]
-    _set(_checked(arrays, _persistables(program), os.path.join(os.fspath(dirname), PARAMS_FILE)))
+    set_values(checked(arrays, persistables(program), path))
     return program, feeds, targets
 
 
@@ -222,33 +221,8 @@ def _name_list(dirname: Path, metadata: dict[str, str], key: str) -> list[str]:
     return names
 
 
-def _persistables(program: Program | None) -> list[Variable]:
-    return [variable for variable in _program(program).list_vars() if variable.persistable]
-
-
-def _program(program: Program | None) -> Program:
-    if program is None:
-        return default_main_program()
-    if not isinstance(program, Program):
-        raise TypeError(f"main_program must be a Program, got {type(program).__name__}")
-    return program
-
-
-def _values(variables: Iterable[Variable]) -> Arrays:
-    names = [variable.name for variable in variables]
-    arrays = {}
-    for name, tensor in zip(names, global_scope().snapshot(names), strict=True):
-        if not tensor.is_initialized():
-            raise core.NotFound(
-                f"save: variable '{name}' must have a value in the global scope, "
-                "got none; run the startup program first"
-            )
-        arrays[name] = np.asarray(tensor)
-    return arrays
-
-
 def _save(dirname: Path, variables: Iterable[Variable]) -> None:
-    arrays = _values(variables)
+    arrays = values(variables)
     folder = make_folder(dirname)
     write_arrays(os.path.join(folder, PARAMS_FILE), arrays, {})
     sync_folder(folder)
@@ -257,25 +231,4 @@ def _save(dirname: Path, variables: Iterable[Variable]) -> None:
 def _load(dirname: Path, variables: Iterable[Variable]) -> None:
     path = os.path.join(os.fspath(dirname), PARAMS_FILE)
     arrays, _ = read_arrays(path)
-    _set(_checked(arrays, variables, path))
-
-
-def _checked(arrays: Arrays, variables: Iterable[Variable], path: str) -> Arrays:
-    checked = {}
-    for variable in variables:
-        array = arrays.get(variable.name)
-        if array is None:
-            raise core.NotFound(f"load: no variable '{variable.name}' in {path}")
-        if tuple(array.shape) != variable.shape or array.dtype.name != variable.dtype:
-            raise core.InvalidArgument(
-                f"load: '{variable.name}' must be {variable.dtype} {list(variable.shape)}, "
-                f"got {array.dtype.name} {list(array.shape)} in {path}"
-            )
-        checked[variable.name] = array
-    return checked
-
-
-def _set(arrays: Arrays) -> None:
-    scope = global_scope()
-    for name, array in arrays.items():
-        scope.var(name).get_tensor().set(array)
+    set_values(checked(arrays, variables, path))

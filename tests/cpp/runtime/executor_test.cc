@@ -199,5 +199,26 @@ TEST_F(ExecutorTest, NamesTheOperatorThatMakesTheFirstNan) {
           "add_one: output 'y' must be free of NaN, got at least one, the first in this run"));
 }
 
+TEST_F(ExecutorTest, GoesOnFromTheStateOfRandomNumbersThatAnotherOneWasIn) {
+  add_to(0, OpDesc("draw", {}, {{"Out", {"number"}}}));
+  run({}, {"number"});
+  const RunState state = executor_.next_state(program_);
+  EXPECT_EQ(state.step, 1U);
+  const std::vector<float> expected = values(run({}, {"number"})[0]);
+  Executor other(ops_);
+  other.set_next_state(program_, state);
+  EXPECT_EQ(values(other.run(program_, {}, {"number"}, scope_, options_)[0]), expected);
+  EXPECT_NE(values(other.run(program_, {}, {"number"}, scope_, options_)[0]), expected);
+}
+
+TEST_F(ExecutorTest, RefusesAStateOfAnotherSeedThanTheProgramsOwn) {
+  program_.set_random_seed(5);
+  EXPECT_THAT(
+      [&] { executor_.set_next_state(program_, {.seed = 6, .step = 1}); },
+      ThrowsMessage<InvalidArgument>("executor: the state must be of the program's seed, 5, "
+                                     "got one of seed 6"));
+  EXPECT_EQ(executor_.next_state(program_).step, 0U);
+}
+
 }  // namespace
 }  // namespace fluidcore
