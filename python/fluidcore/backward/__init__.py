@@ -26,7 +26,7 @@ from fluidcore.backward.arguments import (
     checked_names,
     checked_no_grad_set,
     checked_variables,
-    parameter_named,
+    source_named,
 )
 from fluidcore.backward.block_gradient import BlockGradient, Shared
 from fluidcore.backward.operators import GradOp, op_traits
@@ -56,13 +56,13 @@ def append_backward(
     no_grad_set: Names = None,
     callbacks: Sequence[Callback] | None = None,
     checkpoints: Names = None,
-) -> list[tuple[Parameter, Variable | None]]:
+) -> list[tuple[Variable, Variable | None]]:
     """Appends the operators that calculate the gradient of `loss` to its program.
 
     Args:
         loss: One number, for example [1].
-        parameter_list: Parameters, or their names, whose gradients are wanted; None for all
-            trainable ones, and data that does not stop gradients.
+        parameter_list: Parameters or other floating Variables, or their names, whose gradients
+            are wanted; None for all trainable parameters, and data that does not stop gradients.
         no_grad_set: Variables, or their names, that are constants, beside those with
             `stop_gradient`.
         callbacks: Each is called as `callback(block=..., context=grad_to_var)` after each appended
@@ -77,27 +77,31 @@ def append_backward(
 
     Raises:
         core.InvalidArgument: The loss is not one number, an operator between the parameters and
-            the loss has no gradient, or a checkpoint is nothing that the block calculates.
+            the loss has no gradient, a checkpoint is nothing that the block calculates, or an
+            item of `parameter_list` is not floating or a tensor array.
     """
     check_loss(loss)
     callbacks = checked_callbacks(callbacks)
     block = loss.block
     given = checked_no_grad_set(no_grad_set, block.program)
+    stopped = _stopped_around(block)
+    wanted: list[Variable]
     if parameter_list is None:
         wanted = [p for p in block.program.all_parameters() if p.trainable]
         sources = {p.name for p in wanted} | _leaves(block)
     else:
         wanted = [
-            parameter_named(block, name)
+            source_named(block, name)
             for name in checked_names("parameter_list", parameter_list, block.program)
         ]
         sources = {p.name for p in wanted}
+        stopped -= {v.name for v in wanted if not isinstance(v, Parameter)}
     found = _append_backward(
         block,
         [loss],
         [None],
         sources,
-        _stopped_around(block) | given,
+        stopped | given,
         callbacks,
         [p.name for p in wanted],
         checked_checkpoints(block, checkpoints),
@@ -187,7 +191,15 @@ def _has_form_of(gradient: Variable, target: Variable) -> bool:
     return gradient.dtype == target.dtype and extents_agree(gradient.shape, target.shape)
 
 
-calc_gradient = gradients  # its early name
+def calc_gradient(
+    targets: Variable | Sequence[Variable],
+    inputs: Variable | Sequence[Variable],
+    target_gradients: Variable | Sequence[Variable | None] | None = None,
+    no_grad_set: Names = None,
+) -> Variable | None | list[Variable | None]:
+    """`gradients` under its early name; the gradient of a single input comes without a list."""
+    found = gradients(targets, inputs, target_gradients, no_grad_set)
+    return found[0] if len(found) == 1 else found
 
 
 def _append_backward(

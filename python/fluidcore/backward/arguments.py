@@ -9,7 +9,8 @@ from fluidcore import core
 from fluidcore.base.call_site import warn
 from fluidcore.base.checks import did_you_mean
 from fluidcore.base.dtypes import FLOATING
-from fluidcore.program import Block, Parameter, Program, Variable
+from fluidcore.backward.view import is_array
+from fluidcore.program import Block, Program, Variable
 from fluidcore.program.arguments import variable_names
 
 Callback = Callable[..., object]
@@ -90,12 +91,12 @@ def checked_variables(what: str, items: object) -> list[Variable]:
     return list(given)
 
 
-def parameter_named(block: Block, name: str) -> Parameter:
-    """The parameter of this name."""
+def source_named(block: Block, name: str) -> Variable:
+    """The variable of this name in the outermost block, whose gradient is wanted."""
     found = block.program.global_block().var(name)
-    if not isinstance(found, Parameter):
+    if is_array(block, name) or found.dtype not in FLOATING:
+        kind = "a tensor array" if is_array(block, name) else found.dtype
         raise core.InvalidArgument(
-            f"append_backward: parameter_list must hold parameters, got the Variable '{name}'; "
-            "use gradients() for other variables"
+            f"append_backward: parameter_list must hold floating variables, got '{name}' of {kind}"
         )
     return found

@@ -117,7 +117,13 @@ class Optimizer:
         """
         with changing(loss, startup_program):
             callbacks = [error_clip_callback]
-            grads = append_backward(loss, parameter_list, no_grad_set, callbacks, checkpoints)
+            found = append_backward(loss, parameter_list, no_grad_set, callbacks, checkpoints)
+            grads = [(param, grad) for param, grad in found if isinstance(param, Parameter)]
+            if len(grads) < len(found):
+                others = [v.name for v, _ in found if not isinstance(v, Parameter)]
+                raise core.InvalidArgument(
+                    f"minimize: parameter_list must hold parameters, got {others}"
+                )
             if all(grad is None for _, grad in grads):
                 raise core.InvalidArgument(
                     f"minimize: the loss must depend on a trainable parameter, got "

@@ -201,13 +201,24 @@ def test_parameter_list_gives_the_order(block):
     assert not block.has_var("v@GRAD")
 
 
-def test_parameter_list_wants_parameters(block):
+def test_parameter_list_may_hold_any_floating_variable(block):
     x, w = data("x"), parameter("w")
-    loss = layers.mean(x * w)
+    y = x * w
+    loss = layers.mean(layers.square(y))
+    pairs, _ = backward(loss, parameter_list=["x", y, "w"])
+    assert names(pairs) == [("x", "x@GRAD"), (y.name, f"{y.name}@GRAD"), ("w", "w@GRAD")]
+
+
+def test_parameter_list_wants_floating_variables(block):
+    w, label = parameter("w"), layers.data("label", [1], "int64")
+    array = layers.create_array("float32")
+    loss = layers.mean(w)
     with pytest.raises(fluid.NotFound, match="no variable 'u'"):
         fluid.append_backward(loss, parameter_list=["u"])
-    with pytest.raises(fluid.InvalidArgument, match="must hold parameters, got the Variable 'x'"):
-        fluid.append_backward(loss, parameter_list=[x])
+    with pytest.raises(fluid.InvalidArgument, match="must hold floating variables, got 'label' of"):
+        fluid.append_backward(loss, parameter_list=[label])
+    with pytest.raises(fluid.InvalidArgument, match="floating variables, got .* of a tensor array"):
+        fluid.append_backward(loss, parameter_list=[array])
     with pytest.raises(TypeError, match="parameter_list must be a list or a set, got 'w'"):
         fluid.append_backward(loss, parameter_list="w")
 

@@ -14,7 +14,6 @@ def test_the_passes_are_found_under_the_names_of_the_seeds():
     assert backward._append_backward_ops_ is append._append_backward_ops_
     assert backward._append_backward_vars_ is append._append_backward_vars_
     assert backward._remove_no_grad_branch_ is append._remove_no_grad_branch_
-    assert fluid.calc_gradient is fluid.gradients
 
 
 def test_single_producer_keeps_its_name():
