@@ -66,7 +66,7 @@ class Names:
                         f"{did_you_mean(name, map(str, fields))}"
                     )
             return {name: fields[name] for name in self.names}
-        if not isinstance(fields, (tuple, list)):
+        if not isinstance(fields, tuple):
             fields = (fields,)
         if len(fields) != len(self.names):
             raise core.InvalidArgument(

@@ -28,6 +28,11 @@ def test_whole_numbers_can_be_fed_to_a_floating_variable():
     assert batch["x"].dtype == np.float32
 
 
+def test_a_list_is_one_field():
+    (batch,) = fluid.DataLoader([[1, 2], [3, 4]], 2, feed_list=["x"])
+    assert batch["x"].tolist() == [[1, 2], [3, 4]]
+
+
 def test_numbers_that_do_not_fit_the_variable_are_refused_as_in_a_run():
     n = layers.data("n", [1], dtype="int64")
     loader = fluid.DataLoader([0.5, 1.5], 2, feed_list=[n])

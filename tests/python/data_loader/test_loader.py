@@ -245,6 +245,24 @@ def test_collate_must_be_a_function():
     )
 
 
+def test_a_checkpoint_holds_the_position(tmp_path):
+    x = layers.data("x", [1])
+    layers.create_global_var([1], 0.0, "float32", persistable=True)
+    main, exe = fluid.default_main_program(), fluid.Executor()
+    exe.run(fluid.default_startup_program())
+    loader, other = (
+        fluid.DataLoader(arrays(10), 3, shuffle=True, seed=seed, feed_list=[x, "y"])
+        for seed in (1, 2)
+    )
+    batches = endless(loader)
+    for _ in range(6):
+        next(batches)
+    fluid.checkpoint.save(tmp_path, 6, exe, main, reader=loader)
+    fluid.checkpoint.load(tmp_path, exe, main, reader=other)
+    for ours, theirs in itertools.islice(zip(batches, endless(other), strict=True), 9):
+        np.testing.assert_array_equal(ours["x"], theirs["x"])
+
+
 def test_a_network_is_trained():
     x, y = layers.data("x", [1]), layers.data("y", [1])
     loss = layers.mean(layers.square_error_cost(layers.fc(x, 1), y))

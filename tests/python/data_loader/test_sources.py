@@ -222,7 +222,9 @@ def test_what_collate_raises_or_returns_wrong_is_told():
     with pytest.raises(IndexError) as caught:
         list(loader)
     assert caught.value.__notes__ == ["DataLoader: in collate of samples [0, 1, 2] of Faces"]
-    loader = fluid.DataLoader([1, 2], 2, collate=lambda samples: samples, feed_list=["x"])
+    loader = fluid.DataLoader([1, 2], 2, collate=tuple, feed_list=["x"])
     assert message(list, loader) == (
         "DataLoader: what collate returns must have 1 fields, ['x'], got 2"
     )
+    loader = fluid.DataLoader([1, 2], 2, collate=list, feed_list=["x", "y"])
+    assert message(list, loader).endswith("must have 2 fields, ['x', 'y'], got 1")
