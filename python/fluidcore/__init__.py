@@ -19,12 +19,15 @@ from fluidcore import (
     checkpoint,
     clip,
     core,
+    data_feeder,
+    data_loader,
     datasets,
     initializer,
     io,
     layers,
     optimizer,
     profiler,
+    reader,
     regularizer,
     unique_name,
 )
@@ -48,6 +51,8 @@ from fluidcore.core import (
     Tensor,
     TimedOut,
 )
+from fluidcore.data_feeder import DataFeeder
+from fluidcore.data_loader import DataLoader
 from fluidcore.executor import (
     Executor,
     get_num_threads,
@@ -67,6 +72,7 @@ from fluidcore.program import (
     grad_var_name,
     program_guard,
 )
+from fluidcore.reader import batch
 
 __version__: str = core.version()
 
@@ -75,6 +81,8 @@ __all__ = [
     "Block",
     "CPUPlace",
     "CUDAPlace",
+    "DataFeeder",
+    "DataLoader",
     "Error",
     "ErrorClipByValue",
     "Executor",
@@ -94,10 +102,13 @@ __all__ = [
     "amp",
     "append_backward",
     "backward",
+    "batch",
     "calc_gradient",
     "checkpoint",
     "clip",
     "core",
+    "data_feeder",
+    "data_loader",
     "datasets",
     "default_main_program",
     "default_startup_program",
@@ -112,6 +123,7 @@ __all__ = [
     "optimizer",
     "profiler",
     "program_guard",
+    "reader",
     "regularizer",
     "scope_guard",
     "set_gradient_clip",

@@ -5,6 +5,7 @@ package, in .ci/run, which has them all; slow ones in tools/nightly.sh.
 """
 
 import signal
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,14 @@ def fresh_world() -> Iterator[None]:
         fluid.scope_guard(fluid.Scope()),
     ):
         yield
+
+
+@pytest.fixture
+def no_thread_remains() -> Iterator[None]:
+    """Of those that the test starts, none is alive after it."""
+    before = set(threading.enumerate())
+    yield
+    assert set(threading.enumerate()) <= before
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -90,3 +90,22 @@ def check_list(what: str, items: object) -> Sequence[Any]:
     if isinstance(items, (str, bytes)) or not isinstance(items, Iterable):
         raise TypeError(f"{what} must be a list, got {items!r}")
     return list(items)
+
+
+def check_whole(what: str, value: object, least: int) -> int:
+    """The number as an int.
+
+    Raises:
+        TypeError: It is no whole number; a bool is none.
+        core.InvalidArgument: It is below `least`.
+    """
+    if not is_whole(value):
+        raise TypeError(
+            f"{what} must be a whole number of at least {least}, got {type(value).__name__} "
+            f"{value!r}"
+        )
+    if value < least:
+        raise core.InvalidArgument(
+            f"{what} must be a whole number of at least {least}, got {value}"
+        )
+    return int(value)

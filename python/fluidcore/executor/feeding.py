@@ -19,6 +19,7 @@ from fluidcore.program import Program, Variable
 Array = np.ndarray[Any, Any]
 
 _DIGITS = {"bfloat16": 8, "float16": 11, "float32": 24, "float64": 53}  # bits of whole numbers
+_PLAIN = frozenset({bool, float, int})
 
 _warned: WeakKeyDictionary[Program, set[str]] = WeakKeyDictionary()
 
@@ -115,7 +116,7 @@ def _converted(program: Program, name: str, value: Any, dtype: np.dtype[Any]) ->
 def _is_typed(value: Any) -> bool:
     """Whether a value has an element type of its own; Python's numbers and lists have none."""
     if isinstance(value, (list, tuple, range)):
-        return any(_is_typed(item) for item in value)
+        return not _PLAIN.issuperset(map(type, value)) and any(_is_typed(item) for item in value)
     return isinstance(value, np.generic) or not isinstance(value, (bool, int, float))
 
 

@@ -5,7 +5,14 @@ import pytest
 
 import fluidcore as fluid
 from fluidcore import io, layers
-from fluidcore.base.checks import check_extents, check_list, check_name, check_number, is_whole
+from fluidcore.base.checks import (
+    check_extents,
+    check_list,
+    check_name,
+    check_number,
+    check_whole,
+    is_whole,
+)
 
 
 def data(name="x", shape=(3,), dtype="float32"):
@@ -14,6 +21,17 @@ def data(name="x", shape=(3,), dtype="float32"):
 
 def text(program):
     return program.serialize_to_string()
+
+
+def test_whole_numbers_have_a_least_value():
+    assert type(check_whole("size", np.int16(3), 1)) is int
+    with pytest.raises(fluid.InvalidArgument) as caught:
+        check_whole("size", 0, 1)
+    assert str(caught.value) == "size must be a whole number of at least 1, got 0"
+    for value, text in [(1.5, "float 1.5"), (True, "bool True"), (None, "NoneType None")]:
+        with pytest.raises(TypeError) as caught:
+            check_whole("size", value, 1)
+        assert str(caught.value) == f"size must be a whole number of at least 1, got {text}"
 
 
 def test_numpy_numbers_are_numbers_and_bools_are_not():
