@@ -70,8 +70,22 @@ from fluidcore._core import (
     unit_roundoff,
     version,
 )
+from fluidcore._var_type import VarType
+
+LoDTensor = Tensor  # of no levels: there are no nested sequences
+EnforceNotMet = Error  # Fluid's name
+VarDesc.VarType = VarType  # type: ignore[attr-defined]
+
+
+def is_compiled_with_cuda() -> bool:
+    """Whether CUDAPlace can be used: not in this build."""
+    return False
+
 
 __all__ = [
+    "EnforceNotMet",
+    "LoDTensor",
+    "is_compiled_with_cuda",
     "EMPTY_VAR_NAME",
     "GRAD_VAR_SUFFIX",
     "BlockDesc",

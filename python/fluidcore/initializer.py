@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -224,3 +227,21 @@ MSRA = MSRAInitializer
 TruncatedNormal = TruncatedNormalInitializer
 NumpyArray = NumpyArrayInitializer
 Bilinear = BilinearInitializer
+
+
+_on_cpu: ContextVar[bool] = ContextVar("fluidcore_init_on_cpu", default=False)
+
+
+def force_init_on_cpu() -> bool:
+    """Whether this is within `init_on_cpu()`."""
+    return _on_cpu.get()
+
+
+@contextmanager
+def init_on_cpu() -> Iterator[None]:
+    """Variables of the `with` block are initialized on the CPU, as all others are."""
+    token = _on_cpu.set(True)
+    try:
+        yield
+    finally:
+        _on_cpu.reset(token)

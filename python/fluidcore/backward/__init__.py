@@ -196,7 +196,7 @@ def calc_gradient(
     inputs: Variable | Sequence[Variable],
     target_gradients: Variable | Sequence[Variable | None] | None = None,
     no_grad_set: Names = None,
-) -> Variable | None | list[Variable | None]:
+) -> Variable | list[Variable | None] | None:
     """`gradients` under its early name; the gradient of a single input comes without a list."""
     found = gradients(targets, inputs, target_gradients, no_grad_set)
     return found[0] if len(found) == 1 else found

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from fluidcore import core
+from fluidcore.backward.view import is_array
 from fluidcore.base.call_site import warn
 from fluidcore.base.checks import did_you_mean
 from fluidcore.base.dtypes import FLOATING
-from fluidcore.backward.view import is_array
 from fluidcore.program import Block, Program, Variable
 from fluidcore.program.arguments import variable_names
 

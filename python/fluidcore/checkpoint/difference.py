@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 _MOST = 5  # differences that are named
@@ -10,6 +9,8 @@ _MOST = 5  # differences that are named
 
 def differences(mine: str, other: str) -> list[str]:
     """What `other` has differently, in words, the first few; none for equal programs."""
+    import json
+
     if mine == other:
         return []
     own, saved = json.loads(mine), json.loads(other)

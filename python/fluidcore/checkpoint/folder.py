@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
-import shutil
 from collections.abc import Iterator
 from typing import Any
 
@@ -58,6 +56,8 @@ def read_state(folder: str) -> dict[str, Any]:
         core.InvalidArgument: It is damaged.
         core.NotFound: There is none.
     """
+    import json
+
     path = os.path.join(folder, STATE_FILE)
     try:
         with open(path, encoding="utf-8") as file:
@@ -81,6 +81,8 @@ def written(dirname: Path, step: int) -> Iterator[str]:
 
     After an error, or Ctrl-C, nothing of it is left, and what was there before is as it was.
     """
+    import shutil
+
     make_folder(dirname)
     _settle(dirname)
     target = step_folder(dirname, step)
@@ -102,6 +104,8 @@ def written(dirname: Path, step: int) -> Iterator[str]:
 
 def keep(dirname: Path, last: int | None, num_best: int) -> None:
     """Removes all checkpoints but the last ones and the best ones; None keeps all."""
+    import shutil
+
     if last is None:
         return
     kept = {*steps(dirname)[-last:], *_by_metric(dirname)[:num_best]}
@@ -122,6 +126,8 @@ def _by_metric(dirname: Path) -> list[int]:
 
 def _settle(dirname: Path) -> None:
     """Removes what an interrupted save has left; a step that it had moved away is moved back."""
+    import shutil
+
     for name in os.listdir(dirname):
         path = os.path.join(os.fspath(dirname), name)
         step, ending = os.path.splitext(path)

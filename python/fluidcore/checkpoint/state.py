@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from numbers import Real
@@ -82,6 +81,8 @@ def save(
         OSError: It cannot be written, for example because the disk is full; nothing is left of it,
             and the checkpoints that were there are as before.
     """
+    import json
+
     program = given_program(program)
     if not is_whole(step) or step < 0:
         raise core.InvalidArgument(f"checkpoint.save: step must be 0 or more, got {step!r}")

@@ -43,6 +43,7 @@ from fluidcore.layers.control_flow import (
 )
 from fluidcore.layers.conv import batch_norm, conv2d, conv3d
 from fluidcore.layers.conv_transpose import conv2d_transpose
+from fluidcore.layers.device import ParallelDo, get_places
 from fluidcore.layers.einsum import einsum
 from fluidcore.layers.gated_units import lstm_unit
 from fluidcore.layers.indices import argsort, gather, multiplex, one_hot, scatter, sort
@@ -91,11 +92,13 @@ from fluidcore.layers.tensor import (
     concat,
     create_global_var,
     create_parameter,
+    create_tensor,
     crop,
     fill_constant,
     increment,
     ones,
     reshape,
+    reverse,
     split,
     sums,
     transpose,
@@ -104,6 +107,7 @@ from fluidcore.layers.tensor import (
 )
 
 __all__ = [
+    "ParallelDo",
     "ConditionalBlock",
     "IfElse",
     "StaticRNN",
@@ -133,6 +137,7 @@ __all__ = [
     "create_array",
     "create_global_var",
     "create_parameter",
+    "create_tensor",
     "crop",
     "cross_entropy",
     "ctc_loss",
@@ -145,6 +150,7 @@ __all__ = [
     "fill_constant",
     "fill_constant_batch_size_like",
     "gather",
+    "get_places",
     "greater_equal",
     "greater_than",
     "group_norm",
@@ -182,6 +188,7 @@ __all__ = [
     "reduce_prod",
     "reduce_sum",
     "reshape",
+    "reverse",
     "rms_norm",
     "rnn",
     "scatter",

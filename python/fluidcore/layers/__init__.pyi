@@ -35,6 +35,8 @@ from fluidcore.layers.conv import batch_norm as batch_norm
 from fluidcore.layers.conv import conv2d as conv2d
 from fluidcore.layers.conv import conv3d as conv3d
 from fluidcore.layers.conv_transpose import conv2d_transpose as conv2d_transpose
+from fluidcore.layers.device import ParallelDo as ParallelDo
+from fluidcore.layers.device import get_places as get_places
 from fluidcore.layers.einsum import einsum as einsum
 from fluidcore.layers.gated_units import lstm_unit as lstm_unit
 from fluidcore.layers.indices import argsort as argsort
@@ -86,11 +88,13 @@ from fluidcore.layers.tensor import cast as cast
 from fluidcore.layers.tensor import concat as concat
 from fluidcore.layers.tensor import create_global_var as create_global_var
 from fluidcore.layers.tensor import create_parameter as create_parameter
+from fluidcore.layers.tensor import create_tensor as create_tensor
 from fluidcore.layers.tensor import crop as crop
 from fluidcore.layers.tensor import fill_constant as fill_constant
 from fluidcore.layers.tensor import increment as increment
 from fluidcore.layers.tensor import ones as ones
 from fluidcore.layers.tensor import reshape as reshape
+from fluidcore.layers.tensor import reverse as reverse
 from fluidcore.layers.tensor import split as split
 from fluidcore.layers.tensor import sums as sums
 from fluidcore.layers.tensor import transpose as transpose

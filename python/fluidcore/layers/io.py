@@ -13,8 +13,8 @@ from fluidcore.program import Variable, default_main_program
 def data(
     name: str,
     shape: Sequence[int | None],
-    dtype: DTypeLike = "float32",
-    append_batch_size: bool = True,
+    dtype: DTypeLike | bool = "float32",
+    append_batch_size: bool | DTypeLike = True,
     stop_gradient: bool = True,
     lod_level: int = 0,
 ) -> Variable:
@@ -23,7 +23,7 @@ def data(
     Args:
         name: The name to feed.
         shape: Extents; -1 or None where known only at run time.
-        dtype: Element type.
+        dtype: Element type. Fluid's order is taken, too: `data(name, shape, False, "int64")`.
         append_batch_size: Puts -1 in front of `shape`, unless that holds an unknown extent itself.
         stop_gradient: False if the gradient of the data is wanted.
         lod_level: Depth of nested sequences, 0 for a plain tensor.
@@ -31,6 +31,9 @@ def data(
     Returns:
         [-1, *shape], or `shape`.
     """
+    if isinstance(dtype, bool):
+        given = append_batch_size
+        append_batch_size, dtype = dtype, "float32" if isinstance(given, bool) else given
     extents = check_extents(f"data '{name}'", shape)
     if append_batch_size and -1 not in extents:
         extents = [-1, *extents]

@@ -58,6 +58,20 @@ def create_parameter(
     return made
 
 
+def create_tensor(dtype: DTypeLike, name: str | None = None, persistable: bool = False) -> Variable:
+    """A variable without a value, for an operator to write.
+
+    Args:
+        dtype: Element type.
+        name: Its name; None makes one up.
+        persistable: Whether it lives in the Scope between runs.
+    """
+    block = LayerHelper("create_tensor", name).block
+    return block.create_var(
+        name or block.unique_name("create_tensor"), dtype=dtype, persistable=persistable
+    )
+
+
 @atomic
 def create_global_var(
     shape: Sequence[int],
@@ -206,6 +220,13 @@ def transpose(x: Variable, perm: Sequence[int], name: str | None = None) -> Vari
     """X with its dimensions in the order `perm`: dimension i of the result is perm[i] of x."""
     check_variable("transpose", "x", x)
     return LayerHelper("transpose", name).append("transpose", {"X": x}, {"axis": perm})
+
+
+def reverse(x: Variable, axis: int | Sequence[int]) -> Variable:
+    """`flip` under Fluid's name: the elements of one or more dimensions in the opposite order."""
+    return LayerHelper("reverse").append(
+        "flip", {"X": x}, {"axis": [axis] if isinstance(axis, int) else list(axis)}
+    )
 
 
 def concat(

@@ -8,6 +8,8 @@ from fluidcore.program.program import (
     default_startup_program,
     grad_var_name,
     program_guard,
+    switch_main_program,
+    switch_startup_program,
 )
 from fluidcore.program.variable import Parameter, Variable
 
@@ -21,4 +23,6 @@ __all__ = [
     "default_startup_program",
     "grad_var_name",
     "program_guard",
+    "switch_main_program",
+    "switch_startup_program",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from fluidcore import core, unique_name
@@ -139,10 +139,39 @@ class Block:
         return Variable(self, name, **settings)
 
     def create_parameter(
-        self, shape: Iterable[int], dtype: Any, name: str | None = None, **settings: Any
+        self,
+        shape: Iterable[int],
+        dtype: Any,
+        name: str | None = None,
+        *,
+        initializer: Callable[[Variable, Block], object] | None = None,
+        lod_level: int = 0,
+        persistable: bool = True,
+        **settings: Any,
     ) -> Parameter:
-        """Adds a parameter to the outermost block; the settings are those of Parameter."""
-        return Parameter(self.program.global_block(), shape, dtype, name, **settings)
+        """Adds a parameter to the outermost block.
+
+        Args:
+            shape: As of Parameter, and so are dtype, name and the other settings.
+            dtype: Element type.
+            name: Unique in the program.
+            initializer: Appends the operator that fills the parameter to this block.
+            lod_level: Must be 0: parameters have no nested sequences.
+            persistable: Must be True: parameters live between runs.
+            **settings: Those of Parameter.
+
+        Raises:
+            core.InvalidArgument: An argument is not as above.
+        """
+        if lod_level != 0 or not persistable:
+            raise core.InvalidArgument(
+                f"create_parameter: '{name}' must have lod_level 0 and be persistable, got "
+                f"lod_level {lod_level!r}, persistable {persistable!r}"
+            )
+        parameter = Parameter(self.program.global_block(), shape, dtype, name, **settings)
+        if initializer is not None:
+            initializer(parameter, self)
+        return parameter
 
     def all_parameters(self) -> list[Parameter]:
         """The parameters of this block, in order of creation."""

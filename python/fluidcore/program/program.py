@@ -268,6 +268,28 @@ def default_startup_program() -> Program:
     return _programs.get()[1]
 
 
+def switch_main_program(program: Program) -> Program:
+    """Makes another program the one that layers append to, in this thread; returns the former.
+
+    `program_guard` does so for a `with` block.
+    """
+    return _switch(program, default_startup_program())[0]
+
+
+def switch_startup_program(program: Program) -> Program:
+    """Makes another program the one that initializes, in this thread; returns the former."""
+    return _switch(default_main_program(), program)[1]
+
+
+def _switch(main_program: Program, startup_program: Program) -> tuple[Program, Program]:
+    for program in (main_program, startup_program):
+        if not isinstance(program, Program):
+            raise TypeError(f"program must be a Program, got {type(program).__name__}")
+    former = _programs.get()
+    _programs.set((main_program, startup_program))
+    return former
+
+
 @contextmanager
 def program_guard(main_program: Program, startup_program: Program | None = None) -> Iterator[None]:
     """Makes other programs the default ones inside the `with` block, in this thread only.

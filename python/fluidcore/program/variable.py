@@ -152,6 +152,10 @@ class Variable(NoValue, Arithmetic):
         self.desc.set_error_clip(bounds)
         self._error_clip = value
 
+    def set_error_clip(self, error_clip: BaseErrorClipAttr | None) -> None:
+        """`error_clip = ...`, as a method."""
+        self.error_clip = error_clip
+
     def settings(self) -> dict[str, Any]:
         """What the object has beside its description, such as the object that clips errors."""
         return {

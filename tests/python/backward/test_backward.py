@@ -217,7 +217,7 @@ def test_parameter_list_wants_floating_variables(block):
         fluid.append_backward(loss, parameter_list=["u"])
     with pytest.raises(fluid.InvalidArgument, match="must hold floating variables, got 'label' of"):
         fluid.append_backward(loss, parameter_list=[label])
-    with pytest.raises(fluid.InvalidArgument, match="floating variables, got .* of a tensor array"):
+    with pytest.raises(fluid.InvalidArgument, match=r"floating variables, got .* of a tensor"):
         fluid.append_backward(loss, parameter_list=[array])
     with pytest.raises(TypeError, match="parameter_list must be a list or a set, got 'w'"):
         fluid.append_backward(loss, parameter_list="w")

@@ -2,7 +2,6 @@
 
 from texts import grads, show
 
-import fluidcore as fluid
 from fluidcore.backward.passes import NoGradBranches, _addup_repetitive_outputs_, drop_unread
 
 
