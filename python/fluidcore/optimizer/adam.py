@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from fluidcore.base.checks import check_name
-from fluidcore.optimizer.base import Optimizer, check_not_negative, check_share
+from fluidcore.base.checks import check_name, check_not_negative, check_share
+from fluidcore.optimizer.base import Optimizer
 from fluidcore.program import Operator, Parameter, Variable
 from fluidcore.regularizer import WeightDecayRegularizer
 

@@ -306,19 +306,3 @@ def changing(
 def _scalar_dtype(dtype: str) -> str:
     """What the learning rate and powers of betas are for parameters of an element type."""
     return "float32" if dtype in HALF else dtype
-
-
-def check_not_negative(what: str, value: object) -> float:
-    """The number; ValueError if it is below 0."""
-    number = check_number(what, value)
-    if number < 0:
-        raise ValueError(f"{what} must be at least 0, got {value}")
-    return number
-
-
-def check_share(what: str, value: object) -> float:
-    """The number; ValueError if it is not in [0, 1)."""
-    number = check_number(what, value)
-    if not 0 <= number < 1:
-        raise ValueError(f"{what} must be in [0, 1), got {value}")
-    return number

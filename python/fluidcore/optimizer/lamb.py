@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from fluidcore.base.checks import check_not_negative
 from fluidcore.optimizer.adam import AdamOptimizer
-from fluidcore.optimizer.base import check_not_negative
 from fluidcore.program import Variable
 from fluidcore.regularizer import WeightDecayRegularizer
 

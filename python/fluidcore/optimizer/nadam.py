@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from fluidcore.base.checks import check_not_negative
 from fluidcore.base.dtypes import dtype_number
 from fluidcore.optimizer.adam import AdamOptimizer
-from fluidcore.optimizer.base import check_not_negative
 from fluidcore.program import Operator, Parameter, Variable
 from fluidcore.regularizer import WeightDecayRegularizer
 

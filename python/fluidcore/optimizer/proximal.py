@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fluidcore.base.checks import check_number
-from fluidcore.optimizer.base import Optimizer, check_not_negative
+from fluidcore.base.checks import check_not_negative, check_number
+from fluidcore.optimizer.base import Optimizer
 from fluidcore.program import Operator, Parameter, Variable
 from fluidcore.regularizer import WeightDecayRegularizer
 
