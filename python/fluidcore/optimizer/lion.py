@@ -22,6 +22,7 @@ class LionOptimizer(Optimizer):
         weight_decay: Of all parameters.
         regularization: Weight decay of parameters without a regularizer of their own.
         name: Starts the names of the optimizer's variables.
+        global_step: A persistable Variable [1]; each update adds 1 to it.
     """
 
     type = "lion"
@@ -34,8 +35,9 @@ class LionOptimizer(Optimizer):
         weight_decay: float = 0.0,
         regularization: WeightDecayRegularizer | None = None,
         name: str | None = None,
+        global_step: Variable | None = None,
     ) -> None:
-        super().__init__(learning_rate, regularization, name)
+        super().__init__(learning_rate, regularization, name, global_step)
         self.beta1 = check_share("lion: beta1", beta1)
         self.beta2 = check_share("lion: beta2", beta2)
         self.weight_decay = check_not_negative("lion: weight_decay", weight_decay)
