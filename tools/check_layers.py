@@ -115,7 +115,7 @@ PYTHON_LAYERS: dict[str, set[str]] = {
     "param_attr": {*_PROGRAM, "initializer", "regularizer", "clip"},
     "layers": {*_PROGRAM, "initializer", "param_attr"},
     "learning_rate_decay": {"layers"},
-    "optimizer": {*_LAYERS, "backward", "executor", "regularizer", "clip"},
+    "optimizer": {*_LAYERS, "backward", "executor", "io", "regularizer", "clip"},
     "amp": {*_LAYERS, "optimizer"},
     "metrics": _BASE,
     "listing": _PROGRAM,

@@ -79,15 +79,6 @@ def check_share(what: str, value: object) -> float:
     return number
 
 
-def check_count(what: str, value: object) -> int:
-    """The whole number; TypeError if it is none, ValueError if it is below 1."""
-    if not is_whole(value):
-        raise TypeError(f"{what} must be a whole number, got {value!r}")
-    if value < 1:
-        raise ValueError(f"{what} must be at least 1, got {value}")
-    return int(value)
-
-
 def extents_agree(a: Sequence[int], b: Sequence[int]) -> bool:
     """Whether two shapes can be one at run time; -1 is any extent."""
     return len(a) == len(b) and all(-1 in (m, n) or m == n for m, n in zip(a, b, strict=True))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from fluidcore.base.checks import check_count, check_number, check_positive
+from fluidcore import core
+from fluidcore.base.checks import check_number, check_positive, check_whole
+from fluidcore.base.dtypes import FLOATING
 from fluidcore.layers.helper import atomic
 from fluidcore.layers.schedule import as_rate, chosen, cosine_between, current_step
 from fluidcore.layers.tensor import fill_constant
@@ -57,8 +59,8 @@ def cosine_decay(learning_rate: float, step_each_epoch: int, epochs: int) -> Var
         ValueError: A number is out of range.
     """
     rate = check_number("cosine_decay: learning_rate", learning_rate)
-    steps = check_count("cosine_decay: step_each_epoch", step_each_epoch)
-    count = check_count("cosine_decay: epochs", epochs)
+    steps = check_whole("cosine_decay: step_each_epoch", step_each_epoch, 1)
+    count = check_whole("cosine_decay: epochs", epochs, 1)
     epoch = current_step() // float(steps)
     return as_rate("cosine_decay", cosine_between(rate, 0.0, epoch / float(count)))
 
@@ -84,7 +86,7 @@ def linear_lr_warmup(
 
     Raises:
         TypeError: An argument is no number.
-        ValueError: A number is out of range.
+        ValueError: A number is out of range; or the Variable is not one floating number.
 
     Example:
         rate = layers.linear_lr_warmup(layers.noam_decay(512, 4000), 100, 0.0, 1e-4)
@@ -93,6 +95,11 @@ def linear_lr_warmup(
     start = check_number("linear_lr_warmup: start_lr", start_lr)
     end = check_number("linear_lr_warmup: end_lr", end_lr)
     if isinstance(learning_rate, Variable):
+        if learning_rate.dtype not in FLOATING or learning_rate.shape not in ((1,), ()):
+            raise core.InvalidArgument(
+                "linear_lr_warmup: learning_rate must be one floating number, got "
+                f"{learning_rate!r}"
+            )
         rate = learning_rate.astype("float64")
     else:
         number = check_number("linear_lr_warmup: learning_rate", learning_rate)
@@ -132,7 +139,7 @@ def one_cycle(
         ValueError: A number is out of range.
     """
     top = check_number("one_cycle: max_lr", max_lr)
-    total = check_count("one_cycle: total_steps", total_steps)
+    total = check_whole("one_cycle: total_steps", total_steps, 1)
     share = check_number("one_cycle: pct_start", pct_start)
     first = top / check_positive("one_cycle: div_factor", div_factor)
     last = first / check_positive("one_cycle: final_div_factor", final_div_factor)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fluidcore.base.checks import check_not_negative, check_number
-from fluidcore.metrics.arrays import as_numbers
 from fluidcore.metrics.base import MetricBase
+from fluidcore.metrics.columns import as_numbers
 
 
 class Accuracy(MetricBase):

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fluidcore import core
-from fluidcore.base.checks import check_count, check_name
-from fluidcore.metrics.arrays import as_classes, as_numbers, as_probabilities, check_as_many
+from fluidcore.base.checks import check_name, check_whole
 from fluidcore.metrics.base import MetricBase
+from fluidcore.metrics.columns import as_classes, as_numbers, as_probabilities, check_as_many
 
 CURVES = ("ROC", "PR")
 
@@ -41,7 +41,7 @@ class Auc(MetricBase):
         if check_name("Auc: curve", curve) not in CURVES:
             raise ValueError(f"Auc: curve must be 'ROC' or 'PR', got '{curve}'")
         self.curve = curve
-        self.num_thresholds = check_count("Auc: num_thresholds", num_thresholds)
+        self.num_thresholds = check_whole("Auc: num_thresholds", num_thresholds, 1)
         super().__init__(name)
 
     def reset(self) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fluidcore.metrics.arrays import as_classes, as_probabilities, check_as_many
 from fluidcore.metrics.base import MetricBase
+from fluidcore.metrics.columns import as_classes, as_probabilities, check_as_many
 
 
 class _Binary(MetricBase):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fluidcore import core
 from fluidcore.base.checks import is_whole
-from fluidcore.metrics.arrays import as_numbers
 from fluidcore.metrics.base import MetricBase
 from fluidcore.metrics.binary import ratio
+from fluidcore.metrics.columns import as_numbers
 
 
 class ChunkEvaluator(MetricBase):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from fluidcore import core
-from fluidcore.base.checks import check_count, check_list, check_name, is_whole
+from fluidcore.base.checks import check_list, check_name, check_whole, is_whole
 
 # Scheme -> its tags, in the order of their numbers.
 SCHEMES = {"plain": "I", "IOB": "BI", "IOE": "IE", "IOBES": "BIES"}
@@ -68,7 +68,7 @@ def chunks(
             f"chunks: scheme must be one of {', '.join(SCHEMES)}, got '{scheme}'"
         )
     if num_chunk_types is not None:
-        check_count("chunks: num_chunk_types", num_chunk_types)
+        check_whole("chunks: num_chunk_types", num_chunk_types, 1)
     given = check_list("chunks: tags", tags)
     return list(_chunks([_tag(tag, scheme, num_chunk_types) for tag in given]))
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fluidcore.base.checks import check_count
-from fluidcore.metrics.arrays import as_classes, check_as_many
+from fluidcore.base.checks import check_whole
 from fluidcore.metrics.base import MetricBase
+from fluidcore.metrics.columns import as_classes, check_as_many
 
 
 class ConfusionMatrix(MetricBase):
@@ -24,7 +24,7 @@ class ConfusionMatrix(MetricBase):
     """
 
     def __init__(self, num_classes: int, name: str | None = None) -> None:
-        self.num_classes = check_count("ConfusionMatrix: num_classes", num_classes)
+        self.num_classes = check_whole("ConfusionMatrix: num_classes", num_classes, 1)
         super().__init__(name)
 
     def reset(self) -> None:

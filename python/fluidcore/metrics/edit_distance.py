@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fluidcore import core
-from fluidcore.base.checks import check_count, check_list
-from fluidcore.metrics.arrays import as_column
+from fluidcore.base.checks import check_list, check_whole
 from fluidcore.metrics.base import MetricBase
+from fluidcore.metrics.columns import as_column
 
 
 class EditDistance(MetricBase):
@@ -45,7 +45,7 @@ class EditDistance(MetricBase):
             core.InvalidArgument: There are not as many distances, or one is negative.
         """
         given = as_column(f"{self.name}: distances", distances)
-        count = check_count(f"{self.name}: seq_num", seq_num)
+        count = check_whole(f"{self.name}: seq_num", seq_num, 1)
         if len(given) != count:
             raise core.InvalidArgument(
                 f"{self.name}: there must be seq_num distances, got {len(given)} distances, "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fluidcore import layers
-from fluidcore.base.checks import check_count
+from fluidcore.base.checks import check_whole
 from fluidcore.base.dtypes import HALF
 from fluidcore.optimizer.base import Optimizer, ParamsGrads
 from fluidcore.optimizer.changing import changing, some_gradient
@@ -52,7 +52,7 @@ class GradientAccumulation(Optimizer):
             optimizer.global_step,
         )
         self.optimizer = optimizer
-        self.steps = check_count("gradient_accumulation: steps", steps)
+        self.steps = check_whole("gradient_accumulation: steps", steps, 1)
         self.average = bool(average)
 
     def apply_gradients(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +12,10 @@ from fluidcore import core, layers
 from fluidcore.base.checks import check_name
 from fluidcore.base.dtypes import HALF
 from fluidcore.executor import Executor, global_scope
+from fluidcore.io.array_file import Arrays
+from fluidcore.io.persistables import set_values, values
 from fluidcore.layers.helper import atomic
 from fluidcore.program import Variable, default_main_program
-
-Arrays = dict[str, NDArray[Any]]
 
 
 class ParameterAverage:
@@ -30,7 +29,7 @@ class ParameterAverage:
 
     def __init__(self, name: str | None = None) -> None:
         self.name = None if name is None else check_name(f"{self.type}: name", name)
-        self._averages: dict[str, Variable] = {}  # of each parameter, by name
+        self._averages: list[tuple[Variable, Variable]] = []  # a parameter and its average
         self._updates: Variable | None = None  # how many there were, int64 [1]
         # Where the averages are applied, and the parameters as they were before.
         self._replaced: tuple[core.Scope, Arrays] | None = None
@@ -59,13 +58,13 @@ class ParameterAverage:
             )
         updates = self._state("updates", [1], "int64")
         layers.increment(updates)
-        averages = {}
+        averages: list[tuple[Variable, Variable]] = []
         for param in parameters:
             dtype = "float32" if param.dtype in HALF else param.dtype
             average = self._state(f"{param.name}_{self.type}", param.shape, dtype)
             value = param if param.dtype == dtype else layers.cast(param, dtype)
             self._append_update(average, value, updates)
-            averages[param.name] = average
+            averages.append((param, average))
         self._updates, self._averages = updates, averages
 
     def _append_update(self, average: Variable, value: Variable, updates: Variable) -> None:
@@ -109,7 +108,7 @@ class ParameterAverage:
             )
         parameters, averages = self._values()
         scope = global_scope()
-        set_arrays(scope, averages)
+        set_values(averages, scope)
         self._replaced = scope, parameters
         try:
             yield
@@ -129,51 +128,33 @@ class ParameterAverage:
         del executor
         if self._replaced is None:
             raise core.InvalidArgument(f"{self.type}: restore must come after apply, got none")
-        set_arrays(*self._replaced)
+        scope, parameters = self._replaced
+        set_values(parameters, scope)
         self._replaced = None
 
     def _values(self) -> tuple[Arrays, Arrays]:
         """The parameters as they are, and what takes their place."""
-        states = self._state_names()
-        held = held_arrays(self.type, [*states, *self._averages])
-        updates = int(held[states[0]].item())
+        states = self._states()
+        held = values([*states, *(param for param, _ in self._averages)], self.type)
+        updates = int(held[states[0].name].item())
         if not updates:
             raise core.InvalidArgument(
                 f"{self.type}: a run must have updated the averages, got none; run the program "
                 "that update was called for"
             )
-        parameters = {name: held[name] for name in self._averages}
+        parameters = {param.name: held[param.name] for param, _ in self._averages}
         averages = {
-            name: self._result(held[average.name].astype(np.float64), updates).astype(
-                parameters[name].dtype
+            param.name: self._result(held[average.name].astype(np.float64), updates).astype(
+                held[param.name].dtype
             )
-            for name, average in self._averages.items()
+            for param, average in self._averages
         }
         return parameters, averages
 
-    def _state_names(self) -> list[str]:
+    def _states(self) -> list[Variable]:
         """The number of updates, and the averages."""
         if self._updates is None:
             raise core.InvalidArgument(
                 f"{self.type}: update must be called before the averages are used, got no call"
             )
-        return [self._updates.name, *(average.name for average in self._averages.values())]
-
-
-def held_arrays(what: str, names: list[str]) -> Arrays:
-    """Copies of variables of the global scope; core.NotFound if one has no value."""
-    held = {}
-    for name, tensor in zip(names, global_scope().snapshot(names), strict=True):
-        if not tensor.is_initialized():
-            raise core.NotFound(
-                f"{what}: variable '{name}' must have a value in the global scope, got none; run "
-                "the startup program first"
-            )
-        held[name] = np.asarray(tensor)
-    return held
-
-
-def set_arrays(scope: core.Scope, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Gives variables of a scope, which it has, other values."""
-    for name, array in arrays.items():
-        scope.find_var(name).get_tensor().set(array)
+        return [self._updates, *(average for _, average in self._averages)]

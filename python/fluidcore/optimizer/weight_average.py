@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from fluidcore import layers
-from fluidcore.executor import Executor, global_scope
-from fluidcore.optimizer.parameter_average import ParameterAverage, held_arrays, set_arrays
+from fluidcore.executor import Executor
+from fluidcore.io.persistables import set_values, values
+from fluidcore.optimizer.parameter_average import ParameterAverage
 from fluidcore.program import Variable
 
 
@@ -46,8 +47,8 @@ class WeightAverage(ParameterAverage):
             core.NotFound: A variable has no value in the global scope.
         """
         del executor
-        states = held_arrays(self.type, self._state_names())
-        set_arrays(global_scope(), {name: np.zeros_like(array) for name, array in states.items()})
+        states = values(self._states(), self.type)
+        set_values({name: np.zeros_like(array) for name, array in states.items()})
 
     def _append_update(self, average: Variable, value: Variable, updates: Variable) -> None:
         step = (value - average) / updates.astype(average.dtype)

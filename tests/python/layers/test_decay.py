@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from schedules import RUNS, rates
 
 import fluidcore as fluid
 from fluidcore import layers
-from tests.python.layers.schedules import RUNS, rates
 
 step = np.arange(RUNS, dtype=np.float64)
 

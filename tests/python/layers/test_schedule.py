@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from schedules import further_rates, minimize_a_weight, rates
 
 import fluidcore as fluid
 from fluidcore import layers
 from fluidcore.learning_rate_decay import exponential_decay, noam_decay, step_counter
-from tests.python.layers.schedules import further_rates, minimize_a_weight, rates
 
 
 def held(name):

@@ -86,8 +86,16 @@ def test_labels_of_one_class_have_no_area():
     ("settings", "error", "message"),
     [
         ({"curve": "DET"}, ValueError, "Auc: curve must be 'ROC' or 'PR', got 'DET'"),
-        ({"num_thresholds": 0}, ValueError, "Auc: num_thresholds must be at least 1, got 0"),
-        ({"num_thresholds": 2.5}, TypeError, "Auc: num_thresholds must be a whole number, got 2.5"),
+        (
+            {"num_thresholds": 0},
+            ValueError,
+            "Auc: num_thresholds must be a whole number of at least 1, got 0",
+        ),
+        (
+            {"num_thresholds": 2.5},
+            TypeError,
+            "Auc: num_thresholds must be a whole number of at least 1, got float 2.5",
+        ),
     ],
 )
 def test_wrong_settings_are_errors(settings, error, message):

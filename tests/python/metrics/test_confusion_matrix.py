@@ -30,7 +30,7 @@ def test_eval_before_any_update_is_an_error():
 
 
 def test_wrong_arguments_are_errors():
-    message = r"^ConfusionMatrix: num_classes must be at least 1, got 0$"
+    message = r"^ConfusionMatrix: num_classes must be a whole number of at least 1, got 0$"
     with pytest.raises(ValueError, match=message):
         ConfusionMatrix(0)
     message = r"^ConfusionMatrix: preds must be whole numbers in \[0, 2\), got 2 at 0$"

@@ -91,8 +91,8 @@ def test_eval_before_any_update_is_an_error():
         ),
         ([-1.0], 1, fluid.InvalidArgument, "distances must be at least 0, got -1.0"),
         ([np.nan], 1, fluid.InvalidArgument, "distances must be at least 0, got nan"),
-        ([1.0], 0, ValueError, "seq_num must be at least 1, got 0"),
-        ([1.0], 1.0, TypeError, "seq_num must be a whole number, got 1.0"),
+        ([1.0], 0, ValueError, "seq_num must be a whole number of at least 1, got 0"),
+        ([1.0], 1.0, TypeError, "seq_num must be a whole number of at least 1, got float 1.0"),
     ],
 )
 def test_a_wrong_batch_is_an_error(distances, seq_num, error, message):

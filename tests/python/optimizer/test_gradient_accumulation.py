@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from optimizer.trained_network import assert_same, build, held, run, trained
+from trained_network import assert_same, build, held, run, trained
 
 import fluidcore as fluid
 from fluidcore import layers
@@ -224,8 +224,8 @@ def test_a_failed_minimize_leaves_nothing():
     [
         (0.1, 2, TypeError, "optimizer must be an Optimizer, got float"),
         (fluid.amp.decorate(SGD(0.1)), 2, TypeError, "optimizer must be an Optimizer, got Mixed"),
-        (SGD(0.1), 0, ValueError, "steps must be at least 1, got 0"),
-        (SGD(0.1), 2.0, TypeError, "steps must be a whole number, got 2.0"),
+        (SGD(0.1), 0, ValueError, "steps must be a whole number of at least 1, got 0"),
+        (SGD(0.1), 2.0, TypeError, "steps must be a whole number of at least 1, got float 2.0"),
     ],
 )
 def test_arguments_are_checked(optimizer, steps, error, message):

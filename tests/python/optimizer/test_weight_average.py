@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from optimizer.trained_network import build, held, run
+from trained_network import build, held, run
 
 import fluidcore as fluid
 from fluidcore import layers

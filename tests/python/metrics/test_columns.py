@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 import fluidcore as fluid
-from fluidcore.metrics.arrays import (
+from fluidcore.metrics.columns import (
     as_classes,
     as_column,
     as_numbers,
