@@ -3,10 +3,7 @@
 C++ core of fluidcore.
 """
 from __future__ import annotations
-import builtins
 import collections.abc
-import enum
-import fluidcore._var_type
 import numpy
 import numpy.typing
 import typing
@@ -169,55 +166,6 @@ class VarDesc:
     """
     One variable as data.
     """
-    class VarType(enum.IntEnum):
-        """
-        `core.VarDesc.VarType`: where a dtype is asked for, those of element types are taken.
-        """
-        BOOL: typing.ClassVar[fluidcore._var_type.VarType]
-        FEED_MINIBATCH: typing.ClassVar[fluidcore._var_type.VarType]
-        FETCH_LIST: typing.ClassVar[fluidcore._var_type.VarType]
-        FP16: typing.ClassVar[fluidcore._var_type.VarType]
-        FP32: typing.ClassVar[fluidcore._var_type.VarType]
-        FP64: typing.ClassVar[fluidcore._var_type.VarType]
-        INT16: typing.ClassVar[fluidcore._var_type.VarType]
-        INT32: typing.ClassVar[fluidcore._var_type.VarType]
-        INT64: typing.ClassVar[fluidcore._var_type.VarType]
-        LOD_RANK_TABLE: typing.ClassVar[fluidcore._var_type.VarType]
-        LOD_TENSOR: typing.ClassVar[fluidcore._var_type.VarType]
-        LOD_TENSOR_ARRAY: typing.ClassVar[fluidcore._var_type.VarType]
-        SELECTED_ROWS: typing.ClassVar[fluidcore._var_type.VarType]
-        STEP_SCOPES: typing.ClassVar[fluidcore._var_type.VarType]
-        _member_map_: typing.ClassVar[dict]
-        _member_names_: typing.ClassVar[list] = ['BOOL', 'INT16', 'INT32', 'INT64', 'FP16', 'FP32', 'FP64', 'LOD_TENSOR', 'SELECTED_ROWS', 'FEED_MINIBATCH', 'FETCH_LIST', 'STEP_SCOPES', 'LOD_RANK_TABLE', 'LOD_TENSOR_ARRAY']
-        _unhashable_values_: typing.ClassVar[list] = list()
-        _use_args_: typing.ClassVar[bool] = True
-        _value2member_map_: typing.ClassVar[dict]
-        _member_type_ = builtins.int
-        @staticmethod
-        def _generate_next_value_(name, start, count, last_values):
-            """
-                    Generate the next value when not given.
-            
-                    name: the name of the member
-                    start: the initial start value or None
-                    count: the number of existing members
-                    last_values: the list[typing.Any] of values assigned
-                    
-            """
-        @staticmethod
-        def _new_member_(type, *args: typing.Any, **kwargs: typing.Any):
-            """
-            Create and return a new object.  See help(type) for accurate signature.
-            """
-        @classmethod
-        def __new__(cls, value):
-            ...
-        def __format__(self, format_spec):
-            ...
-        def _value_repr_(self):
-            """
-            Return repr(self).
-            """
     def __repr__(self) -> str:
         ...
     def __str__(self) -> str:

@@ -442,3 +442,27 @@ def test_a_failed_minimize_leaves_no_block_and_no_history(block):
     assert (str(block.program), str(fluid.default_startup_program())) == text
     SGD(0.1).minimize(loss)
     assert block.var("w@GRAD").desc is block.desc.find_var("w@GRAD")
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float32"])
+@pytest.mark.parametrize(
+    "name",
+    [name for name in fluid.optimizer.__all__ if name + "Optimizer" in fluid.optimizer.__all__],
+)
+def test_every_optimizer_counts_its_updates(name, dtype):
+    step = layers.create_global_var([1], 3, dtype, persistable=True, name="step")
+    settings = {"momentum": 0.9} if name == "Momentum" else {}
+    kind = getattr(fluid.optimizer, name)
+    loss = layers.reduce_sum(parameter("w") * parameter("v"))
+    ops, _ = kind(learning_rate=0.1, global_step=step, **settings).minimize(loss)
+    assert str(ops[-1]).startswith("increment(X=step) -> Out=step")
+    exe = fluid.Executor()
+    exe.run(fluid.default_startup_program())
+    exe.run()
+    exe.run()
+    assert np.array(fluid.global_scope().find_var("step").get_tensor()).tolist() == [5]
+
+
+def test_a_global_step_is_a_variable():
+    with pytest.raises(TypeError, match=r"^sgd: global_step must be a Variable, got 0$"):
+        SGD(0.1, global_step=0)

@@ -11,7 +11,8 @@ from fluidcore.amp.lists import Lists
 from fluidcore.amp.loss_scaling import DynamicLossScaling, ScaleState
 from fluidcore.base.dtypes import HALF
 from fluidcore.optimizer import Optimizer
-from fluidcore.optimizer.base import ParamsGrads, changing
+from fluidcore.optimizer.base import ParamsGrads
+from fluidcore.optimizer.changing import changing
 from fluidcore.program import Operator, Program, Variable
 from fluidcore.program.variable import SELECTED_ROWS
 

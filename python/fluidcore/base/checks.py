@@ -55,6 +55,30 @@ def check_number(what: str, value: object, *, finite: bool = True) -> float:
     return number
 
 
+def check_positive(what: str, value: object) -> float:
+    """The number; ValueError if it is not above 0."""
+    number = check_number(what, value)
+    if number <= 0:
+        raise ValueError(f"{what} must be positive, got {value}")
+    return number
+
+
+def check_not_negative(what: str, value: object) -> float:
+    """The number; ValueError if it is below 0."""
+    number = check_number(what, value)
+    if number < 0:
+        raise ValueError(f"{what} must be at least 0, got {value}")
+    return number
+
+
+def check_share(what: str, value: object) -> float:
+    """The number; ValueError if it is not in [0, 1)."""
+    number = check_number(what, value)
+    if not 0 <= number < 1:
+        raise ValueError(f"{what} must be in [0, 1), got {value}")
+    return number
+
+
 def extents_agree(a: Sequence[int], b: Sequence[int]) -> bool:
     """Whether two shapes can be one at run time; -1 is any extent."""
     return len(a) == len(b) and all(-1 in (m, n) or m == n for m, n in zip(a, b, strict=True))

@@ -26,8 +26,8 @@ def persistables(program: Program | None) -> list[Variable]:
     return [variable for variable in given_program(program).list_vars() if variable.persistable]
 
 
-def values(variables: Iterable[Variable]) -> Arrays:
-    """The values by name, of one moment.
+def values(variables: Iterable[Variable], what: str = "save") -> Arrays:
+    """The values by name, of one moment; messages start with `what`.
 
     Raises:
         core.NotFound: One has no value.
@@ -37,7 +37,7 @@ def values(variables: Iterable[Variable]) -> Arrays:
     for name, tensor in zip(names, global_scope().snapshot(names), strict=True):
         if not tensor.is_initialized():
             raise core.NotFound(
-                f"save: variable '{name}' must have a value in the global scope, "
+                f"{what}: variable '{name}' must have a value in the global scope, "
                 "got none; run the startup program first"
             )
         arrays[name] = np.asarray(tensor)
@@ -65,8 +65,8 @@ def checked(arrays: Arrays, variables: Iterable[Variable], path: str) -> Arrays:
     return found
 
 
-def set_values(arrays: Arrays) -> None:
-    """Puts them into the scope, by name."""
-    scope = global_scope()
+def set_values(arrays: Arrays, scope: core.Scope | None = None) -> None:
+    """Puts them into a scope, None for the global one, by name."""
+    scope = global_scope() if scope is None else scope
     for name, array in arrays.items():
         scope.var(name).get_tensor().set(array)

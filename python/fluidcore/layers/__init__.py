@@ -43,6 +43,13 @@ from fluidcore.layers.control_flow import (
 )
 from fluidcore.layers.conv import batch_norm, conv2d, conv3d
 from fluidcore.layers.conv_transpose import conv2d_transpose
+from fluidcore.layers.decay import (
+    exponential_decay,
+    inverse_time_decay,
+    natural_exp_decay,
+    piecewise_decay,
+    polynomial_decay,
+)
 from fluidcore.layers.device import ParallelDo, get_places
 from fluidcore.layers.einsum import einsum
 from fluidcore.layers.gated_units import lstm_unit
@@ -105,6 +112,7 @@ from fluidcore.layers.tensor import (
     unstack,
     zeros,
 )
+from fluidcore.layers.warmup import cosine_decay, linear_lr_warmup, noam_decay
 
 __all__ = [
     "ParallelDo",
@@ -133,6 +141,7 @@ __all__ = [
     "conv2d_transpose",
     "conv3d",
     "cos_sim",
+    "cosine_decay",
     "cosine_similarity",
     "create_array",
     "create_global_var",
@@ -146,6 +155,7 @@ __all__ = [
     "einsum",
     "embedding",
     "equal",
+    "exponential_decay",
     "fc",
     "fill_constant",
     "fill_constant_batch_size_like",
@@ -157,12 +167,14 @@ __all__ = [
     "gru",
     "increment",
     "instance_norm",
+    "inverse_time_decay",
     "is_empty",
     "l2_normalize",
     "label_smooth",
     "layer_norm",
     "less_equal",
     "less_than",
+    "linear_lr_warmup",
     "log_loss",
     "logical_and",
     "logical_not",
@@ -174,9 +186,13 @@ __all__ = [
     "matmul",
     "mul",
     "multiplex",
+    "natural_exp_decay",
+    "noam_decay",
     "not_equal",
     "one_hot",
     "ones",
+    "piecewise_decay",
+    "polynomial_decay",
     "pool2d",
     "pool3d",
     "prelu",

@@ -35,6 +35,11 @@ from fluidcore.layers.conv import batch_norm as batch_norm
 from fluidcore.layers.conv import conv2d as conv2d
 from fluidcore.layers.conv import conv3d as conv3d
 from fluidcore.layers.conv_transpose import conv2d_transpose as conv2d_transpose
+from fluidcore.layers.decay import exponential_decay as exponential_decay
+from fluidcore.layers.decay import inverse_time_decay as inverse_time_decay
+from fluidcore.layers.decay import natural_exp_decay as natural_exp_decay
+from fluidcore.layers.decay import piecewise_decay as piecewise_decay
+from fluidcore.layers.decay import polynomial_decay as polynomial_decay
 from fluidcore.layers.device import ParallelDo as ParallelDo
 from fluidcore.layers.device import get_places as get_places
 from fluidcore.layers.einsum import einsum as einsum
@@ -100,6 +105,9 @@ from fluidcore.layers.tensor import sums as sums
 from fluidcore.layers.tensor import transpose as transpose
 from fluidcore.layers.tensor import unstack as unstack
 from fluidcore.layers.tensor import zeros as zeros
+from fluidcore.layers.warmup import cosine_decay as cosine_decay
+from fluidcore.layers.warmup import linear_lr_warmup as linear_lr_warmup
+from fluidcore.layers.warmup import noam_decay as noam_decay
 from fluidcore.program import Variable
 
 def abs(

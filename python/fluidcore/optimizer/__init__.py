@@ -1,6 +1,7 @@
 """Optimizers: operators that update the parameters.
 
-Each class has two names, as in Fluid: `Adam` and `AdamOptimizer`.
+Each optimizer has two names, as in Fluid: `Adam` and `AdamOptimizer`. Beside them are updates in
+every k-th run, and averages of the parameters.
 """
 
 from fluidcore.optimizer.accumulating import (
@@ -11,8 +12,10 @@ from fluidcore.optimizer.accumulating import (
 )
 from fluidcore.optimizer.adam import AdamaxOptimizer, AdamOptimizer, AdamWOptimizer
 from fluidcore.optimizer.base import Optimizer
+from fluidcore.optimizer.gradient_accumulation import GradientAccumulation
 from fluidcore.optimizer.lamb import LambOptimizer
 from fluidcore.optimizer.lion import LionOptimizer
+from fluidcore.optimizer.moving_average import ExponentialMovingAverage
 from fluidcore.optimizer.nadam import NAdamOptimizer
 from fluidcore.optimizer.proximal import (
     FtrlOptimizer,
@@ -20,6 +23,7 @@ from fluidcore.optimizer.proximal import (
     ProximalGDOptimizer,
 )
 from fluidcore.optimizer.sgd import MomentumOptimizer, SGDOptimizer
+from fluidcore.optimizer.weight_average import WeightAverage
 
 SGD = SGDOptimizer
 Momentum = MomentumOptimizer
@@ -51,8 +55,10 @@ __all__ = [
     "AdamaxOptimizer",
     "DecayedAdagrad",
     "DecayedAdagradOptimizer",
+    "ExponentialMovingAverage",
     "Ftrl",
     "FtrlOptimizer",
+    "GradientAccumulation",
     "Lamb",
     "LambOptimizer",
     "Lion",
@@ -69,4 +75,5 @@ __all__ = [
     "RMSProp",
     "RMSPropOptimizer",
     "SGDOptimizer",
+    "WeightAverage",
 ]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fluidcore.base.checks import check_number
-from fluidcore.optimizer.base import Optimizer, check_not_negative, check_share
+from fluidcore.base.checks import check_not_negative, check_number, check_share
+from fluidcore.optimizer.base import Optimizer
 from fluidcore.program import Operator, Parameter, Variable
 from fluidcore.regularizer import WeightDecayRegularizer
 
@@ -16,6 +16,7 @@ class AdagradOptimizer(Optimizer):
         epsilon: Added to the denominator.
         regularization: Weight decay of parameters without a regularizer of their own.
         name: Starts the names of the optimizer's variables.
+        global_step: A persistable Variable [1]; each update adds 1 to it.
     """
 
     type = "adagrad"
@@ -26,8 +27,9 @@ class AdagradOptimizer(Optimizer):
         epsilon: float = 1.0e-6,
         regularization: WeightDecayRegularizer | None = None,
         name: str | None = None,
+        global_step: Variable | None = None,
     ) -> None:
-        super().__init__(learning_rate, regularization, name)
+        super().__init__(learning_rate, regularization, name, global_step)
         self.epsilon = check_not_negative("adagrad: epsilon", epsilon)
 
     def _append_update(self, param: Parameter, grad: Variable) -> Operator:
@@ -44,6 +46,7 @@ class DecayedAdagradOptimizer(Optimizer):
         epsilon: Added to the denominator.
         regularization: Weight decay of parameters without a regularizer of their own.
         name: Starts the names of the optimizer's variables.
+        global_step: A persistable Variable [1]; each update adds 1 to it.
     """
 
     type = "decayed_adagrad"
@@ -55,8 +58,9 @@ class DecayedAdagradOptimizer(Optimizer):
         epsilon: float = 1.0e-6,
         regularization: WeightDecayRegularizer | None = None,
         name: str | None = None,
+        global_step: Variable | None = None,
     ) -> None:
-        super().__init__(learning_rate, regularization, name)
+        super().__init__(learning_rate, regularization, name, global_step)
         self.decay = check_share("decayed_adagrad: decay", decay)
         self.epsilon = check_not_negative("decayed_adagrad: epsilon", epsilon)
 
@@ -78,6 +82,7 @@ class AdadeltaOptimizer(Optimizer):
         rho: Share of the means that is kept.
         regularization: Weight decay of parameters without a regularizer of their own.
         name: Starts the names of the optimizer's variables.
+        global_step: A persistable Variable [1]; each update adds 1 to it.
     """
 
     type = "adadelta"
@@ -89,8 +94,9 @@ class AdadeltaOptimizer(Optimizer):
         rho: float = 0.95,
         regularization: WeightDecayRegularizer | None = None,
         name: str | None = None,
+        global_step: Variable | None = None,
     ) -> None:
-        super().__init__(learning_rate, regularization, name)
+        super().__init__(learning_rate, regularization, name, global_step)
         self.epsilon = check_not_negative("adadelta: epsilon", epsilon)
         self.rho = check_share("adadelta: rho", rho)
 
@@ -116,6 +122,7 @@ class RMSPropOptimizer(Optimizer):
         momentum: Share of the last update that is added.
         regularization: Weight decay of parameters without a regularizer of their own.
         name: Starts the names of the optimizer's variables.
+        global_step: A persistable Variable [1]; each update adds 1 to it.
     """
 
     type = "rmsprop"
@@ -128,8 +135,9 @@ class RMSPropOptimizer(Optimizer):
         momentum: float = 0.0,
         regularization: WeightDecayRegularizer | None = None,
         name: str | None = None,
+        global_step: Variable | None = None,
     ) -> None:
-        super().__init__(learning_rate, regularization, name)
+        super().__init__(learning_rate, regularization, name, global_step)
         self.rho = check_share("rmsprop: rho", rho)
         self.epsilon = check_not_negative("rmsprop: epsilon", epsilon)
         self.momentum = check_number("rmsprop: momentum", momentum)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from fluidcore.base.checks import check_name
-from fluidcore.optimizer.base import Optimizer, check_not_negative, check_share
+from fluidcore.base.checks import check_name, check_not_negative, check_share
+from fluidcore.optimizer.base import Optimizer
 from fluidcore.program import Operator, Parameter, Variable
 from fluidcore.regularizer import WeightDecayRegularizer
 
@@ -30,6 +30,7 @@ class AdamOptimizer(Optimizer):
         name: Starts the names of the optimizer's variables.
         epsilon_mode: "before": epsilon is added before the bias is corrected, as in Fluid;
             "after": after it.
+        global_step: A persistable Variable [1]; each update adds 1 to it.
     """
 
     type = "adam"
@@ -43,8 +44,9 @@ class AdamOptimizer(Optimizer):
         regularization: WeightDecayRegularizer | None = None,
         name: str | None = None,
         epsilon_mode: str = "before",
+        global_step: Variable | None = None,
     ) -> None:
-        super().__init__(learning_rate, regularization, name)
+        super().__init__(learning_rate, regularization, name, global_step)
         self.beta1 = check_share(f"{self.type}: beta1", beta1)
         self.beta2 = check_share(f"{self.type}: beta2", beta2)
         self.epsilon = check_not_negative(f"{self.type}: epsilon", epsilon)
@@ -110,6 +112,7 @@ class AdamWOptimizer(AdamOptimizer):
         regularization: Added to gradients, as Adam has it.
         name: Starts the names of the optimizer's variables.
         epsilon_mode: As Adam has it.
+        global_step: A persistable Variable [1]; each update adds 1 to it.
     """
 
     type = "adamw"
@@ -124,8 +127,11 @@ class AdamWOptimizer(AdamOptimizer):
         regularization: WeightDecayRegularizer | None = None,
         name: str | None = None,
         epsilon_mode: str = "after",
+        global_step: Variable | None = None,
     ) -> None:
-        super().__init__(learning_rate, beta1, beta2, epsilon, regularization, name, epsilon_mode)
+        super().__init__(
+            learning_rate, beta1, beta2, epsilon, regularization, name, epsilon_mode, global_step
+        )
         self.weight_decay = check_not_negative("adamw: weight_decay", weight_decay)
 
     def _attrs(self) -> dict[str, Any]:
@@ -144,6 +150,7 @@ class AdamaxOptimizer(AdamOptimizer):
         epsilon: Added to the greatest gradient.
         regularization: Weight decay of parameters without a regularizer of their own.
         name: Starts the names of the optimizer's variables.
+        global_step: A persistable Variable [1]; each update adds 1 to it.
     """
 
     type = "adamax"
@@ -156,8 +163,11 @@ class AdamaxOptimizer(AdamOptimizer):
         epsilon: float = 1e-8,
         regularization: WeightDecayRegularizer | None = None,
         name: str | None = None,
+        global_step: Variable | None = None,
     ) -> None:
-        super().__init__(learning_rate, beta1, beta2, epsilon, regularization, name)
+        super().__init__(
+            learning_rate, beta1, beta2, epsilon, regularization, name, global_step=global_step
+        )
 
     def _powers(self, like: Variable) -> dict[str, tuple[Variable, float]]:
         return {"Beta1Pow": (self._shared_state("beta1_pow", like, self.beta1), self.beta1)}

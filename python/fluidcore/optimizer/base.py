@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fluidcore import core
@@ -13,16 +12,8 @@ from fluidcore.base.dtypes import FLOATING, HALF, dtype_number
 from fluidcore.clip import append_gradient_clip_ops, error_clip_callback
 from fluidcore.initializer import Constant
 from fluidcore.layers.helper import initialize
-from fluidcore.program import (
-    Block,
-    Operator,
-    Parameter,
-    Program,
-    Variable,
-    default_startup_program,
-    program_guard,
-)
-from fluidcore.program.mark import ContentsMark
+from fluidcore.optimizer.changing import changing, some_gradient
+from fluidcore.program import Block, Operator, Parameter, Program, Variable
 from fluidcore.regularizer import (
     WeightDecayRegularizer,
     append_regularization_ops,
@@ -39,6 +30,7 @@ class Optimizer:
         learning_rate: A number, or a floating Variable [1] of the program.
         regularization: Weight decay of parameters without a regularizer of their own.
         name: Starts the names of the optimizer's variables; None takes the class's.
+        global_step: A persistable Variable [1]; each update adds 1 to it.
     """
 
     type = "optimizer"
@@ -48,13 +40,17 @@ class Optimizer:
         learning_rate: float | Variable,
         regularization: WeightDecayRegularizer | None = None,
         name: str | None = None,
+        global_step: Variable | None = None,
     ) -> None:
         if not isinstance(learning_rate, Variable):
             learning_rate = check_number(f"{self.type}: learning_rate", learning_rate)
         check_regularizer(f"{self.type}: regularization", regularization)
+        if not (global_step is None or isinstance(global_step, Variable)):
+            raise TypeError(f"{self.type}: global_step must be a Variable, got {global_step!r}")
         self.learning_rate = learning_rate
         self.regularization = regularization
         self.name = name
+        self.global_step = global_step
         # Of the program that minimize is working on.
         self._startup: Program | None = None
         self._block: Block | None = None  # that the updates are appended to
@@ -150,23 +146,23 @@ class Optimizer:
         Raises:
             core.InvalidArgument: No parameter has a gradient.
         """
-        loss = next((grad for _, grad in params_grads if grad is not None), None)
-        if loss is None:
-            raise core.InvalidArgument(
-                "apply_gradients: a parameter must have a gradient, got none of "
-                f"{[param.name for param, _ in params_grads]}"
-            )
-        with changing(loss, startup_program) as startup:
+        grad = some_gradient(params_grads)
+        with changing(grad, startup_program) as startup:
             clipped = append_gradient_clip_ops(params_grads)
             decayed = append_regularization_ops(clipped, self.regularization)
-            program = loss.block.program
+            program = grad.block.program
             self._startup, self._shared, self._block = startup, {}, program.current_block()
             return self._append_updates(decayed), decayed
 
     def _append_updates(self, params_grads: ParamsGrads) -> list[Operator]:
         pairs = [(param, grad) for param, grad in params_grads if grad is not None]
         updates = [self._append_update(param, grad) for param, grad in pairs]
-        return updates + self._finish_update(pairs)
+        updates += self._finish_update(pairs)
+        step = self.global_step
+        if step is not None:
+            block = self._updates_block()
+            updates.append(block.append_op("increment", {"X": step}, {"Out": step}, {"step": 1.0}))
+        return updates
 
     def _append_update(self, param: Parameter, grad: Variable) -> Operator:
         raise NotImplementedError
@@ -272,53 +268,6 @@ class Optimizer:
         )
 
 
-@contextmanager
-def changing(
-    loss: Variable, startup_program: Program | None, every_slot: bool = False
-) -> Iterator[Program]:
-    """Layers inside the `with` append to the program of the loss; after an error all is as before.
-
-    Gives the startup program; None stands for the default one.
-
-    Args:
-        loss: A variable of the program.
-        startup_program: The startup program.
-        every_slot: As for ContentsMark.
-
-    Raises:
-        TypeError: An argument is of another type.
-    """
-    startup = default_startup_program() if startup_program is None else startup_program
-    if not isinstance(startup, Program):
-        raise TypeError(f"minimize: startup_program must be a Program, got {startup!r}")
-    if not isinstance(loss, Variable):
-        raise TypeError(f"minimize: loss must be a Variable, got {type(loss).__name__}")
-    mark, startup_mark = ContentsMark(loss.block.program, every_slot), startup.global_block().mark()
-    try:
-        with program_guard(loss.block.program, startup):
-            yield startup
-    except BaseException:
-        mark.rollback()
-        startup_mark.rollback()
-        raise
-
-
 def _scalar_dtype(dtype: str) -> str:
     """What the learning rate and powers of betas are for parameters of an element type."""
     return "float32" if dtype in HALF else dtype
-
-
-def check_not_negative(what: str, value: object) -> float:
-    """The number; ValueError if it is below 0."""
-    number = check_number(what, value)
-    if number < 0:
-        raise ValueError(f"{what} must be at least 0, got {value}")
-    return number
-
-
-def check_share(what: str, value: object) -> float:
-    """The number; ValueError if it is not in [0, 1)."""
-    number = check_number(what, value)
-    if not 0 <= number < 1:
-        raise ValueError(f"{what} must be in [0, 1), got {value}")
-    return number

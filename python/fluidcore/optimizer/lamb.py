@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from fluidcore.base.checks import check_not_negative
 from fluidcore.optimizer.adam import AdamOptimizer
-from fluidcore.optimizer.base import check_not_negative
 from fluidcore.program import Variable
 from fluidcore.regularizer import WeightDecayRegularizer
 
@@ -26,6 +26,7 @@ class LambOptimizer(AdamOptimizer):
         weight_decay: Of all parameters.
         regularization: Added to gradients, as Adam has it.
         name: Starts the names of the optimizer's variables.
+        global_step: A persistable Variable [1]; each update adds 1 to it.
     """
 
     type = "lamb"
@@ -39,8 +40,11 @@ class LambOptimizer(AdamOptimizer):
         weight_decay: float = 0.01,
         regularization: WeightDecayRegularizer | None = None,
         name: str | None = None,
+        global_step: Variable | None = None,
     ) -> None:
-        super().__init__(learning_rate, beta1, beta2, epsilon, regularization, name)
+        super().__init__(
+            learning_rate, beta1, beta2, epsilon, regularization, name, global_step=global_step
+        )
         self.weight_decay = check_not_negative("lamb: weight_decay", weight_decay)
 
     def _attrs(self) -> dict[str, Any]:

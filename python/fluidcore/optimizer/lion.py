@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fluidcore.optimizer.base import Optimizer, check_not_negative, check_share
+from fluidcore.base.checks import check_not_negative, check_share
+from fluidcore.optimizer.base import Optimizer
 from fluidcore.program import Operator, Parameter, Variable
 from fluidcore.regularizer import WeightDecayRegularizer
 
@@ -21,6 +22,7 @@ class LionOptimizer(Optimizer):
         weight_decay: Of all parameters.
         regularization: Weight decay of parameters without a regularizer of their own.
         name: Starts the names of the optimizer's variables.
+        global_step: A persistable Variable [1]; each update adds 1 to it.
     """
 
     type = "lion"
@@ -33,8 +35,9 @@ class LionOptimizer(Optimizer):
         weight_decay: float = 0.0,
         regularization: WeightDecayRegularizer | None = None,
         name: str | None = None,
+        global_step: Variable | None = None,
     ) -> None:
-        super().__init__(learning_rate, regularization, name)
+        super().__init__(learning_rate, regularization, name, global_step)
         self.beta1 = check_share("lion: beta1", beta1)
         self.beta2 = check_share("lion: beta2", beta2)
         self.weight_decay = check_not_negative("lion: weight_decay", weight_decay)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from fluidcore.base.checks import check_not_negative
 from fluidcore.base.dtypes import dtype_number
 from fluidcore.optimizer.adam import AdamOptimizer
-from fluidcore.optimizer.base import check_not_negative
 from fluidcore.program import Operator, Parameter, Variable
 from fluidcore.regularizer import WeightDecayRegularizer
 
@@ -24,6 +24,7 @@ class NAdamOptimizer(AdamOptimizer):
         momentum_decay: How fast the momentum grows from beta1 / 2 to beta1.
         regularization: Weight decay of parameters without a regularizer of their own.
         name: Starts the names of the optimizer's variables.
+        global_step: A persistable Variable [1]; each update adds 1 to it.
     """
 
     type = "nadam"
@@ -37,8 +38,11 @@ class NAdamOptimizer(AdamOptimizer):
         momentum_decay: float = 0.004,
         regularization: WeightDecayRegularizer | None = None,
         name: str | None = None,
+        global_step: Variable | None = None,
     ) -> None:
-        super().__init__(learning_rate, beta1, beta2, epsilon, regularization, name)
+        super().__init__(
+            learning_rate, beta1, beta2, epsilon, regularization, name, global_step=global_step
+        )
         self.momentum_decay = check_not_negative("nadam: momentum_decay", momentum_decay)
 
     def _powers(self, like: Variable) -> dict[str, tuple[Variable, float]]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fluidcore.base.checks import check_number
-from fluidcore.optimizer.base import Optimizer, check_not_negative
+from fluidcore.base.checks import check_not_negative, check_number
+from fluidcore.optimizer.base import Optimizer
 from fluidcore.program import Operator, Parameter, Variable
 from fluidcore.regularizer import WeightDecayRegularizer
 
@@ -18,6 +18,7 @@ class FtrlOptimizer(Optimizer):
         lr_power: Power of the sum of squared gradients by which the rate falls.
         regularization: Weight decay of parameters without a regularizer of their own.
         name: Starts the names of the optimizer's variables.
+        global_step: A persistable Variable [1]; each update adds 1 to it.
     """
 
     type = "ftrl"
@@ -30,8 +31,9 @@ class FtrlOptimizer(Optimizer):
         lr_power: float = -0.5,
         regularization: WeightDecayRegularizer | None = None,
         name: str | None = None,
+        global_step: Variable | None = None,
     ) -> None:
-        super().__init__(learning_rate, regularization, name)
+        super().__init__(learning_rate, regularization, name, global_step)
         self.l1 = check_not_negative("ftrl: l1", l1)
         self.l2 = check_not_negative("ftrl: l2", l2)
         self.lr_power = check_number("ftrl: lr_power", lr_power)
@@ -57,6 +59,7 @@ class ProximalGDOptimizer(Optimizer):
         l2: Weight of half of the sum of param squared.
         regularization: Weight decay of parameters without a regularizer of their own.
         name: Starts the names of the optimizer's variables.
+        global_step: A persistable Variable [1]; each update adds 1 to it.
     """
 
     type = "proximal_gd"
@@ -68,8 +71,9 @@ class ProximalGDOptimizer(Optimizer):
         l2: float = 0.0,
         regularization: WeightDecayRegularizer | None = None,
         name: str | None = None,
+        global_step: Variable | None = None,
     ) -> None:
-        super().__init__(learning_rate, regularization, name)
+        super().__init__(learning_rate, regularization, name, global_step)
         self.l1 = check_not_negative("proximal_gd: l1", l1)
         self.l2 = check_not_negative("proximal_gd: l2", l2)
 
@@ -87,6 +91,7 @@ class ProximalAdagradOptimizer(Optimizer):
         l2: Weight of half of the sum of param squared.
         regularization: Weight decay of parameters without a regularizer of their own.
         name: Starts the names of the optimizer's variables.
+        global_step: A persistable Variable [1]; each update adds 1 to it.
     """
 
     type = "proximal_adagrad"
@@ -98,8 +103,9 @@ class ProximalAdagradOptimizer(Optimizer):
         l2: float = 0.0,
         regularization: WeightDecayRegularizer | None = None,
         name: str | None = None,
+        global_step: Variable | None = None,
     ) -> None:
-        super().__init__(learning_rate, regularization, name)
+        super().__init__(learning_rate, regularization, name, global_step)
         self.l1 = check_not_negative("proximal_adagrad: l1", l1)
         self.l2 = check_not_negative("proximal_adagrad: l2", l2)
 

@@ -26,6 +26,7 @@ class MomentumOptimizer(Optimizer):
         use_nesterov: Whether param -= learning_rate * (grad + momentum * velocity).
         regularization: Weight decay of parameters without a regularizer of their own.
         name: Starts the names of the optimizer's variables.
+        global_step: A persistable Variable [1]; each update adds 1 to it.
     """
 
     type = "momentum"
@@ -37,8 +38,9 @@ class MomentumOptimizer(Optimizer):
         use_nesterov: bool = False,
         regularization: WeightDecayRegularizer | None = None,
         name: str | None = None,
+        global_step: Variable | None = None,
     ) -> None:
-        super().__init__(learning_rate, regularization, name)
+        super().__init__(learning_rate, regularization, name, global_step)
         self.momentum = check_number("momentum: momentum", momentum)
         self.use_nesterov = bool(use_nesterov)
 

@@ -14,6 +14,7 @@ from fluidcore.program.arguments import variable_names
 from fluidcore.program.block import Block
 from fluidcore.program.mark import Declaration, ProgramMark
 from fluidcore.program.pruning import prune
+from fluidcore.program.step_counter import stop_counting
 from fluidcore.program.variable import Parameter, Variable
 
 
@@ -155,12 +156,14 @@ class Program:
         """A copy that can be changed independently.
 
         Args:
-            for_test: Sets `is_test` in every operator that has it, in all blocks.
+            for_test: Sets `is_test` in every operator that has it, in all blocks; and its runs are
+                not counted by the step counter of learning-rate schedules.
         """
         copy = type(self).from_desc(self.desc.clone())
         copy.__setstate__(self._state())
         copy._current_idx = 0
         if for_test:
+            stop_counting(copy.desc.block(0))
             for twin in copy.blocks:
                 for op in twin.desc.ops():
                     if op.has_attr("is_test"):

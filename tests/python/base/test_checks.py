@@ -9,7 +9,10 @@ from fluidcore.base.checks import (
     check_extents,
     check_list,
     check_name,
+    check_not_negative,
     check_number,
+    check_positive,
+    check_share,
     check_whole,
     is_whole,
 )
@@ -45,6 +48,23 @@ def test_numpy_numbers_are_numbers_and_bools_are_not():
             check_number("rate", value)
     with pytest.raises(ValueError, match="rate must be finite, got nan"):
         check_number("rate", float("nan"))
+
+
+@pytest.mark.parametrize(
+    ("check", "good", "bad", "message"),
+    [
+        (check_positive, 0.5, 0, "must be positive, got 0"),
+        (check_not_negative, 0, -0.5, "must be at least 0, got -0.5"),
+        (check_share, 0, 1.0, r"must be in \[0, 1\), got 1.0"),
+    ],
+)
+def test_the_range_of_a_number_is_checked(check, good, bad, message):
+    assert check("k", good) == good
+    with pytest.raises(ValueError, match=f"^k {message}$"):
+        check("k", bad)
+    for value in (True, "1"):
+        with pytest.raises(TypeError, match=r"^k must be a number, got"):
+            check("k", value)
 
 
 def test_names_and_lists_are_checked():
