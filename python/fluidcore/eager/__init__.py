@@ -21,6 +21,8 @@ from fluidcore import core
 from fluidcore.eager import nn
 from fluidcore.eager.apply import apply
 from fluidcore.eager.autograd import gradients_of
+from fluidcore.eager.exchange import from_dlpack
+from fluidcore.eager.files import load, save
 from fluidcore.eager.functions import function as _function
 from fluidcore.eager.functions import names as _names
 from fluidcore.eager.functions import split, unstack
@@ -40,9 +42,11 @@ __all__ = [
     "Tensor",
     "apply",
     "clip_grad_norm",
+    "from_dlpack",
     "from_numpy",
     "full",
     "grad",
+    "load",
     "nn",
     "no_grad",
     "ones",
@@ -50,6 +54,7 @@ __all__ = [
     "rand",
     "randn",
     "same_numbers",
+    "save",
     "seed",
     "split",
     "tape",

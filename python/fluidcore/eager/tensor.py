@@ -13,6 +13,7 @@ from fluidcore.base.indexing import Indexing, Step
 from fluidcore.base.tensor_methods import TensorMethods
 from fluidcore.eager.arithmetic import Arithmetic
 from fluidcore.eager.create import Creation
+from fluidcore.eager.exchange import Exchange
 from fluidcore.eager.operation import Array, element_type
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from fluidcore.gradcheck.target.target import Target
 
 
-class Tensor(Arithmetic, TensorMethods["Tensor"], Creation, Indexing["Tensor"]):
+class Tensor(Arithmetic, TensorMethods["Tensor"], Creation, Exchange, Indexing["Tensor"]):
     """An array whose operators run at once, and are remembered for `backward`.
 
     Beside the methods here, a tensor has every operator with one result as a method:
@@ -96,35 +97,6 @@ class Tensor(Arithmetic, TensorMethods["Tensor"], Creation, Indexing["Tensor"]):
         """Whether it was made by the user, not by a remembered operator."""
         return self.record is None
 
-    def numpy(self) -> Array:
-        """The value, read-only; of the tensor's shape and dtype."""
-        view: Array = self.array.view()
-        view.flags.writeable = False
-        return view
-
-    def item(self) -> Any:
-        """The one element, as a Python number."""
-        if self.size != 1:
-            raise core.InvalidArgument(
-                f"item: the tensor must have one element, got {list(self.shape)}"
-            )
-        return self.array.item()
-
-    def tolist(self) -> Any:
-        """The value as nested lists of Python numbers."""
-        return self.array.tolist()
-
-    def to_vec(self) -> list[Any]:
-        """The elements as a flat list of Python numbers, which `from_vec` takes."""
-        flat: list[Any] = self.array.reshape(-1).tolist()
-        return flat
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        view = self.numpy()
-        if dtype is not None and view.dtype != dtype:
-            return view.astype(dtype)
-        return view.copy() if copy else view
-
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("a tensor without dimensions has no length")
@@ -155,15 +127,6 @@ class Tensor(Arithmetic, TensorMethods["Tensor"], Creation, Indexing["Tensor"]):
 
     def _known(self) -> Array:
         return self.numpy()
-
-    def __float__(self) -> float:
-        return float(self.item())
-
-    def __int__(self) -> int:
-        return int(self.item())
-
-    def __bool__(self) -> bool:
-        return bool(self.item())
 
     def __setitem__(self, index: Any, value: Any) -> None:
         raise TypeError(
