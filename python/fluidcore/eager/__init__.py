@@ -31,6 +31,7 @@ from fluidcore.eager.optim import SGD, Adam, AdamW, Momentum, clip_grad_norm
 from fluidcore.eager.state import no_grad, precision, same_numbers, seed
 from fluidcore.eager.tape import Tape as _Tape
 from fluidcore.eager.tensor import Tensor
+from fluidcore.eager.tracing import TracedProgram, trace
 from fluidcore.program import Program
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "Module",
     "Momentum",
     "Tensor",
+    "TracedProgram",
     "apply",
     "clip_grad_norm",
     "from_dlpack",
@@ -59,6 +61,7 @@ __all__ = [
     "split",
     "tape",
     "tensor",
+    "trace",
     "unstack",
     "zeros",
 ]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fluidcore import core
+from fluidcore.eager.notes import check_known
 from fluidcore.eager.operation import Array
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ class Exchange:
 
     def numpy(self) -> Array:
         """The value, read-only; of the tensor's shape and dtype."""
-        view: Array = self.array.view()
+        view: Array = check_known("numpy()", self.array).view()
         view.flags.writeable = False
         return view
 
@@ -34,15 +35,15 @@ class Exchange:
             raise core.InvalidArgument(
                 f"item: the tensor must have one element, got {list(self.array.shape)}"
             )
-        return self.array.item()
+        return check_known("item()", self.array).item()
 
     def tolist(self) -> Any:
         """The value as nested lists of Python numbers."""
-        return self.array.tolist()
+        return check_known("tolist()", self.array).tolist()
 
     def to_vec(self) -> list[Any]:
         """The elements as a flat list of Python numbers, which `from_vec` takes."""
-        flat: list[Any] = self.array.reshape(-1).tolist()
+        flat: list[Any] = check_known("to_vec()", self.array).reshape(-1).tolist()
         return flat
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
@@ -72,7 +73,7 @@ class Exchange:
         if copy is False:
             return self.numpy().__dlpack__(stream=stream, max_version=max_version, copy=False)
         tensor = core.Tensor()
-        tensor.set(self.array)
+        tensor.set(check_known("dlpack", self.array))
         return tensor.__dlpack__()
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -85,6 +86,8 @@ class Exchange:
         return int(self.item())
 
     def __bool__(self) -> bool:
+        if self.array.size == 1:
+            check_known("if", self.array)
         return bool(self.item())
 
 

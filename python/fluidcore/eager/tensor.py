@@ -14,6 +14,7 @@ from fluidcore.base.tensor_methods import TensorMethods
 from fluidcore.eager.arithmetic import Arithmetic
 from fluidcore.eager.create import Creation
 from fluidcore.eager.exchange import Exchange
+from fluidcore.eager.notes import check_known, is_known
 from fluidcore.eager.operation import Array, element_type
 
 if TYPE_CHECKING:
@@ -125,8 +126,8 @@ class Tensor(Arithmetic, TensorMethods["Tensor"], Creation, Exchange, Indexing["
     def _constant(self, array: Array) -> Tensor:
         return Tensor(array)
 
-    def _known(self) -> Array:
-        return self.numpy()
+    def _known(self) -> Array | None:
+        return self.numpy() if is_known(self.array) else None
 
     def __setitem__(self, index: Any, value: Any) -> None:
         raise TypeError(
@@ -266,7 +267,7 @@ def _leaf(array: Array, requires_grad: bool, grad: Tensor | None) -> Tensor:
 def _array(data: Any, dtype: DTypeLike | None) -> Array:
     """The data as a read-only array of its own."""
     if isinstance(data, Tensor):
-        data = data.array
+        data = check_known("Tensor(x), set_value(x)", data.array)
     known = isinstance(data, (np.ndarray, np.generic)) or hasattr(data, "__array__")
     array = np.asarray(data)
     if dtype is None:
