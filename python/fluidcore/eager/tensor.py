@@ -70,7 +70,8 @@ class Tensor(Arithmetic, TensorMethods["Tensor"], Creation, Exchange, Indexing["
                 f"a Tensor with a history, the result of {self.record.operation.op_type}, cannot "
                 "be pickled or copied; pickle x.detach()"
             )
-        return _leaf, (self.array, self._requires_grad, self._grad)
+        array = check_known("a copy", self.array)
+        return _leaf, (array, self._requires_grad, self._grad)
 
     # What it is
 

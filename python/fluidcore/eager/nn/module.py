@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Self
 
 from fluidcore import core
-from fluidcore.eager.nn.state_dict import LoadedKeys, load
+from fluidcore.eager.state_dict import LoadedKeys, fitting
 from fluidcore.eager.tensor import Tensor
 
 PARAMETER, BUFFER, UNSAVED = "parameter", "buffer", "buffer that is not saved"
@@ -64,7 +64,7 @@ class Module:
         elif isinstance(value, Module):
             if any(part is self for part in value.modules()):
                 raise core.InvalidArgument(f"{who} must not hold the module that it is a part of")
-        elif isinstance(value, (list, tuple)) and any(isinstance(v, Module) for v in value):
+        elif _holds_modules(value):
             raise TypeError(
                 f"{who} must be a ModuleList, got a {type(value).__name__} of modules, whose "
                 "parameters would not be found; write nn.ModuleList([...])"
@@ -194,7 +194,11 @@ class Module:
                 changed then, and the message has all that does not fit.
         """
         own = dict(self._tensors("", PARAMETER, BUFFER))
-        return load(type(self).__name__, own, state_dict, strict)
+        cure = "strict=False goes without names"
+        found, keys = fitting(type(self).__name__, own, state_dict, strict, cure)
+        for name, value in found.items():
+            own[name].set_value(value)
+        return keys
 
     def extra_repr(self) -> str:
         """What `repr` shows in the parentheses of a module: "in_features=2, out_features=3"."""
@@ -206,3 +210,8 @@ class Module:
         if not parts:
             return f"{head})"
         return "\n".join([head, *("\n".join(parts)).splitlines()]).replace("\n", "\n  ") + "\n)"
+
+
+def _holds_modules(value: Any) -> bool:
+    items = value.values() if isinstance(value, dict) else value
+    return isinstance(value, (list, tuple, dict)) and any(isinstance(v, Module) for v in items)

@@ -12,6 +12,7 @@ from fluidcore.base.checks import check_list, check_number
 from fluidcore.base.dtypes import HALF
 from fluidcore.eager.apply import apply
 from fluidcore.eager.state import no_grad
+from fluidcore.eager.state_dict import fitting
 from fluidcore.eager.tensor import Tensor
 
 
@@ -52,10 +53,15 @@ class Optimizer:
                 f"{self._who}: a step needs gradients, got none for any of "
                 f"{len(self.parameters)} parameters; call loss.backward() first"
             )
+        scalars: dict[tuple[int, str], dict[str, Tensor]] = {}
         with no_grad():
             for index, parameter in enumerate(self.parameters):
                 if parameter.grad is not None:
-                    self._update(index, parameter, parameter.grad)
+                    self._steps[index] += 1
+                    key = (self._steps[index], _wide(parameter.dtype))
+                    if key not in scalars:
+                        scalars[key] = self._scalars(*key)
+                    self._update(parameter, parameter.grad, self._states[index], scalars[key])
 
     def zero_grad(self) -> None:
         """Forgets the gradients of all parameters."""
@@ -83,25 +89,13 @@ class Optimizer:
         Raises:
             core.InvalidArgument: A name or a shape does not fit; nothing is changed.
         """
-        own = self.state_dict()
-        problems = [f"missing '{name}'" for name in own if name not in state_dict]
-        problems += [f"unexpected '{name}'" for name in state_dict if name not in own]
-        problems += [
-            f"'{name}' of shape {list(state_dict[name].shape)} where it must be {list(value.shape)}"
-            for name, value in own.items()
-            if name in state_dict and state_dict[name].shape != value.shape
-        ]
-        if problems:
-            raise core.InvalidArgument(
-                f"load_state_dict: the names and shapes must be those of {self._who} of "
-                f"{len(self.parameters)} parameters, got {'; '.join(problems)}"
-            )
-        self.lr = float(state_dict["lr"].item())
+        who = f"{self._who} of {len(self.parameters)} parameters"
+        found, _ = fitting(who, self.state_dict(), state_dict, strict=True)
+        self.lr = float(found["lr"].item())
         for index, state in enumerate(self._states):
-            self._steps[index] = int(state_dict[f"{index}.step"].item())
+            self._steps[index] = int(found[f"{index}.step"].item())
             for slot, value in state.items():
-                loaded = state_dict[f"{index}.{slot.lower()}"]
-                state[slot] = Tensor(loaded, dtype=value.dtype)
+                state[slot] = Tensor(found[f"{index}.{slot.lower()}"], dtype=value.dtype)
 
     def _attrs(self) -> dict[str, Any]:
         """Of the operator."""
@@ -116,14 +110,16 @@ class Optimizer:
         """The gradient with the decay of weights."""
         return grad + self.weight_decay * parameter if self.weight_decay else grad
 
-    def _update(self, index: int, parameter: Tensor, grad: Tensor) -> None:
-        state = self._states[index]
-        steps = self._steps[index] + 1
-        inputs = {"Param": parameter, "Grad": self._decayed(parameter, grad), **state}
-        inputs |= self._scalars(steps, _wide(parameter.dtype))
+    def _update(
+        self,
+        parameter: Tensor,
+        grad: Tensor,
+        state: dict[str, Tensor],
+        scalars: Mapping[str, Tensor],
+    ) -> None:
+        inputs = {"Param": parameter, "Grad": self._decayed(parameter, grad), **state, **scalars}
         results = apply(self.op_type, inputs, self._attrs())
         parameter.array = results["ParamOut"].array
-        self._steps[index] = steps
         for slot in state:
             state[slot] = results[f"{slot}Out"]
 

@@ -34,8 +34,8 @@ def trace(
     of it is changed.
 
     Args:
-        function: A Module, or a function of tensors. What it reads beside its arguments becomes
-            parameters, under the names of the state_dict, and constants.
+        function: A Module, a method of one, or a function of tensors. What it reads beside its
+            arguments becomes parameters, under the names of the module's state_dict, and constants.
         examples: For each argument a Tensor or an array, whose shape and dtype count.
         dynamic_batch: Whether the first extent of all arguments is any in the program, -1. The
             function is then run on the examples twice over, too, to see that no operator depends
@@ -65,11 +65,12 @@ def _traced(
     function: Callable[..., Any], arrays: Sequence[Array], dynamic_batch: bool
 ) -> TracedProgram:
     tensors = [Tensor(array) for array in arrays]
-    module = function if isinstance(function, Module) else None
+    owner = function if isinstance(function, Module) else getattr(function, "__self__", None)
+    module = owner if isinstance(owner, Module) else None
     state = [] if module is None else [*module.parameters(), *module.buffers()]
     kept = [tensor.array for tensor in state]
     named = {} if module is None else _named(module)
-    called = function if module is None else module.forward
+    called = function.forward if isinstance(function, Module) else function
     names = [
         name.replace("[", "_").replace("]", "") for name in argument_names(called, len(tensors))
     ]

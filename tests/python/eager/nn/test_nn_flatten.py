@@ -1,6 +1,7 @@
 """Dimensions put together."""
 
 import pytest
+from checked_modules import check_module
 
 import fluidcore as fluid
 from fluidcore import eager
@@ -20,6 +21,10 @@ def test_dimensions_are_put_together(start: int, end: int, wanted: list[int]) ->
 
 def test_an_empty_batch_stays_empty() -> None:
     assert nn.Flatten()(eager.zeros([0, 3, 4])).shape == (0, 12)
+
+
+def test_its_gradient_is_right() -> None:
+    check_module(nn.Flatten(0, 1), eager.randn([2, 3, 2]))
 
 
 def test_bad_arguments_are_errors() -> None:

@@ -138,6 +138,13 @@ BAD: list[tuple[str, Any, type[Exception], str]] = [
         "Net: 'calls' is a buffer, and must be a Tensor, got ndarray",
     ),
     (
+        "new",
+        {"relu": nn.ReLU()},
+        TypeError,
+        "Net: 'new' must be a ModuleList, got a dict of modules, whose parameters would not be "
+        "found; write nn.ModuleList([...])",
+    ),
+    (
         "parts",
         [nn.ReLU()],
         TypeError,

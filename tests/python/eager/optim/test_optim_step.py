@@ -137,12 +137,15 @@ def test_a_state_that_does_not_fit_is_an_error() -> None:
     with pytest.raises(fluid.InvalidArgument) as caught:
         eager.Momentum([one]).load_state_dict(eager.Momentum([two, one]).state_dict())
     assert str(caught.value) == (
-        "load_state_dict: the names and shapes must be those of Momentum of 1 parameters, got "
-        "unexpected '1.step'; unexpected '1.velocity'; '0.velocity' of shape [2] where it must be "
-        "[1]"
+        "load_state_dict: the names and shapes must be those of Momentum of 1 parameters, got\n"
+        "  unexpected '1.step' []\n"
+        "  unexpected '1.velocity' [1]\n"
+        "  '0.velocity' of shape [2] where it must be [1]"
     )
-    with pytest.raises(fluid.InvalidArgument, match=r"got missing '0\.moment1'; missing"):
+    with pytest.raises(fluid.InvalidArgument, match=r"got\n  missing '0\.moment1' \[1\]\n"):
         eager.Adam([one]).load_state_dict(eager.SGD([one]).state_dict())
+    with pytest.raises(TypeError, match="state_dict must map names to tensors, got list"):
+        eager.SGD([one]).load_state_dict([])  # type: ignore[arg-type]
 
 
 def test_a_step_without_gradients_is_an_error() -> None:

@@ -105,6 +105,18 @@ def test_parameters_have_the_names_of_the_state_dict() -> None:
     assert repr(traced) == "TracedProgram(x -> output, 4 operators)"
 
 
+def test_a_method_of_a_module_is_traced_with_its_names() -> None:
+    class Classifier(nn.Sequential):
+        def probabilities(self, images: Tensor) -> Tensor:
+            return self(images).softmax()
+
+    model, x = Classifier(nn.Linear(3, 2)), eager.randn([2, 3])
+    traced = eager.trace(model.probabilities, x)
+    assert traced.feeds == ["images"]
+    assert [p.name for p in traced.program.all_parameters()] == ["0.weight", "0.bias"]
+    same_bits(traced.run(x), model.probabilities(x))
+
+
 def test_feeds_have_the_names_of_the_arguments() -> None:
     def function(first: Tensor, *others: Tensor) -> dict[str, Any]:
         return {"sum": first + others[0], "parts": [first * others[1], others[0]]}

@@ -1,5 +1,6 @@
 """What cannot be traced, and what is said of it."""
 
+import copy
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +21,7 @@ VALUES: list[tuple[str, Callable[[Tensor], Any]]] = [
     ("numpy()", lambda x: x + x.numpy()),
     ("tolist()", lambda x: x + x.tolist()[0][0]),
     ("to_vec()", lambda x: x * x.to_vec()[0]),
+    ("a copy", lambda x: x + copy.deepcopy(x)),
     ("dlpack", lambda x: x + eager.from_dlpack(x)),
     ("Tensor(x), set_value(x)", lambda x: x + Tensor(x)),
     ("Tensor(x), set_value(x)", lambda x: KNOWN.set_value(x.sum())),
