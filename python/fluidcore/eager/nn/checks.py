@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from fluidcore import core
-from fluidcore.base.checks import check_list, check_number, is_whole
+from fluidcore.base.checks import check_number, is_whole
+from fluidcore.eager.state import running
 from fluidcore.eager.tensor import Tensor
 
 
@@ -33,10 +34,23 @@ def check_last(who: str, x: Tensor, extents: Sequence[int]) -> Tensor:
     return x
 
 
+def check_dtype(who: str, x: Tensor, weight: Tensor) -> Tensor:
+    """The input; core.InvalidArgument if it has another element type than the weight.
+
+    In `eager.precision` both are converted.
+    """
+    if x.dtype != weight.dtype and running.get() is None:
+        raise core.InvalidArgument(
+            f"{who}: x must be {weight.dtype}, as the parameters are, got {x.dtype} "
+            f"{list(x.shape)}; write x.astype('{weight.dtype}')"
+        )
+    return x
+
+
 def check_pair(who: str, argument: str, value: Any, least: int) -> tuple[int, int]:
     """Height and width of one whole number, or of two."""
     pair = (value, value) if is_whole(value) else value
-    if isinstance(pair, str) or len(check_list(f"{who}: {argument}", pair)) != 2:
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
         raise core.InvalidArgument(
             f"{who}: {argument} must be a whole number or two, for height and width, got {value!r}"
         )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from fluidcore import core
 from fluidcore.base.dtypes import DTypeLike
 from fluidcore.eager.apply import apply_single
-from fluidcore.eager.nn.checks import check_pair, check_tensor
+from fluidcore.eager.nn.checks import check_dtype, check_pair, check_tensor
 from fluidcore.eager.nn.module import Module
 from fluidcore.eager.nn.parameter import uniform
 from fluidcore.eager.tensor import Tensor
@@ -84,6 +84,7 @@ class Conv2d(Module):
                 f"Conv2d: x must be [batch, {self.in_channels}, height, width], got {x.dtype} "
                 f"{list(x.shape)}"
             )
+        check_dtype("Conv2d", x, self.weight)
         out = apply_single("conv2d", {"Input": x, "Filter": self.weight}, self._attrs)
         if self.bias is None:
             return out

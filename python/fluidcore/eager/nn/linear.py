@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fluidcore.base.dtypes import DTypeLike
 from fluidcore.eager.apply import apply_single
-from fluidcore.eager.nn.checks import check_last, check_tensor
+from fluidcore.eager.nn.checks import check_dtype, check_last, check_tensor
 from fluidcore.eager.nn.module import Module
 from fluidcore.eager.nn.parameter import uniform
 from fluidcore.eager.tensor import Tensor
@@ -38,6 +38,7 @@ class Linear(Module):
     def forward(self, x: Tensor) -> Tensor:
         """[..., out_features] of x [..., in_features]."""
         x = check_last("Linear", check_tensor("Linear", x), [self.in_features])
+        check_dtype("Linear", x, self.weight)
         out = apply_single("matmul", {"X": x, "Y": self.weight}, {"transpose_Y": True})
         return out if self.bias is None else out + self.bias
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from fluidcore import core
 from fluidcore.base.checks import check_extents, check_number, is_whole
-from fluidcore.base.dtypes import DTypeLike
+from fluidcore.base.dtypes import HALF, DTypeLike
 from fluidcore.eager.apply import apply, apply_single
-from fluidcore.eager.nn.checks import check_last, check_share, check_tensor
+from fluidcore.eager.nn.checks import check_dtype, check_last, check_share, check_tensor
 from fluidcore.eager.nn.module import Module
 from fluidcore.eager.tensor import Tensor
 from fluidcore.layers.helper import check_size
@@ -77,6 +77,8 @@ class BatchNorm(Module):
                 f"BatchNorm: x must be [batch, {self.num_features}, ...], of rank 2 to 5, got "
                 f"{x.dtype} {list(x.shape)}"
             )
+        if x.dtype not in HALF:  # which may have statistics of float32
+            check_dtype("BatchNorm", x, self._ones)
         uses_batch = self.training or self.running_mean is None
         count = x.size // self.num_features
         if uses_batch and count < 2:
@@ -162,6 +164,8 @@ class LayerNorm(Module):
     def forward(self, x: Tensor) -> Tensor:
         """Of the shape of x, [..., *normalized_shape]."""
         x = check_last("LayerNorm", check_tensor("LayerNorm", x), self.normalized_shape)
+        if self.weight is not None:
+            check_dtype("LayerNorm", x, self.weight)
         axis = x.ndim - len(self.normalized_shape)
         return apply_single(
             "layer_norm",

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from fluidcore import core
-from fluidcore.base.dtypes import DTypeLike, dtype_name, dtype_number
+from fluidcore.base.dtypes import DTypeLike, dtype_number
 from fluidcore.eager.apply import apply, apply_single
 from fluidcore.eager.functions import unstack
-from fluidcore.eager.nn.checks import check_share, check_tensor
+from fluidcore.eager.nn.checks import check_dtype, check_share, check_tensor
 from fluidcore.eager.nn.dropout import dropped
 from fluidcore.eager.nn.module import Module
 from fluidcore.eager.nn.parameter import uniform
@@ -41,6 +41,8 @@ class LSTM(Module):
         dtype: Of the parameters.
     """
 
+    weight_hh_l0: Tensor
+
     def __init__(
         self,
         input_size: int,
@@ -61,7 +63,6 @@ class LSTM(Module):
         self.batch_first = bool(batch_first)
         self.dropout = check_share("LSTM: dropout", dropout)
         self.bidirectional = bool(bidirectional)
-        self.dtype = dtype_name(dtype)
         self._directions = ("", "_reverse") if bidirectional else ("",)
         for layer in range(num_layers):
             features = len(self._directions) * hidden_size if layer else input_size
@@ -114,6 +115,7 @@ class LSTM(Module):
                 f"LSTM: x must be {layout}, {self.input_size}], with at least one step, got "
                 f"{x.dtype} {list(x.shape)}"
             )
+        check_dtype("LSTM", x, self.weight_hh_l0)
         return x.transpose(1, 0, 2) if self.batch_first else x
 
     def _first(self, x: Tensor, state: tuple[Tensor, Tensor] | None) -> list[tuple[Tensor, Tensor]]:

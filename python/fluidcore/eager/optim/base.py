@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fluidcore import core
-from fluidcore.base.checks import check_list, check_number
+from fluidcore.base.checks import check_number
 from fluidcore.base.dtypes import HALF
 from fluidcore.eager.apply import apply
 from fluidcore.eager.state import no_grad
@@ -148,18 +148,25 @@ def _wide(dtype: str) -> str:
     return "float32" if dtype in HALF else dtype
 
 
-def _checked(who: str, parameters: Any) -> list[Tensor]:
-    if isinstance(parameters, Tensor):
-        raise TypeError(f"{who}: parameters must be a list of Tensors, got a Tensor; write [x]")
-    found = list(check_list(f"{who}: parameters", parameters))
-    if not found:
-        raise core.InvalidArgument(f"{who}: there must be a parameter to learn, got an empty list")
-    for parameter in found:
+def tensors(who: str, parameters: Any) -> list[Tensor]:
+    """The parameters as a list; TypeError if one is no Tensor."""
+    given = list(parameters) if isinstance(parameters, Iterable) else [parameters]
+    for parameter in given:
         if not isinstance(parameter, Tensor):
             raise TypeError(
                 f"{who}: parameters must be Tensors, as module.parameters() gives them, got "
                 f"{type(parameter).__name__}"
             )
+    return given
+
+
+def _checked(who: str, parameters: Any) -> list[Tensor]:
+    if isinstance(parameters, Tensor):
+        raise TypeError(f"{who}: parameters must be a list of Tensors, got a Tensor; write [x]")
+    found = tensors(who, parameters)
+    if not found:
+        raise core.InvalidArgument(f"{who}: there must be a parameter to learn, got an empty list")
+    for parameter in found:
         if not parameter.is_leaf:
             raise core.InvalidArgument(
                 f"{who}: parameters must be leaves, got {parameter!r}; the results of operators "

@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterable
 
 from fluidcore import core
-from fluidcore.base.checks import check_list, check_number
+from fluidcore.base.checks import check_number
 from fluidcore.base.dtypes import HALF
+from fluidcore.eager.optim.base import tensors
 from fluidcore.eager.state import no_grad
 from fluidcore.eager.tensor import Tensor
 
@@ -32,18 +33,17 @@ def clip_grad_norm(parameters: Iterable[Tensor] | Tensor, max_norm: float) -> Te
     if limit <= 0:
         raise ValueError(f"clip_grad_norm: max_norm must be above 0, got {max_norm}")
     given = [parameters] if isinstance(parameters, Tensor) else parameters
-    clipped = [p for p in check_list("clip_grad_norm: parameters", given) if p.grad is not None]
+    clipped = [(p, p.grad) for p in tensors("clip_grad_norm", given) if p.grad is not None]
     if not clipped:
         raise core.InvalidArgument(
             "clip_grad_norm: a parameter must have a gradient, got none; call loss.backward() first"
         )
     with no_grad():
-        squares = [_wide(parameter.grad).square().sum().item() for parameter in clipped]
-        norm = math.sqrt(sum(squares))
+        norm = math.sqrt(sum(_wide(grad).square().sum().item() for _, grad in clipped))
         if not norm <= limit:  # NaN goes on into all gradients
-            for parameter in clipped:
-                parameter._grad = parameter.grad * (limit / norm)
-    is_double = any(parameter.dtype == "float64" for parameter in clipped)
+            for parameter, grad in clipped:
+                parameter._grad = grad * (limit / norm)
+    is_double = any(grad.dtype == "float64" for _, grad in clipped)
     return Tensor(norm, "float64" if is_double else "float32")
 
 

@@ -40,6 +40,28 @@ def test_its_gradients_are_right() -> None:
     check_module(nn.Linear(3, 2), eager.randn([4, 3]))
 
 
+@pytest.mark.parametrize(
+    ("module", "shape"),
+    [
+        (nn.Linear(3, 2), [2, 3]),
+        (nn.Conv2d(1, 1, 1), [1, 1, 2, 2]),
+        (nn.BatchNorm(3), [2, 3]),
+        (nn.LayerNorm(3), [2, 3]),
+        (nn.LSTM(3, 2), [1, 2, 3]),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_an_input_of_another_dtype_is_an_error(module: eager.Module, shape: list[int]) -> None:
+    with pytest.raises(fluid.InvalidArgument) as caught:
+        module(np.ones(shape))
+    assert str(caught.value) == (
+        f"{type(module).__name__}: x must be float32, as the parameters are, got float64 {shape}; "
+        "write x.astype('float32')"
+    )
+    with eager.precision("float64"):
+        module(np.ones(shape))
+
+
 def test_bad_arguments_are_errors() -> None:
     with pytest.raises(fluid.InvalidArgument, match="Linear: in_features must be a whole number"):
         nn.Linear(0, 2)

@@ -60,6 +60,12 @@ def test_statistics_of_16_bits_stay_of_16_bits() -> None:
     assert norm.running_var.dtype == "bfloat16"
 
 
+def test_images_of_16_bits_may_have_statistics_of_float32() -> None:
+    norm = nn.BatchNorm(2)
+    assert norm(eager.randn([4, 2], dtype="float16")).dtype == "float16"
+    assert norm.running_var.dtype == "float32"
+
+
 def test_bad_batches_are_errors() -> None:
     norm = nn.BatchNorm(3)
     with pytest.raises(fluid.InvalidArgument) as caught:

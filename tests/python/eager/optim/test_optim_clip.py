@@ -48,6 +48,10 @@ def test_a_gradient_that_is_no_number_is_seen_in_all() -> None:
 def test_bad_arguments_are_errors() -> None:
     with pytest.raises(ValueError, match=r"^clip_grad_norm: max_norm must be above 0, got 0$"):
         eager.clip_grad_norm([with_grad([1.0])], 0)
+    with pytest.raises(
+        TypeError, match=r"^clip_grad_norm: parameters must be Tensors, .* got int$"
+    ):
+        eager.clip_grad_norm([1], 1.0)  # type: ignore[list-item]
     with pytest.raises(fluid.InvalidArgument) as caught:
         eager.clip_grad_norm([Tensor([1.0], requires_grad=True)], 1.0)
     assert str(caught.value) == (

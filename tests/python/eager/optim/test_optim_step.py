@@ -162,6 +162,7 @@ def test_a_step_without_gradients_is_an_error() -> None:
 BAD: list[tuple[Any, dict[str, Any], type[Exception], str]] = [
     (eager.ones([1]), {}, TypeError, "SGD: parameters must be a list of Tensors, got a Tensor"),
     ([], {}, ValueError, "SGD: there must be a parameter to learn, got an empty list"),
+    (nn.ReLU(), {}, TypeError, "as module.parameters() gives them, got ReLU"),
     (["w"], {}, TypeError, "as module.parameters() gives them, got str"),
     ([leaf([1.0]) * 2], {}, ValueError, "SGD: parameters must be leaves, got Tensor([2.]"),
     ([leaf([1.0])] * 2, {}, ValueError, "SGD: each parameter must be there once, got one twice"),
