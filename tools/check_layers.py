@@ -129,7 +129,7 @@ PYTHON_LAYERS: dict[str, set[str]] = {
     "data_feeder": {*_PROGRAM, "executor"},
     "data_loader": {*_PROGRAM, "executor", "reader"},
     "gradcheck": {*_LAYERS, *_RUN, "clip", "io"},
-    "eager": {*_LAYERS, *_RUN, "gradcheck"},
+    "eager": {*_LAYERS, *_RUN, "gradcheck", "io"},
     "fluidcore": {
         *_LAYERS,
         *_RUN,
@@ -194,8 +194,8 @@ MUTUAL: dict[str, set[str]] = {
     },
     # a Tensor's methods append operators, and operators return Tensors
     "fluidcore.eager": {
-        *("apply", "arithmetic", "autograd", "composed", "conversion", "create", "functions"),
-        *("record", "second_order", "tape", "target", "tensor"),
+        *("apply", "arithmetic", "autograd", "composed", "conversion", "create", "exchange"),
+        *("functions", "record", "second_order", "tape", "target", "tensor"),
     },
 }
 

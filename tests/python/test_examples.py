@@ -20,6 +20,7 @@ EXPECTED = {
         "FAIL" if importlib.util.find_spec("torch") else "PyTorch is not installed"
     ),
     "check_gradient.py": "the gradient operator of tanh is right",
+    "eager_digits.py": "the program gives the same bits",
     "error_clip.py": "clip(",
     "gradient_penalty.py": "mean of the last 300 steps: 2.",
     "hessian_vector_product.py": "fc_1.b_0   [3] ",
@@ -50,6 +51,12 @@ def test_every_example_has_something_to_show():
 @pytest.mark.parametrize("name", sorted(EXPECTED))
 def test_the_example_runs_from_any_folder(name: str, tmp_path: Path):
     assert EXPECTED[name] in run_example(name, tmp_path)
+
+
+def test_the_network_that_is_shipped_as_a_program_recognizes_digits(tmp_path: Path):
+    printed = run_example("eager_digits.py", tmp_path)
+    assert "accuracy on 599 unseen digits: 9" in printed
+    assert (tmp_path / "digits_model" / "program.json").exists()
 
 
 def test_the_error_clip_tames_the_gradient_of_the_recurrent_network(tmp_path: Path):

@@ -89,20 +89,20 @@ def _with_arrays(x: Any, given: list[Any]) -> Any:
     kinds = [item for item in items if item is not None]
     axes = [axis for axis, item in enumerate(kinds) if _is_array(item)]
     arrays = [kinds[axis] for axis in axes]
-    chosen = [i for i, item in enumerate(given) if _is_array(item) or is_whole(item)]
-    if chosen[-1] - chosen[0] >= len(chosen):
-        raise IndexError(
-            "the numbers and arrays of an index must stand side by side, got something between "
-            "them; write one index after the other: x[0][:, ids]"
-        )
     arrays = [
         wrapped(item, axis, x.shape[axis]) if isinstance(item, np.ndarray) else item
         for axis, item in zip(axes, arrays, strict=True)
     ]
     basic = tuple(slice(None) if _is_array(item) else item for item in items)
-    steps = index_steps(basic, x.shape)
-    first = next(i for i, item in enumerate(items) if _is_array(item) or is_whole(item))
-    return taken(x._applied(steps), first, _tensors(x, arrays))
+    x = x._applied(index_steps(basic, x.shape))
+    chosen = [i for i, item in enumerate(given) if _is_array(item) or is_whole(item)]
+    if chosen[-1] - chosen[0] < len(chosen):
+        first = next(i for i, item in enumerate(items) if _is_array(item) or is_whole(item))
+        return taken(x, first, _tensors(x, arrays))
+    # Something is between them: what they choose comes first, as in NumPy.
+    kept = [item for item in items if not is_whole(item)]  # one for each dimension of x
+    order = sorted(range(len(kept)), key=lambda dim: not _is_array(kept[dim]))
+    return taken(x._single("transpose", {"X": x}, {"axis": order}), 0, _tensors(x, arrays))
 
 
 def _tensors(x: Any, indices: list[Any]) -> list[Any]:

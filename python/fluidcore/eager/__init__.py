@@ -9,7 +9,7 @@ x.grad                                        # Tensor([2., 4., 6.], float32 [3]
 x.check_gradient(lambda x: x * x, "x_squared").passed
 
 What led to a tensor can be seen as a program: `eager.tape(y)`. Every operator is a function here
-and a method of Tensor; of several results it gives a tuple.
+and a method of Tensor; of several results it gives a tuple. Modules are in `eager.nn`.
 """
 
 from __future__ import annotations
@@ -18,32 +18,50 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from fluidcore import core
+from fluidcore.eager import nn
 from fluidcore.eager.apply import apply
 from fluidcore.eager.autograd import gradients_of
+from fluidcore.eager.exchange import from_dlpack
+from fluidcore.eager.files import load, save
 from fluidcore.eager.functions import function as _function
 from fluidcore.eager.functions import names as _names
 from fluidcore.eager.functions import split, unstack
+from fluidcore.eager.nn import Module
+from fluidcore.eager.optim import SGD, Adam, AdamW, Momentum, clip_grad_norm
 from fluidcore.eager.state import no_grad, precision, same_numbers, seed
 from fluidcore.eager.tape import Tape as _Tape
 from fluidcore.eager.tensor import Tensor
+from fluidcore.eager.tracing import TracedProgram, trace
 from fluidcore.program import Program
 
 __all__ = [
+    "SGD",
+    "Adam",
+    "AdamW",
+    "Module",
+    "Momentum",
     "Tensor",
+    "TracedProgram",
     "apply",
+    "clip_grad_norm",
+    "from_dlpack",
     "from_numpy",
     "full",
     "grad",
+    "load",
+    "nn",
     "no_grad",
     "ones",
     "precision",
     "rand",
     "randn",
     "same_numbers",
+    "save",
     "seed",
     "split",
     "tape",
     "tensor",
+    "trace",
     "unstack",
     "zeros",
 ]

@@ -12,6 +12,7 @@ from fluidcore.base.call_site import call_site, explain
 from fluidcore.base.dtypes import FLOATING, numpy_dtype
 from fluidcore.eager.arithmetic import OPERANDS
 from fluidcore.eager.conversion import converted, converted_attributes
+from fluidcore.eager.notes import Note, noted
 from fluidcore.eager.operation import Operation, operation
 from fluidcore.eager.record import Record
 from fluidcore.eager.state import Precision, recording, running
@@ -74,17 +75,22 @@ def _run(
         tensors = [converted(tensor, precision.dtype) for tensor in tensors]
         attrs = converted_attributes(op_type, attrs, precision)
     records = recording.get() and any(tensor.requires_grad for tensor in tensors)
+    notes = noted.get()
     arrays = [tensor.array for tensor in tensors]
     try:
         forms = tuple([(array.shape, array.dtype) for array in arrays])
         made = operation(op_type, tuple(slots), forms, attrs, counts)
         records = records and not made.is_constant
-        outputs = made.run(arrays, everything=records)
+        outputs = made.run(arrays, everything=records or notes is not None)
     except core.Error as error:
         explain(error, call_site())
         raise
     for array in outputs:
         array.flags.writeable = False
+    if notes is not None:
+        learnt = [tensor.array for tensor in tensors if tensor.requires_grad]
+        notes.add(Note(made, arrays, outputs, call_site()), learnt)
+        outputs = outputs if records else [outputs[i] for i in made.results]
     if not records:
         return made, [Tensor.of(array) for array in outputs]
     record = Record(made, arrays, tensors, outputs, call_site())

@@ -9,6 +9,7 @@ import numpy as np
 
 from fluidcore import core
 from fluidcore.base.dtypes import FLOATING, dtype_number, numpy_dtype
+from fluidcore.eager.notes import is_known
 from fluidcore.eager.state import Precision, running
 from fluidcore.eager.tensor import Tensor
 
@@ -22,7 +23,7 @@ def converted(tensor: Tensor, dtype: str) -> Tensor:
     """The tensor in another floating element type, by an operator if it requires a gradient."""
     if tensor.dtype == dtype or tensor.dtype not in FLOATING:
         return tensor
-    if not tensor.requires_grad:
+    if not tensor.requires_grad and is_known(tensor.array):
         return Tensor.of(tensor.array.astype(numpy_dtype(dtype)))
     token = running.set(None)
     try:

@@ -10,6 +10,7 @@ import numpy as np
 from fluidcore import core
 from fluidcore.base.checks import check_extents
 from fluidcore.base.dtypes import FLOATING, DTypeLike, dtype_name, numpy_dtype
+from fluidcore.eager.notes import noted
 from fluidcore.eager.state import draw_seed
 
 if TYPE_CHECKING:
@@ -104,6 +105,11 @@ def _random(
     name = dtype_name(dtype)
     if name not in FLOATING:
         raise core.InvalidArgument(f"{who}: the dtype must be floating, got {name}")
+    if noted.get() is not None:
+        raise core.InvalidArgument(
+            f"trace: {who} would give a program the same numbers in every run; write an operator, "
+            "eager.gaussian_random_batch_size_like(x, shape) or uniform_random_batch_size_like"
+        )
     generator = np.random.Generator(np.random.Philox(draw_seed()))
     numbers = getattr(generator, draw)(_shape(who, shape))
     return Tensor(numbers, name, requires_grad=requires_grad)

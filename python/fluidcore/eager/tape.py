@@ -78,8 +78,8 @@ class Tape:
                 _declare(block, name, self.values[number], number in self.leaves)
         for record, read, first in zip(self.records, self._inputs, self._outputs, strict=True):
             operation = record.operation
-            inputs = _by_slot(operation.inputs, [names[number] for number in read])
-            outputs = _by_slot(operation.outputs, names[first : first + len(record.outputs)])
+            inputs = by_slot(operation.inputs, [names[number] for number in read])
+            outputs = by_slot(operation.outputs, names[first : first + len(record.outputs)])
             block.add_op(operation.op_type, inputs, outputs, operation.attrs, record.site)
         return program
 
@@ -102,7 +102,7 @@ def _declare(block: core.BlockDesc, name: str, value: Array, is_leaf: bool) -> N
     variable.set_stop_gradient(not is_leaf)
 
 
-def _by_slot(slots: dict[str, list[str]], names: list[str]) -> dict[str, list[str]]:
+def by_slot(slots: dict[str, list[str]], names: list[str]) -> dict[str, list[str]]:
     """The names of an operation's slots, replaced in their order by others."""
     remaining = iter(names)
     return {slot: [next(remaining) for _ in of_slot] for slot, of_slot in slots.items()}

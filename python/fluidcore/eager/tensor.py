@@ -13,6 +13,8 @@ from fluidcore.base.indexing import Indexing, Step
 from fluidcore.base.tensor_methods import TensorMethods
 from fluidcore.eager.arithmetic import Arithmetic
 from fluidcore.eager.create import Creation
+from fluidcore.eager.exchange import Exchange
+from fluidcore.eager.notes import check_known, is_known
 from fluidcore.eager.operation import Array, element_type
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from fluidcore.gradcheck.target.target import Target
 
 
-class Tensor(Arithmetic, TensorMethods["Tensor"], Creation, Indexing["Tensor"]):
+class Tensor(Arithmetic, TensorMethods["Tensor"], Creation, Exchange, Indexing["Tensor"]):
     """An array whose operators run at once, and are remembered for `backward`.
 
     Beside the methods here, a tensor has every operator with one result as a method:
@@ -68,7 +70,8 @@ class Tensor(Arithmetic, TensorMethods["Tensor"], Creation, Indexing["Tensor"]):
                 f"a Tensor with a history, the result of {self.record.operation.op_type}, cannot "
                 "be pickled or copied; pickle x.detach()"
             )
-        return _leaf, (self.array, self._requires_grad, self._grad)
+        array = check_known("a copy", self.array)
+        return _leaf, (array, self._requires_grad, self._grad)
 
     # What it is
 
@@ -95,35 +98,6 @@ class Tensor(Arithmetic, TensorMethods["Tensor"], Creation, Indexing["Tensor"]):
     def is_leaf(self) -> bool:
         """Whether it was made by the user, not by a remembered operator."""
         return self.record is None
-
-    def numpy(self) -> Array:
-        """The value, read-only; of the tensor's shape and dtype."""
-        view: Array = self.array.view()
-        view.flags.writeable = False
-        return view
-
-    def item(self) -> Any:
-        """The one element, as a Python number."""
-        if self.size != 1:
-            raise core.InvalidArgument(
-                f"item: the tensor must have one element, got {list(self.shape)}"
-            )
-        return self.array.item()
-
-    def tolist(self) -> Any:
-        """The value as nested lists of Python numbers."""
-        return self.array.tolist()
-
-    def to_vec(self) -> list[Any]:
-        """The elements as a flat list of Python numbers, which `from_vec` takes."""
-        flat: list[Any] = self.array.reshape(-1).tolist()
-        return flat
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        view = self.numpy()
-        if dtype is not None and view.dtype != dtype:
-            return view.astype(dtype)
-        return view.copy() if copy else view
 
     def __len__(self) -> int:
         if not self.shape:
@@ -153,17 +127,8 @@ class Tensor(Arithmetic, TensorMethods["Tensor"], Creation, Indexing["Tensor"]):
     def _constant(self, array: Array) -> Tensor:
         return Tensor(array)
 
-    def _known(self) -> Array:
-        return self.numpy()
-
-    def __float__(self) -> float:
-        return float(self.item())
-
-    def __int__(self) -> int:
-        return int(self.item())
-
-    def __bool__(self) -> bool:
-        return bool(self.item())
+    def _known(self) -> Array | None:
+        return self.numpy() if is_known(self.array) else None
 
     def __setitem__(self, index: Any, value: Any) -> None:
         raise TypeError(
@@ -303,7 +268,7 @@ def _leaf(array: Array, requires_grad: bool, grad: Tensor | None) -> Tensor:
 def _array(data: Any, dtype: DTypeLike | None) -> Array:
     """The data as a read-only array of its own."""
     if isinstance(data, Tensor):
-        data = data.array
+        data = check_known("Tensor(x), set_value(x)", data.array)
     known = isinstance(data, (np.ndarray, np.generic)) or hasattr(data, "__array__")
     array = np.asarray(data)
     if dtype is None:

@@ -1,0 +1,6 @@
+"""Functions of tensors as programs."""
+
+from fluidcore.eager.tracing.trace import trace
+from fluidcore.eager.tracing.traced import TracedProgram
+
+__all__ = ["TracedProgram", "trace"]
