@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fluidcore.picture.boxes import Box, Line, Picture, group_box, input_box, op_box
+from fluidcore.picture.boxes import (
+    Box,
+    Line,
+    Picture,
+    group_box,
+    input_box,
+    inputs_box,
+    op_box,
+)
 from fluidcore.picture.folding import Group, Item, folded, operators_of
-from fluidcore.picture.graph import Graph, Op
+from fluidcore.picture.graph import Graph, Op, Value
 from fluidcore.picture.placing import Column, place
 from fluidcore.picture.roles import Role
+
+MOST_INPUTS = 6  # boxes of what one operator reads from outside; more values are one box
 
 
 def arranged(
@@ -52,22 +62,24 @@ def _join(graph: Graph, columns: Sequence[Column], owner: dict[int, Box], pictur
     """Makes the lines, and the boxes of what comes from outside."""
     column_of = {box: column for column in columns for box in column.boxes}
     found: dict[tuple[Box, Box], Line] = {}
-    inputs: dict[str, Box] = {}
+    outside: dict[Box, list[str]] = {}
     for source, target, name in (flow for number in owner for flow in graph.into[number]):
         reader = owner[target]
-        value = graph.values[name]
         writer = None if source is None else owner.get(source)
-        if writer is None:
-            if value.persistable:
-                continue  # the box of the operator says so
-            if name not in inputs:
-                inputs[name] = input_box(name, reader.role, value)
-                column_of[inputs[name]] = column_of[reader]
-            writer = inputs[name]
-        if writer is not reader:
-            line = found.setdefault((writer, reader), Line(writer, reader, []))
-            if value not in line.values:
-                line.values.append(value)
+        if writer is not None:
+            _add(found, writer, reader, graph.values[name])
+        elif not graph.values[name].persistable:  # else the box of the operator says so
+            outside.setdefault(reader, []).append(name)
+    inputs: dict[str, Box] = {}
+    for reader, given in outside.items():
+        names = list(dict.fromkeys(given))
+        many = inputs_box(reader, names) if len(names) > MOST_INPUTS else None
+        for name in names:
+            value = graph.values[name]
+            box = many or inputs.get(name) or input_box(name, reader.role, value)
+            inputs[box.id if many else name] = box
+            column_of.setdefault(box, column_of[reader])
+            _add(found, box, reader, value)
     for box in reversed(inputs.values()):
         column_of[box].boxes.insert(0, box)
     for line in found.values():
@@ -76,3 +88,10 @@ def _join(graph: Graph, columns: Sequence[Column], owner: dict[int, Box], pictur
             column_of[line.source].lines.append(line)
     picture.boxes = [box for column in columns for box in column.boxes]
     picture.lines = list(found.values())
+
+
+def _add(found: dict[tuple[Box, Box], Line], source: Box, target: Box, value: Value) -> None:
+    if source is not target:
+        line = found.setdefault((source, target), Line(source, target, []))
+        if value not in line.values:
+            line.values.append(value)

@@ -41,7 +41,7 @@ class Box:
     @cached_property
     def width(self) -> float:
         """Of the box, its inner blocks included."""
-        text = max([_TITLE_CHAR * len(self.title), *(_CHAR * len(line) for line in self.lines)])
+        text = max([_TITLE_CHAR * _wide(self.title), *(_CHAR * _wide(x) for x in self.lines)])
         own = min(max(text + 2 * PADDING + 6, _NARROWEST), _WIDEST)
         inside = sum(each.width + INSIDE for each in self.inner) + INSIDE
         return max(own, inside) if self.inner else own
@@ -83,6 +83,11 @@ class Picture:
     y: float = 0.0
 
 
+def _wide(text: str) -> float:
+    """About how many letters of medium width a text is as wide as."""
+    return sum(1.25 if char.isupper() or char in "@mw→…" else 1.0 for char in text)
+
+
 def op_box(op: Op, graph: Graph, inner: Sequence[Picture]) -> Box:
     """The box of an operator: its type, attributes that are not defaults, parameters with sizes."""
     attrs = [
@@ -111,6 +116,13 @@ def group_box(group: Group) -> Box:
 def input_box(name: str, role: Role, value: Value) -> Box:
     """The box of a value that comes from outside."""
     return Box(f"in:{name}", "input", role, _cut(name, _TITLE_CHAR), [_cut(value.label)])
+
+
+def inputs_box(reader: Box, names: Sequence[str]) -> Box:
+    """One box for many values that come from outside to the same reader."""
+    lines = [*names[:2], f"and {len(names) - 2} more"]
+    title = f"{len(names):,} values"
+    return Box(f"in:{reader.id}", "input", reader.role, title, [_cut(line) for line in lines])
 
 
 def _parameters(op: Op, graph: Graph) -> list[str]:
@@ -149,4 +161,7 @@ def _wrapped(words: Sequence[str]) -> list[str]:
 def _cut(text: str, char: float = _CHAR) -> str:
     """What fits into the widest box."""
     room = int((_WIDEST - 2 * PADDING - 6) / char)
-    return text if len(text) <= room else f"{text[: room // 2 - 1]}…{text[-(room // 2) :]}"
+    if _wide(text) <= room:
+        return text
+    half = int(room / _wide(text) * len(text)) // 2
+    return f"{text[: half - 1]}…{text[-half:]}"

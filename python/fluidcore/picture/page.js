@@ -7,6 +7,7 @@
   const pictures = new Map([...document.querySelectorAll("template")].map((t) => [t.dataset.view, t.content]));
   const first = stage.firstElementChild;
   const LEAST = 0.55; // of its natural size: a larger picture is not shown as a whole at first
+  let touched = false; // whether the reader has zoomed or moved
   let svg = first, current = "", box = { x: 0, y: 0, scale: 1 };
 
   const element = (tag, text, parent, style) => {
@@ -26,11 +27,13 @@
   const fit = (whole) => {
     const [width, height] = size();
     const all = Math.min(stage.clientWidth / width, stage.clientHeight / height, 1.25);
+    touched = whole;
     const scale = whole ? all : Math.max(all, Math.min(LEAST, stage.clientWidth / width, 1));
     box = { scale, x: (width - stage.clientWidth / scale) / 2, y: Math.min(0, (height - stage.clientHeight / scale) / 2) };
     look();
   };
   const zoom = (factor, at) => {
+    touched = true;
     const bounds = stage.getBoundingClientRect();
     const x = at ? at.clientX - bounds.left : bounds.width / 2;
     const y = at ? at.clientY - bounds.top : bounds.height / 2;
@@ -51,6 +54,7 @@
     if (!grip) return;
     const x = event.clientX - grip.x, y = event.clientY - grip.y;
     if (!grip.moved && Math.hypot(x, y) < 4) return;
+    touched = true;
     box.x -= x / box.scale;
     box.y -= y / box.scale;
     grip = { x: event.clientX, y: event.clientY, moved: true };
@@ -63,7 +67,7 @@
     if (moved) setTimeout(() => stage.classList.remove("moved")); // after the click that it is not
   });
   addEventListener("pointercancel", () => { grip = null; stage.classList.remove("moved"); });
-  addEventListener("resize", look);
+  addEventListener("resize", () => (touched ? look() : fit(false)));
 
   // views: the whole program, or what a box stands for
   const show = (view) => {
@@ -101,6 +105,11 @@
     box.x += (bounds.left + bounds.width / 2 - around.left - around.width / 2) / box.scale;
     box.y += (bounds.top + bounds.height / 2 - around.top - around.height / 2) / box.scale;
     look();
+  };
+  const isSeen = (node) => {
+    const bounds = node.getBoundingClientRect(), around = stage.getBoundingClientRect();
+    return bounds.left >= around.left && bounds.right <= around.right &&
+      bounds.top >= around.top && bounds.bottom <= around.bottom;
   };
   const close = () => {
     details.hidden = true;
@@ -151,7 +160,8 @@
     details.hidden = false;
     details.scrollTop = 0;
     look();
-    choose(id);
+    const chosen = choose(id);
+    if (chosen && !isSeen(chosen)) center(chosen); // the details may stand where it was
   };
   const open = (node) => {
     if (!node || node.classList.contains("input")) return close();
@@ -167,10 +177,7 @@
     const node = nodeOf(id);
     if (!node) return;
     if (box.scale < LEAST) zoom(1 / box.scale);
-    const bounds = node.getBoundingClientRect(), around = stage.getBoundingClientRect();
-    const inside = bounds.left >= around.left && bounds.right <= around.right &&
-      bounds.top >= around.top && bounds.bottom <= around.bottom;
-    if (!inside) center(node);
+    if (!isSeen(node)) center(node);
   };
 
   // search, in all views

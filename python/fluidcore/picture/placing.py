@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from fluidcore.picture.boxes import INSIDE, Box, Line, Picture
-from fluidcore.picture.layout import GAP, layered, separated
+from fluidcore.picture.layout import GAP, Layout, layered, separated
 from fluidcore.picture.roles import Role
 
 COLUMN_GAP = 90.0
@@ -61,50 +61,106 @@ def _wanted(column: Column, placed: set[Box], lines: Sequence[Line]) -> dict[Box
     return {box: sum(found) / len(found) for box, found in ends.items()}
 
 
+@dataclass(eq=False)
+class _Part:
+    """Boxes of a column that lines join, and where they stand in it."""
+
+    boxes: list[Box]
+    lines: list[Line]
+    layout: Layout
+
+    @property
+    def width(self) -> float:
+        return self.layout.width
+
+    @property
+    def height(self) -> float:
+        return self.layout.height
+
+    def put(self, left: float, top: float, flip: bool) -> None:
+        """Places it; flipped, its first layer is the lowest one."""
+
+        def down(y: float) -> float:
+            return top + (self.height - y if flip else y)
+
+        for box, (x, y) in zip(self.boxes, self.layout.middles, strict=True):
+            box.x, box.y = left + x - box.width / 2, down(y) - box.height / 2
+        for line, route in zip(self.lines, self.layout.routes, strict=True):
+            line.points = [(left + x, down(y)) for x, y in route]
+
+
 def _place_column(column: Column, wanted: dict[Box, float], highest: float, flip: bool) -> None:
-    joined = {box for line in column.lines for box in (line.source, line.target)}
-    boxes = [box for box in column.boxes if box in joined]
+    """The part that has most of the boxes stands on the left, the others are piled beside it."""
+    groups = sorted(_joined(column), key=lambda group: -len(group[0]))
+    if groups and 2 * len(groups[0][0]) > len(column.boxes):
+        boxes, lines = groups.pop(0)
+        sign = -1.0 if flip else 1.0
+        wishes = {number: sign * wanted[b] for number, b in enumerate(boxes) if b in wanted}
+        layout = _laid_out(boxes, lines, wishes)
+        main = _Part(boxes, lines, layout)
+        main.put(column.left, -main.height if flip else 0.0, flip)
+        column.width = main.width
+    if groups:
+        parts = [_Part(boxes, lines, _laid_out(boxes, lines, {})) for boxes, lines in groups]
+        left = column.left + (column.width + GAP if column.width else 0.0)
+        column.width = _pile(parts, wanted, left, highest, flip) - column.left
+
+
+def _laid_out(boxes: list[Box], lines: list[Line], wishes: dict[int, float]) -> Layout:
     numbers = {box: number for number, box in enumerate(boxes)}
-    sign = -1.0 if flip else 1.0
-    layout = layered(
-        [(box.width, box.height) for box in boxes],
-        [(numbers[line.source], numbers[line.target]) for line in column.lines],
-        {numbers[box]: sign * at for box, at in wanted.items() if box in numbers},
-    )
-    for box, (x, y) in zip(boxes, layout.middles, strict=True):
-        box.x = column.left + x - box.width / 2
-        box.y = sign * y - box.height / 2
-    for line, route in zip(column.lines, layout.routes, strict=True):
-        line.points = [(column.left + x, sign * y) for x, y in route]
-    column.width = layout.width
-    alone = [box for box in column.boxes if box not in joined]
-    if alone:
-        gap = GAP if boxes else 0.0
-        column.width = _pile(alone, wanted, column.left + layout.width + gap, highest) - column.left
+    edges = [(numbers[line.source], numbers[line.target]) for line in lines]
+    return layered([(box.width, box.height) for box in boxes], edges, wishes)
 
 
-def _pile(boxes: list[Box], wanted: dict[Box, float], left: float, highest: float) -> float:
-    """Boxes below each other, in as many rows as it takes; returns where the last one ends."""
-    order = sorted(boxes, key=lambda box: wanted.get(box, 0.0))
-    piles: list[list[Box]] = [[]]
+def _joined(column: Column) -> list[tuple[list[Box], list[Line]]]:
+    """The boxes of a column and their lines, in groups that no line joins with others."""
+    head = {box: box for box in column.boxes}
+
+    def first(box: Box) -> Box:
+        while head[box] is not box:
+            head[box] = box = head[head[box]]
+        return box
+
+    for line in column.lines:
+        head[first(line.target)] = first(line.source)
+    groups: dict[Box, tuple[list[Box], list[Line]]] = {}
+    for box in column.boxes:
+        groups.setdefault(first(box), ([], []))[0].append(box)
+    for line in column.lines:
+        groups[first(line.source)][1].append(line)
+    return list(groups.values())
+
+
+def _pile(
+    parts: list[_Part], wanted: dict[Box, float], left: float, highest: float, flip: bool
+) -> float:
+    """Parts below each other, in as many rows as it takes; returns where the last one ends."""
+    middles = {part: _mean([wanted[b] for b in part.boxes if b in wanted]) for part in parts}
+    order = sorted(parts, key=lambda part: middles[part] or 0.0)
+    piles: list[list[_Part]] = [[]]
     height = 0.0
-    for box in order:
-        if height + box.height > highest and piles[-1]:
+    for part in order:
+        if height + part.height > highest and piles[-1]:
             piles.append([])
             height = 0.0
-        piles[-1].append(box)
-        height += box.height + GAP
+        piles[-1].append(part)
+        height += part.height + GAP
     for pile in piles:
         gaps = [(a.height + b.height) / 2 + GAP for a, b in pairwise(pile)]
-        wishes, at = [], 0.0
-        for number, box in enumerate(pile):
-            at = wanted.get(box, at + gaps[number - 1] if number else box.height / 2)
-            wishes.append(at)
-        widest = max(box.width for box in pile)
-        for box, middle in zip(pile, separated(wishes, gaps), strict=True):
-            box.x, box.y = left + (widest - box.width) / 2, middle - box.height / 2
+        wishes: list[float] = []
+        for number, part in enumerate(pile):
+            after = wishes[-1] + gaps[number - 1] if wishes else part.height / 2
+            middle = middles[part]
+            wishes.append(after if middle is None else middle)
+        widest = max(part.width for part in pile)
+        for part, middle in zip(pile, separated(wishes, gaps), strict=True):
+            part.put(left + (widest - part.width) / 2, middle - part.height / 2, flip)
         left += widest + GAP
     return left - GAP
+
+
+def _mean(values: list[float]) -> float | None:
+    return sum(values) / len(values) if values else None
 
 
 def _sideways(source: Box, target: Box) -> list[tuple[float, float]]:

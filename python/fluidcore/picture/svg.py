@@ -30,8 +30,9 @@ def svg_element(picture: Picture, title: str, css: str = "") -> str:
     width, height = picture.width + 2 * MARGIN, picture.height + 2 * MARGIN
     # The tips of lines need a name that another picture in the same page may have, too.
     tip = (
-        '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" '
-        'markerHeight="6" orient="auto"><path class="tip" d="M0 0.5L8 4L0 7.5z"/></marker></defs>'
+        '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
+        'markerHeight="7" markerUnits="userSpaceOnUse" orient="auto">'
+        '<path class="tip" d="M0 0.5L8 4L0 7.5z"/></marker></defs>'
     )
     return "".join(
         [

@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import fluidcore as fluid
@@ -66,3 +67,14 @@ def test_an_executor_prints_where_it_runs_and_what_it_holds(program: fluid.Progr
     assert repr(exe) == "Executor(CPUPlace())"
     exe.run(program, {"x": [[1.0, 2.0, 3.0]]}, [program.global_block().ops[0].output("Out")[0]])
     assert repr(exe) == "Executor(CPUPlace(), 1 prepared)"
+
+
+def test_a_long_operator_is_cut_where_it_is_one_of_many_and_printed_complete(
+    program: fluid.Program,
+):
+    (short,) = program.global_block().ops
+    assert repr(short) == str(short) == "tanh(X=x) -> Out=tanh_0.tmp_0"
+    layers.assign(np.arange(1000))
+    long = program.global_block().ops[-1]
+    assert str(long).endswith(" 999], shape=[1000]")
+    assert repr(long) == f"{str(long)[:200]}..."
