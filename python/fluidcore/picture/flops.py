@@ -33,7 +33,7 @@ def flops(op: core.OpDesc, shapes: Shapes) -> int:
             return _attention(shapes, *attention)
         pairs = _PAIRS.get(op_type)
         return 2 * wanted * pairs(op, shapes) if pairs is not None else 0
-    except (KeyError, IndexError):  # of a program that cannot be run
+    except LookupError:  # of a program that cannot be run
         return 0
 
 

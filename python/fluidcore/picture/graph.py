@@ -90,7 +90,7 @@ class Graph:
 
 def read_graph(program: core.ProgramDesc) -> Graph:
     """The outermost block of a program; blocks that operators run are in these."""
-    return _block(program, 0, None, frozenset())
+    return _block(program, 0, None, set(), 0)
 
 
 def every_op(graph: Graph) -> Iterator[tuple[Graph, Op]]:
@@ -120,13 +120,14 @@ def find_var(program: core.ProgramDesc, block: int, name: str) -> core.VarDesc |
 
 
 def _block(
-    program: core.ProgramDesc, index: int, role: Role | None, around: frozenset[int]
+    program: core.ProgramDesc, index: int, role: Role | None, seen: set[int], depth: int
 ) -> Graph:
+    """A block that several operators run, as in a damaged program, is shown once."""
+    seen.add(index)
     descs = program.block(index).ops()
     parts = roles(program.block(index)) if role is None else [role] * len(descs)
-    inside = around | {index}
     ops = [
-        _op(program, index, number, desc, part, inside)
+        _op(program, index, number, desc, part, seen, depth)
         for number, (desc, part) in enumerate(zip(descs, parts, strict=True))
     ]
     values: dict[str, Value] = {}
@@ -147,14 +148,15 @@ def _op(
     number: int,
     desc: core.OpDesc,
     role: Role,
-    around: frozenset[int],
+    seen: set[int],
+    depth: int,
 ) -> Op:
     attrs = desc.attrs()
     defaults = _defaults(desc.type())
-    runs = [
-        index
+    blocks = [
+        _block(program, index, role, seen, depth + 1)
         for index in inner_blocks(desc)
-        if index not in around and 0 <= index < program.num_blocks() and len(around) < MAX_DEPTH
+        if index not in seen and 0 <= index < program.num_blocks() and depth < MAX_DEPTH
     ]
     return Op(
         id=f"{block}.{number}",
@@ -166,7 +168,7 @@ def _op(
         attrs={name: attr_text(name, value) for name, value in attrs.items()},
         notable=frozenset(n for n, v in attrs.items() if n not in defaults or v != defaults[n]),
         site=desc.call_site(),
-        blocks=tuple(_block(program, index, role, around) for index in runs),
+        blocks=tuple(blocks),
     )
 
 

@@ -21,7 +21,7 @@ def at_batch(program: core.ProgramDesc, batch: int) -> core.ProgramDesc:
         for variable in copy.block(index).all_vars():
             if variable.is_data() or index > 0:
                 _close(variable, batch)
-    _infer(copy, 0, batch, frozenset())
+    _infer(copy, 0, batch, set(), 0)
     for index in range(copy.num_blocks()):
         for variable in copy.block(index).all_vars():
             _close(variable, batch)
@@ -38,14 +38,14 @@ def size(variable: core.VarDesc) -> int:
     return elements(variable) * numpy_dtype(variable.dtype()).itemsize
 
 
-def _infer(program: core.ProgramDesc, index: int, batch: int, around: frozenset[int]) -> None:
+def _infer(program: core.ProgramDesc, index: int, batch: int, seen: set[int], depth: int) -> None:
     block = program.block(index)
-    inside = around | {index}
+    seen.add(index)
     for op in block.ops():
         for inner in inner_blocks(op):
-            known = 0 <= inner < program.num_blocks() and inner not in inside
-            if known and len(inside) < MAX_DEPTH:
-                _infer(program, inner, batch, inside)
+            known = 0 <= inner < program.num_blocks() and inner not in seen
+            if known and depth < MAX_DEPTH:
+                _infer(program, inner, batch, seen, depth + 1)
         with contextlib.suppress(core.Error):  # what depends on data keeps the batch size
             op.infer_shape(block)
         for name in op.output_arg_names():

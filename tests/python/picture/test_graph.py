@@ -49,6 +49,22 @@ def test_a_block_that_runs_itself_is_shown_once():
     assert [op.blocks for op in graph.ops if op.type == "while"] == [()]
 
 
+def test_blocks_that_run_each_other_twice_are_shown_once():
+    program = sample_programs.loop()
+    (loop,) = [op for op in program.global_block().ops if op.type == "while"]
+    innermost = loop.desc.block_attr("sub_block")
+    for _ in range(40):  # shown each time, it would be 2 ** 40 operators
+        block = program.desc.append_block(0)
+        for _ in range(2):
+            op = block.append_op()
+            op.copy_from(loop.desc)
+            op.set_block_attr("sub_block", innermost)
+        innermost = block.id()
+    loop.desc.set_block_attr("sub_block", innermost)
+    assert len(list(every_op(read_graph(program.desc)))) < 200
+    assert len(program.summary().rows) < 200
+
+
 def test_a_variable_that_is_missing_has_no_label():
     y = layers.tanh(layers.data("x", [3]))
     y.block.desc.remove_vars(["x"])
