@@ -30,6 +30,7 @@ class Box:
     lines: list[str]
     item: Item | None = None
     inner: list[Picture] = field(default_factory=list)
+    tooltip: str = ""  # what was cut
     x: float = 0.0
     y: float = 0.0
 
@@ -115,7 +116,8 @@ def group_box(group: Group) -> Box:
 
 def input_box(name: str, role: Role, value: Value) -> Box:
     """The box of a value that comes from outside."""
-    return Box(f"in:{name}", "input", role, _cut(name, _TITLE_CHAR), [_cut(value.label)])
+    shown = _cut(name, _TITLE_CHAR)
+    return Box(f"in:{name}", "input", role, shown, [_cut(value.label)], tooltip=name)
 
 
 def inputs_box(reader: Box, names: Sequence[str]) -> Box:

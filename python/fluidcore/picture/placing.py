@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -136,7 +137,7 @@ def _pile(
 ) -> float:
     """Parts below each other, in as many rows as it takes; returns where the last one ends."""
     middles = {part: _mean([wanted[b] for b in part.boxes if b in wanted]) for part in parts}
-    order = sorted(parts, key=lambda part: middles[part] or 0.0)
+    order = sorted(parts, key=lambda part: middles[part])
     piles: list[list[_Part]] = [[]]
     height = 0.0
     for part in order:
@@ -150,8 +151,7 @@ def _pile(
         wishes: list[float] = []
         for number, part in enumerate(pile):
             after = wishes[-1] + gaps[number - 1] if wishes else part.height / 2
-            middle = middles[part]
-            wishes.append(after if middle is None else middle)
+            wishes.append(after if math.isinf(middles[part]) else middles[part])
         widest = max(part.width for part in pile)
         for part, middle in zip(pile, separated(wishes, gaps), strict=True):
             part.put(left + (widest - part.width) / 2, middle - part.height / 2, flip)
@@ -159,8 +159,9 @@ def _pile(
     return left - GAP
 
 
-def _mean(values: list[float]) -> float | None:
-    return sum(values) / len(values) if values else None
+def _mean(values: list[float]) -> float:
+    """The mean; infinite where there are no values, so that it sorts last."""
+    return sum(values) / len(values) if values else math.inf
 
 
 def _sideways(source: Box, target: Box) -> list[tuple[float, float]]:

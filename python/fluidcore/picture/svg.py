@@ -74,6 +74,8 @@ def _box(box: Box) -> Iterator[str]:
         f'<g class="node {box.kind} {box.role.value}{nest}" data-id="{escaped(box.id)}" '
         f'transform="translate({_n(box.x)} {_n(box.y)})">'
     )
+    if box.tooltip:
+        yield f"<title>{escaped(box.tooltip)}</title>"
     size = f'width="{_n(box.width)}" height="{_n(box.height)}"'
     if box.kind == "group":
         yield f'<rect class="pile" x="4" y="4" rx="6" {size}/>'

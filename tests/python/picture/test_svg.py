@@ -1,7 +1,9 @@
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 
 import pytest
 import sample_programs
+from test_readme import ROOT, run_page
 
 import fluidcore as fluid
 from fluidcore import layers
@@ -88,6 +90,15 @@ def test_a_program_of_many_operators_has_few_boxes():
     assert len(boxes(everything, "op")) == len(program.global_block().ops) > 900
 
 
+def test_the_picture_in_the_docs_is_what_their_page_draws(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    run_page(ROOT / "docs" / "pictures.md")
+    drawn = (tmp_path / "digits.svg").read_text(encoding="utf-8")
+    assert drawn == (ROOT / "docs" / "pictures" / "digits.svg").read_text(encoding="utf-8")
+
+
 def test_an_empty_program_is_an_empty_picture():
     assert boxes(fluid.Program().to_svg(), "node") == []
 
@@ -112,8 +123,11 @@ def test_what_xml_cannot_hold_is_replaced():
 
 
 def test_long_names_are_cut_in_the_middle():
-    layers.tanh(layers.data("a" * 100 + "_the_end", [3]))
-    (title,) = boxes(fluid.default_main_program().to_svg(), "input")
+    name = "a" * 100 + "_the_end"
+    layers.tanh(layers.data(name, [3]))
+    text = fluid.default_main_program().to_svg()
+    (title,) = boxes(text, "input")
+    assert f"<title>{name}</title>" in text
     assert len(title) < 40
     assert title.startswith("aaa")
     assert title.endswith("_the_end")
