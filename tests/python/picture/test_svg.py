@@ -50,7 +50,9 @@ def test_forward_runs_downwards_and_backward_upwards():
             assert (down < 0) == (line.source.role == "backward")
 
 
-@pytest.mark.parametrize("program", [sample_programs.perceptron, sample_programs.loop])
+@pytest.mark.parametrize(
+    "program", [sample_programs.perceptron, sample_programs.loop, lambda: sample_programs.tower(4)]
+)
 def test_boxes_do_not_overlap_and_stay_in_the_picture(program):
     waiting = [arranged(read_graph(program().desc))]
     while waiting:
