@@ -7,8 +7,12 @@ import os
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from fluidcore import __version__, core
+
+if TYPE_CHECKING:
+    from fluidcore.program import Program
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -58,6 +62,14 @@ def _parser() -> argparse.ArgumentParser:
     show.add_argument("--plan", action="store_true", help="print the steps of a run instead")
     show.add_argument("--batch", type=_number(1), default=1, help="of that run; default 1")
     show.set_defaults(command=_show)
+    summary = commands.add_parser("summary", help="say what a saved model holds and takes")
+    summary.add_argument("dir", help="a folder of save_inference_model, or a program.json")
+    summary.add_argument("--batch", type=_number(1), default=1, help="of the inputs; default 1")
+    summary.set_defaults(command=_summary)
+    draw = commands.add_parser("draw", help="draw the program of a saved model")
+    draw.add_argument("dir", help="a folder of save_inference_model, or a program.json")
+    draw.add_argument("file", help="where the picture goes: a .html, .svg or .dot")
+    draw.set_defaults(command=_draw)
     profile = commands.add_parser("profile", help="say what takes the time of a saved model")
     profile.add_argument("dir", help="a folder of save_inference_model; it is fed random numbers")
     profile.add_argument("--batch", type=_number(1), default=1, help="of the inputs; default 1")
@@ -103,19 +115,45 @@ def _demo(chosen: argparse.Namespace) -> int:
 
 
 def _show(chosen: argparse.Namespace) -> int:
-    from fluidcore.io import PROGRAM_FILE
-    from fluidcore.program import Program
-
     if chosen.plan:
         from fluidcore.profiler.saved import plan_of_saved
 
         print(plan_of_saved(chosen.dir, chosen.batch), end="")
         return 0
-    path = chosen.dir
+    print(_saved_program(chosen.dir), end="")
+    return 0
+
+
+def _saved_program(path: str) -> Program:
+    """The program in a folder of save_inference_model, or in a file."""
+    from fluidcore.io import PROGRAM_FILE
+    from fluidcore.program import Program
+
     if os.path.isdir(path):
-        path = os.path.join(path, PROGRAM_FILE)
+        folder, path = path, os.path.join(path, PROGRAM_FILE)
+        if not os.path.exists(path):
+            raise core.NotFound(
+                f"{folder}: must be a folder of save_inference_model, got one without "
+                f"{PROGRAM_FILE}"
+            )
     with open(path, "rb") as file:
-        print(Program.parse_from_string(file.read()), end="")
+        return Program.parse_from_string(file.read())
+
+
+def _summary(chosen: argparse.Namespace) -> int:
+    print(_saved_program(chosen.dir).summary(chosen.batch))
+    return 0
+
+
+def _draw(chosen: argparse.Namespace) -> int:
+    ending = os.path.splitext(chosen.file)[1]
+    if ending not in (".html", ".svg", ".dot"):
+        raise core.InvalidArgument(
+            f"draw: the file must end in .html, .svg or .dot, got {chosen.file!r}"
+        )
+    program = _saved_program(chosen.dir)
+    draw = {".html": program.to_html, ".svg": program.to_svg, ".dot": program.to_dot}[ending]
+    draw(chosen.file)
     return 0
 
 

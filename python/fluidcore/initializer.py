@@ -13,6 +13,7 @@ import numpy as np
 from fluidcore import core
 from fluidcore.base.checks import check_number
 from fluidcore.base.dtypes import FLOATING, HALF, numpy_dtype
+from fluidcore.base.settings import Settings
 
 if TYPE_CHECKING:
     from fluidcore.program import Block, Operator, Variable
@@ -29,7 +30,7 @@ def _fans(shape: tuple[int, ...]) -> tuple[int, int]:
     return shape[1] * window, shape[0] * window
 
 
-class Initializer:
+class Initializer(Settings):
     """Called with a variable of the startup program, appends the operator that fills it."""
 
     def __call__(self, var: Variable, block: Block) -> Operator:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from fluidcore.base.checks import check_name, check_number
+from fluidcore.base.settings import Settings
 from fluidcore.clip import BaseGradientClipAttr
 from fluidcore.initializer import Initializer
 from fluidcore.regularizer import WeightDecayRegularizer, check_regularizer
 
 
-class ParamAttr:
+class ParamAttr(Settings):
     """How a layer's parameter is named, initialized and learnt.
 
     Args:

@@ -24,6 +24,7 @@ __all__ = [
 ]
 
 ParamsGrads = list[tuple["Parameter", "Variable | None"]]
+_KEPT_AS = {"regularization_coeff": "coefficient"}
 
 
 def check_regularizer(what: str, value: object) -> None:
@@ -39,6 +40,8 @@ def _coefficient(kind: str, value: float) -> float:
 class L2DecayRegularizer(WeightDecayRegularizer):
     """Adds coeff * parameter to the gradient (the penalty is coeff / 2 * sum of squares)."""
 
+    _kept_as = _KEPT_AS
+
     def __init__(self, regularization_coeff: float = 0.0) -> None:
         self.coefficient = _coefficient("L2Decay", regularization_coeff)
 
@@ -51,6 +54,8 @@ class L2DecayRegularizer(WeightDecayRegularizer):
 
 class L1DecayRegularizer(WeightDecayRegularizer):
     """Adds coeff * sign(parameter) to the gradient (the penalty is coeff * sum of |parameter|)."""
+
+    _kept_as = _KEPT_AS
 
     def __init__(self, regularization_coeff: float = 0.0) -> None:
         self.coefficient = _coefficient("L1Decay", regularization_coeff)

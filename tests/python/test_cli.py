@@ -78,6 +78,58 @@ def test_show_says_which_file_is_missing_or_damaged(
     assert capsys.readouterr().err.startswith("fluidcore: ")
 
 
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    y = layers.fc(layers.data("x", [3]), 2, param_attr="w", bias_attr=False)
+    exe = fluid.Executor()
+    exe.run(fluid.default_startup_program())
+    fluid.io.save_inference_model(tmp_path / "model", ["x"], [y], exe)
+    return tmp_path / "model"
+
+
+def test_summary_says_what_a_saved_model_takes(model: Path, capsys: pytest.CaptureFixture[str]):
+    assert cli.main(["summary", str(model), "--batch", "5"]) == 0
+    said = capsys.readouterr().out
+    assert "[5,2]" in said
+    assert "parameters   6 numbers, 24 B\n" in said
+    assert cli.main(["summary", str(model / "program.json")]) == 0
+    assert "at a batch of 1\n" in capsys.readouterr().out
+
+
+def test_draw_writes_a_picture_of_a_saved_model(model: Path, tmp_path: Path):
+    for ending, start in (("html", "<!DOCTYPE html>"), ("svg", "<svg "), ("dot", "digraph ")):
+        assert cli.main(["draw", str(model), str(tmp_path / f"picture.{ending}")]) == 0
+        assert (tmp_path / f"picture.{ending}").read_text(encoding="utf-8").startswith(start)
+
+
+def test_draw_says_which_endings_it_knows(model: Path, capsys: pytest.CaptureFixture[str]):
+    assert cli.main(["draw", str(model), "picture.png"]) == 1
+    expected = "fluidcore: draw: the file must end in .html, .svg or .dot, got 'picture.png'\n"
+    assert capsys.readouterr().err == expected
+
+
+def test_draw_says_where_it_cannot_write(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    path = tmp_path / "missing" / "picture.svg"
+    assert cli.main(["draw", str(model), str(path)]) == 1
+    assert str(path) in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["show"], ["summary"], ["draw", "picture.svg"]])
+def test_a_folder_without_a_model_is_an_error(
+    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    name, *rest = command
+    assert cli.main([name, str(tmp_path), *rest]) == 1
+    assert capsys.readouterr().err == (
+        f"fluidcore: {tmp_path}: must be a folder of save_inference_model, "
+        "got one without program.json\n"
+    )
+    assert cli.main([name, str(tmp_path / "nowhere"), *rest]) == 1
+    assert "nowhere" in capsys.readouterr().err
+
+
 def test_a_reader_that_stops_reading_is_no_error():
     command = f"{sys.executable} -m fluidcore ops | head -n 1"
     run = subprocess.run(["bash", "-c", command], capture_output=True, text=True)

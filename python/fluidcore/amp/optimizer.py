@@ -10,6 +10,7 @@ from fluidcore.amp.cast import cast_program
 from fluidcore.amp.lists import Lists
 from fluidcore.amp.loss_scaling import DynamicLossScaling, ScaleState
 from fluidcore.base.dtypes import HALF
+from fluidcore.base.settings import Settings
 from fluidcore.optimizer import Optimizer
 from fluidcore.optimizer.base import ParamsGrads
 from fluidcore.optimizer.changing import changing
@@ -17,7 +18,7 @@ from fluidcore.program import Operator, Program, Variable
 from fluidcore.program.variable import SELECTED_ROWS
 
 
-class MixedPrecision:
+class MixedPrecision(Settings):
     """An optimizer whose `minimize` casts the program first; made by `decorate`.
 
     Attributes:

@@ -257,6 +257,11 @@ class Executor:
                 arrays[name] = as_declared(program, name, value, variable.desc)
         return arrays
 
+    def __repr__(self) -> str:
+        plans = self._core.cached_plans()
+        held = f", {plans} prepared" if plans else ""
+        return f"Executor({self.place!r}{held})"
+
     def __reduce__(self) -> NoReturn:
         raise TypeError(
             "an Executor cannot be pickled or copied, as it holds what is prepared for this "

@@ -9,6 +9,7 @@ from fluidcore import core
 from fluidcore.backward import append_backward
 from fluidcore.base.checks import check_number
 from fluidcore.base.dtypes import FLOATING, HALF, dtype_number
+from fluidcore.base.settings import Settings
 from fluidcore.clip import append_gradient_clip_ops, error_clip_callback
 from fluidcore.initializer import Constant
 from fluidcore.layers.helper import initialize
@@ -23,7 +24,7 @@ from fluidcore.regularizer import (
 ParamsGrads = list[tuple[Parameter, Variable | None]]
 
 
-class Optimizer:
+class Optimizer(Settings):
     """The base of optimizers: minimize, the learning rate, and state for each parameter.
 
     Args:

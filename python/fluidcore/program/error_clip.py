@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fluidcore.base.settings import Settings
+
 if TYPE_CHECKING:
     from fluidcore.program.block import Block
 
 
-class BaseErrorClipAttr:
+class BaseErrorClipAttr(Settings):
     """Clips the gradient of a variable before the next gradient operator reads it.
 
     A class of one's own belongs to the Python object only: clones keep it, a saved program does

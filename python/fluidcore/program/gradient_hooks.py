@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fluidcore.base.settings import Settings
+
 if TYPE_CHECKING:
     from fluidcore.program.block import Block
     from fluidcore.program.variable import Parameter, Variable
 
 
-class WeightDecayRegularizer:
+class WeightDecayRegularizer(Settings):
     """A penalty on the size of a parameter."""
 
     def __call__(self, param: Variable, grad: Variable, block: Block) -> Variable:
@@ -20,7 +22,7 @@ class WeightDecayRegularizer:
         raise NotImplementedError
 
 
-class BaseGradientClipAttr:
+class BaseGradientClipAttr(Settings):
     """Clips the gradient of a parameter after backward, before the optimizer.
 
     Of a gradient of selected rows it is given the values of these rows, each row once.

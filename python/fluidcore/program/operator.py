@@ -10,6 +10,8 @@ from fluidcore.program.attributes import plain_attributes
 if TYPE_CHECKING:
     from fluidcore.program.block import Block
 
+_LONGEST = 200  # characters of an operator in a list; str(op) is complete
+
 
 class Operator:
     """One operator of a block: its type, the variables in its slots, its attributes."""
@@ -102,8 +104,12 @@ class Operator:
         """Where the user added the operator: "train.py:41"; empty if unknown."""
         return self.desc.call_site()
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         return str(self.desc)
+
+    def __repr__(self) -> str:
+        text = str(self.desc)
+        return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 def _operator_at(block: Block, position: int) -> Operator:

@@ -174,7 +174,23 @@ class Variable(NoValue, Arithmetic):
 
     def __repr__(self) -> str:
         kind = type(self).__name__
-        return f"{kind}('{self.name}', {self.dtype} {list(self.shape)})"
+        said = [f"'{self.name}'", f"{self.dtype} {list(self.shape)}", *_marks(self)]
+        return f"{kind}({', '.join(said)})"
+
+
+def _marks(variable: Variable) -> list[str]:
+    """What is unusual about a variable, in words."""
+    desc = variable.desc
+    is_parameter = desc.is_parameter()
+    marks = {
+        "array": desc.type() == ARRAY,
+        "selected rows": desc.type() == SELECTED_ROWS,
+        "data": desc.is_data(),
+        "persistable": desc.persistable() and not is_parameter,
+        "not trainable": is_parameter and not desc.trainable(),
+        "stop_gradient": desc.stop_gradient() and not desc.is_data(),
+    }
+    return [mark for mark, is_so in marks.items() if is_so]
 
 
 def _check_same(found: core.VarDesc, shape: list[int] | None, dtype: str | None) -> None:
