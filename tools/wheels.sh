@@ -68,6 +68,7 @@ use_wheel() {
   "$fresh/venv/bin/python" -m pip install --quiet dist/*"-$2-"*.whl
   (cd "$fresh" && env -u LD_LIBRARY_PATH -u PYTHONPATH venv/bin/fluidcore demo --quick)
   "$fresh/venv/bin/python" -m pip install --quiet hypothesis pytest pytest-timeout pytest-xdist
+  cd "$source_folder"
   "$fresh/venv/bin/python" -m pytest -q -n 2 tests/python/{base,checkpoint,executor,io,program} \
     tests/python/gradcheck/test_{api,bad_inputs,checker}.py tests/python/test_hostile_programs.py
 }

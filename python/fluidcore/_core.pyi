@@ -531,6 +531,8 @@ class Scope:
     """
     def __init__(self) -> None:
         ...
+    def __repr__(self) -> str:
+        ...
     def drop_kids(self) -> None:
         """
         Empties the children.

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +11,7 @@
 #include <pybind11/stl.h>
 
 #include "fluidcore/base/error.h"
+#include "fluidcore/base/strings.h"
 #include "fluidcore/bindings/bindings.h"
 #include "fluidcore/bindings/calculation.h"
 #include "fluidcore/bindings/selected_rows.h"
@@ -38,6 +41,17 @@ NamedTensors feeds_of(const py::dict& feed) {
     feeds.emplace_back(std::move(name), std::move(tensor));
   }
   return feeds;
+}
+
+// "Scope(fc_0.w_0, fc_0.b_0, and 3 more)"
+std::string scope_text(const Scope& scope) {
+  constexpr std::size_t kMost = 4;
+  const std::vector<std::string> names = scope.local_var_names();
+  const std::vector<std::string> first(
+      names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(kMost, names.size())));
+  const std::string more =
+      names.size() > kMost ? str_cat(", and ", names.size() - kMost, " more") : "";
+  return str_cat("Scope(", join(first), more, ")");
 }
 
 py::list run(Executor& executor,
@@ -159,6 +173,7 @@ void bind_runtime(py::module_& m) {
             for (const std::string& name : names) scope.erase(name);
           },
           py::arg("names"))
+      .def("__repr__", &scope_text)
       .def(py::pickle(&scope_to_state, &scope_from_state));
 
   py::class_<Profile>(m, "Profile", "Which operators ran, and how long each took.")

@@ -54,7 +54,7 @@ def test_the_list_of_names_is_checked():
         "DataLoader: feed_list must be a list, got 'x'"
     )
     assert message(fluid.DataLoader, [1], 1, feed_list=x, error=TypeError) == (
-        "DataLoader: feed_list must be a list, got Variable('x', float32 [-1, 1])"
+        "DataLoader: feed_list must be a list, got Variable('x', float32 [-1, 1], data)"
     )
     assert message(fluid.DataLoader, [1], 1, feed_list=[3], error=TypeError) == (
         "DataLoader: what is in feed_list must be a str, got int 3"

@@ -304,7 +304,8 @@ SHORT = RUNNING.replace("STEPS", "1000")
 
 def run_python(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)],
+        # Python 3.12 warns of a fork beside threads, which is what some of these are about.
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", textwrap.dedent(code)],
         capture_output=True,
         text=True,
         timeout=100,

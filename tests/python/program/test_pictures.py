@@ -69,6 +69,14 @@ def test_an_executor_prints_where_it_runs_and_what_it_holds(program: fluid.Progr
     assert repr(exe) == "Executor(CPUPlace(), 1 prepared)"
 
 
+def test_a_scope_prints_what_it_holds():
+    scope = fluid.Scope()
+    assert repr(scope) == "Scope()"
+    for name in "abcdef":
+        scope.var(name)
+    assert repr(scope) == "Scope(a, b, c, d, and 2 more)"
+
+
 def test_a_long_operator_is_cut_where_it_is_one_of_many_and_printed_complete(
     program: fluid.Program,
 ):
