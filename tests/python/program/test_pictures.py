@@ -71,7 +71,7 @@ def test_an_executor_prints_where_it_runs_and_what_it_holds(program: fluid.Progr
 
 def test_a_scope_prints_what_it_holds():
     scope = fluid.Scope()
-    assert repr(scope) == "Scope()"
+    assert repr(scope) == "Scope(none)"
     for name in "abcdef":
         scope.var(name)
     assert repr(scope) == "Scope(a, b, c, d, and 2 more)"
