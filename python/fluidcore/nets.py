@@ -165,8 +165,7 @@ def scaled_dot_product_attention(
             )
 
     def heads(x: Variable) -> Variable:  # [batch, heads, length, size of a head]
-        cut = layers.reshape(x, [0, 0, num_heads, x.shape[2] // num_heads])
-        return layers.transpose(cut, [0, 2, 1, 3])
+        return layers.stack(layers.split(x, num_heads, 2), axis=1)
 
     if dropout_rate == 0.0:
         mixed = layers.scaled_dot_product_attention(heads(queries), heads(keys), heads(values))
@@ -174,4 +173,4 @@ def scaled_dot_product_attention(
         scaled = heads(queries) * (queries.shape[2] // num_heads) ** -0.5
         weights = layers.softmax(layers.matmul(scaled, heads(keys), transpose_y=True))
         mixed = layers.matmul(layers.dropout(weights, dropout_rate), heads(values))
-    return layers.reshape(layers.transpose(mixed, [0, 2, 1, 3]), [0, 0, values.shape[2]])
+    return layers.concat(layers.unstack(mixed, axis=1), axis=2)

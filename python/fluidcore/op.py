@@ -67,12 +67,11 @@ class Operator:
                 var.set_shape(tensor.shape())
                 var.set_dtype(tensor.dtype())
                 var.set_persistable(True)
-        for names in self._outputs.values():
-            for name in names:
-                block.var(name).set_persistable(True)
         op = block.append_op()
         op.copy_from(core.OpDesc(self.type, self._inputs, self._outputs, self._attrs))
         op.infer_shape(block)
+        for name in op.output_arg_names():
+            block.var(name).set_persistable(True)
         core.Executor(place).run(program, {}, [], scope)
 
 

@@ -59,17 +59,23 @@ def create_parameter(
 
 
 def create_tensor(dtype: DTypeLike, name: str | None = None, persistable: bool = False) -> Variable:
-    """A variable without a value, for an operator to write.
+    """A variable without a value, whose shape comes from the operator that writes it.
 
     Args:
         dtype: Element type.
         name: Its name; None makes one up.
-        persistable: Whether it lives in the Scope between runs.
+        persistable: Must be False: what lives between runs has a shape.
+
+    Raises:
+        core.InvalidArgument: It shall be persistable.
     """
+    if persistable:
+        raise core.InvalidArgument(
+            "create_tensor: persistable must be False, as the shape of what lives between runs "
+            "must be known, got True; use create_global_var(shape, value, dtype, persistable=True)"
+        )
     block = LayerHelper("create_tensor", name).block
-    return block.create_var(
-        name or block.unique_name("create_tensor"), dtype=dtype, persistable=persistable
-    )
+    return block.create_var(name or block.unique_name("create_tensor"), dtype=dtype)
 
 
 @atomic
