@@ -2,12 +2,13 @@
 # What takes too long for every change, on Debian 12 with Python 3.11 and g++ 12:
 #
 #   tools/nightly.sh            all of it
-#   tools/nightly.sh STEP...    only these: tests, mutants, bugs, torch, cuda, analyzer
+#   tools/nightly.sh STEP...    only these: tests, mutants, bugs, torch, wheels, cuda, analyzer
 #
 #   tests      every Python test, slow ones and those of other frameworks included
 #   mutants    changed lines of the gradient checker: do its tests notice them?
 #   bugs       planted in gradients: does the checker find them, beside those of PyTorch and JAX?
 #   torch      PyTorch's own operators at its own samples: does any fail without an explanation?
+#   wheels     for other machines: built, installed where nothing else is, tested there
 #   cuda       the formulas compiled for CUDA; needs nvcc, and no GPU
 #   analyzer   the checks of Clang's analyzer over csrc/
 #
@@ -19,7 +20,7 @@ export DEBIAN_FRONTEND=noninteractive
 
 logs=build/logs/nightly
 failed=()
-all=(tests mutants bugs torch cuda analyzer)
+all=(tests mutants bugs torch wheels cuda analyzer)
 chosen=("$@")
 (($# > 0)) || chosen=("${all[@]}")
 for name in "${chosen[@]}"; do
@@ -68,6 +69,9 @@ run_torch() {
   peers
   try "operators of PyTorch" python tools/check_torch_operators.py
   tail -n 1 "$logs/operators_of_PyTorch.log"
+}
+run_wheels() {
+  try "wheels" tools/wheels.sh
 }
 compile_cuda() {
   cmake --preset cuda
