@@ -15,6 +15,7 @@ from fluidcore.gradcheck.cases.example import OpExample
 from fluidcore.gradcheck.cases.one_op import one_op
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.pipeline.run import run_check
+from fluidcore.gradcheck.report.data import Audit
 from fluidcore.gradcheck.report.result import GradCheckReport, GradCheckResult
 from fluidcore.gradcheck.target.repro import Repro
 from fluidcore.gradcheck.verdict import Verdict
@@ -148,24 +149,33 @@ def merged(checks: Sequence[Check]) -> list[GradCheckReport]:
     return [_merged(op_type, group) for op_type, group in by_type.items()] + whole
 
 
+def joined(reports: Sequence[GradCheckReport]) -> GradCheckReport:
+    """The reports of an operator, each of another dtype, as one."""
+    return replace(
+        max(reports, key=_badness_of_report),  # what is to be repeated
+        results=tuple(result for report in reports for result in report.results),
+        audits=_audits(reports),
+    )
+
+
 def _merged(op_type: str, checks: Sequence[Check]) -> GradCheckReport:
     groups: dict[tuple[str, str], list[GradCheckResult]] = {}
     for check in checks:
         for result in check.report.results:
             groups.setdefault((result.dtype, result.name), []).append(result)
-    audits = {
-        (audit.name, audit.verdict): audit for check in checks for audit in check.report.audits
-    }
+    reports = [check.report for check in checks]
+    results = tuple(_worst(group) for group in groups.values())
+    return replace(joined(reports), who=op_type, results=results)
+
+
+def _audits(reports: Sequence[GradCheckReport]) -> tuple[Audit, ...]:
+    """One of each name: those that are not passed, or else one that is."""
+    audits = {(audit.name, audit.verdict): audit for report in reports for audit in report.audits}
     failed = {name for name, verdict in audits if verdict is not Verdict.PASS}
-    return replace(
-        max((check.report for check in checks), key=_badness_of_report),  # what is to be repeated
-        who=op_type,
-        results=tuple(_worst(group) for group in groups.values()),
-        audits=tuple(
-            audit
-            for (name, verdict), audit in audits.items()
-            if verdict is not Verdict.PASS or name not in failed
-        ),
+    return tuple(
+        audit
+        for (name, verdict), audit in audits.items()
+        if verdict is not Verdict.PASS or name not in failed
     )
 
 

@@ -8,15 +8,18 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from fluidcore import core
 from fluidcore.gradcheck.cli import options
 from fluidcore.gradcheck.cli.processes import in_processes
+from fluidcore.gradcheck.verdict import Verdict
 
 if TYPE_CHECKING:
     from fluidcore.gradcheck.all_ops import Check
     from fluidcore.gradcheck.cli.options import Commands
+    from fluidcore.gradcheck.cli.progress_table import Line
+    from fluidcore.gradcheck.report.result import GradCheckReport
 
 _TABLE = """\
 A line has the largest relative error that was found, and what the check sees: the smallest relative
@@ -97,13 +100,58 @@ def _run(chosen: argparse.Namespace) -> int:
             for name in cases.program_names()
             for dtype in chosen.dtypes
         ]
-    checks: list[Check] = []
+    found: list[_Found] = []
     start = time.perf_counter()
     with progress_table.table(len(tasks), chosen.quiet) as add:
-        for done in in_processes(tasks, chosen.jobs):
-            if done:
-                reports = [check.report for check in done]
-                add(reports[0].who, done[0].dtype, reports)
-                checks += done
+        for done in in_processes([partial(_summarized, task) for task in tasks], chosen.jobs):
+            if done is not None:
+                add(done.line)
+                found.append(done)
+    by_type: dict[str, list[GradCheckReport]] = {}
+    for each in found:
+        by_type.setdefault(each.kind, []).extend(each.merged)
+    return progress_table.conclude(
+        chosen,
+        "checks",
+        [verdict for each in found for verdict in each.verdicts],
+        [report for each in found for report in each.unproven],
+        start,
+        [all_ops.joined(group) for group in by_type.values()],
+    )
+
+
+class _Found(NamedTuple):
+    """What is needed of the checks of an operator in a dtype, or of a program: little to send.
+
+    Attributes:
+        kind: The same for what is one report in files.
+        line: Of the table.
+        verdicts: One for each check.
+        unproven: The reports that are not PASS.
+        merged: Of all checks.
+    """
+
+    kind: str
+    line: Line
+    verdicts: list[Verdict]
+    unproven: list[GradCheckReport]
+    merged: list[GradCheckReport]
+
+
+def _summarized(task: Callable[[], list[Check]]) -> _Found | None:
+    from fluidcore.gradcheck import all_ops, cases
+    from fluidcore.gradcheck.cli.progress_table import Line
+
+    checks = task()
+    if not checks:
+        return None
     reports = [check.report for check in checks]
-    return progress_table.conclude(chosen, "checks", reports, start, all_ops.merged(checks))
+    name, dtype = reports[0].who, checks[0].dtype
+    is_program = isinstance(checks[0].example, cases.ProgramExample)
+    return _Found(
+        f"{name} {dtype}" if is_program else name,
+        Line.of(name, dtype, reports),
+        [report.verdict for report in reports],
+        [report for report in reports if report.verdict is not Verdict.PASS],
+        all_ops.merged(checks),
+    )

@@ -17,7 +17,7 @@ from fluidcore.gradcheck import GradCheckConfig, check
 from fluidcore.gradcheck.all_ops import check_all_ops
 from fluidcore.gradcheck.cli import command
 from fluidcore.gradcheck.cli import program as program_command
-from fluidcore.gradcheck.cli.progress_table import table
+from fluidcore.gradcheck.cli.progress_table import Line, table
 
 QUICK = ["--per-op", "1", "--workers", "1"]
 FUNCTIONS = """
@@ -356,7 +356,7 @@ def test_the_table_says_what_a_check_sees(
     (result,) = report.results
     result = replace(result, resolution=resolution, num_passed=passed)
     with table(1) as add:
-        add("tanh", "float64", [replace(report, results=(result,))])
+        add(Line.of("tanh", "float64", [replace(report, results=(result,))]))
     assert capsys.readouterr().out.splitlines()[1].endswith(f" {cell}")
 
 
