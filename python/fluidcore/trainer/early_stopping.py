@@ -35,10 +35,10 @@ class Patience:
         self._best: float | None = None
         self._waited = 0
 
-    def see(self, cost: float) -> None:
-        """Takes what an epoch gave, the lower the better; NaN is no improvement."""
+    def see(self, cost: float | None) -> None:
+        """Takes what an epoch gave, the lower the better; None is no improvement."""
         delta = self._setting.min_delta if self._setting else 0.0
-        if cost == cost and (self._best is None or cost < self._best - delta):
+        if cost is not None and (self._best is None or cost < self._best - delta):
             self._best, self._waited = cost, 0
         else:
             self._waited += 1

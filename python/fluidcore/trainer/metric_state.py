@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -53,8 +54,8 @@ def _restored(present: Any, saved: Any) -> Any:
         return present
     if isinstance(saved, dict):
         return np.array(saved["values"], saved["dtype"]).reshape(saved["shape"])
-    if isinstance(present, (list, tuple)):
-        if len(present) == len(saved):
-            saved = [_restored(old, new) for old, new in zip(present, saved, strict=True)]
-        return tuple(saved) if isinstance(present, tuple) else saved
+    if isinstance(saved, list):
+        items = present if isinstance(present, (list, tuple)) else ()
+        found = [_restored(old, new) for old, new in zip_longest(items, saved)][: len(saved)]
+        return tuple(found) if isinstance(present, tuple) else found
     return saved

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from fluidcore import core
 from fluidcore.executor import RandomState
 from fluidcore.trainer.batches import Batches
 from fluidcore.trainer.early_stopping import Patience
-from fluidcore.trainer.history import EpochRecord, History
+from fluidcore.trainer.history import EpochRecord, History, cost_of
 from fluidcore.trainer.model import Model
 from fluidcore.trainer.options import Options
 from fluidcore.trainer.totals import Totals
@@ -51,14 +52,26 @@ class Position:
         self.history.steps = self.global_step
         self.mark()
 
-    def end_epoch(self, metrics: dict[str, Any], cost: float) -> None:
+    def end_epoch(self, metrics: dict[str, Any]) -> None:
         """An epoch was done, and evaluated."""
         record = EpochRecord(self.epoch, self.step, self.totals.samples, metrics)
         self.history.epochs.append(record)
-        self.patience.see(cost)
         self.epoch, self.step = self.epoch + 1, 0
+        self.patience.see(self.cost)
         self.totals = Totals(self._model.measures)
         self.mark()
+
+    @property
+    def cost(self) -> float | None:
+        """What is monitored of the epoch that has just ended, the lower the better.
+
+        None within an epoch, and for NaN.
+        """
+        history = self.history
+        if self.step or not history.epochs:
+            return None
+        cost = cost_of(history.epochs[-1].metrics.get(history.monitor), history.mode)
+        return None if math.isnan(cost) else cost
 
     def mark(self) -> None:
         """Notes where the loaders are, and the random numbers of the evaluation."""
@@ -126,16 +139,25 @@ class Position:
             raise core.InvalidArgument(
                 f"Trainer.train: the state in the checkpoint must be whole, got one without {error}"
             ) from None
-        self._batches.restore({key: value for key, value in state.items() if key != KEY})
-        evaluation = self._evaluation
-        if evaluation is not None and evaluated and not evaluation.is_of(self._batches):
-            evaluation.restore(evaluated)
+        self._restore_loaders({key: state[key] for key in state if key != KEY}, evaluated)
         self._model.executor.set_random_state(random, self._model.test_program)
         self.totals = totals
         self.epoch, self.step, self.global_step = numbers
         self.history.epochs = records
         self.history.steps = self.global_step
         self.mark()
+
+    def _restore_loaders(self, trained: dict[str, Any], evaluated: dict[str, Any] | None) -> None:
+        """Moves both or none."""
+        before = self._batches.position()
+        self._batches.restore(trained)
+        evaluation = self._evaluation
+        if evaluation is not None and evaluated and not evaluation.is_of(self._batches):
+            try:
+                evaluation.restore(evaluated)
+            except BaseException:
+                self._batches.restore(before)
+                raise
 
     def _check_alike(self, own: dict[str, Any]) -> None:
         mine = (self.history.monitor, self.history.mode)

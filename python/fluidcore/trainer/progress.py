@@ -110,6 +110,7 @@ class Bars(Lines):
             TimeRemainingColumn(),
             console=Console(file=out),
             transient=True,
+            auto_refresh=False,  # by a thread, which would outlive the training for a moment
         )
         self._task = self._bar.add_task("", total=None, shown="")
         self._steps = 0
@@ -121,6 +122,7 @@ class Bars(Lines):
         self._steps = done
         self._bar.reset(self._task, total=steps, completed=done, description=self._title, shown="")
         self._bar.start()
+        self._bar.refresh()
 
     def step(self, metrics: Mapping[str, float], samples: int) -> None:
         """Moves the bar, ten times in a second at most."""
@@ -130,12 +132,12 @@ class Bars(Lines):
         if now - self._shown_at >= _EVERY:
             self._shown_at = now
             shown = "   ".join([*_texts(metrics), self._rate(now - self._start)])
-            self._bar.update(self._task, completed=self._steps, shown=shown)
+            self._bar.update(self._task, completed=self._steps, shown=shown, refresh=True)
 
     def end_steps(self) -> None:
         """Fills the bar; it stays so while the epoch is evaluated."""
         super().end_steps()
-        self._bar.update(self._task, completed=self._steps, total=self._steps)
+        self._bar.update(self._task, completed=self._steps, total=self._steps, refresh=True)
 
     def _write(self, line: str) -> None:
         self._bar.console.print(line, highlight=False, markup=False, soft_wrap=True)

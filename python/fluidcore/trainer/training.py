@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import ExitStack, closing
+from numbers import Real
 
 from fluidcore import checkpoint, core
 from fluidcore.trainer.batches import Batches, Feed
@@ -14,7 +15,7 @@ from fluidcore.trainer.events import (
     EndStepEvent,
     Event,
 )
-from fluidcore.trainer.history import History, cost_of
+from fluidcore.trainer.history import History
 from fluidcore.trainer.interrupts import Interrupts, deferred_interrupts
 from fluidcore.trainer.measures import EVALUATED
 from fluidcore.trainer.model import Model, evaluate, noted
@@ -163,17 +164,22 @@ class Training:
         self._interrupts.obey()
 
     def _end_epoch(self) -> None:
-        at, options = self._at, self._options
+        at = self._at
         self._display.end_steps()
         epoch, metrics = at.epoch, at.totals.results()
         if self._evaluation is not None:
             obey = self._interrupts.obey
             metrics |= evaluate(self._model, self._evaluation, EVALUATION, EVALUATED, obey)
-        cost = cost_of(metrics.get(options.monitor), options.mode)
-        at.end_epoch(metrics, cost)
+        monitor = self._options.monitor
+        if not isinstance(metrics.get(monitor, 0.0), Real):
+            raise core.InvalidArgument(
+                f"Trainer.train: the metric to monitor must be one number, got {metrics[monitor]} "
+                f"for '{monitor}'; give another monitor="
+            )
+        at.end_epoch(metrics)
         self._display.end_epoch(metrics)
         self._tell(EndEpochEvent(epoch, metrics))
-        self._save(None if math.isnan(cost) else cost)
+        self._save()
         self._interrupts.obey()
 
     def _tell(self, event: Event) -> None:
@@ -193,7 +199,7 @@ class Training:
     def _place(self) -> tuple[int, int, int]:
         return self._at.epoch, self._at.step, self._at.global_step
 
-    def _save(self, metric: float | None = None) -> None:
+    def _save(self) -> None:
         """Makes a checkpoint, if they are wanted and the last one is not of here."""
         folder, model = self._options.checkpoint_dir, self._model
         if folder is None or self._saved == self._place():
@@ -205,7 +211,7 @@ class Training:
             model.program,
             model.scope,
             reader=self._at,
-            metric=metric,
+            metric=self._at.cost,
             keep_last=self._options.keep_last,
             keep_best=self._options.keep_best,
         )
