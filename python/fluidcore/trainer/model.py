@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from typing import Any, NamedTuple
 
 from fluidcore import core
@@ -68,10 +68,13 @@ def evaluate(
     with closing(batches.feeds()) as feeds:
         for feed in feeds:
             between()
-            with noted(f"in batch {number} of {what}"):
+            try:
                 needed = _needed(feed, model)
                 values = model.run(model.test_program, needed, model.measures.fetches)
                 totals.add(values, model.samples(feed))
+            except Exception as error:
+                error.add_note(f"in batch {number} of {what}")
+                raise
             number += 1
     if not number:
         raise core.InvalidArgument(f"{what} must give a batch, got none")
@@ -91,13 +94,3 @@ def _needed(feed: Feed, model: Model) -> Feed:
     if not unneeded:
         return feed
     return {name: value for name, value in feed.items() if name not in unneeded}
-
-
-@contextmanager
-def noted(note: str) -> Iterator[None]:
-    """Adds to an error where it happened."""
-    try:
-        yield
-    except Exception as error:
-        error.add_note(note)
-        raise

@@ -137,7 +137,8 @@ class Position:
             if isinstance(error, core.Error):
                 raise
             raise core.InvalidArgument(
-                f"Trainer.train: the state in the checkpoint must be whole, got one without {error}"
+                "Trainer.train: the state in the checkpoint must be whole, got a damaged one: "
+                f"{error!r}"
             ) from None
         self._restore_loaders({key: state[key] for key in state if key != KEY}, evaluated)
         self._model.executor.set_random_state(random, self._model.test_program)

@@ -155,7 +155,7 @@ def display(wanted: bool, out: TextIO | None = None) -> Display:
         out: None for sys.stdout.
     """
     out = sys.stdout if out is None else out
-    if not wanted:
+    if not wanted or out is None:  # there may be no sys.stdout, in a program with windows
         return Silence()
     return Bars(out) if out.isatty() else Lines(out)
 

@@ -18,7 +18,7 @@ from fluidcore.trainer.events import (
 from fluidcore.trainer.history import History
 from fluidcore.trainer.interrupts import Interrupts, deferred_interrupts
 from fluidcore.trainer.measures import EVALUATED
-from fluidcore.trainer.model import Model, evaluate, noted
+from fluidcore.trainer.model import Model, evaluate
 from fluidcore.trainer.options import Options
 from fluidcore.trainer.position import Position
 from fluidcore.trainer.progress import Display
@@ -146,13 +146,16 @@ class Training:
         self._tell(begin)
         if self._is_stopping:
             return
-        metrics, samples = {}, 0
-        with noted(f"in epoch {epoch}, step {step} of Trainer.train, counted from 0"):
+        metrics: dict[str, float] = {}
+        try:
             samples = model.samples(feed)
             fetches = model.measures.fetches if begin.fetch_metrics else []
             values = model.run(model.program, feed, fetches)
             if begin.fetch_metrics:
                 metrics = at.totals.add(values, samples)
+        except Exception as error:
+            error.add_note(f"in epoch {epoch}, step {step} of Trainer.train, counted from 0")
+            raise
         at.advance()
         if self._options.stop_on_nan and not math.isfinite(metrics.get("loss", 0.0)):
             raise core.InvalidArgument(self._not_finite(metrics["loss"], epoch, step))

@@ -18,9 +18,9 @@ QUIET: dict[str, Any] = {"progress": False}
 class Small:
     """Dropout, batch norm and Adam; two metrics over batches; shuffled batches of 4, 6 an epoch."""
 
-    def __init__(self, hidden: int = 5, **options: Any) -> None:
+    def __init__(self, hidden: int = 5, seed: int = 3, **options: Any) -> None:
         self.main, self.startup = fluid.Program(), fluid.Program()
-        self.main.random_seed = self.startup.random_seed = 3
+        self.main.random_seed = self.startup.random_seed = seed
         with fluid.unique_name.guard(), fluid.program_guard(self.main, self.startup):
             x, y = layers.data("x", [6]), layers.data("y", [1])
             features = layers.dropout(layers.batch_norm(layers.fc(x, hidden)), 0.3)

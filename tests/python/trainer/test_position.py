@@ -1,6 +1,11 @@
 """A training that is interrupted and resumed is the uninterrupted one, bit for bit."""
 
 import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from small_training import QUIET, Line, Small, X, Y, feeds
@@ -110,6 +115,34 @@ def test_a_checkpoint_within_an_epoch_is_enough_after_a_crash(tmp_path):
     history = second.train(EPOCHS, checkpoint_dir=folder, checkpoint_every=4, resume=True)
     assert history.epochs == expected.epochs
     assert second.state() == whole.state()
+
+
+def test_a_seed_that_was_drawn_by_chance_is_resumed_too(tmp_path):
+    first = Small(seed=0)
+    history = first.train(2, checkpoint_dir=tmp_path / "a", checkpoint_every=4, keep_last=None)
+    folder = "step_00000008"
+    shutil.copytree(tmp_path / "a" / folder, tmp_path / "b" / folder)
+    second = Small(seed=0)
+    again = second.train(2, checkpoint_dir=tmp_path / "b", resume=True)
+    assert again.epochs == history.epochs
+    assert second.state() == first.state()
+
+
+def test_another_process_resumes(tmp_path):
+    whole = Small()
+    whole.train(EPOCHS)
+    options = {"checkpoint_dir": tmp_path, "checkpoint_on_interrupt": True}
+    with pytest.raises(KeyboardInterrupt):
+        Small().train(EPOCHS, Interrupt(fluid.EndStepEvent, 8), **options)
+    text = (
+        "import json; from small_training import Small; small = Small(); "
+        f"small.train({EPOCHS}, checkpoint_dir={os.fspath(tmp_path)!r}, resume=True); "
+        "print(json.dumps(small.values()))"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.fspath(Path(__file__).parent)}
+    command = [sys.executable, "-c", text]
+    printed = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert json.loads(printed.stdout) == whole.values()
 
 
 def test_a_stopped_training_goes_on_too(tmp_path):
@@ -281,7 +314,8 @@ def changed(path, change):
         (
             {},
             lambda own: own.pop("history"),
-            "Trainer.train: the state in the checkpoint must be whole, got one without 'history'",
+            "Trainer.train: the state in the checkpoint must be whole, got a damaged one: "
+            "KeyError('history')",
         ),
         (
             {},

@@ -4,7 +4,7 @@ import re
 import pytest
 from small_training import Line, Small, feeds
 
-from fluidcore.trainer.progress import Bars, Lines, display
+from fluidcore.trainer.progress import Bars, Lines, Silence, display
 
 
 class Terminal(io.StringIO):
@@ -56,6 +56,12 @@ def test_a_terminal_gets_a_bar_with_loss_rate_and_remaining_time_and_keeps_the_l
 def test_what_is_shown_depends_on_where_the_output_goes():
     assert type(display(True, Terminal())) is Bars
     assert type(display(True, io.StringIO())) is Lines
+    assert type(display(False, Terminal())) is Silence
+
+
+def test_without_an_output_nothing_is_shown(monkeypatch):
+    monkeypatch.setattr("sys.stdout", None)
+    assert len(Line().trainer.train(feeds([2.0]), 2)) == 2
 
 
 def test_a_training_prints_a_line_for_each_epoch_where_there_is_no_terminal(capsys):

@@ -81,7 +81,6 @@ def test_a_missing_package_is_named_with_the_extra(monkeypatch):
 
 
 @pytest.mark.skipif(importlib.util.find_spec("tensorboardX") is None, reason="no tensorboardX")
-@pytest.mark.usefixtures("no_thread_remains")
 def test_the_real_one_writes_a_file(tmp_path):
     Line().trainer.train(feeds([2.0]), 1, TensorBoard(tmp_path), **QUIET)
     (file,) = tmp_path.glob("events.out.tfevents.*")
