@@ -161,6 +161,7 @@ class Training:
             raise core.InvalidArgument(self._not_finite(metrics["loss"], epoch, step))
         self._display.step(metrics, samples)
         self._tell(EndStepEvent(epoch, step, number, metrics))
+        at.mark()  # a handler may have evaluated
         every = self._options.checkpoint_every
         if every is not None and at.global_step % every == 0:
             self._save()
@@ -182,6 +183,7 @@ class Training:
         at.end_epoch(metrics)
         self._display.end_epoch(metrics)
         self._tell(EndEpochEvent(epoch, metrics))
+        at.mark()
         self._save()
         self._interrupts.obey()
 

@@ -117,6 +117,24 @@ def test_a_checkpoint_within_an_epoch_is_enough_after_a_crash(tmp_path):
     assert second.state() == whole.state()
 
 
+def test_what_a_handler_evaluates_is_resumed_too(tmp_path):
+    def train(small, name, *handlers):
+        def look(event):
+            if isinstance(event, (fluid.EndStepEvent, fluid.EndEpochEvent)):
+                small.trainer.evaluate(small.tests)
+
+        folder = tmp_path / name
+        options = {"checkpoint_dir": folder, "checkpoint_every": 4, "resume": True}
+        return small.train(EPOCHS, look, *handlers, **options)
+
+    whole, first, second = Small(), Small(), Small()
+    expected = train(whole, "whole")
+    with pytest.raises(KeyboardInterrupt):
+        train(first, "parts", Interrupt(fluid.EndStepEvent, 9))
+    assert train(second, "parts").epochs == expected.epochs
+    assert second.state() == whole.state()
+
+
 def test_a_seed_that_was_drawn_by_chance_is_resumed_too(tmp_path):
     first = Small(seed=0)
     history = first.train(2, checkpoint_dir=tmp_path / "a", checkpoint_every=4, keep_last=None)
