@@ -129,6 +129,7 @@ PYTHON_LAYERS: dict[str, set[str]] = {
     "reader": _BASE,
     "data_feeder": {*_PROGRAM, "executor"},
     "data_loader": {*_PROGRAM, "executor", "reader"},
+    "trainer": {*_PROGRAM, "executor", "checkpoint", "metrics", "data_feeder"},
     "gradcheck": {*_LAYERS, *_RUN, "clip", "io"},
     "eager": {*_LAYERS, *_RUN, "gradcheck", "io"},
     "fluidcore": {
@@ -152,6 +153,7 @@ PYTHON_LAYERS: dict[str, set[str]] = {
         "profiler",
         "reader",
         "regularizer",
+        "trainer",
     },
     "demo": {*_LAYERS, *_RUN, "datasets", "gradcheck", "io", "listing", "optimizer"},
     "cli": {*_PROGRAM, "demo", "executor", "fluidcore", "gradcheck", "io", "profiler"},

@@ -35,6 +35,7 @@ from fluidcore import (
     profiler,
     reader,
     regularizer,
+    trainer,
     unique_name,
 )
 from fluidcore.backward import append_backward, calc_gradient, gradients
@@ -83,16 +84,29 @@ from fluidcore.program import (
     switch_startup_program,
 )
 from fluidcore.reader import batch
+from fluidcore.trainer import (
+    BeginEpochEvent,
+    BeginStepEvent,
+    EarlyStopping,
+    EndEpochEvent,
+    EndStepEvent,
+    Trainer,
+)
 
 __version__: str = core.version()
 
 __all__ = [
     "BaseErrorClipAttr",
+    "BeginEpochEvent",
+    "BeginStepEvent",
     "Block",
     "CPUPlace",
     "CUDAPlace",
     "DataFeeder",
     "DataLoader",
+    "EarlyStopping",
+    "EndEpochEvent",
+    "EndStepEvent",
     "Error",
     "ErrorClipByValue",
     "Executor",
@@ -109,6 +123,7 @@ __all__ = [
     "Scope",
     "Tensor",
     "TimedOut",
+    "Trainer",
     "Variable",
     "amp",
     "append_backward",
@@ -149,5 +164,6 @@ __all__ = [
     "scope_guard",
     "set_gradient_clip",
     "set_num_threads",
+    "trainer",
     "unique_name",
 ]

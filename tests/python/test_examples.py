@@ -25,6 +25,7 @@ EXPECTED = {
     "gradient_penalty.py": "mean of the last 300 steps: 2.",
     "hessian_vector_product.py": "fc_1.b_0   [3] ",
     "train_digits.py": "accuracy on 599 unseen digits: 9",
+    "trainer.py": "accuracy on unseen digits: 9",
     "two_players.py": "forged numbers: mean",
     "wrong_gradient_operator.py": "sigmoid_grad, grad-mismatch",
 }
@@ -57,6 +58,16 @@ def test_the_network_that_is_shipped_as_a_program_recognizes_digits(tmp_path: Pa
     printed = run_example("eager_digits.py", tmp_path)
     assert "accuracy on 599 unseen digits: 9" in printed
     assert (tmp_path / "digits_model" / "program.json").exists()
+
+
+def test_the_trainer_goes_on_and_its_best_checkpoint_is_its_best_epoch(tmp_path: Path):
+    printed = run_example("trainer.py", tmp_path)
+    (best, loaded) = re.findall(r"[\d.]+%", printed)
+    assert best == loaded
+    again = run_example("trainer.py", tmp_path)
+    assert "epoch  1/12" in printed
+    assert "epoch  1/12" not in again  # all was done
+    assert again.splitlines()[-2:] == printed.splitlines()[-2:]
 
 
 def test_the_error_clip_tames_the_gradient_of_the_recurrent_network(tmp_path: Path):
