@@ -70,11 +70,19 @@ from fluidcore._core import (
     unit_roundoff,
     version,
 )
-from fluidcore._var_type import VarType
+from fluidcore._var_type import AttrType, VarType, attr_type
 
 LoDTensor = Tensor  # of no levels: there are no nested sequences
 EnforceNotMet = Error  # Fluid's name
 VarDesc.VarType = VarType  # type: ignore[attr-defined]
+
+
+def _attr_type(op: OpDesc, name: str) -> AttrType:
+    """The type of an attribute; an error if there is none of this name."""
+    return attr_type(op.attr(name))
+
+
+OpDesc.attr_type = _attr_type  # type: ignore[attr-defined]
 
 
 def is_compiled_with_cuda() -> bool:
@@ -83,10 +91,12 @@ def is_compiled_with_cuda() -> bool:
 
 
 __all__ = [
+    "AttrType",
     "EnforceNotMet",
     "LoDTensor",
     "is_compiled_with_cuda",
     "EMPTY_VAR_NAME",
+    "attr_type",
     "GRAD_VAR_SUFFIX",
     "BlockDesc",
     "BlockIndex",

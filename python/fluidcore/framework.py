@@ -1,5 +1,7 @@
 """The names of Fluid's module `framework`, most of which are those of `fluidcore`."""
 
+from fluidcore.base.dtypes import FLOATING, DTypeLike, dtype_name
+from fluidcore.core import EMPTY_VAR_NAME, GRAD_VAR_SUFFIX, VarDesc
 from fluidcore.program import (
     Block,
     Operator,
@@ -15,15 +17,35 @@ from fluidcore.program import (
 )
 
 __all__ = [
+    "EMPTY_VAR_NAME",
+    "GRAD_VAR_SUFFIX",
     "Block",
     "Operator",
     "Parameter",
     "Program",
     "Variable",
+    "convert_np_dtype_to_dtype_",
     "default_main_program",
     "default_startup_program",
+    "dtype_is_floating",
     "grad_var_name",
     "program_guard",
     "switch_main_program",
     "switch_startup_program",
 ]
+
+
+def convert_np_dtype_to_dtype_(np_dtype: DTypeLike) -> str:
+    """The element type of a NumPy dtype, as a VarType where Fluid has it.
+
+    Raises:
+        core.InvalidArgument: There is no such element type here.
+    """
+    name = dtype_name(np_dtype)
+    kinds = VarDesc.VarType  # type: ignore[attr-defined]
+    return next((kind for kind in kinds if kind == name), name)
+
+
+def dtype_is_floating(dtype: DTypeLike) -> bool:
+    """Whether an element type is one of floating numbers."""
+    return dtype_name(dtype) in FLOATING

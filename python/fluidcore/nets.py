@@ -119,6 +119,12 @@ def img_conv_group(
     return layers.pool2d(images, pool_size, pool_type or "max", pool_stride, use_cudnn=use_cudnn)
 
 
+def __getattr__(name: str) -> Any:
+    why = layers.why_missing(name)
+    text = f"module 'fluidcore.nets' has no '{name}'" if why is None else why
+    raise AttributeError(text)
+
+
 def glu(input: Variable, dim: int = -1) -> Variable:
     """A gated linear unit: a sigmoid(b), where a and b are the halves of `input` along `dim`.
 

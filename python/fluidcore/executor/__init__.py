@@ -7,12 +7,15 @@ from fluidcore.executor.executor import (
     global_scope,
     scope_guard,
 )
+from fluidcore.executor.fetch_var import as_numpy, fetch_var
 from fluidcore.executor.threads import get_num_threads, set_num_threads
 
 __all__ = [
     "Executor",
     "RandomState",
     "Scope",
+    "as_numpy",
+    "fetch_var",
     "get_num_threads",
     "global_scope",
     "scope_guard",

@@ -15,6 +15,7 @@ from fluidcore import core
 from fluidcore.base.checks import check_name, is_whole
 from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.executor import profiling, threads
+from fluidcore.executor.fed_state import is_state, set_in_scope
 from fluidcore.executor.feeding import as_declared
 from fluidcore.program import Program, Variable, default_main_program
 from fluidcore.program.arguments import check_owner
@@ -47,10 +48,12 @@ class _Declared(NamedTuple):
     desc: core.VarDesc
     dtype: np.dtype[Any]
     rank: int
+    is_state: bool  # lives between runs, and the program writes it: it is set, not fed
 
     @classmethod
-    def of(cls, desc: core.VarDesc) -> _Declared:
-        return cls(desc, numpy_dtype(desc.dtype()), len(desc.shape()))
+    def of(cls, program: core.ProgramDesc, desc: core.VarDesc) -> _Declared:
+        dtype, rank = numpy_dtype(desc.dtype()), len(desc.shape())
+        return cls(desc, dtype, rank, is_state(program, desc))
 
 
 class RandomState(NamedTuple):
@@ -131,6 +134,10 @@ class Executor:
         scope: Scope | None = None,
         return_numpy: bool = True,
         timeout: float | None = None,
+        *,
+        feed_var_name: str = "feed",
+        fetch_var_name: str = "fetch",
+        use_program_cache: bool = False,
     ) -> list[Any]:
         """Runs a program once.
 
@@ -143,12 +150,16 @@ class Executor:
             feed: Name -> array, Tensor, number or list; anything with `__dlpack__` too. They are
                 converted to the variable's element type where that loses nothing; a float64 array
                 for a float32 variable is rounded, with a warning. A last extent of 1 may be
-                missing.
+                missing. A persistable variable that the program writes has the value in the scope
+                from then on, as if it had been set there.
             fetch_list: Variables of the program, or of one that it is a clone of, or names, whose
                 values are wanted.
             scope: Where variables live between runs; None for the global scope.
             return_numpy: Whether to return NumPy arrays, else Tensors.
             timeout: Seconds after which the run ends with an error; None for no limit.
+            feed_var_name: Accepted for Fluid's sake, which had a variable for all that is fed.
+            fetch_var_name: Likewise of all that is fetched.
+            use_program_cache: Accepted for Fluid's sake; what is prepared is always kept.
 
         Returns:
             The fetched values, in the order of `fetch_list`.
@@ -159,10 +170,26 @@ class Executor:
             core.TimedOut: The time was over, with the operator that would have come next; a
                 TimeoutError, too. The scope is as it was before the run.
         """
+        del feed_var_name, fetch_var_name, use_program_cache
         program, fetches, scope = _checked(program, fetch_list, scope)
         if timeout is not None and not isinstance(timeout, Real):
             raise TypeError(f"timeout must be a number of seconds or None, got {timeout!r}")
-        arrays = self._arrays(program, feed) if feed else {}
+        states: dict[str, Any] = {}
+        arrays = self._arrays(program, feed, states) if feed else {}
+        if not states:
+            return self._run(program, arrays, fetches, scope, return_numpy, timeout)
+        with set_in_scope(scope, states):
+            return self._run(program, arrays, fetches, scope, return_numpy, timeout)
+
+    def _run(
+        self,
+        program: Program,
+        arrays: dict[str, Any],
+        fetches: list[str],
+        scope: Scope,
+        return_numpy: bool,
+        timeout: float | None,
+    ) -> list[Any]:
         return self._core.run(
             program.desc,
             arrays,
@@ -198,7 +225,7 @@ class Executor:
             core.Error: As in `run`.
         """
         program, fetches, scope = _checked(program, fetch_list, scope)
-        arrays = self._arrays(program, feed) if feed else {}
+        arrays = self._arrays(program, feed, {}) if feed else {}
         return core.Executor.listing(program.desc, arrays, fetches, scope, self._skipped_passes)
 
     def random_state(self, program: Program | None = None) -> RandomState:
@@ -232,7 +259,10 @@ class Executor:
             raise TypeError(f"state must be what random_state() gave, got {state!r}")
         self._core.set_next_state(program.desc, *state)
 
-    def _arrays(self, program: Program, feed: Mapping[str, Any]) -> dict[str, Any]:
+    def _arrays(
+        self, program: Program, feed: Mapping[str, Any], states: dict[str, Any]
+    ) -> dict[str, Any]:
+        """What is fed, as arrays; those of variables that the program writes go to `states`."""
         if not isinstance(feed, (dict, Mapping)):  # a dict is seen at once
             raise TypeError(f"feed must map names to values, got {type(feed).__name__}")
         revision = program.desc.revision()
@@ -249,12 +279,14 @@ class Executor:
                 if declared is None:  # the core says so, and which name is near
                     arrays[name] = value
                     continue
-                variable = variables[name] = _Declared.of(declared)
+                variable = variables[name] = _Declared.of(program.desc, declared)
             is_array = type(value) is np.ndarray
             if is_array and value.dtype is variable.dtype and value.ndim == variable.rank:
                 arrays[name] = value
             else:
                 arrays[name] = as_declared(program, name, value, variable.desc)
+            if variable.is_state:
+                states[name] = arrays.pop(name)
         return arrays
 
     def __repr__(self) -> str:

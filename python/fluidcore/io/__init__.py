@@ -10,14 +10,30 @@ from fluidcore.io.model import (
     save_params,
     save_persistables,
 )
+from fluidcore.io.pruning import get_inference_program
+from fluidcore.io.variables import (
+    get_parameter_value,
+    get_parameter_value_by_name,
+    is_parameter,
+    is_persistable,
+    load_vars,
+    save_vars,
+)
 
 __all__ = [
     "PARAMS_FILE",
     "PROGRAM_FILE",
+    "get_inference_program",
+    "get_parameter_value",
+    "get_parameter_value_by_name",
+    "is_parameter",
+    "is_persistable",
     "load_inference_model",
     "load_params",
     "load_persistables",
+    "load_vars",
     "save_inference_model",
     "save_params",
     "save_persistables",
+    "save_vars",
 ]

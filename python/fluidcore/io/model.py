@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Sequence
 
 from fluidcore import core
+from fluidcore.base.checks import check_name
 from fluidcore.executor import Executor
 from fluidcore.io.array_file import (
     NEW,
@@ -30,51 +31,72 @@ PARAMS_FILE = "params.safetensors"
 Path = str | os.PathLike[str]
 
 
-def save_params(executor: Executor, dirname: Path, main_program: Program | None = None) -> None:
-    """Writes the parameters to params.safetensors.
+def save_params(
+    executor: Executor,
+    dirname: Path,
+    main_program: Program | None = None,
+    save_file_name: str | None = None,
+) -> None:
+    """Writes the parameters to a file.
 
     Args:
         executor: Accepted for Fluid's sake.
         dirname: Folder; made if there is none.
         main_program: Whose parameters; None for the default main program.
+        save_file_name: Name of the file in the folder; None for params.safetensors.
 
     Raises:
         core.NotFound: A parameter has no value in the global scope.
+        core.InvalidArgument: The name of the file is none.
     """
     del executor
-    _save(dirname, [v for v in persistables(main_program) if isinstance(v, Parameter)])
+    parameters = [v for v in persistables(main_program) if isinstance(v, Parameter)]
+    save_values(dirname, parameters, save_file_name)
 
 
 def save_persistables(
-    executor: Executor, dirname: Path, main_program: Program | None = None
+    executor: Executor,
+    dirname: Path,
+    main_program: Program | None = None,
+    save_file_name: str | None = None,
 ) -> None:
     """Writes all that lives between runs, the optimizer's state too; otherwise as save_params."""
     del executor
-    _save(dirname, persistables(main_program))
+    save_values(dirname, persistables(main_program), save_file_name)
 
 
-def load_params(executor: Executor, dirname: Path, main_program: Program | None = None) -> None:
+def load_params(
+    executor: Executor,
+    dirname: Path,
+    main_program: Program | None = None,
+    load_file_name: str | None = None,
+) -> None:
     """Reads what save_params or save_persistables wrote into the global scope.
 
     Args:
         executor: Accepted for Fluid's sake.
         dirname: Folder.
         main_program: Whose parameters; None for the default main program.
+        load_file_name: Name of the file in the folder; None for params.safetensors.
 
     Raises:
         core.NotFound: There is no such file, or it lacks a parameter.
         core.InvalidArgument: The file is damaged, or a shape or element type differs.
     """
     del executor
-    _load(dirname, [v for v in persistables(main_program) if isinstance(v, Parameter)])
+    parameters = [v for v in persistables(main_program) if isinstance(v, Parameter)]
+    load_values(dirname, parameters, load_file_name)
 
 
 def load_persistables(
-    executor: Executor, dirname: Path, main_program: Program | None = None
+    executor: Executor,
+    dirname: Path,
+    main_program: Program | None = None,
+    load_file_name: str | None = None,
 ) -> None:
     """Reads all that lives between runs; otherwise as load_params."""
     del executor
-    _load(dirname, persistables(main_program))
+    load_values(dirname, persistables(main_program), load_file_name)
 
 
 def save_inference_model(
@@ -83,6 +105,7 @@ def save_inference_model(
     target_vars: Sequence[Variable | str],
     executor: Executor,
     main_program: Program | None = None,
+    save_file_name: str | None = None,
 ) -> None:
     """Writes the part of a program that calculates `target_vars`, and its parameters.
 
@@ -92,6 +115,7 @@ def save_inference_model(
         target_vars: Variables, or their names, that will be fetched.
         executor: Accepted for Fluid's sake.
         main_program: None for the default main program.
+        save_file_name: Name of the file of the parameters; None for params.safetensors.
 
     Raises:
         core.NotFound: A variable does not exist, or a parameter has no value in the global scope.
@@ -126,23 +150,37 @@ def save_inference_model(
     arrays = values(persistables(pruned))
     # The parameters name their program, so moving them into place is what makes the new model the
     # model; a crash before leaves the old pair, a crash after leaves program.json.new to be found.
+    params_file = _file_name(save_file_name)
     folder = make_folder(dirname)
-    _settle(folder)
+    _settle(folder, params_file)
     try:
         write_new(os.path.join(folder, PROGRAM_FILE), text)
-        write_arrays(os.path.join(folder, PARAMS_FILE), arrays, metadata)
+        write_arrays(os.path.join(folder, params_file), arrays, metadata)
     finally:
-        _settle(folder)
+        _settle(folder, params_file)
     sync_folder(folder)
 
 
-def _settle(folder: str) -> None:
+def _file_name(given: str | None) -> str:
+    """The name of a file of parameters in its folder."""
+    if given is None:
+        return PARAMS_FILE
+    name = check_name("the name of a file", given)
+    if name in ("", ".", "..", PROGRAM_FILE) or os.path.basename(name) != name:
+        raise core.InvalidArgument(
+            f"the name of a file must be one without a folder, other than {PROGRAM_FILE}, "
+            f"got {name!r}"
+        )
+    return name
+
+
+def _settle(folder: str, params_file: str) -> None:
     """Moves a program.json.new into its place if the parameters name it, else removes it."""
     program_file = os.path.join(folder, PROGRAM_FILE)
     new = program_file + NEW
     if not os.path.exists(new):
         return
-    named = read_metadata(os.path.join(folder, PARAMS_FILE)).get("program_sha256")
+    named = read_metadata(os.path.join(folder, params_file)).get("program_sha256")
     with open(new, "rb") as file:
         is_named = _sha256(file.read()) == named
     if is_named:
@@ -152,13 +190,14 @@ def _settle(folder: str) -> None:
 
 
 def load_inference_model(
-    dirname: Path, executor: Executor
+    dirname: Path, executor: Executor, load_file_name: str | None = None
 ) -> tuple[Program, list[str], list[Variable]]:
     """Reads what save_inference_model wrote; the parameters go into the global scope.
 
     Args:
         dirname: Folder.
         executor: Accepted for Fluid's sake.
+        load_file_name: Name of the file of the parameters; None for params.safetensors.
 
     Returns:
         The program, the names to feed, and the variables to fetch.
@@ -168,7 +207,7 @@ def load_inference_model(
         core.InvalidArgument: A file is damaged, or the two do not belong together.
     """
     del executor
-    path = os.path.join(os.fspath(dirname), PARAMS_FILE)
+    path = os.path.join(os.fspath(dirname), _file_name(load_file_name))
     arrays, metadata = read_arrays(path)
     feeds, fetches = (_name_list(dirname, metadata, key) for key in ("feed", "fetch"))
     text = _program_text(dirname, metadata.get("program_sha256", ""))
@@ -221,14 +260,21 @@ def _name_list(dirname: Path, metadata: dict[str, str], key: str) -> list[str]:
     return names
 
 
-def _save(dirname: Path, variables: Iterable[Variable]) -> None:
+def save_values(
+    dirname: Path, variables: Iterable[Variable], save_file_name: str | None = None
+) -> None:
+    """Writes the values of variables to a file of a folder, None for params.safetensors."""
     arrays = values(variables)
+    name = _file_name(save_file_name)
     folder = make_folder(dirname)
-    write_arrays(os.path.join(folder, PARAMS_FILE), arrays, {})
+    write_arrays(os.path.join(folder, name), arrays, {})
     sync_folder(folder)
 
 
-def _load(dirname: Path, variables: Iterable[Variable]) -> None:
-    path = os.path.join(os.fspath(dirname), PARAMS_FILE)
+def load_values(
+    dirname: Path, variables: Iterable[Variable], load_file_name: str | None = None
+) -> None:
+    """Reads the values of variables from a file of a folder, None for params.safetensors."""
+    path = os.path.join(os.fspath(dirname), _file_name(load_file_name))
     arrays, _ = read_arrays(path)
     set_values(checked(arrays, variables, path))

@@ -7,8 +7,9 @@ one result has a function made from its definition (`layers.generated`).
 from collections.abc import Callable
 from typing import Any
 
-from fluidcore.layers import generated
+from fluidcore.layers import control_flow, generated, learning_rate_scheduler
 from fluidcore.layers.activation import prelu
+from fluidcore.layers.auc import auc
 from fluidcore.layers.batch_size_like import fill_constant_batch_size_like
 from fluidcore.layers.composed_loss import (
     bce_with_logits,
@@ -67,6 +68,7 @@ from fluidcore.layers.loss import (
     square_error_cost,
     topk,
 )
+from fluidcore.layers.masked_rows import merge_lod_tensor, split_lod_tensor
 from fluidcore.layers.nn import (
     bmm,
     dropout,
@@ -93,6 +95,8 @@ from fluidcore.layers.norm import (
 from fluidcore.layers.pool import adaptive_pool2d, adaptive_pool3d, pool2d, pool3d
 from fluidcore.layers.ranges import arange
 from fluidcore.layers.recurrent import gru, lstm, rnn
+from fluidcore.layers.sequences import why_missing
+from fluidcore.layers.step_counters import autoincreased_step_counter
 from fluidcore.layers.tensor import (
     assign,
     cast,
@@ -130,6 +134,8 @@ __all__ = [
     "array_read",
     "array_write",
     "assign",
+    "auc",
+    "autoincreased_step_counter",
     "batch_norm",
     "bce_with_logits",
     "bmm",
@@ -137,6 +143,7 @@ __all__ = [
     "cast",
     "concat",
     "cond",
+    "control_flow",
     "conv2d",
     "conv2d_transpose",
     "conv3d",
@@ -172,6 +179,7 @@ __all__ = [
     "l2_normalize",
     "label_smooth",
     "layer_norm",
+    "learning_rate_scheduler",
     "less_equal",
     "less_than",
     "linear_lr_warmup",
@@ -184,6 +192,7 @@ __all__ = [
     "lstm",
     "lstm_unit",
     "matmul",
+    "merge_lod_tensor",
     "mul",
     "multiplex",
     "natural_exp_decay",
@@ -212,6 +221,7 @@ __all__ = [
     "softmax_with_cross_entropy",
     "sort",
     "split",
+    "split_lod_tensor",
     "square_error_cost",
     "sums",
     "switch_case",
@@ -228,7 +238,9 @@ def __getattr__(name: str) -> Callable[..., Any]:
     try:
         function: Callable[..., Any] = getattr(generated, name)
     except AttributeError:
-        raise AttributeError(f"module 'fluidcore.layers' has no layer '{name}'") from None
+        why = why_missing(name)
+        text = f"module 'fluidcore.layers' has no layer '{name}'" if why is None else why
+        raise AttributeError(text) from None
     return function
 
 

@@ -18,6 +18,7 @@ from fluidcore.layers.logic import (
     not_equal,
 )
 from fluidcore.layers.loops import While, while_loop
+from fluidcore.layers.masked_rows import merge_lod_tensor, split_lod_tensor
 from fluidcore.layers.static_rnn import StaticRNN
 
 __all__ = [
@@ -42,7 +43,9 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
+    "merge_lod_tensor",
     "not_equal",
+    "split_lod_tensor",
     "switch_case",
     "while_loop",
 ]

@@ -13,6 +13,7 @@ from fluidcore import core
 from fluidcore.base.checks import check_number, is_whole
 from fluidcore.base.dtypes import FLOATING, DTypeLike, dtype_name
 from fluidcore.initializer import Constant, Initializer, Xavier
+from fluidcore.layers.copied_extents import with_copies
 from fluidcore.layers.helper import (
     LayerHelper,
     atomic,
@@ -203,8 +204,9 @@ def reshape(
 
     Args:
         x: Any shape.
-        shape: The new extents; one may be -1 and follows from the others. With actual_shape, -1
-            for every extent that it says.
+        shape: The new extents; one may be -1 and follows from the others. A 0 stands for the
+            extent of x at its position, unless x is known to be empty. With actual_shape, -1 for
+            every extent that it says.
         actual_shape: int32 or int64 [len(shape)]: all extents, where they are known only when the
             program runs; one may be -1. A run prepares anew for extents that it has not met.
         act: Type of an activation operator, for example "relu".
@@ -218,6 +220,8 @@ def reshape(
     if actual_shape is not None:
         check_variable("reshape", "actual_shape", actual_shape)
     helper = LayerHelper("reshape", name)
+    if actual_shape is None:
+        shape, actual_shape = with_copies(helper, x, shape)
     inputs = {"X": x, "Shape": actual_shape}
     return helper.activation(helper.append("reshape", inputs, {"shape": shape}), act)
 

@@ -40,8 +40,10 @@ Lion = LionOptimizer
 Ftrl = FtrlOptimizer
 ProximalGD = ProximalGDOptimizer
 ProximalAdagrad = ProximalAdagradOptimizer
+from fluidcore.regularizer import append_regularization_ops
 
 __all__ = [
+    "append_regularization_ops",
     "SGD",
     "Adadelta",
     "AdadeltaOptimizer",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from fluidcore import core, unique_name
@@ -11,6 +12,7 @@ from fluidcore.base.call_site import call_site, explain
 from fluidcore.base.checks import check_name, did_you_mean
 from fluidcore.program.arguments import Argument, names_by_slot
 from fluidcore.program.attributes import plain_attributes
+from fluidcore.program.fluid_members import BlockMembers
 from fluidcore.program.mark import Mark
 from fluidcore.program.operator import Operator
 from fluidcore.program.outer_writes import OuterWrites
@@ -37,7 +39,7 @@ def _results(op_type: str) -> tuple[str, ...]:
     )
 
 
-class Block:
+class Block(BlockMembers):
     """A view of one block of a program.
 
     Operators and variables that are added through `desc` are seen here too.
@@ -348,7 +350,8 @@ class Block:
                 if not desc.has_var_recursive(name) and name != core.EMPTY_VAR_NAME
             ]
             outer = OuterWrites(self, given_outputs) if desc.parent() >= 0 else None
-            op = desc.add_op(op_type, given_inputs, given_outputs, given_attrs, site, index)
+            with self._shapeless(given_outputs) if self.undeclared else nullcontext():
+                op = desc.add_op(op_type, given_inputs, given_outputs, given_attrs, site, index)
             if outer is not None:
                 outer.keep_declared(op, new)
         except core.Error as error:
@@ -357,6 +360,20 @@ class Block:
         self._created += new
         view = self._op_views[id(op)] = Operator(self, op)
         return view
+
+    @contextmanager
+    def _shapeless(self, outputs: Mapping[str, Iterable[str]]) -> Iterator[None]:
+        """Lets an operator give its shape to persistable variables that were made without one."""
+        names = {name for args in outputs.values() for name in args} & self.undeclared
+        found = [self.desc.var(name) for name in names]
+        held = [desc for desc in found if desc.persistable() and not desc.shape()]
+        for desc in held:
+            desc.set_persistable(False)
+        try:
+            yield
+        finally:
+            for desc in held:
+                desc.set_persistable(True)
 
     def __repr__(self) -> str:
         return f"Block({self.idx}, {self.desc.op_size()} operators)"

@@ -78,6 +78,27 @@ class Operator:
         """The value of an attribute; core.NotFound if there is none of this name."""
         return self.desc.attr(name)
 
+    def attr_type(self, name: str) -> core.AttrType:
+        """The type of an attribute; core.NotFound if there is none of this name."""
+        return core.attr_type(self.attr(name))
+
+    def block_attr(self, name: str) -> int:
+        """The index of the block that an attribute names."""
+        return self.desc.block_attr(name)
+
+    @property
+    def idx(self) -> int:
+        """The position in the block.
+
+        Raises:
+            ValueError: The operator was removed.
+        """
+        return self.block.ops.index(self)
+
+    def has_kernel(self, op_type: str) -> bool:
+        """Whether operators of this type calculate something by themselves."""
+        return bool(core.op_def(op_type).kernels)
+
     def set_attr(self, name: str, value: Any) -> None:
         """Changes an attribute, and the shapes of the results with it.
 
@@ -104,8 +125,13 @@ class Operator:
         """Where the user added the operator: "train.py:41"; empty if unknown."""
         return self.desc.call_site()
 
-    def __str__(self) -> str:
+    def to_string(self, throw_on_error: bool = False) -> str:
+        """The operator as text; `throw_on_error` is accepted, as nothing can be missing."""
+        del throw_on_error
         return str(self.desc)
+
+    def __str__(self) -> str:
+        return self.to_string()
 
     def __repr__(self) -> str:
         text = str(self.desc)

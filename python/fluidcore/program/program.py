@@ -12,6 +12,7 @@ from fluidcore import core
 from fluidcore.base.checks import is_whole
 from fluidcore.program.arguments import variable_names
 from fluidcore.program.block import Block
+from fluidcore.program.fluid_members import ProgramMembers
 from fluidcore.program.mark import Declaration, ProgramMark
 from fluidcore.program.pictures import Pictures
 from fluidcore.program.pruning import prune
@@ -19,7 +20,7 @@ from fluidcore.program.step_counter import stop_counting
 from fluidcore.program.variable import Parameter, Variable
 
 
-class Program(Pictures):
+class Program(ProgramMembers, Pictures):
     """A model as data: operators and variables in nested blocks.
 
     A program can be read, printed, saved, transformed and run. Printing gives a line for each

@@ -10,6 +10,7 @@ from fluidcore.base.checks import check_extents, check_name, is_whole
 from fluidcore.base.dtypes import DTypeLike, dtype_name
 from fluidcore.program.arithmetic import Arithmetic
 from fluidcore.program.error_clip import BaseErrorClipAttr, ErrorClipByValue
+from fluidcore.program.fluid_members import VariableMembers
 from fluidcore.program.no_value import NoValue
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ ARRAY = "lod_tensor_array"  # VarDesc.type() of a tensor array
 SELECTED_ROWS = "selected_rows"
 
 
-class Variable(NoValue, Arithmetic):
+class Variable(VariableMembers, NoValue, Arithmetic):
     """One variable of a block: its name, shape and element type, before anything runs.
 
     Args:
@@ -34,6 +35,8 @@ class Variable(NoValue, Arithmetic):
         persistable: Whether the variable lives in the Scope between runs.
         stop_gradient: Whether append_backward treats the variable as a constant.
         error_clip: Clips the gradient of this variable during backward.
+        type: `core.VarDesc.VarType.LOD_TENSOR`, LOD_TENSOR_ARRAY or SELECTED_ROWS; None leaves it
+            to the operator that writes the variable.
     """
 
     block: Block
@@ -50,6 +53,7 @@ class Variable(NoValue, Arithmetic):
         persistable: bool | None = None,
         stop_gradient: bool | None = None,
         error_clip: BaseErrorClipAttr | None = None,
+        type: str | None = None,
     ) -> None:
         if name is None:
             name = block.unique_name("tmp")
@@ -79,6 +83,8 @@ class Variable(NoValue, Arithmetic):
             self.desc.set_stop_gradient(bool(stop_gradient))
         if error_clip is not None:
             self.error_clip = error_clip
+        if type is not None:
+            self.set_kind(type)
         block.adopt(self, created=found is None, declared=extents is not None)
 
     @classmethod
