@@ -56,8 +56,9 @@ def core_stub() -> str:
         text = (Path(folder) / "fluidcore" / "_core.pyi").read_text()
     # The exceptions call themselves fluidcore.Error, as users know them, but are defined here.
     text = re.sub(r"from fluidcore import \w+\n", "", text)
-    # Attached to VarDesc in Python, where its type is.
+    # Attached to VarDesc and OpDesc in Python, where their types are.
     text = re.sub(r"^    class VarType\(.*?(?=^    def )", "", text, flags=re.DOTALL | re.M)
+    text = re.sub(r"^    @staticmethod\n    def attr_type\(.*\n( {8}.*\n)*", "", text, flags=re.M)
     text = re.sub(r"import (builtins|enum|fluidcore\._var_type)\n", "", text)
     text = re.sub(r"\b(dict|list)\b(?=[\s,):])(?! \()", _with_any, text)
     text = re.sub(r"\bIterable\b(?=[\s,)])", "Iterable[typing.Any]", text)

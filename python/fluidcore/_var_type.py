@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from enum import Enum, IntEnum
+from enum import IntEnum, StrEnum
 
 
-class VarType(str, Enum):
+class VarType(StrEnum):
     """`core.VarDesc.VarType`: the names that this package has for them, with Fluid's numbers.
 
     So `x.dtype == VarType.FP32` for a dtype "float32", and `op.attr("dtype") == VarType.FP32` for

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BaseErrorClipAttr",
     "BaseGradientClipAttr",
+    "ClipByValue",
     "ErrorClipByValue",
     "GradientClipByGlobalNorm",
     "GradientClipByNorm",
@@ -88,6 +89,9 @@ class GradientClipByValue(BaseGradientClipAttr):
         """Appends clip."""
         bounds = {"min": self.min, "max": self.max}
         return _append(grad.block, "clip", {"X": grad}, bounds, grad)
+
+
+ClipByValue = GradientClipByValue  # as the first versions called it
 
 
 class GradientClipByNorm(BaseGradientClipAttr):

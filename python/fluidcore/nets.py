@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fluidcore import core, layers
+from fluidcore.layers.sequences import why_missing
 from fluidcore.param_attr import ParamAttrLike
 from fluidcore.program import Variable
 
@@ -120,7 +121,7 @@ def img_conv_group(
 
 
 def __getattr__(name: str) -> Any:
-    why = layers.why_missing(name)
+    why = why_missing(name)
     text = f"module 'fluidcore.nets' has no '{name}'" if why is None else why
     raise AttributeError(text)
 

@@ -82,8 +82,18 @@ def test_a_tensor_to_be_written_and_the_reverse():
     last = layers.reverse(out, 1)
     both, one = fluid.Executor().run(fetch_list=[out, last])
     assert (both.tolist(), one.tolist()) == ([[4, 3], [2, 1]], [[3, 4], [1, 2]])
-    with pytest.raises(fluid.InvalidArgument, match="use create_global_var"):
-        layers.create_tensor("float32", persistable=True)
+
+
+def test_a_persistable_tensor_has_the_shape_of_what_is_written_first():
+    kept = layers.create_tensor("float32", name="kept", persistable=True)
+    layers.assign(np.float32([1, 2]), kept)
+    fluid.Executor().run()
+    assert fluid.fetch_var("kept").tolist() == [1, 2]
+    assert (kept.shape, kept.persistable) == ((2,), True)
+    with pytest.raises(
+        fluid.InvalidArgument, match=r"declared as float32 \[2\], got float32 \[3\]"
+    ):
+        layers.assign(np.float32([1, 2, 3]), kept)
 
 
 def test_memory_needs_no_change_of_the_program(capsys: pytest.CaptureFixture[str]):

@@ -12,10 +12,10 @@ from fluidcore.executor.executor import Scope, global_scope
 
 
 def as_numpy(tensor: Any) -> Any:
-    """A Tensor as an array; a list of them as a list."""
+    """A copy of a Tensor as an array; a list of them as a list."""
     if isinstance(tensor, (list, tuple)):
         return [as_numpy(item) for item in tensor]
-    return np.asarray(tensor)
+    return np.array(tensor)
 
 
 def fetch_var(name: str, scope: Scope | None = None, return_numpy: bool = True) -> Any:

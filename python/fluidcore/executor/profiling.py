@@ -12,3 +12,8 @@ def set_profile(profile: core.Profile | None) -> core.Profile | None:
     global _profile
     before, _profile = _profile, profile
     return before
+
+
+def current_profile() -> core.Profile | None:
+    """What runs of all threads fill at present; None for nothing."""
+    return _profile

@@ -3,6 +3,7 @@ from collections.abc import Sequence
 
 from fluidcore.base.dtypes import DTypeLike
 from fluidcore.layers.activation import prelu as prelu
+from fluidcore.layers.auc import auc as auc
 from fluidcore.layers.batch_size_like import fill_constant_batch_size_like as fill_constant_batch_size_like
 from fluidcore.layers.composed_loss import bce_with_logits as bce_with_logits
 from fluidcore.layers.composed_loss import cosine_similarity as cosine_similarity
@@ -61,6 +62,8 @@ from fluidcore.layers.loss import smooth_l1 as smooth_l1
 from fluidcore.layers.loss import softmax_with_cross_entropy as softmax_with_cross_entropy
 from fluidcore.layers.loss import square_error_cost as square_error_cost
 from fluidcore.layers.loss import topk as topk
+from fluidcore.layers.masked_rows import merge_lod_tensor as merge_lod_tensor
+from fluidcore.layers.masked_rows import split_lod_tensor as split_lod_tensor
 from fluidcore.layers.nn import bmm as bmm
 from fluidcore.layers.nn import dropout as dropout
 from fluidcore.layers.nn import embedding as embedding
@@ -88,6 +91,8 @@ from fluidcore.layers.ranges import arange as arange
 from fluidcore.layers.recurrent import gru as gru
 from fluidcore.layers.recurrent import lstm as lstm
 from fluidcore.layers.recurrent import rnn as rnn
+from fluidcore.layers.sequences import why_missing as why_missing
+from fluidcore.layers.step_counters import autoincreased_step_counter as autoincreased_step_counter
 from fluidcore.layers.tensor import assign as assign
 from fluidcore.layers.tensor import cast as cast
 from fluidcore.layers.tensor import concat as concat
@@ -2486,26 +2491,6 @@ def softsign(
 
     Returns:
         Out: shape and dtype of X
-    """
-
-def split_lod_tensor(
-    x: Variable,
-    mask: Variable,
-    level: int = 0,
-    *,
-    name: str | None = None,
-) -> tuple[Variable, Variable]:
-    """OutTrue = the rows of X where Mask is true, OutFalse = the other rows.
-
-    Args:
-        x: [N, ...]
-        mask: bool [N] or [N, 1]: which rows belong to the first group
-        level: accepted; rows are always those of dimension 0
-        name: Name of the layer; None makes one up.
-
-    Returns:
-        OutTrue: as many rows as Mask has true elements
-        OutFalse: the rest of the rows
     """
 
 def sqrt(

@@ -44,9 +44,7 @@ def autoincreased_step_counter(
     found = block.find_var(name)
     if found is not None:
         return found
-    counter = block.create_var(
-        name, shape=[1], dtype="int64", persistable=True, stop_gradient=True
-    )
+    counter = block.create_var(name, shape=[1], dtype="int64", persistable=True, stop_gradient=True)
     initialize(helper.startup_program, counter, Constant(begin - step))
     block.prepend_op("increment", {"X": counter}, {"Out": counter}, {"step": float(step)})
     return counter

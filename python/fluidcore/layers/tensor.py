@@ -65,18 +65,13 @@ def create_tensor(dtype: DTypeLike, name: str | None = None, persistable: bool =
     Args:
         dtype: Element type.
         name: Its name; None makes one up.
-        persistable: Must be False: what lives between runs has a shape.
-
-    Raises:
-        core.InvalidArgument: It shall be persistable.
+        persistable: Whether it lives in the Scope between runs; what writes it must then be of a
+            shape that is known, and of the same one wherever it is written.
     """
-    if persistable:
-        raise core.InvalidArgument(
-            "create_tensor: persistable must be False, as the shape of what lives between runs "
-            "must be known, got True; use create_global_var(shape, value, dtype, persistable=True)"
-        )
     block = LayerHelper("create_tensor", name).block
-    return block.create_var(name or block.unique_name("create_tensor"), dtype=dtype)
+    return block.create_var(
+        name or block.unique_name("create_tensor"), dtype=dtype, persistable=persistable
+    )
 
 
 @atomic

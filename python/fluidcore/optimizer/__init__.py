@@ -24,6 +24,7 @@ from fluidcore.optimizer.proximal import (
 )
 from fluidcore.optimizer.sgd import MomentumOptimizer, SGDOptimizer
 from fluidcore.optimizer.weight_average import WeightAverage
+from fluidcore.regularizer import append_regularization_ops
 
 SGD = SGDOptimizer
 Momentum = MomentumOptimizer
@@ -40,7 +41,6 @@ Lion = LionOptimizer
 Ftrl = FtrlOptimizer
 ProximalGD = ProximalGDOptimizer
 ProximalAdagrad = ProximalAdagradOptimizer
-from fluidcore.regularizer import append_regularization_ops
 
 __all__ = [
     "append_regularization_ops",

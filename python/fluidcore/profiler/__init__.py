@@ -5,7 +5,22 @@ with fluid.profiler.profile("trace.json") as p:
 print(p)
 """
 
-from fluidcore.profiler.fluid import profiler
+from fluidcore.profiler.fluid import (
+    cuda_profiler,
+    profiler,
+    reset_profiler,
+    start_profiler,
+    stop_profiler,
+)
 from fluidcore.profiler.profile import OperatorTime, Profile, profile
 
-__all__ = ["OperatorTime", "Profile", "profile", "profiler"]
+__all__ = [
+    "OperatorTime",
+    "Profile",
+    "cuda_profiler",
+    "profile",
+    "profiler",
+    "reset_profiler",
+    "start_profiler",
+    "stop_profiler",
+]

@@ -7,8 +7,13 @@ import fluidcore as fluid
 from fluidcore import core, layers, nets
 from fluidcore.backward import append_backward
 from fluidcore.executor import Executor
-from fluidcore.framework import Program, default_main_program, default_startup_program
-from fluidcore.framework import grad_var_name, program_guard
+from fluidcore.framework import (
+    Program,
+    default_main_program,
+    default_startup_program,
+    grad_var_name,
+    program_guard,
+)
 from fluidcore.layers.control_flow import merge_lod_tensor, split_lod_tensor
 from fluidcore.optimizer import MomentumOptimizer
 
@@ -21,7 +26,9 @@ def test_the_layers_of_images_are_built():
     assert up.shape == (-1, 10, 28, 28)
     data = layers.data(name="data", shape=[6, 2, 2], dtype="float32")
     assert layers.lrn(data).shape == data.shape
-    pool = layers.pool2d(input=images, pool_size=2, pool_type="max", pool_stride=2, global_pooling=False)
+    pool = layers.pool2d(
+        input=images, pool_size=2, pool_type="max", pool_stride=2, global_pooling=False
+    )
     assert pool.shape == (-1, 3, 24, 24)
     norm = layers.batch_norm(input=images, act="relu", is_test=False, data_layout="NCHW")
     assert norm.shape == images.shape
@@ -96,7 +103,9 @@ def test_units_and_nets_are_built():
 
 
 def test_a_while_loop_adds_up_an_array():
-    d = [layers.data(f"d{i}", shape=[10], append_batch_size=False, dtype="float32") for i in range(3)]
+    d = [
+        layers.data(f"d{i}", shape=[10], append_batch_size=False, dtype="float32") for i in range(3)
+    ]
     i = layers.zeros(shape=[1], dtype="int64")
     i.stop_gradient = True
     init = layers.zeros(shape=[10], dtype="float32")
@@ -123,9 +132,7 @@ def test_a_while_loop_adds_up_an_array():
     append_backward(loss)
     exe = Executor(core.CPUPlace())
     given = [np.random.random(size=[10]).astype("float32") for _ in range(3)]
-    outs = exe.run(
-        feed={"d0": given[0], "d1": given[1], "d2": given[2]}, fetch_list=[sum_result]
-    )
+    outs = exe.run(feed={"d0": given[0], "d1": given[1], "d2": given[2]}, fetch_list=[sum_result])
     assert np.allclose(outs[0], sum(given))
 
 
@@ -237,7 +244,9 @@ def test_digits_go_through_one_of_two_networks():
 def test_if_else_merges_the_outputs_of_its_blocks():
     image = layers.data(name="x", shape=[784], dtype="float32")
     label = layers.data(name="y", shape=[1], dtype="int64")
-    limit = layers.fill_constant_batch_size_like(input=label, dtype="int64", shape=[1, 1], value=5.0)
+    limit = layers.fill_constant_batch_size_like(
+        input=label, dtype="int64", shape=[1, 1], value=5.0
+    )
     cond = layers.less_than(x=label, y=limit)
     ie = layers.IfElse(cond)
     for block in (ie.true_block, ie.false_block):

@@ -164,7 +164,7 @@ def test_a_variable_is_made_once_and_found_again():
     for v in (w, b.create_var(name="fc.w")):
         assert str(v) != ""
         assert v.dtype == DT.FP64
-        assert DT.FP64 == v.dtype
+        assert v.dtype == DT.FP64
         assert v.dtype != DT.FP32
         assert v.shape == (784, 100)
         assert v.name == "fc.w"
@@ -174,7 +174,7 @@ def test_a_variable_is_made_once_and_found_again():
         b.create_var(name="fc.w", shape=(24, 100))
     rows = b.create_var(name="rows", shape=[3, 4], dtype="float32", type=DT.SELECTED_ROWS)
     assert rows.type == DT.SELECTED_ROWS
-    with pytest.raises(ValueError) as refused:
+    with pytest.raises(core.InvalidArgument) as refused:
         b.create_var(name="step_scopes", type=DT.STEP_SCOPES)
     assert str(refused.value) == (
         "Variable 'step_scopes': type must be LOD_TENSOR, LOD_TENSOR_ARRAY or SELECTED_ROWS, as a "

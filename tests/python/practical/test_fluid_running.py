@@ -163,9 +163,7 @@ def test_an_error_clip_clips_the_gradient_of_its_variable():
     )
     avg_cost_clip = prog_clip.block(0).var(avg_cost.name)
     fluid.backward.append_backward(loss=avg_cost)
-    fluid.backward.append_backward(
-        loss=avg_cost_clip, callbacks=[fluid.clip.error_clip_callback]
-    )
+    fluid.backward.append_backward(loss=avg_cost_clip, callbacks=[fluid.clip.error_clip_callback])
     grads = [p.block(0).var(hidden1.name + "@GRAD") for p in (prog, prog_clip)]
     exe = fluid.Executor(fluid.CPUPlace())
     feeder = fluid.DataFeeder(feed_list=[image, label], place=fluid.CPUPlace())

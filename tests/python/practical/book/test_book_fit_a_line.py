@@ -3,7 +3,6 @@ import math
 import numpy
 
 import fluidcore as fluid
-
 from tests.python.practical.book import samples
 
 

@@ -2,7 +2,6 @@ import numpy
 import pytest
 
 import fluidcore as fluid
-
 from tests.python.practical.book import samples
 
 

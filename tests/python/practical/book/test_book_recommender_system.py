@@ -3,7 +3,6 @@ import pytest
 
 import fluidcore as fluid
 from fluidcore import layers
-
 from tests.python.practical.book import samples
 
 IS_SPARSE = True

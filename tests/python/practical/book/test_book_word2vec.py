@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 import fluidcore as fluid
-
 from tests.python.practical.book import samples
 
 DICT_SIZE = 30
