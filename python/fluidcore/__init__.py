@@ -73,8 +73,10 @@ from fluidcore.executor import (
     global_scope,
     scope_guard,
     set_num_threads,
+    switch_scope,
 )
 from fluidcore.memory import memory_optimize, release_memory
+from fluidcore.parallel_executor import ParallelExecutor
 from fluidcore.param_attr import ParamAttr
 from fluidcore.program import (
     Block,
@@ -123,6 +125,7 @@ __all__ = [
     "LoDTensor",
     "NotFound",
     "Operator",
+    "ParallelExecutor",
     "ParamAttr",
     "Parameter",
     "Program",
@@ -169,6 +172,7 @@ __all__ = [
     "profiler",
     "program_guard",
     "switch_main_program",
+    "switch_scope",
     "switch_startup_program",
     "reader",
     "regularizer",

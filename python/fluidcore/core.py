@@ -85,6 +85,11 @@ def _attr_type(op: OpDesc, name: str) -> AttrType:
 OpDesc.attr_type = _attr_type  # type: ignore[attr-defined]
 
 
+def get_cuda_device_count() -> int:
+    """The number of GPUs that can be used: none in this build."""
+    return 0
+
+
 def is_compiled_with_cuda() -> bool:
     """Whether CUDAPlace can be used: not in this build."""
     return False
@@ -94,6 +99,7 @@ __all__ = [
     "AttrType",
     "EnforceNotMet",
     "LoDTensor",
+    "get_cuda_device_count",
     "is_compiled_with_cuda",
     "EMPTY_VAR_NAME",
     "attr_type",

@@ -28,6 +28,7 @@ __all__ = [
     "default_main_program",
     "default_startup_program",
     "dtype_is_floating",
+    "get_var",
     "grad_var_name",
     "program_guard",
     "switch_main_program",
@@ -44,6 +45,15 @@ def convert_np_dtype_to_dtype_(np_dtype: DTypeLike) -> str:
     name = dtype_name(np_dtype)
     kinds = VarDesc.VarType  # type: ignore[attr-defined]
     return next((kind for kind in kinds if kind == name), name)
+
+
+def get_var(name: str, program: Program | None = None) -> Variable:
+    """The variable of the outermost block of a program, None for the default main program.
+
+    Raises:
+        core.NotFound: There is none of this name.
+    """
+    return (default_main_program() if program is None else program).global_block().var(name)
 
 
 def dtype_is_floating(dtype: DTypeLike) -> bool:

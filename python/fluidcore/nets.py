@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fluidcore import core, layers
-from fluidcore.layers.sequences import why_missing
+from fluidcore.layers.missing import why_missing
 from fluidcore.param_attr import ParamAttrLike
 from fluidcore.program import Variable
 

@@ -6,6 +6,7 @@ from fluidcore.executor.executor import (
     Scope,
     global_scope,
     scope_guard,
+    switch_scope,
 )
 from fluidcore.executor.fetch_var import as_numpy, fetch_var
 from fluidcore.executor.threads import get_num_threads, set_num_threads
@@ -20,4 +21,5 @@ __all__ = [
     "global_scope",
     "scope_guard",
     "set_num_threads",
+    "switch_scope",
 ]

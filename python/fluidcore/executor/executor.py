@@ -30,6 +30,18 @@ def global_scope() -> Scope:
     return _scope.get()
 
 
+def switch_scope(scope: Scope) -> Scope:
+    """Makes another Scope the global one, in this thread; returns the former.
+
+    `scope_guard` does so for a `with` block.
+    """
+    if not isinstance(scope, core.Scope):
+        raise TypeError(f"scope must be a Scope, got {type(scope).__name__}")
+    former = _scope.get()
+    _scope.set(scope)
+    return former
+
+
 @contextmanager
 def scope_guard(scope: Scope) -> Iterator[None]:
     """Makes another Scope the global one inside the `with` block, in this thread only."""

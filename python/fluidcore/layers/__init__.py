@@ -69,6 +69,7 @@ from fluidcore.layers.loss import (
     topk,
 )
 from fluidcore.layers.masked_rows import merge_lod_tensor, split_lod_tensor
+from fluidcore.layers.missing import why_missing
 from fluidcore.layers.nn import (
     bmm,
     dropout,
@@ -95,7 +96,6 @@ from fluidcore.layers.norm import (
 from fluidcore.layers.pool import adaptive_pool2d, adaptive_pool3d, pool2d, pool3d
 from fluidcore.layers.ranges import arange
 from fluidcore.layers.recurrent import gru, lstm, rnn
-from fluidcore.layers.sequences import why_missing
 from fluidcore.layers.step_counters import autoincreased_step_counter
 from fluidcore.layers.tensor import (
     assign,

@@ -64,6 +64,7 @@ from fluidcore.layers.loss import square_error_cost as square_error_cost
 from fluidcore.layers.loss import topk as topk
 from fluidcore.layers.masked_rows import merge_lod_tensor as merge_lod_tensor
 from fluidcore.layers.masked_rows import split_lod_tensor as split_lod_tensor
+from fluidcore.layers.missing import why_missing as why_missing
 from fluidcore.layers.nn import bmm as bmm
 from fluidcore.layers.nn import dropout as dropout
 from fluidcore.layers.nn import embedding as embedding
@@ -91,7 +92,6 @@ from fluidcore.layers.ranges import arange as arange
 from fluidcore.layers.recurrent import gru as gru
 from fluidcore.layers.recurrent import lstm as lstm
 from fluidcore.layers.recurrent import rnn as rnn
-from fluidcore.layers.sequences import why_missing as why_missing
 from fluidcore.layers.step_counters import autoincreased_step_counter as autoincreased_step_counter
 from fluidcore.layers.tensor import assign as assign
 from fluidcore.layers.tensor import cast as cast

@@ -216,7 +216,7 @@ def reshape(
         check_variable("reshape", "actual_shape", actual_shape)
     helper = LayerHelper("reshape", name)
     if actual_shape is None:
-        shape, actual_shape = with_copies(helper, x, shape)
+        shape = with_copies(x, shape)
     inputs = {"X": x, "Shape": actual_shape}
     return helper.activation(helper.append("reshape", inputs, {"shape": shape}), act)
 
