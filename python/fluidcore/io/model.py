@@ -36,6 +36,8 @@ def save_params(
     dirname: Path,
     main_program: Program | None = None,
     save_file_name: str | None = None,
+    *,
+    filename: str | None = None,
 ) -> None:
     """Writes the parameters to a file.
 
@@ -44,6 +46,7 @@ def save_params(
         dirname: Folder; made if there is none.
         main_program: Whose parameters; None for the default main program.
         save_file_name: Name of the file in the folder; None for params.safetensors.
+        filename: save_file_name as later versions of Fluid call it.
 
     Raises:
         core.NotFound: A parameter has no value in the global scope.
@@ -51,7 +54,7 @@ def save_params(
     """
     del executor
     parameters = [v for v in persistables(main_program) if isinstance(v, Parameter)]
-    save_values(dirname, parameters, save_file_name)
+    save_values(dirname, parameters, filename if save_file_name is None else save_file_name)
 
 
 def save_persistables(
@@ -59,10 +62,14 @@ def save_persistables(
     dirname: Path,
     main_program: Program | None = None,
     save_file_name: str | None = None,
+    *,
+    filename: str | None = None,
 ) -> None:
     """Writes all that lives between runs, the optimizer's state too; otherwise as save_params."""
     del executor
-    save_values(dirname, persistables(main_program), save_file_name)
+    save_values(
+        dirname, persistables(main_program), filename if save_file_name is None else save_file_name
+    )
 
 
 def load_params(
@@ -70,6 +77,8 @@ def load_params(
     dirname: Path,
     main_program: Program | None = None,
     load_file_name: str | None = None,
+    *,
+    filename: str | None = None,
 ) -> None:
     """Reads what save_params or save_persistables wrote into the global scope.
 
@@ -78,6 +87,7 @@ def load_params(
         dirname: Folder.
         main_program: Whose parameters; None for the default main program.
         load_file_name: Name of the file in the folder; None for params.safetensors.
+        filename: load_file_name as later versions of Fluid call it.
 
     Raises:
         core.NotFound: There is no such file, or it lacks a parameter.
@@ -85,7 +95,7 @@ def load_params(
     """
     del executor
     parameters = [v for v in persistables(main_program) if isinstance(v, Parameter)]
-    load_values(dirname, parameters, load_file_name)
+    load_values(dirname, parameters, filename if load_file_name is None else load_file_name)
 
 
 def load_persistables(
@@ -93,10 +103,14 @@ def load_persistables(
     dirname: Path,
     main_program: Program | None = None,
     load_file_name: str | None = None,
+    *,
+    filename: str | None = None,
 ) -> None:
     """Reads all that lives between runs; otherwise as load_params."""
     del executor
-    load_values(dirname, persistables(main_program), load_file_name)
+    load_values(
+        dirname, persistables(main_program), filename if load_file_name is None else load_file_name
+    )
 
 
 def save_inference_model(
@@ -106,6 +120,8 @@ def save_inference_model(
     executor: Executor,
     main_program: Program | None = None,
     save_file_name: str | None = None,
+    *,
+    params_filename: str | None = None,
 ) -> None:
     """Writes the part of a program that calculates `target_vars`, and its parameters.
 
@@ -116,6 +132,7 @@ def save_inference_model(
         executor: Accepted for Fluid's sake.
         main_program: None for the default main program.
         save_file_name: Name of the file of the parameters; None for params.safetensors.
+        params_filename: save_file_name as later versions of Fluid call it.
 
     Raises:
         core.NotFound: A variable does not exist, or a parameter has no value in the global scope.
@@ -150,7 +167,7 @@ def save_inference_model(
     arrays = values(persistables(pruned))
     # The parameters name their program, so moving them into place is what makes the new model the
     # model; a crash before leaves the old pair, a crash after leaves program.json.new to be found.
-    params_file = _file_name(save_file_name)
+    params_file = _file_name(params_filename if save_file_name is None else save_file_name)
     folder = make_folder(dirname)
     _settle(folder, params_file)
     try:
@@ -190,7 +207,11 @@ def _settle(folder: str, params_file: str) -> None:
 
 
 def load_inference_model(
-    dirname: Path, executor: Executor, load_file_name: str | None = None
+    dirname: Path,
+    executor: Executor,
+    load_file_name: str | None = None,
+    *,
+    params_filename: str | None = None,
 ) -> tuple[Program, list[str], list[Variable]]:
     """Reads what save_inference_model wrote; the parameters go into the global scope.
 
@@ -198,6 +219,7 @@ def load_inference_model(
         dirname: Folder.
         executor: Accepted for Fluid's sake.
         load_file_name: Name of the file of the parameters; None for params.safetensors.
+        params_filename: load_file_name as later versions of Fluid call it.
 
     Returns:
         The program, the names to feed, and the variables to fetch.
@@ -207,7 +229,8 @@ def load_inference_model(
         core.InvalidArgument: A file is damaged, or the two do not belong together.
     """
     del executor
-    path = os.path.join(os.fspath(dirname), _file_name(load_file_name))
+    params_file = _file_name(params_filename if load_file_name is None else load_file_name)
+    path = os.path.join(os.fspath(dirname), params_file)
     arrays, metadata = read_arrays(path)
     feeds, fetches = (_name_list(dirname, metadata, key) for key in ("feed", "fetch"))
     text = _program_text(dirname, metadata.get("program_sha256", ""))

@@ -34,6 +34,8 @@ def save_vars(
     vars: Iterable[Variable | str] | None = None,
     predicate: Predicate | None = None,
     save_file_name: str | None = None,
+    *,
+    filename: str | None = None,
 ) -> None:
     """Writes variables to one file of a folder, in the place of what it held.
 
@@ -44,13 +46,18 @@ def save_vars(
         vars: Variables, or names; None for those that `predicate` chooses.
         predicate: `is_parameter`, `is_persistable`, or another function of a Variable.
         save_file_name: Name of the file; None for params.safetensors.
+        filename: save_file_name as later versions of Fluid call it.
 
     Raises:
         TypeError: Neither `vars` nor `predicate` is given.
         core.NotFound: A variable does not exist, or has no value in the global scope.
     """
     del executor
-    save_values(dirname, _chosen("save_vars", main_program, vars, predicate), save_file_name)
+    save_values(
+        dirname,
+        _chosen("save_vars", main_program, vars, predicate),
+        filename if save_file_name is None else save_file_name,
+    )
 
 
 def load_vars(
@@ -60,6 +67,8 @@ def load_vars(
     vars: Iterable[Variable | str] | None = None,
     predicate: Predicate | None = None,
     load_file_name: str | None = None,
+    *,
+    filename: str | None = None,
 ) -> None:
     """Reads variables of what save_vars, save_params or save_persistables wrote.
 
@@ -71,7 +80,11 @@ def load_vars(
         core.InvalidArgument: The file is damaged, or a shape or element type differs.
     """
     del executor
-    load_values(dirname, _chosen("load_vars", main_program, vars, predicate), load_file_name)
+    load_values(
+        dirname,
+        _chosen("load_vars", main_program, vars, predicate),
+        filename if load_file_name is None else load_file_name,
+    )
 
 
 def _chosen(

@@ -96,6 +96,7 @@ from fluidcore.layers.norm import (
 from fluidcore.layers.pool import adaptive_pool2d, adaptive_pool3d, pool2d, pool3d
 from fluidcore.layers.ranges import arange
 from fluidcore.layers.recurrent import gru, lstm, rnn
+from fluidcore.layers.resize import image_resize, resize_bilinear
 from fluidcore.layers.step_counters import autoincreased_step_counter
 from fluidcore.layers.tensor import (
     assign,
@@ -172,6 +173,7 @@ __all__ = [
     "greater_than",
     "group_norm",
     "gru",
+    "image_resize",
     "increment",
     "instance_norm",
     "inverse_time_decay",
@@ -213,6 +215,7 @@ __all__ = [
     "reduce_prod",
     "reduce_sum",
     "reshape",
+    "resize_bilinear",
     "reverse",
     "rms_norm",
     "rnn",

@@ -151,9 +151,49 @@ class Optimizer(Settings):
         with changing(grad, startup_program) as startup:
             clipped = append_gradient_clip_ops(params_grads)
             decayed = append_regularization_ops(clipped, self.regularization)
-            program = grad.block.program
-            self._startup, self._shared, self._block = startup, {}, program.current_block()
+            self._begin_updates(grad, startup)
             return self._append_updates(decayed), decayed
+
+    def create_optimization_pass(
+        self,
+        parameters_and_grads: ParamsGrads,
+        loss: Variable | None = None,
+        startup_program: Program | None = None,
+    ) -> list[Operator]:
+        """The last part of `apply_gradients`: the updates, without clips and weight decay.
+
+        Args:
+            parameters_and_grads: Each parameter with its gradient, or None.
+            loss: Accepted for Fluid's sake.
+            startup_program: Initializes the optimizer's state; None for the default one.
+
+        Returns:
+            The update operators.
+
+        Raises:
+            core.InvalidArgument: No parameter has a gradient.
+        """
+        del loss
+        grad = some_gradient(parameters_and_grads)
+        with changing(grad, startup_program) as startup:
+            self._begin_updates(grad, startup)
+            return self._append_updates(parameters_and_grads)
+
+    def _begin_updates(self, grad: Variable, startup: Program) -> None:
+        block = grad.block.program.current_block()
+        self._startup, self._shared, self._block = startup, {}, block
+
+    def global_learning_rate(self, program: Program | None = None) -> Variable | None:
+        """The learning rate of the parameters of the last `minimize`; None before it.
+
+        Args:
+            program: Accepted for Fluid's sake.
+        """
+        del program
+        if isinstance(self.learning_rate, Variable):
+            return self.learning_rate
+        rates = (rate for (name, _), rate in self._shared.items() if name == "learning_rate")
+        return next(rates, None)
 
     def _append_updates(self, params_grads: ParamsGrads) -> list[Operator]:
         pairs = [(param, grad) for param, grad in params_grads if grad is not None]

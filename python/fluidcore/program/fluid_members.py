@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from fluidcore import core
@@ -16,6 +16,12 @@ class ProgramMembers:
     def inference_optimize(self: Any) -> Any:
         """The program as `clone(for_test=True)` copies it."""
         return self.clone(for_test=True)
+
+    @property
+    def current_block_idx(self: Any) -> int:
+        """The index of the block that layers append to."""
+        index: int = self.current_block().idx
+        return index
 
     def sync_with_cpp(self) -> None:
         """Does nothing: a Program is a view of its description, and cannot be behind it."""
@@ -53,6 +59,19 @@ class BlockMembers:
     def iter_parameters(self: Any) -> Iterator[Any]:
         """The parameters of this block, one after the other."""
         return iter(self.all_parameters())
+
+    def slice_ops(self: Any, start: int, end: int) -> list[Any]:
+        """The operators from position `start` to before `end`."""
+        return list(self.ops[start:end])
+
+    def delete_ops(self: Any, ops: Iterable[Any]) -> None:
+        """Removes operators of this block; their variables stay.
+
+        Raises:
+            ValueError: One is not in this block; nothing has changed.
+        """
+        for position in sorted({self.ops.index(op) for op in ops}, reverse=True):
+            self.desc.remove_op(position, position + 1)
 
     def sync_with_cpp(self) -> None:
         """Does nothing: a Block is a view of its description, and cannot be behind it."""

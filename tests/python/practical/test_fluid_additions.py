@@ -109,6 +109,17 @@ def test_a_layer_that_is_missing_says_why(name, text):
         _ = fluid.nets.no_such
 
 
+def test_images_are_resized_with_their_corners():
+    x = layers.data("x", [1, 2, 2])
+    both = [layers.resize_bilinear(x, out_shape=[3, 3]), layers.image_resize(x, scale=1.5)]
+    one, other = run(both, {"x": np.float32([[[[0, 2], [4, 6]]]])})
+    assert one[0, 0].tolist() == other[0, 0].tolist() == [[0, 1, 2], [2, 3, 4], [4, 5, 6]]
+    with pytest.raises(core.InvalidArgument, match="one of out_shape and scale must be given"):
+        layers.image_resize(x)
+    with pytest.raises(core.InvalidArgument, match="resample must be 'BILINEAR', got 'NEAREST'"):
+        layers.image_resize(x, scale=2.0, resample="NEAREST")
+
+
 # Programs
 
 
@@ -156,6 +167,32 @@ def test_members_without_effect_are_there():
     with pytest.raises(LookupError):
         fluid.framework.get_var("y")
     assert core.get_cuda_device_count() == 0
+
+
+def test_operators_are_deleted():
+    x = layers.data("x", [2])
+    for factor in (1.0, 2.0, 3.0):
+        layers.scale(x, scale=factor)
+    program = fluid.default_main_program()
+    block = program.global_block()
+    assert program.current_block_idx == 0
+    block.delete_ops(block.slice_ops(0, 2))
+    assert [op.attr("scale") for op in block.ops] == [3.0]
+    with pytest.raises(ValueError, match="not in tuple"):
+        block.delete_ops([layers.scale(x, scale=1.0)])
+
+
+def test_updates_are_appended_without_clips_and_decay():
+    loss = layers.mean(layers.fc(layers.data("x", [2]), 2, param_attr="w", bias_attr=False))
+    optimizer = fluid.optimizer.Momentum(0.5, 0.9, regularization=fluid.regularizer.L2Decay(0.1))
+    assert optimizer.global_learning_rate() is None
+    grads = fluid.append_backward(loss)
+    (op,) = optimizer.create_optimization_pass(grads, loss, fluid.default_startup_program())
+    assert (op.type, op.input("Grad")) == ("momentum", ["w@GRAD"])
+    rate = optimizer.global_learning_rate()
+    assert [rate.name] == op.input("LearningRate")
+    given = layers.create_global_var([1], 0.1, "float32", persistable=True)
+    assert fluid.optimizer.SGD(given).global_learning_rate() is given
 
 
 def test_element_types_are_names_and_numbers():
@@ -301,6 +338,27 @@ def test_an_evaluator_stands_in_the_outermost_block():
 
 
 # Files
+
+
+def test_files_are_named_as_later_versions_name_them(tmp_path):
+    y = layers.fc(layers.data("x", [2]), 2, param_attr="w")
+    exe = fluid.Executor(fluid.CPUPlace())
+    exe.run(fluid.default_startup_program())
+    w = fluid.fetch_var("w")
+    io = fluid.io
+    io.save_params(exe, tmp_path / "a", filename="p")
+    io.save_persistables(exe, tmp_path / "b", filename="p")
+    io.save_vars(exe, tmp_path / "c", predicate=io.is_parameter, filename="p")
+    io.save_inference_model(tmp_path / "d", ["x"], [y], exe, params_filename="p")
+    for load in (
+        lambda: io.load_params(exe, tmp_path / "a", filename="p"),
+        lambda: io.load_persistables(exe, tmp_path / "b", filename="p"),
+        lambda: io.load_vars(exe, tmp_path / "c", predicate=io.is_parameter, filename="p"),
+        lambda: io.load_inference_model(tmp_path / "d", exe, params_filename="p"),
+    ):
+        with fluid.scope_guard(core.Scope()):
+            load()
+            assert np.array_equal(fluid.fetch_var("w"), w)
 
 
 def test_what_is_saved_is_chosen_by_a_list_or_a_predicate(tmp_path):
