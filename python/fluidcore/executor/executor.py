@@ -1,13 +1,11 @@
-"""Executor: runs programs; the Scope where variables live between runs."""
+"""Executor: runs programs."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping, Sequence
 from numbers import Real
-from typing import Any, NamedTuple, NoReturn, TypeAlias
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -17,41 +15,9 @@ from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.executor import profiling, threads
 from fluidcore.executor.fed_state import is_state, set_in_scope
 from fluidcore.executor.feeding import as_declared
+from fluidcore.executor.scopes import Scope, global_scope
 from fluidcore.program import Program, Variable, default_main_program
 from fluidcore.program.arguments import check_owner
-
-Scope: TypeAlias = core.Scope
-
-_scope: ContextVar[Scope] = ContextVar("fluidcore_scope", default=core.Scope())  # noqa: B039
-
-
-def global_scope() -> Scope:
-    """The Scope that runs use when not told otherwise."""
-    return _scope.get()
-
-
-def switch_scope(scope: Scope) -> Scope:
-    """Makes another Scope the global one, in this thread; returns the former.
-
-    `scope_guard` does so for a `with` block.
-    """
-    if not isinstance(scope, core.Scope):
-        raise TypeError(f"scope must be a Scope, got {type(scope).__name__}")
-    former = _scope.get()
-    _scope.set(scope)
-    return former
-
-
-@contextmanager
-def scope_guard(scope: Scope) -> Iterator[None]:
-    """Makes another Scope the global one inside the `with` block, in this thread only."""
-    if not isinstance(scope, core.Scope):
-        raise TypeError(f"scope must be a Scope, got {type(scope).__name__}")
-    token = _scope.set(scope)
-    try:
-        yield
-    finally:
-        _scope.reset(token)
 
 
 class _Declared(NamedTuple):
@@ -84,7 +50,7 @@ def _checked(
     elif not isinstance(program, Program):
         raise TypeError(f"program must be a Program, got {type(program).__name__}")
     if scope is None:
-        scope = _scope.get()
+        scope = global_scope()
     elif not isinstance(scope, core.Scope):
         raise TypeError(f"scope must be a Scope, got {type(scope).__name__}")
     fetches: list[str] = []

@@ -8,7 +8,7 @@ import numpy as np
 
 from fluidcore import core
 from fluidcore.base.checks import check_name
-from fluidcore.executor.executor import Scope, global_scope
+from fluidcore.executor.scopes import Scope, global_scope
 
 
 def as_numpy(tensor: Any) -> Any:

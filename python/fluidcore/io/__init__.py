@@ -1,8 +1,7 @@
 """Files: models saved and loaded, program.json beside params.safetensors."""
 
+from fluidcore.io.file_names import PARAMS_FILE, PROGRAM_FILE
 from fluidcore.io.model import (
-    PARAMS_FILE,
-    PROGRAM_FILE,
     load_inference_model,
     load_params,
     load_persistables,

@@ -10,7 +10,6 @@ import os
 from collections.abc import Iterable, Sequence
 
 from fluidcore import core
-from fluidcore.base.checks import check_name
 from fluidcore.executor import Executor
 from fluidcore.io.array_file import (
     NEW,
@@ -21,12 +20,10 @@ from fluidcore.io.array_file import (
     write_arrays,
     write_new,
 )
+from fluidcore.io.file_names import PARAMS_FILE, PROGRAM_FILE, file_name_of
 from fluidcore.io.persistables import checked, given_program, persistables, set_values, values
 from fluidcore.program import Parameter, Program, Variable
 from fluidcore.program.arguments import variable_names
-
-PROGRAM_FILE = "program.json"
-PARAMS_FILE = "params.safetensors"
 
 Path = str | os.PathLike[str]
 
@@ -167,7 +164,7 @@ def save_inference_model(
     arrays = values(persistables(pruned))
     # The parameters name their program, so moving them into place is what makes the new model the
     # model; a crash before leaves the old pair, a crash after leaves program.json.new to be found.
-    params_file = _file_name(params_filename if save_file_name is None else save_file_name)
+    params_file = file_name_of(params_filename if save_file_name is None else save_file_name)
     folder = make_folder(dirname)
     _settle(folder, params_file)
     try:
@@ -176,19 +173,6 @@ def save_inference_model(
     finally:
         _settle(folder, params_file)
     sync_folder(folder)
-
-
-def _file_name(given: str | None) -> str:
-    """The name of a file of parameters in its folder."""
-    if given is None:
-        return PARAMS_FILE
-    name = check_name("the name of a file", given)
-    if name in ("", ".", "..", PROGRAM_FILE) or os.path.basename(name) != name:
-        raise core.InvalidArgument(
-            f"the name of a file must be one without a folder, other than {PROGRAM_FILE}, "
-            f"got {name!r}"
-        )
-    return name
 
 
 def _settle(folder: str, params_file: str) -> None:
@@ -229,7 +213,7 @@ def load_inference_model(
         core.InvalidArgument: A file is damaged, or the two do not belong together.
     """
     del executor
-    params_file = _file_name(params_filename if load_file_name is None else load_file_name)
+    params_file = file_name_of(params_filename if load_file_name is None else load_file_name)
     path = os.path.join(os.fspath(dirname), params_file)
     arrays, metadata = read_arrays(path)
     feeds, fetches = (_name_list(dirname, metadata, key) for key in ("feed", "fetch"))
@@ -288,7 +272,7 @@ def save_values(
 ) -> None:
     """Writes the values of variables to a file of a folder, None for params.safetensors."""
     arrays = values(variables)
-    name = _file_name(save_file_name)
+    name = file_name_of(save_file_name)
     folder = make_folder(dirname)
     write_arrays(os.path.join(folder, name), arrays, {})
     sync_folder(folder)
@@ -298,6 +282,6 @@ def load_values(
     dirname: Path, variables: Iterable[Variable], load_file_name: str | None = None
 ) -> None:
     """Reads the values of variables from a file of a folder, None for params.safetensors."""
-    path = os.path.join(os.fspath(dirname), _file_name(load_file_name))
+    path = os.path.join(os.fspath(dirname), file_name_of(load_file_name))
     arrays, _ = read_arrays(path)
     set_values(checked(arrays, variables, path))

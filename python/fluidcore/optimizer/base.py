@@ -14,6 +14,7 @@ from fluidcore.clip import append_gradient_clip_ops, error_clip_callback
 from fluidcore.initializer import Constant
 from fluidcore.layers.helper import initialize
 from fluidcore.optimizer.changing import changing, some_gradient
+from fluidcore.optimizer.fluid_members import FluidMembers
 from fluidcore.program import Block, Operator, Parameter, Program, Variable
 from fluidcore.regularizer import (
     WeightDecayRegularizer,
@@ -24,7 +25,7 @@ from fluidcore.regularizer import (
 ParamsGrads = list[tuple[Parameter, Variable | None]]
 
 
-class Optimizer(Settings):
+class Optimizer(FluidMembers, Settings):
     """The base of optimizers: minimize, the learning rate, and state for each parameter.
 
     Args:
@@ -154,46 +155,9 @@ class Optimizer(Settings):
             self._begin_updates(grad, startup)
             return self._append_updates(decayed), decayed
 
-    def create_optimization_pass(
-        self,
-        parameters_and_grads: ParamsGrads,
-        loss: Variable | None = None,
-        startup_program: Program | None = None,
-    ) -> list[Operator]:
-        """The last part of `apply_gradients`: the updates, without clips and weight decay.
-
-        Args:
-            parameters_and_grads: Each parameter with its gradient, or None.
-            loss: Accepted for Fluid's sake.
-            startup_program: Initializes the optimizer's state; None for the default one.
-
-        Returns:
-            The update operators.
-
-        Raises:
-            core.InvalidArgument: No parameter has a gradient.
-        """
-        del loss
-        grad = some_gradient(parameters_and_grads)
-        with changing(grad, startup_program) as startup:
-            self._begin_updates(grad, startup)
-            return self._append_updates(parameters_and_grads)
-
     def _begin_updates(self, grad: Variable, startup: Program) -> None:
         block = grad.block.program.current_block()
         self._startup, self._shared, self._block = startup, {}, block
-
-    def global_learning_rate(self, program: Program | None = None) -> Variable | None:
-        """The learning rate of the parameters of the last `minimize`; None before it.
-
-        Args:
-            program: Accepted for Fluid's sake.
-        """
-        del program
-        if isinstance(self.learning_rate, Variable):
-            return self.learning_rate
-        rates = (rate for (name, _), rate in self._shared.items() if name == "learning_rate")
-        return next(rates, None)
 
     def _append_updates(self, params_grads: ParamsGrads) -> list[Operator]:
         pairs = [(param, grad) for param, grad in params_grads if grad is not None]
