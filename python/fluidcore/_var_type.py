@@ -36,6 +36,11 @@ class VarType(StrEnum):
     LOD_RANK_TABLE = ("lod_rank_table", 12)
     LOD_TENSOR_ARRAY = ("lod_tensor_array", 13)
 
+    @classmethod
+    def _missing_(cls, value: object) -> VarType | None:
+        """A member by Fluid's number, as `VarType(op.attr("dtype"))`."""
+        return next((kind for kind in cls if kind.number == value), None)
+
     def __eq__(self, other: object) -> bool:
         return self.number == other if isinstance(other, int) else str.__eq__(self, other)
 

@@ -1,5 +1,7 @@
 """What programs of Fluid call, in its details: values at the edges, and the texts of errors."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -205,6 +207,10 @@ def test_element_types_are_names_and_numbers():
     op = fluid.default_main_program().global_block()
     layers.fill_constant([1], types.FP64, 1.0)
     assert op.ops[0].attr("dtype") == types.FP64
+    assert types(op.ops[0].attr("dtype")) is types("float64") is types.FP64
+    assert pickle.loads(pickle.dumps(types.FP32)) is types.FP32
+    with pytest.raises(ValueError, match="99 is not a valid VarType"):
+        types(99)
 
 
 # Running
