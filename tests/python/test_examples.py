@@ -54,6 +54,12 @@ def numbers_in(text: str) -> list[float]:
     return [float(number) for number in re.findall(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?", text)]
 
 
+def test_every_example_has_a_line_in_the_docs():
+    page = (EXAMPLES.parent / "docs" / "examples.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \[(\w+\.py)\]\(\.\./examples/\1\) \|", page, re.MULTILINE)
+    assert sorted(rows) == sorted(EXPECTED)
+
+
 def test_every_example_has_something_to_show():
     assert sorted(path.name for path in EXAMPLES.glob("*.py")) == sorted(EXPECTED)
 

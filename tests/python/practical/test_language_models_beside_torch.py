@@ -43,7 +43,7 @@ def letters() -> tuple[fluid.Variable, fluid.Variable]:
     return table, layers.data("following", [TIME, 1], dtype="int64")
 
 
-class Model(nn.Module):  # type: ignore[misc]
+class Model(nn.Module):
     """Letters, embedded, through a body and a linear layer."""
 
     def __init__(self, body: Any) -> None:
