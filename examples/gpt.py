@@ -19,15 +19,9 @@ TIME, BATCH, WIDTH, HEADS, BLOCKS = 32, 12, 64, 4, 2
 def attention(x: Variable) -> Variable:
     """Each place mixes what it and those before it say, [batch, time, width]."""
 
-    def heads() -> Variable:  # [batch, heads, time, width of a head]
-        projected = layers.fc(x, WIDTH, num_flatten_dims=2)
-        return layers.transpose(
-            layers.reshape(projected, [-1, TIME, HEADS, WIDTH // HEADS]), [0, 2, 1, 3]
-        )
-
-    mixed = layers.scaled_dot_product_attention(heads(), heads(), heads(), causal=True)
-    together = layers.reshape(layers.transpose(mixed, [0, 2, 1, 3]), [-1, TIME, WIDTH])
-    return layers.fc(together, WIDTH, num_flatten_dims=2)
+    q, k, v = (layers.fc(x, WIDTH, num_flatten_dims=2) for _ in range(3))
+    mixed = fluid.nets.scaled_dot_product_attention(q, k, v, HEADS, causal=True)
+    return layers.fc(mixed, WIDTH, num_flatten_dims=2)
 
 
 def gpt(letters: Variable, size: int) -> Variable:
