@@ -18,7 +18,6 @@ TIME, BATCH, WIDTH, HEADS, BLOCKS = 32, 12, 64, 4, 2
 
 def attention(x: Variable) -> Variable:
     """Each place mixes what it and those before it say, [batch, time, width]."""
-
     q, k, v = (layers.fc(x, WIDTH, num_flatten_dims=2) for _ in range(3))
     mixed = fluid.nets.scaled_dot_product_attention(q, k, v, HEADS, causal=True)
     return layers.fc(mixed, WIDTH, num_flatten_dims=2)
