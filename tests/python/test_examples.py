@@ -115,7 +115,7 @@ def test_the_residual_network_tells_coloured_shapes_apart(tmp_path: Path):
     printed = run_example("resnet18.py", tmp_path)
     assert printed.startswith("177,537 parameters\n")
     losses = losses_in(printed)
-    assert losses[-1] < 0.3 * losses[0]
+    assert losses[-1] < 0.4 * losses[0]
     assert numbers_in(printed)[-1] > 60  # percent; 11 by chance
 
 
