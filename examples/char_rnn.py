@@ -9,9 +9,12 @@ import argparse
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 import fluidcore as fluid
-from fluidcore import layers
+from fluidcore import Variable, layers
+
+Array = npt.NDArray[np.float64]
 
 TIME, BATCH, WIDTH = 60, 16, 96
 CLIP = 0.5 / (TIME * BATCH)  # for each element of the gradient of the hidden state
@@ -26,7 +29,7 @@ alphabet = sorted(set(text))
 codes = np.array([alphabet.index(letter) for letter in text])
 
 
-def network(clip):
+def network(clip: bool) -> tuple[Variable, Variable, Variable]:
     """Returns the loss, the probabilities of the next letter, and the hidden states."""
     letter = layers.data("letter", [-1, -1, 1], dtype="int64", append_batch_size=False)
     following = layers.data("following", [-1, -1, 1], dtype="int64", append_batch_size=False)
@@ -43,12 +46,13 @@ def network(clip):
         rnn.update_memory(before, hidden)
         rnn.step_output(hidden)
     states = rnn()  # [time, batch, width]
+    assert isinstance(states, Variable)  # of one output
     logits = layers.fc(states, len(alphabet), num_flatten_dims=2)
     loss = layers.mean(layers.softmax_with_cross_entropy(logits, following))
     return loss, layers.softmax(logits), states
 
 
-def train(clip, steps):
+def train(clip: bool, steps: int) -> tuple[Array, Array, str]:
     """Returns loss and largest gradient of each step, and a text that the network has written."""
     rng = np.random.default_rng(0)
     main, startup = fluid.Program(), fluid.Program()
@@ -74,16 +78,17 @@ def train(clip, steps):
             if i + 1 == len(written):
                 chances = chances.ravel() ** 1.5  # rather the likely letters
                 written += rng.choice(alphabet, p=chances / chances.sum())
-    return *np.transpose(history), written
+    losses, gradients = np.transpose(history)
+    return losses, gradients, written
 
 
-def heights(gradients):
+def heights(gradients: Array) -> Array:
     """The decimal logarithm of the largest gradient of each column of the plot."""
     largest = [part.max() for part in np.array_split(gradients, min(COLUMNS, len(gradients)))]
     return np.clip(np.log10(np.maximum(largest, 1e-30)), DECADES[0], DECADES[-1])
 
 
-def print_plot(curves):
+def print_plot(curves: list[tuple[Array, str]]) -> None:
     """A row for each decade."""
     for decade in reversed(DECADES):
         columns = zip(*(np.round(heights(curve)) == decade for curve, _ in curves), strict=True)
@@ -91,10 +96,10 @@ def print_plot(curves):
         print(f"{f'1e{decade}':>6} |{row}")
 
 
-def svg_plot(curves):
+def svg_plot(curves: list[tuple[Array, str]]) -> str:
     """The curves as a picture, and the bound as a dashed line."""
 
-    def points(values):
+    def points(values: Array) -> str:
         across = np.linspace(60, 590, len(values))
         down = 240 - 30 * (np.asarray(values) - DECADES[0])
         return " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(across, down, strict=True))

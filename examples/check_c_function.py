@@ -8,8 +8,11 @@ import pathlib
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from fluidcore.gradcheck import check
 
@@ -36,12 +39,12 @@ void swishf_vjp(const float* x, const float* v, float* dx, long n) {
 """
 
 
-def of_arrays(function, dtype):
+def of_arrays(function: Any, dtype: type[np.floating]) -> Callable[..., npt.NDArray[Any]]:
     """A C function (const T* x, ..., T* result, long n) as a function of arrays of this dtype."""
     pointer = np.ctypeslib.ndpointer(dtype, flags="C_CONTIGUOUS")
 
-    def call(x, *others):
-        arrays = [np.ascontiguousarray(array, dtype) for array in (x, *others)]
+    def call(*given: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        arrays = [np.ascontiguousarray(array, dtype) for array in given]
         result = np.zeros_like(arrays[0])
         function.argtypes = [pointer] * (len(arrays) + 1) + [ctypes.c_long]
         function.restype = None
@@ -51,7 +54,7 @@ def of_arrays(function, dtype):
     return call
 
 
-def main(compiler):
+def main(compiler: str) -> None:
     """Compiles, loads and checks; the library is unloaded with the process."""
     folder = pathlib.Path(tempfile.mkdtemp())
     (folder / "swish.c").write_text(CODE)

@@ -4,19 +4,25 @@ The gradient of layer normalization has three terms; in the first version one is
 """
 
 import functools
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from fluidcore.gradcheck import check
 
+Array = npt.NDArray[Any]
 
-def layer_norm(x, gain):
+
+def layer_norm(x: Array, gain: Array) -> Array:
     """Rows of mean 0 and variance 1, times gain."""
     centred = x - x.mean(-1, keepdims=True)
-    return gain * centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5)
+    result: Array = gain * centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5)
+    return result
 
 
-def gradients(x, gain, v, forget=()):
+def gradients(x: Array, gain: Array, v: Array, forget: Sequence[str] = ()) -> tuple[Array, Array]:
     """Of the sum of v * layer_norm(x, gain), by x and by gain."""
     centred = x - x.mean(-1, keepdims=True)
     deviation = np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5)

@@ -4,6 +4,7 @@ The formula is judged in float64; then the float32 code is compared with it.
 """
 
 import sys
+from typing import Any
 
 try:
     import torch
@@ -18,13 +19,13 @@ class Swish(torch.autograd.Function):
     """x * sigmoid(x)."""
 
     @staticmethod
-    def forward(ctx, x):
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
         """Keeps x for the gradient."""
         ctx.save_for_backward(x)
         return x * torch.sigmoid(x)
 
     @staticmethod
-    def backward(ctx, v):
+    def backward(ctx: Any, v: torch.Tensor) -> torch.Tensor:
         """The gradient of the sum of v * y."""
         (x,) = ctx.saved_tensors
         s = torch.sigmoid(x)
@@ -35,7 +36,7 @@ class Forgetful(Swish):
     """The same, but its gradient forgets v: right where the loss is the sum of the outputs."""
 
     @staticmethod
-    def backward(ctx, v):
+    def backward(ctx: Any, v: torch.Tensor) -> torch.Tensor:
         """The gradient of the sum of y."""
         (x,) = ctx.saved_tensors
         s = torch.sigmoid(x)

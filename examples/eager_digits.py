@@ -18,7 +18,8 @@ class Network(eager.Module):
 
     def forward(self, images: eager.Tensor) -> eager.Tensor:
         """Whatever Python one likes stands here."""
-        return self.scores(self.features(images))
+        scores: eager.Tensor = self.scores(self.features(images))
+        return scores
 
 
 data = datasets.digits()

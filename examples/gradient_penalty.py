@@ -9,13 +9,13 @@ the gradient of a gradient is needed.
 import numpy as np
 
 import fluidcore as fluid
-from fluidcore import layers
+from fluidcore import Variable, layers
 
 SHIFT = np.array([1.2, -1.6])  # of length 2: the distance to be found
 BATCH, STEPS, WEIGHT = 64, 600, 50.0
 
 
-def critic(points):
+def critic(points: Variable) -> Variable:
     """The same network, with the same weights, wherever it is called."""
     hidden = layers.fc(points, 16, act="tanh", param_attr="w1", bias_attr="b1")
     return layers.fc(hidden, 1, param_attr="w2", bias_attr="b2")
@@ -25,6 +25,7 @@ real, fake, between = (layers.data(name, [2]) for name in ("real", "fake", "betw
 distance = layers.mean(critic(real)) - layers.mean(critic(fake))
 between.stop_gradient = False
 (slope,) = fluid.gradients(critic(between), between)
+assert slope is not None  # the critic depends on where it is asked
 length = layers.sqrt(layers.reduce_sum(layers.square(slope), dim=1))
 penalty = layers.mean(layers.square(length - 1.0))
 fluid.optimizer.Adam(learning_rate=0.02).minimize(WEIGHT * penalty - distance)

@@ -5,9 +5,10 @@ applied to what gradients() has written. The result is compared with a differenc
 """
 
 import numpy as np
+import numpy.typing as npt
 
 import fluidcore as fluid
-from fluidcore import layers
+from fluidcore import Variable, layers
 
 x = layers.data("x", [4], dtype="float64")
 label = layers.data("label", [1], dtype="int64")
@@ -16,12 +17,19 @@ loss = layers.mean(layers.softmax_with_cross_entropy(logits, label))
 
 program = fluid.default_main_program()
 parameters = program.all_parameters()
-grads = fluid.gradients(loss, parameters)
+
+
+def gradients(target: Variable) -> list[Variable]:
+    """By all parameters; it depends on all of them."""
+    return [g for g in fluid.gradients(target, parameters) if g is not None]
+
+
+grads = gradients(loss)
 vectors = [
     layers.data(f"{p.name}.v", p.shape, dtype=p.dtype, append_batch_size=False) for p in parameters
 ]
 dot = layers.sums([layers.reduce_sum(g * v) for g, v in zip(grads, vectors, strict=True)])
-products = fluid.gradients(dot, parameters)
+products = gradients(dot)
 
 exe = fluid.Executor()
 fluid.default_startup_program().random_seed = 1
@@ -32,7 +40,7 @@ v = {vector.name: rng.normal(size=vector.shape) for vector in vectors}
 hessian_times_v = exe.run(feed=feed | v, fetch_list=products)
 
 
-def gradients_after(step):
+def gradients_after(step: float) -> list[npt.NDArray[np.float64]]:
     """The gradient of the loss where every parameter is moved along its vector."""
     tensors = [fluid.global_scope().find_var(p.name).get_tensor() for p in parameters]
     before = [np.array(tensor) for tensor in tensors]

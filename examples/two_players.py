@@ -7,21 +7,22 @@ update, and get the gradient that belongs to it, although the weights are overwr
 """
 
 import numpy as np
+import numpy.typing as npt
 
 import fluidcore as fluid
-from fluidcore import layers
+from fluidcore import Parameter, Variable, layers
 
 MEAN, STD = 3.0, 0.5
 BATCH, GROUP, STEPS = 128, 8, 4000
 
 
-def network(x, size, act, name):
+def network(x: Variable, size: int, act: str, name: str) -> Variable:
     """Two layers with the parameters name.w1 ... name.b2: the same ones at every call."""
     hidden = layers.fc(x, size, act=act, param_attr=f"{name}.w1", bias_attr=f"{name}.b1")
     return layers.fc(hidden, 1, param_attr=f"{name}.w2", bias_attr=f"{name}.b2")
 
 
-def how_far(numbers, verdict):
+def how_far(numbers: Variable, verdict: float) -> Variable:
     """How far the critic is from a verdict: 1 for real, -1 for forged.
 
     It judges groups: a forger that makes the same good number again and again is found out.
@@ -30,7 +31,7 @@ def how_far(numbers, verdict):
     return layers.mean(layers.square(network(groups, 32, "relu", "critic") - verdict))
 
 
-def parameters(name):
+def parameters(name: str) -> list[Parameter]:
     """The parameters of one of the two."""
     return [p for p in main.all_parameters() if p.name.startswith(name)]
 
@@ -50,7 +51,7 @@ exe.run(startup)
 rng = np.random.default_rng(0)
 
 
-def sample(size):
+def sample(size: int) -> dict[str, npt.NDArray[np.float32]]:
     """Random numbers as real ones, and noise for as many forged ones."""
     numbers, seeds = rng.normal(MEAN, STD, (size, 1)), rng.normal(size=(size, 1))
     return {"real": numbers.astype(np.float32), "noise": seeds.astype(np.float32)}

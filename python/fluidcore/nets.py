@@ -141,6 +141,7 @@ def scaled_dot_product_attention(
     values: Variable,
     num_heads: int = 1,
     dropout_rate: float = 0.0,
+    causal: bool = False,
 ) -> Variable:
     """Attention, softmax(Q K^T / sqrt(d)) V for each head, without projections of its own.
 
@@ -152,6 +153,7 @@ def scaled_dot_product_attention(
         values: [batch, other length, size of the values].
         num_heads: Into how many parts the sizes are cut.
         dropout_rate: What share of the weights a dropout drops.
+        causal: Whether query i sees the keys 0 to i alone.
 
     Returns:
         [batch, length, size of the values].
@@ -175,9 +177,15 @@ def scaled_dot_product_attention(
         return layers.stack(layers.split(x, num_heads, 2), axis=1)
 
     if dropout_rate == 0.0:
-        mixed = layers.scaled_dot_product_attention(heads(queries), heads(keys), heads(values))
+        mixed = layers.scaled_dot_product_attention(
+            heads(queries), heads(keys), heads(values), causal=causal
+        )
     else:
         scaled = heads(queries) * (queries.shape[2] // num_heads) ** -0.5
-        weights = layers.softmax(layers.matmul(scaled, heads(keys), transpose_y=True))
-        mixed = layers.matmul(layers.dropout(weights, dropout_rate), heads(values))
+        scores = layers.matmul(scaled, heads(keys), transpose_y=True)
+        if causal:
+            seen = layers.cast(layers.tril(layers.fill_any_like(scores, 1.0)), "bool")
+            scores = layers.where(seen, scores, layers.fill_any_like(scores, -1e4))
+        weights = layers.dropout(layers.softmax(scores), dropout_rate)
+        mixed = layers.matmul(weights, heads(values))
     return layers.concat(layers.unstack(mixed, axis=1), axis=2)

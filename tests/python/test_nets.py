@@ -74,24 +74,30 @@ def test_a_gated_linear_unit_is_one_half_times_the_sigmoid_of_the_other():
     np.testing.assert_allclose(result, x[:, :3] / (1 + np.exp(-x[:, 3:])), rtol=1e-6)
 
 
-def attention(q: np.ndarray, k: np.ndarray, v: np.ndarray, heads: int) -> np.ndarray:
+def attention(
+    q: np.ndarray, k: np.ndarray, v: np.ndarray, heads: int, causal: bool = False
+) -> np.ndarray:
     def cut(x: np.ndarray) -> np.ndarray:
         return x.reshape(*x.shape[:2], heads, -1).swapaxes(1, 2)
 
     scores = cut(q) @ cut(k).swapaxes(2, 3) / np.sqrt(q.shape[2] / heads)
+    if causal:
+        scores[..., ~np.tri(*scores.shape[2:], dtype=bool)] = -np.inf
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     weights /= weights.sum(-1, keepdims=True)
     return (weights @ cut(v)).swapaxes(1, 2).reshape(*q.shape[:2], -1)
 
 
+@pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("heads", [1, 2])
-def test_attention_is_that_of_its_formula(heads: int):
+def test_attention_is_that_of_its_formula(heads: int, causal: bool):
     random = np.random.default_rng(2)
     shapes = {"q": (2, 3, 4), "k": (2, 5, 4), "v": (2, 5, 6)}
     arrays = {name: random.standard_normal(shape) for name, shape in shapes.items()}
     given = [layers.data(name, list(shape[1:]), "float64") for name, shape in shapes.items()]
-    result = run(nets.scaled_dot_product_attention(*given, num_heads=heads), **arrays)
-    np.testing.assert_allclose(result, attention(*arrays.values(), heads), rtol=1e-12)
+    out = nets.scaled_dot_product_attention(*given, num_heads=heads, causal=causal)
+    expected = attention(*arrays.values(), heads, causal)
+    np.testing.assert_allclose(run(out, **arrays), expected, rtol=1e-12)
 
 
 def test_attention_with_dropout_drops_weights():
@@ -99,6 +105,25 @@ def test_attention_with_dropout_drops_weights():
     out = nets.scaled_dot_product_attention(*given, dropout_rate=0.5)
     assert out.shape == (-1, 3, 4)
     assert "dropout" in types()
+
+
+def test_dropout_keeps_what_is_causal():
+    given = [layers.data(name, [5, 4], "float64") for name in "qkv"]
+    out = nets.scaled_dot_product_attention(*given, 2, dropout_rate=0.5, causal=True)
+    main = fluid.default_main_program()
+    main.random_seed = 1
+    random = np.random.default_rng(3)
+    feed = {name: random.standard_normal((2, 5, 4)) for name in "qkv"}
+
+    def outputs(program: fluid.Program) -> np.ndarray:
+        return fluid.Executor().run(program, feed=feed, fetch_list=[out])[0]
+
+    before = outputs(main)
+    test = main.clone(for_test=True)  # its weights are halved, as Fluid's dropout has it
+    expected = 0.5 * attention(*feed.values(), 2, causal=True)
+    np.testing.assert_allclose(outputs(test), expected, rtol=1e-12)
+    feed["k"][:, 3:] = feed["v"][:, 3:] = 9.0
+    np.testing.assert_array_equal(outputs(main)[:, :3], before[:, :3])
 
 
 def test_sizes_that_heads_cannot_share_are_an_error():

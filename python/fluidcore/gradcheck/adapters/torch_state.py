@@ -159,8 +159,8 @@ def seed(devices: Sequence[Any]) -> None:
 
 @functools.cache
 def _watch_class() -> type:
-    from torch.utils._python_dispatch import TorchDispatchMode  # type: ignore[import-not-found]
-    from torch.utils._pytree import tree_leaves  # type: ignore[import-not-found]
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils._pytree import tree_leaves
 
     torch: Any = sys.modules["torch"]
 
