@@ -47,9 +47,18 @@ class Edit:
         return wrong if sorted(before) == sorted(after) else None
 
 
-def backward_edits(program: core.ProgramDesc, first: int = 0) -> Iterator[Edit]:
-    """Every edit of the operators that write gradients: from the `first` of block 0, and inside."""
-    for index in range(program.num_blocks()):
+def backward_edits(
+    program: core.ProgramDesc, first: int = 0, first_block: int = 1
+) -> Iterator[Edit]:
+    """Every edit of the operators that write gradients.
+
+    Args:
+        program: Forward and backward.
+        first: Index in block 0 of the first operator of backward.
+        first_block: Index of its first inner block. What is before belongs to the function, also
+            where that takes a gradient itself.
+    """
+    for index in (0, *range(first_block, program.num_blocks())):
         block = program.block(index)
         for position, op in enumerate(block.ops()):
             if index == 0 and position < first:

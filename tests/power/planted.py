@@ -81,10 +81,10 @@ def program_case(name: str, seed: int, dtype: str, bugs: int) -> Case:
     """An example program with wrong gradient operators, drawn at random."""
     rng = stream(seed, f"{name} {dtype}", "planted bugs")
     example = cases.program_example(name, seed, dtype)
-    program, pairs, first = _with_gradients(example)
+    program, pairs, first, first_block = _with_gradients(example)
     right = _target_of(example, program, pairs)
     left_out: Counter[LeftOut] = Counter()
-    pool = list(backward_edits(program.desc, first))
+    pool = list(backward_edits(program.desc, first, first_block))
     found: list[Planted] = []
     for i in rng.permutation(len(pool)):
         if len(found) >= bugs:
@@ -108,11 +108,13 @@ class _Backward(NamedTuple):
         program: Forward and backward.
         pairs: (variable, its gradient).
         first: Index of the first gradient operator of block 0.
+        first_block: Index of the first block inside that backward has added.
     """
 
     program: Program
     pairs: list[tuple[str, str]]
     first: int
+    first_block: int
 
 
 def _with_gradients(example: cases.ProgramExample) -> _Backward:
@@ -120,11 +122,11 @@ def _with_gradients(example: cases.ProgramExample) -> _Backward:
     block = program.global_block()
     wanted = example.wanted()
     if block.has_var(core.grad_var_name(example.loss)):  # it brings them
-        return _Backward(program, [(name, core.grad_var_name(name)) for name in wanted], 0)
-    first = len(block.ops)
+        return _Backward(program, [(name, core.grad_var_name(name)) for name in wanted], 0, 1)
+    first, first_block = len(block.ops), program.num_blocks
     found = gradients(block.var(example.loss), [block.var(name) for name in wanted])
     pairs = [(name, g.name) for name, g in zip(wanted, found, strict=True) if g is not None]
-    return _Backward(program, pairs, first)
+    return _Backward(program, pairs, first, first_block)
 
 
 def _target_of(

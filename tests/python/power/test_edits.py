@@ -26,6 +26,19 @@ def test_edits_begin_where_the_gradient_operators_do(program):
     assert list(backward_edits(program.desc, count)) == []
 
 
+def test_inner_blocks_of_the_function_are_not_edited():
+    x = layers.data("x", [2], append_batch_size=False, stop_gradient=False)
+    n = layers.data("n", [1], "int64", append_batch_size=False)
+    end, _ = layers.while_loop(lambda h, i: i < n, lambda h, i: (layers.tanh(h), i + 1), [x, 0])
+    (slope,) = fluid.gradients(end, x)  # is part of the function
+    program = fluid.default_main_program()
+    first, first_block = len(program.global_block().ops), program.num_blocks
+    fluid.gradients(layers.mean(layers.square(slope)), x)
+    blocks = {edit.block for edit in backward_edits(program.desc, first, first_block)}
+    assert {0, first_block} <= blocks
+    assert not blocks & set(range(1, first_block))
+
+
 def test_an_edit_changes_a_copy_by_one_operator(program):
     before = str(program)
     wrong = [edit.applied(program.desc) for edit in backward_edits(program.desc)]
