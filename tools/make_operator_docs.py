@@ -61,7 +61,7 @@ def table_of_contents(names: Iterable[str]) -> str:
 def page(name: str, types: Sequence[str]) -> str:
     """An operator and its gradient operators."""
     op = core.op_def(name)
-    parts = [f"{MADE}\n# {name}", op.doc]
+    parts = [f"{MADE}\n# {name}", prose(op.doc)]
     if call := python_call(name):
         parts.append(f"In Python: `{call}`")
     parts += described(op)
@@ -71,7 +71,7 @@ def page(name: str, types: Sequence[str]) -> str:
     parts.append("\n".join(f"* {fact}" for fact in facts))
     for grad in (other for other in types if base_of(other, types) == name):
         found = core.op_def(grad)
-        parts += [f"## {grad}", found.doc, *described(found)]
+        parts += [f"## {grad}", prose(found.doc), *described(found)]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
 
 
@@ -142,7 +142,12 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def escaped(text: str) -> str:
     """Text as it can stand in a cell."""
-    return text.replace("|", "\\|").replace("\n", " ")
+    return prose(text).replace("|", "\\|").replace("\n", " ")
+
+
+def prose(text: str) -> str:
+    """Text in which X[i][j] is no link."""
+    return text.replace("][", "]\\[")
 
 
 def main() -> int:
