@@ -20,6 +20,10 @@ from fluidcore import core, layers
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "operators"
 GRAD = "_grad"
 MADE = "<!-- Made by tools/make_operator_docs.py from the declarations; not to be edited. -->\n"
+FAMILIES = {
+    "integers": ("int16", "int32", "int64"),
+    "floating": ("float16", "float32", "float64", "bfloat16"),
+}
 FLAGS = (
     ("list", "a list of tensors"),
     ("array", "a tensor array"),
@@ -51,9 +55,10 @@ def table_of_contents(names: Iterable[str]) -> str:
     rows = []
     for name in names:
         op = core.op_def(name)
-        rows.append((f"[{name}]({name}.md)", summary(op), gradient(op), dtypes(op)))
+        rows.append((f"[{name}]({name}.md)", summary(op), gradient(op), families(op)))
     head = (
-        "# Operators\n\nWhat a program can hold. Gradients are operators, too, named on the pages."
+        "# Operators\n\nWhat a program can hold. Gradients are operators, too, named on the pages. "
+        f"Floating are {', '.join(FAMILIES['floating'])}; integers {', '.join(FAMILIES['integers'])}."
     )
     return f"{MADE}\n{head}\n\n{table(('operator', 'what it does', 'gradient', 'dtypes'), rows)}"
 
@@ -103,6 +108,14 @@ def dtypes(op: Any) -> str:
     """Those that it has kernels for."""
     names = [name for device, name in op.kernels if device == "cpu"]
     return ", ".join(sorted(names, key=core.dtype_number)) or "any"
+
+
+def families(op: Any) -> str:
+    """The same in few words."""
+    text = dtypes(op)
+    for family, names in FAMILIES.items():
+        text = text.replace(", ".join(names), family)
+    return text
 
 
 def gradient(op: Any) -> str:

@@ -1,6 +1,6 @@
 """What docstrings need to be Markdown, as an extension of Griffe, which reads them for the site.
 
-Code under `Example:` becomes a block of Python, and in the documentation of operators, `X[Ids[i]][i]` no link.
+Code under `Example:` becomes a block of Python.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
 * api/MODULE.md, for each such line of the navigation: what mkdocstrings makes of the docstrings.
 * source/PATH.md, for each file or folder of the repository that a page links to.
 
-Links lead where they lead in the repository; in the pages of the site they are rewritten. The pages of
-the operators are added to the navigation.
+Links lead where they lead in the repository; in the pages of the site they are rewritten. The
+pages of the operators are added to the navigation.
 """
 
 from __future__ import annotations
@@ -53,6 +53,8 @@ def on_files(files: Any, config: Any) -> Any:
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     """Lets the links of docs/ that leave it lead to the pages that stand for what is there."""
     uri = page.file.src_uri
+    if uri == OPERATORS:
+        page.meta["hide"] = ["toc"]  # it has none, and its table is wide
     if page.file.generated_by:
         return markdown
     return rewritten(markdown, f"docs/{uri}", uri)
