@@ -14,9 +14,4 @@ if [[ ${1:-} == --serve ]]; then
   exec .venv-docs/bin/mkdocs serve
 fi
 PATH=$PWD/.venv-docs/bin:$PATH step build/logs/docs/build.log "documentation" mkdocs build --strict
-
-# Fonts, scripts and pictures are the site's own.
-nothing_from_elsewhere() {
-  ! grep -rnoE --include='*.html' '<(script|link|img|iframe)[^>]*(src|href)="(https?:)?//[^"]*"' build/site
-}
-step build/logs/docs/elsewhere.log "nothing from elsewhere" nothing_from_elsewhere
+step build/logs/docs/check.log "documentation, complete" python3 tools/check_site.py build/site

@@ -58,7 +58,8 @@ def table_of_contents(names: Iterable[str]) -> str:
         rows.append((f"[{name}]({name}.md)", summary(op), gradient(op), families(op)))
     head = (
         "# Operators\n\nWhat a program can hold. Gradients are operators, too, named on the pages. "
-        f"Floating are {', '.join(FAMILIES['floating'])}; integers {', '.join(FAMILIES['integers'])}."
+        f"Floating are {', '.join(FAMILIES['floating'])}; "
+        f"integers {', '.join(FAMILIES['integers'])}."
     )
     return f"{MADE}\n{head}\n\n{table(('operator', 'what it does', 'gradient', 'dtypes'), rows)}"
 

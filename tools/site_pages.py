@@ -55,6 +55,8 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     uri = page.file.src_uri
     if uri == OPERATORS:
         page.meta["hide"] = ["toc"]  # it has none, and its table is wide
+    if uri.startswith("source/"):
+        page.meta["search"] = {"exclude": True}
     if page.file.generated_by:
         return markdown
     return rewritten(markdown, f"docs/{uri}", uri)
