@@ -1,4 +1,4 @@
-"""tools/check_site.py finds what pages fetch from elsewhere, and layers that the reference lacks."""
+"""tools/check_site.py finds what pages fetch from elsewhere, and layers that are not there."""
 
 from pathlib import Path
 
