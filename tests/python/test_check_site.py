@@ -19,8 +19,16 @@ def test_what_is_fetched_from_elsewhere_is_found(tmp_path: Path):
 def test_layers_that_the_reference_lacks_are_found(tmp_path: Path):
     (tmp_path / "api").mkdir()
     (tmp_path / "api" / "fluidcore.layers.html").write_text('<h2 id="fluidcore.layers.fc"></h2>')
-    stub = "from fluidcore.layers.nn import fc as fc\nfrom a import b as b\ndef relu(\n"
-    assert list(check_site.missing(tmp_path, stub)) == [
-        "api/fluidcore.layers.html: must have every layer, lacks b",
-        "api/fluidcore.layers.html: must have every layer, lacks relu",
+    assert list(check_site.missing(tmp_path, ["fc", "relu"])) == [
+        "api/fluidcore.layers.html: must have every layer, lacks relu"
     ]
+
+
+def test_layers_are_those_of_all_and_those_of_the_stub():
+    source = """
+from fluidcore.layers import control_flow
+from fluidcore.layers.nn import fc, helper
+__all__ = ["control_flow", "fc"]
+"""
+    stub = "from fluidcore.layers.nn import fc as fc\ndef relu(\n"
+    assert check_site.names_of_layers(source, stub) == ["fc", "relu"]
