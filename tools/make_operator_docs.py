@@ -20,6 +20,10 @@ from fluidcore import core, layers
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "operators"
 GRAD = "_grad"
 MADE = "<!-- Made by tools/make_operator_docs.py from the declarations; not to be edited. -->\n"
+FAMILIES = {
+    "integers": ("int16", "int32", "int64"),
+    "floating": ("float16", "float32", "float64", "bfloat16"),
+}
 FLAGS = (
     ("list", "a list of tensors"),
     ("array", "a tensor array"),
@@ -51,9 +55,11 @@ def table_of_contents(names: Iterable[str]) -> str:
     rows = []
     for name in names:
         op = core.op_def(name)
-        rows.append((f"[{name}]({name}.md)", summary(op), gradient(op), dtypes(op)))
+        rows.append((f"[{name}]({name}.md)", summary(op), gradient(op), families(op)))
     head = (
-        "# Operators\n\nWhat a program can hold. Gradients are operators, too, named on the pages."
+        "# Operators\n\nWhat a program can hold. Gradients are operators, too, named on the pages. "
+        f"Floating are {', '.join(FAMILIES['floating'])}; "
+        f"integers {', '.join(FAMILIES['integers'])}."
     )
     return f"{MADE}\n{head}\n\n{table(('operator', 'what it does', 'gradient', 'dtypes'), rows)}"
 
@@ -61,7 +67,7 @@ def table_of_contents(names: Iterable[str]) -> str:
 def page(name: str, types: Sequence[str]) -> str:
     """An operator and its gradient operators."""
     op = core.op_def(name)
-    parts = [f"{MADE}\n# {name}", op.doc]
+    parts = [f"{MADE}\n# {name}", prose(op.doc)]
     if call := python_call(name):
         parts.append(f"In Python: `{call}`")
     parts += described(op)
@@ -71,7 +77,7 @@ def page(name: str, types: Sequence[str]) -> str:
     parts.append("\n".join(f"* {fact}" for fact in facts))
     for grad in (other for other in types if base_of(other, types) == name):
         found = core.op_def(grad)
-        parts += [f"## {grad}", found.doc, *described(found)]
+        parts += [f"## {grad}", prose(found.doc), *described(found)]
     return "\n\n".join(part.strip() for part in parts if part) + "\n"
 
 
@@ -103,6 +109,14 @@ def dtypes(op: Any) -> str:
     """Those that it has kernels for."""
     names = [name for device, name in op.kernels if device == "cpu"]
     return ", ".join(sorted(names, key=core.dtype_number)) or "any"
+
+
+def families(op: Any) -> str:
+    """The same in few words."""
+    text = dtypes(op)
+    for family, names in FAMILIES.items():
+        text = text.replace(", ".join(names), family)
+    return text
 
 
 def gradient(op: Any) -> str:
@@ -142,7 +156,12 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def escaped(text: str) -> str:
     """Text as it can stand in a cell."""
-    return text.replace("|", "\\|").replace("\n", " ")
+    return prose(text).replace("|", "\\|").replace("\n", " ")
+
+
+def prose(text: str) -> str:
+    """Text in which X[i][j] is no link."""
+    return text.replace("][", "]\\[")
 
 
 def main() -> int:

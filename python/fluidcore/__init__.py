@@ -1,15 +1,16 @@
 """fluidcore: a deep-learning core in which a model is a program.
 
-import fluidcore as fluid
+Example:
+    import fluidcore as fluid
 
-x = fluid.layers.data("x", [13])
-y = fluid.layers.data("y", [1])
-cost = fluid.layers.mean(fluid.layers.square_error_cost(fluid.layers.fc(x, 1), y))
-fluid.optimizer.SGD(learning_rate=0.01).minimize(cost)
+    x = fluid.layers.data("x", [13])
+    y = fluid.layers.data("y", [1])
+    cost = fluid.layers.mean(fluid.layers.square_error_cost(fluid.layers.fc(x, 1), y))
+    fluid.optimizer.SGD(learning_rate=0.01).minimize(cost)
 
-exe = fluid.Executor()
-exe.run(fluid.default_startup_program())
-loss, = exe.run(feed={"x": xs, "y": ys}, fetch_list=[cost])
+    exe = fluid.Executor()
+    exe.run(fluid.default_startup_program())
+    loss, = exe.run(feed={"x": xs, "y": ys}, fetch_list=[cost])
 """
 
 from fluidcore import _openmp  # noqa: F401, I001 - before anything else loads the core

@@ -13,10 +13,11 @@ from fluidcore.base.checks import check_not_negative
 class WeightedAverage:
     """The sum of weight times value over the sum of the weights.
 
-    average = fluid.average.WeightedAverage()
-    average.add(value=2.0, weight=1)
-    average.add(value=4.0, weight=2)
-    average.eval()  # 3.33
+    Example:
+        average = fluid.average.WeightedAverage()
+        average.add(value=2.0, weight=1)
+        average.add(value=4.0, weight=2)
+        average.eval()  # 3.33
     """
 
     def __init__(self) -> None:

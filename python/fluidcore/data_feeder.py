@@ -20,9 +20,9 @@ from fluidcore.program.arguments import variable_names
 class DataFeeder:
     """Turns minibatches, lists of samples, into arrays with the names, types and shapes to feed.
 
-    feeder = fluid.DataFeeder([image, label], fluid.CPUPlace())
-    for minibatch in fluid.batch(train, 32)():
-        exe.run(feed=feeder.feed(minibatch), fetch_list=[loss])
+        feeder = fluid.DataFeeder([image, label], fluid.CPUPlace())
+        for minibatch in fluid.batch(train, 32)():
+            exe.run(feed=feeder.feed(minibatch), fetch_list=[loss])
 
     Args:
         feed_list: Variables, or names, one for each field of a sample. The first extent of each is

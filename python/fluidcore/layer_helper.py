@@ -23,13 +23,13 @@ from fluidcore.program import (
 class LayerHelper:
     """Names, parameters and operators of one layer.
 
-    def double(input, act=None, name=None):
-        helper = LayerHelper("double", **locals())
-        out = helper.create_tmp_variable(dtype=helper.input_dtype())
-        helper.append_op(
-            type="scale", inputs={"X": input}, outputs={"Out": out}, attrs={"scale": 2.0}
-        )
-        return helper.append_activation(out)
+        def double(input, act=None, name=None):
+            helper = LayerHelper("double", **locals())
+            out = helper.create_tmp_variable(dtype=helper.input_dtype())
+            helper.append_op(
+                type="scale", inputs={"X": input}, outputs={"Out": out}, attrs={"scale": 2.0}
+            )
+            return helper.append_activation(out)
 
     Args:
         layer_type: Starts the names, unless there is a `name`.

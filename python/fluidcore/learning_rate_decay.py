@@ -1,7 +1,7 @@
 """Learning-rate schedules: functions that return a rate which changes from run to run.
 
-rate = fluid.learning_rate_decay.exponential_decay(0.1, decay_steps=1000, decay_rate=0.9)
-fluid.optimizer.SGD(rate).minimize(loss)
+    rate = fluid.learning_rate_decay.exponential_decay(0.1, decay_steps=1000, decay_rate=0.9)
+    fluid.optimizer.SGD(rate).minimize(loss)
 
 A schedule is operators of the program that calculate the rate from the number of the run, which
 the program counts (`step_counter`).

@@ -1,7 +1,7 @@
 """Mixed precision: a program whose products run in 16 bits, and whose parameters stay float32.
 
-adam = fluid.amp.decorate(fluid.optimizer.Adam(1e-3))
-adam.minimize(loss)
+    adam = fluid.amp.decorate(fluid.optimizer.Adam(1e-3))
+    adam.minimize(loss)
 
 It is a transformation of the program, so that the result can be printed, saved and checked as any
 other program: see cast_program.

@@ -19,10 +19,10 @@ from fluidcore.reader.workers import worked
 class DataLoader:
     """Batches of a data set, ready for Executor.run.
 
-    loader = fluid.DataLoader((images, labels), 32, shuffle=True, feed_list=[image, label])
-    for epoch in range(10):
-        for batch in loader:
-            exe.run(feed=batch, fetch_list=[loss])
+        loader = fluid.DataLoader((images, labels), 32, shuffle=True, feed_list=[image, label])
+        for epoch in range(10):
+            for batch in loader:
+                exe.run(feed=batch, fetch_list=[loss])
 
     Each iteration is the next epoch, also when the one before was left early. One iteration at a
     time has the loader's position, the latest.

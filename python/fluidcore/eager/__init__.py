@@ -1,12 +1,12 @@
 """Tensors whose operators run at once, with gradients by the same backward as programs.
 
-from fluidcore import eager
+    from fluidcore import eager
 
-x = eager.Tensor([1.0, 2.0, 3.0], requires_grad=True)
-y = x * x
-y.backward()
-x.grad                                        # Tensor([2., 4., 6.], float32 [3])
-x.check_gradient(lambda x: x * x, "x_squared").passed
+    x = eager.Tensor([1.0, 2.0, 3.0], requires_grad=True)
+    y = x * x
+    y.backward()
+    x.grad                                        # Tensor([2., 4., 6.], float32 [3])
+    x.check_gradient(lambda x: x * x, "x_squared").passed
 
 What led to a tensor can be seen as a program: `eager.tape(y)`. Every operator is a function here
 and a method of Tensor; of several results it gives a tuple. Modules are in `eager.nn`.

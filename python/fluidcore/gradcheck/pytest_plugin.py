@@ -44,12 +44,12 @@ class Settings(NamedTuple):
 class GradCheck:
     """The fixture `gradcheck`.
 
-    def test_square(gradcheck):
-        gradcheck(np.square, np.ones(3), vjp=lambda x, v: 2 * x * v)
+        def test_square(gradcheck):
+            gradcheck(np.square, np.ones(3), vjp=lambda x, v: 2 * x * v)
 
-    @pytest.mark.gradcheck(dtypes=["float32", "float64"], on_inconclusive="skip", n_full=100)
-    def test_softmax(gradcheck):
-        gradcheck.op("softmax")
+        @pytest.mark.gradcheck(dtypes=["float32", "float64"], on_inconclusive="skip", n_full=100)
+        def test_softmax(gradcheck):
+            gradcheck.op("softmax")
 
     Settings of a call win over those of the marker, and those over the options of pytest.
 

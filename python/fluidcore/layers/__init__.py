@@ -85,7 +85,7 @@ from fluidcore.layers.nn import (
     reduce_prod,
     reduce_sum,
 )
-from fluidcore.layers.norm import (
+from fluidcore.layers.normalization import (
     group_norm,
     instance_norm,
     l2_normalize,

@@ -58,7 +58,7 @@ def cond(
     Raises:
         TypeError: An argument, or something that is returned, is not what it must be.
         core.InvalidArgument: `pred` is not one bool, or the results differ in structure, shape or
-            dtype; the message says where: out[0]['h'].
+            dtype; the message says where: `out[0]['h']`.
 
     Example:
         y = layers.cond(layers.less_than(x, limit), lambda: x * 2.0, lambda: x + 1.0)

@@ -107,7 +107,7 @@ def while_loop(
     Raises:
         TypeError: An argument is not what it must be.
         core.InvalidArgument: `cond` does not return one bool, or `body` something that differs
-            from the loop variables; the message says where: out[1]['h'].
+            from the loop variables; the message says where: `out[1]['h']`.
 
     Example:
         i, total = layers.while_loop(

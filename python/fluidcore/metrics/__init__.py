@@ -1,10 +1,11 @@
 """Metrics over many batches, in plain Python: `update` with each batch, `eval`, `reset`.
 
-accuracy = fluid.metrics.Accuracy()
-for batch in batches:
-    value, = exe.run(test, feed=batch, fetch_list=[batch_accuracy])
-    accuracy.update(value, weight=len(batch["label"]))
-print(accuracy.eval())
+Example:
+    accuracy = fluid.metrics.Accuracy()
+    for batch in batches:
+        value, = exe.run(test, feed=batch, fetch_list=[batch_accuracy])
+        accuracy.update(value, weight=len(batch["label"]))
+    print(accuracy.eval())
 """
 
 from fluidcore.metrics.accuracy import Accuracy

@@ -1,8 +1,9 @@
 """What takes the time of a run, operator by operator.
 
-with fluid.profiler.profile("trace.json") as p:
-    exe.run(program, feed=feed, fetch_list=[loss])
-print(p)
+Example:
+    with fluid.profiler.profile("trace.json") as p:
+        exe.run(program, feed=feed, fetch_list=[loss])
+    print(p)
 """
 
 from fluidcore.profiler.fluid import (

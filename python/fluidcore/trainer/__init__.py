@@ -1,8 +1,9 @@
 """A training loop that hides nothing: all that it does can be written with `Executor.run`.
 
-trainer = fluid.Trainer(loss, fluid.optimizer.Adam(learning_rate=0.01), {"accuracy": accuracy})
-trainer.train(loader, epochs=10, evaluate=other_loader)
-print(trainer.history.best())
+Example:
+    trainer = fluid.Trainer(loss, fluid.optimizer.Adam(learning_rate=0.01), {"accuracy": accuracy})
+    trainer.train(loader, epochs=10, evaluate=other_loader)
+    print(trainer.history.best())
 """
 
 from fluidcore.trainer.early_stopping import EarlyStopping

@@ -33,8 +33,8 @@ class Minimizes(Protocol):
 class Trainer:
     """Trains a program, epoch by epoch, and evaluates it.
 
-    trainer = fluid.Trainer(loss, fluid.optimizer.Adam(0.01), {"accuracy": accuracy})
-    history = trainer.train(loader, epochs=10, evaluate=other_loader)
+        trainer = fluid.Trainer(loss, fluid.optimizer.Adam(0.01), {"accuracy": accuracy})
+        history = trainer.train(loader, epochs=10, evaluate=other_loader)
 
     It has no state of its own that a training depends on: variables are in the scope, and the
     programs may be run by hand before, between and after. docs/trainer.md has the loop by hand.

@@ -1,6 +1,7 @@
 """Tests of fluidcore.layers."""
 
 import inspect
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -407,3 +408,9 @@ def test_logsumexp_without_a_dimension_is_of_all_elements() -> None:
     exp = np.exp(value.astype(np.float64))
     for ours, sums in zip(found, (exp.sum(keepdims=True)[0], exp.sum(1), exp.sum(0)), strict=True):
         np.testing.assert_allclose(ours, np.log(sums), rtol=1e-6)
+
+
+def test_no_module_of_the_package_hides_a_layer():
+    made = generated.layer_names()
+    hidden = [name for name in made if isinstance(getattr(layers, name), ModuleType)]
+    assert hidden == []

@@ -1,10 +1,10 @@
 """Modules: functions of tensors with parameters, in the words of PyTorch.
 
-from fluidcore import eager
-from fluidcore.eager import nn
+    from fluidcore import eager
+    from fluidcore.eager import nn
 
-model = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 10))
-optimizer = eager.Adam(model.parameters(), lr=0.01)
+    model = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 10))
+    optimizer = eager.Adam(model.parameters(), lr=0.01)
 
 Names and layouts of parameters are those of PyTorch, too: a state_dict of the one can be loaded by
 the other.

@@ -15,13 +15,13 @@ PARAMETER, BUFFER, UNSAVED = "parameter", "buffer", "buffer that is not saved"
 class Module:
     """The base of models: write `forward`, and assign parameters and modules to attributes.
 
-    class Net(eager.Module):
-        def __init__(self):
-            self.hidden = nn.Linear(64, 32)
-            self.factor = eager.ones([1], requires_grad=True)
+        class Net(eager.Module):
+            def __init__(self):
+                self.hidden = nn.Linear(64, 32)
+                self.factor = eager.ones([1], requires_grad=True)
 
-        def forward(self, x):
-            return self.hidden(x).relu() * self.factor
+            def forward(self, x):
+                return self.hidden(x).relu() * self.factor
 
     A leaf that requires a gradient becomes a parameter when it is assigned, a Module a part. A list
     of modules must be a ModuleList. `super().__init__()` may be called; nothing depends on it.

@@ -24,9 +24,9 @@ def trace(
 ) -> TracedProgram:
     """The operators that a module or a function runs, as a program with its parameters.
 
-    traced = eager.trace(model.eval(), images)
-    traced.run(images)                       # the same numbers
-    traced.save("model")                     # for io.load_inference_model, and C++
+        traced = eager.trace(model.eval(), images)
+        traced.run(images)                       # the same numbers
+        traced.save("model")                     # for io.load_inference_model, and C++
 
     What is traced is one run: the branches that Python took, the rounds of its loops, the numbers
     that it calculated from shapes. Taking the value of a tensor that depends on the examples, in an
