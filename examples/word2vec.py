@@ -1,4 +1,4 @@
-"""Learns vectors of the words of these docs, and says which words are near each other.
+"""Learns vectors of the words of the operators' pages, and says which words are near each other.
 
 Skip-gram with negative sampling (Mikolov et al. 2013): the vector of a word shall have a large
 product with those of the words around it and a small one with those of words drawn at random. The
@@ -16,12 +16,12 @@ import fluidcore as fluid
 from fluidcore import layers
 
 WINDOW, NEGATIVES, WIDTH, BATCH, EPOCHS, RAREST = 4, 8, 48, 512, 4, 8
-ASKED = ("float32", "height", "sigmoid", "batch", "optimizer", "columns")
+ASKED = ("float32", "height", "sigmoid", "batch", "gradient", "columns")
 
 
 def main() -> None:
     """Reads the words, trains, and asks."""
-    pages = sorted((Path(__file__).resolve().parents[1] / "docs").rglob("*.md"))
+    pages = sorted((Path(__file__).resolve().parents[1] / "docs" / "operators").glob("*.md"))
     text = " ".join(page.read_text(encoding="utf-8") for page in pages).lower()
     words = re.findall(r"[a-z_][a-z_0-9]+", text)
     counts = {word: n for word, n in Counter(words).most_common() if n >= RAREST}
