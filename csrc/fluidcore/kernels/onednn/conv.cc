@@ -263,7 +263,7 @@ template <class T>
 Prepared2<T> prepare_conv_input_grad(const ConvProblem& problem) {
   // oneDNN works on blocks of channels: for an image of 1 or 3 the product of matrices is faster.
   constexpr std::int64_t kFewChannels = 3;
-  if (problem.channels / problem.groups <= kFewChannels) return {};
+  if (problem.channels <= kFewChannels) return {};
   return prepare_steps<T>("convolution gradient", problem, [](Pipeline& pipeline, const Descs& d) {
     const dnnl::convolution_backward_data::primitive_desc desc(
         pipeline.engine(), kDirect, d.of_primitive(d.input), Descs::any(d.filter),
