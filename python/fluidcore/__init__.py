@@ -21,6 +21,7 @@ from fluidcore import (
     checkpoint,
     clip,
     core,
+    custom,
     data_feeder,
     data_loader,
     datasets,
@@ -65,6 +66,7 @@ from fluidcore.core import (
     Tensor,
     TimedOut,
 )
+from fluidcore.custom import custom_op, load_op_library
 from fluidcore.data_feeder import DataFeeder
 from fluidcore.data_loader import DataLoader
 from fluidcore.executor import (
@@ -144,6 +146,8 @@ __all__ = [
     "checkpoint",
     "clip",
     "core",
+    "custom",
+    "custom_op",
     "data_feeder",
     "data_loader",
     "datasets",
@@ -163,6 +167,7 @@ __all__ = [
     "io",
     "layer_helper",
     "layers",
+    "load_op_library",
     "memory",
     "memory_optimize",
     "nets",

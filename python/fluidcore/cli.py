@@ -7,6 +7,7 @@ import os
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fluidcore import __version__, core
@@ -78,6 +79,10 @@ def _parser() -> argparse.ArgumentParser:
     profile.add_argument("--types", action="store_true", help="one row for each type of operator")
     profile.add_argument("--trace", help="a file for chrome://tracing or Perfetto")
     profile.set_defaults(command=_profile)
+    new = commands.add_parser("new-op", help="write a project of an operator in C++")
+    new.add_argument("name", help="of the operator, for example my_op")
+    new.add_argument("dir", nargs="?", help="where the project goes; default ./NAME")
+    new.set_defaults(command=_new_op)
     ops = commands.add_parser("ops", help="list the operators, or describe one")
     ops.add_argument("type", nargs="?", help="for example conv2d")
     ops.set_defaults(command=_ops)
@@ -166,6 +171,13 @@ def _profile(chosen: argparse.Namespace) -> int:
     recorded = profile_saved(chosen.dir, chosen.batch, chosen.runs, chosen.trace)
     print(recorded.table(by_type=chosen.types))
     print(f"{1e3 * recorded.seconds / chosen.runs:.3g} ms in the operators of a run")
+    return 0
+
+
+def _new_op(chosen: argparse.Namespace) -> int:
+    from fluidcore.custom.new_project import new_op
+
+    print(new_op(chosen.name, Path(chosen.dir or chosen.name)))
     return 0
 
 

@@ -36,11 +36,6 @@ std::optional<DType> dtype_of_array(const py::dtype& dtype) {
   return std::nullopt;
 }
 
-py::dtype array_dtype(DType dtype) {
-  if (dtype != DType::kBFloat16) return py::dtype(std::string(to_string(dtype)));
-  return py::dtype::from_args(py::module_::import("ml_dtypes").attr("bfloat16"));
-}
-
 // Python may destroy the last copy of a tensor on any thread.
 std::shared_ptr<void> keep_alive(py::object object) {
   auto* owned = new py::object(std::move(object));
@@ -135,6 +130,11 @@ Tensor tensor_from_array(py::handle source, const std::string& who) {
   Shape shape(std::vector<std::int64_t>(array.shape(), array.shape() + array.ndim()));
   void* data = const_cast<void*>(array.data());
   return Tensor({std::move(shape), *dtype}, data, keep_alive(std::move(array)));
+}
+
+py::dtype array_dtype(DType dtype) {
+  if (dtype != DType::kBFloat16) return py::dtype(std::string(to_string(dtype)));
+  return py::dtype::from_args(py::module_::import("ml_dtypes").attr("bfloat16"));
 }
 
 py::object tensor_to_array(const Tensor& held) {

@@ -161,7 +161,7 @@ KernelTable reduce_kernels() {
 
 template <bool divides>
 KernelTable sum_kernels() {
-  return cpu_kernels<float, double, Float16, BFloat16, std::int32_t, std::int64_t>(
+  return cpu_kernels<float, double, BFloat16, std::int32_t, std::int64_t>(
       [](auto tag) -> KernelFactory {
         return reduce<cpu::SumOf, divides, typename decltype(tag)::type>;
       });

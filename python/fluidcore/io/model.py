@@ -209,7 +209,7 @@ def load_inference_model(
         The program, the names to feed, and the variables to fetch.
 
     Raises:
-        core.NotFound: A file is missing.
+        core.NotFound: A file is missing, or operators of the program are not defined here.
         core.InvalidArgument: A file is damaged, or the two do not belong together.
     """
     del executor
@@ -219,12 +219,23 @@ def load_inference_model(
     feeds, fetches = (_name_list(dirname, metadata, key) for key in ("feed", "fetch"))
     text = _program_text(dirname, metadata.get("program_sha256", ""))
     program = Program.parse_from_string(text)
+    _check_defined(program, dirname)
     block = program.global_block()
     for name in feeds:
         block.var(name)
     targets = [block.var(name) for name in fetches]
     set_values(checked(arrays, persistables(program), path))
     return program, feeds, targets
+
+
+def _check_defined(program: Program, dirname: Path) -> None:
+    used = {op.type for block in program.blocks for op in block.ops}
+    unknown = sorted(used - set(core.op_types()))
+    if unknown:
+        raise core.NotFound(
+            f"load_inference_model: the operators of {os.fspath(dirname)} must be defined, got no "
+            f"{', '.join(unknown)}; load their library first, load_op_library(), or define them"
+        )
 
 
 def _program_text(dirname: Path, sha256: str) -> bytes:

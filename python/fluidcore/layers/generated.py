@@ -10,7 +10,6 @@ stays cheap.
 
 from __future__ import annotations
 
-import functools
 import inspect
 import keyword
 from collections.abc import Callable, Mapping, Sequence
@@ -18,6 +17,7 @@ from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 from fluidcore import core
+from fluidcore.base.definitions import remembered
 from fluidcore.layers.helper import LayerHelper, check_variable, restored_on_error
 
 _PYTHON_TYPES = {"list of bool": "list[bool]", "list of int": "list[int]"} | {
@@ -232,7 +232,7 @@ def make_layer(layer: Layer) -> Callable[..., Any]:
     return function
 
 
-@functools.cache
+@remembered
 def _function(name: str) -> Callable[..., Any] | None:
     try:
         layer = describe(name)

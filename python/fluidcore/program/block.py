@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from fluidcore import core, unique_name
 from fluidcore.base.call_site import call_site, explain
 from fluidcore.base.checks import check_name, did_you_mean
+from fluidcore.base.definitions import remembered
 from fluidcore.program.arguments import Argument, names_by_slot
 from fluidcore.program.attributes import plain_attributes
 from fluidcore.program.fluid_members import BlockMembers
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from fluidcore.program.program import Program
 
 
-@functools.cache
+@remembered
 def _intermediate_outputs(op_type: str) -> tuple[str, ...]:
     return tuple(slot.name for slot in core.op_def(op_type).outputs if slot.intermediate)
 
 
-@functools.cache
+@remembered
 def _results(op_type: str) -> tuple[str, ...]:
     """The output slots that an operator must have, one variable in each."""
     if op_type not in core.op_types():

@@ -99,7 +99,6 @@ TEST(Reduction, IsLikeOneElementAfterTheOtherOnEveryInstructionSet) {
     for (const Case& shapes : cases()) {
       expect_like_one_by_one<SumOf, float>(shapes, isa);
       expect_like_one_by_one<SumOf, double>(shapes, isa);
-      expect_like_one_by_one<SumOf, Float16>(shapes, isa);
       expect_like_one_by_one<SumOf, BFloat16>(shapes, isa);
       expect_like_one_by_one<SumOf, std::int32_t>(shapes, isa);
       if (shapes.in.num_elements() == 0) continue;  // the maximum of nothing

@@ -346,15 +346,12 @@ void Reduction<Operation, T, Out>::run_columns(const T* in, Out* out, double div
 
 template class Reduction<SumOf, float>;
 template class Reduction<SumOf, double>;
-template class Reduction<SumOf, Float16>;
 template class Reduction<SumOf, BFloat16>;
-template class Reduction<SumOf, float, Float16>;
 template class Reduction<SumOf, float, BFloat16>;
 template class Reduction<SumOf, std::int32_t>;
 template class Reduction<SumOf, std::int64_t>;
 template class Reduction<MaxOf, float>;
 template class Reduction<MaxOf, double>;
-template class Reduction<MaxOf, Float16>;
 template class Reduction<MaxOf, BFloat16>;
 template class Reduction<MaxOf, std::int64_t>;
 template class Reduction<MinOf, float>;
