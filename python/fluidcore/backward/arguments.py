@@ -37,8 +37,10 @@ def check_loss(loss: Variable) -> None:
         )
 
 
-def checked_callbacks(callbacks: Any) -> Sequence[Callback]:
-    """The callbacks as a sequence; TypeError if they are no list of functions."""
+def checked_callbacks(callbacks: Any, callback: Any = None) -> Sequence[Callback]:
+    """The callbacks, and one more, as a sequence; TypeError if they are no list of functions."""
+    if callback is not None:
+        callbacks = [*(callbacks or ()), callback]
     if callbacks is None:
         return ()
     if not isinstance(callbacks, (list, tuple)) or not all(callable(c) for c in callbacks):

@@ -94,6 +94,7 @@ from fluidcore.layers.normalization import (
     rms_norm,
 )
 from fluidcore.layers.pool import adaptive_pool2d, adaptive_pool3d, pool2d, pool3d
+from fluidcore.layers.printing import Print
 from fluidcore.layers.ranges import arange
 from fluidcore.layers.recurrent import gru, lstm, rnn
 from fluidcore.layers.resize import image_resize, resize_bilinear
@@ -123,6 +124,7 @@ __all__ = [
     "ParallelDo",
     "ConditionalBlock",
     "IfElse",
+    "Print",
     "StaticRNN",
     "Switch",
     "While",

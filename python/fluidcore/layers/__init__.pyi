@@ -88,6 +88,7 @@ from fluidcore.layers.pool import adaptive_pool2d as adaptive_pool2d
 from fluidcore.layers.pool import adaptive_pool3d as adaptive_pool3d
 from fluidcore.layers.pool import pool2d as pool2d
 from fluidcore.layers.pool import pool3d as pool3d
+from fluidcore.layers.printing import Print as Print
 from fluidcore.layers.ranges import arange as arange
 from fluidcore.layers.recurrent import gru as gru
 from fluidcore.layers.recurrent import lstm as lstm

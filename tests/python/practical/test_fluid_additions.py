@@ -95,10 +95,6 @@ def test_an_extent_of_zero_is_copied():
             "'open_files' reads data by an operator, which there is not; feed a fluid.DataLoader",
         ),
         ("Send", "'Send' is for several machines; a program here runs in one process"),
-        (
-            "Print",
-            "'Print' prints while a program runs, which no operator here does; fetch the variable",
-        ),
         ("no_such", "module 'fluidcore.layers' has no layer 'no_such'"),
     ],
 )
