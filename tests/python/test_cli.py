@@ -96,6 +96,13 @@ def test_summary_says_what_a_saved_model_takes(model: Path, capsys: pytest.Captu
     assert "at a batch of 1\n" in capsys.readouterr().out
 
 
+def test_memory_says_what_a_saved_model_keeps(model: Path, capsys: pytest.CaptureFixture[str]):
+    assert cli.main(["memory", str(model), "--batch", "5"]) == 0
+    said = capsys.readouterr().out
+    assert "at a batch of 5\n" in said
+    assert "parameters   24 B, all the time\n" in said
+
+
 def test_draw_writes_a_picture_of_a_saved_model(model: Path, tmp_path: Path):
     for ending, start in (("html", "<!DOCTYPE html>"), ("svg", "<svg "), ("dot", "digraph ")):
         assert cli.main(["draw", str(model), str(tmp_path / f"picture.{ending}")]) == 0
