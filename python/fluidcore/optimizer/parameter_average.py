@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from fluidcore import core, layers
 from fluidcore.base.checks import check_name
 from fluidcore.base.dtypes import HALF
+from fluidcore.base.settings import Settings
 from fluidcore.executor import Executor, global_scope
 from fluidcore.io.array_file import Arrays
 from fluidcore.io.persistables import set_values, values
@@ -18,7 +19,7 @@ from fluidcore.layers.helper import atomic
 from fluidcore.program import Variable, default_main_program
 
 
-class ParameterAverage:
+class ParameterAverage(Settings):
     """The base of averages of parameters: variables of the program that each run updates.
 
     Args:
