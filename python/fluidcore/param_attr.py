@@ -79,7 +79,7 @@ class WeightNormParamAttr(ParamAttr):
     """A weight made of a direction and a length: w = g v / |v| (Salimans and Kingma 2016).
 
     The layer learns v, `NAME_v`, and g, `NAME_g`, in the place of the weight. g starts as |v|, so
-    that the weight starts as its initializer says.
+    that the weight starts as its initializer says; one of zeros has no direction, and is NaN.
 
     Args:
         dim: The dimension along which each index has a length of its own: g has the extent of v

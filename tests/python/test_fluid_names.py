@@ -171,6 +171,8 @@ def test_backward_takes_one_callback_and_several():
     assert seen[2:] == ["fill_constant"] * 2 + ["mean_grad"] * 2 + ["elementwise_mul_grad"] * 2
     with pytest.raises(TypeError, match="callbacks must be a list of functions"):
         fluid.append_backward(layers.mean(x), callback=3)
+    with pytest.raises(TypeError, match="callbacks must be a list of functions"):
+        fluid.append_backward(layers.mean(x), callbacks=note, callback=note)
 
 
 def test_an_optimizer_keeps_its_state_by_name_and_parameter():

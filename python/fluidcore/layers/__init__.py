@@ -98,6 +98,7 @@ from fluidcore.layers.printing import Print
 from fluidcore.layers.ranges import arange
 from fluidcore.layers.recurrent import gru, lstm, rnn
 from fluidcore.layers.resize import image_resize, resize_bilinear
+from fluidcore.layers.sampled_loss import nce
 from fluidcore.layers.step_counters import autoincreased_step_counter
 from fluidcore.layers.tensor import (
     assign,
@@ -200,6 +201,7 @@ __all__ = [
     "mul",
     "multiplex",
     "natural_exp_decay",
+    "nce",
     "noam_decay",
     "not_equal",
     "one_hot",

@@ -95,6 +95,7 @@ from fluidcore.layers.recurrent import lstm as lstm
 from fluidcore.layers.recurrent import rnn as rnn
 from fluidcore.layers.resize import image_resize as image_resize
 from fluidcore.layers.resize import resize_bilinear as resize_bilinear
+from fluidcore.layers.sampled_loss import nce as nce
 from fluidcore.layers.step_counters import autoincreased_step_counter as autoincreased_step_counter
 from fluidcore.layers.tensor import assign as assign
 from fluidcore.layers.tensor import cast as cast
