@@ -66,6 +66,18 @@ def check_variables(layer: str, argument: str, value: object) -> list[Variable]:
     return list(value)
 
 
+def only_variable(layer: str, argument: str, value: object) -> Variable:
+    """One Variable, or the only one of a list, such as an IfElse gives.
+
+    Raises:
+        TypeError: It is neither.
+    """
+    if isinstance(value, (list, tuple)) and len(value) == 1:
+        value = value[0]
+    check_variable(layer, argument, value)
+    return cast("Variable", value)
+
+
 def check_size(layer: str, argument: str, value: object) -> None:
     """Raises core.InvalidArgument unless `value` is a whole number of at least 1."""
     if not is_whole(value) or value < 1:
