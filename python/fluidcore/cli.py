@@ -151,6 +151,11 @@ def _summary(chosen: argparse.Namespace) -> int:
 
 def _memory(chosen: argparse.Namespace) -> int:
     print(_saved_program(chosen.dir).memory(chosen.batch))
+    if os.path.isdir(chosen.dir):
+        from fluidcore.profiler.saved import plan_of_saved
+
+        in_all = plan_of_saved(chosen.dir, chosen.batch).splitlines()[-1]
+        print(f"plan         {in_all}, where operators are put together")
     return 0
 
 
