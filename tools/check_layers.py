@@ -102,7 +102,8 @@ PYTHON_LAYERS: dict[str, set[str]] = {
     "_core": set(),
     "_openmp": {"_core"},
     "_var_type": set(),
-    "core": {"_core", "_var_type"},
+    "_fluid_members": {"_core", "_var_type"},
+    "core": {"_core", "_var_type", "_fluid_members"},
     "base": {"core"},
     "unique_name": _BASE,
     "picture": _BASE,
@@ -207,7 +208,8 @@ GRADCHECK_LAYERS: dict[str, set[str]] = {
 MUTUAL: dict[str, set[str]] = {
     # a Program holds Blocks, a Block Variables, and each knows what it is in
     "fluidcore.program": {
-        *("arguments", "arithmetic", "block", "error_clip", "gradient_hooks", "mark"),
+        *("arguments", "arithmetic", "block", "block_variables", "error_clip"),
+        *("gradient_hooks", "mark"),
         *("operator", "outer_writes", "program", "variable"),
     },
     # a Tensor's methods append operators, and operators return Tensors

@@ -80,7 +80,7 @@ from fluidcore.executor import (
 )
 from fluidcore.memory import memory_optimize, release_memory
 from fluidcore.parallel_executor import ParallelExecutor
-from fluidcore.param_attr import ParamAttr
+from fluidcore.param_attr import ParamAttr, WeightNormParamAttr
 from fluidcore.program import (
     Block,
     Operator,
@@ -137,6 +137,7 @@ __all__ = [
     "TimedOut",
     "Trainer",
     "Variable",
+    "WeightNormParamAttr",
     "amp",
     "append_backward",
     "average",

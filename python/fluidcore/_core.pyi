@@ -425,14 +425,32 @@ class Tensor:
         ...
     def __dlpack_device__(self) -> tuple[int, int]:
         ...
+    @typing.overload
     def __init__(self) -> None:
         ...
+    @typing.overload
+    def __init__(self, lod: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]]) -> None:
+        """
+        A tensor without memory whose rows have levels.
+        """
     def __repr__(self) -> str:
         ...
+    def alloc_float(self, place: typing.Any = None) -> None:
+        """
+        New memory for the extents, float32 zeros.
+        """
+    def alloc_int(self, place: typing.Any = None) -> None:
+        """
+        New memory for the extents, int32 zeros.
+        """
     def dtype(self) -> str:
         ...
     def get_dims(self) -> list[int]:
         ...
+    def get_double_element(self, index: typing.SupportsInt | typing.SupportsIndex) -> float:
+        """
+        `get_float_element`, which is a double anyway.
+        """
     def get_float_element(self, index: typing.SupportsInt | typing.SupportsIndex) -> float:
         """
         Element `index` of the flattened tensor.
@@ -441,7 +459,7 @@ class Tensor:
         ...
     def lod(self) -> list[list[int]]:
         """
-        The offsets of nested sequences, level by level; [], as there are no sequences yet.
+        The offsets of nested sequences in the rows, level by level, as set_lod set them.
         """
     def numpy(self) -> typing.Any:
         """
@@ -451,13 +469,21 @@ class Tensor:
         """
         Copies the array into new memory.
         """
+    def set_dims(self, dims: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]) -> None:
+        """
+        Other extents: the first elements stay; where there are not as many, the tensor has no memory until it is allocated or set.
+        """
+    def set_double_element(self, index: typing.SupportsInt | typing.SupportsIndex, value: typing.SupportsFloat | typing.SupportsIndex) -> None:
+        """
+        `set_float_element`.
+        """
     def set_float_element(self, index: typing.SupportsInt | typing.SupportsIndex, value: typing.SupportsFloat | typing.SupportsIndex) -> None:
         """
         Sets element `index` of the flattened tensor.
         """
     def set_lod(self, lod: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]]) -> None:
         """
-        Takes [] only, as there are no sequences yet.
+        Says where nested sequences begin in the rows. This object keeps it; no operator looks at it, and what a run returns has none.
         """
     def shape(self) -> list[int]:
         ...

@@ -67,6 +67,10 @@ def _parser() -> argparse.ArgumentParser:
     summary.add_argument("dir", help="a folder of save_inference_model, or a program.json")
     summary.add_argument("--batch", type=_number(1), default=1, help="of the inputs; default 1")
     summary.set_defaults(command=_summary)
+    memory = commands.add_parser("memory", help="draw what a saved model keeps as it runs")
+    memory.add_argument("dir", help="a folder of save_inference_model, or a program.json")
+    memory.add_argument("--batch", type=_number(1), default=1, help="of the inputs; default 1")
+    memory.set_defaults(command=_memory)
     draw = commands.add_parser("draw", help="draw the program of a saved model")
     draw.add_argument("dir", help="a folder of save_inference_model, or a program.json")
     draw.add_argument("file", help="where the picture goes: a .html, .svg or .dot")
@@ -147,6 +151,16 @@ def _saved_program(path: str) -> Program:
 
 def _summary(chosen: argparse.Namespace) -> int:
     print(_saved_program(chosen.dir).summary(chosen.batch))
+    return 0
+
+
+def _memory(chosen: argparse.Namespace) -> int:
+    print(_saved_program(chosen.dir).memory(chosen.batch))
+    if os.path.isdir(chosen.dir):
+        from fluidcore.profiler.saved import plan_of_saved
+
+        in_all = plan_of_saved(chosen.dir, chosen.batch).splitlines()[-1]
+        print(f"plan         {in_all}, where operators are put together")
     return 0
 
 
