@@ -110,6 +110,7 @@ PYTHON_LAYERS: dict[str, set[str]] = {
     "executor": _PROGRAM,
     "io": {*_PROGRAM, "executor"},
     "checkpoint": {*_PROGRAM, "executor", "io"},
+    "onnx": {*_LAYERS, "executor", "io"},
     "profiler": {*_PROGRAM, "executor", "io"},
     "initializer": _PROGRAM,
     "regularizer": _PROGRAM,
@@ -167,7 +168,7 @@ PYTHON_LAYERS: dict[str, set[str]] = {
         "trainer",
     },
     "demo": {*_LAYERS, *_RUN, "datasets", "gradcheck", "io", "listing", "optimizer"},
-    "cli": {*_PROGRAM, "demo", "executor", "fluidcore", "gradcheck", "io", "profiler"},
+    "cli": {*_PROGRAM, "demo", "executor", "fluidcore", "gradcheck", "io", "onnx", "profiler"},
     "__main__": {"cli"},
     "fluidcore_gradcheck": {"gradcheck"},
 }
