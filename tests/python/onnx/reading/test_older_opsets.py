@@ -145,23 +145,3 @@ def test_a_branch_is_taken_while_the_program_runs_and_both_have_gradients():
     x = np.ones(2, F32)
     np.testing.assert_array_equal(run(model, {"x": x, "c": [True]})[0], [2.0, 2.0])
     np.testing.assert_array_equal(run(model, {"x": x, "c": [False]})[0], [3.0, 3.0])
-
-
-def test_a_loop_goes_on_while_a_condition_is_true():
-    body = helper.make_graph(
-        [
-            helper.make_node("Add", ["v", "v"], ["twice"]),
-            helper.make_node("ReduceSum", ["twice"], ["total"], keepdims=0),
-            helper.make_node("Less", ["total", "limit"], ["again"]),
-        ],
-        "body",
-        [value("i", [], TensorProto.INT64), value("c", [], TensorProto.BOOL), value("v", [2])],
-        [value("again", [], TensorProto.BOOL), value("twice", [2])],
-        [tensor("limit", 100.0)],
-    )
-    node = helper.make_node("Loop", ["", "start", "x"], ["y"], body=body)
-    model = model_of(
-        [node], [value("x", [2])], [value("y", [2])], [tensor("start", True, np.bool_)]
-    )
-    (y,) = run(model, {"x": np.ones(2, F32)})
-    np.testing.assert_array_equal(y, [64.0, 64.0])
