@@ -52,7 +52,7 @@ def test_a_pool_whose_windows_leave_elements_out_pads_nothing_for_a_maximum():
 
 def test_a_clipped_lstm_is_refused_as_frameworks_differ_on_its_cell():
     arrays = array(2, 1, 3), array(1, 8, 3), array(1, 8, 2)
-    with pytest.raises(Unsupported, match="attribute clip must not be given, got 0.5"):
+    with pytest.raises(Unsupported, match=r"attribute clip must not be given, got 0\.5"):
         run_node("LSTM", *arrays, hidden_size=2, clip=0.5)
 
 
