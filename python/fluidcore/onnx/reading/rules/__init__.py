@@ -58,6 +58,6 @@ RULES: dict[tuple[str, str], Rule] = {
 }
 
 # Nodes that must stay what they are, though all their inputs are known.
-NOT_FOLDED = frozenset(("", op_type) for op_type in (*control.RULES, *random.RULES))
+NOT_FOLDED = frozenset(("", each) for each in (*control.RULES, *random.RULES, "Dropout"))
 
 __all__ = ["NOT_FOLDED", "RULES", "Rule"]

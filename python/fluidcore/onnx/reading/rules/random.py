@@ -11,7 +11,7 @@ from fluidcore.onnx.reading.tensors import element_type, type_name
 from fluidcore.program import Variable
 
 
-def _seed(node: Node) -> int:
+def seed_of(node: Node) -> int:
     """A whole number for the seed, which ONNX has as a floating one; 0: that of the program."""
     return abs(hash(float(node.attr("seed", 0.0)))) % (2**31)
 
@@ -38,7 +38,7 @@ def _drawn(op_type: str, first: str, second: str, *, like: bool) -> Rule:
     def rule(node: Node) -> Result:
         (from_, to), (from2, to2) = (pair.split(":") for pair in (first, second))
         attrs: dict[str, Any] = {to: float(node.attr(from_)), to2: float(node.attr(from2))}
-        attrs["seed"] = _seed(node)
+        attrs["seed"] = seed_of(node)
         if not like:
             shape, dtype = list(node.attr("shape")), _dtype(node, "float32")
             return append(op_type, {}, attrs | {"shape": shape, "dtype": dtype})
@@ -58,7 +58,7 @@ def _drawn(op_type: str, first: str, second: str, *, like: bool) -> Rule:
 def bernoulli(node: Node) -> Result:
     """1 with a probability, else 0."""
     x = node.var(0)
-    found = append("bernoulli", {"X": x}, {"seed": _seed(node)})
+    found = append("bernoulli", {"X": x}, {"seed": seed_of(node)})
     return _as(found, _dtype(node, x.dtype))
 
 
@@ -67,7 +67,7 @@ def multinomial(node: Node) -> Result:
     attrs = {
         "num_samples": node.attr("sample_size"),
         "replacement": True,
-        "seed": _seed(node),
+        "seed": seed_of(node),
     }
     weights = append("softmax", {"X": node.var(0)})
     return _as(append("multinomial", {"X": weights}, attrs), _dtype(node, "int32"))

@@ -52,3 +52,26 @@ def test_probabilities_give_ones_and_classes():
     logits = np.array([[0.0, 50.0, 0.0]], F32)
     found = run_node("Multinomial", logits, kind=TensorProto.INT32, sample_size=4)
     np.testing.assert_array_equal(found, [[1, 1, 1, 1]])
+
+
+def test_dropout_in_training_mode_drops_and_scales_up_and_a_clone_for_test_does_not():
+    x = np.ones((50, 40), F32)
+    model = fluid_onnx.load(
+        one_node(
+            "Dropout",
+            x,
+            np.array(0.25, F32),
+            np.array(True),
+            known=[1, 2],
+            outputs=2,
+            kind=[1, TensorProto.BOOL],
+            opset=13,
+        )
+    )
+    exe = fluid.Executor()
+    out, mask = exe.run(model.program, {"x0": x}, model.fetches)
+    assert abs((out == 0).mean() - 0.25) < 0.05
+    np.testing.assert_allclose(out, np.where(mask, 1 / 0.75, 0.0), rtol=1e-6)
+    test = model.program.clone(for_test=True)
+    (out,) = exe.run(test, {"x0": x}, model.fetches[:1])
+    np.testing.assert_allclose(out, x, rtol=1e-6)
