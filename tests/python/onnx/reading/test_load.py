@@ -211,6 +211,11 @@ def test_an_output_may_be_an_input_or_an_initializer():
     outputs = [value("x", [1]), value("w", [1])]
     x, w = run(model_of([], [value("x", [1])], outputs, [tensor("w", [3.0])]), {"x": [1.0]})
     assert (x.item(), w.item()) == (1.0, 3.0)
+    node = helper.make_node("Identity", ["x"], ["y"])
+    model = fluid_onnx.load(model_of([node], [value("x", [1])], [value("y", [1])]))
+    assert [(op.type, op.output("Out")) for op in model.program.global_block().ops] == [
+        ("assign", ["y"])
+    ]
 
 
 def test_metadata_is_kept():
