@@ -1,0 +1,76 @@
+"""Random numbers: of the same distribution, but not the same numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fluidcore.onnx.writing.graph import Value
+from fluidcore.onnx.writing.operator import Op, Rule
+from fluidcore.onnx.writing.rules.fill import like_batch
+from fluidcore.onnx.writing.shapes import Extent, extents, filled
+
+_MOST = 2**24  # whole numbers that are drawn as float32
+
+
+def _dropout(op: Op) -> None:
+    x, kept = op.input("X"), 1 - op.attr("dropout_prob")
+    op.set("Out", op.emit("Mul", x, kept))
+    if op.wants("Mask"):
+        op.set("Mask", filled(op, extents(op, x), x.dtype, kept))
+
+
+def _draw(op: Op, op_type: str, shape: list[Extent], dtype: str, **attrs: Any) -> Value:
+    if op.attr("seed"):
+        attrs["seed"] = float(op.attr("seed"))
+    drawn = "float64" if dtype == "float64" else "float32"
+    if shape and all(isinstance(each, int) for each in shape):
+        made = op.emit(op_type, shape=shape, dtype=drawn, **attrs)
+    else:
+        made = op.emit(f"{op_type}Like", filled(op, shape, drawn, 0), dtype=drawn, **attrs)
+    return op.cast(made, dtype)
+
+
+def _shape(op: Op) -> list[Extent]:
+    return like_batch(op) if op.type.endswith("_batch_size_like") else list(op.attr("shape"))
+
+
+def _gaussian(op: Op) -> None:
+    attrs = {"mean": op.attr("mean"), "scale": op.attr("std")}
+    dtype = op.declared("Out").dtype
+    if not op.attr("std"):  # which ONNX Runtime does not take
+        op.set("Out", filled(op, _shape(op), dtype, op.attr("mean")))
+        return
+    op.set("Out", _draw(op, "RandomNormal", _shape(op), dtype, **attrs))
+
+
+def _uniform(op: Op) -> None:
+    attrs = {"low": op.attr("min"), "high": op.attr("max")}
+    op.set("Out", _draw(op, "RandomUniform", _shape(op), op.declared("Out").dtype, **attrs))
+
+
+def _randint(op: Op) -> None:
+    low, high = op.attr("low"), op.attr("high")
+    if high - low > _MOST:
+        op.refuse(f"high - low must be at most {_MOST} in ONNX, got {high - low}")
+    attrs = {"low": 0.0, "high": float(high - low)}
+    drawn = op.emit("Floor", _draw(op, "RandomUniform", _shape(op), "float32", **attrs))
+    whole = op.emit("Min", op.cast(drawn, "int64"), high - low - 1)
+    op.set("Out", op.cast(op.emit("Add", whole, low), op.declared("Out").dtype))
+
+
+def _bernoulli(op: Op) -> None:
+    x = op.input("X")
+    attrs = {"seed": float(op.attr("seed"))} if op.attr("seed") else {}
+    op.set("Out", op.emit("Bernoulli", x, dtype=x.dtype, **attrs))
+
+
+RULES: dict[str, Rule] = {
+    "dropout": _dropout,
+    "gaussian_random": _gaussian,
+    "gaussian_random_batch_size_like": _gaussian,
+    "uniform_random": _uniform,
+    "uniform_random_batch_size_like": _uniform,
+    "randint": _randint,
+    "randint_batch_size_like": _randint,
+    "bernoulli": _bernoulli,
+}
