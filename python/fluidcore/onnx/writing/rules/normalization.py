@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
 
-from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.onnx.writing.graph import Value, constant
 from fluidcore.onnx.writing.operator import Op, Rule
 from fluidcore.onnx.writing.rules.channels import as_before, channels_first, has_channels_last
@@ -13,6 +12,7 @@ from fluidcore.onnx.writing.shapes import (
     as_extent_value,
     extent,
     extents,
+    filled,
     product,
     reshaped,
 )
@@ -37,43 +37,31 @@ def _reciprocal_root(op: Op, variance: Value) -> Value:
     return op.emit("Reciprocal", root)
 
 
-def _scaled(op: Op, y: Value, shape: list[int] | None) -> Value:
-    """Y Scale + Bias, where there are these; `shape` is what they are reshaped to."""
-    for slot, op_type in (("Scale", "Mul"), ("Bias", "Add")):
-        other = op.maybe(slot)
-        if other is not None:
-            other = other if shape is None else op.emit("Reshape", other, shape)
-            y = op.emit(op_type, y, other)
+def _scaled(op: Op, y: Value, shape: Sequence[Extent]) -> Value:
+    """Y Scale + Bias, where there are these, in another shape."""
+    scale, bias = op.maybe("Scale"), op.maybe("Bias")
+    if scale is not None:
+        y = op.emit("Mul", y, _factor(op, scale, shape))
+    if bias is not None:
+        y = op.emit("Add", y, _factor(op, bias, shape))
     return y
 
 
-def _row(op: Op, x: Value) -> tuple[list[int], list[int] | None]:
-    """The dimensions that are a row, and what Scale is reshaped to; None: it has that shape."""
-    assert x.shape is not None
-    begin = op.attr("begin_norm_axis")
-    shape = list(x.shape[begin:])
-    if len(shape) > 1 and -1 in shape and (op.maybe("Scale") or op.maybe("Bias")):
-        op.refuse(f"the extents of a row must be known, got X {list(x.shape)}")
-    return list(range(begin, x.rank)), shape if len(shape) > 1 else None
+def _factor(op: Op, value: Value, shape: Sequence[Extent]) -> Value:
+    return value if len(shape) == 1 else reshaped(op, value, shape)
 
 
 def _layer_norm(op: Op) -> None:
-    x = op.input("X")
-    axes, shape = _row(op, x)
+    x, begin = op.input("X"), op.attr("begin_norm_axis")
+    row = extents(op, x, begin)
     scale, bias = op.maybe("Scale"), op.maybe("Bias")
-    if scale is None:
-        assert x.shape is not None
-        row = x.shape[axes[0] :]
-        if -1 in row:
-            op.refuse(f"without Scale the extents of a row must be known, got X {list(x.shape)}")
-        scale = constant(np.ones(row, numpy_dtype(x.dtype)))
-    elif shape is not None:
-        scale = op.emit("Reshape", scale, shape)
-    if bias is not None and shape is not None:
-        bias = op.emit("Reshape", bias, shape)
-    attrs = {"axis": axes[0], "epsilon": op.attr("epsilon")}
-    op.set("Y", op.emit("LayerNormalization", x, scale, *([] if bias is None else [bias]), **attrs))
+    inputs = [filled(op, row, x.dtype, 1) if scale is None else _factor(op, scale, row)]
+    if bias is not None:
+        inputs.append(_factor(op, bias, row))
+    attrs = {"axis": begin, "epsilon": op.attr("epsilon")}
+    op.set("Y", op.emit("LayerNormalization", x, *inputs, **attrs))
     if op.wants("Mean") or op.wants("Variance"):
+        axes = list(range(begin, x.rank))
         mean = op.emit("ReduceMean", x, axes, keepdims=1)
         variance = op.emit("ReduceMean", _square(op, op.emit("Sub", x, mean)), axes, keepdims=0)
         op.set("Mean", op.emit("Reshape", mean, [-1]))
@@ -85,11 +73,11 @@ def _square(op: Op, x: Value) -> Value:
 
 
 def _rms_norm(op: Op) -> None:
-    x = op.input("X")
-    axes, shape = _row(op, x)
+    x, begin = op.input("X"), op.attr("begin_norm_axis")
+    axes = list(range(begin, x.rank))
     mean = op.emit("ReduceMean", _square(op, x), axes, keepdims=1)
     y = op.emit("Mul", x, _reciprocal_root(op, mean))
-    op.set("Y", _scaled(op, y, shape))
+    op.set("Y", _scaled(op, y, extents(op, x, begin)))
 
 
 def _group_norm(op: Op) -> None:
@@ -101,7 +89,7 @@ def _group_norm(op: Op) -> None:
     variance = op.emit("ReduceMean", _square(op, centred), [2], keepdims=1)
     normalized = op.emit("Mul", centred, _reciprocal_root(op, variance))
     y = reshaped(op, normalized, extents(op, x))
-    op.set("Y", _scaled(op, y, [-1] + [1] * (x.rank - 2)))
+    op.set("Y", _scaled(op, y, [extent(op, x, 1), *([1] * (x.rank - 2))]))
     if op.wants("Mean"):
         op.set("Mean", op.emit("Squeeze", mean, [2]))
     if op.wants("Variance"):
@@ -131,7 +119,7 @@ def _norm(op: Op) -> None:
     x = op.input("X")
     total = op.emit("ReduceSumSquare", x, [1], keepdims=1)
     y = op.emit("Mul", x, _reciprocal_root(op, total))
-    op.set("Out", _scaled(op, y, [-1] + [1] * (x.rank - 2)))
+    op.set("Out", _scaled(op, y, [extent(op, x, 1), *([1] * (x.rank - 2))]))
 
 
 def _lrn(op: Op) -> None:

@@ -57,6 +57,8 @@ def _scan(op: Op, first: Value, values: list[Value], body: Graph, axis: int) -> 
     """What the body gives at each step along a dimension."""
     reverse = int(op.attr("reverse"))
     rank = values[0].rank
+    if extent(op, values[0], axis) == 0:  # which others than us take for an error
+        return op.emit("Identity", values[0])
     to_front = [axis, *(i for i in range(rank) if i != axis)]
     values = [value if axis == 0 else transposed(op, value, to_front) for value in values]
     end, out = Value(first.dtype), Value(first.dtype)

@@ -60,8 +60,9 @@ def _randint(op: Op) -> None:
 
 def _bernoulli(op: Op) -> None:
     x = op.input("X")
-    attrs = {"seed": float(op.attr("seed"))} if op.attr("seed") else {}
-    op.set("Out", op.emit("Bernoulli", x, dtype=x.dtype, **attrs))
+    # ONNX Runtime's Bernoulli draws 1 with the probability 1 - X.
+    drawn = _draw(op, "RandomUniform", extents(op, x), "float32", low=0.0, high=1.0)
+    op.set("Out", op.cast(op.emit("Less", drawn, op.cast(x, "float32")), x.dtype))
 
 
 RULES: dict[str, Rule] = {

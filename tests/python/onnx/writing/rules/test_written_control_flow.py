@@ -1,0 +1,106 @@
+import inspect
+from collections.abc import Callable
+
+import looped_models
+import numpy as np
+import pytest
+from saved import every_runtime, saved
+
+import fluidcore as fluid
+from fluidcore import layers
+from fluidcore.onnx.writing import to_model
+
+ROWS = np.array([[1, 2], [-3, -4], [5, 6]], np.float32)
+MODELS = [
+    model
+    for name, model in inspect.getmembers(looped_models, inspect.isfunction)
+    if model.__module__ == "looped_models"
+    and not name.startswith("_")
+    and not inspect.signature(model).parameters
+]
+
+
+@every_runtime
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+def test_loops_and_branches_run_elsewhere(
+    model: Callable[[], fluid.Variable], runtime: str
+) -> None:
+    out = model()
+    variables = fluid.default_main_program().global_block().vars.values()
+    feed = {v.name: looped_models.FEED[v.name] for v in variables if v.desc.is_data()}
+    saved([out], **feed).agrees(runtime)
+
+
+@every_runtime
+@pytest.mark.parametrize("count", [0, 1, 5])
+def test_a_loop_is_a_loop_of_onnx(count: int, runtime: str) -> None:
+    x = layers.data("x", [2])
+    n = layers.data("n", [1], dtype="int64", append_batch_size=False)
+    i = layers.zeros([1], "int64")
+    y, _ = layers.while_loop(lambda y, i: i < n, lambda y, i: (y * 1.5 + x, i + 1), [x, i])
+    model = saved([y], x=ROWS, n=np.array([count]))
+    assert model.node_types().count("Loop") == 1
+    model.agrees(runtime)
+
+
+@every_runtime
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_only_one_branch_is_taken(sign: int, runtime: str) -> None:
+    x = layers.data("x", [2])
+    positive = layers.mean(x) > 0.0
+    y = layers.cond(positive, lambda: x * 2.0, lambda: layers.exp(x))
+    model = saved([y], x=sign * np.abs(ROWS))
+    assert model.node_types().count("If") == 3
+    model.agrees(runtime)
+
+
+@every_runtime
+@pytest.mark.parametrize("number", [0, 1, 2, 7])
+def test_one_of_many_branches_is_taken(number: int, runtime: str) -> None:
+    x = layers.data("x", [2])
+    n = layers.data("n", [1], dtype="int64", append_batch_size=False)
+    y = layers.switch_case(n, [lambda: x, lambda: x * 2.0, lambda: x * 3.0], lambda: x * 0.0)
+    saved([y], x=ROWS, n=np.array([number])).agrees(runtime)
+
+
+@every_runtime
+@pytest.mark.parametrize("step", [50.0, 500.0])
+def test_a_branch_may_write_into_what_was_made_before(step: float, runtime: str) -> None:
+    at = layers.data("step", [1], append_batch_size=False)
+    rate = layers.fill_constant([1], "float32", 0.1)
+    with layers.Switch() as switch:
+        with switch.case(at < 100.0):
+            layers.assign(at * 1e-5, rate)
+        with switch.default():
+            layers.assign(layers.fill_constant([1], "float32", 0.01), rate)
+    saved([rate], step=np.array([step], np.float32)).agrees(runtime)
+
+
+@every_runtime
+@pytest.mark.parametrize("threshold", [-9.0, 0.0, 9.0])
+def test_rows_go_different_ways_and_come_together_again(threshold: float, runtime: str) -> None:
+    x = layers.data("x", [2])
+    limit = layers.fill_constant_batch_size_like(x, [-1, 1], "float32", threshold)
+    branches = layers.IfElse(x[:, :1] < limit)
+    with branches.true_block():
+        branches.output(layers.square(branches.input(x)))
+    with branches.false_block():
+        branches.output(branches.input(x) + 10.0)
+    (y,) = branches()
+    saved([y], x=ROWS).agrees(runtime)
+
+
+def test_an_array_of_tensors_has_no_form() -> None:
+    x = layers.data("x", [2])
+    array = layers.create_array("float32", shape=[-1, 2])
+    zero = layers.zeros([1], "int64")
+    layers.array_write(x, zero, array=array)
+    y = layers.array_read(array, zero)
+    with pytest.raises(
+        fluid.InvalidArgument,
+        match=r"^onnx.save: write_to_array: the operator must have an ONNX form, got one without: "
+        "ONNX has no arrays of tensors that a loop writes to by index",
+    ) as caught:
+        to_model(fluid.default_main_program(), [x], [y])
+    assert "test_written_control_flow.py" in caught.value.__notes__[0]
+    assert "layers.array_write(x, zero, array=array)" in caught.value.__notes__[0]
