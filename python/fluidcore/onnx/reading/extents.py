@@ -1,0 +1,145 @@
+"""What calculates with extents of which some are known only at run time.
+
+A model that asks for the shape of a tensor with a batch of any size does so to reshape with it
+later. These rules follow such numbers as far as that; each returns None where it cannot.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+
+from fluidcore.onnx.reading.node import Node
+from fluidcore.onnx.reading.values import Constant, Extents, Value
+
+ExtentRule = Callable[[Node], "Value | None"]
+
+
+def _numbers(value: Value | None) -> list[int | None] | None:
+    """The numbers of a value of rank 0 or 1; None if it has no such ones."""
+    if isinstance(value, Extents):
+        return list(value.numbers)
+    if isinstance(value, Constant) and value.array.ndim < 2 and value.array.dtype.kind in "iu":
+        return [int(number) for number in value.array.ravel().tolist()]
+    return None
+
+
+def _is_scalar(value: Value | None) -> bool:
+    if isinstance(value, Extents):
+        return value.is_scalar
+    return isinstance(value, Constant) and value.array.ndim == 0
+
+
+def _gather(node: Node) -> Value | None:
+    data, indices = node.value(0), node.value(1)
+    if not isinstance(data, Extents) or not isinstance(indices, Constant):
+        return None
+    if indices.array.ndim > 1 or data.is_scalar:
+        return None
+    numbers = data.numbers
+    chosen = [int(i) for i in indices.array.ravel().tolist()]
+    if any(not -len(numbers) <= i < len(numbers) for i in chosen):
+        return None
+    return Extents(tuple(numbers[i] for i in chosen), indices.array.ndim == 0)
+
+
+def _slice(node: Node) -> Value | None:
+    data = node.value(0)
+    if not isinstance(data, Extents) or data.is_scalar:
+        return None
+    if node.opset < 10:
+        starts, ends, steps = node.attr("starts"), node.attr("ends"), [1]
+    else:
+        starts, ends = node.ints(1), node.ints(2)
+        steps = node.ints(4) if node.has(4) else [1]
+    if len(starts) != 1 or steps[0] == 0:
+        return None
+    return Extents(data.numbers[starts[0] : ends[0] : steps[0]])
+
+
+def _concat(node: Node) -> Value | None:
+    parts = [_numbers(value) for value in node.inputs]
+    if any(_is_scalar(value) for value in node.inputs):
+        return None
+    found: list[int | None] = []
+    for part in parts:
+        if part is None:
+            return None
+        found += part
+    return Extents(tuple(found))
+
+
+def _unsqueeze(node: Node) -> Value | None:
+    data = node.value(0)
+    axes = node.attr("axes") if node.opset < 13 else node.ints(1)
+    if isinstance(data, Extents) and data.is_scalar and list(axes) in ([0], [-1]):
+        return Extents(data.numbers)
+    return None
+
+
+def _squeeze(node: Node) -> Value | None:
+    data = node.value(0)
+    if isinstance(data, Extents) and len(data.numbers) == 1:
+        return Extents(data.numbers, is_scalar=True)
+    return None
+
+
+def _reshape(node: Node) -> Value | None:
+    data, shape = node.value(0), node.value(1)
+    if not isinstance(data, Extents) or not isinstance(shape, Constant):
+        return None
+    wanted = node.ints(1)
+    if wanted in ([-1], [len(data.numbers)]):
+        return Extents(data.numbers)
+    return Extents(data.numbers, is_scalar=True) if not wanted else None
+
+
+def _cast(node: Node) -> Value | None:
+    data = node.value(0)
+    return data if node.attr("to") == 7 else None  # int64
+
+
+def _identity(node: Node) -> Value | None:
+    return node.value(0)
+
+
+def _arithmetic(function: Callable[[int, int], int]) -> ExtentRule:
+    def rule(node: Node) -> Value | None:
+        left, right = _numbers(node.value(0)), _numbers(node.value(1))
+        if left is None or right is None:
+            return None
+        size = max(len(left), len(right))
+        if len(left) not in (1, size) or len(right) not in (1, size):
+            return None
+        left, right = (part * size if len(part) == 1 else part for part in (left, right))
+        found = [
+            None if a is None or b is None else function(a, b)
+            for a, b in zip(left, right, strict=True)
+        ]
+        return Extents(tuple(found), all(map(_is_scalar, node.inputs)))
+
+    return rule
+
+
+def _quotient(x: int, y: int) -> int:
+    """Towards zero, as ONNX divides; 0 where y is 0, as fluidcore does."""
+    if y == 0:
+        return 0
+    quotient = abs(x) // abs(y)
+    return quotient if (x < 0) == (y < 0) else -quotient
+
+
+EXTENT_RULES: dict[tuple[str, str], ExtentRule] = {
+    ("", "Add"): _arithmetic(operator.add),
+    ("", "Cast"): _cast,
+    ("", "Concat"): _concat,
+    ("", "Div"): _arithmetic(_quotient),
+    ("", "Gather"): _gather,
+    ("", "Identity"): _identity,
+    ("", "Mul"): _arithmetic(operator.mul),
+    ("", "Reshape"): _reshape,
+    ("", "Slice"): _slice,
+    ("", "Squeeze"): _squeeze,
+    ("", "Sub"): _arithmetic(operator.sub),
+    ("", "Unsqueeze"): _unsqueeze,
+}

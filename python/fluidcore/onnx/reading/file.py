@@ -1,0 +1,72 @@
+"""A file as a ModelProto that `onnx.checker` finds nothing wrong with."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from fluidcore import core
+from fluidcore.onnx.package import onnx_package
+from fluidcore.onnx.reading.errors import Unsupported
+from fluidcore.onnx.reading.tensors import external_path
+
+
+def read_model(path: str | os.PathLike[str] | Any) -> tuple[Any, str, str | None]:
+    """A checked model, its name for messages, and the folder of its external data, if any.
+
+    Args:
+        path: The file, or a ModelProto.
+
+    Raises:
+        Unsupported: The file is no valid model.
+        core.NotFound: There is no such file.
+    """
+    onnx = onnx_package()
+    if isinstance(path, onnx.ModelProto):
+        file = path.graph.name or "model"
+        _check(path, path, file, None)
+        return path, file, None
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(
+            f"load: path must be the name of a file or a ModelProto, got {type(path).__name__}"
+        )
+    name = os.fspath(path)
+    model = onnx.ModelProto()
+    try:
+        with open(name, "rb") as stream:
+            text = stream.read()
+    except (FileNotFoundError, IsADirectoryError) as error:
+        raise core.NotFound(f"load: no file {name}") from error
+    try:
+        model.ParseFromString(text)
+    except Exception as error:  # google.protobuf.message.DecodeError, which has no fixed home
+        raise Unsupported(f"{name}: must be an ONNX model, got a file that is not") from error
+    del text
+    if not model.ByteSize() or not model.HasField("graph"):
+        raise Unsupported(f"{name}: must be an ONNX model, got a file without a graph")
+    folder = os.path.dirname(os.path.abspath(name))
+    _check(model, name, os.path.basename(name), folder)
+    return model, os.path.basename(name), folder
+
+
+def _check(model: Any, checked: Any, file: str, folder: str | None) -> None:
+    onnx = onnx_package()
+    _check_external(model.graph, file, folder)
+    try:
+        onnx.checker.check_model(checked)
+    except (onnx.checker.ValidationError, ValueError, RuntimeError) as error:
+        first = str(error).strip().partition("\n")[0]
+        raise Unsupported(f"{file}: must be a valid ONNX model, got {first}") from error
+
+
+def _check_external(graph: Any, file: str, folder: str | None) -> None:
+    """Looks at external data before anything else does."""
+    for tensor in graph.initializer:
+        if tensor.data_location == tensor.EXTERNAL:
+            locations = [each.value for each in tensor.external_data if each.key == "location"]
+            what = f"{file}: tensor '{tensor.name}'"
+            external_path(locations[0] if locations else "", folder, what)
+    for node in graph.node:
+        for attribute in node.attribute:
+            for inner in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else [])):
+                _check_external(inner, file, folder)

@@ -1,0 +1,43 @@
+"""How each operator of ONNX is read: (domain, operator) -> rule."""
+
+from fluidcore.onnx.reading.rules import (
+    activation,
+    control,
+    conv,
+    elementwise,
+    gather,
+    logic,
+    norm,
+    pool,
+    products,
+    recurrent,
+    reduce,
+    resize,
+    shape,
+)
+from fluidcore.onnx.reading.rules.common import Rule
+
+_FAMILIES = (
+    activation,
+    control,
+    conv,
+    elementwise,
+    gather,
+    logic,
+    norm,
+    pool,
+    products,
+    recurrent,
+    reduce,
+    resize,
+    shape,
+)
+
+RULES: dict[tuple[str, str], Rule] = {
+    ("", op_type): rule for family in _FAMILIES for op_type, rule in family.RULES.items()
+}
+
+# Nodes that must stay what they are, though all their inputs are known.
+NOT_FOLDED = frozenset({("", op_type) for op_type in ("If", "Loop", "Scan")})
+
+__all__ = ["NOT_FOLDED", "RULES", "Rule"]

@@ -1,0 +1,141 @@
+"""Normalizations."""
+
+from __future__ import annotations
+
+import math
+
+from fluidcore import layers
+from fluidcore.onnx.reading.node import Node
+from fluidcore.onnx.reading.rules.common import Result, Rules, append, reshaped
+from fluidcore.program import Parameter, Variable, default_main_program
+
+
+def batch_norm(node: Node) -> Result:
+    """A normalization of channels, with running statistics, or with those of the batch.
+
+    In test mode running statistics stay as they are. With `is_test` set to False the operator goes
+    back to training: they are then updated in the scope.
+    """
+    x = node.var(0)
+    scale, bias, mean, variance = (node.var(i) for i in range(1, 5))
+    training = _is_training(node)
+    flat = len(x.shape) == 1
+    block = default_main_program().current_block()
+    names = {slot: block.unique_name("batch_norm") for slot in ("Y", "MeanOut", "VarianceOut")}
+    if not training:
+        for slot, statistic in (("MeanOut", mean), ("VarianceOut", variance)):
+            if isinstance(statistic, Parameter):
+                statistic.trainable, statistic.stop_gradient = False, True
+                names[slot] = statistic.name
+    inputs = {"X": layers.reshape(x, [-1, 1]) if flat else x, "Scale": scale, "Bias": bias}
+    attrs = {
+        "is_test": not training,
+        "momentum": float(node.attr("momentum")),
+        "epsilon": float(node.attr("epsilon")),
+    }
+    block.append_op("batch_norm", inputs | {"Mean": mean, "Variance": variance}, names, attrs)
+    out = block.var(names["Y"])
+    if flat:
+        out = layers.reshape(out, [-1])
+    return [out, *(block.var_recursive(names[slot]) for slot in ("MeanOut", "VarianceOut"))]
+
+
+def _is_training(node: Node) -> bool:
+    if node.opset >= 14:
+        return bool(node.attr("training_mode"))
+    if node.opset < 9 and not node.attr("spatial", 1):
+        raise node.refuse("attribute spatial must be 1", 0)
+    if node.opset < 7 and not node.attr("is_test", 0):
+        raise node.refuse("attribute is_test must be 1", 0)
+    if any(node.wants(i) for i in range(1, node.num_outputs)):
+        raise node.refuse("batch normalization must be in test mode before opset 14", "training")
+    return False
+
+
+def instance_norm(node: Node) -> Result:
+    """A normalization of each channel of each example."""
+    inputs = {"X": node.var(0), "Scale": node.var(1), "Bias": node.var(2)}
+    return append("instance_norm", inputs, {"epsilon": float(node.attr("epsilon"))}, out="Y")
+
+
+def _rows(node: Node) -> tuple[Variable, dict[str, Variable], int] | None:
+    """What normalizes rows: X, the flat scale and bias, the axis; None where they broadcast."""
+    x = node.var(0)
+    axis = node.axis("axis", len(x.shape))
+    row = x.shape[axis:]
+    given = {}
+    for slot, index in (("Scale", 1), ("Bias", 2)):
+        if node.has(index):
+            value = node.var(index)
+            if value.shape != row or value.dtype != x.dtype:
+                return None
+            given[slot] = value if len(row) == 1 else reshaped(value, [math.prod(row)])
+    return (x, given, axis) if axis else None
+
+
+def layer_norm(node: Node) -> Result | None:
+    """A normalization of rows; with its statistics as results by its definition."""
+    found = None if node.wants(1) or node.wants(2) else _rows(node)
+    if found is None:
+        return None
+    x, given, axis = found
+    attrs = {"begin_norm_axis": axis, "epsilon": float(node.attr("epsilon"))}
+    return append("layer_norm", {"X": x, **given}, attrs, out="Y")
+
+
+def rms_norm(node: Node) -> Result | None:
+    """Rows by the root of their mean square."""
+    found = _rows(node)
+    if found is None:
+        return None
+    x, given, axis = found
+    attrs = {"begin_norm_axis": axis, "epsilon": float(node.attr("epsilon"))}
+    return append("rms_norm", {"X": x, **given}, attrs, out="Y")
+
+
+def group_norm(node: Node) -> Result | None:
+    """A normalization of groups of channels; before opset 21 by its definition."""
+    x = node.var(0)
+    if node.opset < 21 or node.var(1).dtype != x.dtype:
+        return None
+    attrs = {"groups": node.attr("num_groups"), "epsilon": float(node.attr("epsilon"))}
+    inputs = {"X": x, "Scale": node.var(1), "Bias": node.var(2)}
+    return append("group_norm", inputs, attrs, out="Y")
+
+
+def lrn(node: Node) -> Result:
+    """X by a power of the squares of near channels."""
+    size = node.attr("size")
+    attrs = {
+        "n": size,
+        "k": float(node.attr("bias")),
+        "alpha": float(node.attr("alpha")) / size,
+        "beta": float(node.attr("beta")),
+    }
+    return append("lrn", {"X": node.var(0)}, attrs)
+
+
+def dropout(node: Node) -> Result:
+    """X itself: the program is in test mode."""
+    node.ignore("seed", "ratio")
+    if node.opset < 7 and not node.attr("is_test", 0):
+        raise node.refuse("attribute is_test must be 1", 0)
+    training = node.opset >= 12 and node.has(2) and bool(node.number(2))
+    ratio = node.number(1) if training and node.has(1) else 0.5
+    if training and ratio != 0:
+        raise node.refuse("dropout must be in test mode", "training_mode true")
+    if not node.wants(1):
+        return node.value(0)
+    shape = node.known_shape(0)
+    return [node.value(0), layers.fill_constant(shape, "bool", 1)]
+
+
+RULES: Rules = {
+    "BatchNormalization": batch_norm,
+    "Dropout": dropout,
+    "GroupNormalization": group_norm,
+    "InstanceNormalization": instance_norm,
+    "LRN": lrn,
+    "LayerNormalization": layer_norm,
+    "RMSNormalization": rms_norm,
+}

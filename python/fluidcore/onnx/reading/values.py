@@ -1,0 +1,68 @@
+"""What a name of an ONNX graph stands for while the graph is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fluidcore.program import Variable
+
+Array: TypeAlias = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Constant:
+    """A value that is known while the model is read.
+
+    Attributes:
+        array: Its elements.
+        name: Of the ONNX value.
+        is_parameter: Whether it is a floating initializer, which can be trained.
+    """
+
+    array: Array
+    name: str = ""
+    is_parameter: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Extents:
+    """Whole numbers of which some are extents that are known only at run time.
+
+    Attributes:
+        numbers: The numbers, None for one that is not known.
+        is_scalar: Whether it is a single number of rank 0; else it has rank 1.
+    """
+
+    numbers: tuple[int | None, ...]
+    is_scalar: bool = False
+
+
+Value: TypeAlias = Variable | Constant | Extents
+
+
+def shape_of(value: Value) -> tuple[int, ...]:
+    """The shape, -1 for extents known only at run time."""
+    if isinstance(value, Variable):
+        return value.shape
+    if isinstance(value, Extents):
+        return () if value.is_scalar else (len(value.numbers),)
+    return value.array.shape
+
+
+def dtype_of(value: Value) -> str:
+    """The name of the element type."""
+    if isinstance(value, Variable):
+        return value.dtype
+    if isinstance(value, Extents):
+        return "int64"
+    return str(np.dtype(value.array.dtype).name)
+
+
+def as_sequence(results: Any) -> Sequence[Value | None]:
+    """What a rule returns, as a list of values."""
+    return results if isinstance(results, (list, tuple)) else [results]
