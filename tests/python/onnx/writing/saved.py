@@ -15,8 +15,18 @@ from fluidcore.onnx.writing import to_model
 
 
 class Saved(NamedTuple):
-    """The default main program, run and saved."""
+    """The default main program, run and saved.
 
+    Attributes:
+        program: What was run.
+        fetches: The names of what it gave.
+        feed: What it was given.
+        wanted: What it gave.
+        model: What was saved.
+    """
+
+    program: fluid.Program
+    fetches: list[str]
     feed: dict[str, Array]
     wanted: list[Array]
     model: onnx.ModelProto
@@ -46,7 +56,7 @@ def saved(fetches: Sequence[fluid.Variable], **feed: Array) -> Saved:
     names = [variable.name for variable in fetches]
     test = main.clone(for_test=True).prune(names, list(feed))
     wanted = exe.run(test, feed=feed, fetch_list=names)
-    return Saved(feed, wanted, checked(to_model(main, list(feed), names)))
+    return Saved(test, names, feed, wanted, checked(to_model(main, list(feed), names)))
 
 
 every_runtime = pytest.mark.parametrize("runtime", RUNTIMES)

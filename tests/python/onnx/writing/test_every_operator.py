@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import numpy as np
 import onnx
 import pytest
 from every_case import every_case
@@ -156,14 +155,3 @@ def test_an_operator_without_a_form_is_refused_with_its_reason(op_type: str) -> 
     message = f"onnx.save: {op_type}: the operator must have an ONNX form, got one without: "
     with pytest.raises(core.InvalidArgument, match=re.escape(message + NO_FORM[op_type])):
         to_model(Program.from_desc(one.program), list(one.values), names[:1], one.scope)
-
-
-def test_the_first_extent_of_each_input_is_a_symbol_of_its_own() -> None:
-    run = next(runs("minus", unknown=True))
-    shapes = {
-        value.name: [dim.dim_param or dim.dim_value for dim in value.type.tensor_type.shape.dim]
-        for value in run.model.graph.input
-    }
-    rank = run.feed["x"].ndim
-    assert rank == 0 or shapes["x"][0] == "x_0"
-    assert np.ndim(run.feed["y"]) == 0 or shapes["y"][0] == "y_0"

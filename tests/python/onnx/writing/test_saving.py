@@ -52,6 +52,13 @@ def test_the_model_says_who_made_it_and_in_which_operator_set() -> None:
     assert model.ir_version == 9
 
 
+def test_an_extent_that_is_not_known_is_a_symbol() -> None:
+    x = layers.data("x", [-1, -1, 3], append_batch_size=False)
+    graph = saved([layers.softmax(x)], x=ROWS[None]).model.graph
+    (extents,) = [value.type.tensor_type.shape.dim for value in graph.input]
+    assert [extent.dim_param or extent.dim_value for extent in extents] == ["x_0", "x_1", 3]
+
+
 def test_a_node_says_which_line_it_is_of() -> None:
     x = layers.data("x", [3])
     (node,) = saved([layers.relu(x)], x=ROWS).model.graph.node
