@@ -15,6 +15,7 @@ from fluidcore.onnx.package import onnx_package
 from fluidcore.onnx.writing.graph import Graph, Value
 from fluidcore.onnx.writing.program import write_program
 from fluidcore.onnx.writing.proto import model_proto
+from fluidcore.onnx.writing.pruning import remove_unread
 from fluidcore.program import Program, Variable
 from fluidcore.program.arguments import variable_names
 
@@ -87,6 +88,7 @@ def to_model(
     graph = write_program(pruned, given, fetch_names)
     graph.inputs = [given[name] for name in feed_names]
     _name_outputs(graph, fetch_names)
+    remove_unread(graph)
     return model_proto(graph, "fluidcore")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from fluidcore import core
 from fluidcore.onnx.package import onnx_package
 from fluidcore.onnx.writing.graph import Array, Graph, Node, Value
 from fluidcore.onnx.writing.opset import IR_VERSION, OPSET
+from fluidcore.onnx.writing.pruning import inner_graphs
 
 _ELEMENT_TYPES = {"float32": "FLOAT", "float64": "DOUBLE"}  # others are called as ours
 
@@ -55,7 +55,7 @@ class _Names:
                 if given is not None and given.array is not None and id(given) not in self._names:
                     self.initializers.append(given)
                     self._give(given, "constant")
-            for inner in _inner_graphs(node):
+            for inner in inner_graphs(node):
                 self._walk(inner)
             for value in node.outputs:
                 self._give(value, node.op_type)
@@ -70,10 +70,6 @@ class _Names:
             name = f"{base}_{number}"
         self._taken.add(name)
         self._names[id(value)] = name
-
-
-def _inner_graphs(node: Node) -> Iterator[Graph]:
-    return (value for value in node.attrs.values() if isinstance(value, Graph))
 
 
 def _graph_proto(graph: Graph, names: _Names, name: str) -> Any:

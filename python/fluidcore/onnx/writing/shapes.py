@@ -80,8 +80,13 @@ def product(op: Op, shape: Sequence[Extent]) -> Extent:
 
 def matrix(op: Op, x: Value, num_rows: int) -> Value:
     """The value as a matrix, whose rows are the first dimensions; a number is [1, 1]."""
+    assert x.shape is not None
     if x.rank == 2 and num_rows == 1:
         return x
+    if x.rank and 0 not in x.shape:
+        made = op.emit("Flatten", x, axis=num_rows)
+        made.shape = (-1, -1)
+        return made
     sides = [*extents(op, x)[:num_rows], 1], [*extents(op, x)[num_rows:], 1]
     return reshaped(op, x, [product(op, side) for side in sides])
 

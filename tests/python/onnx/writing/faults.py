@@ -14,6 +14,7 @@ _REFERENCE = {
     r"conv\dd_transpose Input\[0,": "no batch of nothing",
     r"(cumprod|linear_recurrence) .*reverse=True": "Scan runs forwards only",
     r"(cumprod|linear_recurrence) X\[(0,|\d,0)": "Scan makes at least one step",
+    r"flatten X\[0,": "no matrix of nothing",
     r"grid_sample .*mode=bicubic padding_mode=border": "the border is not where it is",
     r"grid_sample X\[1,2,1,1\].*reflection align_corners=True": "a mirror of one element",
     r"grid_sample .*\[\d,?0,|grid_sample X\[0,": "nothing is no tuple",
