@@ -92,7 +92,9 @@ def _array(name: str, value: Any) -> Array:
 
 def _numbers(arrays: Mapping[str, Array]) -> set[str]:
     """The inputs that may be extents, axes and the like."""
-    return {name for name, a in arrays.items() if a.ndim < 2 and a.dtype.kind in "iub"}
+    return {
+        name for name, a in arrays.items() if not a.ndim or (a.ndim < 2 and a.dtype.kind in "iub")
+    }
 
 
 class Backend(_Backend):

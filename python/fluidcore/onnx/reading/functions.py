@@ -9,7 +9,7 @@ from typing import Any
 from fluidcore.onnx.package import onnx_package
 from fluidcore.onnx.reading.errors import Unsupported
 from fluidcore.onnx.reading.node import Node
-from fluidcore.onnx.reading.values import Extents, dtype_of, shape_of
+from fluidcore.onnx.reading.values import Extents, Items, dtype_of, shape_of
 
 
 @dataclass(frozen=True)
@@ -20,16 +20,22 @@ class Body:
         key: Its domain and name.
         function: The FunctionProto.
         defaults: The attributes that the caller may leave out.
+        is_own: Whether it is of the model, not of an operator's definition.
     """
 
     key: tuple[str, str]
     function: Any
     defaults: Mapping[str, Any] = field(default_factory=dict)
+    is_own: bool = True
 
-    @property
-    def opsets(self) -> dict[str, int]:
-        """Domain -> version, of the nodes inside."""
-        return opsets_of(self.function)
+    def opsets(self, around: Mapping[str, int]) -> dict[str, int]:
+        """Domain -> version, of the nodes inside.
+
+        Args:
+            around: Those of the caller, which hold where ONNX's own function says none.
+        """
+        said = opsets_of(self.function)
+        return said if self.is_own else {**around, **said}
 
 
 def opsets_of(proto: Any) -> dict[str, int]:
@@ -75,7 +81,7 @@ class Functions:
             for name, each in schema.attributes.items()
             if each.default_value.name
         }
-        return Body((domain, node.op_type), function, defaults)
+        return Body((domain, node.op_type), function, defaults, is_own=False)
 
     @staticmethod
     def _plain(schema: Any, node: Node) -> bytes:
@@ -102,7 +108,7 @@ class Functions:
         types = []
         for value in node.inputs:
             kind = onnx.TypeProto()
-            if value is not None and not isinstance(value, Extents):
+            if value is not None and not isinstance(value, (Extents, Items)):
                 element = getattr(onnx.TensorProto, _ONNX_NAMES.get(dtype_of(value), "UNDEFINED"))
                 shape = [None if extent < 0 else extent for extent in shape_of(value)]
                 kind = onnx.helper.make_tensor_type_proto(element, shape)

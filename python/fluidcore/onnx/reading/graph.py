@@ -197,7 +197,7 @@ class Walk:
         if len(frame.calls) >= _DEEPEST:
             raise node.refuse(f"functions must be at most {_DEEPEST} deep", "more")
         inner = Frame(
-            body.opsets,
+            body.opsets(frame.opsets),
             attributes={name: (a, frame) for name, a in body.defaults.items()}
             | _attributes(node.proto, frame),
             calls=(*frame.calls, body.key),

@@ -17,7 +17,7 @@ from fluidcore.onnx.reading.functions import Functions, opsets_of
 from fluidcore.onnx.reading.graph import Frame, Walk
 from fluidcore.onnx.reading.state import State
 from fluidcore.onnx.reading.tensors import element_type, type_name
-from fluidcore.onnx.reading.values import Constant, Extents, Value
+from fluidcore.onnx.reading.values import Constant, Extents, Items, Value
 from fluidcore.program import Program, Variable, program_guard
 
 
@@ -171,6 +171,8 @@ def _output(info: Any, state: State, frame: Frame) -> Variable:
     value: Value | None = frame.values.get(info.name)
     if value is None:
         raise Unsupported(f"{what}: must be a value of the graph, got no node that has it")
+    if isinstance(value, Items):
+        raise Unsupported(f"{what}: must be a tensor, got a sequence of tensors")
     if isinstance(value, Extents):
         raise Unsupported(
             f"{what}: must not depend on extents that are known only at run time, got "

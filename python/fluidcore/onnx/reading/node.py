@@ -9,7 +9,7 @@ import numpy as np
 
 from fluidcore.onnx.package import onnx_package
 from fluidcore.onnx.reading.errors import KnownTooLate, Unsupported
-from fluidcore.onnx.reading.values import Array, Constant, Extents, Value, shape_of
+from fluidcore.onnx.reading.values import Array, Constant, Extents, Items, Value, shape_of
 from fluidcore.program import Variable
 
 _ABSENT = object()
@@ -112,6 +112,8 @@ class Node:
                 "its inputs must not depend on extents that are known only at run time",
                 f"{list(value.numbers)}; give dims or shapes to load",
             )
+        if isinstance(value, Items):
+            raise self.refuse("its inputs must be tensors", "a sequence of tensors")
         return self._variable(value)
 
     def optional_var(self, index: int) -> Variable | None:
@@ -141,6 +143,8 @@ class Node:
         value = self.value(index)
         if isinstance(value, Constant):
             return value.array
+        if isinstance(value, Items):
+            raise self.refuse(f"input {index} must be a tensor", "a sequence of tensors")
         name = self.proto.input[index]
         message = self._text(
             f"input {index} must be known while the model is read",

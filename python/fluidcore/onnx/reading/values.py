@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from fluidcore import core
 from fluidcore.program import Variable
 
 Array: TypeAlias = NDArray[Any]
@@ -42,13 +43,26 @@ class Extents:
     is_scalar: bool = False
 
 
-Value: TypeAlias = Variable | Constant | Extents
+@dataclass(frozen=True, eq=False)
+class Items:
+    """A sequence of tensors.
+
+    Attributes:
+        values: They.
+    """
+
+    values: tuple[Value, ...]
+
+
+Value: TypeAlias = "Variable | Constant | Extents | Items"
 
 
 def shape_of(value: Value) -> tuple[int, ...]:
     """The shape, -1 for extents known only at run time."""
     if isinstance(value, Variable):
         return value.shape
+    if isinstance(value, Items):
+        raise core.InvalidArgument("an input must be a tensor, got a sequence of tensors")
     if isinstance(value, Extents):
         return () if value.is_scalar else (len(value.numbers),)
     return value.array.shape
@@ -60,6 +74,8 @@ def dtype_of(value: Value) -> str:
         return value.dtype
     if isinstance(value, Extents):
         return "int64"
+    if isinstance(value, Items):
+        return "a sequence of tensors"
     return str(np.dtype(value.array.dtype).name)
 
 

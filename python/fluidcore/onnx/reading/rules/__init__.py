@@ -2,35 +2,51 @@
 
 from fluidcore.onnx.reading.rules import (
     activation,
+    bits,
+    blocks,
+    constants,
     control,
     conv,
     elementwise,
+    fourier,
     gather,
     logic,
     norm,
+    order,
+    parts,
     pool,
     products,
     recurrent,
     reduce,
     resize,
+    sequences,
     shape,
+    unpool,
 )
 from fluidcore.onnx.reading.rules.common import Rule
 
 _FAMILIES = (
     activation,
+    bits,
+    blocks,
+    constants,
     control,
     conv,
     elementwise,
+    fourier,
     gather,
     logic,
     norm,
+    order,
+    parts,
     pool,
     products,
     recurrent,
     reduce,
     resize,
+    sequences,
     shape,
+    unpool,
 )
 
 RULES: dict[tuple[str, str], Rule] = {

@@ -76,11 +76,12 @@ def _cuts(
         if wanted is None:
             wanted = [n * s for n, s in zip(extents, strides, strict=True)]
         total = [f + e - w for f, e, w in zip(full, extra, wanted[-axes:], strict=True)]
-        if any(cut < 0 for cut in total):
-            raise node.refuse(f"attribute output_shape must be at most {full}", wanted)
-        small = [cut // 2 for cut in total]
+        small = [max(cut, 0) // 2 for cut in total]
         large = [cut - half for cut, half in zip(total, small, strict=True)]
-        begins, ends = (small, large) if mode == "SAME_UPPER" else (large, small)
+        if mode == "SAME_UPPER" or min(total) < 0:
+            begins, ends = small, large
+        else:
+            begins, ends = large, small
     elif mode == "VALID":
         begins, ends = [0] * axes, [0] * axes
     else:

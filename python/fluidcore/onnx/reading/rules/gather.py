@@ -10,14 +10,11 @@ from fluidcore import layers
 from fluidcore.onnx.reading.node import Node, constant
 from fluidcore.onnx.reading.rules.common import (
     Result,
-    Rule,
     Rules,
     append,
-    axis_last,
     binary,
     number_like,
     reshaped,
-    transposed,
 )
 from fluidcore.onnx.reading.values import Constant
 from fluidcore.program import Variable
@@ -163,177 +160,11 @@ def scatter_elements(node: Node) -> Result:
     return reshaped(append("scatter_nd_add", inputs), shape)
 
 
-def slice_(node: Node) -> Result:
-    """A part of X, with steps that may go backwards."""
-    x = node.var(0)
-    rank = len(x.shape)
-    if node.opset < 10:
-        starts, ends = list(node.attr("starts")), list(node.attr("ends"))
-        axes, steps = list(node.attr("axes", list(range(len(starts))))), [1] * len(starts)
-    else:
-        starts, ends = node.ints(1), node.ints(2)
-        axes = node.ints(3) if node.has(3) else list(range(len(starts)))
-        steps = node.ints(4) if node.has(4) else [1] * len(starts)
-    axes = node.dimensions(axes, rank)
-    if not len(starts) == len(ends) == len(axes) == len(steps) or 0 in steps:
-        raise node.refuse(
-            "starts, ends, axes and steps must be as many", [starts, ends, axes, steps]
-        )
-    if not axes:
-        return append("assign", {"X": x})
-    bound = 2**31 - 1  # beyond every extent
-    starts = [max(min(start, bound), -bound) for start in starts]
-    ends = [max(min(end, bound), -bound) for end in ends]
-    attrs = {"axes": axes, "starts": starts, "ends": ends}
-    if all(step == 1 for step in steps):
-        return append("slice", {"X": x}, attrs)
-    steps = [max(min(step, bound), -bound) for step in steps]
-    return append("strided_slice", {"X": x}, attrs | {"strides": steps})
-
-
-def pad(node: Node) -> Result:
-    """X with elements around it, or with fewer."""
-    x = node.var(0)
-    rank = len(x.shape)
-    mode = node.attr("mode")
-    if node.opset < 11:
-        pads, value = list(node.attr("pads")), float(node.attr("value"))
-    else:
-        pads = node.ints(1)
-        value = node.number(2) if node.has(2) else 0.0
-    axes = list(range(rank))
-    if node.has(3):
-        axes = node.dimensions(node.ints(3), rank)
-    if len(pads) != 2 * len(axes):
-        raise node.refuse(f"there must be {2 * len(axes)} paddings", pads)
-    begins, ends = [0] * rank, [0] * rank
-    for axis, begin, end in zip(axes, pads[: len(axes)], pads[len(axes) :], strict=True):
-        begins[axis], ends[axis] = begin, end
-    cut = [i for i in range(rank) if begins[i] < 0 or ends[i] < 0]
-    if cut:
-        attrs = {
-            "axes": cut,
-            "starts": [max(-begins[i], 0) for i in cut],
-            "ends": [min(ends[i], 0) or 2**31 - 1 for i in cut],
-        }
-        x = append("slice", {"X": x}, attrs)
-    paddings = [max(n, 0) for pair in zip(begins, ends, strict=True) for n in pair]
-    if mode not in ("constant", "edge", "reflect", "wrap"):
-        raise node.refuse("attribute mode must be constant, edge, reflect or wrap", repr(mode))
-    return append("pad", {"X": x}, {"paddings": paddings, "pad_value": value, "mode": mode})
-
-
-def one_hot(node: Node) -> Result:
-    """One value at the index, another elsewhere, along a new dimension."""
-    index = node.var(0)
-    depth = int(node.number(1))
-    values = node.var(2)
-    rank = len(index.shape) + 1
-    axis = node.axis("axis", rank)
-    if index.dtype != "int64":
-        index = layers.cast(index, "int64")
-    end = number_like(index, depth)
-    behind = binary("elementwise_add", index, end)
-    index = layers.where(layers.less_than(index, number_like(index, 0)), behind, index)
-    index = append("unsqueeze", {"X": index}, {"axes": [axis]})
-    shape = [1] * rank
-    shape[axis] = depth
-    node.check_count(depth)
-    numbers = node.as_variable(constant(np.arange(depth).reshape(shape), np.int64))
-    is_hot = binary("equal", index, numbers)
-    off, on = (
-        layers.reshape(
-            append("slice", {"X": values}, {"axes": [0], "starts": [i], "ends": [i + 1]}), []
-        )
-        for i in (0, 1)
-    )
-    return layers.where(is_hot, on, off)
-
-
-def top_k(node: Node) -> Result:
-    """The greatest or least elements along an axis, and where they are."""
-    x = node.var(0)
-    rank = len(x.shape)
-    axis = node.axis("axis", rank)
-    count = int(node.number(1)) if node.opset >= 10 else node.attr("k")
-    largest = bool(node.attr("largest", 1))
-    node.ignore("sorted")
-    perm = axis_last(rank, axis)
-    rows = transposed(x, perm)
-    if largest:
-        found, where = layers.top_k(rows, count)
-    else:
-        found, where = layers.argsort(rows, axis=-1)
-        part = {"axes": [rank - 1], "starts": [0], "ends": [count]}
-        found, where = (append("slice", {"X": each}, part) for each in (found, where))
-    return [transposed(found, perm), transposed(where, perm)]
-
-
-def _cumulated(op_type: str) -> Rule:
-    def rule(node: Node) -> Result:
-        x = node.var(0)
-        axis = node.dimension(int(node.number(1)), len(x.shape))
-        attrs = {
-            "axis": axis,
-            "exclusive": node.flag("exclusive"),
-            "reverse": node.flag("reverse"),
-        }
-        return append(op_type, {"X": x}, attrs)
-
-    return rule
-
-
-def nonzero(node: Node) -> Result:
-    """Where X is not 0; X must be known, as the extent of the result depends on it."""
-    return constant(np.array(np.nonzero(np.atleast_1d(node.constant(0)))), np.int64)
-
-
-def compress(node: Node) -> Result:
-    """The parts of X where a condition is true, which must be known."""
-    x = node.var(0)
-    chosen = np.nonzero(node.constant(1))[0]
-    axis = node.attr("axis", None)
-    if axis is None:
-        x, axis = reshaped(x, [-1]), 0
-    axis = node.dimension(axis, len(x.shape))
-    index = node.as_variable(constant(chosen, np.int64))
-    return append("index_select", {"X": x, "Index": index}, {"axis": axis})
-
-
-def reverse_sequence(node: Node) -> Result:
-    """The first elements of each example in reverse order, as many as its length says."""
-    x, lengths = node.var(0), node.var(1)
-    shape = node.known_shape(0)
-    rank = len(shape)
-    time, batch = node.attr("time_axis"), node.attr("batch_axis")
-    if {time, batch} != {0, 1}:
-        raise node.refuse("batch_axis and time_axis must be 0 and 1", [batch, time])
-    lengths = layers.cast(lengths, "int64") if lengths.dtype != "int64" else lengths
-    lengths = reshaped(lengths, [1, -1] if batch == 1 else [-1, 1])
-    node.check_count(shape[time])
-    steps = np.arange(shape[time]).reshape([-1, 1] if time == 0 else [1, -1])
-    now = node.as_variable(constant(steps, np.int64))
-    last = binary("elementwise_sub", lengths, number_like(lengths, 1))
-    turned = binary("elementwise_sub", last, now)
-    index = layers.where(binary("less_than", now, lengths), turned, now)
-    index = reshaped(index, [*shape[:2], *[1] * (rank - 2)])
-    return append("take_along_axis", {"X": x, "Index": index}, {"axis": time})
-
-
 RULES: Rules = {
-    "Compress": compress,
-    "CumProd": _cumulated("cumprod"),
-    "CumSum": _cumulated("cumsum"),
     "Gather": gather,
     "GatherElements": gather_elements,
     "GatherND": gather_nd,
-    "NonZero": nonzero,
-    "OneHot": one_hot,
-    "Pad": pad,
-    "ReverseSequence": reverse_sequence,
     "Scatter": scatter_elements,
     "ScatterElements": scatter_elements,
     "ScatterND": scatter_nd,
-    "Slice": slice_,
-    "TopK": top_k,
 }

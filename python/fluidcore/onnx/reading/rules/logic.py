@@ -13,6 +13,7 @@ from fluidcore.onnx.reading.rules.common import (
     broadcast,
     number_like,
 )
+from fluidcore.onnx.reading.tensors import element_type, type_name
 from fluidcore.onnx.reading.values import Constant, dtype_of
 
 
@@ -53,8 +54,6 @@ def isinf(node: Node) -> Result:
 
 def cast(node: Node) -> Result:
     """X in another element type."""
-    from fluidcore.onnx.reading.tensors import element_type, type_name
-
     node.ignore("saturate", "round_mode")  # of element types that fluidcore does not have
     number = node.attr("to")
     dtype = element_type(number)

@@ -10,7 +10,7 @@ import numpy as np
 from fluidcore import layers
 from fluidcore.onnx.reading.node import Node, constant
 from fluidcore.onnx.reading.rules.common import Result, Rules, append, reshaped, transposed
-from fluidcore.onnx.reading.values import Constant, Extents, Value
+from fluidcore.onnx.reading.values import Extents
 from fluidcore.program import Variable
 
 
@@ -183,13 +183,7 @@ def split(node: Node) -> Result:
         sections = _equal_parts(node, x.shape[axis])
     if len(sections) != node.num_outputs or any(part < 0 for part in sections):
         raise node.refuse(f"there must be {node.num_outputs} parts", sections)
-    names = {"X": x}, {"sections": sections, "axis": axis}
-    from fluidcore.program import default_main_program
-
-    block = default_main_program().current_block()
-    parts = [block.unique_name("split") for _ in sections]
-    block.append_op("split", names[0], {"Out": parts}, names[1])
-    return [block.var(part) for part in parts]
+    return layers.split(x, sections, dim=axis)
 
 
 def _equal_parts(node: Node, extent: int) -> list[int]:
@@ -203,130 +197,14 @@ def _equal_parts(node: Node, extent: int) -> list[int]:
     return [part] * (count - 1) + [last]
 
 
-def depth_to_space(node: Node) -> Result:
-    """Channels become pixels."""
-    x = node.var(0)
-    batch, channels, height, width = _image(node)
-    block = node.attr("blocksize")
-    rest = channels // (block * block)
-    node_mode = node.attr("mode", "DCR")
-    if node_mode == "CRD":
-        split_up, perm = [batch, rest, block, block, height, width], [0, 1, 4, 2, 5, 3]
-    elif node_mode == "DCR":
-        split_up, perm = [batch, block, block, rest, height, width], [0, 3, 4, 1, 5, 2]
-    else:
-        raise node.refuse("attribute mode must be 'DCR' or 'CRD'", repr(node_mode))
-    pixels = transposed(reshaped(x, split_up), perm)
-    return reshaped(pixels, [batch, rest, height * block, width * block])
-
-
-def space_to_depth(node: Node) -> Result:
-    """Pixels become channels."""
-    x = node.var(0)
-    is_crd = node.attr("mode", "DCR") == "CRD"
-    batch, channels, height, width = _image(node)
-    block = node.attr("blocksize")
-    cut = [batch, channels, height // block, block, width // block, block]
-    moved = transposed(reshaped(x, cut), [0, 1, 3, 5, 2, 4] if is_crd else [0, 3, 5, 1, 2, 4])
-    return reshaped(moved, [batch, channels * block * block, height // block, width // block])
-
-
-def _image(node: Node) -> list[int]:
-    """[N, C, H, W]; only the first may be open."""
-    extents = list(node.shape(0))
-    if len(extents) != 4 or -1 in extents[1:]:
-        raise node.refuse("the input must be [N, C, H, W] with known C, H and W", extents)
-    return extents
-
-
-def constant_node(node: Node) -> Result:
-    """A value that an attribute holds."""
-    from fluidcore.onnx.reading.tensors import to_array
-
-    kinds = {
-        "value_float": np.float32,
-        "value_floats": np.float32,
-        "value_int": np.int64,
-        "value_ints": np.int64,
-    }
-    if node.has_attr("sparse_value"):
-        raise node.refuse("the constant must be dense", "a sparse one")
-    if node.has_attr("value"):
-        return Constant(to_array(node.attr("value"), None, node.where))
-    for name, dtype in kinds.items():
-        if node.has_attr(name):
-            return constant(node.attr(name), dtype)
-    given = sorted(node.attributes)
-    raise node.refuse("the constant must be a dense tensor of numbers", given)
-
-
-def constant_of_shape(node: Node) -> Result:
-    """One value everywhere."""
-    from fluidcore.onnx.reading.tensors import to_array
-
-    value = np.zeros(1, np.float32)
-    if node.has_attr("value"):
-        value = to_array(node.attr("value"), None, node.where)
-    if value.size != 1:
-        raise node.refuse("attribute value must have one element", list(value.shape))
-    if value.dtype.kind in "iu" and abs(int(value.reshape(-1)[0])) >= 2**53:
-        raise node.refuse("attribute value must be one that a float64 holds", value)
-    extents = node.ints(0)
-    element = value.reshape(-1)[0]
-    return layers.fill_constant(extents, value.dtype, float(element))
-
-
-def eye_like(node: Node) -> Result:
-    """1 on a diagonal of a matrix, else 0."""
-    from fluidcore.onnx.reading.tensors import element_type, type_name
-
-    extents = node.known_shape(0)
-    if len(extents) != 2:
-        raise node.refuse("the input must be a matrix", list(extents))
-    dtype = node.var(0).dtype
-    if node.has_attr("dtype"):
-        found = element_type(node.attr("dtype"))
-        if found is None:
-            kind = type_name(node.attr("dtype"))
-            raise node.refuse("attribute dtype must be an element type fluidcore has", kind)
-        dtype = found
-    node.check_count(math.prod(extents))
-    return as_variable(node, np.eye(*extents, k=node.attr("k")), dtype)
-
-
-def as_variable(node: Node, array: object, dtype: str) -> Value:
-    """A constant of a dtype."""
-    from fluidcore.base.dtypes import numpy_dtype
-
-    return constant(array, numpy_dtype(dtype))
-
-
-def range_(node: Node) -> Result:
-    """Numbers from a start to a limit, which is not one of them."""
-    start, limit, delta = (node.constant(i).reshape(-1)[0] for i in range(3))
-    if delta == 0:
-        raise node.refuse("the step must not be 0", 0)
-    count = max(math.ceil((float(limit) - float(start)) / float(delta)), 0)
-    node.check_count(count)
-    dtype = start.dtype
-    wide = np.float64 if dtype.kind == "f" else np.int64
-    return constant((np.arange(count).astype(wide) * wide(delta) + wide(start)).astype(dtype))
-
-
 RULES: Rules = {
     "Concat": concat,
-    "Constant": constant_node,
-    "ConstantOfShape": constant_of_shape,
-    "DepthToSpace": depth_to_space,
     "Expand": expand,
-    "EyeLike": eye_like,
     "Flatten": flatten,
     "Identity": identity,
-    "Range": range_,
     "Reshape": reshape,
     "Shape": shape,
     "Size": size,
-    "SpaceToDepth": space_to_depth,
     "Split": split,
     "Squeeze": squeeze,
     "Tile": tile,
