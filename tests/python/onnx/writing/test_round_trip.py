@@ -8,13 +8,14 @@ import numpy as np
 import pytest
 from networks import NETWORKS
 from op_case import assert_close
-from runtimes import Array
+from runtimes import Array, by_reference, checked
 from saved import Saved
 from test_every_operator import every_type, runs
 
 import fluidcore as fluid
 from fluidcore import layers
 from fluidcore.onnx import Unsupported, load
+from fluidcore.onnx.writing import to_model
 
 # These have no operators to read them: random numbers, and rows chosen at run time.
 NOT_READ = {
@@ -68,3 +69,14 @@ def test_a_network_comes_back_with_the_same_results_and_gradients(
     wanted = gradients(test, targets, trained, first.feed)
     for name, want, gradient in zip(trained, wanted, got_gradients, strict=True):
         assert_close(gradient, want, 1e-4, f"the gradient of {name}")
+
+
+@pytest.mark.parametrize("network", NETWORKS, ids=lambda build: build.__name__)
+def test_a_network_that_was_loaded_can_be_saved_again(network: Callable[[], Saved]) -> None:
+    first = network()
+    shapes = {name: value.shape for name, value in first.feed.items()}
+    with fluid.unique_name.guard(), fluid.scope_guard(fluid.Scope()):
+        model = load(first.model, shapes=shapes)
+        again = checked(to_model(model.program, model.feeds, model.fetches, model.scope))
+    for want, result in zip(first.wanted, by_reference(again, first.feed), strict=True):
+        assert_close(result, want, 1e-5, "the result")
