@@ -14,16 +14,17 @@ Array: TypeAlias = np.ndarray[Any, Any]
 
 
 class Value:
-    """A tensor of a graph: an input, a constant, or what a node gives.
+    """A tensor of a graph, or a sequence: an input, a constant, or what a node gives.
 
     Attributes:
         dtype: "float32".
         shape: Extents, -1 where they are not known; None: not even the rank is.
         hint: What it is called, if that is free; "" for the name of its node's type.
         array: Of a constant, what it is.
+        is_sequence: Whether it is a sequence of such tensors.
     """
 
-    __slots__ = ("array", "dtype", "hint", "shape")
+    __slots__ = ("array", "dtype", "hint", "is_sequence", "shape")
 
     def __init__(
         self,
@@ -36,6 +37,7 @@ class Value:
         self.shape = None if shape is None else tuple(shape)
         self.hint = hint
         self.array = array
+        self.is_sequence = False
 
     @property
     def rank(self) -> int:
@@ -124,10 +126,10 @@ class Graph:
             for i, value in enumerate(results)
         ]
 
-    def add_with_graphs(
+    def append(
         self, op_type: str, inputs: Sequence[Value | None], outputs: Sequence[Value], **attrs: Any
     ) -> None:
-        """Appends a node that runs graphs; what it gives is what they say."""
+        """Appends a node whose outputs are known, as of one that runs graphs."""
         self.nodes.append(Node(op_type, tuple(inputs), tuple(outputs), attrs, self.site))
 
     def cast(self, value: Value, dtype: str) -> Value:
@@ -146,6 +148,18 @@ class Graph:
         if isinstance(given, Value):
             return given if dtype is None else self.cast(given, dtype)
         return constant(given, dtype or "int64")
+
+
+def sequence(dtype: str, shape: Sequence[int] | None = None, hint: str = "") -> Value:
+    """A value that is a sequence of tensors."""
+    made = Value(dtype, shape, hint)
+    made.is_sequence = True
+    return made
+
+
+def like(value: Value, hint: str = "") -> Value:
+    """Another value of the same kind and dtype, of any shape."""
+    return sequence(value.dtype, hint=hint) if value.is_sequence else Value(value.dtype, hint=hint)
 
 
 def _said(attrs: dict[str, Any]) -> str | None:

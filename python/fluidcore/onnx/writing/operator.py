@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, NoReturn, TypeAlias
 from fluidcore import core
 from fluidcore.base.call_site import explain
 from fluidcore.base.dtypes import FLOATING
-from fluidcore.onnx.writing.graph import Given, Graph, Value
+from fluidcore.onnx.writing.graph import Given, Graph, Value, sequence
 
 Values: TypeAlias = "ChainMap[str, Value]"  # variable -> what it holds now
 Rule: TypeAlias = "Callable[[Op], None]"
@@ -100,8 +100,14 @@ class Op:
         return Spec(var.dtype(), tuple(var.shape()))
 
     def known(self, name: str) -> Value | None:
-        """What a variable holds; None if nothing was written to it."""
-        return self._context.values.get(name)
+        """What a variable holds; None if nothing was written to it, but an array is empty then."""
+        found = self._context.values.get(name)
+        if found is None and self._type(name) == "lod_tensor_array":
+            spec = self.declaration(name)
+            found = sequence(*spec)
+            self.append("SequenceEmpty", [], [found], dtype=spec.dtype)
+            self.bind(name, found)
+        return found
 
     # What is written
 
@@ -113,11 +119,11 @@ class Op:
         """Appends a node of several outputs; see Graph.add."""
         return self._context.graph.add(op_type, inputs, outputs, **attrs)
 
-    def emit_with_graphs(
+    def append(
         self, op_type: str, inputs: Sequence[Value | None], outputs: Sequence[Value], **attrs: Any
     ) -> None:
-        """Appends a node that runs graphs; see Graph.add_with_graphs."""
-        self._context.graph.add_with_graphs(op_type, inputs, outputs, **attrs)
+        """Appends a node whose outputs are known; see Graph.append."""
+        self._context.graph.append(op_type, inputs, outputs, **attrs)
 
     def cast(self, value: Value, dtype: str) -> Value:
         """The value in another dtype."""
@@ -168,12 +174,15 @@ class Op:
         return value.dtype in FLOATING
 
     def _value(self, name: str) -> Value:
-        if self._context.block.find_var_recursive(name).type() != "lod_tensor":
-            self.refuse(f"'{name}' must be a tensor, got an array or selected rows")
-        value = self._context.values.get(name)
+        if self._type(name) == "selected_rows":
+            self.refuse(f"'{name}' must be a tensor, got selected rows")
+        value = self.known(name)
         if value is None:
             self.refuse(f"'{name}' must have a value before it is read, got none")
         return value
+
+    def _type(self, name: str) -> str:
+        return self._context.block.find_var_recursive(name).type()
 
     @staticmethod
     def _names(names: Sequence[str]) -> list[str]:

@@ -111,7 +111,10 @@ def _value_info(value: Value, name: str, has_symbols: bool) -> Any:
     if shape is not None:
         symbols = [f"{name}_{i}" if has_symbols else None for i in range(len(shape))]
         extents = [s if e < 0 else e for s, e in zip(symbols, shape, strict=True)]
-    return onnx_package().helper.make_tensor_value_info(name, _element_type(value.dtype), extents)
+    helper = onnx_package().helper
+    if value.is_sequence:
+        return helper.make_tensor_sequence_value_info(name, _element_type(value.dtype), None)
+    return helper.make_tensor_value_info(name, _element_type(value.dtype), extents)
 
 
 def _tensor_proto(value: Value, name: str) -> Any:

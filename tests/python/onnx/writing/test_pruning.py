@@ -26,7 +26,7 @@ def test_what_a_graph_inside_reads_stays() -> None:
     inner.outputs = inner.add("Tanh", [outer])
     graph.outputs = [Value("float32")]
     branches = {"then_branch": inner, "else_branch": inner}
-    graph.add_with_graphs("If", [condition], graph.outputs, **branches)
+    graph.append("If", [condition], graph.outputs, **branches)
     remove_unread(graph)
     assert types(graph) == ["Relu", "If"]
     assert types(inner) == ["Tanh"]

@@ -4,6 +4,7 @@ from fluidcore.onnx.writing.operator import Rule
 from fluidcore.onnx.writing.rules import (
     activation,
     arithmetic,
+    arrays,
     control_flow,
     conv,
     fill,
@@ -27,6 +28,7 @@ from fluidcore.onnx.writing.rules.no_form import NO_FORM
 _FAMILIES = (
     activation,
     arithmetic,
+    arrays,
     control_flow,
     conv,
     fill,

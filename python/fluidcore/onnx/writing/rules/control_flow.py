@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fluidcore.base.dtypes import numpy_dtype
-from fluidcore.onnx.writing.graph import Graph, Value
+from fluidcore.onnx.writing.graph import Graph, Value, like, sequence
 from fluidcore.onnx.writing.operator import Op, Rule
 from fluidcore.onnx.writing.rules.inner_graphs import close
 from fluidcore.onnx.writing.shapes import as_extent_value, extents, no_extents, product
@@ -22,11 +22,11 @@ def _conditional_block(op: Op) -> None:
     otherwise = Graph()
     befores = [_before(op, otherwise, name) for name in written]
     close(otherwise, [], befores)
-    outputs = [Value(value.dtype) for value in then.graph.outputs]
+    outputs = [like(value) for value in then.graph.outputs]
     if not outputs:
         return
     branches = {"then_branch": then.graph, "else_branch": otherwise}
-    op.emit_with_graphs("If", [_condition(op)], outputs, **branches)
+    op.append("If", [_condition(op)], outputs, **branches)
     for name, value in zip(written, outputs, strict=True):
         op.bind(name, value)
 
@@ -65,16 +65,21 @@ def _while(op: Op) -> None:
         if value is None:
             op.refuse(f"'{name}' must have a value before the loop that writes it, got none")
         first.append(value)
-    given = {name: Value(*op.declaration(name), name) for name in carried}
+    given = {name: _carried(op, name, value) for name, value in zip(carried, first, strict=True)}
     body = op.body(op.attr("sub_block").value, given)
     goes_on = _scalar(body.graph, body.values[condition])
     inputs = [Value("int64", (), "step"), Value("bool", (), "goes_on"), *given.values()]
     close(body.graph, inputs, [goes_on, *(body.values[name] for name in carried)])
-    outputs = [Value(value.dtype) for value in first]
+    outputs = [like(value) for value in first]
     start = op.emit("Reshape", op.input("Condition"), no_extents())
-    op.emit_with_graphs("Loop", [None, start, *first], outputs, body=body.graph)
+    op.append("Loop", [None, start, *first], outputs, body=body.graph)
     for name, value in zip(carried, outputs, strict=True):
         op.bind(name, value)
+
+
+def _carried(op: Op, name: str, value: Value) -> Value:
+    """What a variable holds at the start of a step; its shape is the same in all of them."""
+    return (sequence if value.is_sequence else Value)(*op.declaration(name), name)
 
 
 def _select_input(op: Op) -> None:
@@ -86,7 +91,7 @@ def _select_input(op: Op) -> None:
             branches[name] = Graph()
             close(branches[name], [], [result])
         chosen = Value(value.dtype)
-        op.emit_with_graphs("If", [op.emit("Equal", mask, number)], [chosen], **branches)
+        op.append("If", [op.emit("Equal", mask, number)], [chosen], **branches)
     op.set("Out", chosen)
 
 

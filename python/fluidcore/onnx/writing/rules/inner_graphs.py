@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fluidcore.onnx.writing.graph import Graph, Value
+from fluidcore.onnx.writing.graph import Graph, Value, like
 
 
 def close(graph: Graph, inputs: Sequence[Value], outputs: Sequence[Value]) -> None:
@@ -14,8 +14,8 @@ def close(graph: Graph, inputs: Sequence[Value], outputs: Sequence[Value]) -> No
     graph.outputs = []
     for value in outputs:
         if id(value) not in made:
-            (copy,) = graph.add("Identity", [value])
-            copy.shape = value.shape
+            copy = like(value)
+            graph.append("Identity", [value], [copy])
             graph.outputs.append(copy)
         else:
             made.discard(id(value))

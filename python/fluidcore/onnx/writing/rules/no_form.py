@@ -1,22 +1,12 @@
 """The operators that cannot be written, and why."""
 
-_ARRAY = "ONNX has no arrays of tensors that a loop writes to by index"
 _ROWS = "it handles selected rows, which only training makes"
 _MATRIX = "ONNX has no factors, inverses or solutions of matrices"
+_HISTORY = "it keeps what gradients of loops read"
 _DRAW = "ONNX draws no such random numbers"
-_SAVED = "a program that is saved for inference does not hold it"
 
 NO_FORM: dict[str, str] = {
-    **dict.fromkeys(
-        (
-            "lod_array_length",
-            "pop_from_array",
-            "push_to_array",
-            "read_from_array",
-            "write_to_array",
-        ),
-        _ARRAY,
-    ),
+    **dict.fromkeys(("pop_from_array", "push_to_array"), _HISTORY),
     **dict.fromkeys(
         (
             "get_tensor_from_selected_rows",

@@ -62,7 +62,7 @@ def _scan(op: Op, first: Value, values: list[Value], body: Graph, axis: int) -> 
     to_front = [axis, *(i for i in range(rank) if i != axis)]
     values = [value if axis == 0 else transposed(op, value, to_front) for value in values]
     end, out = Value(first.dtype), Value(first.dtype)
-    op.emit_with_graphs(
+    op.append(
         "Scan",
         [first, *values],
         [end, out],

@@ -41,7 +41,7 @@ def _recurrent(op: Op) -> None:
     close(body.graph, list(given.values()), results)
     outputs = [Value(value.dtype) for value in body.graph.outputs]
     reverse = int(op.attr("reverse"))
-    op.emit_with_graphs(
+    op.append(
         "Scan",
         [*states, *inputs],
         outputs,

@@ -8,7 +8,6 @@ from saved import every_runtime, saved
 
 import fluidcore as fluid
 from fluidcore import layers
-from fluidcore.onnx.writing import to_model
 
 ROWS = np.array([[1, 2], [-3, -4], [5, 6]], np.float32)
 MODELS = [
@@ -90,17 +89,45 @@ def test_rows_go_different_ways_and_come_together_again(threshold: float, runtim
     saved([y], x=ROWS).agrees(runtime)
 
 
-def test_an_array_of_tensors_has_no_form() -> None:
+@every_runtime
+@pytest.mark.parametrize("count", [1, 4])
+def test_a_loop_may_collect_tensors_in_an_array(count: int, runtime: str) -> None:
     x = layers.data("x", [2])
+    n = layers.data("n", [1], dtype="int64", append_batch_size=False)
     array = layers.create_array("float32", shape=[-1, 2])
+    layers.array_write(x, layers.zeros([1], "int64"), array=array)
+
+    def body(i: fluid.Variable) -> fluid.Variable:
+        before = layers.array_read(array, i)
+        layers.array_write(before * 2.0, i + 1, array=array)
+        return i + 1
+
+    (last,) = layers.while_loop(lambda i: i < n, body, [layers.zeros([1], "int64")])
+    found = [layers.array_read(array, last), layers.array_length(array)]
+    saved(found, x=ROWS, n=np.array([count])).agrees(runtime)
+
+
+@every_runtime
+def test_an_element_of_an_array_may_be_written_again(runtime: str) -> None:
+    x = layers.data("x", [2])
+    zero, one = layers.zeros([1], "int64"), layers.ones([1], "int64")
+    array = layers.array_write(x, zero)
+    layers.array_write(x * 2.0, one, array=array)
+    layers.array_write(x * 3.0, zero, array=array)
+    found = [layers.array_read(array, zero), layers.array_read(array, one)]
+    saved([*found, layers.array_length(array)], x=ROWS).agrees(runtime)
+
+
+@every_runtime
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_a_branch_may_write_to_an_array(sign: int, runtime: str) -> None:
+    x = layers.data("x", [2])
     zero = layers.zeros([1], "int64")
+    array = layers.create_array("float32", shape=[-1, 2])
     layers.array_write(x, zero, array=array)
-    y = layers.array_read(array, zero)
-    with pytest.raises(
-        fluid.InvalidArgument,
-        match=r"^onnx.save: write_to_array: the operator must have an ONNX form, got one without: "
-        "ONNX has no arrays of tensors that a loop writes to by index",
-    ) as caught:
-        to_model(fluid.default_main_program(), [x], [y])
-    assert "test_written_control_flow.py" in caught.value.__notes__[0]
-    assert "layers.array_write(x, zero, array=array)" in caught.value.__notes__[0]
+
+    def write() -> None:
+        layers.array_write(x * 5.0, zero, array=array)
+
+    layers.cond(layers.mean(x) > 0.0, write)
+    saved([layers.array_read(array, zero)], x=sign * np.abs(ROWS)).agrees(runtime)
