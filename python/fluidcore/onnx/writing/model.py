@@ -81,8 +81,12 @@ def to_model(
         raise core.InvalidArgument("onnx.save: there must be a variable to fetch, got none")
     if len(set(feed_names)) < len(feed_names):
         raise core.InvalidArgument(f"onnx.save: feeds must be different, got {feed_names}")
-    for name in feed_names:
-        program.global_block().var(name)
+    block = program.global_block()
+    for name in (*feed_names, *fetch_names):
+        if block.var(name).desc.type() != "lod_tensor":
+            raise core.InvalidArgument(
+                f"onnx.save: feeds and fetches must be tensors, got {block.var(name)!r}"
+            )
     pruned = program.clone(for_test=True).prune(fetch_names, feed_names)
     given = _given(pruned, feed_names, global_scope() if scope is None else scope)
     graph = write_program(pruned, given, fetch_names)

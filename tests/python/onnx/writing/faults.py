@@ -26,7 +26,7 @@ _REFERENCE = {
     r"softsign X\[\]": "a number is no array",
     r"take_along_axis X\[.,257\]": "numpy.choose has a limit",
 }
-_RANDOM = r"(bernoulli|randint|uniform_random|gaussian_random)"
+_RANDOM = r"(bernoulli|multinomial|randint|randperm|uniform_random|gaussian_random)"
 _ONNXRUNTIME = {
     r".* int16$": "has few operators of int16",
     r".*dtype=bfloat16": "gives no bfloat16 to NumPy",

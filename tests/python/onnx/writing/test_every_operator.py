@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import onnx
@@ -141,6 +142,12 @@ def test_a_new_operator_has_a_rule_or_a_reason_to_have_none() -> None:
     updates = {name for name in forward if core.op_def(name).inputs and is_update(name)}
     assert set(forward) == RULES.keys() | NO_FORM.keys() | updates
     assert not RULES.keys() & (NO_FORM.keys() | updates)
+
+
+def test_the_page_names_what_has_no_form_and_counts_what_has() -> None:
+    page = (Path(__file__).parents[4] / "docs" / "onnx_saving.md").read_text(encoding="utf-8")
+    assert f"{len(RULES)} of fluidcore's {len(RULES) + len(NO_FORM)} operators" in page
+    assert [name for name in NO_FORM if f"`{name}`" not in page] == []
 
 
 def is_update(op_type: str) -> bool:

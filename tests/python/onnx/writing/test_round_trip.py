@@ -19,7 +19,7 @@ from fluidcore.onnx.writing import to_model
 
 # These have no operators to read them: random numbers, and rows chosen at run time.
 NOT_READ = {
-    *("bernoulli", "randint", "randint_batch_size_like"),
+    *("bernoulli", "multinomial", "randint", "randint_batch_size_like", "randperm"),
     *("uniform_random", "uniform_random_batch_size_like"),
     *("split_lod_tensor", "max_pool3d_with_index"),
 }

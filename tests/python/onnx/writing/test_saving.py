@@ -160,6 +160,14 @@ def test_nothing_to_fetch_and_feeding_twice_are_errors() -> None:
         to_model(program, [x, "x"], [layers.relu(x)])
 
 
+def test_an_array_cannot_be_fetched() -> None:
+    array = layers.create_array("float32", shape=[2])
+    with pytest.raises(
+        fluid.InvalidArgument, match=r"^onnx.save: feeds and fetches must be tensors, got .*array_0"
+    ):
+        to_model(fluid.default_main_program(), [], [array])
+
+
 def test_an_unknown_variable_is_an_error() -> None:
     x = layers.data("x", [3])
     with pytest.raises(fluid.core.NotFound, match="no variable 'y'"):

@@ -3,7 +3,6 @@
 _ROWS = "it handles selected rows, which only training makes"
 _MATRIX = "ONNX has no factors, inverses or solutions of matrices"
 _HISTORY = "it keeps what gradients of loops read"
-_DRAW = "ONNX draws no such random numbers"
 
 NO_FORM: dict[str, str] = {
     **dict.fromkeys(("pop_from_array", "push_to_array"), _HISTORY),
@@ -20,7 +19,7 @@ NO_FORM: dict[str, str] = {
         _ROWS,
     ),
     **dict.fromkeys(("cholesky", "inverse", "slogdet", "triangular_solve"), _MATRIX),
-    **dict.fromkeys(("multinomial", "randperm", "truncated_gaussian_random"), _DRAW),
+    "truncated_gaussian_random": "ONNX draws no random numbers again",
     "ctc_curvature": "only the gradient of a gradient of ctc_loss needs it",
     "ctc_loss": "ONNX has no loss of alignments",
     "grid_sample_adjoint": "only gradients of grid_sample need it",

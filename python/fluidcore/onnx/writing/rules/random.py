@@ -65,6 +65,37 @@ def _bernoulli(op: Op) -> None:
     op.set("Out", op.cast(op.emit("Less", drawn, op.cast(x, "float32")), x.dtype))
 
 
+def _randperm(op: Op) -> None:
+    """The order of random numbers."""
+    count, dtype = op.attr("n"), op.declared("Out").dtype
+    drawn = _draw(op, "RandomUniform", [count], "float32", low=0.0, high=1.0)
+    _, order = op.emit_all("TopK", drawn, [count], outputs=2)
+    op.set("Out", op.cast(order, dtype))
+
+
+def _multinomial(op: Op) -> None:
+    """The greatest of log(X) and random numbers of Gumbel's distribution.
+
+    It is class i with the probability in proportion to X[i], and the k greatest are k classes drawn
+    one after the other (Gumbel 1954; Vieira, Gumbel-max trick and weighted reservoir sampling,
+    2014).
+    """
+    x, count = op.input("X"), op.attr("num_samples")
+    weights = op.emit("Log", op.cast(x, "float32"))
+    if op.attr("replacement"):
+        shape = [*extents(op, x)[:-1], count, extents(op, x)[-1]]
+        scores = op.emit("Add", op.emit("Unsqueeze", weights, [-2]), _gumbel(op, shape))
+        op.set("Out", op.emit("ArgMax", scores, axis=-1, keepdims=0))
+    else:
+        scores = op.emit("Add", weights, _gumbel(op, extents(op, x)))
+        op.set("Out", op.emit_all("TopK", scores, [count], axis=-1, outputs=2)[1])
+
+
+def _gumbel(op: Op, shape: list[Extent]) -> Value:
+    drawn = _draw(op, "RandomUniform", shape, "float32", low=0.0, high=1.0)
+    return op.emit("Neg", op.emit("Log", op.emit("Neg", op.emit("Log", drawn))))
+
+
 RULES: dict[str, Rule] = {
     "dropout": _dropout,
     "gaussian_random": _gaussian,
@@ -74,4 +105,6 @@ RULES: dict[str, Rule] = {
     "randint": _randint,
     "randint_batch_size_like": _randint,
     "bernoulli": _bernoulli,
+    "randperm": _randperm,
+    "multinomial": _multinomial,
 }

@@ -108,6 +108,15 @@ def test_a_loop_may_collect_tensors_in_an_array(count: int, runtime: str) -> Non
 
 
 @every_runtime
+def test_a_gap_in_an_array_is_an_error(runtime: str) -> None:
+    x = layers.data("x", [2])
+    array = layers.array_write(x, layers.fill_constant([1], "int64", 2))
+    model = saved([layers.array_read(array, layers.fill_constant([1], "int64", 2))], x=ROWS)
+    with pytest.raises(Exception, match=r"index|position|Idx"):
+        model.agrees(runtime)
+
+
+@every_runtime
 def test_an_element_of_an_array_may_be_written_again(runtime: str) -> None:
     x = layers.data("x", [2])
     zero, one = layers.zeros([1], "int64"), layers.ones([1], "int64")

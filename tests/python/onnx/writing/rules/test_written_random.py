@@ -64,3 +64,24 @@ def test_dropout_is_as_in_a_test(runtime: str) -> None:
     model = saved([layers.dropout(x, 0.25)], x=np.ones((2, 3), np.float32))
     assert model.node_types() == ["Mul"]
     model.agrees(runtime)
+
+
+@every_runtime
+def test_numbers_in_a_random_order(runtime: str) -> None:
+    numbers = drawn(layers.randperm(50, seed=1), runtime)
+    assert sorted(numbers.tolist()) == list(range(50)) != numbers.tolist()
+
+
+@every_runtime
+@pytest.mark.parametrize("replacement", [False, True])
+def test_classes_of_a_distribution(replacement: bool, runtime: str) -> None:
+    x = layers.data("x", [4])
+    weights = np.tile(np.array([1, 0, 6, 3], np.float32), (3000, 1))
+    out = layers.multinomial(x, 2, seed=1, replacement=replacement)
+    numbers = drawn(out, runtime, x=weights)
+    first = np.bincount(numbers[:, 0], minlength=4) / 3000
+    np.testing.assert_allclose(first, [0.1, 0, 0.6, 0.3], atol=0.04)
+    # With a 2 drawn, in place of it 0 or 3 in proportion to their weights.
+    second = np.bincount(numbers[numbers[:, 0] == 2, 1], minlength=4)
+    wanted = [0.1, 0, 0.6, 0.3] if replacement else [0.25, 0, 0, 0.75]
+    np.testing.assert_allclose(second / second.sum(), wanted, atol=0.04)
