@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from fluidcore import core
 from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.onnx.writing.opset import signature
 
@@ -107,7 +108,7 @@ class Graph:
         for kind, given in zip(kinds, inputs, strict=True):
             if isinstance(given, Value) and bound.setdefault(kind, given.dtype) != given.dtype:
                 raise AssertionError(f"{op_type}: {kind} is {bound[kind]} and {given.dtype}")
-        used = {kind: taken.takes(kind, dtype) or dtype for kind, dtype in bound.items()}
+        used = {kind: self._taken(op_type, kind, dtype) for kind, dtype in bound.items()}
         values = [
             self._input(given, taken.dtype(kind, used))
             for kind, given in zip(kinds, inputs, strict=True)
@@ -141,6 +142,20 @@ class Graph:
         (made,) = self.add("Cast", [value], to=dtype)
         made.shape = value.shape
         return made
+
+    def _taken(self, op_type: str, kind: str, dtype: str) -> str:
+        """The dtype in which an operator takes one.
+
+        Raises:
+            core.InvalidArgument: It takes none that has all its numbers.
+        """
+        found = signature(op_type).takes(kind, dtype)
+        if found is None:
+            allowed = ", ".join(signature(op_type).allowed[kind])
+            raise core.InvalidArgument(
+                f"onnx.save: the {op_type} of ONNX must be given one of {allowed}, got {dtype}"
+            )
+        return found
 
     def _input(self, given: Given, dtype: str | None) -> Value | None:
         if given is None:

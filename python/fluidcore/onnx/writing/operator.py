@@ -146,8 +146,10 @@ class Op:
         spec = self.declaration(name)
         assert value.dtype == spec.dtype, f"{self.type}: {name} is {spec.dtype}, not {value.dtype}"
         value.hint = value.hint or name
-        if value.shape is None:
+        if value.shape is None or len(value.shape) != len(spec.shape):
             value.shape = spec.shape
+        else:  # an extent that one of the two knows is known
+            value.shape = tuple(map(max, value.shape, spec.shape))
         self._context.values[name] = value
 
     def body(self, block: int, values: Mapping[str, Value]) -> Body:

@@ -30,7 +30,6 @@ _WIDER = {
     "bool": ("int32", "float32"),
     "int16": ("int32", "int64", "float32"),
     "int32": ("int64", "float64"),
-    "int64": ("float64",),
     "float16": ("float32",),
     "bfloat16": ("float32",),
 }
@@ -63,6 +62,8 @@ class Signature(NamedTuple):
 
     def takes(self, kind: str, dtype: str) -> str | None:
         """The dtype itself, or the nearest wider one that is allowed; None: there is none."""
+        if kind.startswith("seq") or kind == "S":  # of sequences
+            return dtype
         allowed = self.allowed.get(kind, (_DTYPES.get(kind, ""),))
         return next((each for each in (dtype, *_WIDER.get(dtype, ())) if each in allowed), None)
 

@@ -14,7 +14,6 @@ from fluidcore.onnx.writing.operator import Op
 
 Extent: TypeAlias = "int | Value"  # known, or an int64 [1]
 _MOST = 1024  # elements of a constant that could be calculated
-LAST = 2**63 - 1  # the end of a slice to the last element
 
 
 def extent(op: Op, x: Value, axis: int) -> Extent:
@@ -112,8 +111,9 @@ def transposed(op: Op, x: Value, perm: Sequence[int]) -> Value:
 def filled(op: Op, shape: Sequence[Extent], dtype: str, value: float) -> Value:
     """The same number everywhere."""
     number = np.array([value], numpy_dtype(dtype))
-    if math.prod(each if isinstance(each, int) else _MOST for each in shape) < _MOST:
-        return constant(np.full(shape, number[0]))
+    known = [each for each in shape if isinstance(each, int)]
+    if len(known) == len(shape) and math.prod(known) <= _MOST:
+        return constant(np.full(known, number[0]))
     made = op.emit("ConstantOfShape", as_value(op, shape), value=number)
     made.shape = tuple(-1 if isinstance(each, Value) else each for each in shape)
     return made
