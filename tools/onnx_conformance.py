@@ -2,9 +2,11 @@
 
     python tools/onnx_conformance.py                   all, with a table
     python tools/onnx_conformance.py --kind node --only softmax --list refused
+    python tools/onnx_conformance.py --kind node --gradients
 
 A test passed, or was refused with fluidcore's error, or is WRONG: another result, or another
-exception. The exit code is 1 if one is WRONG.
+exception. With --gradients the gradients of what passed are checked at the inputs of the test. The
+exit code is 1 if a result is WRONG or a gradient is.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ import signal
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,10 +28,22 @@ import onnx
 from onnx.backend.test.loader import load_model_tests
 from onnx.backend.test.runner import Runner
 
-from fluidcore.onnx.backend import Backend
+from fluidcore import core
+from fluidcore.base.dtypes import FLOATING
+from fluidcore.gradcheck import GradCheckConfig, GradientChecker, Verdict
+from fluidcore.onnx.backend import Backend, Prepared
 from fluidcore.onnx.reading import Unsupported
 
-PASSED, REFUSED, WRONG = "passed", "refused", "WRONG"
+PASSED, REFUSED, ROUNDED, WRONG = "passed", "refused", "rounded", "WRONG"
+PROVEN, OPEN, NONE, FALSE = "proven", "undecided", "none", "FALSE"  # of gradients
+# Tests that expect numbers which were rounded at each step, and are farther from the exact ones
+# than what fluidcore calculates: the tolerances, relative and absolute, that allow for that.
+EXPECTED_ROUNDED = {
+    "test_attention_4d_causal_fp16": (2**-9, 1e-7),  # two units of float16
+    "test_attention_4d_causal_fp16_expanded": (2**-9, 1e-7),
+    "test_dft_inverse": (1e-3, 1e-6),  # 2e-7 for an exact 0, beside numbers up to 90
+    "test_dft_inverse_opset19": (1e-3, 1e-6),
+}
 KINDS = ("node", "simple", "pytorch-converted", "pytorch-operator", "light")
 
 
@@ -40,14 +54,15 @@ class Outcome(NamedTuple):
     name: str
     verdict: str
     message: str
+    gradient: str = ""
 
 
 class OutOfTimeError(Exception):
     """A test took too long."""
 
 
-def run(kind: str, test: Any, seconds: int) -> Outcome:
-    """Runs one test for a limited time."""
+def run(kind: str, test: Any, seconds: int, gradients: bool) -> Outcome:
+    """Runs one test for a limited time, and checks its gradients then."""
 
     def stop(*_: object) -> None:
         raise OutOfTimeError(f"more than {seconds} s")
@@ -57,8 +72,12 @@ def run(kind: str, test: Any, seconds: int) -> Outcome:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            compare(kind, test)
-        return Outcome(kind, test.name, PASSED, "")
+            verdict, prepared, inputs = compare(kind, test)
+            signal.alarm(0)
+            if not gradients:
+                return Outcome(kind, test.name, verdict, "")
+            gradient, message = gradient_of(prepared, inputs, seconds)
+            return Outcome(kind, test.name, verdict, message, gradient)
     except Unsupported as refusal:
         return Outcome(kind, test.name, REFUSED, str(refusal))
     except Exception as error:  # whatever it is, it is wrong
@@ -69,8 +88,9 @@ def run(kind: str, test: Any, seconds: int) -> Outcome:
         signal.alarm(0)
 
 
-def compare(kind: str, test: Any) -> None:
+def compare(kind: str, test: Any) -> tuple[str, Prepared, list[Any]]:
     """Runs the data sets of a test; an error if a result is another one."""
+    verdict = PASSED
     model = test.model
     if model is None:
         folder = test.model_dir
@@ -79,7 +99,36 @@ def compare(kind: str, test: Any) -> None:
     prepared = Backend.prepare(model)
     for inputs, expected in data_sets(kind, test, model):
         results = prepared.run(inputs)
-        Runner.assert_similar_outputs(expected, results, test.rtol, test.atol)
+        try:
+            Runner.assert_similar_outputs(expected, results, test.rtol, test.atol)
+        except AssertionError:
+            if test.name not in EXPECTED_ROUNDED:
+                raise
+            Runner.assert_similar_outputs(expected, results, *EXPECTED_ROUNDED[test.name])
+            verdict = ROUNDED
+    return verdict, prepared, inputs
+
+
+def gradient_of(prepared: Prepared, inputs: list[Any], seconds: int) -> tuple[str, str]:
+    """What the checker says of the gradients of all floating results at these inputs."""
+    model, feed = prepared.model_for(inputs)
+    block = model.program.global_block()
+    for name in model.feeds:
+        block.var(name).stop_gradient = block.var(name).dtype not in FLOATING
+    outputs = [variable for variable in model.fetches if variable.dtype in FLOATING]
+    outputs = list({variable.name: variable for variable in outputs}.values())
+    config = GradCheckConfig(budget_s=seconds, localise=False, explain=False)
+    try:
+        if not outputs:
+            return NONE, "no floating result"
+        checker = GradientChecker(config)
+        report = checker.check_program(
+            model.program, feed, outputs, scope=model.scope, raise_exception=False
+        )
+    except core.Error as error:
+        return NONE, str(error)
+    gradient = {Verdict.PASS: PROVEN, Verdict.FAIL: FALSE}.get(report.verdict, OPEN)
+    return gradient, "" if gradient == PROVEN else re.sub(r"\s+", " ", str(report))
 
 
 def data_sets(kind: str, test: Any, model: Any) -> Iterator[tuple[list[Any], list[Any]]]:
@@ -147,13 +196,31 @@ def operator_of(message: str) -> str:
     return f"{found[1]}: {found[2]}" if found else re.sub(r"^[^:]*: ", "", message)
 
 
+def print_table(outcomes: Sequence[Outcome], kinds: Sequence[str], gradients: bool) -> None:
+    """How many came out how, a row for each kind; then the gradients of those that ran."""
+    columns = (PASSED, REFUSED, ROUNDED, WRONG)
+    print(f"{'tests':20}{'number':>8}" + "".join(f"{column:>9}" for column in columns))
+    for kind in kinds:
+        counts = Counter(each.verdict for each in outcomes if each.kind == kind)
+        numbers = [sum(counts.values()), *(counts[column] for column in columns)]
+        print(f"{kind:20}{numbers[0]:8,}" + "".join(f"{number:9,}" for number in numbers[1:]))
+    if gradients:
+        columns = (PROVEN, OPEN, NONE, FALSE)
+        print(f"\n{'gradients':28}" + "".join(f"{column:>10}" for column in columns))
+        for kind in kinds:
+            counts = Counter(each.gradient for each in outcomes if each.kind == kind)
+            print(f"{kind:28}" + "".join(f"{counts[column]:10,}" for column in columns))
+
+
 def main() -> int:
     """Runs the tests that the arguments name."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--kind", choices=KINDS, action="append", help="default: all")
     parser.add_argument("--only", default="", help="a regular expression that names contain")
     parser.add_argument("--seconds", type=int, default=20, help="for each test; default 20")
-    parser.add_argument("--list", choices=(PASSED, REFUSED, WRONG), action="append", default=[])
+    parser.add_argument("--gradients", action="store_true", help="check them, too")
+    verdicts = (PASSED, REFUSED, ROUNDED, WRONG, PROVEN, OPEN, NONE, FALSE)
+    parser.add_argument("--list", choices=verdicts, action="append", default=[])
     parser.add_argument("--operators", action="store_true", help="what refusals name, by number")
     parser.add_argument("--json", help="where the outcomes go")
     chosen = parser.parse_args()
@@ -161,24 +228,20 @@ def main() -> int:
     for kind in chosen.kind or KINDS:
         for test in tests(kind):
             if re.search(chosen.only, test.name):
-                outcomes.append(run(kind, test, chosen.seconds))
+                outcomes.append(run(kind, test, chosen.seconds, chosen.gradients))
     for outcome in outcomes:
-        if outcome.verdict in (*chosen.list, WRONG):
-            print(f"{outcome.verdict:8} {outcome.name}: {outcome.message[:300]}")
+        for verdict in {outcome.verdict, outcome.gradient} & {*chosen.list, WRONG, FALSE}:
+            print(f"{verdict:9} {outcome.name}: {outcome.message[:300]}")
     if chosen.operators:
         for what, count in Counter(
             operator_of(each.message) for each in outcomes if each.verdict == REFUSED
         ).most_common():
             print(f"{count:5}  {what[:160]}")
-    print(f"{'tests':20}{'number':>8}{PASSED:>8}{REFUSED:>9}{WRONG:>7}")
-    for kind in chosen.kind or KINDS:
-        verdicts = Counter(each.verdict for each in outcomes if each.kind == kind)
-        numbers = [verdicts[verdict] for verdict in (PASSED, REFUSED, WRONG)]
-        print(f"{kind:20}{sum(numbers):8,}{numbers[0]:8,}{numbers[1]:9,}{numbers[2]:7,}")
+    print_table(outcomes, chosen.kind or KINDS, chosen.gradients)
     if chosen.json:
         with open(chosen.json, "w", encoding="utf-8") as file:
             json.dump([each._asdict() for each in outcomes], file, indent=1)
-    return int(any(each.verdict == WRONG for each in outcomes))
+    return int(any(each.verdict == WRONG or each.gradient == FALSE for each in outcomes))
 
 
 if __name__ == "__main__":

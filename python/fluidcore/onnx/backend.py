@@ -13,6 +13,7 @@ import numpy as np
 from onnx import ModelProto, NodeProto, helper
 from onnx.backend.base import Backend as _Backend
 from onnx.backend.base import BackendRep, namedtupledict
+from onnx.shape_inference import infer_shapes
 
 from fluidcore import core
 from fluidcore.executor import Executor
@@ -51,6 +52,12 @@ class Prepared(BackendRep):
             Unsupported: fluidcore cannot express the model.
         """
         del kwargs
+        model, feed = self.model_for(inputs)
+        results = self._executor.run(model.program, feed, model.fetches, model.scope)
+        return namedtupledict("Outputs", model.outputs)(*results)  # type: ignore[no-any-return]
+
+    def model_for(self, inputs: Any) -> tuple[Model, dict[str, Array]]:
+        """The model as it is read for some inputs, and what it is fed; otherwise as `run`."""
         if isinstance(inputs, Mapping):
             given = dict(inputs)
         else:
@@ -58,9 +65,7 @@ class Prepared(BackendRep):
             given = dict(zip(self._names, listed, strict=False))
         arrays = {name: _array(name, value) for name, value in given.items()}
         model = self._for(arrays)
-        feed = {name: arrays[name] for name in model.feeds}
-        results = self._executor.run(model.program, feed, model.fetches, model.scope)
-        return tuple(namedtupledict("Outputs", model.outputs)(*results))
+        return model, {name: arrays[name] for name in model.feeds}
 
     def _for(self, arrays: Mapping[str, Array]) -> Model:
         """The model for these shapes, and for the values that shapes depend on."""
@@ -154,7 +159,8 @@ class Backend(_Backend):
         graph = helper.make_graph([node], "node", values, outputs)
         version = kwargs.get("opset_version")
         opsets = None if version is None else [helper.make_opsetid("", version)]
-        return cls.prepare(helper.make_model(graph, opset_imports=opsets), device).run(inputs)
+        model = helper.make_model(graph, opset_imports=opsets)
+        return cls.prepare(infer_shapes(model), device).run(inputs)  # types of its outputs
 
     @classmethod
     def supports_device(cls, device: str) -> bool:

@@ -24,39 +24,48 @@ def read_model(path: str | os.PathLike[str] | Any) -> tuple[Any, str, str | None
     onnx = onnx_package()
     if isinstance(path, onnx.ModelProto):
         file = path.graph.name or "model"
-        _check(path, path, file, None)
+        _check_external(path.graph, file, None)
+        try:
+            onnx.checker.check_model(path)
+        except (onnx.checker.ValidationError, ValueError, RuntimeError) as error:
+            raise _invalid(file, error) from error
         return path, file, None
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(
             f"load: path must be the name of a file or a ModelProto, got {type(path).__name__}"
         )
     name = os.fspath(path)
-    model = onnx.ModelProto()
+    if not os.path.isfile(name):
+        raise core.NotFound(f"load: no file {name}")
+    folder, file = os.path.split(os.path.abspath(name))
+    finding: Exception | None = None
     try:
-        with open(name, "rb") as stream:
-            text = stream.read()
-    except (FileNotFoundError, IsADirectoryError) as error:
-        raise core.NotFound(f"load: no file {name}") from error
+        onnx.checker.check_model(name)  # before there is anything else in memory
+    except (onnx.checker.ValidationError, ValueError, RuntimeError) as error:
+        finding = error
+    model = _parsed(name, file)
+    _check_external(model.graph, file, folder)
+    if finding is not None:
+        raise _invalid(file, finding) from finding
+    return model, file, folder
+
+
+def _invalid(file: str, finding: Exception) -> Unsupported:
+    first = str(finding).strip().partition("\n")[0]
+    return Unsupported(f"{file}: must be a valid ONNX model, got {first}")
+
+
+def _parsed(name: str, file: str) -> Any:
+    model = onnx_package().ModelProto()
+    with open(name, "rb") as stream:
+        text = stream.read()
     try:
         model.ParseFromString(text)
     except Exception as error:  # google.protobuf.message.DecodeError, which has no fixed home
-        raise Unsupported(f"{name}: must be an ONNX model, got a file that is not") from error
-    del text
-    if not model.ByteSize() or not model.HasField("graph"):
-        raise Unsupported(f"{name}: must be an ONNX model, got a file without a graph")
-    folder = os.path.dirname(os.path.abspath(name))
-    _check(model, name, os.path.basename(name), folder)
-    return model, os.path.basename(name), folder
-
-
-def _check(model: Any, checked: Any, file: str, folder: str | None) -> None:
-    onnx = onnx_package()
-    _check_external(model.graph, file, folder)
-    try:
-        onnx.checker.check_model(checked)
-    except (onnx.checker.ValidationError, ValueError, RuntimeError) as error:
-        first = str(error).strip().partition("\n")[0]
-        raise Unsupported(f"{file}: must be a valid ONNX model, got {first}") from error
+        raise Unsupported(f"{file}: must be an ONNX model, got a file that is not") from error
+    if not model.HasField("graph"):
+        raise Unsupported(f"{file}: must be an ONNX model, got a file without a graph")
+    return model
 
 
 def _check_external(graph: Any, file: str, folder: str | None) -> None:

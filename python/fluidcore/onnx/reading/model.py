@@ -17,7 +17,7 @@ from fluidcore.onnx.reading.functions import Functions, opsets_of
 from fluidcore.onnx.reading.graph import Frame, Walk
 from fluidcore.onnx.reading.state import State
 from fluidcore.onnx.reading.tensors import element_type, type_name
-from fluidcore.onnx.reading.values import Constant, Extents, Items, Value
+from fluidcore.onnx.reading.values import Array, Constant, Extents, Items, Value
 from fluidcore.program import Program, Variable, program_guard
 
 
@@ -77,22 +77,28 @@ def load(
         model = fluid.onnx.load("resnet18.onnx", dims={"batch": 8})
         fluid.Executor().run(model.program, {model.feeds[0]: images}, model.fetches)
     """
-    model, file, folder = read_model(path)
     scope = global_scope() if scope is None else scope
-    given = _Given(dims or {}, shapes or {}, constants or {})
+    model, arrays = _read(path, _Given(dims or {}, shapes or {}, constants or {}), scope)
+    while arrays:  # each goes when it is in the scope
+        name, array = arrays.popitem()
+        scope.var(name).get_tensor().set(array)
+    return model
+
+
+def _read(path: Any, given: _Given, scope: core.Scope) -> tuple[Model, dict[str, Array]]:
+    """The model without the values of its parameters, and these; the file is forgotten then."""
+    model, file, folder = read_model(path)
     state = State(file)
-    opsets = opsets_of(model)
-    frame = Frame(opsets)
+    frame = Frame(opsets_of(model))
     walk = Walk(state, Functions(model, file), folder)
     with program_guard(state.program, Program()):
         walk.add_initializers(model.graph, frame)
         feeds = _add_inputs(model.graph, given, state, frame)
         walk.add_nodes(model.graph.node, frame)
         fetches = [_output(info, state, frame) for info in model.graph.output]
-    for name, array in state.arrays.items():
-        scope.var(name).get_tensor().set(array)
     outputs = [info.name for info in model.graph.output]
-    return Model(state.program, feeds, fetches, outputs, scope, _metadata(model))
+    read = Model(state.program, feeds, fetches, outputs, scope, _metadata(model))
+    return read, state.arrays
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,16 @@ import math
 
 from fluidcore import layers
 from fluidcore.onnx.reading.node import Node
-from fluidcore.onnx.reading.rules.common import Result, Rules, append, reshaped
+from fluidcore.onnx.reading.rules.common import (
+    Result,
+    Rules,
+    append,
+    binary,
+    number_like,
+    reshaped,
+    scaled,
+)
+from fluidcore.onnx.reading.rules.reduce import reduced
 from fluidcore.program import Parameter, Variable, default_main_program
 
 
@@ -19,14 +28,18 @@ def batch_norm(node: Node) -> Result:
     x = node.var(0)
     scale, bias, mean, variance = (node.var(i) for i in range(1, 5))
     training = _is_training(node)
+    statistics = (mean, variance)
+    wanted = any(node.wants(i) for i in (1, 2))
+    if (training and wanted) or not all(isinstance(each, Parameter) for each in statistics):
+        return _composed(node, x, (scale, bias, mean, variance), training)
     flat = len(x.shape) == 1
     block = default_main_program().current_block()
     names = {slot: block.unique_name("batch_norm") for slot in ("Y", "MeanOut", "VarianceOut")}
     if not training:
-        for slot, statistic in (("MeanOut", mean), ("VarianceOut", variance)):
-            if isinstance(statistic, Parameter):
-                statistic.trainable, statistic.stop_gradient = False, True
-                names[slot] = statistic.name
+        for slot, statistic in zip(("MeanOut", "VarianceOut"), statistics, strict=True):
+            assert isinstance(statistic, Parameter)
+            statistic.trainable, statistic.stop_gradient = False, True
+            names[slot] = statistic.name
     inputs = {"X": layers.reshape(x, [-1, 1]) if flat else x, "Scale": scale, "Bias": bias}
     attrs = {
         "is_test": not training,
@@ -35,9 +48,36 @@ def batch_norm(node: Node) -> Result:
     }
     block.append_op("batch_norm", inputs | {"Mean": mean, "Variance": variance}, names, attrs)
     out = block.var(names["Y"])
-    if flat:
-        out = layers.reshape(out, [-1])
-    return [out, *(block.var_recursive(names[slot]) for slot in ("MeanOut", "VarianceOut"))]
+    return layers.reshape(out, [-1]) if flat else out
+
+
+def _composed(
+    node: Node, x: Variable, given: tuple[Variable, ...], training: bool
+) -> list[Variable]:
+    """Of statistics that are no parameters, or are results: all of it has a gradient then."""
+    scale, bias, mean, variance = given
+    momentum, epsilon = float(node.attr("momentum")), float(node.attr("epsilon"))
+    others = [i for i in range(len(x.shape)) if i != 1] if len(x.shape) > 1 else []
+
+    def along(each: Variable) -> Variable:
+        """[C], to go with X."""
+        return reshaped(each, [-1, *[1] * (len(x.shape) - 2)]) if len(x.shape) > 1 else each
+
+    results: list[Variable] = []
+    if training:
+        now = reduced("reduce_mean", x, others, keep=False)
+        away = binary("elementwise_sub", x, along(now))
+        spread = reduced("reduce_mean", append("square", {"X": away}), others, keep=False)
+        results = [
+            binary("elementwise_add", scaled(old, momentum), scaled(new, 1.0 - momentum))
+            for old, new in ((mean, now), (variance, spread))
+        ]
+        mean, variance = now, spread
+    shifted = binary("elementwise_add", variance, number_like(variance, epsilon))
+    factor = binary("elementwise_div", scale, append("sqrt", {"X": shifted}))
+    away = binary("elementwise_sub", x, along(mean))
+    out = binary("elementwise_mul", away, along(factor))
+    return [binary("elementwise_add", out, along(bias)), *results]
 
 
 def _is_training(node: Node) -> bool:

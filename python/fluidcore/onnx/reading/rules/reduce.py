@@ -8,7 +8,7 @@ from collections.abc import Callable
 from fluidcore import layers
 from fluidcore.base.dtypes import FLOATING
 from fluidcore.onnx.reading.node import Node
-from fluidcore.onnx.reading.rules.common import Result, Rule, Rules, append, binary
+from fluidcore.onnx.reading.rules.common import Result, Rule, Rules, append, binary, number_like
 from fluidcore.program import Variable
 
 # operator -> the opset from which its axes are an input
@@ -133,18 +133,26 @@ def lp_normalization(node: Node) -> Result:
     """X by its norm along one axis; 0 where that is 0."""
     x = node.var(0)
     axis = node.axis("axis", len(x.shape))
-    norm = lp_norm(node, x, [axis])
-    is_zero = layers.equal(norm, layers.fill_constant([], x.dtype, 0.0))
-    one = layers.fill_constant([], x.dtype, 1.0)
-    return append("elementwise_div", {"X": x, "Y": layers.where(is_zero, one, norm)})
+    return append("elementwise_div", {"X": x, "Y": lp_norm(node, x, [axis], of_nothing=1.0)})
 
 
-def lp_norm(node: Node, x: Variable, axes: list[int]) -> Variable:
-    """The 1-norm or 2-norm over dimensions, which stay."""
+def lp_norm(node: Node, x: Variable, axes: list[int], of_nothing: float | None = None) -> Variable:
+    """The 1-norm or 2-norm over dimensions, which stay.
+
+    Args:
+        node: The node, whose attribute is p.
+        x: Any shape.
+        axes: The dimensions.
+        of_nothing: What stands for a norm of 0. It does so before the root is taken, whose gradient
+            would be infinite there.
+    """
     node.only("p", 1, 2)
-    if node.attr("p") == 1:
-        return reduced("reduce_sum", _abs(x), axes, keep=True)
-    return _sqrt(reduced("reduce_sum", _square(x), axes, keep=True))
+    powers = _abs(x) if node.attr("p") == 1 else _square(x)
+    total = reduced("reduce_sum", powers, axes, keep=True)
+    if of_nothing is not None:
+        is_zero = layers.equal(total, number_like(total, 0.0))
+        total = layers.where(is_zero, number_like(total, of_nothing), total)
+    return total if node.attr("p") == 1 else _sqrt(total)
 
 
 def global_pool(kind: str) -> Rule:
