@@ -23,9 +23,10 @@ class Value:
         hint: What it is called, if that is free; "" for the name of its node's type.
         array: Of a constant, what it is.
         is_sequence: Whether it is a sequence of such tensors.
+        is_stored: Of a constant, whether it lives between runs, as parameters do.
     """
 
-    __slots__ = ("array", "dtype", "hint", "is_sequence", "shape")
+    __slots__ = ("array", "dtype", "hint", "is_sequence", "is_stored", "shape")
 
     def __init__(
         self,
@@ -38,7 +39,7 @@ class Value:
         self.shape = None if shape is None else tuple(shape)
         self.hint = hint
         self.array = array
-        self.is_sequence = False
+        self.is_sequence = self.is_stored = False
 
     @property
     def rank(self) -> int:

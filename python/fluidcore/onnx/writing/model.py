@@ -119,6 +119,7 @@ def _given(program: Program, feeds: Sequence[str], scope: core.Scope) -> dict[st
             )
         array = np.asarray(tensor)
         given[name] = Value(array.dtype.name, array.shape, name, array)
+        given[name].is_stored = True
     return given
 
 

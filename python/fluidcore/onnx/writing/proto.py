@@ -27,17 +27,23 @@ def model_proto(graph: Graph, name: str) -> Any:
     )
 
 
+_SMALL = 16  # elements of a constant that is written once
+
+
 class _Names:
     """Gives every value a name of its own: inputs and outputs theirs, others one like their hint.
 
     Attributes:
-        outermost: The graph that holds the constants; those inside see them.
-        initializers: The constants that nodes read.
+        outermost: The graph that holds what is known; those inside see it.
+        initializers: What nodes read of what lives between runs.
+        constants: The other constants that nodes read; who loads the model is not to train them.
     """
 
     def __init__(self, graph: Graph) -> None:
         self.outermost = graph
         self.initializers: list[Value] = []
+        self.constants: list[Value] = []
+        self._equal: dict[tuple[str, tuple[int, ...], bytes], Value] = {}  # small constants
         self._names: dict[int, str] = {}
         self._taken: set[str] = set()
         for value in (*graph.inputs, *graph.outputs):
@@ -53,12 +59,21 @@ class _Names:
         for node in graph.nodes:
             for given in node.inputs:
                 if given is not None and given.array is not None and id(given) not in self._names:
-                    self.initializers.append(given)
-                    self._give(given, "constant")
+                    self._keep(given, given.array)
             for inner in inner_graphs(node):
                 self._walk(inner)
             for value in node.outputs:
                 self._give(value, node.op_type)
+
+    def _keep(self, value: Value, array: Array) -> None:
+        if not value.is_stored and array.size <= _SMALL:
+            key = (value.dtype, array.shape, array.tobytes())
+            if key in self._equal:
+                self._names[id(value)] = self[self._equal[key]]
+                return
+            self._equal[key] = value
+        (self.initializers if value.is_stored else self.constants).append(value)
+        self._give(value, "constant")
 
     def _give(self, value: Value, otherwise: str) -> None:
         if id(value) in self._names:
@@ -74,13 +89,19 @@ class _Names:
 
 def _graph_proto(graph: Graph, names: _Names, name: str) -> Any:
     is_outermost = graph is names.outermost
+    constants = [_constant_proto(value, names[value]) for value in names.constants if is_outermost]
     return onnx_package().helper.make_graph(
-        [_node_proto(node, names) for node in graph.nodes],
+        [*constants, *(_node_proto(node, names) for node in graph.nodes)],
         name,
         [_value_info(value, names[value], is_outermost) for value in graph.inputs],
         [_value_info(value, names[value], False) for value in graph.outputs],
         [_tensor_proto(value, names[value]) for value in names.initializers if is_outermost],
     )
+
+
+def _constant_proto(value: Value, name: str) -> Any:
+    tensor = _tensor_proto(value, name)
+    return onnx_package().helper.make_node("Constant", [], [name], f"Constant:{name}", value=tensor)
 
 
 def _node_proto(node: Node, names: _Names) -> Any:

@@ -65,6 +65,14 @@ def test_a_node_says_which_line_it_is_of() -> None:
     assert node.doc_string.startswith("tests/python/onnx/writing/test_saving.py:")
 
 
+def test_constants_are_nodes_and_equal_ones_one() -> None:
+    x = layers.data("x", [3])
+    y = layers.fc(x, 4, param_attr="w", bias_attr=False)
+    graph = saved([y * 0.5 + layers.exp(y) * 0.5 + 2.0], x=ROWS).model.graph
+    assert names(graph.initializer) == ["w"]
+    assert [node.op_type for node in graph.node].count("Constant") == 2
+
+
 def test_only_what_the_fetches_need_is_written() -> None:
     x, label = layers.data("x", [3]), layers.data("label", [1], dtype="int64")
     scores = layers.fc(x, 4)
