@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Sequence
 from typing import Any
@@ -50,7 +51,7 @@ def save(
         core.NotFound: A variable does not exist, or a parameter has no value in the scope.
         core.InvalidArgument: The fetches need data that is not fed, or an operator that has no
             ONNX form; the message names it, and its note the line that added it.
-        OSError: The file cannot be written; one that was there is as it was.
+        OSError: The file cannot be written; one that was there, of less than 2 GB, is as it was.
 
     Example:
         fluid.onnx.save(program, [image], [prediction], "digits.onnx")
@@ -60,8 +61,11 @@ def save(
     if model.ByteSize() <= _LARGEST:
         write_file(path, model.SerializeToString())
         return
+    data = f"{path}.data"
+    with contextlib.suppress(FileNotFoundError):
+        os.remove(data)  # else the package would write behind what is there
     onnx_package().save_model(
-        model, path, save_as_external_data=True, location=f"{os.path.basename(path)}.data"
+        model, path, save_as_external_data=True, location=os.path.basename(data)
     )
 
 

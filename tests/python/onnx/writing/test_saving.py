@@ -224,8 +224,10 @@ def test_large_parameters_go_into_a_file_of_their_own(
     y = layers.fc(x, 64, param_attr="w", bias_attr=False)
     initialized(y)
     monkeypatch.setattr("fluidcore.onnx.writing.model._LARGEST", 4096)
-    save(fluid.default_main_program(), [x], [y], tmp_path / "model.onnx")
+    for _ in range(2):
+        save(fluid.default_main_program(), [x], [y], tmp_path / "model.onnx")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model.onnx", "model.onnx.data"]
+    assert (tmp_path / "model.onnx.data").stat().st_size == 4 * 64 * 64
     onnx.checker.check_model(str(tmp_path / "model.onnx"), full_check=True)
     (w,) = onnx.load(tmp_path / "model.onnx").graph.initializer
     value = np.asarray(fluid.global_scope().find_var("w").get_tensor())
