@@ -126,6 +126,7 @@ PYTHON_LAYERS: dict[str, set[str]] = {
     "optimizer": {*_LAYERS, "backward", "executor", "io", "regularizer", "clip"},
     "amp": {*_LAYERS, "optimizer"},
     "metrics": _BASE,
+    "onnx": {*_LAYERS, "executor", "io"},
     "listing": _PROGRAM,
     "datasets": _BASE,
     "framework": _PROGRAM,
@@ -137,7 +138,7 @@ PYTHON_LAYERS: dict[str, set[str]] = {
     "data_feeder": {*_PROGRAM, "executor"},
     "data_loader": {*_PROGRAM, "executor", "reader"},
     "trainer": {*_PROGRAM, "executor", "checkpoint", "metrics", "data_feeder"},
-    "gradcheck": {*_LAYERS, *_RUN, "clip", "io"},
+    "gradcheck": {*_LAYERS, *_RUN, "clip", "io", "onnx"},
     "eager": {*_LAYERS, *_RUN, "gradcheck", "io"},
     "fluidcore": {
         *_LAYERS,

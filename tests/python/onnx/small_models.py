@@ -37,7 +37,7 @@ def one_node(
     op_type: str,
     *arrays: np.ndarray,
     opset: int = 17,
-    kind: int | None = None,
+    kind: int | Sequence[int] | None = None,
     known: Sequence[int] = (),
     outputs: int = 1,
     **attrs: Any,
@@ -56,7 +56,9 @@ def one_node(
         for i, (name, array, each) in enumerate(zip(names, arrays, kinds, strict=True))
         if i not in known
     ]
-    declared = [value(name, [], kinds[0] if kind is None else kind) for name in results]
+    kind = kinds[0] if kind is None else kind
+    each = [kind] * outputs if isinstance(kind, int) else kind
+    declared = [value(name, [], k) for name, k in zip(results, each, strict=True)]
     fixed = [tensor(names[i], arrays[i], arrays[i].dtype) for i in known]
     return model_of([node], inputs, declared, fixed, opset)
 

@@ -11,6 +11,7 @@ from fluidcore import core
 from fluidcore.base.checks import did_you_mean
 from fluidcore.gradcheck.cli import options
 from fluidcore.gradcheck.cli.callable_ import add_callable
+from fluidcore.gradcheck.cli.onnx_model import add_onnx
 from fluidcore.gradcheck.cli.op import add_all, add_op
 from fluidcore.gradcheck.cli.program import add_program
 from fluidcore.gradcheck.cli.saved import add_compare, add_explain
@@ -26,7 +27,7 @@ examples:
   fluidcore gradcheck program model/ --loss cost
   fluidcore gradcheck COMMAND --help
 """
-_SUBCOMMANDS = (add_op, add_all, add_program, add_callable, add_compare, add_explain)
+_SUBCOMMANDS = (add_op, add_all, add_program, add_onnx, add_callable, add_compare, add_explain)
 
 
 def main(arguments: Sequence[str] | None = None, prog: str = "fluidcore gradcheck") -> int:

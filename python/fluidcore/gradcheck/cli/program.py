@@ -40,6 +40,12 @@ def add_program(commands: Commands) -> None:
         description="Checks the gradient of a program by its parameters, and finds what is wrong.",
     )
     parser.add_argument("file", metavar="FILE")
+    add_program_options(parser)
+    parser.set_defaults(run=_run)
+
+
+def add_program_options(parser: options.Parser) -> None:
+    """What says how a program is checked, whatever it is read from."""
     parser.add_argument("--loss", metavar="NAME", help="default: what the model is fetched for")
     parser.add_argument(
         "--feed",
@@ -55,17 +61,29 @@ def add_program(commands: Commands) -> None:
         help="a variable to differentiate by; default: all parameters; may be repeated",
     )
     options.add_check_options(parser)
-    parser.set_defaults(run=_run)
 
 
 def _run(chosen: argparse.Namespace) -> int:
+    return check_read(chosen, *_load(chosen.file))
+
+
+def check_read(
+    chosen: argparse.Namespace, program: Program, values: dict[str, Array], fetches: list[str]
+) -> int:
+    """Checks a program that was read, prints the report, and returns the exit code.
+
+    Args:
+        chosen: The arguments: file, loss, feed, check and those of every check.
+        program: The program.
+        values: What is known of its parameters.
+        fetches: What it is fetched for.
+    """
     from fluidcore.gradcheck.adapters.program import program_target
     from fluidcore.gradcheck.cases import ProgramExample
     from fluidcore.gradcheck.cli import progress_table
     from fluidcore.gradcheck.pipeline.run import run_check
 
     config = options.config_of(chosen)
-    program, values, fetches = _load(chosen.file)
     loss = _loss(program, chosen.loss, fetches)
     if loss.shape not in ((), (1,)):
         program = program.clone().prune([loss.name])

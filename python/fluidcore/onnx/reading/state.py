@@ -25,6 +25,8 @@ class State:
         self.program = Program()
         self.arrays: dict[str, Array] = {}
         self._named: set[str] = set()
+        self._in_blocks: set[str] = set()
+        self._num_seen = 1  # blocks that `_in_blocks` is of, with the outermost one
         self._made: dict[Constant, Variable] = {}
 
     def data(self, name: str, shape: list[int], dtype: str) -> Variable:
@@ -69,9 +71,19 @@ class State:
         """A result under the name it has in the model, where that is free."""
         if variable.name in self._named or not self._is_free(name):
             return variable
+        if variable.name in self._names_in_blocks():  # a loop writes it: it keeps its name
+            return variable
         renamed = self.program.global_block().rename_var(variable.name, name)
         self._named.add(name)
         return renamed
+
+    def _names_in_blocks(self) -> set[str]:
+        """The names in the operators of the blocks inside the outermost one."""
+        for block in self.program.blocks[self._num_seen :]:
+            for op in block.desc.ops():
+                self._in_blocks.update(op.input_arg_names(), op.output_arg_names())
+        self._num_seen = self.program.num_blocks
+        return self._in_blocks
 
     def _is_free(self, name: str) -> bool:
         block = self.program.global_block()

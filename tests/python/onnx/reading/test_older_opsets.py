@@ -62,7 +62,7 @@ def test_before_opset_10_slices_and_counts_are_attributes():
     x = array(4, 5)
     found = run_node("Slice", x, opset=9, axes=[1], starts=[-3], ends=[2**62])
     np.testing.assert_array_equal(found, x[:, -3:])
-    found, where = run_node("TopK", x, opset=9, k=2, outputs=2)
+    found, where = run_node("TopK", x, opset=9, k=2, outputs=2, kind=[1, 7])
     np.testing.assert_array_equal(found, -np.sort(-x, 1)[:, :2])
     np.testing.assert_array_equal(where, np.argsort(-x, 1)[:, :2])
 
@@ -112,16 +112,6 @@ def test_before_opset_18_parts_are_equal_and_axes_of_extremes_are_attributes():
     np.testing.assert_array_equal(found, x.max(1, keepdims=True))
 
 
-def test_before_opset_21_a_group_normalization_has_a_scale_for_each_group():
-    x = array(2, 4, 3)
-    scale, bias = np.array([1.0, 2.0], F32), np.array([0.5, 0.0], F32)
-    found = run_node("GroupNormalization", x, scale, bias, opset=18, num_groups=2)
-    rows = x.reshape(2, 2, 6)
-    normal = (rows - rows.mean(2, keepdims=True)) / np.sqrt(rows.var(2, keepdims=True) + 1e-5)
-    expected = normal * scale[:, None] + bias[:, None]
-    np.testing.assert_allclose(found, expected.reshape(x.shape), rtol=1e-4, atol=1e-5)
-
-
 def test_a_reshape_of_opset_1_has_its_shape_as_an_attribute():
     assert run_node("Reshape", array(2, 3), opset=1, shape=[3, 2]).shape == (3, 2)
 
@@ -155,23 +145,3 @@ def test_a_branch_is_taken_while_the_program_runs_and_both_have_gradients():
     x = np.ones(2, F32)
     np.testing.assert_array_equal(run(model, {"x": x, "c": [True]})[0], [2.0, 2.0])
     np.testing.assert_array_equal(run(model, {"x": x, "c": [False]})[0], [3.0, 3.0])
-
-
-def test_a_loop_goes_on_while_a_condition_is_true():
-    body = helper.make_graph(
-        [
-            helper.make_node("Add", ["v", "v"], ["twice"]),
-            helper.make_node("ReduceSum", ["twice"], ["total"], keepdims=0),
-            helper.make_node("Less", ["total", "limit"], ["again"]),
-        ],
-        "body",
-        [value("i", [], TensorProto.INT64), value("c", [], TensorProto.BOOL), value("v", [2])],
-        [value("again", [], TensorProto.BOOL), value("twice", [2])],
-        [tensor("limit", 100.0)],
-    )
-    node = helper.make_node("Loop", ["", "start", "x"], ["y"], body=body)
-    model = model_of(
-        [node], [value("x", [2])], [value("y", [2])], [tensor("start", True, np.bool_)]
-    )
-    (y,) = run(model, {"x": np.ones(2, F32)})
-    np.testing.assert_array_equal(y, [64.0, 64.0])

@@ -76,6 +76,8 @@ def _cuts(
         if wanted is None:
             wanted = [n * s for n, s in zip(extents, strides, strict=True)]
         total = [f + e - w for f, e, w in zip(full, extra, wanted[-axes:], strict=True)]
+        if mode != "NOTSET" and min(total) < 0:
+            raise node.refuse(f"auto_pad {mode} must not add to a result of {full}", wanted)
         small = [max(cut, 0) // 2 for cut in total]
         large = [cut - half for cut, half in zip(total, small, strict=True)]
         if mode == "SAME_UPPER" or min(total) < 0:

@@ -15,6 +15,8 @@ from fluidcore.onnx.reading.rules.common import (
     reshaped,
 )
 
+_BEYOND = 2**31 - 1  # every extent
+
 
 def slice_(node: Node) -> Result:
     """A part of X, with steps that may go backwards."""
@@ -34,14 +36,38 @@ def slice_(node: Node) -> Result:
         )
     if not axes:
         return append("assign", {"X": x})
-    bound = 2**31 - 1  # beyond every extent
-    starts = [max(min(start, bound), -bound) for start in starts]
-    ends = [max(min(end, bound), -bound) for end in ends]
-    attrs = {"axes": axes, "starts": starts, "ends": ends}
+    spans = [
+        _span(node, x.shape[axis], *numbers)
+        for axis, numbers in zip(axes, zip(starts, ends, steps, strict=True), strict=True)
+    ]
+    attrs = {"axes": axes, "starts": [span[0] for span in spans], "ends": [s[1] for s in spans]}
     if all(step == 1 for step in steps):
         return append("slice", {"X": x}, attrs)
-    steps = [max(min(step, bound), -bound) for step in steps]
+    steps = [max(min(step, _BEYOND), -_BEYOND) for step in steps]
     return append("strided_slice", {"X": x}, attrs | {"strides": steps})
+
+
+def _span(node: Node, extent: int, start: int, end: int, step: int) -> tuple[int, int]:
+    """The first index and that before which to stop, as ONNX puts indices outside inside.
+
+    Where steps go backwards, a start in front of the first element is the first element; in NumPy
+    and fluidcore there is nothing then.
+    """
+    if extent < 0:
+        if step < 0 and start < -1:
+            raise node.refuse(
+                "the extent must be known where steps go backwards from an index that counts from "
+                "the end",
+                start,
+            )
+        return tuple(max(min(each, _BEYOND), -_BEYOND) for each in (start, end))  # type: ignore[return-value]
+    start, end = (each + extent if each < 0 else each for each in (start, end))
+    if step > 0:
+        return max(min(start, extent), 0), max(min(end, extent), 0)
+    if extent == 0:
+        return 0, 0
+    start, end = max(min(start, extent - 1), 0), max(min(end, extent - 1), -1)
+    return start, end if end >= 0 else -_BEYOND
 
 
 def pad(node: Node) -> Result:
@@ -67,7 +93,7 @@ def pad(node: Node) -> Result:
         attrs = {
             "axes": cut,
             "starts": [max(-begins[i], 0) for i in cut],
-            "ends": [min(ends[i], 0) or 2**31 - 1 for i in cut],
+            "ends": [min(ends[i], 0) or _BEYOND for i in cut],
         }
         x = append("slice", {"X": x}, attrs)
     paddings = [max(n, 0) for pair in zip(begins, ends, strict=True) for n in pair]

@@ -95,6 +95,8 @@ def _lstm(direction: _Direction) -> tuple[Step, Variable | None]:
     node = direction.node
     if node.attr("input_forget", 0):
         raise node.refuse("attribute input_forget must be 0", 1)
+    if node.has_attr("clip"):  # of the cell, too, or of the gates alone: frameworks differ
+        raise node.refuse("attribute clip must not be given", node.attr("clip"))
     weight = direction.part(2)
     bias = None
     if node.has(3):

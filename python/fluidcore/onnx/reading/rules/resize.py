@@ -41,7 +41,7 @@ def _points(node: Node, axis: _Axis) -> Array:
     mode = node.attr("coordinate_transformation_mode")
     out = np.arange(axis.size, dtype=np.float64)
     n, scale = axis.extent, axis.scale
-    size = scale * n  # not rounded: so the tests of ONNX have it
+    size = scale * n  # not rounded: so the tests of ONNX have it for aligned corners
     if mode == "asymmetric":
         return out / scale
     if mode == "half_pixel":
@@ -50,7 +50,7 @@ def _points(node: Node, axis: _Axis) -> Array:
         adjustment = axis.size / size
         return n / 2 * (1 - adjustment) + (out + 0.5) / scale - 0.5
     if mode == "pytorch_half_pixel":
-        return (out + 0.5) / scale - 0.5 if size > 1 else out * 0
+        return (out + 0.5) / scale - 0.5 if axis.size > 1 else out * 0
     if mode == "align_corners":
         return out * (n - 1) / (size - 1) if size > 1 else out * 0
     if mode == "tf_half_pixel_for_nn":

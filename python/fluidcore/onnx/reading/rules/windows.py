@@ -63,7 +63,10 @@ class Windows(NamedTuple):
                 )
             begins, ends = [], []
             for n, k, s, d in zip(extents, kernel, strides, dilations, strict=True):
-                total = max((-(-n // s) - 1) * s + d * (k - 1) + 1 - n, 0)
+                total = (-(-n // s) - 1) * s + d * (k - 1) + 1 - n
+                if total < 0 and node.op_type in ("AveragePool", "LpPool"):
+                    raise node.refuse(f"windows must reach as far as the strides {strides}", kernel)
+                total = max(total, 0)
                 small, large = total // 2, total - total // 2
                 begins.append(small if mode == "SAME_UPPER" else large)
                 ends.append(large if mode == "SAME_UPPER" else small)
