@@ -118,7 +118,6 @@ PYTHON_LAYERS: dict[str, set[str]] = {
     "layers": {*_PROGRAM, "initializer", "param_attr"},
     "learning_rate_decay": {"layers"},
     "layer_helper": {*_LAYERS},
-    "onnx": {*_LAYERS, "executor", "io"},
     "evaluator": {*_LAYERS, "executor"},
     "average": _BASE,
     "parallel_executor": {"core", "executor", "program"},
