@@ -5,6 +5,7 @@ The programs are those of the table of operators, tests/python/ops.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -87,6 +88,12 @@ def runs(op_type: str, dtype: str = "float32", unknown: bool = False) -> Iterato
         yield Run(case, one.values, names, wanted, model, used * (1 if used < 1e-3 else 4))
 
 
+@functools.cache
+def known_runs(op_type: str) -> tuple[Run, ...]:
+    """The cases in float32, made once for all tests."""
+    return tuple(runs(op_type))
+
+
 def forgets_first_extents(one: OneOp) -> bool:
     """Declares first extents unknown; False if the operator must know them."""
     for name in one.values:
@@ -101,7 +108,7 @@ def forgets_first_extents(one: OneOp) -> bool:
 
 @every_type
 def test_the_model_gives_what_the_program_gives(op_type: str) -> None:
-    for run in runs(op_type):
+    for run in known_runs(op_type):
         if reference_fault(run.case) is None:
             run.compare(by_reference(run.model, run.feed))
 
@@ -109,7 +116,7 @@ def test_the_model_gives_what_the_program_gives(op_type: str) -> None:
 @every_type
 def test_onnx_runtime_gives_what_the_program_gives(op_type: str) -> None:
     pytest.importorskip("onnxruntime")
-    for run in runs(op_type):
+    for run in known_runs(op_type):
         if onnxruntime_fault(run.case) is None:
             run.compare(by_onnxruntime(run.model, run.feed))
 
