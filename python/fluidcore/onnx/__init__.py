@@ -11,6 +11,6 @@ Example:
 """
 
 from fluidcore.onnx.reading import Model, Unsupported, load
-from fluidcore.onnx.writing import save
+from fluidcore.onnx.writing import save, to_model
 
-__all__ = ["Model", "Unsupported", "load", "save"]
+__all__ = ["Model", "Unsupported", "load", "save", "to_model"]

@@ -22,7 +22,7 @@ from fluidcore.program.arguments import variable_names
 
 Path = str | os.PathLike[str]
 
-_LARGEST = 2**31 - 2**20  # bytes of a protobuf message, with room for what is not parameters
+_LARGEST = 2**31 - 2**24  # bytes of a protobuf message, with room for what is not parameters
 
 
 def save(
@@ -36,8 +36,8 @@ def save(
 
     It is written for inference: dropout and batch normalization are as in a test, and what only
     training needs is left out. Parameters, and all else that lives between runs, are initializers.
-    An extent of -1 is a symbol of its own, "image_0". A fetched variable that is fed too, is a
-    parameter, or is fetched twice, has an output of a name of its own: "x_1".
+    An extent of -1 is a symbol of its own, "image_0". What is fetched is an output of its name, or
+    of another one, "x_1", where it is fed, too, or fetched twice.
 
     Args:
         program: The program; it stays as it is.
@@ -54,11 +54,13 @@ def save(
         OSError: The file cannot be written; one that was there, of less than 2 GB, is as it was.
 
     Example:
-        fluid.onnx.save(program, [image], [prediction], "digits.onnx")
+        from fluidcore import onnx
+
+        onnx.save(program, [image], [prediction], "digits.onnx")
     """
     model = to_model(program, feeds, fetches, scope)
     path = os.fspath(path)
-    if model.ByteSize() <= _LARGEST:
+    if sum(tensor.ByteSize() for tensor in model.graph.initializer) <= _LARGEST:
         write_file(path, model.SerializeToString())
         return
     data = f"{path}.data"
@@ -75,7 +77,7 @@ def to_model(
     fetches: Sequence[Variable | str],
     scope: core.Scope | None = None,
 ) -> Any:
-    """What `save` writes, as an onnx.ModelProto."""
+    """What `save` writes, as an onnx.ModelProto; arguments and errors are those of `save`."""
     onnx_package()
     if not isinstance(program, Program):
         raise TypeError(f"onnx.save: program must be a Program, got {type(program).__name__}")
