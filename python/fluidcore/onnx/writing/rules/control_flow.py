@@ -32,12 +32,15 @@ def _conditional_block(op: Op) -> None:
 
 
 def _before(op: Op, graph: Graph, name: str) -> Value:
-    """What a variable holds that the branch would write; where it holds nothing, no elements."""
+    """What a variable holds that the branch would write; where it holds nothing, no elements.
+
+    Nothing is to read them: in fluidcore that is an error.
+    """
     known = op.known(name)
     if known is not None:
         return known
     spec = op.declaration(name)
-    shape = [0 if each == -1 else each for each in spec.shape]
+    shape = [max(each, 0) * (i > 0) for i, each in enumerate(spec.shape)]
     zero = np.zeros(1, numpy_dtype(spec.dtype))
     return graph.add("ConstantOfShape", [shape], value=zero)[0]
 

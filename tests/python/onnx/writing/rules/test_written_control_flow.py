@@ -4,6 +4,7 @@ from collections.abc import Callable
 import looped_models
 import numpy as np
 import pytest
+from runtimes import RUNTIMES
 from saved import every_runtime, saved
 
 import fluidcore as fluid
@@ -73,6 +74,27 @@ def test_a_branch_may_write_into_what_was_made_before(step: float, runtime: str)
         with switch.default():
             layers.assign(layers.fill_constant([1], "float32", 0.01), rate)
     saved([rate], step=np.array([step], np.float32)).agrees(runtime)
+
+
+@every_runtime
+def test_what_a_block_would_have_written_is_nothing(runtime: str) -> None:
+    x = layers.data("x", [2])
+    y = fluid.default_main_program().current_block().create_var("y", shape=[1], dtype="float32")
+    with layers.ConditionalBlock([layers.mean(x) > 0.0], True).block():
+        layers.assign(layers.mean(x), y)
+    model = saved([y], x=np.abs(ROWS)).model
+    (found,) = RUNTIMES[runtime](model, {"x": -np.abs(ROWS)})
+    assert found.size == 0
+
+
+@every_runtime
+@pytest.mark.parametrize("rows", [0, 2])
+def test_a_block_may_run_where_there_is_something(rows: int, runtime: str) -> None:
+    x = layers.data("x", [2])
+    y = layers.fill_constant([1], "float32", 7.0)
+    with layers.ConditionalBlock([x]).block():
+        layers.assign(layers.mean(x), y)
+    saved([y], x=ROWS[:rows]).agrees(runtime)
 
 
 @every_runtime
