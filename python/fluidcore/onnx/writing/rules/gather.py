@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from fluidcore.onnx.writing.graph import Value
+from fluidcore.onnx.writing.graph import Value, constant
 from fluidcore.onnx.writing.operator import Op, Rule
 from fluidcore.onnx.writing.shapes import (
     as_extent_value,
     as_value,
     extent,
     extents,
+    filled,
     lifted,
     lowered,
+    no_extents,
     product,
     reshaped,
 )
+
+_FEW = 64  # updates that are all compared with each other
 
 
 def _row_numbers(op: Op, index: Value) -> Value:
@@ -87,13 +91,21 @@ def _scatter(op: Op) -> None:
 
     ONNX leaves open which of them counts.
     """
-    ref, updates = op.input("Ref"), op.input("Updates")
-    index = op.cast(op.emit("Reshape", op.input("Index"), [-1]), "int64")
-    is_same = op.emit("Equal", op.emit("Unsqueeze", index, [1]), op.emit("Unsqueeze", index, [0]))
-    count = op.emit("Squeeze", op.emit("Shape", index), [0])
-    numbers = op.emit("Range", np.int64(0), count, np.int64(1))
-    last = op.emit("ReduceMax", op.emit("Where", is_same, numbers, -1), [1], keepdims=0)
-    rows = op.emit("Gather", updates, last, axis=0)
+    ref, index = op.input("Ref"), op.cast(op.emit("Reshape", op.input("Index"), [-1]), "int64")
+    count = product(op, extents(op, op.input("Index")))
+    if isinstance(count, int):
+        numbers: Value = constant(np.arange(count))
+    else:
+        end = op.emit("Reshape", count, no_extents())
+        numbers = op.emit("Range", np.int64(0), end, np.int64(1))
+    if isinstance(count, int) and count <= _FEW:
+        is_same = op.emit("Equal", op.emit("Unsqueeze", index, [1]), index)
+        last = op.emit("ReduceMax", op.emit("Where", is_same, numbers, -1), [1], keepdims=0)
+    else:
+        none = filled(op, [extent(op, ref, 0)], "int64", -1)
+        of_row = op.emit("ScatterElements", none, index, numbers, axis=0, reduction="max")
+        last = op.emit("Gather", of_row, index, axis=0)
+    rows = op.emit("Gather", op.input("Updates"), last, axis=0)
     op.set("Out", op.emit("ScatterND", ref, op.emit("Unsqueeze", index, [1]), rows))
 
 

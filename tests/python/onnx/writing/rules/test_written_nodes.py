@@ -127,3 +127,15 @@ def test_a_query_that_sees_no_key_gets_0(runtime: str) -> None:
     model = saved([found], q=normal(1, 2, 3, 4), mask=hidden)
     np.testing.assert_array_equal(model.wanted[0][0, :, 1], 0)
     model.agrees(runtime)
+
+
+@every_runtime
+@pytest.mark.parametrize("count", [5, 300, -1])
+def test_the_last_update_of_a_row_counts(count: int, runtime: str) -> None:
+    ref = layers.data("ref", [7, 2], append_batch_size=False)
+    index = layers.data("index", [count], dtype="int64", append_batch_size=False)
+    updates = layers.data("updates", [count, 2], append_batch_size=False)
+    rng = np.random.default_rng(0)
+    rows = 5 if count == 5 else 300
+    feed = {"ref": normal(7, 2), "index": rng.integers(0, 6, rows), "updates": normal(rows, 2)}
+    saved([layers.scatter(ref, index, updates)], **feed).agrees(runtime)
