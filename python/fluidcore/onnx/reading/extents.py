@@ -9,17 +9,29 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 
+import numpy as np
+
 from fluidcore.onnx.reading.node import Node
-from fluidcore.onnx.reading.values import Constant, Extents, Value
+from fluidcore.onnx.reading.values import Constant, Extents, Number, Open, Value
 
 ExtentRule = Callable[[Node], "Value | None"]
 
 
-def _numbers(value: Value | None) -> list[int | None] | None:
+def known_extents(value: Value) -> Value:
+    """A constant, where all of the numbers are known after all."""
+    if not isinstance(value, Extents) or not all(isinstance(n, int) for n in value.numbers):
+        return value
+    array = np.array(value.numbers, np.int64)
+    return Constant(array.reshape(()) if value.is_scalar else array)
+
+
+def _numbers(value: Value | None) -> list[Number] | None:
     """The numbers of a value of rank 0 or 1; None if it has no such ones."""
     if isinstance(value, Extents):
         return list(value.numbers)
     if isinstance(value, Constant) and value.array.ndim < 2 and value.array.dtype.kind in "iu":
+        return [int(number) for number in value.array.ravel().tolist()]
+    if isinstance(value, Constant) and value.array.ndim < 2 and value.array.dtype == bool:
         return [int(number) for number in value.array.ravel().tolist()]
     return None
 
@@ -61,7 +73,7 @@ def _concat(node: Node) -> Value | None:
     parts = [_numbers(value) for value in node.inputs]
     if any(_is_scalar(value) for value in node.inputs):
         return None
-    found: list[int | None] = []
+    found: list[Number] = []
     for part in parts:
         if part is None:
             return None
@@ -103,22 +115,64 @@ def _identity(node: Node) -> Value | None:
     return node.value(0)
 
 
-def _arithmetic(function: Callable[[int, int], int]) -> ExtentRule:
+def _by_element(function: Callable[..., Number]) -> ExtentRule:
+    """Of numbers that are broadcast."""
+
     def rule(node: Node) -> Value | None:
-        left, right = _numbers(node.value(0)), _numbers(node.value(1))
-        if left is None or right is None:
+        parts = []
+        for value in node.inputs:
+            part = _numbers(value)
+            if part is None:
+                return None
+            parts.append(part)
+        size = max(map(len, parts))
+        if any(len(part) not in (1, size) for part in parts):
             return None
-        size = max(len(left), len(right))
-        if len(left) not in (1, size) or len(right) not in (1, size):
-            return None
-        left, right = (part * size if len(part) == 1 else part for part in (left, right))
-        found = [
-            None if a is None or b is None else function(a, b)
-            for a, b in zip(left, right, strict=True)
-        ]
+        rows = [part * size if len(part) == 1 else part for part in parts]
+        found = [function(*numbers) for numbers in zip(*rows, strict=True)]
         return Extents(tuple(found), all(map(_is_scalar, node.inputs)))
 
     return rule
+
+
+def _arithmetic(function: Callable[[int, int], int], neutral: int) -> ExtentRule:
+    """Of two numbers.
+
+    Args:
+        function: Of known ones.
+        neutral: As the second number it leaves the first as it is, known or not.
+    """
+
+    def of(x: Number, y: Number) -> Number:
+        if y == neutral:
+            return x
+        return function(x, y) if isinstance(x, int) and isinstance(y, int) else None
+
+    return _by_element(of)
+
+
+def _equal(node: Node) -> Value | None:
+    """Whether numbers are equal; an extent is never below 0."""
+
+    def of(x: Number, y: Number) -> Number:
+        if isinstance(x, int) and isinstance(y, int):
+            return int(x == y)
+        pair = (x, y)
+        if any(isinstance(n, Open) for n in pair) and any(
+            isinstance(n, int) and n < 0 for n in pair
+        ):
+            return 0
+        return None
+
+    found = _by_element(of)(node)
+    if not isinstance(found, Extents) or None in found.numbers:
+        return None
+    array = np.array(found.numbers, bool)
+    return Constant(array.reshape(()) if found.is_scalar else array)
+
+
+def _where(node: Node) -> Value | None:
+    return _by_element(lambda which, x, y: None if which is None else x if which else y)(node)
 
 
 def _quotient(x: int, y: int) -> int:
@@ -130,16 +184,18 @@ def _quotient(x: int, y: int) -> int:
 
 
 EXTENT_RULES: dict[tuple[str, str], ExtentRule] = {
-    ("", "Add"): _arithmetic(operator.add),
+    ("", "Add"): _arithmetic(operator.add, 0),
     ("", "Cast"): _cast,
     ("", "Concat"): _concat,
-    ("", "Div"): _arithmetic(_quotient),
+    ("", "Div"): _arithmetic(_quotient, 1),
+    ("", "Equal"): _equal,
     ("", "Gather"): _gather,
     ("", "Identity"): _identity,
-    ("", "Mul"): _arithmetic(operator.mul),
+    ("", "Mul"): _arithmetic(operator.mul, 1),
     ("", "Reshape"): _reshape,
     ("", "Slice"): _slice,
     ("", "Squeeze"): _squeeze,
-    ("", "Sub"): _arithmetic(operator.sub),
+    ("", "Sub"): _arithmetic(operator.sub, 0),
     ("", "Unsqueeze"): _unsqueeze,
+    ("", "Where"): _where,
 }

@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fluidcore import core
+from fluidcore.base.dtypes import FLOATING
 from fluidcore.onnx.reading.errors import Unsupported
-from fluidcore.onnx.reading.extents import EXTENT_RULES
+from fluidcore.onnx.reading.extents import EXTENT_RULES, known_extents
 from fluidcore.onnx.reading.folding import folded
 from fluidcore.onnx.reading.functions import Body, Functions
 from fluidcore.onnx.reading.node import Node
 from fluidcore.onnx.reading.rules import NOT_FOLDED, RULES, Rule
 from fluidcore.onnx.reading.state import State
+from fluidcore.onnx.reading.symbols import Symbols
 from fluidcore.onnx.reading.tensors import to_array
 from fluidcore.onnx.reading.values import Constant, Extents, Value, as_sequence
 from fluidcore.program import Variable
@@ -59,6 +61,9 @@ class Frame:
 class Walk:
     """The walk over a model.
 
+    Attributes:
+        symbols: Of open extents of the outermost graph, by name of value.
+
     Args:
         state: The program that is made, and the values of its parameters.
         functions: Those of the model.
@@ -70,6 +75,7 @@ class Walk:
         self.functions = functions
         self.folder = folder
         self.file = state.file
+        self.symbols: Symbols = {}
         self._num_nodes = 0
 
     def add_initializers(self, graph: Any, frame: Frame) -> None:
@@ -83,7 +89,8 @@ class Walk:
                     "twice"
                 )
             array = to_array(tensor, self.folder, self.file)
-            trainable = array.dtype.name in ("float16", "float32", "float64", "bfloat16")
+            # Numbers without a dimension are what exporters make of constants: 1e-5, sqrt(64).
+            trainable = array.ndim > 0 and array.dtype.name in FLOATING
             frame.values[tensor.name] = Constant(array, tensor.name, trainable)
 
     def add_nodes(self, nodes: Iterable[Any], frame: Frame) -> None:
@@ -146,7 +153,8 @@ class Walk:
             return self._inner_block(attribute.g, home, given)
 
         plain = {name: attribute for name, (attribute, _) in attributes.items()}
-        return Node(proto, opset, inputs, plain, where, self.state.variable, block)
+        symbols = {} if frame.calls or frame.depth else self.symbols
+        return Node(proto, opset, inputs, plain, where, self.state.variable, block, symbols)
 
     def _results(self, node: Node, frame: Frame) -> Sequence[Value | None]:
         proto = node.proto
@@ -172,7 +180,7 @@ class Walk:
         if any(isinstance(value, Extents) for value in given) and (domain, op_type) in EXTENT_RULES:
             extents = EXTENT_RULES[domain, op_type](node)
             if extents is not None:
-                return [extents]
+                return [known_extents(extents)]
         try:
             known = all(isinstance(v, Constant) and not v.is_parameter for v in given)
             if given and known and (domain, op_type) not in NOT_FOLDED:

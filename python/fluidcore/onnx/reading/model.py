@@ -16,8 +16,9 @@ from fluidcore.onnx.reading.file import read_model
 from fluidcore.onnx.reading.functions import Functions, opsets_of
 from fluidcore.onnx.reading.graph import Frame, Walk
 from fluidcore.onnx.reading.state import State
+from fluidcore.onnx.reading.symbols import symbols_of
 from fluidcore.onnx.reading.tensors import element_type, type_name
-from fluidcore.onnx.reading.values import Array, Constant, Extents, Items, Value
+from fluidcore.onnx.reading.values import Array, Constant, Extents, Items, Value, shape_of
 from fluidcore.program import Program, Variable, program_guard
 
 
@@ -94,6 +95,7 @@ def _read(path: Any, given: _Given, scope: core.Scope) -> tuple[Model, dict[str,
     with program_guard(state.program, Program()):
         walk.add_initializers(model.graph, frame)
         feeds = _add_inputs(model.graph, given, state, frame)
+        walk.symbols = symbols_of(model, {name: shape_of(frame.values[name]) for name in feeds})
         walk.add_nodes(model.graph.node, frame)
         fetches = [_output(info, state, frame) for info in model.graph.output]
     outputs = [info.name for info in model.graph.output]

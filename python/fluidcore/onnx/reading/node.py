@@ -9,7 +9,17 @@ import numpy as np
 
 from fluidcore.onnx.package import onnx_package
 from fluidcore.onnx.reading.errors import KnownTooLate, Unsupported
-from fluidcore.onnx.reading.values import Array, Constant, Extents, Items, Value, shape_of
+from fluidcore.onnx.reading.symbols import Symbols
+from fluidcore.onnx.reading.values import (
+    Array,
+    Constant,
+    Extents,
+    Items,
+    Number,
+    Open,
+    Value,
+    shape_of,
+)
 from fluidcore.program import Variable
 
 _ABSENT = object()
@@ -30,6 +40,7 @@ class Node:
         variable: Makes a Variable of a constant.
         block: Reads the graph of an attribute, given its name and its inputs, into the current
             block; returns its outputs.
+        symbols: Of open extents, by name of value.
     """
 
     def __init__(
@@ -41,6 +52,7 @@ class Node:
         where: str,
         variable: Callable[[Constant], Variable],
         block: Callable[[str, Sequence[Value]], list[Value]],
+        symbols: Symbols,
     ) -> None:
         self.proto = proto
         self.opset = opset
@@ -49,6 +61,7 @@ class Node:
         self.attributes = attributes
         self.block = block
         self._variable = variable
+        self._symbols = symbols
         self._asked: set[str] = set()
 
     @property
@@ -71,6 +84,7 @@ class Node:
             self.where,
             variable,
             self.block,
+            self._symbols,
         )
         copy._asked = self._asked
         return copy
@@ -157,8 +171,21 @@ class Node:
         """The whole numbers of an input that must be known while the model is read."""
         return [int(number) for number in self.constant(index).ravel().tolist()]
 
-    def extents(self, index: int) -> list[int | None]:
-        """The whole numbers of an input; None for one that is known only at run time."""
+    def open_shape(self, index: int) -> list[Number]:
+        """The extents of an input, with symbols for those that are known only at run time."""
+        value = self.value(index)
+        shape = shape_of(value)
+        if not isinstance(value, Variable):
+            return list(shape)
+        names = self._symbols.get(self.proto.input[index], ())
+        symbols = list(names) if len(names) == len(shape) else [None] * len(shape)
+        return [
+            extent if extent >= 0 else Open(symbol or f"{value.name}[{axis}]", value, axis)
+            for axis, (extent, symbol) in enumerate(zip(shape, symbols, strict=True))
+        ]
+
+    def extents(self, index: int) -> list[Number]:
+        """The whole numbers of an input, as far as they are known."""
         value = self.value(index)
         if isinstance(value, Extents):
             return list(value.numbers)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -30,16 +30,39 @@ class Constant:
     is_parameter: bool = False
 
 
+@dataclass(frozen=True)
+class Open:
+    """An extent that is known only at run time; two of one symbol are the same.
+
+    Attributes:
+        symbol: "batch".
+        source: A variable that has it.
+        axis: Which of its extents it is.
+    """
+
+    symbol: str
+    source: Variable = field(compare=False)
+    axis: int = field(compare=False)
+
+    def __str__(self) -> str:
+        return self.symbol
+
+    __repr__ = __str__
+
+
+Number: TypeAlias = "int | Open | None"
+
+
 @dataclass(frozen=True, eq=False)
 class Extents:
     """Whole numbers of which some are extents that are known only at run time.
 
     Attributes:
-        numbers: The numbers, None for one that is not known.
+        numbers: The numbers, None for one of which nothing is known.
         is_scalar: Whether it is a single number of rank 0; else it has rank 1.
     """
 
-    numbers: tuple[int | None, ...]
+    numbers: tuple[Number, ...]
     is_scalar: bool = False
 
 

@@ -98,7 +98,73 @@ def test_a_shape_with_an_open_extent_is_followed_to_a_reshape():
     assert y.shape == (4, 2, 3)
 
 
-def test_two_open_extents_of_a_shape_are_refused_until_one_is_given():
+def extent_of(name, axis=0):
+    """Nodes that take one extent of a value as [1]."""
+    return [
+        helper.make_node("Shape", [name], [f"{name}.shape"], start=axis, end=axis + 1),
+    ]
+
+
+def test_an_open_extent_is_the_same_one_wherever_it_is():
+    nodes = [
+        *extent_of("x"),
+        helper.make_node("Relu", ["x"], ["positive"]),
+        helper.make_node("Concat", ["x.shape", "rest"], ["wanted"], axis=0),
+        helper.make_node("Reshape", ["positive", "wanted"], ["y"]),
+    ]
+    known = [tensor("rest", [2, -1], np.int64)]
+    loaded = fluid_onnx.load(
+        model_of(nodes, [value("x", ["n", 6])], [value("y", ["n", 2, 3])], known)
+    )
+    assert loaded.fetches[0].shape == (-1, 2, 3)
+
+
+def test_what_is_expanded_to_an_open_extent_is_repeated_when_the_program_runs():
+    nodes = [
+        *extent_of("x"),
+        helper.make_node("Concat", ["x.shape", "rest"], ["asked"], axis=0),
+        helper.make_node("Equal", ["asked", "minus"], ["is_kept"]),
+        helper.make_node("Where", ["is_kept", "one", "asked"], ["wanted"]),
+        helper.make_node("Expand", ["token", "wanted"], ["tokens"]),
+        helper.make_node("Concat", ["tokens", "x"], ["y"], axis=1),
+    ]
+    known = [
+        tensor("rest", [-1], np.int64),
+        tensor("minus", [-1], np.int64),
+        tensor("one", [1], np.int64),
+        tensor("token", [[7.0]]),
+    ]
+    model = fluid_onnx.load(model_of(nodes, [value("x", ["n", 2])], [value("y", ["n", 3])], known))
+    x = np.arange(6, dtype=np.float32).reshape(3, 2)
+    with fluid.program_guard(model.program, fluid.Program()):
+        ((_, gradient),) = fluid.append_backward(layers.mean(model.fetches[0]))
+    y, token = fluid.Executor().run(model.program, {"x": x}, [*model.fetches, gradient])
+    np.testing.assert_array_equal(y, np.concatenate([np.full((3, 1), 7.0), x], 1))
+    np.testing.assert_allclose(token, [[1 / 3]], rtol=1e-6)
+
+
+def test_a_constant_may_have_one_open_extent():
+    nodes = [
+        *extent_of("x"),
+        helper.make_node("Concat", ["two", "x.shape"], ["wanted"], axis=0),
+        helper.make_node("ConstantOfShape", ["wanted"], ["y"], value=tensor("v", [3.0])),
+    ]
+    known = [tensor("two", [2], np.int64)]
+    model = model_of(nodes, [value("x", ["n"])], [value("y", [2, "n"])], known)
+    np.testing.assert_array_equal(run(model, {"x": np.ones(4, "f4")})[0], np.full((2, 4), 3.0))
+
+
+def test_numbers_without_a_dimension_are_not_trained():
+    nodes = [
+        helper.make_node("Mul", ["x", "factor"], ["scaled"]),
+        helper.make_node("Mul", ["scaled", "w"], ["y"]),
+    ]
+    known = [tensor("factor", 0.5), tensor("w", [2.0])]
+    model = fluid_onnx.load(model_of(nodes, [value("x", [1])], [value("y", [1])], known))
+    assert [parameter.name for parameter in model.program.all_parameters()] == ["w"]
+
+
+def test_extents_that_do_not_work_out_are_refused_until_one_is_given():
     nodes = [
         helper.make_node("Shape", ["x"], ["shape"]),
         helper.make_node("Reshape", ["x", "shape"], ["y"]),
@@ -106,7 +172,10 @@ def test_two_open_extents_of_a_shape_are_refused_until_one_is_given():
     model = model_of(nodes, [value("x", ["a", "b"])], [value("y", ["a", "b"])])
     with pytest.raises(fluid_onnx.Unsupported) as error:
         fluid_onnx.load(model)
-    assert "at most one extent of the shape must be open, got [None, None]" in str(error.value)
+    assert str(error.value) == (
+        "small: node 2 (Reshape, opset 17): at most one extent of the shape must be open, got "
+        "[a, b] for [a, b]; give dims or shapes to load"
+    )
     assert fluid_onnx.load(model, dims={"a": 2}).fetches[0].shape == (2, -1)
 
 

@@ -11,7 +11,7 @@ from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.onnx.reading.node import Node, constant
 from fluidcore.onnx.reading.rules.common import Result, Rules
 from fluidcore.onnx.reading.tensors import element_type, to_array, type_name
-from fluidcore.onnx.reading.values import Constant, Value
+from fluidcore.onnx.reading.values import Constant, Open, Value
 
 
 def constant_node(node: Node) -> Result:
@@ -42,9 +42,18 @@ def constant_of_shape(node: Node) -> Result:
         raise node.refuse("attribute value must have one element", list(value.shape))
     if value.dtype.kind in "iu" and abs(int(value.reshape(-1)[0])) >= 2**53:
         raise node.refuse("attribute value must be one that a float64 holds", value)
-    extents = node.ints(0)
-    element = value.reshape(-1)[0]
-    return layers.fill_constant(extents, value.dtype, float(element))
+    number = float(value.reshape(-1)[0])
+    extents = node.extents(0)
+    places = [i for i, extent in enumerate(extents) if not isinstance(extent, int)]
+    if not places:
+        return layers.fill_constant(node.ints(0), value.dtype, number)
+    extent = extents[places[0]]
+    if len(places) > 1 or not isinstance(extent, Open):
+        raise node.refuse("at most one extent must be open", f"{extents}; give dims to load")
+    known = [each if isinstance(each, int) else -1 for each in extents]
+    return layers.fill_constant_batch_size_like(
+        extent.source, known, value.dtype, number, extent.axis, places[0]
+    )
 
 
 def eye_like(node: Node) -> Result:

@@ -43,7 +43,7 @@ def conv_transpose(node: Node) -> Result:
     if axes not in (1, 2, 3) or len(kernel.shape) != axes + 2:
         raise node.refuse("the input must have one to three spatial axes", list(x.shape))
     node.ignore("kernel_shape", "output_shape", "pads")
-    extents = node.known_shape(0)[2:]
+    extents = x.shape[2:]
     strides = node.attr("strides", [1] * axes)
     dilations = node.attr("dilations", [1] * axes)
     extra = node.attr("output_padding", [0] * axes)
@@ -73,6 +73,8 @@ def _cuts(
     wanted = node.attr("output_shape", None)
     mode = node.attr("auto_pad")
     if wanted is not None or mode in ("SAME_UPPER", "SAME_LOWER"):
+        if -1 in extents:
+            raise node.refuse("the spatial extents must be known", list(extents))
         if wanted is None:
             wanted = [n * s for n, s in zip(extents, strides, strict=True)]
         total = [f + e - w for f, e, w in zip(full, extra, wanted[-axes:], strict=True)]
@@ -104,7 +106,7 @@ def _cut(x: Variable, begins: list[int], ends: list[int]) -> Variable:
     if not axes:
         return x
     starts = [begins[axis - 2] for axis in axes]
-    stops = [x.shape[axis] - ends[axis - 2] for axis in axes]
+    stops = [-ends[axis - 2] or 2**31 - 1 for axis in axes]  # counted from the end
     return append("slice", {"X": x}, {"axes": axes, "starts": starts, "ends": stops})
 
 

@@ -92,6 +92,8 @@ def gather_nd(node: Node) -> Result:
         return append("gather_nd", {"X": x, "Index": _positions(node, x, 1)})
     shape = node.known_shape(1)
     node.check_count(math.prod(shape[:-1]) * len(shape))
+    if -1 in x.shape[: batch + shape[-1]]:
+        raise node.refuse("the extents that are indexed must be known", list(x.shape))
     grid = np.indices(shape[:-1])[:batch]
     own = node.var(1)
     extents = node.as_variable(constant(x.shape[batch : batch + shape[-1]], own.dtype))

@@ -3,32 +3,31 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
 
 from fluidcore import layers
+from fluidcore.onnx.reading.extents import known_extents
 from fluidcore.onnx.reading.node import Node, constant
 from fluidcore.onnx.reading.rules.common import Result, Rules, append, reshaped, transposed
-from fluidcore.onnx.reading.values import Extents
+from fluidcore.onnx.reading.values import Extents, Number, Open
 from fluidcore.program import Variable
 
 
 def shape(node: Node) -> Result:
     """The extents of a tensor, as far as they are known."""
-    extents = list(node.shape(0))
+    extents = node.open_shape(0)
     start, end = node.attr("start", 0), node.attr("end", None)  # from opset 15 on
-    part = extents[slice(start, end)]
-    if -1 in part:
-        return Extents(tuple(None if extent < 0 else extent for extent in part))
-    return constant(part, np.int64)
+    return known_extents(Extents(tuple(extents[slice(start, end)])))
 
 
 def size(node: Node) -> Result:
     """The number of elements."""
     extents = node.shape(0)
     if -1 in extents:
-        return Extents((None,), is_scalar=True)
+        return Extents((None,), is_scalar=True)  # a number of which nothing is known
     return constant(math.prod(extents), np.int64)
 
 
@@ -38,33 +37,44 @@ def identity(node: Node) -> Result:
 
 
 def reshape(node: Node) -> Result:
-    """The elements in another shape; of extents that are not known one can follow from the rest."""
+    """The elements in another shape, of which one extent may be open."""
     x = node.var(0)
-    given = x.shape
+    given = node.open_shape(0)
     wanted = list(node.attr("shape")) if node.opset < 5 else node.extents(1)
-    copies = not node.attr("allowzero", 0)
-    found: list[int] = []
-    for i, extent in enumerate(wanted):
-        if extent == 0 and copies:
-            if i >= len(given):
-                raise node.refuse("a 0 in the shape must copy an extent of the input", wanted)
-            extent = None if given[i] < 0 else given[i]
-            if extent is None and wanted.count(None) == 0 and -1 in wanted:
-                return _keeping_open(node, x, wanted)
-        found.append(-1 if extent is None else extent)
-    if found.count(-1) > 1:
+    if not node.attr("allowzero", 0):
+        if any(extent == 0 and i >= len(given) for i, extent in enumerate(wanted)):
+            raise node.refuse("a 0 in the shape must copy an extent of the input", wanted)
+        wanted = [given[i] if extent == 0 else extent for i, extent in enumerate(wanted)]
+    if wanted == given and not any(extent is None for extent in given):
+        return append("assign", {"X": x})
+    if sum(not _is_known(extent) for extent in wanted) > 1:
+        wanted = _resolved(given, wanted)
+    if sum(not _is_known(extent) for extent in wanted) > 1:
         raise node.refuse(
             "at most one extent of the shape must be open",
-            f"{[None if n == -1 else n for n in found]}; give dims or shapes to load",
+            f"{['?' if each is None else each for each in wanted]} for {given}; give dims or "
+            "shapes to load",
         )
-    return reshaped(x, found)
+    return reshaped(x, [extent if isinstance(extent, int) else -1 for extent in wanted])
 
 
-def _keeping_open(node: Node, x: Variable, wanted: Sequence[int | None]) -> Variable:
-    """A reshape that copies open extents and has a -1: fluidcore copies where there is a 0."""
-    if any(extent == 0 for extent in x.shape):
-        raise node.refuse("the input must not be empty", list(x.shape))
-    return layers.reshape(x, [-1 if extent is None else extent for extent in wanted])
+def _is_known(extent: Number) -> bool:
+    return isinstance(extent, int) and extent >= 0
+
+
+def _resolved(given: Sequence[Number], wanted: Sequence[Number]) -> list[Number]:
+    """A shape in which the extent that follows from the others is known, if it does.
+
+    Where the open extents of the two shapes are the same, it follows from the known ones.
+    """
+    free = [i for i, extent in enumerate(wanted) if extent is None or extent == -1]
+    open_given = Counter(extent for extent in given if isinstance(extent, Open))
+    open_wanted = Counter(extent for extent in wanted if isinstance(extent, Open))
+    known = math.prod(n for n in wanted if isinstance(n, int) and n >= 0)
+    total = math.prod(n for n in given if isinstance(n, int))
+    if len(free) != 1 or open_given != open_wanted or known == 0 or total % known:
+        return list(wanted)
+    return [total // known if i == free[0] else extent for i, extent in enumerate(wanted)]
 
 
 def flatten(node: Node) -> Result:
@@ -130,22 +140,32 @@ def expand(node: Node) -> Result:
     x = node.var(0)
     wanted = node.extents(1)
     rank = max(len(wanted), len(x.shape))
-    own = [1] * (rank - len(x.shape)) + list(x.shape)
-    extents: list[int] = []
-    for have, want in zip(own, [1] * (rank - len(wanted)) + wanted, strict=True):
-        if want is None or (have == -1 and want != 1):
-            if have == -1 and want is None:
-                extents.append(-1)  # what is asked for can only be this or 1
-                continue
-            raise node.refuse(
-                "the shape must be known while the model is read", f"{wanted}; give dims to load"
-            )
-        if have not in (want, 1, -1) and want != 1:
-            raise node.refuse("the input must broadcast to the shape", f"{own} for {wanted}")
-        extents.append(have if want == 1 else want)
+    own: list[Number] = [*[1] * (rank - len(x.shape)), *node.open_shape(0)]
     if len(x.shape) < rank:
-        x = reshaped(x, own) if own.count(-1) < 2 else _leading_ones(x, rank)
+        x = _leading_ones(x, rank)
+    extents: list[int] = []
+    padded: list[Number] = [*[1] * (rank - len(wanted)), *wanted]
+    for axis, (have, want) in enumerate(zip(own, padded, strict=True)):
+        if have == want or want == 1 or (want is None and isinstance(have, Open)):
+            extents.append(have if isinstance(have, int) else -1)
+        elif have == 1 and isinstance(want, Open):
+            x = _repeated(x, axis, want)
+            extents.append(-1)
+        elif have == 1 and isinstance(want, int):
+            extents.append(want)
+        else:
+            raise node.refuse(
+                "the input must broadcast to the shape",
+                f"{own} for {['?' if each is None else each for each in wanted]}; give dims or "
+                "shapes to load where extents are open",
+            )
     return append("broadcast_to", {"X": x}, {"shape": extents})
+
+
+def _repeated(x: Variable, axis: int, extent: Open) -> Variable:
+    """X with its only part along an axis again and again, as often as an open extent says."""
+    index = layers.fill_constant_batch_size_like(extent.source, [1], "int64", 0, extent.axis)
+    return append("index_select", {"X": x, "Index": index}, {"axis": axis})
 
 
 def _leading_ones(x: Variable, rank: int) -> Variable:
