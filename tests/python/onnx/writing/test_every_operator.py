@@ -123,9 +123,11 @@ def test_onnx_runtime_gives_what_the_program_gives(op_type: str) -> None:
 
 @every_type
 def test_a_model_whose_batch_is_not_known_gives_the_same(op_type: str) -> None:
+    # The reference implementation of Resize needs the extents of all dimensions.
+    runtime = by_onnxruntime if op_type == "interpolate" else by_reference
     for run in runs(op_type, unknown=True):
         if reference_fault(run.case) is None:
-            run.compare(by_reference(run.model, run.feed))
+            run.compare(runtime(run.model, run.feed))
 
 
 @every_type

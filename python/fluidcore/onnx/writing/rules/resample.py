@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from fluidcore.onnx.writing.graph import Value
 from fluidcore.onnx.writing.operator import Op, Rule
 from fluidcore.onnx.writing.shapes import Extent, as_value, extents
 
@@ -21,6 +22,9 @@ def _interpolate(op: Op) -> None:
             for extent, scale in zip(plane, op.attr("scale"), strict=True)
         ]
     sizes = as_value(op, [batch, channels, *wanted])
+    axes = {}
+    if isinstance(sizes, Value):  # the images alone, whose extents may be known
+        sizes, axes = as_value(op, wanted), {"axes": list(range(2, x.rank))}
     attrs: dict[str, Any]
     if mode == "nearest":
         attrs = {
@@ -34,7 +38,7 @@ def _interpolate(op: Op) -> None:
             "mode": "cubic" if mode == "bicubic" else "linear",
             "coordinate_transformation_mode": corners,
         }
-    op.set("Out", op.emit("Resize", x, None, None, sizes, **attrs))
+    op.set("Out", op.emit("Resize", x, None, None, sizes, **axes, **attrs))
 
 
 def _scaled(op: Op, extent: Extent, scale: float) -> Extent:
