@@ -24,7 +24,7 @@ def read_model(path: str | os.PathLike[str] | Any) -> tuple[Any, str, str | None
     onnx = onnx_package()
     if isinstance(path, onnx.ModelProto):
         file = path.graph.name or "model"
-        _check_external(path.graph, file, None)
+        _check_graph(path.graph, file, None)
         try:
             onnx.checker.check_model(path)
         except (onnx.checker.ValidationError, ValueError, RuntimeError) as error:
@@ -44,7 +44,7 @@ def read_model(path: str | os.PathLike[str] | Any) -> tuple[Any, str, str | None
     except (onnx.checker.ValidationError, ValueError, RuntimeError) as error:
         finding = error
     model = _parsed(name, file)
-    _check_external(model.graph, file, folder)
+    _check_graph(model.graph, file, folder)
     if finding is not None:
         raise _invalid(file, finding) from finding
     return model, file, folder
@@ -68,14 +68,25 @@ def _parsed(name: str, file: str) -> Any:
     return model
 
 
-def _check_external(graph: Any, file: str, folder: str | None) -> None:
-    """Looks at external data before anything else does."""
+def _check_graph(graph: Any, file: str, folder: str | None) -> None:
+    """Looks at names and at external data before anything else does."""
+    for named in (*graph.input, *graph.output, *graph.initializer):
+        _check_names(file, named.name)
     for tensor in graph.initializer:
         if tensor.data_location == tensor.EXTERNAL:
             locations = [each.value for each in tensor.external_data if each.key == "location"]
             what = f"{file}: tensor '{tensor.name}'"
             external_path(locations[0] if locations else "", folder, what)
     for node in graph.node:
+        attributes = [attribute.name for attribute in node.attribute]
+        own = (node.name, node.op_type, node.domain)
+        _check_names(file, *own, *node.input, *node.output, *attributes)
         for attribute in node.attribute:
             for inner in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else [])):
-                _check_external(inner, file, folder)
+                _check_graph(inner, file, folder)
+
+
+def _check_names(file: str, *names: Any) -> None:
+    for name in names:
+        if not isinstance(name, str):  # protobuf gives bytes then
+            raise Unsupported(f"{file}: names must be text in UTF-8, got {name!r}")

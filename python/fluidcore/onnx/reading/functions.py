@@ -71,11 +71,14 @@ class Functions:
             schema = onnx.defs.get_schema(node.op_type, node.opset, domain)
         except onnx.defs.SchemaError:
             return None
-        text = self._plain(schema, node) or self._for_types(schema, node)
+        function = onnx.FunctionProto()
+        try:
+            text = self._plain(schema, node) or self._for_types(schema, node)
+            function.ParseFromString(text)
+        except (RuntimeError, ValueError, TypeError) as error:
+            raise node.refuse("must be a node that ONNX can define", error) from error
         if not text:
             return None
-        function = onnx.FunctionProto()
-        function.ParseFromString(text)
         defaults = {
             name: each.default_value
             for name, each in schema.attributes.items()

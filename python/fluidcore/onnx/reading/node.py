@@ -215,7 +215,10 @@ class Node:
         if default is not _ABSENT:
             return default
         onnx = onnx_package()
-        schema = onnx.defs.get_schema(self.op_type, self.opset, self.proto.domain)
+        try:
+            schema = onnx.defs.get_schema(self.op_type, self.opset, self.proto.domain)
+        except onnx.defs.SchemaError as error:
+            raise self.refuse("the operator must be one of its opset", error) from error
         declared = schema.attributes.get(name)
         if declared is None or not declared.default_value.name:
             raise self.refuse(f"attribute {name} must be given", "none")

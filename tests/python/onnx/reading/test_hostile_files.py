@@ -69,6 +69,14 @@ def test_bytes_that_were_changed_are_refused_or_read_but_no_crash(tmp_path):
             fluid_onnx.load(tmp_path / "model.onnx", scope=fluid.Scope())
 
 
+def test_names_that_are_no_text_are_refused(tmp_path):
+    text = model_of([RELU], X, Y).SerializeToString().replace(b"\x01x", b"\x01\xff")
+    (tmp_path / "model.onnx").write_bytes(text)
+    assert refusal(tmp_path / "model.onnx") == (
+        "model.onnx: names must be text in UTF-8, got b'\\xff'"
+    )
+
+
 def test_a_cycle_is_refused():
     nodes = [
         helper.make_node("Add", ["x", "b"], ["a"]),
