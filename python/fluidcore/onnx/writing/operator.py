@@ -38,6 +38,7 @@ class Context(NamedTuple):
         values: What the variables hold.
         read: The names that anything reads, or the user fetches.
         write_block: Writes another block, given what some of its variables hold at first.
+        effects: What blocks do to the variables around them.
     """
 
     block: core.BlockDesc
@@ -45,6 +46,7 @@ class Context(NamedTuple):
     values: Values
     read: frozenset[str]
     write_block: Callable[[int, Values], Body]
+    effects: core.EffectsOfBlocks
 
 
 class Op:
@@ -108,6 +110,24 @@ class Op:
             self.append("SequenceEmpty", [], [found], dtype=spec.dtype)
             self.bind(name, found)
         return found
+
+    def first_values(self, names: Sequence[str]) -> list[Value]:
+        """What variables hold before a loop that writes them.
+
+        Raises:
+            core.InvalidArgument: One holds nothing.
+        """
+        values = []
+        for name in names:
+            value = self.known(name)
+            if value is None:
+                self.refuse(f"'{name}' must have a value before the loop that writes it, got none")
+            values.append(value)
+        return values
+
+    def written_around(self, block: int) -> list[str]:
+        """The variables around a block that it writes."""
+        return self._context.effects.of(block)[1]
 
     # What is written
 

@@ -28,10 +28,12 @@ def write_program(program: Program, given: Mapping[str, Value], fetches: Iterabl
     ops = [op for block in blocks for op in block.ops()]
     read = frozenset(fetches).union(*(op.input_arg_names() for op in ops))
 
+    effects = core.EffectsOfBlocks(program.desc)
+
     def write(idx: int, values: Values) -> Body:
         body = Body(Graph(), values)
         block = program.desc.block(idx)
-        context = Context(block, body.graph, values, read, write)
+        context = Context(block, body.graph, values, read, write, effects)
         for desc in block.ops():
             body.graph.site = desc.call_site()
             _check_state(block, desc, read)

@@ -62,12 +62,7 @@ def _while(op: Op) -> None:
     carried = op.output_names("Out")
     if condition not in carried:
         op.refuse(f"the block must write the condition '{condition}'")
-    first = []
-    for name in carried:
-        value = op.known(name)
-        if value is None:
-            op.refuse(f"'{name}' must have a value before the loop that writes it, got none")
-        first.append(value)
+    first = op.first_values(carried)
     given = {name: _carried(op, name, value) for name, value in zip(carried, first, strict=True)}
     body = op.body(op.attr("sub_block").value, given)
     goes_on = _scalar(body.graph, body.values[condition])

@@ -30,17 +30,24 @@ def _gru_cell(op: Op) -> None:
 
 
 def _recurrent(op: Op) -> None:
-    inputs, states = op.inputs("inputs"), op.inputs("initial_states")
+    block = op.attr("sub_block").value
+    inputs = op.inputs("inputs")
+    carried = op.written_around(block)
+    states = [*op.inputs("initial_states"), *op.first_values(carried)]
     given = {}
-    for name, value in zip(op.attr("ex_states"), states, strict=True):
+    for name, value in zip((*op.attr("ex_states"), *carried), states, strict=True):
+        if value.is_sequence:
+            op.refuse(f"the steps must write to tensors alone, got the array '{name}'")
         given[name] = Value(value.dtype, value.shape, name)
     for name, value in zip(op.attr("step_inputs"), inputs, strict=True):
         given[name] = Value(value.dtype, (value.shape or ())[1:], name)
-    body = op.body(op.attr("sub_block").value, given)
-    results = [body.values[name] for name in (*op.attr("states"), *op.attr("step_outputs"))]
-    close(body.graph, list(given.values()), results)
+    body = op.body(block, given)
+    results = (*op.attr("states"), *carried, *op.attr("step_outputs"))
+    close(body.graph, list(given.values()), [body.values[name] for name in results])
     outputs = [Value(value.dtype) for value in body.graph.outputs]
     reverse = int(op.attr("reverse"))
+    stacked = outputs[len(states) :]
+    directions = {"scan_output_directions": [reverse] * len(stacked)} if stacked else {}
     op.append(
         "Scan",
         [*states, *inputs],
@@ -48,9 +55,12 @@ def _recurrent(op: Op) -> None:
         body=body.graph,
         num_scan_inputs=len(inputs),
         scan_input_directions=[reverse] * len(inputs),
-        **({"scan_output_directions": [reverse] * (len(outputs) - len(states))}),
+        **directions,
     )
-    op.set_all("outputs", outputs[len(states) :])
+    ends = outputs[len(states) - len(carried) : len(states)]
+    for name, value in zip(carried, ends, strict=True):
+        op.bind(name, value)
+    op.set_all("outputs", stacked)
 
 
 RULES: dict[str, Rule] = {

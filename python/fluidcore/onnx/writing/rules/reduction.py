@@ -11,7 +11,9 @@ def _axes(op: Op, x: Value) -> list[int]:
     """The dimensions that are reduced."""
     if op.attr("reduce_all"):
         return list(range(x.rank))
-    return sorted({axis % x.rank for axis in op.attr("dim")}) if x.rank else []
+    said = op.attr("dim")
+    axes = [said] if isinstance(said, int) else said
+    return sorted({axis % x.rank for axis in axes}) if x.rank else []
 
 
 def _reduced(op: Op, op_type: str, x: Value) -> Value:
