@@ -123,10 +123,19 @@ def _given(program: Program, feeds: Sequence[str], scope: core.Scope) -> dict[st
                 f"onnx.save: variable '{name}' must have a value in the scope, got none; run the "
                 "startup program first"
             )
-        array = np.asarray(tensor)
-        given[name] = Value(array.dtype.name, array.shape, name, array)
-        given[name].is_stored = True
+        given[name] = _stored(name, tensor)
+    inner = {var.name for var in program.list_vars() if var.persistable} - given.keys()
+    for name, tensor in zip(sorted(inner), scope.snapshot(sorted(inner)), strict=True):
+        if tensor.is_initialized():
+            given[name] = _stored(name, tensor)
     return given
+
+
+def _stored(name: str, tensor: core.Tensor) -> Value:
+    array = np.asarray(tensor)
+    value = Value(array.dtype.name, array.shape, name, array)
+    value.is_stored = True
+    return value
 
 
 def _name_outputs(graph: Graph, names: Sequence[str]) -> None:

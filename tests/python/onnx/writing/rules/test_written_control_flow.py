@@ -162,3 +162,17 @@ def test_a_branch_may_write_to_an_array(sign: int, runtime: str) -> None:
 
     layers.cond(layers.mean(x) > 0.0, write)
     saved([layers.array_read(array, zero)], x=sign * np.abs(ROWS)).agrees(runtime)
+
+
+@every_runtime
+def test_a_block_may_hold_what_lives_between_runs(runtime: str) -> None:
+    x = layers.data("x", [2])
+    y = layers.fill_constant([1], "float32", 1.0)
+    fluid.global_scope().var("kept").get_tensor().set(np.array([7], np.float32))
+    with layers.ConditionalBlock([layers.mean(x) > -9.0], True).block():
+        block = fluid.default_main_program().current_block()
+        kept = block.create_var("kept", shape=[1], dtype="float32", persistable=True)
+        layers.assign(kept, y)
+    model = saved([y], x=ROWS)
+    assert [value.name for value in model.model.graph.initializer] == ["kept"]
+    model.agrees(runtime)
