@@ -2,6 +2,7 @@
 
 from fluidcore.onnx.reading.rules import (
     activation,
+    attention,
     bits,
     blocks,
     constants,
@@ -27,6 +28,7 @@ from fluidcore.onnx.reading.rules.common import Rule
 
 _FAMILIES = (
     activation,
+    attention,
     bits,
     blocks,
     constants,
