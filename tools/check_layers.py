@@ -29,6 +29,7 @@ LAYERS: dict[str, set[str]] = {
     "op": {"base", "program", "tensor"},
     "ops": {"base", "program", "tensor", "kernels", "op"},
     "runtime": {"base", "program", "tensor", "op"},
+    "io": {"base", "program", "tensor", "op", "ops", "runtime"},
     "gradcheck/function": _BELOW_GRADCHECK,
     "gradcheck/difference": {*_BELOW_GRADCHECK, "gradcheck/function"},
     "gradcheck/verdict": {*_BELOW_GRADCHECK, "gradcheck/function", "gradcheck/difference"},
@@ -101,7 +102,8 @@ PYTHON_LAYERS: dict[str, set[str]] = {
     "_core": set(),
     "_openmp": {"_core"},
     "_var_type": set(),
-    "core": {"_core", "_var_type"},
+    "_fluid_members": {"_core", "_var_type"},
+    "core": {"_core", "_var_type", "_fluid_members"},
     "base": {"core"},
     "unique_name": _BASE,
     "picture": _BASE,
@@ -116,6 +118,8 @@ PYTHON_LAYERS: dict[str, set[str]] = {
     "clip": _PROGRAM,
     "param_attr": {*_PROGRAM, "initializer", "regularizer", "clip"},
     "layers": {*_PROGRAM, "initializer", "param_attr"},
+    "cmake_dir": {"_core"},
+    "custom": {*_LAYERS, "gradcheck"},
     "learning_rate_decay": {"layers"},
     "layer_helper": {*_LAYERS},
     "evaluator": {*_LAYERS, "executor"},
@@ -147,6 +151,7 @@ PYTHON_LAYERS: dict[str, set[str]] = {
         "average",
         "checkpoint",
         "clip",
+        "custom",
         "data_feeder",
         "data_loader",
         "datasets",
@@ -168,7 +173,17 @@ PYTHON_LAYERS: dict[str, set[str]] = {
         "trainer",
     },
     "demo": {*_LAYERS, *_RUN, "datasets", "gradcheck", "io", "listing", "optimizer"},
-    "cli": {*_PROGRAM, "demo", "executor", "fluidcore", "gradcheck", "io", "onnx", "profiler"},
+    "cli": {
+        *_PROGRAM,
+        "custom",
+        "demo",
+        "executor",
+        "fluidcore",
+        "gradcheck",
+        "io",
+        "onnx",
+        "profiler",
+    },
     "__main__": {"cli"},
     "fluidcore_gradcheck": {"gradcheck"},
 }
@@ -204,7 +219,8 @@ GRADCHECK_LAYERS: dict[str, set[str]] = {
 MUTUAL: dict[str, set[str]] = {
     # a Program holds Blocks, a Block Variables, and each knows what it is in
     "fluidcore.program": {
-        *("arguments", "arithmetic", "block", "error_clip", "gradient_hooks", "mark"),
+        *("arguments", "arithmetic", "block", "block_variables", "error_clip"),
+        *("gradient_hooks", "mark"),
         *("operator", "outer_writes", "program", "variable"),
     },
     # a Tensor's methods append operators, and operators return Tensors

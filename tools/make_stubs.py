@@ -18,6 +18,8 @@ import tempfile
 import textwrap
 from pathlib import Path
 
+from fluidcore._fluid_members import MEMBERS
+
 PACKAGE = Path(__file__).resolve().parent.parent / "python" / "fluidcore"
 CORE = PACKAGE / "_core.pyi"
 LAYERS = PACKAGE / "layers" / "__init__.pyi"
@@ -56,9 +58,10 @@ def core_stub() -> str:
         text = (Path(folder) / "fluidcore" / "_core.pyi").read_text()
     # The exceptions call themselves fluidcore.Error, as users know them, but are defined here.
     text = re.sub(r"from fluidcore import \w+\n", "", text)
-    # Attached to VarDesc and OpDesc in Python, where their types are.
+    # Attached in Python: VarType by core.py, the others by _fluid_members.py.
     text = re.sub(r"^    class VarType\(.*?(?=^    def )", "", text, flags=re.DOTALL | re.M)
-    text = re.sub(r"^    @staticmethod\n    def attr_type\(.*\n( {8}.*\n)*", "", text, flags=re.M)
+    attached = rf"^    @staticmethod\n    def ({'|'.join(MEMBERS)})\(.*\n( {{8}}.*\n)*"
+    text = re.sub(attached, "", text, flags=re.M)
     text = re.sub(r"import (builtins|enum|fluidcore\._var_type)\n", "", text)
     text = re.sub(r"\b(dict|list)\b(?=[\s,):])(?! \()", _with_any, text)
     text = re.sub(r"\bIterable\b(?=[\s,)])", "Iterable[typing.Any]", text)

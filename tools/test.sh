@@ -59,7 +59,7 @@ use_library() {
     cmake -S examples/cpp -B "$build/example" -G Ninja -D CMAKE_PREFIX_PATH="$PWD/$build/prefix"
   cmake --build "$build/example"
   "$build/example/example"
-  "$build/example/custom_operator"
+  "$build/example/custom_operator" "$build/example/libbend.so"
 }
 install_wheel() {
   pip install --quiet --force-reinstall --no-deps "$build"/dist/*.whl

@@ -1,8 +1,6 @@
-// Builds a program, prints it and runs it, without Python:
+// Builds a program, prints it and runs it, without Python, but for the package that holds the library:
 //
-//   cmake -S . -B build -D FLUIDCORE_INSTALL=ON -D CMAKE_INSTALL_PREFIX=$HOME/fluidcore
-//   cmake --build build --target install          in the root of the repository, then here
-//   cmake -S . -B build -D CMAKE_PREFIX_PATH=$HOME/fluidcore
+//   cmake -B build -D fluidcore_DIR=$(python -m fluidcore.cmake_dir)
 //   cmake --build build && build/example
 
 #include <algorithm>

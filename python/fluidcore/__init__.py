@@ -21,6 +21,7 @@ from fluidcore import (
     checkpoint,
     clip,
     core,
+    custom,
     data_feeder,
     data_loader,
     datasets,
@@ -65,6 +66,7 @@ from fluidcore.core import (
     Tensor,
     TimedOut,
 )
+from fluidcore.custom import custom_op, load_op_library
 from fluidcore.data_feeder import DataFeeder
 from fluidcore.data_loader import DataLoader
 from fluidcore.executor import (
@@ -78,7 +80,7 @@ from fluidcore.executor import (
 )
 from fluidcore.memory import memory_optimize, release_memory
 from fluidcore.parallel_executor import ParallelExecutor
-from fluidcore.param_attr import ParamAttr
+from fluidcore.param_attr import ParamAttr, WeightNormParamAttr
 from fluidcore.program import (
     Block,
     Operator,
@@ -135,6 +137,7 @@ __all__ = [
     "TimedOut",
     "Trainer",
     "Variable",
+    "WeightNormParamAttr",
     "amp",
     "append_backward",
     "average",
@@ -144,6 +147,8 @@ __all__ = [
     "checkpoint",
     "clip",
     "core",
+    "custom",
+    "custom_op",
     "data_feeder",
     "data_loader",
     "datasets",
@@ -163,6 +168,7 @@ __all__ = [
     "io",
     "layer_helper",
     "layers",
+    "load_op_library",
     "memory",
     "memory_optimize",
     "nets",

@@ -8,7 +8,7 @@ import numpy
 import numpy.typing
 import typing
 import typing_extensions
-__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'CallableGradient', 'Derivatives', 'Directional', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'ElementCheck', 'Error', 'Executor', 'Formula', 'Function', 'GRAD_VAR_SUFFIX', 'Gradient', 'InvalidArgument', 'Judgement', 'KernelCheck', 'KernelTest', 'NoiseLevel', 'NotFound', 'OpDef', 'OpDesc', 'OutOfTime', 'Profile', 'ProgramDesc', 'ProgramFunction', 'Proof', 'Repetition', 'Rules', 'Scope', 'SelectedRows', 'Tensor', 'TimeLimit', 'TimedOut', 'VarDesc', 'Variable', 'blind_spot', 'check_directions', 'check_infinite', 'cpu_isa', 'deviation', 'difference', 'differentiate', 'differentiate_along', 'dtype_name', 'dtype_number', 'error_statistics', 'get_grad_op_desc', 'grad_var_name', 'judge', 'may_be_infinite', 'measure_noise', 'narrowed_to', 'needed_ops', 'noise_floor', 'onednn_version', 'op_def', 'op_types', 'prove_jointly', 'round_direction', 'round_to', 'same_bits', 'slope_along', 'unit_roundoff', 'version']
+__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'CallableGradient', 'Definition', 'Derivatives', 'Directional', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'ElementCheck', 'Error', 'Executor', 'Formula', 'Function', 'GRAD_VAR_SUFFIX', 'Gradient', 'InvalidArgument', 'Judgement', 'KernelCheck', 'KernelTest', 'NoiseLevel', 'NotFound', 'OpDef', 'OpDesc', 'OutOfTime', 'Profile', 'ProgramDesc', 'ProgramFunction', 'Proof', 'Repetition', 'Rules', 'Scope', 'SelectedRows', 'Tensor', 'TimeLimit', 'TimedOut', 'VarDesc', 'Variable', 'blind_spot', 'check_directions', 'check_infinite', 'cpu_isa', 'define_op', 'deviation', 'difference', 'differentiate', 'differentiate_along', 'dtype_name', 'dtype_number', 'error_statistics', 'get_grad_op_desc', 'grad_var_name', 'judge', 'load_op_library', 'may_be_infinite', 'measure_noise', 'narrowed_to', 'needed_ops', 'noise_floor', 'onednn_version', 'op_def', 'op_types', 'prove_jointly', 'round_direction', 'round_to', 'same_bits', 'slope_along', 'unit_roundoff', 'version']
 class TimeLimit:
     """
     A context manager: ends what this thread calculates with OutOfTime.
@@ -425,14 +425,32 @@ class Tensor:
         ...
     def __dlpack_device__(self) -> tuple[int, int]:
         ...
+    @typing.overload
     def __init__(self) -> None:
         ...
+    @typing.overload
+    def __init__(self, lod: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]]) -> None:
+        """
+        A tensor without memory whose rows have levels.
+        """
     def __repr__(self) -> str:
         ...
+    def alloc_float(self, place: typing.Any = None) -> None:
+        """
+        New memory for the extents, float32 zeros.
+        """
+    def alloc_int(self, place: typing.Any = None) -> None:
+        """
+        New memory for the extents, int32 zeros.
+        """
     def dtype(self) -> str:
         ...
     def get_dims(self) -> list[int]:
         ...
+    def get_double_element(self, index: typing.SupportsInt | typing.SupportsIndex) -> float:
+        """
+        `get_float_element`, which is a double anyway.
+        """
     def get_float_element(self, index: typing.SupportsInt | typing.SupportsIndex) -> float:
         """
         Element `index` of the flattened tensor.
@@ -441,7 +459,7 @@ class Tensor:
         ...
     def lod(self) -> list[list[int]]:
         """
-        The offsets of nested sequences, level by level; [], as there are no sequences yet.
+        The offsets of nested sequences in the rows, level by level, as set_lod set them.
         """
     def numpy(self) -> typing.Any:
         """
@@ -451,13 +469,21 @@ class Tensor:
         """
         Copies the array into new memory.
         """
+    def set_dims(self, dims: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]) -> None:
+        """
+        Other extents: the first elements stay; where there are not as many, the tensor has no memory until it is allocated or set.
+        """
+    def set_double_element(self, index: typing.SupportsInt | typing.SupportsIndex, value: typing.SupportsFloat | typing.SupportsIndex) -> None:
+        """
+        `set_float_element`.
+        """
     def set_float_element(self, index: typing.SupportsInt | typing.SupportsIndex, value: typing.SupportsFloat | typing.SupportsIndex) -> None:
         """
         Sets element `index` of the flattened tensor.
         """
     def set_lod(self, lod: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]]) -> None:
         """
-        Takes [] only, as there are no sequences yet.
+        Says where nested sequences begin in the rows. This object keeps it; no operator looks at it, and what a run returns has none.
         """
     def shape(self) -> list[int]:
         ...
@@ -599,6 +625,14 @@ class Executor:
     def set_next_state(self, program: ProgramDesc, seed: typing.SupportsInt | typing.SupportsIndex, step: typing.SupportsInt | typing.SupportsIndex) -> None:
         """
         Lets the program draw random numbers as in the run that next_state told of.
+        """
+class Definition:
+    """
+    An operator that was defined.
+    """
+    def take_back(self) -> None:
+        """
+        Puts back what there was before.
         """
 class Function:
     """
@@ -1052,6 +1086,10 @@ def cpu_isa() -> str:
     """
     The instruction set that kernels use: 'baseline', 'avx2' or 'avx512'.
     """
+def define_op(type: str, doc: str, inputs: collections.abc.Sequence[tuple[str, str]], outputs: collections.abc.Sequence[tuple[str, str]], attrs: dict[str, typing.Any], infer: typing.Any, forward: typing.Any, backward: typing.Any, reads: collections.abc.Sequence[str], cotangents: collections.abc.Sequence[str], differentiable: collections.abc.Sequence[str]) -> Definition:
+    """
+    Defines an operator, in the place of one of its name, whose formulas are Python functions: forward({slot: array}, attrs) and backward likewise write into the arrays of the outputs, infer({slot: (shape, dtype)}, attrs) gives a (shape, dtype) for each output.
+    """
 def deviation(gradient: typing.Annotated[numpy.typing.ArrayLike, numpy.float64], first: typing.Annotated[numpy.typing.ArrayLike, numpy.float64], factor: typing.SupportsFloat | typing.SupportsIndex, second: typing.Annotated[numpy.typing.ArrayLike, numpy.float64] | None, *, dtype: str, point: typing.Any, weight: typing.SupportsFloat | typing.SupportsIndex = 0.0, spread: typing.SupportsFloat | typing.SupportsIndex = 0.0) -> tuple[int, float, float, bool] | None:
     """
     Where a gradient in `dtype` is off factor * first + second the most: (element, found, expected, whether that is wrong), or None. `weight` is the sum of |v y|.
@@ -1091,6 +1129,10 @@ def grad_var_name(name: str) -> str:
 def judge(reference: Derivatives, analytical: typing.Any, tolerance: typing.Any, rules: Rules) -> Judgement:
     """
     Compares derivatives with what is claimed, both [cotangents, elements].
+    """
+def load_op_library(path: str) -> list[str]:
+    """
+    Adds the operators of a shared library; returns their names.
     """
 def may_be_infinite(claimed: typing.SupportsFloat | typing.SupportsIndex, derivative: typing.SupportsFloat | typing.SupportsIndex, dtype: str) -> bool:
     """

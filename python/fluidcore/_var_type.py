@@ -35,6 +35,7 @@ class VarType(StrEnum):
     STEP_SCOPES = ("step_scopes", 11)
     LOD_RANK_TABLE = ("lod_rank_table", 12)
     LOD_TENSOR_ARRAY = ("lod_tensor_array", 13)
+    PLACE_LIST = ("place_list", 14)
 
     @classmethod
     def _missing_(cls, value: object) -> VarType | None:

@@ -7,6 +7,7 @@ import os
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fluidcore import __version__, core
@@ -66,6 +67,10 @@ def _parser() -> argparse.ArgumentParser:
     summary.add_argument("dir", help="a folder of save_inference_model, or a program.json")
     summary.add_argument("--batch", type=_number(1), default=1, help="of the inputs; default 1")
     summary.set_defaults(command=_summary)
+    memory = commands.add_parser("memory", help="draw what a saved model keeps as it runs")
+    memory.add_argument("dir", help="a folder of save_inference_model, or a program.json")
+    memory.add_argument("--batch", type=_number(1), default=1, help="of the inputs; default 1")
+    memory.set_defaults(command=_memory)
     draw = commands.add_parser("draw", help="draw the program of a saved model")
     draw.add_argument("dir", help="a folder of save_inference_model, or a program.json")
     draw.add_argument("file", help="where the picture goes: a .html, .svg or .dot")
@@ -82,6 +87,10 @@ def _parser() -> argparse.ArgumentParser:
     convert.add_argument("source", help="a folder of save_inference_model, or a .onnx")
     convert.add_argument("target", help="where the other form goes: a .onnx, or a folder")
     convert.set_defaults(command=_convert)
+    new = commands.add_parser("new-op", help="write a project of an operator in C++")
+    new.add_argument("name", help="of the operator, for example my_op")
+    new.add_argument("dir", nargs="?", help="where the project goes; default ./NAME")
+    new.set_defaults(command=_new_op)
     ops = commands.add_parser("ops", help="list the operators, or describe one")
     ops.add_argument("type", nargs="?", help="for example conv2d")
     ops.set_defaults(command=_ops)
@@ -149,6 +158,16 @@ def _summary(chosen: argparse.Namespace) -> int:
     return 0
 
 
+def _memory(chosen: argparse.Namespace) -> int:
+    print(_saved_program(chosen.dir).memory(chosen.batch))
+    if os.path.isdir(chosen.dir):
+        from fluidcore.profiler.saved import plan_of_saved
+
+        in_all = plan_of_saved(chosen.dir, chosen.batch).splitlines()[-1]
+        print(f"plan         {in_all}, where operators are put together")
+    return 0
+
+
 def _draw(chosen: argparse.Namespace) -> int:
     ending = os.path.splitext(chosen.file)[1]
     if ending not in (".html", ".svg", ".dot"):
@@ -181,6 +200,13 @@ def _convert(chosen: argparse.Namespace) -> int:
     except ImportError as error:  # of the package onnx
         print(f"fluidcore: {error}", file=sys.stderr)
         return 1
+    return 0
+
+
+def _new_op(chosen: argparse.Namespace) -> int:
+    from fluidcore.custom.new_project import new_op
+
+    print(new_op(chosen.name, Path(chosen.dir or chosen.name)))
     return 0
 
 

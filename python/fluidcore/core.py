@@ -9,6 +9,7 @@ from fluidcore._core import (
     CallableGradient,
     CPUPlace,
     CUDAPlace,
+    Definition,
     Derivatives,
     Directional,
     EffectsOfBlocks,
@@ -44,6 +45,7 @@ from fluidcore._core import (
     check_directions,
     check_infinite,
     cpu_isa,
+    define_op,
     deviation,
     difference,
     differentiate,
@@ -54,6 +56,7 @@ from fluidcore._core import (
     get_grad_op_desc,
     grad_var_name,
     judge,
+    load_op_library,
     may_be_infinite,
     measure_noise,
     narrowed_to,
@@ -70,19 +73,14 @@ from fluidcore._core import (
     unit_roundoff,
     version,
 )
+from fluidcore._fluid_members import add_members
 from fluidcore._var_type import AttrType, VarType, attr_type
 
 LoDTensor = Tensor  # of no levels: there are no nested sequences
 EnforceNotMet = Error  # Fluid's name
 VarDesc.VarType = VarType  # type: ignore[attr-defined]
-
-
-def _attr_type(op: OpDesc, name: str) -> AttrType:
-    """The type of an attribute; an error if there is none of this name."""
-    return attr_type(op.attr(name))
-
-
-OpDesc.attr_type = _attr_type  # type: ignore[attr-defined]
+DataType = VarType  # as Fluid's first versions called the element types among them
+add_members()
 
 
 def get_cuda_device_count() -> int:
@@ -95,12 +93,24 @@ def is_compiled_with_cuda() -> bool:
     return False
 
 
+def op_support_gpu(op_type: str) -> bool:
+    """Whether an operator runs on GPUs: none does in this build.
+
+    Raises:
+        NotFound: There is no such operator.
+    """
+    op_def(op_type)
+    return False
+
+
 __all__ = [
     "AttrType",
+    "DataType",
     "EnforceNotMet",
     "LoDTensor",
     "get_cuda_device_count",
     "is_compiled_with_cuda",
+    "op_support_gpu",
     "EMPTY_VAR_NAME",
     "attr_type",
     "GRAD_VAR_SUFFIX",
@@ -110,6 +120,7 @@ __all__ = [
     "CUDAPlace",
     "CallableFunction",
     "CallableGradient",
+    "Definition",
     "Derivatives",
     "Directional",
     "ElementCheck",
@@ -137,6 +148,7 @@ __all__ = [
     "VarDesc",
     "Variable",
     "cpu_isa",
+    "define_op",
     "deviation",
     "difference",
     "differentiate",
@@ -170,4 +182,5 @@ __all__ = [
     "check_directions",
     "check_infinite",
     "judge",
+    "load_op_library",
 ]

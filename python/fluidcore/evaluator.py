@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -113,3 +113,20 @@ class Accuracy(Evaluator):
                 "the last reset"
             )
         return (correct / total).astype(np.float32)
+
+
+_INSTEAD = {"ChunkEvaluator": "count_chunks and ChunkEvaluator", "EditDistance": "EditDistance"}
+
+
+def __getattr__(name: str) -> NoReturn:
+    """Says where the metric of one of Fluid's evaluators is.
+
+    Raises:
+        AttributeError: There is no such evaluator.
+    """
+    if name in _INSTEAD:
+        raise AttributeError(
+            f"'{name}' works on nested sequences, which there are not; fluidcore.metrics has "
+            f"{_INSTEAD[name]} for lists"
+        )
+    raise AttributeError(f"module 'fluidcore.evaluator' has no attribute '{name}'")

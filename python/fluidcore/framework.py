@@ -1,6 +1,7 @@
 """The names of Fluid's module `framework`, most of which are those of `fluidcore`."""
 
 from fluidcore.base.dtypes import FLOATING, DTypeLike, dtype_name
+from fluidcore.base.op_protos import OpProtoHolder, get_all_op_protos
 from fluidcore.core import EMPTY_VAR_NAME, GRAD_VAR_SUFFIX, VarDesc
 from fluidcore.program import (
     Block,
@@ -16,10 +17,17 @@ from fluidcore.program import (
     switch_startup_program,
 )
 
+# Which Fluid put into names; no name here holds them.
+TEMP_VAR_NAME = "@TEMP@"
+ZERO_VAR_SUFFIX = "@ZERO"
+
 __all__ = [
     "EMPTY_VAR_NAME",
     "GRAD_VAR_SUFFIX",
+    "TEMP_VAR_NAME",
+    "ZERO_VAR_SUFFIX",
     "Block",
+    "OpProtoHolder",
     "Operator",
     "Parameter",
     "Program",
@@ -28,6 +36,7 @@ __all__ = [
     "default_main_program",
     "default_startup_program",
     "dtype_is_floating",
+    "get_all_op_protos",
     "get_var",
     "grad_var_name",
     "program_guard",

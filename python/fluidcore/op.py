@@ -6,6 +6,9 @@ from typing import Any
 
 from fluidcore import core
 from fluidcore.base.checks import did_you_mean
+from fluidcore.base.op_protos import OpProtoHolder, get_all_op_protos
+
+__all__ = ["Operator", "get_all_op_protos"]
 
 
 class Operator:
@@ -42,7 +45,40 @@ class Operator:
                 raise core.NotFound(
                     f"{type}: no slot or attribute '{name}'{did_you_mean(name, known)}"
                 )
-        self.type = type
+        self._type = type
+
+    def type(self) -> str:
+        """The operator's type."""
+        return self._type
+
+    @staticmethod
+    def get_op_inputs(type: str) -> list[tuple[str, bool]]:
+        """The input slots of an operator, each with whether it holds a list.
+
+        Raises:
+            core.NotFound: There is no such operator.
+        """
+        proto = OpProtoHolder.instance().get_op_proto(type)
+        return [(slot.name, slot.duplicable) for slot in proto.inputs]
+
+    @staticmethod
+    def get_op_outputs(type: str) -> list[tuple[str, bool]]:
+        """The output slots of an operator, each with whether it holds a list.
+
+        Raises:
+            core.NotFound: There is no such operator.
+        """
+        proto = OpProtoHolder.instance().get_op_proto(type)
+        return [(slot.name, slot.duplicable) for slot in proto.outputs]
+
+    @staticmethod
+    def get_op_attr_names(type: str) -> list[str]:
+        """The attributes of an operator.
+
+        Raises:
+            core.NotFound: There is no such operator.
+        """
+        return [attr.name for attr in core.op_def(type).attrs]
 
     def run(self, scope: core.Scope, place: core.CPUPlace) -> None:
         """Reads the inputs from the scope, and writes the outputs to it.
@@ -61,14 +97,14 @@ class Operator:
             for name in names:
                 found = scope.find_var(name)
                 if found is None or not found.get_tensor().is_initialized():
-                    raise core.NotFound(f"{self.type}: '{name}' must have a value in the scope")
+                    raise core.NotFound(f"{self._type}: '{name}' must have a value in the scope")
                 tensor = found.get_tensor()
                 var = block.var(name)
                 var.set_shape(tensor.shape())
                 var.set_dtype(tensor.dtype())
                 var.set_persistable(True)
         op = block.append_op()
-        op.copy_from(core.OpDesc(self.type, self._inputs, self._outputs, self._attrs))
+        op.copy_from(core.OpDesc(self._type, self._inputs, self._outputs, self._attrs))
         op.infer_shape(block)
         for name in op.output_arg_names():
             block.var(name).set_persistable(True)

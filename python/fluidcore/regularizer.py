@@ -61,18 +61,9 @@ class L1DecayRegularizer(WeightDecayRegularizer):
         self.coefficient = _coefficient("L1Decay", regularization_coeff)
 
     def __call__(self, param: Variable, grad: Variable, block: Block) -> Variable:
-        """Appends sign(p) = (0 < p) - (p < 0), which is exact, and its scale."""
+        """Appends sign, which is 0 for 0, and scale."""
         key = f"{grad.name}.decay"
-        fill = {"shape": [1] if param.shape else [], "value": 0.0, "dtype": param.dtype}
-        zero = block.append_single("fill_constant", {}, fill, key=key)
-        cast = {"in_dtype": "bool", "out_dtype": param.dtype}
-
-        def less(x: Variable, y: Variable) -> Variable:
-            is_less = block.append_single("less_than", {"X": x, "Y": y}, key=key)
-            return block.append_single("cast", {"X": is_less}, cast, key=key)
-
-        signs = {"X": less(zero, param), "Y": less(param, zero)}
-        sign = block.append_single("elementwise_sub", signs, key=key)
+        sign = block.append_single("sign", {"X": param}, key=key)
         return block.append_single("scale", {"X": sign}, {"scale": self.coefficient}, key=key)
 
 

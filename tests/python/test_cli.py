@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -94,6 +95,18 @@ def test_summary_says_what_a_saved_model_takes(model: Path, capsys: pytest.Captu
     assert "parameters   6 numbers, 24 B\n" in said
     assert cli.main(["summary", str(model / "program.json")]) == 0
     assert "at a batch of 1\n" in capsys.readouterr().out
+
+
+def test_memory_says_what_a_saved_model_keeps(model: Path, capsys: pytest.CaptureFixture[str]):
+    assert cli.main(["memory", str(model), "--batch", "5"]) == 0
+    said = capsys.readouterr().out
+    assert "at a batch of 5\n" in said
+    assert "parameters   24 B, all the time\n" in said
+    assert re.search(
+        r"\nplan         temporaries: \d+ bytes, where operators are put together\n$", said
+    )
+    assert cli.main(["memory", str(model / "program.json")]) == 0
+    assert "plan" not in capsys.readouterr().out
 
 
 def test_draw_writes_a_picture_of_a_saved_model(model: Path, tmp_path: Path):

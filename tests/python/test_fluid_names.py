@@ -113,3 +113,87 @@ def test_init_on_cpu_is_known_where_it_is_asked_for():
     with initializer.init_on_cpu():
         assert initializer.force_init_on_cpu()
     assert not initializer.force_init_on_cpu()
+
+
+def test_element_types_have_the_name_of_fluids_first_versions():
+    assert core.DataType is core.VarDesc.VarType
+    assert layers.get_places().type == core.VarDesc.VarType.PLACE_LIST == 14
+    assert (framework.TEMP_VAR_NAME, framework.ZERO_VAR_SUFFIX) == ("@TEMP@", "@ZERO")
+
+
+def test_no_operator_runs_on_gpus():
+    assert core.op_support_gpu("sum") is core.is_compiled_with_cuda()
+    with pytest.raises(core.NotFound, match="no operator 'summ'"):
+        core.op_support_gpu("summ")
+
+
+def test_a_variable_of_a_scope_may_be_one_number():
+    variable = core.Scope().var("i")
+    assert not variable.is_int()
+    variable.set_int(10)
+    assert (variable.is_int(), variable.get_int()) == (True, 10)
+    variable.set_float(0.5)
+    assert not variable.is_int()
+    assert np.asarray(variable.get_tensor()) == 0.5
+    with pytest.raises(TypeError, match=r"get_int: .* got Tensor\(float32 \[\]\)"):
+        variable.get_int()
+
+
+def test_a_description_tells_its_slots_and_completes_its_attributes():
+    block = core.ProgramDesc().block(0)
+    for name, shape in (("x", [10, 20]), ("y", [20, 30])):
+        block.var(name).set_type(core.VarDesc.VarType.LOD_TENSOR)
+        block.var(name).set_shape(shape)
+    op = block.append_op()
+    op.set_type("mul")
+    op.set_input("X", ["x"])
+    op.set_input("Y", ["y"])
+    op.set_output("Out", ["out"])
+    assert (op.input_names(), op.output_names()) == (["X", "Y"], ["Out"])
+    op.check_attrs()
+    assert (op.attr("x_num_col_dims"), op.attr("y_num_col_dims")) == (1, 1)
+    op.infer_var_type(block)
+    op.infer_shape(block)
+    assert block.find_var("out").shape() == [10, 30]
+
+
+def test_backward_takes_one_callback_and_several():
+    x = layers.data("x", [1])
+    x.stop_gradient = False
+    seen = []
+
+    def note(block, context):
+        seen.append(block.ops[-1].type)
+
+    fluid.append_backward(layers.mean(x), callback=note)
+    assert seen == ["fill_constant", "mean_grad"]
+    fluid.append_backward(layers.mean(x * 2), callbacks=[note], callback=note)
+    assert seen[2:] == ["fill_constant"] * 2 + ["mean_grad"] * 2 + ["elementwise_mul_grad"] * 2
+    with pytest.raises(TypeError, match="callbacks must be a list of functions"):
+        fluid.append_backward(layers.mean(x), callback=3)
+    with pytest.raises(TypeError, match="callbacks must be a list of functions"):
+        fluid.append_backward(layers.mean(x), callbacks=note, callback=note)
+
+
+def test_an_optimizer_keeps_its_state_by_name_and_parameter():
+    x = layers.data("x", [3])
+    loss = layers.mean(layers.fc(x, 1, param_attr="w", bias_attr=False))
+    adam = fluid.optimizer.Adam(0.01)
+    adam.minimize(loss)
+    assert {name: list(found) for name, found in adam._accumulators.items()} == {
+        "moment1": ["w"],
+        "moment2": ["w"],
+    }
+    first = fluid.default_startup_program().global_block().ops[1]  # after the initializer of w
+    assert first.attr("value") == pytest.approx(0.01)
+
+
+def test_l1_decay_is_a_sign_and_a_scale():
+    x = layers.data("x", [3])
+    decay = fluid.regularizer.L1Decay(0.5)
+    loss = layers.mean(layers.fc(x, 1, param_attr=fluid.ParamAttr("w", regularizer=decay)))
+    found = fluid.append_backward(loss)
+    before = len(loss.block.ops)
+    fluid.optimizer.append_regularization_ops(found)
+    added = [op.type for op in loss.block.ops[before:]]
+    assert added == ["sign", "scale", "elementwise_add"]

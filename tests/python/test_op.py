@@ -50,3 +50,18 @@ def test_an_input_without_a_value_is_an_error_and_changes_nothing():
     with pytest.raises(fluid.InvalidArgument, match="must have equal extents"):
         add.run(scope, fluid.CPUPlace())
     assert scope.find_var("z") is None
+
+
+def test_the_slots_and_attributes_of_an_operator_are_told():
+    assert Operator("sum", X=["a", "b"], Out="c").type() == "sum"
+    assert Operator.get_op_inputs("concat") == [("X", True)]
+    assert Operator.get_op_outputs("concat") == [("Out", False)]
+    assert Operator.get_op_attr_names("mul") == ["x_num_col_dims", "y_num_col_dims"]
+    proto = fluid.framework.OpProtoHolder.instance().get_op_proto("batch_norm")
+    assert [slot.name for slot in proto.inputs][:3] == ["X", "Scale", "Bias"]
+    intermediate = [slot.name for slot in proto.outputs if slot.intermediate]
+    assert intermediate == ["SavedMean", "SavedVariance"]
+    assert proto.attrs[0].comment
+    assert len(fluid.framework.get_all_op_protos()) == len(fluid.core.op_types())
+    with pytest.raises(fluid.NotFound, match="no operator 'sgdd'"):
+        Operator.get_op_inputs("sgdd")

@@ -3,9 +3,12 @@
 #include <memory>
 #include <string>
 
+#include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
+#include "fluidcore/base/error.h"
 #include "fluidcore/bindings/tensor_handle.h"
+#include "fluidcore/op/op_registry.h"
 #include "fluidcore/program/program_desc.h"
 #include "fluidcore/tensor/tensor.h"
 
@@ -16,6 +19,7 @@ void bind_errors(pybind11::module_& m);
 void bind_dtypes(pybind11::module_& m);
 void bind_program(pybind11::module_& m);
 void bind_ops(pybind11::module_& m);
+void bind_python_op(pybind11::module_& m);
 void bind_tensor(pybind11::module_& m);
 void bind_selected_rows(pybind11::module_& m);
 void bind_runtime(pybind11::module_& m);
@@ -25,6 +29,12 @@ void bind_noise(pybind11::module_& m);
 void bind_judge(pybind11::module_& m);
 void bind_element_check(pybind11::module_& m);
 void bind_kernel_test(pybind11::module_& m);
+
+// The operators of this process: those that come with fluidcore, and what was added since.
+OpRegistry& process_ops();
+
+// Gives the exception the error's note, and the line of the user's code that it speaks of.
+void add_note(const pybind11::handle& exception, const Error& error);
 
 // Python's handle of a block: a program and an index, so that it stays valid when blocks are added.
 struct BlockRef {
@@ -50,6 +60,7 @@ Attribute attribute_from_python(const std::string& op,
                                 pybind11::handle value);
 pybind11::object attribute_to_python(const Attribute& attribute);
 
+pybind11::dtype array_dtype(DType dtype);
 // A view of the array's memory where it is dense and row-major, else a copy.
 Tensor tensor_from_array(pybind11::handle array, const std::string& who);
 // A view of the tensor's memory; of selected rows, the tensor that they stand for.

@@ -27,10 +27,7 @@ std::string source_line(const std::string& note) {
 
 void raise(const py::object& type, const Error& error) {
   py::object exception = type(error.what());
-  if (!error.note().empty()) {
-    const std::string line = source_line(error.note());
-    exception.attr("add_note")(line.empty() ? error.note() : str_cat(error.note(), ": ", line));
-  }
+  add_note(exception, error);
   PyErr_SetObject(type.ptr(), exception.ptr());
 }
 
@@ -43,6 +40,12 @@ py::object new_class(py::module_& m, const char* name, const py::tuple& bases, c
 }
 
 }  // namespace
+
+void add_note(const py::handle& exception, const Error& error) {
+  if (error.note().empty()) return;
+  const std::string line = source_line(error.note());
+  exception.attr("add_note")(line.empty() ? error.note() : str_cat(error.note(), ": ", line));
+}
 
 void bind_errors(py::module_& m) {
   // Exceptions are classes of the interpreter, kept for the life of the process.

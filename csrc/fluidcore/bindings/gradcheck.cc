@@ -251,7 +251,7 @@ std::unique_ptr<ProgramFunction> program_function(const ProgramDesc& program,
     values.emplace_back(std::move(name), std::move(tensor));
   }
   return calculate([&](Interruption& /*interruption*/) {
-    return std::make_unique<ProgramFunction>(builtin_ops(), program, std::move(values),
+    return std::make_unique<ProgramFunction>(process_ops(), program, std::move(values),
                                              std::move(inputs), std::move(outputs), seed, threads);
   });
 }

@@ -20,6 +20,7 @@ PYBIND11_MODULE(_core, m) {
   fluidcore::bindings::bind_tensor(m);
   fluidcore::bindings::bind_selected_rows(m);
   fluidcore::bindings::bind_runtime(m);
+  fluidcore::bindings::bind_python_op(m);
   fluidcore::bindings::bind_gradcheck(m);
   fluidcore::bindings::bind_noise(m);
   fluidcore::bindings::bind_judge(m);

@@ -24,12 +24,12 @@ GradOps get_grad_op_desc(const OpDesc& op,
   std::vector<BlockIndex> blocks;
   blocks.reserve(grad_sub_blocks.size());
   for (const BlockRef& block : grad_sub_blocks) blocks.push_back({block.idx});
-  const OpDef& def = builtin_ops().get(op.type());
+  const OpDef& def = process_ops().get(op.type());
   OpDesc forward = op;
   def.complete(forward);  // an operator that is in no block may lack what gradients are made from
   GradContext context(forward, no_grad_set, std::move(blocks));
   GradOps result;
-  for (OpDesc& grad : builtin_ops().grad_ops(context)) {
+  for (OpDesc& grad : process_ops().grad_ops(context)) {
     result.first.push_back(std::make_shared<OpDesc>(std::move(grad)));
   }
   result.second = context.grad_to_var();
@@ -56,6 +56,12 @@ std::int64_t num_rows(const OpDef& def, OpDesc op, const std::string& slot, cons
 }
 
 }  // namespace
+
+// Never destroyed: formulas may be Python's, which ends before this process.
+OpRegistry& process_ops() {
+  static OpRegistry& ops = *new OpRegistry(builtin_ops());
+  return ops;
+}
 
 void bind_ops(py::module_& m) {
   py::class_<OpDef> def(m, "OpDef", "What an operator is: slots, attributes, kernels.");
@@ -132,9 +138,9 @@ void bind_ops(py::module_& m) {
       .def("num_rows", &num_rows, py::arg("op_desc"), py::arg("slot"), py::arg("shapes"),
            "How many rows of an input, its leading dimensions, do not depend on each other, for "
            "inputs of these shapes by slot; 0: nothing is known.");
-  m.def("op_types", [] { return builtin_ops().types(); }, "The names of all operators, sorted.");
+  m.def("op_types", [] { return process_ops().types(); }, "The names of all operators, sorted.");
   m.def(
-      "op_def", [](const std::string& type) { return &builtin_ops().get(type); }, py::arg("type"),
+      "op_def", [](const std::string& type) { return &process_ops().get(type); }, py::arg("type"),
       py::return_value_policy::reference, "The definition of an operator.");
   m.def("get_grad_op_desc", &get_grad_op_desc, py::arg("op_desc"),
         py::arg("no_grad_set") = std::set<std::string>(),

@@ -158,7 +158,7 @@ void bind_op_desc(py::module_& m) {
       .def(
           "infer_shape",
           [](OpDesc& op, const BlockRef& block) {
-            infer_op(builtin_ops(), *block.program, block.idx, op);
+            infer_op(process_ops(), *block.program, block.idx, op);
           },
           py::arg("block"), "Completes the attributes and sets what the outputs are.")
       .def(py::pickle(&op_to_state, &op_from_state))
@@ -257,7 +257,7 @@ void bind_block_desc(py::class_<BlockRef>& block) {
             OpDesc op(type, std::move(inputs), std::move(outputs),
                       attributes_from_python(type, attrs));
             op.set_call_site(std::move(call_site));
-            return add_op(builtin_ops(), *block.program, block.idx, position(block.get(), index),
+            return add_op(process_ops(), *block.program, block.idx, position(block.get(), index),
                           std::move(op));
           },
           py::arg("type"), py::arg("inputs"), py::arg("outputs"), py::arg("attrs") = py::dict(),
@@ -412,7 +412,7 @@ void bind_program(py::module_& m) {
       "needed_ops",
       [](const ProgramDesc& program, const std::vector<std::string>& targets,
          const std::vector<std::string>& given) {
-        return needed_ops(program, builtin_ops(), targets, given);
+        return needed_ops(program, process_ops(), targets, given);
       },
       py::arg("program"), py::arg("targets"), py::arg("given"),
       "The operators that variables of block 0 need, where `given` are there already: block -> "

@@ -190,7 +190,7 @@ void bind_runtime(py::module_& m) {
                   "process; make a new one, Executor()");
   executor
       .def(py::init(
-               [](const CpuPlace& /*place*/) { return std::make_unique<Executor>(builtin_ops()); }),
+               [](const CpuPlace& /*place*/) { return std::make_unique<Executor>(process_ops()); }),
            py::arg("place"))
       .def(py::init([](const CudaPlace& /*place*/) -> std::unique_ptr<Executor> {
              throw InvalidArgument("executor: the place must be CPUPlace() in this build, got ",
@@ -212,7 +212,7 @@ void bind_runtime(py::module_& m) {
             for (const auto& [name, tensor] : feeds_of(feed)) {
               request.feeds.emplace_back(name, tensor.spec());
             }
-            return Plan(builtin_ops(), program, std::move(request), *scope).listing();
+            return Plan(process_ops(), program, std::move(request), *scope).listing();
           },
           py::arg("program"), py::arg("feed"), py::arg("fetch_list"), py::arg("scope").none(false),
           py::arg("skipped_passes") = std::vector<std::string>(),

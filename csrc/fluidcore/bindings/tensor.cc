@@ -1,5 +1,7 @@
 #include "fluidcore/tensor/tensor.h"
 
+#include <algorithm>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,11 +36,6 @@ std::optional<DType> dtype_of_array(const py::dtype& dtype) {
   if (kind == 'f' && size == 2) return DType::kFloat16;
   if (py::str(dtype.attr("name")).cast<std::string>() == "bfloat16") return DType::kBFloat16;
   return std::nullopt;
-}
-
-py::dtype array_dtype(DType dtype) {
-  if (dtype != DType::kBFloat16) return py::dtype(std::string(to_string(dtype)));
-  return py::dtype::from_args(py::module_::import("ml_dtypes").attr("bfloat16"));
 }
 
 // Python may destroy the last copy of a tensor on any thread.
@@ -88,13 +85,44 @@ Tensor from_capsule(const py::object& object, bool copy) {
   return Tensor(tensor.spec(), tensor.raw(), keep_alive(py::cast(tensor)));
 }
 
-// Sequences are not there yet, so no tensor has offsets into its rows.
-using Lod = std::vector<std::vector<std::int64_t>>;
+void set_lod(TensorHandle& handle, Lod lod) {
+  for (const std::vector<std::int64_t>& level : lod) {
+    require(!level.empty() && level.front() == 0 && std::ranges::is_sorted(level),
+            "set_lod: each level must start with 0 and not fall, got ",
+            py::repr(py::cast(lod)).cast<std::string>());
+  }
+  handle.set_lod(std::move(lod));
+}
 
-void set_lod(const Tensor& /*tensor*/, const Lod& lod) {
-  require(lod.empty(), "set_lod: lod must be [], as fluidcore has no sequences yet, got ",
-          py::repr(py::cast(lod)).cast<std::string>(),
-          "; pad the sequences to one length and feed their lengths");
+TensorHandle with_lod(Lod lod) {
+  TensorHandle handle;
+  set_lod(handle, std::move(lod));
+  return handle;
+}
+
+// Other extents. The first elements stay as they are; where there are not as many, there is no
+// memory until somebody allocates or sets it.
+void set_dims(TensorHandle& handle, const std::vector<std::int64_t>& dims) {
+  for (const std::int64_t extent : dims) {
+    require(extent >= 0, "set_dims: all extents must be known, got ", Shape(dims));
+  }
+  const Shape shape(dims);
+  handle.change([&](Tensor& tensor) {
+    require(!tensor.spec().rows, "set_dims: must be a tensor, got selected rows");
+    TensorSpec spec{shape, tensor.dtype()};
+    const bool fits = tensor.is_initialized() && byte_size(spec) <= tensor.bytes();
+    void* const data = fits ? tensor.raw() : nullptr;
+    tensor = Tensor(std::move(spec), data, fits ? std::make_shared<Tensor>(tensor) : nullptr);
+  });
+}
+
+// New memory of zeros for the extents that the tensor has.
+void allocate_as(TensorHandle& handle, DType dtype) {
+  handle.change([&](Tensor& tensor) {
+    Tensor zeros({tensor.shape(), dtype});
+    if (zeros.bytes() > 0) std::memset(zeros.raw(), 0, zeros.bytes());
+    tensor = std::move(zeros);
+  });
 }
 
 std::string representation(const Tensor& tensor) {
@@ -137,6 +165,11 @@ Tensor tensor_from_array(py::handle source, const std::string& who) {
   return Tensor({std::move(shape), *dtype}, data, keep_alive(std::move(array)));
 }
 
+py::dtype array_dtype(DType dtype) {
+  if (dtype != DType::kBFloat16) return py::dtype(std::string(to_string(dtype)));
+  return py::dtype::from_args(py::module_::import("ml_dtypes").attr("bfloat16"));
+}
+
 py::object tensor_to_array(const Tensor& held) {
   require(held.is_initialized(), "tensor: must be initialized before it is read; set() it");
   const Tensor tensor = to_dense(held);
@@ -148,6 +181,7 @@ void bind_tensor(py::module_& m) {
   py::class_<TensorHandle>(m, "Tensor",
                            "A dense, row-major block of memory with a shape and a dtype.")
       .def(py::init<>())
+      .def(py::init(&with_lod), py::arg("lod"), "A tensor without memory whose rows have levels.")
       .def("set", &set, py::arg("array"), py::arg("place") = py::none(),
            "Copies the array into new memory.")
       .def("shape", [](const Tensor& tensor) { return tensor.shape().extents(); })
@@ -166,6 +200,31 @@ void bind_tensor(py::module_& m) {
             handle.change([&](Tensor& tensor) { tensor.set_float_element(index, value); });
           },
           py::arg("index"), py::arg("value"), "Sets element `index` of the flattened tensor.")
+      .def(
+          "get_double_element",
+          [](const Tensor& tensor, std::int64_t index) { return tensor.get_float_element(index); },
+          py::arg("index"), "`get_float_element`, which is a double anyway.")
+      .def(
+          "set_double_element",
+          [](TensorHandle& handle, std::int64_t index, double value) {
+            handle.change([&](Tensor& tensor) { tensor.set_float_element(index, value); });
+          },
+          py::arg("index"), py::arg("value"), "`set_float_element`.")
+      .def("set_dims", &set_dims, py::arg("dims"),
+           "Other extents: the first elements stay; where there are not as many, the tensor has no "
+           "memory until it is allocated or set.")
+      .def(
+          "alloc_float",
+          [](TensorHandle& handle, const py::object& /*place*/) {
+            allocate_as(handle, DType::kFloat32);
+          },
+          py::arg("place") = py::none(), "New memory for the extents, float32 zeros.")
+      .def(
+          "alloc_int",
+          [](TensorHandle& handle, const py::object& /*place*/) {
+            allocate_as(handle, DType::kInt32);
+          },
+          py::arg("place") = py::none(), "New memory for the extents, int32 zeros.")
       .def("numpy", &tensor_to_array, "A view of the memory as a NumPy array.")
       .def("__array__", &as_array, py::arg("dtype") = py::none(), py::arg("copy") = py::none())
       .def("__dlpack__",
@@ -175,24 +234,33 @@ void bind_tensor(py::module_& m) {
       .def_static("from_dlpack", &from_capsule, py::arg("source"), py::arg("copy") = false,
                   "A view of another library's tensor. One that is not dense and row-major needs a "
                   "copy: an error unless `copy`.")
-      .def(
-          "lod", [](const Tensor& /*tensor*/) { return Lod(); },
-          "The offsets of nested sequences, level by level; [], as there are no sequences yet.")
-      .def("set_lod", &set_lod, py::arg("lod"), "Takes [] only, as there are no sequences yet.")
+      .def("lod", &TensorHandle::lod,
+           "The offsets of nested sequences in the rows, level by level, as set_lod set them.")
+      .def("set_lod", &set_lod, py::arg("lod"),
+           "Says where nested sequences begin in the rows. This object keeps it; no operator looks "
+           "at it, and what a run returns has none.")
       .def("__repr__", &representation)
       .def(py::pickle(
-          [](const Tensor& tensor) {
-            if (tensor.spec().rows)
-              return py::make_tuple(py::object(py::cast(SelectedRows(tensor))));
-            return py::make_tuple(tensor.is_initialized() ? tensor_to_array(tensor) : py::none());
+          [](const TensorHandle& handle) {
+            const Tensor tensor = handle.get();
+            py::object content = py::none();
+            if (tensor.spec().rows) {
+              content = py::cast(SelectedRows(tensor));
+            } else if (tensor.is_initialized()) {
+              content = tensor_to_array(tensor);
+            }
+            return py::make_tuple(content, handle.lod());
           },
           [](const py::tuple& state) {
-            const py::object array = state[0];
-            if (py::isinstance<SelectedRows>(array)) {
-              return TensorHandle(array.cast<const SelectedRows&>().tensor());
+            const py::object content = state[0];
+            TensorHandle handle;
+            if (py::isinstance<SelectedRows>(content)) {
+              handle = TensorHandle(content.cast<const SelectedRows&>().tensor());
+            } else if (!content.is_none()) {
+              handle = TensorHandle(tensor_from_array(content, "tensor").clone());
             }
-            return array.is_none() ? TensorHandle()
-                                   : TensorHandle(tensor_from_array(array, "tensor").clone());
+            if (state.size() > 1) handle.set_lod(state[1].cast<Lod>());
+            return handle;
           }));
 }
 

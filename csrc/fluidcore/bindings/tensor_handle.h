@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include <pybind11/pybind11.h>
 
@@ -10,6 +12,9 @@
 #include "fluidcore/tensor/tensor.h"
 
 namespace fluidcore::bindings {
+
+// The offsets of nested sequences in the rows of a tensor, level by level.
+using Lod = std::vector<std::vector<std::int64_t>>;
 
 // Python's Tensor: one of its own, or that of a variable of a Scope, which runs may hold. Then
 // whoever reads waits for the runs that write it, whoever changes it for those that read it, too.
@@ -34,9 +39,14 @@ class TensorHandle {
     calculate([&](Interruption& interruption) { variable_->change(f, &interruption); });
   }
 
+  // What Python said of its rows, which nothing here looks at. Of this handle, not of the variable.
+  const Lod& lod() const { return lod_; }
+  void set_lod(Lod lod) { lod_ = std::move(lod); }
+
  private:
   Tensor own_;
   std::shared_ptr<Variable> variable_;
+  Lod lod_;
 };
 
 }  // namespace fluidcore::bindings

@@ -21,6 +21,8 @@
 
 namespace fluidcore {
 
+class OpDef;
+
 // What shape inference and kernels share: an operator's slots by name, and its attributes.
 // `Value` is what is known of one variable.
 template <class Value>
@@ -61,6 +63,7 @@ class SlotContext {
   const T& attr(std::string_view name) const {
     return std::get<T>(op_.attr(name));
   }
+  const AttributeMap& attrs() const { return op_.attrs(); }
 
  protected:
   static std::size_t count(const Slots& slots, std::string_view slot) {
@@ -134,7 +137,8 @@ class Arg {
 // once; the function that is returned only calculates.
 class KernelContext : public SlotContext<const Cell*> {
  public:
-  KernelContext(const OpDesc& op,
+  KernelContext(const OpDef& def,
+                const OpDesc& op,
                 Slots inputs,
                 Slots outputs,
                 DType dtype,
@@ -144,6 +148,7 @@ class KernelContext : public SlotContext<const Cell*> {
                 std::optional<Shape> extents_from_data = {},
                 ScratchPtr scratch = nullptr)
       : SlotContext(op, std::move(inputs), std::move(outputs)),
+        def_(def),
         dtype_(dtype),
         state_(state),
         stream_(stream),
@@ -155,12 +160,13 @@ class KernelContext : public SlotContext<const Cell*> {
 
   // What a kernel needs that prepares another one: the operator, its variables, and the same
   // operator on others.
+  const OpDef& def() const { return def_; }
   const OpDesc& op() const { return op_; }
   const Slots& inputs() const { return inputs_; }
   const Slots& outputs() const { return outputs_; }
   KernelContext with(DType dtype, Slots inputs, Slots outputs, ScratchPtr scratch) const {
-    return {op_,    std::move(inputs),  std::move(outputs), dtype, state_, stream_,
-            block_, extents_from_data_, std::move(scratch)};
+    return {def_,    op_,    std::move(inputs),  std::move(outputs), dtype, state_,
+            stream_, block_, extents_from_data_, std::move(scratch)};
   }
 
   // Throws InvalidArgument when the variable does not hold T or is an output that is not wanted;
@@ -209,6 +215,7 @@ class KernelContext : public SlotContext<const Cell*> {
   const Cell* find_output(std::string_view slot, std::size_t index) const;
   void check_dtype(std::string_view slot, DType actual, DType wanted) const;
 
+  const OpDef& def_;
   DType dtype_;
   const RunState& state_;
   std::uint64_t stream_;

@@ -125,7 +125,7 @@ OpDef&& OpDef::grad(GradMaker maker) && {
 
 void OpDef::add_kernels_through(DType wide,
                                 std::initializer_list<DType> narrow,
-                                KernelFactory factory) {
+                                const KernelFactory& factory) {
   if (!kernels_.contains({Device::kCpu, wide})) return;
   for (const DType dtype : narrow) kernels_.try_emplace({Device::kCpu, dtype}, factory);
 }

@@ -22,7 +22,7 @@ using InferFn = std::function<void(InferContext&)>;
 // A kernel in its two stages. The factory is called when a Plan is built: it looks up slots,
 // shapes and attributes and prepares what the shapes allow (a oneDNN primitive, a table of
 // strides). The function it returns is called once per run and only calculates.
-using KernelFactory = Kernel (*)(const KernelContext&);
+using KernelFactory = std::function<Kernel(const KernelContext&)>;
 using KernelKey = std::pair<Device, DType>;
 using KernelTable = std::map<KernelKey, KernelFactory>;
 
@@ -130,7 +130,9 @@ class OpDef {
   OpDef&& infer(InferFn infer) &&;
   OpDef&& kernels(KernelTable table) &&;  // adds to what is there
   // Where the CPU has a kernel for `wide`, `factory` becomes that of each narrow dtype without one.
-  void add_kernels_through(DType wide, std::initializer_list<DType> narrow, KernelFactory factory);
+  void add_kernels_through(DType wide,
+                           std::initializer_list<DType> narrow,
+                           const KernelFactory& factory);
   OpDef&& grad(GradMaker maker) &&;
   // For an operator without gradient maker: the differentiable operators it stands for.
   OpDef&& decompose(Decompose decompose) &&;

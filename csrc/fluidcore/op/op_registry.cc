@@ -1,5 +1,6 @@
 #include "fluidcore/op/op_registry.h"
 
+#include <mutex>
 #include <utility>
 
 #include "fluidcore/base/error.h"
@@ -8,21 +9,55 @@
 
 namespace fluidcore {
 
+OpRegistry::OpRegistry(const OpRegistry& other) : defs_(other.defs()) {
+}
+
+OpRegistry::Defs OpRegistry::defs() const {
+  const std::shared_lock lock(mutex_);
+  return defs_;
+}
+
 void OpRegistry::add(OpDef&& def) {
   std::string type = def.type();
-  const bool inserted = defs_.emplace(type, std::move(def)).second;
+  const std::unique_lock lock(mutex_);
+  const bool inserted = defs_.try_emplace(type, std::make_shared<OpDef>(std::move(def))).second;
   require(inserted, "operator '", type, "' is defined twice");
+}
+
+void OpRegistry::merge(const OpRegistry& more) {
+  Defs added = more.defs();
+  const std::unique_lock lock(mutex_);
+  for (const auto& [type, def] : added) {
+    require(!defs_.contains(type), "operator '", type, "' is defined twice");
+  }
+  defs_.merge(added);
+}
+
+void OpRegistry::set(const std::vector<std::string>& types, const OpRegistry& from) {
+  const Defs others = from.defs();
+  const std::unique_lock lock(mutex_);
+  for (const std::string& type : types) {
+    const auto before = defs_.find(type);
+    if (before != defs_.end()) {
+      replaced_.push_back(std::move(before->second));
+      defs_.erase(before);
+    }
+    const auto other = others.find(type);
+    if (other != others.end()) defs_.insert(*other);
+  }
 }
 
 void OpRegistry::add_kernels_through(DType wide,
                                      std::initializer_list<DType> narrow,
-                                     KernelFactory factory) {
-  for (auto& [type, def] : defs_) def.add_kernels_through(wide, narrow, factory);
+                                     const KernelFactory& factory) {
+  const std::unique_lock lock(mutex_);
+  for (auto& [type, def] : defs_) def->add_kernels_through(wide, narrow, factory);
 }
 
 const OpDef* OpRegistry::find(std::string_view type) const {
+  const std::shared_lock lock(mutex_);
   const auto it = defs_.find(type);
-  return it == defs_.end() ? nullptr : &it->second;
+  return it == defs_.end() ? nullptr : it->second.get();
 }
 
 const OpDef& OpRegistry::get(std::string_view type) const {
@@ -32,17 +67,23 @@ const OpDef& OpRegistry::get(std::string_view type) const {
                  near.empty() ? "; op_types() lists them" : "; did you mean '" + near + "'?");
 }
 
-std::vector<OpDesc> OpRegistry::grad_ops(GradContext& context) const {
-  const OpDef& def = get(context.forward().type());
-  return def.has_grad_maker() || !def.has_decomposition() ? def.grad_ops(context)
-                                                          : grad_of_decomposition(*this, context);
-}
-
 std::vector<std::string> OpRegistry::types() const {
+  const std::shared_lock lock(mutex_);
   std::vector<std::string> types;
   types.reserve(defs_.size());
   for (const auto& [type, def] : defs_) types.push_back(type);
   return types;
+}
+
+std::uint64_t OpRegistry::revision() const {
+  const std::shared_lock lock(mutex_);
+  return replaced_.size();
+}
+
+std::vector<OpDesc> OpRegistry::grad_ops(GradContext& context) const {
+  const OpDef& def = get(context.forward().type());
+  return def.has_grad_maker() || !def.has_decomposition() ? def.grad_ops(context)
+                                                          : grad_of_decomposition(*this, context);
 }
 
 }  // namespace fluidcore

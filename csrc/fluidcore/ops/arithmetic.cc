@@ -154,7 +154,7 @@ void add_sum(OpRegistry& registry) {
           .elementwise()
           .infer(infer_sum)
           .in_place("X", "Out")
-          .kernels(cpu_kernels<float, double, Float16, BFloat16, std::int32_t, std::int64_t>(
+          .kernels(cpu_kernels<float, double, BFloat16, std::int32_t, std::int64_t>(
               [](auto tag) -> KernelFactory { return sum<typename decltype(tag)::type>; }))
           .grad(sum_grad));
 }
@@ -195,7 +195,7 @@ void add_minus(OpRegistry& registry) {
           .infer(infer_minus)
           .in_place("X", "Out")
           .in_place("Y", "Out")
-          .kernels(cpu_kernels<float, double, Float16, BFloat16, std::int32_t, std::int64_t>(
+          .kernels(cpu_kernels<float, double, BFloat16, std::int32_t, std::int64_t>(
               [](auto tag) -> KernelFactory {
                 return minus<ComputeType<typename decltype(tag)::type>>;
               }))
@@ -231,7 +231,7 @@ void add_increment(OpRegistry& registry) {
           .attr("step", 1.0, "what is added; a whole number for an integer X")
           .infer(infer_increment)
           .in_place("X", "Out")
-          .kernels(cpu_kernels<std::int16_t, std::int32_t, std::int64_t, float, double, Float16,
+          .kernels(cpu_kernels<std::int16_t, std::int32_t, std::int64_t, float, double,
                                BFloat16>(
               [](auto tag) -> KernelFactory { return increment<typename decltype(tag)::type>; }))
           .grad([](GradContext& context) -> std::vector<OpDesc> {

@@ -174,7 +174,7 @@ void add_write(OpRegistry& registry) {
                      require_index(context, "I");
                      context.set_output("Out", context.input("X"));
                    })
-                   .kernels(byte_kernels<write_to_array>())
+                   .kernels(byte_kernels(write_to_array))
                    .grad(write_to_array_to_grad)
                    .checks_data());
   registry.add(
@@ -190,7 +190,7 @@ void add_write(OpRegistry& registry) {
             context.set_output("X@GRAD", context.input("X"));
             context.set_output("Out@GRAD@OUT", context.input("X"));
           })
-          .kernels(byte_kernels<write_to_array_grad>())
+          .kernels(byte_kernels(write_to_array_grad))
           .grad(write_to_array_grad_grad)
           .checks_data());
 }
@@ -209,7 +209,7 @@ void add_read(OpRegistry& registry) {
                      context.set_output("Out",
                                         context.input(context.has_input("Like") ? "Like" : "X"));
                    })
-                   .kernels(byte_kernels<read_from_array>())
+                   .kernels(byte_kernels(read_from_array))
                    .grad(read_from_array_to_grad)
                    .checks_data());
   registry.add(OpDef("read_from_array_grad")
@@ -232,7 +232,7 @@ void add_read(OpRegistry& registry) {
           .input("X", "the array", {.array = true, .rows = true})
           .output("Out", "int64 [1]")
           .infer([](InferContext& context) { context.set_output("Out", {{1}, DType::kInt64}); })
-          .kernels(byte_kernels<lod_array_length>())
+          .kernels(byte_kernels(lod_array_length))
           .not_differentiable());
 }
 
@@ -244,7 +244,7 @@ void add_stack(OpRegistry& registry) {
           .input("Array", "the array", kArray)
           .output("ArrayOut", "the same variable, changed in place", kArray)
           .infer([](InferContext& context) { context.set_output("ArrayOut", context.input("X")); })
-          .kernels(byte_kernels<push_to_array>())
+          .kernels(byte_kernels(push_to_array))
           .view("X", "ArrayOut")
           .grad(push_to_array_grad)
           .mixed_dtypes()
@@ -258,7 +258,7 @@ void add_stack(OpRegistry& registry) {
                      context.set_output("Out", context.input("Array"));
                      context.set_output("ArrayOut", context.input("Array"));
                    })
-                   .kernels(byte_kernels<pop_from_array>())
+                   .kernels(byte_kernels(pop_from_array))
                    .view("Array", "Out")
                    .grad(pop_from_array_grad)
                    .checks_data());

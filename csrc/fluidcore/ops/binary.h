@@ -115,7 +115,7 @@ template <class Formula>
 OpDef arithmetic(const std::string& type, const std::string& formula) {
   return binary_op(type, formula)
       .infer(infer_binary())
-      .kernels(binary_kernels<Formula, float, double, Float16, BFloat16>())
+      .kernels(binary_kernels<Formula, float, double, BFloat16>())
       .in_place("X", "Out")
       .in_place("Y", "Out")
       .grad(operands_grad());

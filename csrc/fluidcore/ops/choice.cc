@@ -20,10 +20,8 @@ namespace fluidcore {
 namespace {
 
 // One kernel for int32 and int64.
-template <KernelFactory factory>
-KernelTable index_kernels() {
-  return cpu_kernels<std::int32_t, std::int64_t>(
-      [](auto /*tag*/) -> KernelFactory { return factory; });
+KernelTable index_kernels(const KernelFactory& factory) {
+  return cpu_kernels<std::int32_t, std::int64_t>([&](auto /*tag*/) { return factory; });
 }
 
 DType checked_index_dtype(const InferContext& context) {
@@ -196,9 +194,9 @@ void infer_randperm(InferContext& context) {
 }  // namespace
 
 void register_choice_ops(OpRegistry& registry) {
-  registry.add(randint_op("randint", kShapeDoc).kernels(index_kernels<randint>()));
+  registry.add(randint_op("randint", kShapeDoc).kernels(index_kernels(randint)));
   registry.add(with_batch_size_like(randint_op("randint_batch_size_like", kShapeLikeDoc))
-                   .kernels(byte_kernels<randint>()));
+                   .kernels(byte_kernels(randint)));
   registry.add(with_seed(OpDef("bernoulli"))
                    .doc("Out = 1 with the probability X, else 0, element by element.")
                    .input("X", "probabilities in [0, 1], any shape, floating")
@@ -229,7 +227,7 @@ void register_choice_ops(OpRegistry& registry) {
                    .output("Out", "[n]")
                    .required_attr("n", std::int64_t{0}, "how many")
                    .infer(infer_randperm)
-                   .kernels(index_kernels<randperm>()));
+                   .kernels(index_kernels(randperm)));
 }
 
 }  // namespace fluidcore

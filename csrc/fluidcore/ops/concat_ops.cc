@@ -122,7 +122,7 @@ void add_concat(OpRegistry& registry) {
           .output("Out", "extent of axis: the sum of those of X")
           .attr("axis", std::int64_t{0}, doc)
           .infer([](InferContext& context) { context.set_output("Out", concatenated(context)); })
-          .kernels(byte_kernels<concat>())
+          .kernels(byte_kernels(concat))
           .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
   registry.add(OpDef("concat_grad")
                    .doc("X@GRAD = the parts of Out@GRAD that came from X.")
@@ -134,7 +134,7 @@ void add_concat(OpRegistry& registry) {
                      require_spec(context, "Out@GRAD", concatenated(context));
                      infer_grads_like_inputs(context);
                    })
-                   .kernels(byte_kernels<concat_grad>())
+                   .kernels(byte_kernels(concat_grad))
                    .view("Out@GRAD", "X@GRAD", begin_of_grad)
                    .grad(concat_grad_grad));
 }
@@ -148,7 +148,7 @@ void add_stack(OpRegistry& registry) {
           .output("Y", "extents of X, and at axis their number")
           .attr("axis", std::int64_t{0}, doc)
           .infer([](InferContext& context) { context.set_output("Y", stacked(context)); })
-          .kernels(byte_kernels<concat>())
+          .kernels(byte_kernels(concat))
           .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}, .cotangents = {"Y"}})));
   registry.add(OpDef("stack_grad")
                    .doc("X@GRAD = the parts of Y@GRAD that came from X.")
@@ -160,7 +160,7 @@ void add_stack(OpRegistry& registry) {
                      require_spec(context, "Y@GRAD", stacked(context));
                      infer_grads_like_inputs(context);
                    })
-                   .kernels(byte_kernels<concat_grad>())
+                   .kernels(byte_kernels(concat_grad))
                    .view("Y@GRAD", "X@GRAD", begin_of_grad)
                    .grad(concat_grad_grad));
 }

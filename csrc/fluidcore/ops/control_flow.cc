@@ -61,7 +61,7 @@ void add_while(OpRegistry& registry) {
             require(max_steps >= 0, "while: max_steps must be at least 0, got ", max_steps);
             context.set_output("StepScopes", {{1}, DType::kInt64});
           })
-          .kernels(byte_kernels<while_loop>())
+          .kernels(byte_kernels(while_loop))
           .grad([](GradContext& context) {
             return std::vector{grad_of_block(context, "while_grad",
                                              {{"StepScopes", context.output("StepScopes")}})};
@@ -77,7 +77,7 @@ void add_while(OpRegistry& registry) {
                    .infer([](InferContext& context) {
                      require_spec(context, "StepScopes", {{1}, DType::kInt64});
                    })
-                   .kernels(byte_kernels<while_grad>())
+                   .kernels(byte_kernels(while_grad))
                    .grad([](GradContext& context) {
                      return std::vector{grad_of_block(
                          context, "while_grad", {{"StepScopes", context.input("StepScopes")}})};
@@ -137,7 +137,7 @@ void add_conditional_block(OpRegistry& registry) {
           .attr("is_scalar_condition", false,
                 "whether the element of X decides; else its number of elements does")
           .infer(infer_conditional_block)
-          .kernels(byte_kernels<conditional_block>())
+          .kernels(byte_kernels(conditional_block))
           .grad([](GradContext& context) {
             return std::vector{
                 grad_of_block(context, "conditional_block_grad", {{"X", context.output("Scope")}})};
@@ -151,7 +151,7 @@ void add_conditional_block(OpRegistry& registry) {
           .output("Out", kWrittenDoc, kOfBlock)
           .runs_block()
           .infer([](InferContext& context) { require_spec(context, "X", {{1}, DType::kBool}); })
-          .kernels(byte_kernels<conditional_block_grad>())
+          .kernels(byte_kernels(conditional_block_grad))
           .grad([](GradContext& context) {
             return std::vector{
                 grad_of_block(context, "conditional_block_grad", {{"X", context.input("X")}})};

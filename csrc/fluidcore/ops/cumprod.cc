@@ -89,7 +89,7 @@ void register_cumprod_ops(OpRegistry& registry) {
             context.set_output("Out", x);
           })
           .in_place("X", "Out")
-          .kernels(cpu_kernels<float, double, Float16, BFloat16, std::int32_t, std::int64_t>(
+          .kernels(cpu_kernels<float, double, BFloat16, std::int32_t, std::int64_t>(
               [](auto tag) -> KernelFactory { return cumprod<typename decltype(tag)::type>; }))
           .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
   registry.add(

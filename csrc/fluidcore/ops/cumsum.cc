@@ -51,7 +51,7 @@ void register_cumsum_ops(OpRegistry& registry) {
             return dims_before_sequences(context, context.input("X").shape);
           })
           .in_place("X", "Out")
-          .kernels(cpu_kernels<float, double, Float16, BFloat16, std::int32_t, std::int64_t>(
+          .kernels(cpu_kernels<float, double, BFloat16, std::int32_t, std::int64_t>(
               [](auto tag) -> KernelFactory { return cumsum<typename decltype(tag)::type>; }))
           .grad(cumsum_grad));
 }

@@ -26,9 +26,10 @@ template <class... T, class Choose>
 KernelTable cpu_kernels(const Choose& choose) {
   return {{{Device::kCpu, dtype_of<T>}, choose(TypeTag<T>{})}...};
 }
+// float16, which the CPU only stores, is calculated through float32.
 template <class Choose>
 KernelTable floating_cpu_kernels(const Choose& choose) {
-  return cpu_kernels<float, double, Float16, BFloat16>(choose);
+  return cpu_kernels<float, double, BFloat16>(choose);
 }
 template <class Choose>
 KernelTable all_cpu_kernels(const Choose& choose) {
@@ -37,9 +38,8 @@ KernelTable all_cpu_kernels(const Choose& choose) {
 }
 
 // The same kernel for every dtype: it moves bytes.
-template <KernelFactory factory>
-KernelTable byte_kernels() {
-  return all_cpu_kernels([](auto /*tag*/) -> KernelFactory { return factory; });
+inline KernelTable byte_kernels(const KernelFactory& factory) {
+  return all_cpu_kernels([&](auto /*tag*/) { return factory; });
 }
 
 // A kernel for an operator whose outputs are not wanted or are empty.

@@ -32,7 +32,7 @@ void register_feed_ops(OpRegistry& registry) {
             context.set_output("Out", context.output("Out"));
           })
           .stands_for_feed()
-          .kernels(byte_kernels<feed>())
+          .kernels(byte_kernels(feed))
           .not_differentiable());
   registry.add(
       OpDef("fetch")
@@ -45,7 +45,7 @@ void register_feed_ops(OpRegistry& registry) {
             require_column(context);
             context.set_output("Out", context.input("X"));
           })
-          .kernels(byte_kernels<same_elements>())
+          .kernels(byte_kernels(same_elements))
           .not_differentiable());
 }
 

@@ -169,7 +169,7 @@ void register_fill_ops(OpRegistry& registry) {
                    .kernels(fill_constant_kernels()));
   registry.add(
       with_batch_size_like(fill_constant_op("fill_constant_batch_size_like", kShapeLikeDoc))
-          .kernels(byte_kernels<kernel_for_output<fill_constant_kernels>>()));
+          .kernels(byte_kernels(kernel_for_output<fill_constant_kernels>)));
   registry.add(OpDef("assign_value")
                    .doc("Out = the values given, row by row.")
                    .output("Out", "the shape and dtype of the attributes")
@@ -190,7 +190,7 @@ void register_fill_ops(OpRegistry& registry) {
                    .output("Out", "shape and dtype of X")
                    .infer(same_as("X"))
                    .in_place("X", "Out")
-                   .kernels(byte_kernels<fill_zeros_like>())
+                   .kernels(byte_kernels(fill_zeros_like))
                    .not_differentiable());
   registry.add(OpDef("fill_any_like")
                    .doc("Out = value everywhere.")
@@ -209,7 +209,7 @@ void register_fill_ops(OpRegistry& registry) {
                    .in_place("X", "Out")
                    .view("X", "Out")
                    .elementwise()
-                   .kernels(byte_kernels<assign>())
+                   .kernels(byte_kernels(assign))
                    .grad(assign_grad));
   registry.add(
       OpDef("cast")

@@ -99,7 +99,7 @@ void add_gather(OpRegistry& registry, const std::string& type, const Texts& text
           .output("Out", texts.out)
           .row_dims(dims_before)
           .infer([](InferContext& context) { context.set_output("Out", gathered(context)); })
-          .kernels(byte_kernels<gather>())
+          .kernels(byte_kernels(gather))
           .grad(standard_grad({.inputs = {"X", "Index"}, .differentiable = {"X"}})));
   registry.add(with_axis_attr(OpDef(type + "_grad"), texts)
                    .doc("X@GRAD = the sum of Out@GRAD where Index names the element, else 0.")

@@ -137,7 +137,7 @@ void register_gather_nd_ops(OpRegistry& registry) {
           .input("Index", index_doc)
           .output("Out", "extents of Index but the last, then those of X after the first K")
           .infer([](InferContext& context) { context.set_output("Out", parts_spec(context)); })
-          .kernels(byte_kernels<gather_nd>())
+          .kernels(byte_kernels(gather_nd))
           .grad(gather_nd_grad)
           .checks_data());
   registry.add(
@@ -150,7 +150,7 @@ void register_gather_nd_ops(OpRegistry& registry) {
           .output("Out", "shape and dtype of X")
           .in_place("X", "Out")
           .infer(infer_scatter_nd_add)
-          .kernels(cpu_kernels<float, double, Float16, BFloat16, std::int32_t, std::int64_t>(
+          .kernels(cpu_kernels<float, double, BFloat16, std::int32_t, std::int64_t>(
               [](auto tag) -> KernelFactory {
                 return scatter_nd_add<typename decltype(tag)::type>;
               }))

@@ -68,7 +68,7 @@ void register_logic_ops(OpRegistry& registry) {
           .input("X", "any shape", {.shape_only = true})
           .output("Out", "bool [1]")
           .infer([](InferContext& context) { context.set_output("Out", {{1}, DType::kBool}); })
-          .kernels(byte_kernels<is_empty>())
+          .kernels(byte_kernels(is_empty))
           .not_differentiable());
 }
 

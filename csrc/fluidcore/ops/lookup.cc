@@ -109,7 +109,8 @@ void add_lookup_table(OpRegistry& registry, const std::string& type, const std::
           .input("Ids", str_cat("int32 or int64 ", ids, ", each in [0, rows) or padding_idx"))
           .output("Out", "[..., width], dtype of W")
           .infer([](InferContext& context) { context.set_output("Out", looked_up(context)); })
-          .kernels(floating_cpu_kernels([](auto /*tag*/) -> KernelFactory { return lookup_table; }))
+          .kernels(cpu_kernels<float, double, Float16, BFloat16>(
+              [](auto /*tag*/) -> KernelFactory { return lookup_table; }))
           .row_dims(dims_of_ids)
           .grad(standard_grad({.inputs = {"W", "Ids"}, .differentiable = {"W"}})));
   registry.add(

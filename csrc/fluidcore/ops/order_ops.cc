@@ -79,7 +79,7 @@ void add_top_k(OpRegistry& registry) {
           .attr("k", std::int64_t{1}, "how many, at most width")
           .row_dims(all_but_last_dim)
           .infer(infer_top_k)
-          .kernels(cpu_kernels<float, double, Float16, BFloat16, std::int32_t, std::int64_t>(
+          .kernels(cpu_kernels<float, double, BFloat16, std::int32_t, std::int64_t>(
               [](auto /*tag*/) -> KernelFactory { return top_k; }))
           .grad([](GradContext& context) { return taken_grad(context, -1); }));
 }
@@ -165,7 +165,7 @@ void add_argsort(OpRegistry& registry) {
             context.set_output("Out", x);
             context.set_output("Indices", {x.shape, DType::kInt64});
           })
-          .kernels(byte_kernels<argsort>())
+          .kernels(byte_kernels(argsort))
           .grad([](GradContext& context) {
             return taken_grad(context, std::get<std::int64_t>(context.forward().attr("axis")));
           }));
@@ -178,9 +178,9 @@ void register_order_ops(OpRegistry& registry) {
   const std::string of_equal = "; of equal ones the first, and NaN before everything else.";
   add_find(registry, "argmax",
            ("Out = where the greatest element along axis is" + of_equal).c_str(),
-           byte_kernels<find<true>>());
+           byte_kernels(find<true>));
   add_find(registry, "argmin", ("Out = where the least element along axis is" + of_equal).c_str(),
-           byte_kernels<find<false>>());
+           byte_kernels(find<false>));
   add_argsort(registry);
 }
 

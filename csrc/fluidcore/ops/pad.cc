@@ -161,7 +161,7 @@ void register_pad_ops(OpRegistry& registry) {
                    .doc("Out = X with elements added around it.")
                    .input("X", "any shape")
                    .output("Out", "the extents of X and its paddings")
-                   .kernels(byte_kernels<pad>())
+                   .kernels(byte_kernels(pad))
                    .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
   const GradMaker adjoint = adjoint_grad({.type = "pad"});
   registry.add(

@@ -76,12 +76,12 @@ void register_pixel_shuffle_ops(OpRegistry& registry) {
           .input("X", "[N, C r^2, H, W]")
           .output("Out", "[N, C, H r, W r], dtype of X")
           .infer(infer_as<shuffled>)
-          .kernels(byte_kernels<pixel_shuffle>())
+          .kernels(byte_kernels(pixel_shuffle))
           .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
   registry.add(with_attrs(declare_adjoint("pixel_shuffle",
                                           "X@GRAD = the elements of Out@GRAD where X had them."))
                    .infer(infer_as<shuffled>)
-                   .kernels(byte_kernels<pixel_shuffle_grad>()));
+                   .kernels(byte_kernels(pixel_shuffle_grad)));
 }
 
 }  // namespace fluidcore

@@ -232,12 +232,12 @@ void add_dropout(OpRegistry& registry) {
 void register_random_ops(OpRegistry& registry) {
   registry.add(uniform_op("uniform_random", kShapeDoc).kernels(uniform_kernels()));
   registry.add(with_batch_size_like(uniform_op("uniform_random_batch_size_like", kShapeLikeDoc))
-                   .kernels(byte_kernels<kernel_for_output<uniform_kernels>>()));
+                   .kernels(byte_kernels(kernel_for_output<uniform_kernels>)));
   const char* gaussian_doc = "Out = random numbers with a normal distribution.";
   registry.add(gaussian_op("gaussian_random", gaussian_doc).kernels(gaussian_kernels()));
   registry.add(with_batch_size_like(
                    gaussian_op("gaussian_random_batch_size_like", gaussian_doc, kShapeLikeDoc))
-                   .kernels(byte_kernels<kernel_for_output<gaussian_kernels>>()));
+                   .kernels(byte_kernels(kernel_for_output<gaussian_kernels>)));
   registry.add(
       gaussian_op("truncated_gaussian_random",
                   "Out = random numbers with a normal distribution, drawn again where they "

@@ -348,7 +348,7 @@ void register_recurrent_ops(OpRegistry& registry) {
           .attr("states", Names(), "names in the block of the same states after the step")
           .attr("is_train", true, "accepted; what a gradient needs is always there")
           .infer(infer_recurrent)
-          .kernels(byte_kernels<recurrent>())
+          .kernels(byte_kernels(recurrent))
           .grad(make_recurrent_grad)
           .mixed_dtypes());
   registry.add(
@@ -369,7 +369,7 @@ void register_recurrent_ops(OpRegistry& registry) {
                            .places_results = true,
                            .repeats = true}))
           .infer(infer_recurrent_grad)
-          .kernels(byte_kernels<recurrent_grad>())
+          .kernels(byte_kernels(recurrent_grad))
           .grad(make_recurrent_grad)
           .mixed_dtypes());
 }

@@ -152,12 +152,25 @@ OpDef reduce_op(std::string type, std::string doc) {
   return declare_reduce(std::move(type), std::move(doc)).infer(infer_reduce);
 }
 
-template <class Operation, bool divides>
+template <class Operation, class... T>
 KernelTable reduce_kernels() {
-  return cpu_kernels<float, double, Float16, BFloat16, std::int32_t, std::int64_t>(
+  return cpu_kernels<T...>([](auto tag) -> KernelFactory {
+    return reduce<Operation, false, typename decltype(tag)::type>;
+  });
+}
+
+template <bool divides>
+KernelTable sum_kernels() {
+  return cpu_kernels<float, double, BFloat16, std::int32_t, std::int64_t>(
       [](auto tag) -> KernelFactory {
-        return reduce<Operation, divides, typename decltype(tag)::type>;
+        return reduce<cpu::SumOf, divides, typename decltype(tag)::type>;
       });
+}
+
+// Of which narrower elements are converted: they share these loops.
+template <class Operation>
+KernelTable wide_kernels() {
+  return reduce_kernels<Operation, float, double, std::int64_t>();
 }
 
 template <bool divides>
@@ -189,7 +202,7 @@ void add_mean(OpRegistry& registry) {
 void add_reduce_sum(OpRegistry& registry) {
   const GradMaker grad = standard_grad({.inputs = {"X"}, .differentiable = {"X"}});
   registry.add(reduce_op("reduce_sum", "Out = the sum of X over the dimensions dim.")
-                   .kernels(reduce_kernels<cpu::SumOf, false>())
+                   .kernels(sum_kernels<false>())
                    .grad(grad));
   registry.add(declare_reduce_grad("reduce_sum_grad", "X@GRAD = Out@GRAD, repeated.")
                    .input("X", "input of the forward operator", kShapeOnly)
@@ -199,7 +212,7 @@ void add_reduce_sum(OpRegistry& registry) {
                    .grad(adjoint_grad({.type = "reduce_sum"})));
   registry.add(
       reduce_op("reduce_mean", "Out = the mean of X over the dimensions dim; integers toward zero.")
-          .kernels(reduce_kernels<cpu::SumOf, true>())
+          .kernels(sum_kernels<true>())
           .grad(grad));
   registry.add(declare_reduce_grad("reduce_mean_grad",
                                    "X@GRAD = Out@GRAD / number of reduced elements, repeated.")
@@ -282,7 +295,7 @@ void decompose_product_grad(Decomposition& d) {
 void add_reduce_prod(OpRegistry& registry) {
   registry.add(reduce_op("reduce_prod",
                          "Out = the product of X over the dimensions dim; integers wrap around.")
-                   .kernels(reduce_kernels<cpu::ProductOf, false>())
+                   .kernels(wide_kernels<cpu::ProductOf>())
                    .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
   registry.add(
       declare_reduce_grad("reduce_prod_grad",
@@ -297,27 +310,21 @@ void add_reduce_prod(OpRegistry& registry) {
           .decompose(decompose_product_grad));
 }
 
-template <class Operation>
-KernelTable truth_kernels() {
-  return cpu_kernels<bool>(
-      [](auto /*tag*/) -> KernelFactory { return reduce<Operation, false, bool>; });
-}
-
 }  // namespace
 
 void register_reduction_ops(OpRegistry& registry) {
   add_mean(registry);
   add_reduce_sum(registry);
-  add_reduce_choice(registry, "reduce_max", "maximum", reduce_kernels<cpu::MaxOf, false>(),
+  add_reduce_choice(registry, "reduce_max", "maximum", wide_kernels<cpu::MaxOf>(),
                     extreme_grad_kernels<false>());
-  add_reduce_choice(registry, "reduce_min", "minimum", reduce_kernels<cpu::MinOf, false>(),
+  add_reduce_choice(registry, "reduce_min", "minimum", wide_kernels<cpu::MinOf>(),
                     extreme_grad_kernels<true>());
   add_reduce_prod(registry);
   registry.add(reduce_op("reduce_any", "Out = whether an element of X is true, over dim.")
-                   .kernels(truth_kernels<cpu::AnyOf>())
+                   .kernels(reduce_kernels<cpu::AnyOf, bool>())
                    .not_differentiable());
   registry.add(reduce_op("reduce_all", "Out = whether all elements of X are true, over dim.")
-                   .kernels(truth_kernels<cpu::AllOf>())
+                   .kernels(reduce_kernels<cpu::AllOf, bool>())
                    .not_differentiable());
 }
 

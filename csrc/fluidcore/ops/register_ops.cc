@@ -4,6 +4,13 @@
 
 namespace fluidcore {
 
+void add_narrow_kernels(OpRegistry& registry) {
+  registry.add_kernels_through(DType::kFloat32, {DType::kFloat16, DType::kBFloat16},
+                               through_float32);
+  registry.add_kernels_through(DType::kInt32, {DType::kInt16}, through_int32);
+  registry.add_kernels_through(DType::kInt64, {DType::kInt16, DType::kInt32}, through_int64);
+}
+
 const OpRegistry& builtin_ops() {
   static const OpRegistry kOps = [] {
     OpRegistry registry;
@@ -78,10 +85,7 @@ const OpRegistry& builtin_ops() {
     register_triangular_solve_ops(registry);
     register_vector_norm_ops(registry);
     register_where_ops(registry);
-    registry.add_kernels_through(DType::kFloat32, {DType::kFloat16, DType::kBFloat16},
-                                 through_float32);
-    registry.add_kernels_through(DType::kInt32, {DType::kInt16}, through_int32);
-    registry.add_kernels_through(DType::kInt64, {DType::kInt16, DType::kInt32}, through_int64);
+    add_narrow_kernels(registry);
     return registry;
   }();
   return kOps;

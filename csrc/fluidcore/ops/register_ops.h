@@ -78,6 +78,9 @@ namespace fluidcore {
 [[gnu::cold]] void register_vector_norm_ops(OpRegistry& registry);
 [[gnu::cold]] void register_where_ops(OpRegistry& registry);
 
+// Kernels for dtypes that operators have none for, through those for wider ones.
+void add_narrow_kernels(OpRegistry& registry);
+
 // Every operator that comes with fluidcore. Built on first use, then never changed.
 const OpRegistry& builtin_ops();
 

@@ -116,7 +116,7 @@ void add_repeat(OpRegistry& registry,
                    .output("Out", "X, repeated")
                    .required_attr(attr, Ints{}, attr_doc)
                    .infer(infer)
-                   .kernels(byte_kernels<take<repeats>>())
+                   .kernels(byte_kernels(take<repeats>))
                    .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
   registry.add(
       declare_adjoint(type, "X@GRAD = the sum of Out@GRAD over all that X was repeated to.")

@@ -51,7 +51,7 @@ void add_flip(OpRegistry& registry) {
                      flipped_axes(context, context.input("X").shape.rank());
                      context.set_output("Out", context.input("X"));
                    })
-                   .kernels(byte_kernels<take<flipped>>())
+                   .kernels(byte_kernels(take<flipped>))
                    .grad(adjoint_grad({.from = "X", .to = "Out", .type = "flip"})));
 }
 
@@ -119,7 +119,7 @@ void add_roll(OpRegistry& registry) {
                          "the dimensions, one perhaps several times, from the end if negative; "
                          "empty: of all elements in order")
                    .infer(infer_roll)
-                   .kernels(byte_kernels<roll>())
+                   .kernels(byte_kernels(roll))
                    .grad([adjoint](GradContext& context) {
                      std::vector<OpDesc> ops = adjoint(context);
                      for (OpDesc& op : ops) {

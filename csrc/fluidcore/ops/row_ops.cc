@@ -266,7 +266,7 @@ void add_split(OpRegistry& registry) {
                    .output("OutFalse", "the rest of the rows")
                    .attr("level", std::int64_t{0}, kLevelDoc)
                    .infer(infer_split)
-                   .kernels(byte_kernels<split_rows>())
+                   .kernels(byte_kernels(split_rows))
                    .grad(split_to_grad)
                    .extents_from_data());
   registry.add(OpDef("split_lod_tensor_grad")
@@ -281,7 +281,7 @@ void add_split(OpRegistry& registry) {
                                         merged_spec(context, "OutTrue@GRAD", "OutFalse@GRAD",
                                                     rows_of_mask(context)));
                    })
-                   .kernels(byte_kernels<split_rows_grad>())
+                   .kernels(byte_kernels(split_rows_grad))
                    .grad(split_grad_to_grad)
                    .checks_data());
 }
@@ -297,7 +297,7 @@ void add_merge(OpRegistry& registry) {
           .output("Out", "[N, ...], rows like those of InTrue and InFalse")
           .attr("level", std::int64_t{0}, kLevelDoc)
           .infer(infer_merge)
-          .kernels(byte_kernels<merge_rows>())
+          .kernels(byte_kernels(merge_rows))
           .grad(merge_to_grad)
           .mixed_dtypes()
           .checks_data());
@@ -320,7 +320,7 @@ void add_merge(OpRegistry& registry) {
                      }
                      infer_grads_like_inputs(context);
                    })
-                   .kernels(byte_kernels<merge_rows_grad>())
+                   .kernels(byte_kernels(merge_rows_grad))
                    .grad(merge_grad_to_grad)
                    .checks_data());
 }

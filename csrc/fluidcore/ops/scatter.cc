@@ -129,7 +129,7 @@ void register_scatter_ops(OpRegistry& registry) {
           .output("Out", "shape and dtype of Ref")
           .in_place("Ref", "Out")
           .infer([](InferContext& context) { context.set_output("Out", scattered(context)); })
-          .kernels(byte_kernels<scatter>())
+          .kernels(byte_kernels(scatter))
           .grad(standard_grad(
               {.inputs = {"Ref", "Index", "Updates"}, .differentiable = {"Ref", "Updates"}}))
           .checks_data());
@@ -146,7 +146,7 @@ void register_scatter_ops(OpRegistry& registry) {
                      require_spec(context, "Out@GRAD", scattered(context));
                      infer_grads_like_inputs(context);
                    })
-                   .kernels(byte_kernels<scatter_grad>())
+                   .kernels(byte_kernels(scatter_grad))
                    .grad(scatter_grad_grad)
                    .checks_data());
 }

@@ -177,7 +177,7 @@ void add_multiplex(OpRegistry& registry) {
           .input("X", "tensors [N, ...] of one shape and dtype", {.list = true})
           .output("Out", "shape and dtype of X")
           .infer([](InferContext& context) { context.set_output("Out", multiplexed(context)); })
-          .kernels(byte_kernels<multiplex>())
+          .kernels(byte_kernels(multiplex))
           .grad(standard_grad({.inputs = {"X", "Ids"}, .differentiable = {"X"}}))
           .checks_data());
   registry.add(OpDef("multiplex_grad")
@@ -190,7 +190,7 @@ void add_multiplex(OpRegistry& registry) {
                      require_spec(context, "Out@GRAD", multiplexed(context));
                      infer_grads_like_inputs(context);
                    })
-                   .kernels(byte_kernels<multiplex_grad>())
+                   .kernels(byte_kernels(multiplex_grad))
                    .grad(choose_among_grads("multiplex", "Ids"))
                    .checks_data());
 }
@@ -208,7 +208,7 @@ void register_select_ops(OpRegistry& registry) {
             require_index(context, "Mask");
             context.set_output("Out", common_spec(context));
           })
-          .kernels(byte_kernels<select_input>())
+          .kernels(byte_kernels(select_input))
           .grad(standard_grad({.inputs = {"X", "Mask"}, .differentiable = {"X"}}))
           .checks_data());
   registry.add(OpDef("select_input_grad")
@@ -222,7 +222,7 @@ void register_select_ops(OpRegistry& registry) {
                      require_spec(context, "Out@GRAD", common_spec(context));
                      infer_grads_like_inputs(context);
                    })
-                   .kernels(byte_kernels<select_input_grad>())
+                   .kernels(byte_kernels(select_input_grad))
                    .grad(choose_among_grads("select_input", "Mask"))
                    .checks_data());
   add_multiplex(registry);

@@ -21,9 +21,8 @@ std::int64_t held_bytes(const TensorSpec& spec) {
   return held_shape(spec).num_elements() * static_cast<std::int64_t>(size_of(spec.dtype));
 }
 
-template <KernelFactory factory>
-KernelTable floating_byte_kernels() {
-  return floating_cpu_kernels([](auto /*tag*/) -> KernelFactory { return factory; });
+KernelTable floating_byte_kernels(const KernelFactory& factory) {
+  return cpu_kernels<float, double, Float16, BFloat16>([&](auto /*tag*/) { return factory; });
 }
 
 // Of an operator whose Out stands for the same tensor as X.
@@ -52,7 +51,7 @@ void add_merge(OpRegistry& registry) {
                    .input("X", "selected rows", kOnlyRows)
                    .output("Out", "selected rows, shape and dtype of X", kOnlyRows)
                    .infer(same_as("X"))
-                   .kernels(floating_byte_kernels<merge>())
+                   .kernels(floating_byte_kernels(merge))
                    .grad(same_grad));
 }
 
@@ -103,7 +102,7 @@ void add_get_tensor(OpRegistry& registry) {
                      const TensorSpec& x = context.input("X");
                      context.set_output("Out", {held_shape(x), x.dtype});
                    })
-                   .kernels(floating_byte_kernels<get_tensor>()));
+                   .kernels(floating_byte_kernels(get_tensor)));
 }
 
 Kernel lookup(const KernelContext& context) {
@@ -130,7 +129,7 @@ void add_lookup(OpRegistry& registry) {
                      require_spec(context, "W", rows);
                      context.set_output("Out", {held_shape(rows), rows.dtype});
                    })
-                   .kernels(floating_byte_kernels<lookup>()));
+                   .kernels(floating_byte_kernels(lookup)));
 }
 
 Kernel pack(const KernelContext& context) {
@@ -163,7 +162,7 @@ void add_pack(OpRegistry& registry) {
                      require_shape(context, "Values", held_shape(rows));
                      context.set_output("Out", rows);
                    })
-                   .kernels(floating_byte_kernels<pack>()));
+                   .kernels(floating_byte_kernels(pack)));
 }
 
 const SlotTraits kArray{.array = true, .rows = true};
@@ -193,7 +192,7 @@ void add_push(OpRegistry& registry) {
           .input("Array", "the array", kArray)
           .output("ArrayOut", "the same variable, changed in place", kArray)
           .infer([](InferContext& context) { context.set_output("ArrayOut", context.input("X")); })
-          .kernels(floating_byte_kernels<push>())
+          .kernels(floating_byte_kernels(push))
           .grad(push_grad)
           .mixed_dtypes()
           .checks_data());  // there may be no memory
@@ -248,7 +247,7 @@ void add_join(OpRegistry& registry) {
                      out.rows = context.extents_from_data().value_or(Shape{-1})[0];
                      context.set_output("Out", out);
                    })
-                   .kernels(floating_byte_kernels<join>())
+                   .kernels(floating_byte_kernels(join))
                    .grad(join_grad)
                    .extents_from_data());
 }

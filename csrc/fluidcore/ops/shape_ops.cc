@@ -122,14 +122,14 @@ void add_reshape(OpRegistry& registry) {
           .in_place("X", "Out")
           .view("X", "Out")
           .extents_from_data("Shape")
-          .kernels(byte_kernels<reshape>())
+          .kernels(byte_kernels(reshape))
           .grad(standard_grad({.inputs = {"X", "Shape"}, .differentiable = {"X"}})));
   registry.add(
       with_shape(declare_adjoint("reshape", "X@GRAD = the elements of Out@GRAD in the shape of X."),
                  {.optional = true, .shape_only = true})
           .infer(infer_reshape_grad)
           .view("Out@GRAD", "X@GRAD")
-          .kernels(byte_kernels<same_elements_grad>())
+          .kernels(byte_kernels(same_elements_grad))
           .grad(adjoint_grad({.type = "reshape", .kept = {"Shape"}})));
 }
 
@@ -154,13 +154,13 @@ void add_flatten(OpRegistry& registry) {
                    .infer(infer_as<flattened>)
                    .in_place("X", "Out")
                    .view("X", "Out")
-                   .kernels(byte_kernels<same_elements>())
+                   .kernels(byte_kernels(same_elements))
                    .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
   registry.add(declare_adjoint("flatten", "X@GRAD = the elements of Out@GRAD in the shape of X.")
                    .attr("axis", std::int64_t{1}, doc)
                    .infer(infer_as<flattened>)
                    .view("Out@GRAD", "X@GRAD")
-                   .kernels(byte_kernels<same_elements_grad>()));
+                   .kernels(byte_kernels(same_elements_grad)));
 }
 
 // Dimension d of the transposed tensor is dimension axes[d] of X. Throws InvalidArgument unless the
@@ -218,12 +218,12 @@ void add_transpose(OpRegistry& registry) {
                    .output("Out", "extents of X, permuted")
                    .required_attr("axis", Ints{}, doc)
                    .infer(infer_as<transposed>)
-                   .kernels(byte_kernels<transpose>())
+                   .kernels(byte_kernels(transpose))
                    .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
   registry.add(declare_adjoint("transpose", "X@GRAD = Out@GRAD with its dimensions permuted back.")
                    .required_attr("axis", Ints{}, doc)
                    .infer(infer_as<transposed>)
-                   .kernels(byte_kernels<transpose_grad>()));
+                   .kernels(byte_kernels(transpose_grad)));
 }
 
 // The last two dimensions, exchanged.
@@ -252,7 +252,7 @@ void add_matrix_transpose(OpRegistry& registry) {
                      std::swap(out.shape[rank - 2], out.shape[rank - 1]);
                      context.set_output("Out", out);
                    })
-                   .kernels(byte_kernels<matrix_transpose>())
+                   .kernels(byte_kernels(matrix_transpose))
                    .grad(adjoint_grad({.from = "X", .to = "Out", .type = "matrix_transpose"})));
 }
 

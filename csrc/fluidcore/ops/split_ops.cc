@@ -112,7 +112,7 @@ void add_split(OpRegistry& registry) {
           .attr("num", std::int64_t{0}, "number of equal parts, without sections")
           .attr("axis", std::int64_t{0}, "the dimension that is cut; from the end if negative")
           .infer(infer_split)
-          .kernels(byte_kernels<split>())
+          .kernels(byte_kernels(split))
           .view("X", "Out",
                 [](const InferContext& context, std::size_t index) {
                   return begin_of(context, context.output_count("Out"),
@@ -146,7 +146,7 @@ void add_unstack(OpRegistry& registry) {
           .attr("axis", std::int64_t{0}, "the dimension; from the end if negative")
           .attr("num", std::int64_t{0}, "the number of parts; 0: as many as Y holds")
           .infer(infer_unstack)
-          .kernels(byte_kernels<unstack>())
+          .kernels(byte_kernels(unstack))
           .view("X", "Y",
                 [](const InferContext& context, std::size_t index) {
                   return begin_of(context, context.output_count("Y"), {}, index);

@@ -171,7 +171,7 @@ void register_take_along_axis_ops(OpRegistry& registry) {
                  "each in [0, extent)")
           .output("Out", "the broadcast shape, with the extent of Index along axis; dtype of X")
           .infer([](InferContext& context) { context.set_output("Out", taken_spec(context)); })
-          .kernels(byte_kernels<take_along_axis>())
+          .kernels(byte_kernels(take_along_axis))
           .grad(standard_grad({.inputs = {"X", "Index"}, .differentiable = {"X"}})));
   registry.add(
       with_axis_attr(OpDef("take_along_axis_grad"))

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "fluidcore/kernels/cpu/elementwise.h"
-#include "fluidcore/ops/register_ops.h"
+#include "fluidcore/op/op_def.h"
 #include "fluidcore/tensor/selected_rows.h"
 
 namespace fluidcore {
@@ -144,7 +144,7 @@ class Copies {
 };
 
 Kernel through(DType wide, bool (*is_narrow)(DType), const KernelContext& context) {
-  const OpDef& def = builtin_ops().get(context.type());
+  const OpDef& def = context.def();
   auto copies = std::make_shared<Copies>(context.scratch(), wide, is_narrow);
   KernelContext::Slots inputs = context.inputs();
   for (auto& [slot, cells] : inputs) {

@@ -70,8 +70,8 @@ void add_triangle(OpRegistry& registry,
 }  // namespace
 
 void register_triangle_ops(OpRegistry& registry) {
-  add_triangle(registry, "tril", "above", byte_kernels<triangle<true>>());
-  add_triangle(registry, "triu", "below", byte_kernels<triangle<false>>());
+  add_triangle(registry, "tril", "above", byte_kernels(triangle<true>));
+  add_triangle(registry, "triu", "below", byte_kernels(triangle<false>));
 }
 
 }  // namespace fluidcore

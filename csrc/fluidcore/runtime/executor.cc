@@ -42,6 +42,7 @@ bool has(const std::map<OpPlace, Shape>& extents, const std::map<OpPlace, Shape>
 struct Executor::CachedPlan {
   Revision program;
   std::uint64_t version = 0;
+  std::uint64_t ops = 0;  // the revision of the registry
   PlanRequest request;
   std::unique_ptr<Plan> plan;  // null while it runs
   bool is_running = false;
@@ -117,21 +118,24 @@ Executor::Entry Executor::take(const Call& call) {
 
 Executor::Entry Executor::find(const Call& call) {
   const Revision& revision = call.program.revision();
+  const std::uint64_t ops = ops_.revision();
   const Options& options = call.options;
   const auto serves = [&](const CachedPlan& cached) {
     const PlanRequest& request = cached.request;
     return !cached.is_running && cached.program == revision && cached.version == *revision &&
-           request.device == options.device && request.threads == options.threads &&
-           request.check_nan == options.check_nan &&
+           cached.ops == ops && request.device == options.device &&
+           request.threads == options.threads && request.check_nan == options.check_nan &&
            request.skipped_passes == options.skipped_passes && request.fetches == call.fetches &&
            has(request.extents, call.met) && same_feeds(request.feeds, call.feeds) &&
            cached.plan->fits(call.scope);
   };
   Entry entry = std::find_if(cache_.begin(), cache_.end(), serves);
   if (entry == cache_.end()) {
-    // A program that has changed will not be asked for in its old version again.
+    // A program that has changed will not be asked for in its old version again, nor with operators
+    // that were replaced.
     std::erase_if(cache_, [&](const CachedPlan& cached) {
-      return !cached.is_running && cached.program == revision && cached.version != *revision;
+      return !cached.is_running &&
+             (cached.ops != ops || (cached.program == revision && cached.version != *revision));
     });
     PlanRequest request{.feeds = {},
                         .fetches = call.fetches,
@@ -142,7 +146,7 @@ Executor::Entry Executor::find(const Call& call) {
     for (const auto& [name, tensor] : call.feeds) request.feeds.emplace_back(name, tensor.spec());
     request.extents = call.met;
     request.extents.insert(call.guess.begin(), call.guess.end());
-    entry = cache_.insert(cache_.begin(), {revision, *revision, std::move(request), nullptr});
+    entry = cache_.insert(cache_.begin(), {revision, *revision, ops, std::move(request), nullptr});
   } else {
     cache_.splice(cache_.begin(), cache_, entry);
   }

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable
 
 from fluidcore import core
 from fluidcore.amp.lists import Lists
+from fluidcore.base.definitions import remembered
 from fluidcore.base.dtypes import HALF, dtype_number
 from fluidcore.program import Block, Operator, Program, Variable, default_main_program
 from fluidcore.program.mark import ContentsMark
@@ -63,7 +63,7 @@ def _check_forward(program: Program) -> None:
                 )
 
 
-@functools.cache
+@remembered
 def _can_run(op_type: str, dtype: str) -> bool:
     definition = core.op_def(op_type)
     slots = (*definition.inputs, *definition.outputs)
@@ -72,7 +72,7 @@ def _can_run(op_type: str, dtype: str) -> bool:
     return any(kernel_dtype == dtype for _, kernel_dtype in definition.kernels)
 
 
-@functools.cache
+@remembered
 def _wide_slots(op_type: str) -> frozenset[str]:
     """The slots that stay float32 where the operator runs in 16 bits."""
     definition = core.op_def(op_type)

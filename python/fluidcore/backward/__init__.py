@@ -56,6 +56,8 @@ def append_backward(
     no_grad_set: Names = None,
     callbacks: Sequence[Callback] | None = None,
     checkpoints: Names = None,
+    *,
+    callback: Callback | None = None,
 ) -> list[tuple[Variable, Variable | None]]:
     """Appends the operators that calculate the gradient of `loss` to its program.
 
@@ -71,6 +73,7 @@ def append_backward(
         checkpoints: Variables of the loss's block, or their names. What lies between two of them
             is not kept for backward but calculated again: the same gradients, bit for bit, in less
             memory and more time. None keeps everything.
+        callback: One of `callbacks`, as Fluid's first versions took it.
 
     Returns:
         Each parameter with its gradient; None where the loss does not depend on the parameter.
@@ -81,7 +84,7 @@ def append_backward(
             item of `parameter_list` is not floating or a tensor array.
     """
     check_loss(loss)
-    callbacks = checked_callbacks(callbacks)
+    callbacks = checked_callbacks(callbacks, callback)
     block = loss.block
     given = checked_no_grad_set(no_grad_set, block.program)
     stopped = _stopped_around(block)

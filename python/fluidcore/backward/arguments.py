@@ -37,10 +37,12 @@ def check_loss(loss: Variable) -> None:
         )
 
 
-def checked_callbacks(callbacks: Any) -> Sequence[Callback]:
-    """The callbacks as a sequence; TypeError if they are no list of functions."""
+def checked_callbacks(callbacks: Any, callback: Any = None) -> Sequence[Callback]:
+    """The callbacks, and one more, as a sequence; TypeError if they are no list of functions."""
     if callbacks is None:
-        return ()
+        callbacks = []
+    if isinstance(callbacks, (list, tuple)) and callback is not None:
+        callbacks = [*callbacks, callback]
     if not isinstance(callbacks, (list, tuple)) or not all(callable(c) for c in callbacks):
         raise TypeError(
             f"append_backward: callbacks must be a list of functions, got {callbacks!r}"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from fluidcore import core
+from fluidcore.base.definitions import remembered
 from fluidcore.program import Block
 
 EMPTY = core.EMPTY_VAR_NAME
@@ -163,4 +163,4 @@ class OpTraits:
         return self._shape_only.union(unread) if unread else self._shape_only
 
 
-op_traits = functools.cache(OpTraits)
+op_traits = remembered(OpTraits)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fluidcore import core
+from fluidcore.base.definitions import remembered
 from fluidcore.eager import composed
 from fluidcore.eager.apply import apply, apply_all
 from fluidcore.eager.tensor import Tensor
@@ -56,7 +57,7 @@ def _make(op_type: str) -> Callable[..., Any] | None:
     return function
 
 
-@functools.cache
+@remembered
 def function(name: str) -> Callable[..., Any] | None:
     """The function of an operator or a layer, of one result or a tuple; None if it has none."""
     if name in composed.NAMES:

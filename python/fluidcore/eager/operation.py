@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fluidcore import core
+from fluidcore.base.definitions import remembered
 from fluidcore.eager.state import draw_seed
 from fluidcore.executor import profiling, threads
 from fluidcore.program.attributes import plain_attributes
@@ -119,9 +119,11 @@ def _names(slot: str, count: int) -> list[str]:
     return [f"{slot}@{i}" for i in range(count)] if count != 1 else [slot]
 
 
-@functools.lru_cache(maxsize=_CACHED)
-def _operation(op_type: str, slots: Slots, forms: Forms, attrs: Any, counts: Any) -> Operation:
+def _new_operation(op_type: str, slots: Slots, forms: Forms, attrs: Any, counts: Any) -> Operation:
     return Operation(op_type, slots, forms, dict(attrs), dict(counts))
+
+
+_operation = remembered(_new_operation, _CACHED)
 
 
 def operation(

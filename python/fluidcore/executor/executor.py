@@ -12,12 +12,13 @@ import numpy as np
 from fluidcore import core
 from fluidcore.base.checks import check_name, is_whole
 from fluidcore.base.dtypes import numpy_dtype
-from fluidcore.executor import profiling, threads
+from fluidcore.executor import printing, profiling, threads
 from fluidcore.executor.fed_state import is_state, set_in_scope
 from fluidcore.executor.feeding import as_declared
 from fluidcore.executor.scopes import Scope, global_scope
 from fluidcore.program import Program, Variable, default_main_program
 from fluidcore.program.arguments import check_owner
+from fluidcore.program.prints import printed_values
 
 
 class _Declared(NamedTuple):
@@ -154,10 +155,17 @@ class Executor:
             raise TypeError(f"timeout must be a number of seconds or None, got {timeout!r}")
         states: dict[str, Any] = {}
         arrays = self._arrays(program, feed, states) if feed else {}
-        if not states:
-            return self._run(program, arrays, fetches, scope, return_numpy, timeout)
-        with set_in_scope(scope, states):
-            return self._run(program, arrays, fetches, scope, return_numpy, timeout)
+        printed = printed_values(program.desc, program.prints) if program.prints else ()
+        wanted = [*fetches, *(each.name for each in printed)] if printed else fetches
+        if states:
+            with set_in_scope(scope, states):
+                results = self._run(program, arrays, wanted, scope, return_numpy, timeout)
+        else:
+            results = self._run(program, arrays, wanted, scope, return_numpy, timeout)
+        if not printed:
+            return results
+        printing.show(printed, results[len(fetches) :])
+        return results[: len(fetches)]
 
     def _run(
         self,

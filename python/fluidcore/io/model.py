@@ -1,4 +1,4 @@
-"""Saving and loading: program.json beside params.safetensors.
+"""Models saved and loaded: program.json beside params.safetensors.
 
 Saving is atomic: a crash leaves the old files or the new ones, never a mixture. Loading executes
 nothing, and after an error the scope is as it was.
@@ -7,7 +7,7 @@ nothing, and after an error the scope is as it was.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from fluidcore import core
 from fluidcore.executor import Executor
@@ -20,94 +20,10 @@ from fluidcore.io.array_file import (
     write_arrays,
     write_new,
 )
-from fluidcore.io.file_names import PARAMS_FILE, PROGRAM_FILE, file_name_of
+from fluidcore.io.file_names import PARAMS_FILE, PROGRAM_FILE, Path, file_name_of
 from fluidcore.io.persistables import checked, given_program, persistables, set_values, values
-from fluidcore.program import Parameter, Program, Variable
+from fluidcore.program import Program, Variable
 from fluidcore.program.arguments import variable_names
-
-Path = str | os.PathLike[str]
-
-
-def save_params(
-    executor: Executor,
-    dirname: Path,
-    main_program: Program | None = None,
-    save_file_name: str | None = None,
-    *,
-    filename: str | None = None,
-) -> None:
-    """Writes the parameters to a file.
-
-    Args:
-        executor: Accepted for Fluid's sake.
-        dirname: Folder; made if there is none.
-        main_program: Whose parameters; None for the default main program.
-        save_file_name: Name of the file in the folder; None for params.safetensors.
-        filename: save_file_name as later versions of Fluid call it.
-
-    Raises:
-        core.NotFound: A parameter has no value in the global scope.
-        core.InvalidArgument: The name of the file is none.
-    """
-    del executor
-    parameters = [v for v in persistables(main_program) if isinstance(v, Parameter)]
-    save_values(dirname, parameters, filename if save_file_name is None else save_file_name)
-
-
-def save_persistables(
-    executor: Executor,
-    dirname: Path,
-    main_program: Program | None = None,
-    save_file_name: str | None = None,
-    *,
-    filename: str | None = None,
-) -> None:
-    """Writes all that lives between runs, the optimizer's state too; otherwise as save_params."""
-    del executor
-    save_values(
-        dirname, persistables(main_program), filename if save_file_name is None else save_file_name
-    )
-
-
-def load_params(
-    executor: Executor,
-    dirname: Path,
-    main_program: Program | None = None,
-    load_file_name: str | None = None,
-    *,
-    filename: str | None = None,
-) -> None:
-    """Reads what save_params or save_persistables wrote into the global scope.
-
-    Args:
-        executor: Accepted for Fluid's sake.
-        dirname: Folder.
-        main_program: Whose parameters; None for the default main program.
-        load_file_name: Name of the file in the folder; None for params.safetensors.
-        filename: load_file_name as later versions of Fluid call it.
-
-    Raises:
-        core.NotFound: There is no such file, or it lacks a parameter.
-        core.InvalidArgument: The file is damaged, or a shape or element type differs.
-    """
-    del executor
-    parameters = [v for v in persistables(main_program) if isinstance(v, Parameter)]
-    load_values(dirname, parameters, filename if load_file_name is None else load_file_name)
-
-
-def load_persistables(
-    executor: Executor,
-    dirname: Path,
-    main_program: Program | None = None,
-    load_file_name: str | None = None,
-    *,
-    filename: str | None = None,
-) -> None:
-    """Reads all that lives between runs; otherwise as load_params."""
-    del executor
-    load_values(
-        dirname, persistables(main_program), filename if load_file_name is None else load_file_name
-    )
 
 
 def save_inference_model(
@@ -164,7 +80,7 @@ def save_inference_model(
     arrays = values(persistables(pruned))
     # The parameters name their program, so moving them into place is what makes the new model the
     # model; a crash before leaves the old pair, a crash after leaves program.json.new to be found.
-    params_file = file_name_of(params_filename if save_file_name is None else save_file_name)
+    params_file = file_name_of(save_file_name, params_filename)
     folder = make_folder(dirname)
     _settle(folder, params_file)
     try:
@@ -209,22 +125,33 @@ def load_inference_model(
         The program, the names to feed, and the variables to fetch.
 
     Raises:
-        core.NotFound: A file is missing.
+        core.NotFound: A file is missing, or operators of the program are not defined here.
         core.InvalidArgument: A file is damaged, or the two do not belong together.
     """
     del executor
-    params_file = file_name_of(params_filename if load_file_name is None else load_file_name)
+    params_file = file_name_of(load_file_name, params_filename)
     path = os.path.join(os.fspath(dirname), params_file)
     arrays, metadata = read_arrays(path)
     feeds, fetches = (_name_list(dirname, metadata, key) for key in ("feed", "fetch"))
     text = _program_text(dirname, metadata.get("program_sha256", ""))
     program = Program.parse_from_string(text)
+    _check_defined(program, dirname)
     block = program.global_block()
     for name in feeds:
         block.var(name)
     targets = [block.var(name) for name in fetches]
     set_values(checked(arrays, persistables(program), path))
     return program, feeds, targets
+
+
+def _check_defined(program: Program, dirname: Path) -> None:
+    used = {op.type for block in program.blocks for op in block.ops}
+    unknown = sorted(used - set(core.op_types()))
+    if unknown:
+        raise core.NotFound(
+            f"load_inference_model: the operators of {os.fspath(dirname)} must be defined, got no "
+            f"{', '.join(unknown)}; load their library first, load_op_library(), or define them"
+        )
 
 
 def _program_text(dirname: Path, sha256: str) -> bytes:
@@ -265,23 +192,3 @@ def _name_list(dirname: Path, metadata: dict[str, str], key: str) -> list[str]:
             "got a file that does not; was it written by save_inference_model?"
         )
     return names
-
-
-def save_values(
-    dirname: Path, variables: Iterable[Variable], save_file_name: str | None = None
-) -> None:
-    """Writes the values of variables to a file of a folder, None for params.safetensors."""
-    arrays = values(variables)
-    name = file_name_of(save_file_name)
-    folder = make_folder(dirname)
-    write_arrays(os.path.join(folder, name), arrays, {})
-    sync_folder(folder)
-
-
-def load_values(
-    dirname: Path, variables: Iterable[Variable], load_file_name: str | None = None
-) -> None:
-    """Reads the values of variables from a file of a folder, None for params.safetensors."""
-    path = os.path.join(os.fspath(dirname), file_name_of(load_file_name))
-    arrays, _ = read_arrays(path)
-    set_values(checked(arrays, variables, path))

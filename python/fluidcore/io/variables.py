@@ -1,7 +1,8 @@
-"""Variables of a program, saved and loaded by choice; the values of parameters."""
+"""Variables of a program, saved to one file and loaded; the values of parameters."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -9,8 +10,9 @@ import numpy as np
 
 from fluidcore import core
 from fluidcore.executor import Executor
-from fluidcore.io.model import Path, load_values, save_values
-from fluidcore.io.persistables import given_program, values
+from fluidcore.io.array_file import make_folder, read_arrays, sync_folder, write_arrays
+from fluidcore.io.file_names import Path, file_name_of
+from fluidcore.io.persistables import checked, given_program, persistables, set_values, values
 from fluidcore.program import Parameter, Program, Variable
 from fluidcore.program.arguments import variable_names
 
@@ -51,13 +53,41 @@ def save_vars(
     Raises:
         TypeError: Neither `vars` nor `predicate` is given.
         core.NotFound: A variable does not exist, or has no value in the global scope.
+        core.InvalidArgument: The name of the file is none.
+        OSError: The file cannot be written; what was there is as before.
     """
     del executor
-    save_values(
-        dirname,
-        _chosen("save_vars", main_program, vars, predicate),
-        filename if save_file_name is None else save_file_name,
-    )
+    arrays = values(_chosen("save_vars", main_program, vars, predicate))
+    name = file_name_of(save_file_name, filename)
+    folder = make_folder(dirname)
+    write_arrays(os.path.join(folder, name), arrays, {})
+    sync_folder(folder)
+
+
+def save_params(
+    executor: Executor,
+    dirname: Path,
+    main_program: Program | None = None,
+    save_file_name: str | None = None,
+    *,
+    filename: str | None = None,
+) -> None:
+    """`save_vars` of the parameters."""
+    chosen = filter(is_parameter, persistables(main_program))
+    save_vars(executor, dirname, main_program, chosen, None, save_file_name, filename=filename)
+
+
+def save_persistables(
+    executor: Executor,
+    dirname: Path,
+    main_program: Program | None = None,
+    save_file_name: str | None = None,
+    *,
+    filename: str | None = None,
+) -> None:
+    """`save_vars` of all that lives between runs, the optimizer's state too."""
+    chosen = persistables(main_program)
+    save_vars(executor, dirname, main_program, chosen, None, save_file_name, filename=filename)
 
 
 def load_vars(
@@ -80,11 +110,35 @@ def load_vars(
         core.InvalidArgument: The file is damaged, or a shape or element type differs.
     """
     del executor
-    load_values(
-        dirname,
-        _chosen("load_vars", main_program, vars, predicate),
-        filename if load_file_name is None else load_file_name,
-    )
+    path = os.path.join(os.fspath(dirname), file_name_of(load_file_name, filename))
+    arrays, _ = read_arrays(path)
+    set_values(checked(arrays, _chosen("load_vars", main_program, vars, predicate), path))
+
+
+def load_params(
+    executor: Executor,
+    dirname: Path,
+    main_program: Program | None = None,
+    load_file_name: str | None = None,
+    *,
+    filename: str | None = None,
+) -> None:
+    """`load_vars` of the parameters."""
+    chosen = filter(is_parameter, persistables(main_program))
+    load_vars(executor, dirname, main_program, chosen, None, load_file_name, filename=filename)
+
+
+def load_persistables(
+    executor: Executor,
+    dirname: Path,
+    main_program: Program | None = None,
+    load_file_name: str | None = None,
+    *,
+    filename: str | None = None,
+) -> None:
+    """`load_vars` of all that lives between runs."""
+    chosen = persistables(main_program)
+    load_vars(executor, dirname, main_program, chosen, None, load_file_name, filename=filename)
 
 
 def _chosen(

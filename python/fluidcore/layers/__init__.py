@@ -94,9 +94,11 @@ from fluidcore.layers.normalization import (
     rms_norm,
 )
 from fluidcore.layers.pool import adaptive_pool2d, adaptive_pool3d, pool2d, pool3d
+from fluidcore.layers.printing import Print
 from fluidcore.layers.ranges import arange
 from fluidcore.layers.recurrent import gru, lstm, rnn
 from fluidcore.layers.resize import image_resize, resize_bilinear
+from fluidcore.layers.sampled_loss import nce
 from fluidcore.layers.step_counters import autoincreased_step_counter
 from fluidcore.layers.tensor import (
     assign,
@@ -123,6 +125,7 @@ __all__ = [
     "ParallelDo",
     "ConditionalBlock",
     "IfElse",
+    "Print",
     "StaticRNN",
     "Switch",
     "While",
@@ -198,6 +201,7 @@ __all__ = [
     "mul",
     "multiplex",
     "natural_exp_decay",
+    "nce",
     "noam_decay",
     "not_equal",
     "one_hot",

@@ -88,12 +88,14 @@ from fluidcore.layers.pool import adaptive_pool2d as adaptive_pool2d
 from fluidcore.layers.pool import adaptive_pool3d as adaptive_pool3d
 from fluidcore.layers.pool import pool2d as pool2d
 from fluidcore.layers.pool import pool3d as pool3d
+from fluidcore.layers.printing import Print as Print
 from fluidcore.layers.ranges import arange as arange
 from fluidcore.layers.recurrent import gru as gru
 from fluidcore.layers.recurrent import lstm as lstm
 from fluidcore.layers.recurrent import rnn as rnn
 from fluidcore.layers.resize import image_resize as image_resize
 from fluidcore.layers.resize import resize_bilinear as resize_bilinear
+from fluidcore.layers.sampled_loss import nce as nce
 from fluidcore.layers.step_counters import autoincreased_step_counter as autoincreased_step_counter
 from fluidcore.layers.tensor import assign as assign
 from fluidcore.layers.tensor import cast as cast

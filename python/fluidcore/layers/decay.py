@@ -1,4 +1,8 @@
-"""Learning rates that fall from run to run, as operators of the program."""
+"""Learning rates that fall from run to run, as operators of the program.
+
+Each is [1], float32: what an optimizer takes as its learning_rate. An argument that is no number is
+a TypeError, one out of range a ValueError.
+"""
 
 from __future__ import annotations
 
@@ -15,14 +19,21 @@ from fluidcore.layers.tensor import assign, cast
 from fluidcore.program import Variable
 
 
-def _decays_done(decay_steps: float, staircase: bool) -> Variable:
-    share = current_step() / decay_steps
+def _decays_done(
+    schedule: str, decay_steps: float, staircase: bool, global_step: Variable | None
+) -> Variable:
+    share = current_step(schedule, global_step) / decay_steps
     return LayerHelper("staircase").append("floor", {"X": share}) if staircase else share
 
 
 @atomic
 def exponential_decay(
-    learning_rate: float, decay_steps: float, decay_rate: float, staircase: bool = False
+    learning_rate: float,
+    decay_steps: float,
+    decay_rate: float,
+    staircase: bool = False,
+    *,
+    global_step: Variable | None = None,
 ) -> Variable:
     """learning_rate * decay_rate ** (step / decay_steps), with step 0 in the first run.
 
@@ -31,23 +42,30 @@ def exponential_decay(
         decay_steps: After how many runs the rate is multiplied by decay_rate; above 0.
         decay_rate: The factor; at least 0.
         staircase: Whether step / decay_steps is rounded down, so that the rate falls at once.
+        global_step: Counts the runs, [1], in the place of `step_counter`; the caller increments it.
 
     Returns:
         [1], float32; what an optimizer takes as its learning_rate.
 
     Raises:
-        TypeError: An argument is no number.
+        TypeError: An argument is no number; or global_step is no Variable.
         ValueError: A number is out of range.
     """
     rate = check_number("exponential_decay: learning_rate", learning_rate)
     steps = check_positive("exponential_decay: decay_steps", decay_steps)
     factor = check_not_negative("exponential_decay: decay_rate", decay_rate)
-    return as_rate("exponential_decay", factor ** _decays_done(steps, staircase) * rate)
+    done = _decays_done("exponential_decay", steps, staircase, global_step)
+    return as_rate("exponential_decay", factor**done * rate)
 
 
 @atomic
 def natural_exp_decay(
-    learning_rate: float, decay_steps: float, decay_rate: float, staircase: bool = False
+    learning_rate: float,
+    decay_steps: float,
+    decay_rate: float,
+    staircase: bool = False,
+    *,
+    global_step: Variable | None = None,
 ) -> Variable:
     """learning_rate * exp(-decay_rate * step / decay_steps), with step 0 in the first run.
 
@@ -56,25 +74,26 @@ def natural_exp_decay(
         decay_steps: The runs of one decay; above 0.
         decay_rate: By how much the exponent falls in one decay.
         staircase: Whether step / decay_steps is rounded down, so that the rate falls at once.
+        global_step: Counts the runs, [1], in the place of `step_counter`; the caller increments it.
 
-    Returns:
-        [1], float32; what an optimizer takes as its learning_rate.
-
-    Raises:
-        TypeError: An argument is no number.
-        ValueError: A number is out of range.
+    Returns and errors are those of exponential_decay.
     """
     rate = check_number("natural_exp_decay: learning_rate", learning_rate)
     steps = check_positive("natural_exp_decay: decay_steps", decay_steps)
     fall = check_number("natural_exp_decay: decay_rate", decay_rate)
-    exponent = _decays_done(steps, staircase) * -fall
+    exponent = _decays_done("natural_exp_decay", steps, staircase, global_step) * -fall
     power = LayerHelper("natural_exp_decay").append("exp", {"X": exponent})
     return as_rate("natural_exp_decay", power * rate)
 
 
 @atomic
 def inverse_time_decay(
-    learning_rate: float, decay_steps: float, decay_rate: float, staircase: bool = False
+    learning_rate: float,
+    decay_steps: float,
+    decay_rate: float,
+    staircase: bool = False,
+    *,
+    global_step: Variable | None = None,
 ) -> Variable:
     """learning_rate / (1 + decay_rate * step / decay_steps), with step 0 in the first run.
 
@@ -83,18 +102,14 @@ def inverse_time_decay(
         decay_steps: The runs of one decay; above 0.
         decay_rate: By how much the divisor grows in one decay; at least 0.
         staircase: Whether step / decay_steps is rounded down, so that the rate falls at once.
+        global_step: Counts the runs, [1], in the place of `step_counter`; the caller increments it.
 
-    Returns:
-        [1], float32; what an optimizer takes as its learning_rate.
-
-    Raises:
-        TypeError: An argument is no number.
-        ValueError: A number is out of range.
+    Returns and errors are those of exponential_decay.
     """
     rate = check_number("inverse_time_decay: learning_rate", learning_rate)
     steps = check_positive("inverse_time_decay: decay_steps", decay_steps)
     growth = check_not_negative("inverse_time_decay: decay_rate", decay_rate)
-    divisor = _decays_done(steps, staircase) * growth + 1.0
+    divisor = _decays_done("inverse_time_decay", steps, staircase, global_step) * growth + 1.0
     return as_rate("inverse_time_decay", rate / divisor)
 
 
@@ -105,6 +120,8 @@ def polynomial_decay(
     end_learning_rate: float = 0.0001,
     power: float = 1.0,
     cycle: bool = False,
+    *,
+    global_step: Variable | None = None,
 ) -> Variable:
     """From learning_rate to end_learning_rate along a power of the runs that are left.
 
@@ -118,19 +135,15 @@ def polynomial_decay(
         power: The exponent, at least 0; 1 for a straight line.
         cycle: False keeps the rate at the end; True lets it rise when the end is reached, and fall
             to the end again at the next multiple of decay_steps, which then stands for decay_steps.
+        global_step: Counts the runs, [1], in the place of `step_counter`; the caller increments it.
 
-    Returns:
-        [1], float32; what an optimizer takes as its learning_rate.
-
-    Raises:
-        TypeError: An argument is no number.
-        ValueError: A number is out of range.
+    Returns and errors are those of exponential_decay.
     """
     start = check_number("polynomial_decay: learning_rate", learning_rate)
     steps = check_positive("polynomial_decay: decay_steps", decay_steps)
     end = check_number("polynomial_decay: end_learning_rate", end_learning_rate)
     exponent = check_not_negative("polynomial_decay: power", power)
-    share = current_step() / steps
+    share = current_step("polynomial_decay", global_step) / steps
     if cycle:
         decays = LayerHelper("cycle").append("ceil", {"X": share})
         share = share / decays.clip(min=1.0)  # the first run is in the first decay
@@ -140,18 +153,24 @@ def polynomial_decay(
 
 
 @atomic
-def piecewise_decay(boundaries: Sequence[float], values: Sequence[float]) -> Variable:
+def piecewise_decay(
+    boundaries: Sequence[float],
+    values: Sequence[float],
+    *,
+    global_step: Variable | None = None,
+) -> Variable:
     """values[0] before boundaries[0], values[1] before boundaries[1], ..., then the last value.
 
     Args:
         boundaries: The runs, counted from 0, from which on the next value holds; increasing.
         values: The rates, one more than there are boundaries.
+        global_step: Counts the runs, [1], in the place of `step_counter`; the caller increments it.
 
     Returns:
-        [1], float32; what an optimizer takes as its learning_rate.
+        As exponential_decay.
 
     Raises:
-        TypeError: An argument is no list of numbers.
+        TypeError: An argument is no list of numbers; or global_step is no Variable.
         core.InvalidArgument: The boundaries do not increase, or there are not as many values.
 
     Example:
@@ -171,7 +190,8 @@ def piecewise_decay(boundaries: Sequence[float], values: Sequence[float]) -> Var
     table = assign(np.array(rates))
     if not limits:
         return as_rate("piecewise_decay", table)
-    passed = cast(assign(np.array(limits)) <= current_step(), "int64")
+    step = current_step("piecewise_decay", global_step)
+    passed = cast(assign(np.array(limits)) <= step, "int64")
     held = {"X": table, "Index": passed.sum(keepdims=True)}
     return as_rate("piecewise_decay", LayerHelper("piecewise_decay").append("gather", held))
 

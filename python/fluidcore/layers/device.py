@@ -10,9 +10,13 @@ from fluidcore.base.checks import is_whole
 from fluidcore.program import Variable
 
 
-def get_places(
-    device_count: int | None = None, device_type: str | None = None
-) -> list[core.CPUPlace]:
+class PlaceList(list[core.CPUPlace]):
+    """Devices."""
+
+    type = core.DataType.PLACE_LIST  # as of the variable that Fluid kept them in
+
+
+def get_places(device_count: int | None = None, device_type: str | None = None) -> PlaceList:
     """The devices that a ParallelDo works on: the CPU.
 
     Args:
@@ -30,7 +34,7 @@ def get_places(
         raise core.InvalidArgument(
             f"get_places: device_count must be a whole number of at least 0, got {device_count!r}"
         )
-    return [core.CPUPlace() for _ in range(device_count or 1)]
+    return PlaceList(core.CPUPlace() for _ in range(device_count or 1))
 
 
 class ParallelDo:

@@ -10,7 +10,6 @@ stays cheap.
 
 from __future__ import annotations
 
-import functools
 import inspect
 import keyword
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +17,13 @@ from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 from fluidcore import core
-from fluidcore.layers.helper import LayerHelper, check_variable, restored_on_error
+from fluidcore.base.definitions import remembered
+from fluidcore.layers.helper import (
+    LayerHelper,
+    check_variable,
+    only_variable,
+    restored_on_error,
+)
 
 _PYTHON_TYPES = {"list of bool": "list[bool]", "list of int": "list[int]"} | {
     "list of float": "list[float]",
@@ -194,8 +199,7 @@ def _checked_input(op_type: str, argument: Argument, value: Any) -> Any:
         for item in value:
             check_variable(op_type, f"every item of {argument.name}", item)
         return list(value)
-    check_variable(op_type, argument.name, value)
-    return value
+    return only_variable(op_type, argument.name, value)
 
 
 def make_layer(layer: Layer) -> Callable[..., Any]:
@@ -232,7 +236,7 @@ def make_layer(layer: Layer) -> Callable[..., Any]:
     return function
 
 
-@functools.cache
+@remembered
 def _function(name: str) -> Callable[..., Any] | None:
     try:
         layer = describe(name)

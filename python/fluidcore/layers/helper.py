@@ -11,7 +11,8 @@ from fluidcore import core, unique_name
 from fluidcore.base.checks import check_name, is_whole
 from fluidcore.base.dtypes import FLOATING, DTypeLike, dtype_name
 from fluidcore.initializer import Constant, Initializer, Xavier
-from fluidcore.param_attr import ParamAttr, ParamAttrLike
+from fluidcore.layers.weight_norm import LengthsOf, append_lengths, extents_of_lengths
+from fluidcore.param_attr import ParamAttr, ParamAttrLike, WeightNormParamAttr
 from fluidcore.program import (
     Parameter,
     Variable,
@@ -63,6 +64,18 @@ def check_variables(layer: str, argument: str, value: object) -> list[Variable]:
     for item in value:
         check_variable(layer, f"every item of {argument}", item)
     return list(value)
+
+
+def only_variable(layer: str, argument: str, value: object) -> Variable:
+    """One Variable, or the only one of a list, such as an IfElse gives.
+
+    Raises:
+        TypeError: It is neither.
+    """
+    if isinstance(value, (list, tuple)) and len(value) == 1:
+        value = value[0]
+    check_variable(layer, argument, value)
+    return cast("Variable", value)
 
 
 def check_size(layer: str, argument: str, value: object) -> None:
@@ -141,14 +154,19 @@ class LayerHelper:
         shape: Iterable[int],
         dtype: DTypeLike,
         default_initializer: Initializer | None = None,
-    ) -> Parameter:
-        """A new weight; a layer cannot do without it."""
+    ) -> Variable:
+        """A new weight; a layer cannot do without it.
+
+        What a WeightNormParamAttr says is no parameter, but calculated from two.
+        """
         if dtype_name(dtype) not in FLOATING:
             raise core.InvalidArgument(
                 f"{self.layer_type}: the weight and the input it is multiplied with must be "
                 f"floating, got {dtype}; write layers.cast(x, 'float32')"
             )
         initializer = default_initializer or Xavier()
+        if isinstance(attr, WeightNormParamAttr):
+            return self._normalized(attr, list(shape), dtype, initializer)
         parameter = self.create_parameter(attr, shape, dtype, "w", initializer)
         if parameter is None:
             raise core.InvalidArgument(
@@ -181,6 +199,11 @@ class LayerHelper:
         given = ParamAttr.of(attr)
         if given is None:
             return None
+        if isinstance(given, WeightNormParamAttr):
+            raise core.InvalidArgument(
+                f"{self.layer_type}: a WeightNormParamAttr is for the weight of a layer with one, "
+                f"got it for '{suffix}'; give a ParamAttr"
+            )
         block = self.main_program.global_block()
         name = given.name or block.unique_name(f"{self.name}.{suffix}")
         existing = block.find_var(name)
@@ -205,6 +228,26 @@ class LayerHelper:
         )
         initialize(self.startup_program, parameter, given.initializer or default_initializer)
         return parameter
+
+    def _normalized(
+        self,
+        attr: WeightNormParamAttr,
+        shape: list[int],
+        dtype: DTypeLike,
+        initializer: Initializer,
+    ) -> Variable:
+        """A weight g v / |v| of two parameters."""
+        name = attr.name or self.main_program.global_block().unique_name(f"{self.name}.w")
+        extents = extents_of_lengths(self.layer_type, shape, attr.dim)
+        of_v = attr.part(f"{name}_v", attr.initializer)
+        v = self.create_parameter(of_v, shape, dtype, "v", initializer)
+        of_g = attr.part(f"{name}_g", LengthsOf(f"{name}_v"))
+        g = self.create_parameter(of_g, extents, dtype, "g", initializer)
+        assert v is not None
+        assert g is not None
+        length = append_lengths(self.block, v, extents, self.temporary()).output("Out")
+        factor = self.append("elementwise_div", {"X": g, "Y": length})
+        return self.append("elementwise_mul", {"X": v, "Y": factor})
 
 
 def initialize(startup_program: Any, variable: Variable, initializer: Initializer) -> None:

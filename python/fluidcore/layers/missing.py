@@ -37,8 +37,4 @@ def why_missing(name: str) -> str | None:
         return f"'{name}' reads data by an operator, which there is not; feed a fluid.DataLoader"
     if name in _DISTRIBUTED:
         return f"'{name}' is for several machines; a program here runs in one process"
-    if name == "Print":
-        return (
-            "'Print' prints while a program runs, which no operator here does; fetch the variable"
-        )
     return None

@@ -14,6 +14,7 @@ from fluidcore.layers.helper import (
     check_size,
     check_variable,
     check_variables,
+    only_variable,
 )
 from fluidcore.param_attr import ParamAttrLike
 from fluidcore.program import Variable
@@ -239,7 +240,7 @@ def _reduce(
     keep_dim: bool,
     name: str | None,
 ) -> Variable:
-    check_variable(op_type, "input", x)
+    x = only_variable(op_type, "input", x)
     if isinstance(dim, Sequence) and not dim:
         raise core.InvalidArgument(
             f"{op_type}: dim must name a dimension, got {dim!r}; leave it out for all"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from fluidcore.initializer import Constant
-from fluidcore.layers.helper import LayerHelper, atomic, initialize
+from fluidcore.layers.helper import LayerHelper, atomic, check_variable, initialize
 from fluidcore.program import Variable, default_main_program, default_startup_program
 from fluidcore.program.step_counter import STEP_COUNTER, find_step_counter
 
@@ -38,9 +38,20 @@ def step_counter() -> Variable:
     return counter
 
 
-def current_step() -> Variable:
-    """The number of the run as float64 [1]: float32 counts to 2**24 only."""
-    return step_counter().astype("float64")
+def current_step(schedule: str = "", global_step: Variable | None = None) -> Variable:
+    """The number of the run as float64 [1]: float32 counts to 2**24 only.
+
+    Args:
+        schedule: Names the schedule in errors.
+        global_step: A variable [1] that counts in the place of step_counter.
+
+    Raises:
+        TypeError: It is no Variable.
+    """
+    if global_step is None:
+        return step_counter().astype("float64")
+    check_variable(schedule, "global_step", global_step)
+    return global_step.astype("float64")
 
 
 def as_rate(schedule: str, value: Variable) -> Variable:

@@ -1,4 +1,8 @@
-"""Learning rates that rise first, or follow a wave, as operators of the program."""
+"""Learning rates that rise first, or follow a wave, as operators of the program.
+
+Each is [1], float32: what an optimizer takes as its learning_rate. An argument that is no number is
+a TypeError, one out of range a ValueError.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +27,7 @@ def noam_decay(d_model: int, warmup_steps: int, learning_rate: float = 1.0) -> V
         warmup_steps: How many runs the rate rises; above 0.
         learning_rate: A factor.
 
-    Returns:
-        [1], float32; what an optimizer takes as its learning_rate.
-
-    Raises:
-        TypeError: An argument is no number.
-        ValueError: A number is out of range.
+    Returns and errors are those of exponential_decay.
     """
     width = check_positive("noam_decay: d_model", d_model)
     warmup = check_positive("noam_decay: warmup_steps", warmup_steps)
@@ -51,12 +50,7 @@ def cosine_decay(learning_rate: float, step_each_epoch: int, epochs: int) -> Var
         step_each_epoch: The runs of an epoch, at least 1; 1 changes the rate with each run.
         epochs: How many epochs half a wave takes; at least 1.
 
-    Returns:
-        [1], float32; what an optimizer takes as its learning_rate.
-
-    Raises:
-        TypeError: An argument is no number.
-        ValueError: A number is out of range.
+    Returns and errors are those of exponential_decay.
     """
     rate = check_number("cosine_decay: learning_rate", learning_rate)
     steps = check_whole("cosine_decay: step_each_epoch", step_each_epoch, 1)
@@ -82,7 +76,7 @@ def linear_lr_warmup(
         end_lr: Where it ends.
 
     Returns:
-        [1], float32; what an optimizer takes as its learning_rate.
+        As exponential_decay.
 
     Raises:
         TypeError: An argument is no number.
@@ -131,12 +125,7 @@ def one_cycle(
         div_factor: The largest rate divided by the first one; above 0.
         final_div_factor: The first rate divided by the last one; above 0.
 
-    Returns:
-        [1], float32; what an optimizer takes as its learning_rate.
-
-    Raises:
-        TypeError: An argument is no number.
-        ValueError: A number is out of range.
+    Returns and errors are those of exponential_decay.
     """
     top = check_number("one_cycle: max_lr", max_lr)
     total = check_whole("one_cycle: total_steps", total_steps, 1)

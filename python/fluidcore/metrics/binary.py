@@ -35,55 +35,51 @@ class _Binary(MetricBase):
         self._false_negatives += int(np.sum(~positive & label))
         self._count += len(label)
 
-
-class Precision(_Binary):
-    """The share of predicted ones that are ones: TP / (TP + FP).
-
-    Args:
-        name: What it is called in messages.
-    """
-
     def eval(self) -> float:
-        """The precision; 0 if no one was predicted.
+        """The number, in [0, 1].
 
         Raises:
             core.InvalidArgument: No example was added.
         """
         self._check_updated(self._count)
+        return self._value()
+
+    def _value(self) -> float:
+        raise NotImplementedError
+
+
+class Precision(_Binary):
+    """The share of predicted ones that are ones: TP / (TP + FP), 0 if no one was predicted.
+
+    Args:
+        name: What it is called in messages.
+    """
+
+    def _value(self) -> float:
         return ratio(self._true_positives, self._true_positives + self._false_positives)
 
 
 class Recall(_Binary):
-    """The share of ones that are predicted: TP / (TP + FN).
+    """The share of ones that are predicted: TP / (TP + FN), 0 if there is no one.
 
     Args:
         name: What it is called in messages.
     """
 
-    def eval(self) -> float:
-        """The recall; 0 if there is no one.
-
-        Raises:
-            core.InvalidArgument: No example was added.
-        """
-        self._check_updated(self._count)
+    def _value(self) -> float:
         return ratio(self._true_positives, self._true_positives + self._false_negatives)
 
 
 class F1(_Binary):
     """The harmonic mean of precision and recall: 2 TP / (2 TP + FP + FN).
 
+    0 if there is no one, predicted or not.
+
     Args:
         name: What it is called in messages.
     """
 
-    def eval(self) -> float:
-        """The mean; 0 if there is no one, predicted or not.
-
-        Raises:
-            core.InvalidArgument: No example was added.
-        """
-        self._check_updated(self._count)
+    def _value(self) -> float:
         wrong = self._false_positives + self._false_negatives
         return ratio(2 * self._true_positives, 2 * self._true_positives + wrong)
 

@@ -15,6 +15,7 @@ from fluidcore.optimizer.base import Optimizer
 from fluidcore.optimizer.gradient_accumulation import GradientAccumulation
 from fluidcore.optimizer.lamb import LambOptimizer
 from fluidcore.optimizer.lion import LionOptimizer
+from fluidcore.optimizer.model_average import ModelAverage
 from fluidcore.optimizer.moving_average import ExponentialMovingAverage
 from fluidcore.optimizer.nadam import NAdamOptimizer
 from fluidcore.optimizer.proximal import (
@@ -65,6 +66,7 @@ __all__ = [
     "LambOptimizer",
     "Lion",
     "LionOptimizer",
+    "ModelAverage",
     "Momentum",
     "MomentumOptimizer",
     "NAdam",

@@ -20,6 +20,7 @@ class AdagradOptimizer(Optimizer):
     """
 
     type = "adagrad"
+    _moment_acc_str = "moment"
 
     def __init__(
         self,
@@ -33,7 +34,7 @@ class AdagradOptimizer(Optimizer):
         self.epsilon = check_not_negative("adagrad: epsilon", epsilon)
 
     def _append_update(self, param: Parameter, grad: Variable) -> Operator:
-        state = {"Moment": self._accumulator("moment", param)}
+        state = {"Moment": self._accumulator(self._moment_acc_str, param)}
         return self._append_rule("adagrad", param, grad, state, {"epsilon": self.epsilon})
 
 
@@ -50,6 +51,7 @@ class DecayedAdagradOptimizer(Optimizer):
     """
 
     type = "decayed_adagrad"
+    _moment_acc_str = "moment"
 
     def __init__(
         self,
@@ -65,7 +67,7 @@ class DecayedAdagradOptimizer(Optimizer):
         self.epsilon = check_not_negative("decayed_adagrad: epsilon", epsilon)
 
     def _append_update(self, param: Parameter, grad: Variable) -> Operator:
-        state = {"Moment": self._accumulator("moment", param)}
+        state = {"Moment": self._accumulator(self._moment_acc_str, param)}
         attrs = {"decay": self.decay, "epsilon": self.epsilon}
         return self._append_rule("decayed_adagrad", param, grad, state, attrs)
 
@@ -86,6 +88,7 @@ class AdadeltaOptimizer(Optimizer):
     """
 
     type = "adadelta"
+    _reads_rate = False
 
     def __init__(
         self,

@@ -34,6 +34,8 @@ class AdamOptimizer(Optimizer):
     """
 
     type = "adam"
+    _moment1_acc_str = "moment1"
+    _moment2_acc_str = "moment2"
 
     def __init__(
         self,
@@ -77,8 +79,8 @@ class AdamOptimizer(Optimizer):
 
     def _moments(self, param: Parameter) -> dict[str, Variable]:
         return {
-            "Moment1": self._accumulator("moment1", param),
-            "Moment2": self._accumulator("moment2", param),
+            "Moment1": self._accumulator(self._moment1_acc_str, param),
+            "Moment2": self._accumulator(self._moment2_acc_str, param),
         }
 
     def _append_update(self, param: Parameter, grad: Variable) -> Operator:
@@ -154,6 +156,8 @@ class AdamaxOptimizer(AdamOptimizer):
     """
 
     type = "adamax"
+    _moment_acc_str = "moment"
+    _inf_norm_acc_str = "inf_norm"
 
     def __init__(
         self,
@@ -177,6 +181,6 @@ class AdamaxOptimizer(AdamOptimizer):
 
     def _moments(self, param: Parameter) -> dict[str, Variable]:
         return {
-            "Moment": self._accumulator("moment", param),
-            "InfNorm": self._accumulator("inf_norm", param),
+            "Moment": self._accumulator(self._moment_acc_str, param),
+            "InfNorm": self._accumulator(self._inf_norm_acc_str, param),
         }

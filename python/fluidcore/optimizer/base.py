@@ -36,6 +36,7 @@ class Optimizer(FluidMembers, Settings):
     """
 
     type = "optimizer"
+    _reads_rate = True  # whether the updates read the learning rate
 
     def __init__(
         self,
@@ -57,6 +58,8 @@ class Optimizer(FluidMembers, Settings):
         self._startup: Program | None = None
         self._block: Block | None = None  # that the updates are appended to
         self._shared: dict[tuple[str, str], Variable] = {}
+        # What _accumulator made, by name and parameter, as Fluid's optimizers kept it.
+        self._accumulators: dict[str, dict[str, Variable]] = {}
 
     def minimize(
         self,
@@ -158,9 +161,12 @@ class Optimizer(FluidMembers, Settings):
     def _begin_updates(self, grad: Variable, startup: Program) -> None:
         block = grad.block.program.current_block()
         self._startup, self._shared, self._block = startup, {}, block
+        self._accumulators = {}
 
     def _append_updates(self, params_grads: ParamsGrads) -> list[Operator]:
         pairs = [(param, grad) for param, grad in params_grads if grad is not None]
+        if self._reads_rate and not isinstance(self.learning_rate, Variable):
+            self._shared_state("learning_rate", pairs[0][0], self.learning_rate)  # before all state
         updates = [self._append_update(param, grad) for param, grad in pairs]
         updates += self._finish_update(pairs)
         step = self.global_step
@@ -228,7 +234,9 @@ class Optimizer(FluidMembers, Settings):
         return variable
 
     def _accumulator(self, name: str, param: Parameter, value: float = 0.0) -> Variable:
-        return self._state(f"{param.name}_{name}", param, value, param.shape, param.dtype)
+        made = self._state(f"{param.name}_{name}", param, value, param.shape, param.dtype)
+        self._accumulators.setdefault(name, {})[param.name] = made
+        return made
 
     def _shared_state(self, name: str, like: Variable, value: float) -> Variable:
         """State [1] that all parameters of one minimize and of one element type share.

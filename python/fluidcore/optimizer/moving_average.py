@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from fluidcore import layers
 from fluidcore.base.checks import check_share
+from fluidcore.io.array_file import Arrays
 from fluidcore.optimizer.parameter_average import ParameterAverage
 from fluidcore.program import Variable
 
@@ -46,5 +47,5 @@ class ExponentialMovingAverage(ParameterAverage):
         kept = layers.scale(average, scale=self.decay)
         layers.sums([kept, layers.scale(value, scale=1.0 - self.decay)], out=average)
 
-    def _result(self, average: NDArray[np.float64], updates: int) -> NDArray[np.float64]:
-        return average / (1.0 - self.decay**updates)
+    def _result(self, held: Arrays, average: Variable, updates: int) -> NDArray[np.float64]:
+        return super()._result(held, average, updates) / (1.0 - self.decay**updates)

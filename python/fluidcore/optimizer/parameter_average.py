@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from fluidcore import core, layers
 from fluidcore.base.checks import check_name
 from fluidcore.base.dtypes import HALF
+from fluidcore.base.settings import Settings
 from fluidcore.executor import Executor, global_scope
 from fluidcore.io.array_file import Arrays
 from fluidcore.io.persistables import set_values, values
@@ -18,7 +19,7 @@ from fluidcore.layers.helper import atomic
 from fluidcore.program import Variable, default_main_program
 
 
-class ParameterAverage:
+class ParameterAverage(Settings):
     """The base of averages of parameters: variables of the program that each run updates.
 
     Args:
@@ -58,6 +59,7 @@ class ParameterAverage:
             )
         updates = self._state("updates", [1], "int64")
         layers.increment(updates)
+        self._begin_update(updates)
         averages: list[tuple[Variable, Variable]] = []
         for param in parameters:
             dtype = "float32" if param.dtype in HALF else param.dtype
@@ -65,7 +67,14 @@ class ParameterAverage:
             value = param if param.dtype == dtype else layers.cast(param, dtype)
             self._append_update(average, value, updates)
             averages.append((param, average))
+        self._end_update(updates)
         self._updates, self._averages = updates, averages
+
+    def _begin_update(self, updates: Variable) -> None:
+        """Appends what comes before the updates of all averages."""
+
+    def _end_update(self, updates: Variable) -> None:
+        """Appends what comes after the updates of all averages."""
 
     def _append_update(self, average: Variable, value: Variable, updates: Variable) -> None:
         """Appends what updates an average.
@@ -77,10 +86,16 @@ class ParameterAverage:
         """
         raise NotImplementedError
 
-    def _result(self, average: NDArray[np.float64], updates: int) -> NDArray[np.float64]:
-        """What takes the place of the parameter, after some updates."""
+    def _result(self, held: Arrays, average: Variable, updates: int) -> NDArray[np.float64]:
+        """What takes the place of the parameter, after some updates.
+
+        Args:
+            held: The values of `_states`.
+            average: Of the parameter.
+            updates: How many there were.
+        """
         del updates
-        return average
+        return held[average.name].astype(np.float64)
 
     def _state(self, name: str, shape: tuple[int, ...] | list[int], dtype: str) -> Variable:
         prefixed = f"{self.name}_{name}" if self.name else name
@@ -144,15 +159,13 @@ class ParameterAverage:
             )
         parameters = {param.name: held[param.name] for param, _ in self._averages}
         averages = {
-            param.name: self._result(held[average.name].astype(np.float64), updates).astype(
-                held[param.name].dtype
-            )
+            param.name: self._result(held, average, updates).astype(held[param.name].dtype)
             for param, average in self._averages
         }
         return parameters, averages
 
     def _states(self) -> list[Variable]:
-        """The number of updates, and the averages."""
+        """The number of updates, and what they change."""
         if self._updates is None:
             raise core.InvalidArgument(
                 f"{self.type}: update must be called before the averages are used, got no call"

@@ -30,6 +30,7 @@ class MomentumOptimizer(Optimizer):
     """
 
     type = "momentum"
+    _velocity_acc_str = "velocity"
 
     def __init__(
         self,
@@ -45,6 +46,6 @@ class MomentumOptimizer(Optimizer):
         self.use_nesterov = bool(use_nesterov)
 
     def _append_update(self, param: Parameter, grad: Variable) -> Operator:
-        state = {"Velocity": self._accumulator("velocity", param)}
+        state = {"Velocity": self._accumulator(self._velocity_acc_str, param)}
         attrs = {"mu": self.momentum, "use_nesterov": self.use_nesterov}
         return self._append_rule("momentum", param, grad, state, attrs)

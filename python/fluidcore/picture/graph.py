@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 from fluidcore import core
+from fluidcore.base.definitions import remembered
 from fluidcore.picture.roles import Role, roles
 
 MAX_DEPTH = 64  # of blocks in blocks; a program that nests deeper cannot be run
@@ -172,7 +172,7 @@ def _op(
     )
 
 
-@functools.cache
+@remembered
 def _defaults(op_type: str) -> dict[str, object]:
     if op_type not in core.op_types():
         return {}

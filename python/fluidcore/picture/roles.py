@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 from enum import StrEnum
 
 from fluidcore import core
+from fluidcore.base.definitions import remembered
 
 
 class Role(StrEnum):
@@ -52,7 +52,7 @@ def _with_what_backward_reads(ops: list[core.OpDesc], found: list[Role]) -> list
     return result
 
 
-@functools.cache
+@remembered
 def _updates(op_type: str) -> bool:
     if op_type not in core.op_types():
         return False

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fluidcore.base.dtypes import FLOATING, numpy_dtype
 from fluidcore.executor import Executor, Scope, scope_guard
 from fluidcore.io import load_inference_model
-from fluidcore.io.model import Path
+from fluidcore.io.file_names import Path
 from fluidcore.profiler.profile import Profile, profile
 from fluidcore.program import Program, Variable
 

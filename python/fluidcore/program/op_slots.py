@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from fluidcore import core
+from fluidcore.base.definitions import remembered
 
 
 class ListedSlots(NamedTuple):
@@ -16,7 +16,7 @@ class ListedSlots(NamedTuple):
     outputs: tuple[str, ...]
 
 
-@functools.cache
+@remembered
 def listed_slots(op_type: str) -> ListedSlots | None:
     """The slots that list the effects of a block; None for an operator that runs none."""
     definition = core.op_def(op_type)

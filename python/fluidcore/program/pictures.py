@@ -10,6 +10,7 @@ from fluidcore.base.checks import is_whole
 
 if TYPE_CHECKING:
     from fluidcore.picture.graph import Graph
+    from fluidcore.picture.memory import Memory
     from fluidcore.picture.summary import Summary
 
 Path = str | os.PathLike[str]
@@ -85,6 +86,23 @@ class Pictures:
         from fluidcore.picture.summary import summary
 
         return summary(self.desc, _whole("summary: batch", batch))
+
+    def memory(self, batch: int = 1) -> Memory:
+        """What values are kept while each operator runs; print it for a picture.
+
+        As if operators ran one by one in their order, each result in memory of its own from when it
+        is written until it is read last. A run takes less where its plan puts operators together,
+        or a result in the place of what it is made of; `Executor.plan` says how much.
+
+        Args:
+            batch: Stands for extents that the program leaves open.
+
+        Raises:
+            core.InvalidArgument: `batch` is no number of at least 1.
+        """
+        from fluidcore.picture.memory import memory
+
+        return memory(self.desc, _whole("memory: batch", batch))
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the page of `to_html`, in a frame of its own."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any
 
 from fluidcore import core
@@ -15,6 +14,7 @@ from fluidcore.program.block import Block
 from fluidcore.program.fluid_members import ProgramMembers
 from fluidcore.program.mark import Declaration, ProgramMark
 from fluidcore.program.pictures import Pictures
+from fluidcore.program.prints import Print
 from fluidcore.program.pruning import prune
 from fluidcore.program.step_counter import stop_counting
 from fluidcore.program.variable import Parameter, Variable
@@ -27,6 +27,8 @@ class Program(ProgramMembers, Pictures):
     variable and operator. It can be pickled, and copied with `clone` or `copy`; its blocks,
     operators and variables are pickled as parts of it.
     """
+
+    prints: tuple[Print, ...] = ()  # of layers.Print
 
     def __init__(self) -> None:
         self._view(core.ProgramDesc())
@@ -259,60 +261,3 @@ class Program(ProgramMembers, Pictures):
 
 
 _VIEWS = frozenset({"desc", "_blocks", "_redeclared"})  # which a copy has of its own
-_DEFAULTS = (Program(), Program())
-_programs: ContextVar[tuple[Program, Program]] = ContextVar("fluidcore_programs", default=_DEFAULTS)
-
-
-def default_main_program() -> Program:
-    """The program that layers append to."""
-    return _programs.get()[0]
-
-
-def default_startup_program() -> Program:
-    """The program that initializes the parameters; run it once."""
-    return _programs.get()[1]
-
-
-def switch_main_program(program: Program) -> Program:
-    """Makes another program the one that layers append to, in this thread; returns the former.
-
-    `program_guard` does so for a `with` block.
-    """
-    return _switch(program, default_startup_program())[0]
-
-
-def switch_startup_program(program: Program) -> Program:
-    """Makes another program the one that initializes, in this thread; returns the former."""
-    return _switch(default_main_program(), program)[1]
-
-
-def _switch(main_program: Program, startup_program: Program) -> tuple[Program, Program]:
-    for program in (main_program, startup_program):
-        if not isinstance(program, Program):
-            raise TypeError(f"program must be a Program, got {type(program).__name__}")
-    former = _programs.get()
-    _programs.set((main_program, startup_program))
-    return former
-
-
-@contextmanager
-def program_guard(main_program: Program, startup_program: Program | None = None) -> Iterator[None]:
-    """Makes other programs the default ones inside the `with` block, in this thread only.
-
-    Args:
-        main_program: What layers append to.
-        startup_program: What initializes parameters; None keeps the present one.
-    """
-    for name, program in (("main_program", main_program), ("startup_program", startup_program)):
-        if not isinstance(program, Program) and (program is not None or name == "main_program"):
-            raise TypeError(f"{name} must be a Program, got {type(program).__name__}")
-    token = _programs.set((main_program, startup_program or default_startup_program()))
-    try:
-        yield
-    finally:
-        _programs.reset(token)
-
-
-def grad_var_name(name: str) -> str:
-    """The name of a variable's gradient: "x" gives "x@GRAD"."""
-    return core.grad_var_name(name)

@@ -277,3 +277,8 @@ class Parameter(Variable):
     @trainable.setter
     def trainable(self, value: bool) -> None:
         self.desc.set_trainable(value)
+
+
+def grad_var_name(name: str) -> str:
+    """The name of a variable's gradient: "x" gives "x@GRAD"."""
+    return core.grad_var_name(name)

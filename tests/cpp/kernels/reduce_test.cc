@@ -99,16 +99,15 @@ TEST(Reduction, IsLikeOneElementAfterTheOtherOnEveryInstructionSet) {
     for (const Case& shapes : cases()) {
       expect_like_one_by_one<SumOf, float>(shapes, isa);
       expect_like_one_by_one<SumOf, double>(shapes, isa);
-      expect_like_one_by_one<SumOf, Float16>(shapes, isa);
       expect_like_one_by_one<SumOf, BFloat16>(shapes, isa);
       expect_like_one_by_one<SumOf, std::int32_t>(shapes, isa);
       if (shapes.in.num_elements() == 0) continue;  // the maximum of nothing
       expect_like_one_by_one<MaxOf, float>(shapes, isa);
       expect_like_one_by_one<MaxOf, double>(shapes, isa);
+      expect_like_one_by_one<MaxOf, BFloat16>(shapes, isa);
       expect_like_one_by_one<MaxOf, std::int64_t>(shapes, isa);
       expect_like_one_by_one<MinOf, float>(shapes, isa);
-      expect_like_one_by_one<MinOf, BFloat16>(shapes, isa);
-      expect_like_one_by_one<MinOf, std::int32_t>(shapes, isa);
+      expect_like_one_by_one<MinOf, std::int64_t>(shapes, isa);
     }
   }
 }
@@ -129,15 +128,9 @@ TEST(Reduction, MultipliesPowersOfTwoOnEveryInstructionSet) {
 TEST(Reduction, OfAProductHasNoLesserRangeOnItsWay) {
   std::vector<float> in(64, 1e30F);
   std::fill(in.begin() + 32, in.end(), 1e-30F);
-  std::vector<Float16> half(100, Float16(100.0F));
-  std::fill(half.begin() + 50, half.end(), Float16(0.01F));
   float out = 0;
   Reduction<ProductOf, float>(Shape{8}, {true}).run(in.data() + 28, &out);
   EXPECT_NEAR(out, 1, 1e-5);
-  Float16 half_out;
-  Reduction<ProductOf, Float16>(Shape{100}, {true}).run(half.data(), &half_out);
-  EXPECT_NEAR(static_cast<float>(half_out), std::pow(100.0 * static_cast<float>(half[99]), 50),
-              1e-3);
 }
 
 TEST(Reduction, OfAProductOfIntegersWrapsAround) {

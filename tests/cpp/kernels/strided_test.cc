@@ -104,7 +104,7 @@ TEST(StridedPair, AddsUpWhereTheTargetStays) {
 }
 
 TEST(StridedPair, AddsSixteenBitsInFloat) {
-  const std::vector<Float16> source(5000, Float16(1.0F));  // 2048 + 1 is no float16
+  const std::vector<BFloat16> source(5000, BFloat16(1.0F));  // 256 + 1 is no bfloat16
   float total = 0.0F;
   StridedPair({{5000, 0, 1}}, 0, 0).add(&total, source.data());
   EXPECT_EQ(total, 5000.0F);

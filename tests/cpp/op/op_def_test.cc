@@ -206,8 +206,9 @@ TEST(OpDefKernel, CalculatesOnTheMemoryThatItsCellsHaveWhenItRuns) {
   Cell x{spec};
   Cell out{spec};
   const RunState state;
-  const Kernel kernel = scale().kernel(Device::kCpu, DType::kFloat32)(
-      KernelContext(desc, {{"X", {&x}}}, {{"Out", {&out}}}, DType::kFloat32, state, 0));
+  const OpDef def = scale();
+  const Kernel kernel = def.kernel(Device::kCpu, DType::kFloat32)(
+      KernelContext(def, desc, {{"X", {&x}}}, {{"Out", {&out}}}, DType::kFloat32, state, 0));
   std::vector<float> input = {1, 2, 3};
   std::vector<float> output(3);
   x.data = input.data();
@@ -224,7 +225,8 @@ TEST(KernelContext, RefusesAVariableOfAnotherDtype) {
   Cell x{{{3}, DType::kFloat64}};
   Cell out{{{3}, DType::kFloat32}};
   const RunState state;
-  const KernelContext context(desc, {{"X", {&x}}}, {{"Out", {&out}}}, DType::kFloat32, state, 0);
+  const OpDef def = scale();
+  const KernelContext context(def, desc, {{"X", {&x}}}, {{"Out", {&out}}}, DType::kFloat32, state, 0);
   EXPECT_THAT([&] { context.input<float>("X"); },
               ThrowsMessage<InvalidArgument>(HasSubstr("scale: X must be float32")));
   EXPECT_THAT([&] { context.input<float>("Y"); },

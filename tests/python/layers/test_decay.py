@@ -138,3 +138,30 @@ def test_a_number_out_of_range_is_an_error_that_leaves_nothing(make, message):
 def test_what_is_no_number_is_an_error(make, message):
     with pytest.raises(TypeError, match=f"^{message}$"):
         make(layers)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda f, **step: f.exponential_decay(0.5, 7, 0.8, **step),
+        lambda f, **step: f.natural_exp_decay(0.5, 7, 0.3, True, **step),
+        lambda f, **step: f.inverse_time_decay(0.5, 7, 0.3, **step),
+        lambda f, **step: f.polynomial_decay(0.5, 7, 0.01, 2.0, True, **step),
+        lambda f, **step: f.piecewise_decay([3, 10, 41], [0.5, 0.2, 0.1, 0.3], **step),
+    ],
+)
+def test_a_step_of_ones_own_counts_in_the_place_of_the_counter(make):
+    expected = rates(lambda: make(layers), 12)
+    with fluid.program_guard(fluid.Program(), fluid.Program()), fluid.scope_guard(fluid.Scope()):
+        step = layers.create_global_var([1], 0.0, "float32", persistable=True)
+        rate = make(layers, global_step=step)
+        layers.increment(step, 1.0)
+        got = rates(lambda: rate, 12)
+        names = [v.name for v in fluid.default_main_program().list_vars()]
+    np.testing.assert_array_equal(got, expected)
+    assert not any(name.startswith("@STEP_COUNTER@") for name in names)
+
+
+def test_a_step_that_is_no_variable_is_an_error():
+    with pytest.raises(TypeError, match="exponential_decay: global_step must be a Variable, got"):
+        layers.exponential_decay(0.5, 7, 0.8, global_step=3)

@@ -217,3 +217,25 @@ def test_an_array_may_be_assigned(dtype: str) -> None:
     (value,) = run(layers.assign(array))
     assert value.dtype == dtype
     np.testing.assert_array_equal(value, array)
+
+
+def test_a_list_of_one_variable_stands_for_it():
+    x = layers.data("x", [2])
+    branches = layers.IfElse(
+        layers.less_than(layers.reduce_sum(x, 1, True), layers.ones([1], "float32"))
+    )
+    with branches.true_block():
+        branches.output(branches.input(x) * 2)
+    with branches.false_block():
+        branches.output(branches.input(x))
+    found = branches()
+    feed = {"x": np.float32([[0, 0.25], [3, 4]])}
+    total, mean = fluid.Executor().run(
+        feed=feed, fetch_list=[layers.reduce_sum(found), layers.mean(found)]
+    )
+    assert (total.item(), mean.item()) == (7.5, 1.875)
+    for wrong in ([x, x], [], [3]):
+        with pytest.raises(TypeError, match="reduce_sum: input must be a Variable"):
+            layers.reduce_sum(wrong)
+        with pytest.raises(TypeError, match="mean: x must be a Variable"):
+            layers.mean(wrong)

@@ -73,4 +73,4 @@ def test_a_wrong_result_is_told(tool, monkeypatch, capsys):
     assert tool.main() == 1
     printed = capsys.readouterr().out
     assert printed.startswith("WRONG     test_relu: AssertionError")
-    assert "node                       1        0        0        0        1" in printed
+    assert "node                       1        0        0        0        0        1" in printed

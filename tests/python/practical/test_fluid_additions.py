@@ -95,10 +95,6 @@ def test_an_extent_of_zero_is_copied():
             "'open_files' reads data by an operator, which there is not; feed a fluid.DataLoader",
         ),
         ("Send", "'Send' is for several machines; a program here runs in one process"),
-        (
-            "Print",
-            "'Print' prints while a program runs, which no operator here does; fetch the variable",
-        ),
         ("no_such", "module 'fluidcore.layers' has no layer 'no_such'"),
     ],
 )
@@ -400,3 +396,15 @@ def test_only_parameters_have_values_of_parameters():
         fluid.io.get_parameter_value_by_name("x", exe)
     with pytest.raises(LookupError, match="get_parameter_value: variable 'w' must have a value"):
         fluid.io.get_parameter_value_by_name("w", exe)
+
+
+def test_an_evaluator_of_sequences_says_which_metric_takes_lists():
+    with pytest.raises(AttributeError) as refused:
+        fluid.evaluator.ChunkEvaluator  # noqa: B018
+    assert str(refused.value) == (
+        "'ChunkEvaluator' works on nested sequences, which there are not; fluidcore.metrics has "
+        "count_chunks and ChunkEvaluator for lists"
+    )
+    assert {"count_chunks", "ChunkEvaluator", "EditDistance"} <= set(fluid.metrics.__all__)
+    with pytest.raises(AttributeError, match=r"'fluidcore\.evaluator' has no attribute 'no_such'"):
+        fluid.evaluator.no_such  # noqa: B018

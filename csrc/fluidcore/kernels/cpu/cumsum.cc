@@ -105,8 +105,6 @@ void cumprod(std::int64_t outer,
 template void cumsum(std::int64_t, std::int64_t, std::int64_t, CumsumOrder, const float*, float*);
 template void cumsum(std::int64_t, std::int64_t, std::int64_t, CumsumOrder, const double*, double*);
 template void cumsum(
-    std::int64_t, std::int64_t, std::int64_t, CumsumOrder, const Float16*, Float16*);
-template void cumsum(
     std::int64_t, std::int64_t, std::int64_t, CumsumOrder, const BFloat16*, BFloat16*);
 template void cumsum(
     std::int64_t, std::int64_t, std::int64_t, CumsumOrder, const std::int32_t*, std::int32_t*);
@@ -115,8 +113,6 @@ template void cumsum(
 template void cumprod(std::int64_t, std::int64_t, std::int64_t, CumsumOrder, const float*, float*);
 template void cumprod(
     std::int64_t, std::int64_t, std::int64_t, CumsumOrder, const double*, double*);
-template void cumprod(
-    std::int64_t, std::int64_t, std::int64_t, CumsumOrder, const Float16*, Float16*);
 template void cumprod(
     std::int64_t, std::int64_t, std::int64_t, CumsumOrder, const BFloat16*, BFloat16*);
 template void cumprod(

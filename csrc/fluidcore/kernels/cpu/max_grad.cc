@@ -108,13 +108,6 @@ template void max_grad<false>(
 template void max_grad<false>(std::int64_t,
                               std::int64_t,
                               std::int64_t,
-                              const Float16*,
-                              const Float16*,
-                              const Float16*,
-                              Float16*);
-template void max_grad<false>(std::int64_t,
-                              std::int64_t,
-                              std::int64_t,
                               const BFloat16*,
                               const BFloat16*,
                               const BFloat16*,
@@ -123,13 +116,6 @@ template void max_grad<true>(
     std::int64_t, std::int64_t, std::int64_t, const float*, const float*, const float*, float*);
 template void max_grad<true>(
     std::int64_t, std::int64_t, std::int64_t, const double*, const double*, const double*, double*);
-template void max_grad<true>(std::int64_t,
-                             std::int64_t,
-                             std::int64_t,
-                             const Float16*,
-                             const Float16*,
-                             const Float16*,
-                             Float16*);
 template void max_grad<true>(std::int64_t,
                              std::int64_t,
                              std::int64_t,

@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from fluidcore import core
+from fluidcore.base.op_library import load_op_library
 from fluidcore.gradcheck.cli import options
 from fluidcore.gradcheck.cli.processes import in_processes
 from fluidcore.gradcheck.verdict import Verdict
@@ -29,6 +30,7 @@ error that would have been reported in every element; "in part" if some elements
 _OP = f"""\
 {_TABLE}examples:
   fluidcore gradcheck op conv2d
+  fluidcore gradcheck op mine --library build/libmine.so
   fluidcore gradcheck op matmul matmul_grad --dtype float32,float64 --seed 7 --report matmul.html
 """
 _ALL = f"""\
@@ -70,6 +72,9 @@ def _add_options(parser: argparse.ArgumentParser, jobs: int) -> None:
 
     parser.add_argument("--per-op", type=int, default=20, help="examples for each; default 20")
     parser.add_argument("--jobs", type=int, default=jobs, help=f"processes; default {jobs}")
+    parser.add_argument(
+        "--library", action="append", default=[], metavar="FILE", help="of operators, loaded first"
+    )
     options.add_dtypes_option(parser, DTYPES)
     options.add_check_options(parser)
     parser.set_defaults(run=_run)
@@ -82,6 +87,8 @@ def _run(chosen: argparse.Namespace) -> int:
     for name, value in (("per-op", chosen.per_op), ("jobs", chosen.jobs)):
         if value < 1:
             raise core.InvalidArgument(f"--{name} must be at least 1, got {value}")
+    for path in chosen.library:
+        load_op_library(path)
     config = options.config_of(chosen)
     config = replace(config, workers=config.workers or 1)  # the examples are too small for threads
     types = chosen.types or cases.differentiable_types()
@@ -103,7 +110,8 @@ def _run(chosen: argparse.Namespace) -> int:
     found: list[_Found] = []
     start = time.perf_counter()
     with progress_table.table(len(tasks), chosen.quiet) as add:
-        for done in in_processes([partial(_summarized, task) for task in tasks], chosen.jobs):
+        summaries = [partial(_summarized, task) for task in tasks]
+        for done in in_processes(summaries, chosen.jobs, chosen.library):
             if done is not None:
                 add(done.line)
                 found.append(done)

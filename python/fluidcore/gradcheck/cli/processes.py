@@ -8,15 +8,20 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import TypeVar
 
+from fluidcore.base.op_library import load_op_library
+
 T = TypeVar("T")
 
 
-def in_processes(tasks: Sequence[Callable[[], T]], jobs: int) -> Iterator[T]:
+def in_processes(
+    tasks: Sequence[Callable[[], T]], jobs: int, libraries: Sequence[str] = ()
+) -> Iterator[T]:
     """The results of tasks, in their order, each as soon as those before it are there.
 
     Args:
         tasks: What can be pickled, as its result: a partial of a function of a module.
         jobs: Processes, at most one for each task; with 1 the tasks run in this one.
+        libraries: Of operators, which this process has loaded.
     """
     jobs = min(jobs, len(tasks))
     if jobs <= 1:
@@ -24,7 +29,7 @@ def in_processes(tasks: Sequence[Callable[[], T]], jobs: int) -> Iterator[T]:
             yield task()
         return
     context = multiprocessing.get_context("spawn")  # threads of other frameworks do not fork
-    with ProcessPoolExecutor(jobs, context, _leave_interrupts_to_the_parent) as pool:
+    with ProcessPoolExecutor(jobs, context, _begin, (libraries,)) as pool:
         yield from pool.map(_call, tasks)
 
 
@@ -32,5 +37,7 @@ def _call(task: Callable[[], T]) -> T:
     return task()
 
 
-def _leave_interrupts_to_the_parent() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _begin(libraries: Sequence[str]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets them
+    for path in libraries:
+        load_op_library(path)

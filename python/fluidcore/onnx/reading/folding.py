@@ -38,7 +38,8 @@ def folded(node: Node, rule: Callable[[Node], Any]) -> Sequence[Value | None] | 
     wanted = [result for result in results if isinstance(result, Variable)]
     if any(-1 in result.shape for result in wanted):
         return None
-    if sum(math.prod(result.shape) for result in wanted) > _MOST_ELEMENTS:
+    count = sum(math.prod(result.shape) for result in wanted)
+    if count > _MOST_ELEMENTS or not node.budget.spend(count):
         return None
     arrays = iter(Executor().run(program, feeds, wanted, core.Scope()) if wanted else [])
     return [

@@ -8,6 +8,7 @@ from typing import Any
 
 from fluidcore import core
 from fluidcore.base.dtypes import FLOATING
+from fluidcore.onnx.reading.budget import Budget
 from fluidcore.onnx.reading.errors import Unsupported
 from fluidcore.onnx.reading.extents import EXTENT_RULES, known_extents
 from fluidcore.onnx.reading.folding import folded
@@ -76,6 +77,7 @@ class Walk:
         self.folder = folder
         self.file = state.file
         self.symbols: Symbols = {}
+        self.budget = Budget()
         self._num_nodes = 0
 
     def add_initializers(self, graph: Any, frame: Frame) -> None:
@@ -89,6 +91,7 @@ class Walk:
                     "twice"
                 )
             array = to_array(tensor, self.folder, self.file)
+            self.budget.add(array.size)
             # Numbers without a dimension are what exporters make of constants: 1e-5, sqrt(64).
             trainable = array.ndim > 0 and array.dtype.name in FLOATING
             frame.values[tensor.name] = Constant(array, tensor.name, trainable)
@@ -154,7 +157,8 @@ class Walk:
 
         plain = {name: attribute for name, (attribute, _) in attributes.items()}
         symbols = {} if frame.calls or frame.depth else self.symbols
-        return Node(proto, opset, inputs, plain, where, self.state.variable, block, symbols)
+        make = self.state.variable
+        return Node(proto, opset, inputs, plain, where, make, block, symbols, self.budget)
 
     def _results(self, node: Node, frame: Frame) -> Sequence[Value | None]:
         proto = node.proto

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fluidcore import core
+from fluidcore import core, layers
 from fluidcore.executor import global_scope
 from fluidcore.onnx.reading.errors import Unsupported
 from fluidcore.onnx.reading.file import read_model
@@ -188,6 +188,8 @@ def _output(info: Any, state: State, frame: Frame) -> Variable:
         )
     if isinstance(value, Constant):
         value = state.variable(value)
+    elif value.desc.is_data():  # a result that something calculates
+        value = state.named(layers.assign(value), info.name)
     if info.type.WhichOneof("value") == "tensor_type":
         declared = element_type(info.type.tensor_type.elem_type)
         if info.type.tensor_type.elem_type and declared != value.dtype:

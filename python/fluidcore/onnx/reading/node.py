@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fluidcore.onnx.package import onnx_package
+from fluidcore.onnx.reading.budget import Budget
 from fluidcore.onnx.reading.errors import KnownTooLate, Unsupported
 from fluidcore.onnx.reading.symbols import Symbols
 from fluidcore.onnx.reading.values import (
@@ -23,7 +24,6 @@ from fluidcore.onnx.reading.values import (
 from fluidcore.program import Variable
 
 _ABSENT = object()
-_MOST_NUMBERS = 1 << 23
 # what ONNX once said of memory, and the precision of intermediate results
 _HARMLESS = frozenset({"consumed_inputs", "stash_type"})
 
@@ -41,6 +41,7 @@ class Node:
         block: Reads the graph of an attribute, given its name and its inputs, into the current
             block; returns its outputs.
         symbols: Of open extents, by name of value.
+        budget: How many numbers may still be made.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Node:
         variable: Callable[[Constant], Variable],
         block: Callable[[str, Sequence[Value]], list[Value]],
         symbols: Symbols,
+        budget: Budget,
     ) -> None:
         self.proto = proto
         self.opset = opset
@@ -62,6 +64,7 @@ class Node:
         self.block = block
         self._variable = variable
         self._symbols = symbols
+        self.budget = budget
         self._asked: set[str] = set()
 
     @property
@@ -85,6 +88,7 @@ class Node:
             variable,
             self.block,
             self._symbols,
+            self.budget,
         )
         copy._asked = self._asked
         return copy
@@ -279,11 +283,12 @@ class Node:
     # Errors
 
     def check_count(self, count: int) -> None:
-        """Refuses the node if so many numbers are too many to be kept in the program."""
-        if count > _MOST_NUMBERS:
+        """Refuses the node if so many numbers are too many to be made while the model is read."""
+        left = self.budget.left
+        if not self.budget.spend(count):
             raise self.refuse(
-                f"a node must need at most {_MOST_NUMBERS:,} numbers that are known while the "
-                "model is read",
+                "a model must not need many more numbers that are known while it is read than it "
+                f"has, here at most {left:,}",
                 f"{count:,}",
             )
 

@@ -154,6 +154,19 @@ def test_a_constant_may_have_one_open_extent():
     np.testing.assert_array_equal(run(model, {"x": np.ones(4, "f4")})[0], np.full((2, 4), 3.0))
 
 
+def test_images_of_a_batch_of_any_size_are_resized():
+    nodes = [
+        *extent_of("x"),
+        helper.make_node("Concat", ["x.shape", "rest"], ["sizes"], axis=0),
+        helper.make_node("Resize", ["x", "", "", "sizes"], ["y"], mode="nearest"),
+    ]
+    known = [tensor("rest", [1, 2, 6], np.int64)]
+    shapes = [value("x", ["n", 1, 2, 3])], [value("y", ["n", 1, 2, 6])]
+    x = np.arange(12, dtype=np.float32).reshape(2, 1, 2, 3)
+    (y,) = run(model_of(nodes, *shapes, known), {"x": x})
+    np.testing.assert_array_equal(y, x.repeat(2, 3))
+
+
 def test_numbers_without_a_dimension_are_not_trained():
     nodes = [
         helper.make_node("Mul", ["x", "factor"], ["scaled"]),
@@ -198,6 +211,11 @@ def test_an_output_may_be_an_input_or_an_initializer():
     outputs = [value("x", [1]), value("w", [1])]
     x, w = run(model_of([], [value("x", [1])], outputs, [tensor("w", [3.0])]), {"x": [1.0]})
     assert (x.item(), w.item()) == (1.0, 3.0)
+    node = helper.make_node("Identity", ["x"], ["y"])
+    model = fluid_onnx.load(model_of([node], [value("x", [1])], [value("y", [1])]))
+    assert [(op.type, op.output("Out")) for op in model.program.global_block().ops] == [
+        ("assign", ["y"])
+    ]
 
 
 def test_metadata_is_kept():

@@ -17,6 +17,7 @@ from fluidcore.onnx.reading.rules import (
     parts,
     pool,
     products,
+    random,
     recurrent,
     reduce,
     resize,
@@ -43,6 +44,7 @@ _FAMILIES = (
     parts,
     pool,
     products,
+    random,
     recurrent,
     reduce,
     resize,
@@ -56,6 +58,6 @@ RULES: dict[tuple[str, str], Rule] = {
 }
 
 # Nodes that must stay what they are, though all their inputs are known.
-NOT_FOLDED = frozenset({("", op_type) for op_type in ("If", "Loop", "Scan")})
+NOT_FOLDED = frozenset(("", each) for each in (*control.RULES, *random.RULES, "Dropout"))
 
 __all__ = ["NOT_FOLDED", "RULES", "Rule"]

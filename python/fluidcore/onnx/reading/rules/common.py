@@ -63,6 +63,13 @@ def scaled(x: Variable, factor: float) -> Variable:
     return x if factor == 1.0 else append("scale", {"X": x}, {"scale": float(factor)})
 
 
+def negated(x: Variable) -> Variable:
+    """-x; of integers exactly, which `scale` is not beyond 2^53."""
+    if is_floating(x):
+        return scaled(x, -1.0)
+    return binary("elementwise_sub", number_like(x, 0), x)
+
+
 def is_floating(x: Variable) -> bool:
     """Whether the elements are floating."""
     return x.dtype in FLOATING

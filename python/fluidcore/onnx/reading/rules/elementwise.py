@@ -14,6 +14,7 @@ from fluidcore.onnx.reading.rules.common import (
     binary,
     broadcast,
     is_floating,
+    negated,
     number_like,
     scaled,
 )
@@ -52,7 +53,7 @@ def mean(node: Node) -> Result:
 
 def neg(node: Node) -> Result:
     """-x."""
-    return scaled(node.var(0), -1.0)
+    return negated(node.var(0))
 
 
 def pow_(node: Node) -> Result:
@@ -82,7 +83,7 @@ def mod(node: Node) -> Result:
     if not node.flag("fmod"):
         return binary("elementwise_mod", x, y)
     rest = binary("elementwise_mod", append("abs", {"X": x}), append("abs", {"X": y}))
-    return layers.where(layers.less_than(x, number_like(x, 0)), scaled(rest, -1.0), rest)
+    return layers.where(layers.less_than(x, number_like(x, 0)), negated(rest), rest)
 
 
 def tan(node: Node) -> Result:

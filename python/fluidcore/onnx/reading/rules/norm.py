@@ -15,6 +15,7 @@ from fluidcore.onnx.reading.rules.common import (
     reshaped,
     scaled,
 )
+from fluidcore.onnx.reading.rules.random import seed_of
 from fluidcore.onnx.reading.rules.reduce import reduced
 from fluidcore.program import Parameter, Variable, default_main_program
 
@@ -156,18 +157,26 @@ def lrn(node: Node) -> Result:
 
 
 def dropout(node: Node) -> Result:
-    """X itself: the program is in test mode."""
-    node.ignore("seed", "ratio")
+    """X itself, but in training mode: then some elements are 0, and the others are scaled up."""
+    ratio = node.attr("ratio", 0.5)
     if node.opset < 7 and not node.attr("is_test", 0):
         raise node.refuse("attribute is_test must be 1", 0)
+    if node.opset >= 12 and node.has(1):
+        ratio = node.number(1)
     training = node.opset >= 12 and node.has(2) and bool(node.number(2))
-    ratio = node.number(1) if training and node.has(1) else 0.5
-    if training and ratio != 0:
-        raise node.refuse("dropout must be in test mode", "training_mode true")
-    if not node.wants(1):
-        return node.value(0)
-    shape = node.known_shape(0)
-    return [node.value(0), layers.fill_constant(shape, "bool", 1)]
+    seed = seed_of(node)
+    if not training or ratio == 0:
+        if not node.wants(1):
+            return node.value(0)
+        return [node.value(0), layers.fill_constant(node.known_shape(0), "bool", 1)]
+    if not 0 <= ratio < 1:
+        raise node.refuse("the ratio must be in [0, 1)", ratio)
+    block = default_main_program().current_block()
+    names = {slot: block.unique_name("dropout") for slot in ("Out", "Mask")}
+    attrs = {"dropout_prob": ratio, "seed": seed, "fix_seed": bool(seed)}
+    block.append_op("dropout", {"X": node.var(0)}, names, attrs)
+    out, mask = (block.var(name) for name in names.values())
+    return [scaled(out, 1.0 / (1.0 - ratio)), layers.cast(mask, "bool")]
 
 
 RULES: Rules = {

@@ -133,8 +133,8 @@ def resize(node: Node) -> Result:
     axes = node.dimensions(node.attr("axes", list(range(rank))), rank)
     sizes_at, scales_at, roi_at = 3, 2, 1
     extents = [x.shape[i] for i in axes]
-    if node.has(sizes_at) and node.constant(sizes_at).size:
-        sizes = node.ints(sizes_at)
+    if node.has(sizes_at) and node.shape(sizes_at) != (0,):
+        sizes = _sizes(node, sizes_at, extents)
         scales = _scales_of(node, sizes, extents)
         sizes = _kept(node, sizes, scales, extents)
     else:
@@ -151,6 +151,16 @@ def resize(node: Node) -> Result:
             raise node.refuse("the extents that change must be known", list(x.shape))
         x = _resized(node, x, dim, _Axis(extents[i], sizes[i], scales[i], region[i]))
     return x if x is not node.value(0) else append("assign", {"X": x})
+
+
+def _sizes(node: Node, index: int, extents: Sequence[int]) -> list[int]:
+    """The extents that are asked for; -1 for an open one, which stays as it is."""
+    found = []
+    for want, have in zip(node.extents(index), extents, strict=True):
+        if not isinstance(want, int) and have >= 0:
+            raise node.refuse("the extents that change must be known", f"{want} for {have}")
+        found.append(want if isinstance(want, int) else -1)
+    return found
 
 
 def _scales_of(node: Node, sizes: Sequence[int], extents: Sequence[int]) -> list[float]:

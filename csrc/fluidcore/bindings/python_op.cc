@@ -1,0 +1,290 @@
+#include <algorithm>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "fluidcore/base/error.h"
+#include "fluidcore/base/strings.h"
+#include "fluidcore/bindings/bindings.h"
+#include "fluidcore/bindings/python_call.h"
+#include "fluidcore/ops/op_library.h"
+#include "fluidcore/op/op_registry.h"
+#include "fluidcore/ops/elementwise.h"
+
+namespace py = pybind11;
+
+namespace fluidcore::bindings {
+
+namespace {
+
+using Named = std::vector<std::pair<std::string, std::string>>;  // name, documentation
+using Names = std::vector<std::string>;
+
+// An exception that a formula raised; the Plan adds where the operator was added.
+class FormulaFailure : public Error {
+ public:
+  explicit FormulaFailure(const PythonFailure& failure)
+      : Error(failure.what()), failure_(failure) {}
+
+  void restore() { failure_.restore(); }
+
+ private:
+  PythonFailure failure_;
+};
+
+// A Python object that any thread may let go.
+std::shared_ptr<const py::object> shared(py::object object) {
+  return {new py::object(std::move(object)), [](const py::object* held) {
+            const py::gil_scoped_acquire gil;
+            delete held;
+          }};
+}
+
+py::dict attrs_of(const AttributeMap& attrs) {
+  py::dict values;
+  for (const auto& [name, value] : attrs) values[py::str(name)] = attribute_to_python(value);
+  return values;
+}
+
+// f(*arguments) with the GIL.
+template <class... Arguments>
+py::object call(const py::object& f, const Arguments&... arguments) {
+  try {
+    return f(arguments...);
+  } catch (const py::error_already_set& error) {
+    throw FormulaFailure(PythonFailure(error));
+  }
+}
+
+struct View {
+  std::string slot;
+  const Cell* cell;
+  bool is_written;
+
+  py::array array() const {
+    py::array view(array_dtype(cell->spec.dtype), cell->spec.shape.extents(), cell->data,
+                   py::none());
+    if (!is_written) view.attr("setflags")(py::arg("write") = false);
+    return view;
+  }
+};
+
+// What the formula kept would be memory that others write.
+void check_not_kept(const std::string& who, const View& view, const py::array& array) {
+  require(array.ref_count() == 1, who, " must not keep ", view.slot,
+          ", which is memory of one run; keep a copy, numpy.array(...)");
+}
+
+KernelFactory formula_kernel(const std::string& who, const py::object& formula) {
+  return [who, f = shared(formula)](const KernelContext& context) -> Kernel {
+    std::vector<View> views;
+    for (const OpDef::Slot& slot : context.def().inputs()) {
+      if (slot.traits.shape_only || !context.has_input(slot.name)) continue;
+      views.push_back({slot.name, context.raw_input(slot.name).cell(), false});
+    }
+    context.each_output([&](const std::string& slot, std::size_t index) {
+      views.push_back({slot, context.raw_output(slot, index).cell(), true});
+    });
+    const py::gil_scoped_acquire gil;
+    return [who, f, views = std::move(views), attrs = shared(attrs_of(context.attrs()))] {
+      const py::gil_scoped_acquire gil;
+      std::vector<py::array> arrays;
+      py::dict values;
+      for (const View& view : views) {
+        arrays.push_back(view.array());
+        values[py::str(view.slot)] = arrays.back();
+      }
+      call(*f, values, *attrs);
+      values.clear();
+      for (std::size_t i = 0; i < views.size(); ++i) check_not_kept(who, views[i], arrays[i]);
+    };
+  };
+}
+
+py::tuple described(const TensorSpec& spec) {
+  return py::make_tuple(py::tuple(py::cast(spec.shape.extents())),
+                        std::string(to_string(spec.dtype)));
+}
+
+// f({"X": (shape, dtype)}, attrs) is the list of (shape, dtype) of the outputs; -1 is unknown.
+InferFn formula_infer(const py::object& formula, Names inputs, Names outputs) {
+  return [f = shared(formula), inputs = std::move(inputs),
+          outputs = std::move(outputs)](InferContext& context) {
+    const py::gil_scoped_acquire gil;
+    py::dict specs;
+    for (const std::string& slot : inputs) {
+      if (context.has_input(slot)) specs[py::str(slot)] = described(context.input(slot));
+    }
+    using Specs = std::vector<std::pair<std::vector<std::int64_t>, std::string>>;
+    const auto results = call(*f, specs, attrs_of(context.attrs())).template cast<Specs>();
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const auto& [extents, dtype] = results.at(i);
+      context.set_output(outputs[i], {Shape(extents), dtype_from_name(dtype)});
+    }
+  };
+}
+
+struct Backward {
+  py::object formula;
+  Names reads;           // inputs and outputs
+  Names cotangents;      // outputs
+  Names differentiable;  // inputs
+};
+
+Names names_of(const Named& slots) {
+  Names names;
+  for (const auto& slot : slots) names.push_back(slot.first);
+  return names;
+}
+
+bool contains(const Names& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+void add_attrs(OpDef& def, const std::string& type, const py::dict& attrs) {
+  for (const auto& [key, value] : attrs) {
+    const auto name = key.cast<std::string>();
+    const auto [example, doc] = value.cast<std::pair<py::object, std::string>>();
+    Attribute attribute = attribute_from_python(type, name, example);
+    def = OpDef(std::move(def)).attr(name, std::move(attribute), doc);
+  }
+}
+
+// `inputs` and `outputs` are pairs of a name and its documentation, `attrs` name -> (default,
+// documentation).
+struct Declaration {
+  std::string type;
+  std::string doc;
+  Named inputs;
+  Named outputs;
+  py::dict attrs;
+};
+
+OpDef forward_op(const Declaration& d, const py::object& infer, const py::object& formula) {
+  OpDef def(d.type);
+  def = OpDef(std::move(def)).doc(d.doc);
+  for (const auto& [name, doc] : d.inputs) def = OpDef(std::move(def)).input(name, doc);
+  for (const auto& [name, doc] : d.outputs) def = OpDef(std::move(def)).output(name, doc);
+  add_attrs(def, d.type, d.attrs);
+  return std::move(def)
+      .infer(formula_infer(infer, names_of(d.inputs), names_of(d.outputs)))
+      .kernels(byte_kernels(formula_kernel(d.type + ": forward", formula)));
+}
+
+OpDef backward_op(const Declaration& d, const Backward& backward) {
+  OpDef def(d.type + "_grad");
+  def = OpDef(std::move(def)).doc("The gradients of " + d.type + ", by its function backward.");
+  for (const auto& [name, doc] : d.inputs) {
+    const bool is_read = contains(backward.reads, name);
+    if (!is_read && !contains(backward.differentiable, name)) continue;
+    def = OpDef(std::move(def)).input(name, "input of the forward operator", {.shape_only = !is_read});
+  }
+  for (const auto& [name, doc] : d.outputs) {
+    if (contains(backward.reads, name)) {
+      def = OpDef(std::move(def)).input(name, "output of the forward operator");
+    }
+  }
+  for (const std::string& name : backward.cotangents) {
+    def = OpDef(std::move(def)).input(name + "@GRAD", "gradient of " + name + ", shape of " + name);
+  }
+  for (const std::string& name : backward.differentiable) {
+    def = OpDef(std::move(def)).output(name + "@GRAD", "gradient of " + name + ", shape of " + name);
+  }
+  add_attrs(def, d.type, d.attrs);
+  return std::move(def)
+      .infer(infer_grads_like_inputs)
+      .kernels(byte_kernels(formula_kernel(d.type + ": backward", backward.formula)));
+}
+
+GradMaker grad_of(const Declaration& d, const Backward& backward) {
+  StandardGrad grad{.differentiable = backward.differentiable, .cotangents = backward.cotangents};
+  for (const auto& [name, doc] : d.inputs) {
+    if (contains(backward.reads, name) || contains(backward.differentiable, name)) {
+      grad.inputs.push_back(name);
+    }
+  }
+  for (const auto& [name, doc] : d.outputs) {
+    if (contains(backward.reads, name)) grad.outputs.push_back(name);
+  }
+  return standard_grad(std::move(grad));
+}
+
+// Can be taken back.
+class Definition {
+ public:
+  explicit Definition(const OpRegistry& added) : types_(added.types()), before_(process_ops()) {
+    process_ops().set(types_, added);
+  }
+
+  void take_back() const { process_ops().set(types_, before_); }
+
+ private:
+  Names types_;
+  OpRegistry before_;
+};
+
+std::unique_ptr<Definition> define_op(const Declaration& declaration,
+                                      const py::object& infer,
+                                      const py::object& forward,
+                                      const std::optional<Backward>& backward) {
+  OpRegistry added;
+  OpDef def = forward_op(declaration, infer, forward);
+  if (backward) {
+    def = OpDef(std::move(def)).grad(grad_of(declaration, *backward));
+    added.add(backward_op(declaration, *backward));
+  }
+  added.add(std::move(def));
+  return std::make_unique<Definition>(added);
+}
+
+}  // namespace
+
+void bind_python_op(py::module_& m) {
+  py::register_exception_translator([](std::exception_ptr pointer) {
+    try {
+      if (pointer) std::rethrow_exception(pointer);
+    } catch (FormulaFailure& failure) {
+      failure.restore();
+      py::error_already_set raised;
+      add_note(raised.value(), failure);
+      raised.restore();
+    }
+  });
+  py::class_<Definition>(m, "Definition", "An operator that was defined.")
+      .def("take_back", &Definition::take_back, "Puts back what there was before.");
+  m.def(
+      "define_op",
+      [](std::string type, std::string doc, Named inputs, Named outputs, py::dict attrs,
+         const py::object& infer, const py::object& forward, const py::object& backward,
+         Names reads, Names cotangents, Names differentiable) {
+        std::optional<Backward> gradient;
+        if (!backward.is_none()) {
+          gradient = Backward{backward, std::move(reads), std::move(cotangents),
+                              std::move(differentiable)};
+        }
+        return define_op({std::move(type), std::move(doc), std::move(inputs), std::move(outputs),
+                          std::move(attrs)},
+                         infer, forward, gradient);
+      },
+      py::arg("type"), py::arg("doc"), py::arg("inputs"), py::arg("outputs"), py::arg("attrs"),
+      py::arg("infer"), py::arg("forward"), py::arg("backward"), py::arg("reads"),
+      py::arg("cotangents"), py::arg("differentiable"),
+      "Defines an operator, in the place of one of its name, whose formulas are Python functions: "
+      "forward({slot: array}, attrs) and "
+      "backward likewise write into the arrays of the outputs, infer({slot: (shape, dtype)}, "
+      "attrs) gives a (shape, dtype) for each output.");
+  m.def(
+      "load_op_library",
+      [](const std::string& path) { return load_op_library(path, process_ops()); }, py::arg("path"),
+      "Adds the operators of a shared library; returns their names.");
+}
+
+}  // namespace fluidcore::bindings
