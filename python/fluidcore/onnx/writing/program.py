@@ -51,11 +51,17 @@ def _rule(desc: core.OpDesc) -> Rule:
     rule = RULES.get(op_type)
     if rule is not None:
         return rule
+    reason = NO_FORM.get(op_type, "it is one of your own")
     if op_type.endswith("_grad"):
         reason = "a gradient; save the program as it was before append_backward or minimize"
-    else:
-        reason = NO_FORM.get(op_type, "it updates parameters; save the program for inference")
+    elif is_update(op_type):
+        reason = "it updates parameters; save the program for inference"
     raise refusal(desc, f"the operator must have an ONNX form, got one without: {reason}")
+
+
+def is_update(op_type: str) -> bool:
+    """Whether an operator updates a parameter."""
+    return [slot.name for slot in core.op_def(op_type).inputs][:1] == ["Param"]
 
 
 def _check_state(block: core.BlockDesc, desc: core.OpDesc, read: frozenset[str]) -> None:

@@ -197,6 +197,36 @@ def test_a_gradient_has_no_form() -> None:
         to_model(fluid.default_main_program(), [x], ["w@GRAD"])
 
 
+def test_an_operator_of_ones_own_has_no_form() -> None:
+    @fluid.custom_op("doubled", inputs=["X"], outputs=["Out"])
+    class Doubled:
+        """Out = 2 X."""
+
+        @staticmethod
+        def forward(x: np.ndarray, out: np.ndarray) -> None:
+            np.multiply(2, x, out=out)
+
+    x = layers.data("x", [3])
+    with pytest.raises(
+        fluid.InvalidArgument,
+        match=r"^onnx.save: doubled: the operator must have an ONNX form, got one without: it is "
+        "one of your own",
+    ):
+        to_model(fluid.default_main_program(), [x], [Doubled(x)])
+
+
+def test_an_update_has_no_form() -> None:
+    x = layers.data("x", [3])
+    cost = layers.mean(layers.fc(x, 1, param_attr="w", bias_attr=False))
+    fluid.optimizer.SGD(0.1).minimize(cost)
+    initialized(cost)
+    with pytest.raises(
+        fluid.InvalidArgument,
+        match=r"got one without: (a gradient|it updates parameters)",
+    ):
+        to_model(fluid.default_main_program(), [x], ["w"])
+
+
 def test_what_changes_from_run_to_run_has_no_form() -> None:
     counter = layers.create_global_var([1], 0.0, "float32", persistable=True, name="counter")
     layers.increment(counter, 1.0)
