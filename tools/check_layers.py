@@ -119,7 +119,6 @@ PYTHON_LAYERS: dict[str, set[str]] = {
     "param_attr": {*_PROGRAM, "initializer", "regularizer", "clip"},
     "layers": {*_PROGRAM, "initializer", "param_attr"},
     "cmake_dir": {"_core"},
-    "custom": {*_LAYERS, "gradcheck"},
     "learning_rate_decay": {"layers"},
     "layer_helper": {*_LAYERS},
     "evaluator": {*_LAYERS, "executor"},
@@ -142,6 +141,7 @@ PYTHON_LAYERS: dict[str, set[str]] = {
     "data_loader": {*_PROGRAM, "executor", "reader"},
     "trainer": {*_PROGRAM, "executor", "checkpoint", "metrics", "data_feeder"},
     "gradcheck": {*_LAYERS, *_RUN, "clip", "io", "onnx"},
+    "custom": {*_LAYERS, "gradcheck"},
     "eager": {*_LAYERS, *_RUN, "gradcheck", "io"},
     "fluidcore": {
         *_LAYERS,

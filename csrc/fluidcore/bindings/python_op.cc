@@ -15,9 +15,9 @@
 #include "fluidcore/base/strings.h"
 #include "fluidcore/bindings/bindings.h"
 #include "fluidcore/bindings/python_call.h"
-#include "fluidcore/ops/op_library.h"
 #include "fluidcore/op/op_registry.h"
 #include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/op_library.h"
 
 namespace py = pybind11;
 
@@ -185,7 +185,8 @@ OpDef backward_op(const Declaration& d, const Backward& backward) {
   for (const auto& [name, doc] : d.inputs) {
     const bool is_read = contains(backward.reads, name);
     if (!is_read && !contains(backward.differentiable, name)) continue;
-    def = OpDef(std::move(def)).input(name, "input of the forward operator", {.shape_only = !is_read});
+    def = OpDef(std::move(def))
+              .input(name, "input of the forward operator", {.shape_only = !is_read});
   }
   for (const auto& [name, doc] : d.outputs) {
     if (contains(backward.reads, name)) {
@@ -196,7 +197,8 @@ OpDef backward_op(const Declaration& d, const Backward& backward) {
     def = OpDef(std::move(def)).input(name + "@GRAD", "gradient of " + name + ", shape of " + name);
   }
   for (const std::string& name : backward.differentiable) {
-    def = OpDef(std::move(def)).output(name + "@GRAD", "gradient of " + name + ", shape of " + name);
+    def =
+        OpDef(std::move(def)).output(name + "@GRAD", "gradient of " + name + ", shape of " + name);
   }
   add_attrs(def, d.type, d.attrs);
   return std::move(def)

@@ -185,21 +185,20 @@ std::vector<OpDesc> minus_grad(GradContext& context) {
 }
 
 void add_minus(OpRegistry& registry) {
-  registry.add(
-      OpDef("minus")
-          .doc("Out = X - Y, element by element, without broadcasting.")
-          .input("X", "any shape")
-          .input("Y", "shape and dtype of X")
-          .output("Out", "shape and dtype of X")
-          .elementwise()
-          .infer(infer_minus)
-          .in_place("X", "Out")
-          .in_place("Y", "Out")
-          .kernels(cpu_kernels<float, double, BFloat16, std::int32_t, std::int64_t>(
-              [](auto tag) -> KernelFactory {
-                return minus<ComputeType<typename decltype(tag)::type>>;
-              }))
-          .grad(minus_grad));
+  registry.add(OpDef("minus")
+                   .doc("Out = X - Y, element by element, without broadcasting.")
+                   .input("X", "any shape")
+                   .input("Y", "shape and dtype of X")
+                   .output("Out", "shape and dtype of X")
+                   .elementwise()
+                   .infer(infer_minus)
+                   .in_place("X", "Out")
+                   .in_place("Y", "Out")
+                   .kernels(cpu_kernels<float, double, BFloat16, std::int32_t, std::int64_t>(
+                       [](auto tag) -> KernelFactory {
+                         return minus<ComputeType<typename decltype(tag)::type>>;
+                       }))
+                   .grad(minus_grad));
 }
 
 template <class T>
@@ -231,8 +230,7 @@ void add_increment(OpRegistry& registry) {
           .attr("step", 1.0, "what is added; a whole number for an integer X")
           .infer(infer_increment)
           .in_place("X", "Out")
-          .kernels(cpu_kernels<std::int16_t, std::int32_t, std::int64_t, float, double,
-                               BFloat16>(
+          .kernels(cpu_kernels<std::int16_t, std::int32_t, std::int64_t, float, double, BFloat16>(
               [](auto tag) -> KernelFactory { return increment<typename decltype(tag)::type>; }))
           .grad([](GradContext& context) -> std::vector<OpDesc> {
             const std::vector<std::string> grads = context.input_grad("X");

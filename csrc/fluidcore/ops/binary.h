@@ -121,6 +121,12 @@ OpDef arithmetic(const std::string& type, const std::string& formula) {
       .grad(operands_grad());
 }
 
+// Narrow integers are converted: they share the loop.
+template <class Formula>
+OpDef wide_integer_arithmetic(const std::string& type, const std::string& formula) {
+  return arithmetic<Formula>(type, formula).kernels(binary_kernels<Formula, std::int64_t>());
+}
+
 template <class Formula>
 OpDef integer_arithmetic(const std::string& type, const std::string& formula) {
   return arithmetic<Formula>(type, formula)

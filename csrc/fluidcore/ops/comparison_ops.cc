@@ -36,14 +36,16 @@ Decompose choice_grad(const std::string& type) {
 }  // namespace
 
 void register_comparison_ops(OpRegistry& registry) {
-  registry.add(integer_arithmetic<Max>("elementwise_max", "max(X, Y), NaN where one of them is"));
+  registry.add(
+      wide_integer_arithmetic<Max>("elementwise_max", "max(X, Y), NaN where one of them is"));
   registry.add(arithmetic_grad<MaxGradX, MaxGradY>(
                    "elementwise_max",
                    "X@GRAD = Out@GRAD where X >= Y, Y@GRAD = Out@GRAD where X < Y",
                    {.needs_no_gradient = true})
                    .decompose(choice_grad("elementwise_max")));
 
-  registry.add(integer_arithmetic<Min>("elementwise_min", "min(X, Y), NaN where one of them is"));
+  registry.add(
+      wide_integer_arithmetic<Min>("elementwise_min", "min(X, Y), NaN where one of them is"));
   registry.add(arithmetic_grad<MinGradX, MinGradY>(
                    "elementwise_min",
                    "X@GRAD = Out@GRAD where X <= Y, Y@GRAD = Out@GRAD where X > Y",

@@ -164,26 +164,24 @@ void register_elementwise_ops(OpRegistry& registry) {
   registry.add(integer_arithmetic<Mul>("elementwise_mul", "X * Y"));
   registry.add(product_grad_op().grad(bilinear_grad_grad("elementwise_mul", "X", "Y", "Out")));
 
-  registry.add(integer_arithmetic<Div>("elementwise_div",
-                                       "X / Y (integers: toward zero, and 0 where Y is 0)"));
+  registry.add(wide_integer_arithmetic<Div>("elementwise_div",
+                                            "X / Y (integers: toward zero, and 0 where Y is 0)"));
   registry.add(arithmetic_grad<DivGradX, DivGradY>(
                    "elementwise_div", "X@GRAD = Out@GRAD / Y, Y@GRAD = -Out@GRAD * X / Y^2")
                    .decompose(decompose_div_grad));
 
-  registry.add(integer_arithmetic<FloorDiv>("elementwise_floordiv",
-                                            "X / Y rounded down (integers: 0 where Y is 0)")
+  registry.add(wide_integer_arithmetic<FloorDiv>("elementwise_floordiv",
+                                                 "X / Y rounded down (integers: 0 where Y is 0)")
                    .grad(zero_grads));
 
-  registry.add(integer_arithmetic<Mod>(
+  registry.add(wide_integer_arithmetic<Mod>(
       "elementwise_mod", "X - Y floor(X / Y), of the sign of Y (integers: 0 where Y is 0)"));
   registry.add(arithmetic_grad<ModGradX, ModGradY>(
                    "elementwise_mod", "X@GRAD = Out@GRAD, Y@GRAD = -Out@GRAD floor(X / Y)")
                    .decompose(decompose_mod_grad));
 
-  registry.add(
-      arithmetic<Pow>("elementwise_pow",
-                      "X^Y (integers: toward zero where Y is negative, and 0 where X is 0)")
-          .kernels(binary_kernels<Pow, std::int64_t>()));
+  registry.add(wide_integer_arithmetic<Pow>(
+      "elementwise_pow", "X^Y (integers: toward zero where Y is negative, and 0 where X is 0)"));
   registry.add(
       arithmetic_grad<PowGradX, PowGradY>(
           "elementwise_pow", "X@GRAD = Out@GRAD * Y * X^(Y-1), Y@GRAD = Out@GRAD * X^Y * log(X)")

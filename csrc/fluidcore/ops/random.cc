@@ -47,12 +47,12 @@ Kernel gaussian_random(const KernelContext& context) {
 }
 
 KernelTable uniform_kernels() {
-  return floating_cpu_kernels(
+  return cpu_kernels<float, double, Float16, BFloat16>(
       [](auto tag) -> KernelFactory { return uniform_random<typename decltype(tag)::type>; });
 }
 
 KernelTable gaussian_kernels() {
-  return floating_cpu_kernels(
+  return cpu_kernels<float, double, Float16, BFloat16>(
       [](auto tag) -> KernelFactory { return gaussian_random<typename decltype(tag)::type>; });
 }
 

@@ -222,8 +222,8 @@ PreparedStep PlanBuilder::prepare(Frame& frame, const Step& step, const RunState
   }
   draft.prepared.work = work_of(draft.inputs, draft.outputs);
   draft.prepared.flops = step.def->flops(infer);
-  const KernelContext context(*step.def, step.op, std::move(draft.inputs), std::move(draft.outputs), dtype,
-                              state, stream, draft.sub_block, extents, parts_.scratch);
+  const KernelContext context(*step.def, step.op, std::move(draft.inputs), std::move(draft.outputs),
+                              dtype, state, stream, draft.sub_block, extents, parts_.scratch);
   const std::size_t scratch = parts_.scratch->bytes();
   draft.prepared.kernel =
       draft.surroundings.around(step.def->kernel(request_.device, dtype)(context));

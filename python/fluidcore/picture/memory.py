@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from fluidcore import core
+from fluidcore.base.definitions import remembered
 from fluidcore.picture.graph import Graph, Op, read_graph, shape_text
 from fluidcore.picture.shapes import at_batch, size
 from fluidcore.picture.table import bytes_text, table_text

@@ -226,7 +226,8 @@ TEST(KernelContext, RefusesAVariableOfAnotherDtype) {
   Cell out{{{3}, DType::kFloat32}};
   const RunState state;
   const OpDef def = scale();
-  const KernelContext context(def, desc, {{"X", {&x}}}, {{"Out", {&out}}}, DType::kFloat32, state, 0);
+  const KernelContext context(def, desc, {{"X", {&x}}}, {{"Out", {&out}}}, DType::kFloat32, state,
+                              0);
   EXPECT_THAT([&] { context.input<float>("X"); },
               ThrowsMessage<InvalidArgument>(HasSubstr("scale: X must be float32")));
   EXPECT_THAT([&] { context.input<float>("Y"); },

@@ -214,39 +214,48 @@ void Reduction<Operation, T, Out>::run(const T* in, Out* out, double divisor) {
 }
 
 template <class Operation, class T, class Out>
+void Reduction<Operation, T, Out>::reduce_rows(std::int64_t first,
+                                               std::int64_t last,
+                                               const T* in,
+                                               Total* partial,
+                                               Out* out,
+                                               double divisor) const {
+  run_on(isa_, [=, nest = &nest_, blocks = blocks_] {
+    const std::int64_t elements = nest->reduced_count * nest->row;
+    const std::int64_t block = (elements + blocks - 1) / blocks;
+    for (std::int64_t task = first; task < last; ++task) {
+      const std::int64_t result = task / blocks;
+      const T* base = in + offset(nest->kept, result);
+      Total total = identity<Operation, Total>();
+      std::int64_t at = (task - result * blocks) * block;
+      const std::int64_t end = std::min(at + block, elements);
+      while (at < end) {
+        const std::int64_t row = at / nest->row;
+        const std::int64_t column = at - row * nest->row;
+        const std::int64_t count =
+            std::min({nest->row - column, end - at, segment_size<Operation>()});
+        const T* segment = base + offset(nest->reduced, row) + column;
+        total =
+            combine<Operation>(total, static_cast<Total>(segment_total<Operation>(segment, count)));
+        at += count;
+      }
+      if (blocks == 1) {
+        out[result] = finish<Out>(total, divisor);
+      } else {
+        partial[task] = total;
+      }
+    }
+  });
+}
+
+template <class Operation, class T, class Out>
 void Reduction<Operation, T, Out>::run_rows(const T* in, Out* out, double divisor) {
-  const Isa isa = isa_;
-  const ReduceNest* nest = &nest_;
   const std::int64_t blocks = blocks_;
   const std::int64_t elements = nest_.reduced_count * nest_.row;
-  const std::int64_t block = (elements + blocks - 1) / blocks;
   Total* partial = partial_.data();
-  const std::int64_t grain = kGrain / std::max<std::int64_t>(block, 1);
+  const std::int64_t grain = kGrain * blocks / std::max<std::int64_t>(elements, 1);
   parallel_for(nest_.kept_count * blocks, grain, [&](std::int64_t first, std::int64_t last) {
-    run_on(isa, [=] {
-      for (std::int64_t task = first; task < last; ++task) {
-        const std::int64_t result = task / blocks;
-        const T* base = in + offset(nest->kept, result);
-        Total total = identity<Operation, Total>();
-        std::int64_t at = (task - result * blocks) * block;
-        const std::int64_t end = std::min(at + block, elements);
-        while (at < end) {
-          const std::int64_t row = at / nest->row;
-          const std::int64_t column = at - row * nest->row;
-          const std::int64_t count =
-              std::min({nest->row - column, end - at, segment_size<Operation>()});
-          const T* segment = base + offset(nest->reduced, row) + column;
-          total = combine<Operation>(total,
-                                     static_cast<Total>(segment_total<Operation>(segment, count)));
-          at += count;
-        }
-        if (blocks == 1) {
-          out[result] = finish<Out>(total, divisor);
-        } else {
-          partial[task] = total;
-        }
-      }
-    });
+    reduce_rows(first, last, in, partial, out, divisor);
   });
   if (blocks == 1) return;
   for (std::int64_t result = 0; result < nest_.kept_count; ++result) {
@@ -263,18 +272,7 @@ void Reduction<Operation, T, Out>::run_part(std::int64_t count,
                                             const T* in,
                                             Out* out,
                                             double divisor) const {
-  run_on(isa_, [=, row = nest_.row] {
-    const T* line = in;
-    for (std::int64_t result = 0; result < count; ++result, line += row) {
-      Total total = identity<Operation, Total>();
-      for (std::int64_t at = 0; at < row; at += segment_size<Operation>()) {
-        const std::int64_t size = std::min(row - at, segment_size<Operation>());
-        total = combine<Operation>(total,
-                                   static_cast<Total>(segment_total<Operation>(line + at, size)));
-      }
-      out[result] = finish<Out>(total, divisor);
-    }
-  });
+  reduce_rows(0, count, in, nullptr, out, divisor);
 }
 
 template <class Operation, class T, class Out>

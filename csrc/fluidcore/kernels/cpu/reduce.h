@@ -83,6 +83,13 @@ class Reduction {
  private:
   using Total = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
 
+  // Parts [first, last) of the results, into `out` where each is one part, else into `partial`.
+  void reduce_rows(std::int64_t first,
+                   std::int64_t last,
+                   const T* in,
+                   Total* partial,
+                   Out* out,
+                   double divisor) const;
   void run_rows(const T* in, Out* out, double divisor);     // the innermost dimension is reduced
   void run_columns(const T* in, Out* out, double divisor);  // or kept
 

@@ -181,11 +181,12 @@ class Walk:
         """The results; None if they are by the definition of the operator."""
         op_type = node.op_type
         given = [value for value in node.inputs if value is not None]
-        if any(isinstance(value, Extents) for value in given) and (domain, op_type) in EXTENT_RULES:
-            extents = EXTENT_RULES[domain, op_type](node)
-            if extents is not None:
-                return [known_extents(extents)]
+        follow = EXTENT_RULES.get((domain, op_type))
         try:
+            if follow is not None and any(isinstance(value, Extents) for value in given):
+                extents = follow(node)
+                if extents is not None:
+                    return [known_extents(extents)]
             known = all(isinstance(v, Constant) and not v.is_parameter for v in given)
             if given and known and (domain, op_type) not in NOT_FOLDED:
                 results = folded(node, rule)
