@@ -628,11 +628,16 @@ class Executor:
         """
 class Definition:
     """
-    An operator that was defined.
+    Operators that were added.
     """
     def take_back(self) -> None:
         """
         Puts back what there was before.
+        """
+    @property
+    def types(self) -> list[str]:
+        """
+        Their names, sorted.
         """
 class Function:
     """
@@ -1130,9 +1135,9 @@ def judge(reference: Derivatives, analytical: typing.Any, tolerance: typing.Any,
     """
     Compares derivatives with what is claimed, both [cotangents, elements].
     """
-def load_op_library(path: str) -> list[str]:
+def load_op_library(path: str) -> Definition:
     """
-    Adds the operators of a shared library; returns their names.
+    Adds the operators of a shared library.
     """
 def may_be_infinite(claimed: typing.SupportsFloat | typing.SupportsIndex, derivative: typing.SupportsFloat | typing.SupportsIndex, dtype: str) -> bool:
     """

@@ -219,13 +219,12 @@ GradMaker grad_of(const Declaration& d, const Backward& backward) {
   return standard_grad(std::move(grad));
 }
 
-// Can be taken back.
+// Operators that were added, and what was there before.
 class Definition {
  public:
-  explicit Definition(const OpRegistry& added) : types_(added.types()), before_(process_ops()) {
-    process_ops().set(types_, added);
-  }
+  Definition(Names types, const OpRegistry& before) : types_(std::move(types)), before_(before) {}
 
+  const Names& types() const { return types_; }
   void take_back() const { process_ops().set(types_, before_); }
 
  private:
@@ -244,7 +243,9 @@ std::unique_ptr<Definition> define_op(const Declaration& declaration,
     added.add(backward_op(declaration, *backward));
   }
   added.add(std::move(def));
-  return std::make_unique<Definition>(added);
+  auto definition = std::make_unique<Definition>(added.types(), process_ops());
+  process_ops().set(added.types(), added);
+  return definition;
 }
 
 }  // namespace
@@ -260,7 +261,8 @@ void bind_python_op(py::module_& m) {
       raised.restore();
     }
   });
-  py::class_<Definition>(m, "Definition", "An operator that was defined.")
+  py::class_<Definition>(m, "Definition", "Operators that were added.")
+      .def_property_readonly("types", &Definition::types, "Their names, sorted.")
       .def("take_back", &Definition::take_back, "Puts back what there was before.");
   m.def(
       "define_op",
@@ -285,8 +287,11 @@ void bind_python_op(py::module_& m) {
       "attrs) gives a (shape, dtype) for each output.");
   m.def(
       "load_op_library",
-      [](const std::string& path) { return load_op_library(path, process_ops()); }, py::arg("path"),
-      "Adds the operators of a shared library; returns their names.");
+      [](const std::string& path) {
+        const OpRegistry before = process_ops();
+        return std::make_unique<Definition>(load_op_library(path, process_ops()), before);
+      },
+      py::arg("path"), "Adds the operators of a shared library.");
 }
 
 }  // namespace fluidcore::bindings

@@ -1,6 +1,6 @@
 """Operators that are added to a running process: written in Python, or compiled elsewhere."""
 
-from fluidcore.base.op_library import load_op_library
+from fluidcore.custom.library import load_op_library
 from fluidcore.custom.python_op import Spec, custom_op
 
 __all__ = ["Spec", "custom_op", "load_op_library"]

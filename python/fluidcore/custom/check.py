@@ -1,4 +1,4 @@
-"""The gradient check of an operator that is being defined."""
+"""The gradient checks of operators that are being added."""
 
 from __future__ import annotations
 
@@ -34,3 +34,16 @@ def check_definition(type: str, inputs: Sequence[str], examples: Mapping[str, An
         is_shape = isinstance(example, tuple)
         values[name] = rng.uniform(0.5, 1.5, example) if is_shape else np.asarray(example)
     GradientChecker().check_op(type, values)
+
+
+def check_examples(types: Sequence[str]) -> None:
+    """Checks the gradients of operators at examples of their own, of several shapes.
+
+    Raises:
+        GradientError: One is wrong, or cannot be judged.
+    """
+    from fluidcore.gradcheck import GradientChecker, cases
+
+    checked = [type for type in types if cases.has_case(type)]
+    for report in GradientChecker().check_all_ops(checked, per_op=3):
+        report.assert_ok()

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from fluidcore import core
 from fluidcore.base.definitions import definitions_changed
 from fluidcore.custom.check import check_definition
@@ -209,13 +211,23 @@ class _Declaration:
             given = {n: Spec(*specs[slots[n]]) if n in slots else attrs[n] for n in parameters}
             results = function(**given)
             results = [results] if isinstance(results, Spec) else list(results)
-            if len(results) != count or not all(isinstance(spec, Spec) for spec in results):
+            if len(results) != count or not all(map(_is_known_form, results)):
                 raise TypeError(
-                    f"{who} must return a Spec for each of {count} outputs, got {results}"
+                    f"{who} must return a Spec for each of {count} outputs, of a shape of whole "
+                    f"numbers, -1 where one is unknown, and a dtype, got {results}"
                 )
-            return [(list(spec.shape), str(spec.dtype)) for spec in results]
+            return [([int(n) for n in spec.shape], spec.dtype) for spec in results]
 
         return infer
+
+
+def _is_known_form(spec: Any) -> bool:
+    return (
+        isinstance(spec, Spec)
+        and isinstance(spec.dtype, str)
+        and isinstance(spec.shape, (tuple, list))
+        and all(isinstance(n, (int, np.integer)) and n >= -1 for n in spec.shape)
+    )
 
 
 def _documented(who: str, slots: Sequence[str] | Mapping[str, str]) -> dict[str, str]:

@@ -14,6 +14,7 @@ import fluidcore as fluid
 from fluidcore import core, eager
 from fluidcore.cli import main
 from fluidcore.cmake_dir import cmake_dir
+from fluidcore.gradcheck import GradientError
 
 _NAME = "squared_by_tests"
 
@@ -68,8 +69,18 @@ class TestAProjectOfNewOp:
         source.write_text(source.read_text().replace("T(2) * x * dout", "x * dout"))
         build(wrong)
         tests = run(["-m", "pytest", "-q", "-p", "no:cacheprovider"], wrong)
-        assert "1 failed, 1 passed" in tests.stdout
+        assert "1 error" in tests.stdout  # when it is loaded
         assert "0.5" in tests.stdout  # the factor
+        path = wrong / "build" / "libwrong_by_tests.so"
+        with pytest.raises(GradientError, match="wrong_by_tests"):
+            fluid.load_op_library(path)
+        assert "wrong_by_tests" not in core.op_types()
+        unchecked = ["wrong_by_tests", "wrong_by_tests_grad"]
+        assert fluid.load_op_library(path, check=False) == unchecked
+        unproven = ["gradcheck", "op", "wrong_by_tests", "--library"]
+        done = run(["-m", "fluidcore", *unproven, str(path), "--per-op", "2"], wrong)
+        assert done.returncode == 1
+        assert "FAIL" in done.stdout
 
     def test_is_not_written_over_another(self, project):
         before = (project / f"{_NAME}.cc").read_text()

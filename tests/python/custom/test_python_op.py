@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import itertools
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -207,12 +209,17 @@ class TestInfer:
         np.testing.assert_array_equal(got[0], [1, 0])
         np.testing.assert_array_equal(got[1], [1, 0])
 
-    def test_that_gives_something_else_is_an_error(self, name):
+    @pytest.mark.parametrize(
+        "given",
+        [(3, 4), fluid.custom.Spec((2.5,), "float32"), fluid.custom.Spec((-2,), "float32")],
+        ids=["tuple", "fraction", "negative"],
+    )
+    def test_that_gives_something_else_is_an_error(self, name, given):
         @fluid.custom_op(name, inputs=["X"], outputs=["Out"])
         class Odd:
             @staticmethod
             def infer(x):
-                return (3, 4)
+                return given
 
             @staticmethod
             def forward(x, out):
@@ -221,6 +228,21 @@ class TestInfer:
         x = fluid.layers.data("x", [3])
         with pytest.raises(TypeError, match=f"{name}: infer must return a Spec for each of 1"):
             Odd(x)
+
+    def test_that_leaves_an_extent_unknown_is_an_error_when_it_runs(self, name):
+        @fluid.custom_op(name, inputs=["X"], outputs=["Out"])
+        class Unknown:
+            @staticmethod
+            def infer(x):
+                return fluid.custom.Spec((-1, 3), x.dtype)
+
+            @staticmethod
+            def forward(x, out):
+                pass
+
+        y = Unknown(fluid.layers.data("x", [3]))
+        with pytest.raises(core.InvalidArgument, match=f"{name}: Out must have a known shape"):
+            run([y], x=np.ones((2, 3), "float32"))
 
 
 class TestAMistake:
@@ -342,3 +364,37 @@ class TestDefinedAgain:
                     dx[...] = dout
 
         assert [attr.name for attr in core.op_def(name).attrs] == ["scale"]
+
+
+class TestASavedModel:
+    def test_names_the_operators_that_are_not_defined(self, name, tmp_path):
+        y = double(name)(fluid.layers.data("x", [3]))
+        exe = fluid.Executor()
+        fluid.io.save_inference_model(tmp_path, ["x"], [y], exe)
+        script = (
+            "import sys, fluidcore as fluid\n"
+            "fluid.io.load_inference_model(sys.argv[1], fluid.Executor())"
+        )
+        command = [sys.executable, "-c", script, str(tmp_path)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert f"must be defined, got no {name}; load their library first" in done.stderr
+        program, feeds, targets = fluid.io.load_inference_model(tmp_path, exe)
+        value = np.ones((1, 3), "float32")
+        got = exe.run(program, feed={feeds[0]: value}, fetch_list=targets)
+        np.testing.assert_array_equal(got[0], 2 * value)
+
+
+def test_in_a_loop_it_runs_in_every_step(name):
+    x = fluid.layers.data("x", [3])
+    count = fluid.layers.fill_constant([1], "int64", 0)
+    last = fluid.layers.fill_constant([1], "int64", 5)
+    value = fluid.layers.assign(x)
+    goes_on = fluid.layers.less_than(count, last)
+    layer = double(name)
+    loop = fluid.layers.While(goes_on)
+    with loop.block():
+        fluid.layers.assign(layer(value), value)
+        fluid.layers.increment(count)
+        fluid.layers.less_than(count, last, cond=goes_on)
+    (got,) = run([value], x=np.ones((1, 3), "float32"))
+    np.testing.assert_array_equal(got, np.full((1, 3), 32))

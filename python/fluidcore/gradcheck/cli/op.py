@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from fluidcore import core
-from fluidcore.base.op_library import load_op_library
+from fluidcore.base.op_library import add_op_library
 from fluidcore.gradcheck.cli import options
 from fluidcore.gradcheck.cli.processes import in_processes
 from fluidcore.gradcheck.verdict import Verdict
@@ -88,7 +88,7 @@ def _run(chosen: argparse.Namespace) -> int:
         if value < 1:
             raise core.InvalidArgument(f"--{name} must be at least 1, got {value}")
     for path in chosen.library:
-        load_op_library(path)
+        add_op_library(path)
     config = options.config_of(chosen)
     config = replace(config, workers=config.workers or 1)  # the examples are too small for threads
     types = chosen.types or cases.differentiable_types()

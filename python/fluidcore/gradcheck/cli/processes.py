@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import TypeVar
 
-from fluidcore.base.op_library import load_op_library
+from fluidcore.base.op_library import add_op_library
 
 T = TypeVar("T")
 
@@ -40,4 +40,4 @@ def _call(task: Callable[[], T]) -> T:
 def _begin(libraries: Sequence[str]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets them
     for path in libraries:
-        load_op_library(path)
+        add_op_library(path)
