@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from fluidcore import layers
+from fluidcore.base.dtypes import FLOATING
 from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.onnx.reading.node import Node, constant
 from fluidcore.onnx.reading.rules.common import Result, Rules
@@ -15,7 +16,7 @@ from fluidcore.onnx.reading.values import Constant, Open, Value
 
 
 def constant_node(node: Node) -> Result:
-    """A value that an attribute holds."""
+    """A value that an attribute holds: as if it were an initializer."""
     kinds = {
         "value_float": np.float32,
         "value_floats": np.float32,
@@ -25,7 +26,9 @@ def constant_node(node: Node) -> Result:
     if node.has_attr("sparse_value"):
         raise node.refuse("the constant must be dense", "a sparse one")
     if node.has_attr("value"):
-        return Constant(to_array(node.attr("value"), None, node.where))
+        array = to_array(node.attr("value"), None, node.where)
+        # Some exporters write weights so; a number by itself is none.
+        return Constant(array, is_parameter=array.dtype.name in FLOATING and array.size > 1)
     for name, dtype in kinds.items():
         if node.has_attr(name):
             return constant(node.attr(name), dtype)

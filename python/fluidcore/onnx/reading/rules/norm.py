@@ -31,15 +31,15 @@ def batch_norm(node: Node) -> Result:
     training = _is_training(node)
     statistics = (mean, variance)
     wanted = any(node.wants(i) for i in (1, 2))
-    if (training and wanted) or not all(isinstance(each, Parameter) for each in statistics):
+    if (training and wanted) or not all(each.persistable for each in statistics):
         return _composed(node, x, (scale, bias, mean, variance), training)
     flat = len(x.shape) == 1
     block = default_main_program().current_block()
     names = {slot: block.unique_name("batch_norm") for slot in ("Y", "MeanOut", "VarianceOut")}
     if not training:
         for slot, statistic in zip(("MeanOut", "VarianceOut"), statistics, strict=True):
-            assert isinstance(statistic, Parameter)
-            statistic.trainable, statistic.stop_gradient = False, True
+            if isinstance(statistic, Parameter):
+                statistic.trainable, statistic.stop_gradient = False, True
             names[slot] = statistic.name
     inputs = {"X": layers.reshape(x, [-1, 1]) if flat else x, "Scale": scale, "Bias": bias}
     attrs = {
