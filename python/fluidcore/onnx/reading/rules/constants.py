@@ -7,8 +7,7 @@ import math
 import numpy as np
 
 from fluidcore import layers
-from fluidcore.base.dtypes import FLOATING
-from fluidcore.base.dtypes import numpy_dtype
+from fluidcore.base.dtypes import FLOATING, numpy_dtype
 from fluidcore.onnx.reading.node import Node, constant
 from fluidcore.onnx.reading.rules.common import Result, Rules
 from fluidcore.onnx.reading.tensors import element_type, to_array, type_name
