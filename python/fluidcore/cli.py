@@ -83,6 +83,10 @@ def _parser() -> argparse.ArgumentParser:
     profile.add_argument("--types", action="store_true", help="one row for each type of operator")
     profile.add_argument("--trace", help="a file for chrome://tracing or Perfetto")
     profile.set_defaults(command=_profile)
+    convert = commands.add_parser("convert", help="make an ONNX file of a saved model, or back")
+    convert.add_argument("source", help="a folder of save_inference_model, or a .onnx")
+    convert.add_argument("target", help="where the other form goes: a .onnx, or a folder")
+    convert.set_defaults(command=_convert)
     new = commands.add_parser("new-op", help="write a project of an operator in C++")
     new.add_argument("name", help="of the operator, for example my_op")
     new.add_argument("dir", nargs="?", help="where the project goes; default ./NAME")
@@ -185,6 +189,17 @@ def _profile(chosen: argparse.Namespace) -> int:
     recorded = profile_saved(chosen.dir, chosen.batch, chosen.runs, chosen.trace)
     print(recorded.table(by_type=chosen.types))
     print(f"{1e3 * recorded.seconds / chosen.runs:.3g} ms in the operators of a run")
+    return 0
+
+
+def _convert(chosen: argparse.Namespace) -> int:
+    from fluidcore.onnx.convert import convert
+
+    try:
+        convert(chosen.source, chosen.target)
+    except ImportError as error:  # of the package onnx
+        print(f"fluidcore: {error}", file=sys.stderr)
+        return 1
     return 0
 
 

@@ -1,0 +1,1 @@
+"""The modules beside this file can be imported in the tests below."""
