@@ -62,7 +62,7 @@ void narrow_elements(const Cell& from, const Cell& to, std::int64_t size) {
 
 // Selected rows have theirs behind the values.
 void copy_row_numbers(const Cell& from, const Cell& to) {
-  if (!from.spec.rows) return;
+  if (from.spec.rows.value_or(0) == 0) return;
   std::memcpy(static_cast<std::byte*>(to.data) + offset_of_rows(to.spec),
               static_cast<const std::byte*>(from.data) + offset_of_rows(from.spec),
               static_cast<std::size_t>(*from.spec.rows) * sizeof(std::int64_t));

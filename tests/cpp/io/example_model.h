@@ -1,5 +1,7 @@
 #pragma once
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <memory>
@@ -41,9 +43,10 @@ inline SavedModel example_model(bool trains = false) {
   return model;
 }
 
-// An empty folder.
+// An empty folder of this process alone.
 inline std::string folder_of(const std::string& name) {
-  const auto folder = std::filesystem::temp_directory_path() / ("fluidcore_io_" + name);
+  const auto folder = std::filesystem::temp_directory_path() /
+                      ("fluidcore_io_" + std::to_string(getpid()) + "_" + name);
   std::filesystem::remove_all(folder);
   return folder.string();
 }

@@ -1,5 +1,7 @@
 #include "fluidcore/io/safetensors.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
@@ -19,7 +21,8 @@ using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
 std::string path_of(const std::string& name) {
-  return (std::filesystem::temp_directory_path() / ("fluidcore_safetensors_" + name)).string();
+  const std::string own = "fluidcore_safetensors_" + std::to_string(getpid()) + "_" + name;
+  return (std::filesystem::temp_directory_path() / own).string();
 }
 
 TensorFile example() {
