@@ -1,4 +1,4 @@
-"""Every test starts with empty default programs, names from 0, and an empty scope.
+"""Every test starts with empty default programs and scope, names from 0, and no operators added.
 
 A run says at its end what it left out and where that runs: skipped tests, for want of a program or
 package, in .ci/run, which has them all; slow ones in tools/nightly.sh.
@@ -6,19 +6,36 @@ package, in .ci/run, which has them all; slow ones in tools/nightly.sh.
 
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import fluidcore as fluid
+from fluidcore import core
+from fluidcore.base.definitions import definitions_changed
 
 SLOW = pytest.StashKey[int]()
 
 # A shell has its background jobs, and what they start, ignore Ctrl-C; the tests of it need it.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+_added: list[core.Definition] = []
+
+
+def _recorded(add: Callable[..., core.Definition]) -> Callable[..., core.Definition]:
+    def recorded(*args: Any, **named: Any) -> core.Definition:
+        _added.append(add(*args, **named))
+        return _added[-1]
+
+    return recorded
+
+
+core.define_op = _recorded(core.define_op)
+core.load_op_library = _recorded(core.load_op_library)
 
 
 @pytest.fixture(autouse=True)
@@ -29,6 +46,10 @@ def fresh_world() -> Iterator[None]:
         fluid.scope_guard(fluid.Scope()),
     ):
         yield
+    if _added:
+        while _added:
+            _added.pop().take_back()
+        definitions_changed()
 
 
 @pytest.fixture

@@ -35,11 +35,11 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def loaded(project: Path) -> Path:
     """Its library, in this process."""
     path = project / "build" / f"lib{_NAME}.so"
-    assert fluid.load_op_library(path) == [_NAME, f"{_NAME}_grad"]
+    assert fluid.load_op_library(path, check=False) == [_NAME, f"{_NAME}_grad"]
     return path
 
 
