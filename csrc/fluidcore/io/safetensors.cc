@@ -5,10 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -118,12 +117,11 @@ TensorFile read(std::ifstream& in, std::uint64_t size) {
 }  // namespace
 
 TensorFile read_tensors(const std::string& path) {
-  std::error_code error;
-  const std::uint64_t size = std::filesystem::file_size(path, error);
+  const std::optional<std::uint64_t> size = file_size(path);
   std::ifstream in(path, std::ios::binary);
-  if (error || !in) throw NotFound("load: no file ", path);
+  if (!size || !in) throw NotFound("load: no file ", path);
   try {
-    return read(in, size);
+    return read(in, *size);
   } catch (const InvalidArgument& damage) {
     throw InvalidArgument("load: ", path,
                           " must be a whole safetensors file, got a damaged one: ", damage.what());

@@ -1,6 +1,5 @@
 #include "fluidcore/io/saved_model.h"
 
-#include <filesystem>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -33,11 +32,11 @@ std::vector<std::string> names_of(const TensorFile& file, const std::string& key
 std::string program_text(const std::string& folder, const std::string& hash) {
   const std::string path = folder + kProgramFile;
   for (const std::string& candidate : {path, path + ".new"}) {
-    if (!std::filesystem::exists(candidate)) continue;
+    if (!file_size(candidate)) continue;
     std::string text = read_file(candidate);
     if (sha256(text) == hash) return text;
   }
-  if (!std::filesystem::exists(path)) throw NotFound("load: no file ", path);
+  if (!file_size(path)) throw NotFound("load: no file ", path);
   throw InvalidArgument("load: the two files of ", folder,
                         " must come from the same save, got files that do not belong together; "
                         "save the model again");
@@ -92,11 +91,11 @@ void save_model(const SavedModel& model, const std::string& folder) {
     if (!var->persistable()) continue;
     file.tensors.emplace(var->name(), model.scope->snapshot({var->name()}).front());
   }
-  std::filesystem::create_directories(folder);
+  make_folder(folder);
   // The values name their program: what is written first is found by nobody else.
   write_file(folder + kProgramFile + ".new", text);
   write_tensors(folder + kValuesFile, file);
-  std::filesystem::rename(folder + kProgramFile + ".new", folder + kProgramFile);
+  move_file(folder + kProgramFile + ".new", folder + kProgramFile);
 }
 
 }  // namespace fluidcore

@@ -2,8 +2,9 @@
 
 #include <dlfcn.h>
 
+#include <cstdlib>
 #include <exception>
-#include <filesystem>
+#include <memory>
 #include <string_view>
 
 #include "fluidcore/base/error.h"
@@ -15,6 +16,13 @@ namespace fluidcore {
 namespace {
 
 constexpr const char* kWho = "load_op_library: ";
+
+// From the root on, so that no folder of libraries is searched.
+std::string whole_path(const std::string& path) {
+  const std::unique_ptr<char, void (*)(void*)> whole(realpath(path.c_str(), nullptr), &std::free);
+  if (!whole) throw NotFound(kWho, "no file ", path);
+  return whole.get();
+}
 
 // Names are bound when they are first called, so that a library of another version can say so.
 void* open_library(const std::string& file) {
@@ -35,23 +43,20 @@ Function* find_function(void* library, const char* name, const std::string& file
 }  // namespace
 
 std::vector<std::string> load_op_library(const std::string& path, OpRegistry& ops) {
-  std::error_code error;
-  const std::filesystem::path file = std::filesystem::canonical(path, error);
-  if (error) throw NotFound(kWho, "no file ", path);
-  void* const library = open_library(file.string());
+  const std::string file = whole_path(path);
+  void* const library = open_library(file);
   const std::string_view version =
-      find_function<const char*()>(library, "fluidcore_version", file.string())();
-  require(version == kVersion, kWho, file.string(), " must be built against fluidcore ", kVersion,
+      find_function<const char*()>(library, "fluidcore_version", file)();
+  require(version == kVersion, kWho, file, " must be built against fluidcore ", kVersion,
           ", got one built against ", version);
-  const auto register_ops =
-      find_function<void(OpRegistry&)>(library, "fluidcore_register", file.string());
+  const auto register_ops = find_function<void(OpRegistry&)>(library, "fluidcore_register", file);
   OpRegistry added;
   try {
     register_ops(added);
   } catch (const Error&) {
     throw;
   } catch (const std::exception& failure) {
-    throw InvalidArgument(kWho, "fluidcore_register of ", file.string(), " must not fail, got ",
+    throw InvalidArgument(kWho, "fluidcore_register of ", file, " must not fail, got ",
                           failure.what());
   }
   add_narrow_kernels(added);

@@ -17,11 +17,23 @@ double log_of_2002(double x);
 double pow_of_2002(double x, double y);
 double hypot_of_2002(double x, double y);
 int pthread_once_of_2002(pthread_once_t* control, void (*init)());
+int pthread_rwlock_rdlock_of_2002(pthread_rwlock_t* lock);
+int pthread_rwlock_unlock_of_2002(pthread_rwlock_t* lock);
+int pthread_rwlock_wrlock_of_2002(pthread_rwlock_t* lock);
+char* dlerror_of_2002();
+void* dlopen_of_2002(const char* file, int mode);
+void* dlsym_of_2002(void* library, const char* name);
 __asm__(".symver exp_of_2002, exp@GLIBC_2.2.5");
 __asm__(".symver log_of_2002, log@GLIBC_2.2.5");
 __asm__(".symver pow_of_2002, pow@GLIBC_2.2.5");
 __asm__(".symver hypot_of_2002, hypot@GLIBC_2.2.5");
 __asm__(".symver pthread_once_of_2002, pthread_once@GLIBC_2.2.5");
+__asm__(".symver pthread_rwlock_rdlock_of_2002, pthread_rwlock_rdlock@GLIBC_2.2.5");
+__asm__(".symver pthread_rwlock_unlock_of_2002, pthread_rwlock_unlock@GLIBC_2.2.5");
+__asm__(".symver pthread_rwlock_wrlock_of_2002, pthread_rwlock_wrlock@GLIBC_2.2.5");
+__asm__(".symver dlerror_of_2002, dlerror@GLIBC_2.2.5");
+__asm__(".symver dlopen_of_2002, dlopen@GLIBC_2.2.5");
+__asm__(".symver dlsym_of_2002, dlsym@GLIBC_2.2.5");
 
 double __wrap_exp(double x) {
   return exp_of_2002(x);
@@ -37,6 +49,24 @@ double __wrap_hypot(double x, double y) {
 }
 int __wrap_pthread_once(pthread_once_t* control, void (*init)()) {
   return pthread_once_of_2002(control, init);
+}
+int __wrap_pthread_rwlock_rdlock(pthread_rwlock_t* lock) {
+  return pthread_rwlock_rdlock_of_2002(lock);
+}
+int __wrap_pthread_rwlock_unlock(pthread_rwlock_t* lock) {
+  return pthread_rwlock_unlock_of_2002(lock);
+}
+int __wrap_pthread_rwlock_wrlock(pthread_rwlock_t* lock) {
+  return pthread_rwlock_wrlock_of_2002(lock);
+}
+char* __wrap_dlerror() {
+  return dlerror_of_2002();
+}
+void* __wrap_dlopen(const char* file, int mode) {
+  return dlopen_of_2002(file, mode);
+}
+void* __wrap_dlsym(void* library, const char* name) {
+  return dlsym_of_2002(library, name);
 }
 
 // glibc 2.30 waits by any clock; before, a condition variable waits by its own, the calendar's.

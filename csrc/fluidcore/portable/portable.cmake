@@ -12,6 +12,12 @@ function(link_with_old_libraries module)
     pow
     hypot
     pthread_once
+    pthread_rwlock_rdlock
+    pthread_rwlock_unlock
+    pthread_rwlock_wrlock
+    dlerror
+    dlopen
+    dlsym
     pthread_cond_clockwait
     _ZNSt15__exception_ptr13exception_ptr9_M_addrefEv
     _ZNSt15__exception_ptr13exception_ptr10_M_releaseEv)
