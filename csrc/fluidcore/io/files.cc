@@ -1,6 +1,8 @@
 #include "fluidcore/io/files.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstddef>
@@ -14,9 +16,13 @@
 namespace fluidcore {
 
 std::optional<std::uint64_t> file_size(const std::string& path) {
-  struct stat status{};
-  if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
-  return static_cast<std::uint64_t>(status.st_size);
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);  // NOLINT(*-vararg)
+  if (file < 0) return std::nullopt;
+  char first = 0;
+  const bool is_read = pread(file, &first, 1, 0) >= 0;  // a folder cannot be
+  const off_t end = lseek(file, 0, SEEK_END);
+  close(file);
+  return is_read && end >= 0 ? std::optional(static_cast<std::uint64_t>(end)) : std::nullopt;
 }
 
 std::string read_file(const std::string& path) {

@@ -7,7 +7,7 @@
 
 namespace fluidcore {
 
-// By POSIX: std::filesystem asks for a newer libstdc++ than wheels may.
+// By POSIX: std::filesystem asks for a newer libstdc++ than wheels may, stat() for a newer glibc.
 
 std::optional<std::uint64_t> file_size(const std::string& path);  // null: there is no file
 std::string read_file(const std::string& path);                   // throws NotFound
