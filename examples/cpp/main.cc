@@ -1,6 +1,6 @@
 // Builds a program, prints it and runs it, without Python, but for the package that holds the library:
 //
-//   cmake -B build -D fluidcore_DIR=$(python -m fluidcore.cmake_dir)
+//   cmake -G Ninja -B build -D fluidcore_DIR=$(python -m fluidcore.cmake_dir)
 //   cmake --build build && build/example
 
 #include <algorithm>

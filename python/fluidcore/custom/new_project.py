@@ -49,6 +49,7 @@ def new_op(name: str, folder: Path) -> str:
         path.write_text(text, encoding="utf-8")
     return (
         f"cd {folder}\n"
-        "cmake -B build -D fluidcore_DIR=$(python -m fluidcore.cmake_dir) && cmake --build build\n"
+        "cmake -G Ninja -B build -D fluidcore_DIR=$(python -m fluidcore.cmake_dir)\n"
+        "cmake --build build\n"
         f"python -m pytest test_{name}.py && python bench_{name}.py"
     )
