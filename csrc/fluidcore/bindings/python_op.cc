@@ -194,11 +194,12 @@ OpDef backward_op(const Declaration& d, const Backward& backward) {
     }
   }
   for (const std::string& name : backward.cotangents) {
-    def = OpDef(std::move(def)).input(name + "@GRAD", "gradient of " + name + ", shape of " + name);
+    def = OpDef(std::move(def))
+              .input(name + "@GRAD", str_cat("gradient of ", name, ", shape of ", name));
   }
   for (const std::string& name : backward.differentiable) {
-    def =
-        OpDef(std::move(def)).output(name + "@GRAD", "gradient of " + name + ", shape of " + name);
+    def = OpDef(std::move(def))
+              .output(name + "@GRAD", str_cat("gradient of ", name, ", shape of ", name));
   }
   add_attrs(def, d.type, d.attrs);
   return std::move(def)

@@ -4,6 +4,8 @@
  * they succeed, and else 1 and, in `error`, a text of at most `error_size` bytes with its end; it
  * may be NULL. */
 
+/* NOLINTBEGIN(readability-identifier-naming): the names of C */
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -56,3 +58,5 @@ int fluidcore_predictor_run(fluidcore_predictor* predictor,
 #ifdef __cplusplus
 }
 #endif
+
+/* NOLINTEND(readability-identifier-naming) */

@@ -1,8 +1,6 @@
 #include "fluidcore/io/saved_model.h"
 
-#include <optional>
 #include <set>
-#include <string_view>
 #include <utility>
 
 #include "fluidcore/base/error.h"

@@ -2,7 +2,6 @@
 
 #include <charconv>
 #include <cstdint>
-#include <string_view>
 
 #include "fluidcore/base/error.h"
 #include "fluidcore/io/predictor.h"
