@@ -40,11 +40,12 @@ class FormulaFailure : public Error {
   PythonFailure failure_;
 };
 
-// A Python object that any thread may let go.
-std::shared_ptr<const py::object> shared(py::object object) {
-  return {new py::object(std::move(object)), [](const py::object* held) {
+// Something of Python's that any thread may let go.
+template <class T>
+std::shared_ptr<const T> shared(T held) {
+  return {new T(std::move(held)), [](const T* last) {
             const py::gil_scoped_acquire gil;
-            delete held;
+            delete last;
           }};
 }
 
@@ -64,47 +65,71 @@ py::object call(const py::object& f, const Arguments&... arguments) {
   }
 }
 
+// A variable as a formula gets it.
 struct View {
   std::string slot;
+  py::str key;
+  py::dtype dtype;
   const Cell* cell;
   bool is_written;
 
+  View(std::string name, const Cell* variable, bool is_output)
+      : slot(std::move(name)),
+        key(slot),
+        dtype(array_dtype(variable->spec.dtype)),
+        cell(variable),
+        is_written(is_output) {}
+
   py::array array() const {
-    py::array view(array_dtype(cell->spec.dtype), cell->spec.shape.extents(), cell->data,
-                   py::none());
-    if (!is_written) view.attr("setflags")(py::arg("write") = false);
+    py::array view(dtype, cell->spec.shape.extents(), cell->data, py::none());
+    if (!is_written) {
+      py::detail::array_proxy(view.ptr())->flags &= ~py::detail::npy_api::NPY_ARRAY_WRITEABLE_;
+    }
     return view;
   }
 };
 
-// What the formula kept would be memory that others write.
-void check_not_kept(const std::string& who, const View& view, const py::array& array) {
-  require(array.ref_count() == 1, who, " must not keep ", view.slot,
-          ", which is memory of one run; keep a copy, numpy.array(...)");
+// What a kernel prepares of an operator.
+struct Arguments {
+  std::vector<View> views;
+  py::dict attrs;
+};
+
+Arguments arguments_of(const KernelContext& context) {
+  Arguments arguments{{}, attrs_of(context.attrs())};
+  for (const OpDef::Slot& slot : context.def().inputs()) {
+    if (slot.traits.shape_only || !context.has_input(slot.name)) continue;
+    arguments.views.emplace_back(slot.name, context.raw_input(slot.name).cell(), false);
+  }
+  context.each_output([&](const std::string& slot, std::size_t index) {
+    arguments.views.emplace_back(slot, context.raw_output(slot, index).cell(), true);
+  });
+  return arguments;
+}
+
+void run_formula(const std::string& who, const py::object& f, const Arguments& arguments) {
+  std::vector<py::array> arrays;
+  arrays.reserve(arguments.views.size());
+  py::dict values;
+  for (const View& view : arguments.views) {
+    arrays.push_back(view.array());
+    values[view.key] = arrays.back();
+  }
+  call(f, values, arguments.attrs);
+  values.clear();
+  for (std::size_t i = 0; i < arrays.size(); ++i) {
+    // What the formula kept would be memory that others write.
+    require(arrays[i].ref_count() == 1, who, " must not keep ", arguments.views[i].slot,
+            ", which is memory of one run; keep a copy, numpy.array(...)");
+  }
 }
 
 KernelFactory formula_kernel(const std::string& who, const py::object& formula) {
   return [who, f = shared(formula)](const KernelContext& context) -> Kernel {
-    std::vector<View> views;
-    for (const OpDef::Slot& slot : context.def().inputs()) {
-      if (slot.traits.shape_only || !context.has_input(slot.name)) continue;
-      views.push_back({slot.name, context.raw_input(slot.name).cell(), false});
-    }
-    context.each_output([&](const std::string& slot, std::size_t index) {
-      views.push_back({slot, context.raw_output(slot, index).cell(), true});
-    });
     const py::gil_scoped_acquire gil;
-    return [who, f, views = std::move(views), attrs = shared(attrs_of(context.attrs()))] {
-      const py::gil_scoped_acquire gil;
-      std::vector<py::array> arrays;
-      py::dict values;
-      for (const View& view : views) {
-        arrays.push_back(view.array());
-        values[py::str(view.slot)] = arrays.back();
-      }
-      call(*f, values, *attrs);
-      values.clear();
-      for (std::size_t i = 0; i < views.size(); ++i) check_not_kept(who, views[i], arrays[i]);
+    return [who, f, arguments = shared(arguments_of(context))] {
+      const py::gil_scoped_acquire held;
+      run_formula(who, *f, *arguments);
     };
   };
 }

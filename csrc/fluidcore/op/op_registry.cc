@@ -41,6 +41,7 @@ void OpRegistry::set(const std::vector<std::string>& types, const OpRegistry& fr
     if (before != defs_.end()) {
       replaced_.push_back(std::move(before->second));
       defs_.erase(before);
+      ++revision_;
     }
     const auto other = others.find(type);
     if (other != others.end()) defs_.insert(*other);
@@ -73,11 +74,6 @@ std::vector<std::string> OpRegistry::types() const {
   types.reserve(defs_.size());
   for (const auto& [type, def] : defs_) types.push_back(type);
   return types;
-}
-
-std::uint64_t OpRegistry::revision() const {
-  const std::shared_lock lock(mutex_);
-  return replaced_.size();
 }
 
 std::vector<OpDesc> OpRegistry::grad_ops(GradContext& context) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -35,7 +36,7 @@ class OpRegistry {
   const OpDef* find(std::string_view type) const;  // null if unknown
   std::vector<std::string> types() const;          // sorted
   // Another number whenever an operator made place for another one, or for none.
-  std::uint64_t revision() const;
+  std::uint64_t revision() const { return revision_; }
 
   // The gradient of context.forward(), a complete operator: what its gradient maker gives, or else
   // the gradient of its decomposition. A name that several of the operators write stands for the
@@ -51,6 +52,7 @@ class OpRegistry {
   mutable std::shared_mutex mutex_;
   Defs defs_;
   std::vector<std::shared_ptr<OpDef>> replaced_;
+  std::atomic<std::uint64_t> revision_ = 0;  // Executors ask in every run
 };
 
 }  // namespace fluidcore

@@ -64,8 +64,7 @@ def custom_op(
     and attributes: inputs, to read only; outputs, to be written; in `backward` also the cotangent
     of an output, `dout`, and the gradient of an input, `dx`, to be written, None where nobody wants
     it. A parameter that is not there is not read, and need not be kept until then. Views are memory
-    of one run; keep copies only. Other Python code runs on while operators run that are not
-    Python's.
+    of one run; keep copies only. The GIL is held while these functions run, and not in between.
 
     `infer(x, scale)` gets a Spec of each input and gives one of each output; without it every
     output is like the first input. Without `backward` the operator has no gradient, and asking for
