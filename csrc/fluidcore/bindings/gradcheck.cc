@@ -30,7 +30,6 @@
 #include "fluidcore/gradcheck/function/rounding.h"
 #include "fluidcore/gradcheck/function/unrecoverable.h"
 #include "fluidcore/gradcheck/verdict/judge.h"
-#include "fluidcore/ops/register_ops.h"
 
 namespace py = pybind11;
 

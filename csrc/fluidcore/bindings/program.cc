@@ -11,7 +11,6 @@
 #include "fluidcore/base/error.h"
 #include "fluidcore/bindings/bindings.h"
 #include "fluidcore/op/infer.h"
-#include "fluidcore/ops/register_ops.h"
 #include "fluidcore/program/block_effects.h"
 #include "fluidcore/program/serialize.h"
 #include "fluidcore/runtime/passes/prune.h"

@@ -15,7 +15,6 @@
 #include "fluidcore/bindings/bindings.h"
 #include "fluidcore/bindings/calculation.h"
 #include "fluidcore/bindings/selected_rows.h"
-#include "fluidcore/ops/register_ops.h"
 #include "fluidcore/runtime/executor.h"
 #include "fluidcore/runtime/plan.h"
 #include "fluidcore/runtime/profile.h"

@@ -62,10 +62,11 @@ void narrow_elements(const Cell& from, const Cell& to, std::int64_t size) {
 
 // Selected rows have theirs behind the values.
 void copy_row_numbers(const Cell& from, const Cell& to) {
-  if (from.spec.rows.value_or(0) == 0) return;
+  const std::int64_t count = from.spec.rows.value_or(0);
+  if (count == 0) return;
   std::memcpy(static_cast<std::byte*>(to.data) + offset_of_rows(to.spec),
               static_cast<const std::byte*>(from.data) + offset_of_rows(from.spec),
-              static_cast<std::size_t>(*from.spec.rows) * sizeof(std::int64_t));
+              static_cast<std::size_t>(count) * sizeof(std::int64_t));
 }
 
 // The wide copies of an operator's narrow variables.
