@@ -185,6 +185,11 @@ OpDef&& OpDef::images(Images images) && {
   return std::move(*this);
 }
 
+OpDef&& OpDef::dims_attr(std::string attr) && {
+  dims_attr_ = std::move(attr);
+  return std::move(*this);
+}
+
 OpDef&& OpDef::in_place(std::string input, std::string output) && {
   in_place_.emplace_back(std::move(input), std::move(output));
   return std::move(*this);

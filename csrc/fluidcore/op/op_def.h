@@ -162,6 +162,9 @@ class OpDef {
   // what it is made of, and not on where it is.
   OpDef&& elementwise() &&;
   OpDef&& images(Images images) &&;
+  // The attribute numbers dimensions, one or several, from the end if negative. Otherwise they are
+  // alike: they may come in another order, in all variables of two or more.
+  OpDef&& dims_attr(std::string attr) &&;
 
   const std::string& type() const { return type_; }
   const std::string& doc() const { return doc_; }
@@ -179,6 +182,7 @@ class OpDef {
   bool is_random() const { return random_; }
   bool is_elementwise() const { return elementwise_; }
   const std::optional<Images>& images() const { return images_; }
+  const std::string& dims_attr() const { return dims_attr_; }  // empty: none
   bool is_constant() const { return not_differentiable_; }
   bool may_throw() const { return checks_data_; }
   // True when an input's elements are not read, for this operator with the outputs it has.
@@ -236,6 +240,7 @@ class OpDef {
   bool random_ = false;
   bool elementwise_ = false;
   std::optional<Images> images_;
+  std::string dims_attr_;
   bool mixed_dtypes_ = false;
   bool checks_data_ = false;
 };

@@ -121,6 +121,7 @@ void add_concat(OpRegistry& registry) {
           .input("X", "one or more tensors, alike in all other dimensions", {.list = true})
           .output("Out", "extent of axis: the sum of those of X")
           .attr("axis", std::int64_t{0}, doc)
+          .dims_attr("axis")
           .infer([](InferContext& context) { context.set_output("Out", concatenated(context)); })
           .kernels(byte_kernels(concat))
           .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
@@ -130,6 +131,7 @@ void add_concat(OpRegistry& registry) {
                    .input("Out@GRAD", "gradient of Out, shape of Out")
                    .output("X@GRAD", "gradients of X, shapes of X", {.list = true})
                    .attr("axis", std::int64_t{0}, doc)
+                   .dims_attr("axis")
                    .infer([](InferContext& context) {
                      require_spec(context, "Out@GRAD", concatenated(context));
                      infer_grads_like_inputs(context);

@@ -100,6 +100,7 @@ void add_conv_transpose(OpRegistry& registry, std::size_t axes, const std::strin
           .input("Input", layout_doc(axes) + ", floating")
           .input("Filter", "[C, M / groups, " + kernel_doc(axes) + "]")
           .output("Output", "[N, M, out " + axes_doc(axes).substr(1))
+          .images({"data_format", layout_name(axes, true), {"Input", "Output"}})
           .infer([axes](InferContext& context) {
             context.set_output("Output",
                                {transposed_shape(context, axes), context.input("Input").dtype});
@@ -113,26 +114,28 @@ void add_conv_transpose(OpRegistry& registry, std::size_t axes, const std::strin
           .grad(standard_grad({.inputs = {"Input", "Filter"},
                                .differentiable = {"Input", "Filter"},
                                .cotangents = {"Output"}})));
-  registry.add(with_conv_attrs(OpDef(type + "_grad"), axes)
-                   .doc("The gradients of " + type + ": Input@GRAD is the " + conv +
-                        " of Output@GRAD with Filter, Filter@GRAD the gradient of its Filter for "
-                        "the cotangent Input.")
-                   .input("Input", "input of the forward operator", {.read_for = "Filter@GRAD"})
-                   .input("Filter", "input of the forward operator", {.read_for = "Input@GRAD"})
-                   .input("Output@GRAD", "gradient of Output, shape of Output")
-                   .output("Input@GRAD", "gradient of Input, shape of Input")
-                   .output("Filter@GRAD", "gradient of Filter, shape of Filter")
-                   .infer([axes](InferContext& context) {
-                     require_shape(context, "Output@GRAD", transposed_shape(context, axes));
-                     infer_grads_like_inputs(context);
-                   })
-                   .flops(flops_of_pairs([](const InferContext& context) {
-                     return conv_pairs(context.input("Input").shape, context.input("Filter").shape);
-                   }))
-                   .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
-                     return conv_transpose_grad<typename decltype(tag)::type>;
-                   }))
-                   .grad(bilinear_grad_grad(type, "Input", "Filter", "Output")));
+  registry.add(
+      with_conv_attrs(OpDef(type + "_grad"), axes)
+          .doc("The gradients of " + type + ": Input@GRAD is the " + conv +
+               " of Output@GRAD with Filter, Filter@GRAD the gradient of its Filter for "
+               "the cotangent Input.")
+          .input("Input", "input of the forward operator", {.read_for = "Filter@GRAD"})
+          .input("Filter", "input of the forward operator", {.read_for = "Input@GRAD"})
+          .input("Output@GRAD", "gradient of Output, shape of Output")
+          .output("Input@GRAD", "gradient of Input, shape of Input")
+          .output("Filter@GRAD", "gradient of Filter, shape of Filter")
+          .images({"data_format", layout_name(axes, true), {"Input", "Output@GRAD", "Input@GRAD"}})
+          .infer([axes](InferContext& context) {
+            require_shape(context, "Output@GRAD", transposed_shape(context, axes));
+            infer_grads_like_inputs(context);
+          })
+          .flops(flops_of_pairs([](const InferContext& context) {
+            return conv_pairs(context.input("Input").shape, context.input("Filter").shape);
+          }))
+          .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+            return conv_transpose_grad<typename decltype(tag)::type>;
+          }))
+          .grad(bilinear_grad_grad(type, "Input", "Filter", "Output")));
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ struct Texts {
 
 OpDef with_axis_attr(OpDef&& def, const Texts& texts) {
   if (texts.axis == nullptr) return std::move(def).checks_data();
-  return std::move(def).checks_data().attr("axis", std::int64_t{0}, texts.axis);
+  return std::move(def).checks_data().attr("axis", std::int64_t{0}, texts.axis).dims_attr("axis");
 }
 
 // The dimensions before the axis.

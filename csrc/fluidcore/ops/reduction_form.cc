@@ -19,7 +19,8 @@ OpDef with_reduce_attrs(OpDef&& def) {
       .attr("dim", std::vector<std::int64_t>{0},
             "the dimensions to reduce, one or several, counted from the end if negative")
       .attr("keep_dim", false, "whether Out keeps the dimensions, with extent 1")
-      .attr("reduce_all", false, "whether to reduce all dimensions, to Out [1]");
+      .attr("reduce_all", false, "whether to reduce all dimensions, to Out [1]")
+      .dims_attr("dim");
 }
 
 }  // namespace

@@ -111,6 +111,7 @@ void add_split(OpRegistry& registry) {
           .attr("sections", Ints{}, "extents of the parts; empty: equal parts")
           .attr("num", std::int64_t{0}, "number of equal parts, without sections")
           .attr("axis", std::int64_t{0}, "the dimension that is cut; from the end if negative")
+          .dims_attr("axis")
           .infer(infer_split)
           .kernels(byte_kernels(split))
           .view("X", "Out",

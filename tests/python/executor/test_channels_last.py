@@ -61,6 +61,21 @@ def overwritten(x: Variable) -> list[Variable]:
     return [layers.relu(hidden + 1.0), other]
 
 
+def with_numbered_dimensions(x: Variable) -> list[Variable]:
+    hidden = layers.conv2d(x, 32, 3)
+    pooled = layers.reduce_mean(hidden, dim=[2, -1], keep_dim=True)
+    halves = layers.split(hidden * pooled, 2, dim=1)
+    rows = layers.data("rows", [3], dtype="int64", append_batch_size=False)
+    rows.stop_gradient = True
+    picked = layers.index_select(layers.concat([halves[1], halves[0]], axis=-3), rows, axis=2)
+    return [layers.conv2d_transpose(picked, 4, filter_size=3), layers.reduce_max(picked, dim=[0])]
+
+
+def with_rank_0(x: Variable) -> list[Variable]:
+    two = layers.fill_constant([], "float32", 2.0)
+    return [layers.fc(block(layers.conv2d(x, 32, 3) * two), 2)]
+
+
 MODELS = [
     plain,
     fetched_inside,
@@ -69,6 +84,8 @@ MODELS = [
     with_a_branch,
     with_triangles,
     overwritten,
+    with_numbered_dimensions,
+    with_rank_0,
 ]
 
 
@@ -88,8 +105,10 @@ def run(
         fetches = [*results, *(g for _, g in pairs if g is not None), "x@GRAD"]
     exe = fluid.Executor()
     exe.run(startup, scope=scope)
-    plan = exe.plan(main, {"x": IMAGES}, fetches, scope=scope)
-    return exe.run(main, {"x": IMAGES}, fetches, scope=scope), plan
+    feed = {"x": IMAGES, "rows": np.array([4, 0, 4])}
+    feed = {name: value for name, value in feed.items() if main.global_block().has_var(name)}
+    plan = exe.plan(main, feed, fetches, scope=scope)
+    return exe.run(main, feed, fetches, scope=scope), plan
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -119,6 +138,17 @@ def test_images_are_transposed_at_the_borders_only(monkeypatch: pytest.MonkeyPat
     ends = ["transpose", "mul", "elementwise_add"]
     assert types == ["transpose", "conv2d", *again * 3, "pool2d", *ends]
     assert "@NHWC float32 [4, 7, 6, 32], at " in text
+
+
+def test_dimensions_that_an_attribute_numbers_are_numbered_anew() -> None:
+    x = layers.data("x", [3, 9, 8])
+    hidden = layers.conv2d(x, 32, 3)
+    scaled = hidden * layers.sigmoid(layers.reduce_mean(hidden, dim=[2, 3], keep_dim=True))
+    doubled = layers.concat([scaled + layers.fill_constant([], "float32", 3.0), hidden], axis=1)
+    out = layers.conv2d(doubled, 32, 3)
+    exe = fluid.Executor()
+    exe.run(fluid.default_startup_program())
+    assert exe.plan(feed={"x": IMAGES}, fetch_list=[out]).count("transpose:") == 2
 
 
 def test_few_filters_stay_as_they_are() -> None:

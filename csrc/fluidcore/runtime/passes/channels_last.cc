@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <utility>
+#include <variant>
 
 #include "fluidcore/op/op_registry.h"
 #include "fluidcore/program/block_desc.h"
@@ -45,10 +47,12 @@ class LayoutPass {
     bool is_only = false;  // it is not in the variable itself
   };
 
-  std::size_t rank_of(const std::string& name) const {
+  // Empty for what is no tensor.
+  std::optional<Shape> shape_of(const std::string& name) const {
     const auto var = block_.find_var(name);
-    return var && var->type() == VarType::kTensor ? var->shape().rank() : 0;
+    return var && var->type() == VarType::kTensor ? std::optional(var->shape()) : std::nullopt;
   }
+  std::size_t rank_of(const std::string& name) const { return shape_of(name).value().rank(); }
 
   bool is_only_twin(const std::string& name) const {
     const auto found = twins_.find(name);
@@ -63,8 +67,8 @@ class LayoutPass {
     if (const auto& declared = step.def->images()) {
       images = images_in_slots(step, *declared);
       wanted = has_many_filters(step, *declared);
-    } else if (step.def->is_elementwise()) {
-      images = images_of_elementwise(step);
+    } else if (step.def->is_elementwise() || !step.def->dims_attr().empty()) {
+      images = images_of_any_order(step);
     }
     if (std::ranges::any_of(writes(step), [&](const std::string& name) {
           const auto var = block_.find_var(name);
@@ -104,23 +108,27 @@ class LayoutPass {
   }
   static bool is_small(DType dtype) { return is_floating(dtype) && dtype != DType::kFloat64; }
 
-  // All variables of a rank of 3 or more, which must be one; beside them one number, or one for
-  // each channel, is allowed.
-  std::vector<std::string> images_of_elementwise(const Step& step) const {
+  // All variables of a rank of 3 or more, which must be one. What others there are must have one
+  // dimension at most, and an elementwise operator repeats them: one number, or one for each
+  // channel.
+  std::vector<std::string> images_of_any_order(const Step& step) const {
     std::vector<std::string> images;
     std::size_t rank = 0;
     bool fits = true;
+    const bool repeats = step.def->is_elementwise();
     const auto look_at = [&](const SlotMap& slots) {
       for (const auto& [slot, names] : slots) {
         for (const std::string& name : names) {
           if (name == kEmptyName) continue;
-          const std::size_t found = rank_of(name);
-          if (found >= 3) {
-            fits = fits && (rank == 0 || rank == found);
-            rank = found;
+          const auto shape = shape_of(name);
+          if (shape && shape->rank() >= 3) {
+            fits = fits && (rank == 0 || rank == shape->rank());
+            rank = shape->rank();
             images.push_back(name);
           } else {
-            fits = fits && found == 1 && (is_of_channels(step) || is_one_number(name));
+            const bool is_row = shape && shape->rank() <= 1;
+            fits =
+                fits && is_row && (!repeats || is_of_channels(step) || shape->num_elements() == 1);
           }
         }
       }
@@ -130,9 +138,6 @@ class LayoutPass {
     return fits ? images : std::vector<std::string>();
   }
 
-  bool is_one_number(const std::string& name) const {
-    return block_.find_var(name)->shape()[0] == 1;
-  }
   static bool is_of_channels(const Step& step) {
     return step.op.has_attr("axis") && std::get<std::int64_t>(step.op.attr("axis")) == 1;
   }
@@ -160,9 +165,23 @@ class LayoutPass {
     }
     if (const auto& declared = step.def->images()) {
       step.op.set_attr(declared->attr, declared->last);
+    } else if (const std::string& attr = step.def->dims_attr(); !attr.empty()) {
+      step.op.set_attr(attr, numbered_last(step.op.attr(attr), static_cast<std::int64_t>(rank)));
     } else if (is_of_channels(step)) {
       step.op.set_attr("axis", static_cast<std::int64_t>(rank - 1));
     }
+  }
+
+  // The same dimensions where the channels are the last.
+  static Attribute numbered_last(const Attribute& dims, std::int64_t rank) {
+    const auto last = [rank](std::int64_t dim) {
+      if (dim < 0) dim += rank;
+      return dim == 1 ? rank - 1 : dim - static_cast<std::int64_t>(dim > 1);
+    };
+    if (const auto* one = std::get_if<std::int64_t>(&dims)) return last(*one);
+    auto several = std::get<std::vector<std::int64_t>>(dims);
+    std::ranges::transform(several, several.begin(), last);
+    return several;
   }
 
   static std::vector<std::string> renamed(std::vector<std::string> names,
