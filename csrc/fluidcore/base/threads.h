@@ -69,8 +69,7 @@ void parallel_for(std::int64_t size, std::int64_t grain, const F& f) {
 #else
   using RunPart = decltype(run_part);
   run_parts(
-      parts,
-      [](const void* run, std::int64_t part) { (*static_cast<const RunPart*>(run))(part); },
+      parts, [](const void* run, std::int64_t part) { (*static_cast<const RunPart*>(run))(part); },
       &run_part);
 #endif
 }

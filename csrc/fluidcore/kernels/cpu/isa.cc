@@ -23,8 +23,8 @@ Isa isa_of_processor() {
 Isa detect() {
   constexpr std::array kFromBest{Isa::kAvx512, Isa::kAvx2, Isa::kBaseline};
   const Isa has = isa_of_processor();
-  const auto* const found = std::find_if(
-      kFromBest.begin(), kFromBest.end(), [&](Isa isa) { return isa <= has && has_loops_for(isa); });
+  const auto* const found = std::find_if(kFromBest.begin(), kFromBest.end(),
+                                         [&](Isa isa) { return isa <= has && has_loops_for(isa); });
   if (found != kFromBest.end()) return *found;
   const Isa needs = *std::find_if(kFromBest.begin(), kFromBest.end(), has_loops_for);
   throw Error("fluidcore: the processor must have ", to_string(needs),

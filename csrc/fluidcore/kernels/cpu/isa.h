@@ -7,8 +7,8 @@ namespace fluidcore::cpu {
 // The instruction sets that loops are compiled for; each includes the ones before it.
 enum class Isa { kBaseline, kAvx2, kAvx512 };
 
-// The best one that this processor and operating system have and loops are compiled for. Asked once;
-// throws Error if there is none.
+// The best one that this processor and operating system have and loops are compiled for. Asked
+// once; throws Error if there is none.
 Isa cpu_isa();
 
 std::string_view to_string(Isa isa);  // "baseline", "avx2", "avx512"
