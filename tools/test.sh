@@ -7,6 +7,8 @@
 #                               and the installed C++ library
 #   tools/test.sh --no-onednn   the same without oneDNN
 #   tools/test.sh --tsan        C++ tests of the runtime under ThreadSanitizer
+#   tools/test.sh --embed       the wheel, and the library for programs without Python: its size, and its
+#                               losses beside the wheel's
 #
 # Everything it makes is in .venv-test and build/; ccache is used when it is there.
 set -euo pipefail
@@ -15,14 +17,16 @@ source tools/steps.sh
 
 asan=false
 tsan=false
+embed=false
 onednn=ON
 for argument in "$@"; do
   case $argument in
     --asan) asan=true ;;
     --tsan) tsan=true ;;
+    --embed) embed=true ;;
     --no-onednn) onednn=OFF ;;
     *)
-      echo "tools/test.sh: unknown option $argument; it has --asan, --tsan and --no-onednn" >&2
+      echo "tools/test.sh: unknown option $argument; it has --asan, --tsan, --embed and --no-onednn" >&2
       exit 2
       ;;
   esac
@@ -79,6 +83,12 @@ if $asan; then
   step "$logs/build.log" "build ($variant)" build_asan
 else
   step "$logs/build.log" "build ($variant)" tools/wheel.sh "$build" "$onednn"
+fi
+if $embed; then
+  step "$logs/install.log" "install ($variant)" install_wheel
+  step "$logs/embed.log" "library for programs" pytest -q -s tests/python/test_embedded_library.py
+  cat "$logs/embed.log"
+  exit
 fi
 step "$logs/ctest.log" "C++ tests ($variant)" \
   ctest --test-dir "$build" --parallel 2 --output-on-failure --no-tests=error

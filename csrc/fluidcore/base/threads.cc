@@ -4,6 +4,11 @@
 
 #include <pthread.h>
 
+#ifndef FLUIDCORE_WITH_OPENMP
+#include <thread>
+#include <vector>
+#endif
+
 namespace fluidcore {
 
 namespace {
@@ -27,6 +32,13 @@ int num_threads() {
 
 void set_num_threads(int count) {
   thread_count = count;
+}
+
+void run_parts(std::int64_t parts, void (*run)(const void* f, std::int64_t part), const void* f) {
+  std::vector<std::thread> threads;
+  for (std::int64_t part = 1; part < parts; ++part) threads.emplace_back(run, f, part);
+  run(f, 0);
+  for (std::thread& thread : threads) thread.join();
 }
 #endif
 

@@ -5,9 +5,6 @@
 
 #ifdef FLUIDCORE_WITH_OPENMP
 #include <omp.h>
-#else
-#include <thread>
-#include <vector>
 #endif
 
 namespace fluidcore {
@@ -25,6 +22,8 @@ inline void set_num_threads(int count) {
 #else
 int num_threads();
 void set_num_threads(int count);
+// Calls run(f, part) for each part, on a thread of its own.
+void run_parts(std::int64_t parts, void (*run)(const void* f, std::int64_t part), const void* f);
 #endif
 
 // While it lives, parallel code started by this thread uses `count` threads; this thread's own
@@ -68,10 +67,10 @@ void parallel_for(std::int64_t size, std::int64_t grain, const F& f) {
 #pragma omp parallel for num_threads(static_cast<int>(parts)) schedule(static, 1)
   for (std::int64_t part = 0; part < parts; ++part) run_part(part);
 #else
-  std::vector<std::thread> threads;
-  for (std::int64_t part = 1; part < parts; ++part) threads.emplace_back(run_part, part);
-  run_part(0);
-  for (std::thread& thread : threads) thread.join();
+  using RunPart = decltype(run_part);
+  run_parts(
+      parts, [](const void* run, std::int64_t part) { (*static_cast<const RunPart*>(run))(part); },
+      &run_part);
 #endif
 }
 

@@ -1,5 +1,6 @@
 #include "fluidcore/ops/register_ops.h"
 
+#include "fluidcore/kernels/cpu/isa.h"
 #include "fluidcore/ops/through_float32.h"
 
 namespace fluidcore {
@@ -13,6 +14,7 @@ void add_narrow_kernels(OpRegistry& registry) {
 
 const OpRegistry& builtin_ops() {
   static const OpRegistry kOps = [] {
+    cpu::cpu_isa();  // a processor without it is told so before anything runs
     OpRegistry registry;
     register_activation_ops(registry);
     register_adaptive_optimizer_ops(registry);

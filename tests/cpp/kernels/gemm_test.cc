@@ -10,6 +10,7 @@
 
 #include "fluidcore/base/threads.h"
 #include "fluidcore/tensor/tensor.h"
+#include "kernels/isas.h"
 
 namespace fluidcore::cpu {
 namespace {
@@ -64,13 +65,6 @@ std::vector<T> naive_product(const Problem& p, bool accumulate) {
   return c;
 }
 
-std::vector<Isa> available() {
-  std::vector<Isa> isas{Isa::kBaseline};
-  if (cpu_isa() != Isa::kBaseline) isas.push_back(Isa::kAvx2);
-  if (cpu_isa() == Isa::kAvx512) isas.push_back(Isa::kAvx512);
-  return isas;
-}
-
 // The numbers are multiples of 1/16 and small, so that every order of summation is exact.
 const std::vector<Problem> kProblems = {
     {1, 1, 1},
@@ -99,7 +93,7 @@ using Types = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(GemmTest, Types);
 
 TYPED_TEST(GemmTest, EqualsTheNaiveLoopOnEveryInstructionSet) {
-  for (const Isa isa : available()) {
+  for (const Isa isa : available_isas()) {
     for (const Problem& p : kProblems) {
       EXPECT_EQ(product<TypeParam>(p, isa, 1, false), naive_product<TypeParam>(p, false))
           << to_string(isa) << " " << p.m << "x" << p.n << "x" << p.k;

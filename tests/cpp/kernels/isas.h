@@ -6,11 +6,11 @@
 
 namespace fluidcore::cpu {
 
-// Every instruction set that this processor can run.
+// Every instruction set that loops are compiled for and this processor can run.
 inline std::vector<Isa> available_isas() {
   std::vector<Isa> isas;
   for (const Isa isa : {Isa::kBaseline, Isa::kAvx2, Isa::kAvx512}) {
-    if (isa <= cpu_isa()) isas.push_back(isa);
+    if (isa <= cpu_isa() && has_loops_for(isa)) isas.push_back(isa);
   }
   return isas;
 }
