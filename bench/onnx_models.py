@@ -2,7 +2,8 @@
 
     python -m bench.onnx_models det.onnx=1,3,320,320 rec.onnx=1,3,48,320 --threads 2
 
-Each file is followed by the shape of its only input. Needs an interpreter that has `onnx` and `onnxruntime`.
+Each file is followed by the shape of its only input. Needs an interpreter that has `onnx` and
+`onnxruntime`.
 """
 
 from __future__ import annotations

@@ -25,7 +25,12 @@ constexpr bool has_loops_for([[maybe_unused]] Isa isa) {
 // One name for each instruction set, so that the linker never takes the code of one for another.
 // Everything that `loop` calls must be inline: `flatten` then compiles all of it for the set. A set
 // that no loops are compiled for does nothing.
+//
+// Few processors are left without AVX2: where there are other sets, its loops are compiled for size.
 template <class Loop>
+#ifndef FLUIDCORE_ONLY_ISA
+[[gnu::cold]]
+#endif
 [[gnu::flatten]] void run_baseline(const Loop& loop) {
   if constexpr (has_loops_for(Isa::kBaseline)) loop();
 }
