@@ -143,7 +143,7 @@ class Reverse {
 
 std::vector<OpDesc> grad_of_decomposition(const OpRegistry& registry, GradContext& context) {
   const OpDesc& forward = context.forward();
-  Decomposition decomposition(registry, forward);
+  Decomposition decomposition(registry, forward, context.specs());
   registry.get(forward.type()).decomposition()(decomposition);
   std::vector<OpDesc> grads = Reverse(registry, context, decomposition).take_ops();
   std::vector<OpDesc> ops = steps_read_by(grads, decomposition.steps());

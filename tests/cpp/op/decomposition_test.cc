@@ -122,6 +122,38 @@ TEST(Decomposition, ChecksTheOperatorsThatItIsMadeOf) {
   EXPECT_THROW(steps_of([](Decomposition& d) { d.op("square", {}); }), InvalidArgument);
 }
 
+TEST(Decomposition, TakesOverARecordingUnderNamesOfItsOwn) {
+  Decomposition::Recording recording;
+  recording.steps.push_back({OpDesc("square", {{"X", {"X"}}}, {{"Out", {"a"}}}), true});
+  recording.steps.push_back(
+      {OpDesc("elementwise_mul", {{"X", {"Out@GRAD"}}, {"Y", {"a"}}}, {{"Out", {"b"}}}), false});
+  recording.results = {{"X@GRAD", "b"}, {"W@GRAD", "a"}};
+  const OpRegistry registry = registry_with(nullptr);
+  const OpDesc op = f_grad();
+  Decomposition decomposition(registry, op);
+  decomposition.add(recording);
+  std::vector<std::string> text;
+  std::vector<bool> is_constant;
+  for (const auto& step : decomposition.steps()) {
+    text.push_back(to_string(step.op));
+    is_constant.push_back(step.is_constant);
+  }
+  EXPECT_THAT(text, ElementsAre("square(X=x) -> Out=x@GRAD@PART@0",
+                                "elementwise_mul(X=y@GRAD, Y=x@GRAD@PART@0) -> "
+                                "Out=x@GRAD@PART@1"));
+  EXPECT_THAT(is_constant, ElementsAre(true, false));
+  EXPECT_THAT(decomposition.results(), ElementsAre(Pair("x@GRAD", "x@GRAD@PART@1")));
+}
+
+TEST(Decomposition, KnowsTheSpecsOfInputsThatItWasGiven) {
+  const OpRegistry registry = registry_with(nullptr);
+  const OpDesc op = f_grad();
+  const SpecsByName specs = {{"x", {Shape({-1, 3}), DType::kFloat64}}};
+  const Decomposition decomposition(registry, op, specs);
+  EXPECT_EQ(decomposition.spec("X"), (TensorSpec{Shape({-1, 3}), DType::kFloat64}));
+  EXPECT_THROW(decomposition.spec("Out@GRAD"), InvalidArgument);
+}
+
 TEST(GradOfADecomposition, CalculatesAgainWhatIsReadAndThenDifferentiatesInReverse) {
   EXPECT_THAT(
       grads_of(
