@@ -42,7 +42,9 @@ def gradient_of(
     stopped = {name for name in desc.input_arg_names() if old_values.get(name, name) in no_grad}
     site = op.desc.call_site()
     try:
-        specs = specs_of_inputs(desc, block, old_values) if decomposes_by_specs(op.type) else {}
+        specs = (
+            specs_of_inputs(desc, block.desc, old_values) if decomposes_by_specs(op.type) else {}
+        )
         descs, grad_to_var = core.get_grad_op_desc(desc, stopped, [], specs)
     except core.Error as error:
         explain(error, site)

@@ -189,9 +189,7 @@ class _Declaration:
             return
         values = values_at(self.type, list(self.inputs), self.examples)
         if layers is not None and forward:
-            check_decomposition(
-                self.type, layers, values, plain_attributes(self.type, self.attrs)
-            )
+            check_decomposition(self.type, layers, values, plain_attributes(self.type, self.attrs))
         if has_gradient(self.type, values, list(self.outputs)):
             check_definition(self.type, values)
 

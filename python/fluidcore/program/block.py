@@ -188,7 +188,7 @@ class Block(BlockVariables, BlockMembers):
             core.InvalidArgument: It stands for itself alone.
         """
         op = self.desc.op(position)
-        site, steps = op.call_site(), steps_of(op, self)
+        site, steps = op.call_site(), steps_of(op, self.desc)
         self.desc.remove_op(position, position + 1)
         added = []
         for index, step in enumerate(steps, position):

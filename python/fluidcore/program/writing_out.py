@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from fluidcore import core
 from fluidcore.base.definitions import remembered
-
-if TYPE_CHECKING:
-    from fluidcore.program.block import Block
 
 Specs: TypeAlias = "dict[str, tuple[list[int], str]]"  # variable -> shape and dtype
 
@@ -46,7 +43,7 @@ def decomposes_by_specs(op_type: str) -> bool:
 
 
 def specs_of_inputs(
-    op: core.OpDesc, block: Block, names: Mapping[str, str] = MappingProxyType({})
+    op: core.OpDesc, block: core.BlockDesc, names: Mapping[str, str] = MappingProxyType({})
 ) -> Specs:
     """What is known of the variables that an operator reads.
 
@@ -57,12 +54,12 @@ def specs_of_inputs(
     """
     found = {}
     for name in op.input_arg_names():
-        desc = block.var_recursive(names.get(name, name)).desc
-        found[name] = (desc.shape(), desc.dtype())
+        variable = block.find_var_recursive(names.get(name, name))
+        found[name] = (variable.shape(), variable.dtype())
     return found
 
 
-def steps_of(op: core.OpDesc, block: Block) -> list[Step]:
+def steps_of(op: core.OpDesc, block: core.BlockDesc) -> list[Step]:
     """The operators that one of a block stands for; they write its outputs."""
     made, results = core.decomposition_of(op, specs_of_inputs(op, block))
     read = set(op.input_arg_names())

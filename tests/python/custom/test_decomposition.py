@@ -297,7 +297,9 @@ class TestWhatTheLayersMake:
     def test_has_shape_and_dtype_of_the_layers(self, name):
         layer = defined(name, {"decompose": lambda x: layers.reduce_sum(x, dim=[1])})
         assert layer(layers.data("x", [3])).shape == (-1,)
-        whole = defined(f"{name}_int", {"decompose": lambda x: layers.cast(x, "int32")}, check=False)
+        whole = defined(
+            f"{name}_int", {"decompose": lambda x: layers.cast(x, "int32")}, check=False
+        )
         assert whole(layers.data("y", [3])).dtype == "int32"
 
     def test_depends_on_the_shape_of_the_input(self, name):
