@@ -13,7 +13,7 @@ from fluidcore import core, unique_name
 from fluidcore.base.call_site import end_of, explain
 from fluidcore.base.definitions import remembered
 from fluidcore.custom.formula import Function, parameter_name, parameters_of, slot_parameters
-from fluidcore.custom.recording import Recording, Spec
+from fluidcore.custom.recorded_layers import Recording, Spec
 from fluidcore.program import Block, Program, Variable, program_guard
 from fluidcore.program.writing_out import decomposes_by_specs
 

@@ -22,7 +22,7 @@ from fluidcore.custom.formula import (
     parameters_of,
     slot_parameters,
 )
-from fluidcore.custom.recording import Spec
+from fluidcore.custom.recorded_layers import Spec
 from fluidcore.layers.generated import describe, make_layer
 from fluidcore.program.attributes import plain_attributes
 

@@ -9,7 +9,7 @@ import pytest
 
 import fluidcore as fluid
 from fluidcore import layers
-from fluidcore.custom.recording import Recording, Spec
+from fluidcore.custom.recorded_layers import Recording, Spec
 
 ROWS = np.array([[0.5, -1.0, 2.0]], "float32")
 

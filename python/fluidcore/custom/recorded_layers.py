@@ -44,7 +44,7 @@ class Recording:
         self._inputs = [variable.name for variable in inputs]
         self._desc = core.ProgramDesc()
         self._names: dict[str, str] = {}  # variable of `block` -> the one of `_desc` it is now
-        self._constants: dict[int, bool] = {}
+        self._steps: list[tuple[core.OpDesc, bool]] = []
         for variable in inputs:
             self._declare(variable)
             if variable.stop_gradient:
@@ -55,7 +55,7 @@ class Recording:
         for slot, variable in results.items():
             self.results[slot] = self._result(self._names[variable.name])
         self.specs = [Spec(variable.shape, variable.dtype) for variable in results.values()]
-        self.steps = self._needed()
+        self.steps = list(self._needed())[::-1]
         self._executor = core.Executor(core.CPUPlace())
 
     def run(self, arrays: Iterable[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
@@ -109,7 +109,7 @@ class Recording:
         is_constant: bool,
     ) -> None:
         op = self._desc.block(0).add_op(op_type, inputs, outputs, attrs)
-        self._constants[id(op)] = is_constant
+        self._steps.append((op, is_constant))
 
     def _new_name(self, key: str) -> str:
         name, count = key, 0
@@ -118,12 +118,10 @@ class Recording:
             name = f"{key}@{count}"
         return name
 
-    def _needed(self) -> list[tuple[core.OpDesc, bool]]:
-        return list(reversed(list(self._backwards())))
-
-    def _backwards(self) -> Iterator[tuple[core.OpDesc, bool]]:
+    def _needed(self) -> Iterator[tuple[core.OpDesc, bool]]:
+        """The steps that the results need, the last one first."""
         read = set(self.results.values())
-        for op in reversed(self._desc.block(0).ops()):
+        for op, is_constant in reversed(self._steps):
             if not read.isdisjoint(op.output_arg_names()):
                 read.update(op.input_arg_names())
-                yield op, self._constants[id(op)]
+                yield op, is_constant
