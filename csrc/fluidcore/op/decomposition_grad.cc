@@ -138,8 +138,8 @@ class Reverse {
     for (const OpDesc& grad : grads) read.merge(inputs_of(grad));
     for (const std::string& name : step.output_arg_names()) {
       if (reached_.contains(name) || !read.contains(grad_name(name))) continue;
-      ops_.push_back(OpDesc("fill_any_like", {{"X", {name}}}, {{"Out", {grad_name(name)}}},
-                            {{"value", 0.0}}));
+      ops_.push_back(
+          OpDesc("fill_any_like", {{"X", {name}}}, {{"Out", {grad_name(name)}}}, {{"value", 0.0}}));
     }
   }
 

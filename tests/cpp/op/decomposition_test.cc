@@ -60,6 +60,11 @@ OpRegistry registry_with(Decompose decompose) {
                    .output("Out", "")
                    .output("Other", "")
                    .grad(standard_grad({.inputs = {"X"}, .differentiable = {"Y"}})));
+  registry.add(OpDef("halves")
+                   .input("X", "")
+                   .output("Low", "")
+                   .output("High", "")
+                   .grad(standard_grad({.differentiable = {"X"}, .cotangents = {"Low", "High"}})));
   registry.add(decomposed(std::move(decompose)));
   return registry;
 }
@@ -162,6 +167,21 @@ TEST(GradOfADecomposition, CalculatesAgainWhatIsReadAndThenDifferentiatesInRever
                   "elementwise_mul_grad(Out@GRAD=x@GRAD@GRAD, X=y@GRAD, Y=x@GRAD@PART@0) -> "
                   "X@GRAD=y@GRAD@GRAD, Y@GRAD=x@GRAD@PART@0@GRAD",
                   "square_grad(Out@GRAD=x@GRAD@PART@0@GRAD, X=x) -> X@GRAD=x@GRAD"));
+}
+
+TEST(GradOfADecomposition, IsZeroByAnOutputThatNothingReads) {
+  EXPECT_THAT(
+      grads_of([](Decomposition& d) {
+        Decomposition::Recording recording;
+        recording.steps.push_back(
+            {OpDesc("halves", {{"X", {"X"}}}, {{"Low", {"a"}}, {"High", {"b"}}}), false});
+        recording.results = {{"X@GRAD", "b"}};
+        d.add(recording);
+      }),
+      ElementsAre("halves(X=x) -> High=x@GRAD@PART@0, Low=x@GRAD@PART@0@1",
+                  "fill_any_like(X=x@GRAD@PART@0@1) -> Out=x@GRAD@PART@0@1@GRAD   # value=0.0",
+                  "halves_grad(High@GRAD=x@GRAD@GRAD, Low@GRAD=x@GRAD@PART@0@1@GRAD) -> "
+                  "X@GRAD=x@GRAD"));
 }
 
 TEST(GradOfADecomposition, FollowsOnlyPathsToGradientsThatAreWanted) {
