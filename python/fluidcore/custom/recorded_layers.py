@@ -72,7 +72,7 @@ class Recording:
         self._names[variable.name] = variable.name
 
     def _append(self, op: core.OpDesc) -> None:
-        inputs = {slot: [self._names[n] for n in args] for slot, args in op.inputs().items()}
+        inputs = {slot: [self._names.get(n, n) for n in args] for slot, args in op.inputs().items()}
         outputs = {
             slot: [n if n == core.EMPTY_VAR_NAME else self._new_name(n) for n in args]
             for slot, args in op.outputs().items()
