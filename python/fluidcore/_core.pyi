@@ -8,7 +8,7 @@ import numpy
 import numpy.typing
 import typing
 import typing_extensions
-__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'CallableGradient', 'Definition', 'Derivatives', 'Directional', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'ElementCheck', 'Error', 'Executor', 'Formula', 'Function', 'GRAD_VAR_SUFFIX', 'Gradient', 'InvalidArgument', 'Judgement', 'KernelCheck', 'KernelTest', 'NoiseLevel', 'NotFound', 'OpDef', 'OpDesc', 'OutOfTime', 'Profile', 'ProgramDesc', 'ProgramFunction', 'Proof', 'Repetition', 'Rules', 'Scope', 'SelectedRows', 'Tensor', 'TimeLimit', 'TimedOut', 'VarDesc', 'Variable', 'blind_spot', 'check_directions', 'check_infinite', 'cpu_isa', 'define_op', 'deviation', 'difference', 'differentiate', 'differentiate_along', 'dtype_name', 'dtype_number', 'error_statistics', 'get_grad_op_desc', 'grad_var_name', 'judge', 'load_op_library', 'may_be_infinite', 'measure_noise', 'narrowed_to', 'needed_ops', 'noise_floor', 'onednn_version', 'op_def', 'op_types', 'prove_jointly', 'round_direction', 'round_to', 'same_bits', 'slope_along', 'unit_roundoff', 'version']
+__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'CallableGradient', 'Definition', 'Derivatives', 'Directional', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'ElementCheck', 'Error', 'Executor', 'Formula', 'Function', 'GRAD_VAR_SUFFIX', 'Gradient', 'InvalidArgument', 'Judgement', 'KernelCheck', 'KernelTest', 'NoiseLevel', 'NotFound', 'OpDef', 'OpDesc', 'OutOfTime', 'Profile', 'ProgramDesc', 'ProgramFunction', 'Proof', 'Repetition', 'Rules', 'Scope', 'SelectedRows', 'Tensor', 'TimeLimit', 'TimedOut', 'VarDesc', 'Variable', 'blind_spot', 'check_directions', 'check_infinite', 'cpu_isa', 'decomposition_of', 'define_op', 'deviation', 'difference', 'differentiate', 'differentiate_along', 'dtype_name', 'dtype_number', 'error_statistics', 'get_grad_op_desc', 'grad_var_name', 'judge', 'load_op_library', 'may_be_infinite', 'measure_noise', 'narrowed_to', 'needed_ops', 'noise_floor', 'onednn_version', 'op_def', 'op_types', 'prove_jointly', 'round_direction', 'round_to', 'same_bits', 'slope_along', 'unit_roundoff', 'version']
 class TimeLimit:
     """
     A context manager: ends what this thread calculates with OutOfTime.
@@ -371,6 +371,11 @@ class OpDef:
     def attrs(self) -> list[OpDef.Attr]:
         ...
     @property
+    def decomposes_by_specs(self) -> bool:
+        """
+        Its decomposition is made for certain specs of the inputs.
+        """
+    @property
     def doc(self) -> str:
         ...
     @property
@@ -388,6 +393,11 @@ class OpDef:
     def is_constant(self) -> bool:
         """
         append_backward treats its outputs as constants.
+        """
+    @property
+    def is_its_decomposition(self) -> bool:
+        """
+        Programs get its decomposition in its place.
         """
     @property
     def is_random(self) -> bool:
@@ -1091,9 +1101,13 @@ def cpu_isa() -> str:
     """
     The instruction set that kernels use: 'baseline', 'avx2' or 'avx512'.
     """
-def define_op(type: str, doc: str, inputs: collections.abc.Sequence[tuple[str, str]], outputs: collections.abc.Sequence[tuple[str, str]], attrs: dict[str, typing.Any], infer: typing.Any, forward: typing.Any, backward: typing.Any, reads: collections.abc.Sequence[str], cotangents: collections.abc.Sequence[str], differentiable: collections.abc.Sequence[str]) -> Definition:
+def decomposition_of(op_desc: OpDesc, specs: collections.abc.Mapping[str, tuple[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], str]] = {}) -> tuple[list[tuple[OpDesc, bool]], dict[str, str]]:
     """
-    Defines an operator, in the place of one of its name, whose formulas are Python functions: forward({slot: array}, attrs) and backward likewise write into the arrays of the outputs, infer({slot: (shape, dtype)}, attrs) gives a (shape, dtype) for each output.
+    The operators that one operator stands for, each with whether gradients stop there; and output variable -> the variable of these operators that it equals.
+    """
+def define_op(type: str, doc: str, inputs: collections.abc.Sequence[tuple[str, str]], outputs: collections.abc.Sequence[tuple[str, str]], attrs: dict[str, typing.Any], infer: typing.Any, forward: typing.Any, backward: typing.Any, reads: collections.abc.Sequence[str], cotangents: collections.abc.Sequence[str], differentiable: collections.abc.Sequence[str], decompose: typing.Any = None, is_its_decomposition: bool = False) -> Definition:
+    """
+    Defines an operator, in the place of one of its name, whose formulas are Python functions: forward({slot: array}, attrs) and backward likewise write into the arrays of the outputs, infer({slot: (shape, dtype)}, attrs) gives a (shape, dtype) for each output; decompose likewise gives the operators that this one stands for, each with whether gradients stop there, and {slot: variable} of the outputs.
     """
 def deviation(gradient: typing.Annotated[numpy.typing.ArrayLike, numpy.float64], first: typing.Annotated[numpy.typing.ArrayLike, numpy.float64], factor: typing.SupportsFloat | typing.SupportsIndex, second: typing.Annotated[numpy.typing.ArrayLike, numpy.float64] | None, *, dtype: str, point: typing.Any, weight: typing.SupportsFloat | typing.SupportsIndex = 0.0, spread: typing.SupportsFloat | typing.SupportsIndex = 0.0) -> tuple[int, float, float, bool] | None:
     """
@@ -1123,9 +1137,9 @@ def error_statistics(analytical: typing.Annotated[numpy.typing.ArrayLike, numpy.
     """
     The largest, mean and median of |a - n| / max(|a|, |n|, smallest), and those of |a - n|.
     """
-def get_grad_op_desc(op_desc: OpDesc, no_grad_set: collections.abc.Set[str] = set(), grad_sub_blocks: collections.abc.Sequence[BlockDesc] = []) -> tuple[list[OpDesc], dict[str, str]]:
+def get_grad_op_desc(op_desc: OpDesc, no_grad_set: collections.abc.Set[str] = set(), grad_sub_blocks: collections.abc.Sequence[BlockDesc] = [], specs: collections.abc.Mapping[str, tuple[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], str]] = {}) -> tuple[list[OpDesc], dict[str, str]]:
     """
-    The operators that calculate the gradient of one operator, and which gradient belongs to which forward variable.
+    The operators that calculate the gradient of one operator, and which gradient belongs to which forward variable. An operator that decomposes_by_specs needs those of its inputs: variable -> (shape, dtype).
     """
 def grad_var_name(name: str) -> str:
     """

@@ -1,4 +1,6 @@
+#include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -7,7 +9,11 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include "fluidcore/base/dtype.h"
+#include "fluidcore/base/error.h"
+#include "fluidcore/base/shape.h"
 #include "fluidcore/bindings/bindings.h"
+#include "fluidcore/op/decomposition.h"
 #include "fluidcore/ops/register_ops.h"
 
 namespace py = pybind11;
@@ -18,22 +24,52 @@ namespace {
 
 using GradOps = std::pair<std::vector<BlockDesc::OpPtr>, std::map<std::string, std::string>>;
 
+using Specs = std::map<std::string, std::pair<std::vector<std::int64_t>, std::string>>;
+
+SpecsByName specs_by_name(const Specs& given) {
+  SpecsByName specs;
+  for (const auto& [name, spec] : given) {
+    specs.emplace(name, TensorSpec{Shape(spec.first), dtype_from_name(spec.second)});
+  }
+  return specs;
+}
+
 GradOps get_grad_op_desc(const OpDesc& op,
                          const std::set<std::string>& no_grad_set,
-                         const std::vector<BlockRef>& grad_sub_blocks) {
+                         const std::vector<BlockRef>& grad_sub_blocks,
+                         const Specs& specs) {
   std::vector<BlockIndex> blocks;
   blocks.reserve(grad_sub_blocks.size());
   for (const BlockRef& block : grad_sub_blocks) blocks.push_back({block.idx});
   const OpDef& def = process_ops().get(op.type());
   OpDesc forward = op;
   def.complete(forward);  // an operator that is in no block may lack what gradients are made from
-  GradContext context(forward, no_grad_set, std::move(blocks));
+  GradContext context(forward, no_grad_set, std::move(blocks), specs_by_name(specs));
   GradOps result;
   for (OpDesc& grad : process_ops().grad_ops(context)) {
     result.first.push_back(std::make_shared<OpDesc>(std::move(grad)));
   }
   result.second = context.grad_to_var();
   return result;
+}
+
+using Steps =
+    std::pair<std::vector<std::pair<BlockDesc::OpPtr, bool>>, std::map<std::string, std::string>>;
+
+Steps decomposition_of(const OpDesc& op, const Specs& specs) {
+  const OpDef& def = process_ops().get(op.type());
+  require(def.has_decomposition(), op.type(), ": there must be a decomposition, got none");
+  OpDesc complete = op;
+  def.complete(complete);
+  const SpecsByName known = specs_by_name(specs);
+  Decomposition decomposition(process_ops(), complete, known);
+  def.decomposition()(decomposition);
+  Steps found;
+  for (const auto& [step, is_constant] : decomposition.steps()) {
+    found.first.emplace_back(std::make_shared<OpDesc>(step), is_constant);
+  }
+  found.second = decomposition.results();
+  return found;
 }
 
 std::vector<std::pair<std::string, std::string>> kernel_list(const OpDef& def) {
@@ -128,6 +164,10 @@ void bind_ops(py::module_& m) {
       .def_property_readonly("has_grad", &OpDef::has_grad)
       .def_property_readonly("has_decomposition", &OpDef::has_decomposition,
                              "It can be rewritten into operators that have gradients.")
+      .def_property_readonly("decomposes_by_specs", &OpDef::decomposes_by_specs,
+                             "Its decomposition is made for certain specs of the inputs.")
+      .def_property_readonly("is_its_decomposition", &OpDef::is_its_decomposition,
+                             "Programs get its decomposition in its place.")
       .def_property_readonly("is_random", &OpDef::is_random,
                              "It draws random numbers: calculated again, it gives others.")
       .def_property_readonly(
@@ -144,9 +184,13 @@ void bind_ops(py::module_& m) {
       py::return_value_policy::reference, "The definition of an operator.");
   m.def("get_grad_op_desc", &get_grad_op_desc, py::arg("op_desc"),
         py::arg("no_grad_set") = std::set<std::string>(),
-        py::arg("grad_sub_blocks") = std::vector<BlockRef>(),
+        py::arg("grad_sub_blocks") = std::vector<BlockRef>(), py::arg("specs") = Specs(),
         "The operators that calculate the gradient of one operator, and which gradient belongs to "
-        "which forward variable.");
+        "which forward variable. An operator that decomposes_by_specs needs those of its inputs: "
+        "variable -> (shape, dtype).");
+  m.def("decomposition_of", &decomposition_of, py::arg("op_desc"), py::arg("specs") = Specs(),
+        "The operators that one operator stands for, each with whether gradients stop there; and "
+        "output variable -> the variable of these operators that it equals.");
 }
 
 }  // namespace fluidcore::bindings

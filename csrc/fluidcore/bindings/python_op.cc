@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <exception>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include "fluidcore/base/strings.h"
 #include "fluidcore/bindings/bindings.h"
 #include "fluidcore/bindings/python_call.h"
+#include "fluidcore/op/decomposition.h"
 #include "fluidcore/op/op_registry.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/op_library.h"
@@ -157,6 +159,25 @@ InferFn formula_infer(const py::object& formula, Names inputs, Names outputs) {
   };
 }
 
+// f({"X": (shape, dtype)}, attrs) is the list of operators, each with whether gradients stop there,
+// and {slot: variable} of the outputs; inputs are called as their slots.
+Decompose recorded_decomposition(const py::object& recorder, Names inputs) {
+  return [f = shared(recorder), inputs = std::move(inputs)](Decomposition& decomposition) {
+    const py::gil_scoped_acquire gil;
+    py::dict specs;
+    for (const std::string& slot : inputs) {
+      specs[py::str(slot)] = described(decomposition.spec(slot));
+    }
+    using Steps = std::vector<std::pair<BlockDesc::OpPtr, bool>>;
+    using Recorded = std::pair<Steps, std::map<std::string, std::string>>;
+    auto [steps, results] =
+        call(*f, specs, attrs_of(decomposition.attrs())).template cast<Recorded>();
+    Decomposition::Recording recording{{}, std::move(results)};
+    for (const auto& [op, is_constant] : steps) recording.steps.push_back({*op, is_constant});
+    decomposition.add(recording);
+  };
+}
+
 struct Backward {
   py::object formula;
   Names reads;           // inputs and outputs
@@ -261,9 +282,16 @@ class Definition {
 std::unique_ptr<Definition> define_op(const Declaration& declaration,
                                       const py::object& infer,
                                       const py::object& forward,
-                                      const std::optional<Backward>& backward) {
+                                      const std::optional<Backward>& backward,
+                                      const py::object& decompose,
+                                      bool is_its_decomposition) {
   OpRegistry added;
   OpDef def = forward_op(declaration, infer, forward);
+  if (!decompose.is_none()) {
+    Decompose recorded = recorded_decomposition(decompose, names_of(declaration.inputs));
+    def = OpDef(std::move(def)).decompose_by_specs(std::move(recorded));
+  }
+  if (is_its_decomposition) def = OpDef(std::move(def)).stands_for_decomposition();
   if (backward) {
     def = OpDef(std::move(def)).grad(grad_of(declaration, *backward));
     added.add(backward_op(declaration, *backward));
@@ -294,7 +322,8 @@ void bind_python_op(py::module_& m) {
       "define_op",
       [](std::string type, std::string doc, Named inputs, Named outputs, py::dict attrs,
          const py::object& infer, const py::object& forward, const py::object& backward,
-         Names reads, Names cotangents, Names differentiable) {
+         Names reads, Names cotangents, Names differentiable, const py::object& decompose,
+         bool is_its_decomposition) {
         std::optional<Backward> gradient;
         if (!backward.is_none()) {
           gradient = Backward{backward, std::move(reads), std::move(cotangents),
@@ -302,15 +331,18 @@ void bind_python_op(py::module_& m) {
         }
         return define_op({std::move(type), std::move(doc), std::move(inputs), std::move(outputs),
                           std::move(attrs)},
-                         infer, forward, gradient);
+                         infer, forward, gradient, decompose, is_its_decomposition);
       },
       py::arg("type"), py::arg("doc"), py::arg("inputs"), py::arg("outputs"), py::arg("attrs"),
       py::arg("infer"), py::arg("forward"), py::arg("backward"), py::arg("reads"),
-      py::arg("cotangents"), py::arg("differentiable"),
+      py::arg("cotangents"), py::arg("differentiable"), py::arg("decompose") = py::none(),
+      py::arg("is_its_decomposition") = false,
       "Defines an operator, in the place of one of its name, whose formulas are Python functions: "
       "forward({slot: array}, attrs) and "
       "backward likewise write into the arrays of the outputs, infer({slot: (shape, dtype)}, "
-      "attrs) gives a (shape, dtype) for each output.");
+      "attrs) gives a (shape, dtype) for each output; decompose likewise gives the operators that "
+      "this one stands for, each with whether gradients stop there, and {slot: variable} of the "
+      "outputs.");
   m.def(
       "load_op_library",
       [](const std::string& path) {

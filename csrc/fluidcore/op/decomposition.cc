@@ -11,10 +11,16 @@ Expr binary(const std::string& type, const Expr& a, const Expr& b) {
   return a.owner().op(type, {{"X", a}, {"Y", b}});
 }
 
+const SpecsByName kNoSpecs;
+
 }  // namespace
 
+Decomposition::Decomposition(const OpRegistry& registry, const OpDesc& op, const SpecsByName& specs)
+    : registry_(registry), op_(op), specs_(specs) {
+}
+
 Decomposition::Decomposition(const OpRegistry& registry, const OpDesc& op)
-    : registry_(registry), op_(op) {
+    : Decomposition(registry, op, kNoSpecs) {
 }
 
 Expr Decomposition::input(std::string_view slot) {
@@ -49,16 +55,56 @@ Expr Decomposition::filled_like(const Expr& like, double value) {
   return op("fill_any_like", {{"X", like}}, {{"value", value}});
 }
 
+const TensorSpec& Decomposition::spec(std::string_view slot) const {
+  const std::vector<std::string>& names = op_.input(slot);
+  const auto found = names.empty() ? specs_.end() : specs_.find(names[0]);
+  require(found != specs_.end(), op_.type(), ": shape and dtype of ", slot,
+          " must be known for its decomposition, got nothing; write the operator into a block");
+  return found->second;
+}
+
+// An operator's first output is written by no other, so neither is a name that is made from it.
+std::string Decomposition::next_name() const {
+  const std::vector<std::string> written = op_.output_arg_names();
+  return str_cat(written.empty() ? op_.type() : written[0], "@PART@",
+                 std::to_string(steps_.size()));
+}
+
+void Decomposition::add(const Recording& recording) {
+  std::map<std::string, std::string> names;
+  for (const auto& [slot, variables] : op_.inputs()) {
+    if (!variables.empty()) names.emplace(slot, variables[0]);
+  }
+  const auto renamed = [&names](SlotMap slots) {
+    for (auto& [slot, variables] : slots) {
+      for (std::string& name : variables) {
+        if (name != kEmptyName) name = names.at(name);
+      }
+    }
+    return slots;
+  };
+  for (const auto& [op, is_constant] : recording.steps) {
+    const std::string name = next_name();
+    std::size_t count = 0;
+    for (const std::string& made : op.output_arg_names()) {
+      names.insert_or_assign(made, count == 0 ? name : str_cat(name, "@", count));
+      ++count;
+    }
+    OpDesc step(op.type(), renamed(op.inputs()), renamed(op.outputs()), op.attrs());
+    const OpDef& def = registry_.get(op.type());
+    def.complete(step);
+    steps_.push_back({std::move(step), is_constant || def.is_constant()});
+  }
+  for (const auto& [slot, value] : recording.results) set(slot, {*this, names.at(value)});
+}
+
 std::vector<Expr> Decomposition::add_step(const std::string& type,
                                           const Inputs& inputs,
                                           AttributeMap attrs,
                                           const std::string& output,
                                           std::size_t count,
                                           bool is_constant) {
-  // An operator's first output is written by no other, so neither is a name that is made from it.
-  const std::vector<std::string> written = op_.output_arg_names();
-  const std::string name =
-      str_cat(written.empty() ? op_.type() : written[0], "@PART@", std::to_string(steps_.size()));
+  const std::string name = next_name();
   std::vector<std::string> names = {name};
   for (std::size_t i = 1; i < count; ++i) names.push_back(str_cat(name, "@", std::to_string(i)));
   SlotMap given;

@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "fluidcore/op/grad_context.h"
 #include "fluidcore/program/op_desc.h"
 
 namespace fluidcore {
@@ -40,8 +41,9 @@ class Expr {
 //     d.set("X@GRAD", d.input("Out@GRAD") * (1.0 - out * out));
 //   }));
 //
-// Nothing is known of shapes: what is written must be right for all of them. Expressions broadcast
-// as NumPy does; op() takes the attribute `axis` where that is not meant.
+// Nothing is known of shapes, unless the operator decomposes_by_specs(): what is written must be
+// right for all of them. Expressions broadcast as NumPy does; op() takes the attribute `axis` where
+// that is not meant.
 class Decomposition {
  public:
   using Inputs = std::vector<std::pair<std::string, Expr>>;
@@ -51,7 +53,15 @@ class Decomposition {
     bool is_constant;  // gradients do not pass
   };
 
-  // `op` is complete and outlives this.
+  // Operators that were written down elsewhere, where the variables of the operator's inputs are
+  // called as their slots.
+  struct Recording {
+    std::vector<Step> steps;
+    std::map<std::string, std::string> results;  // output slot -> variable of a step
+  };
+
+  // `op` is complete; it and `specs`, of its inputs, outlive this.
+  Decomposition(const OpRegistry& registry, const OpDesc& op, const SpecsByName& specs);
   Decomposition(const OpRegistry& registry, const OpDesc& op);
 
   Expr input(std::string_view slot);
@@ -61,6 +71,8 @@ class Decomposition {
     return std::get<T>(op_.attr(name));
   }
   const AttributeMap& attrs() const { return op_.attrs(); }
+  // Throws InvalidArgument where nothing is known of an input.
+  const TensorSpec& spec(std::string_view slot) const;
 
   // Output slot `output` of an operator; its other outputs are not calculated.
   Expr op(const std::string& type,
@@ -85,6 +97,8 @@ class Decomposition {
   bool wants(std::string_view slot) const;
   // What the operator writes to an output slot; nothing happens where that is not wanted.
   void set(std::string_view slot, const Expr& value);
+  // The steps and results of a recording, under names of this decomposition.
+  void add(const Recording& recording);
 
   const std::vector<Step>& steps() const { return steps_; }
   // Output variable of the operator -> the variable of the decomposition that it equals.
@@ -97,9 +111,11 @@ class Decomposition {
                              const std::string& output,
                              std::size_t count,
                              bool is_constant);
+  std::string next_name() const;
 
   const OpRegistry& registry_;
   const OpDesc& op_;
+  const SpecsByName& specs_;
   std::vector<Step> steps_;
   std::map<std::string, std::string> results_;
 };

@@ -118,7 +118,9 @@ class Reverse {
       if (!varying_.contains(name)) no_grad.insert(name);
     }
     GradContext context(step, no_grad);
-    for (OpDesc& grad : registry_.grad_ops(context)) {
+    std::vector<OpDesc> grads = registry_.grad_ops(context);
+    add_zeros(step, grads);
+    for (OpDesc& grad : grads) {
       for (const auto& [from, to] : incoming_) grad.rename_input(from, to);
       for (const std::string& name : grad.output_arg_names()) {
         const auto found = context.grad_to_var().find(name);
@@ -127,6 +129,17 @@ class Reverse {
         record(found->first, found->second);
       }
       ops_.push_back(std::move(grad));
+    }
+  }
+
+  // The gradients that `grads` read of outputs of a step on which no result depends.
+  void add_zeros(const OpDesc& step, const std::vector<OpDesc>& grads) {
+    NameSet read;
+    for (const OpDesc& grad : grads) read.merge(inputs_of(grad));
+    for (const std::string& name : step.output_arg_names()) {
+      if (reached_.contains(name) || !read.contains(grad_name(name))) continue;
+      ops_.push_back(
+          OpDesc("fill_any_like", {{"X", {name}}}, {{"Out", {grad_name(name)}}}, {{"value", 0.0}}));
     }
   }
 
@@ -143,7 +156,7 @@ class Reverse {
 
 std::vector<OpDesc> grad_of_decomposition(const OpRegistry& registry, GradContext& context) {
   const OpDesc& forward = context.forward();
-  Decomposition decomposition(registry, forward);
+  Decomposition decomposition(registry, forward, context.specs());
   registry.get(forward.type()).decomposition()(decomposition);
   std::vector<OpDesc> grads = Reverse(registry, context, decomposition).take_ops();
   std::vector<OpDesc> ops = steps_read_by(grads, decomposition.steps());

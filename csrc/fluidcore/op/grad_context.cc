@@ -7,8 +7,12 @@ namespace fluidcore {
 
 GradContext::GradContext(const OpDesc& forward,
                          const std::set<std::string>& no_grad,
-                         std::vector<BlockIndex> grad_sub_blocks)
-    : forward_(forward), no_grad_(no_grad), grad_sub_blocks_(std::move(grad_sub_blocks)) {
+                         std::vector<BlockIndex> grad_sub_blocks,
+                         SpecsByName specs)
+    : forward_(forward),
+      no_grad_(no_grad),
+      grad_sub_blocks_(std::move(grad_sub_blocks)),
+      specs_(std::move(specs)) {
 }
 
 std::vector<std::string> GradContext::output_grad(std::string_view slot) const {

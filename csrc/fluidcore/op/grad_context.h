@@ -7,9 +7,12 @@
 #include <string_view>
 #include <vector>
 
+#include "fluidcore/base/shape.h"
 #include "fluidcore/program/op_desc.h"
 
 namespace fluidcore {
+
+using SpecsByName = std::map<std::string, TensorSpec, std::less<>>;
 
 // What a gradient maker is given: the forward operator and which gradients are unwanted. Remembers
 // which gradient belongs to which forward variable.
@@ -17,10 +20,13 @@ class GradContext {
  public:
   GradContext(const OpDesc& forward,
               const std::set<std::string>& no_grad,
-              std::vector<BlockIndex> grad_sub_blocks = {});
+              std::vector<BlockIndex> grad_sub_blocks = {},
+              SpecsByName specs = {});
 
   const OpDesc& forward() const { return forward_; }
   const std::vector<BlockIndex>& grad_sub_blocks() const { return grad_sub_blocks_; }
+  // Of the inputs, as far as they are known; for OpDef::decomposes_by_specs().
+  const SpecsByName& specs() const { return specs_; }
 
   const std::vector<std::string>& input(std::string_view slot) const {
     return forward_.input(slot);
@@ -47,6 +53,7 @@ class GradContext {
   const OpDesc& forward_;
   const std::set<std::string>& no_grad_;
   std::vector<BlockIndex> grad_sub_blocks_;
+  SpecsByName specs_;
   std::map<std::string, std::string> grad_to_var_;
 };
 

@@ -140,6 +140,17 @@ OpDef&& OpDef::decompose(Decompose decompose) && {
   return std::move(*this);
 }
 
+OpDef&& OpDef::decompose_by_specs(Decompose decompose) && {
+  decompose_ = std::move(decompose);
+  decomposes_by_specs_ = true;
+  return std::move(*this);
+}
+
+OpDef&& OpDef::stands_for_decomposition() && {
+  stands_for_decomposition_ = true;
+  return std::move(*this);
+}
+
 OpDef&& OpDef::runs_block(BlockTraits traits) && {
   block_traits_ = std::move(traits);
   return std::move(*this).required_attr("sub_block", BlockIndex{}, "the block that is run");

@@ -136,6 +136,10 @@ class OpDef {
   OpDef&& grad(GradMaker maker) &&;
   // For an operator without gradient maker: the differentiable operators it stands for.
   OpDef&& decompose(Decompose decompose) &&;
+  // The decomposition is made for certain specs of the inputs: Decomposition::spec().
+  OpDef&& decompose_by_specs(Decompose decompose) &&;
+  // Front ends write the decomposition into a program in the place of the operator.
+  OpDef&& stands_for_decomposition() &&;
   OpDef&& not_differentiable() &&;  // append_backward treats the outputs as constants
   OpDef&& runs_block(BlockTraits traits = {}) &&;  // declares the attribute sub_block
   // Extents of the outputs depend on the data, if `slot` is not empty where this input is given:
@@ -176,6 +180,8 @@ class OpDef {
   bool has_grad_maker() const { return grad_ != nullptr; }
   bool has_decomposition() const { return decompose_ != nullptr; }
   const Decompose& decomposition() const { return decompose_; }  // may be null
+  bool decomposes_by_specs() const { return decomposes_by_specs_; }
+  bool is_its_decomposition() const { return stands_for_decomposition_; }
   const BlockTraits* block_traits() const { return block_traits_ ? &*block_traits_ : nullptr; }
   bool has_extents_from_data(const OpDesc& op) const;
   bool is_feed() const { return stands_for_feed_; }
@@ -233,6 +239,8 @@ class OpDef {
   std::vector<std::pair<std::string, std::string>> in_place_;
   std::vector<View> views_;
   Decompose decompose_;
+  bool decomposes_by_specs_ = false;
+  bool stands_for_decomposition_ = false;
   std::optional<BlockTraits> block_traits_;
   bool not_differentiable_ = false;
   std::optional<std::string> extents_from_data_;  // the input; empty: always

@@ -46,7 +46,7 @@ def _append_backward_ops_(
     grads = gradient.branches.remove(seeds)
     for op in reversed(ops):
         if op.body is None:
-            made = gradient_of(op, no_grad, names, gradient.arrays)
+            made = gradient_of(op, no_grad, names, gradient.forward, gradient.arrays)
         else:
             made = sub_block_gradient(op, gradient, _append_backward_ops_)
         grads += _remove_no_grad_branch_(made, gradient.branches)

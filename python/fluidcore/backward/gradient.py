@@ -12,6 +12,8 @@ from fluidcore.backward.operators import EMPTY, ForwardOp, GradOp, op_traits, re
 from fluidcore.backward.values import ForwardValues
 from fluidcore.backward.versions import Version
 from fluidcore.base.call_site import explain
+from fluidcore.program import Block
+from fluidcore.program.writing_out import decomposes_by_specs, specs_of_inputs
 
 _NEW = "@NEW"  # what an operator leaves in a variable that it also reads
 _OLD = "@OLD"  # what it reads, if its gradient maker gives that name to a gradient
@@ -21,6 +23,7 @@ def gradient_of(
     op: ForwardOp,
     no_grad: Collection[str],
     names: GradientNames,
+    block: Block,
     arrays: Mapping[str, str] = MappingProxyType({}),
 ) -> list[GradOp]:
     """The gradient operators of one forward operator.
@@ -29,6 +32,7 @@ def gradient_of(
         op: An operator without sub-block.
         no_grad: Variables that are constants.
         names: Of the gradients in the block that the operators go to.
+        block: Where the forward operator is.
         arrays: Tensor array -> its gradient.
     """
     assert op.desc is not None
@@ -38,7 +42,10 @@ def gradient_of(
     stopped = {name for name in desc.input_arg_names() if old_values.get(name, name) in no_grad}
     site = op.desc.call_site()
     try:
-        descs, grad_to_var = core.get_grad_op_desc(desc, stopped, [])
+        specs = (
+            specs_of_inputs(desc, block.desc, old_values) if decomposes_by_specs(op.type) else {}
+        )
+        descs, grad_to_var = core.get_grad_op_desc(desc, stopped, [], specs)
     except core.Error as error:
         explain(error, site)
         raise

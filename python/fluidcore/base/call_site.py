@@ -39,6 +39,16 @@ def call_site() -> str:
     return ""
 
 
+def end_of(function: object) -> str:
+    """The last line of a function as "train.py:41"; empty for what is not of Python."""
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return ""
+    last = max(line for _, _, line in code.co_lines() if line is not None)
+    filename = code.co_filename
+    return f"{_shown.setdefault(filename, _show(filename)) or filename}:{last}"
+
+
 def _source_line(site: str) -> str:
     import linecache
 

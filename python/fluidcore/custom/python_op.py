@@ -1,17 +1,19 @@
-"""@custom_op: an operator whose formulas are Python functions."""
+"""@custom_op: an operator whose formulas are Python functions, or that stands for layers."""
 
 from __future__ import annotations
 
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from fluidcore import core
+from fluidcore.base.checks import extents_agree
 from fluidcore.base.definitions import definitions_changed
-from fluidcore.custom.check import check_definition
+from fluidcore.custom.check import check_decomposition, check_definition, has_gradient, values_at
+from fluidcore.custom.decomposition import Decomposition
 from fluidcore.custom.formula import (
     Function,
     called_with,
@@ -20,19 +22,9 @@ from fluidcore.custom.formula import (
     parameters_of,
     slot_parameters,
 )
+from fluidcore.custom.recorded_layers import Spec
 from fluidcore.layers.generated import describe, make_layer
-
-
-class Spec(NamedTuple):
-    """What is known of a variable before it has a value.
-
-    Attributes:
-        shape: Extents; -1 is unknown.
-        dtype: "float32".
-    """
-
-    shape: tuple[int, ...]
-    dtype: str
+from fluidcore.program.attributes import plain_attributes
 
 
 def custom_op(
@@ -71,20 +63,39 @@ def custom_op(
     one is an error; an output whose cotangent `backward` does not take is a constant for it. A
     gradient of the gradient there is none. Defining a type again replaces it.
 
+    `decompose` says which layers the operator stands for, and is where its gradients, of any order,
+    come from:
+
+        @fluid.custom_op("swish2", inputs=["X"], outputs=["Out"], attrs={"beta": 1.0})
+        class swish2:
+            "Out = X sigmoid(beta X)."
+
+            @staticmethod
+            def decompose(x, beta):
+                return x * fluid.layers.sigmoid(fluid.layers.scale(x, beta))
+
+    It gets a Variable of each input and gives one of each output. With `forward` that formula
+    calculates the outputs, and must agree with the layers. Without, programs get the layers in the
+    operator's place, so that what is saved or exported knows nothing of it. It is called for each
+    shape and dtype of the inputs; what it makes must be operators on tensors, without blocks,
+    parameters or random numbers. Without `infer` the outputs are what the layers make.
+
     Args:
         type: Name of the operator.
         inputs: Its slots, or slot -> documentation; each holds one variable.
         outputs: Likewise.
         attrs: Attribute -> default: a bool, int, float, str or a list of one of these.
         examples: Input -> shape or array, for the check; None: (3, 4) of random numbers.
-        check: Whether the gradient is checked now; None: where pytest runs.
+        check: Whether the gradient is checked now, and `forward` beside `decompose`; None: where
+            pytest runs.
 
     Returns:
         A decorator of the class.
 
     Raises:
-        core.InvalidArgument: A name occurs twice, a function is missing or has a parameter that
-            stands for nothing, or the type is one of fluidcore's own operators.
+        core.InvalidArgument: A name occurs twice, a function is missing, there twice, or has a
+            parameter that stands for nothing, the type is one of fluidcore's own operators, or
+            what was checked is no decomposition, or not one of `forward`; nothing is defined.
         GradientError: The gradient is wrong; nothing is defined.
     """
     return _Declaration(type, inputs, outputs, attrs or {}, examples or {}, check).define
@@ -136,24 +147,34 @@ class _Declaration:
         return [*slot_parameters([*self.inputs, *self.outputs]), *map(parameter_name, self.attrs)]
 
     def define(self, formulas: Any) -> Callable[..., Any]:
-        forward = getattr(formulas, "forward", None)
-        if forward is None:
-            raise core.InvalidArgument(f"{self.who}: there must be a function forward, got none")
-        backward = getattr(formulas, "backward", None)
+        forward, backward, decompose = (
+            getattr(formulas, name, None) for name in ("forward", "backward", "decompose")
+        )
+        if forward is None and decompose is None:
+            raise core.InvalidArgument(
+                f"{self.who}: there must be a function forward or decompose, got none"
+            )
+        if backward is not None and decompose is not None:
+            raise core.InvalidArgument(
+                f"{self.who}: the gradient must come from one function, got backward and decompose"
+            )
+        layers = None if decompose is None else self._decomposition(decompose)
         definition = core.define_op(
             self.type,
             inspect.getdoc(formulas) or "",
             list(self.inputs.items()),
             list(self.outputs.items()),
             {name: (value, "") for name, value in self.attrs.items()},
-            self._infer(getattr(formulas, "infer", None)),
-            self._forward(forward),
+            self._infer(getattr(formulas, "infer", None), layers),
+            self._forward(forward, layers),
             **self._backward(backward),
+            decompose=None if layers is None else layers.steps,
+            is_its_decomposition=forward is None,
         )
         definitions_changed()
         try:
-            if self.check and backward is not None:
-                check_definition(self.type, list(self.inputs), self.examples)
+            if self.check:
+                self._check(layers, forward is not None, backward is not None)
         except BaseException:
             definition.take_back()
             definitions_changed()
@@ -163,7 +184,24 @@ class _Declaration:
         assert layer is not None
         return make_layer(layer)
 
-    def _forward(self, function: Function) -> Any:
+    def _check(self, layers: Decomposition | None, forward: bool, backward: bool) -> None:
+        if layers is None and not backward:
+            return
+        values = values_at(self.type, list(self.inputs), self.examples)
+        if layers is not None and forward:
+            check_decomposition(self.type, layers, values, plain_attributes(self.type, self.attrs))
+        if has_gradient(self.type, values, list(self.outputs)):
+            check_definition(self.type, values)
+
+    def _decomposition(self, function: Function) -> Decomposition:
+        return Decomposition(
+            self.type, function, list(self.inputs), list(self.outputs), list(self.attrs)
+        )
+
+    def _forward(self, function: Function | None, layers: Decomposition | None) -> Any:
+        if function is None:
+            assert layers is not None
+            return layers.forward
         who = f"{self.type}: forward"
         parameters = parameters_of(who, function, self.known)
         slots = slot_parameters([*self.inputs, *self.outputs])
@@ -197,16 +235,18 @@ class _Declaration:
             "differentiable": [gradients[name][:-suffix] for name in used_gradients],
         }
 
-    def _infer(self, function: Function | None) -> Any:
+    def _infer(self, function: Function | None, layers: Decomposition | None) -> Any:
         who = f"{self.type}: infer"
         count = len(self.outputs)
         first = next(iter(self.inputs))
+        if function is None and layers is not None:
+            return layers.specs
         if function is None:
             return lambda specs, attrs: [specs[first]] * count
         slots = slot_parameters(list(self.inputs))
         parameters = parameters_of(who, function, [*slots, *map(parameter_name, self.attrs)])
 
-        def infer(specs: dict[str, Any], attrs: dict[str, Any]) -> list[tuple[Any, str]]:
+        def infer(specs: dict[str, Any], attrs: dict[str, Any]) -> list[Spec]:
             given = {n: Spec(*specs[slots[n]]) if n in slots else attrs[n] for n in parameters}
             results = function(**given)
             results = [results] if isinstance(results, Spec) else list(results)
@@ -215,9 +255,25 @@ class _Declaration:
                     f"{who} must return a Spec for each of {count} outputs, of a shape of whole "
                     f"numbers, -1 where one is unknown, and a dtype, got {results}"
                 )
-            return [([int(n) for n in spec.shape], spec.dtype) for spec in results]
+            declared = [Spec(tuple(int(n) for n in s.shape), s.dtype) for s in results]
+            if layers is not None:
+                self._check_specs(layers, declared, layers.specs(specs, attrs))
+            return declared
 
         return infer
+
+    def _check_specs(
+        self, layers: Decomposition, declared: Sequence[Spec], made: Sequence[Spec]
+    ) -> None:
+        for slot, wanted, found in zip(self.outputs, declared, made, strict=True):
+            if wanted.dtype != found.dtype or not extents_agree(wanted.shape, found.shape):
+                raise layers.error(
+                    f"must make {slot} as infer declares it, {_text(wanted)}, got {_text(found)}"
+                )
+
+
+def _text(spec: Spec) -> str:
+    return f"{spec.dtype} {list(spec.shape)}"
 
 
 def _is_known_form(spec: Any) -> bool:

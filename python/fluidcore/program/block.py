@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from fluidcore.program.mark import Mark
 from fluidcore.program.operator import Operator
 from fluidcore.program.outer_writes import OuterWrites
 from fluidcore.program.variable import Variable
+from fluidcore.program.writing_out import is_its_decomposition, steps_of
 
 if TYPE_CHECKING:
     from fluidcore.program.program import Program
@@ -84,7 +85,8 @@ class Block(BlockVariables, BlockMembers):
 
         Slots, attributes, shapes and element types are checked now, and the output variables get
         their shape and element type; those that do not exist are created in this block. After an
-        error nothing has changed.
+        error nothing has changed. Of an operator that is its decomposition, the operators that it
+        stands for are added.
 
         Args:
             type: Type of the operator, for example "mul".
@@ -95,6 +97,9 @@ class Block(BlockVariables, BlockMembers):
         Raises:
             core.InvalidArgument: Something does not fit; the message says what, a note says where.
             core.NotFound: No such operator, slot, attribute or variable.
+
+        Returns:
+            The operator; the last one of several.
         """
         return self._add_op(type, inputs, outputs, attrs, -1)
 
@@ -144,8 +149,9 @@ class Block(BlockVariables, BlockMembers):
         outputs: Mapping[str, Argument] | None,
         attrs: Mapping[str, Any] | None,
         index: int,
+        site: str | None = None,
     ) -> Operator:
-        site = call_site()
+        site = call_site() if site is None else site
         desc = self.desc
         check_name("the type of an operator", op_type)
         try:
@@ -170,8 +176,35 @@ class Block(BlockVariables, BlockMembers):
             explain(error, site)
             raise
         self._created += new
+        if is_its_decomposition(op_type):
+            return self.write_out(index if index >= 0 else desc.op_size() - 1)
         view = self._op_views[id(op)] = Operator(self, op)
         return view
+
+    def write_out(self, position: int) -> Operator:
+        """Puts the operators that an operator stands for in its place; returns the last one.
+
+        Raises:
+            core.InvalidArgument: It stands for itself alone.
+        """
+        op = self.desc.op(position)
+        site, steps = op.call_site(), steps_of(op, self.desc)
+        self.desc.remove_op(position, position + 1)
+        added = []
+        for index, step in enumerate(steps, position):
+            added.append(
+                self._add_op(step.type, step.inputs, step.outputs, step.attrs, index, site)
+            )
+            if step.is_constant:
+                for name in added[-1].output_arg_names:
+                    self.var_recursive(name).stop_gradient = True
+        return added[-1]
+
+    def write_out_all(self, is_meant: Callable[[str], bool]) -> None:
+        """Writes out every operator whose type is meant."""
+        for position in reversed(range(self.desc.op_size())):
+            if is_meant(self.desc.op(position).type()):
+                self.write_out(position)
 
     @contextmanager
     def _shapeless(self, outputs: Mapping[str, Iterable[str]]) -> Iterator[None]:

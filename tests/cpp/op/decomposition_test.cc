@@ -60,6 +60,11 @@ OpRegistry registry_with(Decompose decompose) {
                    .output("Out", "")
                    .output("Other", "")
                    .grad(standard_grad({.inputs = {"X"}, .differentiable = {"Y"}})));
+  registry.add(OpDef("halves")
+                   .input("X", "")
+                   .output("Low", "")
+                   .output("High", "")
+                   .grad(standard_grad({.differentiable = {"X"}, .cotangents = {"Low", "High"}})));
   registry.add(decomposed(std::move(decompose)));
   return registry;
 }
@@ -122,6 +127,38 @@ TEST(Decomposition, ChecksTheOperatorsThatItIsMadeOf) {
   EXPECT_THROW(steps_of([](Decomposition& d) { d.op("square", {}); }), InvalidArgument);
 }
 
+TEST(Decomposition, TakesOverARecordingUnderNamesOfItsOwn) {
+  Decomposition::Recording recording;
+  recording.steps.push_back({OpDesc("square", {{"X", {"X"}}}, {{"Out", {"a"}}}), true});
+  recording.steps.push_back(
+      {OpDesc("elementwise_mul", {{"X", {"Out@GRAD"}}, {"Y", {"a"}}}, {{"Out", {"b"}}}), false});
+  recording.results = {{"X@GRAD", "b"}, {"W@GRAD", "a"}};
+  const OpRegistry registry = registry_with(nullptr);
+  const OpDesc op = f_grad();
+  Decomposition decomposition(registry, op);
+  decomposition.add(recording);
+  std::vector<std::string> text;
+  std::vector<bool> is_constant;
+  for (const auto& step : decomposition.steps()) {
+    text.push_back(to_string(step.op));
+    is_constant.push_back(step.is_constant);
+  }
+  EXPECT_THAT(text, ElementsAre("square(X=x) -> Out=x@GRAD@PART@0",
+                                "elementwise_mul(X=y@GRAD, Y=x@GRAD@PART@0) -> "
+                                "Out=x@GRAD@PART@1"));
+  EXPECT_THAT(is_constant, ElementsAre(true, false));
+  EXPECT_THAT(decomposition.results(), ElementsAre(Pair("x@GRAD", "x@GRAD@PART@1")));
+}
+
+TEST(Decomposition, KnowsTheSpecsOfInputsThatItWasGiven) {
+  const OpRegistry registry = registry_with(nullptr);
+  const OpDesc op = f_grad();
+  const SpecsByName specs = {{"x", {Shape({-1, 3}), DType::kFloat64}}};
+  const Decomposition decomposition(registry, op, specs);
+  EXPECT_EQ(decomposition.spec("X"), (TensorSpec{Shape({-1, 3}), DType::kFloat64}));
+  EXPECT_THROW(decomposition.spec("Out@GRAD"), InvalidArgument);
+}
+
 TEST(GradOfADecomposition, CalculatesAgainWhatIsReadAndThenDifferentiatesInReverse) {
   EXPECT_THAT(
       grads_of(
@@ -130,6 +167,21 @@ TEST(GradOfADecomposition, CalculatesAgainWhatIsReadAndThenDifferentiatesInRever
                   "elementwise_mul_grad(Out@GRAD=x@GRAD@GRAD, X=y@GRAD, Y=x@GRAD@PART@0) -> "
                   "X@GRAD=y@GRAD@GRAD, Y@GRAD=x@GRAD@PART@0@GRAD",
                   "square_grad(Out@GRAD=x@GRAD@PART@0@GRAD, X=x) -> X@GRAD=x@GRAD"));
+}
+
+TEST(GradOfADecomposition, IsZeroByAnOutputThatNothingReads) {
+  EXPECT_THAT(
+      grads_of([](Decomposition& d) {
+        Decomposition::Recording recording;
+        recording.steps.push_back(
+            {OpDesc("halves", {{"X", {"X"}}}, {{"Low", {"a"}}, {"High", {"b"}}}), false});
+        recording.results = {{"X@GRAD", "b"}};
+        d.add(recording);
+      }),
+      ElementsAre("halves(X=x) -> High=x@GRAD@PART@0, Low=x@GRAD@PART@0@1",
+                  "fill_any_like(X=x@GRAD@PART@0@1) -> Out=x@GRAD@PART@0@1@GRAD   # value=0.0",
+                  "halves_grad(High@GRAD=x@GRAD@GRAD, Low@GRAD=x@GRAD@PART@0@1@GRAD) -> "
+                  "X@GRAD=x@GRAD"));
 }
 
 TEST(GradOfADecomposition, FollowsOnlyPathsToGradientsThatAreWanted) {

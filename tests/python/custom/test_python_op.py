@@ -300,7 +300,7 @@ class TestAMistake:
     @pytest.mark.parametrize(
         ("formulas", "message"),
         [
-            ({}, "there must be a function forward, got none"),
+            ({}, "there must be a function forward or decompose, got none"),
             ({"forward": lambda x: None}, "each output must be a parameter, .* none for out"),
             ({"forward": lambda x, out, y: None}, "one of x, out, scale, got 'y'"),
             ({"forward": lambda *x: None}, r"one of x, out, scale, got '\*x'"),

@@ -11,6 +11,7 @@ from fluidcore.eager.operation import Array, element_type
 from fluidcore.eager.tape import by_slot
 from fluidcore.eager.tracing.traced import TracedProgram
 from fluidcore.program import Program
+from fluidcore.program.writing_out import is_its_decomposition
 
 
 class Named(NamedTuple):
@@ -80,6 +81,7 @@ class Builder:
             self._append(note)
         for array, name in copies:
             self._block.desc.add_op("assign", {"X": [self._name(array)]}, {"Out": [name]}, {})
+        self._block.write_out_all(is_its_decomposition)
         return TracedProgram(self._program, self._feeds, fetches, self._scope)
 
     def _needed(self) -> list[Note]:

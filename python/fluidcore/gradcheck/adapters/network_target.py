@@ -12,6 +12,7 @@ import numpy as np
 
 from fluidcore import core
 from fluidcore.backward import gradients
+from fluidcore.base.definitions import remembered
 from fluidcore.base.dtypes import FLOATING, numpy_dtype
 from fluidcore.gradcheck.program.network import Network
 from fluidcore.gradcheck.program.source import Source
@@ -254,8 +255,7 @@ class _Question:
     program: core.ProgramDesc = field(compare=False)
 
 
-@functools.lru_cache(maxsize=64)  # an operator is checked at many values
-def _appended(question: _Question) -> _Appended:
+def _append_gradients(question: _Question) -> _Appended:
     program = question.program.clone()
     block = Program.from_desc(program).global_block()
     found = gradients(
@@ -265,6 +265,9 @@ def _appended(question: _Question) -> _Appended:
         no_grad_set={name for name in question.constants if block.has_var(name)},
     )
     return _Appended(program, [None if grad is None else grad.name for grad in found])
+
+
+_appended = remembered(_append_gradients, 64)  # an operator is checked at many values
 
 
 def checked_gradient(who: str, name: str, grad: str | None) -> str:

@@ -72,7 +72,7 @@ def operator_target(
     network = Network(source, values, all_outputs)
     results = zip(all_outputs, network.run(all_outputs), strict=True)
     floating = [name for name, y in results if y.dtype.name in FLOATING]
-    readable, checkable = _differentiable(desc, constants)
+    readable, checkable = _differentiable(desc, constants, values)
     if outputs is None:
         wanted = [name for name in floating if name in readable]
     else:
@@ -235,7 +235,9 @@ def _variable(slot: str, index: int | None = None) -> str:
     return name if index is None else f"{name}_{index}"
 
 
-def _differentiable(desc: core.OpDesc, constants: set[str]) -> tuple[set[str], set[str]]:
+def _differentiable(
+    desc: core.OpDesc, constants: set[str], values: Mapping[str, Array]
+) -> tuple[set[str], set[str]]:
     """The outputs whose gradients are read, and the inputs that get one."""
     definition = core.op_def(desc.type())
     if definition.is_constant or not definition.has_grad:
@@ -244,7 +246,8 @@ def _differentiable(desc: core.OpDesc, constants: set[str]) -> tuple[set[str], s
         )
     if definition.runs_block:
         return set(desc.output_arg_names()), set(desc.input_arg_names())
-    ops, grad_to_var = core.get_grad_op_desc(desc, constants, [])
+    specs = {name: (value.shape, value.dtype.name) for name, value in values.items()}
+    ops, grad_to_var = core.get_grad_op_desc(desc, constants, [], specs)
     read = {name for op in ops for name in op.input_arg_names()}
     outputs = {name for name in desc.output_arg_names() if core.grad_var_name(name) in read}
     return outputs, set(grad_to_var.values())

@@ -19,6 +19,7 @@ from fluidcore.onnx.writing.proto import model_proto
 from fluidcore.onnx.writing.pruning import remove_unread
 from fluidcore.program import Program, Variable
 from fluidcore.program.arguments import variable_names
+from fluidcore.program.writing_out import decomposes_by_specs
 
 Path = str | os.PathLike[str]
 
@@ -36,6 +37,7 @@ def save(
 
     It is written for inference: dropout and batch normalization are as in a test, and what only
     training needs is left out. Parameters, and all else that lives between runs, are initializers.
+    An operator of your own is written as the layers of its `decompose`.
     An extent of -1 is a symbol of its own, "image_0". What is fetched is an output of its name, or
     of another one, "x_1", where it is fed, too, or fetched twice.
 
@@ -94,6 +96,8 @@ def to_model(
                 f"onnx.save: feeds and fetches must be tensors, got {block.var(name)!r}"
             )
     pruned = program.clone(for_test=True).prune(fetch_names, feed_names)
+    for each in pruned.blocks:
+        each.write_out_all(decomposes_by_specs)
     given = _given(pruned, feed_names, global_scope() if scope is None else scope)
     graph = write_program(pruned, given, fetch_names)
     graph.inputs = [given[name] for name in feed_names]

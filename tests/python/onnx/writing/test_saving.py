@@ -215,6 +215,25 @@ def test_an_operator_of_ones_own_has_no_form() -> None:
         to_model(fluid.default_main_program(), [x], [Doubled(x)])
 
 
+@pytest.mark.parametrize("with_forward", [False, True])
+def test_an_operator_of_ones_own_is_written_as_its_layers(with_forward: bool) -> None:
+    def forward(x: np.ndarray, out: np.ndarray) -> None:
+        np.multiply(x, np.tanh(x), out=out)
+
+    functions: dict[str, object] = {
+        "decompose": lambda x: layers.elementwise_mul(x, layers.tanh(x))
+    }
+    if with_forward:
+        functions["forward"] = forward
+    layer = fluid.custom_op("shrunk", inputs=["X"], outputs=["Out"])(type("F", (), functions))
+    y = layer(layers.data("x", [3]))
+    before = str(fluid.default_main_program())
+    found = saved([y], x=ROWS).model
+    assert [node.op_type for node in found.graph.node] == ["Tanh", "Mul"]
+    np.testing.assert_allclose(by_reference(found, {"x": ROWS})[0], ROWS * np.tanh(ROWS), rtol=1e-6)
+    assert str(fluid.default_main_program()) == before
+
+
 def test_an_update_has_no_form() -> None:
     x = layers.data("x", [3])
     cost = layers.mean(layers.fc(x, 1, param_attr="w", bias_attr=False))
