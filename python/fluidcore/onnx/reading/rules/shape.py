@@ -37,7 +37,7 @@ def identity(node: Node) -> Result:
 
 
 def reshape(node: Node) -> Result:
-    """The elements in another shape, of which one extent may be open."""
+    """The elements in another shape, whose open extents are those of other values, but for one."""
     x = node.var(0)
     given = node.open_shape(0)
     wanted = list(node.attr("shape")) if node.opset < 5 else node.extents(1)
@@ -49,13 +49,30 @@ def reshape(node: Node) -> Result:
         return append("assign", {"X": x})
     if sum(not _is_known(extent) for extent in wanted) > 1:
         wanted = _resolved(given, wanted)
-    if sum(not _is_known(extent) for extent in wanted) > 1:
+    if sum(not _is_known(extent) and not isinstance(extent, Open) for extent in wanted) > 1:
         raise node.refuse(
-            "at most one extent of the shape must be open",
+            "at most one extent of the shape must be open, but for those of other values",
             f"{['?' if each is None else each for each in wanted]} for {given}; give dims or "
             "shapes to load",
         )
-    return reshaped(x, [extent if isinstance(extent, int) else -1 for extent in wanted])
+    extents = [extent if isinstance(extent, int) else -1 for extent in wanted]
+    if extents.count(-1) <= 1:
+        return reshaped(x, extents)
+    return append("reshape", {"X": x, "Shape": _at_run_time(wanted)}, {"shape": extents})
+
+
+def _at_run_time(extents: Sequence[Number]) -> Variable:
+    """Extents as a tensor; -1 for one of which nothing is known."""
+    parts = []
+    for extent in extents:
+        if isinstance(extent, Open):  # so many ones, and their sum
+            ones = layers.fill_constant_batch_size_like(
+                extent.source, [1], "int64", 1, extent.axis
+            )
+            parts.append(append("reduce_sum", {"X": ones}, {"dim": [0], "keep_dim": True}))
+        else:
+            parts.append(layers.fill_constant([1], "int64", -1 if extent is None else extent))
+    return append("concat", {"X": parts}, {"axis": 0})
 
 
 def _is_known(extent: Number) -> bool:
