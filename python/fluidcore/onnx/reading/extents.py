@@ -14,7 +14,7 @@ import numpy as np
 
 from fluidcore.onnx.reading.node import Node
 from fluidcore.onnx.reading.tensors import element_type
-from fluidcore.onnx.reading.values import Constant, Extents, Number, Open, Value
+from fluidcore.onnx.reading.values import Constant, Extents, Number, Open, Value, dtype_of
 
 ExtentRule = Callable[[Node], "Value | None"]
 
@@ -109,7 +109,15 @@ def _reshape(node: Node) -> Value | None:
 
 
 def _cast(node: Node) -> Value | None:
-    data, dtype = node.value(0), element_type(node.attr("to"))
+    return _in_dtype(node, element_type(node.attr("to")))
+
+
+def _cast_like(node: Node) -> Value | None:
+    return _in_dtype(node, dtype_of(node.value(1)))
+
+
+def _in_dtype(node: Node, dtype: str | None) -> Value | None:
+    data = node.value(0)
     if not isinstance(data, Extents) or dtype not in ("int32", "int64"):
         return None
     return replace(data, dtype=dtype)
@@ -190,7 +198,7 @@ def _quotient(x: int, y: int) -> int:
 def followed(node: Node, rule: ExtentRule) -> Value | None:
     """What a rule makes of the extents of a node, in the element type that they have."""
     found = rule(node)
-    if isinstance(found, Extents) and node.op_type != "Cast":
+    if isinstance(found, Extents) and rule not in (_cast, _cast_like):
         given = (value.dtype for value in node.inputs if isinstance(value, Extents))
         found = replace(found, dtype=next(given))
     return None if found is None else known_extents(found)
@@ -199,6 +207,7 @@ def followed(node: Node, rule: ExtentRule) -> Value | None:
 EXTENT_RULES: dict[tuple[str, str], ExtentRule] = {
     ("", "Add"): _arithmetic(operator.add, 0),
     ("", "Cast"): _cast,
+    ("", "CastLike"): _cast_like,
     ("", "Concat"): _concat,
     ("", "Div"): _arithmetic(_quotient, 1),
     ("", "Equal"): _equal,

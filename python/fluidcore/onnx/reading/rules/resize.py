@@ -16,7 +16,7 @@ from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.onnx.reading.node import Node, constant
 from fluidcore.onnx.reading.rules.common import Result, Rules, append, axis_last, transposed
 from fluidcore.onnx.reading.rules.resize_open import resized_open
-from fluidcore.onnx.reading.values import Array
+from fluidcore.onnx.reading.values import Array, Number
 from fluidcore.program import Variable
 
 _ROUND: dict[str, Callable[[Array], Array]] = {
@@ -149,7 +149,7 @@ def resize(node: Node) -> Result:
     sizes_at, scales_at, roi_at = 3, 2, 1
     extents = [x.shape[i] for i in axes]
     if node.has(sizes_at) and node.shape(sizes_at) != (0,):
-        sizes = _sizes(node, sizes_at, extents)
+        sizes = _sizes(node, sizes_at, [node.open_shape(0)[i] for i in axes])
         scales = _scales_of(node, sizes, extents)
         sizes = _kept(node, sizes, scales, extents)
     else:
@@ -174,14 +174,13 @@ def resize(node: Node) -> Result:
     return x if x is not node.value(0) else append("assign", {"X": x})
 
 
-def _sizes(node: Node, index: int, extents: Sequence[int]) -> list[int]:
+def _sizes(node: Node, index: int, extents: Sequence[Number]) -> list[int]:
     """The extents that are asked for; -1 for an open one, which stays as it is."""
-    found = []
-    for want, have in zip(node.extents(index), extents, strict=True):
-        if not isinstance(want, int) and have >= 0:
+    wanted = node.extents(index)
+    for want, have in zip(wanted, extents, strict=True):
+        if want != have and not (isinstance(want, int) and isinstance(have, int)):
             raise node.refuse("the extents that change must be known", f"{want} for {have}")
-        found.append(want if isinstance(want, int) else -1)
-    return found
+    return [want if isinstance(want, int) else -1 for want in wanted]
 
 
 def _scales_of(node: Node, sizes: Sequence[int], extents: Sequence[int]) -> list[float]:

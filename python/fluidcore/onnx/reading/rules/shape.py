@@ -12,6 +12,7 @@ from fluidcore import layers
 from fluidcore.onnx.reading.extents import known_extents
 from fluidcore.onnx.reading.node import Node, constant
 from fluidcore.onnx.reading.rules.common import Result, Rules, append, reshaped, transposed
+from fluidcore.onnx.reading.rules.run_time import reshaped_open
 from fluidcore.onnx.reading.values import Extents, Number, Open
 from fluidcore.program import Variable
 
@@ -55,24 +56,7 @@ def reshape(node: Node) -> Result:
             f"{['?' if each is None else each for each in wanted]} for {given}; give dims or "
             "shapes to load",
         )
-    extents = [extent if isinstance(extent, int) else -1 for extent in wanted]
-    if extents.count(-1) <= 1:
-        return reshaped(x, extents)
-    return append("reshape", {"X": x, "Shape": _at_run_time(wanted)}, {"shape": extents})
-
-
-def _at_run_time(extents: Sequence[Number]) -> Variable:
-    """Extents as a tensor; -1 for one of which nothing is known."""
-    parts = []
-    for extent in extents:
-        if isinstance(extent, Open):  # so many ones, and their sum
-            ones = layers.fill_constant_batch_size_like(
-                extent.source, [1], "int64", 1, extent.axis
-            )
-            parts.append(append("reduce_sum", {"X": ones}, {"dim": [0], "keep_dim": True}))
-        else:
-            parts.append(layers.fill_constant([1], "int64", -1 if extent is None else extent))
-    return append("concat", {"X": parts}, {"axis": 0})
+    return reshaped_open(x, wanted)
 
 
 def _is_known(extent: Number) -> bool:
@@ -98,14 +82,14 @@ def flatten(node: Node) -> Result:
     """A matrix: the dimensions before an axis are its rows."""
     x = node.var(0)
     axis = node.axis("axis", len(x.shape), end=True)
-    return flattened(node, x, axis)
+    return flattened(x, axis)
 
 
-def flattened(node: Node, x: Variable, axis: int) -> Variable:
+def flattened(x: Variable, axis: int) -> Variable:
     """X as a matrix whose rows are the dimensions before an axis."""
     rows, columns = x.shape[:axis], x.shape[axis:]
     if -1 in rows and -1 in columns:
-        raise node.refuse("open extents must be on one side of the axis", list(x.shape))
+        return append("flatten", {"X": x}, {"axis": axis})
     extents = [-1 if -1 in part else math.prod(part) for part in (rows, columns)]
     return reshaped(x, extents)
 

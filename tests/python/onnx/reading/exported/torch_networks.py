@@ -192,11 +192,13 @@ class Network:
 
     Args:
         build: Makes the module.
-        example: An input of so many examples.
+        example: An input, and one with other extents where these are open.
+        open_axes: The extents of the input that are open, by axis.
     """
 
     build: Callable[[], nn.Module]
-    example: Callable[[int], torch.Tensor]
+    example: tuple[torch.Tensor, torch.Tensor]
+    open_axes: dict[int, str]
 
     def module(self) -> nn.Module:
         """With weights and running statistics of which no two are equal."""
@@ -209,14 +211,23 @@ class Network:
         return made
 
 
-def _images(count: int) -> torch.Tensor:
-    return torch.randn(count, 3, 32, 32)
+_random = torch.Generator().manual_seed(1)
 
 
+def _floats(*shape: int) -> torch.Tensor:
+    return torch.randn(shape, generator=_random)
+
+
+def _words(*shape: int) -> torch.Tensor:
+    return torch.randint(19, shape, generator=_random)
+
+
+_IMAGES = {0: "batch", 2: "height", 3: "width"}
+_STEPS = {0: "batch", 1: "steps"}
 NETWORKS = {
-    "resnet": Network(resnet, _images),
-    "mobilenet": Network(mobilenet, _images),
-    "vit": Network(VisionTransformer, _images),
-    "lstm": Network(Recurrent, lambda count: torch.randn(count, 9, 6)),
-    "gpt": Network(Gpt, lambda count: torch.randint(19, (count, 10))),
+    "resnet": Network(resnet, (_floats(2, 3, 32, 32), _floats(3, 3, 40, 48)), _IMAGES),
+    "mobilenet": Network(mobilenet, (_floats(2, 3, 32, 32), _floats(3, 3, 40, 48)), _IMAGES),
+    "vit": Network(VisionTransformer, (_floats(2, 3, 32, 32), _floats(3, 3, 32, 32)), {0: "batch"}),
+    "lstm": Network(Recurrent, (_floats(2, 9, 6), _floats(3, 7, 6)), _STEPS),
+    "gpt": Network(Gpt, (_words(2, 10), _words(3, 7)), _STEPS),
 }
