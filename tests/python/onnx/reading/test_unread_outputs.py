@@ -60,15 +60,13 @@ def test_before_opset_14_statistics_that_are_written_still_mean_training():
 
 
 def test_an_output_that_fluidcore_cannot_calculate_may_be_there_if_nothing_reads_it():
-    """Indices of a pool over two dimensions that are counted column by column."""
-    node = helper.make_node(
-        "MaxPool", ["x"], ["y", "indices"], kernel_shape=[2, 2], storage_order=1, name="pool"
-    )
-    x = array(1, 1, 3, 3)
-    inputs, y = [value("x", x.shape)], value("y", [1, 1, 2, 2])
-    (found,) = run(model_of([node], inputs, [y]), {"x": x})
-    windows = np.lib.stride_tricks.sliding_window_view(x, (2, 2), (2, 3))
-    np.testing.assert_array_equal(found, windows.max((4, 5)))
+    node = helper.make_node("MaxPool", ["x"], ["y", "indices"], kernel_shape=[2], name="pool")
+    inputs, outputs = [value("x", [1, 1, 3])], [value("y", [1, 1, 2])]
+    (found,) = run(model_of([node], inputs, outputs), {"x": np.array([[[1, 3, 2]]], F32)})
+    assert found.tolist() == [[[3.0, 3.0]]]
+    outputs.append(value("indices", [1, 1, 2], TensorProto.INT64))
+    with pytest.raises(fluid_onnx.Unsupported, match="indices must be of a plain pool over two"):
+        fluid_onnx.load(model_of([node], inputs, outputs))
 
 
 def test_an_output_that_only_a_block_inside_reads_is_read():
