@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from fluidcore.onnx.reading.node import Node
-from fluidcore.onnx.reading.values import Constant, Extents, Number, Open, Value
+from fluidcore.onnx.reading.tensors import element_type
+from fluidcore.onnx.reading.values import Constant, Extents, Number, Open, Value, dtype_of
 
 ExtentRule = Callable[[Node], "Value | None"]
 
@@ -21,7 +23,7 @@ def known_extents(value: Value) -> Value:
     """A constant, where all of the numbers are known after all."""
     if not isinstance(value, Extents) or not all(isinstance(n, int) for n in value.numbers):
         return value
-    array = np.array(value.numbers, np.int64)
+    array = np.array(value.numbers, value.dtype)
     return Constant(array.reshape(()) if value.is_scalar else array)
 
 
@@ -107,8 +109,18 @@ def _reshape(node: Node) -> Value | None:
 
 
 def _cast(node: Node) -> Value | None:
+    return _in_dtype(node, element_type(node.attr("to")))
+
+
+def _cast_like(node: Node) -> Value | None:
+    return _in_dtype(node, dtype_of(node.value(1)))
+
+
+def _in_dtype(node: Node, dtype: str | None) -> Value | None:
     data = node.value(0)
-    return data if node.attr("to") == 7 else None  # int64
+    if not isinstance(data, Extents) or dtype not in ("int32", "int64"):
+        return None
+    return replace(data, dtype=dtype)
 
 
 def _identity(node: Node) -> Value | None:
@@ -183,9 +195,19 @@ def _quotient(x: int, y: int) -> int:
     return quotient if (x < 0) == (y < 0) else -quotient
 
 
+def followed(node: Node, rule: ExtentRule) -> Value | None:
+    """What a rule makes of the extents of a node, in the element type that they have."""
+    found = rule(node)
+    if isinstance(found, Extents) and rule not in (_cast, _cast_like):
+        given = (value.dtype for value in node.inputs if isinstance(value, Extents))
+        found = replace(found, dtype=next(given))
+    return None if found is None else known_extents(found)
+
+
 EXTENT_RULES: dict[tuple[str, str], ExtentRule] = {
     ("", "Add"): _arithmetic(operator.add, 0),
     ("", "Cast"): _cast,
+    ("", "CastLike"): _cast_like,
     ("", "Concat"): _concat,
     ("", "Div"): _arithmetic(_quotient, 1),
     ("", "Equal"): _equal,

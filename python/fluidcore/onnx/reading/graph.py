@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +10,7 @@ from fluidcore import core
 from fluidcore.base.dtypes import FLOATING
 from fluidcore.onnx.reading.budget import Budget
 from fluidcore.onnx.reading.errors import Unsupported
-from fluidcore.onnx.reading.extents import EXTENT_RULES, known_extents
+from fluidcore.onnx.reading.extents import EXTENT_RULES, followed
 from fluidcore.onnx.reading.folding import folded
 from fluidcore.onnx.reading.functions import Body, Functions
 from fluidcore.onnx.reading.node import Node
@@ -39,6 +39,7 @@ class Frame:
         calls: The functions that are being read.
         depth: How many blocks are around this one.
         left_out: The inputs of the function, which its caller may leave out.
+        read: The names that its nodes, blocks inside included, or its outputs read.
     """
 
     opsets: Mapping[str, int]
@@ -48,6 +49,7 @@ class Frame:
     calls: tuple[tuple[str, str], ...] = ()
     depth: int = 0
     left_out: Collection[str] = ()
+    read: Collection[str] = ()
 
     def find(self, name: str) -> Value | None:
         """The value of a name here or further out; None if there is none."""
@@ -96,8 +98,15 @@ class Walk:
             trainable = array.ndim > 0 and array.dtype.name in FLOATING
             frame.values[tensor.name] = Constant(array, tensor.name, trainable)
 
-    def add_nodes(self, nodes: Iterable[Any], frame: Frame) -> None:
-        """Reads nodes in their order."""
+    def add_nodes(self, nodes: Sequence[Any], outputs: Iterable[str], frame: Frame) -> None:
+        """Reads the nodes of a frame in their order.
+
+        Args:
+            nodes: All that it has.
+            outputs: The names that are read of it from outside.
+            frame: What the nodes see.
+        """
+        frame.read = {*outputs, *_names_read(nodes)}
         for proto in nodes:
             self._num_nodes += 1
             if self._num_nodes > _MOST_NODES:
@@ -112,7 +121,7 @@ class Walk:
         results = self._results(node, frame)
         names = list(proto.output)
         if len(results) < len(names):
-            missing = [name for name in names[len(results) :] if name]
+            missing = [name for name in names[len(results) :] if name in frame.read]
             if missing:
                 raise node.refuse(
                     f"outputs must be among the first {len(results)}, which fluidcore calculates",
@@ -122,6 +131,8 @@ class Walk:
             if not name:
                 continue
             value = result
+            if value is None and name not in frame.read:
+                continue
             if value is None:
                 raise node.refuse("outputs must be ones that fluidcore can calculate", repr(name))
             if name in frame.values:
@@ -158,7 +169,8 @@ class Walk:
         plain = {name: attribute for name, (attribute, _) in attributes.items()}
         symbols = {} if frame.calls or frame.depth else self.symbols
         make = self.state.variable
-        return Node(proto, opset, inputs, plain, where, make, block, symbols, self.budget)
+        read = frame.read
+        return Node(proto, opset, inputs, plain, where, make, block, symbols, self.budget, read)
 
     def _results(self, node: Node, frame: Frame) -> Sequence[Value | None]:
         proto = node.proto
@@ -184,9 +196,9 @@ class Walk:
         follow = EXTENT_RULES.get((domain, op_type))
         try:
             if follow is not None and any(isinstance(value, Extents) for value in given):
-                extents = follow(node)
+                extents = followed(node, follow)
                 if extents is not None:
-                    return [known_extents(extents)]
+                    return [extents]
             known = all(isinstance(v, Constant) and not v.is_parameter for v in given)
             if given and known and (domain, op_type) not in NOT_FOLDED:
                 results = folded(node, rule)
@@ -220,7 +232,7 @@ class Walk:
         for name, value in zip(body.function.input, node.inputs, strict=False):
             if value is not None:
                 inner.values[name] = value
-        self.add_nodes(body.function.node, inner)
+        self.add_nodes(body.function.node, body.function.output, inner)
         return [inner.values.get(name) for name in body.function.output]
 
     # Blocks inside nodes
@@ -246,7 +258,7 @@ class Walk:
         for info, given in zip(graph.input, inputs, strict=True):
             inner.values[info.name] = given
         self.add_initializers(graph, inner)
-        self.add_nodes(graph.node, inner)
+        self.add_nodes(graph.node, [info.name for info in graph.output], inner)
         found = [inner.find(info.name) for info in graph.output]
         for info, value in zip(graph.output, found, strict=True):
             if value is None:
@@ -255,6 +267,16 @@ class Walk:
                     f"got '{info.name}'"
                 )
         return [value for value in found if value is not None]
+
+
+def _names_read(nodes: Iterable[Any]) -> Iterator[str]:
+    """The inputs of nodes, and what graphs inside them read."""
+    for proto in nodes:
+        yield from proto.input
+        for attribute in proto.attribute:
+            for graph in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else [])):
+                yield from (info.name for info in graph.output)
+                yield from _names_read(graph.node)
 
 
 def _said(error: BaseException) -> str:

@@ -91,14 +91,14 @@ def _read(path: Any, given: _Given, scope: core.Scope) -> tuple[Model, dict[str,
     model, file, folder = read_model(path)
     state = State(file)
     frame = Frame(opsets_of(model))
+    outputs = [info.name for info in model.graph.output]
     walk = Walk(state, Functions(model, file), folder)
     with program_guard(state.program, Program()):
         walk.add_initializers(model.graph, frame)
         feeds = _add_inputs(model.graph, given, state, frame)
         walk.symbols = symbols_of(model, {name: shape_of(frame.values[name]) for name in feeds})
-        walk.add_nodes(model.graph.node, frame)
+        walk.add_nodes(model.graph.node, outputs, frame)
         fetches = [_output(info, state, frame) for info in model.graph.output]
-    outputs = [info.name for info in model.graph.output]
     read = Model(state.program, feeds, fetches, outputs, scope, _metadata(model))
     return read, state.arrays
 
@@ -155,7 +155,7 @@ def _declared(info: Any, given: _Given, file: str) -> tuple[str, list[int]]:
 
 
 def _extent(dim: Any, given: _Given, what: str) -> int:
-    if dim.HasField("dim_value"):
+    if dim.HasField("dim_value") and dim.dim_value != -1:  # -1: open, to Paddle's exporter
         if dim.dim_value < 0:
             raise Unsupported(f"{what}: all extents must be at least 0, got {dim.dim_value}")
         return int(dim.dim_value)

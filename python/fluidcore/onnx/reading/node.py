@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,7 @@ class Node:
             block; returns its outputs.
         symbols: Of open extents, by name of value.
         budget: How many numbers may still be made.
+        read: The names that anything reads where the node is.
     """
 
     def __init__(
@@ -55,6 +56,7 @@ class Node:
         block: Callable[[str, Sequence[Value]], list[Value]],
         symbols: Symbols,
         budget: Budget,
+        read: Collection[str],
     ) -> None:
         self.proto = proto
         self.opset = opset
@@ -65,6 +67,7 @@ class Node:
         self._variable = variable
         self._symbols = symbols
         self.budget = budget
+        self._read = read
         self._asked: set[str] = set()
 
     @property
@@ -89,15 +92,20 @@ class Node:
             self.block,
             self._symbols,
             self.budget,
+            self._read,
         )
         copy._asked = self._asked
         return copy
 
     # Outputs
 
-    def wants(self, index: int) -> bool:
+    def writes(self, index: int) -> bool:
         """Whether an output has a name."""
         return len(self.proto.output) > index and self.proto.output[index] != ""
+
+    def wants(self, index: int) -> bool:
+        """Whether an output has a name, and something reads it."""
+        return self.writes(index) and self.proto.output[index] in self._read
 
     @property
     def num_outputs(self) -> int:

@@ -57,7 +57,9 @@ def _without_weights(model: Any, shapes: Mapping[str, Sequence[int]]) -> Any:
                 for axis, extent in enumerate(shapes[info.name])
             ]
             for axis, dim in enumerate(info.type.tensor_type.shape.dim):
-                if axis < len(extents) and dim.dim_param and not isinstance(extents[axis], int):
+                if axis >= len(extents) or isinstance(extents[axis], int):
+                    continue
+                if any(map(str.isalnum, dim.dim_param)):  # "?" is no name of one extent
                     extents[axis] = dim.dim_param
             kind = info.type.tensor_type.elem_type
             made.CopyFrom(onnx.helper.make_tensor_value_info(info.name, kind, extents))

@@ -60,10 +60,12 @@ class Extents:
     Attributes:
         numbers: The numbers, None for one of which nothing is known.
         is_scalar: Whether it is a single number of rank 0; else it has rank 1.
+        dtype: The name of the element type.
     """
 
     numbers: tuple[Number, ...]
     is_scalar: bool = False
+    dtype: str = "int64"
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +98,7 @@ def dtype_of(value: Value) -> str:
     if isinstance(value, Variable):
         return value.dtype
     if isinstance(value, Extents):
-        return "int64"
+        return value.dtype
     if isinstance(value, Items):
         return "a sequence of tensors"
     return str(np.dtype(value.array.dtype).name)

@@ -9,9 +9,10 @@ import numpy as np
 from fluidcore import layers
 from fluidcore.base.dtypes import FLOATING, numpy_dtype
 from fluidcore.onnx.reading.node import Node, constant
-from fluidcore.onnx.reading.rules.common import Result, Rules
+from fluidcore.onnx.reading.rules.common import Result, Rules, append
+from fluidcore.onnx.reading.rules.run_time import ones
 from fluidcore.onnx.reading.tensors import element_type, to_array, type_name
-from fluidcore.onnx.reading.values import Constant, Open, Value
+from fluidcore.onnx.reading.values import Constant, Extents, Open, Value
 
 
 def constant_node(node: Node) -> Result:
@@ -80,7 +81,17 @@ def as_variable(node: Node, array: object, dtype: str) -> Value:
 
 
 def range_(node: Node) -> Result:
-    """Numbers from a start to a limit, which is not one of them."""
+    """Numbers from a start to a limit, which is not one of them; that may be an open extent."""
+    limits = node.value(1)
+    if isinstance(limits, Extents) and isinstance(limits.numbers[0], Open):
+        first, step = (int(node.number(i)) for i in (0, 2))
+        if (first, step) != (0, 1):
+            raise node.refuse(
+                "numbers below an open extent must be 0, 1, 2, ...",
+                f"a start of {first} and a step of {step}; give dims or shapes to load",
+            )
+        each = ones(limits.numbers[0], limits.dtype)
+        return append("cumsum", {"X": each}, {"axis": 0, "exclusive": True})
     start, limit, delta = (node.constant(i).reshape(-1)[0] for i in range(3))
     if delta == 0:
         raise node.refuse("the step must not be 0", 0)

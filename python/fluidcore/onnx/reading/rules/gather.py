@@ -16,6 +16,7 @@ from fluidcore.onnx.reading.rules.common import (
     number_like,
     reshaped,
 )
+from fluidcore.onnx.reading.rules.run_time import reshaped_open
 from fluidcore.onnx.reading.values import Constant
 from fluidcore.program import Variable
 
@@ -42,13 +43,11 @@ def gather(node: Node) -> Result:
     x = node.var(0)
     axis = node.axis("axis", len(x.shape))
     index = counted_from_front(node, 1, x.shape[axis])
-    shape = index.shape
-    if len(shape) <= 1:
+    if len(index.shape) <= 1:
         return append("index_select", {"X": x, "Index": index}, {"axis": axis})
-    if shape.count(-1) > 1 or (-1 in shape and -1 in x.shape[:axis] + x.shape[axis + 1 :]):
-        raise node.refuse("at most one extent may be open", [list(shape), list(x.shape)])
     flat = append("index_select", {"X": x, "Index": reshaped(index, [-1])}, {"axis": axis})
-    return reshaped(flat, [*x.shape[:axis], *shape, *x.shape[axis + 1 :]])
+    own = node.open_shape(0)
+    return reshaped_open(flat, [*own[:axis], *node.open_shape(1), *own[axis + 1 :]])
 
 
 def gather_elements(node: Node) -> Result:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from fluidcore import layers
 from fluidcore.base.dtypes import FLOATING, numpy_dtype
 from fluidcore.onnx.reading.node import Node, constant
@@ -69,8 +71,12 @@ def cast_like(node: Node) -> Result:
     """X in the element type of another input."""
     node.ignore("saturate", "round_mode")
     value, dtype = node.value(0), dtype_of(node.value(1))
-    if isinstance(value, Constant) and value.array.dtype.name in FLOATING and dtype in FLOATING:
-        return constant(value.array.astype(numpy_dtype(dtype)))  # known, whatever the other is
+    if isinstance(value, Constant) and not value.is_parameter:
+        with np.errstate(invalid="ignore"):
+            known = value.array.astype(numpy_dtype(dtype))  # whatever the other is
+        both = value.array.dtype.name in FLOATING and dtype in FLOATING
+        if both or np.array_equal(known, value.array):
+            return constant(known)
     return layers.cast(node.var(0), dtype)
 
 

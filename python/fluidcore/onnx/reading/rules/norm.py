@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from fluidcore import layers
 from fluidcore.onnx.reading.node import Node
@@ -23,8 +24,9 @@ from fluidcore.program import Parameter, Variable, default_main_program
 def batch_norm(node: Node) -> Result:
     """A normalization of channels, with running statistics, or with those of the batch.
 
-    In test mode running statistics stay as they are. With `is_test` set to False the operator goes
-    back to training: they are then updated in the scope.
+    In test mode running statistics stay as they are. In training, that of the model or with
+    `is_test` set to False, they are updated in the scope, unless the model does something of its
+    own with the new ones.
     """
     x = node.var(0)
     scale, bias, mean, variance = (node.var(i) for i in range(1, 5))
@@ -35,12 +37,14 @@ def batch_norm(node: Node) -> Result:
         return _composed(node, x, (scale, bias, mean, variance), training)
     flat = len(x.shape) == 1
     block = default_main_program().current_block()
-    names = {slot: block.unique_name("batch_norm") for slot in ("Y", "MeanOut", "VarianceOut")}
-    if not training:
-        for slot, statistic in zip(("MeanOut", "VarianceOut"), statistics, strict=True):
-            if isinstance(statistic, Parameter):
-                statistic.trainable, statistic.stop_gradient = False, True
-            names[slot] = statistic.name
+    for statistic in statistics:
+        if isinstance(statistic, Parameter):
+            statistic.trainable, statistic.stop_gradient = False, True
+    names = {
+        "Y": block.unique_name("batch_norm"),
+        "MeanOut": mean.name,
+        "VarianceOut": variance.name,
+    }
     inputs = {"X": layers.reshape(x, [-1, 1]) if flat else x, "Scale": scale, "Bias": bias}
     attrs = {
         "is_test": not training,
@@ -88,7 +92,7 @@ def _is_training(node: Node) -> bool:
         raise node.refuse("attribute spatial must be 1", 0)
     if node.opset < 7 and not node.attr("is_test", 0):
         raise node.refuse("attribute is_test must be 1", 0)
-    if any(node.wants(i) for i in range(1, node.num_outputs)):
+    if any(node.writes(i) for i in range(1, node.num_outputs)):
         raise node.refuse("batch normalization must be in test mode before opset 14", "training")
     return False
 
@@ -108,10 +112,18 @@ def _rows(node: Node) -> tuple[Variable, dict[str, Variable], int] | None:
     for slot, index in (("Scale", 1), ("Bias", 2)):
         if node.has(index):
             value = node.var(index)
-            if value.shape != row or value.dtype != x.dtype:
+            if not _is_of_row(value.shape, row) or value.dtype != x.dtype:
                 return None
-            given[slot] = value if len(row) == 1 else reshaped(value, [math.prod(row)])
+            given[slot] = value if len(row) == 1 else reshaped(value, [math.prod(value.shape)])
     return (x, given, axis) if axis else None
+
+
+def _is_of_row(shape: Sequence[int], row: Sequence[int]) -> bool:
+    """Whether there is a factor for each element of a row, open extents of which follow from it."""
+    return len(shape) == len(row) and all(
+        factors == extent or (extent == -1 and factors > 1)
+        for factors, extent in zip(shape, row, strict=True)
+    )
 
 
 def layer_norm(node: Node) -> Result | None:

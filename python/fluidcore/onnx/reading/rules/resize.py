@@ -15,7 +15,8 @@ import numpy as np
 from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.onnx.reading.node import Node, constant
 from fluidcore.onnx.reading.rules.common import Result, Rules, append, axis_last, transposed
-from fluidcore.onnx.reading.values import Array
+from fluidcore.onnx.reading.rules.resize_open import resized_open
+from fluidcore.onnx.reading.values import Array, Number
 from fluidcore.program import Variable
 
 _ROUND: dict[str, Callable[[Array], Array]] = {
@@ -24,6 +25,8 @@ _ROUND: dict[str, Callable[[Array], Array]] = {
     "floor": np.floor,
     "ceil": np.ceil,
 }
+# Coordinates that depend on the extent, not on the scale alone.
+_OF_EXTENT = ("align_corners", "tf_crop_and_resize")
 
 
 @dataclass(frozen=True)
@@ -122,6 +125,18 @@ def _resized(node: Node, x: Variable, dim: int, axis: _Axis) -> Variable:
     return transposed(out, perm)
 
 
+def _repeats(node: Node, scale: float) -> bool:
+    """Whether the nearest elements are each one of X as often as a scale says.
+
+    Points of a whole scale go on as they began, so that a few of them show it.
+    """
+    if node.attr("mode") != "nearest" or node.attr("coordinate_transformation_mode") in _OF_EXTENT:
+        return False
+    axis = _Axis(4, int(4 * scale), scale, (0.0, 1.0))
+    nearest = np.clip(_ROUND[node.attr("nearest_mode")](_points(node, axis)), 0, 3)
+    return bool(np.array_equal(nearest, np.arange(axis.size) // scale))
+
+
 def resize(node: Node) -> Result:
     """X at other points."""
     if node.opset < 11:
@@ -134,7 +149,7 @@ def resize(node: Node) -> Result:
     sizes_at, scales_at, roi_at = 3, 2, 1
     extents = [x.shape[i] for i in axes]
     if node.has(sizes_at) and node.shape(sizes_at) != (0,):
-        sizes = _sizes(node, sizes_at, extents)
+        sizes = _sizes(node, sizes_at, [node.open_shape(0)[i] for i in axes])
         scales = _scales_of(node, sizes, extents)
         sizes = _kept(node, sizes, scales, extents)
     else:
@@ -144,23 +159,28 @@ def resize(node: Node) -> Result:
             for n, scale in zip(extents, scales, strict=True)
         ]
     region = _region(node, roi_at, len(axes))
+    changes = [
+        scales[i] != 1.0 or sizes[i] != extents[i] or region[i] != (0.0, 1.0)
+        for i in range(len(axes))
+    ]
+    if any(change and extent < 0 for change, extent in zip(changes, extents, strict=True)):
+        by_axis = dict(zip(axes, scales, strict=True))
+        every = [by_axis.get(i, 1.0) for i in range(rank)]
+        return resized_open(node, x, every, [_repeats(node, scale) for scale in every])
     for i, dim in enumerate(axes):
-        if scales[i] == 1.0 and sizes[i] == extents[i] and region[i] == (0.0, 1.0):
+        if not changes[i]:
             continue
-        if extents[i] < 0:
-            raise node.refuse("the extents that change must be known", list(x.shape))
         x = _resized(node, x, dim, _Axis(extents[i], sizes[i], scales[i], region[i]))
     return x if x is not node.value(0) else append("assign", {"X": x})
 
 
-def _sizes(node: Node, index: int, extents: Sequence[int]) -> list[int]:
+def _sizes(node: Node, index: int, extents: Sequence[Number]) -> list[int]:
     """The extents that are asked for; -1 for an open one, which stays as it is."""
-    found = []
-    for want, have in zip(node.extents(index), extents, strict=True):
-        if not isinstance(want, int) and have >= 0:
+    wanted = node.extents(index)
+    for want, have in zip(wanted, extents, strict=True):
+        if want != have and not (isinstance(want, int) and isinstance(have, int)):
             raise node.refuse("the extents that change must be known", f"{want} for {have}")
-        found.append(want if isinstance(want, int) else -1)
-    return found
+    return [want if isinstance(want, int) else -1 for want in wanted]
 
 
 def _scales_of(node: Node, sizes: Sequence[int], extents: Sequence[int]) -> list[float]:
@@ -199,12 +219,12 @@ def upsample(node: Node) -> Result:
     mode = node.attr("mode")
     scales = node.attr("scales", None)
     scales = [float(s) for s in (node.constant(1).ravel() if scales is None else scales)]
+    if any(scale != 1.0 and n < 0 for scale, n in zip(scales, x.shape, strict=True)):
+        return resized_open(node, x, scales, [True] * len(scales))
     for dim, scale in enumerate(scales):
         extent = x.shape[dim]
         if scale == 1.0:
             continue
-        if extent < 0:
-            raise node.refuse("the extents that change must be known", list(x.shape))
         size = math.floor(extent * scale)
         node.check_count(size * (extent if mode != "nearest" else 1))
         points = np.arange(size) / scale

@@ -12,6 +12,7 @@ from fluidcore import layers
 from fluidcore.onnx.reading.extents import known_extents
 from fluidcore.onnx.reading.node import Node, constant
 from fluidcore.onnx.reading.rules.common import Result, Rules, append, reshaped, transposed
+from fluidcore.onnx.reading.rules.run_time import reshaped_open
 from fluidcore.onnx.reading.values import Extents, Number, Open
 from fluidcore.program import Variable
 
@@ -37,7 +38,7 @@ def identity(node: Node) -> Result:
 
 
 def reshape(node: Node) -> Result:
-    """The elements in another shape, of which one extent may be open."""
+    """The elements in another shape, whose open extents are those of other values, but for one."""
     x = node.var(0)
     given = node.open_shape(0)
     wanted = list(node.attr("shape")) if node.opset < 5 else node.extents(1)
@@ -49,13 +50,13 @@ def reshape(node: Node) -> Result:
         return append("assign", {"X": x})
     if sum(not _is_known(extent) for extent in wanted) > 1:
         wanted = _resolved(given, wanted)
-    if sum(not _is_known(extent) for extent in wanted) > 1:
+    if sum(not _is_known(extent) and not isinstance(extent, Open) for extent in wanted) > 1:
         raise node.refuse(
-            "at most one extent of the shape must be open",
+            "at most one extent of the shape must be open, but for those of other values",
             f"{['?' if each is None else each for each in wanted]} for {given}; give dims or "
             "shapes to load",
         )
-    return reshaped(x, [extent if isinstance(extent, int) else -1 for extent in wanted])
+    return reshaped_open(x, wanted)
 
 
 def _is_known(extent: Number) -> bool:
@@ -81,14 +82,14 @@ def flatten(node: Node) -> Result:
     """A matrix: the dimensions before an axis are its rows."""
     x = node.var(0)
     axis = node.axis("axis", len(x.shape), end=True)
-    return flattened(node, x, axis)
+    return flattened(x, axis)
 
 
-def flattened(node: Node, x: Variable, axis: int) -> Variable:
+def flattened(x: Variable, axis: int) -> Variable:
     """X as a matrix whose rows are the dimensions before an axis."""
     rows, columns = x.shape[:axis], x.shape[axis:]
     if -1 in rows and -1 in columns:
-        raise node.refuse("open extents must be on one side of the axis", list(x.shape))
+        return append("flatten", {"X": x}, {"axis": axis})
     extents = [-1 if -1 in part else math.prod(part) for part in (rows, columns)]
     return reshaped(x, extents)
 

@@ -6,6 +6,7 @@ from onnx import TensorProto, helper
 from small_models import model_of, one_node, run, run_node, tensor, value
 
 import fluidcore as fluid
+from fluidcore import layers
 from fluidcore import onnx as fluid_onnx
 from fluidcore.onnx import Unsupported
 
@@ -77,6 +78,31 @@ def test_statistics_that_are_fed_have_gradients():
     feed = {"x0": array(3, 2)} | {f"x{i}": one for i, one in enumerate(ones, start=1)}
     mean, _ = fluid.Executor().run(model.program, feed, gradients)
     np.testing.assert_allclose(mean, [-3.0, -3.0], rtol=1e-4)
+
+
+def test_a_parameter_that_is_cast_like_an_input_has_a_gradient():
+    nodes = [
+        helper.make_node("CastLike", ["w", "x"], ["same"]),
+        helper.make_node("Mul", ["x", "same"], ["y"]),
+    ]
+    weight = tensor("w", [2.0, 3.0])
+    loaded = fluid_onnx.load(model_of(nodes, [value("x", [2])], [value("y", [2])], [weight]))
+    with fluid.program_guard(loaded.program, fluid.Program()):
+        ((parameter, gradient),) = fluid.append_backward(layers.mean(loaded.fetches[0]))
+    assert parameter.name == "w"
+    (found,) = fluid.Executor().run(loaded.program, {"x": np.array([4, 6], F32)}, [gradient])
+    np.testing.assert_array_equal(found, [2.0, 3.0])
+
+
+def test_a_number_that_is_cast_like_a_shape_is_known():
+    nodes = [
+        helper.make_node("Constant", [], ["half"], value=tensor("half", [6.0])),
+        helper.make_node("Shape", ["x"], ["shape"]),
+        helper.make_node("CastLike", ["half", "shape"], ["wanted"]),
+        helper.make_node("Reshape", ["x", "wanted"], ["y"]),
+    ]
+    model = model_of(nodes, [value("x", [2, 3])], [value("y", [6])])
+    assert fluid_onnx.load(model).fetches[0].shape == (6,)
 
 
 def test_what_a_loop_writes_is_not_renamed_under_it():
