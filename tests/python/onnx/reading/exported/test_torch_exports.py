@@ -55,10 +55,10 @@ def export(
     """The model that torch writes, loaded; the extents that can be are open."""
     path = str(folder / "model.onnx")
     if settings["dynamo"]:
-        dims = {axis: torch.export.Dim(name, max=64) for axis, name in network.open_axes.items()}
-        settings = {**settings, "verbose": False, "dynamic_shapes": (dims,)}
+        settings = {**settings, "verbose": False, "dynamic_shapes": (network.open_axes,)}
     else:
-        settings = {**settings, "dynamic_axes": {"x": network.open_axes}}
+        names = {axis: dim.__name__ for axis, dim in network.open_axes.items()}
+        settings = {**settings, "dynamic_axes": {"x": names}}
     logging.disable()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -193,12 +193,12 @@ class Network:
     Args:
         build: Makes the module.
         example: An input, and one with other extents where these are open.
-        open_axes: The extents of the input that are open, by axis.
+        open_axes: The extents of the input that are open, by axis, within what it can have.
     """
 
     build: Callable[[], nn.Module]
     example: tuple[torch.Tensor, torch.Tensor]
-    open_axes: dict[int, str]
+    open_axes: dict[int, torch.export.Dim]
 
     def module(self) -> nn.Module:
         """With weights and running statistics of which no two are equal."""
@@ -222,12 +222,17 @@ def _words(*shape: int) -> torch.Tensor:
     return torch.randint(19, shape, generator=_random)
 
 
-_IMAGES = {0: "batch", 2: "height", 3: "width"}
-_STEPS = {0: "batch", 1: "steps"}
+_BATCH = {0: torch.export.Dim("batch", max=64)}
+_IMAGES = {
+    **_BATCH,
+    2: torch.export.Dim("height", min=16, max=64),
+    3: torch.export.Dim("width", min=16, max=64),
+}
+_WORDS = {**_BATCH, 1: torch.export.Dim("steps", min=2, max=16)}
 NETWORKS = {
     "resnet": Network(resnet, (_floats(2, 3, 32, 32), _floats(3, 3, 40, 48)), _IMAGES),
     "mobilenet": Network(mobilenet, (_floats(2, 3, 32, 32), _floats(3, 3, 40, 48)), _IMAGES),
-    "vit": Network(VisionTransformer, (_floats(2, 3, 32, 32), _floats(3, 3, 32, 32)), {0: "batch"}),
-    "lstm": Network(Recurrent, (_floats(2, 9, 6), _floats(3, 7, 6)), _STEPS),
-    "gpt": Network(Gpt, (_words(2, 10), _words(3, 7)), _STEPS),
+    "vit": Network(VisionTransformer, (_floats(2, 3, 32, 32), _floats(3, 3, 32, 32)), _BATCH),
+    "lstm": Network(Recurrent, (_floats(2, 9, 6), _floats(3, 9, 6)), _BATCH),
+    "gpt": Network(Gpt, (_words(2, 10), _words(3, 7)), _WORDS),
 }
