@@ -26,7 +26,7 @@ constexpr bool has_loops_for([[maybe_unused]] Isa isa) {
 // Everything that `loop` calls must be inline: `flatten` then compiles all of it for the set. A set
 // that no loops are compiled for does nothing.
 //
-// Few processors are left without AVX2: where there are other sets, its loops are compiled for size.
+// Few processors are left without AVX2: beside other sets their loops are compiled for size.
 template <class Loop>
 #ifndef FLUIDCORE_ONLY_ISA
 [[gnu::cold]]
