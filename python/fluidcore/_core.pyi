@@ -8,7 +8,11 @@ import numpy
 import numpy.typing
 import typing
 import typing_extensions
+<<<<<<< HEAD
 __all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'CallableGradient', 'Definition', 'Derivatives', 'Directional', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'ElementCheck', 'Error', 'Executor', 'Formula', 'Function', 'GRAD_VAR_SUFFIX', 'Gradient', 'InvalidArgument', 'Judgement', 'KernelCheck', 'KernelTest', 'NoiseLevel', 'NotFound', 'OpDef', 'OpDesc', 'OutOfTime', 'Profile', 'ProgramDesc', 'ProgramFunction', 'Proof', 'Repetition', 'Rules', 'Scope', 'SelectedRows', 'Tensor', 'TimeLimit', 'TimedOut', 'VarDesc', 'Variable', 'blind_spot', 'check_directions', 'check_infinite', 'cpu_isa', 'decomposition_of', 'define_op', 'deviation', 'difference', 'differentiate', 'differentiate_along', 'dtype_name', 'dtype_number', 'error_statistics', 'get_grad_op_desc', 'grad_var_name', 'judge', 'load_op_library', 'may_be_infinite', 'measure_noise', 'narrowed_to', 'needed_ops', 'noise_floor', 'onednn_version', 'op_def', 'op_types', 'prove_jointly', 'round_direction', 'round_to', 'same_bits', 'slope_along', 'unit_roundoff', 'version']
+=======
+__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'CallableGradient', 'Definition', 'Derivatives', 'Deviation', 'Directional', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'ElementCheck', 'Error', 'Executor', 'Formula', 'Function', 'GRAD_VAR_SUFFIX', 'Gradient', 'InvalidArgument', 'Judgement', 'KernelCheck', 'KernelTest', 'NoiseLevel', 'NotFound', 'OpDef', 'OpDesc', 'OutOfTime', 'Profile', 'ProgramDesc', 'ProgramFunction', 'Proof', 'Repetition', 'Rules', 'Scope', 'SelectedRows', 'Tensor', 'TimeLimit', 'TimedOut', 'VarDesc', 'Variable', 'blind_spot', 'check_directions', 'check_infinite', 'cpu_isa', 'define_op', 'deviation', 'difference', 'differentiate', 'differentiate_along', 'dtype_name', 'dtype_number', 'error_statistics', 'get_grad_op_desc', 'grad_var_name', 'is_fault', 'judge', 'load_op_library', 'may_be_infinite', 'measure_noise', 'narrowed_to', 'needed_ops', 'noise_floor', 'onednn_version', 'op_def', 'op_types', 'prove_jointly', 'round_direction', 'round_to', 'rounding_dither', 'same_bits', 'slope_along', 'unit_roundoff', 'version']
+>>>>>>> audit
 class TimeLimit:
     """
     A context manager: ends what this thread calculates with OutOfTime.
@@ -685,9 +689,9 @@ class CallableGradient(Gradient):
     """
     A Python function of arrays.
     """
-    def __init__(self, vjp: typing.Any, inputs: collections.abc.Iterable[typing.Any], has_fixed_cotangent: bool = False) -> None:
+    def __init__(self, vjp: typing.Any, inputs: typing.Any, has_fixed_cotangent: bool = False) -> None:
         """
-        vjp takes a list[typing.Any] of points and a list[typing.Any] of cotangents, which it must not change, and returns a list[typing.Any] of floating arrays.
+        vjp takes a list[typing.Any] of points and a list[typing.Any] of cotangents, which it must not change, and returns a list[typing.Any] of floating arrays. `inputs`: the point, or a function that returns it.
         """
 class Derivatives:
     """
@@ -1004,6 +1008,34 @@ class Formula:
     @runs_on_copies.setter
     def runs_on_copies(self, arg0: bool) -> None:
         ...
+class Deviation:
+    """
+    The element that is off the most.
+    """
+    @property
+    def element(self) -> int:
+        ...
+    @property
+    def expected(self) -> float:
+        ...
+    @property
+    def found(self) -> float:
+        ...
+    @property
+    def is_wrong(self) -> bool:
+        """
+        Whether they are farther apart.
+        """
+    @property
+    def limit(self) -> float:
+        """
+        How far rounding and slack may set them apart.
+        """
+    @property
+    def may_be_rounding(self) -> bool:
+        """
+        Whether that is not certain before is_fault() says so.
+        """
 class Proof:
     """
     What one direction says of the gradient A by one input.
@@ -1089,9 +1121,9 @@ def blind_spot(probes: typing.SupportsInt | typing.SupportsIndex) -> float:
     """
     An error of one element of limit / blind_spot escapes so many directions in 1 % of cases.
     """
-def check_directions(function: Function, input: typing.SupportsInt | typing.SupportsIndex, directions: collections.abc.Iterable[typing.Any], cotangents: collections.abc.Iterable[typing.Any], gradients: collections.abc.Iterable[typing.Any], rules: Rules, *, alone: str | None = None, noise: NoiseLevel = ..., seed: typing.SupportsInt | typing.SupportsIndex = 0, workers: typing.SupportsInt | typing.SupportsIndex = 1) -> Directional:
+def check_directions(function: Function, input: typing.SupportsInt | typing.SupportsIndex, directions: collections.abc.Iterable[typing.Any], cotangents: collections.abc.Iterable[typing.Any], gradients: collections.abc.Iterable[typing.Any], rules: Rules, *, alone: str | None = None, gradient: Gradient | None = None, noise: NoiseLevel = ..., seed: typing.SupportsInt | typing.SupportsIndex = 0, workers: typing.SupportsInt | typing.SupportsIndex = 1) -> Directional:
     """
-    Compares gradients by one input, one for each cotangent, with derivatives along as many directions, and looks for wrong elements by halves; `alone`: their dtype, where there is no float64 form.
+    Compares gradients by one input, one for each cotangent, with derivatives along as many directions, and looks for wrong elements by halves; `alone`: their dtype, where there is no float64 form; `gradient`: the code, which tells what its own rounding is.
     """
 def check_infinite(function: Function, input: typing.SupportsInt | typing.SupportsIndex, gradient: typing.Any, cotangent: typing.Any, *, bars: typing.SupportsFloat | typing.SupportsIndex, noise: typing.Any = None) -> tuple[numpy.typing.NDArray[numpy.bool] | None, int]:
     """
@@ -1109,9 +1141,9 @@ def define_op(type: str, doc: str, inputs: collections.abc.Sequence[tuple[str, s
     """
     Defines an operator, in the place of one of its name, whose formulas are Python functions: forward({slot: array}, attrs) and backward likewise write into the arrays of the outputs, infer({slot: (shape, dtype)}, attrs) gives a (shape, dtype) for each output; decompose likewise gives the operators that this one stands for, each with whether gradients stop there, and {slot: variable} of the outputs.
     """
-def deviation(gradient: typing.Annotated[numpy.typing.ArrayLike, numpy.float64], first: typing.Annotated[numpy.typing.ArrayLike, numpy.float64], factor: typing.SupportsFloat | typing.SupportsIndex, second: typing.Annotated[numpy.typing.ArrayLike, numpy.float64] | None, *, dtype: str, point: typing.Any, weight: typing.SupportsFloat | typing.SupportsIndex = 0.0, spread: typing.SupportsFloat | typing.SupportsIndex = 0.0) -> tuple[int, float, float, bool] | None:
+def deviation(gradient: typing.Annotated[numpy.typing.ArrayLike, numpy.float64], first: typing.Annotated[numpy.typing.ArrayLike, numpy.float64], factor: typing.SupportsFloat | typing.SupportsIndex, second: typing.Annotated[numpy.typing.ArrayLike, numpy.float64] | None, *, dtype: str, point: typing.Any, weight: typing.SupportsFloat | typing.SupportsIndex = 0.0, spread: typing.SupportsFloat | typing.SupportsIndex = 0.0) -> Deviation | None:
     """
-    Where a gradient in `dtype` is off factor * first + second the most: (element, found, expected, whether that is wrong), or None. `weight` is the sum of |v y|.
+    Where a gradient in `dtype` is off factor * first + second the most, if anywhere. `weight` is the sum of |v y|.
     """
 def difference(function: Function, input: typing.SupportsInt | typing.SupportsIndex, delta: typing.SupportsFloat | typing.SupportsIndex, *, weights: typing.Any = None, forward: bool = False, elements: typing.Any = None, workers: typing.SupportsInt | typing.SupportsIndex = 1) -> numpy.typing.NDArray[numpy.float64]:
     """
@@ -1144,6 +1176,10 @@ def get_grad_op_desc(op_desc: OpDesc, no_grad_set: collections.abc.Set[str] = se
 def grad_var_name(name: str) -> str:
     """
     'x' -> 'x@GRAD'
+    """
+def is_fault(off: typing.Any, limit: typing.SupportsFloat | typing.SupportsIndex) -> bool:
+    """
+    Whether an element is off by more than rounding, which differs for copies of the cotangent. `off`: [copies], by how much.
     """
 def judge(reference: Derivatives, analytical: typing.Any, tolerance: typing.Any, rules: Rules) -> Judgement:
     """
@@ -1196,6 +1232,10 @@ def round_direction(direction: numpy.ndarray) -> numpy.ndarray:
 def round_to(dtype: str, value: typing.SupportsFloat | typing.SupportsIndex) -> float:
     """
     The value rounded once, to nearest, ties to even.
+    """
+def rounding_dither(dtype: str) -> float:
+    """
+    By which part of itself a number is changed to have another rounding error.
     """
 def same_bits(a: numpy.ndarray, b: numpy.ndarray) -> bool:
     """

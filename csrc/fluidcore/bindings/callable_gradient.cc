@@ -13,12 +13,28 @@ namespace py = pybind11;
 namespace fluidcore::bindings {
 
 CallableGradient::CallableGradient(py::object vjp,
-                                   const py::iterable& inputs,
+                                   const py::object& inputs,
                                    bool has_fixed_cotangent)
     : vjp_(std::move(vjp)), has_fixed_cotangent_(has_fixed_cotangent) {
   if (PyCallable_Check(vjp_.ptr()) == 0) {
     throw py::type_error(str_cat("CallableGradient: vjp must be callable, got ", type_name(vjp_)));
   }
+  if (PyCallable_Check(inputs.ptr()) != 0) {
+    point_ = inputs;
+  } else {
+    read_inputs(inputs);
+  }
+}
+
+const std::vector<Tensor>& CallableGradient::inputs() const {
+  if (point_) {
+    const py::gil_scoped_acquire gil;
+    read_inputs(std::exchange(point_, py::object())());
+  }
+  return inputs_;
+}
+
+void CallableGradient::read_inputs(const py::iterable& inputs) const {
   for (const py::handle input : inputs) {
     const std::string who = str_cat("CallableGradient: input ", inputs_.size());
     inputs_.push_back(tensor_from_array(input, who).clone());
@@ -33,6 +49,7 @@ const std::vector<Tensor>& CallableGradient::at(const std::vector<Tensor>& x,
                                                 const std::vector<Tensor>& v) {
   const py::gil_scoped_acquire gil;
   gradients_.clear();
+  inputs();  // from which the dtype is known
   const auto arrays = [&](const std::vector<Tensor>& tensors) {
     py::list list;
     for (const Tensor& tensor : tensors) {

@@ -278,10 +278,11 @@ void bind_functions(py::module_& m) {
   refuse_pickling(gradient, "a Gradient cannot be pickled or copied; make a new one");
   py::class_<CallableGradient, gradcheck::Gradient>(m, "CallableGradient",
                                                     "A Python function of arrays.")
-      .def(py::init<py::object, const py::iterable&, bool>(), py::arg("vjp"), py::arg("inputs"),
-           py::arg("has_fixed_cotangent") = false,
-           "vjp takes a list of points and a list of cotangents, which it must not change, and "
-           "returns a list of floating arrays.");
+      .def(
+          py::init<py::object, const py::object&, bool>(), py::arg("vjp"), py::arg("inputs"),
+          py::arg("has_fixed_cotangent") = false,
+          "vjp takes a list of points and a list of cotangents, which it must not change, and "
+          "returns a list of floating arrays. `inputs`: the point, or a function that returns it.");
 }
 
 }  // namespace

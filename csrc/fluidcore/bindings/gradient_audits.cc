@@ -7,7 +7,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -30,18 +29,18 @@ namespace fluidcore::bindings {
 namespace {
 
 using Array = py::array_t<double, py::array::c_style>;
+using gradcheck::Deviation;
 using gradcheck::Function;
 using gradcheck::Proof;
 
-std::optional<std::tuple<std::int64_t, double, double, bool>> deviation(
-    const Array& gradient,
-    const Array& first,
-    double factor,
-    const std::optional<Array>& second,
-    const std::string& dtype,
-    const py::object& point,
-    double weight,
-    double spread) {
+std::optional<Deviation> deviation(const Array& gradient,
+                                   const Array& first,
+                                   double factor,
+                                   const std::optional<Array>& second,
+                                   const std::string& dtype,
+                                   const py::object& point,
+                                   double weight,
+                                   double spread) {
   require(first.size() == gradient.size() && (!second || second->size() == gradient.size()),
           "gradcheck: gradients to be compared must be of one size, got ", gradient.size(),
           " elements beside ", first.size());
@@ -52,9 +51,7 @@ std::optional<std::tuple<std::int64_t, double, double, bool>> deviation(
   if (weight > 0) {
     slack.size_of_point = gradcheck::root_mean_square(tensor_from_array(point, "gradcheck: point"));
   }
-  const auto found = gradcheck::deviation(relation, slack);
-  if (!found) return std::nullopt;
-  return std::tuple(found->element, found->found, found->expected, found->is_wrong);
+  return gradcheck::deviation(relation, slack);
 }
 
 std::array<double, 6> error_statistics(const Array& analytical,
@@ -128,11 +125,33 @@ py::list levels_of(const Proof& proof) {
 }  // namespace
 
 void bind_gradient_audits(py::module_& m) {
-  m.def("deviation", &deviation, py::arg("gradient"), py::arg("first"), py::arg("factor"),
-        py::arg("second"), py::kw_only(), py::arg("dtype"), py::arg("point"),
-        py::arg("weight") = 0.0, py::arg("spread") = 0.0,
-        "Where a gradient in `dtype` is off factor * first + second the most: (element, found, "
-        "expected, whether that is wrong), or None. `weight` is the sum of |v y|.");
+  py::class_<Deviation>(m, "Deviation", "The element that is off the most.")
+      .def_readonly("element", &Deviation::element)
+      .def_readonly("found", &Deviation::found)
+      .def_readonly("expected", &Deviation::expected)
+      .def_readonly("limit", &Deviation::limit, "How far rounding and slack may set them apart.")
+      .def_readonly("is_wrong", &Deviation::is_wrong, "Whether they are farther apart.")
+      .def_readonly("may_be_rounding", &Deviation::may_be_rounding,
+                    "Whether that is not certain before is_fault() says so.");
+  m.def(
+      "rounding_dither",
+      [](const std::string& dtype) { return gradcheck::rounding_dither(dtype_from_name(dtype)); },
+      py::arg("dtype"),
+      "By which part of itself a number is changed to have another rounding error.");
+  m.def(
+      "is_fault",
+      [](const py::object& off, double limit) {
+        return gradcheck::is_fault(doubles(off, "deviations"), limit);
+      },
+      py::arg("off"), py::arg("limit"),
+      "Whether an element is off by more than rounding, which differs for copies of the cotangent. "
+      "`off`: [copies], by how much.");
+  m.def(
+      "deviation", &deviation, py::arg("gradient"), py::arg("first"), py::arg("factor"),
+      py::arg("second"), py::kw_only(), py::arg("dtype"), py::arg("point"), py::arg("weight") = 0.0,
+      py::arg("spread") = 0.0,
+      "Where a gradient in `dtype` is off factor * first + second the most, if anywhere. `weight` "
+      "is the sum of |v y|.");
   m.def(
       "same_bits", &same_bits, py::arg("a"), py::arg("b"),
       "Whether two arrays of one shape and dtype hold the same bits, signs of zeros and NaNs too.");

@@ -53,19 +53,28 @@ gradcheck::Directional check_directions(Function& function,
                                         const py::iterable& gradients,
                                         const Rules& rules,
                                         const std::optional<std::string>& alone,
+                                        std::optional<gradcheck::Gradient*> gradient,
                                         const gradcheck::NoiseLevel& noise,
                                         std::uint64_t seed,
                                         std::int64_t workers) {
-  gradcheck::DirectionalClaim claim{
-      number_of_input(input), probes_of(directions, cotangents), {}, std::nullopt};
+  gradcheck::DirectionalClaim claim{number_of_input(input),
+                                    probes_of(directions, cotangents),
+                                    {},
+                                    std::nullopt,
+                                    gradient.value_or(nullptr)};
   if (!claim.probes.empty()) claim.probes.front().traces = true;
   for (const py::handle a : gradients) {
     claim.gradients.push_back(doubles(a, str_cat("gradient ", claim.gradients.size())));
   }
   if (alone) claim.alone = dtype_from_name(*alone);
   const gradcheck::DirectionalOptions options{noise, workers, seed};
-  return with_interruption(
-      function, [&] { return gradcheck::check_directions(function, claim, rules, options); });
+  return with_interruption(function, [&] {
+    std::optional<gradcheck::InterruptedBy> interrupted;
+    if (claim.gradient != nullptr) {
+      interrupted.emplace(*claim.gradient, *function.interruption());
+    }
+    return gradcheck::check_directions(function, claim, rules, options);
+  });
 }
 
 using Flags = py::array_t<std::uint8_t, py::array::c_style | py::array::forcecast>;
@@ -209,11 +218,11 @@ void bind_judge(py::module_& m) {
       "An error of one element of limit / blind_spot escapes so many directions in 1 % of cases.");
   m.def("check_directions", &check_directions, py::arg("function"), py::arg("input"),
         py::arg("directions"), py::arg("cotangents"), py::arg("gradients"), py::arg("rules"),
-        py::kw_only(), py::arg("alone") = py::none(), py::arg("noise") = gradcheck::NoiseLevel{},
-        py::arg("seed") = 0, py::arg("workers") = 1,
+        py::kw_only(), py::arg("alone") = py::none(), py::arg("gradient") = py::none(),
+        py::arg("noise") = gradcheck::NoiseLevel{}, py::arg("seed") = 0, py::arg("workers") = 1,
         "Compares gradients by one input, one for each cotangent, with derivatives along as many "
         "directions, and looks for wrong elements by halves; `alone`: their dtype, where there is "
-        "no float64 form.");
+        "no float64 form; `gradient`: the code, which tells what its own rounding is.");
 }
 
 }  // namespace fluidcore::bindings

@@ -301,3 +301,18 @@ def normalized_vjp(x: Array, b: Array, v: Array) -> tuple[Array, Array]:
     s = np.sqrt((d * d).mean(0) + x.dtype.type(1e-5))
     a = (v - v.mean(0) - d / s * (v * d / s).mean(0)) / s
     return a, a.sum(0)
+
+
+def softmax_of_equal_numbers(factor: float, vjp=None, dtype: str = "float64") -> NumpyTarget:
+    """The softmax of `factor` (x0 + x1), three times: nothing but rounding is left of its gradient."""
+
+    def f(x):
+        z = x.dtype.type(factor) * x.sum() * np.ones(3, x.dtype)
+        e = np.exp(z - z.max())
+        return e / e.sum()
+
+    def gradient(x, v):
+        p = f(x)
+        return x.dtype.type(factor) * np.sum(p * (v - np.sum(p * v))) * np.ones_like(x)
+
+    return NumpyTarget(f, vjp or gradient, [np.array([0.7, -1.3])], dtype)

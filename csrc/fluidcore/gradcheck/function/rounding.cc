@@ -67,6 +67,10 @@ double smallest_subnormal(DType dtype) {
   }
 }
 
+double rounding_dither(DType dtype) {
+  return dtype == DType::kFloat64 ? 0x1p-38 : std::sqrt(unit_roundoff(dtype));
+}
+
 double largest(DType dtype) {
   switch (dtype) {
     case DType::kFloat64: return std::numeric_limits<double>::max();

@@ -10,6 +10,11 @@ namespace fluidcore::gradcheck {
 // Half the distance from 1 to the next larger number: 2^-53, 2^-24, 2^-11 (float16), 2^-8.
 double unit_roundoff(DType dtype);
 double smallest_subnormal(DType dtype);
+
+// By which part of itself a number is changed to have another rounding error: many rounding units,
+// but so little in float64 that what was rounded to a narrower dtype on the way stays what it was.
+double rounding_dither(DType dtype);
+
 double largest(DType dtype);
 
 // `value` rounded once, to nearest, ties to even: not by way of float, as a conversion to a 16-bit

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "fluidcore/base/strings.h"
@@ -43,6 +45,48 @@ bool is_zero(const Tensor& gradient) {
   return true;
 }
 
+// Element by element, rounded to the dtype.
+Tensors combined(const Tensors& a, double factor, const Tensors& b) {
+  Tensors result = a;
+  for (std::size_t j = 0; j < a.size(); ++j) {
+    result[j] = a[j].clone();
+    for (std::int64_t i = 0; i < a[j].size(); ++i) {
+      const double value = a[j].get_float_element(i) + factor * b[j].get_float_element(i);
+      result[j].set_float_element(i, value);
+    }
+  }
+  return result;
+}
+
+Tensors sum_of(const Tensors& a, const Tensors& b) {
+  return combined(a, 1, b);
+}
+Tensors apart(const Tensors& a, const Tensors& b) {
+  return combined(a, -1, b);
+}
+
+Tensors scaled(Tensors cotangent) {
+  for (Tensor& part : cotangent) part = scaled_exactly(part);
+  return cotangent;
+}
+
+// Gradients by all inputs, of which linearity makes found = factor * first + second.
+struct Related {
+  Values found;
+  Values first;
+  double factor;
+  Values second = {};
+
+  LinearRelation of(std::size_t k, DType dtype) const {
+    return {found[k].data(),
+            first[k].data(),
+            factor,
+            second.empty() ? nullptr : second[k].data(),
+            std::ssize(first[k]),
+            dtype};
+  }
+};
+
 class Audit {
  public:
   Audit(Gradient& gradient, const Tensors& outputs, std::uint64_t seed)
@@ -55,7 +99,7 @@ class Audit {
     result_.values.resize(x_.size());
     result_.deviations.resize(x_.size());
     result_.faults.resize(x_.size());
-    result_.is_linear.assign(x_.size(), true);
+    result_.linear.assign(x_.size(), Linear::kYes);
   }
 
   AuditedGradient of(const std::vector<Tensors>& cotangents) {
@@ -91,14 +135,10 @@ class Audit {
       result_.values[k].insert(result_.values[k].end(), first[k].begin(), first[k].end());
     }
     run_again(v, first);
-    if (!has_none) compare(values_at(zeros), first, 0, nullptr, 0);
-    const double weight = weight_of(v, outputs_);
-    Tensors scaled = v;
-    for (Tensor& part : scaled) part = scaled_exactly(part);
-    compare(values_at(scaled), first, kExactFactor, nullptr, weight);
-    const auto [w, sum] = another(v);
-    const Values part = values_at(w);
-    compare(values_at(sum), first, 1, &part, weight + weight_of(w, outputs_));
+    if (!has_none) compare({values_at(zeros), first, 0}, {});
+    compare({values_at(scaled(v)), first, kExactFactor}, {v});
+    const Tensors w = another(v);
+    compare({values_at(sum_of(v, w)), first, 1, values_at(w)}, {v, w});
   }
 
   void run_again(const Tensors& v, const Values& first) {
@@ -119,40 +159,67 @@ class Audit {
     }
   }
 
-  // Another cotangent, and its sum with v, which the dtype holds.
-  std::pair<Tensors, Tensors> another(const Tensors& v) const {
-    std::pair<Tensors, Tensors> result;
+  // Another cotangent, whose sum with v the dtype holds.
+  Tensors another(const Tensors& v) const {
+    Tensors result;
     for (std::size_t j = 0; j < v.size(); ++j) {
       const RandomSequence numbers = random_sequence(seed_, str_cat("output ", j), "second");
-      Tensor w = gaussian(v[j].spec(), numbers);
-      Tensor sum = w.clone();
-      for (std::int64_t i = 0; i < w.size(); ++i) {
-        sum.set_float_element(i, v[j].get_float_element(i) + w.get_float_element(i));
-        w.set_float_element(i, sum.get_float_element(i) - v[j].get_float_element(i));
+      result.push_back(gaussian(v[j].spec(), numbers));
+    }
+    return apart(sum_of(v, result), v);
+  }
+
+  // What linearity makes of the gradients for v, or for v and w.
+  void compare(const Related& found, const std::vector<Tensors>& cotangents) {
+    double weight = 0;
+    for (const Tensors& v : cotangents) weight += weight_of(v, outputs_);
+    std::vector<std::optional<Deviation>> off;
+    for (std::size_t k = 0; k < x_.size(); ++k) {
+      const std::vector<double>& all = result_.deviations[k];
+      const double spread = all.empty() ? 0 : *std::max_element(all.begin(), all.end());
+      off.push_back(deviation(found.of(k, dtype()), {weight, root_mean_square(x_[k]), spread}));
+      if (off[k] && !off[k]->is_wrong) off[k].reset();
+    }
+    const bool may_be_rounding = std::any_of(
+        off.begin(), off.end(), [](const auto& one) { return one && one->may_be_rounding; });
+    const std::vector<std::vector<double>> copies =
+        may_be_rounding ? at_copies(off, cotangents) : std::vector<std::vector<double>>(x_.size());
+    for (std::size_t k = 0; k < x_.size(); ++k) {
+      if (!off[k]) continue;
+      const bool is_certain = !off[k]->may_be_rounding || is_fault(copies[k], off[k]->limit);
+      result_.linear[k] = std::max(result_.linear[k], is_certain ? Linear::kNo : Linear::kOpen);
+    }
+  }
+
+  // By input: how far the element of a deviation is off for each copy of the cotangents.
+  std::vector<std::vector<double>> at_copies(const std::vector<std::optional<Deviation>>& off,
+                                             const std::vector<Tensors>& cotangents) {
+    std::vector<std::vector<double>> result(x_.size());
+    for (int copy = 0; copy < kCopiesOfCotangent; ++copy) {
+      std::vector<Tensors> copies = cotangents;
+      for (std::size_t c = 0; c < copies.size(); ++c) {
+        for (std::size_t j = 0; j < copies[c].size(); ++j) {
+          const std::string purpose = str_cat("copy ", copy, " of cotangent ", c);
+          Tensor& part = copies[c][j];
+          part = copy_of_cotangent(part, random_sequence(seed_, str_cat("output ", j), purpose));
+        }
       }
-      result.first.push_back(std::move(w));
-      result.second.push_back(std::move(sum));
+      const Related found = related(copies);
+      for (std::size_t k = 0; k < x_.size(); ++k) {
+        if (!off[k]) continue;
+        const LinearRelation relation = found.of(k, dtype());
+        const std::int64_t i = off[k]->element;
+        result[k].push_back(relation.gradient[i] - relation.expected_at(i));
+      }
     }
     return result;
   }
 
-  void compare(const Values& found,
-               const Values& first,
-               double factor,
-               const Values* second,
-               double weight) {
-    for (std::size_t k = 0; k < first.size(); ++k) {
-      const LinearRelation relation{found[k].data(),
-                                    first[k].data(),
-                                    factor,
-                                    second == nullptr ? nullptr : (*second)[k].data(),
-                                    std::ssize(first[k]),
-                                    dtype()};
-      const std::vector<double>& all = result_.deviations[k];
-      const double spread = all.empty() ? 0 : *std::max_element(all.begin(), all.end());
-      const auto off = deviation(relation, {weight, root_mean_square(x_[k]), spread});
-      if (off && off->is_wrong) result_.is_linear[k] = false;
-    }
+  Related related(const std::vector<Tensors>& cotangents) {
+    const Tensors& v = cotangents[0];
+    if (cotangents.size() == 1) return {values_at(scaled(v)), values_at(v), kExactFactor};
+    const Tensors sum = sum_of(v, cotangents[1]);
+    return {values_at(sum), values_at(v), 1, values_at(apart(sum, v))};
   }
 
   Gradient& gradient_;

@@ -9,13 +9,17 @@
 
 namespace fluidcore::gradcheck {
 
+// Whether a gradient is linear in its cotangent: open where it is not, but by what looks like
+// rounding, or cannot be told from that.
+enum class Linear : std::uint8_t { kYes, kOpen, kNo };
+
 // What gradient code calculates at its point, and what can be seen of it without differences.
 struct AuditedGradient {
   std::vector<std::vector<double>> values;  // by input: [cotangents, elements]
   // By input: [elements], one standard deviation of runs at the point; empty if they give the same.
   std::vector<std::vector<double>> deviations;
   std::vector<std::string> faults;  // by input: "wrong-shape", "not-repeatable", or nothing
-  std::vector<bool> is_linear;      // by input: in the cotangent
+  std::vector<Linear> linear;       // by input
 };
 
 // For each of the cotangents, which are rounded to the dtype of the first input. Every one is run

@@ -10,7 +10,9 @@
 #include "fluidcore/base/error.h"
 #include "fluidcore/gradcheck/difference/along.h"
 #include "fluidcore/gradcheck/difference/differentiate.h"
+#include "fluidcore/gradcheck/verdict/audited_gradient.h"
 #include "fluidcore/gradcheck/verdict/confirm.h"
+#include "fluidcore/gradcheck/verdict/own_rounding.h"
 
 namespace fluidcore::gradcheck {
 
@@ -59,6 +61,7 @@ class DirectionalCheck {
       claimed.push_back(sum_of_terms(claim_.gradients[q], claim_.probes[q].direction));
     }
     judge_twice(std::move(claimed), found);
+    settle_rounding(found.judgement);
     found.min_detectable_99 = detectable(found.judgement);
     if (found.judgement.verdict() == Verdict::kFail) {
       search(found.judgement.worst(), found.culprits);
@@ -108,6 +111,25 @@ class DirectionalCheck {
         {options_.workers, options_.seed, options_.noise.far}, found.reference);
     weigh(found.reference);
     found.judgement = judge(found.reference, std::move(claimed), allowed, rules_);
+  }
+
+  // Of the numbers <A(v), d> that seem wrong.
+  void settle_rounding(Judgement& found) {
+    if (claim_.gradient == nullptr || found.verdict() != Verdict::kFail || is_late()) return;
+    std::vector<double> rounding(found.wrong.size());
+    for (std::size_t q = 0; q < rounding.size(); ++q) {
+      if (!found.wrong[q]) continue;
+      const Probe& probe = claim_.probes[q];
+      const OfGradients along = [&](const std::vector<Tensor>& gradients) -> std::vector<double> {
+        std::vector<double> a;
+        append(a, gradients[claim_.input]);
+        return {sum_of_terms(a, probe.direction)};
+      };
+      rounding[q] = own_rounding(*claim_.gradient, like_outputs(function_, probe.cotangent), along,
+                                 {found.analytical[q]}, 0, options_.seed)[0];
+      ++evaluations_;
+    }
+    excuse_rounding(rounding, found);
   }
 
   double detectable(const Judgement& judgement) const {

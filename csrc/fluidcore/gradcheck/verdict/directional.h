@@ -9,6 +9,7 @@
 #include "fluidcore/gradcheck/difference/noise.h"
 #include "fluidcore/gradcheck/difference/probes.h"
 #include "fluidcore/gradcheck/function/function.h"
+#include "fluidcore/gradcheck/function/gradient.h"
 #include "fluidcore/gradcheck/verdict/judge.h"
 
 namespace fluidcore::gradcheck {
@@ -21,6 +22,7 @@ struct DirectionalClaim {
   std::vector<std::vector<double>> gradients;  // A(v) of each probe, [elements]
   // The dtype of A where there is no float64 form to compare with; nullopt: A is one.
   std::optional<DType> alone = std::nullopt;
+  Gradient* gradient = nullptr;  // A itself; null: nothing is known but its values
 };
 
 struct DirectionalOptions {
@@ -48,7 +50,8 @@ struct Directional {
 };
 
 // For an input with too many elements to look at each: compares <A(v), d> with differences along
-// all directions, and again what these do not prove. In the direction that is off the most, wrong
+// all directions, and again what these do not prove; by how much A is off through its own rounding,
+// where it seems wrong. In the direction that is off the most, wrong
 // elements are searched by halves. Where none is found the judgement stays open, as a kink: of
 // several elements at kinks each may have a slope of its own choice, and their sum need not lie
 // between the slopes along a direction. When the time of the Function is over, only what was looked

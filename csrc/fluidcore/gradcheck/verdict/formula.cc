@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "fluidcore/base/error.h"
-#include "fluidcore/gradcheck/function/random_values.h"
 #include "fluidcore/gradcheck/function/rounding.h"
 #include "fluidcore/gradcheck/verdict/audited_gradient.h"
 
@@ -19,7 +18,6 @@ Formula Formula::of(Function& f,
     made.output_sizes.push_back(static_cast<std::size_t>(y.size()));
   }
   for (const std::vector<Tensor>& v : cotangents) {
-    if (gradient != nullptr) made.cotangents.push_back(converted(v, made.dtype()));
     std::vector<double>& flat = made.weights.emplace_back();
     for (const Tensor& part : v) append(flat, part);
     require(flat.size() == made.outputs.size(), "Formula: a cotangent must have ",

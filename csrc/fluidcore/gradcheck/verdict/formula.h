@@ -23,9 +23,7 @@ using CopiesOf = std::function<std::unique_ptr<Function>(
 struct Formula {
   Function& f;
   Gradient* gradient = nullptr;  // null: nothing is known but its values at the point
-  // Each a list of outputs, of the dtype of the gradient.
-  std::vector<std::vector<Tensor>> cotangents = {};
-  std::vector<std::vector<double>> weights = {};  // the same as numbers
+  std::vector<std::vector<double>> weights = {};  // cotangents, as numbers
   std::vector<double> outputs = {};               // y at the point
   std::vector<std::size_t> output_sizes = {};     // of which so many are of each output of f
   NoiseLevel noise = {};                          // of f's outputs
@@ -39,8 +37,8 @@ struct Formula {
 
   std::int64_t evaluations = 0;  // of f, so far
 
-  // Of f, whose outputs at the point are `outputs`, and of which nothing more is known. The
-  // cotangents are rounded to the dtype of f. Throws InvalidArgument for one of another size.
+  // Of f, whose outputs at the point are `outputs`, and of which nothing more is known. Throws
+  // InvalidArgument for a cotangent of another size.
   static Formula of(Function& f,
                     Gradient* gradient,
                     const std::vector<std::vector<Tensor>>& cotangents,

@@ -277,7 +277,9 @@ std::optional<DType> KernelTest::narrowed_to(const FormulaGradient& formula, con
   Derivatives exact = formula.reference;
   exact.value = formula.value;
   std::fill(exact.error.begin(), exact.error.end(), 0.0);
-  std::fill(exact.flags.begin(), exact.flags.end(), std::uint8_t{0});
+  // What is open of the formula says nothing of digits, either.
+  exact.flags.assign(formula.elements.size(), 0);
+  for (std::size_t j = 0; j < formula.open.size(); ++j) exact.flags[j] = formula.open[j];
   const auto uncertain = [&] {
     const LostDigits lost(pair_, formula.input, {});
     evaluations_ += lost.evaluations();

@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <cmath>
 
+#include "fluidcore/gradcheck/function/random_values.h"
+#include "fluidcore/gradcheck/function/rounding.h"
 #include "fluidcore/gradcheck/verdict/judge.h"
 
 namespace fluidcore::gradcheck {
 
 namespace {
 
-constexpr double kRuns = 8;  // deviations that two runs may be apart
+constexpr double kRuns = 8;     // deviations that two runs may be apart
+constexpr double kSpreads = 4;  // that a mean of copies is off for certain
 
 }  // namespace
 
@@ -35,23 +38,38 @@ std::optional<Deviation> deviation(const LinearRelation& relation, const Slack& 
   double worst = 0;
   double largest = 0;
   for (std::int64_t i = 0; i < relation.size; ++i) {
-    const double other = relation.second == nullptr ? 0 : relation.second[i];
-    const double expected = relation.factor * relation.first[i] + other;
+    const double expected = relation.expected_at(i);
     if (!std::isfinite(expected)) continue;
     largest = std::max(largest, std::abs(expected));
     const double value = relation.gradient[i];
-    if (std::isnan(value)) return Deviation{i, value, expected, true};
+    if (std::isnan(value)) return Deviation{i, value, expected, 0, true};
     const double apart = std::abs(value - expected);
     if (!(apart > worst) || std::isinf(value)) continue;
     worst = apart;
-    found = {i, value, expected, false};
+    found = {i, value, expected};
   }
   if (worst == 0) return std::nullopt;
   const double rounding = rounding_of_sums(relation.dtype);
-  const double limit = rounding * (largest + slack.weight / slack.size_of_point) +
-                       kRuns * slack.spread + smallest_normal(relation.dtype);
-  found.is_wrong = worst > (relation.is_zero() ? 0 : limit);
+  if (!relation.is_zero()) {
+    found.limit = rounding * (largest + slack.weight / slack.size_of_point) + kRuns * slack.spread +
+                  smallest_normal(relation.dtype);
+  }
+  found.is_wrong = worst > found.limit;
+  found.may_be_rounding = found.is_wrong && !relation.is_zero();
   return found;
+}
+
+Tensor copy_of_cotangent(const Tensor& cotangent, const RandomSequence& numbers) {
+  return dithered(cotangent, rounding_dither(cotangent.dtype()), numbers);
+}
+
+bool is_fault(std::span<const double> off, double limit) {
+  const auto count = static_cast<double>(off.size());
+  double mean = 0;
+  for (const double one : off) mean += one / count;
+  double squares = 0;
+  for (const double one : off) squares += (one - mean) * (one - mean);
+  return std::abs(mean) > kSpreads * std::sqrt(squares / (count - 1)) + limit;
 }
 
 }  // namespace fluidcore::gradcheck

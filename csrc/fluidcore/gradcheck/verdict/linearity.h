@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "fluidcore/base/dtype.h"
+#include "fluidcore/base/philox.h"
 #include "fluidcore/tensor/tensor.h"
 
 namespace fluidcore::gradcheck {
@@ -29,6 +31,9 @@ struct LinearRelation {
   DType dtype = DType::kFloat64;  // that it was calculated in
 
   bool is_zero() const { return factor == 0 && second == nullptr; }
+  double expected_at(std::int64_t i) const {
+    return factor * first[i] + (second == nullptr ? 0 : second[i]);
+  }
 };
 
 // What else than rounding of the largest element may set the two apart.
@@ -45,8 +50,20 @@ struct Deviation {
   std::int64_t element = 0;
   double found = 0;
   double expected = 0;
-  bool is_wrong = false;  // more than rounding and slack allow
+  double limit = 0;              // of what rounding and slack allow for
+  bool is_wrong = false;         // more than that
+  bool may_be_rounding = false;  // wrong, if it is no rounding beyond that: see is_fault()
 };
 std::optional<Deviation> deviation(const LinearRelation& relation, const Slack& slack = {});
+
+// Where terms cancel that are larger than any that are seen, as behind a softmax of equal numbers,
+// no limit is large enough for rounding. So what is wrong for one cotangent is measured again for
+// copies of it, each number changed by up to rounding_dither(): as the gradient is linear
+// in them, all that is left is rounding, another one for each copy; a fault is the same.
+inline constexpr int kCopiesOfCotangent = 8;
+Tensor copy_of_cotangent(const Tensor& cotangent, const RandomSequence& numbers);
+
+// Whether that is a fault. `off`: by how much the element is off for each copy.
+bool is_fault(std::span<const double> off, double limit);
 
 }  // namespace fluidcore::gradcheck

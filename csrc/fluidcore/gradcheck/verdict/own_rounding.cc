@@ -4,11 +4,13 @@
 #include <cmath>
 #include <cstddef>
 #include <exception>
+#include <string_view>
+#include <utility>
 
+#include "fluidcore/base/strings.h"
 #include "fluidcore/gradcheck/function/random_values.h"
 #include "fluidcore/gradcheck/function/rounding.h"
 #include "fluidcore/gradcheck/function/unrecoverable.h"
-#include "fluidcore/gradcheck/verdict/elsewhere.h"
 
 namespace fluidcore::gradcheck {
 
@@ -18,80 +20,84 @@ constexpr int kPairs = 6;
 constexpr double kCertain = 4;  // standard deviations
 constexpr double kWidest = 0x1p-6;
 
-class OwnRounding {
- public:
-  OwnRounding(Formula& formula, const Look& look, const Judgement& found)
-      : formula_(formula), look_(look), found_(found) {}
-
-  // [cotangents, elements]: the root mean square of what the averages are off.
-  std::vector<double> measured(double size) {
-    std::vector<double> squares(found_.analytical.size());
-    for (int pair = 0; pair < kPairs; ++pair) {
-      const std::vector<Tensor> up = moved(size, pair);
-      const std::vector<Tensor> down = moved(-size, pair);
-      for (std::size_t row = 0; row < formula_.cotangents.size(); ++row) {
-        const std::vector<double> above = at(up, row);
-        const std::vector<double> below = at(down, row);
-        for (std::size_t j = 0; j < look_.elements.size(); ++j) {
-          const std::size_t i = row * look_.elements.size() + j;
-          const double off = (above[j] + below[j]) / 2 - found_.analytical[i];
-          if (std::isfinite(off)) squares[i] += off * off;
-        }
-      }
+// Each number with a random part of it, up to `size`, added or subtracted.
+std::vector<Tensor> moved(const std::vector<Tensor>& tensors,
+                          double size,
+                          std::string_view name,
+                          int pair,
+                          std::uint64_t seed) {
+  std::vector<Tensor> result;
+  result.reserve(tensors.size());
+  for (std::size_t k = 0; k < tensors.size(); ++k) {
+    const RandomSequence random =
+        random_sequence(seed, str_cat(name, k), str_cat("own rounding ", pair));
+    Tensor x = tensors[k].clone();
+    for (std::int64_t i = 0; i < x.size(); ++i) {
+      const double part = 2 * random.uniform<double>(static_cast<std::uint64_t>(i)) - 1;
+      const double value = x.get_float_element(i) * (1 + size * part);
+      x.set_float_element(i, round_to(x.dtype(), value));
     }
-    for (double& square : squares) square = std::sqrt(square / kPairs);
-    return squares;
+    result.push_back(std::move(x));
   }
+  return result;
+}
 
- private:
-  std::vector<Tensor> moved(double size, int pair) const {
-    std::vector<RandomSequence> random;
-    random.reserve(formula_.f.inputs().size());
-    for (std::size_t k = 0; k < formula_.f.inputs().size(); ++k) {
-      random.push_back(
-          random_sequence(formula_.seed, str_cat("input ", k), str_cat("own rounding ", pair)));
-    }
-    return moved_inputs(formula_.f, [&](std::size_t k, std::int64_t i, double x) {
-      return x * (1 + size * (2 * random[k].uniform<double>(static_cast<std::uint64_t>(i)) - 1));
-    });
+// NaN where the gradient is not defined.
+std::vector<double> at(Gradient& gradient,
+                       const std::vector<Tensor>& x,
+                       const std::vector<Tensor>& v,
+                       const OfGradients& numbers,
+                       std::size_t count) {
+  try {
+    return numbers(interruptible(gradient.interruption(), [&]() -> const std::vector<Tensor>& {
+      return gradient.at(x, v);
+    }));
+  } catch (const std::exception&) {  // an edge of the domain
+    return std::vector<double>(count, std::nan(""));
   }
-
-  // NaN where the gradient is not defined.
-  std::vector<double> at(const std::vector<Tensor>& x, std::size_t row) {
-    std::vector<double> values(look_.elements.size(), std::nan(""));
-    Gradient& gradient = *formula_.gradient;
-    try {
-      const std::vector<Tensor>& found = interruptible(
-          gradient.interruption(),
-          [&]() -> const std::vector<Tensor>& { return gradient.at(x, formula_.cotangents[row]); });
-      for (std::size_t j = 0; j < values.size(); ++j) {
-        values[j] = found[look_.input].get_float_element(look_.elements[j]);
-      }
-      return values;
-    } catch (const std::exception&) {  // an edge of the domain
-      return values;
-    }
-  }
-
-  Formula& formula_;
-  const Look& look_;
-  const Judgement& found_;
-};
+}
 
 }  // namespace
 
-void settle_own_rounding(Formula& formula,
-                         const Look& look,
-                         const Derivatives& reference,
-                         Judgement& found) {
-  const bool is_right = std::none_of(found.wrong.begin(), found.wrong.end(),
-                                     [](std::uint8_t one) { return one != 0; });
-  if (!formula.alone || formula.gradient == nullptr || is_right || formula.is_late()) return;
-  const bool is_still = std::all_of(reference.scale.begin(), reference.scale.end(),
-                                    [](double scale) { return scale == 0; });
-  const double near = std::sqrt(unit_roundoff(formula.dtype()));
-  const std::vector<double> rounding =
-      OwnRounding(formula, look, found).measured(is_still ? kWidest : std::min(near, kWidest));
+std::vector<Tensor> like_outputs(Function& f, const std::vector<double>& cotangent) {
+  std::vector<Tensor> parts;
+  auto value = cotangent.begin();
+  const auto& outputs =
+      interruptible(f.interruption(), [&]() -> const std::vector<Tensor>& { return f.run(); });
+  for (const Tensor& output : outputs) {
+    Tensor& part = parts.emplace_back(output.clone());
+    for (std::int64_t i = 0; i < part.size(); ++i) part.set_float_element(i, *value++);
+  }
+  return parts;
+}
+
+std::vector<double> own_rounding(Gradient& gradient,
+                                 const std::vector<Tensor>& v,
+                                 const OfGradients& numbers,
+                                 const std::vector<double>& values,
+                                 double size,
+                                 std::uint64_t seed) {
+  std::vector<double> squares(values.size());
+  const DType dtype = gradient.inputs().front().dtype();
+  const double of_v = gradient.has_fixed_cotangent() ? 0 : rounding_dither(dtype);
+  if (size == 0 && of_v == 0) return squares;
+  for (int pair = 0; pair < kPairs; ++pair) {
+    const auto on_one_side = [&](double side) {
+      return at(gradient, moved(gradient.inputs(), side * size, "input ", pair, seed),
+                moved(v, side * of_v, "output ", pair, seed), numbers, values.size());
+    };
+    const std::vector<double> above = on_one_side(1);
+    const std::vector<double> below = on_one_side(-1);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const double off = (above[i] + below[i]) / 2 - values[i];
+      if (std::isfinite(off)) squares[i] += off * off;
+    }
+  }
+  for (double& square : squares) square = std::sqrt(square / kPairs);
+  return squares;
+}
+
+void excuse_rounding(const std::vector<double>& rounding, Judgement& found) {
   for (std::size_t i = 0; i < found.wrong.size(); ++i) {
     if (!found.wrong[i] || !(found.excess(i) > 1)) continue;
     const double limit = found.limit[i] + kCertain * rounding[i];
@@ -100,6 +106,38 @@ void settle_own_rounding(Formula& formula,
     found.wrong[i] = 0;
     found.unsure[i] = 1;
   }
+}
+
+void settle_own_rounding(Formula& formula,
+                         const Look& look,
+                         const Derivatives& reference,
+                         Judgement& found) {
+  const bool is_right = std::none_of(found.wrong.begin(), found.wrong.end(),
+                                     [](std::uint8_t one) { return one != 0; });
+  if (formula.gradient == nullptr || is_right || formula.is_late()) return;
+  const bool is_still = std::all_of(reference.scale.begin(), reference.scale.end(),
+                                    [](double scale) { return scale == 0; });
+  const double near = std::min(rounding_dither(formula.dtype()), kWidest);
+  const double size = !formula.alone ? 0 : is_still ? kWidest : near;
+  const OfGradients numbers = [&](const std::vector<Tensor>& gradients) {
+    std::vector<double> values;
+    values.reserve(look.elements.size());
+    for (const std::int64_t i : look.elements) {
+      values.push_back(gradients[look.input].get_float_element(i));
+    }
+    return values;
+  };
+  std::vector<double> rounding;
+  const auto count = std::ssize(look.elements);
+  for (std::size_t row = 0; row < formula.weights.size(); ++row) {
+    const auto begin = found.analytical.begin() + static_cast<std::ptrdiff_t>(row) * count;
+    const std::vector<double> off =
+        own_rounding(*formula.gradient, like_outputs(formula.f, formula.weights[row]), numbers,
+                     {begin, begin + count}, size, formula.seed);
+    ++formula.evaluations;
+    rounding.insert(rounding.end(), off.begin(), off.end());
+  }
+  excuse_rounding(rounding, found);
 }
 
 }  // namespace fluidcore::gradcheck

@@ -6,7 +6,7 @@ import copy
 import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from fluidcore.gradcheck.program.source import Source
 from fluidcore.gradcheck.target.gradient_target import NoSecondGradientError
 from fluidcore.gradcheck.target.target import SHADOW, Array, Input, Target
 from fluidcore.program import Program
+
+_Spec: TypeAlias = "tuple[tuple[int, ...], np.dtype[Any]]"  # of an array
+_Specs: TypeAlias = "tuple[_Spec, ...]"
 
 COTANGENT = "@COTANGENT"
 SECOND = "@SECOND"  # the cotangent of a gradient
@@ -71,6 +74,7 @@ class NetworkTarget(Target):
         self.inputs: list[Input] = list(inputs)
         self.dtype = declared = common_dtype(who, inputs)
         self._as_declared = network or self.network(None, outputs)
+        self._output_specs: dict[str, _Specs] = {}
         self.dtype = narrowest(self._as_declared.program, declared)
         if self.dtype != declared:
             self._round_inputs()
@@ -83,7 +87,10 @@ class NetworkTarget(Target):
 
     def forward(self, xs: Sequence[Array], dtype: str) -> list[Array]:
         """The floating outputs at `xs`."""
-        return self._forward(dtype).run_at(self._by_name(xs), self._outputs)
+        found = self._forward(dtype).run_at(self._by_name(xs), self._outputs)
+        if dtype not in self._output_specs:
+            self._output_specs[dtype] = _specs(found)
+        return found
 
     def vjp(self, xs: Sequence[Array], vs: Sequence[Array], dtype: str) -> list[Array]:
         """What the gradient operators calculate from the cotangents `vs`."""
@@ -190,19 +197,20 @@ class NetworkTarget(Target):
         return self._forward(dtype).function(self._names, self._outputs)
 
     def _make_backward(self, dtype: str) -> tuple[Network, list[str]]:
-        network = self._forward(dtype).copy()
-        for name, value in zip(self._outputs, self._forward(dtype).run(self._outputs), strict=True):
-            network.add_input(name + COTANGENT, np.zeros_like(value))
+        forward = self._forward(dtype)
+        specs = self._output_specs.get(dtype) or _specs(forward.run(self._outputs))
         found = _appended(
             _Question(
-                network.program.serialize_to_string(),
+                forward.program.serialize_to_string(),
                 tuple(self._names),
-                tuple(self._outputs),
-                frozenset(network.inputs()).difference(self._names) | self._constants,
-                network.program,
+                tuple(zip(self._outputs, specs, strict=True)),
+                frozenset(forward.inputs()).difference(self._names) | self._constants,
+                forward.program,
             )
         )
-        network.program = found.program.clone()
+        network = forward.copy(program=found.program)
+        for name, (shape, kind) in zip(self._outputs, specs, strict=True):
+            network.give(name + COTANGENT, np.zeros(shape, kind))
         return network, [
             checked_gradient(self.who, name, grad)
             for name, grad in zip(self._names, found.grads, strict=True)
@@ -237,6 +245,10 @@ class NetworkTarget(Target):
         return dict(zip(self._names, xs, strict=True))
 
 
+def _specs(outputs: Sequence[Array]) -> _Specs:
+    return tuple((y.shape, y.dtype) for y in outputs)
+
+
 class _Appended(NamedTuple):
     """A program with gradient operators, and the names of the gradients."""
 
@@ -246,11 +258,18 @@ class _Appended(NamedTuple):
 
 @dataclass(frozen=True)
 class _Question:
-    """Which gradients are wanted of a program; equal if the answer is."""
+    """Which gradients are wanted of a program; equal if the answer is.
 
-    text: str  # of the program
+    Attributes:
+        text: Of the program.
+        names: Of the inputs.
+        outputs: Name, shape and dtype of each.
+        constants: Variables that gradients do not pass.
+    """
+
+    text: bytes
     names: tuple[str, ...]
-    outputs: tuple[str, ...]
+    outputs: tuple[tuple[str, _Spec], ...]
     constants: frozenset[str]
     program: core.ProgramDesc = field(compare=False)
 
@@ -258,16 +277,21 @@ class _Question:
 def _append_gradients(question: _Question) -> _Appended:
     program = question.program.clone()
     block = Program.from_desc(program).global_block()
+    for name, (shape, dtype) in question.outputs:
+        cotangent = program.block(0).var(name + COTANGENT)
+        cotangent.set_shape(list(shape))
+        cotangent.set_dtype(dtype.name)
     found = gradients(
-        [block.var(name) for name in question.outputs],
+        [block.var(name) for name, _ in question.outputs],
         [block.var(name) for name in question.names],
-        [block.var(name + COTANGENT) for name in question.outputs],
+        [block.var(name + COTANGENT) for name, _ in question.outputs],
         no_grad_set={name for name in question.constants if block.has_var(name)},
     )
     return _Appended(program, [None if grad is None else grad.name for grad in found])
 
 
-_appended = remembered(_append_gradients, 64)  # an operator is checked at many values
+# An operator is checked at many values, in several dtypes.
+_appended = remembered(_append_gradients, 128)
 
 
 def checked_gradient(who: str, name: str, grad: str | None) -> str:

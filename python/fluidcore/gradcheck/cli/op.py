@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -96,25 +96,30 @@ def _run(chosen: argparse.Namespace) -> int:
     for op_type, dtypes in rows.items():
         if not dtypes and chosen.types:
             cases.examples(op_type, chosen.seed, chosen.dtypes[0])  # raises: it has none of them
-    tasks: list[Callable[[], list[Check]]] = [
-        partial(all_ops.each_check, config, [op_type], chosen.per_op, [dtype], chosen.seed)
+    # All dtypes in one process: the programs of one are those that another is compared with.
+    tasks: list[list[Callable[[], list[Check]]]] = [
+        [
+            partial(all_ops.each_check, config, [op_type], chosen.per_op, [dtype], chosen.seed)
+            for dtype in dtypes
+        ]
         for op_type, dtypes in rows.items()
-        for dtype in dtypes
     ]
     if chosen.types is None and not chosen.no_programs:
         tasks += [
-            partial(all_ops.each_program_check, config, [name], [dtype], chosen.seed)
+            [
+                partial(all_ops.each_program_check, config, [name], [dtype], chosen.seed)
+                for dtype in chosen.dtypes
+            ]
             for name in cases.program_names()
-            for dtype in chosen.dtypes
         ]
     found: list[_Found] = []
     start = time.perf_counter()
-    with progress_table.table(len(tasks), chosen.quiet) as add:
+    with progress_table.table(sum(map(len, tasks)), chosen.quiet) as add:
         summaries = [partial(_summarized, task) for task in tasks]
-        for done in in_processes(summaries, chosen.jobs, chosen.library):
-            if done is not None:
+        for group in in_processes(summaries, chosen.jobs, chosen.library):
+            for done in group:
                 add(done.line)
-                found.append(done)
+            found.extend(group)
     by_type: dict[str, list[GradCheckReport]] = {}
     for each in found:
         by_type.setdefault(each.kind, []).extend(each.merged)
@@ -146,13 +151,14 @@ class _Found(NamedTuple):
     merged: list[GradCheckReport]
 
 
-def _summarized(task: Callable[[], list[Check]]) -> _Found | None:
+def _summarized(tasks: Sequence[Callable[[], list[Check]]]) -> list[_Found]:
+    return [_summary(checks) for checks in (task() for task in tasks) if checks]
+
+
+def _summary(checks: list[Check]) -> _Found:
     from fluidcore.gradcheck import all_ops, cases
     from fluidcore.gradcheck.cli.progress_table import Line
 
-    checks = task()
-    if not checks:
-        return None
     reports = [check.report for check in checks]
     name, dtype = reports[0].who, checks[0].dtype
     is_program = isinstance(checks[0].example, cases.ProgramExample)

@@ -19,6 +19,7 @@ def check_directions(session: Session, k: int, noise: Doubles | None) -> core.Di
         (session.gradients(probe, dtype)[k] for probe in probes),
         session.rules,
         alone=dtype if session.alone else None,
+        gradient=session.native_gradient,
         noise=session.noise_floor(noise),
         seed=session.engine_seed,
         workers=session.workers,

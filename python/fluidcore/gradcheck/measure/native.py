@@ -19,7 +19,7 @@ def native_formula(session: Session, noise: Noise) -> core.Formula:
         has_copies = type(session.target).batched is not Target.batched
         session.formula = core.Formula(
             session.function,
-            _gradient(session) if session.alone else None,
+            session.native_gradient,
             (session.cotangent(row) for row in range(session.num_cotangents)),
             session.outputs,
             session.rules,
@@ -31,19 +31,6 @@ def native_formula(session: Session, noise: Noise) -> core.Formula:
             fewest_copies=session.target.smallest_batch,
         )
     return session.formula
-
-
-def _gradient(session: Session) -> core.CallableGradient:
-    """That of code without a wider form."""
-
-    def vjp(xs: Sequence[Array], vs: Sequence[Array]) -> list[Doubles]:
-        return session.calls.gradient(vs, session.dtype, xs)
-
-    return core.CallableGradient(
-        vjp,
-        session.calls.point(session.dtype),
-        has_fixed_cotangent=session.target.fixed_cotangent,
-    )
 
 
 class _Copies:

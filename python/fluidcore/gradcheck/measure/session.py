@@ -33,6 +33,16 @@ def configured(usual: core.Rules, config: GradCheckConfig) -> core.Rules:
     )
 
 
+def added(v: Sequence[Array], w: Sequence[Array], dtype: str) -> list[Array]:
+    """The sum of two cotangents, rounded once to `dtype`."""
+    return [cast(cast(a, SHADOW) + cast(b, SHADOW), dtype) for a, b in zip(v, w, strict=True)]
+
+
+def apart(v: Sequence[Array], w: Sequence[Array], dtype: str) -> list[Array]:
+    """The difference of two cotangents, rounded once to `dtype`."""
+    return [cast(cast(a, SHADOW) - cast(b, SHADOW), dtype) for a, b in zip(v, w, strict=True)]
+
+
 class Added(NamedTuple):
     """The gradients for a second cotangent, and for its sum with the first one."""
 
@@ -125,6 +135,19 @@ class Session:
     def function(self) -> core.Function:
         """For the engine: f in `dtype`."""
         return self.target.function(self.dtype)
+
+    @cached_property
+    def native_gradient(self) -> core.CallableGradient:
+        """For the engine: the gradient in `dtype`."""
+
+        def vjp(xs: Sequence[Array], vs: Sequence[Array]) -> list[Doubles]:
+            return self.calls.gradient(vs, self.dtype, xs)
+
+        return core.CallableGradient(
+            vjp,
+            lambda: self.calls.point(self.dtype),  # seldom asked for, and as large as the inputs
+            has_fixed_cotangent=self.target.fixed_cotangent,
+        )
 
     @cached_property
     def _inner_noise(self) -> core.NoiseLevel:
@@ -252,13 +275,11 @@ class Session:
         if equal:
             pairs = zip(second, first, strict=True)
             return [np.broadcast_to(cast(w, self.dtype), v.shape) for w, v in pairs]
-        sums = zip(self.with_first(second), first, strict=True)
-        return [cast(cast(total, SHADOW) - cast(v, SHADOW), self.dtype) for total, v in sums]
+        return apart(self.with_first(second), first, self.dtype)
 
     def with_first(self, second: Sequence[Array]) -> list[Array]:
         """The sum with the first cotangent, in `dtype`."""
-        pairs = zip(self.cotangent(0), second, strict=True)
-        return [cast(cast(v, SHADOW) + cast(w, SHADOW), self.dtype) for v, w in pairs]
+        return added(self.cotangent(0), second, self.dtype)
 
     def gradient_of(self, cotangent: Sequence[Array], dtype: str) -> list[Doubles]:
         """The claimed gradients at the point, for any cotangent."""

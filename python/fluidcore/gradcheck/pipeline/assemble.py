@@ -9,10 +9,9 @@ import numpy as np
 
 from fluidcore import core
 from fluidcore.gradcheck.measure.flags import Indices, Mask, has_kink
-from fluidcore.gradcheck.measure.modes import Mode
 from fluidcore.gradcheck.measure.session import Session
 from fluidcore.gradcheck.report.data import ElementError, Level
-from fluidcore.gradcheck.report.errors import SMALLEST, with_statistics
+from fluidcore.gradcheck.report.errors import SMALLEST, statistics
 from fluidcore.gradcheck.report.result import GradCheckResult
 from fluidcore.gradcheck.report.values import worst_first
 from fluidcore.gradcheck.target.target import Doubles, Target
@@ -21,7 +20,7 @@ from fluidcore.gradcheck.verdict import Reason, Verdict
 LATE = "there was no time left"
 
 
-def blank(target: Target, k: int, dtype: str, mode: Mode) -> GradCheckResult:
+def blank(target: Target, k: int, dtype: str, mode: str) -> GradCheckResult:
     """A result without elements: PASS until something is found."""
     part = target.inputs[k]
     return GradCheckResult(
@@ -136,6 +135,7 @@ def of_elements(
     *,
     failing: Reason,
     verbose: bool,
+    detectable: float | None = None,
 ) -> GradCheckResult:
     """The result of a judgement.
 
@@ -146,16 +146,16 @@ def of_elements(
         elements: [n], indices into the flattened input, or of directions.
         failing: The reason of a FAIL.
         verbose: Whether right elements are listed, too.
+        detectable: The smallest relative error that is found; None: the resolution.
     """
     counted = judgement.counted
     if counted.size and not counted.any():
         return undecided(base, Reason.NO_ELEMENTS, "all elements are at kinks, and left out")
-    base = replace(base, reasons=(failing,))  # until something is found
     found = _Judged(judgement, reference, elements)
     known = counted & np.isfinite(found.error)
     listed = found.listed(verbose)
     resolution = found.resolution
-    result = replace(
+    return replace(
         base,
         verdict=found.verdict,
         reasons=found.reasons(failing),
@@ -163,11 +163,11 @@ def of_elements(
         num_passed=int(np.count_nonzero(~found.is_wrong & ~found.is_open & counted)),
         element_errors=listed or None,
         resolution=resolution,
-        min_detectable_99=resolution,
+        min_detectable_99=resolution if detectable is None else detectable,
         kinks=int(np.count_nonzero(found.at_kink)),
-        detail=_detail(base, found, listed, reference.failure),
+        detail=_detail(base.shape, found, listed, failing, reference.failure),
+        **statistics(found.analytical[known], found.nearest[known]),
     )
-    return with_statistics(result, found.analytical[known], found.nearest[known])
 
 
 def of_directions(base: GradCheckResult, found: core.Directional, verbose: bool) -> GradCheckResult:
@@ -247,7 +247,11 @@ def proven(session: Session, k: int, proof: core.Proof) -> GradCheckResult:
 
 
 def _detail(
-    base: GradCheckResult, found: _Judged, listed: Sequence[ElementError], failure: str | None
+    shape: Sequence[int],
+    found: _Judged,
+    listed: Sequence[ElementError],
+    failing: Reason,
+    failure: str | None,
 ) -> str:
     total = int(np.count_nonzero(found.judgement.counted))
     if found.verdict is Verdict.FAIL:
@@ -256,16 +260,16 @@ def _detail(
         wrong = [error for error in listed if error.verdict is Verdict.FAIL]
         apart = worst_first(error for error in wrong if error.index in off)
         if not apart:
-            return f"{place(base.shape, listed[0].index)} is at a kink; {count} of {total} are"
+            return f"{place(shape, listed[0].index)} is at a kink; {count} of {total} are"
         first = apart[0]
         column = int(np.flatnonzero(found.elements == first.index)[0])
         right, what = f"compared with {first.numerical:.9g}", "rounding allows"
         if first.error_bar:
-            source = "by the formula" if Reason.KERNEL in base.reasons else "numerically"
+            source = "by the formula" if failing is Reason.KERNEL else "numerically"
             right = f"{source} {first.numerical:.9g} ± {first.error_bar:.2g}"
             what = "error bar and rounding allow"
         return (
-            f"{place(base.shape, first.index)} is {first.analytical:.9g}, {right}: off by "
+            f"{place(shape, first.index)} is {first.analytical:.9g}, {right}: off by "
             f"{abs(first.analytical - first.numerical):.3g}, more than the "
             f"{found.limit[column]:.2g} that {what}; {count} of {total} are wrong"
         )

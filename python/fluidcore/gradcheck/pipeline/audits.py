@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from fluidcore import core
 from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck.measure.noise import Noise, ulps
-from fluidcore.gradcheck.measure.session import Added, Session
+from fluidcore.gradcheck.measure.session import Added, Session, added, apart
+from fluidcore.gradcheck.pipeline.linearity import Cotangent, Related, Relation, compare
 from fluidcore.gradcheck.report.data import Audit
-from fluidcore.gradcheck.target.calls import flat
 from fluidcore.gradcheck.target.strides import with_gaps
 from fluidcore.gradcheck.target.target import Array, Doubles
 from fluidcore.gradcheck.verdict import Reason, Verdict
@@ -89,12 +87,22 @@ def _linear(session: Session, noise: Noise) -> Iterator[Audit]:
             named = f"{name}, {dtype}"
             if is_known(dtype):
                 yield Audit(named, Verdict.PASS)
-                continue
-            found = session.gradient_of([factor * x for x in v], dtype)
-            first = session.gradients(0, dtype)
-            yield _compare(
-                session, noise, named, found, first, factor=factor, cotangents=lambda: [v]
-            )
+            else:
+                yield _scaled(session, noise, named, dtype, factor)
+
+
+def _scaled(session: Session, noise: Noise, name: str, dtype: str, factor: float) -> Audit:
+    v = session.cotangent(0)
+
+    def scaled(w: Cotangent) -> list[Doubles]:
+        return session.gradient_of([factor * x for x in w], dtype)
+
+    def at(cotangents: Sequence[Cotangent]) -> Related:
+        (w,) = cotangents
+        return Related(scaled(w), session.gradient_of(w, dtype))
+
+    relation = Relation(name, dtype, lambda: [v], at, factor, rounds=False)
+    return compare(session, noise, relation, Related(scaled(v), session.gradients(0, dtype)))
 
 
 class _Forms:
@@ -125,24 +133,25 @@ class _Forms:
             if session.scales(self._dtype):
                 yield Audit(self._named(_GAPS), Verdict.PASS)
             else:
-                gaps = self._in_form(_GAPS, [with_gaps(v) for v in self._v])
-                yield self._alike(_GAPS, gaps, session.gradients(0, self._dtype))
+                first = session.gradients(0, self._dtype)
+                yield self._alike(_GAPS, self._v, lambda v: [with_gaps(part) for part in v], first)
             if is_right:
                 yield Audit(self._named(_EXPANDED), Verdict.PASS)
             else:
                 equal = session.second_cotangent(equal=True)
-                plain = self._gradient([w.copy() for w in equal])
-                yield self._alike(_EXPANDED, self._in_form(_EXPANDED, equal), plain)
+                yield self._alike(_EXPANDED, equal, lambda v: v)
         if session.target.is_called_by_autograd and len(self._v) > 1:
             yield from self._alone()
 
     def _alone(self) -> Iterator[Audit]:
         for j, v in enumerate(self._v):
             zeros = [w if i == j else np.zeros_like(w) for i, w in enumerate(self._v)]
-            once = self._gradient(zeros)
             name = f"the same gradient if only output {j} is used"
-            alone = [v if i == j else None for i in range(len(self._v))]
-            yield self._alike(name, self._in_form(name, alone), once)
+
+            def form(v: Cotangent, j: int = j) -> Sequence[Array | None]:
+                return [part if i == j else None for i, part in enumerate(v)]
+
+            yield self._alike(name, zeros, form)
 
     def _named(self, name: str) -> str:
         return f"{name}, {self._dtype}"
@@ -150,21 +159,33 @@ class _Forms:
     def _gradient(self, cotangent: Sequence[Array | None]) -> list[Doubles]:
         return self._session.calls.gradient(cotangent, self._dtype)
 
-    def _in_form(self, name: str, cotangent: Sequence[Array | None]) -> list[Doubles] | Audit:
+    def _alike(
+        self,
+        name: str,
+        v: Cotangent,
+        form: Callable[[Cotangent], Sequence[Array | None]],
+        plain: Sequence[Doubles] | None = None,
+    ) -> Audit:
+        """Whether a cotangent in some form has the gradient that it has as an array."""
+        named = self._named(name)
+
+        def as_arrays(w: Cotangent) -> list[Doubles]:
+            return self._gradient([part.copy() for part in w])
+
+        def at(cotangents: Sequence[Cotangent]) -> Related:
+            (w,) = cotangents
+            return Related(self._gradient(form(w)), as_arrays(w))
+
+        plain = as_arrays(v) if plain is None else plain
         try:
-            return self._gradient(cotangent)
+            related = Related(self._gradient(form(v)), plain)
         except Exception as error:
             text = f"it raises {type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
-            return Audit(self._named(name), Verdict.FAIL, Reason.COTANGENT, text)
-
-    def _alike(self, name: str, found: list[Doubles] | Audit, plain: list[Doubles]) -> Audit:
-        if isinstance(found, Audit):
-            return found
-        named = self._named(name)
-        audit = _compare(
-            self._session, self._noise, named, found, plain, cotangents=lambda: [self._v]
-        )
-        return audit._replace(reason=Reason.COTANGENT) if audit.reason else audit
+            return Audit(named, Verdict.FAIL, Reason.COTANGENT, text)
+        relation = Relation(named, self._dtype, lambda: [v], at)
+        audit = compare(self._session, self._noise, relation, related)
+        failed = audit.verdict is Verdict.FAIL
+        return audit._replace(reason=Reason.COTANGENT) if failed else audit
 
     def _adds_up(self, known: Added | None = None) -> Audit:
         """Whether the gradient of v + w is that of v and that of w."""
@@ -172,59 +193,18 @@ class _Forms:
         if known is None:
             w = session.second_cotangent()
             known = Added(self._gradient(w), self._gradient(session.with_first(w)))
-        return _compare(
-            session,
-            self._noise,
+
+        def at(cotangents: Sequence[Cotangent]) -> Related:
+            v, w = cotangents
+            total = added(v, w, self._dtype)
+            rest = apart(total, v, self._dtype)
+            return Related(self._gradient(total), self._gradient(v), self._gradient(rest))
+
+        relation = Relation(
             self._named("the gradient of a sum is the sum"),
-            known.whole,
-            session.gradients(0, self._dtype),
-            second=known.part,
-            cotangents=lambda: [self._v, session.second_cotangent(equal=equal)],
+            self._dtype,
+            lambda: [self._v, session.second_cotangent(equal=equal)],
+            at,
         )
-
-
-def _compare(
-    session: Session,
-    noise: Noise,
-    name: str,
-    found: Sequence[Doubles],
-    first: Sequence[Doubles],
-    *,
-    factor: float = 1.0,
-    second: Sequence[Doubles] | None = None,
-    cotangents: Callable[[], Sequence[Sequence[Array]]],
-) -> Audit:
-    """Whether a gradient is factor * first + second, which are those of `cotangents`."""
-    dtype = name.rpartition(", ")[-1]
-    rounds = "sum" in name or "same" in name
-    details = []
-    for k, part in enumerate(session.target.inputs):
-        spread = 0.0 if noise.repeats else float(np.max(noise.backward[k], initial=0.0))
-        off = functools.partial(
-            core.deviation,
-            found[k],
-            first[k],
-            factor,
-            None if second is None else second[k],
-            dtype=dtype,
-            point=part.value,
-            spread=spread,
-        )
-        worst = off()
-        if worst is not None and worst[-1]:
-            worst = off(weight=sum(_weight(session, v) for v in cotangents()))
-        if worst is None:
-            continue
-        i, is_, expected, is_wrong = worst
-        text = f"element {i} of '{part.name}' is {is_:.9g}, not {expected:.9g}"
-        if is_wrong:
-            return Audit(name, Verdict.FAIL, Reason.NOT_LINEAR, text)
-        if not rounds:
-            details.append(text)
-    return Audit(name, Verdict.PASS, None, "; ".join(details[:1]))
-
-
-def _weight(session: Session, v: Sequence[Array]) -> float:
-    """The sum of the absolute values of the outputs, weighted with a cotangent."""
-    terms = flat(v) * flat(session.outputs)
-    return float(np.sum(np.abs(terms, out=terms)))
+        first = session.gradients(0, self._dtype)
+        return compare(session, self._noise, relation, Related(known.whole, first, known.part))

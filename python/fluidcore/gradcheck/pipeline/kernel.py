@@ -13,7 +13,7 @@ from fluidcore.gradcheck.measure.modes import choose, columns_of
 from fluidcore.gradcheck.measure.session import Session
 from fluidcore.gradcheck.pipeline import assemble
 from fluidcore.gradcheck.pipeline.formula import Formula
-from fluidcore.gradcheck.report.errors import with_statistics
+from fluidcore.gradcheck.report.errors import statistics
 from fluidcore.gradcheck.report.result import GradCheckResult
 from fluidcore.gradcheck.target.calls import flat
 from fluidcore.gradcheck.target.target import Array, Doubles
@@ -46,8 +46,7 @@ def check_kernel(
 ) -> GradCheckResult:
     """Judges the gradient by input `k` in the target's dtype against that in a wider one."""
     dtype, target = session.target.dtype, session.target
-    base = assemble.blank(session.target, k, dtype, "full")
-    base = replace(base, mode=formula.result.mode)
+    base = assemble.blank(session.target, k, dtype, formula.result.mode)
     rows = _rows(session)
     for index in range(rows):
         session.gradients(index, dtype)
@@ -98,8 +97,8 @@ def _by_element(
         elements,
         failing=Reason.KERNEL,
         verbose=session.config.verbose,
+        detectable=found.detectable,
     )
-    result = replace(result, min_detectable_99=found.detectable)
     imprecise = found.judgement.num_imprecise
     if imprecise and result.verdict is Verdict.PASS:
         detail = f"{imprecise} elements are less precise than {dtype} allows"
@@ -120,14 +119,14 @@ def _proven(
     if found is None:
         return None
     resolution, detectable = found
-    result = replace(
+    return replace(
         base,
         num_elements=claimed.size,
         num_passed=claimed.size,
         resolution=resolution,
         min_detectable_99=detectable,
+        **statistics(kernel, claimed),
     )
-    return with_statistics(result, kernel, claimed)
 
 
 def _rows(session: Session) -> int:

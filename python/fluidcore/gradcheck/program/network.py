@@ -93,14 +93,15 @@ class Network:
         forget_nothing(self.program)
         return self.program.block(0).ops()
 
-    def copy(self, dtype: str | None = None) -> Self:
+    def copy(self, dtype: str | None = None, *, program: core.ProgramDesc | None = None) -> Self:
         """The same operators, with copies of the values, to which more can be added.
 
         Args:
             dtype: As of Network.
+            program: One with more operators, which is copied, too; None: the same.
         """
         twin = copy.copy(self)
-        twin.program = self.program.clone()
+        twin.program = (program or self.program).clone()
         twin.scope = core.Scope()
         twin._moved = None
         for name in self.inputs():
@@ -129,12 +130,17 @@ class Network:
 
     def add_input(self, name: str, value: Array) -> None:
         """Declares a variable and gives it a value."""
-        self._moved = None
-        tensor = self.scope.var(name).get_tensor()
-        tensor.set(value)
+        tensor = self.give(name, value)
         variable = self.program.block(0).var(name)
         variable.set_shape(tensor.shape())
         variable.set_dtype(tensor.dtype())
+
+    def give(self, name: str, value: Array) -> core.Tensor:
+        """Gives a value to a variable that the program declares."""
+        self._moved = None
+        tensor = self.scope.var(name).get_tensor()
+        tensor.set(value)
+        return tensor
 
     def run(self, outputs: Sequence[str]) -> list[Array]:
         """The values of `outputs`: new arrays."""

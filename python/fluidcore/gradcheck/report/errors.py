@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypedDict
 
 import numpy as np
 
@@ -38,18 +39,33 @@ def with_statistics(
     result: GradCheckResult, analytical: Doubles, numerical: Doubles
 ) -> GradCheckResult:
     """The result with the largest, mean and median errors of these elements; 0 of none."""
+    return replace(result, **statistics(analytical, numerical)) if analytical.size else result
+
+
+class Statistics(TypedDict, total=False):
+    """What a result says of the errors of its elements."""
+
+    max_relative_error: float
+    mean_relative_error: float
+    median_relative_error: float
+    max_absolute_error: float
+    mean_absolute_error: float
+    median_absolute_error: float
+
+
+def statistics(analytical: Doubles, numerical: Doubles) -> Statistics:
+    """The largest, mean and median errors of these elements; nothing of none."""
     if analytical.size == 0:
-        return result
+        return {}
     found = core.error_statistics(analytical, numerical, SMALLEST)
-    return replace(
-        result,
-        max_relative_error=found[0],
-        mean_relative_error=found[1],
-        median_relative_error=found[2],
-        max_absolute_error=found[3],
-        mean_absolute_error=found[4],
-        median_absolute_error=found[5],
-    )
+    return {
+        "max_relative_error": found[0],
+        "mean_relative_error": found[1],
+        "median_relative_error": found[2],
+        "max_absolute_error": found[3],
+        "mean_absolute_error": found[4],
+        "median_absolute_error": found[5],
+    }
 
 
 def median(values: Doubles, *, in_place: bool = False) -> float:

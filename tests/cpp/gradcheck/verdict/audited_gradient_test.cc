@@ -39,7 +39,7 @@ TEST(AuditedGradient, ARightOneHasNoFault) {
   for (const DType dtype : {DType::kFloat64, DType::kFloat32, DType::kFloat16}) {
     const AuditedGradient found = audit_of(right, dtype);
     EXPECT_EQ(found.faults[0], "");
-    EXPECT_TRUE(found.is_linear[0]);
+    EXPECT_EQ(found.linear[0], Linear::kYes);
     EXPECT_EQ(found.values[0].size(), 3);
   }
 }
@@ -50,7 +50,7 @@ TEST(AuditedGradient, WithoutACotangentThereIsNone) {
     if (v == Numbers{0, 0, 0}) a[1] = 1e-12;
     return a;
   });
-  EXPECT_FALSE(found.is_linear[0]);
+  EXPECT_EQ(found.linear[0], Linear::kNo);
 }
 
 TEST(AuditedGradient, WhatIsThereBesideThePointAloneIsNoFault) {
@@ -59,7 +59,7 @@ TEST(AuditedGradient, WhatIsThereBesideThePointAloneIsNoFault) {
     if (x != kPoint) a[1] = std::nan("");
     return a;
   });
-  EXPECT_TRUE(found.is_linear[0]);
+  EXPECT_EQ(found.linear[0], Linear::kYes);
 }
 
 TEST(AuditedGradient, ZeroTimesInfinityIsNoFault) {
@@ -68,7 +68,7 @@ TEST(AuditedGradient, ZeroTimesInfinityIsNoFault) {
     a[1] = v[1] * std::numeric_limits<double>::infinity();
     return a;
   });
-  EXPECT_TRUE(found.is_linear[0]);
+  EXPECT_EQ(found.linear[0], Linear::kYes);
 }
 
 TEST(AuditedGradient, ACotangentThatIsTakenAbsolutelyIsFound) {
@@ -77,7 +77,7 @@ TEST(AuditedGradient, ACotangentThatIsTakenAbsolutelyIsFound) {
     for (std::size_t i = 0; i < a.size(); ++i) a[i] = 2 * x[i] * std::abs(v[i]);
     return a;
   });
-  EXPECT_FALSE(found.is_linear[0]);
+  EXPECT_EQ(found.linear[0], Linear::kNo);
 }
 
 TEST(AuditedGradient, AGradientThatScalesButDoesNotAddUpIsFound) {
@@ -88,7 +88,27 @@ TEST(AuditedGradient, AGradientThatScalesButDoesNotAddUpIsFound) {
     a[0] += 0.01 * largest;
     return a;
   });
-  EXPECT_FALSE(found.is_linear[0]);
+  EXPECT_EQ(found.linear[0], Linear::kNo);
+}
+
+// 1e10 (x0 + x1 + x2), three times, behind a softmax: nothing but rounding is left of the gradient.
+TEST(AuditedGradient, WhatOnlyRoundingMakesIsOpen) {
+  const AuditedGradient found = audit_of([](const Numbers& v, const Numbers& x) {
+    const double mean = (v[0] + v[1] + v[2]) / 3;
+    double sum = 0;
+    for (const double part : v) sum += (part - mean) / 3;
+    return Numbers(x.size(), 1e10 * sum);
+  });
+  EXPECT_EQ(found.linear[0], Linear::kOpen);
+}
+
+TEST(AuditedGradient, AFaultBesideRoundingIsFound) {
+  const AuditedGradient found = audit_of([](const Numbers& v, const Numbers& x) {
+    Numbers a = right(v, x);
+    a[0] += 1e-3 * std::abs(v[0]) + 1e10 * ((v[1] + 3) - 3 - v[1]);
+    return a;
+  });
+  EXPECT_EQ(found.linear[0], Linear::kNo);
 }
 
 TEST(AuditedGradient, OneThatKeepsItsFirstResultIsSeen) {
@@ -113,7 +133,7 @@ AuditedGradient audit_of_growing(double part) {
 TEST(AuditedGradient, RunsThatDifferByRoundingAreNoFault) {
   const AuditedGradient found = audit_of_growing(1e-12);
   EXPECT_EQ(found.faults[0], "");
-  EXPECT_TRUE(found.is_linear[0]);
+  EXPECT_EQ(found.linear[0], Linear::kYes);
   ASSERT_EQ(found.deviations[0].size(), 3);
   EXPECT_EQ(found.deviations[0][0], 0);
   EXPECT_NEAR(found.deviations[0][2], 1.2 * std::sqrt(6.0) * 1e-12, 1e-15);  // of 1 to 8

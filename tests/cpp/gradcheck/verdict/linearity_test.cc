@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "fluidcore/gradcheck/function/random_values.h"
+#include "fluidcore/gradcheck/function/rounding.h"
 #include "gradcheck/toy_function.h"
 
 namespace fluidcore::gradcheck {
@@ -67,6 +69,41 @@ TEST(Linearity, TermsThatCancelAndRunsThatDifferGiveSlack) {
   EXPECT_FALSE(scaled(off, zero, DType::kFloat64, {.weight = 2e6, .size_of_point = 1})->is_wrong);
   EXPECT_TRUE(scaled(off, zero, DType::kFloat64, {.weight = 2e6, .size_of_point = 3})->is_wrong);
   EXPECT_FALSE(scaled(off, zero, DType::kFloat64, {.spread = 1.3e-4})->is_wrong);
+}
+
+TEST(Linearity, WhatNeedsNoCotangentIsNoRounding) {
+  const Numbers off = {1e-300};
+  const Numbers first = {1};
+  const auto found = deviation({off.data(), first.data(), 0, nullptr, 1});
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->is_wrong);
+  EXPECT_FALSE(found->may_be_rounding);
+  EXPECT_TRUE(scaled({1e-3}, {0})->may_be_rounding);
+  EXPECT_FALSE(scaled({std::nan("")}, {0})->may_be_rounding);
+}
+
+TEST(Linearity, ACopyOfACotangentDiffersByManyRoundingUnits) {
+  for (const DType dtype : {DType::kFloat64, DType::kFloat32, DType::kFloat16}) {
+    const Tensor v = tensor_of({0.1, -3, 0}, dtype);
+    const Tensor near = copy_of_cotangent(v, random_sequence(0, "output 0", "copy 0"));
+    EXPECT_EQ(near.dtype(), dtype);
+    EXPECT_NE(near.get_float_element(1), -3);
+    EXPECT_NEAR(near.get_float_element(1), -3, 3.1 * rounding_dither(dtype));
+    EXPECT_EQ(near.get_float_element(2), 0);
+  }
+}
+
+TEST(Linearity, WhatScattersAround0IsNoFault) {
+  const Numbers scattered = {3, -2, 1, -3, 2, -1, 4, -3};
+  EXPECT_FALSE(is_fault(scattered, 0));
+  Numbers shifted = scattered;
+  for (double& one : shifted) one += 20;
+  EXPECT_TRUE(is_fault(shifted, 0));
+  EXPECT_FALSE(is_fault(shifted, 15));
+  EXPECT_TRUE(is_fault(Numbers(8, 1e-3), 0.9e-3));
+  EXPECT_FALSE(is_fault(Numbers(8, 1e-3), 1.1e-3));
+  shifted[3] = std::nan("");
+  EXPECT_FALSE(is_fault(shifted, 0));
 }
 
 TEST(Linearity, ASumIsThatOfBoth) {

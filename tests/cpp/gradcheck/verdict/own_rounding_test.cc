@@ -44,9 +44,6 @@ class Doubled {
                   }),
         formula(formula_of(f_, kWeights)) {
     formula.gradient = &gradient_;
-    for (const std::vector<double>& v : kWeights) {
-      formula.cotangents.push_back({tensor_of(v, dtype)});
-    }
     formula.rules = Rules::of(dtype, true);
     formula.alone = true;
     look.elements = {0, 1, 2, 3, 4};
@@ -59,7 +56,8 @@ class Doubled {
     std::vector<double> claimed(2 * elements);
     std::vector<double> tolerance(2 * elements);
     for (std::size_t row = 0; row < 2; ++row) {
-      const auto g = values_of(gradient_.at(f_.inputs(), formula.cotangents[row])[0]);
+      const auto g = values_of(
+          gradient_.at(f_.inputs(), {tensor_of(kWeights[row], f_.inputs()[0].dtype())})[0]);
       for (std::size_t j = 0; j < elements; ++j) {
         const auto element = static_cast<std::size_t>(look.elements[j]);
         const std::size_t i = row * elements + j;
@@ -160,7 +158,7 @@ TEST(OwnRounding, IsLookedForAtSixPairsOfPointsOnEitherSide) {
   }
 }
 
-TEST(OwnRounding, IsLookedForARootOfARoundingUnitAwayOrMoreWhereFIsStill) {
+TEST(OwnRounding, IsLookedForManyRoundingUnitsAwayAndMoreWhereFIsStill) {
   struct Case {
     DType dtype;
     double scale;
@@ -168,8 +166,9 @@ TEST(OwnRounding, IsLookedForARootOfARoundingUnitAwayOrMoreWhereFIsStill) {
     double unit;
   };
   for (const Case& one :
-       {Case{DType::kFloat32, 1, 0x1p-12, 0x1p-23}, Case{DType::kFloat16, 1, 0x1p-6, 0x1p-10},
-        Case{DType::kBFloat16, 1, 0x1p-6, 0x1p-7}, Case{DType::kFloat32, 0, 0x1p-6, 0x1p-23}}) {
+       {Case{DType::kFloat64, 1, 0x1p-38, 0x1p-52}, Case{DType::kFloat32, 1, 0x1p-12, 0x1p-23},
+        Case{DType::kFloat16, 1, 0x1p-6, 0x1p-10}, Case{DType::kBFloat16, 1, 0x1p-6, 0x1p-7},
+        Case{DType::kFloat32, 0, 0x1p-6, 0x1p-23}}) {
     Doubled checked(1, {1}, one.dtype);
     checked.settled(one.scale);
     double farthest = 0;
@@ -191,12 +190,38 @@ void expect_untouched(Doubled& checked) {
   EXPECT_TRUE(checked.points.empty());
 }
 
-TEST(OwnRounding, IsNotLookedForWithAFloat64FormOrWithoutAGradient) {
-  for (const DType dtype : {DType::kFloat32, DType::kFloat64}) {
-    Doubled checked(0, {1}, dtype);
-    checked.formula.alone = false;
-    expect_untouched(checked);
+TEST(OwnRounding, OfAFormulaShowsForOtherCotangentsAtThePoint) {
+  for (const bool is_rounding : {false, true}) {
+    ToyFunction f =
+        ToyFunction::elementwise(tensor_of(kX, DType::kFloat64), [](double x) { return 2 * x; });
+    ToyGradient gradient(f.inputs(), [&](const auto& x, const auto& v) {
+      EXPECT_EQ(values_of(x[0]), kX);
+      std::vector<double> found = values_of(v[0]);
+      const bool is_off = !is_rounding || found == kWeights[0];
+      for (double& value : found) value *= 2;
+      if (is_off) found[1] += kOff;
+      return std::vector<Tensor>{tensor_of(found)};
+    });
+    Formula formula = formula_of(f, {kWeights[0]});
+    formula.gradient = &gradient;
+    Look look;
+    look.elements = {0, 1, 2, 3, 4};
+    Derivatives reference(1, 5);
+    std::vector<double> claimed;
+    for (std::size_t i = 0; i < kX.size(); ++i) {
+      reference.value[i] = 2 * kWeights[0][i];
+      reference.scale[i] = 1;
+      claimed.push_back(reference.value[i] + (i == 1 ? kOff : 0));
+    }
+    reference.low = reference.high = reference.value;
+    Judgement found = judge(reference, claimed, std::vector<double>(5, 1e-3), formula.rules);
+    settle_own_rounding(formula, look, reference, found);
+    EXPECT_EQ(found.wrong[1], is_rounding ? 0 : 1);
+    EXPECT_EQ(found.unsure[1], is_rounding ? 1 : 0);
   }
+}
+
+TEST(OwnRounding, IsNotLookedForWithoutAGradient) {
   Doubled checked(0);
   checked.formula.gradient = nullptr;
   expect_untouched(checked);

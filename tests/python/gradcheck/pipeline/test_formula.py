@@ -153,13 +153,14 @@ def test_a_fail_is_explained_where_all_elements_were_looked_at() -> None:
 
 
 def test_the_cotangent_with_most_wrong_elements_is_explained() -> None:
-    calls: list[bytes] = []
+    calls: list[np.ndarray] = []
 
     def vjp(x, v):
         a = v * (1 - np.tanh(x) ** 2)
-        if v.tobytes() not in calls:
-            calls.append(v.tobytes())
-        if calls.index(v.tobytes()) == 1:
+        known = [i for i, w in enumerate(calls) if np.allclose(w, v, rtol=1e-6, atol=0)]
+        if not known:
+            calls.append(v)
+        if known == [1] or (not known and len(calls) == 2):
             return -a
         a[0, 0] *= 1.7
         return a
