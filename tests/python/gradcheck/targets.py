@@ -304,7 +304,7 @@ def normalized_vjp(x: Array, b: Array, v: Array) -> tuple[Array, Array]:
 
 
 def softmax_of_equal_numbers(factor: float, vjp=None, dtype: str = "float64") -> NumpyTarget:
-    """The softmax of `factor` (x0 + x1), three times: nothing but rounding is left of its gradient."""
+    """The softmax of `factor` (x0 + x1), three times: its gradient is nothing but rounding."""
 
     def f(x):
         z = x.dtype.type(factor) * x.sum() * np.ones(3, x.dtype)

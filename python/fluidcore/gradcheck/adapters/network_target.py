@@ -267,7 +267,7 @@ class _Question:
         constants: Variables that gradients do not pass.
     """
 
-    text: bytes
+    text: str
     names: tuple[str, ...]
     outputs: tuple[tuple[str, _Spec], ...]
     constants: frozenset[str]

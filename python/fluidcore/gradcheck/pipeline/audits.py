@@ -71,7 +71,6 @@ def _repeats(session: Session, noise: Noise) -> Audit:
 
 def _linear(session: Session, noise: Noise) -> Iterator[Audit]:
     """A gradient is linear in its cotangent, whatever f is."""
-    v = session.cotangent(0)
     # The factors are exact, and so is every product with them: no digit may differ.
     relations = (
         (0.0, "no gradient without a cotangent", session.vanishes),
