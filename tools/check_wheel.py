@@ -1,8 +1,9 @@
 """Checks a wheel's size, unpacked, beside oneDNN and libgomp, which it carries.
 
-What is compiled of the operators and the runtime must be below 10 MB, all that runs, Python
-included, below 12.5 MB. The headers, for those who compile against it, are counted by themselves.
-A wheel that auditwheel has repaired is a third of a megabyte larger than it was.
+What is compiled of the operators and the runtime must be below 9.6 MB, all that runs, Python
+included, below 12 MB. The headers, for those who compile against it, are counted by themselves.
+In a wheel that auditwheel has repaired both may be a third of a megabyte larger: names of symbols
+are there once more for each change.
 
 Usage: python tools/check_wheel.py fluidcore_dl-0.1.0-cp311-cp311-linux_x86_64.whl
 """
@@ -10,8 +11,9 @@ Usage: python tools/check_wheel.py fluidcore_dl-0.1.0-cp311-cp311-linux_x86_64.w
 import sys
 import zipfile
 
-COMPILED_LIMIT = 10_000_000  # bytes
-LIMIT = 12_500_000
+COMPILED_LIMIT = 9_600_000  # bytes
+LIMIT = 12_000_000
+REPAIRED = 350_000
 
 
 def main(wheel: str) -> int:
@@ -22,12 +24,14 @@ def main(wheel: str) -> int:
     compiled = sum(size for name, size in ours.items() if ".so" in name)
     headers = sum(size for name, size in ours.items() if name.startswith("fluidcore/include/"))
     runs = sum(ours.values()) - headers
+    repaired = REPAIRED if any(".libs/" in name for name in sizes) else 0
+    compiled_limit, limit = COMPILED_LIMIT + repaired, LIMIT + repaired
     for name, size in sorted(sizes.items(), key=lambda item: -item[1])[:5]:
         print(f"{size / 1e6:8.2f} MB  {name}")
-    print(f"{compiled / 1e6:8.2f} MB  compiled, limit {COMPILED_LIMIT / 1e6:.1f}")
-    print(f"{runs / 1e6:8.2f} MB  all that runs, limit {LIMIT / 1e6:.1f}")
+    print(f"{compiled / 1e6:8.2f} MB  compiled, limit {compiled_limit / 1e6:.2f}")
+    print(f"{runs / 1e6:8.2f} MB  all that runs, limit {limit / 1e6:.2f}")
     print(f"{headers / 1e6:8.2f} MB  headers")
-    return 1 if compiled > COMPILED_LIMIT or runs > LIMIT else 0
+    return 1 if compiled > compiled_limit or runs > limit else 0
 
 
 if __name__ == "__main__":
