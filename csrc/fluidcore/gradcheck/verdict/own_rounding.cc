@@ -65,7 +65,7 @@ std::vector<Tensor> like_outputs(Function& f, const std::vector<double>& cotange
   const auto& outputs =
       interruptible(f.interruption(), [&]() -> const std::vector<Tensor>& { return f.run(); });
   for (const Tensor& output : outputs) {
-    Tensor& part = parts.emplace_back(output.clone());
+    Tensor& part = parts.emplace_back(converted(output, f.inputs().front().dtype()));
     for (std::int64_t i = 0; i < part.size(); ++i) part.set_float_element(i, *value++);
   }
   return parts;
