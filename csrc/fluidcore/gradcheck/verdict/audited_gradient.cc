@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <optional>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -173,28 +173,27 @@ class Audit {
   void compare(const Related& found, const std::vector<Tensors>& cotangents) {
     double weight = 0;
     for (const Tensors& v : cotangents) weight += weight_of(v, outputs_);
-    std::vector<std::optional<Deviation>> off;
+    std::map<std::size_t, Deviation> off;
     for (std::size_t k = 0; k < x_.size(); ++k) {
       const std::vector<double>& all = result_.deviations[k];
       const double spread = all.empty() ? 0 : *std::max_element(all.begin(), all.end());
-      off.push_back(deviation(found.of(k, dtype()), {weight, root_mean_square(x_[k]), spread}));
-      if (off[k] && !off[k]->is_wrong) off[k].reset();
+      const auto one = deviation(found.of(k, dtype()), {weight, root_mean_square(x_[k]), spread});
+      if (one && one->is_wrong) off.emplace(k, *one);
     }
     const bool may_be_rounding = std::any_of(
-        off.begin(), off.end(), [](const auto& one) { return one && one->may_be_rounding; });
-    const std::vector<std::vector<double>> copies =
-        may_be_rounding ? at_copies(off, cotangents) : std::vector<std::vector<double>>(x_.size());
-    for (std::size_t k = 0; k < x_.size(); ++k) {
-      if (!off[k]) continue;
-      const bool is_certain = !off[k]->may_be_rounding || is_fault(copies[k], off[k]->limit);
+        off.begin(), off.end(), [](const auto& one) { return one.second.may_be_rounding; });
+    std::map<std::size_t, std::vector<double>> copies;
+    if (may_be_rounding) copies = at_copies(off, cotangents);
+    for (const auto& [k, one] : off) {
+      const bool is_certain = !one.may_be_rounding || is_fault(copies[k], one.limit);
       result_.linear[k] = std::max(result_.linear[k], is_certain ? Linear::kNo : Linear::kOpen);
     }
   }
 
-  // By input: how far the element of a deviation is off for each copy of the cotangents.
-  std::vector<std::vector<double>> at_copies(const std::vector<std::optional<Deviation>>& off,
-                                             const std::vector<Tensors>& cotangents) {
-    std::vector<std::vector<double>> result(x_.size());
+  // By input: how far the element of its deviation is off for each copy of the cotangents.
+  std::map<std::size_t, std::vector<double>> at_copies(const std::map<std::size_t, Deviation>& off,
+                                                       const std::vector<Tensors>& cotangents) {
+    std::map<std::size_t, std::vector<double>> result;
     for (int copy = 0; copy < kCopiesOfCotangent; ++copy) {
       std::vector<Tensors> copies = cotangents;
       for (std::size_t c = 0; c < copies.size(); ++c) {
@@ -205,10 +204,9 @@ class Audit {
         }
       }
       const Related found = related(copies);
-      for (std::size_t k = 0; k < x_.size(); ++k) {
-        if (!off[k]) continue;
+      for (const auto& [k, one] : off) {
         const LinearRelation relation = found.of(k, dtype());
-        const std::int64_t i = off[k]->element;
+        const std::int64_t i = one.element;
         result[k].push_back(relation.gradient[i] - relation.expected_at(i));
       }
     }
