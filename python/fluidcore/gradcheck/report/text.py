@@ -13,6 +13,7 @@ from fluidcore.gradcheck.verdict import Reason, Verdict
 
 LINES = 25
 _INPUTS = 6
+_AUDITED = {Verdict.FAIL: "failed", Verdict.INCONCLUSIVE: "undecided"}
 _AUDITS = 2
 _NOTES = 2
 _REPRO = 5
@@ -69,8 +70,9 @@ def _summary(report: ReportData) -> str:
         parts.append(f"{wrong} of {count(total, 'gradient')} wrong")
     if undecided := found.count(Verdict.INCONCLUSIVE):
         parts.append(f"{undecided} of {count(total, 'gradient')} undecided")
-    if failed := sum(audit.verdict is not Verdict.PASS for audit in report.audits):
-        parts.append(f"{count(failed, 'audit')} failed")
+    for verdict, how in _AUDITED.items():
+        if audits := sum(audit.verdict is verdict for audit in report.audits):
+            parts.append(f"{count(audits, 'audit')} {how}")
     if parts:
         return ", ".join(parts)
     if not total:
@@ -133,7 +135,7 @@ def _audits(report: ReportData) -> list[str]:
     for audit in failed[:_AUDITS]:
         reason = f" [{audit.reason.value}]" if audit.reason else ""
         detail = f": {one_line(audit.detail)}" if audit.detail else ""
-        lines.append(f"  audit failed{reason}: {one_line(audit.name)}{detail}")
+        lines.append(f"  audit {_AUDITED[audit.verdict]}{reason}: {one_line(audit.name)}{detail}")
     more = len(failed) - _AUDITS
     return [*lines, f"  ... and {count(more, 'audit')} more"] if more > 0 else lines
 

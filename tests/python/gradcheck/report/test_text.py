@@ -146,6 +146,17 @@ def test_an_audit_that_failed_is_told() -> None:
     assert line in text
 
 
+def test_an_open_audit_is_told_as_one() -> None:
+    report = samples.failed_audit()
+    audits = [
+        audit if audit.verdict is Verdict.PASS else audit._replace(verdict=Verdict.INCONCLUSIVE)
+        for audit in report.audits
+    ]
+    text = str(replace(report, audits=tuple(audits)))
+    assert "scatter_add: 1 audit undecided" in text
+    assert "audit undecided [not-repeatable]: same bits twice" in text
+
+
 def test_what_repeats_the_check_is_there() -> None:
     report = samples.few()[0]
     assert all(f"    {line}" in str(report) for line in report.repro.splitlines())
