@@ -21,10 +21,6 @@ class Kernel {
   using Epilogue =
       std::function<std::pair<Kernel, std::size_t>(const std::vector<const RowPart*>& parts)>;
 
-  // A kernel that also does `rows`, some of them as soon as the results are there that these read.
-  // There is none where they do not read them row by row.
-  using RowsAfter = std::function<Kernel(const RowKernel& rows)>;
-
   Kernel() = default;
   // NOLINTNEXTLINE(google-explicit-constructor): factories return a function
   Kernel(std::invocable auto run) : run_(std::move(run)) {}
@@ -42,22 +38,17 @@ class Kernel {
         }) {}
   Kernel(std::function<void()> run, Epilogue epilogue)
       : epilogue_(std::make_shared<const Epilogue>(std::move(epilogue))), run_(std::move(run)) {}
-  Kernel(std::function<void()> run, RowsAfter rows_after)
-      : rows_after_(std::make_shared<const RowsAfter>(std::move(rows_after))),
-        run_(std::move(run)) {}
 
   void operator()() const { run_(); }
   bool is_empty() const { return run_ == nullptr; }      // there is nothing to do, or to call
   const RowKernel* rows() const { return rows_.get(); }  // null: it does not
   const std::function<void()>* first() const { return first_.get(); }  // null: there are only rows
   const Epilogue* epilogue() const { return epilogue_.get(); }         // null: it takes no part
-  const RowsAfter* rows_after() const { return rows_after_.get(); }    // null: it takes no rows
 
  private:
   std::shared_ptr<const RowKernel> rows_;
   std::shared_ptr<const std::function<void()>> first_;
   std::shared_ptr<const Epilogue> epilogue_;
-  std::shared_ptr<const RowsAfter> rows_after_;
   std::function<void()> run_;
 };
 

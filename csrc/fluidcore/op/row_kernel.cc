@@ -149,15 +149,12 @@ void RowKernel::run() const {
     });
     return;
   }
-  parallel_for(rows_, grain_,
-               [this](std::int64_t first, std::int64_t last) { run_rows(first, last); });
-}
-
-void RowKernel::run_rows(std::int64_t first, std::int64_t last) const {
-  alignas(64) std::array<std::byte, kTiles * kTileBytes> tiles;
-  for (; first < last; first += rows_of_tile_) {
-    run_parts(first, std::min(rows_of_tile_, last - first), tiles.data());
-  }
+  parallel_for(rows_, grain_, [this](std::int64_t first, std::int64_t last) {
+    alignas(64) std::array<std::byte, kTiles * kTileBytes> tiles;
+    for (; first < last; first += rows_of_tile_) {
+      run_parts(first, std::min(rows_of_tile_, last - first), tiles.data());
+    }
+  });
 }
 
 }  // namespace fluidcore

@@ -69,10 +69,7 @@ class RowKernel {
   RowKernel(std::vector<RowPart> parts, std::int64_t rows, const std::set<const Cell*>& inner = {});
 
   void run() const;
-  // Rows [first, last) of rows(), on the calling thread.
-  void run_rows(std::int64_t first, std::int64_t last) const;
 
-  std::int64_t rows() const { return rows_; }
   const std::vector<RowPart>& parts() const { return parts_; }
   const std::set<const Cell*>& inner() const { return inner_; }  // those that need no memory
 

@@ -12,7 +12,6 @@
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/flops.h"
 #include "fluidcore/ops/infer_checks.h"
-#include "fluidcore/ops/product_in_blocks.h"
 #include "fluidcore/ops/register_ops.h"
 #include "fluidcore/ops/through_float32.h"
 #include "fluidcore/ops/window_attrs.h"
@@ -77,23 +76,6 @@ Kernel direct_conv(const ConvProblem& problem,
   return RowKernel(std::move(part));
 }
 
-// Whether each output is made of the channels of one pixel, which are beside each other.
-bool is_product(const ConvProblem& problem) {
-  return problem.channels_last && problem.groups == 1 && product(problem.kernel) == 1 &&
-         problem.in == problem.out && product(problem.stride) == 1;
-}
-
-// Pixels times channels, channels times filters.
-MatmulProblem as_product(const ConvProblem& problem) {
-  return {.batch = {},
-          .m = problem.batch * problem.out_plane(),
-          .n = problem.filters,
-          .k = problem.channels,
-          .a = {problem.channels, 1, {}},
-          .b = {1, problem.channels, {}},
-          .c = {problem.filters, 1, {}}};
-}
-
 template <class T>
 Kernel conv(const KernelContext& context) {
   const auto input = context.input<T>("Input");
@@ -109,15 +91,7 @@ Kernel conv(const KernelContext& context) {
   }
   const PreparedWeights<T> forward = prepare_conv<T>(problem, context.scratch());
   if (!forward) return through_float32(context);
-  const auto run = [=] {
-    forward(input.data(), filter.data(), filter.cell()->version, output.data());
-  };
-  if constexpr (std::is_same_v<T, float>) {
-    if (is_product(problem)) {
-      return product_in_blocks(run, as_product(problem), input, filter, output);
-    }
-  }
-  return run;
+  return [=] { forward(input.data(), filter.data(), filter.cell()->version, output.data()); };
 }
 
 template <class T>

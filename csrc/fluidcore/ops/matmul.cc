@@ -13,7 +13,6 @@
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/flops.h"
 #include "fluidcore/ops/infer_checks.h"
-#include "fluidcore/ops/product_in_blocks.h"
 #include "fluidcore/ops/register_ops.h"
 #include "fluidcore/ops/through_float32.h"
 
@@ -56,9 +55,7 @@ Kernel product(const KernelContext& context) {
   const MatmulProblem problem = describe(context, x.shape(), y.shape());
   const auto product = prepare_product<T>(problem, y.cell()->is_constant, context.scratch());
   if (!product) return through_float32(context);
-  const auto run = [=] { product(x.data(), y.data(), y.cell()->version, out.data()); };
-  if constexpr (std::is_same_v<T, float>) return product_in_blocks(run, problem, x, y, out);
-  return run;
+  return [=] { product(x.data(), y.data(), y.cell()->version, out.data()); };
 }
 
 template <class T, Describe describe>

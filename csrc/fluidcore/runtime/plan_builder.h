@@ -20,7 +20,6 @@ class PlanBuilder {
   static constexpr const char* kChannelsLast = "channels_last";
   static constexpr const char* kEpilogues = "epilogues";
   static constexpr const char* kFuseRows = "fuse_rows";
-  static constexpr const char* kRowsAfter = "rows_after";
   static constexpr const char* kViews = "views";
 
   PlanBuilder(const ProgramDesc& program,

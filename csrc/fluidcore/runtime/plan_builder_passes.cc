@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "fluidcore/runtime/passes/epilogues.h"
-#include "fluidcore/runtime/passes/rows_after.h"
 #include "fluidcore/runtime/plan_builder.h"
 
 // The stage of a PlanBuilder in which steps become fewer.
@@ -15,7 +14,7 @@ namespace fluidcore {
 const std::vector<std::string>& pass_names() {
   static const std::vector<std::string> kNames = {PlanBuilder::kChannelsLast,
                                                   PlanBuilder::kEpilogues, PlanBuilder::kFuseRows,
-                                                  PlanBuilder::kRowsAfter, PlanBuilder::kViews};
+                                                  PlanBuilder::kViews};
   return kNames;
 }
 
@@ -34,7 +33,6 @@ void PlanBuilder::run_passes(Frame& frame) {
   };
   if (!skips(kEpilogues)) apply(frame, epilogues(steps, lives_within));
   if (!skips(kFuseRows)) apply(frame, fuse_rows(steps, lives_within));
-  if (!skips(kRowsAfter)) apply(frame, rows_after(steps));
 }
 
 // What is known by positions of steps moves with them.

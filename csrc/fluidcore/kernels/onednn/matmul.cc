@@ -1,9 +1,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 
-#include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/onednn/layout.h"
 #include "fluidcore/kernels/onednn/onednn.h"
 #include "fluidcore/kernels/onednn/pipeline.h"
@@ -71,37 +69,6 @@ void add_product(Pipeline& pipeline, const MatmulProblem& problem, bool keeps) {
       {{DNNL_ARG_SRC, first}, {DNNL_ARG_WEIGHTS, second}, {DNNL_ARG_DST, pipeline.external(c)}});
 }
 
-// A second operand that several pipelines read, in the layout that they like best. It is laid out
-// by as many threads as num_threads() says when this is made.
-class Weights {
- public:
-  explicit Weights(const Desc& given) : given_(given), threads_(num_threads()) {}
-
-  void lay_out_as(const Desc& wanted) {
-    if (pipeline_ || wanted == given_) return;
-    const ThreadCountScope scope(threads_);
-    pipeline_.emplace();
-    copy_ = dnnl::memory(wanted, pipeline_->engine());
-    pipeline_->copy(pipeline_->external(given_), copy_);
-  }
-  void set(const float* given, std::uint64_t version) {
-    data_ = given;
-    if (!pipeline_) return;
-    data_ = static_cast<const float*>(copy_.get_data_handle());
-    if (version == 0 || version != version_) pipeline_->run({given});
-    version_ = version;
-  }
-  const float* data() const { return data_; }
-
- private:
-  Desc given_;
-  int threads_;
-  std::optional<Pipeline> pipeline_;  // where another layout is liked better
-  dnnl::memory copy_;
-  const float* data_ = nullptr;
-  std::uint64_t version_ = 0;
-};
-
 }  // namespace
 
 template <class T>
@@ -132,39 +99,6 @@ PreparedWeights<T> prepare_matmul_by_weights(const MatmulProblem& original,
     return [pipeline](const T* x, const T* weights, std::uint64_t version, T* out) {
       pipeline->run({x, weights, out}, version);
     };
-  });
-}
-
-MatmulBlocks prepare_matmul_blocks(const MatmulProblem& original) {
-  const MatmulProblem problem = simplified(original);
-  if (!problem.batch.empty() || problem.c.col != 1 || !fits(problem)) return {};
-  const int num_workers = num_threads();
-  return prepare("matmul", problem.flops(), [&]() -> MatmulBlocks {
-    const Desc a = describe(problem, problem.a, problem.m, problem.k, kDataType<float>);
-    const Desc b = describe(problem, problem.b, problem.k, problem.n, kDataType<float>);
-    const Desc c = describe(problem, problem.c, problem.m, problem.n, kDataType<float>);
-    const Desc any(b.get_dims(), b.get_data_type(), dnnl::memory::format_tag::any);
-    const auto weights = [&] {
-      const ThreadCountScope all_threads(num_workers);
-      return std::make_shared<Weights>(b);
-    }();
-    const ThreadCountScope one_thread(1);
-    MatmulBlocks blocks;
-    for (int i = 0; i < num_workers; ++i) {
-      const auto pipeline = std::make_shared<Pipeline>();
-      const dnnl::matmul::primitive_desc desc(pipeline->engine(), a, any, c, with_scratchpad());
-      weights->lay_out_as(desc.weights_desc());
-      const dnnl::memory x = pipeline->external(a);
-      const dnnl::memory y = pipeline->external(desc.weights_desc());
-      const dnnl::memory out = pipeline->external(c);
-      pipeline->add(dnnl::matmul(desc), desc.scratchpad_desc(),
-                    {{DNNL_ARG_SRC, x}, {DNNL_ARG_WEIGHTS, y}, {DNNL_ARG_DST, out}});
-      blocks.workers.emplace_back([pipeline, weights](const float* x_rows, float* out_rows) {
-        pipeline->run({x_rows, weights->data(), out_rows});
-      });
-    }
-    blocks.begin = [weights](const float* y, std::uint64_t version) { weights->set(y, version); };
-    return blocks;
   });
 }
 

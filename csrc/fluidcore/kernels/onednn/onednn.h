@@ -1,8 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <vector>
 
 #include "fluidcore/kernels/conv_problem.h"
 #include "fluidcore/kernels/matmul_problem.h"
@@ -32,21 +30,6 @@ Prepared2<T> prepare_matmul(const MatmulProblem& problem, const ScratchPtr& scra
 template <class T>
 PreparedWeights<T> prepare_matmul_by_weights(const MatmulProblem& problem,
                                              const ScratchPtr& scratch);
-
-// A product whose rows are calculated in blocks, each by one thread; empty where C is not one
-// matrix, row by row.
-struct MatmulBlocks {
-  explicit operator bool() const { return begin != nullptr; }
-
-  // Comes first in each run. What is made of the second operand for itself is made again when the
-  // version is another one than in the last run, or 0.
-  std::function<void(const float* y, std::uint64_t version)> begin = nullptr;
-  // A block, by a worker who does one at a time: its rows of the first operand and of the product.
-  std::vector<std::function<void(const float* x, float* out)>> workers = {};
-};
-// `problem` is that of one block.
-MatmulBlocks prepare_matmul_blocks(const MatmulProblem& problem);
-
 template <class T>
 PreparedWeights<T> prepare_conv(const ConvProblem& problem);
 template <class T>
