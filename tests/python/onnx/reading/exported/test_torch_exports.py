@@ -128,20 +128,27 @@ def assert_all_close(got: Mapping[str, Array], wanted: Mapping[str, Array]) -> N
         assert_close(got[name], gradient, name, rounding)
 
 
+def gradients_beside_torch(
+    network: Network, settings: Mapping[str, Any], folder: Path
+) -> tuple[Mapping[str, Array], Mapping[str, Array]]:
+    """The gradients under PyTorch's names, and PyTorch's; the outputs agree."""
+    module = network.module().eval()
+    model = export(network, module, folder, settings)
+    x = network.example[1]
+    wanted, gradients = by_torch(module, x)
+    got, found = by_fluidcore(model, x)
+    assert_close(got, wanted, "output")
+    return as_in_torch(found, model, module), gradients
+
+
 @every(NAMED)
 @every_network
 def test_outputs_and_all_gradients_are_those_of_torch(
     network: Network, settings: Mapping[str, Any], tmp_path: Path
 ) -> None:
-    module = network.module().eval()
-    model = export(network, module, tmp_path, settings)
-    x = network.example[1]
-    wanted, gradients = by_torch(module, x)
-    got, found = by_fluidcore(model, x)
-    assert_close(got, wanted, "output")
-    same = as_in_torch(found, model, module)
-    assert same.keys() == gradients.keys()
-    assert_all_close(same, gradients)
+    found, wanted = gradients_beside_torch(network, settings, tmp_path)
+    assert found.keys() == wanted.keys()
+    assert_all_close(found, wanted)
 
 
 @every(FOLDED)
@@ -149,15 +156,9 @@ def test_outputs_and_all_gradients_are_those_of_torch(
 def test_of_folded_weights_outputs_and_gradients_are_those_of_torch(
     network: Network, settings: Mapping[str, Any], tmp_path: Path
 ) -> None:
-    module = network.module().eval()
-    model = export(network, module, tmp_path, settings)
-    x = network.example[1]
-    wanted, gradients = by_torch(module, x)
-    got, found = by_fluidcore(model, x)
-    assert_close(got, wanted, "output")
-    same = as_in_torch(found, model, module)  # what was not folded
-    assert len(same) > 1
-    assert_all_close(same, {name: gradients[name] for name in same})
+    found, wanted = gradients_beside_torch(network, settings, tmp_path)
+    assert len(found) > 1  # what was not folded
+    assert_all_close(found, {name: wanted[name] for name in found})
 
 
 @pytest.mark.parametrize("name", ["resnet", "mobilenet"])
