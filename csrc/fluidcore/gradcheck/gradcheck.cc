@@ -23,8 +23,6 @@ namespace fluidcore::gradcheck {
 
 namespace {
 
-using Tensors = std::vector<Tensor>;
-
 OperatorCase case_in(const OperatorCase& at, DType dtype) {
   OperatorCase result = at;
   for (auto& [slot, tensors] : result.inputs) {

@@ -10,9 +10,6 @@ namespace fluidcore {
 
 namespace {
 
-constexpr GradFrom kInput = GradFrom::kInput;
-constexpr GradFrom kOutput = GradFrom::kOutput;
-
 // `op` with the attributes of the activation, which are checked before `infer` is called.
 OpDef with_attrs(OpDef op, const Activation& activation, InferFn infer) {
   OpDef made = std::move(op).infer(

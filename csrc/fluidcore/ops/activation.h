@@ -15,6 +15,9 @@ namespace fluidcore {
 
 // How the operators Out = f(X) and their gradient operators are declared.
 
+inline constexpr GradFrom kInput = GradFrom::kInput;
+inline constexpr GradFrom kOutput = GradFrom::kOutput;
+
 // The name of an attribute, as a template argument.
 template <std::size_t size>
 struct AttrName {

@@ -236,7 +236,7 @@ void add_read(OpRegistry& registry) {
           .not_differentiable());
 }
 
-void add_stack(OpRegistry& registry) {
+void add_push_to_array(OpRegistry& registry) {
   registry.add(
       OpDef("push_to_array")
           .doc("Adds X to the end of the array; zeros where nothing was written to X.")
@@ -269,7 +269,7 @@ void add_stack(OpRegistry& registry) {
 void register_array_ops(OpRegistry& registry) {
   add_write(registry);
   add_read(registry);
-  add_stack(registry);
+  add_push_to_array(registry);
 }
 
 }  // namespace fluidcore

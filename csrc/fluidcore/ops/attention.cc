@@ -12,6 +12,7 @@
 #include "fluidcore/ops/infer_checks.h"
 #include "fluidcore/ops/optional_output.h"
 #include "fluidcore/ops/register_ops.h"
+#include "fluidcore/ops/softmax.h"
 
 namespace fluidcore {
 
@@ -110,14 +111,10 @@ Kernel attention_grad(const KernelContext& context) {
       };
 }
 
-Expr product(const Expr& x, const Expr& y, const char* transposed = nullptr) {
+Expr matmul(const Expr& x, const Expr& y, const char* transposed = nullptr) {
   AttributeMap attrs;
   if (transposed != nullptr) attrs[transposed] = true;
   return x.owner().op("matmul", {{"X", x}, {"Y", y}}, std::move(attrs));
-}
-
-Expr sum_of_row(const Expr& x) {
-  return x.owner().op("reduce_sum", {{"X", x}}, {{"dim", std::int64_t{-1}}, {"keep_dim", true}});
 }
 
 // With the whole matrices of scores.
@@ -134,17 +131,17 @@ void decompose_attention_grad(Decomposition& d) {
   const auto seen = [&](const Expr& x) {
     return d.attr<bool>("causal") ? d.op("tril", {{"X", x}}) : x;
   };
-  const Expr products = product(scaled(q), k, "transpose_Y");
+  const Expr products = matmul(scaled(q), k, "transpose_Y");
   const Expr scores = d.has_input("Mask") ? products + d.input("Mask") : products;
   const auto column = [&](const char* slot) {
     return d.op("unsqueeze", {{"X", d.input(slot)}}, {{"axes", Ints{3}}});
   };
   const Expr weights = seen(d.op("exp", {{"X", seen(scores - column("LogSumExp"))}}));
   const Expr mean = sum_of_row(d.input("Out") * dout) - column("LogSumExp@GRAD");
-  const Expr dscores = weights * (product(dout, v, "transpose_Y") - mean);
-  d.set("V@GRAD", product(weights, dout, "transpose_X"));
-  d.set("Q@GRAD", scaled(product(dscores, k)));
-  d.set("K@GRAD", product(dscores, scaled(q), "transpose_X"));
+  const Expr dscores = weights * (matmul(dout, v, "transpose_Y") - mean);
+  d.set("V@GRAD", matmul(weights, dout, "transpose_X"));
+  d.set("Q@GRAD", scaled(matmul(dscores, k)));
+  d.set("K@GRAD", matmul(dscores, scaled(q), "transpose_X"));
   if (!d.wants("Mask@GRAD")) return;
   d.set("Mask@GRAD",
         d.op("elementwise_add_grad",
@@ -161,7 +158,7 @@ CountFlops attention_flops(std::int64_t of_depth, std::int64_t of_value_depth) {
   };
 }
 
-OpDef with_attrs(OpDef def) {
+OpDef with_attention_attrs(OpDef def) {
   return std::move(def)
       .attr("causal", false, "whether query i sees the keys 0 to i alone")
       .attr("scale", 0.0, "the factor of Q K^T; 0: 1 / sqrt(depth)");
@@ -171,7 +168,7 @@ OpDef with_attrs(OpDef def) {
 
 void register_attention_ops(OpRegistry& registry) {
   registry.add(
-      with_attrs(OpDef("scaled_dot_product_attention"))
+      with_attention_attrs(OpDef("scaled_dot_product_attention"))
           .doc("Out = softmax(scale Q K^T + Mask) V, for every head of every example (Vaswani et "
                "al. 2017). Calculated tile by tile: the matrix of scores is never in memory (Dao "
                "et al. 2022). 0 for a query that sees no key.")
@@ -205,7 +202,7 @@ void register_attention_ops(OpRegistry& registry) {
                                .differentiable = {"Q", "K", "V", "Mask"},
                                .cotangents = {"Out", "LogSumExp"}})));
   registry.add(
-      with_attrs(OpDef("scaled_dot_product_attention_grad"))
+      with_attention_attrs(OpDef("scaled_dot_product_attention_grad"))
           .doc("With P = exp(scale Q K^T + Mask - LogSumExp), calculated again tile by tile, and "
                "S = P (Out@GRAD V^T - the sum of Out Out@GRAD over the depth + LogSumExp@GRAD): "
                "Q@GRAD = scale S K, K@GRAD = scale S^T Q, V@GRAD = P^T Out@GRAD, and Mask@GRAD = "

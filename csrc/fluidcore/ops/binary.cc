@@ -6,7 +6,7 @@ namespace fluidcore {
 
 namespace {
 
-constexpr const char* kAxisDoc =
+constexpr const char* kSharedAxisDoc =
     "the dimension of X where Y's dimensions begin; -1: the last dimensions of the two meet, and "
     "either may be broadcast";
 
@@ -75,7 +75,7 @@ OpDef binary_op(const std::string& type, const std::string& formula) {
           "Y",
           "a shape that broadcasts with X: equal to X, [1], a run of X's dimensions, or as NumPy")
       .output("Out", "the broadcast shape")
-      .attr("axis", std::int64_t{-1}, kAxisDoc)
+      .attr("axis", std::int64_t{-1}, kSharedAxisDoc)
       .elementwise();
 }
 
@@ -90,7 +90,7 @@ OpDef binary_grad_op(const std::string& type,
       .input("Out@GRAD", "gradient of Out, the broadcast shape")
       .output("X@GRAD", "gradient of X, shape of X")
       .output("Y@GRAD", "gradient of Y, shape of Y")
-      .attr("axis", std::int64_t{-1}, kAxisDoc)
+      .attr("axis", std::int64_t{-1}, kSharedAxisDoc)
       .elementwise()
       .infer([](InferContext& context) {
         require_spec(context, "Out@GRAD", broadcast_spec(context));

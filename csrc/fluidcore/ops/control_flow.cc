@@ -8,7 +8,6 @@ namespace fluidcore {
 
 namespace {
 
-const SlotTraits kOfBlock{.list = true, .optional = true, .of_block = true};
 constexpr const char* kReadDoc = "variables around the block that it reads";
 constexpr const char* kWrittenDoc = "variables around the block that it writes";
 

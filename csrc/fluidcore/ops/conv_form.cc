@@ -28,8 +28,8 @@ std::int64_t conv_extent(std::int64_t in,
 
 // The two images of a convolution, for kernels that want the channels first.
 template <class T>
-struct Images {
-  explicit Images(const ConvProblem& p)
+struct ConvImages {
+  explicit ConvImages(const ConvProblem& p)
       : in(p.channels_last, {p.batch, p.channels, p.in_plane()}),
         out(p.channels_last, {p.batch, p.filters, p.out_plane()}) {}
 
@@ -83,7 +83,7 @@ PreparedWeights<T> prepare_conv(const ConvProblem& problem, const ScratchPtr& sc
   if constexpr (std::is_same_v<T, BFloat16>) {
     return {};
   } else {
-    const Images<T> images(problem);
+    const ConvImages<T> images(problem);
     return [=, conv = cpu::prepare_conv<T>(problem)](const T* input, const T* filter,
                                                      std::uint64_t /*version*/, T* output) {
       conv(images.in.read(input), filter, images.out.result(output));
@@ -103,7 +103,7 @@ Prepared2<T> prepare_conv_input_grad(const ConvProblem& problem, const ScratchPt
   if constexpr (std::is_same_v<T, BFloat16>) {
     return {};
   } else {
-    const Images<T> images(problem);
+    const ConvImages<T> images(problem);
     return [=, grad = cpu::prepare_conv_input_grad<T>(problem)](const T* output_grad,
                                                                 const T* filter, T* input_grad) {
       grad(images.out.read(output_grad), filter, images.in.result(input_grad));
@@ -123,7 +123,7 @@ Prepared2<T> prepare_conv_filter_grad(const ConvProblem& problem, const ScratchP
   if constexpr (std::is_same_v<T, BFloat16>) {
     return {};
   } else {
-    const Images<T> images(problem);
+    const ConvImages<T> images(problem);
     return [=, grad = cpu::prepare_conv_filter_grad<T>(problem)](
                const T* input, const T* output_grad, T* filter_grad) {
       grad(images.in.read(input), images.out.read(output_grad), filter_grad);

@@ -70,7 +70,7 @@ struct Huber {
   }
 };
 
-struct Log {
+struct NegativeLog {
   static constexpr LossText kText{
       "log_loss",
       "Loss = -Labels log(Predicted + epsilon) - (1 - Labels) log(1 - Predicted + epsilon), "
@@ -227,7 +227,7 @@ void register_element_loss_ops(OpRegistry& registry) {
   add_element_loss<Hinge>(registry);
   add_element_loss<Huber>(registry);
   add_element_loss<KlDivergence>(registry);
-  add_element_loss<Log>(registry);
+  add_element_loss<NegativeLog>(registry);
   add_element_loss<MarginRank>(registry);
   add_element_loss<ModifiedHuber>(registry);
   add_element_loss<Rank>(registry);

@@ -124,7 +124,7 @@ Kernel factor_grad(const KernelContext& context,
 }
 
 template <class T>
-Kernel product_grad(const KernelContext& context) {
+Kernel elementwise_product_grad(const KernelContext& context) {
   const auto x = context.input<T>("X");
   const auto y = context.input<T>("Y");
   const Aligned shapes = align_operands(context, x.shape(), y.shape());
@@ -134,11 +134,12 @@ Kernel product_grad(const KernelContext& context) {
                              shapes.out));
 }
 
-OpDef product_grad_op() {
+OpDef elementwise_product_grad_op() {
   return binary_grad_op("elementwise_mul", "X@GRAD = Out@GRAD * Y, Y@GRAD = Out@GRAD * X",
                         {.read_for = "Y@GRAD"}, {.read_for = "X@GRAD"})
-      .kernels(floating_cpu_kernels(
-          [](auto tag) -> KernelFactory { return product_grad<typename decltype(tag)::type>; }));
+      .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+        return elementwise_product_grad<typename decltype(tag)::type>;
+      }));
 }
 
 template <int sign>
@@ -162,7 +163,8 @@ void register_elementwise_ops(OpRegistry& registry) {
   registry.add(additive_grad_op<-1>("elementwise_sub", "X@GRAD = Out@GRAD, Y@GRAD = -Out@GRAD"));
 
   registry.add(integer_arithmetic<Mul>("elementwise_mul", "X * Y"));
-  registry.add(product_grad_op().grad(bilinear_grad_grad("elementwise_mul", "X", "Y", "Out")));
+  registry.add(
+      elementwise_product_grad_op().grad(bilinear_grad_grad("elementwise_mul", "X", "Y", "Out")));
 
   registry.add(wide_integer_arithmetic<Div>("elementwise_div",
                                             "X / Y (integers: toward zero, and 0 where Y is 0)"));

@@ -16,7 +16,7 @@ namespace {
 
 // The dimension of X that Index counts; `gather` has no attribute for it.
 template <class Context>
-std::size_t axis_of(const Context& context, const Shape& x) {
+std::size_t indexed_axis(const Context& context, const Shape& x) {
   if (context.type().starts_with("gather")) return 0;
   return normalize_axis(context.template attr<std::int64_t>("axis"), x.rank(), context.type());
 }
@@ -33,7 +33,7 @@ struct Gather {
  private:
   static cpu::IndexedRows rows(const KernelContext& context, std::int64_t element) {
     const Shape& x = context.raw_input("X").shape();
-    const std::size_t axis = axis_of(context, x);
+    const std::size_t axis = indexed_axis(context, x);
     return {x.product(0, axis), x[axis], context.raw_input("Index").shape().num_elements(),
             x.product(axis + 1, x.rank()) * element};
   }
@@ -62,7 +62,7 @@ Kernel gather_grad(const KernelContext& context) {
 TensorSpec gathered(const InferContext& context) {
   TensorSpec out = context.input("X");
   require(out.shape.rank() > 0, context.type(), ": X must have rank 1 or more, got ", out.shape);
-  const std::size_t axis = axis_of(context, out.shape);
+  const std::size_t axis = indexed_axis(context, out.shape);
   if (context.input("Index").shape.rank() > 0) {
     out.shape[axis] = count_row_numbers(context, "Index");
     return out;
@@ -86,8 +86,8 @@ OpDef with_axis_attr(OpDef&& def, const Texts& texts) {
 }
 
 // The dimensions before the axis.
-std::size_t dims_before(const InferContext& context, std::string_view slot) {
-  return slot == "Index" ? 0 : axis_of(context, context.input("X").shape);
+std::size_t dims_before_index(const InferContext& context, std::string_view slot) {
+  return slot == "Index" ? 0 : indexed_axis(context, context.input("X").shape);
 }
 
 void add_gather(OpRegistry& registry, const std::string& type, const Texts& texts) {
@@ -97,7 +97,7 @@ void add_gather(OpRegistry& registry, const std::string& type, const Texts& text
           .input("X", "rank 1 or more")
           .input("Index", texts.index)
           .output("Out", texts.out)
-          .row_dims(dims_before)
+          .row_dims(dims_before_index)
           .infer([](InferContext& context) { context.set_output("Out", gathered(context)); })
           .kernels(byte_kernels(gather))
           .grad(standard_grad({.inputs = {"X", "Index"}, .differentiable = {"X"}})));
@@ -107,7 +107,7 @@ void add_gather(OpRegistry& registry, const std::string& type, const Texts& text
                    .input("Index", "input of the forward operator")
                    .input("Out@GRAD", "gradient of Out, shape of Out")
                    .output("X@GRAD", "gradient of X, shape of X")
-                   .row_dims(dims_before)
+                   .row_dims(dims_before_index)
                    .infer([](InferContext& context) {
                      require_spec(context, "Out@GRAD", gathered(context));
                      infer_grads_like_inputs(context);

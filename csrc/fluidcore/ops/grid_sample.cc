@@ -24,9 +24,9 @@ struct Choice {
   Value value;
 };
 
-constexpr Choice<cpu::Resampling> kModes[] = {{"bilinear", cpu::Resampling::kLinear},
-                                              {"nearest", cpu::Resampling::kNearest},
-                                              {"bicubic", cpu::Resampling::kCubic}};
+constexpr Choice<cpu::Resampling> kSamplings[] = {{"bilinear", cpu::Resampling::kLinear},
+                                                  {"nearest", cpu::Resampling::kNearest},
+                                                  {"bicubic", cpu::Resampling::kCubic}};
 constexpr Choice<cpu::Beyond> kPaddings[] = {{"zeros", cpu::Beyond::kZeros},
                                              {"border", cpu::Beyond::kBorder},
                                              {"reflection", cpu::Beyond::kReflection}};
@@ -53,7 +53,7 @@ cpu::GridSample sample_of(const KernelContext& context, const Shape& x) {
           .height = x[2],
           .width = x[3],
           .points = grid[1] * grid[2],
-          .resampling = chosen(context, "mode", kModes),
+          .resampling = chosen(context, "mode", kSamplings),
           .beyond = chosen(context, "padding_mode", kPaddings),
           .align_corners = context.attr<bool>("align_corners"),
           .derivative = {derivative[0], derivative[1]}};
@@ -141,7 +141,7 @@ std::vector<OpDesc> make_grad_of_adjoint(GradContext& context) {
   return ops;
 }
 
-void decompose_grad(Decomposition& d) {
+void decompose_grid_sample_grad(Decomposition& d) {
   const Decomposition::Inputs inputs{
       {"X", d.input("X")}, {"Grid", d.input("Grid")}, {"Y", d.input("Out@GRAD")}};
   d.set("X@GRAD", d.op("grid_sample_adjoint", inputs, d.attrs()));
@@ -159,9 +159,9 @@ void decompose_grad(Decomposition& d) {
   d.set("Grid@GRAD", d.op("stack", parts, {{"axis", std::int64_t{-1}}}, "Y"));
 }
 
-OpDef with_attrs(OpDef def) {
+OpDef with_grid_sample_attrs(OpDef def) {
   return std::move(def)
-      .attr("mode", std::string("bilinear"), "how X is interpolated", names_of(kModes))
+      .attr("mode", std::string("bilinear"), "how X is interpolated", names_of(kSamplings))
       .attr("padding_mode", std::string("zeros"),
             "what elements outside of X are: 0, those at its border, or those that a mirror there "
             "shows",
@@ -176,7 +176,7 @@ OpDef with_attrs(OpDef def) {
 
 void register_grid_sample_ops(OpRegistry& registry) {
   registry.add(
-      with_attrs(OpDef("grid_sample"))
+      with_grid_sample_attrs(OpDef("grid_sample"))
           .doc("Out[n, :, i, j] = image n of X, seen at the point (x, y) = Grid[n, i, j], where X "
                "reaches from -1 to 1 (Jaderberg et al. 2015). Cubic: convolution with a = -0.75 "
                "(Keys 1981).")
@@ -191,7 +191,7 @@ void register_grid_sample_ops(OpRegistry& registry) {
               [](auto tag) -> KernelFactory { return grid_sample<typename decltype(tag)::type>; }))
           .grad(standard_grad({.inputs = {"X", "Grid"}, .differentiable = {"X", "Grid"}})));
   registry.add(
-      with_attrs(OpDef("grid_sample_adjoint"))
+      with_grid_sample_attrs(OpDef("grid_sample_adjoint"))
           .doc("The adjoint of grid_sample: Out[n] = the sum of Y[n, :, i, j], spread over the "
                "elements that grid_sample would see at Grid[n, i, j], with their weights.")
           .input("X", "[N, C, H, W], floating", kShapeOnly)
@@ -203,7 +203,7 @@ void register_grid_sample_ops(OpRegistry& registry) {
             return grid_sample_adjoint<typename decltype(tag)::type>;
           }))
           .grad(make_grad_of_adjoint));
-  registry.add(with_attrs(OpDef("grid_sample_grad"))
+  registry.add(with_grid_sample_attrs(OpDef("grid_sample_grad"))
                    .doc("X@GRAD = the sum of Out@GRAD with the weights that each element of X had; "
                         "Grid@GRAD = the sum of Out@GRAD with the slopes at the points.")
                    .input("X", "input of the forward operator", {.read_for = "Grid@GRAD"})
@@ -215,7 +215,7 @@ void register_grid_sample_ops(OpRegistry& registry) {
                    .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
                      return grid_sample_grad<typename decltype(tag)::type>;
                    }))
-                   .decompose(decompose_grad));
+                   .decompose(decompose_grid_sample_grad));
 }
 
 }  // namespace fluidcore

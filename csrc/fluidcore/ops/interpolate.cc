@@ -142,7 +142,7 @@ Kernel interpolate_grad(const KernelContext& context) {
   return resample<T>(context, dout, dx, tables);
 }
 
-OpDef with_attrs(OpDef def) {
+OpDef with_interpolate_attrs(OpDef def) {
   std::vector<std::string> names;
   for (const Mode& mode : kModes) names.emplace_back(mode.name);
   return std::move(def)
@@ -160,7 +160,7 @@ OpDef with_attrs(OpDef def) {
 }  // namespace
 
 void register_interpolate_ops(OpRegistry& registry) {
-  registry.add(with_attrs(OpDef("interpolate"))
+  registry.add(with_interpolate_attrs(OpDef("interpolate"))
                    .doc("Out = X at other points of its spatial axes, interpolated along one axis "
                         "after the other. Cubic: convolution with a = -0.75 (Keys 1981). Elements "
                         "beyond the ends of X are those at the ends.")
@@ -172,13 +172,14 @@ void register_interpolate_ops(OpRegistry& registry) {
                      return interpolate<typename decltype(tag)::type>;
                    }))
                    .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
-  registry.add(with_attrs(declare_adjoint("interpolate",
-                                          "X@GRAD = the sum of Out@GRAD with the weights that "
-                                          "each element of X had."))
-                   .infer(infer_as<interpolated>)
-                   .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
-                     return interpolate_grad<typename decltype(tag)::type>;
-                   })));
+  registry.add(
+      with_interpolate_attrs(declare_adjoint("interpolate",
+                                             "X@GRAD = the sum of Out@GRAD with the weights that "
+                                             "each element of X had."))
+          .infer(infer_as<interpolated>)
+          .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+            return interpolate_grad<typename decltype(tag)::type>;
+          })));
 }
 
 }  // namespace fluidcore

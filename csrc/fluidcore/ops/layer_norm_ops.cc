@@ -58,12 +58,12 @@ void decompose_grad(Decomposition& d) {
   d.set("Bias@GRAD", sum_of_column(dy));
 }
 
-OpDef with_attrs(OpDef def) {
+OpDef with_layer_norm_attrs(OpDef def) {
   return std::move(def).attr("begin_norm_axis", std::int64_t{1},
                              "the dimensions of X from here on make a row, which is normalized");
 }
 
-OpDef with_statistics(OpDef def) {
+OpDef with_row_statistics(OpDef def) {
   const SlotTraits statistic{.intermediate = true, .no_gradient = true};
   return std::move(def)
       .output("Mean", "[rows], dtype of X", statistic)
@@ -73,8 +73,9 @@ OpDef with_statistics(OpDef def) {
 // `centered`: the mean of a row is taken from it, and there are outputs for the statistics.
 template <bool centered>
 void add_norm(OpRegistry& registry, const char* type, const char* doc, const char* grad_doc) {
-  OpDef op = with_attrs(norm_op(type, "[elements of a row]", "rank above begin_norm_axis"));
-  registry.add((centered ? with_statistics(std::move(op)) : std::move(op))
+  OpDef op =
+      with_layer_norm_attrs(norm_op(type, "[elements of a row]", "rank above begin_norm_axis"));
+  registry.add((centered ? with_row_statistics(std::move(op)) : std::move(op))
                    .doc(doc)
                    .row_dims([](const InferContext& context, std::string_view slot) {
                      return slot == "X" ? first_axis(context) : std::size_t{0};
@@ -89,7 +90,7 @@ void add_norm(OpRegistry& registry, const char* type, const char* doc, const cha
                      context.set_output("Variance", {rows, x.dtype});
                    })
                    .kernels(norm_kernels<rows_of<centered>>()));
-  registry.add(with_attrs(norm_grad_op(type, checked_row))
+  registry.add(with_layer_norm_attrs(norm_grad_op(type, checked_row))
                    .doc(grad_doc)
                    .kernels(norm_grad_kernels<rows_of<centered>>())
                    .decompose(decompose_grad<centered>));

@@ -33,7 +33,7 @@ Shape loss_shape(const InferContext& context, std::string_view slot) {
   return labelled_rows(context, slot);
 }
 
-OpDef with_attrs(OpDef def) {
+OpDef with_label_attrs(OpDef def) {
   return std::move(def)
       .attr("soft_label", false, "Label holds distributions over the classes, not class numbers")
       .attr("ignore_index", std::int64_t{-100},
@@ -261,7 +261,7 @@ std::vector<OpDesc> softmax_cross_entropy_grad_ops(GradContext& context) {
 }
 
 void add_cross_entropy(OpRegistry& registry) {
-  registry.add(with_attrs(OpDef("cross_entropy"))
+  registry.add(with_label_attrs(OpDef("cross_entropy"))
                    .doc("Y = -log(X[label]) for each row of probabilities, or -sum of Label log(X) "
                         "with soft_label. "
                         "An infinite logarithm counts as 1e20.")
@@ -273,7 +273,7 @@ void add_cross_entropy(OpRegistry& registry) {
                    })
                    .kernels(table<CrossEntropy>())
                    .grad(cross_entropy_grad_ops));
-  registry.add(with_attrs(OpDef("cross_entropy_grad"))
+  registry.add(with_label_attrs(OpDef("cross_entropy_grad"))
                    .doc("X@GRAD = -Y@GRAD / X at the label and 0 elsewhere; with soft_label "
                         "X@GRAD = -Y@GRAD Label / X, Label@GRAD = -Y@GRAD log(X).")
                    .input("X", "input of the forward operator")
@@ -290,7 +290,7 @@ void add_cross_entropy(OpRegistry& registry) {
 }
 
 void add_softmax_with_cross_entropy(OpRegistry& registry) {
-  registry.add(with_attrs(OpDef("softmax_with_cross_entropy"))
+  registry.add(with_label_attrs(OpDef("softmax_with_cross_entropy"))
                    .doc("Softmax = softmax(Logits) over the last dimension; Loss = log(sum of "
                         "exp(Logits)) - Logits[label], "
                         "or, with soft_label, sum of Label (log(sum of exp(Logits)) - Logits). "
@@ -306,7 +306,7 @@ void add_softmax_with_cross_entropy(OpRegistry& registry) {
                    })
                    .kernels(table<SoftmaxCrossEntropy>())
                    .grad(softmax_cross_entropy_grad_ops));
-  registry.add(with_attrs(OpDef("softmax_with_cross_entropy_grad"))
+  registry.add(with_label_attrs(OpDef("softmax_with_cross_entropy_grad"))
                    .doc("Logits@GRAD = (Softmax - [1 at the label, 0 elsewhere]) Loss@GRAD; with "
                         "soft_label Logits@GRAD = (Softmax sum of Label - Label) Loss@GRAD, "
                         "Label@GRAD = (log(sum of exp(Logits)) - Logits) Loss@GRAD.")

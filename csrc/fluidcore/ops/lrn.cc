@@ -103,7 +103,7 @@ GradMaker window_sum_grad() {
   };
 }
 
-OpDef with_attrs(OpDef def) {
+OpDef with_lrn_attrs(OpDef def) {
   return std::move(def)
       .attr("n", std::int64_t{5},
             "channels of a window: (n - 1) / 2 before the channel, the others from it on")
@@ -116,7 +116,7 @@ OpDef with_attrs(OpDef def) {
 
 void register_lrn_ops(OpRegistry& registry) {
   registry.add(
-      with_attrs(OpDef("lrn"))
+      with_lrn_attrs(OpDef("lrn"))
           .doc("Out = X MidOut^-beta with MidOut = k + alpha times the sum of X^2 over the "
                "channels near its own (Krizhevsky, Sutskever, Hinton 2012).")
           .input("X", "[N, C, H, W], floating")
@@ -131,7 +131,7 @@ void register_lrn_ops(OpRegistry& registry) {
               [](auto tag) -> KernelFactory { return lrn<typename decltype(tag)::type>; }))
           .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
   registry.add(
-      with_attrs(OpDef("lrn_grad"))
+      with_lrn_attrs(OpDef("lrn_grad"))
           .doc("X@GRAD = Out@GRAD MidOut^-beta - 2 alpha beta X times the sum of Out@GRAD Out / "
                "MidOut over the channels that X's is near to.")
           .input("X", "input of the forward operator")

@@ -48,7 +48,7 @@ using OutShape = Shape (*)(const InferContext&);
 using Describe = MatmulProblem (*)(const KernelContext&, const Shape& x, const Shape& y);
 
 template <class T, Describe describe>
-Kernel product(const KernelContext& context) {
+Kernel matmul(const KernelContext& context) {
   const auto x = context.input<T>("X");
   const auto y = context.input<T>("Y");
   const auto out = context.output<T>("Out");
@@ -93,7 +93,7 @@ void infer_product_grad(InferContext& context) {
 template <Describe describe>
 KernelTable product_kernels() {
   return cpu_kernels<float, double, BFloat16>(
-      [](auto tag) -> KernelFactory { return product<typename decltype(tag)::type, describe>; });
+      [](auto tag) -> KernelFactory { return matmul<typename decltype(tag)::type, describe>; });
 }
 
 template <Describe describe>

@@ -15,7 +15,7 @@ namespace fluidcore {
 
 namespace {
 
-Shape checked_shape(const InferContext& context, std::size_t axes) {
+Shape checked_mask_shape(const InferContext& context, std::size_t axes) {
   require_rank(context, "X", axes + 2, layout_doc(axes));
   const Shape& x = context.input("X").shape;
   const Shape out = pool_shape(context, x, false);
@@ -109,7 +109,7 @@ void add_max_pool(OpRegistry& registry, std::size_t axes, const std::string& typ
           .output("Out", "[N, C, out " + axes_doc(axes).substr(1))
           .output("Mask", "shape of Out, int32")
           .infer([axes](InferContext& context) {
-            const Shape out = checked_shape(context, axes);
+            const Shape out = checked_mask_shape(context, axes);
             context.set_output("Out", {out, context.input("X").dtype});
             context.set_output("Mask", {out, DType::kInt32});
           })
@@ -121,7 +121,7 @@ void add_max_pool(OpRegistry& registry, std::size_t axes, const std::string& typ
                    .input("Out@GRAD", "gradient of Out, shape of Out")
                    .output("X@GRAD", "gradient of X, shape of X")
                    .infer([axes](InferContext& context) {
-                     const Shape out = checked_shape(context, axes);
+                     const Shape out = checked_mask_shape(context, axes);
                      require_spec(context, "Mask", {out, DType::kInt32});
                      require_spec(context, "Out@GRAD", {out, context.input("X").dtype});
                      infer_grads_like_inputs(context);
@@ -138,7 +138,7 @@ void add_max_pool(OpRegistry& registry, std::size_t axes, const std::string& typ
                    .input("X@GRAD@GRAD", "gradient of X@GRAD, shape of X")
                    .output("Out@GRAD@GRAD", "gradient of Out@GRAD, shape of Out")
                    .infer([axes](InferContext& context) {
-                     const Shape out = checked_shape(context, axes);
+                     const Shape out = checked_mask_shape(context, axes);
                      require_spec(context, "Mask", {out, DType::kInt32});
                      require_spec(context, "X@GRAD@GRAD", context.input("X"));
                      context.set_output("Out@GRAD@GRAD", {out, context.input("X").dtype});

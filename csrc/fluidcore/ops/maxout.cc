@@ -117,14 +117,14 @@ void infer_maxout_grad(InferContext& context) {
   }
 }
 
-OpDef with_groups(OpDef def) {
+OpDef with_maxout_groups(OpDef def) {
   return std::move(def).required_attr("groups", std::int64_t{1},
                                       "how many neighbouring channels give one");
 }
 
 // The gradient operators read where the maxima are.
 OpDef with_maxima(OpDef def) {
-  return with_groups(std::move(def))
+  return with_maxout_groups(std::move(def))
       .input("X", "input of maxout", {.needs_no_gradient = true})
       .input("Out", "output of maxout", {.needs_no_gradient = true})
       .infer(infer_maxout_grad);
@@ -134,7 +134,7 @@ OpDef with_maxima(OpDef def) {
 
 void register_maxout_ops(OpRegistry& registry) {
   registry.add(
-      with_groups(OpDef("maxout"))
+      with_maxout_groups(OpDef("maxout"))
           .doc("Out[n, c] = the maximum of X[n, c groups] to X[n, (c + 1) groups - 1], element by "
                "element; NaN if there is one.")
           .input("X", "[N, C, ...], floating")

@@ -27,7 +27,7 @@ bool channels_last(const Context& context) {
 }
 
 // Checks X and the layout; gives the number of channels.
-std::int64_t checked_channels(const InferContext& context) {
+std::int64_t batch_norm_channels(const InferContext& context) {
   const auto& layout = context.attr<std::string>("data_layout");
   require(layout == "NCHW" || layout == "NHWC", context.type(),
           ": data_layout must be 'NCHW' or 'NHWC', got '", layout, "'");
@@ -45,7 +45,7 @@ cpu::ChannelLayout channel_layout(const KernelContext& context, const Shape& x) 
 // Checks the numbers of each channel: all of X's dtype or, where X has 16 bits, all of float32.
 TensorSpec checked_statistics(const InferContext& context,
                               std::initializer_list<std::string_view> slots) {
-  const std::int64_t channels = checked_channels(context);
+  const std::int64_t channels = batch_norm_channels(context);
   const DType x = context.input("X").dtype;
   const DType first = context.input(*slots.begin()).dtype;
   const bool is_wide = first == DType::kFloat32 && is_floating(x) && size_of(x) == 2;
@@ -259,7 +259,7 @@ void decompose_batch_norm_grad(Decomposition& d) {
   d.set("X@GRAD", channels.multiply(passed, d.input("Scale") * inv_std));
 }
 
-OpDef with_attrs(OpDef def) {
+OpDef with_batch_norm_attrs(OpDef def) {
   return std::move(def)
       .attr("is_test", false, "normalize with Mean and Variance, and leave them as they are")
       .attr("momentum", 0.9, "how much of the running statistics is kept")
@@ -271,7 +271,7 @@ OpDef with_attrs(OpDef def) {
 }  // namespace
 
 void register_norm_ops(OpRegistry& registry) {
-  registry.add(with_attrs(OpDef("batch_norm"))
+  registry.add(with_batch_norm_attrs(OpDef("batch_norm"))
                    .doc("Y = (X - mean) / sqrt(variance + epsilon) Scale + Bias, channel by "
                         "channel, with the mean and the "
                         "(biased) variance of the batch. MeanOut = Mean momentum + mean (1 - "
@@ -316,7 +316,7 @@ void register_norm_ops(OpRegistry& registry) {
                                                        std::move(outputs),
                                                        context.forward().attrs())};
                    }));
-  registry.add(with_attrs(OpDef("batch_norm_grad"))
+  registry.add(with_batch_norm_attrs(OpDef("batch_norm_grad"))
                    .doc("The gradients of batch_norm: Bias@GRAD = sum of Y@GRAD, Scale@GRAD = sum "
                         "of Y@GRAD xhat, "
                         "X@GRAD = Scale / std (Y@GRAD - (Bias@GRAD + xhat Scale@GRAD) / count), "

@@ -13,8 +13,6 @@ namespace fluidcore {
 
 namespace {
 
-constexpr GradFrom kInput = GradFrom::kInput;
-constexpr GradFrom kOutput = GradFrom::kOutput;
 constexpr const char* kLeastDoc = "the least value of Out";
 constexpr const char* kMostDoc = "the greatest value of Out";
 

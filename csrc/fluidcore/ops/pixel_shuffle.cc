@@ -61,7 +61,7 @@ Kernel pixel_shuffle_grad(const KernelContext& context) {
                  {0, 1, 3, 5, 2, 4});
 }
 
-OpDef with_attrs(OpDef def) {
+OpDef with_pixel_shuffle_attrs(OpDef def) {
   return std::move(def).required_attr("upscale_factor", std::int64_t{1},
                                       "r, by which height and width grow");
 }
@@ -70,7 +70,7 @@ OpDef with_attrs(OpDef def) {
 
 void register_pixel_shuffle_ops(OpRegistry& registry) {
   registry.add(
-      with_attrs(OpDef("pixel_shuffle"))
+      with_pixel_shuffle_attrs(OpDef("pixel_shuffle"))
           .doc("Out[n, c, r h + i, r w + j] = X[n, (c r + i) r + j, h, w]: channels become "
                "pixels (Shi et al. 2016).")
           .input("X", "[N, C r^2, H, W]")
@@ -78,10 +78,11 @@ void register_pixel_shuffle_ops(OpRegistry& registry) {
           .infer(infer_as<shuffled>)
           .kernels(byte_kernels(pixel_shuffle))
           .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
-  registry.add(with_attrs(declare_adjoint("pixel_shuffle",
-                                          "X@GRAD = the elements of Out@GRAD where X had them."))
-                   .infer(infer_as<shuffled>)
-                   .kernels(byte_kernels(pixel_shuffle_grad)));
+  registry.add(
+      with_pixel_shuffle_attrs(
+          declare_adjoint("pixel_shuffle", "X@GRAD = the elements of Out@GRAD where X had them."))
+          .infer(infer_as<shuffled>)
+          .kernels(byte_kernels(pixel_shuffle_grad)));
 }
 
 }  // namespace fluidcore

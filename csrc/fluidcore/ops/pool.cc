@@ -19,7 +19,7 @@ namespace fluidcore {
 
 namespace {
 
-Shape checked_shape(const InferContext& context, std::size_t axes) {
+Shape checked_pool_shape(const InferContext& context, std::size_t axes) {
   require_rank(context, "X", axes + 2, layout_doc(axes));
   const Shape x = channels_first(context, context.input("X").shape);
   return in_data_format(context, pool_shape(context, x, context.attr<bool>("ceil_mode")));
@@ -36,8 +36,8 @@ PoolProblem problem_of(const KernelContext& context, const Shape& x) {
 
 // The two images of a pooling, for kernels that want the channels first.
 template <class T>
-struct Images {
-  explicit Images(const PoolProblem& p)
+struct PoolImages {
+  explicit PoolImages(const PoolProblem& p)
       : in(p.channels_last, {p.batch, p.channels, p.in_plane()}),
         out(p.channels_last, {p.batch, p.channels, p.out_plane()}) {}
 
@@ -54,7 +54,7 @@ Prepared1<T> prepare(const PoolProblem& problem) {
   if constexpr (std::is_same_v<T, BFloat16>) {
     return {};
   } else {
-    const Images<T> images(problem);
+    const PoolImages<T> images(problem);
     return [=, pool = cpu::prepare_pool<T>(problem)](const T* x, T* out) {
       pool(images.in.read(x), images.out.result(out));
       images.out.write(out);
@@ -70,7 +70,7 @@ Prepared2<T> prepare_grad(const PoolProblem& problem) {
   if constexpr (std::is_same_v<T, BFloat16>) {
     return {};
   } else {
-    const Images<T> images(problem);
+    const PoolImages<T> images(problem);
     const ChannelsFirst<T> x_grads = images.in.another();
     return
         [=, grad = cpu::prepare_pool_grad<T>(problem)](const T* x, const T* out_grad, T* x_grad) {
@@ -83,7 +83,7 @@ Prepared2<T> prepare_grad(const PoolProblem& problem) {
 // Where X has the first greatest element of the window.
 template <class T>
 Prepared2<T> prepare_pick(const PoolProblem& problem) {
-  const Images<T> images(problem);
+  const PoolImages<T> images(problem);
   const ChannelsFirst<T> ddxs = images.in.another();
   return [=, pick = cpu::prepare_pool_pick<T>(problem)](const T* x, const T* ddx, T* ddout) {
     pick(images.in.read(x), ddxs.read(ddx), images.out.result(ddout));
@@ -162,7 +162,8 @@ void add_pool(OpRegistry& registry,
           .output("Out", "[N, C, out " + axes_doc(axes).substr(1) + ", or as X")
           .images({"data_format", layout_name(axes, true), {"X", "Out"}})
           .infer([axes](InferContext& context) {
-            context.set_output("Out", {checked_shape(context, axes), context.input("X").dtype});
+            context.set_output("Out",
+                               {checked_pool_shape(context, axes), context.input("X").dtype});
           })
           .kernels(cpu_kernels<float, double, BFloat16>(
               [](auto tag) -> KernelFactory { return pool<typename decltype(tag)::type>; }))
@@ -176,7 +177,7 @@ void add_pool(OpRegistry& registry,
                    .output("X@GRAD", "gradient of X, shape of X")
                    .images({"data_format", layout_name(axes, true), {"X", "Out@GRAD", "X@GRAD"}})
                    .infer([axes](InferContext& context) {
-                     require_shape(context, "Out@GRAD", checked_shape(context, axes));
+                     require_shape(context, "Out@GRAD", checked_pool_shape(context, axes));
                      infer_grads_like_inputs(context);
                    })
                    .kernels(cpu_kernels<float, double, BFloat16>([](auto tag) -> KernelFactory {
@@ -195,7 +196,8 @@ void add_pool(OpRegistry& registry,
                    .infer([axes](InferContext& context) {
                      const TensorSpec& x = context.input("X");
                      require_shape(context, "X@GRAD@GRAD", x.shape);
-                     context.set_output("Out@GRAD@GRAD", {checked_shape(context, axes), x.dtype});
+                     context.set_output("Out@GRAD@GRAD",
+                                        {checked_pool_shape(context, axes), x.dtype});
                    })
                    .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
                      return pool_grad_grad<typename decltype(tag)::type>;

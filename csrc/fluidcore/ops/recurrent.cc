@@ -263,8 +263,8 @@ void infer_recurrent_grad(InferContext& context) {
   infer_steps(context, given_slices(context));
 }
 
-// The names of what is stacked.
-Names stacked(const OpDesc& op) {
+// The names that the block has for what is stacked.
+Names stacked_names(const OpDesc& op) {
   const Names& outputs = op.output("outputs");
   const auto& step_outputs = std::get<Names>(op.attr("step_outputs"));
   Names names;
@@ -274,8 +274,8 @@ Names stacked(const OpDesc& op) {
   return names;
 }
 
-Names stacked_and_states(const OpDesc& op) {
-  Names names = stacked(op);
+Names stacked_names_and_states(const OpDesc& op) {
+  Names names = stacked_names(op);
   const auto& states = std::get<Names>(op.attr("states"));
   names.insert(names.end(), states.begin(), states.end());
   return names;
@@ -323,8 +323,6 @@ OpDef with_step_attrs(OpDef&& def) {
             "place of its own step");
 }
 
-const SlotTraits kOfBlock{.list = true, .optional = true, .of_block = true};
-
 }  // namespace
 
 void register_recurrent_ops(OpRegistry& registry) {
@@ -337,11 +335,11 @@ void register_recurrent_ops(OpRegistry& registry) {
               .input("initial_states", "values of ex_states in the first step",
                      {.list = true, .optional = true})
               .input("parameters", "variables around the block that it reads", kOfBlock)
-              .output("outputs", "the values of step_outputs in all steps, stacked",
+              .output("outputs", "the values of step_outputs in all steps, stacked_names",
                       {.list = true, .optional = true})
               .output("step_scopes", "int64 [1]: the number of steps", {.intermediate = true})
               .runs_block({.given = given_slices_and_states,
-                           .results = stacked_and_states,
+                           .results = stacked_names_and_states,
                            .places_results = true,
                            .repeats = true}))
           .attr("ex_states", Names(), "names in the block of the states before the step")
@@ -365,7 +363,7 @@ void register_recurrent_ops(OpRegistry& registry) {
                       {.list = true, .optional = true})
               .output("step_scopes", "int64 [1]: the number of steps", {.intermediate = true})
               .runs_block({.given = given_slices,
-                           .results = stacked,
+                           .results = stacked_names,
                            .places_results = true,
                            .repeats = true}))
           .infer(infer_recurrent_grad)

@@ -122,7 +122,7 @@ Kernel extreme_grad(const KernelContext& context) {
 
 // X@GRAD = Out@GRAD times the product of the other elements.
 template <class T>
-Kernel product_grad(const KernelContext& context) {
+Kernel reduced_product_grad(const KernelContext& context) {
   const auto dx = context.optional_output<T>("X@GRAD");
   if (!dx || dx.size() == 0) return nothing_to_do();
   const auto dout = context.input<T>("Out@GRAD");
@@ -224,7 +224,7 @@ void add_reduce_sum(OpRegistry& registry) {
 }
 
 // Which elements are the maximum, or minimum, does not change with a small change of X.
-Decompose choice_grad(const std::string& type) {
+Decompose reduced_choice_grad(const std::string& type) {
   return [type](Decomposition& d) {
     const Expr x = d.input("X");
     const Expr out = d.input("Out");
@@ -262,7 +262,7 @@ void add_reduce_choice(OpRegistry& registry,
                    .output("X@GRAD", "gradient of X, shape of X")
                    .in_place("X", "X@GRAD")
                    .kernels(std::move(grad_kernels))
-                   .decompose(choice_grad(type)));
+                   .decompose(reduced_choice_grad(type)));
 }
 
 // What all elements but one give together along each of the dimensions: the product of those in
@@ -305,8 +305,9 @@ void add_reduce_prod(OpRegistry& registry) {
           .input("Out@GRAD", "gradient of Out, shape of Out")
           .output("X@GRAD", "gradient of X, shape of X")
           .in_place("X", "X@GRAD")
-          .kernels(cpu_kernels<float, double>(
-              [](auto tag) -> KernelFactory { return product_grad<typename decltype(tag)::type>; }))
+          .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+            return reduced_product_grad<typename decltype(tag)::type>;
+          }))
           .decompose(decompose_product_grad));
 }
 

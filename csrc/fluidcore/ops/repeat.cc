@@ -87,7 +87,7 @@ TensorSpec tiled(const InferContext& context) {
   return repeated(context, "repeat_times");
 }
 
-TensorSpec broadcast_spec(const InferContext& context) {
+TensorSpec broadcast_to_spec(const InferContext& context) {
   const TensorSpec& x = context.input("X");
   const Shape shape(context.attr<Ints>("shape"));
   bool fits = x.shape.rank() <= shape.rank();
@@ -137,7 +137,7 @@ void register_repeat_ops(OpRegistry& registry) {
              "how often, for the last dimensions; for more than X has, new ones in front",
              infer_as<tiled>);
   add_repeat(registry, "broadcast_to", "Out = X, repeated where its extent is 1.", "shape",
-             "extents of Out; -1: that of X", infer_as<broadcast_spec>);
+             "extents of Out; -1: that of X", infer_as<broadcast_to_spec>);
 }
 
 }  // namespace fluidcore

@@ -11,9 +11,9 @@ namespace fluidcore {
 namespace {
 
 // The rows of a tensor, in two groups: those where Mask is true, and the others.
-class Rows {
+class MaskedRows {
  public:
-  Rows(const KernelContext& context, const TensorSpec& whole)
+  MaskedRows(const KernelContext& context, const TensorSpec& whole)
       : mask_(context.input<bool>("Mask")),
         count_(mask_.size()),
         bytes_(bytes_of({Shape({whole.shape.begin() + 1, whole.shape.end()}), whole.dtype})) {}
@@ -73,7 +73,7 @@ Kernel split_rows(const KernelContext& context) {
   const auto x = context.raw_input("X");
   const auto if_true = optional_raw_output(context, "OutTrue");
   const auto if_false = optional_raw_output(context, "OutFalse");
-  return [=, rows = Rows(context, x.spec()), expected = context.extents_from_data()] {
+  return [=, rows = MaskedRows(context, x.spec()), expected = context.extents_from_data()] {
     const Shape count{rows.count_true()};
     if (count != expected) throw ExtentsChanged(count);
     rows.split(x.data(), data_or_null(if_true), data_or_null(if_false));
@@ -86,7 +86,7 @@ struct Group {
       : slot(slot_name), value(mask_value) {
     if (context.has_input(slot)) rows = context.raw_input(slot);
   }
-  const void* data(const Rows& all, const char* who) const {
+  const void* data(const MaskedRows& all, const char* who) const {
     if (!rows) return nullptr;
     all.check(who, slot, rows.shape()[0], value);
     require(rows.is_set() || rows.size() == 0, who, ": ", slot, " must be written before it is ",
@@ -104,7 +104,7 @@ Kernel merge_kernel(const KernelContext& context,
                     const Group& if_true,
                     const Group& if_false,
                     Arg<void> whole) {
-  return [=, rows = Rows(context, whole.spec())] {
+  return [=, rows = MaskedRows(context, whole.spec())] {
     const void* trues = if_true.data(rows, who);
     rows.merge(trues, if_false.data(rows, who), whole.data());
   };
@@ -125,7 +125,7 @@ Kernel merge_rows_grad(const KernelContext& context) {
   const auto dout = context.raw_input("Out@GRAD");
   const auto if_true = optional_raw_output(context, "InTrue@GRAD");
   const auto if_false = optional_raw_output(context, "InFalse@GRAD");
-  return [=, rows = Rows(context, dout.spec())] {
+  return [=, rows = MaskedRows(context, dout.spec())] {
     if (if_true) rows.check("merge_lod_tensor_grad", "InTrue", if_true.shape()[0], true);
     if (if_false) rows.check("merge_lod_tensor_grad", "InFalse", if_false.shape()[0], false);
     rows.split(dout.data(), data_or_null(if_true), data_or_null(if_false));
@@ -154,7 +154,7 @@ TensorSpec rows_like(const InferContext& context, const char* slot, std::int64_t
   return spec;
 }
 
-void infer_split(InferContext& context) {
+void infer_split_rows(InferContext& context) {
   const std::int64_t mask = rows_of_mask(context);
   require_rows(context, "X");
   const std::int64_t known = context.input("X").shape[0];
@@ -257,7 +257,7 @@ std::vector<OpDesc> merge_grad_to_grad(GradContext& context) {
 constexpr const char* kMaskDoc = "bool [N] or [N, 1]: which rows belong to the first group";
 constexpr const char* kLevelDoc = "accepted; rows are always those of dimension 0";
 
-void add_split(OpRegistry& registry) {
+void add_split_rows(OpRegistry& registry) {
   registry.add(OpDef("split_lod_tensor")
                    .doc("OutTrue = the rows of X where Mask is true, OutFalse = the other rows.")
                    .input("X", "[N, ...]")
@@ -265,7 +265,7 @@ void add_split(OpRegistry& registry) {
                    .output("OutTrue", "as many rows as Mask has true elements")
                    .output("OutFalse", "the rest of the rows")
                    .attr("level", std::int64_t{0}, kLevelDoc)
-                   .infer(infer_split)
+                   .infer(infer_split_rows)
                    .kernels(byte_kernels(split_rows))
                    .grad(split_to_grad)
                    .extents_from_data());
@@ -286,7 +286,7 @@ void add_split(OpRegistry& registry) {
                    .checks_data());
 }
 
-void add_merge(OpRegistry& registry) {
+void add_merge_rows(OpRegistry& registry) {
   registry.add(
       OpDef("merge_lod_tensor")
           .doc("Out = the next row of InTrue where Mask is true, the next of InFalse elsewhere.")
@@ -328,8 +328,8 @@ void add_merge(OpRegistry& registry) {
 }  // namespace
 
 void register_row_ops(OpRegistry& registry) {
-  add_split(registry);
-  add_merge(registry);
+  add_split_rows(registry);
+  add_merge_rows(registry);
 }
 
 }  // namespace fluidcore

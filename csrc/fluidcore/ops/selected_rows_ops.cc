@@ -44,7 +44,7 @@ Kernel merge(const KernelContext& context) {
   };
 }
 
-void add_merge(OpRegistry& registry) {
+void add_merge_of_rows(OpRegistry& registry) {
   registry.add(OpDef("merge_selected_rows")
                    .doc("Out = X with the values of each row added up: its rows are different and "
                         "in rising order. The room that this leaves holds no rows.")
@@ -165,7 +165,7 @@ void add_pack(OpRegistry& registry) {
                    .kernels(floating_byte_kernels(pack)));
 }
 
-const SlotTraits kArray{.array = true, .rows = true};
+const SlotTraits kArrayOfRows{.array = true, .rows = true};
 
 // Where the one gradient of all elements of an array is.
 OpDesc index_of_gradient(const std::string& name) {
@@ -189,8 +189,8 @@ void add_push(OpRegistry& registry) {
       OpDef("push_selected_rows")
           .doc("Adds X to the end of the array.")
           .input("X", "selected rows, as many as those that are in the array", kOnlyRows)
-          .input("Array", "the array", kArray)
-          .output("ArrayOut", "the same variable, changed in place", kArray)
+          .input("Array", "the array", kArrayOfRows)
+          .output("ArrayOut", "the same variable, changed in place", kArrayOfRows)
           .infer([](InferContext& context) { context.set_output("ArrayOut", context.input("X")); })
           .kernels(floating_byte_kernels(push))
           .grad(push_grad)
@@ -240,7 +240,7 @@ void add_join(OpRegistry& registry) {
   registry.add(OpDef("join_selected_rows")
                    .doc("Out = the rows of all elements of X, one after the other. There is room "
                         "for more, which holds no rows.")
-                   .input("X", "an array of selected rows", kArray)
+                   .input("X", "an array of selected rows", kArrayOfRows)
                    .output("Out", "selected rows, shape and dtype of the elements", kOnlyRows)
                    .infer([](InferContext& context) {
                      TensorSpec out = context.input("X");
@@ -255,7 +255,7 @@ void add_join(OpRegistry& registry) {
 }  // namespace
 
 void register_selected_rows_ops(OpRegistry& registry) {
-  add_merge(registry);
+  add_merge_of_rows(registry);
   add_to_dense(registry);
   add_get_tensor(registry);
   add_lookup(registry);

@@ -9,8 +9,6 @@ namespace fluidcore {
 
 namespace {
 
-constexpr GradFrom kInput = GradFrom::kInput;
-
 template <class T>
 Kernel gelu(const KernelContext& context) {
   return context.attr<bool>("approximate")

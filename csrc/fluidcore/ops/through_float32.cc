@@ -16,7 +16,7 @@ namespace fluidcore {
 namespace {
 
 template <class To, class From>
-void convert(std::int64_t size, void* to, const void* from) {
+void convert_all(std::int64_t size, void* to, const void* from) {
   const cpu::Isa isa = cpu::cpu_isa();
   parallel_for(size, cpu::kGrain, [=](std::int64_t begin, std::int64_t end) {
     cpu::convert_row(isa, end - begin, static_cast<To*>(to) + begin,
@@ -37,26 +37,26 @@ bool is_below_int64(DType dtype) {
 // `from` narrow, `to` wide.
 void widen_elements(const Cell& from, const Cell& to, std::int64_t size) {
   switch (from.spec.dtype) {
-    case DType::kFloat16: return convert<float, Float16>(size, to.data, from.data);
-    case DType::kBFloat16: return convert<float, BFloat16>(size, to.data, from.data);
-    case DType::kInt32: return convert<std::int64_t, std::int32_t>(size, to.data, from.data);
+    case DType::kFloat16: return convert_all<float, Float16>(size, to.data, from.data);
+    case DType::kBFloat16: return convert_all<float, BFloat16>(size, to.data, from.data);
+    case DType::kInt32: return convert_all<std::int64_t, std::int32_t>(size, to.data, from.data);
     default:
       if (to.spec.dtype == DType::kInt32) {
-        return convert<std::int32_t, std::int16_t>(size, to.data, from.data);
+        return convert_all<std::int32_t, std::int16_t>(size, to.data, from.data);
       }
-      return convert<std::int64_t, std::int16_t>(size, to.data, from.data);
+      return convert_all<std::int64_t, std::int16_t>(size, to.data, from.data);
   }
 }
 void narrow_elements(const Cell& from, const Cell& to, std::int64_t size) {
   switch (to.spec.dtype) {
-    case DType::kFloat16: return convert<Float16, float>(size, to.data, from.data);
-    case DType::kBFloat16: return convert<BFloat16, float>(size, to.data, from.data);
-    case DType::kInt32: return convert<std::int32_t, std::int64_t>(size, to.data, from.data);
+    case DType::kFloat16: return convert_all<Float16, float>(size, to.data, from.data);
+    case DType::kBFloat16: return convert_all<BFloat16, float>(size, to.data, from.data);
+    case DType::kInt32: return convert_all<std::int32_t, std::int64_t>(size, to.data, from.data);
     default:
       if (from.spec.dtype == DType::kInt32) {
-        return convert<std::int16_t, std::int32_t>(size, to.data, from.data);
+        return convert_all<std::int16_t, std::int32_t>(size, to.data, from.data);
       }
-      return convert<std::int16_t, std::int64_t>(size, to.data, from.data);
+      return convert_all<std::int16_t, std::int64_t>(size, to.data, from.data);
   }
 }
 

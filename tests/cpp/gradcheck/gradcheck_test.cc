@@ -21,8 +21,6 @@ using ::testing::ThrowsMessage;
 
 using Ints = std::vector<std::int64_t>;
 
-constexpr DType kBoth[] = {DType::kFloat32, DType::kFloat64};
-
 Tensor random(Shape shape, DType dtype = DType::kFloat64, std::uint64_t seed = 1) {
   return random_tensor(std::move(shape), dtype, seed);
 }

@@ -10,21 +10,18 @@
 
 #include "fluidcore/gradcheck/function/function.h"
 #include "fluidcore/tensor/tensor.h"
+#include "ops/op_runner.h"
 
 namespace fluidcore::gradcheck {
 
+using fluidcore::tensor_of;
+// With one dimension.
 inline Tensor tensor_of(const std::vector<double>& values, DType dtype = DType::kFloat64) {
   Tensor tensor({Shape{static_cast<std::int64_t>(values.size())}, dtype});
   for (std::size_t i = 0; i < values.size(); ++i) {
     tensor.set_float_element(static_cast<std::int64_t>(i), values[i]);
   }
   return tensor;
-}
-
-inline std::vector<double> values_of(const Tensor& tensor) {
-  std::vector<double> values;
-  for (std::int64_t i = 0; i < tensor.size(); ++i) values.push_back(tensor.get_float_element(i));
-  return values;
 }
 
 // A Function made of C++: from the inputs to the outputs.

@@ -7,6 +7,9 @@
 
 namespace fluidcore::gradcheck {
 
+// The dtypes with toy kernels.
+inline constexpr DType kBoth[] = {DType::kFloat32, DType::kFloat64};
+
 // A matrix that a formula of a toy operator works on.
 struct Extents {
   std::int64_t rows = 0;

@@ -16,8 +16,6 @@
 namespace fluidcore::gradcheck {
 namespace {
 
-constexpr DType kBoth[] = {DType::kFloat32, DType::kFloat64};
-
 // A square matrix, so that a wrong axis is no wrong size.
 GradCheck check(const OpRegistry& registry, DType dtype, std::uint64_t seed = 1) {
   return check_gradients(registry, "toy", {{"X", {random_tensor({4, 4}, dtype, seed)}}}, {},
@@ -92,7 +90,7 @@ struct NotANumber {
     return i == 7 ? std::numeric_limits<T>::quiet_NaN() : dx;
   }
 };
-struct Infinite {
+struct InfiniteElement {
   template <class T>
   T operator()(T dx, std::int64_t i) const {
     return i == 0 ? std::numeric_limits<T>::infinity() : dx;
@@ -155,7 +153,7 @@ TEST(WrongKernelsTest, NanAtOneElementIsFound) {
 }
 
 TEST(WrongKernelsTest, InfinityAtOneElementIsFound) {
-  expect_found<Cubic, Changed<Infinite>>("non-finite");
+  expect_found<Cubic, Changed<InfiniteElement>>("non-finite");
 }
 
 TEST(WrongKernelsTest, WhatIsFiniteInFloat64ButNotInTheKernelIsFound) {
@@ -167,7 +165,7 @@ TEST(WrongKernelsTest, WhatIsFiniteInFloat64ButNotInTheKernelIsFound) {
     EXPECT_EQ(found.inputs[0].index, index);
   };
   expect_non_finite(toy_registry<Cubic, Changed<NotANumber>, CubicGrad>(), 7);
-  expect_non_finite(toy_registry<Cubic, Changed<Infinite>, CubicGrad>(), 0);
+  expect_non_finite(toy_registry<Cubic, Changed<InfiniteElement>, CubicGrad>(), 0);
 }
 
 TEST(WrongKernelsTest, AlongDirectionsAnElementThatIsNotFiniteIsNamed) {

@@ -31,14 +31,14 @@ std::int64_t element_behind(std::int64_t index, const Shape& out, const Shape& o
   return element;
 }
 
-struct Case {
+struct BroadcastCase {
   Shape out;
   Shape x;
   Shape y;
 };
 
-const std::vector<Case>& cases() {
-  static const std::vector<Case> kCases = {
+const std::vector<BroadcastCase>& broadcast_cases() {
+  static const std::vector<BroadcastCase> kCases = {
       {{}, {}, {}},
       {{5}, {5}, {5}},
       {{7, 1030}, {7, 1030}, {1, 1030}},
@@ -53,7 +53,7 @@ const std::vector<Case>& cases() {
 }
 
 template <class T>
-void expect_like_one_by_one(const Case& shapes) {
+void expect_like_one_by_one(const BroadcastCase& shapes) {
   const auto x = counted<T>(shapes.x.num_elements(), 0.5F);
   const auto y = counted<T>(shapes.y.num_elements(), 3.0F);
   const std::int64_t size = shapes.out.num_elements();
@@ -69,7 +69,7 @@ void expect_like_one_by_one(const Case& shapes) {
 }
 
 TEST(BroadcastElementwise, IsLikeOneElementAfterTheOther) {
-  for (const Case& shapes : cases()) {
+  for (const BroadcastCase& shapes : broadcast_cases()) {
     expect_like_one_by_one<float>(shapes);
     expect_like_one_by_one<double>(shapes);
     expect_like_one_by_one<std::int64_t>(shapes);
@@ -79,7 +79,7 @@ TEST(BroadcastElementwise, IsLikeOneElementAfterTheOther) {
 }
 
 TEST(BroadcastElementwise, DoesNotDependOnTheNumberOfThreads) {
-  const Case shapes{{64, 1500}, {64, 1500}, {64, 1}};
+  const BroadcastCase shapes{{64, 1500}, {64, 1500}, {64, 1}};
   ThreadCountScope threads(3);
   expect_like_one_by_one<float>(shapes);
 }

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "fluidcore/kernels/onednn/onednn.h"
+#include "kernels/numbers.h"
 
 namespace fluidcore {
 namespace {
@@ -24,17 +25,6 @@ ConvProblem volumes() {
           .stride = {2, 1, 3},
           .pad = {1, 0, 2},
           .dilation = {1, 1, 2}};
-}
-
-template <class T>
-std::vector<T> numbers(std::int64_t count, int seed) {
-  std::vector<T> values(static_cast<std::size_t>(count));
-  unsigned state = static_cast<unsigned>(seed);
-  for (T& value : values) {
-    state = state * 1664525U + 1013904223U;
-    value = static_cast<T>(state >> 16U) / T(32768) - T(1);
-  }
-  return values;
 }
 
 std::int64_t input_size(const ConvProblem& p) {

@@ -9,6 +9,7 @@
 
 #include "fluidcore/kernels/cpu/conv.h"
 #include "kernels/isas.h"
+#include "kernels/numbers.h"
 
 namespace fluidcore::cpu {
 namespace {
@@ -38,7 +39,7 @@ ConvProblem problem(std::int64_t batch,
 
 // Lines longer, shorter and as long as a vector; more filters than fit in registers; an image that
 // is copied in parts; strides, padding wider than the filter, dilation.
-const std::vector<ConvProblem> kProblems{
+const std::vector<ConvProblem> kConvProblems{
     problem(2, 1, 6, {1, 28, 28}, {1, 5, 5}, 1, 2, 1),
     problem(1, 3, 13, {1, 65, 64}, {1, 7, 7}, 2, 3, 1),
     problem(3, 2, 5, {1, 9, 10}, {1, 3, 2}, 1, 0, 2),
@@ -46,16 +47,6 @@ const std::vector<ConvProblem> kProblems{
     problem(1, 3, 9, {1, 150, 130}, {1, 3, 3}, 1, 1, 1),
     problem(2, 2, 7, {1, 40, 40}, {1, 1, 1}, 2, 0, 1),
 };
-
-template <class T>
-std::vector<T> numbers(std::int64_t count, unsigned state) {
-  std::vector<T> values(static_cast<std::size_t>(count));
-  for (T& value : values) {
-    state = state * 1664525U + 1013904223U;
-    value = static_cast<T>(state >> 16U) / T(32768) - T(1);
-  }
-  return values;
-}
 
 std::vector<float> calculate(const ConvProblem& p, Isa isa, std::int64_t planes_together) {
   const DirectConv conv = prepare_direct_conv(p, isa);
@@ -72,7 +63,7 @@ std::vector<float> calculate(const ConvProblem& p, Isa isa, std::int64_t planes_
 }
 
 TEST(DirectConv, IsTheConvolutionOfTheDefinition) {
-  for (const ConvProblem& p : kProblems) {
+  for (const ConvProblem& p : kConvProblems) {
     const auto input = numbers<double>(p.batch * p.channels * p.in_plane(), 1);
     const auto filter = numbers<double>(p.filters * p.taps(), 2);
     std::vector<double> expected(static_cast<std::size_t>(p.batch * p.filters * p.out_plane()));
@@ -88,7 +79,7 @@ TEST(DirectConv, IsTheConvolutionOfTheDefinition) {
 }
 
 TEST(DirectConv, GivesTheSameBitsHoweverItsPlanesAreCut) {
-  for (const ConvProblem& p : kProblems) {
+  for (const ConvProblem& p : kConvProblems) {
     for (const Isa isa : available_isas()) {
       const std::vector<float> whole = calculate(p, isa, p.batch * p.filters);
       for (const std::int64_t planes : {1, 2, 5}) EXPECT_EQ(calculate(p, isa, planes), whole);
@@ -109,15 +100,15 @@ TEST(DirectConv, PaysWhereLinesFillVectorsBetterThanFilters) {
 }
 
 TEST(DirectConv, IsForFlatImagesWithChannelsFirstOfOneGroup) {
-  ConvProblem last = kProblems[0];
+  ConvProblem last = kConvProblems[0];
   last.channels_last = true;
-  ConvProblem grouped = kProblems[2];
+  ConvProblem grouped = kConvProblems[2];
   grouped.groups = 1;
   grouped.channels = 4;
   grouped.filters = 6;
   EXPECT_TRUE(has_direct_conv(grouped));
   grouped.groups = 2;
-  ConvProblem deep = kProblems[0];
+  ConvProblem deep = kConvProblems[0];
   deep.in[kDepth] = 2;
   // Not one line of outputs finds what it needs in the memory that is copied to.
   const ConvProblem wide = problem(1, 64, 6, {1, 4, 512}, {1, 1, 1}, 1, 0, 1);

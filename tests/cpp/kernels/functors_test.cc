@@ -6,11 +6,12 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/numbers.h"
+
 namespace fluidcore {
 namespace {
 
 using Limits = std::numeric_limits<std::int32_t>;
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 TEST(Functors, IntegersWrapAround) {
   EXPECT_EQ(Add()(Limits::max(), 1), Limits::min());
@@ -25,12 +26,12 @@ TEST(Functors, IntegerDivisionNeverTraps) {
 }
 
 TEST(Functors, NaNIsKept) {
-  EXPECT_TRUE(std::isnan(Relu()(kNaN)));
-  EXPECT_TRUE(std::isnan(Max()(kNaN, 1.0)));
-  EXPECT_TRUE(std::isnan(Max()(1.0, kNaN)));
-  EXPECT_TRUE(std::isnan(Min()(kNaN, 1.0)));
-  EXPECT_TRUE(std::isnan(Min()(1.0, kNaN)));
-  EXPECT_TRUE(std::isnan((Clip{-1, 1}(kNaN))));
+  EXPECT_TRUE(std::isnan(Relu()(kDoubleNaN)));
+  EXPECT_TRUE(std::isnan(Max()(kDoubleNaN, 1.0)));
+  EXPECT_TRUE(std::isnan(Max()(1.0, kDoubleNaN)));
+  EXPECT_TRUE(std::isnan(Min()(kDoubleNaN, 1.0)));
+  EXPECT_TRUE(std::isnan(Min()(1.0, kDoubleNaN)));
+  EXPECT_TRUE(std::isnan((Clip{-1, 1}(kDoubleNaN))));
 }
 
 TEST(Functors, TheGradientOfAPowerIsFiniteAtZero) {
@@ -53,13 +54,11 @@ TEST(Functors, GeluIsExactOnBothSides) {
 }
 
 TEST(Functors, GeluReachesInfinityAndKeepsNaN) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(GeluErf()(kDoubleInfinity), kDoubleInfinity);
+  EXPECT_EQ(GeluErf()(-kDoubleInfinity), 0.0);
   EXPECT_EQ(GeluErf()(kInfinity), kInfinity);
-  EXPECT_EQ(GeluErf()(-kInfinity), 0.0);
-  EXPECT_EQ(GeluErf()(std::numeric_limits<float>::infinity()),
-            std::numeric_limits<float>::infinity());
+  EXPECT_TRUE(std::isnan(GeluErf()(kDoubleNaN)));
   EXPECT_TRUE(std::isnan(GeluErf()(kNaN)));
-  EXPECT_TRUE(std::isnan(GeluErf()(std::numeric_limits<float>::quiet_NaN())));
 }
 
 TEST(Convert, ToIntegersStaysInRange) {
@@ -68,7 +67,7 @@ TEST(Convert, ToIntegersStaysInRange) {
   EXPECT_EQ(convert<std::int32_t>(1e20), Limits::max());
   EXPECT_EQ(convert<std::int32_t>(-1e20F), Limits::min());
   EXPECT_EQ(convert<std::int64_t>(0x1p63), std::numeric_limits<std::int64_t>::max());
-  EXPECT_EQ(convert<std::int32_t>(kNaN), 0);
+  EXPECT_EQ(convert<std::int32_t>(kDoubleNaN), 0);
 }
 
 TEST(Convert, ToBoolAsksForZero) {

@@ -6,16 +6,12 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/numbers.h"
+
 namespace fluidcore::cpu {
 namespace {
 
 using Doubles = std::vector<double>;
-
-Doubles numbers(std::size_t count) {
-  Doubles made;
-  for (std::size_t i = 0; i < count; ++i) made.push_back(std::sin(static_cast<double>(3 * i + 1)));
-  return made;
-}
 
 double sigmoid(double x) {
   return 1 / (1 + std::exp(-x));
@@ -25,8 +21,8 @@ constexpr Units kUnits{5, 19};
 constexpr std::size_t kStates = 5 * 19;
 
 TEST(GatedUnits, ALstmUnitHasItsGatesOneAfterTheOther) {
-  const Doubles x = numbers(4 * kStates);
-  const Doubles before = numbers(kStates);
+  const Doubles x = sines(4 * kStates);
+  const Doubles before = sines(kStates);
   Doubles cell(kStates);
   Doubles hidden(kStates);
   lstm_unit({.forget_bias = 0.5}, kUnits, x.data(), before.data(), cell.data(), hidden.data());
@@ -39,9 +35,9 @@ TEST(GatedUnits, ALstmUnitHasItsGatesOneAfterTheOther) {
 }
 
 TEST(GatedUnits, GradientsThatAreNotWantedChangeNoOther) {
-  const Doubles x = numbers(4 * kStates);
-  const Doubles before = numbers(kStates);
-  const Doubles dcell = numbers(kStates);
+  const Doubles x = sines(4 * kStates);
+  const Doubles before = sines(kStates);
+  const Doubles dcell = sines(kStates);
   Doubles dx(4 * kStates);
   Doubles alone(4 * kStates);
   Doubles dbefore(kStates);

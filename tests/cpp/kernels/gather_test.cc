@@ -14,7 +14,7 @@ namespace {
 using Indices = std::vector<std::int64_t>;
 
 template <class T>
-std::vector<T> numbers(std::int64_t size) {
+std::vector<T> remainders(std::int64_t size) {
   std::vector<T> x;
   for (std::int64_t i = 0; i < size; ++i) x.push_back(static_cast<T>(static_cast<float>(i % 13)));
   return x;
@@ -40,11 +40,11 @@ void expect_take_and_add(IndexedRows shape) {
   Indices index = indices(shape.count * shape.num_lists(), shape.extent);
   if (index.size() > 2) index[2] = -1;
   const RowIndex rows{index.data(), true};
-  const auto table = numbers<T>(shape.outer * shape.extent * shape.width);
+  const auto table = remainders<T>(shape.outer * shape.extent * shape.width);
   std::vector<T> taken(shape.outer * shape.count * shape.width, T(-1.0F));
   std::vector<double> sums(table.begin(), table.end());
   std::vector<T> expected(taken.size(), T(0.0F));
-  const auto terms = numbers<T>(static_cast<std::int64_t>(taken.size()));
+  const auto terms = remainders<T>(static_cast<std::int64_t>(taken.size()));
   for (std::int64_t outer = 0; outer < shape.outer; ++outer) {
     for (std::int64_t i = 0; i < shape.count; ++i) {
       const std::int64_t row = row_of(shape, index, outer, i);

@@ -25,7 +25,7 @@ struct Problem {
 };
 
 template <class T>
-std::vector<T> numbers(std::int64_t size, std::int64_t seed) {
+std::vector<T> quarters(std::int64_t size, std::int64_t seed) {
   std::vector<T> values(static_cast<std::size_t>(size));
   for (std::size_t i = 0; i < values.size(); ++i) {
     const auto step = static_cast<std::int64_t>(i);
@@ -39,18 +39,18 @@ std::vector<T> product(const Problem& p, Isa isa, int threads, bool accumulate) 
   const ThreadCountScope scope(threads);
   const Gemm<T> gemm(p.m, p.n, p.k, p.a(), p.b(), p.c(), isa);
   const std::shared_ptr<void> scratch = allocate(gemm.scratch_bytes());
-  const std::vector<T> a = numbers<T>(p.m * p.k, 1);
-  const std::vector<T> b = numbers<T>(p.k * p.n, 2);
-  std::vector<T> c = numbers<T>(p.m * p.n, 3);
+  const std::vector<T> a = quarters<T>(p.m * p.k, 1);
+  const std::vector<T> b = quarters<T>(p.k * p.n, 2);
+  std::vector<T> c = quarters<T>(p.m * p.n, 3);
   gemm(a.data(), b.data(), c.data(), accumulate, static_cast<T*>(scratch.get()));
   return c;
 }
 
 template <class T>
 std::vector<T> naive_product(const Problem& p, bool accumulate) {
-  const std::vector<T> a = numbers<T>(p.m * p.k, 1);
-  const std::vector<T> b = numbers<T>(p.k * p.n, 2);
-  std::vector<T> c = numbers<T>(p.m * p.n, 3);
+  const std::vector<T> a = quarters<T>(p.m * p.k, 1);
+  const std::vector<T> b = quarters<T>(p.k * p.n, 2);
+  std::vector<T> c = quarters<T>(p.m * p.n, 3);
   for (std::int64_t i = 0; i < p.m; ++i) {
     for (std::int64_t j = 0; j < p.n; ++j) {
       T sum = 0;
@@ -66,7 +66,7 @@ std::vector<T> naive_product(const Problem& p, bool accumulate) {
 }
 
 // The numbers are multiples of 1/16 and small, so that every order of summation is exact.
-const std::vector<Problem> kProblems = {
+const std::vector<Problem> kGemmProblems = {
     {1, 1, 1},
     {1, 1, 300},
     {5, 7, 3},
@@ -94,7 +94,7 @@ TYPED_TEST_SUITE(GemmTest, Types);
 
 TYPED_TEST(GemmTest, EqualsTheNaiveLoopOnEveryInstructionSet) {
   for (const Isa isa : available_isas()) {
-    for (const Problem& p : kProblems) {
+    for (const Problem& p : kGemmProblems) {
       EXPECT_EQ(product<TypeParam>(p, isa, 1, false), naive_product<TypeParam>(p, false))
           << to_string(isa) << " " << p.m << "x" << p.n << "x" << p.k;
     }
@@ -102,7 +102,7 @@ TYPED_TEST(GemmTest, EqualsTheNaiveLoopOnEveryInstructionSet) {
 }
 
 TYPED_TEST(GemmTest, AccumulatesOntoWhatIsThere) {
-  for (const Problem& p : kProblems) {
+  for (const Problem& p : kGemmProblems) {
     EXPECT_EQ(product<TypeParam>(p, cpu_isa(), 1, true), naive_product<TypeParam>(p, true))
         << p.m << "x" << p.n << "x" << p.k;
   }

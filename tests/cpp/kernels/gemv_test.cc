@@ -12,7 +12,7 @@
 namespace fluidcore::cpu {
 namespace {
 
-std::vector<float> numbers(std::int64_t count, int seed) {
+std::vector<float> thousandths(std::int64_t count, int seed) {
   std::vector<float> values;
   for (std::int64_t i = 0; i < count; ++i) {
     values.push_back(static_cast<float>((i * 7919 + seed * 104729) % 2003) / 1000.0F - 1.0F);
@@ -34,8 +34,8 @@ MatmulProblem problem(std::int64_t m, std::int64_t k, std::int64_t n, bool colum
 
 void expect_product(std::int64_t m, std::int64_t k, std::int64_t n, bool columns) {
   SCOPED_TRACE(testing::Message() << m << " x " << k << " x " << n << " columns " << columns);
-  const std::vector<float> a = numbers(m * k, 1);
-  const std::vector<float> b = numbers(k * n, 2);
+  const std::vector<float> a = thousandths(m * k, 1);
+  const std::vector<float> b = thousandths(k * n, 2);
   std::vector<float> c(static_cast<std::size_t>(m * n), NAN);
   const Prepared2<float> product = prepare_gemv<float>(problem(m, k, n, columns));
   ASSERT_TRUE(product);
@@ -77,8 +77,8 @@ TEST(Gemv, LeavesOtherProductsToOthers) {
 }
 
 TEST(Gemv, GivesTheSameBitsForAnyNumberOfThreads) {
-  const std::vector<float> a = numbers(1000, 1);
-  const std::vector<float> b = numbers(1000 * 1003, 2);
+  const std::vector<float> a = thousandths(1000, 1);
+  const std::vector<float> b = thousandths(1000 * 1003, 2);
   for (const bool columns : {false, true}) {
     std::vector<std::vector<float>> results;
     for (const int threads : {1, 2, 3}) {

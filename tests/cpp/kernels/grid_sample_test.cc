@@ -1,7 +1,6 @@
 #include "fluidcore/kernels/cpu/grid_sample.h"
 
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <numeric>
@@ -10,19 +9,12 @@
 #include <gtest/gtest.h>
 
 #include "fluidcore/base/threads.h"
+#include "kernels/numbers.h"
 
 namespace fluidcore::cpu {
 namespace {
 
 using Doubles = std::vector<double>;
-
-Doubles numbers(std::int64_t count, double factor) {
-  Doubles made;
-  for (std::int64_t i = 0; i < count; ++i) {
-    made.push_back(factor * std::sin(static_cast<double>(3 * i + 1)));
-  }
-  return made;
-}
 
 constexpr Resampling kModes[] = {Resampling::kNearest, Resampling::kLinear, Resampling::kCubic};
 constexpr Beyond kPaddings[] = {Beyond::kZeros, Beyond::kBorder, Beyond::kReflection};
@@ -41,9 +33,9 @@ TEST(GridSample, TheAdjointIsTheTransposedMap) {
   for (const Resampling mode : kModes) {
     for (const Beyond beyond : kPaddings) {
       const GridSample sample{2, 6, 4, 5, 150, mode, beyond, false, {0, 0}};
-      const Doubles x = numbers(2 * 6 * 4 * 5, 1);
-      const Doubles grid = numbers(2 * 150 * 2, 4);
-      const Doubles y = numbers(2 * 6 * 150, 2);
+      const Doubles x = sines(2 * 6 * 4 * 5, 1);
+      const Doubles grid = sines(2 * 150 * 2, 4);
+      const Doubles y = sines(2 * 6 * 150, 2);
       Doubles seen(y.size());
       Doubles back(x.size());
       grid_sample(sample, x.data(), grid.data(), seen.data());
@@ -76,9 +68,9 @@ TEST(GridSample, ReadsNothingOutsideOfAnImage) {
 
 TEST(GridSample, IsTheSameWithAnyNumberOfThreads) {
   const GridSample sample{2, 7, 9, 11, 999, Resampling::kCubic, Beyond::kReflection, true, {0, 0}};
-  const Doubles x = numbers(2 * 7 * 9 * 11, 1);
-  const Doubles grid = numbers(2 * 999 * 2, 2);
-  const Doubles y = numbers(2 * 7 * 999, 1);
+  const Doubles x = sines(2 * 7 * 9 * 11, 1);
+  const Doubles grid = sines(2 * 999 * 2, 2);
+  const Doubles y = sines(2 * 7 * 999, 1);
   const auto all = [&](int threads) {
     const ThreadCountScope scope(threads);
     Doubles results(y.size() + x.size() + grid.size());

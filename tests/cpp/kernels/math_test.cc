@@ -7,25 +7,11 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/numbers.h"
+#include "kernels/ulps.h"
+
 namespace fluidcore::math {
 namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
-
-constexpr double kDoubleInfinity = std::numeric_limits<double>::infinity();
-constexpr double kDoubleNaN = std::numeric_limits<double>::quiet_NaN();
-
-// How far `value` is from `exact`, in units in the last place of its type.
-double ulps(double value, long double exact) {
-  const double magnitude = std::abs(static_cast<double>(exact));
-  return static_cast<double>(std::abs(static_cast<long double>(value) - exact) /
-                             (std::nextafter(magnitude, kDoubleInfinity) - magnitude));
-}
-double ulps(float value, double exact) {
-  const float magnitude = std::abs(static_cast<float>(exact));
-  return std::abs(value - exact) / (std::nextafter(magnitude, kInfinity) - magnitude);
-}
 
 TEST(Math, FloatFunctionsAreWithinTwoUnitsInTheLastPlace) {
   for (float x = -87.0F; x < 88.5F; x += 0.0037F) {

@@ -2,19 +2,17 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "fluidcore/base/threads.h"
+#include "kernels/numbers.h"
 
 namespace fluidcore::cpu {
 namespace {
 
 using Indices = std::vector<std::int64_t>;
-
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 Indices first(bool descending, const std::vector<float>& x) {
   Indices found(1);
@@ -29,8 +27,8 @@ TEST(OrderTest, FindsTheFirstOfEqualElements) {
 }
 
 TEST(OrderTest, FindsTheFirstNanBeforeEverythingElse) {
-  EXPECT_EQ(first(true, {1, kNan, 9, kNan}), Indices{1});
-  EXPECT_EQ(first(false, {1, kNan, -9, kNan}), Indices{1});
+  EXPECT_EQ(first(true, {1, kNaN, 9, kNaN}), Indices{1});
+  EXPECT_EQ(first(false, {1, kNaN, -9, kNaN}), Indices{1});
 }
 
 TEST(OrderTest, EveryColumnOfManyIsSearchedAlone) {

@@ -4,16 +4,15 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <random>
 
 #include <gtest/gtest.h>
 
+#include "kernels/numbers.h"
+
 namespace fluidcore::math {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 constexpr std::array kSpecial{0.0F,      -0.0F,      1.0F,       -1.0F,       2.0F,  -2.0F,
                               3.0F,      -3.0F,      0.5F,       -0.5F,       2.5F,  -2.5F,
                               1e-40F,    -1e-40F,    8388607.0F, 16777215.0F, 3e38F, -3e38F,

@@ -15,13 +15,13 @@
 namespace fluidcore::cpu {
 namespace {
 
-struct Case {
+struct ReductionCase {
   Shape in;
   std::vector<bool> reduced;
 };
 
-const std::vector<Case>& cases() {
-  static const std::vector<Case> kCases = {
+const std::vector<ReductionCase>& reduction_cases() {
+  static const std::vector<ReductionCase> kCases = {
       {{}, {}},
       {{5}, {true}},
       {{5}, {false}},
@@ -46,7 +46,7 @@ std::vector<T> small_numbers(std::int64_t size) {
 }
 
 // Where element `index` of the input goes in the output.
-std::int64_t result_of(std::int64_t index, const Case& shapes) {
+std::int64_t result_of(std::int64_t index, const ReductionCase& shapes) {
   std::int64_t result = 0;
   std::int64_t stride = 1;
   for (std::size_t axis = shapes.in.rank(); axis-- > 0;) {
@@ -60,7 +60,7 @@ std::int64_t result_of(std::int64_t index, const Case& shapes) {
   return result;
 }
 
-std::int64_t result_count(const Case& shapes) {
+std::int64_t result_count(const ReductionCase& shapes) {
   std::int64_t count = 1;
   for (std::size_t i = 0; i < shapes.in.rank(); ++i) {
     if (!shapes.reduced[i]) count *= shapes.in[i];
@@ -69,7 +69,7 @@ std::int64_t result_count(const Case& shapes) {
 }
 
 template <class Operation, class T>
-void expect_like_one_by_one(const Case& shapes, Isa isa) {
+void expect_like_one_by_one(const ReductionCase& shapes, Isa isa) {
   const auto in = small_numbers<T>(shapes.in.num_elements());
   constexpr bool is_sum = std::is_same_v<Operation, SumOf>;
   constexpr bool is_product = std::is_same_v<Operation, ProductOf>;
@@ -96,7 +96,7 @@ void expect_like_one_by_one(const Case& shapes, Isa isa) {
 
 TEST(Reduction, IsLikeOneElementAfterTheOtherOnEveryInstructionSet) {
   for (const Isa isa : available_isas()) {
-    for (const Case& shapes : cases()) {
+    for (const ReductionCase& shapes : reduction_cases()) {
       expect_like_one_by_one<SumOf, float>(shapes, isa);
       expect_like_one_by_one<SumOf, double>(shapes, isa);
       expect_like_one_by_one<SumOf, BFloat16>(shapes, isa);

@@ -10,14 +10,12 @@
 #include <gtest/gtest.h>
 
 #include "fluidcore/base/threads.h"
+#include "kernels/numbers.h"
 
 namespace fluidcore::cpu {
 namespace {
 
 using Indices = std::vector<std::int64_t>;
-
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 template <class T>
 Indices sorted(const OrderedDim& dim, const std::vector<T>& x) {
@@ -37,11 +35,11 @@ Indices greatest(std::int64_t rows, std::int64_t k, const std::vector<T>& x) {
 }
 
 // Some numbers many times, with NaN and both zeros.
-std::vector<float> numbers(std::int64_t count) {
+std::vector<float> repeated_numbers(std::int64_t count) {
   std::vector<float> x;
   for (std::int64_t i = 0; i < count; ++i) {
     const auto value = static_cast<float>(i * i % 101 - 50);
-    x.push_back(i % 97 == 5           ? kNan
+    x.push_back(i % 97 == 5           ? kNaN
                 : i % 89 == 7         ? -kInfinity
                 : value == 0 && i % 2 ? -0.0F
                                       : value);
@@ -66,14 +64,14 @@ Indices order_of(const std::vector<T>& column, bool descending) {
 }
 
 TEST(SortTest, EqualElementsStayInOrderAndNanIsTheGreatest) {
-  const std::vector<float> x{2, kNan, 1, 2, -0.0F, 0.0F};
+  const std::vector<float> x{2, kNaN, 1, 2, -0.0F, 0.0F};
   EXPECT_EQ(sorted({1, 6, 1, false}, x), (Indices{4, 5, 2, 0, 3, 1}));
   EXPECT_EQ(sorted({1, 6, 1, true}, x), (Indices{1, 0, 3, 2, 4, 5}));
 }
 
 TEST(SortTest, LongColumnsAreSortedAsShortOnes) {
   for (const std::int64_t count : {1, 127, 128, 600, 2000}) {
-    const std::vector<float> x = numbers(count);
+    const std::vector<float> x = repeated_numbers(count);
     for (const bool descending : {false, true}) {
       EXPECT_EQ(sorted({1, count, 1, descending}, x), order_of(x, descending)) << count;
     }
@@ -118,7 +116,7 @@ TEST(SortTest, EveryColumnOfManyIsSortedAlone) {
 
 TEST(SortTest, TheGreatestAreTheFirstOfTheSorted) {
   for (const std::int64_t width : {1, 17, 600, 2000}) {
-    const std::vector<float> x = numbers(width);
+    const std::vector<float> x = repeated_numbers(width);
     const Indices order = order_of(x, true);
     for (const std::int64_t k : {std::int64_t{1}, (width + 1) / 2, width}) {
       EXPECT_EQ(greatest(1, k, x), Indices(order.begin(), order.begin() + k)) << width << " " << k;
@@ -129,7 +127,7 @@ TEST(SortTest, TheGreatestAreTheFirstOfTheSorted) {
 TEST(SortTest, EveryRowHasItsOwnGreatest) {
   for (const int threads : {1, 2}) {
     const ThreadCountScope scope(threads);
-    std::vector<float> x = numbers(300 * 40);
+    std::vector<float> x = repeated_numbers(300 * 40);
     const Indices found = greatest(300, 3, x);
     for (std::int64_t row = 0; row < 300; ++row) {
       const std::vector<float> own(x.begin() + row * 40, x.begin() + (row + 1) * 40);

@@ -3,19 +3,14 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 
 #include <gtest/gtest.h>
 
+#include "kernels/numbers.h"
+#include "kernels/ulps.h"
+
 namespace fluidcore::math {
 namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
-double ulps(float value, double exact) {
-  const float magnitude = std::abs(static_cast<float>(exact));
-  return std::abs(value - exact) / (std::nextafter(magnitude, kInfinity) - magnitude);
-}
 
 TEST(Trigonometry, IsWithinTwoUnitsInTheLastPlaceForEveryMagnitude) {
   for (std::uint32_t bits = 1; bits < 0x7f800000u; bits += 1009) {
@@ -39,7 +34,7 @@ TEST(Trigonometry, KeepsItsDigitsNextToMultiplesOfHalfPi) {
 TEST(Trigonometry, ReachesItsLimits) {
   EXPECT_TRUE(std::isnan(sin(kInfinity)));
   EXPECT_TRUE(std::isnan(cos(-kInfinity)));
-  EXPECT_TRUE(std::isnan(sin(std::numeric_limits<float>::quiet_NaN())));
+  EXPECT_TRUE(std::isnan(sin(kNaN)));
   EXPECT_EQ(cos(0.0F), 1.0F);
   EXPECT_EQ(sin(0.0F), 0.0F);
   EXPECT_TRUE(std::signbit(sin(-0.0F)));

@@ -15,11 +15,10 @@
 #include "fluidcore/kernels/cpu/elementwise.h"
 #include "fluidcore/kernels/functors.h"
 #include "kernels/isas.h"
+#include "kernels/numbers.h"
 
 namespace fluidcore {
 namespace {
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 // How far `value` is from `exact`, in units in the last place of float; infinity where one is NaN
 // or has the sign of zero that the other has not.

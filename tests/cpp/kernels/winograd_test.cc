@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 #include <memory>
 #include <vector>
 
@@ -11,6 +10,7 @@
 
 #include "fluidcore/base/threads.h"
 #include "kernels/isas.h"
+#include "kernels/numbers.h"
 
 namespace fluidcore::cpu {
 namespace {
@@ -41,16 +41,6 @@ ConvProblem problem(std::int64_t batch,
 }
 ConvProblem square(std::int64_t batch, std::int64_t channels, std::int64_t side) {
   return problem(batch, channels, channels, side, side, 1, 1);
-}
-
-template <class T>
-std::vector<T> numbers(std::int64_t count, unsigned seed) {
-  std::vector<T> values(static_cast<std::size_t>(count));
-  for (T& value : values) {
-    seed = seed * 1664525U + 1013904223U;
-    value = static_cast<T>(seed >> 16U) / T(32768) - T(1);
-  }
-  return values;
 }
 
 template <class T>

@@ -14,14 +14,12 @@ using ::testing::ElementsAre;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
-const std::string kEmpty(kEmptyName);
-
 TEST(GradContext, NamesTheGradientsOfEachVariableOfASlot) {
-  const OpDesc op("sum", {{"X", {"a", "b"}}}, {{"Out", {"c", kEmpty}}});
+  const OpDesc op("sum", {{"X", {"a", "b"}}}, {{"Out", {"c", std::string(kEmptyName)}}});
   const std::set<std::string> no_grad = {"b"};
   GradContext context(op, no_grad);
-  EXPECT_THAT(context.output_grad("Out"), ElementsAre("c@GRAD", kEmpty));
-  EXPECT_THAT(context.input_grad("X"), ElementsAre("a@GRAD", kEmpty));
+  EXPECT_THAT(context.output_grad("Out"), ElementsAre("c@GRAD", kEmptyName));
+  EXPECT_THAT(context.input_grad("X"), ElementsAre("a@GRAD", kEmptyName));
   EXPECT_THAT(context.grad_to_var(), UnorderedElementsAre(Pair("a@GRAD", "a")));
 }
 

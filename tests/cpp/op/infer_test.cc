@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::ThrowsMessage;
 
-OpRegistry toy_ops() {
+OpRegistry relu_ops() {
   OpRegistry registry;
   registry.add(OpDef("relu")
                    .input("X", "any shape")
@@ -39,7 +39,7 @@ class InferTest : public ::testing::Test {
     return add_op(registry_, program_, block, program_.block(block).ops().size(), std::move(op));
   }
 
-  OpRegistry registry_ = toy_ops();
+  OpRegistry registry_ = relu_ops();
   ProgramDesc program_;
 };
 

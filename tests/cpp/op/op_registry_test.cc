@@ -15,7 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::ThrowsMessage;
 
-OpRegistry toy_ops() {
+OpRegistry softmax_and_relu() {
   OpRegistry registry;
   registry.add(OpDef("softmax"));
   registry.add(OpDef("relu"));
@@ -23,7 +23,7 @@ OpRegistry toy_ops() {
 }
 
 TEST(OpRegistry, FindsWhatWasAdded) {
-  const OpRegistry registry = toy_ops();
+  const OpRegistry registry = softmax_and_relu();
   EXPECT_EQ(registry.get("relu").type(), "relu");
   EXPECT_EQ(registry.find("relu"), &registry.get("relu"));
   EXPECT_EQ(registry.find("tanh"), nullptr);
@@ -76,7 +76,7 @@ TEST(OpRegistry, IsReadWhileAnotherThreadAdds) {
 }
 
 TEST(OpRegistry, NamesTheNearestOperator) {
-  const OpRegistry registry = toy_ops();
+  const OpRegistry registry = softmax_and_relu();
   EXPECT_THAT([&] { registry.get("sofmax"); },
               ThrowsMessage<NotFound>("no operator 'sofmax'; did you mean 'softmax'?"));
   EXPECT_THAT([&] { registry.get("convolution"); },
@@ -84,7 +84,7 @@ TEST(OpRegistry, NamesTheNearestOperator) {
 }
 
 TEST(OpRegistry, RefusesASecondDefinition) {
-  OpRegistry registry = toy_ops();
+  OpRegistry registry = softmax_and_relu();
   EXPECT_THAT([&] { registry.add(OpDef("relu")); },
               ThrowsMessage<InvalidArgument>("operator 'relu' is defined twice"));
 }

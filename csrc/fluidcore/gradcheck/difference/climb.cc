@@ -15,9 +15,9 @@ namespace fluidcore::gradcheck {
 namespace {
 
 constexpr int kTracedLevels = 12;
-constexpr int kSmall = 12;  // the level whose rounding and truncation are about equal in float64
+constexpr int kBalancedLevel = 12;  // whose rounding and truncation are about equal in float64
 constexpr int kFiner = 8;
-constexpr std::int64_t kGrain = 4096;  // outputs of rows that are worth a thread
+constexpr std::int64_t kOutputsPerThread = 4096;  // of rows; fewer are not worth one
 
 // Levels beside the usual ones: a pole at 0, as that of 1/x, may be as near as |x|, and steps that
 // reach across it say nothing. In float64 the usual ones are fine enough.
@@ -47,7 +47,8 @@ Climb::Climb(Function& function, DType moved, std::int64_t rows, const Question&
       moved_(outputs_, rows),
       ladder_(rule_),
       rows_(static_cast<std::size_t>(rows)),
-      grain_(std::max<std::int64_t>(1, kGrain * rows / std::max<std::int64_t>(1, outputs_.size()))),
+      grain_(std::max<std::int64_t>(
+          1, kOutputsPerThread * rows / std::max<std::int64_t>(1, outputs_.size()))),
       chosen_(rows_.size()) {
   live_.reserve(rows_.size());
   // Rows have their slots side by side; one row alone gets as many as it needs.
@@ -197,7 +198,7 @@ void Climb::probe_for_absorption() {
 
 // What a small step does not move must not be moved by the first one of a climb either.
 void Climb::look_once() {
-  for (const int level : {kSmall, 0}) {
+  for (const int level : {kBalancedLevel, 0}) {
     const bool any = select([&](Row& row, std::int64_t r) {
       return row.climbing && moved_.count(r) == 0 && can_step(r, level);
     });
@@ -206,7 +207,7 @@ void Climb::look_once() {
     evaluate(Ladder::kMinus, [&](const Row& row, std::int64_t) { return -step_size(row, level); });
     for_each_live([&](std::int64_t r) {
       Row& looked_at = row(r);
-      const bool is_known = level == kSmall || moved_.count(r) == 0;
+      const bool is_known = level == kBalancedLevel || moved_.count(r) == 0;
       looked_at.climbing = looked_at.finite && is_known;
       looked_at.lost = !looked_at.climbing;
     });
@@ -333,7 +334,7 @@ void Climb::write(std::int64_t r, std::int64_t position, Derivatives& to) {
       write_no_derivative(position, to);
       return;
     }
-    ladder_.take_one(moved_.begin(r), moved_.end(r), steps_of(r, kSmall),
+    ladder_.take_one(moved_.begin(r), moved_.end(r), steps_of(r, kBalancedLevel),
                      coordinates_->argument(r));
     project(ladder_, moved_, r, question_, position, to);
     return;

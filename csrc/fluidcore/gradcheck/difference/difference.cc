@@ -12,8 +12,6 @@ namespace fluidcore::gradcheck {
 
 namespace {
 
-constexpr std::int64_t kBlock = 16;  // elements that a thread takes at once
-
 // Compiled without fused multiply-add: the sum has to be the same on every machine.
 double weighted_sum(const Outputs& outputs, const std::optional<std::vector<double>>& weights) {
   double sum = 0;
@@ -50,16 +48,19 @@ class Moved {
   double original_;
 };
 
-struct Worker {
-  Worker(Function& function, std::size_t input)
+struct DifferenceWorker {
+  DifferenceWorker(Function& function, std::size_t input)
       : outputs(function), tensor(function.inputs()[input]) {}
 
   Outputs outputs;
   Tensor tensor;
 };
 
-double quotient(
-    Worker& worker, std::int64_t index, double delta, const DifferenceOptions& options, double y) {
+double quotient(DifferenceWorker& worker,
+                std::int64_t index,
+                double delta,
+                const DifferenceOptions& options,
+                double y) {
   const auto at = [&](double offset) {
     Moved moved(worker.tensor, index);
     moved.by(offset);
@@ -84,9 +85,10 @@ std::vector<double> quotients(Function& function,
             tensor.size(), "), got ", element);
   }
   const std::int64_t count = elements ? static_cast<std::int64_t>(elements->size()) : tensor.size();
-  const Workers threads(function, input, options.workers, (count + kBlock - 1) / kBlock);
-  std::vector<std::unique_ptr<Worker>> workers(threads.size());
-  workers[0] = std::make_unique<Worker>(threads.function(0), input);
+  const Workers threads(function, input, options.workers,
+                        (count + kElementsPerBlock - 1) / kElementsPerBlock);
+  std::vector<std::unique_ptr<DifferenceWorker>> workers(threads.size());
+  workers[0] = std::make_unique<DifferenceWorker>(threads.function(0), input);
   const Outputs& outputs = workers[0]->outputs;
   const auto m = static_cast<std::size_t>(outputs.size());
   require(!options.weights || options.weights->size() == m,
@@ -95,15 +97,16 @@ std::vector<double> quotients(Function& function,
   const double y = weighted_sum(outputs, options.weights);
 
   std::vector<double> result(static_cast<std::size_t>(count));
-  threads.run(count, kBlock, [&](std::size_t index, std::int64_t begin, std::int64_t end) {
+  const auto work = [&](std::size_t index, std::int64_t begin, std::int64_t end) {
     if (workers[index] == nullptr) {
-      workers[index] = std::make_unique<Worker>(threads.function(index), input);
+      workers[index] = std::make_unique<DifferenceWorker>(threads.function(index), input);
     }
     for (std::int64_t i = begin; i < end; ++i) {
       const auto at = static_cast<std::size_t>(i);
       result[at] = quotient(*workers[index], elements ? (*elements)[at] : i, delta, options, y);
     }
-  });
+  };
+  threads.run(count, kElementsPerBlock, work);
   return result;
 }
 

@@ -14,8 +14,6 @@ namespace fluidcore::gradcheck {
 
 namespace {
 
-constexpr std::int64_t kBlock = 16;  // elements that a thread takes at once
-
 // Where the result of each move goes, and how many moves there are.
 struct Layout {
   std::int64_t rows = 1;
@@ -43,13 +41,13 @@ Layout layout_of(const Tensor& input, const DifferentiateOptions& options) {
 }
 
 // What one thread works with.
-struct Worker {
-  Worker(Function& function,
-         std::size_t input,
-         double rms,
-         std::int64_t rows,
-         const Question& ask,
-         double stretch)
+struct ClimbWorker {
+  ClimbWorker(Function& function,
+              std::size_t input,
+              double rms,
+              std::int64_t rows,
+              const Question& ask,
+              double stretch)
       : climb(function, function.inputs()[input].dtype(), rows, ask),
         element(function.inputs()[input], rows, rms, stretch),
         positions(static_cast<std::size_t>(rows)) {}
@@ -60,7 +58,7 @@ struct Worker {
 };
 
 // Numbers that tell nothing of who did the work.
-void sum_up(const std::vector<std::unique_ptr<Worker>>& workers, Derivatives& derivatives) {
+void sum_up(const std::vector<std::unique_ptr<ClimbWorker>>& workers, Derivatives& derivatives) {
   ++derivatives.evaluations;
   derivatives.failure.reset();
   std::int64_t first = 0;
@@ -95,12 +93,13 @@ void differentiate_input(Function& function,
                          Derivatives& derivatives) {
   const Tensor& tensor = function.inputs()[input];
   const double rms = root_mean_square(tensor);
-  const Workers threads(function, input, options.workers, (layout.moves + kBlock - 1) / kBlock);
-  std::vector<std::unique_ptr<Worker>> workers(threads.size());
+  const Workers threads(function, input, options.workers,
+                        (layout.moves + kElementsPerBlock - 1) / kElementsPerBlock);
+  std::vector<std::unique_ptr<ClimbWorker>> workers(threads.size());
   const auto prepare = [&](std::size_t index) {
-    workers[index] =
-        std::make_unique<Worker>(threads.function(index), input, rms,
-                                 std::max<std::int64_t>(layout.rows, 1), question, options.stretch);
+    workers[index] = std::make_unique<ClimbWorker>(threads.function(index), input, rms,
+                                                   std::max<std::int64_t>(layout.rows, 1), question,
+                                                   options.stretch);
   };
   prepare(0);
 
@@ -111,9 +110,9 @@ void differentiate_input(Function& function,
     return;
   }
   std::vector<double> absorbed(absorbs ? derivatives.value.size() : 0);
-  threads.run(layout.moves, kBlock, [&](std::size_t index, std::int64_t begin, std::int64_t end) {
+  const auto work = [&](std::size_t index, std::int64_t begin, std::int64_t end) {
     if (workers[index] == nullptr) prepare(index);
-    Worker& worker = *workers[index];
+    ClimbWorker& worker = *workers[index];
     worker.climb.note_absorbed(&absorbed);
     for (std::int64_t move = begin; move < end; ++move) {
       std::int64_t last = -1;
@@ -127,7 +126,8 @@ void differentiate_input(Function& function,
                                              : move);
       worker.climb.differentiate(worker.element, worker.positions, derivatives, options.approach);
     }
-  });
+  };
+  threads.run(layout.moves, kElementsPerBlock, work);
   if (absorbs) flag_absorbed(absorbed, workers[0]->climb.rule().resolution, derivatives);
   sum_up(workers, derivatives);
 }

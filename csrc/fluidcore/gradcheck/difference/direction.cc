@@ -27,7 +27,7 @@ double rounded(double value) {
   }
 }
 
-constexpr std::int64_t kGrain = 16384;  // elements that are worth a thread
+constexpr std::int64_t kElementsPerThread = 16384;  // fewer are not worth one
 
 // Calls f(element, i) for the elements of `few`, or for all if it is empty, on several threads.
 template <class F>
@@ -37,7 +37,7 @@ void for_each_element(const Tensor& tensor, const std::vector<std::int64_t>& few
     auto* data = static_cast<T*>(tensor.raw());
     for (const std::int64_t i : few) f(data[i], static_cast<std::size_t>(i));
     if (!few.empty()) return;
-    parallel_for(tensor.size(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(tensor.size(), kElementsPerThread, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) f(data[i], static_cast<std::size_t>(i));
     });
   });
@@ -55,7 +55,7 @@ bool all_of_elements(const Tensor& tensor, const std::vector<std::int64_t>& few,
       });
     }
     std::atomic<bool> all = true;
-    parallel_for(tensor.size(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(tensor.size(), kElementsPerThread, [&](std::int64_t begin, std::int64_t end) {
       bool part = true;
       for (std::int64_t i = begin; i < end; ++i) part &= f(data[i], static_cast<std::size_t>(i));
       if (!part) all = false;
@@ -166,10 +166,11 @@ void Direction::restore() noexcept {
       std::memcpy(to + i * size, from + i * size, static_cast<std::size_t>(size));
     }
     if (!moving.few.empty()) continue;
-    parallel_for(moving.input.size(), kGrain, [&](std::int64_t begin, std::int64_t end) {
-      std::memcpy(to + begin * size, from + begin * size,
-                  static_cast<std::size_t>((end - begin) * size));
-    });
+    parallel_for(moving.input.size(), kElementsPerThread,
+                 [&](std::int64_t begin, std::int64_t end) {
+                   std::memcpy(to + begin * size, from + begin * size,
+                               static_cast<std::size_t>((end - begin) * size));
+                 });
   }
   moved_ = false;
 }

@@ -2,20 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <mutex>
 #include <type_traits>
 #include <utility>
 
 #include "fluidcore/base/threads.h"
+#include "fluidcore/gradcheck/function/infinity.h"
 
 namespace fluidcore::gradcheck {
 
 namespace {
 
-constexpr std::int64_t kGrain = 8192;  // slots that are worth a thread
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kFlat = 1e-3;    // one-sided quotients that differ by less are equal
+constexpr std::int64_t kSlotsPerThread = 8192;  // fewer are not worth one
+constexpr double kFlat = 1e-3;                  // one-sided quotients that differ by less are equal
 constexpr double kHalving = 0.6;  // of a smooth function their difference halves with the step
 constexpr double kCalming = 0.5;  // and what a level changes falls to a quarter
 
@@ -46,7 +45,7 @@ void Ladder::reserve(std::int64_t slots) {
 }
 
 void Ladder::clear(std::int64_t begin, std::int64_t end) {
-  parallel_for(end - begin, kGrain, [&](std::int64_t first, std::int64_t last) {
+  parallel_for(end - begin, kSlotsPerThread, [&](std::int64_t first, std::int64_t last) {
     const std::int64_t at = begin + first;
     const std::int64_t count = last - first;
     for (const int f : {int{kPlus}, int{kMinus}})
@@ -184,7 +183,7 @@ Ladder::Progress Ladder::advance(std::int64_t begin,
                                  bool one_sided) {
   const auto with = [&](auto columns) {
     constexpr int kCount = decltype(columns)::value;
-    parallel_for(end - begin, kGrain, [&](std::int64_t first, std::int64_t last) {
+    parallel_for(end - begin, kSlotsPerThread, [&](std::int64_t first, std::int64_t last) {
       if (one_sided) {
         advance_columns<true, kCount>(begin + first, begin + last, progress, steps, argument);
       } else {
@@ -268,7 +267,7 @@ Ladder::Extremes Ladder::extremes(std::int64_t begin, std::int64_t end) const {
 Ladder::Standing Ladder::standing(std::int64_t begin, std::int64_t end, bool one_sided) const {
   Extremes all;
   std::mutex mutex;
-  parallel_for(end - begin, kGrain, [&](std::int64_t first, std::int64_t last) {
+  parallel_for(end - begin, kSlotsPerThread, [&](std::int64_t first, std::int64_t last) {
     const Extremes part = extremes(begin + first, begin + last);
     const std::lock_guard lock(mutex);
     all.add(part);

@@ -22,10 +22,10 @@ namespace fluidcore::gradcheck {
 namespace {
 
 constexpr int kLines = 11;
-constexpr int kNarrowing = 3;    // log2 of how much shorter each narrow line is than the last one
-constexpr int kWidening = 6;     // and longer, where an output stands still
-constexpr int kWidest = -6;      // log2 of the distance of two points, beside x
-constexpr int kUnevenBits = 12;  // of a place on the wide line: the points stay exact
+constexpr int kNarrowing = 3;  // log2 of how much shorter each narrow line is than the last one
+constexpr int kWidening = 6;   // and longer, where an output stands still
+constexpr int kWidestSpacing = -6;     // log2 of the distance of two points, beside x
+constexpr int kUnevenBits = 12;        // of a place on the wide line: the points stay exact
 constexpr std::ptrdiff_t kAlike = 16;  // outputs of about one size
 
 // Plus or minus a power of two for every element, about `part` times its size: few multiples of it
@@ -147,7 +147,7 @@ NoiseLevel noise_of(Function& function,
       return !of_output.is_doubtful(unit);
     });
   }
-  const int widest = kWidest - std::ilogb(Lines::spacing(outputs.coarsest()));
+  const int widest = kWidestSpacing - std::ilogb(Lines::spacing(outputs.coarsest()));
   for (int wider = kWidening; wider <= widest && !still.empty(); wider += kWidening) {
     const auto found = lines.look(outputs, false, -wider);
     if (found.empty()) break;

@@ -5,19 +5,16 @@
 #include <cmath>
 #include <limits>
 
+#include "fluidcore/gradcheck/difference/hull.h"
+#include "fluidcore/gradcheck/function/infinity.h"
+
 namespace fluidcore::gradcheck {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kGrowing = 1.5;  // of a jump the difference of one-sided quotients doubles
-constexpr double kSteeper = 1.3;  // and so does what a level changes; of a root it grows by 1.41
-constexpr int kFewest = 4;        // quotients that show it
-
-struct Hull {
-  double low = kInfinity;
-  double high = -kInfinity;
-};
+constexpr double kGrowing = 1.5;     // of a jump the difference of one-sided quotients doubles
+constexpr double kSteeper = 1.3;     // and so does what a level changes; of a root it grows by 1.41
+constexpr int kFewestQuotients = 4;  // that show it
 
 Hull hull_of(const Ladder& ladder, std::int64_t slot, int levels) {
   Hull hull;
@@ -52,7 +49,7 @@ int quotients_of(const Ladder& ladder,
 bool is_symmetric_jump(const Ladder& ladder, std::int64_t slot, int levels, double error) {
   std::array<double, Ladder::kColumns> quotients{};
   const int count = quotients_of(ladder, slot, levels, quotients);
-  if (count < kFewest) return false;
+  if (count < kFewestQuotients) return false;
   constexpr double kSeen = 4;
   constexpr double kSmall = 0.5;
   const double last = quotients[0] - quotients[1];

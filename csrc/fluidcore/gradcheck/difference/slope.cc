@@ -12,6 +12,7 @@
 #include "fluidcore/base/error.h"
 #include "fluidcore/gradcheck/difference/direction.h"
 #include "fluidcore/gradcheck/difference/question.h"
+#include "fluidcore/gradcheck/function/infinity.h"
 #include "fluidcore/gradcheck/function/outputs.h"
 #include "fluidcore/gradcheck/function/rounding.h"
 #include "fluidcore/gradcheck/function/unrecoverable.h"
@@ -20,10 +21,9 @@ namespace fluidcore::gradcheck {
 
 namespace {
 
-constexpr int kFirst = 9;    // the first step is 2^-9 of the scale
-constexpr int kLevels = 16;  // at most
-constexpr int kSmall = 16;   // a step that leaves less truncation than is wanted: 2^-16
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr int kFirstStep = 9;   // 2^-9 of the scale
+constexpr int kLevels = 16;     // at most
+constexpr int kSmallStep = 16;  // 2^-16 of it: leaves less truncation than is wanted
 
 // The changes of the outputs, weighted and summed.
 class Projected {
@@ -108,9 +108,10 @@ class Ascent {
   Derivatives run(double wanted, std::optional<double> claimed) {
     const RestoreAtEnd restore(direction_);
     const double scale = power_of_two_below(direction_.scale(0));
-    if (claimed && agrees(std::ldexp(scale, -kSmall), wanted, *claimed)) return std::move(found_);
+    if (claimed && agrees(std::ldexp(scale, -kSmallStep), wanted, *claimed))
+      return std::move(found_);
     LastThree last;
-    const double first = std::ldexp(scale, -kFirst);
+    const double first = std::ldexp(scale, -kFirstStep);
     double best = kInfinity;
     for (int level = 0; level < kLevels && best > wanted; ++level) {
       const std::optional<TracedLevel> traced = take(std::ldexp(first, -level));

@@ -12,8 +12,8 @@ namespace fluidcore::gradcheck {
 
 namespace {
 
-constexpr std::int64_t kBlock = 64;    // outputs that are compared at once
-constexpr std::int64_t kGrain = 8192;  // outputs that are worth a thread
+constexpr std::int64_t kComparedAtOnce = 64;    // outputs
+constexpr std::int64_t kMovedPerThread = 8192;  // outputs; fewer are not worth one
 
 }  // namespace
 
@@ -33,8 +33,8 @@ void MovedOutputs::find(std::int64_t row) {
     const std::int64_t first = part.offset + row * size;
     const double* const before = all_.base() + first;
     const double* const now = part.values + row * size;
-    for (std::int64_t begin = 0; begin < size; begin += kBlock) {
-      const std::int64_t end = std::min(begin + kBlock, size);
+    for (std::int64_t begin = 0; begin < size; begin += kComparedAtOnce) {
+      const std::int64_t end = std::min(begin + kComparedAtOnce, size);
       const auto bytes = static_cast<std::size_t>(end - begin) * sizeof(double);
       if (std::memcmp(now + begin, before + begin, bytes) == 0) continue;
       for (std::int64_t j = begin; j < end; ++j) {
@@ -48,7 +48,7 @@ void MovedOutputs::add(std::int64_t row, std::int64_t output) {
   const std::int64_t slot = end(row);
   // One row alone needs no more slots than it has moved outputs.
   if (rows_ == 1 && slot == static_cast<std::int64_t>(outputs_.size())) {
-    const std::int64_t more = std::min(std::max(kBlock, 2 * slot), width_);
+    const std::int64_t more = std::min(std::max(kComparedAtOnce, 2 * slot), width_);
     outputs_.resize(static_cast<std::size_t>(more));
   }
   outputs_[static_cast<std::size_t>(slot)] = output;
@@ -58,7 +58,7 @@ void MovedOutputs::add(std::int64_t row, std::int64_t output) {
 
 bool MovedOutputs::gather(std::int64_t row, double* to) const {
   std::atomic<bool> finite = true;
-  parallel_for(count(row), kGrain, [&](std::int64_t first, std::int64_t last) {
+  parallel_for(count(row), kMovedPerThread, [&](std::int64_t first, std::int64_t last) {
     if (!gather_slots(begin(row) + first, begin(row) + last, to)) finite = false;
   });
   return finite;

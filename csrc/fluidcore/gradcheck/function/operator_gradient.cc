@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view kWho = "check_gradients: ";
 
-void append(const OpRegistry& ops, ProgramDesc& program, OpDesc op) {
+void add_at_end(const OpRegistry& ops, ProgramDesc& program, OpDesc op) {
   add_op(ops, program, 0, program.block(0).ops().size(), std::move(op));
 }
 
@@ -89,7 +89,7 @@ OperatorGradient::OperatorGradient(const OpRegistry& ops, const OperatorCase& at
           "without one can be checked alone");
   std::set<std::string> no_grad;
   SlotMap inputs = declare_inputs(at, no_grad);
-  append(ops, forward_, OpDesc(at.type, std::move(inputs), output_slots(def, at), at.attrs));
+  add_at_end(ops, forward_, OpDesc(at.type, std::move(inputs), output_slots(def, at), at.attrs));
   const OpDesc forward = *forward_.block(0).ops()[0];
   defs_.push_back(&def);
   std::vector<OpDesc> grads = gradient_ops(ops, forward, no_grad);
@@ -169,7 +169,7 @@ void OperatorGradient::add_gradient(const OpRegistry& ops, std::vector<OpDesc> g
     declare_feed(*program, grad_name(name), spec);
     feeds_.emplace_back(grad_name(name), Tensor(spec));
   }
-  for (OpDesc& grad : with_sums(std::move(grads))) append(ops, *program, std::move(grad));
+  for (OpDesc& grad : with_sums(std::move(grads))) add_at_end(ops, *program, std::move(grad));
   std::vector<std::string> fetches;
   fetches.reserve(wanted_.size());
   for (const std::size_t i : wanted_) fetches.push_back(grad_name(input_variable(i)));

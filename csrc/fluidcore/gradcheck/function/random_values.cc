@@ -15,7 +15,7 @@ std::uint64_t hash_of(std::string_view text, std::uint64_t hash) {
   return hash;
 }
 
-constexpr std::int64_t kGrain = 8192;  // elements that are worth a thread
+constexpr std::int64_t kNumbersPerThread = 8192;  // fewer are not worth one
 
 // A tensor of `dtype` and the shape of x with the elements f(index), rounded.
 template <class F>
@@ -24,7 +24,7 @@ Tensor filled(const Shape& shape, DType dtype, const F& f) {
   visit_dtype(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     auto* const out = static_cast<T*>(result.raw());
-    parallel_for(result.size(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    parallel_for(result.size(), kNumbersPerThread, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
         out[i] = static_cast<T>(static_cast<ComputeType<T>>(round_to(dtype, f(i))));
       }

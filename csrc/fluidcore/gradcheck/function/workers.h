@@ -40,6 +40,9 @@ class Workers {
   std::vector<std::unique_ptr<Function>> forks_;
 };
 
+// How many elements are a block where each is moved by itself.
+inline constexpr std::int64_t kElementsPerBlock = 16;
+
 // Throws InvalidArgument unless a number of threads is in [1, 1024].
 void check_workers(std::int64_t threads);
 

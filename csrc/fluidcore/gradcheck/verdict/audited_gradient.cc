@@ -17,7 +17,6 @@ namespace fluidcore::gradcheck {
 
 namespace {
 
-using Tensors = std::vector<Tensor>;
 using Values = std::vector<std::vector<double>>;  // by input
 
 Tensor zeros_like(const Tensor& tensor) {
@@ -231,8 +230,8 @@ class Audit {
 }  // namespace
 
 AuditedGradient audited(Gradient& gradient,
-                        const std::vector<std::vector<Tensor>>& cotangents,
-                        const std::vector<Tensor>& outputs,
+                        const std::vector<Tensors>& cotangents,
+                        const Tensors& outputs,
                         std::uint64_t seed) {
   return Audit(gradient, outputs, seed).of(cotangents);
 }

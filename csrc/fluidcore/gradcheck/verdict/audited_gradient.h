@@ -9,6 +9,8 @@
 
 namespace fluidcore::gradcheck {
 
+using Tensors = std::vector<Tensor>;  // one for each input, or for each output
+
 // Whether a gradient is linear in its cotangent: open where it is not, but by what looks like
 // rounding, or cannot be told from that.
 enum class Linear : std::uint8_t { kYes, kOpen, kNo };
@@ -27,8 +29,8 @@ struct AuditedGradient {
 // not right. Then -1/64 of it has -1/64 of the gradient, a sum of two has the sum, and none has
 // none. `outputs` are those of f at the point.
 AuditedGradient audited(Gradient& gradient,
-                        const std::vector<std::vector<Tensor>>& cotangents,
-                        const std::vector<Tensor>& outputs,
+                        const std::vector<Tensors>& cotangents,
+                        const Tensors& outputs,
                         std::uint64_t seed);
 
 // Adds the elements of a floating tensor.

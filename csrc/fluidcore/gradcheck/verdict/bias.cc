@@ -14,7 +14,7 @@ namespace fluidcore::gradcheck {
 
 namespace {
 
-constexpr int kFewest = 5;  // that make a mean; the others were outside of the domain of f
+constexpr int kFewestInMean = 5;  // points; the others were outside of the domain of f
 
 // The differences of a series of pairs of arrays: their mean, by Welford (1962), and what they are
 // in proportion to.
@@ -57,7 +57,7 @@ class Moments {
 
     Bias::Element element() const {
       constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-      if (count < kFewest) return {kNaN, 0, kNaN};
+      if (count < kFewestInMean) return {kNaN, 0, kNaN};
       const double part = product / formula;
       const double left = std::max(squares + count * mean * mean - part * product, 0.0);
       const bool is_part = left < squares;

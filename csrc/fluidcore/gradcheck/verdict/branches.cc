@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "fluidcore/gradcheck/difference/hull.h"
 #include "fluidcore/gradcheck/verdict/nearby.h"
 
 namespace fluidcore::gradcheck {
 
 namespace {
 
-constexpr double kSame = 0.5;  // of a smooth f, what is nearer is apart by an eighth
+constexpr double kSameDistance = 0.5;  // of a smooth f, what is nearer is apart by an eighth
 
 class NearX {
  public:
@@ -99,7 +100,7 @@ class NearX {
       };
       const double nearer = apart(near[row].hull());
       const bool is_seen = nearer > evidence_.limit(i, near[row].error) + evidence_.visible(i);
-      if (is_seen && nearer > kSame * apart(far[row].hull())) return true;
+      if (is_seen && nearer > kSameDistance * apart(far[row].hull())) return true;
     }
     return false;
   }
@@ -128,7 +129,7 @@ class NearX {
       const double error = std::max(by_row_far[row].error, by_row[row].error);
       const double width = near.high - near.low;
       const bool is_bend =
-          width <= kSame * (far.high - far.low) || width <= evidence_.limit(i, error);
+          width <= kSameDistance * (far.high - far.low) || width <= evidence_.limit(i, error);
       reference_.value[i] = near.low + width / 2;
       reference_.scale[i] = std::max(std::abs(near.low), std::abs(near.high));
       reference_.low[i] = is_bend ? reference_.value[i] : near.low;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
 
+#include "fluidcore/gradcheck/function/infinity.h"
 #include "fluidcore/gradcheck/function/random_values.h"
 #include "fluidcore/gradcheck/function/rounding.h"
 #include "fluidcore/gradcheck/verdict/elsewhere.h"
@@ -13,12 +13,11 @@ namespace fluidcore::gradcheck {
 
 namespace {
 
-constexpr int kPoints = 8;
-constexpr int kSigns = 8;
-constexpr double kPart = 0x1p-6;    // of x, that the points are away
-constexpr double kFinest = 0x1p14;  // x over the finest steps, and a factor of 2
-constexpr double kTerms = 64;       // times the last digit, that terms may be rounded by
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr int kGridPoints = 8;
+constexpr int kGridSigns = 8;
+constexpr double kGridRadius = 0x1p-6;  // of x, that the points are away
+constexpr double kFinest = 0x1p14;      // x over the finest steps, and a factor of 2
+constexpr double kLastDigits = 64;      // that terms may be rounded by
 
 // The greatest power of two that a number is a multiple of; infinite for 0.
 double last_digit(double value) {
@@ -62,16 +61,17 @@ Grid grid_of(Formula& formula) {
     for (double& value : *found) value = std::isfinite(value) ? value : 0;
     return *std::move(found);
   };
-  for (int point = 0; point < kPoints; ++point) {
-    const auto values = run(
-        "grid", point, [](double x, double random) { return x * (1 + kPart * (2 * random - 1)); });
+  for (int point = 0; point < kGridPoints; ++point) {
+    const auto values = run("grid", point, [](double x, double random) {
+      return x * (1 + kGridRadius * (2 * random - 1));
+    });
     for (std::size_t j = 0; j < values.size(); ++j) {
       grid.most[j] = std::max(grid.most[j], std::abs(values[j]));
       grid.last[j] = std::min(grid.last[j], last_digit(values[j]));
     }
   }
   grid.terms = grid.most;
-  for (int sign = 0; sign < kSigns; ++sign) {
+  for (int sign = 0; sign < kGridSigns; ++sign) {
     const auto values =
         run("signs", sign, [](double x, double random) { return random < 0.5 ? -x : x; });
     for (std::size_t j = 0; j < values.size(); ++j) {
@@ -96,7 +96,7 @@ std::vector<double> rounding_of(Formula& formula) {
     const double last = grid.last[j];
     const bool cancels = last > usual && last <= terms / std::sqrt(roundoff);
     rounding.push_back(std::isinf(last) ? terms
-                       : cancels        ? std::clamp(terms, last, kTerms * last)
+                       : cancels        ? std::clamp(terms, last, kLastDigits * last)
                                         : usual);
   }
   return rounding;

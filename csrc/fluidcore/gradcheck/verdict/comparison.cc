@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "fluidcore/gradcheck/difference/along.h"
 #include "fluidcore/gradcheck/difference/differentiate.h"
+#include "fluidcore/gradcheck/function/infinity.h"
 #include "fluidcore/gradcheck/verdict/agreement.h"
 #include "fluidcore/gradcheck/verdict/copies.h"
 
@@ -14,10 +14,7 @@ namespace fluidcore::gradcheck {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::int64_t kChunk = 32;  // elements between two looks at the clock
-
-using Elements = std::vector<std::int64_t>;
 
 Derivatives left_out(std::int64_t cotangents, std::int64_t elements) {
   Derivatives unknown(cotangents, elements);
@@ -31,7 +28,7 @@ class Comparison {
   Comparison(Formula& formula, const Look& look)
       : formula_(formula), look_(look), question_{formula.weights, formula.noise.widest()} {}
 
-  Derivatives by_element(const Elements& elements, bool once) {
+  Derivatives by_element(const std::vector<std::int64_t>& elements, bool once) {
     if (everything_at_once(elements)) return one_by_one(elements, once);
     Derivatives all(cotangents(), std::ssize(elements));
     for (std::int64_t begin = 0; begin < all.elements;) {
@@ -39,7 +36,8 @@ class Comparison {
       const std::int64_t chunk = is_timed() ? kChunk : all.elements;
       const std::int64_t count =
           std::min(all.elements - begin, most > 0 ? std::min(most, chunk) : chunk);
-      const Elements some(elements.begin() + begin, elements.begin() + begin + count);
+      const std::vector<std::int64_t> some(elements.begin() + begin,
+                                           elements.begin() + begin + count);
       const Derivatives found = in_time(some, most > 0, once);
       for (std::int64_t j = 0; j < count; ++j) {
         copy_column(found, static_cast<std::size_t>(j), all, static_cast<std::size_t>(begin + j));
@@ -52,7 +50,7 @@ class Comparison {
   }
 
   void by_element_again(const std::vector<std::uint8_t>& where, Derivatives& found) {
-    Elements rest;
+    std::vector<std::int64_t> rest;
     for (std::size_t j = 0; j < where.size(); ++j) {
       if (where[j]) rest.push_back(look_.elements[j]);
     }
@@ -89,7 +87,7 @@ class Comparison {
     return interruption != nullptr && interruption->is_urgent();
   }
 
-  bool everything_at_once(const Elements& elements) const {
+  bool everything_at_once(const std::vector<std::int64_t>& elements) const {
     return !is_timed() && copies_at_once(formula_, look_.input, std::ssize(elements)) == 0;
   }
 
@@ -101,7 +99,7 @@ class Comparison {
     return how;
   }
 
-  Derivatives in_time(const Elements& some, bool in_copies, bool once) {
+  Derivatives in_time(const std::vector<std::int64_t>& some, bool in_copies, bool once) {
     if (!formula_.is_late()) {
       try {
         std::optional<Derivatives> found;
@@ -116,7 +114,7 @@ class Comparison {
     return left_out(cotangents(), std::ssize(some));
   }
 
-  Derivatives one_by_one(const Elements& some, bool once) const {
+  Derivatives one_by_one(const std::vector<std::int64_t>& some, bool once) const {
     DifferentiateOptions how = options(once);
     if (std::ssize(some) != formula_.f.inputs()[look_.input].size()) how.elements = some;
     return differentiate(formula_.f, look_.input, question_, how);

@@ -20,9 +20,9 @@ namespace fluidcore::gradcheck {
 
 namespace {
 
-constexpr std::ptrdiff_t kFirst = 4;   // columns that are looked at before the others
-constexpr std::ptrdiff_t kGrowth = 4;  // of their number, as long as none of them is refuted
-constexpr std::ptrdiff_t kShown = 64;  // columns that are looked at after one is refuted
+constexpr std::ptrdiff_t kFirstColumns = 4;  // that are looked at before the others
+constexpr std::ptrdiff_t kGrowth = 4;        // of their number, as long as none of them is refuted
+constexpr std::ptrdiff_t kShown = 64;        // columns that are looked at after one is refuted
 
 class Confirmation {
  public:
@@ -48,7 +48,7 @@ class Confirmation {
   bool run() {
     const Columns& columns = evidence_.in_doubt();
     auto begin = columns.begin();
-    for (std::ptrdiff_t count = kFirst; begin != columns.end(); count *= kGrowth) {
+    for (std::ptrdiff_t count = kFirstColumns; begin != columns.end(); count *= kGrowth) {
       const auto end = begin + std::min(count, columns.end() - begin);
       if (look_at(Columns(begin, end))) {
         const auto shown = end + std::min(kShown, columns.end() - end);

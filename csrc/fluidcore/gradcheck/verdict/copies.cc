@@ -14,7 +14,7 @@ namespace fluidcore::gradcheck {
 namespace {
 
 constexpr std::int64_t kNumbers = 1 << 20;  // in the copies and their outputs
-constexpr double kSame = 0x1p-40;  // of the largest output: copies may be added in another order
+constexpr double kSameOutputs = 0x1p-40;    // of the largest: copies may be added in another order
 
 // The numbers of each output, once for every copy.
 std::vector<double> copied(const std::vector<double>& numbers,
@@ -53,7 +53,7 @@ bool has_same_outputs(const std::vector<Tensor>& found,
     if (std::isnan(off)) return false;
     apart = std::max(apart, off);
   }
-  return apart <= kSame * largest;
+  return apart <= kSameOutputs * largest;
 }
 
 }  // namespace

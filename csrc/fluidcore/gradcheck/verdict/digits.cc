@@ -10,8 +10,8 @@ namespace fluidcore::gradcheck {
 
 namespace {
 
-constexpr std::size_t kFewest = 4;  // elements that could not all lose their digits by chance
-constexpr double kUnits = 16;
+constexpr std::size_t kFewestElements = 4;  // that could not all lose their digits by chance
+constexpr double kNarrowUnits = 16;
 
 // Those with the fewest digits first.
 std::vector<DType> narrower(DType dtype) {
@@ -49,15 +49,16 @@ std::optional<DType> narrowed_to(const std::vector<double>& claimed,
     for (std::size_t i = 0; i < claimed.size(); ++i) {
       const auto element = i % static_cast<std::size_t>(reference.elements);
       if (claimed[i] == 0 || reference.flags[element] != 0) continue;
-      const double allowed = bars * reference.error[i] + kUnits * unit_roundoff(dtype) * scale[i] +
+      const double allowed = bars * reference.error[i] +
+                             kNarrowUnits * unit_roundoff(dtype) * scale[i] +
                              smallest_normal(dtype);
       if (missing(i) > allowed) telling.push_back(i);
     }
-    if (telling.size() >= kFewest && uncertain) {
+    if (telling.size() >= kFewestElements && uncertain) {
       const std::vector<double> unknown = uncertain();
       std::erase_if(telling, [&](std::size_t i) { return !(missing(i) > unknown[i]); });
     }
-    if (telling.size() >= kFewest) return narrow;
+    if (telling.size() >= kFewestElements) return narrow;
   }
   return std::nullopt;
 }

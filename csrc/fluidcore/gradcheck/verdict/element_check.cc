@@ -64,7 +64,7 @@ Judgement measured_again(Formula& formula,
 }
 
 // As long as there is no second measurement, nothing is wrong.
-void leave_open(Derivatives& reference, Judgement& found) {
+void leave_unconfirmed(Derivatives& reference, Judgement& found) {
   for (std::size_t i = 0; i < found.wrong.size(); ++i) {
     if (!found.wrong[i]) continue;
     found.wrong[i] = 0;
@@ -89,7 +89,7 @@ ElementCheck judged(Formula& formula,
   Judgement found = judge(reference, claim.value, tolerance, formula.rules);
   if (!found.is_proven()) {
     if (formula.is_late()) {
-      leave_open(reference, found);
+      leave_unconfirmed(reference, found);
     } else {
       found = measured_again(formula, look, claim, tolerance, reference);
     }

@@ -2,16 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
+#include "fluidcore/gradcheck/function/infinity.h"
+
 namespace fluidcore::gradcheck {
-
-namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-}  // namespace
 
 Evidence::Evidence(const Claim& claim, const Rules& rules, Derivatives& reference)
     : claim_(claim),

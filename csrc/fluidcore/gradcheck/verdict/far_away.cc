@@ -19,8 +19,8 @@ constexpr double kFarther = 8;      // times that, each time again
 constexpr double kFarthest = 0.75;  // of the digits of the dtype: rounding of x leaves f a quarter
 constexpr double kBeyond = 512;     // times f, where a slope of 1 must be seen
 constexpr int kDistances = 40;
-constexpr int kPoints = 12;
-constexpr std::size_t kFewest = 8;
+constexpr int kFarPoints = 12;
+constexpr std::size_t kFewestPoints = 8;
 constexpr double kAbove = 4;       // roundings
 constexpr double kOrdered = 0.25;  // noise has 2; with a probability of 1e-6 so little at 12 points
 constexpr std::size_t kLargestSteps = 3;
@@ -113,8 +113,8 @@ FarAway far_away(Formula& formula, std::size_t input) {
     const double distance = kNearest * size * std::pow(kFarther, level);
     if (distance > farthest) break;
     Points points;
-    for (int p = 0; p < kPoints; ++p) {
-      const double step = distance / kPoints * p;
+    for (int p = 0; p < kFarPoints; ++p) {
+      const double step = distance / kFarPoints * p;
       auto y = outputs_elsewhere(
           formula.f,
           [&](std::size_t k, std::int64_t i, double value) {
@@ -125,7 +125,7 @@ FarAway far_away(Formula& formula, std::size_t input) {
       const auto is_number = [](double number) { return std::isfinite(number); };
       if (y && std::all_of(y->begin(), y->end(), is_number)) points.push_back(*std::move(y));
     }
-    if (points.size() < kFewest) continue;
+    if (points.size() < kFewestPoints) continue;
     std::vector<double> slopes;
     slopes.reserve(formula.weights.size());
     for (const std::vector<double>& v : formula.weights) {

@@ -11,13 +11,11 @@ namespace fluidcore::gradcheck {
 
 namespace {
 
-using Elements = std::vector<std::int64_t>;
-
 // Of many, so many are spread over all.
-Elements some_of(const Elements& every) {
+std::vector<std::int64_t> evenly_spread(const std::vector<std::int64_t>& every) {
   constexpr std::size_t kLookedAt = 16;
   if (every.size() <= kLookedAt) return every;
-  Elements some;
+  std::vector<std::int64_t> some;
   for (std::size_t i = 0; i < kLookedAt; ++i) {
     some.push_back(every[i * (every.size() - 1) / (kLookedAt - 1)]);
   }
@@ -42,15 +40,16 @@ Infinite check_infinite(Function& f,
   require(std::ssize(claimed) == size, "gradcheck: the gradient must have ", size,
           " elements as the input has, got ", claimed.size());
   Infinite found;
-  Elements infinite;
-  Elements unknown;
+  std::vector<std::int64_t> infinite;
+  std::vector<std::int64_t> unknown;
   for (std::size_t i = 0; i < claimed.size(); ++i) {
     if (std::isnan(claimed[i])) unknown.push_back(static_cast<std::int64_t>(i));
     if (std::isinf(claimed[i])) infinite.push_back(static_cast<std::int64_t>(i));
   }
   if (unknown.empty() && infinite.empty()) return found;
   DifferentiateOptions how;
-  how.elements = unknown.empty() ? some_of(infinite) : Elements{unknown.front()};
+  how.elements =
+      unknown.empty() ? evenly_spread(infinite) : std::vector<std::int64_t>{unknown.front()};
   const Derivatives derivatives = differentiate(f, input, question, how);
   found.evaluations = derivatives.evaluations;
   const DType dtype = f.inputs()[input].dtype();

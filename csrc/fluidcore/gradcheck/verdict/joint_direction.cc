@@ -20,10 +20,9 @@ namespace {
 
 constexpr double kTolerance = 1e-9;  // of the terms: a float64 formula is then as good as any other
 constexpr double kAlone = 2 * kTolerance;  // of a look at one input: its error bar is no longer
-constexpr double kDeviations = 5;          // of a sum of errors with random signs
+constexpr double kSumDeviations = 5;       // of a sum of errors with random signs
 constexpr double kBar = 0.25;              // of the tolerance: an error bar that is short enough
 constexpr double kLengthen = 16;           // at most, what moves f little
-constexpr double kSmall = 0.01;            // as in measures()
 constexpr double kDetectable = 1e-4;  // of the root mean square, an error of one element to be seen
 constexpr double kShortest = 0.5;     // element of a direction
 
@@ -48,7 +47,7 @@ std::vector<double> direction_of(std::int64_t size, double length, const RandomS
 }
 
 // An input along its direction, of which <A, d>, |A||d| and ‖A d‖ are known.
-struct Part {
+struct DirectedInput {
   std::size_t claim = 0;  // which of the claim
   std::vector<double> direction;
   double length = 0;  // of its elements, 1 in the middle
@@ -64,9 +63,9 @@ struct Part {
   }
 };
 
-Part part_of(std::size_t index, const Tensor& gradient, std::vector<double> direction) {
+DirectedInput part_of(std::size_t index, const Tensor& gradient, std::vector<double> direction) {
   const auto* const a = static_cast<const double*>(gradient.raw());
-  Part part;
+  DirectedInput part;
   part.claim = index;
   double norm = 0;
   double square = 0;
@@ -123,38 +122,39 @@ class Search {
   }
 
   // Directions that move each input by as much of itself, and then f about equally.
-  std::vector<Part> parts(const std::vector<std::size_t>& group, int number) const {
-    std::vector<Part> parts;
+  std::vector<DirectedInput> parts(const std::vector<std::size_t>& group, int number) const {
+    std::vector<DirectedInput> parts;
     double most = 0;
     for (const std::size_t i : group) {
       const Tensor& x = function_.inputs()[claim_.inputs[i]];
       const double length = power_of_two_below(root_mean_square(x));
       const RandomSequence numbers = random_sequence(
           options_.seed, str_cat("input ", claim_.inputs[i]), str_cat("together ", number));
-      Part part = part_of(i, claim_.gradients[i], direction_of(x.size(), length, numbers));
+      DirectedInput part = part_of(i, claim_.gradients[i], direction_of(x.size(), length, numbers));
       part.length = length;
       if (!(part.norm > 0 && std::isfinite(part.norm))) continue;
       most = std::max(most, part.norm);
       parts.push_back(std::move(part));
     }
-    for (Part& part : parts) part.scale(power_of_two_below(std::min(most / part.norm, kLengthen)));
+    for (DirectedInput& part : parts)
+      part.scale(power_of_two_below(std::min(most / part.norm, kLengthen)));
     return parts;
   }
 
   void look(const std::vector<std::size_t>& group, int number) {
-    std::vector<Part> moved = parts(group, number);
+    std::vector<DirectedInput> moved = parts(group, number);
     if (moved.empty()) return;
     double norm = 0;
     double absolute = 0;
     double claimed = 0;
     Directions directions(function_.inputs().size());
-    for (Part& part : moved) {
+    for (DirectedInput& part : moved) {
       norm = std::hypot(norm, part.norm);
       absolute += part.absolute;
       claimed += part.claimed;
       directions[claim_.inputs[part.claim]] = std::move(part.direction);
     }
-    const double tolerance = kTolerance * std::min(absolute, kDeviations * norm);
+    const double tolerance = kTolerance * std::min(absolute, kSumDeviations * norm);
     const Derivatives along =
         slope_along(function_, std::move(directions), claim_.cotangent, kBar * tolerance,
                     options_.levels ? std::nullopt : std::optional(claimed));
@@ -162,7 +162,7 @@ class Search {
     const double limit = rules_.bars * along.error[0] + tolerance;
     const double off = along.value[0] - claimed;
     if (!(std::abs(off) <= limit)) return;
-    for (const Part& part : moved) {
+    for (const DirectedInput& part : moved) {
       Proof proof = proof_of(part, limit, off);
       // Else it is looked at alone.
       const double alone = detectable_alone(part);
@@ -176,17 +176,17 @@ class Search {
   }
 
   // What is not proven is looked at alone, which must see it, too.
-  double detectable_alone(const Part& part) const {
+  double detectable_alone(const DirectedInput& part) const {
     return kAlone * part.absolute / (blind_spot(options_.probes) * part.length * part.size);
   }
 
-  Proof proof_of(const Part& part, double limit, double off) const {
+  Proof proof_of(const DirectedInput& part, double limit, double off) const {
     const double seen = limit + std::abs(off);
     Proof proof;
     proof.analytical = part.claimed;
     proof.numerical = part.claimed + off;
     proof.resolution = std::max(seen, kAlone * part.absolute) /
-                       std::max(std::abs(part.claimed), kSmall * part.absolute);
+                       std::max(std::abs(part.claimed), kSmallElement * part.absolute);
     proof.min_detectable_99 =
         std::max(seen / (kShortest * part.length * part.size), detectable_alone(part));
     return proof;

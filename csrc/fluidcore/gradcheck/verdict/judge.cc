@@ -3,17 +3,16 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <utility>
 
+#include "fluidcore/gradcheck/function/infinity.h"
 #include "fluidcore/gradcheck/function/rounding.h"
 
 namespace fluidcore::gradcheck {
 
 namespace {
 
-constexpr double kSmall = 0.01;  // elements below this part of the largest are compared with it
-constexpr double kLeast = 1e-290;
+constexpr double kLeastMeasure = 1e-290;
 constexpr double kNothing = 1e-300;
 constexpr double kSome = 0.5;  // of a gradient in 16 bits, or of a kernel, may stay open
 
@@ -35,7 +34,7 @@ std::vector<double> padded(const Derivatives& reference, std::vector<double> val
   const std::vector<double> most = greatest(reference, values);
   const auto elements = static_cast<std::size_t>(reference.elements);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const double part = kSmall * most[i / elements];
+    const double part = kSmallElement * most[i / elements];
     // Differences across a jump are as large as the steps are small: they say nothing of a size.
     const bool is_known = (reference.flags[i % elements] & (kJump | kDomain)) == 0;
     values[i] = is_known ? std::max(part, values[i]) : part;
@@ -79,8 +78,8 @@ std::vector<double> measures(const Derivatives& reference) {
   const std::vector<double> most = greatest(reference, reference.scale);
   size = padded(reference, std::move(size));
   for (std::size_t i = 0; i < size.size(); ++i) {
-    const double part = kSmall * most[i / static_cast<std::size_t>(reference.elements)];
-    size[i] = std::max({kLeast, part, size[i]});
+    const double part = kSmallElement * most[i / static_cast<std::size_t>(reference.elements)];
+    size[i] = std::max({kLeastMeasure, part, size[i]});
   }
   return size;
 }
@@ -89,7 +88,6 @@ Judgement judge(const Derivatives& reference,
                 std::vector<double> analytical,
                 const std::vector<double>& tolerance,
                 const Rules& rules) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const std::size_t size = analytical.size();
   Judgement found;
   found.analytical = std::move(analytical);
@@ -134,7 +132,7 @@ Judgement judge(const Derivatives& reference,
 namespace {
 
 // How much of a gradient there is, and how much of that is open.
-struct Part {
+struct OpenShare {
   double open = 0;
   double whole = 0;
   bool is_suspect = false;
@@ -160,7 +158,7 @@ struct Part {
 
 Verdict Judgement::verdict() const {
   if (std::count(wrong.begin(), wrong.end(), 0) < std::ssize(wrong)) return Verdict::kFail;
-  Part part;
+  OpenShare part;
   for (std::size_t i = 0; i < unsure.size(); ++i) part.add(*this, i);
   return part.is_too_much(allow_open) ? Verdict::kInconclusive : Verdict::kPass;
 }
@@ -168,7 +166,7 @@ Verdict Judgement::verdict() const {
 std::vector<std::uint8_t> Judgement::open() const {
   std::vector<std::uint8_t> found(counted.size());
   for (std::size_t element = 0; element < found.size(); ++element) {
-    Part part;
+    OpenShare part;
     for (std::size_t i = element; i < unsure.size(); i += found.size()) part.add(*this, i);
     found[element] = part.is_too_much(allow_open) ? 1 : 0;
   }

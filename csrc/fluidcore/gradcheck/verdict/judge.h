@@ -80,6 +80,9 @@ Judgement judge(const Derivatives& reference,
                 const std::vector<double>& tolerance,
                 const Rules& rules);
 
+// Elements below this part of the largest are compared with it.
+inline constexpr double kSmallElement = 0.01;
+
 // What errors of each element are compared with: |G|, at least 1 % of the largest and of its terms.
 std::vector<double> measures(const Derivatives& reference);
 // The scale of each element, at least 1 % of the greatest of the same cotangent.

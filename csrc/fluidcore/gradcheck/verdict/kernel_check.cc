@@ -14,10 +14,9 @@ namespace fluidcore::gradcheck {
 
 namespace {
 
-constexpr int kSigns = 4;                // random signs that measure the terms of a gradient
-constexpr std::size_t kBlock = 1 << 16;  // elements that are looked at at once
-constexpr double kSmall = 0.01;          // as in padded_scale()
-constexpr double kCertain = 2.33 / 3;    // standard errors of a mean of 9: found in 99 % of cases
+constexpr int kCotangentSigns = 4;  // random signs that measure the terms of a gradient
+constexpr std::size_t kElementsAtOnce = 1 << 16;  // that are looked at
+constexpr double kSeenSpreads = 2.33 / 3;  // standard errors of a mean of 9: found in 99 % of cases
 
 Tensor with_random_signs(Tensor x, const RandomSequence& numbers) {
   for (std::int64_t i = 0; i < x.size(); ++i) {
@@ -34,7 +33,7 @@ void add_signed_squares(const GradientPair& pair,
                         std::size_t row,
                         double* squares) {
   const std::vector<Tensor>& x = pair.formula.inputs();
-  for (int sign = 0; sign < kSigns; ++sign) {
+  for (int sign = 0; sign < kCotangentSigns; ++sign) {
     std::vector<Tensor> v = converted(pair.cotangents[row], x.front().dtype());
     for (std::size_t j = 0; j < v.size(); ++j) {
       const std::string purpose = str_cat("signs ", row, " ", sign);
@@ -62,7 +61,7 @@ Derivatives of_formula(const GradientPair& pair, const KernelClaim& claim, bool 
     if (signs) add_signed_squares(pair, claim, row, squares);
     double mean = 0;
     for (std::size_t j = 0; j < elements; ++j) {
-      if (signs) squares[j] /= kSigns + 1;
+      if (signs) squares[j] /= kCotangentSigns + 1;
       mean += squares[j] / static_cast<double>(elements);
     }
     for (std::size_t j = 0; j < elements; ++j) {
@@ -83,22 +82,24 @@ std::vector<std::uint8_t> open_elements(const ElementCheck& formula) {
 double detectable_of(const Judgement& found) {
   double most = 0;
   for (std::size_t i = 0; i < found.limit.size(); ++i) {
-    const double least = (kCertain * found.spread[i] + found.limit[i]) / found.measure[i];
+    const double least = (kSeenSpreads * found.spread[i] + found.limit[i]) / found.measure[i];
     if (!std::isnan(least)) most = std::max(most, least);
   }
   return most;
 }
 
-double largest(const std::vector<double>& values) {
-  return values.empty() ? 0 : *std::max_element(values.begin(), values.end());
+double coarsest(const std::vector<double>& resolution) {
+  return resolution.empty() ? 0 : *std::max_element(resolution.begin(), resolution.end());
 }
 
 // Elements of a claim, compared with the formula itself.
-struct Part {
+struct ClaimedElements {
   KernelClaim claim;
   Derivatives reference;
 
-  Part(const KernelClaim& whole, const std::vector<std::size_t>& positions, double least) {
+  ClaimedElements(const KernelClaim& whole,
+                  const std::vector<std::size_t>& positions,
+                  double least) {
     claim.input = whole.input;
     std::vector<double> scale;
     for (const std::size_t i : positions) {
@@ -171,14 +172,14 @@ std::optional<ProvenKernel> prove_kernel(KernelTest& test,
     most = std::max(most, std::abs(a));
   }
   const double mean = squares / static_cast<double>(claim.formula.size());
-  const double least = std::max(std::sqrt(mean), kSmall * most);
+  const double least = std::max(std::sqrt(mean), kSmallElement * most);
   std::optional<std::set<DType>> narrow;
   std::vector<std::size_t> rest;
   ProvenKernel proven;
-  for (std::size_t begin = 0; begin < claim.elements.size(); begin += kBlock) {
-    std::vector<std::size_t> all(std::min(kBlock, claim.elements.size() - begin));
+  for (std::size_t begin = 0; begin < claim.elements.size(); begin += kElementsAtOnce) {
+    std::vector<std::size_t> all(std::min(kElementsAtOnce, claim.elements.size() - begin));
     std::iota(all.begin(), all.end(), begin);
-    const Part block(claim, all, least);
+    const ClaimedElements block(claim, all, least);
     keep_common(block.claim.kernel, test.pair().dtype(), narrow);
     const std::vector<std::size_t> columns = test.unproven(block.gradient());
     std::vector<std::size_t> others;
@@ -188,17 +189,17 @@ std::optional<ProvenKernel> prove_kernel(KernelTest& test,
       if (is_left) ++at;
     }
     if (others.empty()) continue;
-    const Part part(claim, others, least);
+    const ClaimedElements part(claim, others, least);
     const std::optional<Judgement> found = test.judge_at_point(part.gradient(), rules);
     if (!found) return std::nullopt;
-    proven.resolution = std::max(proven.resolution, largest(found->resolution));
+    proven.resolution = std::max(proven.resolution, coarsest(found->resolution));
   }
   proven.detectable = proven.resolution;
   if (!rest.empty()) {
-    const Part part(claim, rest, least);
+    const ClaimedElements part(claim, rest, least);
     const Judgement found = test.judge(part.gradient(), rules);
     if (!found.is_proven() || found.num_imprecise > 0) return std::nullopt;
-    proven.resolution = std::max(proven.resolution, largest(found.resolution));
+    proven.resolution = std::max(proven.resolution, coarsest(found.resolution));
     proven.detectable = std::max(proven.resolution, detectable_of(found));
   }
   return narrow && !narrow->empty() ? std::nullopt : std::optional(proven);

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <utility>
 
 #include "fluidcore/base/strings.h"
+#include "fluidcore/gradcheck/function/infinity.h"
 #include "fluidcore/gradcheck/function/rounding.h"
 #include "fluidcore/gradcheck/function/unrecoverable.h"
 #include "fluidcore/gradcheck/verdict/digits.h"
@@ -18,15 +18,13 @@ namespace {
 
 constexpr int kCentres = 4;    // besides x
 constexpr int kConfirmed = 3;  // of them
-constexpr double kSpreads = 4;
-constexpr double kUnits = 4;
-constexpr double kCertain = 0.5;  // of the rounding: twice that cannot look like it at one point
-constexpr double kErrors = 6;     // of a mean
-constexpr double kLittle = 0.5;   // of the rounding that is always right
-constexpr double kTerms = 16;     // rounding units, times the root of the number of terms
+constexpr double kFaultSpreads = 4;
+constexpr double kKernelUnits = 4;
+constexpr double kCertainRounding = 0.5;  // twice that cannot look like it at one point
+constexpr double kErrors = 6;             // of a mean
+constexpr double kLittle = 0.5;           // of the rounding that is always right
+constexpr double kUnitsOfSum = 16;        // times the root of the number of terms
 constexpr double kSlight = 0.01;
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 double mean_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -48,7 +46,7 @@ bool is_confirmed(const std::vector<Bias::Element>& centres, double rounding) {
   int votes = 0;
   for (const Bias::Element& at : centres) {
     const bool is_other = !means.empty();
-    votes += is_other && std::abs(at.mean) > kSpreads * at.spread + rounding ? 1 : 0;
+    votes += is_other && std::abs(at.mean) > kFaultSpreads * at.spread + rounding ? 1 : 0;
     means.push_back(at.mean);
     parts.push_back(at.part);
   }
@@ -127,7 +125,8 @@ std::vector<std::size_t> KernelTest::unproven(const FormulaGradient& formula) co
   for (std::size_t j = 0; j < elements; ++j) {
     bool is_rounding = true;
     for (std::size_t i = j; i < allowed.size(); i += elements) {
-      is_rounding &= std::abs(formula.kernel[i] - formula.value[i]) <= kCertain * allowed[i];
+      is_rounding &=
+          std::abs(formula.kernel[i] - formula.value[i]) <= kCertainRounding * allowed[i];
     }
     if (!is_rounding) columns.push_back(j);
   }
@@ -138,7 +137,7 @@ std::vector<std::size_t> KernelTest::unproven(const FormulaGradient& formula) co
 std::vector<double> KernelTest::rounding(const Derivatives& reference) const {
   std::vector<double> result = padded_scale(reference);
   for (double& value : result) {
-    value = kUnits * unit_roundoff(pair_.dtype()) * value + smallest_normal(pair_.dtype());
+    value = kKernelUnits * unit_roundoff(pair_.dtype()) * value + smallest_normal(pair_.dtype());
   }
   return result;
 }
@@ -172,12 +171,12 @@ Judgement KernelTest::compare(const FormulaGradient& formula,
       const std::size_t i = row + column;
       claimed[i] = formula.value[i] + here(i).mean;
       spread[i] = here(i).spread;
-      rounding[i] += kSpreads * spread[i];
+      rounding[i] += kFaultSpreads * spread[i];
     }
   }
   Judgement found = gradcheck::judge(reference, std::move(claimed), rounding, rules);
   found.spread = std::move(spread);
-  for (std::size_t i = 0; i < size; ++i) rounding[i] -= kSpreads * found.spread[i];
+  for (std::size_t i = 0; i < size; ++i) rounding[i] -= kFaultSpreads * found.spread[i];
   // What would be wrong if rounding errors had no spread; only where they have little.
   std::vector<std::uint8_t> doubtful(size);
   std::vector<std::int64_t> suspects;
@@ -186,7 +185,7 @@ Judgement KernelTest::compare(const FormulaGradient& formula,
     const double off = std::abs(found.analytical[i] - found.nearest[i]);
     doubtful[i] = found.counted[i % elements] && !is_kink(reference, i) &&
                   found.spread[i] <= kLittle * rounding[i] &&
-                  off > found.limit[i] - kSpreads * found.spread[i];
+                  off > found.limit[i] - kFaultSpreads * found.spread[i];
     // Where not a bit differs anywhere, no tolerance is needed.
     const bool is_same = found.analytical[i] == formula.value[i] && found.spread[i] == 0;
     if (is_same && reference.error[i] == 0 && !is_kink(reference, i)) found.unsure[i] = 0;
@@ -245,7 +244,8 @@ void KernelTest::excuse_lost_digits(const FormulaGradient& formula,
   const auto elements = static_cast<std::size_t>(reference.elements);
   std::int64_t terms = 0;
   for (const Tensor& v : pair_.cotangents.at(0)) terms += v.size();
-  const double lost = kTerms * std::sqrt(static_cast<double>(terms)) * unit_roundoff(pair_.dtype());
+  const double lost =
+      kUnitsOfSum * std::sqrt(static_cast<double>(terms)) * unit_roundoff(pair_.dtype());
   const double part = std::min(lost, kSlight * rules.resolution);
   std::vector<double> much(doubt.size());
   for (std::size_t row = 0; row < pair_.cotangents.size(); ++row) {

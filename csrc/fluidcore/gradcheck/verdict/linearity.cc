@@ -11,8 +11,8 @@ namespace fluidcore::gradcheck {
 
 namespace {
 
-constexpr double kRuns = 8;     // deviations that two runs may be apart
-constexpr double kSpreads = 4;  // that a mean of copies is off for certain
+constexpr double kRuns = 8;             // deviations that two runs may be apart
+constexpr double kSpreadsOfCopies = 4;  // that their mean is off for certain
 
 }  // namespace
 
@@ -69,7 +69,7 @@ bool is_fault(std::span<const double> off, double limit) {
   for (const double one : off) mean += one / count;
   double squares = 0;
   for (const double one : off) squares += (one - mean) * (one - mean);
-  return std::abs(mean) > kSpreads * std::sqrt(squares / (count - 1)) + limit;
+  return std::abs(mean) > kSpreadsOfCopies * std::sqrt(squares / (count - 1)) + limit;
 }
 
 }  // namespace fluidcore::gradcheck

@@ -8,23 +8,24 @@
 
 #include "fluidcore/base/strings.h"
 #include "fluidcore/gradcheck/function/random_values.h"
+#include "fluidcore/gradcheck/verdict/audited_gradient.h"
 
 namespace fluidcore::gradcheck {
 
 namespace {
 
-constexpr std::size_t kMany = 128;     // elements that are moved
-constexpr std::size_t kLookedAt = 32;  // elements
-constexpr std::size_t kFewest = 6;     // points on a way
-constexpr double kPlaces = 2;          // where digits are lost, on the way from f to the gradient
-constexpr double kSteady = 0.7;        // of what a kernel is off by: a fault changes less
-constexpr double kScatter = 0.05;      // of the same: errors of lost digits differ more
+constexpr std::size_t kMany = 128;       // elements that are moved
+constexpr std::size_t kLookedAt = 32;    // elements
+constexpr std::size_t kFewestOnWay = 6;  // points
+constexpr double kPlaces = 2;            // where digits are lost, on the way from f to the gradient
+constexpr double kSteady = 0.7;          // of what a kernel is off by: a fault changes less
+constexpr double kScatter = 0.05;        // of the same: errors of lost digits differ more
 
-using Coordinates = std::vector<std::pair<std::size_t, std::int64_t>>;
+using InputElements = std::vector<std::pair<std::size_t, std::int64_t>>;
 
 // All elements of all inputs.
-Coordinates all_elements(const GradientPair& pair) {
-  Coordinates all;
+InputElements all_elements(const GradientPair& pair) {
+  InputElements all;
   const std::vector<Tensor>& inputs = pair.kernel.inputs();
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     for (std::int64_t i = 0; i < inputs[k].size(); ++i) all.emplace_back(k, i);
@@ -33,12 +34,12 @@ Coordinates all_elements(const GradientPair& pair) {
 }
 
 // Of very many elements, `elements` of input `k` and some others.
-Coordinates some_of(const Coordinates& all,
-                    std::uint64_t seed,
-                    std::size_t k,
-                    const std::vector<std::int64_t>& elements) {
+InputElements elements_to_move(const InputElements& all,
+                               std::uint64_t seed,
+                               std::size_t k,
+                               const std::vector<std::int64_t>& elements) {
   if (all.size() <= kMany) return all;
-  Coordinates chosen;
+  InputElements chosen;
   for (const std::int64_t element : elements) chosen.emplace_back(k, element);
   const RandomSequence numbers = random_sequence(seed, str_cat("input ", k), "moved elements");
   for (std::size_t i = chosen.size(); i < kMany; ++i) {
@@ -50,17 +51,13 @@ Coordinates some_of(const Coordinates& all,
   return chosen;
 }
 
-double deviation(const std::vector<double>& values) {
+double standard_deviation(const std::vector<double>& values) {
   double mean = 0;
   for (const double value : values) mean += value / static_cast<double>(values.size());
   double squares = 0;
   for (const double value : values) squares += (value - mean) * (value - mean);
   const double result = std::sqrt(squares / static_cast<double>(values.size()));
   return std::isfinite(result) ? result : 0;
-}
-
-void append(std::vector<double>& to, const Tensor& tensor) {
-  for (std::int64_t i = 0; i < tensor.size(); ++i) to.push_back(tensor.get_float_element(i));
 }
 
 // Positions in `elements` of those that are off, the worst first.
@@ -88,7 +85,7 @@ LostDigits::LostDigits(const GradientPair& pair, std::size_t k, std::vector<std:
   const Both here = gradients(std::nullopt);
   here_ = in_doubt(here);
   squares_.resize(here.formula.size());
-  for (const auto& [input, element] : some_of(all_elements(pair), pair.seed, k, doubt_)) {
+  for (const auto& [input, element] : elements_to_move(all_elements(pair), pair.seed, k, doubt_)) {
     for (const double sign : {1.0, -1.0}) {
       const std::optional<Neighbour> found = neighbourhood_.beside(input, element, sign);
       if (!found) continue;
@@ -151,7 +148,7 @@ bool LostDigits::is_steady(std::size_t i) {
     if (drift(there_[j], i) > drift(there_[farthest], i)) farthest = j;
   }
   const std::vector<Both>& along = way(farthest);
-  if (along.size() < kFewest) return true;
+  if (along.size() < kFewestOnWay) return true;
   double most = drift(there_[farthest], i);
   std::vector<double> errors;
   for (const Both& at : along) {
@@ -159,7 +156,7 @@ bool LostDigits::is_steady(std::size_t i) {
     errors.push_back(at.kernel[i] - at.formula[i]);
   }
   const double apart = std::abs(here_.kernel[i] - here_.formula[i]);
-  return most < kSteady * apart || deviation(errors) < kScatter * apart;
+  return most < kSteady * apart || standard_deviation(errors) < kScatter * apart;
 }
 
 // By how much kernel minus formula differs from what it is at x.

@@ -10,7 +10,7 @@ namespace fluidcore::gradcheck {
 namespace {
 
 constexpr int kFewPoints = 8;  // of the far ring, which only tells how f changes towards x
-constexpr int kPoints = 32;
+constexpr int kRingPoints = 32;
 constexpr int kNearer = -3;  // log2 of the distance of a ring beside that of the one before
 
 void take_in(const Derivatives& found, Surroundings& all) {
@@ -33,11 +33,6 @@ void take_in(const Derivatives& found, Surroundings& all) {
 }
 
 }  // namespace
-
-void Hull::add(double value) {
-  low = std::min(low, value);
-  high = std::max(high, value);
-}
 
 Hull Nearby::hull() const {
   Hull hull;
@@ -65,10 +60,10 @@ Surroundings look_around(Function& function,
                          const std::function<Derivatives()>& measure) {
   const int number = static_cast<int>(ring);
   Surroundings all;
-  all.points = ring == Ring::kFar ? kFewPoints : kPoints;
+  all.points = ring == Ring::kFar ? kFewPoints : kRingPoints;
   for (int i = 0; i < all.points; ++i) {
     NearPoint point;
-    point.number = number * kPoints + i;
+    point.number = number * kRingPoints + i;
     point.part =
         std::ldexp(MovedPoint::nearness(function.inputs()[input].dtype()), (number - 1) * kNearer);
     point.up = (i + 0.5) / all.points;

@@ -3,20 +3,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <vector>
 
 #include "fluidcore/gradcheck/difference/derivatives.h"
+#include "fluidcore/gradcheck/difference/hull.h"
 #include "fluidcore/gradcheck/function/function.h"
 
 namespace fluidcore::gradcheck {
-
-struct Hull {
-  double low = std::numeric_limits<double>::infinity();
-  double high = -std::numeric_limits<double>::infinity();
-
-  void add(double value);
-};
 
 // Points that are all about as far from x: those of each ring an eighth as far as those of the one
 // before. What is found at them in every ring is a branch of f at x; what f does between two rings

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
-#include <limits>
 #include <set>
 #include <string>
 #include <utility>
 
 #include "fluidcore/base/strings.h"
+#include "fluidcore/gradcheck/function/infinity.h"
 #include "fluidcore/gradcheck/function/random_values.h"
 #include "fluidcore/gradcheck/function/rounding.h"
 
@@ -16,13 +16,13 @@ namespace fluidcore::gradcheck {
 
 namespace {
 
-constexpr double kLeast = 1;  // units
-constexpr double kMost = 3;
-constexpr double kFarthest = 4096;  // times the element
+constexpr double kLeastChange = 1;  // units
+constexpr double kMostChange = 3;
+constexpr double kFarthestStep = 4096;  // times the element
 constexpr int kHalvings = 30;
 constexpr int kSplits = 20;
-constexpr int kSigns = 8;
-constexpr double kPart = 0.1;  // of a unit: what is nearer is x itself
+constexpr int kOtherSigns = 8;
+constexpr double kNoChange = 0.1;  // of a unit: what is nearer is x itself
 
 double largest_of(const double* values, std::int64_t size) {
   double most = 0;
@@ -82,7 +82,7 @@ class OtherValue {
 Neighbourhood::Neighbourhood(Function& f, DType dtype, std::uint64_t seed)
     : f_(f), dtype_(dtype), seed_(seed), outputs_(f) {
   double size = largest_of(outputs_.base(), outputs_.size());
-  for (int q = 0; q < kSigns; ++q) {
+  for (int q = 0; q < kOtherSigns; ++q) {
     const OtherSigns signs(f_.inputs(), seed, str_cat("signs ", q));
     if (!run()) continue;
     for (const Outputs::Part& part : outputs_.parts()) {
@@ -100,19 +100,19 @@ std::optional<Neighbour> Neighbourhood::beside(std::size_t k, std::int64_t eleme
   double step = std::sqrt(unit_roundoff(dtype_)) * size;
   if (unit_ == 0) return std::nullopt;
   double found = change(k, element, moved(step));
-  if (found > kMost) return std::nullopt;
-  while (found < kLeast) {
+  if (found > kMostChange) return std::nullopt;
+  while (found < kLeastChange) {
     shorter = step;
     step *= 4;
-    if (step > kFarthest * size) return std::nullopt;
+    if (step > kFarthestStep * size) return std::nullopt;
     found = change(k, element, moved(step));
   }
   double longer = step;
   for (int i = 0; i < kHalvings; ++i) {
-    if (kLeast <= found && found <= kMost) return Neighbour{k, element, moved(step)};
+    if (kLeastChange <= found && found <= kMostChange) return Neighbour{k, element, moved(step)};
     step = (shorter + longer) / 2;
     found = change(k, element, moved(step));
-    (found < kLeast ? shorter : longer) = step;
+    (found < kLeastChange ? shorter : longer) = step;
   }
   return std::nullopt;
 }
@@ -139,7 +139,7 @@ std::vector<Neighbour> Neighbourhood::between(const Neighbour& end) {
   std::vector<Neighbour> found;
   std::set<double> seen;
   for (const auto& [value, moved] : known) {
-    if (kPart <= moved && moved <= kMost && seen.insert(value).second) {
+    if (kNoChange <= moved && moved <= kMostChange && seen.insert(value).second) {
       found.push_back({end.k, end.element, value});
     }
   }
@@ -165,7 +165,6 @@ bool Neighbourhood::run() {
 }
 
 double Neighbourhood::change(std::size_t k, std::int64_t element, double value) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const OtherValue moved(f_.inputs()[k], element, value);
   if (!run()) return kInfinity;
   double most = 0;

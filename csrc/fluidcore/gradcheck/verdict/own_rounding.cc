@@ -17,8 +17,8 @@ namespace fluidcore::gradcheck {
 namespace {
 
 constexpr int kPairs = 6;
-constexpr double kCertain = 4;  // standard deviations
-constexpr double kWidest = 0x1p-6;
+constexpr double kCertainDeviations = 4;
+constexpr double kWidestDither = 0x1p-6;
 
 // Each number with a random part of it, up to `size`, added or subtracted.
 std::vector<Tensor> moved(const std::vector<Tensor>& tensors,
@@ -100,7 +100,7 @@ std::vector<double> own_rounding(Gradient& gradient,
 void excuse_rounding(const std::vector<double>& rounding, Judgement& found) {
   for (std::size_t i = 0; i < found.wrong.size(); ++i) {
     if (!found.wrong[i] || !(found.excess(i) > 1)) continue;
-    const double limit = found.limit[i] + kCertain * rounding[i];
+    const double limit = found.limit[i] + kCertainDeviations * rounding[i];
     if (!(std::abs(found.analytical[i] - found.nearest[i]) <= limit)) continue;
     found.limit[i] = limit;
     found.wrong[i] = 0;
@@ -117,8 +117,8 @@ void settle_own_rounding(Formula& formula,
   if (formula.gradient == nullptr || is_right || formula.is_late()) return;
   const bool is_still = std::all_of(reference.scale.begin(), reference.scale.end(),
                                     [](double scale) { return scale == 0; });
-  const double near = std::min(rounding_dither(formula.dtype()), kWidest);
-  const double size = !formula.alone ? 0 : is_still ? kWidest : near;
+  const double near = std::min(rounding_dither(formula.dtype()), kWidestDither);
+  const double size = !formula.alone ? 0 : is_still ? kWidestDither : near;
   const OfGradients numbers = [&](const std::vector<Tensor>& gradients) {
     std::vector<double> values;
     values.reserve(look.elements.size());

@@ -17,7 +17,7 @@ namespace fluidcore::gradcheck {
 namespace {
 
 constexpr int kDirections = 5;
-constexpr int kPoints = 32;  // random ones, as long as they are needed
+constexpr int kRandomPoints = 32;  // as long as they are needed
 
 class Together {
  public:
@@ -54,8 +54,8 @@ class Together {
     double part = number == 0 ? nearness() * nearness() : nearness();
     look_on_both_sides(up, part, d);
     if (low_ > high_ && part < nearness()) look_on_both_sides(up, part = nearness(), d);
-    for (int point = 0; point < kPoints && !is_between(claimed); ++point) {
-      const NearPoint near{part, (point + 0.5) / kPoints, point};
+    for (int point = 0; point < kRandomPoints && !is_between(claimed); ++point) {
+      const NearPoint near{part, (point + 0.5) / kRandomPoints, point};
       const auto found = derivative_at(MovedPoint(function_, at_.input, near, {}, seed_), d);
       if (found) take_in(*found);
     }

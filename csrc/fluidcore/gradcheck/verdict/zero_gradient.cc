@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <limits>
 
+#include "fluidcore/gradcheck/function/infinity.h"
 #include "fluidcore/gradcheck/function/rounding.h"
 #include "fluidcore/gradcheck/verdict/far_away.h"
 
@@ -33,7 +34,6 @@ class ZeroGradient {
     const bool is_level = is_flat();
     if (!holds && !is_level) return false;
     const FarAway far = far_away(formula_, look_.input);
-    constexpr double kInfinity = std::numeric_limits<double>::infinity();
     std::vector<double> limit =
         is_level ? limits_of_slopes(far) : std::vector(found_.limit.size(), kInfinity);
     std::vector<double> hiding = found_.limit;  // error bars that hold 0 hide no more than that

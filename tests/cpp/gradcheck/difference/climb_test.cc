@@ -17,9 +17,9 @@ namespace {
 using testing::Each;
 using testing::ElementsAre;
 
-using Formula = std::function<double(double)>;
+using Curve = std::function<double(double)>;
 
-Derivatives derivatives_of(const Formula& f,
+Derivatives derivatives_of(const Curve& f,
                            const std::vector<double>& x,
                            DType dtype = DType::kFloat64) {
   ToyFunction function = ToyFunction::elementwise(tensor_of(x, dtype), f);
@@ -34,8 +34,8 @@ std::vector<double> points() {
 
 struct Smooth {
   const char* name;
-  Formula f;
-  Formula derivative;
+  Curve f;
+  Curve derivative;
 };
 
 const std::vector<Smooth>& smooth() {
@@ -168,7 +168,7 @@ TEST(Climb, NamesAJumpWhoseMiddleIsTheValueAtThePoint) {
   const auto sign = [](double x) {
     return static_cast<double>(x > 0) - static_cast<double>(x < 0);
   };
-  const std::vector<Formula> jumping = {
+  const std::vector<Curve> jumping = {
       sign,
       [&](double x) { return 1e-6 * sign(x) + std::exp(x); },
       [&](double x) { return sign(x) * (1 + x * x) + 3 * x; },

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "gradcheck/toy_function.h"
+#include "gradcheck/toy_numbers.h"
 
 namespace fluidcore::gradcheck {
 namespace {
@@ -16,12 +17,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::ThrowsMessage;
-
-std::vector<double> numbers(int count, double phase = 0) {
-  std::vector<double> x;
-  for (int i = 0; i < count; ++i) x.push_back(2 * std::sin(phase + 3.0 * i * i));
-  return x;
-}
 
 ToyFunction exponential(int size, DType dtype = DType::kFloat64) {
   return ToyFunction::elementwise(tensor_of(numbers(size), dtype),

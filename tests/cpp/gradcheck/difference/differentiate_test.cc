@@ -9,6 +9,7 @@
 
 #include "fluidcore/gradcheck/function/unrecoverable.h"
 #include "gradcheck/toy_function.h"
+#include "gradcheck/toy_numbers.h"
 
 namespace fluidcore::gradcheck {
 namespace {
@@ -18,12 +19,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::ThrowsMessage;
-
-std::vector<double> numbers(int count, double phase = 0) {
-  std::vector<double> x;
-  for (int i = 0; i < count; ++i) x.push_back(2 * std::sin(phase + 3.0 * i * i));
-  return x;
-}
 
 // Softmax of each of `rows` rows, and the rows' sums of squares as a second output.
 ToyFunction row_function(int rows, int width, DType dtype = DType::kFloat64) {

@@ -1,13 +1,13 @@
 #include "fluidcore/gradcheck/difference/slope.h"
 
 #include <cmath>
-#include <limits>
 #include <stdexcept>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "gradcheck/toy_function.h"
+#include "gradcheck/toy_numbers.h"
 
 namespace fluidcore::gradcheck {
 namespace {
@@ -18,10 +18,6 @@ using testing::ThrowsMessage;
 
 ToyFunction elementwise(double (*f)(double), std::vector<double> x) {
   return ToyFunction::elementwise(tensor_of(x), f);
-}
-
-double sine(double x) {
-  return std::sin(x);
 }
 
 TEST(Slope, NeedsSevenEvaluationsOfASmoothFunction) {

@@ -13,17 +13,17 @@ namespace {
 
 using ::testing::ElementsAre;
 
-std::vector<double> numbers(std::uint64_t seed, const char* name, const char* purpose) {
+std::vector<double> gaussian_numbers(std::uint64_t seed, const char* name, const char* purpose) {
   return values_of(gaussian({{8}, DType::kFloat64}, random_sequence(seed, name, purpose)));
 }
 
 TEST(RandomValuesTest, EverySeedNameAndPurposeHasItsOwn) {
-  const std::vector<double> some = numbers(1, "X", "cotangent");
-  EXPECT_EQ(some, numbers(1, "X", "cotangent"));
-  EXPECT_NE(some, numbers(2, "X", "cotangent"));
-  EXPECT_NE(some, numbers(1, "Y", "cotangent"));
-  EXPECT_NE(some, numbers(1, "X", "dither"));
-  EXPECT_NE(numbers(1, "Xd", "ither"), numbers(1, "X", "dither"));
+  const std::vector<double> some = gaussian_numbers(1, "X", "cotangent");
+  EXPECT_EQ(some, gaussian_numbers(1, "X", "cotangent"));
+  EXPECT_NE(some, gaussian_numbers(2, "X", "cotangent"));
+  EXPECT_NE(some, gaussian_numbers(1, "Y", "cotangent"));
+  EXPECT_NE(some, gaussian_numbers(1, "X", "dither"));
+  EXPECT_NE(gaussian_numbers(1, "Xd", "ither"), gaussian_numbers(1, "X", "dither"));
 }
 
 TEST(RandomValuesTest, GaussianNumbersHaveMeanZeroAndDeviationOne) {

@@ -1,10 +1,10 @@
 #include "fluidcore/gradcheck/function/rounding.h"
 
 #include <cmath>
-#include <limits>
 
 #include <gtest/gtest.h>
 
+#include "fluidcore/gradcheck/function/infinity.h"
 #include "gradcheck/toy_function.h"
 
 namespace fluidcore::gradcheck {
@@ -31,7 +31,6 @@ TEST(Rounding, RoundsOnceToNearestEven) {
 }
 
 TEST(Rounding, KeepsWhatIsNoNumber) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   for (const DType dtype : {DType::kFloat64, DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
     EXPECT_EQ(round_to(dtype, -kInfinity), -kInfinity);
     EXPECT_TRUE(std::isnan(round_to(dtype, std::nan(""))));

@@ -7,6 +7,7 @@
 
 #include "fluidcore/gradcheck/difference/differentiate.h"
 #include "gradcheck/toy_function.h"
+#include "gradcheck/toy_numbers.h"
 
 namespace fluidcore::gradcheck {
 namespace {
@@ -25,10 +26,6 @@ Derivatives once(Function& function, const Question& question) {
 Derivatives once(const std::function<double(double)>& f, const std::vector<double>& x) {
   ToyFunction function = ToyFunction::elementwise(tensor_of(x), f);
   return once(function, {{std::vector<double>(x.size(), 1)}, {}});
-}
-
-double sine(double x) {
-  return std::sin(x);
 }
 
 std::vector<double> cosines() {

@@ -26,7 +26,7 @@ using ::testing::ElementsAre;
 
 using Numbers = std::vector<double>;
 
-const Numbers kX = {0.5, -1.25, 2, 0.75};
+const Numbers kRecordedPoint = {0.5, -1.25, 2, 0.75};
 
 Numbers mean_of(const std::vector<Numbers>& rows) {
   Numbers mean(rows.at(0).size());
@@ -53,10 +53,11 @@ class Recorded {
                     Action kernel_action = {},
                     Action formula_action = {},
                     bool has_fixed_cotangent = false)
-      : x_(tensor_of(kX, DType::kFloat32)),
-        f_(ToyFunction::elementwise(tensor_of(kX), [](double x) { return x * x * x; })),
+      : x_(tensor_of(kRecordedPoint, DType::kFloat32)),
+        f_(ToyFunction::elementwise(tensor_of(kRecordedPoint), [](double x) { return x * x * x; })),
         kernel_({x_}, recording(kernel_calls, std::move(kernel_action), 0.01), has_fixed_cotangent),
-        formula_({tensor_of(kX)}, recording(formula_calls, std::move(formula_action), 0)),
+        formula_({tensor_of(kRecordedPoint)},
+                 recording(formula_calls, std::move(formula_action), 0)),
         pair{kernel_, formula_, f_, {}, 0} {
     for (std::size_t row = 0; row < cotangents; ++row) {
       const double v = 1 + static_cast<double>(row);
@@ -75,7 +76,7 @@ class Recorded {
   ToyGradient::Body recording(std::vector<Call>& calls, Action action, double part) const {
     return [&calls, action = std::move(action), part](const auto& x, const auto& v) {
       Call call{values_of(x[0]), values_of(v[0]), {}};
-      for (std::size_t i = 0; i < kX.size(); ++i) {
+      for (std::size_t i = 0; i < kRecordedPoint.size(); ++i) {
         const double off = part * std::sin(17.0 * static_cast<double>(calls.size() + i));
         call.gradient.push_back(3 * call.v[i] * call.x[i] * call.x[i] + off);
       }
@@ -167,7 +168,7 @@ TEST(BiasTest, TheCentreMayBeOneOfThePoints) {
     std::set<Numbers> points;
     std::set<Numbers> cotangents;
     for (std::size_t q = 0; q < 9; ++q) {
-      EXPECT_EQ(at.kernel_calls[q].x == kX, itself && q == 0);
+      EXPECT_EQ(at.kernel_calls[q].x == kRecordedPoint, itself && q == 0);
       points.insert(at.kernel_calls[q].x);
       cotangents.insert(at.kernel_calls[q].v);
     }
@@ -183,8 +184,8 @@ TEST(BiasTest, BothGradientsAreTakenAtTheSamePointsCloseToTheCentre) {
   for (std::size_t q = 0; q < 9; ++q) {
     EXPECT_EQ(at.kernel_calls[q].x, at.formula_calls[q].x);
     EXPECT_EQ(at.kernel_calls[q].v, at.formula_calls[q].v);
-    for (std::size_t i = 0; i < kX.size(); ++i) {
-      most = std::max(most, std::abs(at.kernel_calls[q].x[i] / kX[i] - 1));
+    for (std::size_t i = 0; i < kRecordedPoint.size(); ++i) {
+      most = std::max(most, std::abs(at.kernel_calls[q].x[i] / kRecordedPoint[i] - 1));
     }
   }
   EXPECT_GT(most, 0.8 * 0x1p-12);

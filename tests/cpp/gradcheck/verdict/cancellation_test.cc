@@ -3,11 +3,11 @@
 #include <chrono>
 #include <cmath>
 #include <functional>
-#include <limits>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fluidcore/gradcheck/function/infinity.h"
 #include "gradcheck/toy_formula.h"
 
 namespace fluidcore::gradcheck {
@@ -19,13 +19,12 @@ using testing::ElementsAre;
 using testing::Ge;
 using testing::Le;
 
-const std::vector<double> kX = {1, -1, 2, -2};
-const double kSize = std::sqrt(10.0 / 4);
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+const std::vector<double> kCancelling = {1, -1, 2, -2};
+const double kRootMeanSquare = std::sqrt(10.0 / 4);
 constexpr double kSteps = 3 * 0x1p14;  // error bars of the finest steps, times x
 constexpr double kRounding = 0x1p-52;
 
-ToyFunction sum_of(const std::vector<double>& x, std::function<double(double)> f) {
+ToyFunction function_of_sum(const std::vector<double>& x, std::function<double(double)> f) {
   return ToyFunction({tensor_of(x)}, [f = std::move(f)](const std::vector<Tensor>& inputs) {
     double sum = 0;
     for (const double value : values_of(inputs[0])) sum += value;
@@ -62,19 +61,20 @@ TEST(Cancellation, LeavesThePointWhereItIs) {
 }
 
 TEST(Cancellation, IsSeenByOtherSigns) {
-  ToyFunction f = sum_of(kX, [](double sum) { return std::round(sum); });
+  ToyFunction f = function_of_sum(kCancelling, [](double sum) { return std::round(sum); });
   Formula formula = formula_of(f);
   // Near by it is 0 always, and up to 6 with other signs.
-  const double terms = hidden_by(formula) / (kSteps * kRounding / kSize);
+  const double terms = hidden_by(formula) / (kSteps * kRounding / kRootMeanSquare);
   EXPECT_NEAR(terms, std::round(terms), 1e-9);
   EXPECT_THAT(terms, AllOf(Ge(4 - 1e-9), Le(6 + 1e-9)));
 }
 
 TEST(Cancellation, HidesWhatIsOffByNoMoreThanTheGridAndTheRestStaysWrong) {
   constexpr double kGrid = 0x1p-40;
-  ToyFunction f = sum_of(kX, [](double sum) { return std::nearbyint(sum / kGrid) * kGrid; });
+  ToyFunction f =
+      function_of_sum(kCancelling, [](double sum) { return std::nearbyint(sum / kGrid) * kGrid; });
   Formula formula = formula_of(f);
-  const double usual = kSteps * kGrid / kSize;
+  const double usual = kSteps * kGrid / kRootMeanSquare;
   const double large = kSteps * kGrid / 2;  // beside an element that is larger than usual
   for (const double sign : {1, -1}) {
     EXPECT_THAT(settled(formula, off_by(0.99 * sign * large)).wrong, Each(0));
@@ -88,27 +88,30 @@ TEST(Cancellation, HidesWhatIsOffByNoMoreThanTheGridAndTheRestStaysWrong) {
 }
 
 TEST(Cancellation, IsWeightedAsTheOutputsAre) {
-  ToyFunction f = sum_of(kX, [](double sum) { return std::nearbyint(sum * 0x1p40) * 0x1p-40; });
+  ToyFunction f = function_of_sum(
+      kCancelling, [](double sum) { return std::nearbyint(sum * 0x1p40) * 0x1p-40; });
   Formula one = formula_of(f);
   Formula eight = formula_of(f, {{-8}});
   EXPECT_NEAR(hidden_by(eight) / hidden_by(one), 8, 1e-9);
 }
 
 TEST(Cancellation, IsOfTheElementsThatWereLookedAt) {
-  ToyFunction f = sum_of(kX, [](double sum) { return std::nearbyint(sum * 0x1p40) * 0x1p-40; });
+  ToyFunction f = function_of_sum(
+      kCancelling, [](double sum) { return std::nearbyint(sum * 0x1p40) * 0x1p-40; });
   Formula formula = formula_of(f);
   Look look = look_at(4);
   look.elements = {1, 3};
-  Judgement found = off_by(0.99 * kSteps * 0x1p-40 / kSize, 2);
+  Judgement found = off_by(0.99 * kSteps * 0x1p-40 / kRootMeanSquare, 2);
   settle_cancellation(formula, look, found);
   EXPECT_THAT(found.wrong, ElementsAre(0, 1));
 }
 
 TEST(Cancellation, HidesNothingOfAFunctionThatCounts) {
   constexpr double kGrid = 0x1p-20;  // more than half of the digits
-  ToyFunction f = sum_of(kX, [](double sum) { return std::nearbyint(sum / kGrid) * kGrid; });
+  ToyFunction f =
+      function_of_sum(kCancelling, [](double sum) { return std::nearbyint(sum / kGrid) * kGrid; });
   Formula formula = formula_of(f);
-  EXPECT_LT(hidden_by(formula), kSteps * kRounding / kSize);
+  EXPECT_LT(hidden_by(formula), kSteps * kRounding / kRootMeanSquare);
 }
 
 TEST(Cancellation, LeavesOutWhereFThrowsOrIsNotFinite) {
@@ -131,25 +134,25 @@ TEST(Cancellation, LeavesOutWhereFThrowsOrIsNotFinite) {
 }
 
 TEST(Cancellation, HidesNothingWhereFEndsAtOnce) {
-  ToyFunction f({tensor_of(kX)}, [](const std::vector<Tensor>& inputs) {
-    if (values_of(inputs[0]) != kX) throw InvalidArgument("out of the domain");
+  ToyFunction f({tensor_of(kCancelling)}, [](const std::vector<Tensor>& inputs) {
+    if (values_of(inputs[0]) != kCancelling) throw InvalidArgument("out of the domain");
     return std::vector<Tensor>{tensor_of({3})};
   });
   Formula formula = formula_of(f);
   // 3 has few digits, which is no grid if there is one value alone.
-  const double usual = kSteps * 3 * kRounding / kSize;
+  const double usual = kSteps * 3 * kRounding / kRootMeanSquare;
   EXPECT_NEAR(hidden_by(formula), usual, 1e-9 * usual);
 }
 
 TEST(Cancellation, AsksNothingOfWhatIsProven) {
-  ToyFunction f = sum_of(kX, [](double sum) { return std::round(sum); });
+  ToyFunction f = function_of_sum(kCancelling, [](double sum) { return std::round(sum); });
   Formula formula = formula_of(f);
   EXPECT_THAT(settled(formula, off_by(0)).unsure, Each(0));
   EXPECT_EQ(formula.evaluations, 0);
 }
 
 TEST(Cancellation, DoesNotExcuseWhatIsWrongForAnotherReason) {
-  ToyFunction f = sum_of(kX, [](double sum) { return std::round(sum); });
+  ToyFunction f = function_of_sum(kCancelling, [](double sum) { return std::round(sum); });
   Formula formula = formula_of(f);
   Judgement found = off_by(0);
   found.wrong[1] = 1;  // as a kink is that must not be one
@@ -158,14 +161,14 @@ TEST(Cancellation, DoesNotExcuseWhatIsWrongForAnotherReason) {
 }
 
 TEST(Cancellation, AsksNothingWithoutTimeAndBelowFloat64) {
-  ToyFunction f = sum_of(kX, [](double sum) { return std::round(sum); });
+  ToyFunction f = function_of_sum(kCancelling, [](double sum) { return std::round(sum); });
   Formula formula = formula_of(f);
   Interruption interruption;
   interruption.limit(std::chrono::seconds(0));
   f.set_interruption(&interruption);
   EXPECT_THAT(settled(formula, off_by(1e-290)).wrong, Each(1));
   EXPECT_EQ(formula.evaluations, 0);
-  ToyFunction narrow({tensor_of(kX, DType::kFloat32)}, [](const auto&) {
+  ToyFunction narrow({tensor_of(kCancelling, DType::kFloat32)}, [](const auto&) {
     return std::vector<Tensor>{tensor_of({0}, DType::kFloat32)};
   });
   Formula other = formula_of(narrow);

@@ -2,19 +2,17 @@
 
 #include <chrono>
 #include <cmath>
-#include <limits>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fluidcore/gradcheck/function/infinity.h"
 #include "gradcheck/toy_formula.h"
 
 namespace fluidcore::gradcheck {
 namespace {
 
 using testing::Each;
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // What a dense direction sees of two elements, which are said to add up to 0.
 struct Promise {

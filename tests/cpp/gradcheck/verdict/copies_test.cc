@@ -19,7 +19,7 @@ namespace {
 
 using testing::ElementsAre;
 
-using Elements = std::vector<std::int64_t>;
+using Indices = std::vector<std::int64_t>;
 using Rows = std::vector<std::vector<double>>;
 using Change = std::function<Tensor(const Tensor&)>;
 
@@ -82,7 +82,7 @@ struct Copied {
           }),
         formula(formula_of(f)) {
     runs = 0;
-    formula.copies = [this, body](std::size_t k, const Elements& elements) {
+    formula.copies = [this, body](std::size_t k, const Indices& elements) {
       std::vector<double> point;
       for (const std::int64_t i : elements) {
         point.push_back(f.inputs()[k].get_float_element(i));
@@ -108,7 +108,7 @@ struct Copied {
     };
   }
 
-  std::optional<Derivatives> copies(const Elements& elements) {
+  std::optional<Derivatives> copies(const Indices& elements) {
     return differentiate_copies(formula, 0, elements, {}, false);
   }
 
@@ -120,7 +120,7 @@ struct Copied {
   Formula formula;
 };
 
-Derivatives compared(Formula& formula, std::size_t k, Elements elements = {}) {
+Derivatives compared(Formula& formula, std::size_t k, Indices elements = {}) {
   Look look = look_at(formula.f.inputs()[k].size());
   look.input = k;
   if (!elements.empty()) look.elements = std::move(elements);
@@ -145,7 +145,7 @@ TEST(Copies, FindWhatIsFoundElementByElement) {
   for (int j = 0; j < 11; ++j) noise.push_back(std::pow(10, -14 + 0.8 * j));
   const std::vector<double> ones(11, 1);
   for (const std::size_t k : {0, 1}) {
-    for (const Elements& elements : {Elements{}, Elements{0, 1, 3, 4, 7}}) {
+    for (const Indices& elements : {Indices{}, Indices{0, 1, 3, 4, 7}}) {
       for (const auto& weights : {Rows{ones}, Rows{ones, uniform(11, 4), noise}}) {
         for (const auto& level : {std::vector<double>(), noise}) {
           Copied one;
@@ -234,7 +234,7 @@ TEST(Copies, AreNoneBelowFloat64) {
   ToyFunction f({tensor_of({1, 2}, DType::kFloat32)},
                 [](const auto& inputs) { return std::vector<Tensor>{inputs[0].clone()}; });
   Formula formula = formula_of(f);
-  formula.copies = [](std::size_t, const Elements&) { return nullptr; };
+  formula.copies = [](std::size_t, const Indices&) { return nullptr; };
   EXPECT_EQ(copies_at_once(formula, 0, 2), 0);
 }
 
@@ -274,7 +274,7 @@ TEST(Copies, AreNotTriedAgainIfTheyAreAnotherFunction) {
 
 TEST(Copies, AreNotTriedAgainIfThereAreNone) {
   Copied one;
-  one.formula.copies = [](std::size_t, const Elements&) { return nullptr; };
+  one.formula.copies = [](std::size_t, const Indices&) { return nullptr; };
   expect_given_up(one);
 }
 

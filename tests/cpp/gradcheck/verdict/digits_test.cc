@@ -8,21 +8,12 @@
 #include <gtest/gtest.h>
 
 #include "fluidcore/gradcheck/function/rounding.h"
+#include "gradcheck/toy_derivatives.h"
 
 namespace fluidcore::gradcheck {
 namespace {
 
 const std::vector<double> kValues = {0.1, -1.7, 2.3, 1e-3, 0.5};
-
-Derivatives exact(const std::vector<double>& values, double error = 0) {
-  Derivatives reference(1, std::ssize(values));
-  reference.value = reference.low = reference.high = values;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    reference.error[i] = error;
-    reference.scale[i] = std::abs(values[i]);
-  }
-  return reference;
-}
 
 std::vector<double> rounded(DType dtype, std::vector<double> values = kValues) {
   for (double& value : values) value = round_to(dtype, value);
@@ -33,16 +24,17 @@ TEST(DigitsTest, ANarrowerDtypeIsNamed) {
   std::vector<double> large = kValues;  // float16 does not hold them
   for (double& value : large) value *= 1e7;
   for (const DType dtype : {DType::kFloat64, DType::kFloat32}) {
-    EXPECT_EQ(narrowed_to(rounded(DType::kFloat16), exact(kValues), dtype, 3), DType::kFloat16);
-    EXPECT_EQ(narrowed_to(rounded(DType::kBFloat16, large), exact(large), dtype, 3),
+    EXPECT_EQ(narrowed_to(rounded(DType::kFloat16), known_derivatives(kValues), dtype, 3),
+              DType::kFloat16);
+    EXPECT_EQ(narrowed_to(rounded(DType::kBFloat16, large), known_derivatives(large), dtype, 3),
               DType::kBFloat16);
   }
-  EXPECT_EQ(narrowed_to(rounded(DType::kFloat32), exact(kValues), DType::kFloat64, 3),
+  EXPECT_EQ(narrowed_to(rounded(DType::kFloat32), known_derivatives(kValues), DType::kFloat64, 3),
             DType::kFloat32);
 }
 
 TEST(DigitsTest, AllDigitsAreRight) {
-  const Derivatives reference = exact(kValues);
+  const Derivatives reference = known_derivatives(kValues);
   for (const DType dtype : {DType::kFloat64, DType::kFloat32, DType::kFloat16}) {
     EXPECT_EQ(narrowed_to(rounded(dtype), reference, dtype, 3), std::nullopt);
   }
@@ -51,50 +43,51 @@ TEST(DigitsTest, AllDigitsAreRight) {
 TEST(DigitsTest, OneElementWithMoreDigitsIsEnough) {
   std::vector<double> claimed = rounded(DType::kFloat16);
   claimed[3] = 1e-3;
-  EXPECT_EQ(narrowed_to(claimed, exact(kValues), DType::kFloat64, 3), std::nullopt);
+  EXPECT_EQ(narrowed_to(claimed, known_derivatives(kValues), DType::kFloat64, 3), std::nullopt);
 }
 
 TEST(DigitsTest, ValuesThatAreNumbersOfTheNarrowDtypeTellNothing) {
   const std::vector<double> simple = {1, -2, 0.5, 3, 0.25};
-  EXPECT_EQ(narrowed_to(simple, exact(simple), DType::kFloat32, 3), std::nullopt);
+  EXPECT_EQ(narrowed_to(simple, known_derivatives(simple), DType::kFloat32, 3), std::nullopt);
   // Three that should have more digits are too few, four are enough.
   EXPECT_EQ(narrowed_to(rounded(DType::kFloat16, {0.1, 0.2, 0.3, 1, 2}),
-                        exact({0.1, 0.2, 0.3, 1, 2}), DType::kFloat32, 3),
+                        known_derivatives({0.1, 0.2, 0.3, 1, 2}), DType::kFloat32, 3),
             std::nullopt);
   EXPECT_EQ(narrowed_to(rounded(DType::kFloat16, {0.1, 0.2, 0.3, 0.7, 2}),
-                        exact({0.1, 0.2, 0.3, 0.7, 2}), DType::kFloat32, 3),
+                        known_derivatives({0.1, 0.2, 0.3, 0.7, 2}), DType::kFloat32, 3),
             DType::kFloat16);
 }
 
 TEST(DigitsTest, WhatIsZeroOrHasNoDerivativeTellsNothing) {
   const std::vector<double> values = {0.1, 0.2, 0.3, 0.7};
   std::vector<double> claimed = rounded(DType::kFloat16, values);
-  Derivatives reference = exact(values);
+  Derivatives reference = known_derivatives(values);
   reference.flags[2] = kKink;
   EXPECT_EQ(narrowed_to(claimed, reference, DType::kFloat32, 3), std::nullopt);
   claimed[0] = 0;
-  EXPECT_EQ(narrowed_to(claimed, exact(values), DType::kFloat32, 3), std::nullopt);
+  EXPECT_EQ(narrowed_to(claimed, known_derivatives(values), DType::kFloat32, 3), std::nullopt);
 }
 
 TEST(DigitsTest, AnErrorBarMayHideTheDigits) {
-  EXPECT_EQ(narrowed_to(rounded(DType::kFloat16), exact(kValues, 1.0), DType::kFloat32, 3),
-            std::nullopt);
+  EXPECT_EQ(
+      narrowed_to(rounded(DType::kFloat16), known_derivatives(kValues, 1.0), DType::kFloat32, 3),
+      std::nullopt);
 }
 
 TEST(DigitsTest, WhatIsNotFiniteIsNotJudged) {
   std::vector<double> claimed = rounded(DType::kFloat16);
   claimed[4] = std::numeric_limits<double>::infinity();
-  EXPECT_EQ(narrowed_to(claimed, exact(kValues), DType::kFloat32, 3), std::nullopt);
+  EXPECT_EQ(narrowed_to(claimed, known_derivatives(kValues), DType::kFloat32, 3), std::nullopt);
 }
 
 TEST(DigitsTest, OfTwoThatHoldTheNumbersTheOneWithFewerDigitsIsNamed) {
-  EXPECT_EQ(narrowed_to(rounded(DType::kBFloat16), exact(kValues), DType::kFloat32, 3),
+  EXPECT_EQ(narrowed_to(rounded(DType::kBFloat16), known_derivatives(kValues), DType::kFloat32, 3),
             DType::kBFloat16);
 }
 
 // Whether digits are missed in ones that are off by so much, in float64.
 bool are_missed(double distance, double error = 0, double scale = 0) {
-  Derivatives reference = exact(std::vector<double>(4, 1 + distance), error);
+  Derivatives reference = known_derivatives(std::vector<double>(4, 1 + distance), error);
   reference.scale.assign(4, scale);
   return narrowed_to({1, 1, 1, 1}, reference, DType::kFloat64, 3).has_value();
 }
@@ -109,7 +102,7 @@ TEST(DigitsTest, ErrorBarsAndSixteenUnitsOfTheScaleSayHowManyDigitsThereAre) {
 }
 
 TEST(DigitsTest, AHundredthOfTheLargestScaleCountsForEveryElement) {
-  Derivatives reference = exact(std::vector<double>(4, 1 + 0x1p-30));
+  Derivatives reference = known_derivatives(std::vector<double>(4, 1 + 0x1p-30));
   reference.scale = {0x1p29, 0, 0, 0};
   EXPECT_EQ(narrowed_to({1, 1, 1, 1}, reference, DType::kFloat64, 3), std::nullopt);
 }
@@ -123,7 +116,7 @@ TEST(DigitsTest, WhatIsUncertainAnywayTellsNothing) {
       return size;
     };
   };
-  const Derivatives reference = exact(kValues);
+  const Derivatives reference = known_derivatives(kValues);
   EXPECT_EQ(narrowed_to(claimed, reference, DType::kFloat32, 3, uncertain(0.5)), DType::kFloat16);
   EXPECT_EQ(narrowed_to(claimed, reference, DType::kFloat32, 3, uncertain(2)), std::nullopt);
 }
@@ -134,7 +127,8 @@ TEST(DigitsTest, WithoutASuspicionTheUncertaintyIsNotAskedFor) {
     return {};
   };
   const std::vector<double> simple = {1, -2, 0.5, 3, 0.25};
-  EXPECT_EQ(narrowed_to(simple, exact(simple), DType::kFloat32, 3, never), std::nullopt);
+  EXPECT_EQ(narrowed_to(simple, known_derivatives(simple), DType::kFloat32, 3, never),
+            std::nullopt);
 }
 
 }  // namespace

@@ -8,9 +8,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "fluidcore/base/philox.h"
 #include "fluidcore/gradcheck/difference/direction.h"
 #include "gradcheck/toy_function.h"
+#include "gradcheck/toy_numbers.h"
 
 namespace fluidcore::gradcheck {
 namespace {
@@ -19,14 +19,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using testing::ThrowsMessage;
 
-constexpr std::size_t kSize = 3000;
-
-std::vector<double> normal(std::uint64_t seed, std::size_t size = kSize) {
-  const RandomSequence numbers{.key = seed, .offset = 0};
-  std::vector<double> values(size);
-  for (std::size_t i = 0; i < size; ++i) values[i] = numbers.normal<double>(i);
-  return values;
-}
+constexpr std::size_t kDirectionalSize = 3000;
 
 // A claim of v f'(x), along four directions.
 DirectionalClaim claim_of(const std::vector<double>& x, double (*derivative)(double)) {
@@ -41,15 +34,8 @@ DirectionalClaim claim_of(const std::vector<double>& x, double (*derivative)(dou
   return claim;
 }
 
-double sine(double x) {
-  return std::sin(x);
-}
-double cosine(double x) {
-  return std::cos(x);
-}
-
 TEST(Directional, ARightGradientPassesAndSaysWhatOneElementMustBeOffBy) {
-  const std::vector<double> x = normal(1);
+  const std::vector<double> x = normal(1, kDirectionalSize);
   ToyFunction f = ToyFunction::elementwise(tensor_of(x), sine);
   const Directional found = check_directions(f, claim_of(x, cosine), Rules{});
   EXPECT_EQ(found.judgement.verdict(), Verdict::kPass);
@@ -60,7 +46,7 @@ TEST(Directional, ARightGradientPassesAndSaysWhatOneElementMustBeOffBy) {
 }
 
 TEST(Directional, TheElementsThatAreWrongAreFound) {
-  const std::vector<double> x = normal(1);
+  const std::vector<double> x = normal(1, kDirectionalSize);
   ToyFunction f = ToyFunction::elementwise(tensor_of(x), sine);
   DirectionalClaim claim = claim_of(x, cosine);
   for (std::vector<double>& gradient : claim.gradients) {
@@ -77,7 +63,7 @@ TEST(Directional, TheElementsThatAreWrongAreFound) {
 }
 
 TEST(Directional, AnErrorEverywhereIsNotSearchedForever) {
-  const std::vector<double> x = normal(1);
+  const std::vector<double> x = normal(1, kDirectionalSize);
   ToyFunction f = ToyFunction::elementwise(tensor_of(x), sine);
   const Directional found = check_directions(f, claim_of(x, sine), Rules{});
   EXPECT_EQ(found.judgement.verdict(), Verdict::kFail);
@@ -88,7 +74,7 @@ TEST(Directional, AnErrorEverywhereIsNotSearchedForever) {
 // Every slope between those of both sides is right, but hardly any sum of them lies between those
 // along a direction.
 TEST(Directional, KinksAlongADirectionAreNoError) {
-  const std::vector<double> x(kSize, 0.0);
+  const std::vector<double> x(kDirectionalSize, 0.0);
   ToyFunction f = ToyFunction::elementwise(tensor_of(x), [](double t) { return std::abs(t); });
   const Directional found = check_directions(f, claim_of(x, [](double) { return 0.9; }), Rules{});
   EXPECT_EQ(found.judgement.verdict(), Verdict::kInconclusive);
@@ -96,7 +82,7 @@ TEST(Directional, KinksAlongADirectionAreNoError) {
 }
 
 TEST(Directional, WithoutAGradientNoErrorIsRelativeToIt) {
-  const std::vector<double> x = normal(1);
+  const std::vector<double> x = normal(1, kDirectionalSize);
   ToyFunction f = ToyFunction::elementwise(tensor_of(x), [](double) { return 1.0; });
   const Directional found = check_directions(f, claim_of(x, [](double) { return 0.0; }), Rules{});
   EXPECT_EQ(found.min_detectable_99, std::numeric_limits<double>::infinity());

@@ -2,12 +2,12 @@
 
 #include <chrono>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fluidcore/gradcheck/function/infinity.h"
 #include "fluidcore/gradcheck/verdict/comparison.h"
 #include "gradcheck/toy_formula.h"
 
@@ -17,16 +17,15 @@ namespace {
 using testing::Each;
 using testing::ElementsAre;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-const std::vector<double> kX = {0.5, -0.25, 1.5};
+const std::vector<double> kAngles = {0.5, -0.25, 1.5};
 
-ToyFunction sine() {
-  return ToyFunction::elementwise(tensor_of(kX), [](double t) { return std::sin(t); });
+ToyFunction sine_of_angles() {
+  return ToyFunction::elementwise(tensor_of(kAngles), [](double t) { return std::sin(t); });
 }
 
-std::vector<double> cosine(double factor = 1) {
+std::vector<double> claimed_cosines(double factor = 1) {
   std::vector<double> claimed;
-  for (const double t : kX) claimed.push_back(std::cos(t));
+  for (const double t : kAngles) claimed.push_back(std::cos(t));
   claimed[1] *= factor;
   return claimed;
 }
@@ -37,15 +36,15 @@ ElementCheck checked(Formula& formula, const ElementClaim& claim) {
 }
 
 ElementCheck checked(const ElementClaim& claim) {
-  ToyFunction f = sine();
+  ToyFunction f = sine_of_angles();
   Formula formula = formula_of(f);
   return checked(formula, claim);
 }
 
 TEST(ElementCheck, ARightGradientPassesByOneMeasurement) {
-  ToyFunction f = sine();
+  ToyFunction f = sine_of_angles();
   Formula formula = formula_of(f);
-  const ElementCheck found = checked(formula, {cosine()});
+  const ElementCheck found = checked(formula, {claimed_cosines()});
   EXPECT_EQ(found.judgement.verdict(), Verdict::kPass);
   EXPECT_TRUE(found.judgement.is_proven());
   EXPECT_FALSE(found.heights.has_value());
@@ -57,23 +56,23 @@ TEST(ElementCheck, ARightGradientPassesByOneMeasurement) {
 }
 
 TEST(ElementCheck, AWrongElementFailsOnlyAfterASecondMeasurement) {
-  ToyFunction f = sine();
+  ToyFunction f = sine_of_angles();
   Formula formula = formula_of(f);
-  const std::vector<double> claimed = cosine(1.001);
+  const std::vector<double> claimed = claimed_cosines(1.001);
   compare(formula, look_at(3), &claimed);
   const std::int64_t first = std::exchange(formula.evaluations, 0);
   const ElementCheck found = checked(formula, {claimed});
   EXPECT_GT(formula.evaluations, first + 5);
   EXPECT_EQ(found.judgement.verdict(), Verdict::kFail);
   EXPECT_THAT(found.judgement.wrong, ElementsAre(0, 1, 0));
-  EXPECT_EQ(values_of(f.inputs()[0]), kX);
+  EXPECT_EQ(values_of(f.inputs()[0]), kAngles);
 }
 
 TEST(ElementCheck, WhatIsRefutedIsNoReferenceForAKernel) {
-  const ElementCheck found = checked({cosine(1.001)});
+  const ElementCheck found = checked({claimed_cosines(1.001)});
   EXPECT_FALSE(found.trusts_reference());
   const Derivatives trusted = found.trusted();
-  EXPECT_EQ(trusted.value, cosine(1.001));
+  EXPECT_EQ(trusted.value, claimed_cosines(1.001));
   EXPECT_EQ(trusted.scale, found.reference.scale);
   EXPECT_THAT(trusted.error, Each(0));
 }
@@ -85,7 +84,7 @@ TEST(ElementCheck, WhatOneMeasurementRefutesIsOpenOnceTheTimeIsOver) {
     Interruption interruption;
     interruption.limit(std::chrono::hours(1));
     std::int64_t runs = 0;
-    ToyFunction f({tensor_of(kX)}, [&](const std::vector<Tensor>& inputs) {
+    ToyFunction f({tensor_of(kAngles)}, [&](const std::vector<Tensor>& inputs) {
       if (++runs == last) interruption.limit(std::chrono::seconds(0));
       std::vector<double> y = values_of(inputs[0]);
       for (double& value : y) value = std::sin(value);
@@ -94,12 +93,12 @@ TEST(ElementCheck, WhatOneMeasurementRefutesIsOpenOnceTheTimeIsOver) {
     Formula formula = formula_of(f);
     f.set_interruption(&interruption);
     if (!ends) {
-      const std::vector<double> claimed = cosine(1.001);
+      const std::vector<double> claimed = claimed_cosines(1.001);
       compare(formula, look_at(3), &claimed);
       last = runs;
       continue;
     }
-    const ElementCheck found = checked(formula, {cosine(1.001)});
+    const ElementCheck found = checked(formula, {claimed_cosines(1.001)});
     EXPECT_EQ(found.judgement.verdict(), Verdict::kInconclusive);
     EXPECT_THAT(found.judgement.wrong, Each(0));
     EXPECT_THAT(found.judgement.unsure, ElementsAre(0, 1, 0));
@@ -110,14 +109,14 @@ TEST(ElementCheck, WhatOneMeasurementRefutesIsOpenOnceTheTimeIsOver) {
 }
 
 TEST(ElementCheck, ATimeLimitEndsASecondMeasurement) {
-  ToyFunction plain = sine();
+  ToyFunction plain = sine_of_angles();
   Formula before = formula_of(plain);
-  const std::vector<double> claimed = cosine(1.001);
+  const std::vector<double> claimed = claimed_cosines(1.001);
   compare(before, look_at(3), &claimed);
   const std::int64_t first = before.evaluations;
   Interruption interruption;
   std::int64_t runs = 0;
-  ToyFunction f({tensor_of(kX)}, [&](const std::vector<Tensor>& inputs) {
+  ToyFunction f({tensor_of(kAngles)}, [&](const std::vector<Tensor>& inputs) {
     if (++runs == first + 8) interruption.limit(std::chrono::seconds(0));
     std::vector<double> y = values_of(inputs[0]);
     for (double& value : y) value = std::sin(value);
@@ -126,12 +125,12 @@ TEST(ElementCheck, ATimeLimitEndsASecondMeasurement) {
   Formula formula = formula_of(f);
   f.set_interruption(&interruption);
   EXPECT_THROW(checked(formula, {claimed}), TimedOut);
-  EXPECT_EQ(values_of(f.inputs()[0]), kX);
+  EXPECT_EQ(values_of(f.inputs()[0]), kAngles);
 }
 
 TEST(ElementCheck, OverflowsStayOpen) {
   for (const double infinite : {kInfinity, -kInfinity, std::nan("")}) {
-    std::vector<double> claimed = cosine();
+    std::vector<double> claimed = claimed_cosines();
     claimed[1] = infinite;
     const ElementCheck found = checked({.value = claimed, .overflows = {0, 1, 0}});
     EXPECT_EQ(found.judgement.verdict(), Verdict::kInconclusive);
@@ -147,7 +146,7 @@ TEST(ElementCheck, AllowsForFourStandardDeviationsOfTheGradient) {
   const std::vector<double> deviation = {0, 1e-6, 0};
   for (const double sign : {1, -1}) {
     for (const auto& [deviations, is_wrong] : {std::pair(3.9, 0), std::pair(4.1, 1)}) {
-      std::vector<double> claimed = cosine();
+      std::vector<double> claimed = claimed_cosines();
       claimed[1] += sign * deviations * 1e-6;
       const ElementCheck found = checked({.value = claimed, .deviation = deviation});
       EXPECT_THAT(found.judgement.wrong, ElementsAre(0, is_wrong, 0));
@@ -158,30 +157,31 @@ TEST(ElementCheck, AllowsForFourStandardDeviationsOfTheGradient) {
 }
 
 TEST(ElementCheck, ADeviationThatHidesAnErrorLeavesTheElementOpen) {
-  const ElementCheck found = checked({.value = cosine(), .deviation = {0, 1e-3, 0}});
+  const ElementCheck found = checked({.value = claimed_cosines(), .deviation = {0, 1e-3, 0}});
   EXPECT_EQ(found.judgement.verdict(), Verdict::kInconclusive);
   EXPECT_THAT(found.judgement.unsure, ElementsAre(0, 1, 0));
 }
 
 TEST(ElementCheck, AllowsForTheRoundingOfTheDtypeThatAClaimWasMadeIn) {
-  const std::vector<double> claimed = cosine(1 + 0x1p-21);
+  const std::vector<double> claimed = claimed_cosines(1 + 0x1p-21);
   EXPECT_EQ(checked({claimed}).judgement.verdict(), Verdict::kFail);
   const ElementCheck found = checked({.value = claimed, .made_in = DType::kFloat32});
   EXPECT_THAT(found.judgement.wrong, Each(0));
-  EXPECT_THAT(checked({.value = cosine(1.001), .made_in = DType::kFloat32}).judgement.wrong,
-              ElementsAre(0, 1, 0));
+  EXPECT_THAT(
+      checked({.value = claimed_cosines(1.001), .made_in = DType::kFloat32}).judgement.wrong,
+      ElementsAre(0, 1, 0));
 }
 
 TEST(ElementCheck, RowsThatDependOnEachOtherAreNotJudged) {
   for (const double weak : {0.0, 1e-5}) {
-    ToyFunction f({tensor_of(kX)}, [weak](const std::vector<Tensor>& inputs) {
+    ToyFunction f({tensor_of(kAngles)}, [weak](const std::vector<Tensor>& inputs) {
       const std::vector<double> x = values_of(inputs[0]);
       std::vector<double> y = x;
       for (std::size_t i = 0; i < x.size(); ++i) y[i] = std::sin(x[i]) + weak * x[(i + 1) % 3];
       return std::vector<Tensor>{tensor_of(y)};
     });
     Formula formula = formula_of(f);
-    const auto found = check_elements(formula, look_at(3, 3), {cosine()});
+    const auto found = check_elements(formula, look_at(3, 3), {claimed_cosines()});
     ASSERT_EQ(found.has_value(), weak == 0);
     if (!found) continue;
     EXPECT_EQ(found->judgement.verdict(), Verdict::kPass);

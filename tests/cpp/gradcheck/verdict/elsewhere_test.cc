@@ -15,12 +15,12 @@ namespace {
 using testing::ElementsAre;
 using testing::Optional;
 
-const std::vector<double> kX = {4, 6.5, 9};
+const std::vector<double> kHere = {4, 6.5, 9};
 constexpr auto kOther = [](std::size_t, std::int64_t, double x) { return -x; };
 
 ToyFunction throwing(std::function<void()> f) {
-  return ToyFunction({tensor_of(kX)}, [f = std::move(f)](const auto& inputs) {
-    if (inputs[0].get_float_element(0) != kX[0]) f();
+  return ToyFunction({tensor_of(kHere)}, [f = std::move(f)](const auto& inputs) {
+    if (inputs[0].get_float_element(0) != kHere[0]) f();
     return std::vector<Tensor>{inputs[0].clone()};
   });
 }
@@ -40,11 +40,11 @@ TEST(MovedInputs, AreRoundedToTheirDtypesAndLeaveThePointAlone) {
 }
 
 TEST(OutputsElsewhere, AreThoseOfAllOutputsThereAndThePointStaysWhereItIs) {
-  ToyFunction f({tensor_of(kX), tensor_of({2})}, [](const std::vector<Tensor>& inputs) {
+  ToyFunction f({tensor_of(kHere), tensor_of({2})}, [](const std::vector<Tensor>& inputs) {
     return std::vector<Tensor>{inputs[0].clone(), inputs[1].clone()};
   });
   EXPECT_THAT(outputs_elsewhere(f, kOther, 4), Optional(ElementsAre(-4, -6.5, -9, -2)));
-  EXPECT_EQ(values_of(f.inputs()[0]), kX);
+  EXPECT_EQ(values_of(f.inputs()[0]), kHere);
   EXPECT_THAT(values_of(f.inputs()[1]), ElementsAre(2));
 }
 
@@ -57,17 +57,17 @@ TEST(OutputsElsewhere, KeepWhatIsNotFinite) {
 
 TEST(OutputsElsewhere, AreNoneWhereFThrowsAndThePointIsPutBack) {
   ToyFunction f = throwing([] { throw InvalidArgument("out of the domain"); });
-  EXPECT_EQ(outputs_elsewhere(f, kOther, kX.size()), std::nullopt);
-  EXPECT_EQ(values_of(f.inputs()[0]), kX);
+  EXPECT_EQ(outputs_elsewhere(f, kOther, kHere.size()), std::nullopt);
+  EXPECT_EQ(values_of(f.inputs()[0]), kHere);
 }
 
 TEST(OutputsElsewhere, AreNoneOfAnotherKindOrSize) {
   ToyFunction kind =
       throwing([] { throw Unrecoverable::because(InvalidArgument("outputs of other shapes")); });
-  EXPECT_EQ(outputs_elsewhere(kind, kOther, kX.size()), std::nullopt);
+  EXPECT_EQ(outputs_elsewhere(kind, kOther, kHere.size()), std::nullopt);
   ToyFunction f = throwing([] {});
-  EXPECT_TRUE(outputs_elsewhere(f, kOther, kX.size()).has_value());
-  EXPECT_EQ(outputs_elsewhere(f, kOther, kX.size() + 1), std::nullopt);
+  EXPECT_TRUE(outputs_elsewhere(f, kOther, kHere.size()).has_value());
+  EXPECT_EQ(outputs_elsewhere(f, kOther, kHere.size() + 1), std::nullopt);
 }
 
 TEST(OutputsElsewhere, EndWithWhatTheUserInterruptsAndThePointIsPutBack) {
@@ -77,8 +77,8 @@ TEST(OutputsElsewhere, EndWithWhatTheUserInterruptsAndThePointIsPutBack) {
     throw InvalidArgument("ended");
   });
   f.set_interruption(&interruption);
-  EXPECT_THROW(outputs_elsewhere(f, kOther, kX.size()), Unrecoverable);
-  EXPECT_EQ(values_of(f.inputs()[0]), kX);
+  EXPECT_THROW(outputs_elsewhere(f, kOther, kHere.size()), Unrecoverable);
+  EXPECT_EQ(values_of(f.inputs()[0]), kHere);
 }
 
 }  // namespace

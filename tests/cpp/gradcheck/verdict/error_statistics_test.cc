@@ -1,9 +1,11 @@
 #include "fluidcore/gradcheck/verdict/error_statistics.h"
 
-#include <limits>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "fluidcore/gradcheck/function/infinity.h"
+#include "gradcheck/toy_numbers.h"
 
 namespace fluidcore::gradcheck {
 namespace {
@@ -31,8 +33,7 @@ TEST(ErrorStatistics, SmallNumbersAreComparedWithTheSmallest) {
 }
 
 TEST(ErrorStatistics, WhatIsNotFiniteIsInfinitelyWrong) {
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  for (const double bad : {kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN()}) {
+  for (const double bad : {kInfinity, -kInfinity, kNaN}) {
     EXPECT_EQ(of({bad, 1}, {bad, 1}).relative.max, kInfinity);
     EXPECT_EQ(of({1, 1}, {bad, 1}).absolute.mean, kInfinity);
   }

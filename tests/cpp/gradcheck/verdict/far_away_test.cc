@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fluidcore/gradcheck/function/infinity.h"
 #include "gradcheck/toy_formula.h"
 
 namespace fluidcore::gradcheck {
@@ -16,9 +16,8 @@ using testing::Each;
 using testing::Gt;
 using testing::Lt;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-const std::vector<std::vector<double>> kWeights = {std::vector<double>(12, 1),
-                                                   {1, -2, 0.5, 1, 1, 3, -1, 0.25, -0.5, 1, -1, 2}};
+const std::vector<std::vector<double>> kFarWeights = {
+    std::vector<double>(12, 1), {1, -2, 0.5, 1, 1, 3, -1, 0.25, -0.5, 1, -1, 2}};
 
 std::vector<double> point(double scale) {
   std::vector<double> x;
@@ -26,7 +25,7 @@ std::vector<double> point(double scale) {
   return x;
 }
 
-double largest(const Tensor& x) {
+double largest_magnitude(const Tensor& x) {
   double most = 0;
   for (const double value : values_of(x)) most = std::max(most, std::abs(value));
   return most;
@@ -38,12 +37,13 @@ ToyFunction shifted(double offset, double scale, DType dtype) {
 }
 
 FarAway far_away(ToyFunction& f) {
-  Formula formula = formula_of(f, kWeights);
+  Formula formula = formula_of(f, kFarWeights);
   return far_away(formula, 0);
 }
 
 bool is_hidden(const FarAway& far, double limit) {
-  return far.is_hidden_by(std::vector<double>(kWeights.size() * 12, limit), look_at(12).elements);
+  return far.is_hidden_by(std::vector<double>(kFarWeights.size() * 12, limit),
+                          look_at(12).elements);
 }
 
 TEST(FarAway, NothingIsWhereFIsFiniteNowhereElse) {
@@ -59,7 +59,7 @@ TEST(FarAway, NothingIsWhereFIsFiniteNowhereElse) {
 
 TEST(FarAway, NothingIsWhereFEnds) {
   ToyFunction f({tensor_of(point(1))}, [](const std::vector<Tensor>& inputs) {
-    if (largest(inputs[0]) > 5) throw InvalidArgument("too far");
+    if (largest_magnitude(inputs[0]) > 5) throw InvalidArgument("too far");
     return std::vector<Tensor>{inputs[0].clone()};
   });
   EXPECT_FALSE(far_away(f).slopes.has_value());
@@ -69,7 +69,7 @@ TEST(FarAway, NothingIsWhereFEnds) {
 TEST(FarAway, PointsWithAnOutputThatIsNotFiniteAreLeftOut) {
   ToyFunction f({tensor_of(point(1))}, [](const std::vector<Tensor>& inputs) {
     return std::vector<Tensor>{inputs[0].clone(),
-                               tensor_of({largest(inputs[0]) < 5 ? 0 : kInfinity})};
+                               tensor_of({largest_magnitude(inputs[0]) < 5 ? 0 : kInfinity})};
   });
   Formula formula = formula_of(f);
   EXPECT_FALSE(far_away(formula, 0).slopes.has_value());
@@ -120,7 +120,7 @@ TEST(FarAway, RoundingAloneIsNoMove) {
 
 TEST(FarAway, HowSteepFIsOnTheWayToTheFirstPointsIsKnown) {
   ToyFunction f({tensor_of(std::vector<double>(12, 1))}, [](const std::vector<Tensor>& inputs) {
-    const bool is_far = largest(inputs[0]) > 20;  // from there on it may be steeper
+    const bool is_far = largest_magnitude(inputs[0]) > 20;  // from there on it may be steeper
     std::vector<double> y = values_of(inputs[0]);
     for (double& value : y) value = 5 + 1e-18 * value + (is_far ? value : 0);
     return std::vector<Tensor>{tensor_of(y)};
@@ -152,7 +152,7 @@ TEST(FarAway, EveryRunIsCounted) {
 
 TEST(LargestSlopes, AreThoseAlongADirectionOfTheSize1) {
   ToyFunction line = ToyFunction::elementwise(tensor_of(point(1)), [](double x) { return 2 * x; });
-  Formula formula = formula_of(line, kWeights);
+  Formula formula = formula_of(line, kFarWeights);
   const std::vector<double> direction = look_at(12).direction();
   const std::vector<double> slopes = largest_slopes(formula, 0, direction);
   ASSERT_EQ(slopes.size(), 2U);
@@ -160,7 +160,7 @@ TEST(LargestSlopes, AreThoseAlongADirectionOfTheSize1) {
     double expected = 0;
     double squares = 0;
     for (std::size_t j = 0; j < 12; ++j) {
-      expected += 2 * kWeights[row][j] * direction[j];
+      expected += 2 * kFarWeights[row][j] * direction[j];
       squares += direction[j] * direction[j];
     }
     EXPECT_NEAR(slopes[row], std::abs(expected) / std::sqrt(squares / 12), 1e-9);
@@ -169,14 +169,14 @@ TEST(LargestSlopes, AreThoseAlongADirectionOfTheSize1) {
 
 TEST(LargestSlopes, OfAConstantAre0AndWhereNothingIsKnownTheyAreEndless) {
   ToyFunction constant = ToyFunction::elementwise(tensor_of(point(1)), [](double) { return 3; });
-  Formula formula = formula_of(constant, kWeights);
+  Formula formula = formula_of(constant, kFarWeights);
   EXPECT_THAT(largest_slopes(formula, 0, look_at(12).direction()), Each(0));
   const std::vector<double> here = point(1);
   ToyFunction nowhere({tensor_of(here)}, [here](const std::vector<Tensor>& inputs) {
     if (values_of(inputs[0]) != here) throw InvalidArgument("too far");
     return std::vector<Tensor>{inputs[0].clone()};
   });
-  Formula other = formula_of(nowhere, kWeights);
+  Formula other = formula_of(nowhere, kFarWeights);
   EXPECT_THAT(largest_slopes(other, 0, look_at(12).direction()), Each(kInfinity));
 }
 

@@ -1,14 +1,15 @@
 #include "fluidcore/gradcheck/verdict/infinite.h"
 
 #include <cmath>
-#include <limits>
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "fluidcore/base/error.h"
+#include "fluidcore/gradcheck/function/infinity.h"
 #include "gradcheck/toy_function.h"
+#include "gradcheck/toy_numbers.h"
 
 namespace fluidcore::gradcheck {
 namespace {
@@ -17,9 +18,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::ThrowsMessage;
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-const double kNan = std::nan("");
 
 // Of the square root at 0, 1 and 4.
 Infinite root(const std::vector<double>& claimed, DType dtype = DType::kFloat64) {
@@ -49,7 +47,7 @@ TEST(Infinite, AnInfinityIsOfTheSignOfADerivativeThatTheDtypeCannotHold) {
 }
 
 TEST(Infinite, WhatIsFiniteOrNotANumberIsNoInfinity) {
-  EXPECT_FALSE(may_be_infinite(kNan, -kInfinity, kInfinity, DType::kFloat32));
+  EXPECT_FALSE(may_be_infinite(kNaN, -kInfinity, kInfinity, DType::kFloat32));
   EXPECT_FALSE(may_be_infinite(1e38, -kInfinity, kInfinity, DType::kFloat32));
 }
 
@@ -81,7 +79,7 @@ TEST(Infinite, WhereTheDerivativeIsANumberAnInfinityIsWrong) {
 }
 
 TEST(Infinite, NoDerivativeIsNotANumber) {
-  const Infinite found = root({kNan, 0.5, kInfinity});
+  const Infinite found = root({kNaN, 0.5, kInfinity});
   ASSERT_TRUE(found.wrong);
   EXPECT_EQ(found.wrong->element, 0);
 }

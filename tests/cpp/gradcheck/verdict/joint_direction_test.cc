@@ -8,21 +8,14 @@
 #include <gtest/gtest.h>
 
 #include "fluidcore/base/error.h"
-#include "fluidcore/base/philox.h"
 #include "gradcheck/toy_function.h"
+#include "gradcheck/toy_numbers.h"
 
 namespace fluidcore::gradcheck {
 namespace {
 
 using testing::IsEmpty;
 using testing::ThrowsMessage;
-
-std::vector<double> normal(std::uint64_t seed, std::size_t size) {
-  const RandomSequence numbers{.key = seed, .offset = 0};
-  std::vector<double> values(size);
-  for (std::size_t i = 0; i < size; ++i) values[i] = numbers.normal<double>(i);
-  return values;
-}
 
 // y = sin(x0) + sin(x1) + sin(x2), of different sizes: sums of them.
 constexpr std::size_t kSizes[] = {300, 7, 50};

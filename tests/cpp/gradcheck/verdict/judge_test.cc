@@ -1,11 +1,12 @@
 #include "fluidcore/gradcheck/verdict/judge.h"
 
-#include <cmath>
 #include <limits>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "gradcheck/toy_derivatives.h"
 
 namespace fluidcore::gradcheck {
 namespace {
@@ -14,46 +15,35 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::Lt;
 
-// Derivatives by one element after the other, for one cotangent.
-Derivatives smooth(const std::vector<double>& values, double error = 0) {
-  Derivatives reference(1, std::ssize(values));
-  reference.value = reference.low = reference.high = values;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    reference.error[i] = error;
-    reference.scale[i] = std::abs(values[i]);
-  }
-  return reference;
-}
-
 Judgement judged(const Derivatives& reference, std::vector<double> analytical) {
   return judge(reference, std::move(analytical), formula_tolerance(reference), Rules());
 }
 
 TEST(JudgeTest, WhatTheErrorBarAllowsIsRight) {
-  const Judgement found = judged(smooth({1, -2}, 1e-8), {1 + 2e-8, -2 - 2e-8});
+  const Judgement found = judged(known_derivatives({1, -2}, 1e-8), {1 + 2e-8, -2 - 2e-8});
   EXPECT_EQ(found.verdict(), Verdict::kPass);
   EXPECT_THAT(found.resolution, Each(Lt(1e-7)));
 }
 
 TEST(JudgeTest, WhatItDoesNotAllowIsWrong) {
-  const Judgement found = judged(smooth({1, -2}, 1e-8), {1 + 2e-8, -2 - 5e-8});
+  const Judgement found = judged(known_derivatives({1, -2}, 1e-8), {1 + 2e-8, -2 - 5e-8});
   EXPECT_EQ(found.verdict(), Verdict::kFail);
   EXPECT_THAT(found.wrong, ElementsAre(0, 1));
   EXPECT_EQ(found.worst(), 1u);
 }
 
 TEST(JudgeTest, AWideErrorBarProvesNothing) {
-  const Judgement found = judged(smooth({1, 1, 1}, 0.1), {1, 1, 1});
+  const Judgement found = judged(known_derivatives({1, 1, 1}, 0.1), {1, 1, 1});
   EXPECT_EQ(found.verdict(), Verdict::kInconclusive);
-  EXPECT_THAT(found.doubts(smooth({1, 1, 1}, 0.1).flags), ElementsAre("noise"));
+  EXPECT_THAT(found.doubts(known_derivatives({1, 1, 1}, 0.1).flags), ElementsAre("noise"));
 }
 
 TEST(JudgeTest, ButItCanRefute) {
-  EXPECT_EQ(judged(smooth({1, 1, 1}, 0.1), {1, 1, 2}).verdict(), Verdict::kFail);
+  EXPECT_EQ(judged(known_derivatives({1, 1, 1}, 0.1), {1, 1, 2}).verdict(), Verdict::kFail);
 }
 
 TEST(JudgeTest, OneElementThatIsNotProvenIsEnoughForNoPass) {
-  Derivatives reference = smooth({1, 2, 3, 4});
+  Derivatives reference = known_derivatives({1, 2, 3, 4});
   reference.flags = {kDomain, 0, 0, 0};
   const Judgement found = judged(reference, {1, 2, 3, 4});
   EXPECT_EQ(found.verdict(), Verdict::kInconclusive);
@@ -61,14 +51,14 @@ TEST(JudgeTest, OneElementThatIsNotProvenIsEnoughForNoPass) {
 }
 
 TEST(JudgeTest, TheMostFrequentDoubtComesFirst) {
-  Derivatives reference = smooth({1, 2, 3, 4}, 1);
+  Derivatives reference = known_derivatives({1, 2, 3, 4}, 1);
   reference.flags = {kKink, kJump, kLate, kJump};
   const Judgement found = judged(reference, {1, 2, 3, 4});
   EXPECT_THAT(found.doubts(reference.flags), ElementsAre("jump", "budget", "kink"));
 }
 
 TEST(JudgeTest, WhatOneMeasurementRefutesStaysOpenWhateverMay) {
-  Derivatives reference = smooth({1, 1e6});
+  Derivatives reference = known_derivatives({1, 1e6});
   reference.flags = {kDomain | kSuspect, 0};
   const Rules rules{.allow_open = 0.5};
   const Judgement found = judge(reference, {1, 1e6}, formula_tolerance(reference), rules);
@@ -78,7 +68,7 @@ TEST(JudgeTest, WhatOneMeasurementRefutesStaysOpenWhateverMay) {
 
 TEST(JudgeTest, WhatMayStayOpenIsAPartOfTheGradientNotOfItsElements) {
   const auto verdict = [](double allowed, std::uint8_t large, std::uint8_t small) {
-    Derivatives reference = smooth({1, 1, 1, 97});
+    Derivatives reference = known_derivatives({1, 1, 1, 97});
     reference.flags = {small, small, small, large};
     const Rules rules{.allow_open = allowed};
     return judge(reference, {1, 1, 1, 97}, formula_tolerance(reference), rules).verdict();
@@ -89,7 +79,7 @@ TEST(JudgeTest, WhatMayStayOpenIsAPartOfTheGradientNotOfItsElements) {
 }
 
 TEST(JudgeTest, WhatHasNoDerivativeMakesNoOtherElementEasier) {
-  Derivatives reference = smooth({1, 1});
+  Derivatives reference = known_derivatives({1, 1});
   reference.scale[0] = reference.high[0] = 1e12;
   reference.error[1] = 1e-3;
   reference.flags[0] = kJump;
@@ -98,7 +88,7 @@ TEST(JudgeTest, WhatHasNoDerivativeMakesNoOtherElementEasier) {
 }
 
 TEST(JudgeTest, KinksAreWrongOrNotCountedWhereTheUserSaysSo) {
-  Derivatives reference = smooth({0.5, 1});
+  Derivatives reference = known_derivatives({0.5, 1});
   reference.low[0] = 0;
   reference.high[0] = 1;
   reference.flags[0] = kKink | kSubgradient;
@@ -113,7 +103,7 @@ TEST(JudgeTest, KinksAreWrongOrNotCountedWhereTheUserSaysSo) {
 }
 
 TEST(JudgeTest, AtAKinkWhatLiesBetweenTheSlopesIsNotWrong) {
-  Derivatives reference = smooth({0.5, 1, 1});
+  Derivatives reference = known_derivatives({0.5, 1, 1});
   reference.low[0] = 0;
   reference.high[0] = 1;
   reference.flags[0] = kKink;
@@ -126,7 +116,7 @@ TEST(JudgeTest, AtAKinkWhatLiesBetweenTheSlopesIsNotWrong) {
 
 TEST(JudgeTest, AnOverflowIsNotJudgedAndHidesNoOtherError) {
   const double infinity = std::numeric_limits<double>::infinity();
-  const Derivatives reference = smooth({1e5, 2, 3, 4});
+  const Derivatives reference = known_derivatives({1e5, 2, 3, 4});
   const Judgement found = judged(reference, {infinity, 2, 3, 4});
   EXPECT_THAT(found.wrong, Each(0));
   EXPECT_THAT(found.unsure, ElementsAre(1, 0, 0, 0));
@@ -136,12 +126,12 @@ TEST(JudgeTest, AnOverflowIsNotJudgedAndHidesNoOtherError) {
 }
 
 TEST(JudgeTest, SmallElementsAreComparedWithAPartOfTheLargest) {
-  EXPECT_EQ(judged(smooth({1e-9, 1000}), {2e-9, 1000}).verdict(), Verdict::kPass);
-  EXPECT_EQ(judged(smooth({1e-9, 1e-9}), {2e-9, 1e-9}).verdict(), Verdict::kFail);
+  EXPECT_EQ(judged(known_derivatives({1e-9, 1000}), {2e-9, 1000}).verdict(), Verdict::kPass);
+  EXPECT_EQ(judged(known_derivatives({1e-9, 1e-9}), {2e-9, 1e-9}).verdict(), Verdict::kFail);
 }
 
 TEST(JudgeTest, AnExactZeroNeedsNoTolerance) {
-  const Derivatives reference = smooth({0, 0});
+  const Derivatives reference = known_derivatives({0, 0});
   const std::vector<double> rounding(2, smallest_normal(DType::kFloat32));
   EXPECT_EQ(judge(reference, {0, 0}, rounding, Rules()).verdict(), Verdict::kPass);
   EXPECT_EQ(judge(reference, {0, 1e-30}, rounding, Rules()).verdict(), Verdict::kFail);
@@ -160,7 +150,7 @@ TEST(JudgeTest, TheWorstOfAnElementIsAWrongOneOrElseTheFarthest) {
 
 TEST(JudgeTest, NanIsNeitherRightNorWrong) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  const Judgement found = judged(smooth({1, 2, 3}), {nan, nan, 3});
+  const Judgement found = judged(known_derivatives({1, 2, 3}), {nan, nan, 3});
   EXPECT_THAT(found.wrong, ElementsAre(0, 0, 0));
   EXPECT_EQ(found.verdict(), Verdict::kInconclusive);
 }

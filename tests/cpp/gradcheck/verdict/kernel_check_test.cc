@@ -13,15 +13,12 @@
 #include "gradcheck/toy_formula.h"
 #include "gradcheck/toy_function.h"
 #include "gradcheck/toy_gradient.h"
+#include "gradcheck/toy_numbers.h"
 
 namespace fluidcore::gradcheck {
 namespace {
 
 using testing::Each;
-
-double slope(double x) {
-  return std::cos(x);
-}
 
 // sin, with a kernel in float32 whose gradient has a fault at some places.
 class Sine {
@@ -33,7 +30,7 @@ class Sine {
       const Fault& fault = [](std::size_t /*i*/, double a) { return a; },
       std::vector<std::vector<double>> cotangents = {})
       : f_(ToyFunction::elementwise(tensor_of(x), [](double t) { return std::sin(t); })),
-        formula_(ToyGradient::elementwise(tensor_of(x), slope)),
+        formula_(ToyGradient::elementwise(tensor_of(x), cosine)),
         kernel_({tensor_of(x, DType::kFloat32)}, body(fault)) {
     if (cotangents.empty()) cotangents = {std::vector<double>(x.size(), 1)};
     std::vector<std::vector<Tensor>> v;
@@ -71,7 +68,7 @@ class Sine {
       std::vector<double> gradient = values_of(v[0]);
       const std::vector<double> at = values_of(x[0]);
       for (std::size_t i = 0; i < at.size(); ++i)
-        gradient[i] = fault(i, gradient[i] * slope(at[i]));
+        gradient[i] = fault(i, gradient[i] * cosine(at[i]));
       return std::vector<Tensor>{tensor_of(gradient, DType::kFloat32)};
     };
   }

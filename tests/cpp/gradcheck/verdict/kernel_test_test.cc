@@ -18,6 +18,7 @@
 
 #include "gradcheck/toy_function.h"
 #include "gradcheck/toy_gradient.h"
+#include "gradcheck/toy_numbers.h"
 
 namespace fluidcore::gradcheck {
 namespace {
@@ -25,7 +26,6 @@ namespace {
 using ::testing::Each;
 using ::testing::ElementsAre;
 
-constexpr double kUnit = 0x1p-24;
 constexpr std::size_t kElements = 3;
 const double kUnknown = std::numeric_limits<double>::quiet_NaN();
 const Rules kRules = {.resolution = 1e-12};  // so strict that nothing is only imprecise
@@ -112,13 +112,13 @@ bool is_wrong(const std::vector<Around>& centres) {
 
 TEST(KernelTestTest, AMeanBeyondFourSpreadsAndFourUnitsIsAFault) {
   const std::vector<std::tuple<double, double, bool>> cases = {
-      {3.9 * kUnit, 0, false}, {4.1 * kUnit, 0, true}, {-4.1 * kUnit, 0, true},
-      {1e-4, 0.26e-4, false},  {1e-4, 0.24e-4, true},  {-1e-4, 0.24e-4, true}};
+      {3.9 * kFloat32Unit, 0, false}, {4.1 * kFloat32Unit, 0, true}, {-4.1 * kFloat32Unit, 0, true},
+      {1e-4, 0.26e-4, false},         {1e-4, 0.24e-4, true},         {-1e-4, 0.24e-4, true}};
   for (const auto& [mean, spread, wrong] : cases) {
     Measured at(everywhere({mean, spread}));
     const Judgement found = at.judge();
-    EXPECT_THAT(found.wrong, Each(wrong)) << mean / kUnit << " units";
-    EXPECT_NEAR(found.limit[0], 4 * spread + 4 * kUnit, 1e-14);
+    EXPECT_THAT(found.wrong, Each(wrong)) << mean / kFloat32Unit << " units";
+    EXPECT_NEAR(found.limit[0], 4 * spread + 4 * kFloat32Unit, 1e-14);
     EXPECT_NEAR(found.analytical[0], 1 + mean, 1e-14);
     EXPECT_NEAR(found.spread[0], spread, 1e-14);
   }
@@ -129,15 +129,15 @@ TEST(KernelTestTest, LessThanFourSpreadsIsAFaultIfItIsTheSameEverywhere) {
       {6, 4, true},  // 4 units and 6 / sqrt(9 * 5) spreads are 4.9
       {4.8, 4, false}, {5, 4, true}, {-6, 4, true}, {8, 3, true}, {8, 2, false}};
   for (const auto& [units, count, wrong] : cases) {
-    const double spread = (std::abs(units) < 6 ? 1.05 : 1.5) * kUnit;
-    const Around none = {std::copysign(2 * kUnit, units), spread};
-    EXPECT_EQ(is_wrong(at_some({units * kUnit, spread}, count, none)), wrong) << units;
+    const double spread = (std::abs(units) < 6 ? 1.05 : 1.5) * kFloat32Unit;
+    const Around none = {std::copysign(2 * kFloat32Unit, units), spread};
+    EXPECT_EQ(is_wrong(at_some({units * kFloat32Unit, spread}, count, none)), wrong) << units;
   }
 }
 
 TEST(KernelTestTest, WhereErrorsSpreadMoreThanResultsRoundTheSameEverywhereIsNoFault) {
-  EXPECT_TRUE(is_wrong(everywhere({11 * kUnit, 1.9 * kUnit})));
-  EXPECT_FALSE(is_wrong(everywhere({11 * kUnit, 2.1 * kUnit})));
+  EXPECT_TRUE(is_wrong(everywhere({11 * kFloat32Unit, 1.9 * kFloat32Unit})));
+  EXPECT_FALSE(is_wrong(everywhere({11 * kFloat32Unit, 2.1 * kFloat32Unit})));
 }
 
 TEST(KernelTestTest, AFaultMustBeConfirmedAtThreeOfFourOtherCentres) {
@@ -246,7 +246,7 @@ TEST(KernelTestTest, WhereTheFormulaIsUnknownAtAKinkNothingIsRight) {
 }
 
 TEST(KernelTestTest, ARightKernelNeedsNoOtherCentres) {
-  Measured at(everywhere({0, kUnit}));
+  Measured at(everywhere({0, kFloat32Unit}));
   EXPECT_EQ(at.judge(0, 0, {.resolution = 1e-3}).verdict(), Verdict::kPass);
   EXPECT_EQ(at.points.size(), 9u);
   at.judge(0, 0, {.resolution = 1e-3});
@@ -280,7 +280,7 @@ TEST(KernelTestTest, FourOtherCentresAreFurtherAway) {
 TEST(KernelTestTest, SlightErrorsOfSumsAreAWarning) {
   const Rules rules = Rules::of(DType::kFloat32, false);
   for (const double units : {3.0, 7.0, 25.0, 40.0}) {
-    const Judgement found = Measured(everywhere({units * kUnit, 0})).judge(0, 0, rules);
+    const Judgement found = Measured(everywhere({units * kFloat32Unit, 0})).judge(0, 0, rules);
     // Three terms may lose 16 sqrt(3) units, besides the four that are always right.
     EXPECT_EQ(found.verdict(), units < 40 ? Verdict::kPass : Verdict::kFail) << units;
     EXPECT_EQ(found.num_imprecise, units > 4 && units < 40 ? 3 : 0);
@@ -331,7 +331,8 @@ TEST(KernelTestTest, WhereAllIsRoundingAtThePointNoOtherPointIsNeeded) {
   reference.value = reference.low = reference.high = reference.scale = {1, 1, 1};
   for (const double units : {0.0, 1.9, -1.9, 2.1, -2.1}) {
     Measured at(everywhere({0, 0}));
-    const FormulaGradient formula{0, {0, 1, 2}, {1, 1, 1}, {1, 1 + units * kUnit, 1}, reference};
+    const FormulaGradient formula{
+        0, {0, 1, 2}, {1, 1, 1}, {1, 1 + units * kFloat32Unit, 1}, reference};
     const std::optional<Judgement> found = at.test.judge_at_point(formula, rules);
     EXPECT_EQ(found.has_value(), std::abs(units) < 2) << units;
     if (found) {

@@ -2,11 +2,11 @@
 
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "fluidcore/gradcheck/function/infinity.h"
 #include "fluidcore/gradcheck/function/random_values.h"
 #include "fluidcore/gradcheck/function/rounding.h"
 #include "gradcheck/toy_function.h"
@@ -15,8 +15,6 @@ namespace fluidcore::gradcheck {
 namespace {
 
 using Numbers = std::vector<double>;
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::optional<Deviation> scaled(const Numbers& gradient,
                                 const Numbers& before,

@@ -137,7 +137,7 @@ TEST(LostDigitsTest, AWrongKernelBesideLostDigitsIsFound) {
 }
 
 OperatorCase tanh_case(DType dtype) {
-  return {"tanh", {{"X", {fluidcore::tensor_of({2}, {8, 0.5}, dtype)}}}};
+  return {"tanh", {{"X", {tensor_of({2}, {8, 0.5}, dtype)}}}};
 }
 
 TEST(LostDigitsTest, ANeighbourHasTheSameOutputsButForOneToThreeUnits) {
@@ -158,8 +158,7 @@ TEST(LostDigitsTest, AGradientIsUncertainByWhatOneUnitOfFMakes) {
   OperatorGradient kernel(builtin_ops(), tanh_case(DType::kFloat32));
   OperatorGradient formula(builtin_ops(), tanh_case(DType::kFloat64));
   const auto f = formula.forward();
-  const GradientPair pair{
-      kernel, formula, *f, {{fluidcore::tensor_of({2}, {1, 1}, DType::kFloat32)}}};
+  const GradientPair pair{kernel, formula, *f, {{tensor_of({2}, {1, 1}, DType::kFloat32)}}};
   const LostDigits lost(pair, 0, {0});
   const std::vector<double> uncertain = lost.uncertain();
   EXPECT_GT(uncertain[0], 2 * 0x1p-24);

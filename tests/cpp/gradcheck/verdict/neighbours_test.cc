@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <set>
 #include <stdexcept>
@@ -16,15 +15,14 @@
 #include <gtest/gtest.h>
 
 #include "gradcheck/toy_function.h"
+#include "gradcheck/toy_numbers.h"
 
 namespace fluidcore::gradcheck {
 namespace {
 
 using ::testing::ElementsAre;
 
-constexpr double kUnit = 0x1p-24;
 constexpr double kRoot = 0x1p-12;  // of a unit: the first step, times the size of x
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 // A function of one input with all elements of it as its outputs.
 ToyFunction function_of(const std::vector<double>& x, std::function<double(double)> f) {
@@ -33,7 +31,7 @@ ToyFunction function_of(const std::vector<double>& x, std::function<double(doubl
 
 // 1 at the first of x, and by `units` more after the first step of an element of size 1.
 std::function<double(double)> sloped(double units, double from = 1) {
-  return [=](double x) { return 1 + units * kUnit / kRoot * (x - from); };
+  return [=](double x) { return 1 + units * kFloat32Unit / kRoot * (x - from); };
 }
 
 // How far the first element is moved to either side; 0 where there is no neighbour.
@@ -80,7 +78,7 @@ TEST(NeighboursTest, ThereIsNoneWhereTheFirstStepIsEnoughOrFNeverMoves) {
 TEST(NeighboursTest, AnElementMovesAtMost4096TimesItself) {
   const auto beyond = [](double edge) {
     return function_of({1, 1}, [edge](double x) {
-      return 1 + kUnit / 400 * std::max(std::abs(x - 1) - edge, 0.0);
+      return 1 + kFloat32Unit / 400 * std::max(std::abs(x - 1) - edge, 0.0);
     });
   };
   ToyFunction near = beyond(3500);
@@ -142,7 +140,7 @@ TEST(NeighboursTest, TheWayToANeighbourIsSplitWhereFChangesMost) {
 TEST(NeighboursTest, PointsOfAWayThatAreXItselfOrTheSameAreLeftOut) {
   const Neighbour end{0, 0, 1 + kRoot};
   ToyFunction jump =
-      function_of({1}, [](double x) { return x > 1 + kRoot / 2 ? 1 + 2 * kUnit : 1; });
+      function_of({1}, [](double x) { return x > 1 + kRoot / 2 ? 1 + 2 * kFloat32Unit : 1; });
   Neighbourhood near(jump, DType::kFloat32, 0);
   std::set<double> values;
   const std::vector<Neighbour> way = near.between(end);
@@ -151,18 +149,18 @@ TEST(NeighboursTest, PointsOfAWayThatAreXItselfOrTheSameAreLeftOut) {
     values.insert(at.value);
   }
   EXPECT_EQ(values.size(), way.size());
-  ToyFunction wide = function_of({1}, [](double x) { return x > 1 ? 1 + 4 * kUnit : 1; });
+  ToyFunction wide = function_of({1}, [](double x) { return x > 1 ? 1 + 4 * kFloat32Unit : 1; });
   Neighbourhood far(wide, DType::kFloat32, 0);
   EXPECT_TRUE(far.between(end).empty());
 }
 
 TEST(NeighboursTest, AUnitIsThatOfTheLargestOutput) {
   ToyFunction f = function_of({1, 2}, [](double x) { return -3 * std::abs(x); });
-  EXPECT_EQ(Neighbourhood(f, DType::kFloat32, 0).unit(), 6 * kUnit);
+  EXPECT_EQ(Neighbourhood(f, DType::kFloat32, 0).unit(), 6 * kFloat32Unit);
   EXPECT_EQ(Neighbourhood(f, DType::kBFloat16, 0).unit(), 6 * 0x1p-8);
 }
 
-ToyFunction sum_of(const std::vector<double>& x, std::function<double(double)> f) {
+ToyFunction summed(const std::vector<double>& x, std::function<double(double)> f) {
   return ToyFunction({tensor_of(x)}, [f = std::move(f)](const std::vector<Tensor>& inputs) {
     double sum = 0;
     for (const double value : values_of(inputs[0])) sum += f(value);
@@ -171,13 +169,14 @@ ToyFunction sum_of(const std::vector<double>& x, std::function<double(double)> f
 }
 
 TEST(NeighboursTest, OtherSignsShowTermsThatCancel) {
-  ToyFunction cancels = sum_of({5, -5}, [](double x) { return x; });
-  EXPECT_EQ(Neighbourhood(cancels, DType::kFloat32, 0).unit(), 10 * kUnit);
-  ToyFunction edges = sum_of({5, -5, 0}, [](double x) { return std::sqrt(x + 5); });
-  EXPECT_NEAR(Neighbourhood(edges, DType::kFloat32, 0).unit() / kUnit,
+  ToyFunction cancels = summed({5, -5}, [](double x) { return x; });
+  EXPECT_EQ(Neighbourhood(cancels, DType::kFloat32, 0).unit(), 10 * kFloat32Unit);
+  ToyFunction edges = summed({5, -5, 0}, [](double x) { return std::sqrt(x + 5); });
+  EXPECT_NEAR(Neighbourhood(edges, DType::kFloat32, 0).unit() / kFloat32Unit,
               2 * std::sqrt(10.0) + std::sqrt(5.0), 1e-12);
-  ToyFunction partial = sum_of({2, -2}, [](double x) { return x > 0 ? 7 / (x - 2) : 1; });
-  EXPECT_EQ(Neighbourhood(partial, DType::kFloat32, 0).unit(), 2 * kUnit) << "of finite sums";
+  ToyFunction partial = summed({2, -2}, [](double x) { return x > 0 ? 7 / (x - 2) : 1; });
+  EXPECT_EQ(Neighbourhood(partial, DType::kFloat32, 0).unit(), 2 * kFloat32Unit)
+      << "of finite sums";
 }
 
 TEST(NeighboursTest, ThePointStaysWhereItIs) {

@@ -19,8 +19,9 @@ namespace {
 
 using testing::ElementsAre;
 
-const std::vector<double> kX = {1, -2, 1.5, 3, -1};
-const std::vector<std::vector<double>> kWeights = {{1, -0.5, 2, 1.5, -1}, {0.25, 1, -1, 2, 1}};
+const std::vector<double> kDoubledPoint = {1, -2, 1.5, 3, -1};
+const std::vector<std::vector<double>> kDoubledWeights = {{1, -0.5, 2, 1.5, -1},
+                                                          {0.25, 1, -1, 2, 1}};
 constexpr double kOff = 0.5;
 
 // f = 2 x; the gradient by some elements is off by kOff, and by less beside the point.
@@ -28,21 +29,22 @@ class Doubled {
  public:
   // `stays`: the part of kOff that is left there.
   explicit Doubled(double stays, std::vector<std::size_t> at = {1}, DType dtype = DType::kFloat32)
-      : f_(ToyFunction::elementwise(tensor_of(kX, dtype), [](double x) { return 2 * x; })),
+      : f_(ToyFunction::elementwise(tensor_of(kDoubledPoint, dtype),
+                                    [](double x) { return 2 * x; })),
         gradient_(f_.inputs(),
                   [this, stays, at = std::move(at)](const auto& x, const auto& v) {
                     const std::vector<double> here = values_of(x[0]);
-                    if (here != kX) points.push_back(here);
-                    if (here != kX && beside) beside();
+                    if (here != kDoubledPoint) points.push_back(here);
+                    if (here != kDoubledPoint && beside) beside();
                     std::vector<double> found = values_of(v[0]);
                     const std::vector<double> cotangent = found;
                     for (double& value : found) value *= 2;
                     for (const std::size_t i : at) {
-                      found[i] += kOff * (here == kX ? 1 : stays) * cotangent[i];
+                      found[i] += kOff * (here == kDoubledPoint ? 1 : stays) * cotangent[i];
                     }
                     return std::vector<Tensor>{tensor_of(found, x[0].dtype())};
                   }),
-        formula(formula_of(f_, kWeights)) {
+        formula(formula_of(f_, kDoubledWeights)) {
     formula.gradient = &gradient_;
     formula.rules = Rules::of(dtype, true);
     formula.alone = true;
@@ -57,13 +59,13 @@ class Doubled {
     std::vector<double> tolerance(2 * elements);
     for (std::size_t row = 0; row < 2; ++row) {
       const auto g = values_of(
-          gradient_.at(f_.inputs(), {tensor_of(kWeights[row], f_.inputs()[0].dtype())})[0]);
+          gradient_.at(f_.inputs(), {tensor_of(kDoubledWeights[row], f_.inputs()[0].dtype())})[0]);
       for (std::size_t j = 0; j < elements; ++j) {
         const auto element = static_cast<std::size_t>(look.elements[j]);
         const std::size_t i = row * elements + j;
-        reference_.value[i] = 2 * kWeights[row][element];
-        reference_.scale[i] = scale * std::abs(kWeights[row][element]);
-        tolerance[i] = 1e-3 * std::abs(kWeights[row][element]);
+        reference_.value[i] = 2 * kDoubledWeights[row][element];
+        reference_.scale[i] = scale * std::abs(kDoubledWeights[row][element]);
+        tolerance[i] = 1e-3 * std::abs(kDoubledWeights[row][element]);
         claimed[i] = g[element];
       }
     }
@@ -99,7 +101,9 @@ class Doubled {
 // By how much points are away, relative to x.
 std::vector<double> move_to(const std::vector<double>& point) {
   std::vector<double> move;
-  for (std::size_t i = 0; i < kX.size(); ++i) move.push_back(point[i] / kX[i] - 1);
+  for (std::size_t i = 0; i < kDoubledPoint.size(); ++i) {
+    move.push_back(point[i] / kDoubledPoint[i] - 1);
+  }
   return move;
 }
 
@@ -115,7 +119,7 @@ TEST(OwnRounding, MayBeFourTimesWhatDiffersBetweenPoints) {
       EXPECT_EQ(found.wrong[i], is_off && !is_open);
       EXPECT_EQ(found.unsure[i], is_off && is_open);
       double limit = before.limit[i];
-      if (is_off && is_open) limit += 4 * change * kOff * std::abs(kWeights[i / 5][1]);
+      if (is_off && is_open) limit += 4 * change * kOff * std::abs(kDoubledWeights[i / 5][1]);
       EXPECT_NEAR(found.limit[i], limit, 1e-4 * limit);
       if (!is_off || !is_open) {
         EXPECT_EQ(found.limit[i], before.limit[i]);
@@ -149,7 +153,7 @@ TEST(OwnRounding, IsLookedForAtSixPairsOfPointsOnEitherSide) {
     double opposite = 1;
     for (const auto& [other, unused] : moves) {
       double apart = 0;
-      for (std::size_t i = 0; i < kX.size(); ++i) {
+      for (std::size_t i = 0; i < kDoubledPoint.size(); ++i) {
         apart = std::max(apart, std::abs(move[i] + other[i]));
       }
       opposite = std::min(opposite, apart);
@@ -192,24 +196,24 @@ void expect_untouched(Doubled& checked) {
 
 TEST(OwnRounding, OfAFormulaShowsForOtherCotangentsAtThePoint) {
   for (const bool is_rounding : {false, true}) {
-    ToyFunction f =
-        ToyFunction::elementwise(tensor_of(kX, DType::kFloat64), [](double x) { return 2 * x; });
+    ToyFunction f = ToyFunction::elementwise(tensor_of(kDoubledPoint, DType::kFloat64),
+                                             [](double x) { return 2 * x; });
     ToyGradient gradient(f.inputs(), [&](const auto& x, const auto& v) {
-      EXPECT_EQ(values_of(x[0]), kX);
+      EXPECT_EQ(values_of(x[0]), kDoubledPoint);
       std::vector<double> found = values_of(v[0]);
-      const bool is_off = !is_rounding || found == kWeights[0];
+      const bool is_off = !is_rounding || found == kDoubledWeights[0];
       for (double& value : found) value *= 2;
       if (is_off) found[1] += kOff;
       return std::vector<Tensor>{tensor_of(found)};
     });
-    Formula formula = formula_of(f, {kWeights[0]});
+    Formula formula = formula_of(f, {kDoubledWeights[0]});
     formula.gradient = &gradient;
     Look look;
     look.elements = {0, 1, 2, 3, 4};
     Derivatives reference(1, 5);
     std::vector<double> claimed;
-    for (std::size_t i = 0; i < kX.size(); ++i) {
-      reference.value[i] = 2 * kWeights[0][i];
+    for (std::size_t i = 0; i < kDoubledPoint.size(); ++i) {
+      reference.value[i] = 2 * kDoubledWeights[0][i];
       reference.scale[i] = 1;
       claimed.push_back(reference.value[i] + (i == 1 ? kOff : 0));
     }

@@ -1,13 +1,14 @@
 #include "fluidcore/gradcheck/verdict/repetition.h"
 
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "fluidcore/base/error.h"
+#include "fluidcore/gradcheck/function/infinity.h"
+#include "gradcheck/toy_numbers.h"
 
 namespace fluidcore::gradcheck {
 namespace {
@@ -15,9 +16,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using Numbers = std::vector<double>;
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-const double kNaN = std::nan("");
 
 // Of all runs that are wanted: the first, and then the others in turn.
 Repetition all_runs(const Numbers& first, const std::vector<Numbers>& others) {

@@ -16,14 +16,14 @@ namespace {
 using testing::Each;
 using testing::ElementsAre;
 
-constexpr double kUnit = 0x1p-53;
-const std::vector<double> kX = {3, -4, 0, 5};
+constexpr double kFloat64Unit = 0x1p-53;
+const std::vector<double> kMovedPoint = {3, -4, 0, 5};
 
 ToyFunction moved() {
-  return ToyFunction::elementwise(tensor_of(kX), [](double x) { return x + 1e17; });
+  return ToyFunction::elementwise(tensor_of(kMovedPoint), [](double x) { return x + 1e17; });
 }
 
-ToyFunction fixed(double value = 1e17, const Tensor& x = tensor_of(kX)) {
+ToyFunction fixed(double value = 1e17, const Tensor& x = tensor_of(kMovedPoint)) {
   return ToyFunction::elementwise(x, [value](double) { return value; });
 }
 
@@ -99,7 +99,7 @@ TEST(Absorption, NeedsAnFThatIsLargerThanAllDigitsOfX) {
 }
 
 TEST(Absorption, IsSeenByDifferencesBelowFloat64) {
-  EXPECT_THAT(flags_after(fixed(1e17, tensor_of(kX, DType::kFloat32)), still({0, 0, 0, 0}),
+  EXPECT_THAT(flags_after(fixed(1e17, tensor_of(kMovedPoint, DType::kFloat32)), still({0, 0, 0, 0}),
                           std::vector<double>(8, 1)),
               Each(0));
 }
@@ -196,7 +196,7 @@ TEST(ZeroGradient, IsFlatIfItIsNothingBesideFOverX) {
 }
 
 TEST(ZeroGradient, IsNotFlatIfASlopeIsSeenThatIsNoRounding) {
-  const double rounding = 16 * kUnit;
+  const double rounding = 16 * kFloat64Unit;
   const double error = 1e-12;
   for (const double sign : {1, -1}) {
     const double more = sign * 1.01 * rounding;
@@ -242,7 +242,7 @@ TEST(ZeroGradient, IsHeldByTheErrorBarsOfAllElementsThatCount) {
 }
 
 TEST(ZeroGradient, MoreThanItsOwnRoundingIsAbsorbedByAFlatF) {
-  const double rounding = 1024 * kUnit * kHuge;
+  const double rounding = 1024 * kFloat64Unit * kHuge;
   EXPECT_TRUE(is_zero({.height = kHuge, .claimed = 0.99 * rounding, .error = 1}));
   Settled settled{.height = kHuge, .claimed = 1.01 * rounding, .error = 1};
   EXPECT_FALSE(settled.is_zero());
