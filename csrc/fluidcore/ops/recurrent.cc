@@ -335,7 +335,7 @@ void register_recurrent_ops(OpRegistry& registry) {
               .input("initial_states", "values of ex_states in the first step",
                      {.list = true, .optional = true})
               .input("parameters", "variables around the block that it reads", kOfBlock)
-              .output("outputs", "the values of step_outputs in all steps, stacked_names",
+              .output("outputs", "the values of step_outputs in all steps, stacked",
                       {.list = true, .optional = true})
               .output("step_scopes", "int64 [1]: the number of steps", {.intermediate = true})
               .runs_block({.given = given_slices_and_states,
