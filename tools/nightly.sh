@@ -43,8 +43,7 @@ peers() {
   export PATH=$PWD/.venv-peers/bin:$PATH
   step "$logs/googletest.log" "GoogleTest" google_test
   step "$logs/build.log" "build (wheel)" tools/wheel.sh build/wheel ON
-  step "$logs/install.log" "install (wheel)" \
-    pip install --quiet --force-reinstall --no-deps build/wheel/dist/*.whl
+  step "$logs/install.log" "install (wheel)" install_wheel build/wheel
   with_peers=true
 }
 

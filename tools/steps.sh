@@ -39,6 +39,12 @@ debian_install() {
   "${install[@]}" || { apt-get update -qq && "${install[@]}"; }
 }
 
+# install_wheel BUILD: the wheel of a build and what it needs, with the pip on PATH.
+install_wheel() {
+  pip install --quiet --force-reinstall --no-deps "$1"/dist/*.whl
+  pip install --quiet "$1"/dist/*.whl
+}
+
 # For the C++ tests.
 google_test() {
   [[ -f /usr/include/gmock/gmock.h ]] || debian_install libgtest-dev libgmock-dev ||

@@ -65,10 +65,6 @@ use_library() {
   "$build/example/example"
   "$build/example/custom_operator" "$build/example/libbend.so"
 }
-install_wheel() {
-  pip install --quiet --force-reinstall --no-deps "$build"/dist/*.whl
-  pip install --quiet "$build"/dist/*.whl
-}
 
 step "$logs/venv.log" "test environment" tools/venv.sh "$venv" test
 export PATH=$venv/bin:$PATH
@@ -85,7 +81,7 @@ else
   step "$logs/build.log" "build ($variant)" tools/wheel.sh "$build" "$onednn"
 fi
 if $embed; then
-  step "$logs/install.log" "install ($variant)" install_wheel
+  step "$logs/install.log" "install ($variant)" install_wheel "$build"
   step "$logs/embed.log" "library for programs" pytest -q -s tests/python/test_embedded_library.py
   cat "$logs/embed.log"
   exit
@@ -96,7 +92,7 @@ grep -E '^(100%|Total Test time)' "$logs/ctest.log"
 if $asan; then
   step "$logs/library.log" "C++ library ($variant)" use_library
 else
-  step "$logs/install.log" "install ($variant)" install_wheel
+  step "$logs/install.log" "install ($variant)" install_wheel "$build"
   # From the root of the repository, where python/ is not on the path: the wheel is what is tested.
   step "$logs/pytest.log" "Python tests ($variant)" \
     pytest -n 2 -q -m "not slow" --left-out="$logs/left_out.txt"

@@ -105,7 +105,7 @@ class Network:
         twin.scope = core.Scope()
         twin._moved = None
         for name in self.inputs():
-            value = np.asarray(self.tensor(name))
+            value = self.tensor(name).numpy()
             if dtype is not None and value.dtype.name in FLOATING:
                 value = value.astype(numpy_dtype(dtype), copy=False)
             twin.scope.var(name).get_tensor().set(value)
@@ -126,7 +126,7 @@ class Network:
 
     def values(self) -> dict[str, Array]:
         """The values of all inputs: new arrays."""
-        return {name: np.array(self.tensor(name)) for name in self.inputs()}
+        return {name: self.tensor(name).numpy().copy() for name in self.inputs()}
 
     def add_input(self, name: str, value: Array) -> None:
         """Declares a variable and gives it a value."""
@@ -145,7 +145,7 @@ class Network:
     def run(self, outputs: Sequence[str]) -> list[Array]:
         """The values of `outputs`: new arrays."""
         results = self._executor.run(self.program, {}, list(outputs), self.scope)
-        return [np.asarray(tensor) for tensor in results]
+        return [tensor.numpy() for tensor in results]
 
     def run_at(self, values: Mapping[str, Array], outputs: Sequence[str]) -> list[Array]:
         """The values of `outputs` at other values of some inputs, which stay as they are."""
@@ -153,7 +153,7 @@ class Network:
             self._moved = _Moved(self)
         self._moved.set(values)
         results = self._executor.run(self.program, {}, list(outputs), self._moved.scope)
-        return [np.asarray(tensor) for tensor in results]
+        return [tensor.numpy() for tensor in results]
 
     def function(self, inputs: Sequence[str], outputs: Sequence[str]) -> core.Function:
         """The outputs as a function of some inputs, for the native engine."""
@@ -222,7 +222,7 @@ class _Moved:
         for name, (own, moved) in self._tensors.items():
             value = values.get(name)
             if value is None:
-                moved.set(np.asarray(own))
+                moved.set(own.numpy())
             else:
                 known = self._dtypes[name]
                 moved.set(value if value.dtype == known else value.astype(known))
