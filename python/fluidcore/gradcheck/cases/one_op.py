@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from fluidcore import core
 from fluidcore.gradcheck.cases.example import Array, OpExample, as_list
 from fluidcore.program.attributes import plain_attributes
@@ -29,7 +31,7 @@ class OneOp:
             scope.var(name).get_tensor().set(value)
         executor = core.Executor(core.CPUPlace())
         results = executor.run(self.program, {}, list(names), scope)
-        return dict(zip(names, (result.numpy().copy() for result in results), strict=True))
+        return dict(zip(names, (np.array(result) for result in results), strict=True))
 
 
 def one_op(example: OpExample) -> OneOp:

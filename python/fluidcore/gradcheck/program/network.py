@@ -145,7 +145,7 @@ class Network:
     def run(self, outputs: Sequence[str]) -> list[Array]:
         """The values of `outputs`: new arrays."""
         results = self._executor.run(self.program, {}, list(outputs), self.scope)
-        return [tensor.numpy() for tensor in results]
+        return [np.asarray(tensor) for tensor in results]
 
     def run_at(self, values: Mapping[str, Array], outputs: Sequence[str]) -> list[Array]:
         """The values of `outputs` at other values of some inputs, which stay as they are."""
@@ -153,7 +153,7 @@ class Network:
             self._moved = _Moved(self)
         self._moved.set(values)
         results = self._executor.run(self.program, {}, list(outputs), self._moved.scope)
-        return [tensor.numpy() for tensor in results]
+        return [np.asarray(tensor) for tensor in results]
 
     def function(self, inputs: Sequence[str], outputs: Sequence[str]) -> core.Function:
         """The outputs as a function of some inputs, for the native engine."""
