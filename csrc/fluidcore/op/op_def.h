@@ -46,7 +46,9 @@ struct SlotTraits {
   bool live = false;          // of an operator with a block: read again after each run of it
   bool of_block = false;      // what the sub-block itself reads or writes, listed for readers
 };
-inline constexpr SlotTraits kOfBlock{.list = true, .optional = true, .of_block = true};
+inline SlotTraits of_sub_block() {
+  return {.list = true, .optional = true, .of_block = true};
+}
 
 // An operator that runs the block of its attribute `sub_block`. The block reads and writes the
 // variables around it by name; the operator itself may hand over others.

@@ -46,9 +46,9 @@ void add_while(OpRegistry& registry) {
   registry.add(
       OpDef("while")
           .doc("Runs the block again and again, as long as Condition is true.")
-          .input("X", kReadDoc, kOfBlock)
+          .input("X", kReadDoc, of_sub_block())
           .input("Condition", "bool, one element; updated in the block", {.live = true})
-          .output("Out", kWrittenDoc, kOfBlock)
+          .output("Out", kWrittenDoc, of_sub_block())
           .output("StepScopes", "int64 [1]: how often the block was run", {.intermediate = true})
           .runs_block(
               {.results = [](const OpDesc& op) { return op.input("Condition"); }, .repeats = true})
@@ -69,9 +69,9 @@ void add_while(OpRegistry& registry) {
           .checks_data());
   registry.add(OpDef("while_grad")
                    .doc("Runs the gradient of a loop's block as often as the loop ran the block.")
-                   .input("X", kReadDoc, kOfBlock)
+                   .input("X", kReadDoc, of_sub_block())
                    .input("StepScopes", "int64 [1]: how often the block is run")
-                   .output("Out", kWrittenDoc, kOfBlock)
+                   .output("Out", kWrittenDoc, of_sub_block())
                    .runs_block({.repeats = true})
                    .infer([](InferContext& context) {
                      require_spec(context, "StepScopes", {{1}, DType::kInt64});
@@ -129,8 +129,8 @@ void add_conditional_block(OpRegistry& registry) {
       OpDef("conditional_block")
           .doc("Runs the block once, or not at all: if the condition is true, or if no X is empty.")
           .input("X", "the condition, bool, one element; else tensors of any shape", {.list = true})
-          .input("Params", kReadDoc, kOfBlock)
-          .output("Out", kWrittenDoc, kOfBlock)
+          .input("Params", kReadDoc, of_sub_block())
+          .output("Out", kWrittenDoc, of_sub_block())
           .output("Scope", "bool [1]: whether the block was run", {.intermediate = true})
           .runs_block()
           .attr("is_scalar_condition", false,
@@ -146,8 +146,8 @@ void add_conditional_block(OpRegistry& registry) {
       OpDef("conditional_block_grad")
           .doc("Runs the gradient of a block if the block was run.")
           .input("X", "bool [1]: whether the block is run")
-          .input("Params", kReadDoc, kOfBlock)
-          .output("Out", kWrittenDoc, kOfBlock)
+          .input("Params", kReadDoc, of_sub_block())
+          .output("Out", kWrittenDoc, of_sub_block())
           .runs_block()
           .infer([](InferContext& context) { require_spec(context, "X", {{1}, DType::kBool}); })
           .kernels(byte_kernels(conditional_block_grad))

@@ -334,7 +334,7 @@ void register_recurrent_ops(OpRegistry& registry) {
               .input("inputs", "one or more tensors of the same first extent", {.list = true})
               .input("initial_states", "values of ex_states in the first step",
                      {.list = true, .optional = true})
-              .input("parameters", "variables around the block that it reads", kOfBlock)
+              .input("parameters", "variables around the block that it reads", of_sub_block())
               .output("outputs", "the values of step_outputs in all steps, stacked",
                       {.list = true, .optional = true})
               .output("step_scopes", "int64 [1]: the number of steps", {.intermediate = true})
@@ -358,7 +358,7 @@ void register_recurrent_ops(OpRegistry& registry) {
                      {.list = true, .optional = true})
               .input("like", "a variable with the first extent of inputs, where there are none",
                      {.list = true, .optional = true, .shape_only = true})
-              .input("parameters", "variables around the block that it reads", kOfBlock)
+              .input("parameters", "variables around the block that it reads", of_sub_block())
               .output("outputs", "gradients of inputs, shapes of inputs",
                       {.list = true, .optional = true})
               .output("step_scopes", "int64 [1]: the number of steps", {.intermediate = true})

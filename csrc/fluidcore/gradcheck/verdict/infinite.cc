@@ -15,9 +15,9 @@ namespace {
 std::vector<std::int64_t> evenly_spread(const std::vector<std::int64_t>& every) {
   constexpr std::size_t kLookedAt = 16;
   if (every.size() <= kLookedAt) return every;
-  std::vector<std::int64_t> some;
+  std::vector<std::int64_t> some(kLookedAt);
   for (std::size_t i = 0; i < kLookedAt; ++i) {
-    some.push_back(every[i * (every.size() - 1) / (kLookedAt - 1)]);
+    some[i] = every[i * (every.size() - 1) / (kLookedAt - 1)];
   }
   return some;
 }
