@@ -41,15 +41,21 @@ TEST(Math, DifferencesFromTheirLimitsKeepTheirDigits) {
     const long double exact = static_cast<long double>(x);
     EXPECT_LE(ulps(short_log1p(x), std::log1p(exact)), 2.0) << x;
     EXPECT_LE(ulps(softplus(std::log(x)), std::log1p(std::exp(std::log(x) * 1.0L))), 3.0) << x;
-    if (x > 0.01) EXPECT_LE(ulps(tanh_shrink(x), exact - std::tanh(exact)), 16.0) << x;
+    if (x > 0.01) {
+      EXPECT_LE(ulps(tanh_shrink(x), exact - std::tanh(exact)), 16.0) << x;
+    }
     const long double z = exact * exact;
     const long double series = exact * z * (1 / 3.0L - z * (2 / 15.0L - z * 17 / 315.0L));
-    if (x < 1e-3) EXPECT_LE(ulps(tanh_shrink(x), series), 4.0) << x;
+    if (x < 1e-3) {
+      EXPECT_LE(ulps(tanh_shrink(x), series), 4.0) << x;
+    }
   }
   for (float x = 1; x > 1e-12F; x *= 0.93F) {
     const double exact = x;
     EXPECT_LE(ulps(short_log1p(x), std::log1p(exact)), 2.0) << x;
-    if (x > 1e-3F) EXPECT_LE(ulps(tanh_shrink(x), exact - std::tanh(exact)), 4.0) << x;
+    if (x > 1e-3F) {
+      EXPECT_LE(ulps(tanh_shrink(x), exact - std::tanh(exact)), 4.0) << x;
+    }
   }
 }
 

@@ -218,7 +218,7 @@ TEST(SelectedRows, AnUpdateOfFewRowsOfALargeTableSavesAndCopiesNothingOfIt) {
   const TensorSpec spec{{kHeight, 32}, DType::kFloat32};
   const auto scope = Scope::create();
   ProgramRunner runner;
-  for (const std::string& name : {"w", "velocity"}) {
+  for (const char* name : {"w", "velocity"}) {
     const auto var = runner.program().block(0).var(name);
     var->set_shape(spec.shape);
     var->set_dtype(spec.dtype);

@@ -12,7 +12,7 @@
 namespace fluidcore::gradcheck {
 
 struct DifferentiateOptions {
-  std::optional<std::vector<std::int64_t>> elements;  // of the flattened input; nullopt: all
+  std::optional<std::vector<std::int64_t>> elements = {};  // of the flattened input; nullopt: all
   // R > 0 claims that the input, seen as [R, n/R], and every output, seen as R rows, depend on each
   // other only within a row. One element of every row is then moved at once, each by a step of its
   // own, and the result is bit for bit that of one element after the other; only that f's
