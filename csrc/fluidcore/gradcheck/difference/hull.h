@@ -1,14 +1,15 @@
 #pragma once
 
 #include <algorithm>
-#include <limits>
+
+#include "fluidcore/gradcheck/function/infinity.h"
 
 namespace fluidcore::gradcheck {
 
 // The smallest interval that holds what was added; of nothing: [inf, -inf].
 struct Hull {
-  double low = std::numeric_limits<double>::infinity();
-  double high = -std::numeric_limits<double>::infinity();
+  double low = kInfinity;
+  double high = -kInfinity;
 
   void add(double value) {
     low = std::min(low, value);

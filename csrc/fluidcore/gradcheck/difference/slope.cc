@@ -108,8 +108,9 @@ class Ascent {
   Derivatives run(double wanted, std::optional<double> claimed) {
     const RestoreAtEnd restore(direction_);
     const double scale = power_of_two_below(direction_.scale(0));
-    if (claimed && agrees(std::ldexp(scale, -kSmallStep), wanted, *claimed))
+    if (claimed && agrees(std::ldexp(scale, -kSmallStep), wanted, *claimed)) {
       return std::move(found_);
+    }
     LastThree last;
     const double first = std::ldexp(scale, -kFirstStep);
     double best = kInfinity;

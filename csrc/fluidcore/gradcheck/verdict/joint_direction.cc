@@ -136,8 +136,9 @@ class Search {
       most = std::max(most, part.norm);
       parts.push_back(std::move(part));
     }
-    for (DirectedInput& part : parts)
+    for (DirectedInput& part : parts) {
       part.scale(power_of_two_below(std::min(most / part.norm, kLengthen)));
+    }
     return parts;
   }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import multiprocessing
 import signal
 from collections.abc import Callable, Iterator, Sequence
@@ -40,6 +39,5 @@ def _call(task: Callable[[], T]) -> T:
 
 def _begin(libraries: Sequence[str]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets them
-    gc.set_threshold(20_000)  # of what a check makes, little is part of a cycle
     for path in libraries:
         add_op_library(path)

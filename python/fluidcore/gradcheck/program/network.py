@@ -105,7 +105,7 @@ class Network:
         twin.scope = core.Scope()
         twin._moved = None
         for name in self.inputs():
-            value = self.tensor(name).numpy()
+            value = np.asarray(self.tensor(name))
             if dtype is not None and value.dtype.name in FLOATING:
                 value = value.astype(numpy_dtype(dtype), copy=False)
             twin.scope.var(name).get_tensor().set(value)
@@ -126,7 +126,7 @@ class Network:
 
     def values(self) -> dict[str, Array]:
         """The values of all inputs: new arrays."""
-        return {name: self.tensor(name).numpy().copy() for name in self.inputs()}
+        return {name: np.array(self.tensor(name)) for name in self.inputs()}
 
     def add_input(self, name: str, value: Array) -> None:
         """Declares a variable and gives it a value."""
@@ -222,7 +222,7 @@ class _Moved:
         for name, (own, moved) in self._tensors.items():
             value = values.get(name)
             if value is None:
-                moved.set(own.numpy())
+                moved.set(np.asarray(own))
             else:
                 known = self._dtypes[name]
                 moved.set(value if value.dtype == known else value.astype(known))
