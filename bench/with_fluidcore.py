@@ -13,6 +13,7 @@ from bench.workloads import CHAIN, Weights, Workload, batch, chain_inputs, weigh
 from fluidcore import layers
 
 VERSION = fluid.__version__
+_CPU = fluid.CPUPlace()
 
 
 def set_threads(count: int) -> None:
@@ -29,16 +30,21 @@ def _optimizer(workload: Workload) -> fluid.optimizer.Optimizer:
     return fluid.optimizer.Adam(s["lr"], s["beta1"], s["beta2"], s["epsilon"])
 
 
-def _set(scope: fluid.Scope, name: str, value: np.ndarray) -> None:
-    scope.var(name).get_tensor().set(value, fluid.CPUPlace())
+Place = fluid.CPUPlace | fluid.CUDAPlace
 
 
-def _loaded(startup: fluid.Program, values: Weights) -> tuple[fluid.Executor, fluid.Scope]:
+def _set(scope: fluid.Scope, name: str, value: np.ndarray, place: Place) -> None:
+    scope.var(name).get_tensor().set(value, place)
+
+
+def _loaded(
+    startup: fluid.Program, values: Weights, place: Place
+) -> tuple[fluid.Executor, fluid.Scope]:
     scope = fluid.Scope()
-    executor = fluid.Executor(fluid.CPUPlace())
+    executor = fluid.Executor(place)
     executor.run(startup, scope=scope)
     for name, value in values.items():
-        _set(scope, name, value)
+        _set(scope, name, value, place)
     return executor, scope
 
 
@@ -50,7 +56,7 @@ def _logits(workload: Workload, values: Weights) -> fluid.Variable:
     return network(x, values)
 
 
-def train_step(workload: Workload) -> Callable[[], float]:
+def train_step(workload: Workload, place: Place = _CPU) -> Callable[[], float]:
     """A function that makes one training step and returns the loss before it."""
     examples, labels = batch(workload)
     values = weights(workload)
@@ -59,7 +65,7 @@ def train_step(workload: Workload) -> Callable[[], float]:
         y = layers.data("y", [1], dtype="int64")
         loss = layers.mean(layers.softmax_with_cross_entropy(_logits(workload, values), y))
         _optimizer(workload).minimize(loss)
-    executor, scope = _loaded(startup, values)
+    executor, scope = _loaded(startup, values, place)
     feed = {"x": examples, "y": labels[:, None]}
 
     def step() -> float:
@@ -76,7 +82,7 @@ def infer(workload: Workload, size: int) -> Callable[[], np.ndarray]:
     main, startup = fluid.Program(), fluid.Program()
     with fluid.program_guard(main, startup), fluid.unique_name.guard():
         logits = _logits(workload, values)
-    executor, scope = _loaded(startup, values)
+    executor, scope = _loaded(startup, values, _CPU)
     inference = main.clone(for_test=True)
 
     def run() -> np.ndarray:
@@ -100,7 +106,7 @@ def product(extent: int) -> Callable[[], object]:
         block = main.global_block()
         x = block.create_var("x", shape=[extent, extent], dtype="float32", persistable=True)
         result = layers.matmul(x, x)
-    _set(scope, "x", np.ones([extent, extent], np.float32))
+    _set(scope, "x", np.ones([extent, extent], np.float32), _CPU)
     executor = fluid.Executor(fluid.CPUPlace())
     return lambda: executor.run(main, fetch_list=[result], scope=scope)
 
@@ -115,7 +121,7 @@ def chain() -> Callable[[], float]:
             for name in ("x", "factor", "summand")
         )
         for variable, value in zip((x, factor, summand), chain_inputs(), strict=True):
-            _set(scope, variable.name, value)
+            _set(scope, variable.name, value, _CPU)
         for _ in range(CHAIN // 2):
             x = layers.elementwise_add(layers.elementwise_mul(x, factor), summand)
     executor = fluid.Executor(fluid.CPUPlace())

@@ -27,16 +27,20 @@ def _optimizer(workload: Workload, parameters: list[torch.Tensor]) -> torch.opti
     return torch.optim.SGD(parameters, s["lr"], s.get("momentum", 0.0), fused=True)
 
 
-def train_step(workload: Workload, way: str = "") -> Callable[[], float]:
+def train_step(workload: Workload, way: str = "", device: str = "cpu") -> Callable[[], float]:
     """A function that makes one training step and returns the loss before it.
 
     Args:
         workload: What to train.
         way: `channels_last` for that layout of images and filters, `compile` for torch.compile, or
             neither.
+        device: Where.
     """
-    examples, labels = map(torch.from_numpy, batch(workload))
-    values = tensors(workload)
+    examples, labels = (torch.from_numpy(array).to(device) for array in batch(workload))
+    values = {
+        name: value.detach().to(device).requires_grad_(value.requires_grad)
+        for name, value in tensors(workload).items()
+    }
     if way == "channels_last":
         examples = examples.to(memory_format=torch.channels_last)
         for name, value in values.items():

@@ -9,7 +9,7 @@
 #   bugs       planted in gradients: does the checker find them, beside those of PyTorch and JAX?
 #   torch      PyTorch's own operators at its own samples: does any fail without an explanation?
 #   wheels     for other machines: built, installed where nothing else is, tested there
-#   cuda       the formulas compiled for CUDA; needs nvcc, and no GPU
+#   cuda       the kernels compiled for CUDA; needs nvcc, and no GPU
 #   analyzer   the checks of Clang's analyzer over csrc/
 #
 # A step that fails does not keep the next from running; the exit status is 1 if one did.
@@ -73,12 +73,12 @@ run_wheels() {
   try "wheels" tools/wheels.sh
 }
 compile_cuda() {
-  cmake --preset cuda
+  cmake --preset cuda -D Python_EXECUTABLE="$PWD/.venv-cuda/bin/python"
   cmake --build --preset cuda
 }
 run_cuda() {
-  step "$logs/test_venv.log" "test environment" tools/venv.sh .venv-test test
-  PATH=$PWD/.venv-test/bin:$PATH try "formulas for CUDA" compile_cuda
+  step "$logs/cuda_venv.log" "environment with headers" tools/venv.sh .venv-cuda test cuda
+  PATH=$PWD/.venv-cuda/bin:$PATH try "kernels for CUDA" compile_cuda
 }
 run_analyzer() {
   step "$logs/lint_venv.log" "lint environment" tools/venv.sh .venv-lint lint

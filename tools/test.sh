@@ -5,7 +5,8 @@
 #   tools/test.sh               the wheel; C++ tests; Python tests against the installed wheel
 #   tools/test.sh --asan        C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer,
 #                               and the installed C++ library
-#   tools/test.sh --no-onednn   the same without oneDNN
+#   tools/test.sh --no-onednn   the same without oneDNN, and with an emulated GPU: the kernels that the
+#                               wheel does not have
 #   tools/test.sh --tsan        C++ tests of the runtime under ThreadSanitizer
 #   tools/test.sh --embed       the wheel, and the library for programs without Python: its size, and its
 #                               losses beside the wheel's
@@ -19,12 +20,16 @@ asan=false
 tsan=false
 embed=false
 onednn=ON
+cuda=OFF
 for argument in "$@"; do
   case $argument in
     --asan) asan=true ;;
     --tsan) tsan=true ;;
     --embed) embed=true ;;
-    --no-onednn) onednn=OFF ;;
+    --no-onednn)
+      onednn=OFF
+      cuda=EMULATED
+      ;;
     *)
       echo "tools/test.sh: unknown option $argument; it has --asan, --tsan, --embed and --no-onednn" >&2
       exit 2
@@ -78,7 +83,7 @@ fi
 if $asan; then
   step "$logs/build.log" "build ($variant)" build_asan
 else
-  step "$logs/build.log" "build ($variant)" tools/wheel.sh "$build" "$onednn"
+  step "$logs/build.log" "build ($variant)" tools/wheel.sh "$build" "$onednn" "$cuda"
 fi
 if $embed; then
   step "$logs/install.log" "install ($variant)" install_wheel "$build"

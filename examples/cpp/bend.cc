@@ -35,8 +35,8 @@ fc::Kernel bend_grad(const fc::KernelContext& context) {
       };
 }
 
-constexpr fc::KernelKey kSingle = {fc::Device::kCpu, fc::DType::kFloat32};
-constexpr fc::KernelKey kDouble = {fc::Device::kCpu, fc::DType::kFloat64};
+constexpr fc::KernelKey kSingle = {fc::DeviceKind::kCpu, fc::DType::kFloat32};
+constexpr fc::KernelKey kDouble = {fc::DeviceKind::kCpu, fc::DType::kFloat64};
 
 }  // namespace
 

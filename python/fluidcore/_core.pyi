@@ -8,7 +8,7 @@ import numpy
 import numpy.typing
 import typing
 import typing_extensions
-__all__: list[str] = ['BlockDesc', 'BlockIndex', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'CallableGradient', 'Definition', 'Derivatives', 'Deviation', 'Directional', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'ElementCheck', 'Error', 'Executor', 'Formula', 'Function', 'GRAD_VAR_SUFFIX', 'Gradient', 'InvalidArgument', 'Judgement', 'KernelCheck', 'KernelTest', 'NoiseLevel', 'NotFound', 'OpDef', 'OpDesc', 'OutOfTime', 'Profile', 'ProgramDesc', 'ProgramFunction', 'Proof', 'Repetition', 'Rules', 'Scope', 'SelectedRows', 'Tensor', 'TimeLimit', 'TimedOut', 'VarDesc', 'Variable', 'blind_spot', 'check_directions', 'check_infinite', 'cpu_isa', 'decomposition_of', 'define_op', 'deviation', 'difference', 'differentiate', 'differentiate_along', 'dtype_name', 'dtype_number', 'error_statistics', 'get_grad_op_desc', 'grad_var_name', 'is_fault', 'judge', 'load_op_library', 'may_be_infinite', 'measure_noise', 'narrowed_to', 'needed_ops', 'noise_floor', 'onednn_version', 'op_def', 'op_types', 'prove_jointly', 'round_direction', 'round_to', 'rounding_dither', 'same_bits', 'slope_along', 'unit_roundoff', 'version']
+__all__: list[str] = ['BlockDesc', 'BlockIndex', 'COMPILED_WITH_CUDA', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'CallableGradient', 'Definition', 'Derivatives', 'Deviation', 'Directional', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'ElementCheck', 'Error', 'Executor', 'Formula', 'Function', 'GRAD_VAR_SUFFIX', 'Gradient', 'InvalidArgument', 'Judgement', 'KernelCheck', 'KernelTest', 'NoiseLevel', 'NotFound', 'OpDef', 'OpDesc', 'OutOfTime', 'Profile', 'ProgramDesc', 'ProgramFunction', 'Proof', 'Repetition', 'Rules', 'Scope', 'SelectedRows', 'Tensor', 'TimeLimit', 'TimedOut', 'VarDesc', 'Variable', 'blind_spot', 'check_directions', 'check_infinite', 'cpu_isa', 'decomposition_of', 'define_op', 'deviation', 'difference', 'differentiate', 'differentiate_along', 'dtype_name', 'dtype_number', 'error_statistics', 'get_cuda_device_count', 'get_grad_op_desc', 'grad_var_name', 'is_fault', 'judge', 'load_op_library', 'may_be_infinite', 'measure_noise', 'narrowed_to', 'needed_ops', 'noise_floor', 'onednn_version', 'op_def', 'op_types', 'prove_jointly', 'round_direction', 'round_to', 'rounding_dither', 'same_bits', 'slope_along', 'unit_roundoff', 'version']
 class TimeLimit:
     """
     A context manager: ends what this thread calculates with OutOfTime.
@@ -453,6 +453,10 @@ class Tensor:
         """
         New memory for the extents, int32 zeros.
         """
+    def device(self) -> str:
+        """
+        Where the memory is: "cpu" or "cuda:0".
+        """
     def dtype(self) -> str:
         ...
     def get_dims(self) -> list[int]:
@@ -473,7 +477,7 @@ class Tensor:
         """
     def numpy(self) -> typing.Any:
         """
-        A view of the memory as a NumPy array.
+        A view of the memory as a NumPy array; a copy where the memory is a GPU's.
         """
     def set(self, array: typing.Any, place: typing.Any = None) -> None:
         """
@@ -500,6 +504,10 @@ class Tensor:
     def size(self) -> int:
         """
         The number of elements.
+        """
+    def to(self, place: typing.Any) -> Tensor:
+        """
+        A copy at the place; where it is there already, one that shares the memory.
         """
 class SelectedRows:
     """
@@ -551,6 +559,11 @@ class CUDAPlace:
         ...
     def __repr__(self) -> str:
         ...
+    @property
+    def id(self) -> int:
+        """
+        Which GPU, from 0.
+        """
 class Variable:
     """
     What a Scope holds under a name.
@@ -589,6 +602,10 @@ class Scope:
         """
         Copies of the variables, here or above, all as they are between two runs.
         """
+    def to(self, place: typing.Any) -> None:
+        """
+        Moves what the variables here hold to another place.
+        """
     def var(self, name: str) -> Variable:
         """
         The variable here, created if there is none.
@@ -607,22 +624,17 @@ class Executor:
     """
     Finds or builds the plan of a program, and runs it.
     """
-    @staticmethod
-    def listing(program: ProgramDesc, feed: dict[str, typing.Any], fetch_list: collections.abc.Sequence[str], scope: Scope, skipped_passes: collections.abc.Sequence[str] = []) -> str:
-        """
-        The steps of the plan that a run would make, after all passes, as text.
-        """
-    @typing.overload
-    def __init__(self, place: CPUPlace) -> None:
-        ...
-    @typing.overload
-    def __init__(self, place: CUDAPlace) -> None:
+    def __init__(self, place: typing.Any, allow_cpu_fallback: bool = False, waits: bool = False) -> None:
         ...
     def cached_plans(self) -> int:
         ...
     def close(self) -> None:
         """
         Forgets every plan.
+        """
+    def listing(self, program: ProgramDesc, feed: dict[str, typing.Any], fetch_list: collections.abc.Sequence[str], scope: Scope, skipped_passes: collections.abc.Sequence[str] = []) -> str:
+        """
+        The steps of the plan that a run would make, after all passes, as text.
         """
     def next_state(self, program: ProgramDesc) -> tuple[int, int]:
         """
@@ -1165,6 +1177,10 @@ def error_statistics(analytical: typing.Annotated[numpy.typing.ArrayLike, numpy.
     """
     The largest, mean and median of |a - n| / max(|a|, |n|, smallest), and those of |a - n|.
     """
+def get_cuda_device_count() -> int:
+    """
+    The number of GPUs that can be used.
+    """
 def get_grad_op_desc(op_desc: OpDesc, no_grad_set: collections.abc.Set[str] = set(), grad_sub_blocks: collections.abc.Sequence[BlockDesc] = [], specs: collections.abc.Mapping[str, tuple[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], str]] = {}) -> tuple[list[OpDesc], dict[str, str]]:
     """
     The operators that calculate the gradient of one operator, and which gradient belongs to which forward variable. An operator that decomposes_by_specs needs those of its inputs: variable -> (shape, dtype).
@@ -1249,6 +1265,7 @@ def version() -> str:
     """
     The version of fluidcore.
     """
+COMPILED_WITH_CUDA: bool = False
 EMPTY_VAR_NAME: str = '@EMPTY@'
 GRAD_VAR_SUFFIX: str = '@GRAD'
 class Error(RuntimeError):

@@ -1,6 +1,7 @@
 """The C++ objects under their Fluid names."""
 
 from fluidcore._core import (
+    COMPILED_WITH_CUDA,
     EMPTY_VAR_NAME,
     GRAD_VAR_SUFFIX,
     BlockDesc,
@@ -55,6 +56,7 @@ from fluidcore._core import (
     dtype_name,
     dtype_number,
     error_statistics,
+    get_cuda_device_count,
     get_grad_op_desc,
     grad_var_name,
     is_fault,
@@ -87,24 +89,18 @@ DataType = VarType  # as Fluid's first versions called the element types among t
 add_members()
 
 
-def get_cuda_device_count() -> int:
-    """The number of GPUs that can be used: none in this build."""
-    return 0
-
-
 def is_compiled_with_cuda() -> bool:
-    """Whether CUDAPlace can be used: not in this build."""
-    return False
+    """Whether this build has kernels for GPUs; `get_cuda_device_count` tells if there are any."""
+    return COMPILED_WITH_CUDA
 
 
 def op_support_gpu(op_type: str) -> bool:
-    """Whether an operator runs on GPUs: none does in this build.
+    """Whether an operator has a kernel for GPUs in this build.
 
     Raises:
         NotFound: There is no such operator.
     """
-    op_def(op_type)
-    return False
+    return any(device == "cuda" for device, _ in op_def(op_type).kernels)
 
 
 __all__ = [

@@ -23,6 +23,11 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# Nothing but the CPU can be tested without a GPU, or an emulated one.
+if core.get_cuda_device_count() == 0:
+    collect_ignore = ["ops/test_on_gpu.py"]
+    collect_ignore_glob = ["cuda/*"]
+
 _added: list[core.Definition] = []
 
 

@@ -14,11 +14,13 @@
 #include "fluidcore/base/strings.h"
 #include "fluidcore/bindings/bindings.h"
 #include "fluidcore/bindings/calculation.h"
+#include "fluidcore/bindings/places.h"
 #include "fluidcore/bindings/selected_rows.h"
 #include "fluidcore/runtime/executor.h"
 #include "fluidcore/runtime/plan.h"
 #include "fluidcore/runtime/profile.h"
 #include "fluidcore/runtime/scope.h"
+#include "fluidcore/tensor/device_context.h"
 
 namespace py = pybind11;
 
@@ -26,17 +28,39 @@ namespace fluidcore::bindings {
 
 namespace {
 
-struct CpuPlace {};
-struct CudaPlace {
-  int id = 0;
+// With the place of its programs.
+class PlacedExecutor : public Executor {
+ public:
+  PlacedExecutor(Device device, bool allow_cpu_fallback, bool waits)
+      : Executor(process_ops()),
+        device_(device),
+        allow_cpu_fallback_(allow_cpu_fallback),
+        waits_(waits) {
+    device_context(device);  // throws where there is none
+  }
+
+  Options options() const {
+    Options options;
+    options.device = device_;
+    options.allow_cpu_fallback = allow_cpu_fallback_;
+    options.waits = waits_;
+    return options;
+  }
+
+ private:
+  Device device_;
+  bool allow_cpu_fallback_;
+  bool waits_;
 };
 
+// Tensors stay where they are.
 NamedTensors feeds_of(const py::dict& feed) {
   NamedTensors feeds;
   feeds.reserve(feed.size());
   for (const auto& [key, value] : feed) {
     auto name = key.cast<std::string>();
-    Tensor tensor = tensor_from_array(value, name);
+    Tensor tensor = py::isinstance<TensorHandle>(value) ? value.cast<const TensorHandle&>().get()
+                                                        : tensor_from_array(value, name);
     feeds.emplace_back(std::move(name), std::move(tensor));
   }
   return feeds;
@@ -53,7 +77,7 @@ std::string scope_text(const Scope& scope) {
   return str_cat("Scope(", join(first), more, ")");
 }
 
-py::list run(Executor& executor,
+py::list run(PlacedExecutor& executor,
              const ProgramDesc& program,
              const py::dict& feed,
              const std::vector<std::string>& fetch_list,
@@ -68,14 +92,18 @@ py::list run(Executor& executor,
   std::vector<Tensor> results;
   {
     Calculation calculation(timeout);
-    results = executor.run(program, feeds, fetch_list, scope,
-                           {Device::kCpu, threads, check_nan, skipped_passes,
-                            &calculation.interruption(), profile.value_or(nullptr)});
+    Executor::Options options = executor.options();
+    options.threads = threads;
+    options.check_nan = check_nan;
+    options.skipped_passes = skipped_passes;
+    options.interruption = &calculation.interruption();
+    options.profile = profile.value_or(nullptr);
+    results = executor.run(program, feeds, fetch_list, scope, options);
   }
   py::list list(results.size());
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (results[i].spec().rows) {
-      list[i] = SelectedRows(results[i]);
+      list[i] = SelectedRows(results[i].to_host());
     } else {
       list[i] = return_numpy ? tensor_to_array(results[i]) : py::cast(std::move(results[i]));
     }
@@ -101,6 +129,35 @@ py::dict profile_content(const Profile& profile) {
   return result;
 }
 
+std::string listing(const PlacedExecutor& executor,
+                    const ProgramDesc& program,
+                    const py::dict& feed,
+                    const std::vector<std::string>& fetch_list,
+                    const std::shared_ptr<Scope>& scope,
+                    const std::vector<std::string>& skipped_passes) {
+  const Executor::Options options = executor.options();
+  PlanRequest request{.fetches = fetch_list,
+                      .device = options.device,
+                      .allow_cpu_fallback = options.allow_cpu_fallback,
+                      .skipped_passes = skipped_passes};
+  for (const auto& [name, tensor] : feeds_of(feed)) {
+    request.feeds.emplace_back(name, tensor.spec());
+  }
+  return Plan(process_ops(), program, std::move(request), *scope).listing();
+}
+
+// All of them as they are at one moment, none changed where there is no memory for all.
+void move_to(Scope& scope, const py::object& place) {
+  const Device device = device_of(place);
+  for (const std::string& name : scope.local_var_names()) {
+    TensorHandle(scope.var(name)).change([&](Tensor& tensor) {
+      require(tensor.device() == device || !tensor.spec().rows, "scope: '", name,
+              "' must be a tensor to be on another device, got selected rows");
+      tensor = tensor.to(device);
+    });
+  }
+}
+
 // A scope as its parent, or None, and its tensors by name.
 py::tuple scope_to_state(const Scope& scope) {
   const std::vector<std::string> names = scope.local_var_names();
@@ -123,7 +180,16 @@ std::shared_ptr<Scope> scope_from_state(const py::tuple& state) {
 
 }  // namespace
 
+Device device_of(py::handle place) {
+  if (place.is_none() || py::isinstance<CpuPlace>(place)) return {};
+  if (py::isinstance<CudaPlace>(place)) return device_of(place.cast<const CudaPlace&>());
+  throw InvalidArgument("place: must be CPUPlace() or CUDAPlace(i), got ",
+                        py::repr(place).cast<std::string>());
+}
+
 void bind_runtime(py::module_& m) {
+  m.attr("COMPILED_WITH_CUDA") = kHasCuda;
+  m.def("get_cuda_device_count", &num_cuda_devices, "The number of GPUs that can be used.");
   py::class_<CpuPlace>(m, "CPUPlace", "The processor.")
       .def(py::init<>())
       .def(py::pickle([](const CpuPlace& /*place*/) { return py::tuple(); },
@@ -133,6 +199,7 @@ void bind_runtime(py::module_& m) {
       .def(py::init([](int id) { return CudaPlace{id}; }), py::arg("id") = 0)
       .def(py::pickle([](const CudaPlace& place) { return py::make_tuple(place.id); },
                       [](const py::tuple& state) { return CudaPlace{state[0].cast<int>()}; }))
+      .def_readonly("id", &CudaPlace::id, "Which GPU, from 0.")
       .def("__repr__", [](const CudaPlace& place) { return str_cat("CUDAPlace(", place.id, ")"); });
 
   py::class_<Variable, std::shared_ptr<Variable>> variable(m, "Variable",
@@ -157,6 +224,7 @@ void bind_runtime(py::module_& m) {
            py::arg("name"), "The variable here or above, or None.")
       .def("new_scope", &Scope::new_scope, "A child of this scope.")
       .def("drop_kids", &Scope::drop_kids, "Empties the children.")
+      .def("to", &move_to, py::arg("place"), "Moves what the variables here hold to another place.")
       .def(
           "snapshot",
           [](const Scope& scope, const std::vector<std::string>& names) {
@@ -182,55 +250,39 @@ void bind_runtime(py::module_& m) {
            "inside, bytes, flops) in nanoseconds, where `inside` is the part of the duration that "
            "the operators of a block took; those of a block come before the operator that runs "
            "it.");
-  py::class_<Executor> executor(m, "Executor",
-                                "Finds or builds the plan of a program, and runs it.");
+  py::class_<PlacedExecutor> executor(m, "Executor",
+                                      "Finds or builds the plan of a program, and runs it.");
   refuse_pickling(executor,
                   "an Executor cannot be pickled or copied, as it holds what is prepared for this "
                   "process; make a new one, Executor()");
   executor
-      .def(py::init(
-               [](const CpuPlace& /*place*/) { return std::make_unique<Executor>(process_ops()); }),
-           py::arg("place"))
-      .def(py::init([](const CudaPlace& /*place*/) -> std::unique_ptr<Executor> {
-             throw InvalidArgument("executor: the place must be CPUPlace() in this build, got ",
-                                   "CUDAPlace; the CUDA kernels are not part of it");
+      .def(py::init([](const py::object& place, bool allow_cpu_fallback, bool waits) {
+             return std::make_unique<PlacedExecutor>(device_of(place), allow_cpu_fallback, waits);
            }),
-           py::arg("place"))
+           py::arg("place"), py::arg("allow_cpu_fallback") = false, py::arg("waits") = false)
       .def("run", &run, py::arg("program"), py::arg("feed"), py::arg("fetch_list"),
            py::arg("scope").none(false), py::arg("threads") = 1, py::arg("check_nan") = false,
            py::arg("return_numpy") = false, py::arg("timeout") = py::none(),
            py::arg("profile") = py::none(), py::arg("skipped_passes") = std::vector<std::string>(),
            "Runs block 0, for `timeout` seconds at most; returns copies of the fetched variables.")
-      .def_static(
-          "listing",
-          [](const ProgramDesc& program, const py::dict& feed,
-             const std::vector<std::string>& fetch_list, const std::shared_ptr<Scope>& scope,
-             const std::vector<std::string>& skipped_passes) {
-            PlanRequest request{
-                .feeds = {}, .fetches = fetch_list, .threads = 1, .skipped_passes = skipped_passes};
-            for (const auto& [name, tensor] : feeds_of(feed)) {
-              request.feeds.emplace_back(name, tensor.spec());
-            }
-            return Plan(process_ops(), program, std::move(request), *scope).listing();
-          },
-          py::arg("program"), py::arg("feed"), py::arg("fetch_list"), py::arg("scope").none(false),
-          py::arg("skipped_passes") = std::vector<std::string>(),
-          "The steps of the plan that a run would make, after all passes, as text.")
+      .def("listing", &listing, py::arg("program"), py::arg("feed"), py::arg("fetch_list"),
+           py::arg("scope").none(false), py::arg("skipped_passes") = std::vector<std::string>(),
+           "The steps of the plan that a run would make, after all passes, as text.")
       .def(
           "next_state",
-          [](Executor& executor, const ProgramDesc& program) {
+          [](PlacedExecutor& executor, const ProgramDesc& program) {
             const RunState state = executor.next_state(program);
             return std::pair(state.seed, state.step);
           },
           py::arg("program"), "The seed and the number of the program's next run.")
       .def(
           "set_next_state",
-          [](Executor& executor, const ProgramDesc& program, std::uint64_t seed,
+          [](PlacedExecutor& executor, const ProgramDesc& program, std::uint64_t seed,
              std::uint64_t step) { executor.set_next_state(program, {seed, step}); },
           py::arg("program"), py::arg("seed"), py::arg("step"),
           "Lets the program draw random numbers as in the run that next_state told of.")
-      .def("close", &Executor::close, "Forgets every plan.")
-      .def("cached_plans", &Executor::cached_plans);
+      .def("close", &PlacedExecutor::close, "Forgets every plan.")
+      .def("cached_plans", &PlacedExecutor::cached_plans);
 }
 
 }  // namespace fluidcore::bindings

@@ -13,7 +13,9 @@
 #include <pybind11/stl.h>
 
 #include "fluidcore/bindings/bindings.h"
+#include "fluidcore/bindings/places.h"
 #include "fluidcore/bindings/selected_rows.h"
+#include "fluidcore/tensor/device_context.h"
 #include "fluidcore/tensor/dlpack.h"
 #include "fluidcore/tensor/selected_rows.h"
 
@@ -47,8 +49,15 @@ std::shared_ptr<void> keep_alive(py::object object) {
           }};
 }
 
-void set(TensorHandle& handle, const py::object& array, const py::object& /*place*/) {
-  Tensor copy = tensor_from_array(array, "tensor").clone();
+// Without a place it stays where it is.
+Device device_for(const Tensor& tensor, const py::object& place) {
+  return place.is_none() ? tensor.device() : device_of(place);
+}
+
+void set(TensorHandle& handle, const py::object& array, const py::object& place) {
+  const Tensor source = tensor_from_array(array, "tensor");
+  const Device device = device_for(handle.get(), place);
+  Tensor copy = device.is_cpu() ? source.clone() : source.to(device);
   handle.change([&](Tensor& tensor) { std::swap(tensor, copy); });
 }
 
@@ -63,7 +72,9 @@ py::object as_array(const Tensor& tensor, const py::object& dtype, const py::obj
   return must_copy ? array.attr("copy")() : array;
 }
 
-py::capsule to_capsule(const Tensor& tensor) {
+py::capsule to_capsule(const TensorHandle& handle) {
+  const Tensor tensor = handle.get();
+  device_context(tensor.device()).wait();  // whatever stream the consumer works in
   return py::capsule(to_dlpack(to_dense(tensor)), "dltensor", [](PyObject* capsule) {
     // A consumer that took the tensor has renamed the capsule.
     if (!PyCapsule_IsValid(capsule, "dltensor")) return;
@@ -82,7 +93,7 @@ Tensor from_capsule(const py::object& object, bool copy) {
   Tensor tensor = from_dlpack(static_cast<DLManagedTensor*>(managed), copy);
   PyCapsule_SetName(capsule.ptr(), "used_dltensor");
   // The producer's deleter may touch Python objects.
-  return Tensor(tensor.spec(), tensor.raw(), keep_alive(py::cast(tensor)));
+  return Tensor(tensor.spec(), tensor.raw(), keep_alive(py::cast(tensor)), tensor.device());
 }
 
 void set_lod(TensorHandle& handle, Lod lod) {
@@ -112,28 +123,33 @@ void set_dims(TensorHandle& handle, const std::vector<std::int64_t>& dims) {
     TensorSpec spec{shape, tensor.dtype()};
     const bool fits = tensor.is_initialized() && byte_size(spec) <= tensor.bytes();
     void* const data = fits ? tensor.raw() : nullptr;
-    tensor = Tensor(std::move(spec), data, fits ? std::make_shared<Tensor>(tensor) : nullptr);
+    const Device device = tensor.device();
+    tensor =
+        Tensor(std::move(spec), data, fits ? std::make_shared<Tensor>(tensor) : nullptr, device);
   });
 }
 
 // New memory of zeros for the extents that the tensor has.
-void allocate_as(TensorHandle& handle, DType dtype) {
+void allocate_as(TensorHandle& handle, DType dtype, const py::object& place) {
   handle.change([&](Tensor& tensor) {
-    Tensor zeros({tensor.shape(), dtype});
-    if (zeros.bytes() > 0) std::memset(zeros.raw(), 0, zeros.bytes());
+    const Device device = device_for(tensor, place);
+    Tensor zeros({tensor.shape(), dtype}, device);
+    device_context(device).zero(zeros.raw(), zeros.bytes());
     tensor = std::move(zeros);
   });
 }
 
-std::string representation(const Tensor& tensor) {
-  return tensor.is_initialized() ? str_cat("Tensor(", tensor.spec(), ")")
-                                 : "Tensor(not initialized)";
+std::string representation(const TensorHandle& handle) {
+  const Tensor tensor = handle.get();
+  if (!tensor.is_initialized()) return "Tensor(not initialized)";
+  const std::string where = tensor.device().is_cpu() ? "" : str_cat(", ", tensor.device());
+  return str_cat("Tensor(", tensor.spec(), where, ")");
 }
 
 }  // namespace
 
 Tensor tensor_from_array(py::handle source, const std::string& who) {
-  if (py::isinstance<TensorHandle>(source)) return source.cast<Tensor>();
+  if (py::isinstance<TensorHandle>(source)) return source.cast<Tensor>();  // on the host
   py::array array;
   if (py::isinstance<py::array>(source)) {
     array = py::reinterpret_borrow<py::array>(source);
@@ -172,7 +188,7 @@ py::dtype array_dtype(DType dtype) {
 
 py::object tensor_to_array(const Tensor& held) {
   require(held.is_initialized(), "tensor: must be initialized before it is read; set() it");
-  const Tensor tensor = to_dense(held);
+  const Tensor tensor = to_dense(held.to_host());
   const py::object owner = py::cast(tensor);
   return py::array(array_dtype(tensor.dtype()), tensor.shape().extents(), tensor.raw(), owner);
 }
@@ -184,15 +200,20 @@ void bind_tensor(py::module_& m) {
       .def(py::init(&with_lod), py::arg("lod"), "A tensor without memory whose rows have levels.")
       .def("set", &set, py::arg("array"), py::arg("place") = py::none(),
            "Copies the array into new memory.")
-      .def("shape", [](const Tensor& tensor) { return tensor.shape().extents(); })
-      .def("get_dims", [](const Tensor& tensor) { return tensor.shape().extents(); })
-      .def("dtype", [](const Tensor& tensor) { return std::string(to_string(tensor.dtype())); })
+      .def("shape", [](const TensorHandle& handle) { return handle.get().shape().extents(); })
+      .def("get_dims", [](const TensorHandle& handle) { return handle.get().shape().extents(); })
+      .def("dtype",
+           [](const TensorHandle& handle) { return std::string(to_string(handle.get().dtype())); })
       .def(
-          "size", [](const Tensor& tensor) { return tensor.size(); }, "The number of elements.")
-      .def("is_initialized", [](const Tensor& tensor) { return tensor.is_initialized(); })
+          "size", [](const TensorHandle& handle) { return handle.get().size(); },
+          "The number of elements.")
+      .def("is_initialized",
+           [](const TensorHandle& handle) { return handle.get().is_initialized(); })
       .def(
           "get_float_element",
-          [](const Tensor& tensor, std::int64_t index) { return tensor.get_float_element(index); },
+          [](const TensorHandle& handle, std::int64_t index) {
+            return handle.get().get_float_element(index);
+          },
           py::arg("index"), "Element `index` of the flattened tensor.")
       .def(
           "set_float_element",
@@ -202,7 +223,9 @@ void bind_tensor(py::module_& m) {
           py::arg("index"), py::arg("value"), "Sets element `index` of the flattened tensor.")
       .def(
           "get_double_element",
-          [](const Tensor& tensor, std::int64_t index) { return tensor.get_float_element(index); },
+          [](const TensorHandle& handle, std::int64_t index) {
+            return handle.get().get_float_element(index);
+          },
           py::arg("index"), "`get_float_element`, which is a double anyway.")
       .def(
           "set_double_element",
@@ -215,22 +238,36 @@ void bind_tensor(py::module_& m) {
            "memory until it is allocated or set.")
       .def(
           "alloc_float",
-          [](TensorHandle& handle, const py::object& /*place*/) {
-            allocate_as(handle, DType::kFloat32);
+          [](TensorHandle& handle, const py::object& place) {
+            allocate_as(handle, DType::kFloat32, place);
           },
           py::arg("place") = py::none(), "New memory for the extents, float32 zeros.")
       .def(
           "alloc_int",
-          [](TensorHandle& handle, const py::object& /*place*/) {
-            allocate_as(handle, DType::kInt32);
+          [](TensorHandle& handle, const py::object& place) {
+            allocate_as(handle, DType::kInt32, place);
           },
           py::arg("place") = py::none(), "New memory for the extents, int32 zeros.")
-      .def("numpy", &tensor_to_array, "A view of the memory as a NumPy array.")
+      .def("numpy", &tensor_to_array,
+           "A view of the memory as a NumPy array; a copy where the memory is a GPU's.")
       .def("__array__", &as_array, py::arg("dtype") = py::none(), py::arg("copy") = py::none())
-      .def("__dlpack__",
-           [](const Tensor& tensor, const py::kwargs& /*options*/) { return to_capsule(tensor); })
+      .def("__dlpack__", [](const TensorHandle& handle,
+                            const py::kwargs& /*options*/) { return to_capsule(handle); })
       .def("__dlpack_device__",
-           [](const Tensor& /*tensor*/) { return py::make_tuple(kDlpackCpu, 0); })
+           [](const TensorHandle& handle) {
+             const Device device = handle.get().device();
+             return py::make_tuple(device.is_cpu() ? kDlpackCpu : kDlpackCuda, device.index);
+           })
+      .def(
+          "device", [](const TensorHandle& handle) { return to_string(handle.get().device()); },
+          "Where the memory is: \"cpu\" or \"cuda:0\".")
+      .def(
+          "to",
+          [](const TensorHandle& handle, const py::object& place) {
+            return TensorHandle(handle.get().to(device_of(place)));
+          },
+          py::arg("place"),
+          "A copy at the place; where it is there already, one that shares the memory.")
       .def_static("from_dlpack", &from_capsule, py::arg("source"), py::arg("copy") = false,
                   "A view of another library's tensor. One that is not dense and row-major needs a "
                   "copy: an error unless `copy`.")

@@ -51,14 +51,15 @@ class TensorHandle {
 
 }  // namespace fluidcore::bindings
 
-// A function that takes or returns a Tensor takes any Tensor of Python, and returns one of its own.
+// A function that takes or returns a Tensor takes any Tensor of Python, a copy on the host where it
+// is elsewhere, and returns one of its own.
 template <>
 struct pybind11::detail::type_caster<fluidcore::Tensor> {
   PYBIND11_TYPE_CASTER(fluidcore::Tensor, const_name("fluidcore._core.Tensor"));
 
   bool load(handle source, bool /*convert*/) {
     if (!isinstance<fluidcore::bindings::TensorHandle>(source)) return false;
-    value = source.cast<const fluidcore::bindings::TensorHandle&>().get();
+    value = source.cast<const fluidcore::bindings::TensorHandle&>().get().to_host();
     return true;
   }
   static handle cast(const fluidcore::Tensor& tensor, return_value_policy, handle) {

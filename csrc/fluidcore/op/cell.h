@@ -9,17 +9,21 @@
 
 namespace fluidcore {
 
+class DeviceContext;
 class TensorArray;
 
 // One variable of a Plan: what is fixed when the Plan is built, and where its memory is while the
 // Plan runs. The address may change from run to run, and of variables that are given to a sub-block
 // from step to step.
 struct Cell {
-  TensorSpec spec;               // of a tensor array: of its elements
-  void* data = nullptr;          // null for a tensor array
-  TensorArray* array = nullptr;  // null for a tensor
-  const bool* is_set = nullptr;  // whether it has a value; null: it has
-  bool is_constant = false;      // a variable of the scope that the Plan never writes
+  TensorSpec spec;                  // of a tensor array: of its elements
+  void* data = nullptr;             // null for a tensor array
+  TensorArray* array = nullptr;     // null for a tensor
+  DeviceContext* device = nullptr;  // whose memory it is; null: the CPU's
+  bool is_fed = false;              // what a run is fed,
+  const void* fed_from = nullptr;   // and where it is on the host, if it is
+  const bool* is_set = nullptr;     // whether it has a value; null: it has
+  bool is_constant = false;         // a variable of the scope that the Plan never writes
   // Of a constant: another one when it may have changed since the last run; 0: it always may have.
   std::uint64_t version = 0;
   const Cell* viewed = nullptr;  // the variable in whose memory it has elements

@@ -17,6 +17,7 @@
 #include "fluidcore/op/sub_block.h"
 #include "fluidcore/program/attribute.h"
 #include "fluidcore/program/op_desc.h"
+#include "fluidcore/tensor/device_context.h"
 #include "fluidcore/tensor/scratch.h"
 
 namespace fluidcore {
@@ -146,7 +147,8 @@ class KernelContext : public SlotContext<const Cell*> {
                 std::uint64_t stream,
                 SubBlock* block = nullptr,
                 std::optional<Shape> extents_from_data = {},
-                ScratchPtr scratch = nullptr)
+                ScratchPtr scratch = nullptr,
+                DeviceContext& device = device_context({}))
       : SlotContext(op, std::move(inputs), std::move(outputs)),
         def_(def),
         dtype_(dtype),
@@ -154,7 +156,8 @@ class KernelContext : public SlotContext<const Cell*> {
         stream_(stream),
         block_(block),
         extents_from_data_(std::move(extents_from_data)),
-        scratch_(scratch ? std::move(scratch) : std::make_shared<Scratch>()) {}
+        scratch_(scratch ? std::move(scratch) : std::make_shared<Scratch>()),
+        device_(device) {}
 
   DType dtype() const { return dtype_; }  // the one that chose the kernel
 
@@ -165,8 +168,14 @@ class KernelContext : public SlotContext<const Cell*> {
   const Slots& inputs() const { return inputs_; }
   const Slots& outputs() const { return outputs_; }
   KernelContext with(DType dtype, Slots inputs, Slots outputs, ScratchPtr scratch) const {
-    return {def_,    op_,    std::move(inputs),  std::move(outputs), dtype, state_,
-            stream_, block_, extents_from_data_, std::move(scratch)};
+    return {def_,    op_,    std::move(inputs),  std::move(outputs), dtype,  state_,
+            stream_, block_, extents_from_data_, std::move(scratch), device_};
+  }
+
+  // The same operator on the CPU, with scratch memory of its own.
+  KernelContext on_host(Slots inputs, Slots outputs) const {
+    return {def_,    op_,    std::move(inputs), std::move(outputs), dtype_, state_,
+            stream_, block_, extents_from_data_};
   }
 
   // Throws InvalidArgument when the variable does not hold T or is an output that is not wanted;
@@ -205,6 +214,11 @@ class KernelContext : public SlotContext<const Cell*> {
   // What the Plan was made for, if anything; see OpDef::extents_from_data().
   const std::optional<Shape>& extents_from_data() const { return extents_from_data_; }
 
+  // Where the kernel is to work, valid as long as the kernel; its memory is what the arguments of a
+  // kernel point to.
+  DeviceContext& device() const { return device_; }
+  bool is_on_cuda() const { return kHasCuda && !device_.device().is_cpu(); }
+
   // Memory for one run of the kernel, shared with the other kernels of the Plan.
   const ScratchPtr& scratch() const { return scratch_; }
 
@@ -222,6 +236,7 @@ class KernelContext : public SlotContext<const Cell*> {
   SubBlock* block_;
   std::optional<Shape> extents_from_data_;
   ScratchPtr scratch_;
+  DeviceContext& device_;
 };
 
 }  // namespace fluidcore

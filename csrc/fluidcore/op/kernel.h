@@ -39,9 +39,25 @@ class Kernel {
   Kernel(std::function<void()> run, Epilogue epilogue)
       : epilogue_(std::make_shared<const Epilogue>(std::move(epilogue))), run_(std::move(run)) {}
 
-  void operator()() const { run_(); }
-  bool is_empty() const { return run_ == nullptr; }      // there is nothing to do, or to call
-  const RowKernel* rows() const { return rows_.get(); }  // null: it does not
+  // One that only asks the device of its variables for work, the same in every run as long as their
+  // addresses are the same; `check`, if any, does not, and comes before it in every run.
+  static Kernel enqueued(std::function<void()> work, std::function<void()> check = nullptr) {
+    Kernel kernel;
+    kernel.check_ = std::move(check);
+    kernel.run_ = std::move(work);
+    kernel.is_enqueued_ = true;
+    return kernel;
+  }
+
+  void operator()() const {
+    if (check_) check_();
+    run_();
+  }
+  const std::function<void()>& check() const { return check_; }  // null: there is none
+  void work() const { run_(); }                                  // without the check
+  bool is_empty() const { return run_ == nullptr; }  // there is nothing to do, or to call
+  bool is_enqueued() const { return is_enqueued_ || (rows_ != nullptr && rows_->is_on_device()); }
+  const RowKernel* rows() const { return rows_.get(); }                // null: it does not
   const std::function<void()>* first() const { return first_.get(); }  // null: there are only rows
   const Epilogue* epilogue() const { return epilogue_.get(); }         // null: it takes no part
 
@@ -49,7 +65,9 @@ class Kernel {
   std::shared_ptr<const RowKernel> rows_;
   std::shared_ptr<const std::function<void()>> first_;
   std::shared_ptr<const Epilogue> epilogue_;
+  std::function<void()> check_;
   std::function<void()> run_;
+  bool is_enqueued_ = false;
 };
 
 }  // namespace fluidcore

@@ -126,8 +126,10 @@ OpDef&& OpDef::grad(GradMaker maker) && {
 void OpDef::add_kernels_through(DType wide,
                                 std::initializer_list<DType> narrow,
                                 const KernelFactory& factory) {
-  if (!kernels_.contains({Device::kCpu, wide})) return;
-  for (const DType dtype : narrow) kernels_.try_emplace({Device::kCpu, dtype}, factory);
+  for (const DeviceKind device : {DeviceKind::kCpu, DeviceKind::kCuda}) {
+    if (!kernels_.contains({device, wide})) continue;
+    for (const DType dtype : narrow) kernels_.try_emplace({device, dtype}, factory);
+  }
 }
 
 OpDef&& OpDef::not_differentiable() && {
@@ -369,10 +371,10 @@ void OpDef::check_dtype(DType dtype) const {
   const bool found = std::any_of(kernels_.begin(), kernels_.end(), [dtype](const auto& entry) {
     return entry.first.second == dtype;
   });
-  if (!found && !kernels_.empty()) kernel(Device::kCpu, dtype);
+  if (!found && !kernels_.empty()) kernel(DeviceKind::kCpu, dtype);
 }
 
-KernelFactory OpDef::kernel(Device device, DType dtype) const {
+KernelFactory OpDef::kernel(DeviceKind device, DType dtype) const {
   const auto it = kernels_.find({device, dtype});
   if (it != kernels_.end()) return it->second;
   std::vector<std::string> available;

@@ -23,7 +23,7 @@ using InferFn = std::function<void(InferContext&)>;
 // shapes and attributes and prepares what the shapes allow (a oneDNN primitive, a table of
 // strides). The function it returns is called once per run and only calculates.
 using KernelFactory = std::function<Kernel(const KernelContext&)>;
-using KernelKey = std::pair<Device, DType>;
+using KernelKey = std::pair<DeviceKind, DType>;
 using KernelTable = std::map<KernelKey, KernelFactory>;
 
 struct SlotTraits {
@@ -132,7 +132,8 @@ class OpDef {
                         std::vector<std::string> choices = {}) &&;
   OpDef&& infer(InferFn infer) &&;
   OpDef&& kernels(KernelTable table) &&;  // adds to what is there
-  // Where the CPU has a kernel for `wide`, `factory` becomes that of each narrow dtype without one.
+  // Where a device has a kernel for `wide`, `factory` becomes that of each narrow dtype without
+  // one.
   void add_kernels_through(DType wide,
                            std::initializer_list<DType> narrow,
                            const KernelFactory& factory);
@@ -217,7 +218,7 @@ class OpDef {
   // Throws InvalidArgument if no device has a kernel for `dtype`, listing what there is.
   void check_dtype(DType dtype) const;
   // Throws InvalidArgument if there is none, listing what there is.
-  KernelFactory kernel(Device device, DType dtype) const;
+  KernelFactory kernel(DeviceKind device, DType dtype) const;
   // What the gradient maker gives; OpRegistry::grad_ops() also knows decompositions. Throws
   // InvalidArgument for an operator without gradient maker, naming the cure.
   std::vector<OpDesc> grad_ops(GradContext& context) const;

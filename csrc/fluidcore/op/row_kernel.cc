@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "fluidcore/base/dtype.h"
+#include "fluidcore/base/error.h"
 #include "fluidcore/base/threads.h"
 
 namespace fluidcore {
@@ -89,6 +90,8 @@ RowKernel::RowKernel(std::vector<RowPart> parts,
     for (RowOperand& operand : part.in) operand.cell = whole_of(operand.cell);
   }
   if (rows_ == 0) return;
+  device_ = parts_[0].out.cell->device;
+  if (device_ != nullptr) return;
   const std::map<const Cell*, std::size_t> last = last_uses(parts_);
   std::map<const Cell*, std::size_t> tiles;
   std::set<const Cell*> written;
@@ -142,7 +145,17 @@ void RowKernel::run_parts(std::int64_t row, std::int64_t count, std::byte* tiles
   }
 }
 
+void RowKernel::launch_parts() const {
+  for (const RowPart& part : parts_) {
+    require(part.launch != nullptr, "kernel: must be made for CUDA too, got one for the cpu");
+    std::array<const void*, RowPart::kMostInputs> in;
+    for (std::size_t k = 0; k < part.in.size(); ++k) in[k] = part.in[k].cell->data;
+    part.launch(*device_, elements(part.out.cell), part.out.cell->data, in.data());
+  }
+}
+
 void RowKernel::run() const {
+  if (device_ != nullptr) return launch_parts();
   if (parts_.size() == 1 && inner_.empty()) {
     parallel_for(rows_, grain_, [this](std::int64_t first, std::int64_t last) {
       run_parts(first, last - first, nullptr);

@@ -46,9 +46,14 @@ struct RowPart {
   using Run =
       std::function<void(std::int64_t begin, std::int64_t size, RowSlice out, const RowSlice* in)>;
 
+  // All elements, on a device.
+  using Launch = std::function<void(
+      DeviceContext& device, std::int64_t size, void* out, const void* const* in)>;
+
   RowOperand out = {};
   std::vector<RowOperand> in = {};
   Run run = nullptr;
+  Launch launch = nullptr;  // null: for the CPU only
   RowForm form = RowForm::kOther;
   // Of kAffine: how many factors there are, and what writes them and as many shifts, in each run.
   // It needs nothing that is done before the rows; see Kernel::first().
@@ -71,6 +76,7 @@ class RowKernel {
   void run() const;
 
   const std::vector<RowPart>& parts() const { return parts_; }
+  bool is_on_device() const { return device_ != nullptr; }
   const std::set<const Cell*>& inner() const { return inner_; }  // those that need no memory
 
  private:
@@ -86,10 +92,12 @@ class RowKernel {
   // `tiles`: their memory.
   static RowSlice slice(const Operand& operand, std::int64_t row, std::byte* tiles);
   void run_parts(std::int64_t row, std::int64_t count, std::byte* tiles) const;
+  void launch_parts() const;
 
   std::vector<RowPart> parts_;
   std::vector<Operands> operands_;  // of each part
   std::set<const Cell*> inner_;
+  DeviceContext* device_ = nullptr;  // null: the CPU
   std::int64_t rows_ = 0;
   std::int64_t rows_of_tile_ = 0;
   std::int64_t grain_ = 0;  // rows that are worth a thread of their own

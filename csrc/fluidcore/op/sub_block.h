@@ -27,6 +27,9 @@ class SubBlock {
   // The same for a kernel with BlockTraits::places_results, which must set it before each run.
   // Nothing where the block has memory for the result.
   virtual Place place_of(const std::string& name) = 0;
+
+  // Whether a run only asks a device for work; see Kernel::enqueued().
+  virtual bool is_enqueued() const { return false; }
 };
 
 // Thrown by the kernel of an operator whose OpDef says extents_from_data(): a Plan for other

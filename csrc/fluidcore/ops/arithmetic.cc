@@ -37,24 +37,25 @@ Kernel scale_integer(const KernelContext& context) {
 }
 
 void add_scale(OpRegistry& registry) {
-  registry.add(OpDef("scale")
-                   .doc("Out = scale * X, element by element; of integers rounded toward zero.")
-                   .input("X", "any shape")
-                   .output("Out", "shape and dtype of X")
-                   .attr("scale", 1.0, "the factor")
-                   .elementwise()
-                   .infer(same_as("X"))
-                   .in_place("X", "Out")
-                   .kernels(unary_kernels<Scale, scale_from>())
-                   .kernels(cpu_kernels<std::int32_t, std::int64_t>([](auto tag) -> KernelFactory {
-                     return scale_integer<typename decltype(tag)::type>;
-                   }))
-                   .grad([](GradContext& context) -> std::vector<OpDesc> {
-                     const std::vector<std::string> grads = context.input_grad("X");
-                     if (grads[0] == kEmptyName) return {};
-                     return {OpDesc("scale", {{"X", context.output_grad("Out")}}, {{"Out", grads}},
-                                    context.forward().attrs())};
-                   }));
+  registry.add(
+      OpDef("scale")
+          .doc("Out = scale * X, element by element; of integers rounded toward zero.")
+          .input("X", "any shape")
+          .output("Out", "shape and dtype of X")
+          .attr("scale", 1.0, "the factor")
+          .elementwise()
+          .infer(same_as("X"))
+          .in_place("X", "Out")
+          .kernels(unary_kernels<Scale, scale_from>())
+          .kernels(kernels_everywhere<std::int32_t, std::int64_t>([](auto tag) -> KernelFactory {
+            return scale_integer<typename decltype(tag)::type>;
+          }))
+          .grad([](GradContext& context) -> std::vector<OpDesc> {
+            const std::vector<std::string> grads = context.input_grad("X");
+            if (grads[0] == kEmptyName) return {};
+            return {OpDesc("scale", {{"X", context.output_grad("Out")}}, {{"Out", grads}},
+                           context.forward().attrs())};
+          }));
 }
 
 // out[i] = the sum of input(k)[i] for k in [0, count): tile by tile, so that `out` may be any of
@@ -66,8 +67,8 @@ void add_up(std::int64_t size, T* out, std::size_t count, const Input& input) {
   const cpu::Isa isa = cpu::cpu_isa();
   if constexpr (std::is_same_v<T, C>) {
     if (count == 2) {  // in one pass
-      return cpu::calculate_row(isa, Add(), size, out, cpu::Operand<C>{input(0)},
-                                cpu::Operand<C>{input(1)});
+      return cpu::calculate_row(isa, Add(), size, out, cpu::Operand<T>{input(0)},
+                                cpu::Operand<T>{input(1)});
     }
   }
   alignas(64) std::array<C, kTile> total;
@@ -81,6 +82,20 @@ void add_up(std::int64_t size, T* out, std::size_t count, const Input& input) {
     cpu::convert_row(isa, part, out + begin, total.data());
   }
 }
+
+// The same for all elements, on a CUDA device.
+template <class T>
+struct AddUp {
+  int count;
+  const T* in[RowPart::kMostInputs];
+
+  template <class Index>
+  FC_HOST_DEVICE void operator()(Index i, T* out) const {
+    auto total = static_cast<ComputeType<T>>(in[0][i]);
+    for (int k = 1; k < count; ++k) total = Add()(total, static_cast<ComputeType<T>>(in[k][i]));
+    out[i] = static_cast<T>(total);
+  }
+};
 
 template <class T>
 Kernel sum_of(const std::vector<Arg<const T>>& inputs, Arg<T> out) {
@@ -99,6 +114,15 @@ Kernel sum_of(const std::vector<Arg<const T>>& inputs, Arg<T> out) {
     add_up(size, at<T>(to, begin), count,
            [=](std::size_t k) { return at<const T>(from[k], begin); });
   };
+  if constexpr (kHasCuda) {
+    part.launch = [count = inputs.size()](DeviceContext& device, std::int64_t size, void* to,
+                                          const void* const* from) {
+      AddUp<T> add_all{static_cast<int>(count), {}};
+      std::transform(from, from + count, add_all.in,
+                     [](const void* in) { return static_cast<const T*>(in); });
+      cuda::for_each(device, size, add_all, static_cast<T*>(to));
+    };
+  }
   return RowKernel(std::move(part));
 }
 
@@ -154,14 +178,14 @@ void add_sum(OpRegistry& registry) {
           .elementwise()
           .infer(infer_sum)
           .in_place("X", "Out")
-          .kernels(cpu_kernels<float, double, BFloat16, std::int32_t, std::int64_t>(
+          .kernels(kernels_everywhere<float, double, BFloat16, std::int32_t, std::int64_t>(
               [](auto tag) -> KernelFactory { return sum<typename decltype(tag)::type>; }))
           .grad(sum_grad));
 }
 
 template <class T>
 Kernel minus(const KernelContext& context) {
-  return stream_kernel(context, cpu::stream_formula<T, 2>(Sub()), {"X", "Y"}, "Out");
+  return stream_kernel(context, streams<T, 2>(context, Sub()), {"X", "Y"}, "Out");
 }
 
 void infer_minus(InferContext& context) {
@@ -194,7 +218,7 @@ void add_minus(OpRegistry& registry) {
                    .infer(infer_minus)
                    .in_place("X", "Out")
                    .in_place("Y", "Out")
-                   .kernels(cpu_kernels<float, double, BFloat16, std::int32_t, std::int64_t>(
+                   .kernels(kernels_everywhere<float, double, BFloat16, std::int32_t, std::int64_t>(
                        [](auto tag) -> KernelFactory {
                          return minus<ComputeType<typename decltype(tag)::type>>;
                        }))

@@ -3,10 +3,14 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "fluidcore/kernels/cuda/attention.h"
+#include "fluidcore/kernels/cuda/matmul.h"
+#include "fluidcore/kernels/cuda/reduce.h"
 #include "fluidcore/op/decomposition.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/infer_checks.h"
@@ -85,8 +89,111 @@ Arg<const T> mask_input(const KernelContext& context) {
   return context.has_input("Mask") ? context.input<T>("Mask") : Arg<const T>();
 }
 
+// [batch * heads] products of matrices that lie one after the other: X Y, or with one of them
+// transposed.
+MatmulProblem products(const cpu::Attention& a,
+                       std::int64_t m,
+                       std::int64_t n,
+                       std::int64_t k,
+                       bool transpose_x,
+                       bool transpose_y) {
+  return {.batch = {a.batch * a.heads},
+          .m = m,
+          .n = n,
+          .k = k,
+          .a = {transpose_x ? 1 : k, transpose_x ? m : 1, {m * k}},
+          .b = {transpose_y ? 1 : n, transpose_y ? k : 1, {k * n}},
+          .c = {n, 1, {m * n}}};
+}
+
+// Memory for matrices of scores, before what products need.
+template <class T>
+struct Scores {
+  Scores(const KernelContext& context, const cpu::Attention& a, std::int64_t matrices)
+      : whole(context.scratch()), size(a.batch * a.heads * a.queries * a.keys) {
+    constexpr std::size_t kAlignment = 256;
+    const std::size_t bytes = static_cast<std::size_t>(matrices * size) * sizeof(T);
+    whole->reserve(bytes);
+    rest = std::make_shared<Scratch>(whole, (bytes + kAlignment - 1) / kAlignment * kAlignment);
+  }
+  T* matrix(std::int64_t i) const { return reinterpret_cast<T*>(whole->data()) + i * size; }
+
+  ScratchPtr whole;
+  ScratchPtr rest;
+  std::int64_t size;  // of one, in elements
+};
+
+template <class T>
+Kernel attention_on_cuda(const KernelContext& context) {
+  const cpu::Attention a = attention_of(context);
+  DeviceContext& device = context.device();
+  const Scores<T> scores(context, a, 1);
+  const auto product = [&](auto... shape) {
+    return cuda::prepare_matmul<T>(device, products(a, shape...), scores.rest);
+  };
+  return Kernel::enqueued(
+      [=, &device, to_scores = product(a.queries, a.keys, a.depth, false, true),
+       to_out = product(a.queries, a.value_depth, a.keys, false, false), q = context.input<T>("Q"),
+       k = context.input<T>("K"), v = context.input<T>("V"), mask = mask_input<T>(context),
+       out = context.output<T>("Out"), logsumexp = context.optional_output<T>("LogSumExp")] {
+        T* const weights = scores.matrix(0);
+        to_scores(q.data(), k.data(), weights);
+        cuda::for_each_group(device, a.batch * a.heads * a.queries, a.keys,
+                             cuda::AttentionWeights<T>{a}, data_or_null(mask), weights,
+                             data_or_null(logsumexp));
+        to_out(weights, v.data(), out.data());
+      });
+}
+
+template <class T>
+Kernel attention_grad_on_cuda(const KernelContext& context) {
+  const cpu::Attention a = attention_of(context);
+  DeviceContext& device = context.device();
+  const Scores<T> scores(context, a, 2);
+  const auto product = [&](auto... shape) {
+    return cuda::prepare_matmul<T>(device, products(a, shape...), scores.rest);
+  };
+  const auto dmask = context.optional_output<T>("Mask@GRAD");
+  std::vector<bool> repeated(4);
+  for (std::size_t d = 0; dmask && d < 4; ++d) repeated[d] = mask_extent(dmask.shape(), d) == 1;
+  const Shape shape{a.batch, a.heads, a.queries, a.keys};
+  const cuda::Reduction<SumOf, T> sum(device, scores.rest, shape, repeated);
+  return Kernel::enqueued(
+      [=, &device, to_scores = product(a.queries, a.keys, a.depth, false, true),
+       to_weight_grad = product(a.queries, a.keys, a.value_depth, false, true),
+       to_v = product(a.keys, a.value_depth, a.queries, true, false),
+       to_q = product(a.queries, a.depth, a.keys, false, false),
+       to_k = product(a.keys, a.depth, a.queries, true, false), q = context.input<T>("Q"),
+       k = context.input<T>("K"), v = context.input<T>("V"), mask = mask_input<T>(context),
+       out = context.input<T>("Out"), logsumexp = context.input<T>("LogSumExp"),
+       dout = context.input<T>("Out@GRAD"), dlogsumexp = context.input<T>("LogSumExp@GRAD"),
+       dq = context.optional_output<T>("Q@GRAD"), dk = context.optional_output<T>("K@GRAD"),
+       dv = context.optional_output<T>("V@GRAD")] {
+        T* const weights = scores.matrix(0);
+        T* const grad = scores.matrix(1);
+        to_scores(q.data(), k.data(), weights);
+        to_weight_grad(dout.data(), v.data(), grad);
+        cpu::AttentionGrads<T> grads{};
+        grads.out = out.data();
+        grads.logsumexp = logsumexp.data();
+        grads.out_grad = dout.data();
+        grads.logsumexp_grad = dlogsumexp.data();
+        cuda::for_each_group(device, a.batch * a.heads * a.queries, a.keys,
+                             cuda::AttentionWeightsGrad<T>{a}, data_or_null(mask), grads, weights,
+                             grad);
+        if (dv) to_v(weights, dout.data(), dv.data());
+        if (dq) to_q(grad, k.data(), dq.data());
+        if (dk) to_k(grad, q.data(), dk.data());
+        // The scores have the scale, which the mask does not pass through.
+        if (dmask) sum.run(cuda::Elements<T>{grad}, dmask.data(), a.scale);
+      });
+}
+
 template <class T>
 Kernel attention(const KernelContext& context) {
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) return attention_on_cuda<T>(context);
+  }
   return [run = cpu::prepare_attention<T>(attention_of(context), context.scratch()),
           q = context.input<T>("Q"), k = context.input<T>("K"), v = context.input<T>("V"),
           mask = mask_input<T>(context), out = context.output<T>("Out"),
@@ -97,6 +204,9 @@ Kernel attention(const KernelContext& context) {
 
 template <class T>
 Kernel attention_grad(const KernelContext& context) {
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) return attention_grad_on_cuda<T>(context);
+  }
   return
       [run = cpu::prepare_attention_grad<T>(attention_of(context), context.scratch()),
        q = context.input<T>("Q"), k = context.input<T>("K"), v = context.input<T>("V"),
@@ -195,7 +305,7 @@ void register_attention_ops(OpRegistry& registry) {
             context.set_output("LogSumExp", {{scores[0], scores[1], scores[2]}, q.dtype});
           })
           .flops(attention_flops(1, 1))
-          .kernels(cpu_kernels<float, double>(
+          .kernels(kernels_everywhere<float, double>(
               [](auto tag) -> KernelFactory { return attention<typename decltype(tag)::type>; }))
           .grad(standard_grad({.inputs = {"Q", "K", "V", "Mask"},
                                .outputs = {"Out", "LogSumExp"},
@@ -233,7 +343,7 @@ void register_attention_ops(OpRegistry& registry) {
             infer_grads_like_inputs(context);
           })
           .flops(attention_flops(3, 2))
-          .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+          .kernels(kernels_everywhere<float, double>([](auto tag) -> KernelFactory {
             return attention_grad<typename decltype(tag)::type>;
           }))
           .decompose(decompose_attention_grad));

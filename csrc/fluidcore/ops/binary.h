@@ -9,6 +9,7 @@
 
 #include "fluidcore/kernels/cpu/broadcast.h"
 #include "fluidcore/kernels/cpu/reduce.h"
+#include "fluidcore/kernels/cuda/reduce.h"
 #include "fluidcore/op/decomposition.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/tensor/tensor.h"
@@ -69,6 +70,35 @@ Kernel binary(const KernelContext& context) {
   return binary_kernel<Formula, T, Out>(context, swapped);
 }
 
+// grad = formula(in...), for each element of `out`, summed over the dimensions in which `operand`
+// was repeated. `in` are the operands of `nest`.
+template <class Formula, class T, class... In>
+Kernel sum_to_operand(const KernelContext& context,
+                      const Formula& formula,
+                      const std::shared_ptr<const cpu::BroadcastNest>& nest,
+                      const Shape& out,
+                      const Shape& operand,
+                      Arg<T> grad,
+                      Arg<In>... in) {
+  using C = ComputeType<T>;
+  const std::vector<bool> repeated = repeated_axes(out, operand);
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      const cuda::Reduction<SumOf, C, T> sum(context.device(), context.scratch(), out, repeated);
+      return Kernel::enqueued([=, index = cuda::BroadcastIndex<sizeof...(In)>(*nest)] {
+        sum.run(cuda::broadcast_elements(formula, index, in.data()...), grad.data());
+      });
+    }
+  }
+  const Tensor terms({out, dtype_of<C>});
+  const auto sum = std::make_shared<cpu::Reduction<SumOf, C, T>>(out, repeated);
+  return [=] {
+    auto* const all = static_cast<C*>(terms.raw());
+    cpu::broadcast_elementwise(*nest, formula, all, in.data()...);
+    sum->run(all, grad.data());
+  };
+}
+
 // The gradient of one operand: formula(X, Y, Out@GRAD), summed over the dimensions that the operand
 // was repeated in.
 template <class Formula, class T>
@@ -83,15 +113,7 @@ Kernel operand_grad(const KernelContext& context,
   const auto nest = std::make_shared<const cpu::BroadcastNest>(
       shapes.out, std::vector{shapes.x, shapes.y, shapes.out});
   if (operand == shapes.out) return broadcast_kernel(nest, Formula(), grad, x, y, dout);
-  using C = ComputeType<T>;
-  const Tensor terms({shapes.out, dtype_of<C>});
-  const auto sum = std::make_shared<cpu::Reduction<cpu::SumOf, C, T>>(
-      shapes.out, repeated_axes(shapes.out, operand));
-  return [=] {
-    auto* const all = static_cast<C*>(terms.raw());
-    cpu::broadcast_elementwise(*nest, Formula(), all, x.data(), y.data(), dout.data());
-    sum->run(all, grad.data());
-  };
+  return sum_to_operand(context, Formula(), nest, shapes.out, operand, grad, x, y, dout);
 }
 
 template <class FormulaX, class FormulaY, class T>
@@ -105,7 +127,15 @@ Kernel binary_grad(const KernelContext& context) {
 
 template <class Formula, class... T>
 KernelTable binary_kernels() {
-  return cpu_kernels<T...>([](auto tag) -> KernelFactory {
+  return kernels_everywhere<T...>([](auto tag) -> KernelFactory {
+    using Type = typename decltype(tag)::type;
+    return binary<Formula, Type, Type>;
+  });
+}
+
+template <class Formula>
+KernelTable floating_binary_kernels() {
+  return floating_kernels_everywhere([](auto tag) -> KernelFactory {
     using Type = typename decltype(tag)::type;
     return binary<Formula, Type, Type>;
   });
@@ -115,7 +145,7 @@ template <class Formula>
 OpDef arithmetic(const std::string& type, const std::string& formula) {
   return binary_op(type, formula)
       .infer(infer_binary())
-      .kernels(binary_kernels<Formula, float, double, BFloat16>())
+      .kernels(floating_binary_kernels<Formula>())
       .in_place("X", "Out")
       .in_place("Y", "Out")
       .grad(operands_grad());
@@ -138,7 +168,7 @@ OpDef arithmetic_grad(const std::string& type,
                       const std::string& formulas,
                       const SlotTraits& traits = {}) {
   return binary_grad_op(type, formulas, traits, traits)
-      .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+      .kernels(floating_kernels_everywhere([](auto tag) -> KernelFactory {
         return binary_grad<FormulaX, FormulaY, typename decltype(tag)::type>;
       }));
 }

@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/on_host.h"
 #include "fluidcore/ops/register_ops.h"
 #include "fluidcore/ops/single_element.h"
 
@@ -26,19 +27,19 @@ Kernel while_loop(const KernelContext& context) {
   const std::int64_t max_steps = context.attr<std::int64_t>("max_steps");
   return [=, &block = context.block()] {
     std::int64_t step = 0;
-    for (; *condition.data(); ++step) {
+    for (; read_element(condition); ++step) {
       require(step < max_steps, "while: Condition must become False within max_steps, got True ",
               "after ", step, " steps; update the condition in the block, or raise max_steps");
       block.run();
     }
-    if (steps) *steps.data() = step;
+    if (steps) write_element(steps, step);
   };
 }
 
 Kernel while_grad(const KernelContext& context) {
   const auto steps = context.input<std::int64_t>("StepScopes");
   return [=, &block = context.block()] {
-    for (std::int64_t left = *steps.data(); left > 0; --left) block.run();
+    for (std::int64_t left = read_element(steps); left > 0; --left) block.run();
   };
 }
 
@@ -60,7 +61,7 @@ void add_while(OpRegistry& registry) {
             require(max_steps >= 0, "while: max_steps must be at least 0, got ", max_steps);
             context.set_output("StepScopes", {{1}, DType::kInt64});
           })
-          .kernels(byte_kernels(while_loop))
+          .kernels(byte_kernels_everywhere(while_loop))
           .grad([](GradContext& context) {
             return std::vector{grad_of_block(context, "while_grad",
                                              {{"StepScopes", context.output("StepScopes")}})};
@@ -76,7 +77,7 @@ void add_while(OpRegistry& registry) {
                    .infer([](InferContext& context) {
                      require_spec(context, "StepScopes", {{1}, DType::kInt64});
                    })
-                   .kernels(byte_kernels(while_grad))
+                   .kernels(byte_kernels_everywhere(while_grad))
                    .grad([](GradContext& context) {
                      return std::vector{grad_of_block(
                          context, "while_grad", {{"StepScopes", context.input("StepScopes")}})};
@@ -90,9 +91,9 @@ Kernel conditional_block(const KernelContext& context) {
   if (context.attr<bool>("is_scalar_condition")) {
     const auto condition = context.input<bool>("X");
     return [=, &block] {
-      const bool runs = *condition.data();
+      const bool runs = read_element(condition);
       if (runs) block.run();
-      if (was_run) *was_run.data() = runs;
+      if (was_run) write_element(was_run, runs);
     };
   }
   bool runs = true;
@@ -101,14 +102,14 @@ Kernel conditional_block(const KernelContext& context) {
   }
   return [=, &block] {
     if (runs) block.run();
-    if (was_run) *was_run.data() = runs;
+    if (was_run) write_element(was_run, runs);
   };
 }
 
 Kernel conditional_block_grad(const KernelContext& context) {
   const auto was_run = context.input<bool>("X");
   return [=, &block = context.block()] {
-    if (*was_run.data()) block.run();
+    if (read_element(was_run)) block.run();
   };
 }
 
@@ -136,7 +137,7 @@ void add_conditional_block(OpRegistry& registry) {
           .attr("is_scalar_condition", false,
                 "whether the element of X decides; else its number of elements does")
           .infer(infer_conditional_block)
-          .kernels(byte_kernels(conditional_block))
+          .kernels(byte_kernels_everywhere(conditional_block))
           .grad([](GradContext& context) {
             return std::vector{
                 grad_of_block(context, "conditional_block_grad", {{"X", context.output("Scope")}})};
@@ -150,7 +151,7 @@ void add_conditional_block(OpRegistry& registry) {
           .output("Out", kWrittenDoc, of_sub_block())
           .runs_block()
           .infer([](InferContext& context) { require_spec(context, "X", {{1}, DType::kBool}); })
-          .kernels(byte_kernels(conditional_block_grad))
+          .kernels(byte_kernels_everywhere(conditional_block_grad))
           .grad([](GradContext& context) {
             return std::vector{
                 grad_of_block(context, "conditional_block_grad", {{"X", context.input("X")}})};

@@ -31,7 +31,7 @@ TensorSpec common_spec(const InferContext& context, const LossSlots& inputs) {
 Kernel loss_kernel(const KernelContext& context,
                    const std::vector<std::string>& inputs,
                    const std::vector<std::string>& outputs,
-                   const std::vector<cpu::StreamFormula>& formulas) {
+                   const std::vector<Streams>& formulas) {
   Kernel all = nothing_to_do();
   for (std::size_t k = 0; k < formulas.size(); ++k) {
     all = both(std::move(all), stream_kernel(context, formulas[k], inputs, outputs[k]));

@@ -53,7 +53,7 @@ struct LossWithoutAttributes {
 Kernel loss_kernel(const KernelContext& context,
                    const std::vector<std::string>& inputs,
                    const std::vector<std::string>& outputs,
-                   const std::vector<cpu::StreamFormula>& formulas);
+                   const std::vector<Streams>& formulas);
 
 // T is the type to calculate in.
 template <class Loss, class T, std::size_t arity, class... Formula>
@@ -65,7 +65,7 @@ Kernel calculate_losses(const KernelContext& context,
     if constexpr (!std::is_empty_v<decltype(formula)>) {
       formula = {context.attr<double>(Loss::kAttr)};
     }
-    return cpu::stream_formula<T, arity>(formula);
+    return streams<T, arity>(context, formula);
   };
   return loss_kernel(context, inputs, outputs, {complete(Formula{})...});
 }
@@ -114,12 +114,12 @@ void add_element_loss(OpRegistry& registry) {
   const LossSlots inputs(Loss::kInputs.begin(), Loss::kInputs.end());
   const LossSlots outputs(Loss::kOutputs.begin(), Loss::kOutputs.end());
   registry.add(Loss::with_attrs(declare_loss(Loss::kText, inputs, outputs, Loss::check))
-                   .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+                   .kernels(floating_kernels_everywhere([](auto tag) -> KernelFactory {
                      return element_loss<Loss, ComputeType<typename decltype(tag)::type>>;
                    })));
   registry.add(
       Loss::with_attrs(declare_loss_grad(Loss::kText, inputs, outputs[0].name, Loss::check))
-          .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+          .kernels(floating_kernels_everywhere([](auto tag) -> KernelFactory {
             return element_loss_grad<Loss, ComputeType<typename decltype(tag)::type>>;
           }))
           .decompose(Loss::decompose));

@@ -18,7 +18,7 @@ std::byte* at_bytes(const RowSlice& slice, std::int64_t i, std::int64_t bytes) {
 }
 
 Kernel stream_kernel(const KernelContext& context,
-                     const cpu::StreamFormula& formula,
+                     const Streams& streams,
                      const std::vector<std::string>& inputs,
                      const std::string& output,
                      RowForm form) {
@@ -28,7 +28,8 @@ Kernel stream_kernel(const KernelContext& context,
   part.form = form;
   for (const std::string& slot : inputs)
     part.in.push_back(by_element(context.raw_input(slot).cell()));
-  part.run = [formula, dtype = context.dtype(), bytes = bytes_of_element](
+  part.launch = streams.on_cuda;
+  part.run = [formula = streams.on_cpu, dtype = context.dtype(), bytes = bytes_of_element](
                  std::int64_t begin, std::int64_t size, const RowSlice& out, const RowSlice* in) {
     std::array<const void*, cpu::kMostStreams> data{};
     for (std::size_t k = 0; k < formula.arity; ++k) data[k] = at_bytes(in[k], begin, bytes);
@@ -48,10 +49,27 @@ Kernel both(Kernel first, Kernel second) {
     CommonRows rows;
     if (parts.empty() || rows.add(parts)) return RowKernel(std::move(parts), rows.count());
   }
-  return [first = std::move(first), second = std::move(second)] {
-    first();
-    second();
-  };
+  const bool is_enqueued = (first.is_enqueued() || first.rows() != nullptr) &&
+                           (second.is_enqueued() || second.rows() != nullptr);
+  if (!is_enqueued) {
+    return [first = std::move(first), second = std::move(second)] {
+      first();
+      second();
+    };
+  }
+  std::function<void()> check;
+  if (first.check() || second.check()) {
+    check = [one = first.check(), other = second.check()] {
+      if (one) one();
+      if (other) other();
+    };
+  }
+  return Kernel::enqueued(
+      [first = std::move(first), second = std::move(second)] {
+        first.work();
+        second.work();
+      },
+      std::move(check));
 }
 
 }  // namespace fluidcore

@@ -13,6 +13,7 @@
 #include "fluidcore/kernels/cpu/broadcast.h"
 #include "fluidcore/kernels/cpu/elementwise.h"
 #include "fluidcore/kernels/cpu/streams.h"
+#include "fluidcore/kernels/cuda/map.h"
 #include "fluidcore/op/op_def.h"
 #include "fluidcore/ops/infer_checks.h"
 
@@ -24,7 +25,7 @@ struct Relu;
 // A table with one CPU kernel for each of the types T: choose(TypeTag<T>{}) is its factory.
 template <class... T, class Choose>
 KernelTable cpu_kernels(const Choose& choose) {
-  return {{{Device::kCpu, dtype_of<T>}, choose(TypeTag<T>{})}...};
+  return {{{DeviceKind::kCpu, dtype_of<T>}, choose(TypeTag<T>{})}...};
 }
 // float16, which the CPU only stores, is calculated through float32.
 template <class Choose>
@@ -37,9 +38,36 @@ KernelTable all_cpu_kernels(const Choose& choose) {
                      BFloat16>(choose);
 }
 
+// Tables for every device of the build: of kernels that are made of row parts, or whose factories
+// ask their context where they are to work.
+template <class... T, class Choose>
+KernelTable kernels_everywhere(const Choose& choose) {
+  KernelTable table = cpu_kernels<T...>(choose);
+  if constexpr (kHasCuda) {
+    table.merge(KernelTable{{{DeviceKind::kCuda, dtype_of<T>}, choose(TypeTag<T>{})}...});
+  }
+  return table;
+}
+template <class Choose>
+KernelTable floating_kernels_everywhere(const Choose& choose) {
+  KernelTable table = kernels_everywhere<float, double, BFloat16>(choose);
+  if constexpr (kHasCuda) {
+    table.emplace(KernelKey{DeviceKind::kCuda, DType::kFloat16}, choose(TypeTag<Float16>{}));
+  }
+  return table;
+}
+template <class Choose>
+KernelTable all_kernels_everywhere(const Choose& choose) {
+  return kernels_everywhere<bool, std::int16_t, std::int32_t, std::int64_t, Float16, float, double,
+                            BFloat16>(choose);
+}
+
 // The same kernel for every dtype: it moves bytes.
 inline KernelTable byte_kernels(const KernelFactory& factory) {
   return all_cpu_kernels([&](auto /*tag*/) { return factory; });
+}
+inline KernelTable byte_kernels_everywhere(const KernelFactory& factory) {
+  return all_kernels_everywhere([&](auto /*tag*/) { return factory; });
 }
 
 // A kernel for an operator whose outputs are not wanted or are empty.
@@ -58,9 +86,43 @@ Formula without_attributes(const KernelContext& /*context*/) {
   return Formula();
 }
 
+// A formula of inputs and an output that have one dtype, on every device.
+struct Streams {
+  cpu::StreamFormula on_cpu;
+  RowPart::Launch on_cuda;
+};
+
+// For inputs and an output that hold Stored.
+template <class Stored, std::size_t arity, class Formula>
+RowPart::Launch launch_streams(const Formula& formula) {
+  return [formula](DeviceContext& device, std::int64_t size, void* out, const void* const* in) {
+    [&]<std::size_t... k>(std::index_sequence<k...>) {
+      cuda::map(device, formula, size, static_cast<Stored*>(out),
+                static_cast<const Stored*>(in[k])...);
+    }(std::make_index_sequence<arity>());
+  };
+}
+
+// T is the type to calculate in.
+template <class T, std::size_t arity, class Formula>
+Streams streams(const KernelContext& context, const Formula& formula) {
+  Streams made{cpu::stream_formula<T, arity>(formula), nullptr};
+  if constexpr (kHasCuda) {
+    made.on_cuda = launch_streams<T, arity>(formula);
+    if constexpr (std::is_same_v<T, float>) {
+      if (context.dtype() == DType::kFloat16)
+        made.on_cuda = launch_streams<Float16, arity>(formula);
+      if (context.dtype() == DType::kBFloat16) {
+        made.on_cuda = launch_streams<BFloat16, arity>(formula);
+      }
+    }
+  }
+  return made;
+}
+
 // output = formula(inputs...), all of the kernel's dtype and of one shape.
 Kernel stream_kernel(const KernelContext& context,
-                     const cpu::StreamFormula& formula,
+                     const Streams& formula,
                      const std::vector<std::string>& inputs,
                      const std::string& output,
                      RowForm form = RowForm::kOther);
@@ -76,6 +138,27 @@ T* at(const RowSlice& slice, std::int64_t i) {
 
 // The same for elements of so many bytes.
 std::byte* at_bytes(const RowSlice& slice, std::int64_t i, std::int64_t bytes);
+
+template <class Formula, class Out, class... In>
+RowPart::Launch launch_map(const Formula& formula) {
+  return [formula](DeviceContext& device, std::int64_t size, void* to, const void* const* from) {
+    [&]<std::size_t... k>(std::index_sequence<k...>) {
+      cuda::map(device, formula, size, static_cast<Out*>(to), static_cast<In*>(from[k])...);
+    }(std::index_sequence_for<In...>());
+  };
+}
+
+template <class Formula, class Out, class... In>
+RowPart::Launch launch_broadcast(const std::shared_ptr<const cpu::BroadcastNest>& nest,
+                                 const Formula& formula) {
+  return [formula, index = cuda::BroadcastIndex<sizeof...(In)>(*nest)](
+             DeviceContext& device, std::int64_t size, void* to, const void* const* from) {
+    [&]<std::size_t... k>(std::index_sequence<k...>) {
+      cuda::broadcast(device, formula, index, size, static_cast<Out*>(to),
+                      static_cast<In*>(from[k])...);
+    }(std::index_sequence_for<In...>());
+  };
+}
 
 // out[i] = formula(in[...]...), where `in` are the operands of `nest`.
 template <class Formula, class Out, class... In>
@@ -100,6 +183,10 @@ Kernel broadcast_kernel(const std::shared_ptr<const cpu::BroadcastNest>& nest,
                               static_cast<In*>(from[k].data), from[k].origin}...);
     }(std::index_sequence_for<In...>());
   };
+  if constexpr (kHasCuda) {
+    if (out.cell()->device != nullptr)
+      part.launch = launch_broadcast<Formula, Out, In...>(nest, formula);
+  }
   return RowKernel(std::move(part));
 }
 
@@ -114,6 +201,7 @@ Kernel map_kernel(const Formula& formula, Arg<Out> out, Arg<In>... in) {
                          cpu::Operand<std::remove_const_t<In>>{at<In>(from[k], begin)}...);
     }(std::index_sequence_for<In...>());
   };
+  if constexpr (kHasCuda) part.launch = launch_map<Formula, Out, In...>(formula);
   return RowKernel(std::move(part));
 }
 
@@ -121,7 +209,7 @@ Kernel map_kernel(const Formula& formula, Arg<Out> out, Arg<In>... in) {
 template <class Formula, class T, FormulaMaker<Formula> make>
 Kernel cpu_unary(const KernelContext& context) {
   constexpr RowForm kForm = std::is_same_v<Formula, Relu> ? RowForm::kRelu : RowForm::kOther;
-  return stream_kernel(context, cpu::stream_formula<T, 1>(make(context)), {"X"}, "Out", kForm);
+  return stream_kernel(context, streams<T, 1>(context, make(context)), {"X"}, "Out", kForm);
 }
 
 // Which forward variable the formula of a gradient reads.
@@ -132,14 +220,14 @@ constexpr const char* value_slot(GradFrom from) {
 
 template <class Formula, GradFrom from, class T, FormulaMaker<Formula> make>
 Kernel cpu_unary_grad(const KernelContext& context) {
-  return stream_kernel(context, cpu::stream_formula<T, 2>(make(context)),
+  return stream_kernel(context, streams<T, 2>(context, make(context)),
                        {value_slot(from), "Out@GRAD"}, "X@GRAD");
 }
 
 // Out = formula(X) for every floating dtype.
 template <class Formula, FormulaMaker<Formula> make = without_attributes<Formula>>
 KernelTable unary_kernels() {
-  return floating_cpu_kernels([](auto tag) -> KernelFactory {
+  return floating_kernels_everywhere([](auto tag) -> KernelFactory {
     return cpu_unary<Formula, ComputeType<typename decltype(tag)::type>, make>;
   });
 }
@@ -147,7 +235,7 @@ KernelTable unary_kernels() {
 // X@GRAD = formula(X or Out, Out@GRAD) for every floating dtype.
 template <class Formula, GradFrom from, FormulaMaker<Formula> make = without_attributes<Formula>>
 KernelTable unary_grad_kernels() {
-  return floating_cpu_kernels([](auto tag) -> KernelFactory {
+  return floating_kernels_everywhere([](auto tag) -> KernelFactory {
     return cpu_unary_grad<Formula, from, ComputeType<typename decltype(tag)::type>, make>;
   });
 }

@@ -5,6 +5,7 @@
 #include "fluidcore/kernels/functors.h"
 #include "fluidcore/ops/bilinear.h"
 #include "fluidcore/ops/binary.h"
+#include "fluidcore/ops/reduction_kernel.h"
 #include "fluidcore/ops/register_ops.h"
 #include "fluidcore/ops/same_elements.h"
 
@@ -15,16 +16,18 @@ namespace {
 // The gradient of an operand of X + Y or X - Y: factor * Out@GRAD, summed over the dimensions that
 // the operand was repeated in. `factor` is 1 or -1.
 template <class T>
-Kernel sum_of_cotangent(
-    Arg<const T> dout, Arg<T> grad, const Shape& out, const Shape& operand, double factor) {
+Kernel sum_of_cotangent(const KernelContext& context,
+                        Arg<const T> dout,
+                        Arg<T> grad,
+                        const Shape& out,
+                        const Shape& operand,
+                        double factor) {
   if (!grad) return nothing_to_do();
   if (operand == out) {
     if (factor != 1.0) return map_kernel(Negate(), grad, dout);
     return copy_elements(Arg<const void>(dout.cell()), Arg<void>(grad.cell()));
   }
-  const auto sum =
-      std::make_shared<cpu::Reduction<cpu::SumOf, T>>(out, repeated_axes(out, operand));
-  return [=] { sum->run(dout.data(), grad.data(), factor); };
+  return reduction<SumOf, T>(context, out, repeated_axes(out, operand), dout, grad, factor);
 }
 
 // Of X + Y (sign 1) and X - Y (sign -1).
@@ -33,9 +36,10 @@ Kernel additive_grad(const KernelContext& context) {
   const auto dout = context.input<T>("Out@GRAD");
   const Aligned shapes =
       align_operands(context, context.input<T>("X").shape(), context.input<T>("Y").shape());
-  return both(
-      sum_of_cotangent<T>(dout, context.optional_output<T>("X@GRAD"), shapes.out, shapes.x, 1.0),
-      sum_of_cotangent<T>(dout, context.optional_output<T>("Y@GRAD"), shapes.out, shapes.y, sign));
+  return both(sum_of_cotangent<T>(context, dout, context.optional_output<T>("X@GRAD"), shapes.out,
+                                  shapes.x, 1.0),
+              sum_of_cotangent<T>(context, dout, context.optional_output<T>("Y@GRAD"), shapes.out,
+                                  shapes.y, sign));
 }
 
 // The gradient of Out@GRAD: X@GRAD and Y@GRAD were its sums over what an operand was repeated in,
@@ -112,15 +116,7 @@ Kernel factor_grad(const KernelContext& context,
   if (factor == out) {
     return broadcast_kernel(nest, Mul(), grad, other, dout);
   }
-  using C = ComputeType<T>;
-  const Tensor terms({out, dtype_of<C>});
-  const auto sum =
-      std::make_shared<cpu::Reduction<cpu::SumOf, C, T>>(out, repeated_axes(out, factor));
-  return [=] {
-    auto* const all = static_cast<C*>(terms.raw());
-    cpu::broadcast_elementwise(*nest, Mul(), all, other.data(), dout.data());
-    sum->run(all, grad.data());
-  };
+  return sum_to_operand(context, Mul(), nest, out, factor, grad, other, dout);
 }
 
 template <class T>
@@ -137,7 +133,7 @@ Kernel elementwise_product_grad(const KernelContext& context) {
 OpDef elementwise_product_grad_op() {
   return binary_grad_op("elementwise_mul", "X@GRAD = Out@GRAD * Y, Y@GRAD = Out@GRAD * X",
                         {.read_for = "Y@GRAD"}, {.read_for = "X@GRAD"})
-      .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+      .kernels(floating_kernels_everywhere([](auto tag) -> KernelFactory {
         return elementwise_product_grad<typename decltype(tag)::type>;
       }));
 }
@@ -145,7 +141,7 @@ OpDef elementwise_product_grad_op() {
 template <int sign>
 OpDef additive_grad_op(const std::string& type, const std::string& formulas) {
   return binary_grad_op(type, formulas, {.shape_only = true}, {.shape_only = true})
-      .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+      .kernels(floating_kernels_everywhere([](auto tag) -> KernelFactory {
         return additive_grad<typename decltype(tag)::type, sign>;
       }))
       .view("Out@GRAD", "X@GRAD")

@@ -6,14 +6,22 @@
 
 namespace fluidcore {
 
+cpu::RowIndex HardLabels::labels() const {
+  return {label_.data(), label_.spec().dtype == DType::kInt64, ignored_};
+}
+
 cpu::RowIndex HardLabels::checked() const {
-  const cpu::RowIndex label{label_.data(), label_.spec().dtype == DType::kInt64, ignored_};
+  check();
+  return labels();
+}
+
+void HardLabels::check() const {
+  const cpu::RowIndex label{on_host_.data(), label_.spec().dtype == DType::kInt64, ignored_};
   const std::int64_t row = cpu::find_outside(label, samples_.rows, samples_.classes, ignored_);
   if (row >= 0) {
     require(false, type_, ": labels must be in [0, ", samples_.classes, ") or ignore_index ",
             ignored_, ", got ", label.number(row), " in row ", row);
   }
-  return label;
 }
 
 Shape labelled_rows(const InferContext& context, std::string_view slot) {

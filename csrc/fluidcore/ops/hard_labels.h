@@ -6,6 +6,7 @@
 
 #include "fluidcore/kernels/cpu/gather.h"
 #include "fluidcore/op/contexts.h"
+#include "fluidcore/ops/on_host.h"
 
 namespace fluidcore {
 
@@ -27,15 +28,22 @@ class HardLabels {
       : type_(context.type()),
         samples_(samples),
         label_(context.raw_input("Label")),
+        on_host_(label_),
         ignored_(context.attr<std::int64_t>("ignore_index")) {}
 
   // Throws InvalidArgument for a label that names no class. -1: ignored.
   cpu::RowIndex checked() const;
 
+  // The same in two steps, for a kernel on a device: labels() are in its memory.
+  void check() const;
+  cpu::RowIndex labels() const;
+  Arg<const void> input() const { return label_; }
+
  private:
   std::string type_;
   Samples samples_;
   Arg<const void> label_;
+  OnHost on_host_;
   std::int64_t ignored_;
 };
 

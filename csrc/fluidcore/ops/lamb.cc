@@ -33,15 +33,20 @@ Kernel lamb(const KernelContext& context) {
   const auto param_out = context.output<T>("ParamOut");
   const auto moment1_out = context.output<T>("Moment1Out");
   const auto moment2_out = context.output<T>("Moment2Out");
-  const Scalar<T> rate(context, "LearningRate");
-  const Scalar<T> power1(context, "Beta1Pow");
-  const Scalar<T> power2(context, "Beta2Pow");
+  const auto rate = context.input<T>("LearningRate");
+  const auto power1 = context.input<T>("Beta1Pow");
+  const auto power2 = context.input<T>("Beta2Pow");
   const std::int64_t size = param.size();
   const Tensor partial({Shape{cpu::total_blocks(size)}, DType::kFloat64});
   return [=, beta1 = context.attr<double>("beta1"), beta2 = context.attr<double>("beta2"),
           epsilon = context.attr<double>("epsilon"), decay = context.attr<double>("coeff"),
           isa = cpu::cpu_isa()] {
-    const LambRule rule{beta1, beta2, 1.0 - power1.value(), 1.0 - power2.value(), epsilon, decay};
+    const LambRule rule{beta1,
+                        beta2,
+                        1.0 - static_cast<double>(*power1.data()),
+                        1.0 - static_cast<double>(*power2.data()),
+                        epsilon,
+                        decay};
     cpu::update(rule, size, grad.data(), cpu::Updated<T>{moment1.data(), moment1_out.data()},
                 cpu::Updated<T>{moment2.data(), moment2_out.data()});
     const T* from = param.data();
@@ -59,7 +64,8 @@ Kernel lamb(const KernelContext& context) {
           return value * value;
         },
         size, sums);
-    const T step = static_cast<T>(rate.value() * trust_ratio(param_squares, direction_squares));
+    const T step = static_cast<T>(static_cast<double>(*rate.data()) *
+                                  trust_ratio(param_squares, direction_squares));
     T* to = param_out.data();
     parallel_for(size, cpu::kGrain, [&](std::int64_t begin, std::int64_t end) {
       cpu::run_on(isa, [=] {

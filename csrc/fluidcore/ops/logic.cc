@@ -32,7 +32,7 @@ OpDef number_test(const std::string& type, const std::string& question) {
       .infer([](InferContext& context) {
         context.set_output("Out", {context.input("X").shape, DType::kBool});
       })
-      .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+      .kernels(floating_kernels_everywhere([](auto tag) -> KernelFactory {
         return number_test<Formula, typename decltype(tag)::type>;
       }))
       .not_differentiable();
@@ -54,7 +54,7 @@ void register_logic_ops(OpRegistry& registry) {
                    .input("X", "any shape, bool")
                    .output("Out", "shape and dtype of X")
                    .infer(same_as("X"))
-                   .kernels(cpu_kernels<bool>([](auto /*tag*/) -> KernelFactory {
+                   .kernels(kernels_everywhere<bool>([](auto /*tag*/) -> KernelFactory {
                      return cpu_unary<LogicalNot, bool, without_attributes<LogicalNot>>;
                    }))
                    .in_place("X", "Out")

@@ -39,8 +39,8 @@ Kernel logsumexp(const KernelContext& context) {
   const Shape& shape = x.shape();
   const std::vector<bool> reduced = reduced_axes(context, shape.rank());
   const Shape kept = kept_shape(shape, reduced);
-  const auto greatest = std::make_shared<cpu::Reduction<cpu::MaxOf, T>>(shape, reduced);
-  const auto sum = std::make_shared<cpu::Reduction<cpu::SumOf, T>>(shape, reduced);
+  const auto greatest = std::make_shared<cpu::Reduction<MaxOf, T>>(shape, reduced);
+  const auto sum = std::make_shared<cpu::Reduction<SumOf, T>>(shape, reduced);
   const auto nest = std::make_shared<const cpu::BroadcastNest>(shape, std::vector{shape, kept});
   const Tensor shifts({kept, dtype_of<T>});
   const Tensor terms({shape, dtype_of<T>});

@@ -8,6 +8,7 @@
 
 #include "fluidcore/kernels/cpu/gemv.h"
 #include "fluidcore/kernels/cpu/matmul.h"
+#include "fluidcore/kernels/cuda/matmul.h"
 #include "fluidcore/kernels/onednn/onednn.h"
 #include "fluidcore/ops/bilinear.h"
 #include "fluidcore/ops/elementwise.h"
@@ -23,18 +24,24 @@ namespace {
 // The second operand, if it `is_constant`, may be kept in another layout. Empty for bfloat16 where
 // the processor has no products of it.
 template <class T>
-PreparedWeights<T> prepare_product(const MatmulProblem& problem,
-                                   bool is_constant,
-                                   const ScratchPtr& scratch) {
+PreparedWeights<T> prepare_product(const KernelContext& context,
+                                   const MatmulProblem& problem,
+                                   bool is_constant) {
+  const ScratchPtr& scratch = context.scratch();
   Prepared2<T> product;
-  if constexpr (!std::is_same_v<T, BFloat16>) product = cpu::prepare_gemv<T>(problem);
-  if constexpr (onednn::kEnabled && !std::is_same_v<T, double>) {
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) product = cuda::prepare_matmul<T>(context.device(), problem, scratch);
+  }
+  if constexpr (!cpu::kIsHalf<T>) {
+    if (!product) product = cpu::prepare_gemv<T>(problem);
+  }
+  if constexpr (onednn::kEnabled && !std::is_same_v<T, double> && !std::is_same_v<T, Float16>) {
     if (!product && is_constant) {
       if (auto kept = onednn::prepare_matmul_by_weights<T>(problem, scratch)) return kept;
     }
     if (!product) product = onednn::prepare_matmul<T>(problem, scratch);
   }
-  if constexpr (!std::is_same_v<T, BFloat16>) {
+  if constexpr (!cpu::kIsHalf<T>) {
     if (!product) product = cpu::prepare_matmul<T>(problem, scratch);
   }
   if (!product) return {};
@@ -53,9 +60,10 @@ Kernel matmul(const KernelContext& context) {
   const auto y = context.input<T>("Y");
   const auto out = context.output<T>("Out");
   const MatmulProblem problem = describe(context, x.shape(), y.shape());
-  const auto product = prepare_product<T>(problem, y.cell()->is_constant, context.scratch());
+  const auto product = prepare_product<T>(context, problem, y.cell()->is_constant);
   if (!product) return through_float32(context);
-  return [=] { product(x.data(), y.data(), y.cell()->version, out.data()); };
+  const auto run = [=] { product(x.data(), y.data(), y.cell()->version, out.data()); };
+  return context.is_on_cuda() ? Kernel::enqueued(run) : Kernel(run);
 }
 
 template <class T, Describe describe>
@@ -67,16 +75,16 @@ Kernel product_grad(const KernelContext& context) {
   const auto dy = context.optional_output<T>("Y@GRAD");
   const MatmulProblem forward = describe(context, x.shape(), y.shape());
   const bool y_is_constant = y.cell()->is_constant;
-  const ScratchPtr& scratch = context.scratch();
   PreparedWeights<T> to_x;
   PreparedWeights<T> to_y;
-  if (dx) to_x = prepare_product<T>(a_gradient(forward), y_is_constant, scratch);
-  if (dy) to_y = prepare_product<T>(b_gradient(forward), false, scratch);
+  if (dx) to_x = prepare_product<T>(context, a_gradient(forward), y_is_constant);
+  if (dy) to_y = prepare_product<T>(context, b_gradient(forward), false);
   if ((dx && !to_x) || (dy && !to_y)) return through_float32(context);
-  return [=] {
+  const auto run = [=] {
     if (to_x) to_x(dout.data(), y.data(), y.cell()->version, dx.data());
     if (to_y) to_y(x.data(), dout.data(), 0, dy.data());
   };
+  return context.is_on_cuda() ? Kernel::enqueued(run) : Kernel(run);
 }
 
 template <OutShape out_shape>
@@ -92,13 +100,13 @@ void infer_product_grad(InferContext& context) {
 
 template <Describe describe>
 KernelTable product_kernels() {
-  return cpu_kernels<float, double, BFloat16>(
+  return floating_kernels_everywhere(
       [](auto tag) -> KernelFactory { return matmul<typename decltype(tag)::type, describe>; });
 }
 
 template <Describe describe>
 KernelTable product_grad_kernels() {
-  return cpu_kernels<float, double, BFloat16>([](auto tag) -> KernelFactory {
+  return floating_kernels_everywhere([](auto tag) -> KernelFactory {
     return product_grad<typename decltype(tag)::type, describe>;
   });
 }

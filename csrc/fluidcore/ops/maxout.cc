@@ -30,8 +30,8 @@ Groups groups_of(const KernelContext& context, const Shape& x) {
 // Where elements to choose from are side by side.
 template <class T>
 Kernel maxout_of_rows(const Groups& groups, Arg<const T> x, Arg<T> out) {
-  const auto maximum = std::make_shared<cpu::Reduction<cpu::MaxOf, T>>(
-      Shape{groups.outer, groups.count}, std::vector<bool>{false, true});
+  const auto maximum = std::make_shared<cpu::Reduction<MaxOf, T>>(Shape{groups.outer, groups.count},
+                                                                  std::vector<bool>{false, true});
   return [=] { maximum->run(x.data(), out.data()); };
 }
 

@@ -38,7 +38,7 @@ Kernel alpha_grad(Arg<const T> x, Arg<const T> dout, Arg<T> dalpha) {
   if (!dalpha) return nothing_to_do();
   using C = ComputeType<T>;
   const Tensor terms({x.shape(), dtype_of<C>});
-  const auto sum = std::make_shared<cpu::Reduction<cpu::SumOf, C, T>>(
+  const auto sum = std::make_shared<cpu::Reduction<SumOf, C, T>>(
       x.shape(), std::vector<bool>(x.shape().rank(), true));
   return [=, size = x.size()] {
     auto* const all = static_cast<C*>(terms.raw());

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "fluidcore/kernels/cpu/copy.h"
+#include "fluidcore/kernels/cuda/launch.h"
 #include "fluidcore/ops/bytes.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/register_ops.h"
@@ -61,11 +62,22 @@ struct State {
   std::int64_t bytes;
 };
 
+struct SetCount {
+  std::int64_t count;
+
+  template <class Index>
+  FC_HOST_DEVICE void operator()(Index /*i*/, std::int64_t* to) const {
+    *to = count;
+  }
+};
+
 // The kernel of recurrent and, without states, of recurrent_grad.
 class Recurrence {
  public:
   explicit Recurrence(const KernelContext& context)
-      : block_(context.block()), is_reverse_(context.attr<bool>("reverse")) {
+      : device_(context.device()),
+        block_(context.block()),
+        is_reverse_(context.attr<bool>("reverse")) {
     const auto& step_inputs = context.attr<Names>("step_inputs");
     for (std::size_t i = 0; i < step_inputs.size(); ++i) {
       const auto whole = context.raw_input("inputs", i);
@@ -96,7 +108,7 @@ class Recurrence {
       const auto size = static_cast<std::size_t>(bytes);
       const bool is_in_slice = in_slices_.contains(states[i]);
       const bool is_first = seen.insert(states[i]).second;
-      const auto own_memory = [&] { return is_in_slice ? nullptr : allocate(size); };
+      const auto own_memory = [&] { return is_in_slice ? nullptr : device_.allocate(size); };
       states_.push_back({initial,
                          &block_.given(ex_states[i]),
                          &block_.result(states[i]),
@@ -117,8 +129,10 @@ class Recurrence {
       run_step(is_reverse_ ? steps_ - 1 - i : i);
       if (i + 1 < steps_) carry_states(place);
     }
-    if (count_) *count_.data() = steps_;
+    if (count_) set_count();
   }
+
+  bool is_enqueued() const { return block_.is_enqueued(); }
 
  private:
   void run_step(std::int64_t step) const {
@@ -129,19 +143,34 @@ class Recurrence {
     block_.run();
     for (const StepOutput& output : outputs_) {
       if (output.place) continue;
-      cpu::copy_bytes(output.slices.at(step), output.result->data, output.slices.bytes);
+      copy(output.slices.at(step), output.result->data, output.slices.bytes);
     }
   }
+  void set_count() const {
+    if constexpr (kHasCuda) {
+      if (!device_.device().is_cpu()) {
+        return cuda::for_each(device_, 1, SetCount{steps_}, count_.data());
+      }
+    }
+    *count_.data() = steps_;
+  }
+
+  void copy(void* to, const void* from, std::int64_t bytes) const {
+    if (device_.device().is_cpu()) return cpu::copy_bytes(to, from, bytes);
+    device_.copy(to, from, static_cast<std::size_t>(bytes));
+  }
+
   void carry_states(std::size_t place) const {
     for (const State& state : states_) {
       if (state.place || state.is_in_slice) continue;
-      cpu::copy_bytes(state.memory[place].get(), state.result->data, state.bytes);
+      copy(state.memory[place].get(), state.result->data, state.bytes);
     }
     for (const State& state : states_) {
       state.given->data = state.is_in_slice ? state.result->data : state.memory[place].get();
     }
   }
 
+  DeviceContext& device_;
   SubBlock& block_;
   bool is_reverse_;
   std::int64_t steps_ = 0;
@@ -152,15 +181,19 @@ class Recurrence {
   std::vector<State> states_;
 };
 
+Kernel kernel_of(const std::shared_ptr<const Recurrence>& recurrence) {
+  const auto run = [recurrence] { recurrence->run(); };
+  return recurrence->is_enqueued() ? Kernel::enqueued(run) : Kernel(run);
+}
+
 Kernel recurrent(const KernelContext& context) {
   const auto recurrence = std::make_shared<Recurrence>(context);
   recurrence->add_states(context);
-  return [recurrence] { recurrence->run(); };
+  return kernel_of(recurrence);
 }
 
 Kernel recurrent_grad(const KernelContext& context) {
-  const auto recurrence = std::make_shared<Recurrence>(context);
-  return [recurrence] { recurrence->run(); };
+  return kernel_of(std::make_shared<Recurrence>(context));
 }
 
 void require_same_count(const InferContext& context,
@@ -346,7 +379,7 @@ void register_recurrent_ops(OpRegistry& registry) {
           .attr("states", Names(), "names in the block of the same states after the step")
           .attr("is_train", true, "accepted; what a gradient needs is always there")
           .infer(infer_recurrent)
-          .kernels(byte_kernels(recurrent))
+          .kernels(byte_kernels_everywhere(recurrent))
           .grad(make_recurrent_grad)
           .mixed_dtypes());
   registry.add(
@@ -367,7 +400,7 @@ void register_recurrent_ops(OpRegistry& registry) {
                            .places_results = true,
                            .repeats = true}))
           .infer(infer_recurrent_grad)
-          .kernels(byte_kernels(recurrent_grad))
+          .kernels(byte_kernels_everywhere(recurrent_grad))
           .grad(make_recurrent_grad)
           .mixed_dtypes());
 }

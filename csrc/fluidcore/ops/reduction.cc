@@ -14,6 +14,7 @@
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/linear.h"
 #include "fluidcore/ops/reduction.h"
+#include "fluidcore/ops/reduction_kernel.h"
 #include "fluidcore/ops/register_ops.h"
 #include "fluidcore/tensor/scratch.h"
 #include "fluidcore/tensor/tensor.h"
@@ -30,17 +31,8 @@ Kernel reduce(const KernelContext& context) {
   const auto out = context.output<T>("Out");
   if (out.size() == 0) return nothing_to_do();
   const std::vector<bool> reduced = reduced_axes(context, x.shape().rank());
-  const auto reduction = std::make_shared<cpu::Reduction<Operation, T>>(x.shape(), reduced);
   const auto divisor = divides ? static_cast<double>(reduced_count(x.shape(), reduced)) : 1.0;
-  if (reduction->is_by_rows()) {
-    RowPart part{.out = by_element(out.cell()), .in = {{x.cell(), out.size()}}};
-    part.run = [=, row = x.size() / out.size()](std::int64_t begin, std::int64_t size,
-                                                const RowSlice& to, const RowSlice* from) {
-      reduction->run_part(size, at<const T>(from[0], begin * row), at<T>(to, begin), divisor);
-    };
-    return RowKernel(std::move(part));
-  }
-  return [=] { reduction->run(x.data(), out.data(), divisor); };
+  return reduction<Operation>(context, x.shape(), reduced, x, out, divisor);
 }
 
 // X@GRAD = Out@GRAD / count, repeated over the reduced dimensions.
@@ -154,16 +146,16 @@ OpDef reduce_op(std::string type, std::string doc) {
 
 template <class Operation, class... T>
 KernelTable reduce_kernels() {
-  return cpu_kernels<T...>([](auto tag) -> KernelFactory {
+  return kernels_everywhere<T...>([](auto tag) -> KernelFactory {
     return reduce<Operation, false, typename decltype(tag)::type>;
   });
 }
 
 template <bool divides>
 KernelTable sum_kernels() {
-  return cpu_kernels<float, double, BFloat16, std::int32_t, std::int64_t>(
+  return kernels_everywhere<float, double, BFloat16, std::int32_t, std::int64_t>(
       [](auto tag) -> KernelFactory {
-        return reduce<cpu::SumOf, divides, typename decltype(tag)::type>;
+        return reduce<SumOf, divides, typename decltype(tag)::type>;
       });
 }
 
@@ -175,20 +167,21 @@ KernelTable wide_kernels() {
 
 template <bool divides>
 KernelTable spread_kernels() {
-  return floating_cpu_kernels(
+  return floating_kernels_everywhere(
       [](auto tag) -> KernelFactory { return spread_grad<divides, typename decltype(tag)::type>; });
 }
 
 void add_mean(OpRegistry& registry) {
-  registry.add(OpDef("mean")
-                   .doc("Out = the mean of all elements of X.")
-                   .input("X", "any shape, floating")
-                   .output("Out", "[1], dtype of X")
-                   .infer(infer_reduce)
-                   .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
-                     return reduce<cpu::SumOf, true, typename decltype(tag)::type>;
-                   }))
-                   .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
+  registry.add(
+      OpDef("mean")
+          .doc("Out = the mean of all elements of X.")
+          .input("X", "any shape, floating")
+          .output("Out", "[1], dtype of X")
+          .infer(infer_reduce)
+          .kernels(kernels_everywhere<float, double, BFloat16>([](auto tag) -> KernelFactory {
+            return reduce<SumOf, true, typename decltype(tag)::type>;
+          }))
+          .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
   registry.add(OpDef("mean_grad")
                    .doc("X@GRAD = Out@GRAD / number of elements of X.")
                    .input("X", "input of the forward operator", kShapeOnly)
@@ -295,7 +288,7 @@ void decompose_product_grad(Decomposition& d) {
 void add_reduce_prod(OpRegistry& registry) {
   registry.add(reduce_op("reduce_prod",
                          "Out = the product of X over the dimensions dim; integers wrap around.")
-                   .kernels(wide_kernels<cpu::ProductOf>())
+                   .kernels(wide_kernels<ProductOf>())
                    .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
   registry.add(
       declare_reduce_grad("reduce_prod_grad",
@@ -316,16 +309,16 @@ void add_reduce_prod(OpRegistry& registry) {
 void register_reduction_ops(OpRegistry& registry) {
   add_mean(registry);
   add_reduce_sum(registry);
-  add_reduce_choice(registry, "reduce_max", "maximum", wide_kernels<cpu::MaxOf>(),
+  add_reduce_choice(registry, "reduce_max", "maximum", wide_kernels<MaxOf>(),
                     extreme_grad_kernels<false>());
-  add_reduce_choice(registry, "reduce_min", "minimum", wide_kernels<cpu::MinOf>(),
+  add_reduce_choice(registry, "reduce_min", "minimum", wide_kernels<MinOf>(),
                     extreme_grad_kernels<true>());
   add_reduce_prod(registry);
   registry.add(reduce_op("reduce_any", "Out = whether an element of X is true, over dim.")
-                   .kernels(reduce_kernels<cpu::AnyOf, bool>())
+                   .kernels(reduce_kernels<AnyOf, bool>())
                    .not_differentiable());
   registry.add(reduce_op("reduce_all", "Out = whether all elements of X are true, over dim.")
-                   .kernels(reduce_kernels<cpu::AllOf, bool>())
+                   .kernels(reduce_kernels<AllOf, bool>())
                    .not_differentiable());
 }
 

@@ -48,8 +48,7 @@ Kernel repeat_grad(const KernelContext& context) {
     reduced.push_back(true);
     reduced.push_back(false);
   }
-  const auto sum =
-      std::make_shared<cpu::Reduction<cpu::SumOf, T>>(Shape(std::move(extents)), reduced);
+  const auto sum = std::make_shared<cpu::Reduction<SumOf, T>>(Shape(std::move(extents)), reduced);
   return [=] { sum->run(dout.data(), dx.data()); };
 }
 

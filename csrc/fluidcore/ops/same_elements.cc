@@ -18,6 +18,12 @@ Kernel copy_elements(Arg<const void> from, Arg<void> to) {
     const std::byte* const source = at_bytes(in[0], begin, bytes);
     if (dest != source) std::memcpy(dest, source, static_cast<std::size_t>(size * bytes));
   };
+  if constexpr (kHasCuda) {
+    part.launch = [bytes](DeviceContext& device, std::int64_t size, void* to,
+                          const void* const* in) {
+      if (to != in[0]) device.copy(to, in[0], static_cast<std::size_t>(size * bytes));
+    };
+  }
   return RowKernel(std::move(part));
 }
 

@@ -5,6 +5,7 @@
 
 #include "fluidcore/op/contexts.h"
 #include "fluidcore/ops/infer_checks.h"
+#include "fluidcore/ops/on_host.h"
 
 namespace fluidcore {
 
@@ -38,8 +39,8 @@ class Index {
       : arg_(context.raw_input(slot)), is_wide_(arg_.spec().dtype == DType::kInt64) {}
 
   std::int64_t value() const {  // only while the kernel runs
-    return is_wide_ ? *static_cast<const std::int64_t*>(arg_.data())
-                    : *static_cast<const std::int32_t*>(arg_.data());
+    return is_wide_ ? read_element(Arg<const std::int64_t>(arg_.cell()))
+                    : read_element(Arg<const std::int32_t>(arg_.cell()));
   }
 
  private:

@@ -4,10 +4,13 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <utility>
 
 #include "fluidcore/kernels/cpu/elementwise.h"
+#include "fluidcore/kernels/cuda/map.h"
+#include "fluidcore/kernels/functors.h"
 #include "fluidcore/op/op_def.h"
 #include "fluidcore/tensor/selected_rows.h"
 
@@ -16,7 +19,13 @@ namespace fluidcore {
 namespace {
 
 template <class To, class From>
-void convert_all(std::int64_t size, void* to, const void* from) {
+void convert_all(DeviceContext* device, std::int64_t size, void* to, const void* from) {
+  if constexpr (kHasCuda) {
+    if (device != nullptr) {
+      return cuda::map(*device, Identity(), size, static_cast<To*>(to),
+                       static_cast<const From*>(from));
+    }
+  }
   const cpu::Isa isa = cpu::cpu_isa();
   parallel_for(size, cpu::kGrain, [=](std::int64_t begin, std::int64_t end) {
     cpu::convert_row(isa, end - begin, static_cast<To*>(to) + begin,
@@ -37,26 +46,28 @@ bool is_below_int64(DType dtype) {
 // `from` narrow, `to` wide.
 void widen_elements(const Cell& from, const Cell& to, std::int64_t size) {
   switch (from.spec.dtype) {
-    case DType::kFloat16: return convert_all<float, Float16>(size, to.data, from.data);
-    case DType::kBFloat16: return convert_all<float, BFloat16>(size, to.data, from.data);
-    case DType::kInt32: return convert_all<std::int64_t, std::int32_t>(size, to.data, from.data);
+    case DType::kFloat16: return convert_all<float, Float16>(to.device, size, to.data, from.data);
+    case DType::kBFloat16: return convert_all<float, BFloat16>(to.device, size, to.data, from.data);
+    case DType::kInt32:
+      return convert_all<std::int64_t, std::int32_t>(to.device, size, to.data, from.data);
     default:
       if (to.spec.dtype == DType::kInt32) {
-        return convert_all<std::int32_t, std::int16_t>(size, to.data, from.data);
+        return convert_all<std::int32_t, std::int16_t>(to.device, size, to.data, from.data);
       }
-      return convert_all<std::int64_t, std::int16_t>(size, to.data, from.data);
+      return convert_all<std::int64_t, std::int16_t>(to.device, size, to.data, from.data);
   }
 }
 void narrow_elements(const Cell& from, const Cell& to, std::int64_t size) {
   switch (to.spec.dtype) {
-    case DType::kFloat16: return convert_all<Float16, float>(size, to.data, from.data);
-    case DType::kBFloat16: return convert_all<BFloat16, float>(size, to.data, from.data);
-    case DType::kInt32: return convert_all<std::int32_t, std::int64_t>(size, to.data, from.data);
+    case DType::kFloat16: return convert_all<Float16, float>(to.device, size, to.data, from.data);
+    case DType::kBFloat16: return convert_all<BFloat16, float>(to.device, size, to.data, from.data);
+    case DType::kInt32:
+      return convert_all<std::int32_t, std::int64_t>(to.device, size, to.data, from.data);
     default:
       if (from.spec.dtype == DType::kInt32) {
-        return convert_all<std::int16_t, std::int32_t>(size, to.data, from.data);
+        return convert_all<std::int16_t, std::int32_t>(to.device, size, to.data, from.data);
       }
-      return convert_all<std::int16_t, std::int64_t>(size, to.data, from.data);
+      return convert_all<std::int16_t, std::int64_t>(to.device, size, to.data, from.data);
   }
 }
 
@@ -64,6 +75,7 @@ void narrow_elements(const Cell& from, const Cell& to, std::int64_t size) {
 void copy_row_numbers(const Cell& from, const Cell& to) {
   const std::int64_t count = from.spec.rows.value_or(0);
   if (count == 0) return;
+  require(to.device == nullptr, "selected rows: must be on the cpu, got some on a CUDA device");
   std::memcpy(static_cast<std::byte*>(to.data) + offset_of_rows(to.spec),
               static_cast<const std::byte*>(from.data) + offset_of_rows(from.spec),
               static_cast<std::size_t>(count) * sizeof(std::int64_t));
@@ -157,13 +169,21 @@ Kernel through(DType wide, bool (*is_narrow)(DType), const KernelContext& contex
     for (const Cell*& cell : cells) cell = copies->of(cell, false, true);
   }
   const ScratchPtr rest = copies->place();
-  const KernelFactory factory = def.kernel(Device::kCpu, wide);
-  return
-      [copies, kernel = factory(context.with(wide, std::move(inputs), std::move(outputs), rest))] {
-        copies->widen();
-        kernel();
-        copies->narrow();
-      };
+  const KernelFactory factory = def.kernel(context.device().device().kind, wide);
+  Kernel kernel = factory(context.with(wide, std::move(inputs), std::move(outputs), rest));
+  const bool is_enqueued = kernel.is_enqueued();
+  std::function<void()> check = kernel.check();
+  const auto run = [copies, kernel = std::move(kernel)] {
+    copies->widen();
+    kernel.work();
+    copies->narrow();
+  };
+  if (is_enqueued) return Kernel::enqueued(run, std::move(check));
+  if (!check) return run;
+  return [check = std::move(check), run] {
+    check();
+    run();
+  };
 }
 
 }  // namespace

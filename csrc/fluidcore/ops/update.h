@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "fluidcore/kernels/cpu/copy.h"
 #include "fluidcore/kernels/cpu/update.h"
+#include "fluidcore/kernels/cuda/update.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/selected_rows.h"
 
@@ -19,19 +21,17 @@ namespace fluidcore {
 //
 //   struct Adagrad {
 //     static constexpr std::array kState{StateSlot{"Moment", "MomentOut"}};
+//     static constexpr std::array kScalars{kLearningRate};
 //     static void check(const InferContext& context) { require_not_negative(context, {"epsilon"});
-//     } template <class T> static auto rule(const KernelContext& context) {
-//       return [rate = Scalar<T>(context, "LearningRate"), e = context.attr<double>("epsilon")] {
-//         return AdagradRule{rate.value(), e};
-//       };
+//     } static auto rule(const KernelContext& context) {
+//       return WithRate<AdagradRule>{{.rate = 0.0, .epsilon = context.attr<double>("epsilon")}};
 //     }
 //   };
-//   registry.add(update_op<Adagrad>("adagrad", "...", {kLearningRate}).attr("epsilon", 1e-6,
-//   "..."));
+//   registry.add(update_op<Adagrad>("adagrad", "...").attr("epsilon", 1e-6, "..."));
 //
-// rule() is called when a Plan is built, and what it returns once in each step: the rule is applied
-// to Grad, Param and the state in the order of kState. Where Grad is selected rows, the rule is
-// applied to these rows only.
+// rule() is called when a Plan is built; what it returns makes the rule of each step from the
+// elements of kScalars: the rule is applied to Grad, Param and the state in the order of kState.
+// Where Grad is selected rows, the rule is applied to these rows only.
 
 struct StateSlot {
   std::string_view in;
@@ -50,15 +50,21 @@ inline constexpr ScalarSlot kBeta2Pow{
     "Beta2Pow",
     "[1], dtype of Param or float32: beta2 to the power of the number of this step, from 1"};
 
-// An input of one element.
-template <class T>
-class Scalar {
- public:
-  Scalar(const KernelContext& context, std::string_view slot) : arg_(context.input<T>(slot)) {}
-  double value() const { return static_cast<double>(*arg_.data()); }  // only while a kernel runs
-
- private:
-  Arg<const T> arg_;
+// A rule whose learning rate is known in each step.
+template <class Rule>
+struct WithRate {
+  Rule rule;
+  FC_HOST_DEVICE Rule operator()(double rate) const {
+    Rule made = rule;
+    made.rate = rate;
+    return made;
+  }
+};
+// A rule that is the same in every step.
+template <class Rule>
+struct WithoutRate {
+  Rule rule;
+  FC_HOST_DEVICE Rule operator()() const { return rule; }
 };
 
 // Rows that are not updated are there already where the update is in place.
@@ -86,8 +92,32 @@ Kernel update(const KernelContext& context) {
         cpu::Updated<T>{state[i].first.data(), state[i].second.data()}...);
     }(std::make_index_sequence<kCount>());
   };
-  const auto rule = Optimizer::template rule<T>(context);
+  constexpr std::size_t kScalarCount = Optimizer::kScalars.size();
+  std::array<Arg<const T>, kScalarCount> scalars;
+  for (std::size_t i = 0; i < kScalarCount; ++i) {
+    scalars[i] = context.input<T>(Optimizer::kScalars[i].name);
+  }
+  const auto make = Optimizer::rule(context);
+  const auto rule = [=] {
+    return [&]<std::size_t... i>(std::index_sequence<i...>) {
+      return make(static_cast<double>(*scalars[i].data())...);
+    }(std::make_index_sequence<kScalarCount>());
+  };
   const std::int64_t size = param.size();
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      require(!grad.has_rows(), context.type(), ": Grad must be a tensor on a CUDA device, ",
+              "got selected rows; write is_sparse=False");
+      return Kernel::enqueued([=, &device = context.device()] {
+        const auto pointers = [&]<std::size_t... i>(std::index_sequence<i...>) {
+          return std::make_tuple(scalars[i].data()...);
+        }(std::make_index_sequence<kScalarCount>());
+        on_tensors([&](auto... tensors) {
+          cuda::update(device, make, pointers, size, grad.data(), tensors...);
+        });
+      });
+    }
+  }
   if (grad.has_rows()) {
     return [=, grads = MergedRows(context, "Grad")] {
       const MergedRows::Rows rows = grads.merge();
@@ -112,11 +142,12 @@ OpDef declare_update(std::string type,
 
 // All but the attributes.
 template <class Optimizer>
-OpDef update_op(std::string type, std::string doc, const std::vector<ScalarSlot>& scalars) {
+OpDef update_op(std::string type, std::string doc) {
   const auto& state = Optimizer::kState;
-  return declare_update(std::move(type), std::move(doc), {state.begin(), state.end()}, scalars,
-                        Optimizer::check)
-      .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+  const auto& scalars = Optimizer::kScalars;
+  return declare_update(std::move(type), std::move(doc), {state.begin(), state.end()},
+                        {scalars.begin(), scalars.end()}, Optimizer::check)
+      .kernels(kernels_everywhere<float, double>([](auto tag) -> KernelFactory {
         return update<Optimizer, typename decltype(tag)::type>;
       }));
 }

@@ -15,7 +15,7 @@ namespace {
 // Elements as words of their size: they are only moved.
 struct Choose {
   template <class Word>
-  Word operator()(bool condition, Word x, Word y) const {
+  FC_HOST_DEVICE Word operator()(bool condition, Word x, Word y) const {
     return condition ? x : y;
   }
 };

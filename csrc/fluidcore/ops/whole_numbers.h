@@ -26,7 +26,7 @@ Kernel map_whole(const KernelContext& context) {
 
 template <auto make>
 KernelTable whole_kernels() {
-  return {{{Device::kCpu, DType::kInt64}, map_whole<make>}};
+  return {{{DeviceKind::kCpu, DType::kInt64}, map_whole<make>}};
 }
 
 }  // namespace fluidcore

@@ -6,7 +6,7 @@ namespace fluidcore {
 
 Cell* Cells::add(TensorSpec spec, Owner owner) {
   const std::size_t bytes = byte_size(spec);
-  Cell* cell = &parts_.cells.emplace_back(Cell{std::move(spec), nullptr, nullptr});
+  Cell* cell = &parts_.cells.emplace_back(Cell{.spec = std::move(spec), .device = device_});
   uses_.emplace(cell, Use{.owner = owner, .bytes = bytes});
   return cell;
 }
@@ -37,7 +37,8 @@ Cell* Cells::view(Frame& frame, TensorSpec spec, const Cell* of, std::int64_t be
 
 Cell* Cells::array(Frame& home, TensorSpec declared) {
   TensorArray* array = &parts_.arrays.emplace_back();
-  Cell* cell = &parts_.cells.emplace_back(Cell{std::move(declared), nullptr, array});
+  Cell* cell = &parts_.cells.emplace_back(
+      Cell{.spec = std::move(declared), .array = array, .device = device_});
   uses_.emplace(cell, Use{.owner = Owner::kElsewhere, .has_spec = false});
   home.prepared.arrays.push_back(cell);
   return cell;

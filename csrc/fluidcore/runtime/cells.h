@@ -31,7 +31,8 @@ class Cells {
     const Step* reader = nullptr;  // and if none has: who was the first to read it
   };
 
-  explicit Cells(PlanParts& parts) : parts_(parts) {}
+  // `device`: where all of them are; null: on the CPU.
+  Cells(PlanParts& parts, DeviceContext* device) : parts_(parts), device_(device) {}
 
   // The variables that steps write; to be called before there is a cell.
   void set_written(std::set<std::string> names) { written_ = std::move(names); }
@@ -55,6 +56,7 @@ class Cells {
   Cell* add(TensorSpec spec, Owner owner);
 
   PlanParts& parts_;
+  DeviceContext* device_;
   std::set<std::string> written_;
   std::unordered_map<const Cell*, Use> uses_;
 };

@@ -124,7 +124,9 @@ Executor::Entry Executor::find(const Call& call) {
     const PlanRequest& request = cached.request;
     return !cached.is_running && cached.program == revision && cached.version == *revision &&
            cached.ops == ops && request.device == options.device &&
-           request.threads == options.threads && request.check_nan == options.check_nan &&
+           request.allow_cpu_fallback == options.allow_cpu_fallback &&
+           request.waits == options.waits && request.threads == options.threads &&
+           request.check_nan == options.check_nan &&
            request.skipped_passes == options.skipped_passes && request.fetches == call.fetches &&
            has(request.extents, call.met) && same_feeds(request.feeds, call.feeds) &&
            cached.plan->fits(call.scope);
@@ -140,6 +142,8 @@ Executor::Entry Executor::find(const Call& call) {
     PlanRequest request{.feeds = {},
                         .fetches = call.fetches,
                         .device = options.device,
+                        .allow_cpu_fallback = options.allow_cpu_fallback,
+                        .waits = options.waits,
                         .threads = options.threads,
                         .check_nan = options.check_nan,
                         .skipped_passes = options.skipped_passes};

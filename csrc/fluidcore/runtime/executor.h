@@ -33,7 +33,9 @@ namespace fluidcore {
 class Executor {
  public:
   struct Options {
-    Device device = Device::kCpu;
+    Device device = {};
+    bool allow_cpu_fallback = false;  // see PlanRequest
+    bool waits = false;
     int threads = 1;
     bool check_nan = false;
     std::vector<std::string> skipped_passes = {};

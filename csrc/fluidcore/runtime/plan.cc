@@ -4,14 +4,17 @@
 #include <cstddef>
 #include <cstring>
 #include <functional>
+#include <optional>
 #include <utility>
 
 #include "fluidcore/base/strings.h"
 #include "fluidcore/base/threads.h"
 #include "fluidcore/program/program_desc.h"
+#include "fluidcore/runtime/device_graphs.h"
 #include "fluidcore/runtime/hold.h"
 #include "fluidcore/runtime/plan_builder.h"
 #include "fluidcore/runtime/scope.h"
+#include "fluidcore/tensor/device_context.h"
 
 namespace fluidcore {
 
@@ -27,9 +30,12 @@ struct Binding {
   std::uint64_t version = 0;  // of the cell: how many were seen
 };
 
-Tensor new_tensor(const char* who, const std::string& name, const TensorSpec& spec) {
+Tensor new_tensor(const char* who,
+                  const std::string& name,
+                  const TensorSpec& spec,
+                  const Device& device) {
   try {
-    return Tensor(spec);
+    return Tensor(spec, device);
   } catch (const NoMemory& none) {
     throw Error(who, ": '", name, "' must fit in memory, got no memory for ", none.bytes(),
                 " bytes");
@@ -46,10 +52,6 @@ void check_pass(const std::string& name) {
           "plan: a pass that is skipped must be one of ", join(names), ", got '", name, "'");
 }
 
-void copy_bytes(void* to, const void* from, std::size_t bytes) {
-  if (bytes > 0) std::memcpy(to, from, bytes);
-}
-
 }  // namespace
 
 void OtherExtents::report_changing(const Shape& before) const {
@@ -61,12 +63,15 @@ void OtherExtents::report_changing(const Shape& before) const {
 
 struct Plan::Impl {
   PlanRequest request;
+  std::unique_ptr<DeviceContext> context;
   RunState state;
   Watch watch;
   PlanParts parts;
-  std::vector<Binding> bindings;  // one for each scope cell
-  Wishes wishes;                  // for them
-  std::weak_ptr<Scope> scope;     // the bindings are for this scope with this layout
+  std::optional<DeviceGraphs> graphs;  // null on the CPU
+  std::vector<Binding> bindings;       // one for each scope cell
+  std::vector<Tensor> feed_buffers;    // for what is fed from the host
+  Wishes wishes;                       // for them
+  std::weak_ptr<Scope> scope;          // the bindings are for this scope with this layout
   std::uint64_t layout = 0;
   std::size_t num_pointed = 0;  // bindings that this run has pointed to memory
 
@@ -129,6 +134,26 @@ struct Plan::Impl {
     create_missing(hold, *of, lock);
   }
 
+  // Memory for work that is asked for from now on.
+  Tensor allocate(const char* who, const std::string& name, const TensorSpec& spec) const {
+    Tensor made = new_tensor(who, name, spec, request.device);
+    context->begin();
+    return made;
+  }
+
+  // Where a run on a device finds what it is fed from the host: at the same address every time.
+  void* place_of_feed(std::size_t i, const std::string& name, const Tensor& fed) {
+    const Device& device = request.device;
+    if (fed.device() == device) return fed.raw();
+    require(fed.device().is_cpu(), "feed: '", name, "' must be on ", device,
+            ", where the program runs, got one on ", fed.device(), "; copy it to the cpu first");
+    feed_buffers.resize(parts.feeds.size());
+    Tensor& buffer = feed_buffers[i];
+    if (!buffer.is_initialized()) buffer = allocate("feed", name, fed.spec());
+    context->copy_in(buffer.raw(), fed.raw(), fed.bytes());
+    return buffer.raw();
+  }
+
   static std::uint64_t version_of(Binding& binding) {
     const Variable& variable = *binding.variable;
     if (variable.tensor().is_shared()) return binding.seen = 0;
@@ -144,21 +169,24 @@ struct Plan::Impl {
       const Tensor& held = std::as_const(*binding.variable).tensor();
       if (cell.is_written) binding.variable->touch();
       if (cell.cell->is_constant) cell.cell->version = version_of(binding);
-      if (held.is_initialized() && held.spec() == cell.cell->spec) {
+      const bool is_here = held.device() == request.device;
+      require(is_here || !cell.is_read, "scope: '", cell.name, "' must be on ", request.device,
+              ", where the program runs, got one on ", held.device(), "; write scope.to(place)");
+      if (held.is_initialized() && held.spec() == cell.cell->spec && is_here) {
         if (cell.is_set != nullptr) *cell.is_set = true;
         cell.cell->data = held.raw();
         if (!cell.needs_backup) continue;
         if (!binding.backup.is_initialized() || binding.backup.is_shared()) {
-          binding.backup = new_tensor("scope", cell.name, cell.cell->spec);
+          binding.backup = allocate("scope", cell.name, cell.cell->spec);
         }
         if (is_replaced(cell) && !held.is_shared()) {
           binding.fresh = std::exchange(binding.backup, Tensor());
           cell.cell->data = binding.fresh.raw();
         } else {
-          copy_bytes(binding.backup.raw(), held.raw(), held.bytes());
+          context->copy(binding.backup.raw(), held.raw(), held.bytes());
         }
       } else {
-        binding.fresh = new_tensor("scope", cell.name, cell.cell->spec);
+        binding.fresh = allocate("scope", cell.name, cell.cell->spec);
         cell.cell->data = binding.fresh.raw();
       }
     }
@@ -185,7 +213,8 @@ struct Plan::Impl {
       if (binding.fresh.is_initialized()) {
         binding.fresh = Tensor();
       } else if (parts.scope_cells[i].needs_backup) {
-        copy_bytes(parts.scope_cells[i].cell->data, binding.backup.raw(), binding.backup.bytes());
+        context->copy(parts.scope_cells[i].cell->data, binding.backup.raw(),
+                      binding.backup.bytes());
       }
     }
   }
@@ -214,7 +243,13 @@ struct Plan::Impl {
 
   void run_blocks() {
     for (const auto& sub_block : parts.sub_blocks) sub_block->restart();
-    parts.main.run();
+    // Between the steps nobody looks, and each kernel is launched once.
+    const bool is_plain = !watch.check_nan && !watch.waits && !watch.recorder.is_on();
+    if (graphs && is_plain) {
+      graphs->run();
+    } else {
+      parts.main.run();
+    }
     for (const FetchCell& fetch : parts.fetches) {
       require(fetch.is_set == nullptr || *fetch.is_set, "fetch: '", fetch.name,
               "' must be written before it is read, got a block that was not run, or did not ",
@@ -230,8 +265,11 @@ Plan::Plan(const OpRegistry& ops,
     : impl_(std::make_unique<Impl>()) {
   for (const std::string& pass : request.skipped_passes) check_pass(pass);
   impl_->request = std::move(request);
+  impl_->context = device_context(impl_->request.device).fork();
   const ThreadCountScope threads(impl_->request.threads);
   impl_->watch.check_nan = impl_->request.check_nan;
+  impl_->watch.device = impl_->context.get();
+  impl_->watch.waits = impl_->request.waits;
   const auto build = [&](const PlanRequest& what) {
     return PlanBuilder(program, what, scope, impl_->state, impl_->watch).build(ops);
   };
@@ -244,6 +282,9 @@ Plan::Plan(const OpRegistry& ops,
     impl_->parts = build(plain);
   }
   impl_->bindings.resize(impl_->parts.scope_cells.size());
+  if (!impl_->request.device.is_cpu()) {
+    impl_->graphs.emplace(impl_->parts.main, impl_->parts.cells);
+  }
 }
 
 Plan::~Plan() = default;
@@ -276,15 +317,19 @@ void Plan::run_into(std::vector<Tensor>& results,
   impl.state = state;
   impl.watch.lookout.begin(interruption);
   impl.watch.recorder.begin(profile);
+  impl.context->begin();
   for (std::size_t i = 0; i < feeds.size(); ++i) {
-    impl.parts.feeds[i]->data = feeds[i].second.raw();
+    const auto& [name, fed] = feeds[i];
+    impl.parts.feeds[i]->data = impl.place_of_feed(i, name, fed);
+    impl.parts.feeds[i]->fed_from = fed.device().is_cpu() ? fed.raw() : nullptr;
   }
   // Before anything is written: where there is no memory for them, the scope stays as it is.
   results.resize(impl.parts.fetches.size());
   for (std::size_t i = 0; i < results.size(); ++i) {
     const TensorSpec& spec = impl.parts.fetches[i].cell->spec;
-    const bool fits = results[i].is_initialized() && results[i].spec() == spec;
-    if (!fits) results[i] = new_tensor("fetch", impl.parts.fetches[i].name, spec);
+    const bool fits = results[i].is_initialized() && results[i].spec() == spec &&
+                      results[i].device() == impl.request.device;
+    if (!fits) results[i] = impl.allocate("fetch", impl.parts.fetches[i].name, spec);
     impl.parts.fetches[i].in_result.set(results[i].raw());
   }
   std::vector<Tensor> copied_feeds;
@@ -297,14 +342,18 @@ void Plan::run_into(std::vector<Tensor>& results,
     for (std::size_t i = 0; i < feeds.size(); ++i) {
       if (!impl.is_written(feeds[i].second)) continue;
       impl.parts.feeds[i]->data = copied_feeds.emplace_back(feeds[i].second.clone()).raw();
+      impl.context->begin();
     }
     impl.run_blocks();
     for (std::size_t i = 0; i < results.size(); ++i) {
       const FetchCell& fetch = impl.parts.fetches[i];
-      if (!fetch.in_result) copy_bytes(results[i].raw(), fetch.cell->data, results[i].bytes());
+      if (fetch.in_result) continue;
+      impl.context->copy(results[i].raw(), fetch.cell->data, results[i].bytes());
     }
+    impl.context->end();
   } catch (...) {
     impl.roll_back();
+    impl.context->end();
     impl.take_back(*scope);
     throw;
   }

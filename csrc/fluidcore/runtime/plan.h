@@ -36,7 +36,9 @@ struct OpPlace {
 struct PlanRequest {
   std::vector<std::pair<std::string, TensorSpec>> feeds;
   std::vector<std::string> fetches;
-  Device device = Device::kCpu;
+  Device device = {};
+  bool allow_cpu_fallback = false;  // operators that the device has no kernel for run on the CPU
+  bool waits = false;  // for the device, after every operator, so that an error is the operator's
   int threads = 1;
   bool check_nan = false;  // look for NaN after every operator, and name the one that made it
   std::vector<std::string> skipped_passes = {};  // of pass_names()

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "fluidcore/base/error.h"
+#include "fluidcore/runtime/kernel_on_host.h"
 #include "fluidcore/runtime/passes/channels_last.h"
 #include "fluidcore/runtime/passes/prune.h"
 #include "fluidcore/runtime/passes/steps_of_program.h"
@@ -116,14 +117,15 @@ PlanBuilder::PlanBuilder(const ProgramDesc& program,
       state_(state),
       watch_(watch),
       frames_(program, parts_.main),
-      cells_(parts_),
+      cells_(parts_, request.device.is_cpu() ? nullptr : watch.device),
       variables_(frames_, cells_, scope) {
+  parts_.scratch = std::make_shared<Scratch>(device());
 }
 
 PlanParts PlanBuilder::build(const OpRegistry& ops) {
   Steps steps = prune(without_feeds(steps_of_program(program_, ops)), request_.fetches);
   // A search for NaN names the variable, so it must see those of the program.
-  if (!request_.check_nan && !skips(kChannelsLast)) {
+  if (!request_.check_nan && !skips(kChannelsLast) && request_.device.is_cpu()) {
     steps = channels_last(std::move(steps), program_.block(0), ops, request_.fetches);
   }
   cells_.set_written(all_writes(steps));
@@ -167,6 +169,7 @@ void PlanBuilder::add_feeds() {
     require(compatible(var->shape(), spec.shape), "feed: '", name, "' must have the shape ",
             var->shape(), " (-1: any size), got ", spec.shape);
     Cell* cell = cells_.elsewhere(spec);
+    cell->is_fed = true;
     frames_.main().current[name] = cell;
     parts_.feeds.push_back(cell);
   }
@@ -217,21 +220,30 @@ PreparedStep PlanBuilder::prepare(Frame& frame, const Step& step, const RunState
   const DType dtype = step.def->kernel_dtype(infer);
   draft.prepared.runs_block = step.body != nullptr;
   if (draft.has_views && !draft.has_results) {
-    draft.prepared.kernel = draft.surroundings.around(Kernel());
+    draft.prepared.kernel = draft.surroundings.around(Kernel(), device());
     return std::move(draft.prepared);
   }
   draft.prepared.work = work_of(draft.inputs, draft.outputs);
   draft.prepared.flops = step.def->flops(infer);
   const KernelContext context(*step.def, step.op, std::move(draft.inputs), std::move(draft.outputs),
-                              dtype, state, stream, draft.sub_block, extents, parts_.scratch);
+                              dtype, state, stream, draft.sub_block, extents, parts_.scratch,
+                              device());
   const std::size_t scratch = parts_.scratch->bytes();
-  draft.prepared.kernel =
-      draft.surroundings.around(step.def->kernel(request_.device, dtype)(context));
+  draft.prepared.kernel = draft.surroundings.around(kernel(draft, context), device());
   if (parts_.scratch->bytes() > scratch) {
     most_scratch_.type = draft.prepared.type;
     most_scratch_.note = draft.prepared.note;
   }
   return std::move(draft.prepared);
+}
+
+Kernel PlanBuilder::kernel(Draft& draft, const KernelContext& context) const {
+  const OpDef& def = context.def();
+  const DeviceKind kind = request_.device.kind;
+  const bool is_there = def.kernels().contains({kind, context.dtype()});
+  if (is_there || !request_.allow_cpu_fallback) return def.kernel(kind, context.dtype())(context);
+  draft.prepared.name = str_cat(def.type(), " on the cpu");
+  return kernel_on_host(context);
 }
 
 InferContext PlanBuilder::read_inputs(Draft& draft) {

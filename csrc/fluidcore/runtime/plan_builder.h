@@ -8,6 +8,7 @@
 #include "fluidcore/runtime/plan.h"
 #include "fluidcore/runtime/plan_parts.h"
 #include "fluidcore/runtime/variables.h"
+#include "fluidcore/tensor/device_context.h"
 
 namespace fluidcore {
 
@@ -49,6 +50,7 @@ class PlanBuilder {
   void add_feeds();
   void prepare_steps(Frame& frame, const Steps& steps, const RunState& state);
   PreparedStep prepare(Frame& frame, const Step& step, const RunState& state);
+  Kernel kernel(Draft& draft, const KernelContext& context) const;
   InferContext read_inputs(Draft& draft);
   const Cell* copy_before(Draft& draft, const Cell* cell);
   void prepare_block(Draft& draft, InferContext& infer);
@@ -62,6 +64,7 @@ class PlanBuilder {
   std::optional<Shape> extents_from_data(const Step& step);
   FetchCell fetched(const std::string& name);
   bool skips(std::string_view pass) const;
+  DeviceContext& device() const { return *watch_.device; }
   void run_passes(Frame& frame);
   void apply(Frame& frame, const Fused& fused);
   void mark_backups();

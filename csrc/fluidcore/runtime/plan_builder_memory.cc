@@ -32,7 +32,9 @@ void allocate_for(const PreparedStep* most, const char* what, const F& allocate)
 // A run that fails must leave the scope as it was: what is written before or by a step that may
 // still throw, or be interrupted, is saved first.
 void PlanBuilder::mark_backups() {
-  const std::size_t end = std::max(end_of_throwing_, start_of_tail());
+  // A device is soon asked for all of a run.
+  const std::size_t tail = request_.device.is_cpu() ? start_of_tail() : 0;
+  const std::size_t end = std::max(end_of_throwing_, tail);
   std::size_t& last_look = frames_.main().prepared.last_look;
   for (ScopeCell& cell : parts_.scope_cells) {
     if (!cell.is_written) continue;
@@ -61,9 +63,13 @@ void PlanBuilder::place_temporaries() {
     if (cell.array != nullptr && !cell.spec.shape.is_known()) cell.spec.shape = {0};
   }
   Frame& main = frames_.main();
-  for (FetchCell& fetch : parts_.fetches) fetch.in_result = main.take_out(fetch.cell);
+  // On a device they stay where they were in the last run; see DeviceGraph.
+  if (request_.device.is_cpu()) {
+    for (FetchCell& fetch : parts_.fetches) fetch.in_result = main.take_out(fetch.cell);
+  }
   main.close();
-  allocate_for(main.of_largest(), "temporaries", [&] { parts_.arena = allocate(main.bytes()); });
+  allocate_for(main.of_largest(), "temporaries",
+               [&] { parts_.arena = device().allocate(main.bytes()); });
   parts_.arena_bytes = main.bytes();
   main.place(static_cast<std::byte*>(parts_.arena.get()));
   // Where there is no memory for it, the scope stays as it is.

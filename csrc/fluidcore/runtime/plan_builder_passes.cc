@@ -26,6 +26,8 @@ bool PlanBuilder::skips(std::string_view pass) const {
 void PlanBuilder::run_passes(Frame& frame) {
   std::vector<PreparedStep>& steps = frame.prepared.steps;
   apply(frame, drop_empty(steps));
+  // The others are about the caches of a CPU.
+  if (!request_.device.is_cpu()) return;
   // A search for NaN names the operator, so it must see each by itself.
   if (request_.check_nan) return;
   const LivesWithin lives_within = [&](const Cell* cell, std::size_t first, std::size_t last) {

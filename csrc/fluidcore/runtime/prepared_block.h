@@ -11,6 +11,8 @@
 
 namespace fluidcore {
 
+class DeviceContext;
+
 // What one step does when the Plan runs.
 struct PreparedStep {
   struct Output {
@@ -33,9 +35,11 @@ struct PreparedStep {
 
 // What is seen to between the steps of a run, in all blocks of a Plan.
 struct Watch {
+  DeviceContext* device = nullptr;  // where the steps run
   Lookout lookout;
   Recorder recorder;
   bool check_nan = false;  // whether to look for NaN after every step
+  bool waits = false;      // for the device, after every step, so that its errors are the step's
 };
 
 // A variable of a block that is calculated where the next element of an array will be.
@@ -58,7 +62,9 @@ struct PreparedBlock {
   void start();
   // Runs every step once, unless the lookout ends the run. An error gets the note of its operator,
   // the innermost one; ExtentsChanged becomes OtherExtents.
-  void run();
+  void run() { run(0, steps.size()); }
+  void run(std::size_t first, std::size_t last);  // some of them
+  void check(std::size_t i);                      // what the kernel of a step does before its work
 };
 
 }  // namespace fluidcore

@@ -4,6 +4,7 @@
 
 #include "fluidcore/base/strings.h"
 #include "fluidcore/runtime/prepared_block.h"
+#include "fluidcore/tensor/device_context.h"
 
 namespace fluidcore {
 
@@ -40,10 +41,11 @@ Profile::Content Profile::content() const {
   return content_;
 }
 
-void Recorder::run(const PreparedStep& step) {
+void Recorder::run(const PreparedStep& step, DeviceContext& device) {
   const Profile::Clock::duration before = std::exchange(inside_, {});
   const Profile::Clock::time_point begin = Profile::Clock::now();
   step.kernel();
+  device.wait();
   const Profile::Clock::duration taken = Profile::Clock::now() - begin;
   profile_->add(step, begin, taken, inside_);
   inside_ = before + taken;

@@ -12,6 +12,7 @@
 
 namespace fluidcore {
 
+class DeviceContext;
 struct PreparedStep;
 
 // Which operators ran, and how long each took. Any number of runs, of several threads, fill one.
@@ -63,8 +64,8 @@ class Recorder {
   }
   bool is_on() const { return profile_ != nullptr; }
 
-  // Runs the kernel of the step.
-  void run(const PreparedStep& step);
+  // Runs the kernel of the step, and waits until the device is done with it.
+  void run(const PreparedStep& step, DeviceContext& device);
 
  private:
   Profile* profile_ = nullptr;

@@ -1,5 +1,6 @@
 #include "fluidcore/runtime/sub_block_runner.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "fluidcore/base/error.h"
@@ -45,6 +46,13 @@ const Cell& SubBlockRunner::result(const std::string& name) {
 Place SubBlockRunner::place_of(const std::string& name) {
   const auto found = places_.find(name);
   return found == places_.end() ? Place() : found->second;
+}
+
+bool SubBlockRunner::is_enqueued() const {
+  return checks_.empty() && block_.arrays.empty() && block_.unset.empty() &&
+         std::ranges::all_of(block_.steps, [](const PreparedStep& step) {
+           return step.kernel.is_enqueued() && !step.kernel.check();
+         });
 }
 
 void SubBlockRunner::add_check(std::function<void()> check) {

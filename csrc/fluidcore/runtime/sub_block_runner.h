@@ -25,6 +25,7 @@ class SubBlockRunner : public SubBlock {
   Cell& given(const std::string& name) override;
   const Cell& result(const std::string& name) override;
   Place place_of(const std::string& name) override;
+  bool is_enqueued() const override;
 
   std::int64_t block_idx() const { return block_idx_; }
   PreparedBlock& block() { return block_; }

@@ -1,7 +1,6 @@
 #include "fluidcore/runtime/variables.h"
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 #include <set>
 #include <utility>
@@ -9,6 +8,7 @@
 
 #include "fluidcore/base/error.h"
 #include "fluidcore/runtime/scope.h"
+#include "fluidcore/tensor/device_context.h"
 
 namespace fluidcore {
 
@@ -38,8 +38,8 @@ void check_kind(const Cell& cell,
           "'");
 }
 
-void copy(const Surroundings::Copy& copy) {
-  if (copy.bytes > 0) std::memcpy(copy.to->data, copy.from->data, copy.bytes);
+void copy(const Surroundings::Copy& copy, DeviceContext& device) {
+  device.copy(copy.to->data, copy.from->data, copy.bytes);
 }
 
 bool reads_inside(const Body& body, const std::string& name) {
@@ -51,12 +51,15 @@ bool reads_inside(const Body& body, const std::string& name) {
 
 }  // namespace
 
-Kernel Surroundings::around(Kernel kernel) const {
+Kernel Surroundings::around(Kernel kernel, DeviceContext& device) const {
   if (before.empty() && views.empty() && constants.empty() && removed.empty() && checks.empty() &&
       after.empty() && set.empty()) {
     return kernel;
   }
-  return [kernel = std::move(kernel), *this] {
+  const bool is_enqueued = (kernel.is_enqueued() || kernel.is_empty()) && checks.empty() &&
+                           removed.empty() && set.empty();
+  std::function<void()> check = kernel.check();
+  auto run = [kernel = std::move(kernel), *this, &device] {
     for (const auto& [cell, of] : views) {
       cell->data = static_cast<std::byte*>(of->data) + cell->offset;
       cell->version = of->version;
@@ -65,13 +68,21 @@ Kernel Surroundings::around(Kernel kernel) const {
       cell->data = of->data;
       ++cell->version;
     }
-    for (const Copy& start : before) copy(start);
+    for (const Copy& start : before) copy(start, device);
     for (const auto& check : checks) check();
-    if (!kernel.is_empty()) kernel();
+    if (!kernel.is_empty()) kernel.work();
     // Nobody writes to them.
     for (const auto& [cell, of] : removed) cell->data = const_cast<void*>(of->array->removed());
-    for (const Copy& result : after) copy(result);
+    for (const Copy& result : after) copy(result, device);
     for (bool* is_set : set) *is_set = true;
+  };
+  if (is_enqueued && !device.device().is_cpu()) {
+    return Kernel::enqueued(std::move(run), std::move(check));
+  }
+  if (!check) return run;
+  return [check = std::move(check), run = std::move(run)] {
+    check();
+    run();
   };
 }
 

@@ -33,7 +33,7 @@ struct Surroundings {
   std::vector<Copy> after;                    // of results that could not be written in place
   std::vector<bool*> set;                     // of variables that have a value from now on
 
-  Kernel around(Kernel kernel) const;
+  Kernel around(Kernel kernel, DeviceContext& device) const;
 };
 
 // Gives the steps of a Plan the cells of their variables.

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "fluidcore/tensor/device_context.h"
+
 namespace fluidcore {
 
 namespace {
@@ -74,7 +76,7 @@ DLManagedTensor* to_dlpack(const Tensor& tensor) {
   exported->shape = tensor.shape().extents();
   DLTensor& view = exported->managed.dl_tensor;
   view = {tensor.raw(),
-          {kDlpackCpu, 0},
+          {tensor.device().is_cpu() ? kDlpackCpu : kDlpackCuda, tensor.device().index},
           static_cast<std::int32_t>(tensor.shape().rank()),
           {},
           exported->shape.data(),
@@ -92,9 +94,12 @@ DLManagedTensor* to_dlpack(const Tensor& tensor) {
 
 Tensor from_dlpack(DLManagedTensor* managed, bool may_copy) {
   const DLTensor& view = managed->dl_tensor;
-  require(view.device.device_type == kDlpackCpu,
-          "dlpack: the tensor must be on the cpu, got device type ", view.device.device_type,
+  const bool is_cuda = kHasCuda && view.device.device_type == kDlpackCuda;
+  require(is_cuda || view.device.device_type == kDlpackCpu, "dlpack: the tensor must be on the cpu",
+          kHasCuda ? " or a CUDA device" : "", ", got device type ", view.device.device_type,
           "; copy it to the cpu first");
+  const Device device = is_cuda ? Device{DeviceKind::kCuda, view.device.device_id} : Device();
+  device_context(device).wait_for_all();  // of the producer's work
   const Named* found = nullptr;
   for (const Named& type : kTypes) {
     if (type.code == view.dtype.code && type.bits == view.dtype.bits) found = &type;
@@ -106,14 +111,16 @@ Tensor from_dlpack(DLManagedTensor* managed, bool may_copy) {
                         found->dtype};
   byte_size(spec);  // throws while `managed` is still the caller's
   const bool is_view = is_dense(view, spec.shape);
-  require(is_view || may_copy, "dlpack: the tensor must be dense and row-major, got other strides",
-          " for the shape ", spec.shape, "; make a contiguous copy first");
+  require(is_view || (may_copy && device.is_cpu()),
+          "dlpack: the tensor must be dense and row-major, got other strides", " for the shape ",
+          spec.shape, "; make a contiguous copy first");
   std::shared_ptr<void> owner(managed, [](void* owned) {
     auto* tensor = static_cast<DLManagedTensor*>(owned);
     if (tensor->deleter != nullptr) tensor->deleter(tensor);
   });
   if (!is_view) return dense_copy(view, spec);
-  return Tensor(spec, static_cast<std::byte*>(view.data) + view.byte_offset, std::move(owner));
+  return Tensor(spec, static_cast<std::byte*>(view.data) + view.byte_offset, std::move(owner),
+                device);
 }
 
 }  // namespace fluidcore

@@ -40,14 +40,16 @@ struct DLManagedTensor {
 namespace fluidcore {
 
 inline constexpr std::int32_t kDlpackCpu = 1;
+inline constexpr std::int32_t kDlpackCuda = 2;
 
-// A view of the tensor; its deleter lets go of the memory. The caller owns it.
+// A view of the tensor, on its device, where work on it may still be under way; its deleter lets go
+// of the memory. The caller owns it.
 DLManagedTensor* to_dlpack(const Tensor& tensor);
 
 // Takes over `managed` and calls its deleter when the last copy of the tensor is gone. One whose
-// strides are not dense and row-major is copied, if `may_copy`. Throws InvalidArgument, leaving
-// `managed` to the caller, for another device, a dtype that fluidcore does not have, or strides
-// that would need a copy.
+// strides are not dense and row-major is copied, if `may_copy` and on the CPU. Throws
+// InvalidArgument, leaving `managed` to the caller, for another device, a dtype that fluidcore does
+// not have, or strides that would need a copy.
 Tensor from_dlpack(DLManagedTensor* managed, bool may_copy = false);
 
 }  // namespace fluidcore

@@ -5,7 +5,7 @@
 #include <memory>
 #include <utility>
 
-#include "fluidcore/tensor/tensor.h"
+#include "fluidcore/tensor/device_context.h"
 
 namespace fluidcore {
 
@@ -13,11 +13,11 @@ namespace fluidcore {
 // reserves what it needs when it is prepared and asks for the address each time it runs.
 class Scratch {
  public:
-  Scratch() = default;
+  explicit Scratch(DeviceContext& device = device_context({})) : device_(&device) {}
   // What follows the first `offset` bytes, a multiple of 64, of `whole`: for a kernel within one
   // that needs those bytes itself.
   Scratch(std::shared_ptr<Scratch> whole, std::size_t offset)
-      : whole_(std::move(whole)), offset_(offset) {}
+      : device_(whole->device_), whole_(std::move(whole)), offset_(offset) {}
 
   void reserve(std::size_t bytes) {
     bytes_ = std::max(bytes_, bytes);
@@ -31,13 +31,14 @@ class Scratch {
     if (whole_) return whole_->data() + offset_;
     if (allocated_ < bytes_) {
       memory_ = nullptr;
-      memory_ = allocate(bytes_);
+      memory_ = device_->allocate(bytes_);
       allocated_ = bytes_;
     }
     return static_cast<std::byte*>(memory_.get());
   }
 
  private:
+  DeviceContext* device_;
   std::size_t bytes_ = 0;
   std::size_t allocated_ = 0;
   std::shared_ptr<void> memory_;

@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "fluidcore/tensor/device_context.h"
 #include "fluidcore/tensor/selected_rows.h"
 
 namespace fluidcore {
@@ -49,19 +50,20 @@ std::size_t byte_size(const TensorSpec& spec) {
   return offset_of_rows(spec) + static_cast<std::size_t>(*spec.rows) * sizeof(std::int64_t);
 }
 
-Tensor::Tensor(TensorSpec spec) : spec_(std::move(spec)) {
+Tensor::Tensor(TensorSpec spec, const Device& device) : spec_(std::move(spec)), device_(device) {
   bytes_ = byte_size(spec_);
-  owner_ = allocate(bytes_);
+  owner_ = device_.is_cpu() ? allocate(bytes_) : device_context(device_).allocate(bytes_);
   size_ = held_shape(spec_).num_elements();
   data_ = owner_.get();
 }
 
-Tensor::Tensor(TensorSpec spec, void* data, std::shared_ptr<void> owner)
+Tensor::Tensor(TensorSpec spec, void* data, std::shared_ptr<void> owner, const Device& device)
     : spec_(std::move(spec)),
       size_(held_shape(spec_).num_elements()),
       bytes_(byte_size(spec_)),
       data_(data),
-      owner_(std::move(owner)) {
+      owner_(std::move(owner)),
+      device_(device) {
 }
 
 void Tensor::check_index(std::int64_t index) const {
@@ -70,11 +72,20 @@ void Tensor::check_index(std::int64_t index) const {
           ") for a tensor of shape ", spec_.shape, ", got ", index);
 }
 
+void Tensor::check_host() const {
+  require(device_.is_cpu(), "tensor: must be on the cpu, got one on ", device_,
+          "; copy it to the cpu first");
+}
+
 double Tensor::get_float_element(std::int64_t index) const {
   check_index(index);
   return visit_dtype(spec_.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    return static_cast<double>(static_cast<const T*>(data_)[index]);
+    const T* const at = static_cast<const T*>(data_) + index;
+    if (device_.is_cpu()) return static_cast<double>(*at);
+    T element = {};
+    device_context(device_).copy_out(&element, at, sizeof(T));
+    return static_cast<double>(element);
   });
 }
 
@@ -86,14 +97,32 @@ void Tensor::set_float_element(std::int64_t index, double value) {
       require(fits<T>(value), "tensor: an element of ", spec_.dtype,
               " must be a whole number in its range, got ", value);
     }
-    static_cast<T*>(data_)[index] = static_cast<T>(static_cast<ComputeType<T>>(value));
+    const auto element = static_cast<T>(static_cast<ComputeType<T>>(value));
+    T* const at = static_cast<T*>(data_) + index;
+    if (device_.is_cpu()) {
+      *at = element;
+    } else {
+      device_context(device_).copy_in(at, &element, sizeof(T));
+    }
   });
 }
 
 Tensor Tensor::clone() const {
   if (!is_initialized()) return {};
-  Tensor copy(spec_);
-  if (bytes() > 0) std::memcpy(copy.data_, data_, bytes());
+  Tensor copy(spec_, device_);
+  device_context(device_).copy(copy.data_, data_, bytes());
+  return copy;
+}
+
+Tensor Tensor::to(const Device& device) const {
+  if (!is_initialized() || device == device_) return *this;
+  Tensor copy(spec_, device);
+  if (device.is_cpu()) {
+    device_context(device_).copy_out(copy.data_, data_, bytes());
+  } else {
+    const Tensor host = to_host();
+    device_context(device).copy_in(copy.data_, host.data_, bytes());
+  }
   return copy;
 }
 

@@ -12,7 +12,7 @@ import numpy as np
 from fluidcore import core
 from fluidcore.base.checks import check_name, is_whole
 from fluidcore.base.dtypes import numpy_dtype
-from fluidcore.executor import printing, profiling, threads
+from fluidcore.executor import cuda_libraries, printing, profiling, threads
 from fluidcore.executor.fed_state import is_state, set_in_scope
 from fluidcore.executor.feeding import as_declared
 from fluidcore.executor.scopes import Scope, global_scope
@@ -91,14 +91,26 @@ class Executor:
     without passes over the plan; docs/profiling.md says what these do.
 
     Args:
-        place: CPUPlace(), the default.
+        place: CPUPlace(), the default, or CUDAPlace(i), where the build has kernels for GPUs. What
+            is fed from the host is copied there; variables of the scope must be there, as those
+            that a startup program of this Executor made are, or moved by `scope.to(place)`.
+        allow_cpu_fallback: Whether operators that have no kernel for a GPU run on the CPU, with
+            copies there and back, which `plan` shows; else they are an error.
     """
 
-    def __init__(self, place: core.CPUPlace | core.CUDAPlace | None = None) -> None:
+    def __init__(
+        self,
+        place: core.CPUPlace | core.CUDAPlace | None = None,
+        *,
+        allow_cpu_fallback: bool = False,
+    ) -> None:
         if place is not None and not isinstance(place, (core.CPUPlace, core.CUDAPlace)):
             raise TypeError(f"place must be CPUPlace() or CUDAPlace(i), got {place!r}")
         self.place = core.CPUPlace() if place is None else place
-        self._core = core.Executor(self.place)
+        waits = os.environ.get("FLUIDCORE_CUDA_SYNC", "") not in ("", "0")
+        if isinstance(self.place, core.CUDAPlace):
+            cuda_libraries.load()
+        self._core = core.Executor(self.place, allow_cpu_fallback, waits)
         self._check_nan = os.environ.get("FLUIDCORE_CHECK_NAN", "") not in ("", "0")
         self._skipped_passes = _skipped_passes(os.environ.get("FLUIDCORE_PASSES", ""))
         # A program, its revision, and the fed variables then: in one tuple, as several threads may
@@ -212,7 +224,7 @@ class Executor:
         """
         program, fetches, scope = _checked(program, fetch_list, scope)
         arrays = self._arrays(program, feed, {}) if feed else {}
-        return core.Executor.listing(program.desc, arrays, fetches, scope, self._skipped_passes)
+        return self._core.listing(program.desc, arrays, fetches, scope, self._skipped_passes)
 
     def random_state(self, program: Program | None = None) -> RandomState:
         """What the random operators of a program draw from in its next run.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -52,8 +53,8 @@ def check_grad(
         inputs_to_check: The inputs whose gradients are checked.
         output_name: The final output.
         no_grad_set: Variables that are constants for the gradient operators.
-        only_cpu: Whether only the CPU kernels are checked; other devices are checked where the
-            build has them.
+        only_cpu: Whether only the CPU kernels are checked. Else, where the build has kernels for
+            GPUs and there is one, theirs are checked too, against the same numerical gradient.
         max_relative_error: The largest relative error that is right; 0.005 if only `delta` is
             given. In 16-bit dtypes 16 units of rounding are right, relative to the largest element
             of the gradient.
@@ -71,7 +72,6 @@ def check_grad(
         core.InvalidArgument: An input has no gradient, or the arguments do not fit.
         core.NotFound: A name is unknown.
     """
-    del only_cpu  # the CPU kernels are all there are
     wanted = _names("inputs_to_check", inputs_to_check)
     constants = set(_names("no_grad_set", no_grad_set or ()))
     if not (config is None or isinstance(config, GradCheckConfig)):
@@ -92,15 +92,30 @@ def check_grad(
     for name in wanted:
         checked_output(network, output_name, name)
     inputs = [Input(name, np.array(network.tensor(name))) for name in wanted]
-    target = NetworkTarget(
-        network.who, forward_op, input_vars, inputs, wanted, [output_name], constants, local_scope
-    )
-    if limits == (None, None):
-        report = run_check(target, config or GradCheckConfig(seed=seed))
-        report.assert_ok()
-        return report
-    limit = _MAX_RELATIVE_ERROR if max_relative_error is None else max_relative_error
-    return compared(target, output_name, limit, delta, seed)
+    places: list[core.CUDAPlace | None] = [None]
+    if not only_cpu and core.get_cuda_device_count() > 0:
+        places.append(core.CUDAPlace(0))
+    reports = []
+    for gpu in places:
+        target = NetworkTarget(
+            network.who,
+            forward_op,
+            input_vars,
+            inputs,
+            wanted,
+            [output_name],
+            constants,
+            local_scope,
+            gpu=gpu,
+        )
+        if limits == (None, None):
+            reports.append(run_check(target, config or GradCheckConfig(seed=seed)))
+            reports[-1].assert_ok()
+        else:
+            limit = _MAX_RELATIVE_ERROR if max_relative_error is None else max_relative_error
+            reports.append(compared(target, output_name, limit, delta, seed))
+    first, *others = reports
+    return replace(first, results=sum((each.results for each in others), start=first.results))
 
 
 def _names(what: str, names: Iterable[str]) -> list[str]:

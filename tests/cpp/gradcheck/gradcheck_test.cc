@@ -59,7 +59,7 @@ TEST(GradcheckTest, EveryBuiltinOperatorOfOneTensorPasses) {
     if (!is_unary(ops.get(type))) continue;
     for (const DType dtype :
          {DType::kFloat16, DType::kBFloat16, DType::kFloat32, DType::kFloat64}) {
-      if (!ops.get(type).kernels().contains({Device::kCpu, dtype})) continue;
+      if (!ops.get(type).kernels().contains({DeviceKind::kCpu, dtype})) continue;
       bool passed = false;
       for (const Tensor& x :
            {between(-0.9, 0.9, dtype), between(0.2, 0.9, dtype), between(1.1, 2, dtype)}) {
@@ -294,7 +294,7 @@ TEST(GradcheckTest, OfIndependentRowsEveryElementIsLookedAt) {
 }
 
 TEST(GradcheckTest, WithoutADoubleKernelTheDtypeIsCheckedByItself) {
-  const KernelKey single = {Device::kCpu, DType::kFloat32};
+  const KernelKey single = {DeviceKind::kCpu, DType::kFloat32};
   const OpRegistry ops = toy_registry({{single, toy_kernel<Cubic, float>}},
                                       {{single, toy_grad_kernel<CubicGrad, float>}});
   const GradCheck found = check_gradients(ops, "toy", {{"X", {random({3, 3}, DType::kFloat32)}}});

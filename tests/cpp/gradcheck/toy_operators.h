@@ -41,8 +41,8 @@ Kernel toy_grad_kernel(const KernelContext& context) {
 
 // Kernels for float32 and float64.
 inline KernelTable kernels_of(KernelFactory single_precision, KernelFactory double_precision) {
-  return {{{Device::kCpu, DType::kFloat32}, single_precision},
-          {{Device::kCpu, DType::kFloat64}, double_precision}};
+  return {{{DeviceKind::kCpu, DType::kFloat32}, single_precision},
+          {{DeviceKind::kCpu, DType::kFloat64}, double_precision}};
 }
 
 // The operator "toy": Out, of the shape of X, is a formula of the matrix X.

@@ -428,8 +428,8 @@ struct Twofold {
 template <int kUnits>
 OpRegistry twofold_registry() {
   const auto both = [](KernelFactory half, KernelFactory wide) {
-    return KernelTable{{{Device::kCpu, DType::kFloat16}, half},
-                       {{Device::kCpu, DType::kFloat64}, wide}};
+    return KernelTable{{{DeviceKind::kCpu, DType::kFloat16}, half},
+                       {{DeviceKind::kCpu, DType::kFloat64}, wide}};
   };
   return toy_registry(
       both(toy_kernel<Twofold, Float16>, toy_kernel<Twofold, double>),

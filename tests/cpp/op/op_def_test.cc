@@ -39,8 +39,8 @@ OpDef scale() {
       .attr("weights", std::vector<double>{}, "of the axes")
       .attr("axis", std::int64_t{-1}, "where")
       .infer(same_as("X"))
-      .kernels({{{Device::kCpu, DType::kFloat32}, scale_kernel<float>}})
-      .kernels({{{Device::kCpu, DType::kFloat64}, scale_kernel<double>}})
+      .kernels({{{DeviceKind::kCpu, DType::kFloat32}, scale_kernel<float>}})
+      .kernels({{{DeviceKind::kCpu, DType::kFloat64}, scale_kernel<double>}})
       .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}}));
 }
 
@@ -193,10 +193,10 @@ TEST(OpDefKernel, IsChosenByTheFirstFloatingInput) {
 }
 
 TEST(OpDefKernel, ListsWhatThereIsWhenItIsMissing) {
-  EXPECT_THAT([] { scale().kernel(Device::kCpu, DType::kInt64); },
+  EXPECT_THAT([] { scale().kernel(DeviceKind::kCpu, DType::kInt64); },
               ThrowsMessage<InvalidArgument>(
                   "scale: no kernel for int64 on cpu; it has: float32 on cpu, float64 on cpu"));
-  EXPECT_THAT([] { pad().kernel(Device::kCuda, DType::kInt64); },
+  EXPECT_THAT([] { pad().kernel(DeviceKind::kCuda, DType::kInt64); },
               ThrowsMessage<InvalidArgument>("pad: no kernel for int64 on cuda; it has: none"));
 }
 
@@ -207,7 +207,7 @@ TEST(OpDefKernel, CalculatesOnTheMemoryThatItsCellsHaveWhenItRuns) {
   Cell out{spec};
   const RunState state;
   const OpDef def = scale();
-  const Kernel kernel = def.kernel(Device::kCpu, DType::kFloat32)(
+  const Kernel kernel = def.kernel(DeviceKind::kCpu, DType::kFloat32)(
       KernelContext(def, desc, {{"X", {&x}}}, {{"Out", {&out}}}, DType::kFloat32, state, 0));
   std::vector<float> input = {1, 2, 3};
   std::vector<float> output(3);

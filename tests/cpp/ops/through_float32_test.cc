@@ -27,9 +27,9 @@ Tensor rounded(const Tensor& tensor, DType dtype) {
 TEST(ThroughFloat32Test, EveryOperatorOfFloat32HasKernelsOf16Bits) {
   for (const std::string& type : builtin_ops().types()) {
     const KernelTable& table = builtin_ops().get(type).kernels();
-    if (!table.contains({Device::kCpu, DType::kFloat32})) continue;
+    if (!table.contains({DeviceKind::kCpu, DType::kFloat32})) continue;
     for (const DType dtype : kHalves) {
-      EXPECT_TRUE(table.contains({Device::kCpu, dtype})) << type << " for " << to_string(dtype);
+      EXPECT_TRUE(table.contains({DeviceKind::kCpu, dtype})) << type << " for " << to_string(dtype);
     }
   }
 }

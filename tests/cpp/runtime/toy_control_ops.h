@@ -11,7 +11,7 @@
 namespace fluidcore {
 
 inline OpDef with_kernel(OpDef&& def, KernelFactory factory) {
-  return std::move(def).mixed_dtypes().kernels({{{Device::kCpu, DType::kFloat32}, factory}});
+  return std::move(def).mixed_dtypes().kernels({{{DeviceKind::kCpu, DType::kFloat32}, factory}});
 }
 
 // More operators for the tests of the runtime, all float32:

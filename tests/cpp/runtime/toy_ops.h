@@ -19,59 +19,60 @@ inline OpRegistry toy_ops() {
           .output("Out", "[2]")
           .attr("value", 0.0, "of every element")
           .infer([](InferContext& context) { context.set_output("Out", {{2}, DType::kFloat32}); })
-          .kernels({{{Device::kCpu, DType::kFloat32}, [](const KernelContext& context) -> Kernel {
-                       const auto out = context.output<float>("Out");
-                       const auto value = static_cast<float>(context.attr<double>("value"));
-                       return [=] {
-                         for (int i = 0; i < 2; ++i) out.data()[i] = value;
-                       };
-                     }}}));
-  registry.add(
-      OpDef("add_one")
-          .input("X", "any shape")
-          .output("Out", "shape of X")
-          .in_place("X", "Out")
-          .infer(same_as("X"))
-          .kernels({{{Device::kCpu, DType::kFloat32}, [](const KernelContext& context) -> Kernel {
-                       const auto x = context.input<float>("X");
-                       const auto out = context.output<float>("Out");
-                       return [=, size = x.size()] {
-                         for (std::int64_t i = 0; i < size; ++i) {
-                           out.data()[i] = x.data()[i] + 1;
-                         }
-                       };
-                     }}}));
-  registry.add(
-      OpDef("reverse")
-          .input("X", "any shape")
-          .output("Out", "shape of X")
-          .infer(same_as("X"))
-          .kernels({{{Device::kCpu, DType::kFloat32}, [](const KernelContext& context) -> Kernel {
-                       const auto x = context.input<float>("X");
-                       const auto out = context.output<float>("Out");
-                       return [=, size = x.size()] {
-                         for (std::int64_t i = 0; i < size; ++i) {
-                           out.data()[i] = x.data()[size - 1 - i];
-                         }
-                       };
-                     }}}));
+          .kernels(
+              {{{DeviceKind::kCpu, DType::kFloat32}, [](const KernelContext& context) -> Kernel {
+                  const auto out = context.output<float>("Out");
+                  const auto value = static_cast<float>(context.attr<double>("value"));
+                  return [=] {
+                    for (int i = 0; i < 2; ++i) out.data()[i] = value;
+                  };
+                }}}));
+  registry.add(OpDef("add_one")
+                   .input("X", "any shape")
+                   .output("Out", "shape of X")
+                   .in_place("X", "Out")
+                   .infer(same_as("X"))
+                   .kernels({{{DeviceKind::kCpu, DType::kFloat32},
+                              [](const KernelContext& context) -> Kernel {
+                                const auto x = context.input<float>("X");
+                                const auto out = context.output<float>("Out");
+                                return [=, size = x.size()] {
+                                  for (std::int64_t i = 0; i < size; ++i) {
+                                    out.data()[i] = x.data()[i] + 1;
+                                  }
+                                };
+                              }}}));
+  registry.add(OpDef("reverse")
+                   .input("X", "any shape")
+                   .output("Out", "shape of X")
+                   .infer(same_as("X"))
+                   .kernels({{{DeviceKind::kCpu, DType::kFloat32},
+                              [](const KernelContext& context) -> Kernel {
+                                const auto x = context.input<float>("X");
+                                const auto out = context.output<float>("Out");
+                                return [=, size = x.size()] {
+                                  for (std::int64_t i = 0; i < size; ++i) {
+                                    out.data()[i] = x.data()[size - 1 - i];
+                                  }
+                                };
+                              }}}));
   registry.add(
       OpDef("check")
           .input("X", "any shape")
           .output("Out", "shape of X")
           .checks_data()
           .infer(same_as("X"))
-          .kernels({{{Device::kCpu, DType::kFloat32}, [](const KernelContext& context) -> Kernel {
-                       const auto x = context.input<float>("X");
-                       const auto out = context.output<float>("Out");
-                       return [=, size = x.size()] {
-                         for (std::int64_t i = 0; i < size; ++i) {
-                           require(x.data()[i] >= 0, "check: X must be at least 0, got ",
-                                   x.data()[i]);
-                           out.data()[i] = x.data()[i];
-                         }
-                       };
-                     }}}));
+          .kernels(
+              {{{DeviceKind::kCpu, DType::kFloat32}, [](const KernelContext& context) -> Kernel {
+                  const auto x = context.input<float>("X");
+                  const auto out = context.output<float>("Out");
+                  return [=, size = x.size()] {
+                    for (std::int64_t i = 0; i < size; ++i) {
+                      require(x.data()[i] >= 0, "check: X must be at least 0, got ", x.data()[i]);
+                      out.data()[i] = x.data()[i];
+                    }
+                  };
+                }}}));
   return registry;
 }
 

@@ -123,7 +123,7 @@ class TestALoadedOperator:
         with fluid.program_guard(fluid.Program(), fluid.Program()):
             x = fluid.layers.data("x", [1000])
             y = fluid.layers.relu(getattr(fluid.layers, _NAME)(fluid.layers.tanh(x)))
-            plan = core.Executor.listing(
+            plan = core.Executor(core.CPUPlace()).listing(
                 fluid.default_main_program().desc,
                 {"x": np.ones((8, 1000), "float32")},
                 [y.name],

@@ -107,6 +107,18 @@ def direct_gradients(
     threads: int = 1,
 ) -> dict[str, Array]:
     """What the operators of core.get_grad_op_desc calculate: all gradients, or without some."""
+    backward, wanted = gradient_program(one, inputs, cotangents, no_grad)
+    return dict(zip(wanted.values(), backward.run(list(wanted), threads=threads), strict=True))
+
+
+def gradient_program(
+    one: OneOp,
+    inputs: Sequence[str],
+    cotangents: Mapping[str, Array],
+    no_grad: Sequence[str] = (),
+) -> tuple[OneOp, dict[str, str]]:
+    """The operators of core.get_grad_op_desc behind their forward operator, and what they write:
+    gradient -> variable."""
     grads, grad_to_var = core.get_grad_op_desc(one.op, set(no_grad), [])
     backward = OneOp(one.program.clone(), one.op, one.scope, dict(one.values))
     for output, cotangent in cotangents.items():
@@ -118,7 +130,7 @@ def direct_gradients(
     written = {name for grad in grads for name in grad.output_arg_names()}
     written -= {name for grad in grads for name in grad.input_arg_names() if name not in wanted}
     assert written == set(wanted), f"{one.op.type()}: gradients of {written}, wanted {set(wanted)}"
-    return dict(zip(wanted.values(), backward.run(list(wanted), threads=threads), strict=True))
+    return backward, wanted
 
 
 def _appended_gradients(

@@ -193,7 +193,7 @@ std::int64_t OperatorGradient::num_rows(std::size_t k) const {
 
 bool OperatorGradient::has_kernels(DType dtype) const {
   return std::all_of(defs_.begin(), defs_.end(), [&](const OpDef* def) {
-    return def->kernels().contains({Device::kCpu, dtype});
+    return def->kernels().contains({DeviceKind::kCpu, dtype});
   });
 }
 

@@ -23,6 +23,9 @@ class BroadcastNest {
 
   std::int64_t size() const { return size_; }
   std::int64_t row() const { return extents_.back(); }  // the innermost extent
+  // The dimensions, and how far apart the elements of an operand are in each; 0: repeated.
+  const std::vector<std::int64_t>& extents() const { return extents_; }
+  const std::vector<std::int64_t>& strides(std::size_t operand) const { return strides_[operand]; }
   // Into how many pieces an operand can be cut, so that equal pieces of the output are made of
   // them: the product of the leading extents that it shares.
   std::int64_t rows(std::size_t operand) const { return rows_[operand]; }

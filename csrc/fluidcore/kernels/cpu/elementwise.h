@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <tuple>
 #include <type_traits>
+#include <utility>
 
 #include "fluidcore/base/dtype.h"
 #include "fluidcore/base/threads.h"
@@ -120,16 +121,17 @@ void calculate_row(
   if constexpr (!kHasHalf) {
     if ((in.streams && ...)) return calculate(isa, formula, size, out, in.data...);
   }
+  // Two packs in one lambda are more than some compilers can expand.
   std::tuple<Tile<In>...> tiles;
+  const std::tuple<Operand<In>...> operands{in...};
   [[maybe_unused]] alignas(64) std::array<float, kIsHalf<Out> ? kTile : 1> results;
   for (std::int64_t begin = 0; begin < size; begin += kTile) {
     const std::int64_t count = std::min(kTile, size - begin);
     const auto calculate_tile = [&](auto* to) {
-      std::apply(
-          [&](auto&... tile) {
-            calculate(isa, formula, count, to, tile.load(isa, in, begin, count)...);
-          },
-          tiles);
+      [&]<std::size_t... k>(std::index_sequence<k...>) {
+        calculate(isa, formula, count, to,
+                  std::get<k>(tiles).load(isa, std::get<k>(operands), begin, count)...);
+      }(std::index_sequence_for<In...>());
     };
     if constexpr (kIsHalf<Out>) {
       calculate_tile(results.data());

@@ -31,38 +31,6 @@ std::int64_t offset(const std::vector<ReduceDim>& dims, std::int64_t index) {
   return sum + index * dims[0].stride;
 }
 
-template <class Operation, class T>
-constexpr T identity() {
-  using Limits = std::numeric_limits<T>;
-  if constexpr (std::is_same_v<Operation, MaxOf>) {
-    return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
-  } else if constexpr (std::is_same_v<Operation, MinOf>) {
-    return Limits::has_infinity ? Limits::infinity() : Limits::max();
-  } else {
-    return T(std::is_same_v<Operation, ProductOf> || std::is_same_v<Operation, AllOf>);
-  }
-}
-
-template <class Operation, class T>
-T combine(T a, T b) {
-  if constexpr (std::is_same_v<Operation, SumOf>) {
-    return Add()(a, b);
-  } else if constexpr (std::is_same_v<Operation, MaxOf> || std::is_same_v<Operation, MinOf>) {
-    // Max and Min, one choice after the other: chains of them are vectorized.
-    const bool is_better = std::is_same_v<Operation, MaxOf> ? a > b : a < b;
-    const T better = is_better ? a : b;
-    return a != a ? a : better;
-  } else if constexpr (std::is_same_v<Operation, AnyOf>) {
-    return a || b;
-  } else if constexpr (std::is_same_v<Operation, AllOf>) {
-    return a && b;
-  } else if constexpr (std::is_integral_v<T>) {
-    return static_cast<T>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
-  } else {
-    return a * b;
-  }
-}
-
 // An element that changes nothing.
 template <class Operation, class T>
 T neutral() {
@@ -70,16 +38,6 @@ T neutral() {
     return identity<Operation, T>();
   } else {
     return static_cast<T>(identity<Operation, ComputeType<T>>());
-  }
-}
-
-template <class Out, class Total>
-Out finish(Total total, double divisor) {
-  if constexpr (std::is_integral_v<Total>) {
-    return static_cast<Out>(divisor == 1.0 ? total : total / static_cast<Total>(divisor));
-  } else {
-    using C = ComputeType<Out>;
-    return static_cast<Out>(static_cast<C>(divisor == 1.0 ? total : total / divisor));
   }
 }
 
@@ -360,5 +318,9 @@ template class Reduction<ProductOf, double>;
 template class Reduction<ProductOf, std::int64_t>;
 template class Reduction<AnyOf, bool>;
 template class Reduction<AllOf, bool>;
+#ifdef FLUIDCORE_WITH_CUDA  // whose factories have it, and are compiled for the CPU too
+template class Reduction<SumOf, Float16>;
+template class Reduction<SumOf, float, Float16>;
+#endif
 
 }  // namespace fluidcore::cpu

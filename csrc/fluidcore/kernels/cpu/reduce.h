@@ -7,6 +7,7 @@
 #include "fluidcore/base/dtype.h"
 #include "fluidcore/base/shape.h"
 #include "fluidcore/kernels/cpu/isa.h"
+#include "fluidcore/kernels/reduce_operations.h"
 
 namespace fluidcore::cpu {
 
@@ -27,34 +28,6 @@ struct ReduceNest {
   bool row_is_reduced = true;
   std::int64_t kept_count = 1;     // the product of the extents of `kept`
   std::int64_t reduced_count = 1;  // of `reduced`
-};
-
-// What a reduction makes of elements. Lane is the type that elements of type T are combined in.
-template <class T>
-using SumLane = std::conditional_t<std::is_integral_v<T>, std::int64_t, ComputeType<T>>;
-struct SumOf {
-  template <class T>
-  using Lane = SumLane<T>;
-};
-struct MaxOf {
-  template <class T>
-  using Lane = SumLane<T>;
-};
-struct MinOf {
-  template <class T>
-  using Lane = SumLane<T>;
-};
-struct ProductOf {  // in float64, so that parts of it have no lesser range than all of it
-  template <class T>
-  using Lane = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
-};
-struct AnyOf {
-  template <class T>
-  using Lane = T;
-};
-struct AllOf {
-  template <class T>
-  using Lane = T;
 };
 
 // The sum, maximum, minimum or product of a T tensor over some dimensions, or whether any or all of

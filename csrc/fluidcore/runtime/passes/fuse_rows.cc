@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "fluidcore/base/strings.h"
+#include "fluidcore/tensor/tensor.h"
 
 namespace fluidcore {
 

@@ -42,6 +42,7 @@ class NetworkTarget(Target):
         constants: Names of variables that gradients do not pass, beside what is not in `inputs`.
         scope: Where values are that `values` does not hold.
         network: The operators that `outputs` need, as declared, if they are ready to run.
+        gpu: Where the gradient operators run, as far as they have kernels there; None: on the CPU.
 
     Raises:
         core.InvalidArgument: The inputs are not floating or not of one dtype, or the outputs do not
@@ -62,8 +63,11 @@ class NetworkTarget(Target):
         constants: Collection[str] = (),
         scope: core.Scope | None = None,
         network: Network | None = None,
+        gpu: core.CUDAPlace | None = None,
     ) -> None:
-        self.who = who
+        self.who = who if gpu is None else f"{who} on cuda:{gpu.id}"
+        self.place = "cpu" if gpu is None else "gpu"
+        self._gpu = gpu
         self.has_shadow = True
         self._source = source
         self._values = dict(values)
@@ -211,7 +215,7 @@ class NetworkTarget(Target):
         network = forward.copy(program=found.program)
         for name, (shape, kind) in zip(self._outputs, specs, strict=True):
             network.give(name + COTANGENT, np.zeros(shape, kind))
-        return network, [
+        return network if self._gpu is None else network.on(self._gpu), [
             checked_gradient(self.who, name, grad)
             for name, grad in zip(self._names, found.grads, strict=True)
         ]

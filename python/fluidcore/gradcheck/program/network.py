@@ -67,7 +67,8 @@ class Network:
             raise TypeError(f"the scope must be a Scope, got {type(scope).__name__}")
         self.who = found.who
         self.scope = core.Scope()
-        self._executor = core.Executor(core.CPUPlace())
+        self.place: core.CPUPlace | core.CUDAPlace = core.CPUPlace()
+        self._executor = core.Executor(self.place)
         self._moved: _Moved | None = None
         self._dtype = dtype
         _check_names(found, outputs, values)
@@ -113,6 +114,14 @@ class Network:
             cast_program(twin.program, dtype)
         return twin
 
+    def on(self, place: core.CPUPlace | core.CUDAPlace) -> Self:
+        """The same network, whose operators run elsewhere, as far as they have kernels there."""
+        twin = copy.copy(self)
+        twin.place = place
+        twin._executor = core.Executor(place, True)
+        twin._moved = None
+        return twin
+
     def tensor(self, name: str) -> core.Tensor:
         """The value of a variable that the operators read; changing it changes the next run."""
         variable = self.scope.find_var(name)
@@ -144,6 +153,8 @@ class Network:
 
     def run(self, outputs: Sequence[str]) -> list[Array]:
         """The values of `outputs`: new arrays."""
+        if isinstance(self.place, core.CUDAPlace):
+            return self.run_at({}, outputs)
         results = self._executor.run(self.program, {}, list(outputs), self.scope)
         return [np.asarray(tensor) for tensor in results]
 
@@ -215,6 +226,7 @@ class _Moved:
             name: (network.tensor(name), self.scope.var(name).get_tensor())
             for name in network.inputs()
         }
+        self._place = network.place
         self._dtypes = {name: numpy_dtype(own.dtype()) for name, (own, _) in self._tensors.items()}
 
     def set(self, values: Mapping[str, Array]) -> None:
@@ -222,10 +234,10 @@ class _Moved:
         for name, (own, moved) in self._tensors.items():
             value = values.get(name)
             if value is None:
-                moved.set(np.asarray(own))
+                moved.set(np.asarray(own), self._place)
             else:
                 known = self._dtypes[name]
-                moved.set(value if value.dtype == known else value.astype(known))
+                moved.set(value if value.dtype == known else value.astype(known), self._place)
 
 
 def fix_seeds(desc: core.ProgramDesc) -> None:

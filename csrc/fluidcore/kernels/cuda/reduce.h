@@ -1,0 +1,197 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "fluidcore/base/error.h"
+#include "fluidcore/kernels/cpu/reduce.h"
+#include "fluidcore/kernels/cuda/launch.h"
+#include "fluidcore/kernels/reduce_operations.h"
+#include "fluidcore/tensor/scratch.h"
+
+namespace fluidcore::cuda {
+
+// Where element i of some dimensions is.
+class StridedIndex {
+ public:
+  explicit StridedIndex(const std::vector<cpu::ReduceDim>& dims)
+      : rank_(static_cast<int>(dims.size())) {
+    require(dims.size() <= kMostDims, "reduce: on a CUDA device at most ", kMostDims,
+            " groups of dimensions may be reduced or kept, got ", dims.size());
+    for (std::size_t d = 0; d < dims.size(); ++d) dims_[d] = dims[d];
+  }
+
+  FC_HOST_DEVICE std::int64_t operator()(std::int64_t i) const {
+    std::int64_t offset = 0;
+    for (int d = rank_ - 1; d >= 0; --d) {
+      const std::int64_t outer = d == 0 ? 0 : i / dims_[d].extent;
+      offset += (i - outer * dims_[d].extent) * dims_[d].stride;
+      i = outer;
+    }
+    return offset;
+  }
+
+ private:
+  static constexpr std::size_t kMostDims = 6;
+
+  int rank_;
+  cpu::ReduceDim dims_[kMostDims] = {};
+};
+
+// Element i of a tensor.
+template <class T>
+struct Elements {
+  const T* data;
+
+  FC_HOST_DEVICE ComputeType<T> operator()(std::int64_t i) const {
+    return static_cast<ComputeType<T>>(data[i]);
+  }
+};
+
+// The sum, maximum, minimum or product of load(i) over some dimensions of a shape, or whether any
+// or all are true; see cpu::Reduction. The elements of one result are divided into parts of which
+// each thread combines every so-manieth element, in an order that depends on the shape alone: the
+// same bits in every run.
+template <class Operation, class T, class Out = T>
+class Reduction {
+ public:
+  Reduction(DeviceContext& device,
+            const ScratchPtr& scratch,
+            const Shape& in,
+            const std::vector<bool>& reduced)
+      : device_(device),
+        scratch_(scratch),
+        by_rows_(cpu::ReduceNest(in, reduced).row_is_reduced),
+        shape_(cpu::ReduceNest(in, reduced)) {
+    constexpr std::int64_t kLeastPart = 1024;    // elements of a result, by rows
+    constexpr std::int64_t kGroups = 1024;       // that keep a device busy
+    constexpr std::int64_t kLeastOfThread = 16;  // elements of a result, by columns
+    constexpr std::int64_t kThreads = 128 * 1024;
+    const std::int64_t least = by_rows_ ? kLeastPart : kLeastOfThread;
+    const std::int64_t wanted =
+        (by_rows_ ? kGroups : kThreads) / std::max<std::int64_t>(shape_.results, 1);
+    parts_ = std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(shape_.count / least, 1));
+    if (parts_ > 1) {
+      scratch_->reserve(static_cast<std::size_t>(parts_ * shape_.results) * sizeof(Total));
+    }
+  }
+
+  template <class Load>
+  void run(const Load& load, Out* out, double divisor = 1.0) const {
+    auto* const partial = parts_ > 1 ? reinterpret_cast<Total*>(scratch_->data()) : nullptr;
+    const std::int64_t tasks = shape_.results * parts_;
+    if (by_rows_) {
+      for_each_group(device_, tasks, shape_.count / parts_ + 1, Rows<Load>{load, shape_, parts_},
+                     partial, out, divisor);
+    } else {
+      for_each(device_, tasks, Columns<Load>{load, shape_, parts_}, partial, out, divisor);
+    }
+    if (parts_ == 1) return;
+    for_each(device_, shape_.results, Together{shape_.results, parts_},
+             static_cast<const Total*>(partial), out, divisor);
+  }
+
+  // The bodies of kernels, which must be public.
+  using Lane = typename Operation::template Lane<T>;
+  using Total = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
+
+  // A result is made of `count` elements: those of the row, for each of the reduced dimensions, or
+  // one of each row.
+  struct Problem {
+    explicit Problem(const cpu::ReduceNest& nest)
+        : kept(nest.kept),
+          reduced(nest.reduced),
+          row(nest.row),
+          results(nest.kept_count * (nest.row_is_reduced ? 1 : nest.row)),
+          count(nest.reduced_count * (nest.row_is_reduced ? nest.row : 1)) {}
+
+    StridedIndex kept;
+    StridedIndex reduced;
+    std::int64_t row;
+    std::int64_t results;
+    std::int64_t count;
+  };
+
+  FC_HOST_DEVICE static void store(
+      Lane value, std::int64_t parts, std::int64_t task, Total* partial, Out* out, double divisor) {
+    if (parts == 1) {
+      out[task] = finish<Out>(static_cast<Total>(value), divisor);
+    } else {
+      partial[task] = static_cast<Total>(value);
+    }
+  }
+
+  template <class Load>
+  struct Rows {
+    Load load;
+    Problem shape;
+    std::int64_t parts;
+
+    FC_HOST_DEVICE void operator()(
+        const Group& group, std::int64_t task, Total* partial, Out* out, double divisor) const {
+      const std::int64_t part = task / shape.results;
+      const std::int64_t result = task - part * shape.results;
+      const std::int64_t begin = shape.count * part / parts;
+      const std::int64_t end = shape.count * (part + 1) / parts;
+      const std::int64_t first = shape.kept(result);
+      Lane lane = identity<Operation, Lane>();
+      for (std::int64_t i = begin + group.rank(); i < end; i += group.size()) {
+        const std::int64_t outer = i / shape.row;
+        const std::int64_t at = first + shape.reduced(outer) + (i - outer * shape.row);
+        lane = combine<Operation>(lane, static_cast<Lane>(load(at)));
+      }
+      lane = group.all(lane, [](Lane a, Lane b) { return combine<Operation>(a, b); });
+      if (group.rank() == 0) store(lane, parts, task, partial, out, divisor);
+    }
+  };
+
+  template <class Load>
+  struct Columns {
+    Load load;
+    Problem shape;
+    std::int64_t parts;
+
+    template <class Index>
+    FC_HOST_DEVICE void operator()(Index i, Total* partial, Out* out, double divisor) const {
+      const std::int64_t task = i;
+      const std::int64_t part = task / shape.results;
+      const std::int64_t result = task - part * shape.results;
+      const std::int64_t begin = shape.count * part / parts;
+      const std::int64_t end = shape.count * (part + 1) / parts;
+      const std::int64_t kept = result / shape.row;
+      const std::int64_t first = shape.kept(kept) + (result - kept * shape.row);
+      Lane lane = identity<Operation, Lane>();
+      for (std::int64_t k = begin; k < end; ++k) {
+        lane = combine<Operation>(lane, static_cast<Lane>(load(first + shape.reduced(k))));
+      }
+      store(lane, parts, task, partial, out, divisor);
+    }
+  };
+
+  // The parts of each result.
+  struct Together {
+    std::int64_t results;
+    std::int64_t parts;
+
+    template <class Index>
+    FC_HOST_DEVICE void operator()(Index i, const Total* partial, Out* out, double divisor) const {
+      Total total = partial[i];
+      for (std::int64_t part = 1; part < parts; ++part) {
+        total = combine<Operation>(total, partial[part * results + i]);
+      }
+      out[i] = finish<Out>(total, divisor);
+    }
+  };
+
+ private:
+  DeviceContext& device_;
+  ScratchPtr scratch_;
+  bool by_rows_;
+  Problem shape_;
+  std::int64_t parts_ = 1;
+};
+
+}  // namespace fluidcore::cuda

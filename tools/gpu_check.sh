@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# tools/gpu_check.sh [STEP]...
+#
+# On a machine with a GPU: builds the library with its CUDA kernels, and proves them against the CPU's.
+# Needs nvcc, CMake, ninja and a Python with numpy, pytest, pybind11, safetensors, ml_dtypes, and for
+# `bench` PyTorch; nothing is fetched. All steps, or only these:
+#   build      into build/gpu; JSON_INCLUDE names a folder with nlohmann/json.hpp where none is installed
+#   operators  every row of the operator table, outputs and gradients, in every dtype
+#   devices    tensors, scopes, runs, what goes wrong
+#   sanitizer  a part of the operator table under compute-sanitizer
+#   bench      training steps beside PyTorch's
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+source tools/steps.sh
+
+all=(build operators devices sanitizer bench)
+steps=("${@:-${all[@]}}")
+site=$PWD/build/gpu/site
+failed=()
+
+build() {
+  local options=(
+    -DCMAKE_BUILD_TYPE=Release -DFLUIDCORE_CUDA=ON -DFLUIDCORE_ONEDNN=OFF -DFLUIDCORE_PYTHON=ON
+    -DFLUIDCORE_TESTS=OFF -DFLUIDCORE_ISA=avx2 -DPython_EXECUTABLE="$(command -v python3)"
+    -DCMAKE_CUDA_ARCHITECTURES="${ARCHITECTURES:-native}"
+  )
+  if [[ -n ${JSON_INCLUDE:-} ]]; then
+    options+=(-DFLUIDCORE_JSON_INCLUDE="$JSON_INCLUDE")
+  fi
+  cmake -S . -B build/gpu -G Ninja "${options[@]}"
+  ninja -C build/gpu
+  cmake --install build/gpu --prefix "$site"
+  cp -r python/fluidcore "$site"
+}
+run_pytest() {
+  PYTHONPATH=$site:$PWD python3 -m pytest -q -p no:cacheprovider "$@"
+}
+run_operators() {
+  run_pytest tests/python/ops/test_on_gpu.py
+}
+run_devices() {
+  run_pytest tests/python/cuda
+}
+run_sanitizer() {
+  PYTHONPATH=$site:$PWD compute-sanitizer --tool memcheck --error-exitcode 9 --leak-check no \
+    python3 -m pytest -q -p no:cacheprovider tests/python/ops/test_on_gpu.py \
+    -k "${SANITIZED:-softmax or reduce_ or layer_norm or matmul} and float32"
+}
+run_bench() {
+  PYTHONPATH=$site:$PWD python3 -m bench.gpu
+}
+
+for name in "${steps[@]}"; do
+  case $name in
+    build) attempt build/logs/gpu/build.log "build" build ;;
+    operators | devices | sanitizer | bench)
+      attempt "build/logs/gpu/$name.log" "$name" "run_$name"
+      ((status != 0)) || tail -n 12 "build/logs/gpu/$name.log"
+      ;;
+    *)
+      echo "no step is called $name; there are: ${all[*]}" >&2
+      exit 2
+      ;;
+  esac
+  ((status == 0)) || failed+=("$name")
+  [[ $name != build || $status == 0 ]] || exit 1
+done
+((${#failed[@]} == 0)) || { echo "failed: ${failed[*]}"; exit 1; }
