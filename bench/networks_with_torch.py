@@ -82,7 +82,7 @@ def language_model(x: torch.Tensor, t: Tensors, training: bool) -> torch.Tensor:
     """Logits of the next word after each; the second of PyTorch's two biases stays 0."""
     x = functional.embedding(x, t["table.w"])
     bias = t["lstm.0.b"]
-    state = torch.zeros(1, x.shape[0], len(bias) // 4)
+    state = torch.zeros(1, x.shape[0], len(bias) // 4, device=x.device)
     if torch.compiler.is_compiling():  # which leaves torch.lstm out
         return _fc(_unrolled(x, state[0], t).flatten(0, 1), t, "out")
     parts = [t["lstm.0.w"], t["lstm.0.u"], bias, torch.zeros_like(bias)]

@@ -4,11 +4,11 @@
 # On a machine with a GPU: builds the library with its CUDA kernels, and proves them against the CPU's.
 # Needs nvcc, CMake, ninja and a Python with numpy, pytest, pybind11, safetensors, ml_dtypes, and for
 # `bench` PyTorch; nothing is fetched. All steps, or only these:
-#   build      into build/gpu; JSON_INCLUDE names a folder with nlohmann/json.hpp where none is installed
+#   build      into build/gpu; CMAKE_ARGS holds more options, such as where headers are
 #   operators  every row of the operator table, outputs and gradients, in every dtype
 #   devices    tensors, scopes, runs, what goes wrong
 #   sanitizer  a part of the operator table under compute-sanitizer
-#   bench      training steps beside PyTorch's
+#   bench      single operators and training steps beside PyTorch's
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tools/steps.sh
@@ -24,16 +24,14 @@ build() {
     -DFLUIDCORE_TESTS=OFF -DFLUIDCORE_ISA=avx2 -DPython_EXECUTABLE="$(command -v python3)"
     -DCMAKE_CUDA_ARCHITECTURES="${ARCHITECTURES:-native}"
   )
-  if [[ -n ${JSON_INCLUDE:-} ]]; then
-    options+=(-DFLUIDCORE_JSON_INCLUDE="$JSON_INCLUDE")
-  fi
-  cmake -S . -B build/gpu -G Ninja "${options[@]}"
+  # shellcheck disable=SC2086
+  cmake -S . -B build/gpu -G Ninja "${options[@]}" ${CMAKE_ARGS:-}
   ninja -C build/gpu
   cmake --install build/gpu --prefix "$site"
   cp -r python/fluidcore "$site"
 }
 run_pytest() {
-  PYTHONPATH=$site:$PWD python3 -m pytest -q -p no:cacheprovider "$@"
+  PYTHONPATH=$site:$PWD python3 -m pytest -q -p no:cacheprovider -p no:benchmark "$@"
 }
 run_operators() {
   run_pytest tests/python/ops/test_on_gpu.py
@@ -43,10 +41,11 @@ run_devices() {
 }
 run_sanitizer() {
   PYTHONPATH=$site:$PWD compute-sanitizer --tool memcheck --error-exitcode 9 --leak-check no \
-    python3 -m pytest -q -p no:cacheprovider tests/python/ops/test_on_gpu.py \
+    python3 -m pytest -q -p no:cacheprovider -p no:benchmark tests/python/ops/test_on_gpu.py \
     -k "${SANITIZED:-softmax or reduce_ or layer_norm or matmul} and float32"
 }
 run_bench() {
+  PYTHONPATH=$site:$PWD python3 -m bench.gpu_operators
   PYTHONPATH=$site:$PWD python3 -m bench.gpu
 }
 
@@ -55,7 +54,7 @@ for name in "${steps[@]}"; do
     build) attempt build/logs/gpu/build.log "build" build ;;
     operators | devices | sanitizer | bench)
       attempt "build/logs/gpu/$name.log" "$name" "run_$name"
-      ((status != 0)) || tail -n 12 "build/logs/gpu/$name.log"
+      ((status != 0)) || tail -n 25 "build/logs/gpu/$name.log"
       ;;
     *)
       echo "no step is called $name; there are: ${all[*]}" >&2

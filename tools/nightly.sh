@@ -9,7 +9,7 @@
 #   bugs       planted in gradients: does the checker find them, beside those of PyTorch and JAX?
 #   torch      PyTorch's own operators at its own samples: does any fail without an explanation?
 #   wheels     for other machines: built, installed where nothing else is, tested there
-#   cuda       the kernels compiled for CUDA; needs nvcc, and no GPU
+#   cuda       the kernels compiled for CUDA, which needs nvcc, and tested on an emulated GPU
 #   analyzer   the checks of Clang's analyzer over csrc/
 #
 # A step that fails does not keep the next from running; the exit status is 1 if one did.
@@ -79,6 +79,7 @@ compile_cuda() {
 run_cuda() {
   step "$logs/cuda_venv.log" "environment with headers" tools/venv.sh .venv-cuda test cuda
   PATH=$PWD/.venv-cuda/bin:$PATH try "kernels for CUDA" compile_cuda
+  try "kernels for CUDA, emulated" tools/test.sh --gpu
 }
 run_analyzer() {
   step "$logs/lint_venv.log" "lint environment" tools/venv.sh .venv-lint lint

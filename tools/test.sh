@@ -5,8 +5,8 @@
 #   tools/test.sh               the wheel; C++ tests; Python tests against the installed wheel
 #   tools/test.sh --asan        C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer,
 #                               and the installed C++ library
-#   tools/test.sh --no-onednn   the same without oneDNN, and with an emulated GPU: the kernels that the
-#                               wheel does not have
+#   tools/test.sh --no-onednn   the same without oneDNN
+#   tools/test.sh --gpu         the kernels for GPUs on an emulated one: what is done on devices in C++ and Python
 #   tools/test.sh --tsan        C++ tests of the runtime under ThreadSanitizer
 #   tools/test.sh --embed       the wheel, and the library for programs without Python: its size, and its
 #                               losses beside the wheel's
@@ -26,12 +26,10 @@ for argument in "$@"; do
     --asan) asan=true ;;
     --tsan) tsan=true ;;
     --embed) embed=true ;;
-    --no-onednn)
-      onednn=OFF
-      cuda=EMULATED
-      ;;
+    --no-onednn) onednn=OFF ;;
+    --gpu) cuda=EMULATED ;;
     *)
-      echo "tools/test.sh: unknown option $argument; it has --asan, --tsan, --embed and --no-onednn" >&2
+      echo "tools/test.sh: unknown option $argument; it has --asan, --tsan, --embed, --gpu and --no-onednn" >&2
       exit 2
       ;;
   esac
@@ -40,6 +38,7 @@ done
 kind=wheel
 ! $asan || kind=asan
 ! $tsan || kind=tsan
+[[ $cuda == OFF ]] || kind=gpu
 variant=$kind$([[ $onednn == ON ]] || echo -no-onednn)
 build=build/$variant
 logs=build/logs/$variant
@@ -89,6 +88,14 @@ if $embed; then
   step "$logs/install.log" "install ($variant)" install_wheel "$build"
   step "$logs/embed.log" "library for programs" pytest -q -s tests/python/test_embedded_library.py
   cat "$logs/embed.log"
+  exit
+fi
+if [[ $cuda != OFF ]]; then
+  step "$logs/ctest.log" "C++ tests ($variant)" \
+    ctest --test-dir "$build" --parallel 2 --output-on-failure --no-tests=error -R '^(tensor|runtime)\.'
+  step "$logs/install.log" "install ($variant)" install_wheel "$build"
+  step "$logs/pytest.log" "Python tests ($variant)" pytest -n 2 -q tests/python/ops/test_on_gpu.py tests/python/cuda
+  tail -n 2 "$logs/pytest.log"
   exit
 fi
 step "$logs/ctest.log" "C++ tests ($variant)" \

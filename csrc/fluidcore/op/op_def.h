@@ -21,7 +21,8 @@ using InferFn = std::function<void(InferContext&)>;
 
 // A kernel in its two stages. The factory is called when a Plan is built: it looks up slots,
 // shapes and attributes and prepares what the shapes allow (a oneDNN primitive, a table of
-// strides). The function it returns is called once per run and only calculates.
+// strides). The function it returns is called once per run and only calculates. One for a device
+// may return an empty kernel: it has none for these attributes and variables.
 using KernelFactory = std::function<Kernel(const KernelContext&)>;
 using KernelKey = std::pair<DeviceKind, DType>;
 using KernelTable = std::map<KernelKey, KernelFactory>;

@@ -89,10 +89,10 @@ void add_power(OpRegistry& registry) {
                               .grad_formula = "Out@GRAD factor X^(factor - 1), 0 where factor is 0",
                               .attrs = {{"factor", 1.0, "the exponent"}}};
   registry.add(add_activation(registry, activation, kInput,
-                              floating_cpu_kernels([](auto tag) -> KernelFactory {
+                              floating_kernels_everywhere([](auto tag) -> KernelFactory {
                                 return power<ComputeType<typename decltype(tag)::type>>;
                               }),
-                              floating_cpu_kernels([](auto tag) -> KernelFactory {
+                              floating_kernels_everywhere([](auto tag) -> KernelFactory {
                                 return power_grad<ComputeType<typename decltype(tag)::type>>;
                               }))
                    .decompose(smooth_grad<kInput>([](const Expr& x, const Expr& dout) {

@@ -225,13 +225,26 @@ void add_minus(OpRegistry& registry) {
                    .grad(minus_grad));
 }
 
+template <class C>
+struct AddStep {
+  C step;
+  FC_HOST_DEVICE C operator()(C x) const { return Add()(x, step); }
+};
+
 template <class T>
 Kernel increment(const KernelContext& context) {
   const auto x = context.input<T>("X");
   const auto out = context.output<T>("Out");
   using C = ComputeType<T>;
   const C step = convert<C>(context.attr<double>("step"));
-  return [=] { *out.data() = static_cast<T>(Add()(static_cast<C>(*x.data()), step)); };
+  const AddStep<C> add{step};
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return Kernel::enqueued(
+          [=, &device = context.device()] { cuda::map(device, add, 1, out.data(), x.data()); });
+    }
+  }
+  return [=] { *out.data() = static_cast<T>(add(static_cast<C>(*x.data()))); };
 }
 
 void infer_increment(InferContext& context) {
@@ -254,8 +267,11 @@ void add_increment(OpRegistry& registry) {
           .attr("step", 1.0, "what is added; a whole number for an integer X")
           .infer(infer_increment)
           .in_place("X", "Out")
-          .kernels(cpu_kernels<std::int16_t, std::int32_t, std::int64_t, float, double, BFloat16>(
-              [](auto tag) -> KernelFactory { return increment<typename decltype(tag)::type>; }))
+          .kernels(
+              kernels_everywhere<std::int16_t, std::int32_t, std::int64_t, float, double, BFloat16>(
+                  [](auto tag) -> KernelFactory {
+                    return increment<typename decltype(tag)::type>;
+                  }))
           .grad([](GradContext& context) -> std::vector<OpDesc> {
             const std::vector<std::string> grads = context.input_grad("X");
             if (grads[0] == kEmptyName) return {};

@@ -244,7 +244,7 @@ void add_push_to_array(OpRegistry& registry) {
           .input("Array", "the array", kArray)
           .output("ArrayOut", "the same variable, changed in place", kArray)
           .infer([](InferContext& context) { context.set_output("ArrayOut", context.input("X")); })
-          .kernels(byte_kernels(push_to_array))
+          .kernels(byte_kernels_everywhere(push_to_array))
           .view("X", "ArrayOut")
           .grad(push_to_array_grad)
           .mixed_dtypes()
@@ -258,7 +258,7 @@ void add_push_to_array(OpRegistry& registry) {
                      context.set_output("Out", context.input("Array"));
                      context.set_output("ArrayOut", context.input("Array"));
                    })
-                   .kernels(byte_kernels(pop_from_array))
+                   .kernels(byte_kernels_everywhere(pop_from_array))
                    .view("Array", "Out")
                    .grad(pop_from_array_grad)
                    .checks_data());

@@ -115,7 +115,7 @@ Kernel bernoulli(const KernelContext& context) {
     };
     const RandomSequence numbers = sequence(stream);
     if constexpr (std::is_same_v<T, C>) {
-      draw_all(numbers, size, out.data(), draw);
+      draw_on_cpu(numbers, size, out.data(), draw);
     } else {  // seldom: without a loop for each kind of processor
       for (std::int64_t i = 0; i < size; ++i) {
         out.data()[i] = static_cast<T>(draw(numbers, static_cast<std::uint64_t>(i)));

@@ -11,7 +11,7 @@ template <class Formula, bool swapped, class... T>
 OpDef comparison(const std::string& type, const std::string& formula) {
   return binary_op(type, formula)
       .infer(infer_binary(DType::kBool))
-      .kernels(cpu_kernels<std::int64_t, float, double, T...>([](auto tag) -> KernelFactory {
+      .kernels(kernels_everywhere<std::int64_t, float, double, T...>([](auto tag) -> KernelFactory {
         return binary<Formula, typename decltype(tag)::type, bool, swapped>;
       }))
       .not_differentiable();

@@ -25,7 +25,7 @@ Kernel concat(const KernelContext& context) {
     const auto x = context.raw_input("X", i);
     slabs.add(x, x.spec(), axis);
   }
-  return join(std::move(slabs), out);
+  return join(context.device(), std::move(slabs), out);
 }
 
 Kernel concat_grad(const KernelContext& context) {
@@ -37,7 +37,7 @@ Kernel concat_grad(const KernelContext& context) {
     slabs.add(is_wanted ? context.raw_output("X@GRAD", i) : Arg<void>(),
               context.raw_input("X", i).spec(), axis);
   }
-  return cut(std::move(slabs), dout);
+  return cut(context.device(), std::move(slabs), dout);
 }
 
 TensorSpec concatenated(const InferContext& context) {
@@ -123,7 +123,7 @@ void add_concat(OpRegistry& registry) {
           .attr("axis", std::int64_t{0}, doc)
           .dims_attr("axis")
           .infer([](InferContext& context) { context.set_output("Out", concatenated(context)); })
-          .kernels(byte_kernels(concat))
+          .kernels(byte_kernels_everywhere(concat))
           .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
   registry.add(OpDef("concat_grad")
                    .doc("X@GRAD = the parts of Out@GRAD that came from X.")
@@ -136,7 +136,7 @@ void add_concat(OpRegistry& registry) {
                      require_spec(context, "Out@GRAD", concatenated(context));
                      infer_grads_like_inputs(context);
                    })
-                   .kernels(byte_kernels(concat_grad))
+                   .kernels(byte_kernels_everywhere(concat_grad))
                    .view("Out@GRAD", "X@GRAD", begin_of_grad)
                    .grad(concat_grad_grad));
 }
@@ -150,7 +150,7 @@ void add_stack(OpRegistry& registry) {
           .output("Y", "extents of X, and at axis their number")
           .attr("axis", std::int64_t{0}, doc)
           .infer([](InferContext& context) { context.set_output("Y", stacked(context)); })
-          .kernels(byte_kernels(concat))
+          .kernels(byte_kernels_everywhere(concat))
           .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}, .cotangents = {"Y"}})));
   registry.add(OpDef("stack_grad")
                    .doc("X@GRAD = the parts of Y@GRAD that came from X.")
@@ -162,7 +162,7 @@ void add_stack(OpRegistry& registry) {
                      require_spec(context, "Y@GRAD", stacked(context));
                      infer_grads_like_inputs(context);
                    })
-                   .kernels(byte_kernels(concat_grad))
+                   .kernels(byte_kernels_everywhere(concat_grad))
                    .view("Y@GRAD", "X@GRAD", begin_of_grad)
                    .grad(concat_grad_grad));
 }

@@ -5,6 +5,7 @@
 #include "fluidcore/base/philox.h"
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/isa.h"
+#include "fluidcore/kernels/cuda/launch.h"
 #include "fluidcore/op/random_stream.h"
 
 namespace fluidcore {
@@ -22,7 +23,7 @@ inline RandomSequence sequence(const RandomStream& stream) {
 
 // out[i] = draw(numbers, i): the same numbers for any number of threads.
 template <class T, class Draw>
-void draw_all(const RandomSequence& numbers, std::int64_t size, T* out, const Draw& draw) {
+void draw_on_cpu(const RandomSequence& numbers, std::int64_t size, T* out, const Draw& draw) {
   constexpr std::int64_t kDrawGrain = 4096;
   const cpu::Isa isa = cpu::cpu_isa();
   parallel_for(size, kDrawGrain, [&](std::int64_t begin, std::int64_t end) {
@@ -33,6 +34,32 @@ void draw_all(const RandomSequence& numbers, std::int64_t size, T* out, const Dr
       }
     });
   });
+}
+
+template <class Draw>
+struct DrawEach {
+  RandomSequence numbers;
+  Draw draw;
+
+  template <class Index, class T>
+  FC_HOST_DEVICE void operator()(Index i, T* out) const {
+    out[i] = static_cast<T>(draw(numbers, static_cast<std::uint64_t>(i)));
+  }
+};
+
+// The same on every device: `draw` is a functor for them.
+template <class T, class Draw>
+void draw_all(DeviceContext& device,
+              const RandomSequence& numbers,
+              std::int64_t size,
+              T* out,
+              const Draw& draw) {
+  if constexpr (kHasCuda) {
+    if (!device.device().is_cpu()) {
+      return cuda::for_each(device, size, DrawEach<Draw>{numbers, draw}, out);
+    }
+  }
+  draw_on_cpu(numbers, size, out, draw);
 }
 
 // Number i, a whole number in [0, limit): each is equally likely but for limit / 2^64.

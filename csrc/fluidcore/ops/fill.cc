@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "fluidcore/kernels/cpu/copy.h"
+#include "fluidcore/kernels/cuda/copy.h"
 #include "fluidcore/kernels/functors.h"
 #include "fluidcore/ops/bytes.h"
 #include "fluidcore/ops/elementwise.h"
@@ -31,11 +32,18 @@ template <class T>
 Kernel fill_constant(const KernelContext& context) {
   const auto out = context.output<T>("Out");
   const T value = static_cast<T>(convert<ComputeType<T>>(context.attr<double>("value")));
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return Kernel::enqueued([out, value, size = out.size(), &device = context.device()] {
+        cuda::for_each(device, size, cuda::SetAll<T>{value}, out.data());
+      });
+    }
+  }
   return [out, value, size = out.size()] { fill(out, size, value); };
 }
 
 KernelTable fill_constant_kernels() {
-  return all_cpu_kernels(
+  return all_kernels_everywhere(
       [](auto tag) -> KernelFactory { return fill_constant<typename decltype(tag)::type>; });
 }
 
@@ -93,12 +101,25 @@ void infer_fill_any_like(InferContext& context) {
 
 Kernel fill_zeros_like(const KernelContext& context) {
   const auto out = context.raw_output("Out");
+  if (context.is_on_cuda()) {
+    return Kernel::enqueued([out, bytes = byte_size(out.spec()), &device = context.device()] {
+      device.zero(out.data(), bytes);
+    });
+  }
   return [out, bytes = bytes_of(out.spec())] { cpu::zero_bytes(out.data(), bytes); };
 }
 
 Kernel assign(const KernelContext& context) {
   return copy_elements(context.raw_input("X"), context.raw_output("Out"));
 }
+
+template <class To>
+struct ConvertTo {
+  template <class From>
+  FC_HOST_DEVICE auto operator()(From x) const {
+    return convert<ComputeType<To>>(x);
+  }
+};
 
 template <class To, class From>
 Kernel cast_between(const KernelContext& context) {
@@ -116,6 +137,7 @@ Kernel cast_between(const KernelContext& context) {
       }
     }
   };
+  if constexpr (kHasCuda) part.launch = launch_map<ConvertTo<To>, To, const From>({});
   return RowKernel(std::move(part));
 }
 
@@ -169,7 +191,7 @@ void register_fill_ops(OpRegistry& registry) {
                    .kernels(fill_constant_kernels()));
   registry.add(
       with_batch_size_like(fill_constant_op("fill_constant_batch_size_like", kShapeLikeDoc))
-          .kernels(byte_kernels(kernel_for_output<fill_constant_kernels>)));
+          .kernels(byte_kernels_everywhere(kernel_for_output<fill_constant_kernels>)));
   registry.add(OpDef("assign_value")
                    .doc("Out = the values given, row by row.")
                    .output("Out", "the shape and dtype of the attributes")
@@ -190,7 +212,7 @@ void register_fill_ops(OpRegistry& registry) {
                    .output("Out", "shape and dtype of X")
                    .infer(same_as("X"))
                    .in_place("X", "Out")
-                   .kernels(byte_kernels(fill_zeros_like))
+                   .kernels(byte_kernels_everywhere(fill_zeros_like))
                    .not_differentiable());
   registry.add(OpDef("fill_any_like")
                    .doc("Out = value everywhere.")
@@ -209,7 +231,7 @@ void register_fill_ops(OpRegistry& registry) {
                    .in_place("X", "Out")
                    .view("X", "Out")
                    .elementwise()
-                   .kernels(byte_kernels(assign))
+                   .kernels(byte_kernels_everywhere(assign))
                    .grad(assign_grad));
   registry.add(
       OpDef("cast")
@@ -221,7 +243,7 @@ void register_fill_ops(OpRegistry& registry) {
           .required_attr("out_dtype", std::int64_t{5}, "number of Out's dtype")
           .elementwise()
           .infer(infer_cast)
-          .kernels(all_cpu_kernels(
+          .kernels(all_kernels_everywhere(
               [](auto tag) -> KernelFactory { return cast<typename decltype(tag)::type>; }))
           .grad(cast_grad));
 }

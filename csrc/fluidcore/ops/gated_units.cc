@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "fluidcore/kernels/cuda/gated_units.h"
 #include "fluidcore/op/decomposition.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/optional_output.h"
@@ -23,6 +24,16 @@ LstmUnit lstm(const KernelContext& context) {
 
 template <class T>
 Kernel lstm_unit(const KernelContext& context) {
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return Kernel::enqueued([&device = context.device(), unit = lstm(context),
+                               x = context.input<T>("X"), before = context.input<T>("C_prev"),
+                               cell = context.output<T>("C"), hidden = context.output<T>("H")] {
+        cuda::for_each(device, before.size(), cuda::LstmUnits{unit, before.shape()[1]}, x.data(),
+                       before.data(), cell.data(), hidden.data());
+      });
+    }
+  }
   return [unit = lstm(context), x = context.input<T>("X"), before = context.input<T>("C_prev"),
           cell = context.output<T>("C"), hidden = context.output<T>("H")] {
     cpu::lstm_unit(unit, units_of(before.shape()), x.data(), before.data(), cell.data(),
@@ -32,6 +43,20 @@ Kernel lstm_unit(const KernelContext& context) {
 
 template <class T>
 Kernel lstm_unit_grad(const KernelContext& context) {
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return Kernel::enqueued(
+          [&device = context.device(), unit = lstm(context), x = context.input<T>("X"),
+           before = context.input<T>("C_prev"), dcell = context.input<T>("C@GRAD"),
+           dhidden = context.input<T>("H@GRAD"), dx = context.optional_output<T>("X@GRAD"),
+           dbefore = context.optional_output<T>("C_prev@GRAD")] {
+            const cpu::LstmUnitGrads<T> grads{dcell.data(), dhidden.data(), data_or_null(dx),
+                                              data_or_null(dbefore)};
+            cuda::for_each(device, before.size(), cuda::LstmUnitsGrad{unit, before.shape()[1]},
+                           x.data(), before.data(), grads);
+          });
+    }
+  }
   return [unit = lstm(context), x = context.input<T>("X"), before = context.input<T>("C_prev"),
           dcell = context.input<T>("C@GRAD"), dhidden = context.input<T>("H@GRAD"),
           dx = context.optional_output<T>("X@GRAD"),
@@ -43,6 +68,17 @@ Kernel lstm_unit_grad(const KernelContext& context) {
 
 template <class T>
 Kernel gru_cell(const KernelContext& context) {
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return Kernel::enqueued([&device = context.device(), x = context.input<T>("X"),
+                               recurrent = context.input<T>("Recurrent"),
+                               before = context.input<T>("HiddenPrev"),
+                               hidden = context.output<T>("Hidden")] {
+        cuda::for_each(device, before.size(), cuda::GruCells{before.shape()[1]}, x.data(),
+                       recurrent.data(), before.data(), hidden.data());
+      });
+    }
+  }
   return [x = context.input<T>("X"), recurrent = context.input<T>("Recurrent"),
           before = context.input<T>("HiddenPrev"), hidden = context.output<T>("Hidden")] {
     cpu::gru_cell(units_of(before.shape()), x.data(), recurrent.data(), before.data(),
@@ -52,6 +88,21 @@ Kernel gru_cell(const KernelContext& context) {
 
 template <class T>
 Kernel gru_cell_grad(const KernelContext& context) {
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return Kernel::enqueued(
+          [&device = context.device(), x = context.input<T>("X"),
+           recurrent = context.input<T>("Recurrent"), before = context.input<T>("HiddenPrev"),
+           dhidden = context.input<T>("Hidden@GRAD"), dx = context.optional_output<T>("X@GRAD"),
+           drecurrent = context.optional_output<T>("Recurrent@GRAD"),
+           dbefore = context.optional_output<T>("HiddenPrev@GRAD")] {
+            const cpu::GruCellGrads<T> grads{dhidden.data(), data_or_null(dx),
+                                             data_or_null(drecurrent), data_or_null(dbefore)};
+            cuda::for_each(device, before.size(), cuda::GruCellsGrad{before.shape()[1]}, x.data(),
+                           recurrent.data(), before.data(), grads);
+          });
+    }
+  }
   return [x = context.input<T>("X"), recurrent = context.input<T>("Recurrent"),
           before = context.input<T>("HiddenPrev"), dhidden = context.input<T>("Hidden@GRAD"),
           dx = context.optional_output<T>("X@GRAD"),
@@ -181,7 +232,7 @@ void register_gated_unit_ops(OpRegistry& registry) {
           .output("C", kState)
           .output("H", kState)
           .infer(infer_lstm_unit)
-          .kernels(cpu_kernels<float, double>(
+          .kernels(kernels_everywhere<float, double>(
               [](auto tag) -> KernelFactory { return lstm_unit<typename decltype(tag)::type>; }))
           .grad(standard_grad({.inputs = {"X", "C_prev"},
                                .differentiable = {"X", "C_prev"},
@@ -195,7 +246,7 @@ void register_gated_unit_ops(OpRegistry& registry) {
                    .output("X@GRAD", "gradient of X, shape of X")
                    .output("C_prev@GRAD", "gradient of C_prev, shape of C_prev")
                    .infer(infer_lstm_unit_grad)
-                   .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+                   .kernels(kernels_everywhere<float, double>([](auto tag) -> KernelFactory {
                      return lstm_unit_grad<typename decltype(tag)::type>;
                    }))
                    .decompose(decompose_lstm_unit_grad));
@@ -209,7 +260,7 @@ void register_gated_unit_ops(OpRegistry& registry) {
           .input("HiddenPrev", kState)
           .output("Hidden", kState)
           .infer(infer_gru_cell)
-          .kernels(cpu_kernels<float, double>(
+          .kernels(kernels_everywhere<float, double>(
               [](auto tag) -> KernelFactory { return gru_cell<typename decltype(tag)::type>; }))
           .grad(standard_grad({.inputs = {"X", "Recurrent", "HiddenPrev"},
                                .differentiable = {"X", "Recurrent", "HiddenPrev"},
@@ -224,7 +275,7 @@ void register_gated_unit_ops(OpRegistry& registry) {
                    .output("Recurrent@GRAD", "gradient of Recurrent, shape of Recurrent")
                    .output("HiddenPrev@GRAD", "gradient of HiddenPrev, shape of HiddenPrev")
                    .infer(infer_gru_cell_grad)
-                   .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+                   .kernels(kernels_everywhere<float, double>([](auto tag) -> KernelFactory {
                      return gru_cell_grad<typename decltype(tag)::type>;
                    }))
                    .decompose(decompose_gru_cell_grad));

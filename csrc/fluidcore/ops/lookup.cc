@@ -4,6 +4,7 @@
 
 #include "fluidcore/kernels/cpu/copy.h"
 #include "fluidcore/kernels/cpu/gather.h"
+#include "fluidcore/kernels/cuda/gather.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/linear.h"
 #include "fluidcore/ops/register_ops.h"
@@ -33,6 +34,15 @@ Kernel lookup_table(const KernelContext& context) {
   const auto w = context.raw_input("W");
   const auto out = context.raw_output("Out");
   const Lookup lookup(context, static_cast<std::int64_t>(size_of(w.spec().dtype)));
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return checked(
+          lookup.ids.input(), [ids = lookup.ids] { ids.check(); },
+          [=, &device = context.device(), bytes = size_of(w.spec().dtype)] {
+            cuda::take_rows(device, lookup.shape, lookup.ids.index(), bytes, w.data(), out.data());
+          });
+    }
+  }
   return [=] { cpu::take_rows(lookup.shape, lookup.ids.checked(), w.data(), out.data()); };
 }
 
@@ -58,9 +68,18 @@ template <class T>
 Kernel lookup_table_grad(const KernelContext& context) {
   const auto dw = context.optional_output<T>("W@GRAD");
   if (!dw) return nothing_to_do();
-  if (dw.has_rows()) return lookup_table_rows(context);
+  if (dw.has_rows()) return context.is_on_cuda() ? Kernel() : lookup_table_rows(context);
   const auto dout = context.input<T>("Out@GRAD");
   const Lookup lookup(context, 1);
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return checked(
+          lookup.ids.input(), [ids = lookup.ids] { ids.check(); },
+          [=, &device = context.device()] {
+            cuda::add_rows(device, lookup.shape, lookup.ids.index(), dout.data(), dw.data());
+          });
+    }
+  }
   return [=, links = Links(context, lookup.shape)] {
     cpu::add_rows<T>(lookup.shape, lookup.ids.checked(), links.data(), dout.data(), nullptr,
                      dw.data());
@@ -109,7 +128,7 @@ void add_lookup_table(OpRegistry& registry, const std::string& type, const std::
           .input("Ids", str_cat("int32 or int64 ", ids, ", each in [0, rows) or padding_idx"))
           .output("Out", "[..., width], dtype of W")
           .infer([](InferContext& context) { context.set_output("Out", looked_up(context)); })
-          .kernels(cpu_kernels<float, double, Float16, BFloat16>(
+          .kernels(kernels_everywhere<float, double, Float16, BFloat16>(
               [](auto /*tag*/) -> KernelFactory { return lookup_table; }))
           .row_dims(dims_of_ids)
           .grad(standard_grad({.inputs = {"W", "Ids"}, .differentiable = {"W"}})));
@@ -130,7 +149,7 @@ void add_lookup_table(OpRegistry& registry, const std::string& type, const std::
             }
             context.set_output("W@GRAD", std::move(dw));
           })
-          .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+          .kernels(kernels_everywhere<float, double, BFloat16>([](auto tag) -> KernelFactory {
             return lookup_table_grad<typename decltype(tag)::type>;
           }))
           .grad(adjoint_grad({.to = "W@GRAD", .type = type, .input = "W", .kept = {"Ids"}})));

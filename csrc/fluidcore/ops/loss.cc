@@ -6,6 +6,7 @@
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/cross_entropy.h"
 #include "fluidcore/kernels/cpu/softmax.h"
+#include "fluidcore/kernels/cuda/softmax.h"
 #include "fluidcore/op/decomposition.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/hard_labels.h"
@@ -60,8 +61,18 @@ void set_loss_grads(InferContext& context, std::string_view slot, const TensorSp
 
 template <template <class> class Make>
 KernelTable table() {
-  return cpu_kernels<float, double>(
+  return kernels_everywhere<float, double>(
       [](auto tag) -> KernelFactory { return Make<typename decltype(tag)::type>::kernel; });
+}
+
+// run(device, labels) with hard labels, which are checked first; there is nothing for soft ones.
+template <class Run>
+Kernel on_cuda(const KernelContext& context, const Samples& samples, const Run& run) {
+  if (context.attr<bool>("soft_label")) return {};
+  const HardLabels labels(context, samples);
+  return checked(
+      labels.input(), [labels] { labels.check(); },
+      [labels, run, &device = context.device()] { run(device, labels.labels()); });
 }
 
 template <class T>
@@ -70,6 +81,14 @@ struct CrossEntropy {
     const auto x = context.input<T>("X");
     const auto loss = context.output<T>("Y");
     const Samples s(x.shape());
+    if constexpr (kHasCuda) {
+      if (context.is_on_cuda()) {
+        return on_cuda(context, s, [s, x, loss](DeviceContext& device, const cpu::RowIndex& label) {
+          cuda::for_each(device, s.rows, cuda::CrossEntropy{s.classes, label}, x.data(),
+                         loss.data());
+        });
+      }
+    }
     if (context.attr<bool>("soft_label")) {
       return [s, x, loss, label = context.input<T>("Label")] {
         cpu::soft_cross_entropy(s.rows, s.classes, x.data(), label.data(), loss.data());
@@ -88,6 +107,16 @@ struct CrossEntropyGrad {
     const auto dloss = context.input<T>("Y@GRAD");
     const auto dx = context.optional_output<T>("X@GRAD");
     const Samples s(x.shape());
+    if constexpr (kHasCuda) {
+      if (context.is_on_cuda()) {
+        if (!dx && !context.attr<bool>("soft_label")) return nothing_to_do();
+        return on_cuda(
+            context, s, [s, x, dloss, dx](DeviceContext& device, const cpu::RowIndex& label) {
+              cuda::for_each(device, s.rows * s.classes, cuda::CrossEntropyGrad{s.classes, label},
+                             x.data(), dloss.data(), dx.data());
+            });
+      }
+    }
     if (context.attr<bool>("soft_label")) {
       return [=, label = context.input<T>("Label"),
               dlabel = context.optional_output<T>("Label@GRAD")] {
@@ -123,6 +152,17 @@ struct SoftmaxCrossEntropy {
     const auto wanted = context.optional_output<T>("Softmax");
     const auto loss = context.output<T>("Loss");
     const Samples s(logits.shape());
+    if constexpr (kHasCuda) {
+      if (context.is_on_cuda()) {
+        return on_cuda(
+            context, s,
+            [s, logits, wanted, loss](DeviceContext& device, const cpu::RowIndex& label) {
+              cuda::for_each_group(device, s.rows, s.classes,
+                                   cuda::SoftmaxCrossEntropyRows{s.classes, label}, logits.data(),
+                                   wanted ? wanted.data() : nullptr, loss.data());
+            });
+      }
+    }
     const Tensor scratch = wanted ? Tensor() : Tensor({logits.shape(), dtype_of<T>});
     // Rows at a time whose probabilities are still in the cache when their losses are calculated.
     const auto by_parts = [=](const auto& loss_of_rows) {
@@ -163,6 +203,16 @@ struct SoftmaxCrossEntropyGrad {
     const auto dloss = context.input<T>("Loss@GRAD");
     const auto dlogits = context.optional_output<T>("Logits@GRAD");
     const Samples s(softmax.shape());
+    if constexpr (kHasCuda) {
+      if (context.is_on_cuda()) {
+        if (!dlogits && !context.attr<bool>("soft_label")) return nothing_to_do();
+        return on_cuda(context, s, [=](DeviceContext& device, const cpu::RowIndex& label) {
+          cuda::for_each(device, s.rows * s.classes,
+                         cuda::SoftmaxCrossEntropyGrad{s.classes, label}, softmax.data(),
+                         dloss.data(), dlogits.data());
+        });
+      }
+    }
     if (context.attr<bool>("soft_label")) {
       const auto dlabel = context.optional_output<T>("Label@GRAD");
       return [=, label = context.input<T>("Label"),

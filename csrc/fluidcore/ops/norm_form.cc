@@ -1,8 +1,11 @@
 #include "fluidcore/ops/norm_form.h"
 
+#include <memory>
 #include <utility>
 
 #include "fluidcore/base/strings.h"
+#include "fluidcore/kernels/cuda/layer_norm.h"
+#include "fluidcore/kernels/cuda/reduce.h"
 #include "fluidcore/ops/infer_checks.h"
 #include "fluidcore/ops/optional_output.h"
 #include "fluidcore/tensor/tensor.h"
@@ -31,6 +34,19 @@ OpDef with_epsilon(OpDef def) {
 template <class T>
 Kernel norm_kernel(const KernelContext& context, NormRows rows) {
   const auto x = context.input<T>("X");
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return Kernel::enqueued(
+          [=, &device = context.device(), norm = rows(context, x.shape()),
+           y = context.output<T>("Y"), scale = optional_input<T>(context, "Scale"),
+           bias = optional_input<T>(context, "Bias"), mean = optional_statistic<T>(context, "Mean"),
+           variance = optional_statistic<T>(context, "Variance")] {
+            cuda::for_each_group(device, norm.rows, norm.columns(), cuda::LayerNormRows{norm},
+                                 x.data(), data_or_null(scale), data_or_null(bias), y.data(),
+                                 data_or_null(mean), data_or_null(variance));
+          });
+    }
+  }
   return [=, norm = rows(context, x.shape()), y = context.output<T>("Y"),
           scale = optional_input<T>(context, "Scale"), bias = optional_input<T>(context, "Bias"),
           mean = optional_statistic<T>(context, "Mean"),
@@ -41,9 +57,44 @@ Kernel norm_kernel(const KernelContext& context, NormRows rows) {
 }
 
 template <class T>
+Kernel norm_grad_on_cuda(const KernelContext& context, const cpu::LayerNorm& norm) {
+  DeviceContext& device = context.device();
+  const ScratchPtr& scratch = context.scratch();
+  constexpr std::size_t kAlignment = 256;
+  const auto moments_bytes = static_cast<std::size_t>(2 * norm.rows) * sizeof(T);
+  scratch->reserve(moments_bytes);
+  const auto rest = std::make_shared<Scratch>(
+      scratch, (moments_bytes + kAlignment - 1) / kAlignment * kAlignment);
+  // What a factor has a part in: the rows of its group, and its run in each.
+  const Shape terms{norm.rows / norm.factor_rows, norm.factor_rows * norm.factors, norm.run};
+  const cuda::Reduction<SumOf, T> sum(device, rest, terms, {true, false, true});
+  return Kernel::enqueued([=, &device, x = context.input<T>("X"), dy = context.input<T>("Y@GRAD"),
+                           scale = optional_input<T>(context, "Scale"),
+                           dx = context.optional_output<T>("X@GRAD"),
+                           dscale = context.optional_output<T>("Scale@GRAD"),
+                           dbias = context.optional_output<T>("Bias@GRAD")] {
+    auto* const moments = reinterpret_cast<T*>(scratch->data());
+    const auto rows_to = [&](T* to) {
+      cuda::for_each_group(device, norm.rows, norm.columns(), cuda::LayerNormGradRows{norm},
+                           x.data(), data_or_null(scale), dy.data(), moments, to);
+    };
+    // X@GRAD last: it may be where Y@GRAD is.
+    if (dscale) {
+      rows_to(nullptr);
+      sum.run(cuda::ScaleGradTerms<T>{norm.columns(), x.data(), dy.data(), moments}, dscale.data());
+    }
+    if (dbias) sum.run(cuda::Elements<T>{dy.data()}, dbias.data());
+    if (dx) rows_to(dx.data());
+  });
+}
+
+template <class T>
 Kernel norm_grad_kernel(const KernelContext& context, NormRows rows) {
   const auto x = context.input<T>("X");
   const cpu::LayerNorm norm = rows(context, x.shape());
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) return norm_grad_on_cuda<T>(context, norm);
+  }
   const Tensor sums({Shape{cpu::layer_norm_scratch(norm)}, DType::kFloat64});
   return
       [=, dy = context.input<T>("Y@GRAD"), scale = optional_input<T>(context, "Scale"),

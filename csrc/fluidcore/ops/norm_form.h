@@ -23,7 +23,7 @@ Kernel norm_grad_kernel(const KernelContext& context, NormRows rows);
 
 template <NormRows rows>
 KernelTable norm_kernels() {
-  return cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+  return kernels_everywhere<float, double>([](auto tag) -> KernelFactory {
     return [](const KernelContext& context) {
       return norm_kernel<typename decltype(tag)::type>(context, rows);
     };
@@ -31,7 +31,7 @@ KernelTable norm_kernels() {
 }
 template <NormRows rows>
 KernelTable norm_grad_kernels() {
-  return cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+  return kernels_everywhere<float, double>([](auto tag) -> KernelFactory {
     return [](const KernelContext& context) {
       return norm_grad_kernel<typename decltype(tag)::type>(context, rows);
     };

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "fluidcore/kernels/cpu/elementwise.h"
+#include "fluidcore/kernels/cuda/copy.h"
 #include "fluidcore/kernels/functors.h"
 #include "fluidcore/ops/draw.h"
 #include "fluidcore/ops/elementwise.h"
@@ -14,6 +15,58 @@ namespace fluidcore {
 
 namespace {
 
+template <class C>
+struct DrawUniform {
+  C min;
+  C max;
+  C below_max;
+  FC_HOST_DEVICE C operator()(const RandomSequence& numbers, std::uint64_t i) const {
+    const C value = min + (max - min) * numbers.uniform<C>(i);
+    return value > below_max ? below_max : value;  // the sum may round up to max
+  }
+};
+
+template <class C>
+struct DrawNormal {
+  C mean;
+  C deviation;
+  FC_HOST_DEVICE C operator()(const RandomSequence& numbers, std::uint64_t i) const {
+    return mean + deviation * numbers.normal<C>(i);
+  }
+};
+
+template <class C>
+struct DrawTruncated {
+  C mean;
+  C deviation;
+  FC_HOST_DEVICE C operator()(const RandomSequence& numbers, std::uint64_t i) const {
+    // No tensor has 2^40 elements: the numbers from there on are for further attempts.
+    constexpr std::uint64_t kNextAttempt = std::uint64_t{1} << 40;
+    C value = numbers.normal<C>(i);
+    while (std::abs(value) > C(2)) value = numbers.normal<C>(i += kNextAttempt);
+    return mean + deviation * value;
+  }
+};
+
+// 1 for what a dropout keeps, else 0.
+template <class C>
+struct DrawKept {
+  C threshold;
+  FC_HOST_DEVICE C operator()(const RandomSequence& numbers, std::uint64_t i) const {
+    return numbers.uniform<C>(i) >= threshold ? C(1) : C(0);
+  }
+};
+
+// X where it is kept, in the one place or the other.
+template <class T>
+struct DrawDropped {
+  DrawKept<ComputeType<T>> keep;
+  const T* from;
+  FC_HOST_DEVICE auto operator()(const RandomSequence& numbers, std::uint64_t i) const {
+    return static_cast<ComputeType<T>>(from[i]) * keep(numbers, i);
+  }
+};
+
 template <class T>
 Kernel uniform_random(const KernelContext& context) {
   using C = ComputeType<T>;
@@ -22,12 +75,8 @@ Kernel uniform_random(const KernelContext& context) {
   const C max = static_cast<C>(context.attr<double>("max"));
   const C below_max = max > min ? std::nextafter(max, min) : min;
   const RandomStream stream = context.random(context.attr<std::int64_t>("seed"));
-  return [=, size = out.size()] {
-    draw_all(sequence(stream), size, out.data(),
-             [=](const RandomSequence& numbers, std::uint64_t i) {
-               const C value = min + (max - min) * numbers.uniform<C>(i);
-               return value > below_max ? below_max : value;  // the sum may round up to max
-             });
+  return [=, size = out.size(), &device = context.device()] {
+    draw_all(device, sequence(stream), size, out.data(), DrawUniform<C>{min, max, below_max});
   };
 }
 
@@ -38,21 +87,18 @@ Kernel gaussian_random(const KernelContext& context) {
   const C mean = static_cast<C>(context.attr<double>("mean"));
   const C deviation = static_cast<C>(context.attr<double>("std"));
   const RandomStream stream = context.random(context.attr<std::int64_t>("seed"));
-  return [=, size = out.size()] {
-    draw_all(sequence(stream), size, out.data(),
-             [=](const RandomSequence& numbers, std::uint64_t i) {
-               return mean + deviation * numbers.normal<C>(i);
-             });
+  return [=, size = out.size(), &device = context.device()] {
+    draw_all(device, sequence(stream), size, out.data(), DrawNormal<C>{mean, deviation});
   };
 }
 
 KernelTable uniform_kernels() {
-  return cpu_kernels<float, double, Float16, BFloat16>(
+  return kernels_everywhere<float, double, Float16, BFloat16>(
       [](auto tag) -> KernelFactory { return uniform_random<typename decltype(tag)::type>; });
 }
 
 KernelTable gaussian_kernels() {
-  return cpu_kernels<float, double, Float16, BFloat16>(
+  return kernels_everywhere<float, double, Float16, BFloat16>(
       [](auto tag) -> KernelFactory { return gaussian_random<typename decltype(tag)::type>; });
 }
 
@@ -63,15 +109,8 @@ Kernel truncated_gaussian_random(const KernelContext& context) {
   const C mean = static_cast<C>(context.attr<double>("mean"));
   const C deviation = static_cast<C>(context.attr<double>("std"));
   const RandomStream stream = context.random(context.attr<std::int64_t>("seed"));
-  return [=, size = out.size()] {
-    draw_all(sequence(stream), size, out.data(),
-             [=](const RandomSequence& numbers, std::uint64_t i) {
-               // No tensor has 2^40 elements: the numbers from there on are for further attempts.
-               constexpr std::uint64_t kNextAttempt = std::uint64_t{1} << 40;
-               C value = numbers.normal<C>(i);
-               while (std::abs(value) > C(2)) value = numbers.normal<C>(i += kNextAttempt);
-               return mean + deviation * value;
-             });
+  return [=, size = out.size(), &device = context.device()] {
+    draw_all(device, sequence(stream), size, out.data(), DrawTruncated<C>{mean, deviation});
   };
 }
 
@@ -138,6 +177,16 @@ Kernel dropout(const KernelContext& context) {
   const auto mask = context.optional_output<T>("Mask");
   if (context.attr<bool>("is_test")) {
     const double kept = 1.0 - probability;
+    if constexpr (kHasCuda) {
+      if (context.is_on_cuda()) {
+        return Kernel::enqueued([=, &device = context.device()] {
+          if (mask) {
+            cuda::for_each(device, size, cuda::SetAll<T>{static_cast<T>(kept)}, mask.data());
+          }
+          cuda::map(device, Scale{kept}, size, out.data(), x.data());
+        });
+      }
+    }
     return [=] {
       if (mask) std::fill_n(mask.data(), size, static_cast<T>(kept));
       cpu::elementwise(Scale{kept}, size, out.data(), x.data());
@@ -145,22 +194,22 @@ Kernel dropout(const KernelContext& context) {
   }
   using C = ComputeType<T>;
   const RandomStream stream = context.random(dropout_seed(context));
-  const C threshold = static_cast<C>(probability);
-  const auto keep = [threshold](const RandomSequence& numbers, std::uint64_t i) {
-    return numbers.uniform<C>(i) >= threshold ? C(1) : C(0);
-  };
+  const DrawKept<C> keep{static_cast<C>(probability)};
+  DeviceContext& device = context.device();
   if (!mask) {
-    return [=] {
-      const T* from = x.data();
-      draw_all(sequence(stream), size, out.data(),
-               [=](const RandomSequence& numbers, std::uint64_t i) {
-                 return static_cast<C>(from[i]) * keep(numbers, i);
-               });
+    return [=, &device] {
+      draw_all(device, sequence(stream), size, out.data(), DrawDropped<T>{keep, x.data()});
     };
   }
-  return [=] {
-    draw_all(sequence(stream), size, mask.data(), keep);
-    cpu::elementwise(Mul(), size, out.data(), x.data(), static_cast<const T*>(mask.data()));
+  return [=, &device] {
+    draw_all(device, sequence(stream), size, mask.data(), keep);
+    const T* const kept = mask.data();
+    if constexpr (kHasCuda) {
+      if (!device.device().is_cpu()) {
+        return cuda::map(device, Mul(), size, out.data(), x.data(), kept);
+      }
+    }
+    cpu::elementwise(Mul(), size, out.data(), x.data(), kept);
   };
 }
 
@@ -202,7 +251,7 @@ void add_dropout(OpRegistry& registry) {
             context.set_output("Mask", context.input("X"));
           })
           .in_place("X", "Out")
-          .kernels(floating_cpu_kernels(
+          .kernels(kernels_everywhere<float, double, BFloat16>(
               [](auto tag) -> KernelFactory { return dropout<typename decltype(tag)::type>; }))
           .grad([](GradContext& context) {
             require(!context.output("Mask").empty() && context.output("Mask")[0] != kEmptyName,
@@ -210,21 +259,21 @@ void add_dropout(OpRegistry& registry) {
             return standard_grad({.outputs = {"Mask"}, .differentiable = {"X"}})(context);
           })
           .random());
-  registry.add(with_dropout_attrs(OpDef("dropout_grad"))
-                   .doc("X@GRAD = Out@GRAD * Mask.")
-                   .input("Mask", "output of the forward operator", {.needs_no_gradient = true})
-                   .input("Out@GRAD", "gradient of Out, shape of Mask")
-                   .output("X@GRAD", "gradient of X, shape of Mask")
-                   .elementwise()
-                   .infer([](InferContext& context) {
-                     require_spec(context, "Out@GRAD", context.input("Mask"));
-                     context.set_output("X@GRAD", context.input("Mask"));
-                   })
-                   .in_place("Out@GRAD", "X@GRAD")
-                   .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
-                     return dropout_grad<typename decltype(tag)::type>;
-                   }))
-                   .grad(self_adjoint_grad("dropout_grad", "Mask")));
+  registry.add(
+      with_dropout_attrs(OpDef("dropout_grad"))
+          .doc("X@GRAD = Out@GRAD * Mask.")
+          .input("Mask", "output of the forward operator", {.needs_no_gradient = true})
+          .input("Out@GRAD", "gradient of Out, shape of Mask")
+          .output("X@GRAD", "gradient of X, shape of Mask")
+          .elementwise()
+          .infer([](InferContext& context) {
+            require_spec(context, "Out@GRAD", context.input("Mask"));
+            context.set_output("X@GRAD", context.input("Mask"));
+          })
+          .in_place("Out@GRAD", "X@GRAD")
+          .kernels(kernels_everywhere<float, double, BFloat16>(
+              [](auto tag) -> KernelFactory { return dropout_grad<typename decltype(tag)::type>; }))
+          .grad(self_adjoint_grad("dropout_grad", "Mask")));
 }
 
 }  // namespace
@@ -232,17 +281,17 @@ void add_dropout(OpRegistry& registry) {
 void register_random_ops(OpRegistry& registry) {
   registry.add(uniform_op("uniform_random", kShapeDoc).kernels(uniform_kernels()));
   registry.add(with_batch_size_like(uniform_op("uniform_random_batch_size_like", kShapeLikeDoc))
-                   .kernels(byte_kernels(kernel_for_output<uniform_kernels>)));
+                   .kernels(byte_kernels_everywhere(kernel_for_output<uniform_kernels>)));
   const char* gaussian_doc = "Out = random numbers with a normal distribution.";
   registry.add(gaussian_op("gaussian_random", gaussian_doc).kernels(gaussian_kernels()));
   registry.add(with_batch_size_like(
                    gaussian_op("gaussian_random_batch_size_like", gaussian_doc, kShapeLikeDoc))
-                   .kernels(byte_kernels(kernel_for_output<gaussian_kernels>)));
+                   .kernels(byte_kernels_everywhere(kernel_for_output<gaussian_kernels>)));
   registry.add(
       gaussian_op("truncated_gaussian_random",
                   "Out = random numbers with a normal distribution, drawn again where they "
                   "are more than two standard deviations from the mean.")
-          .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+          .kernels(kernels_everywhere<float, double, BFloat16>([](auto tag) -> KernelFactory {
             return truncated_gaussian_random<typename decltype(tag)::type>;
           })));
   add_dropout(registry);

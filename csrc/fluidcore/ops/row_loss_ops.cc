@@ -217,8 +217,17 @@ void add_cos_sim(OpRegistry& registry) {
 struct Mixed {
   double share;
   template <class T>
-  T operator()(T x, T other) const {
+  FC_HOST_DEVICE T operator()(T x, T other) const {
     return static_cast<T>(1.0 - share) * x + static_cast<T>(share) * other;
+  }
+};
+
+struct MixedWithNumber {
+  Mixed mixed;
+  double number;
+  template <class T>
+  FC_HOST_DEVICE T operator()(T x) const {
+    return mixed(x, static_cast<T>(number));
   }
 };
 
@@ -230,8 +239,7 @@ Kernel label_smooth(const KernelContext& context) {
   const std::int64_t classes = x.shape().back();
   if (!context.has_input("PriorDist")) {
     const double uniform = 1.0 / static_cast<double>(classes);
-    return map_kernel([=]<class C>(C label) { return mixed(label, static_cast<C>(uniform)); }, out,
-                      x);
+    return map_kernel(MixedWithNumber{mixed, uniform}, out, x);
   }
   const std::size_t rank = x.shape().rank();
   const auto nest = std::make_shared<const cpu::BroadcastNest>(
@@ -273,7 +281,7 @@ void add_label_smooth(OpRegistry& registry) {
             return slot == "X" ? context.input("X").shape.rank() : std::size_t{0};
           })
           .infer(infer_label_smooth)
-          .kernels(floating_cpu_kernels(
+          .kernels(kernels_everywhere<float, double, BFloat16>(
               [](auto tag) -> KernelFactory { return label_smooth<typename decltype(tag)::type>; }))
           .decompose(decompose_label_smooth));
 }

@@ -9,6 +9,7 @@
 #include "fluidcore/kernels/cpu/gather.h"
 #include "fluidcore/op/contexts.h"
 #include "fluidcore/ops/infer_checks.h"
+#include "fluidcore/ops/on_host.h"
 #include "fluidcore/tensor/scratch.h"
 
 namespace fluidcore {
@@ -40,27 +41,41 @@ class RowNumbers {
   };
 
   RowNumbers(const KernelContext& context, std::string_view slot, const Rows& rows)
-      : who_(str_cat(context.type(), ": ", slot)), arg_(context.raw_input(slot)), rows_(rows) {}
+      : who_(str_cat(context.type(), ": ", slot)),
+        arg_(context.raw_input(slot)),
+        on_host_(arg_),
+        rows_(rows) {}
 
   std::int64_t size() const { return arg_.size(); }
 
   // While the kernel runs, before it writes: throws InvalidArgument for the first number that is
   // none of a row.
   cpu::RowIndex checked() const {
-    const cpu::RowIndex index{arg_.data(), arg_.spec().dtype == DType::kInt64, rows_.none,
-                              rows_.columns};
+    check();
+    return index(arg_.data());
+  }
+
+  // The same in two steps, for a kernel on a device: index() is in its memory.
+  cpu::RowIndex index() const { return index(arg_.data()); }
+  Arg<const void> input() const { return arg_; }
+  void check() const {
+    const cpu::RowIndex index = this->index(on_host_.data());
     const auto none = rows_.none == -1 ? std::nullopt : std::optional(rows_.none);
     const std::int64_t at = cpu::find_outside(index, size(), rows_.extent, none);
     if (at >= 0) {
       require(false, who_, " must be in [0, ", rows_.extent, "), got ", index.number(at),
               " at position ", at);
     }
-    return index;
   }
 
  private:
+  cpu::RowIndex index(const void* data) const {
+    return {data, arg_.spec().dtype == DType::kInt64, rows_.none, rows_.columns};
+  }
+
   std::string who_;
   Arg<const void> arg_;
+  OnHost on_host_;
   Rows rows_;
 };
 

@@ -30,7 +30,8 @@ OpDef with_batch_size_like(OpDef&& def);
 // The kernel that `table` has for the dtype of Out, for an operator whose Input has any.
 template <KernelTable (*table)()>
 Kernel kernel_for_output(const KernelContext& context) {
-  return table().at({DeviceKind::kCpu, context.raw_output("Out").spec().dtype})(context);
+  const DeviceKind device = context.device().device().kind;
+  return table().at({device, context.raw_output("Out").spec().dtype})(context);
 }
 
 }  // namespace fluidcore

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "fluidcore/kernels/cpu/gather.h"
+#include "fluidcore/kernels/cpu/strided.h"
 #include "fluidcore/kernels/cpu/transpose.h"
+#include "fluidcore/kernels/cuda/copy.h"
 #include "fluidcore/op/sub_block.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/linear.h"
@@ -82,6 +84,7 @@ void infer_reshape_grad(InferContext& context) {
 
 Kernel reshape(const KernelContext& context) {
   if (!context.has_input("Shape")) return same_elements(context);
+  if (context.is_on_cuda()) return {};  // the host needs to see it
   const auto given = context.raw_input("Shape");
   const Shape declared(context.attr<Ints>("shape"));
   const std::optional<Shape>& expected = context.extents_from_data();
@@ -122,14 +125,14 @@ void add_reshape(OpRegistry& registry) {
           .in_place("X", "Out")
           .view("X", "Out")
           .extents_from_data("Shape")
-          .kernels(byte_kernels(reshape))
+          .kernels(byte_kernels_everywhere(reshape))
           .grad(standard_grad({.inputs = {"X", "Shape"}, .differentiable = {"X"}})));
   registry.add(
       with_shape(declare_adjoint("reshape", "X@GRAD = the elements of Out@GRAD in the shape of X."),
                  {.optional = true, .shape_only = true})
           .infer(infer_reshape_grad)
           .view("Out@GRAD", "X@GRAD")
-          .kernels(byte_kernels(same_elements_grad))
+          .kernels(byte_kernels_everywhere(same_elements_grad))
           .grad(adjoint_grad({.type = "reshape", .kept = {"Shape"}})));
 }
 
@@ -154,13 +157,13 @@ void add_flatten(OpRegistry& registry) {
                    .infer(infer_as<flattened>)
                    .in_place("X", "Out")
                    .view("X", "Out")
-                   .kernels(byte_kernels(same_elements))
+                   .kernels(byte_kernels_everywhere(same_elements))
                    .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
   registry.add(declare_adjoint("flatten", "X@GRAD = the elements of Out@GRAD in the shape of X.")
                    .attr("axis", std::int64_t{1}, doc)
                    .infer(infer_as<flattened>)
                    .view("Out@GRAD", "X@GRAD")
-                   .kernels(byte_kernels(same_elements_grad)));
+                   .kernels(byte_kernels_everywhere(same_elements_grad)));
 }
 
 // Dimension d of the transposed tensor is dimension axes[d] of X. Throws InvalidArgument unless the
@@ -181,7 +184,30 @@ std::vector<std::size_t> permutation(const Context& context, std::size_t rank) {
   return axes;
 }
 
-Kernel permute(Arg<const void> from, Arg<void> to, const std::vector<std::size_t>& axes) {
+// Dimension d of the result is dimension axes[d] of the other.
+cpu::StridedPair permuted_pair(const Shape& from, const std::vector<std::size_t>& axes) {
+  std::vector<cpu::StridedAxis> dims(axes.size());
+  std::int64_t stride = 1;
+  for (std::size_t d = axes.size(); d-- > 0;) {
+    dims[d] = {from[axes[d]], stride, from.product(axes[d] + 1, from.rank())};
+    stride *= from[axes[d]];
+  }
+  return {dims, 0, 0};
+}
+
+Kernel permute(const KernelContext& context,
+               Arg<const void> from,
+               Arg<void> to,
+               const std::vector<std::size_t>& axes) {
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return Kernel::enqueued([=, &device = context.device(),
+                               copy = cuda::StridedCopy(permuted_pair(from.shape(), axes)),
+                               bytes = size_of(from.spec().dtype)] {
+        cuda::copy_strided(device, copy, to.data(), from.data(), bytes);
+      });
+    }
+  }
   const auto permuted =
       std::make_shared<const cpu::Transpose>(from.shape(), axes, size_of(from.spec().dtype));
   return [=] { permuted->run(to.data(), from.data()); };
@@ -189,7 +215,7 @@ Kernel permute(Arg<const void> from, Arg<void> to, const std::vector<std::size_t
 
 Kernel transpose(const KernelContext& context) {
   const auto x = context.raw_input("X");
-  return permute(x, context.raw_output("Out"), permutation(context, x.shape().rank()));
+  return permute(context, x, context.raw_output("Out"), permutation(context, x.shape().rank()));
 }
 
 Kernel transpose_grad(const KernelContext& context) {
@@ -198,7 +224,7 @@ Kernel transpose_grad(const KernelContext& context) {
   const std::vector<std::size_t> axes = permutation(context, dout.shape().rank());
   std::vector<std::size_t> inverse(axes.size());
   for (std::size_t d = 0; d < axes.size(); ++d) inverse[axes[d]] = d;
-  return permute(dout, context.raw_output("X@GRAD"), inverse);
+  return permute(context, dout, context.raw_output("X@GRAD"), inverse);
 }
 
 TensorSpec transposed(const InferContext& context) {
@@ -218,12 +244,12 @@ void add_transpose(OpRegistry& registry) {
                    .output("Out", "extents of X, permuted")
                    .required_attr("axis", Ints{}, doc)
                    .infer(infer_as<transposed>)
-                   .kernels(byte_kernels(transpose))
+                   .kernels(byte_kernels_everywhere(transpose))
                    .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
   registry.add(declare_adjoint("transpose", "X@GRAD = Out@GRAD with its dimensions permuted back.")
                    .required_attr("axis", Ints{}, doc)
                    .infer(infer_as<transposed>)
-                   .kernels(byte_kernels(transpose_grad)));
+                   .kernels(byte_kernels_everywhere(transpose_grad)));
 }
 
 // The last two dimensions, exchanged.
@@ -236,7 +262,7 @@ std::vector<std::size_t> last_two_exchanged(std::size_t rank) {
 
 Kernel matrix_transpose(const KernelContext& context) {
   const auto x = context.raw_input("X");
-  return permute(x, context.raw_output("Out"), last_two_exchanged(x.shape().rank()));
+  return permute(context, x, context.raw_output("Out"), last_two_exchanged(x.shape().rank()));
 }
 
 void add_matrix_transpose(OpRegistry& registry) {
@@ -252,7 +278,7 @@ void add_matrix_transpose(OpRegistry& registry) {
                      std::swap(out.shape[rank - 2], out.shape[rank - 1]);
                      context.set_output("Out", out);
                    })
-                   .kernels(byte_kernels(matrix_transpose))
+                   .kernels(byte_kernels_everywhere(matrix_transpose))
                    .grad(adjoint_grad({.from = "X", .to = "Out", .type = "matrix_transpose"})));
 }
 

@@ -1,12 +1,15 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "fluidcore/kernels/cpu/copy.h"
+#include "fluidcore/kernels/cuda/copy.h"
 #include "fluidcore/op/op_def.h"
 
 namespace fluidcore {
@@ -42,7 +45,57 @@ struct Slabs {
   std::int64_t end_ = 0;
 };
 
-inline Kernel join(Slabs<Arg<const void>> slabs, Arg<void> whole) {
+// Of rows that are `to_pitch` and `from_pitch` bytes apart, in the widest words.
+struct RowsCopy {
+  RowsCopy(std::int64_t rows,
+           std::int64_t row_bytes,
+           std::int64_t to_pitch,
+           std::int64_t to_offset,
+           std::int64_t from_pitch,
+           std::int64_t from_offset)
+      : word(static_cast<std::size_t>(
+            std::gcd(std::gcd(std::gcd(row_bytes, to_pitch), std::gcd(from_pitch, to_offset)),
+                     std::gcd(from_offset, std::int64_t{8})))),
+        copy(pair(rows,
+                  row_bytes,
+                  to_pitch,
+                  to_offset,
+                  from_pitch,
+                  from_offset,
+                  static_cast<std::int64_t>(word))) {}
+
+  static cpu::StridedPair pair(std::int64_t rows,
+                               std::int64_t row_bytes,
+                               std::int64_t to_pitch,
+                               std::int64_t to_offset,
+                               std::int64_t from_pitch,
+                               std::int64_t from_offset,
+                               std::int64_t word) {
+    return {{{rows, to_pitch / word, from_pitch / word}, {row_bytes / word, 1, 1}},
+            to_offset / word,
+            from_offset / word};
+  }
+
+  std::size_t word;
+  cuda::StridedCopy copy;
+};
+
+inline Kernel join(DeviceContext& device, Slabs<Arg<const void>> slabs, Arg<void> whole) {
+  if constexpr (kHasCuda) {
+    if (!device.device().is_cpu()) {
+      std::vector<RowsCopy> copies;
+      for (const auto& slab : slabs.parts) {
+        copies.emplace_back(slabs.rows, slab.row_bytes, slabs.whole_row_bytes, slab.offset,
+                            slab.row_bytes, 0);
+      }
+      return Kernel::enqueued([slabs = std::move(slabs), whole, &device, copies] {
+        for (std::size_t i = 0; i < copies.size(); ++i) {
+          cuda::copy_strided(device, copies[i].copy, whole.data(), slabs.parts[i].part.data(),
+                             copies[i].word);
+        }
+      });
+    }
+  }
   return [slabs = std::move(slabs), whole] {
     for (const auto& slab : slabs.parts) {
       cpu::copy_rows(static_cast<char*>(whole.data()) + slab.offset, slabs.whole_row_bytes,
@@ -51,7 +104,22 @@ inline Kernel join(Slabs<Arg<const void>> slabs, Arg<void> whole) {
   };
 }
 
-inline Kernel cut(Slabs<Arg<void>> slabs, Arg<const void> whole) {
+inline Kernel cut(DeviceContext& device, Slabs<Arg<void>> slabs, Arg<const void> whole) {
+  if constexpr (kHasCuda) {
+    if (!device.device().is_cpu()) {
+      std::vector<RowsCopy> copies;
+      for (const auto& slab : slabs.parts) {
+        copies.emplace_back(slabs.rows, slab.row_bytes, slab.row_bytes, 0, slabs.whole_row_bytes,
+                            slab.offset);
+      }
+      return Kernel::enqueued([slabs = std::move(slabs), whole, &device, copies] {
+        for (std::size_t i = 0; i < copies.size(); ++i) {
+          cuda::copy_strided(device, copies[i].copy, slabs.parts[i].part.data(), whole.data(),
+                             copies[i].word);
+        }
+      });
+    }
+  }
   return [slabs = std::move(slabs), whole] {
     for (const auto& slab : slabs.parts) {
       cpu::copy_rows(slab.part.data(), slab.row_bytes,

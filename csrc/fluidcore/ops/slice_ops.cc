@@ -58,10 +58,10 @@ void add_crop(OpRegistry& registry) {
       with_crop_attrs(
           OpDef("crop").doc("Out = the part of X that begins at offsets.").input("X", "any shape"))
           .output("Out", "shape of Y or of the attribute, dtype of X")
-          .kernels(byte_kernels(take<cropped>))
+          .kernels(byte_kernels_everywhere(take<cropped>))
           .grad(standard_grad({.inputs = {"X", "Y"}, .differentiable = {"X"}})));
   registry.add(with_crop_attrs(declare_adjoint("crop", "X@GRAD = Out@GRAD in its place, else 0."))
-                   .kernels(byte_kernels(take_grad<cropped>))
+                   .kernels(byte_kernels_everywhere(take_grad<cropped>))
                    .grad(adjoint_grad({.type = "crop", .kept = {"Y"}})));
 }
 
@@ -149,11 +149,11 @@ void add_slice(OpRegistry& registry, const std::string& type, const std::string&
   const bool strided = type.starts_with("strided");
   registry.add(with_slice_attrs(OpDef(type).doc(doc).input("X", "any shape"), strided)
                    .output("Out", "the elements of X at these indices")
-                   .kernels(byte_kernels(take<sliced>))
+                   .kernels(byte_kernels_everywhere(take<sliced>))
                    .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
   registry.add(with_slice_attrs(
                    declare_adjoint(type, "X@GRAD = Out@GRAD at these indices, else 0."), strided)
-                   .kernels(byte_kernels(take_grad<sliced>)));
+                   .kernels(byte_kernels_everywhere(take_grad<sliced>)));
 }
 
 }  // namespace

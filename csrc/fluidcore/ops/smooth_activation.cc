@@ -43,14 +43,14 @@ void add_gelu(OpRegistry& registry) {
   const char* doc = "whether P is approximated: (1 + tanh(sqrt(2 / pi) (X + 0.044715 X^3))) / 2";
   registry.add(unary_op("gelu", "Out = X P(N(0, 1) <= X), element by element.")
                    .attr("approximate", false, doc)
-                   .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+                   .kernels(floating_kernels_everywhere([](auto tag) -> KernelFactory {
                      return gelu<ComputeType<typename decltype(tag)::type>>;
                    }))
                    .grad(unary_grad(GradFrom::kInput)));
   registry.add(unary_grad_op("gelu_grad", "X@GRAD = Out@GRAD times the derivative of gelu at X.",
                              GradFrom::kInput)
                    .attr("approximate", false, doc)
-                   .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+                   .kernels(floating_kernels_everywhere([](auto tag) -> KernelFactory {
                      return gelu_grad<ComputeType<typename decltype(tag)::type>>;
                    }))
                    .decompose([](Decomposition& d) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "fluidcore/kernels/cpu/softmax.h"
+#include "fluidcore/kernels/cuda/softmax.h"
 #include "fluidcore/op/decomposition.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/infer_checks.h"
@@ -23,8 +24,8 @@ struct Rows {
   std::int64_t columns;
 };
 
-// calculate(rows, columns, in..., out), by rows.
-template <class T, class Calculate, class... In>
+// calculate(rows, columns, in..., out), by rows; on a CUDA device a Body with the columns.
+template <class Body, class T, class Calculate, class... In>
 Kernel by_rows(const Calculate& calculate, Arg<T> out, Arg<In>... in) {
   const Rows rows(out.shape());
   RowPart part{.out = {out.cell(), rows.count}, .in = {{in.cell(), rows.count}...}};
@@ -34,12 +35,22 @@ Kernel by_rows(const Calculate& calculate, Arg<T> out, Arg<In>... in) {
       calculate(size / columns, columns, at<In>(from[k], begin)..., at<T>(to, begin));
     }(std::index_sequence_for<In...>());
   };
+  if constexpr (kHasCuda) {
+    part.launch = [rows](DeviceContext& device, std::int64_t /*size*/, void* to,
+                         const void* const* from) {
+      [&]<std::size_t... k>(std::index_sequence<k...>) {
+        cuda::for_each_group(device, rows.count, rows.columns, Body{rows.columns},
+                             static_cast<In*>(from[k])..., static_cast<T*>(to));
+      }(std::index_sequence_for<In...>());
+    };
+  }
   return RowKernel(std::move(part));
 }
 
 template <class T>
 Kernel softmax(const KernelContext& context) {
-  return by_rows(cpu::softmax<T>, context.output<T>("Out"), context.input<T>("X"));
+  return by_rows<cuda::SoftmaxRows>(cpu::softmax<T>, context.output<T>("Out"),
+                                    context.input<T>("X"));
 }
 
 template <class T>
@@ -48,12 +59,13 @@ Kernel softmax_grad(const KernelContext& context) {
   const auto dout = context.input<T>("Out@GRAD");
   const auto dx = context.optional_output<T>("X@GRAD");
   if (!dx) return nothing_to_do();
-  return by_rows(cpu::softmax_grad<T>, dx, out, dout);
+  return by_rows<cuda::SoftmaxGradRows>(cpu::softmax_grad<T>, dx, out, dout);
 }
 
 template <class T>
 Kernel log_softmax(const KernelContext& context) {
-  return by_rows(cpu::log_softmax<T>, context.output<T>("Out"), context.input<T>("X"));
+  return by_rows<cuda::LogSoftmaxRows>(cpu::log_softmax<T>, context.output<T>("Out"),
+                                       context.input<T>("X"));
 }
 
 template <class T>
@@ -62,7 +74,7 @@ Kernel log_softmax_grad(const KernelContext& context) {
   const auto dout = context.input<T>("Out@GRAD");
   const auto dx = context.optional_output<T>("X@GRAD");
   if (!dx) return nothing_to_do();
-  return by_rows(cpu::log_softmax_grad<T>, dx, out, dout);
+  return by_rows<cuda::LogSoftmaxGradRows>(cpu::log_softmax_grad<T>, dx, out, dout);
 }
 
 void infer_softmax_grad(InferContext& context) {
@@ -79,7 +91,7 @@ void add_log_softmax(OpRegistry& registry) {
                    .row_dims(all_but_last_dim)
                    .infer(same_as("X"))
                    .in_place("X", "Out")
-                   .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+                   .kernels(kernels_everywhere<float, double>([](auto tag) -> KernelFactory {
                      return log_softmax<typename decltype(tag)::type>;
                    }))
                    .grad(standard_grad({.outputs = {"Out"}, .differentiable = {"X"}})));
@@ -92,7 +104,7 @@ void add_log_softmax(OpRegistry& registry) {
                    .infer(infer_softmax_grad)
                    .in_place("Out", "X@GRAD")
                    .in_place("Out@GRAD", "X@GRAD")
-                   .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+                   .kernels(kernels_everywhere<float, double>([](auto tag) -> KernelFactory {
                      return log_softmax_grad<typename decltype(tag)::type>;
                    }))
                    .decompose([](Decomposition& d) {
@@ -117,7 +129,7 @@ void register_softmax_ops(OpRegistry& registry) {
           .row_dims(all_but_last_dim)
           .infer(same_as("X"))
           .in_place("X", "Out")
-          .kernels(cpu_kernels<float, double>(
+          .kernels(kernels_everywhere<float, double>(
               [](auto tag) -> KernelFactory { return softmax<typename decltype(tag)::type>; }))
           .grad(standard_grad({.outputs = {"Out"}, .differentiable = {"X"}})));
   registry.add(OpDef("softmax_grad")
@@ -129,7 +141,7 @@ void register_softmax_ops(OpRegistry& registry) {
                    .infer(infer_softmax_grad)
                    .in_place("Out", "X@GRAD")
                    .in_place("Out@GRAD", "X@GRAD")
-                   .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+                   .kernels(kernels_everywhere<float, double>([](auto tag) -> KernelFactory {
                      return softmax_grad<typename decltype(tag)::type>;
                    }))
                    .decompose([](Decomposition& d) {

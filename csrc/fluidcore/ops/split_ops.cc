@@ -30,7 +30,7 @@ Kernel parts_of(const KernelContext& context, const char* slot, const Ints& sect
         sections.empty() ? x.shape()[axis] / static_cast<std::int64_t>(count) : sections[i];
     slabs.add(optional_raw_output(context, slot, i), part, axis);
   }
-  return cut(std::move(slabs), x);
+  return cut(context.device(), std::move(slabs), x);
 }
 
 std::optional<std::int64_t> begin_of(const InferContext& context,
@@ -113,7 +113,7 @@ void add_split(OpRegistry& registry) {
           .attr("axis", std::int64_t{0}, "the dimension that is cut; from the end if negative")
           .dims_attr("axis")
           .infer(infer_split)
-          .kernels(byte_kernels(split))
+          .kernels(byte_kernels_everywhere(split))
           .view("X", "Out",
                 [](const InferContext& context, std::size_t index) {
                   return begin_of(context, context.output_count("Out"),
@@ -147,7 +147,7 @@ void add_unstack(OpRegistry& registry) {
           .attr("axis", std::int64_t{0}, "the dimension; from the end if negative")
           .attr("num", std::int64_t{0}, "the number of parts; 0: as many as Y holds")
           .infer(infer_unstack)
-          .kernels(byte_kernels(unstack))
+          .kernels(byte_kernels_everywhere(unstack))
           .view("X", "Y",
                 [](const InferContext& context, std::size_t index) {
                   return begin_of(context, context.output_count("Y"), {}, index);

@@ -59,13 +59,13 @@ void add_squeeze(OpRegistry& registry) {
                    .infer(infer_as<squeezed>)
                    .in_place("X", "Out")
                    .view("X", "Out")
-                   .kernels(byte_kernels(same_elements))
+                   .kernels(byte_kernels_everywhere(same_elements))
                    .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
   registry.add(declare_adjoint("squeeze", "X@GRAD = the elements of Out@GRAD in the shape of X.")
                    .attr("axes", Ints{}, doc)
                    .infer(infer_as<squeezed>)
                    .view("Out@GRAD", "X@GRAD")
-                   .kernels(byte_kernels(same_elements_grad)));
+                   .kernels(byte_kernels_everywhere(same_elements_grad)));
 }
 
 void add_unsqueeze(OpRegistry& registry) {
@@ -78,13 +78,13 @@ void add_unsqueeze(OpRegistry& registry) {
                    .infer(infer_as<unsqueezed>)
                    .in_place("X", "Out")
                    .view("X", "Out")
-                   .kernels(byte_kernels(same_elements))
+                   .kernels(byte_kernels_everywhere(same_elements))
                    .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
   registry.add(declare_adjoint("unsqueeze", "X@GRAD = the elements of Out@GRAD in the shape of X.")
                    .required_attr("axes", Ints{}, doc)
                    .infer(infer_as<unsqueezed>)
                    .view("Out@GRAD", "X@GRAD")
-                   .kernels(byte_kernels(same_elements_grad)));
+                   .kernels(byte_kernels_everywhere(same_elements_grad)));
 }
 
 }  // namespace

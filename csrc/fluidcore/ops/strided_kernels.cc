@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "fluidcore/kernels/cpu/copy.h"
+#include "fluidcore/kernels/cuda/copy.h"
 #include "fluidcore/ops/bytes.h"
 #include "fluidcore/ops/elementwise.h"
+#include "fluidcore/tensor/tensor.h"
 
 namespace fluidcore {
 
@@ -22,6 +24,16 @@ Kernel take_segments(const KernelContext& context, SegmentsOf segments) {
   const Shape from = with_rank(x.shape(), out.shape().rank());
   const auto pairs = std::make_shared<const std::vector<cpu::StridedPair>>(
       cpu::strided_pairs(out.shape(), from, segments(context, from, out.shape())));
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      const std::vector<cuda::StridedCopy> copies(pairs->begin(), pairs->end());
+      return Kernel::enqueued([=, &device = context.device(), bytes = size_of(x.spec().dtype)] {
+        for (const cuda::StridedCopy& copy : copies) {
+          cuda::copy_strided(device, copy, out.data(), x.data(), bytes);
+        }
+      });
+    }
+  }
   return [=, bytes = size_of(x.spec().dtype)] {
     for (const cpu::StridedPair& pair : *pairs) pair.copy(out.data(), x.data(), bytes);
   };
@@ -36,6 +48,17 @@ Kernel return_segments(const KernelContext& context, SegmentsOf segments) {
   for (const cpu::StridedPair& pair :
        cpu::strided_pairs(dout.shape(), from, segments(context, from, dout.shape()))) {
     pairs.push_back(pair.reversed());
+  }
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      const std::vector<cuda::StridedCopy> copies(pairs.begin(), pairs.end());
+      return Kernel::enqueued([=, &device = context.device(), all = dx.spec()] {
+        device.zero(dx.data(), byte_size(all));
+        for (const cuda::StridedCopy& copy : copies) {
+          cuda::copy_strided(device, copy, dx.data(), dout.data(), size_of(all.dtype));
+        }
+      });
+    }
   }
   return
       [=, pairs = std::move(pairs), all = bytes_of(dx.spec()), bytes = size_of(dx.spec().dtype)] {

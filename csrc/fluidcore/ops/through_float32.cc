@@ -171,6 +171,7 @@ Kernel through(DType wide, bool (*is_narrow)(DType), const KernelContext& contex
   const ScratchPtr rest = copies->place();
   const KernelFactory factory = def.kernel(context.device().device().kind, wide);
   Kernel kernel = factory(context.with(wide, std::move(inputs), std::move(outputs), rest));
+  if (kernel.is_empty()) return kernel;
   const bool is_enqueued = kernel.is_enqueued();
   std::function<void()> check = kernel.check();
   const auto run = [copies, kernel = std::move(kernel)] {

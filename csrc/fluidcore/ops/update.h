@@ -106,8 +106,7 @@ Kernel update(const KernelContext& context) {
   const std::int64_t size = param.size();
   if constexpr (kHasCuda) {
     if (context.is_on_cuda()) {
-      require(!grad.has_rows(), context.type(), ": Grad must be a tensor on a CUDA device, ",
-              "got selected rows; write is_sparse=False");
+      if (grad.has_rows()) return {};
       return Kernel::enqueued([=, &device = context.device()] {
         const auto pointers = [&]<std::size_t... i>(std::index_sequence<i...>) {
           return std::make_tuple(scalars[i].data()...);

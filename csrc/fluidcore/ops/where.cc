@@ -93,7 +93,7 @@ void register_where_ops(OpRegistry& registry) {
                    .output("Out", "the broadcast shape, dtype of X")
                    .elementwise()
                    .infer(infer_where)
-                   .kernels(byte_kernels(where))
+                   .kernels(byte_kernels_everywhere(where))
                    .grad(where_grad));
 }
 

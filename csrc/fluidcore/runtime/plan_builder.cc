@@ -241,7 +241,12 @@ Kernel PlanBuilder::kernel(Draft& draft, const KernelContext& context) const {
   const OpDef& def = context.def();
   const DeviceKind kind = request_.device.kind;
   const bool is_there = def.kernels().contains({kind, context.dtype()});
-  if (is_there || !request_.allow_cpu_fallback) return def.kernel(kind, context.dtype())(context);
+  if (is_there || !request_.allow_cpu_fallback) {
+    Kernel kernel = def.kernel(kind, context.dtype())(context);
+    if (!kernel.is_empty() || request_.device.is_cpu()) return kernel;
+    require(request_.allow_cpu_fallback, def.type(), ": no kernel on ", request_.device,
+            " for these attributes and variables; write allow_cpu_fallback=True");
+  }
   draft.prepared.name = str_cat(def.type(), " on the cpu");
   return kernel_on_host(context);
 }

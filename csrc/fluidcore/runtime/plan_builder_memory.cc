@@ -63,9 +63,11 @@ void PlanBuilder::place_temporaries() {
     if (cell.array != nullptr && !cell.spec.shape.is_known()) cell.spec.shape = {0};
   }
   Frame& main = frames_.main();
-  // On a device they stay where they were in the last run; see DeviceGraph.
-  if (request_.device.is_cpu()) {
-    for (FetchCell& fetch : parts_.fetches) fetch.in_result = main.take_out(fetch.cell);
+  // On a device small ones are copied: they stay where they were in the last run; see DeviceGraph.
+  constexpr std::size_t kSmall = std::size_t{1} << 20;
+  for (FetchCell& fetch : parts_.fetches) {
+    const bool is_copied = !request_.device.is_cpu() && byte_size(fetch.cell->spec) < kSmall;
+    if (!is_copied) fetch.in_result = main.take_out(fetch.cell);
   }
   main.close();
   allocate_for(main.of_largest(), "temporaries",

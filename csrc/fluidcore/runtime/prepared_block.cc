@@ -44,7 +44,7 @@ void check_for_nan(const PreparedStep& step, DeviceContext& device) {
 }  // namespace
 
 void PreparedBlock::start() {
-  for (Cell* cell : arrays) cell->array->reset(cell->spec);
+  for (Cell* cell : arrays) cell->array->reset(cell->spec, cell->device);
   for (bool* is_set : unset) *is_set = false;
   for (const NextElement& next : nexts) next.place.set(next.array->array->next());
 }

@@ -1,6 +1,8 @@
 #include <cuda_runtime_api.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <memory>
@@ -101,9 +103,15 @@ class CudaContext : public DeviceContext {
   }
   void begin() override {
     activate();
+    const std::uint64_t asked = parent_->asked_;
+    if (asked == seen_) return;  // since it was last waited for
     event_.order(parent_->stream_, stream_);
+    seen_ = asked;
   }
-  void end() override { event_.order(stream_, parent_->stream_); }
+  void end() override {
+    event_.order(stream_, parent_->stream_);
+    ++parent_->asked_;
+  }
 
   std::shared_ptr<void> allocate(std::size_t bytes) override {
     if (parent_ != nullptr) {
@@ -112,6 +120,7 @@ class CudaContext : public DeviceContext {
       return memory;
     }
     activate();
+    ++asked_;
     void* memory = nullptr;
     const std::size_t size = bytes == 0 ? 1 : bytes;
     const cudaError_t status = cudaMallocAsync(&memory, size, stream_);
@@ -121,7 +130,9 @@ class CudaContext : public DeviceContext {
     }
     check(status, "allocating memory");
     return {memory, [this](void* of) {
-              if (pid_ == getpid()) cudaFreeAsync(of, stream_);
+              if (pid_ != getpid()) return;
+              ++asked_;
+              cudaFreeAsync(of, stream_);
             }};
   }
 
@@ -139,6 +150,7 @@ class CudaContext : public DeviceContext {
   void zero(void* to, std::size_t bytes) override {
     if (bytes == 0) return;
     activate();
+    ++asked_;
     check(cudaMemsetAsync(to, 0, bytes, stream_), "writing zeros");
   }
   void wait() override {
@@ -181,6 +193,7 @@ class CudaContext : public DeviceContext {
   void copy_kind(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
     if (bytes == 0) return;
     activate();
+    ++asked_;
     check(cudaMemcpyAsync(to, from, bytes, kind, stream_), "copying memory");
   }
 
@@ -189,6 +202,8 @@ class CudaContext : public DeviceContext {
   pid_t pid_ = getpid();
   Event event_;
   cudaStream_t stream_ = nullptr;
+  std::atomic<std::uint64_t> asked_ = 1;  // how often for work
+  std::uint64_t seen_ = 0;                // of the parent, when it was last waited for
 };
 
 // Memory that was given back stays with the process, for the next one who asks.

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <utility>
 
 #include "fluidcore/base/error.h"
+#include "fluidcore/tensor/device_context.h"
 
 namespace fluidcore {
 
@@ -15,21 +15,26 @@ constexpr std::size_t kBlockBytes = std::size_t{1} << 16;
 // A table of blocks that is longer than this could not be filled: an index beyond is a mistake.
 constexpr std::size_t kMaxBlocks = std::size_t{1} << 20;
 
-void copy(void* to, const void* from, std::size_t bytes) {
-  if (bytes > 0 && to != from) std::memcpy(to, from, bytes);
+DeviceContext& context_of(DeviceContext* device) {
+  return device == nullptr ? device_context({}) : *device;
 }
 
-void copy_or_clear(void* to, const void* from, std::size_t bytes) {
+void copy(DeviceContext* device, void* to, const void* from, std::size_t bytes) {
+  if (bytes > 0 && to != from) context_of(device).copy(to, from, bytes);
+}
+
+void copy_or_clear(DeviceContext* device, void* to, const void* from, std::size_t bytes) {
   if (from != nullptr) {
-    copy(to, from, bytes);
-  } else if (bytes > 0) {
-    std::memset(to, 0, bytes);
+    copy(device, to, from, bytes);
+  } else {
+    context_of(device).zero(to, bytes);
   }
 }
 
 }  // namespace
 
-void TensorArray::reset(const TensorSpec& element) {
+void TensorArray::reset(const TensorSpec& element, DeviceContext* device) {
+  device_ = device;
   // Of elements that are not known none comes.
   const std::size_t bytes = element.shape.is_known() ? byte_size(element) : 0;
   for (Block& block : blocks_) {
@@ -55,7 +60,7 @@ TensorArray::Block& TensorArray::block_for(std::int64_t index) {
   if (!block.memory) std::swap(block, spare_);
   if (!block.memory) {
     block.is_written.resize(std::size_t{1} << shift_);
-    block.memory = allocate(bytes_ << shift_);
+    block.memory = context_of(device_).allocate(bytes_ << shift_);
   }
   return block;
 }
@@ -76,7 +81,7 @@ void TensorArray::write(std::int64_t index, const void* data) {
     block.is_written[place] = true;
     ++block.count;
   }
-  copy_or_clear(address(block, place), data, bytes_);
+  copy_or_clear(device_, address(block, place), data, bytes_);
   size_ = std::max(size_, index + 1);
 }
 
@@ -89,7 +94,7 @@ const void* TensorArray::last() const {
 }
 
 void TensorArray::pop(void* data) {
-  copy(data, last(), bytes_);
+  copy(device_, data, last(), bytes_);
   drop();
 }
 

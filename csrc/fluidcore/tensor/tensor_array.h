@@ -9,6 +9,8 @@
 
 namespace fluidcore {
 
+class DeviceContext;
+
 // A list of tensors of one shape and dtype that grows at its end. The memory is taken in blocks of
 // many elements, and each block is given back as soon as the last of its elements has been popped.
 class TensorArray {
@@ -17,8 +19,8 @@ class TensorArray {
   TensorArray(TensorArray&&) = default;
   TensorArray& operator=(TensorArray&&) = default;
 
-  // Removes every element; those that come have this spec.
-  void reset(const TensorSpec& element);
+  // Removes every element; those that come have this spec, and are on `device`; null: on the CPU.
+  void reset(const TensorSpec& element, DeviceContext* device = nullptr);
 
   const TensorSpec& element() const { return element_; }
   std::int64_t size() const { return size_; }
@@ -62,6 +64,7 @@ class TensorArray {
   void remove(std::int64_t index);
   void give_back(Block& block);
 
+  DeviceContext* device_ = nullptr;
   TensorSpec element_;
   std::size_t bytes_ = 0;  // of an element
   std::int64_t size_ = 0;

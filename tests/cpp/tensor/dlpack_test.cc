@@ -83,7 +83,7 @@ TEST(FromDlpack, RefusesWhatItCannotViewAndLeavesItToTheCaller) {
   foreign.tensor().strides = strides.data();
   EXPECT_THROW(from_dlpack(foreign.managed()), InvalidArgument);
   foreign.tensor().strides = nullptr;
-  foreign.tensor().device.device_type = 2;
+  foreign.tensor().device.device_type = 8;  // Metal
   EXPECT_THROW(from_dlpack(foreign.managed()), InvalidArgument);
   foreign.tensor().device.device_type = kDlpackCpu;
   foreign.tensor().dtype = {5, 64, 1};  // complex

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "fluidcore/base/host_device.h"
+
 namespace fluidcore::cpu {
 
 // Numbers of rows, int32 or int64 as they lie in memory. -1: no row.
@@ -12,11 +14,11 @@ struct RowIndex {
   std::int64_t none = -1;    // this number is read as -1
   std::int64_t columns = 1;  // number i is of column i % columns of a row of so many
 
-  std::int64_t number(std::int64_t i) const {
+  FC_HOST_DEVICE std::int64_t number(std::int64_t i) const {
     return is_wide ? static_cast<const std::int64_t*>(data)[i]
                    : static_cast<const std::int32_t*>(data)[i];
   }
-  std::int64_t operator[](std::int64_t i) const {
+  FC_HOST_DEVICE std::int64_t operator[](std::int64_t i) const {
     const std::int64_t row = number(i);
     if (columns > 1) return row * columns + i % columns;
     return row == none ? -1 : row;

@@ -26,6 +26,11 @@ class StridedPair {
 
   StridedPair reversed() const;  // with `to` and `from` exchanged
 
+  // Those that move in `to`, outermost first, and where the views begin.
+  const std::vector<StridedAxis>& axes() const { return axes_; }
+  std::int64_t to() const { return to_; }
+  std::int64_t from() const { return from_; }
+
   // Copies `from` to `to`, elements of 1, 2, 4 or 8 bytes. The tensors must not overlap, and axes
   // of more than one element must not have stride 0 in `to`.
   void copy(void* to, const void* from, std::size_t element_bytes) const;

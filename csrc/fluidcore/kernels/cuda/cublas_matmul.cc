@@ -16,6 +16,7 @@ namespace fluidcore::cuda {
 namespace {
 
 constexpr std::size_t kWorkspace = std::size_t{32} << 20;  // as cuBLAS itself takes on Hopper
+constexpr std::size_t kWorkspaceAlignment = 256;           // what cuBLASLt wants
 constexpr std::uint32_t kAlignment = 16;
 
 template <class T>
@@ -40,6 +41,11 @@ struct Types<BFloat16> {
   static constexpr cudaDataType_t kData = CUDA_R_16BF;
   static constexpr cublasComputeType_t kCompute = CUBLAS_COMPUTE_32F;
 };
+
+void* aligned(std::byte* memory) {
+  const auto at = reinterpret_cast<std::uintptr_t>(memory);
+  return memory + (kWorkspaceAlignment - at % kWorkspaceAlignment) % kWorkspaceAlignment;
+}
 
 void check(cublasStatus_t status, const char* what) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
@@ -246,10 +252,10 @@ Prepared2<T> prepare_matmul(DeviceContext& device,
   const auto step = [&](const MatmulOperand& of) { return at_once ? of.batch.back() : 0; };
   const auto products =
       std::make_shared<const Products<T>>(p, a, b, c, count, step(p.a), step(p.b), step(p.c));
-  scratch->reserve(kWorkspace);
+  scratch->reserve(kWorkspace + kWorkspaceAlignment);
   return [=, &device](const T* x, const T* y, T* out) {
     if (is_turned) std::swap(x, y);
-    void* const workspace = scratch->data();
+    void* const workspace = aligned(scratch->data());
     const std::int64_t calls = p.batches() / count;
     for (std::int64_t i = 0; i < calls; ++i) {
       std::int64_t left = i;

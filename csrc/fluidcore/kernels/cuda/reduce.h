@@ -24,6 +24,7 @@ class StridedIndex {
     for (std::size_t d = 0; d < dims.size(); ++d) dims_[d] = dims[d];
   }
 
+  FC_HOST_DEVICE bool has_dims() const { return rank_ > 0; }
   FC_HOST_DEVICE std::int64_t operator()(std::int64_t i) const {
     std::int64_t offset = 0;
     for (int d = rank_ - 1; d >= 0; --d) {
@@ -138,9 +139,11 @@ class Reduction {
       const std::int64_t end = shape.count * (part + 1) / parts;
       const std::int64_t first = shape.kept(result);
       Lane lane = identity<Operation, Lane>();
+      const bool is_one_row = !shape.reduced.has_dims();  // without divisions
       for (std::int64_t i = begin + group.rank(); i < end; i += group.size()) {
-        const std::int64_t outer = i / shape.row;
-        const std::int64_t at = first + shape.reduced(outer) + (i - outer * shape.row);
+        const std::int64_t outer = is_one_row ? 0 : i / shape.row;
+        const std::int64_t in_row = i - outer * shape.row;
+        const std::int64_t at = first + in_row + (is_one_row ? 0 : shape.reduced(outer));
         lane = combine<Operation>(lane, static_cast<Lane>(load(at)));
       }
       lane = group.all(lane, [](Lane a, Lane b) { return combine<Operation>(a, b); });
