@@ -136,7 +136,8 @@ std::string listing(const PlacedExecutor& executor,
                     const std::shared_ptr<Scope>& scope,
                     const std::vector<std::string>& skipped_passes) {
   const Executor::Options options = executor.options();
-  PlanRequest request{.fetches = fetch_list,
+  PlanRequest request{.feeds = {},
+                      .fetches = fetch_list,
                       .device = options.device,
                       .allow_cpu_fallback = options.allow_cpu_fallback,
                       .skipped_passes = skipped_passes};

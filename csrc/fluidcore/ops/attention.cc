@@ -91,12 +91,12 @@ Arg<const T> mask_input(const KernelContext& context) {
 
 // [batch * heads] products of matrices that lie one after the other: X Y, or with one of them
 // transposed.
-MatmulProblem products(const cpu::Attention& a,
-                       std::int64_t m,
-                       std::int64_t n,
-                       std::int64_t k,
-                       bool transpose_x,
-                       bool transpose_y) {
+[[maybe_unused]] MatmulProblem products(const cpu::Attention& a,
+                                        std::int64_t m,
+                                        std::int64_t n,
+                                        std::int64_t k,
+                                        bool transpose_x,
+                                        bool transpose_y) {
   return {.batch = {a.batch * a.heads},
           .m = m,
           .n = n,

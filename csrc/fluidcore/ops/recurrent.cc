@@ -10,7 +10,6 @@
 #include "fluidcore/ops/bytes.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/register_ops.h"
-#include "fluidcore/tensor/tensor.h"
 
 namespace fluidcore {
 

@@ -7,7 +7,6 @@
 #include "fluidcore/kernels/cpu/broadcast.h"
 #include "fluidcore/kernels/cpu/linear_recurrence.h"
 #include "fluidcore/kernels/cpu/max_grad.h"
-#include "fluidcore/kernels/cpu/reduce.h"
 #include "fluidcore/kernels/cpu/transpose.h"
 #include "fluidcore/kernels/functors.h"
 #include "fluidcore/op/decomposition.h"

@@ -185,7 +185,8 @@ std::vector<std::size_t> permutation(const Context& context, std::size_t rank) {
 }
 
 // Dimension d of the result is dimension axes[d] of the other.
-cpu::StridedPair permuted_pair(const Shape& from, const std::vector<std::size_t>& axes) {
+[[maybe_unused]] cpu::StridedPair permuted_pair(const Shape& from,
+                                                const std::vector<std::size_t>& axes) {
   std::vector<cpu::StridedAxis> dims(axes.size());
   std::int64_t stride = 1;
   for (std::size_t d = axes.size(); d-- > 0;) {

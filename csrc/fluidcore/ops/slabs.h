@@ -84,6 +84,7 @@ inline Kernel join(DeviceContext& device, Slabs<Arg<const void>> slabs, Arg<void
   if constexpr (kHasCuda) {
     if (!device.device().is_cpu()) {
       std::vector<RowsCopy> copies;
+      copies.reserve(slabs.parts.size());
       for (const auto& slab : slabs.parts) {
         copies.emplace_back(slabs.rows, slab.row_bytes, slabs.whole_row_bytes, slab.offset,
                             slab.row_bytes, 0);
@@ -108,6 +109,7 @@ inline Kernel cut(DeviceContext& device, Slabs<Arg<void>> slabs, Arg<const void>
   if constexpr (kHasCuda) {
     if (!device.device().is_cpu()) {
       std::vector<RowsCopy> copies;
+      copies.reserve(slabs.parts.size());
       for (const auto& slab : slabs.parts) {
         copies.emplace_back(slabs.rows, slab.row_bytes, slab.row_bytes, 0, slabs.whole_row_bytes,
                             slab.offset);

@@ -40,7 +40,7 @@ TEST(DeviceContext, WithoutCudaADeviceIsAnErrorThatSaysWhatToBuild) {
 
 constexpr Device kGpu{DeviceKind::kCuda, 0};
 
-struct Add {
+struct AddNumber {
   int summand;
   template <class Index>
   FC_HOST_DEVICE void operator()(Index i, int* data) const {
@@ -59,7 +59,7 @@ class EmulatedDevice : public ::testing::Test {
     context_->copy_out(copy.data(), data(), kSize * sizeof(int));
     return copy;
   }
-  void add(int summand) { cuda::for_each(*context_, kSize, Add{summand}, data()); }
+  void add(int summand) { cuda::for_each(*context_, kSize, AddNumber{summand}, data()); }
 
   static constexpr std::int64_t kSize = 3;
   std::unique_ptr<DeviceContext> context_ = device_context(kGpu).fork();

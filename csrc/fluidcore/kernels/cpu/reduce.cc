@@ -6,7 +6,6 @@
 
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/elementwise.h"
-#include "fluidcore/kernels/functors.h"
 
 namespace fluidcore::cpu {
 

@@ -70,7 +70,7 @@ class Reduction {
     constexpr std::int64_t kLeastPart = 1024;    // elements of a result, by rows
     constexpr std::int64_t kGroups = 1024;       // that keep a device busy
     constexpr std::int64_t kLeastOfThread = 16;  // elements of a result, by columns
-    constexpr std::int64_t kThreads = 128 * 1024;
+    constexpr std::int64_t kThreads = std::int64_t{128} * 1024;
     const std::int64_t least = by_rows_ ? kLeastPart : kLeastOfThread;
     const std::int64_t wanted =
         (by_rows_ ? kGroups : kThreads) / std::max<std::int64_t>(shape_.results, 1);
