@@ -101,10 +101,14 @@ class EmulatedContext : public DeviceContext {
 
   std::shared_ptr<void> allocate(std::size_t bytes) override {
     require(captured_ == nullptr, "cuda: nothing may be allocated while work is captured");
-    std::shared_ptr<void> memory = memory_.allocate(bytes);
+    EmulatedContext* const tensors = parent_ == nullptr ? this : parent_;
+    std::shared_ptr<void> memory = memory_or_null(bytes);
+    if (!memory) {  // what was given back may still wait for work
+      tensors->do_work();
+      memory = memory_.allocate(bytes);
+    }
     void* const data = memory.get();
     // Work that still uses it is done before it is given back.
-    EmulatedContext* const tensors = parent_ == nullptr ? this : parent_;
     return {data, [memory = std::move(memory), tensors](void*) mutable {
               tensors->enqueue([memory = std::move(memory)] {});
             }};
@@ -163,6 +167,14 @@ class EmulatedContext : public DeviceContext {
     EmulatedContext& context_;
     std::shared_ptr<const Work> work_;
   };
+
+  std::shared_ptr<void> memory_or_null(std::size_t bytes) {
+    try {
+      return memory_.allocate(bytes);
+    } catch (const NoMemory&) {
+      return nullptr;
+    }
+  }
 
   void do_work() {
     Work work;
