@@ -1,6 +1,6 @@
 # What the CUDA kernels are built with: a compiler, the runtime, which is linked in, and the headers of
-# libraries that are loaded when a device is first used. All of them are in NVIDIA's packages on PyPI,
-# whose folders are searched too.
+# cuBLASLt, which is loaded when it is first used. All of them are in NVIDIA's packages on PyPI, whose
+# folders are searched too.
 if(NOT CMAKE_CUDA_ARCHITECTURES)
   set(CMAKE_CUDA_ARCHITECTURES 80 90 100 120)
 endif()
@@ -15,5 +15,3 @@ if(Python_EXECUTABLE)
 endif()
 find_path(FLUIDCORE_CUBLAS_INCLUDE cublasLt.h HINTS ${CUDAToolkit_INCLUDE_DIRS} ${packages}/nvidia/cu13/include
                                                     ${packages}/nvidia/cublas/include REQUIRED)
-find_path(FLUIDCORE_CUDNN_INCLUDE cudnn.h HINTS ${CUDAToolkit_INCLUDE_DIRS} ${packages}/nvidia/cudnn/include
-                                                REQUIRED)

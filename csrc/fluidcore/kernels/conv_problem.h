@@ -24,10 +24,10 @@ struct ConvProblem {
   Spatial pad{0, 0, 0};       // zeros on both sides
   Spatial dilation{1, 1, 1};  // 1: the taps of the filter are neighbours
 
-  std::int64_t in_plane() const { return product(in); }
-  std::int64_t out_plane() const { return product(out); }
+  constexpr std::int64_t in_plane() const { return product(in); }
+  constexpr std::int64_t out_plane() const { return product(out); }
   // Elements of the input that one output depends on.
-  std::int64_t taps() const { return channels / groups * product(kernel); }
+  constexpr std::int64_t taps() const { return channels / groups * product(kernel); }
   double flops() const {
     return 2.0 * static_cast<double>(batch * filters) * static_cast<double>(out_plane() * taps());
   }

@@ -29,9 +29,9 @@ struct PoolProblem {
   Spatial stride{1, 1, 1};
   Spatial pad{0, 0, 0};
 
-  std::int64_t planes() const { return batch * channels; }
-  std::int64_t in_plane() const { return product(in); }
-  std::int64_t out_plane() const { return product(out); }
+  constexpr std::int64_t planes() const { return batch * channels; }
+  constexpr std::int64_t in_plane() const { return product(in); }
+  constexpr std::int64_t out_plane() const { return product(out); }
 };
 
 }  // namespace fluidcore

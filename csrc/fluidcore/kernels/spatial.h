@@ -13,7 +13,7 @@ inline constexpr std::size_t kDepth = 0;
 inline constexpr std::size_t kHeight = 1;
 inline constexpr std::size_t kWidth = 2;
 
-inline std::int64_t product(const Spatial& extents) {
+constexpr std::int64_t product(const Spatial& extents) {
   return extents[kDepth] * extents[kHeight] * extents[kWidth];
 }
 

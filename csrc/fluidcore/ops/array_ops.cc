@@ -1,9 +1,9 @@
-#include <cstring>
+#include <cstddef>
+#include <cstdint>
 
-#include "fluidcore/kernels/cpu/copy.h"
 #include "fluidcore/kernels/functors.h"
-#include "fluidcore/ops/bytes.h"
 #include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/on_host.h"
 #include "fluidcore/ops/optional_output.h"
 #include "fluidcore/ops/register_ops.h"
 #include "fluidcore/ops/single_element.h"
@@ -21,9 +21,9 @@ std::int64_t checked(std::int64_t index, const char* who) {
   return index;
 }
 
-// Throws InvalidArgument where nothing was written.
+// Throws InvalidArgument where nothing was written. `index` is at least 0.
 const void* element(const TensorArray& array, std::int64_t index, const char* who) {
-  const void* found = array.find(checked(index, who));
+  const void* found = array.find(index);
   require(found != nullptr, who, ": element I of the array must have been written, got I ", index,
           ", an array of length ", array.size());
   return found;
@@ -40,14 +40,15 @@ Kernel write_to_array(const KernelContext& context) {
 Kernel write_to_array_grad(const KernelContext& context) {
   const Index index(context, "I");
   const auto dx = optional_raw_output(context, "X@GRAD");
-  const std::int64_t bytes = dx ? bytes_of(dx.spec()) : 0;
-  return [dx, index, bytes, &array = context.array_output("Out@GRAD@OUT")] {
+  const std::size_t bytes = dx ? byte_size(dx.spec()) : 0;
+  return [dx, index, bytes, &array = context.array_output("Out@GRAD@OUT"),
+          &device = context.device()] {
     const std::int64_t i = checked(index.value(), "write_to_array_grad");
     if (const void* found = array.find(i)) {
-      if (dx) cpu::copy_bytes(dx.data(), found, bytes);
+      if (dx) device.copy(dx.data(), found, bytes);
       array.clear(i);
-    } else if (bytes > 0) {
-      std::memset(dx.data(), 0, static_cast<std::size_t>(bytes));
+    } else if (dx) {
+      device.zero(dx.data(), bytes);
     }
   };
 }
@@ -55,18 +56,17 @@ Kernel write_to_array_grad(const KernelContext& context) {
 Kernel read_from_array(const KernelContext& context) {
   const Index index(context, "I");
   const auto out = context.raw_output("Out");
-  const std::int64_t bytes = bytes_of(out.spec());
+  const std::size_t bytes = byte_size(out.spec());
   const bool unset_is_zero = context.attr<bool>("unset_is_zero");
-  return [out, index, bytes, unset_is_zero, &array = context.array_input("X")] {
-    if (unset_is_zero && array.find(checked(index.value(), "read_from_array")) == nullptr) {
-      if (bytes > 0) std::memset(out.data(), 0, static_cast<std::size_t>(bytes));
-      return;
-    }
-    const void* found = element(array, index.value(), "read_from_array");
+  return [out, index, bytes, unset_is_zero, &array = context.array_input("X"),
+          &device = context.device()] {
+    const std::int64_t i = checked(index.value(), "read_from_array");
+    if (unset_is_zero && array.find(i) == nullptr) return device.zero(out.data(), bytes);
+    const void* found = element(array, i, "read_from_array");
     // What the elements are may be told by a later operator only, so Like is checked here.
     require(array.element() == out.spec(), "read_from_array: Like must be as the elements of X, ",
             array.element(), ", got ", out.spec());
-    cpu::copy_bytes(out.data(), found, bytes);
+    device.copy(out.data(), found, bytes);
   };
 }
 
@@ -75,11 +75,18 @@ Kernel read_from_array_grad(const KernelContext& context) {
   if (!context.has_output("X@GRAD")) return nothing_to_do();
   const Index index(context, "I");
   const auto dout = context.input<T>("Out@GRAD");
-  return [dout, index, size = dout.size(), &array = context.array_output("X@GRAD")] {
+  return [dout, index, size = dout.size(), &array = context.array_output("X@GRAD"),
+          &device = context.device()] {
     const std::int64_t i = checked(index.value(), "read_from_array_grad");
     if (void* found = array.find(i)) {
-      T* sum = static_cast<T*>(found);
-      cpu::elementwise(Add(), size, sum, static_cast<const T*>(sum), dout.data());
+      T* const sum = static_cast<T*>(found);
+      const T* const before = sum;
+      if constexpr (kHasCuda) {
+        if (!device.device().is_cpu()) {
+          return cuda::map(device, Add(), size, sum, before, dout.data());
+        }
+      }
+      cpu::elementwise(Add(), size, sum, before, dout.data());
     } else {
       array.write(i, dout.data());
     }
@@ -88,7 +95,7 @@ Kernel read_from_array_grad(const KernelContext& context) {
 
 Kernel lod_array_length(const KernelContext& context) {
   const auto out = context.output<std::int64_t>("Out");
-  return [out, &array = context.array_input("X")] { *out.data() = array.size(); };
+  return [out, &array = context.array_input("X")] { write_element(out, array.size()); };
 }
 
 Kernel push_to_array(const KernelContext& context) {
@@ -174,7 +181,7 @@ void add_write(OpRegistry& registry) {
                      require_index(context, "I");
                      context.set_output("Out", context.input("X"));
                    })
-                   .kernels(byte_kernels(write_to_array))
+                   .kernels(byte_kernels_everywhere(write_to_array))
                    .grad(write_to_array_to_grad)
                    .checks_data());
   registry.add(
@@ -190,7 +197,7 @@ void add_write(OpRegistry& registry) {
             context.set_output("X@GRAD", context.input("X"));
             context.set_output("Out@GRAD@OUT", context.input("X"));
           })
-          .kernels(byte_kernels(write_to_array_grad))
+          .kernels(byte_kernels_everywhere(write_to_array_grad))
           .grad(write_to_array_grad_grad)
           .checks_data());
 }
@@ -209,7 +216,7 @@ void add_read(OpRegistry& registry) {
                      context.set_output("Out",
                                         context.input(context.has_input("Like") ? "Like" : "X"));
                    })
-                   .kernels(byte_kernels(read_from_array))
+                   .kernels(byte_kernels_everywhere(read_from_array))
                    .grad(read_from_array_to_grad)
                    .checks_data());
   registry.add(OpDef("read_from_array_grad")
@@ -221,7 +228,7 @@ void add_read(OpRegistry& registry) {
                      require_index(context, "I");
                      context.set_output("X@GRAD", context.input("Out@GRAD"));
                    })
-                   .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+                   .kernels(floating_kernels_everywhere([](auto tag) -> KernelFactory {
                      return read_from_array_grad<typename decltype(tag)::type>;
                    }))
                    .grad(read_from_array_grad_grad)
@@ -232,7 +239,7 @@ void add_read(OpRegistry& registry) {
           .input("X", "the array", {.array = true, .rows = true})
           .output("Out", "int64 [1]")
           .infer([](InferContext& context) { context.set_output("Out", {{1}, DType::kInt64}); })
-          .kernels(byte_kernels(lod_array_length))
+          .kernels(byte_kernels_everywhere(lod_array_length))
           .not_differentiable());
 }
 

@@ -83,15 +83,20 @@ Kernel conv(const KernelContext& context) {
   const auto output = context.output<T>("Output");
   const ConvProblem problem = conv_problem(context, input.shape(), filter.shape());
   if constexpr (std::is_same_v<T, float>) {
-    if (cpu::direct_conv_pays(problem)) return direct_conv(problem, input, filter, output);
-    if (cpu::winograd_pays(problem)) {
+    const bool on_cpu = !context.is_on_cuda();
+    if (on_cpu && cpu::direct_conv_pays(problem)) {
+      return direct_conv(problem, input, filter, output);
+    }
+    if (on_cpu && cpu::winograd_pays(problem)) {
       return winograd_conv(cpu::prepare_winograd(problem, context.scratch()), input, filter,
                            output);
     }
   }
-  const PreparedWeights<T> forward = prepare_conv<T>(problem, context.scratch());
+  const PreparedWeights<T> forward = prepare_conv<T>(context, problem);
   if (!forward) return through_float32(context);
-  return [=] { forward(input.data(), filter.data(), filter.cell()->version, output.data()); };
+  return work_kernel(context, [=] {
+    forward(input.data(), filter.data(), filter.cell()->version, output.data());
+  });
 }
 
 template <class T>
@@ -104,13 +109,13 @@ Kernel conv_grad(const KernelContext& context) {
   const ConvProblem problem = conv_problem(context, input.shape(), filter.shape());
   Prepared2<T> to_input;
   Prepared2<T> to_filter;
-  if (dinput) to_input = prepare_conv_input_grad<T>(problem, context.scratch());
-  if (dfilter) to_filter = prepare_conv_filter_grad<T>(problem, context.scratch());
+  if (dinput) to_input = prepare_conv_input_grad<T>(context, problem);
+  if (dfilter) to_filter = prepare_conv_filter_grad<T>(context, problem);
   if ((dinput && !to_input) || (dfilter && !to_filter)) return through_float32(context);
-  return [=] {
+  return work_kernel(context, [=] {
     if (to_input) to_input(dout.data(), filter.data(), dinput.data());
     if (to_filter) to_filter(input.data(), dout.data(), dfilter.data());
-  };
+  });
 }
 
 // Of which oneDNN has kernels for channels that come last.
@@ -139,7 +144,7 @@ void add_conv(OpRegistry& registry,
                      return conv_pairs(context.output("Output").shape,
                                        context.input("Filter").shape);
                    }))
-                   .kernels(cpu_kernels<float, double, BFloat16>([](auto tag) -> KernelFactory {
+                   .kernels(floating_kernels_everywhere([](auto tag) -> KernelFactory {
                      return conv<typename decltype(tag)::type>;
                    }))
                    .grad(standard_grad({.inputs = {"Input", "Filter"},
@@ -163,7 +168,7 @@ void add_conv(OpRegistry& registry,
           .flops(flops_of_pairs([](const InferContext& context) {
             return conv_pairs(context.input("Output@GRAD").shape, context.input("Filter").shape);
           }))
-          .kernels(cpu_kernels<float, double, BFloat16>(
+          .kernels(floating_kernels_everywhere(
               [](auto tag) -> KernelFactory { return conv_grad<typename decltype(tag)::type>; }))
           .grad(bilinear_grad_grad(type, "Input", "Filter", "Output")));
 }

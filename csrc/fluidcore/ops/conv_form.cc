@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "fluidcore/kernels/cpu/conv.h"
+#include "fluidcore/kernels/cpu/elementwise.h"
 #include "fluidcore/kernels/cpu/winograd.h"
+#include "fluidcore/kernels/cuda/conv.h"
 #include "fluidcore/kernels/onednn/onednn.h"
 #include "fluidcore/ops/channels_first.h"
 #include "fluidcore/ops/infer_checks.h"
@@ -25,6 +27,9 @@ std::int64_t conv_extent(std::int64_t in,
   const std::int64_t room = in + 2 * pad - (dilation * (kernel - 1) + 1);
   return room < 0 ? 0 : room / stride + 1;
 }
+
+template <class T>
+constexpr bool kHasOneDnnConv = std::is_same_v<T, float> || std::is_same_v<T, BFloat16>;
 
 // The two images of a convolution, for kernels that want the channels first.
 template <class T>
@@ -68,19 +73,27 @@ ConvProblem conv_problem(const KernelContext& context, const Shape& image, const
 }
 
 template <class T>
-PreparedWeights<T> prepare_conv(const ConvProblem& problem, const ScratchPtr& scratch) {
+PreparedWeights<T> prepare_conv(const KernelContext& context, const ConvProblem& problem) {
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return [conv = cuda::prepare_conv<T>(context.device(), problem, context.scratch())](
+                 const T* input, const T* filter, std::uint64_t /*version*/, T* output) {
+        conv(input, filter, output);
+      };
+    }
+  }
   if constexpr (std::is_same_v<T, float>) {
     if (cpu::winograd_pays(problem)) {
-      return [conv = cpu::prepare_winograd(problem, scratch)](const T* input, const T* filter,
-                                                              std::uint64_t version, T* output) {
+      return [conv = cpu::prepare_winograd(problem, context.scratch())](
+                 const T* input, const T* filter, std::uint64_t version, T* output) {
         conv(input, filter, version, output, {});
       };
     }
   }
-  if constexpr (onednn::kEnabled && !std::is_same_v<T, double>) {
+  if constexpr (onednn::kEnabled && kHasOneDnnConv<T>) {
     if (PreparedWeights<T> prepared = onednn::prepare_conv<T>(problem)) return prepared;
   }
-  if constexpr (std::is_same_v<T, BFloat16>) {
+  if constexpr (cpu::kIsHalf<T>) {
     return {};
   } else {
     const ConvImages<T> images(problem);
@@ -93,14 +106,20 @@ PreparedWeights<T> prepare_conv(const ConvProblem& problem, const ScratchPtr& sc
 }
 
 template <class T>
-Prepared2<T> prepare_conv_input_grad(const ConvProblem& problem, const ScratchPtr& scratch) {
-  if constexpr (std::is_same_v<T, float>) {
-    if (cpu::winograd_pays(problem)) return cpu::prepare_winograd_input_grad(problem, scratch);
+Prepared2<T> prepare_conv_input_grad(const KernelContext& context, const ConvProblem& problem) {
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return cuda::prepare_conv_input_grad<T>(context.device(), problem, context.scratch());
+    }
   }
-  if constexpr (onednn::kEnabled && !std::is_same_v<T, double>) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (cpu::winograd_pays(problem))
+      return cpu::prepare_winograd_input_grad(problem, context.scratch());
+  }
+  if constexpr (onednn::kEnabled && kHasOneDnnConv<T>) {
     if (Prepared2<T> prepared = onednn::prepare_conv_input_grad<T>(problem)) return prepared;
   }
-  if constexpr (std::is_same_v<T, BFloat16>) {
+  if constexpr (cpu::kIsHalf<T>) {
     return {};
   } else {
     const ConvImages<T> images(problem);
@@ -113,14 +132,20 @@ Prepared2<T> prepare_conv_input_grad(const ConvProblem& problem, const ScratchPt
 }
 
 template <class T>
-Prepared2<T> prepare_conv_filter_grad(const ConvProblem& problem, const ScratchPtr& scratch) {
-  if constexpr (std::is_same_v<T, float>) {
-    if (cpu::winograd_pays(problem)) return cpu::prepare_winograd_filter_grad(problem, scratch);
+Prepared2<T> prepare_conv_filter_grad(const KernelContext& context, const ConvProblem& problem) {
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return cuda::prepare_conv_filter_grad<T>(context.device(), problem, context.scratch());
+    }
   }
-  if constexpr (onednn::kEnabled && !std::is_same_v<T, double>) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (cpu::winograd_pays(problem))
+      return cpu::prepare_winograd_filter_grad(problem, context.scratch());
+  }
+  if constexpr (onednn::kEnabled && kHasOneDnnConv<T>) {
     if (Prepared2<T> prepared = onednn::prepare_conv_filter_grad<T>(problem)) return prepared;
   }
-  if constexpr (std::is_same_v<T, BFloat16>) {
+  if constexpr (cpu::kIsHalf<T>) {
     return {};
   } else {
     const ConvImages<T> images(problem);
@@ -131,17 +156,24 @@ Prepared2<T> prepare_conv_filter_grad(const ConvProblem& problem, const ScratchP
   }
 }
 
-template PreparedWeights<float> prepare_conv<float>(const ConvProblem&, const ScratchPtr&);
-template PreparedWeights<BFloat16> prepare_conv<BFloat16>(const ConvProblem&, const ScratchPtr&);
-template PreparedWeights<double> prepare_conv<double>(const ConvProblem&, const ScratchPtr&);
-template Prepared2<float> prepare_conv_input_grad<float>(const ConvProblem&, const ScratchPtr&);
-template Prepared2<BFloat16> prepare_conv_input_grad<BFloat16>(const ConvProblem&,
-                                                               const ScratchPtr&);
-template Prepared2<double> prepare_conv_input_grad<double>(const ConvProblem&, const ScratchPtr&);
-template Prepared2<float> prepare_conv_filter_grad<float>(const ConvProblem&, const ScratchPtr&);
-template Prepared2<BFloat16> prepare_conv_filter_grad<BFloat16>(const ConvProblem&,
-                                                                const ScratchPtr&);
-template Prepared2<double> prepare_conv_filter_grad<double>(const ConvProblem&, const ScratchPtr&);
+template PreparedWeights<float> prepare_conv<float>(const KernelContext&, const ConvProblem&);
+template PreparedWeights<BFloat16> prepare_conv<BFloat16>(const KernelContext&, const ConvProblem&);
+template PreparedWeights<Float16> prepare_conv<Float16>(const KernelContext&, const ConvProblem&);
+template PreparedWeights<double> prepare_conv<double>(const KernelContext&, const ConvProblem&);
+template Prepared2<float> prepare_conv_input_grad<float>(const KernelContext&, const ConvProblem&);
+template Prepared2<BFloat16> prepare_conv_input_grad<BFloat16>(const KernelContext&,
+                                                               const ConvProblem&);
+template Prepared2<Float16> prepare_conv_input_grad<Float16>(const KernelContext&,
+                                                             const ConvProblem&);
+template Prepared2<double> prepare_conv_input_grad<double>(const KernelContext&,
+                                                           const ConvProblem&);
+template Prepared2<float> prepare_conv_filter_grad<float>(const KernelContext&, const ConvProblem&);
+template Prepared2<BFloat16> prepare_conv_filter_grad<BFloat16>(const KernelContext&,
+                                                                const ConvProblem&);
+template Prepared2<Float16> prepare_conv_filter_grad<Float16>(const KernelContext&,
+                                                              const ConvProblem&);
+template Prepared2<double> prepare_conv_filter_grad<double>(const KernelContext&,
+                                                            const ConvProblem&);
 
 std::int64_t conv_pairs(const Shape& of_filters, const Shape& filter) {
   return of_filters.num_elements() * filter.product(1, filter.rank());

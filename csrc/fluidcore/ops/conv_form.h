@@ -8,7 +8,6 @@
 #include "fluidcore/kernels/prepared.h"
 #include "fluidcore/op/op_def.h"
 #include "fluidcore/ops/window_attrs.h"
-#include "fluidcore/tensor/scratch.h"
 
 namespace fluidcore {
 
@@ -39,13 +38,14 @@ ConvProblem conv_problem(const KernelContext& context, const Shape& image, const
 
 // The kernels of kernels/cpu/conv.h, for float32 Winograd's where they pay, else oneDNN's where it
 // has one, and for problems with channels last. Of bfloat16 each is empty where the processor has
-// no products of it, or oneDNN no kernel. They use `scratch` while they run.
+// no products of it, or oneDNN no kernel, and of float16. They use the scratch of `context` while
+// they run. On a CUDA device those of kernels/cuda/conv.h.
 template <class T>
-PreparedWeights<T> prepare_conv(const ConvProblem& problem, const ScratchPtr& scratch);
+PreparedWeights<T> prepare_conv(const KernelContext& context, const ConvProblem& problem);
 template <class T>
-Prepared2<T> prepare_conv_input_grad(const ConvProblem& problem, const ScratchPtr& scratch);
+Prepared2<T> prepare_conv_input_grad(const KernelContext& context, const ConvProblem& problem);
 template <class T>
-Prepared2<T> prepare_conv_filter_grad(const ConvProblem& problem, const ScratchPtr& scratch);
+Prepared2<T> prepare_conv_filter_grad(const KernelContext& context, const ConvProblem& problem);
 
 // Declares the attributes.
 OpDef with_conv_attrs(OpDef def, std::size_t axes);

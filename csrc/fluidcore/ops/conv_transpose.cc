@@ -64,9 +64,10 @@ Kernel conv_transpose(const KernelContext& context) {
   const auto input = context.input<T>("Input");
   const auto filter = context.input<T>("Filter");
   const auto output = context.output<T>("Output");
-  return [forward = prepare_conv_input_grad<T>(
-              conv_problem(context, output.shape(), filter.shape()), context.scratch()),
-          input, filter, output] { forward(input.data(), filter.data(), output.data()); };
+  const ConvProblem problem = conv_problem(context, output.shape(), filter.shape());
+  return work_kernel(context, [=, forward = prepare_conv_input_grad<T>(context, problem)] {
+    forward(input.data(), filter.data(), output.data());
+  });
 }
 
 template <class T>
@@ -79,12 +80,12 @@ Kernel conv_transpose_grad(const KernelContext& context) {
   const ConvProblem problem = conv_problem(context, dout.shape(), filter.shape());
   PreparedWeights<T> to_input;
   Prepared2<T> to_filter;
-  if (dinput) to_input = prepare_conv<T>(problem, context.scratch());
-  if (dfilter) to_filter = prepare_conv_filter_grad<T>(problem, context.scratch());
-  return [=] {
+  if (dinput) to_input = prepare_conv<T>(context, problem);
+  if (dfilter) to_filter = prepare_conv_filter_grad<T>(context, problem);
+  return work_kernel(context, [=] {
     if (to_input) to_input(dout.data(), filter.data(), filter.cell()->version, dinput.data());
     if (to_filter) to_filter(dout.data(), input.data(), dfilter.data());
-  };
+  });
 }
 
 void add_conv_transpose(OpRegistry& registry, std::size_t axes, const std::string& conv) {
@@ -108,7 +109,7 @@ void add_conv_transpose(OpRegistry& registry, std::size_t axes, const std::strin
           .flops(flops_of_pairs([](const InferContext& context) {
             return conv_pairs(context.input("Input").shape, context.input("Filter").shape);
           }))
-          .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+          .kernels(kernels_everywhere<float, double>([](auto tag) -> KernelFactory {
             return conv_transpose<typename decltype(tag)::type>;
           }))
           .grad(standard_grad({.inputs = {"Input", "Filter"},
@@ -132,7 +133,7 @@ void add_conv_transpose(OpRegistry& registry, std::size_t axes, const std::strin
           .flops(flops_of_pairs([](const InferContext& context) {
             return conv_pairs(context.input("Input").shape, context.input("Filter").shape);
           }))
-          .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+          .kernels(kernels_everywhere<float, double>([](auto tag) -> KernelFactory {
             return conv_transpose_grad<typename decltype(tag)::type>;
           }))
           .grad(bilinear_grad_grad(type, "Input", "Filter", "Output")));

@@ -75,6 +75,12 @@ inline Kernel nothing_to_do() {
   return RowKernel();
 }
 
+// One that on a CUDA device only asks for work.
+template <class Work>
+Kernel work_kernel(const KernelContext& context, const Work& work) {
+  return context.is_on_cuda() ? Kernel::enqueued(work) : Kernel(work);
+}
+
 // One kernel after the other.
 Kernel both(Kernel first, Kernel second);
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "fluidcore/kernels/cpu/copy.h"
+#include "fluidcore/base/bytes.h"
 #include "fluidcore/kernels/cuda/copy.h"
 #include "fluidcore/kernels/functors.h"
 #include "fluidcore/ops/bytes.h"
@@ -61,7 +61,7 @@ Kernel assign_value(const KernelContext& context) {
   std::transform(given.begin(), given.end(), static_cast<T*>(values.raw()),
                  [](Given value) { return static_cast<T>(static_cast<ComputeType<T>>(value)); });
   const auto bytes = static_cast<std::int64_t>(given.size() * sizeof(T));
-  return [=] { cpu::copy_bytes(out.data(), values.raw(), bytes); };
+  return [=] { copy_bytes(out.data(), values.raw(), bytes); };
 }
 
 void infer_assign_value(InferContext& context) {
@@ -101,12 +101,9 @@ void infer_fill_any_like(InferContext& context) {
 
 Kernel fill_zeros_like(const KernelContext& context) {
   const auto out = context.raw_output("Out");
-  if (context.is_on_cuda()) {
-    return Kernel::enqueued([out, bytes = byte_size(out.spec()), &device = context.device()] {
-      device.zero(out.data(), bytes);
-    });
-  }
-  return [out, bytes = bytes_of(out.spec())] { cpu::zero_bytes(out.data(), bytes); };
+  return work_kernel(context, [out, bytes = byte_size(out.spec()), &device = context.device()] {
+    device.zero(out.data(), bytes);
+  });
 }
 
 Kernel assign(const KernelContext& context) {

@@ -2,7 +2,7 @@
 #include <string_view>
 #include <utility>
 
-#include "fluidcore/kernels/cpu/copy.h"
+#include "fluidcore/base/bytes.h"
 #include "fluidcore/kernels/cpu/gather.h"
 #include "fluidcore/kernels/cuda/gather.h"
 #include "fluidcore/ops/elementwise.h"
@@ -56,10 +56,10 @@ Kernel lookup_table_rows(const KernelContext& context) {
     const std::int64_t width = lookup.shape.width;
     auto* values = static_cast<std::byte*>(dw.data());
     std::int64_t* numbers = row_numbers(dw.spec(), dw.data());
-    cpu::copy_bytes(values, dout.data(), lookup.shape.count * width);
+    copy_bytes(values, dout.data(), lookup.shape.count * width);
     for (std::int64_t i = 0; i < lookup.shape.count; ++i) {
       numbers[i] = index[i];
-      if (numbers[i] < 0) cpu::zero_bytes(values + i * width, width);
+      if (numbers[i] < 0) zero_bytes(values + i * width, width);
     }
   };
 }

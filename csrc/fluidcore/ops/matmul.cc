@@ -63,7 +63,7 @@ Kernel matmul(const KernelContext& context) {
   const auto product = prepare_product<T>(context, problem, y.cell()->is_constant);
   if (!product) return through_float32(context);
   const auto run = [=] { product(x.data(), y.data(), y.cell()->version, out.data()); };
-  return context.is_on_cuda() ? Kernel::enqueued(run) : Kernel(run);
+  return work_kernel(context, run);
 }
 
 template <class T, Describe describe>
@@ -84,7 +84,7 @@ Kernel product_grad(const KernelContext& context) {
     if (to_x) to_x(dout.data(), y.data(), y.cell()->version, dx.data());
     if (to_y) to_y(x.data(), dout.data(), 0, dy.data());
   };
-  return context.is_on_cuda() ? Kernel::enqueued(run) : Kernel(run);
+  return work_kernel(context, run);
 }
 
 template <OutShape out_shape>

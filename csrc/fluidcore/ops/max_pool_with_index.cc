@@ -5,9 +5,11 @@
 
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/pool.h"
+#include "fluidcore/kernels/cuda/pool.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/infer_checks.h"
 #include "fluidcore/ops/linear.h"
+#include "fluidcore/ops/on_host.h"
 #include "fluidcore/ops/pool_form.h"
 #include "fluidcore/ops/register_ops.h"
 
@@ -30,9 +32,18 @@ Kernel max_pool(const KernelContext& context) {
   const auto x = context.input<T>("X");
   const auto out = context.output<T>("Out");
   const auto mask = context.output<std::int32_t>("Mask");
-  return [pool = cpu::prepare_max_pool_with_index<T>(
-              pool_problem(context, x.shape(), Pooling::kMax, false)),
-          x, out, mask] { pool(x.data(), out.data(), mask.data()); };
+  const PoolProblem problem = pool_problem(context, x.shape(), Pooling::kMax, false);
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return Kernel::enqueued([=, &device = context.device()] {
+        cuda::for_each(device, out.size(), cuda::MaximumIndex{problem}, x.data(), mask.data());
+        cuda::for_each(device, out.size(), cuda::PoolElements{problem}, x.data(), out.data());
+      });
+    }
+  }
+  return [pool = cpu::prepare_max_pool_with_index<T>(problem), x, out, mask] {
+    pool(x.data(), out.data(), mask.data());
+  };
 }
 
 // The planes of X and of Out, and the places in X that Mask names.
@@ -40,19 +51,25 @@ struct Picked {
   Picked(const KernelContext& context, const Shape& x, const Shape& out)
       : type(context.type()),
         mask(context.input<std::int32_t>("Mask")),
+        mask_on_host(context.raw_input("Mask")),
         planes(x.product(0, 2)),
         in(x.product(2, x.rank())),
         out(out.product(2, out.rank())) {}
 
-  // Calls f(place in X, place in Out) for each element of Out. Throws InvalidArgument for the first
-  // place that is none of X's.
-  template <class F>
-  void for_each(const F& f) const {
-    const std::int32_t* index = mask.data();
+  // Throws InvalidArgument for the first place that is none of X's.
+  void check() const {
+    const auto* const index = static_cast<const std::int32_t*>(mask_on_host.data());
     for (std::int64_t i = 0; i < planes * out; ++i) {
       require(index[i] >= 0 && index[i] < in, type, ": Mask must be in [0, ", in, "), got ",
               index[i], " at position ", i);
     }
+  }
+
+  // Calls f(place in X, place in Out) for each element of Out.
+  template <class F>
+  void for_each(const F& f) const {
+    check();
+    const std::int32_t* index = mask.data();
     parallel_for(planes, kGrain / std::max<std::int64_t>(in, 1) + 1,
                  [&](std::int64_t begin, std::int64_t end) {
                    for (std::int64_t i = begin * out; i < end * out; ++i) {
@@ -64,6 +81,7 @@ struct Picked {
   static constexpr std::int64_t kGrain = 1 << 15;
   std::string type;
   Arg<const std::int32_t> mask;
+  OnHost mask_on_host;
   std::int64_t planes;
   std::int64_t in;
   std::int64_t out;
@@ -74,7 +92,18 @@ Kernel max_pool_grad(const KernelContext& context) {
   const auto dout = context.input<T>("Out@GRAD");
   const auto dx = context.optional_output<T>("X@GRAD");
   if (!dx) return nothing_to_do();
-  return [=, picked = Picked(context, dx.shape(), dout.shape())] {
+  const Picked picked(context, dx.shape(), dout.shape());
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return checked(
+          context.raw_input("Mask"), [=] { picked.check(); },
+          [=, &device = context.device()] {
+            cuda::for_each(device, picked.planes, cuda::AddIndexed{picked.in, picked.out},
+                           dout.data(), picked.mask.data(), dx.data());
+          });
+    }
+  }
+  return [=] {
     std::fill_n(dx.data(), dx.size(), T(0));
     picked.for_each(
         [&](std::int64_t from, std::int64_t to) { dx.data()[from] += dout.data()[to]; });
@@ -85,7 +114,20 @@ template <class T>
 Kernel max_pool_grad_grad(const KernelContext& context) {
   const auto ddx = context.input<T>("X@GRAD@GRAD");
   const auto ddout = context.output<T>("Out@GRAD@GRAD");
-  return [=, picked = Picked(context, ddx.shape(), ddout.shape())] {
+  const Picked picked(context, ddx.shape(), ddout.shape());
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      const cuda::ImageLayout in{false, picked.planes, picked.in};
+      const cuda::ImageLayout out{false, picked.planes, picked.out};
+      return checked(
+          context.raw_input("Mask"), [=] { picked.check(); },
+          [=, &device = context.device()] {
+            cuda::for_each(device, ddout.size(), cuda::PickIndexed{in, out}, ddx.data(),
+                           picked.mask.data(), ddout.data());
+          });
+    }
+  }
+  return [=] {
     picked.for_each(
         [&](std::int64_t from, std::int64_t to) { ddout.data()[to] = ddx.data()[from]; });
   };
@@ -113,7 +155,7 @@ void add_max_pool(OpRegistry& registry, std::size_t axes, const std::string& typ
             context.set_output("Out", {out, context.input("X").dtype});
             context.set_output("Mask", {out, DType::kInt32});
           })
-          .kernels(cpu_kernels<float, double>(
+          .kernels(kernels_everywhere<float, double>(
               [](auto tag) -> KernelFactory { return max_pool<typename decltype(tag)::type>; }))
           .grad(standard_grad({.inputs = {"X"}, .outputs = {"Mask"}, .differentiable = {"X"}})));
   registry.add(with_mask(OpDef(type + "_grad"), axes)
@@ -126,7 +168,7 @@ void add_max_pool(OpRegistry& registry, std::size_t axes, const std::string& typ
                      require_spec(context, "Out@GRAD", {out, context.input("X").dtype});
                      infer_grads_like_inputs(context);
                    })
-                   .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+                   .kernels(kernels_everywhere<float, double>([](auto tag) -> KernelFactory {
                      return max_pool_grad<typename decltype(tag)::type>;
                    }))
                    .grad(adjoint_grad({.type = type + "_grad_grad",
@@ -143,7 +185,7 @@ void add_max_pool(OpRegistry& registry, std::size_t axes, const std::string& typ
                      require_spec(context, "X@GRAD@GRAD", context.input("X"));
                      context.set_output("Out@GRAD@GRAD", {out, context.input("X").dtype});
                    })
-                   .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+                   .kernels(kernels_everywhere<float, double>([](auto tag) -> KernelFactory {
                      return max_pool_grad_grad<typename decltype(tag)::type>;
                    }))
                    .grad(adjoint_grad({.from = "X@GRAD@GRAD",

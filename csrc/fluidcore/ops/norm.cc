@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "fluidcore/kernels/cpu/batch_norm.h"
+#include "fluidcore/kernels/cuda/batch_norm.h"
+#include "fluidcore/kernels/cuda/reduce.h"
 #include "fluidcore/op/decomposition.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/infer_checks.h"
@@ -100,9 +102,93 @@ bool can_calculate_as(const KernelContext& context) {
   return context.raw_input("Scale").spec().dtype == dtype_of<T>;
 }
 
+// The elements of each channel, as the dimensions that cuda::Reduction takes.
+Shape channel_shape(const cpu::ChannelLayout& layout) {
+  return {layout.outer, layout.channels, layout.inner};
+}
+const std::vector<bool> kAllButChannels{true, false, true};
+
+template <class T, class Stored>
+Kernel batch_norm_on_cuda(const KernelContext& context) {
+  const auto x = context.input<Stored>("X");
+  const cpu::ChannelLayout layout = channel_layout(context, x.shape());
+  const std::int64_t channels = layout.channels;
+  const bool of_batch = !context.attr<bool>("is_test") && layout.per_channel() > 0;
+  const cuda::Statistics<T> statistics{.of_batch = of_batch,
+                                       .momentum = static_cast<T>(context.attr<double>("momentum")),
+                                       .epsilon = static_cast<T>(context.attr<double>("epsilon"))};
+  DeviceContext& device = context.device();
+  const cuda::Reduction<SumOf, T> sum(device, context.scratch(), channel_shape(layout),
+                                      kAllButChannels);
+  return Kernel::enqueued([=, &device, y = context.output<Stored>("Y"),
+                           scale = context.input<T>("Scale"), bias = context.input<T>("Bias"),
+                           mean = context.input<T>("Mean"), variance = context.input<T>("Variance"),
+                           mean_out = OutputOrScratch<T>(context, "MeanOut", channels),
+                           variance_out = OutputOrScratch<T>(context, "VarianceOut", channels),
+                           used_mean = OutputOrScratch<T>(context, "SavedMean", channels),
+                           inv_std = OutputOrScratch<T>(context, "SavedVariance", channels)] {
+    if (of_batch) {
+      const auto count = static_cast<double>(layout.per_channel());
+      sum.run(cuda::Elements<Stored>{x.data()}, used_mean.data(), count);
+      sum.run(cuda::SquaredDistance<T, Stored>{layout, x.data(), used_mean.data()}, inv_std.data(),
+              count);
+    }
+    cuda::for_each(device, channels, statistics, mean.data(), variance.data(), mean_out.data(),
+                   variance_out.data(), used_mean.data(), inv_std.data());
+    cuda::for_each(device, layout.size(), cuda::BatchNormalize{layout}, x.data(),
+                   static_cast<const T*>(used_mean.data()), static_cast<const T*>(inv_std.data()),
+                   scale.data(), bias.data(), y.data());
+  });
+}
+
+template <class T, class Stored>
+Kernel batch_norm_grad_on_cuda(const KernelContext& context) {
+  const auto x = context.input<Stored>("X");
+  const cpu::ChannelLayout layout = channel_layout(context, x.shape());
+  const bool of_batch = !context.attr<bool>("is_test") && layout.per_channel() > 0;
+  const T share = of_batch ? T(1) / static_cast<T>(layout.per_channel()) : T(0);
+  DeviceContext& device = context.device();
+  const cuda::Reduction<SumOf, T> sum(device, context.scratch(), channel_shape(layout),
+                                      kAllButChannels);
+  return Kernel::enqueued([=, &device, dy = context.input<Stored>("Y@GRAD"),
+                           scale = context.input<T>("Scale"), mean = context.input<T>("SavedMean"),
+                           inv_std = context.input<T>("SavedVariance"),
+                           dx = context.optional_output<Stored>("X@GRAD"),
+                           dscale = OutputOrScratch<T>(context, "Scale@GRAD", layout.channels),
+                           dbias = OutputOrScratch<T>(context, "Bias@GRAD", layout.channels)] {
+    sum.run(
+        cuda::NormalizedGrad<T, Stored>{layout, x.data(), dy.data(), mean.data(), inv_std.data()},
+        dscale.data());
+    sum.run(cuda::Elements<Stored>{dy.data()}, dbias.data());
+    if (!dx) return;
+    // Last: it may be where Y@GRAD is.
+    cuda::for_each(device, layout.size(), cuda::BatchNormInputGrad<T>{layout, share}, x.data(),
+                   dy.data(), mean.data(), inv_std.data(), scale.data(),
+                   static_cast<const T*>(dscale.data()), static_cast<const T*>(dbias.data()),
+                   dx.data());
+  });
+}
+
+// A kernel for elements that are stored as T or, where that is float, in 16 bits.
+template <class T, class Choose>
+Kernel for_stored(const KernelContext& context, const Choose& choose) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (context.dtype() == DType::kFloat16) return choose(TypeTag<Float16>());
+    if (context.dtype() == DType::kBFloat16) return choose(TypeTag<BFloat16>());
+  }
+  return choose(TypeTag<T>());
+}
+
 template <class T>
 Kernel batch_norm(const KernelContext& context) {
   if (!can_calculate_as<T>(context)) return through_float32(context);
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return for_stored<T>(context, [&](auto tag) {
+        return batch_norm_on_cuda<T, typename decltype(tag)::type>(context);
+      });
+    }
+  }
   const auto x = context.raw_input("X");
   const auto scale = context.input<T>("Scale");
   const auto bias = context.input<T>("Bias");
@@ -171,6 +257,13 @@ Kernel batch_norm(const KernelContext& context) {
 template <class T>
 Kernel batch_norm_grad(const KernelContext& context) {
   if (!can_calculate_as<T>(context)) return through_float32(context);
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return for_stored<T>(context, [&](auto tag) {
+        return batch_norm_grad_on_cuda<T, typename decltype(tag)::type>(context);
+      });
+    }
+  }
   const auto x = context.raw_input("X");
   const auto scale = context.input<T>("Scale");
   const auto mean = context.input<T>("SavedMean");
@@ -299,7 +392,7 @@ void register_norm_ops(OpRegistry& registry) {
                    .in_place("X", "Y")
                    .in_place("Mean", "MeanOut")
                    .in_place("Variance", "VarianceOut")
-                   .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+                   .kernels(floating_kernels_everywhere([](auto tag) -> KernelFactory {
                      return batch_norm<ComputeType<typename decltype(tag)::type>>;
                    }))
                    .grad([](GradContext& context) {
@@ -335,7 +428,7 @@ void register_norm_ops(OpRegistry& registry) {
                    .images({"data_layout", "NHWC", {"X", "Y@GRAD", "X@GRAD"}})
                    .infer(infer_batch_norm_grad)
                    .in_place("Y@GRAD", "X@GRAD")
-                   .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+                   .kernels(floating_kernels_everywhere([](auto tag) -> KernelFactory {
                      return batch_norm_grad<ComputeType<typename decltype(tag)::type>>;
                    }))
                    .decompose(decompose_batch_norm_grad));

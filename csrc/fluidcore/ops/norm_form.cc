@@ -59,21 +59,17 @@ Kernel norm_kernel(const KernelContext& context, NormRows rows) {
 template <class T>
 Kernel norm_grad_on_cuda(const KernelContext& context, const cpu::LayerNorm& norm) {
   DeviceContext& device = context.device();
-  const ScratchPtr& scratch = context.scratch();
-  constexpr std::size_t kAlignment = 256;
-  const auto moments_bytes = static_cast<std::size_t>(2 * norm.rows) * sizeof(T);
-  scratch->reserve(moments_bytes);
-  const auto rest = std::make_shared<Scratch>(
-      scratch, (moments_bytes + kAlignment - 1) / kAlignment * kAlignment);
+  ScratchParts memory(context.scratch());
+  const std::size_t moments_at = memory.add(2 * norm.rows, sizeof(T));
   // What a factor has a part in: the rows of its group, and its run in each.
   const Shape terms{norm.rows / norm.factor_rows, norm.factor_rows * norm.factors, norm.run};
-  const cuda::Reduction<SumOf, T> sum(device, rest, terms, {true, false, true});
+  const cuda::Reduction<SumOf, T> sum(device, memory.rest(), terms, {true, false, true});
   return Kernel::enqueued([=, &device, x = context.input<T>("X"), dy = context.input<T>("Y@GRAD"),
                            scale = optional_input<T>(context, "Scale"),
                            dx = context.optional_output<T>("X@GRAD"),
                            dscale = context.optional_output<T>("Scale@GRAD"),
                            dbias = context.optional_output<T>("Bias@GRAD")] {
-    auto* const moments = reinterpret_cast<T*>(scratch->data());
+    auto* const moments = memory.at<T>(moments_at);
     const auto rows_to = [&](T* to) {
       cuda::for_each_group(device, norm.rows, norm.columns(), cuda::LayerNormGradRows{norm},
                            x.data(), data_or_null(scale), dy.data(), moments, to);

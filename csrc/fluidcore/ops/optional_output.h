@@ -22,13 +22,13 @@ T* data_or_null(const Arg<T>& arg) {
   return arg ? arg.data() : nullptr;
 }
 
-// An output, or scratch memory in its place when it is not wanted.
+// An output, or memory of its device in its place when it is not wanted.
 template <class T>
 class OutputOrScratch {
  public:
   OutputOrScratch(const KernelContext& context, std::string_view slot, std::int64_t size)
       : output_(context.optional_output<T>(slot)) {
-    if (!output_) scratch_ = Tensor({{size}, dtype_of<T>});
+    if (!output_) scratch_ = Tensor({{size}, dtype_of<T>}, context.device().device());
   }
   T* data() const { return output_ ? output_.data() : static_cast<T*>(scratch_.raw()); }
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "fluidcore/kernels/cpu/copy.h"
+#include "fluidcore/base/bytes.h"
 #include "fluidcore/kernels/cpu/elementwise.h"
 #include "fluidcore/kernels/functors.h"
 #include "fluidcore/ops/elementwise.h"
@@ -100,7 +100,7 @@ Kernel pad_grad(const KernelContext& context) {
     pairs->push_back(pair.reversed());
   }
   const auto sum = [=](Total* totals) {
-    cpu::zero_bytes(totals, dx.size() * static_cast<std::int64_t>(sizeof(Total)));
+    zero_bytes(totals, dx.size() * static_cast<std::int64_t>(sizeof(Total)));
     for (const cpu::StridedPair& pair : *pairs) pair.add(totals, dout.data());
   };
   if constexpr (std::is_same_v<Total, T>) {

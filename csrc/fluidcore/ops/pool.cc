@@ -5,6 +5,7 @@
 
 #include "fluidcore/kernels/cpu/pool.h"
 #include "fluidcore/kernels/cpu/pool_pairs.h"
+#include "fluidcore/kernels/cuda/pool.h"
 #include "fluidcore/kernels/onednn/onednn.h"
 #include "fluidcore/ops/channels_first.h"
 #include "fluidcore/ops/elementwise.h"
@@ -45,13 +46,17 @@ struct PoolImages {
   ChannelsFirst<T> out;
 };
 
-// Empty for bfloat16 where oneDNN has no kernel.
+template <class T>
+constexpr bool kHasOneDnnPool =
+    onednn::kEnabled && (std::is_same_v<T, float> || std::is_same_v<T, BFloat16>);
+
+// Empty for 16-bit floats where oneDNN has no kernel.
 template <class T>
 Prepared1<T> prepare(const PoolProblem& problem) {
-  if constexpr (onednn::kEnabled && !std::is_same_v<T, double>) {
+  if constexpr (kHasOneDnnPool<T>) {
     if (Prepared1<T> prepared = onednn::prepare_pool<T>(problem)) return prepared;
   }
-  if constexpr (std::is_same_v<T, BFloat16>) {
+  if constexpr (cpu::kIsHalf<T>) {
     return {};
   } else {
     const PoolImages<T> images(problem);
@@ -64,10 +69,10 @@ Prepared1<T> prepare(const PoolProblem& problem) {
 
 template <class T>
 Prepared2<T> prepare_grad(const PoolProblem& problem) {
-  if constexpr (onednn::kEnabled && !std::is_same_v<T, double>) {
+  if constexpr (kHasOneDnnPool<T>) {
     if (Prepared2<T> prepared = onednn::prepare_pool_grad<T>(problem)) return prepared;
   }
-  if constexpr (std::is_same_v<T, BFloat16>) {
+  if constexpr (cpu::kIsHalf<T>) {
     return {};
   } else {
     const PoolImages<T> images(problem);
@@ -102,11 +107,37 @@ Kernel pool_pairs(const PoolProblem& problem, Arg<const float> x, Arg<float> out
   return RowKernel(std::move(part));
 }
 
+// Places of the maxima of all outputs, in the scratch of a plan on a CUDA device.
+using PlaceOfMaximum = std::int64_t;
+
+template <class T>
+PlaceOfMaximum* places_of_maxima(DeviceContext& device,
+                                 const PoolProblem& problem,
+                                 const ScratchPtr& scratch,
+                                 const T* x) {
+  auto* const places = reinterpret_cast<PlaceOfMaximum*>(scratch->data());
+  cuda::for_each(device, problem.planes() * problem.out_plane(), cuda::MaximumIndex{problem}, x,
+                 places);
+  return places;
+}
+void reserve_places(const PoolProblem& problem, const ScratchPtr& scratch) {
+  if (problem.pooling == Pooling::kAverage) return;
+  scratch->reserve(static_cast<std::size_t>(problem.planes() * problem.out_plane()) *
+                   sizeof(PlaceOfMaximum));
+}
+
 template <class T>
 Kernel pool(const KernelContext& context) {
   const auto x = context.input<T>("X");
   const auto out = context.output<T>("Out");
   const PoolProblem problem = problem_of(context, x.shape());
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return Kernel::enqueued([=, &device = context.device()] {
+        cuda::for_each(device, out.size(), cuda::PoolElements{problem}, x.data(), out.data());
+      });
+    }
+  }
   if constexpr (std::is_same_v<T, float>) {
     if (cpu::has_pool_pairs(problem)) return pool_pairs(problem, x, out);
   }
@@ -121,7 +152,19 @@ Kernel pool_grad(const KernelContext& context) {
   const auto dout = context.input<T>("Out@GRAD");
   const auto dx = context.optional_output<T>("X@GRAD");
   if (!dx) return nothing_to_do();
-  const Prepared2<T> grad = prepare_grad<T>(problem_of(context, x.shape()));
+  const PoolProblem problem = problem_of(context, x.shape());
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      reserve_places(problem, context.scratch());
+      return Kernel::enqueued([=, &device = context.device(), scratch = context.scratch()] {
+        const bool is_max = problem.pooling == Pooling::kMax;
+        const PlaceOfMaximum* const places =
+            is_max ? places_of_maxima(device, problem, scratch, x.data()) : nullptr;
+        cuda::for_each(device, dx.size(), cuda::PoolGrad{problem}, dout.data(), places, dx.data());
+      });
+    }
+  }
+  const Prepared2<T> grad = prepare_grad<T>(problem);
   if (!grad) return through_float32(context);
   return [=] { grad(x.data(), dout.data(), dx.data()); };
 }
@@ -132,6 +175,21 @@ Kernel pool_grad_grad(const KernelContext& context) {
   const auto ddx = context.input<T>("X@GRAD@GRAD");
   const auto ddout = context.output<T>("Out@GRAD@GRAD");
   const PoolProblem problem = problem_of(context, x.shape());
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      reserve_places(problem, context.scratch());
+      return Kernel::enqueued([=, &device = context.device(), scratch = context.scratch()] {
+        if (problem.pooling == Pooling::kAverage) {
+          return cuda::for_each(device, ddout.size(), cuda::PoolElements{problem}, ddx.data(),
+                                ddout.data());
+        }
+        const PlaceOfMaximum* const places = places_of_maxima(device, problem, scratch, x.data());
+        cuda::for_each(device, ddout.size(),
+                       cuda::PickIndexed{cuda::input_layout(problem), cuda::output_layout(problem)},
+                       ddx.data(), places, ddout.data());
+      });
+    }
+  }
   if (problem.pooling == Pooling::kAverage) {
     return [pool = prepare<T>(problem), ddx, ddout] { pool(ddx.data(), ddout.data()); };
   }
@@ -165,7 +223,7 @@ void add_pool(OpRegistry& registry,
             context.set_output("Out",
                                {checked_pool_shape(context, axes), context.input("X").dtype});
           })
-          .kernels(cpu_kernels<float, double, BFloat16>(
+          .kernels(floating_kernels_everywhere(
               [](auto tag) -> KernelFactory { return pool<typename decltype(tag)::type>; }))
           .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
   registry.add(with_attrs(OpDef(type + "_grad"), axes)
@@ -180,7 +238,7 @@ void add_pool(OpRegistry& registry,
                      require_shape(context, "Out@GRAD", checked_pool_shape(context, axes));
                      infer_grads_like_inputs(context);
                    })
-                   .kernels(cpu_kernels<float, double, BFloat16>([](auto tag) -> KernelFactory {
+                   .kernels(floating_kernels_everywhere([](auto tag) -> KernelFactory {
                      return pool_grad<typename decltype(tag)::type>;
                    }))
                    .grad(adjoint_grad({.type = type + "_grad_grad",
@@ -199,7 +257,7 @@ void add_pool(OpRegistry& registry,
                      context.set_output("Out@GRAD@GRAD",
                                         {checked_pool_shape(context, axes), x.dtype});
                    })
-                   .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+                   .kernels(kernels_everywhere<float, double>([](auto tag) -> KernelFactory {
                      return pool_grad_grad<typename decltype(tag)::type>;
                    }))
                    .grad(adjoint_grad({.from = "X@GRAD@GRAD",

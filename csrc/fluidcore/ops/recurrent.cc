@@ -5,7 +5,7 @@
 #include <set>
 #include <utility>
 
-#include "fluidcore/kernels/cpu/copy.h"
+#include "fluidcore/base/bytes.h"
 #include "fluidcore/kernels/cuda/launch.h"
 #include "fluidcore/ops/bytes.h"
 #include "fluidcore/ops/elementwise.h"
@@ -142,7 +142,7 @@ class Recurrence {
     block_.run();
     for (const StepOutput& output : outputs_) {
       if (output.place) continue;
-      copy(output.slices.at(step), output.result->data, output.slices.bytes);
+      device_.copy(output.slices.at(step), output.result->data, output.slices.bytes);
     }
   }
   void set_count() const {
@@ -154,15 +154,10 @@ class Recurrence {
     *count_.data() = steps_;
   }
 
-  void copy(void* to, const void* from, std::int64_t bytes) const {
-    if (device_.device().is_cpu()) return cpu::copy_bytes(to, from, bytes);
-    device_.copy(to, from, static_cast<std::size_t>(bytes));
-  }
-
   void carry_states(std::size_t place) const {
     for (const State& state : states_) {
       if (state.place || state.is_in_slice) continue;
-      copy(state.memory[place].get(), state.result->data, state.bytes);
+      device_.copy(state.memory[place].get(), state.result->data, state.bytes);
     }
     for (const State& state : states_) {
       state.given->data = state.is_in_slice ? state.result->data : state.memory[place].get();

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "fluidcore/kernels/cpu/copy.h"
+#include "fluidcore/base/bytes.h"
 #include "fluidcore/kernels/cpu/gather.h"
 #include "fluidcore/ops/bytes.h"
 #include "fluidcore/ops/elementwise.h"
@@ -67,7 +67,7 @@ Kernel scatter(const KernelContext& context) {
   const auto out = context.raw_output("Out");
   return [=, rows = Overwritten(context), bytes = bytes_of(out.spec())] {
     const cpu::RowIndex found = rows.updates_of_rows();
-    cpu::copy_bytes(out.data(), ref.data(), bytes);
+    copy_bytes(out.data(), ref.data(), bytes);
     cpu::replace_rows(rows.shape(), found, updates.data(), out.data());
   };
 }

@@ -1,7 +1,7 @@
 #include <cstring>
 #include <utility>
 
-#include "fluidcore/kernels/cpu/copy.h"
+#include "fluidcore/base/bytes.h"
 #include "fluidcore/ops/bytes.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/linear.h"
@@ -36,7 +36,7 @@ Kernel select_input(const KernelContext& context) {
     const std::size_t i = chosen(mask.value(), choices.size(), "select_input");
     require(choices[i].is_set(), "select_input: X at position ", i,
             ", which Mask chooses, must be ", "written before, got a block that was not run");
-    cpu::copy_bytes(out.data(), choices[i].data(), bytes);
+    copy_bytes(out.data(), choices[i].data(), bytes);
   };
 }
 
@@ -54,7 +54,7 @@ Kernel select_input_grad(const KernelContext& context) {
     for (std::size_t i = 0; i < grads.size(); ++i) {
       if (!grads[i]) continue;
       if (i == wanted) {
-        cpu::copy_bytes(grads[i].data(), dout.data(), bytes);
+        copy_bytes(grads[i].data(), dout.data(), bytes);
       } else {
         set_zero(grads[i].data(), bytes);
       }

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "fluidcore/kernels/cpu/copy.h"
+#include "fluidcore/base/bytes.h"
 #include "fluidcore/kernels/cpu/gather.h"
 #include "fluidcore/kernels/cpu/merge_rows.h"
 #include "fluidcore/kernels/cpu/streams.h"
@@ -70,9 +70,9 @@ Kernel joined_rows(const KernelContext& context) {
       const TensorSpec& spec = x.spec();
       const std::int64_t bytes =
           num_selected(spec) * row_width(spec) * static_cast<std::int64_t>(size_of(spec.dtype));
-      cpu::copy_bytes(values, x.data(), bytes);
-      cpu::copy_bytes(numbers, row_numbers(spec, x.data()),
-                      num_selected(spec) * static_cast<std::int64_t>(sizeof(std::int64_t)));
+      copy_bytes(values, x.data(), bytes);
+      copy_bytes(numbers, row_numbers(spec, x.data()),
+                 num_selected(spec) * static_cast<std::int64_t>(sizeof(std::int64_t)));
       values += bytes;
       numbers += num_selected(spec);
     }

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "fluidcore/kernels/cpu/copy.h"
+#include "fluidcore/base/bytes.h"
 #include "fluidcore/kernels/cpu/gather.h"
 #include "fluidcore/op/sub_block.h"
 #include "fluidcore/ops/elementwise.h"
@@ -89,7 +89,7 @@ void add_to_dense(OpRegistry& registry) {
 Kernel get_tensor(const KernelContext& context) {
   const auto x = context.raw_input("X");
   const auto out = context.raw_output("Out");
-  return [=] { cpu::copy_bytes(out.data(), x.data(), held_bytes(x.spec())); };
+  return [=] { copy_bytes(out.data(), x.data(), held_bytes(x.spec())); };
 }
 
 void add_get_tensor(OpRegistry& registry) {
@@ -141,10 +141,10 @@ Kernel pack(const KernelContext& context) {
   return [=] {
     const std::int64_t* from = row_numbers(rows.spec(), rows.data());
     std::int64_t* to = row_numbers(out.spec(), out.data());
-    cpu::copy_bytes(out.data(), values.data(), count * bytes);
-    cpu::copy_bytes(to, from, count * static_cast<std::int64_t>(sizeof(std::int64_t)));
+    copy_bytes(out.data(), values.data(), count * bytes);
+    copy_bytes(to, from, count * static_cast<std::int64_t>(sizeof(std::int64_t)));
     for (std::int64_t i = 0; i < count; ++i) {
-      if (to[i] < 0) cpu::zero_bytes(static_cast<std::byte*>(out.data()) + i * bytes, bytes);
+      if (to[i] < 0) zero_bytes(static_cast<std::byte*>(out.data()) + i * bytes, bytes);
     }
   };
 }
@@ -218,12 +218,12 @@ Kernel join(const KernelContext& context) {
     std::int64_t* numbers = row_numbers(out.spec(), out.data());
     for (std::int64_t i = 0; i < array.size(); ++i) {
       const void* rows = array.find(i);
-      cpu::copy_bytes(values + i * bytes, rows, bytes);
-      cpu::copy_bytes(numbers + i * each, row_numbers(element, rows),
-                      each * static_cast<std::int64_t>(sizeof(std::int64_t)));
+      copy_bytes(values + i * bytes, rows, bytes);
+      copy_bytes(numbers + i * each, row_numbers(element, rows),
+                 each * static_cast<std::int64_t>(sizeof(std::int64_t)));
     }
     std::fill(numbers + count, numbers + room, -1);
-    cpu::zero_bytes(values + array.size() * bytes, held_bytes(out.spec()) - array.size() * bytes);
+    zero_bytes(values + array.size() * bytes, held_bytes(out.spec()) - array.size() * bytes);
   };
 }
 

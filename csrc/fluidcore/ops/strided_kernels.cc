@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "fluidcore/kernels/cpu/copy.h"
+#include "fluidcore/base/bytes.h"
 #include "fluidcore/kernels/cuda/copy.h"
 #include "fluidcore/ops/bytes.h"
 #include "fluidcore/ops/elementwise.h"
@@ -62,7 +62,7 @@ Kernel return_segments(const KernelContext& context, SegmentsOf segments) {
   }
   return
       [=, pairs = std::move(pairs), all = bytes_of(dx.spec()), bytes = size_of(dx.spec().dtype)] {
-        cpu::zero_bytes(dx.data(), all);
+        zero_bytes(dx.data(), all);
         for (const cpu::StridedPair& pair : pairs) pair.copy(dx.data(), dout.data(), bytes);
       };
 }

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "fluidcore/kernels/cpu/copy.h"
+#include "fluidcore/base/bytes.h"
 #include "fluidcore/kernels/cpu/update.h"
 #include "fluidcore/kernels/cuda/update.h"
 #include "fluidcore/ops/elementwise.h"
@@ -71,7 +71,7 @@ struct WithoutRate {
 template <class T>
 void copy_not_updated(std::int64_t size, const cpu::Updated<T>& tensor) {
   if (tensor.to == tensor.from) return;
-  cpu::copy_bytes(tensor.to, tensor.from, size * static_cast<std::int64_t>(sizeof(T)));
+  copy_bytes(tensor.to, tensor.from, size * static_cast<std::int64_t>(sizeof(T)));
 }
 
 template <class Optimizer, class T>

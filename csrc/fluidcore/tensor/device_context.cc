@@ -1,7 +1,8 @@
 #include "fluidcore/tensor/device_context.h"
 
-#include <cstring>
+#include <cstdint>
 
+#include "fluidcore/base/bytes.h"
 #include "fluidcore/tensor/tensor.h"
 
 namespace fluidcore {
@@ -18,10 +19,10 @@ class CpuContext : public DeviceContext {
   void copy_in(void* to, const void* from, std::size_t bytes) override { copy(to, from, bytes); }
   void copy_out(void* to, const void* from, std::size_t bytes) override { copy(to, from, bytes); }
   void copy(void* to, const void* from, std::size_t bytes) override {
-    if (bytes > 0) std::memcpy(to, from, bytes);
+    copy_bytes(to, from, static_cast<std::int64_t>(bytes));
   }
   void zero(void* to, std::size_t bytes) override {
-    if (bytes > 0) std::memset(to, 0, bytes);
+    zero_bytes(to, static_cast<std::int64_t>(bytes));
   }
   void wait() override {}
   void wait_for_all() override {}

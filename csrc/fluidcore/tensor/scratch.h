@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <utility>
 
@@ -47,5 +48,31 @@ class Scratch {
 };
 
 using ScratchPtr = std::shared_ptr<Scratch>;
+
+// Memory for some things beside each other in the scratch of a plan, and what follows them for the
+// kernels inside.
+class ScratchParts {
+ public:
+  explicit ScratchParts(ScratchPtr scratch) : scratch_(std::move(scratch)) {}
+
+  // Where the next part begins.
+  std::size_t add(std::int64_t elements, std::size_t element_bytes) {
+    constexpr std::size_t kAlignment = 256;
+    const std::size_t begin = bytes_;
+    const std::size_t bytes = static_cast<std::size_t>(elements) * element_bytes;
+    bytes_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    scratch_->reserve(bytes_);
+    return begin;
+  }
+  ScratchPtr rest() const { return std::make_shared<Scratch>(scratch_, bytes_); }
+  template <class T>
+  T* at(std::size_t begin) const {
+    return reinterpret_cast<T*>(scratch_->data() + begin);
+  }
+
+ private:
+  ScratchPtr scratch_;
+  std::size_t bytes_ = 0;
+};
 
 }  // namespace fluidcore

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -49,6 +50,8 @@ class GradCheckConfig:
             of a kernel that is compared with its formula.
         on_kink: "subgradient" accepts what lies between the one-sided derivatives, "fail" accepts
             no kink, "skip" leaves elements at a kink out.
+        device: Where operators of fluidcore calculate the gradient, as far as they have kernels
+            there: "cpu", "cuda" or "cuda:1". The function itself is differentiated on the CPU.
     """
 
     epsilon: float | None = None
@@ -74,6 +77,7 @@ class GradCheckConfig:
     explain: bool = True
     allow_open: float | None = None
     on_kink: Literal["subgradient", "fail", "skip"] = "subgradient"
+    device: str = "cpu"
 
     def __post_init__(self) -> None:
         _check(self)
@@ -90,6 +94,7 @@ class GradCheckConfig:
         return cls(*PLAIN)
 
 
+_DEVICE = re.compile(r"cpu|cuda(:\d+)?")
 _LEAST: Mapping[str, int] = {
     "n_full": 0,
     "probes": 1,
@@ -150,3 +155,10 @@ def _check(config: GradCheckConfig) -> None:
         value = getattr(config, name)
         if value not in choices:
             raise ValueError(f"GradCheckConfig: {name} must be one of {choices}, got {value!r}")
+    if not isinstance(config.device, str):
+        raise TypeError(f"GradCheckConfig: device must be a str, got {config.device!r}")
+    if not _DEVICE.fullmatch(config.device):
+        raise ValueError(
+            "GradCheckConfig: device must be 'cpu', 'cuda' or 'cuda:' and a number, got "
+            f"{config.device!r}"
+        )

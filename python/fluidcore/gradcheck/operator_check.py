@@ -92,11 +92,12 @@ def check_grad(
     for name in wanted:
         checked_output(network, output_name, name)
     inputs = [Input(name, np.array(network.tensor(name))) for name in wanted]
-    places: list[core.CUDAPlace | None] = [None]
+    devices = ["cpu"]
     if not only_cpu and core.get_cuda_device_count() > 0:
-        places.append(core.CUDAPlace(0))
+        devices.append("cuda")
+    settings = config or GradCheckConfig(seed=seed)
     reports = []
-    for gpu in places:
+    for device in devices if settings.device == "cpu" else [settings.device]:
         target = NetworkTarget(
             network.who,
             forward_op,
@@ -106,12 +107,13 @@ def check_grad(
             [output_name],
             constants,
             local_scope,
-            gpu=gpu,
         )
         if limits == (None, None):
-            reports.append(run_check(target, config or GradCheckConfig(seed=seed)))
+            reports.append(run_check(target, replace(settings, device=device)))
             reports[-1].assert_ok()
         else:
+            if device != "cpu":
+                target.move_to(device)
             limit = _MAX_RELATIVE_ERROR if max_relative_error is None else max_relative_error
             reports.append(compared(target, output_name, limit, delta, seed))
     first, *others = reports

@@ -42,7 +42,6 @@ class NetworkTarget(Target):
         constants: Names of variables that gradients do not pass, beside what is not in `inputs`.
         scope: Where values are that `values` does not hold.
         network: The operators that `outputs` need, as declared, if they are ready to run.
-        gpu: Where the gradient operators run, as far as they have kernels there; None: on the CPU.
 
     Raises:
         core.InvalidArgument: The inputs are not floating or not of one dtype, or the outputs do not
@@ -63,11 +62,9 @@ class NetworkTarget(Target):
         constants: Collection[str] = (),
         scope: core.Scope | None = None,
         network: Network | None = None,
-        gpu: core.CUDAPlace | None = None,
     ) -> None:
-        self.who = who if gpu is None else f"{who} on cuda:{gpu.id}"
-        self.place = "cpu" if gpu is None else "gpu"
-        self._gpu = gpu
+        self.who = who
+        self._gpu: core.CUDAPlace | None = None
         self.has_shadow = True
         self._source = source
         self._values = dict(values)
@@ -88,6 +85,12 @@ class NetworkTarget(Target):
         self._backward = functools.cache(self._make_backward)
         self._second = functools.cache(self._make_second)
         self._function = functools.cache(self._make_function)
+
+    def move_to(self, device: str) -> None:
+        """The gradient operators run there, as far as they have kernels."""
+        self._gpu = core.CUDAPlace(int(device.partition(":")[2] or 0))
+        self.who = f"{self.who} on cuda:{self._gpu.id}"
+        self.place = "gpu"
 
     def forward(self, xs: Sequence[Array], dtype: str) -> list[Array]:
         """The floating outputs at `xs`."""

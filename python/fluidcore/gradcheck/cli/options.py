@@ -80,6 +80,7 @@ def add_check_options(parser: argparse.ArgumentParser) -> None:
     add("--second-order", action="store_true", help="check the gradient of the gradient, too")
     add("--no-audits", dest="audits", action="store_false", help="leave out what needs no steps")
     add("--on-kink", choices=["subgradient", "fail", "skip"], default="subgradient")
+    add("--device", default="cpu", help="where operators calculate gradients: cpu, cuda, cuda:1")
     add("--workers", type=int, default=0, help="threads; default as many as there are")
     add("--budget", dest="budget_s", type=float, metavar="SECONDS", help="for each check")
     add("--epsilon", type=float, help="a fixed step, and the plain comparison")

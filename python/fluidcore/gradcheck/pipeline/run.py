@@ -47,10 +47,13 @@ def run_check(target: Target, config: GradCheckConfig) -> GradCheckReport:
         is another; only the latter where there is no float64 form.
 
     Raises:
-        core.InvalidArgument: An input is not floating, or not of the target's dtype.
+        core.InvalidArgument: An input is not floating, or not of the target's dtype; the target
+            cannot be moved to the device.
         Exception: Whatever f or the gradient raises at the point, with a note on the inputs.
     """
     _check_inputs(target)
+    if config.device != "cpu":
+        target.move_to(config.device)
     with target.running(), np.errstate(all="ignore"):  # overflow is judged, not warned of
         if config.is_plain:
             report = _report(target, config, plain_results(target, config), ())

@@ -93,6 +93,17 @@ class Target(ABC):
     first_run: Sequence[Array] | None = None
     first_changes: Sequence[str] = ()
 
+    def move_to(self, device: str) -> None:
+        """Lets the gradient be calculated on a device, "cuda" or "cuda:1"; before the first run.
+
+        Raises:
+            core.InvalidArgument: There is no such device, or the target does not choose its own.
+        """
+        raise core.InvalidArgument(
+            f"{self.who}: device must be 'cpu', got {device!r}; only operators and programs of "
+            "fluidcore take one, other functions run where their tensors are"
+        )
+
     def judged_in(self, shadow: str) -> str:
         """The dtype in which f is differentiated, where `config.shadow` is so."""
         return self.shadow if self.has_shadow and shadow == "auto" else self.dtype
