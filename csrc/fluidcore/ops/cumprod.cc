@@ -3,6 +3,7 @@
 
 #include "fluidcore/kernels/cpu/cumsum.h"
 #include "fluidcore/kernels/cpu/linear_recurrence.h"
+#include "fluidcore/kernels/cuda/sequences.h"
 #include "fluidcore/op/decomposition.h"
 #include "fluidcore/ops/axis.h"
 #include "fluidcore/ops/elementwise.h"
@@ -19,6 +20,15 @@ Kernel cumprod(const KernelContext& context) {
   const auto out = context.output<T>("Out");
   const SequencesOf all(x.shape(), axis_of_sequences(context, x.shape()));
   const cpu::CumsumOrder order{context.attr<bool>("exclusive"), context.attr<bool>("reverse")};
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      const cuda::Cumulate products{
+          {all.outer, all.count, all.inner, order.reverse}, true, order.exclusive};
+      return Kernel::enqueued([=, &device = context.device()] {
+        cuda::for_each(device, all.outer * all.inner, products, x.data(), out.data());
+      });
+    }
+  }
   return [=] { cpu::cumprod(all.outer, all.count, all.inner, order, x.data(), out.data()); };
 }
 
@@ -30,7 +40,18 @@ Kernel cumprod_grad(const KernelContext& context) {
   const SequencesOf of(x.shape(), axis_of_sequences(context, x.shape()));
   const cpu::Sequences all{of.outer, of.count, of.inner, context.attr<bool>("reverse")};
   const cpu::CumsumOrder order{context.attr<bool>("exclusive"), all.reverse};
-  const Tensor products(x.spec());
+  const Tensor products(x.spec(), context.device().device());
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return Kernel::enqueued([=, &device = context.device()] {
+        auto* const out = static_cast<T*>(products.raw());
+        const std::int64_t count = all.outer * all.inner;
+        cuda::for_each(device, count, cuda::Cumulate{all, true, order.exclusive}, x.data(), out);
+        cuda::for_each(device, count, cuda::CumprodGrad{all, order.exclusive}, x.data(),
+                       static_cast<const T*>(out), dout.data(), dx.data());
+      });
+    }
+  }
   return [=] {
     auto* const out = static_cast<T*>(products.raw());
     cpu::cumprod(all.outer, all.count, all.inner, order, x.data(), out);
@@ -89,7 +110,7 @@ void register_cumprod_ops(OpRegistry& registry) {
             context.set_output("Out", x);
           })
           .in_place("X", "Out")
-          .kernels(cpu_kernels<float, double, BFloat16, std::int32_t, std::int64_t>(
+          .kernels(kernels_everywhere<float, double, BFloat16, std::int32_t, std::int64_t>(
               [](auto tag) -> KernelFactory { return cumprod<typename decltype(tag)::type>; }))
           .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
   registry.add(
@@ -106,7 +127,7 @@ void register_cumprod_ops(OpRegistry& registry) {
             context.set_output("X@GRAD", x);
           })
           .in_place("Out@GRAD", "X@GRAD")
-          .kernels(cpu_kernels<float, double>(
+          .kernels(kernels_everywhere<float, double>(
               [](auto tag) -> KernelFactory { return cumprod_grad<typename decltype(tag)::type>; }))
           .decompose(decompose_cumprod_grad));
 }

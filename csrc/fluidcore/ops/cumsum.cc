@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "fluidcore/kernels/cuda/sequences.h"
 #include "fluidcore/ops/axis.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/register_ops.h"
@@ -16,6 +17,15 @@ Kernel cumsum(const KernelContext& context) {
   const auto out = context.output<T>("Out");
   const SequencesOf all(x.shape(), axis_of_sequences(context, x.shape()));
   const cpu::CumsumOrder order{context.attr<bool>("exclusive"), context.attr<bool>("reverse")};
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      const cuda::Cumulate sums{
+          {all.outer, all.count, all.inner, order.reverse}, false, order.exclusive};
+      return Kernel::enqueued([=, &device = context.device()] {
+        cuda::for_each(device, all.outer * all.inner, sums, x.data(), out.data());
+      });
+    }
+  }
   return [=] { cpu::cumsum(all.outer, all.count, all.inner, order, x.data(), out.data()); };
 }
 
@@ -51,7 +61,7 @@ void register_cumsum_ops(OpRegistry& registry) {
             return dims_before_sequences(context, context.input("X").shape);
           })
           .in_place("X", "Out")
-          .kernels(cpu_kernels<float, double, BFloat16, std::int32_t, std::int64_t>(
+          .kernels(kernels_everywhere<float, double, BFloat16, std::int32_t, std::int64_t>(
               [](auto tag) -> KernelFactory { return cumsum<typename decltype(tag)::type>; }))
           .grad(cumsum_grad));
 }

@@ -1,10 +1,10 @@
-#include "fluidcore/kernels/cpu/gather.h"
-
 #include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "fluidcore/kernels/cpu/gather.h"
+#include "fluidcore/kernels/cuda/gather.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/linear.h"
 #include "fluidcore/ops/register_ops.h"
@@ -42,7 +42,18 @@ struct Gather {
 Kernel gather(const KernelContext& context) {
   const auto x = context.raw_input("X");
   const auto out = context.raw_output("Out");
-  const Gather taken(context, static_cast<std::int64_t>(size_of(x.spec().dtype)));
+  const std::size_t element = size_of(x.spec().dtype);
+  const Gather taken(context, static_cast<std::int64_t>(element));
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return checked(
+          taken.index.input(), [=] { taken.index.check(); },
+          [=, &device = context.device()] {
+            cuda::take_rows(device, taken.shape, taken.index.index(), element, x.data(),
+                            out.data());
+          });
+    }
+  }
   return [=] { cpu::take_rows(taken.shape, taken.index.checked(), x.data(), out.data()); };
 }
 
@@ -52,6 +63,15 @@ Kernel gather_grad(const KernelContext& context) {
   if (!dx) return nothing_to_do();
   const auto dout = context.input<T>("Out@GRAD");
   const Gather taken(context, 1);
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return checked(
+          taken.index.input(), [=] { taken.index.check(); },
+          [=, &device = context.device()] {
+            cuda::add_rows(device, taken.shape, taken.index.index(), dout.data(), dx.data());
+          });
+    }
+  }
   return [=, links = Links(context, taken.shape)] {
     cpu::add_rows<T>(taken.shape, taken.index.checked(), links.data(), dout.data(), nullptr,
                      dx.data());
@@ -99,7 +119,7 @@ void add_gather(OpRegistry& registry, const std::string& type, const Texts& text
           .output("Out", texts.out)
           .row_dims(dims_before_index)
           .infer([](InferContext& context) { context.set_output("Out", gathered(context)); })
-          .kernels(byte_kernels(gather))
+          .kernels(byte_kernels_everywhere(gather))
           .grad(standard_grad({.inputs = {"X", "Index"}, .differentiable = {"X"}})));
   registry.add(with_axis_attr(OpDef(type + "_grad"), texts)
                    .doc("X@GRAD = the sum of Out@GRAD where Index names the element, else 0.")
@@ -112,7 +132,7 @@ void add_gather(OpRegistry& registry, const std::string& type, const Texts& text
                      require_spec(context, "Out@GRAD", gathered(context));
                      infer_grads_like_inputs(context);
                    })
-                   .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+                   .kernels(floating_kernels_everywhere([](auto tag) -> KernelFactory {
                      return gather_grad<typename decltype(tag)::type>;
                    }))
                    .grad(adjoint_grad({.to = "X@GRAD", .type = type, .kept = {"Index"}})));

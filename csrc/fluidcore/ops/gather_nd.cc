@@ -1,7 +1,10 @@
+#include <algorithm>
 #include <utility>
 
 #include "fluidcore/kernels/cpu/gather.h"
+#include "fluidcore/kernels/cuda/gather.h"
 #include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/on_host.h"
 #include "fluidcore/ops/register_ops.h"
 #include "fluidcore/ops/row_numbers.h"
 
@@ -17,6 +20,7 @@ class Parts {
   Parts(const KernelContext& context, std::int64_t element)
       : who_(context.type()),
         index_(context.raw_input("Index")),
+        on_host_(index_),
         scratch_(context.scratch()),
         extents_(context.raw_input("X").shape()) {
     depth_ = static_cast<std::size_t>(index_.shape().back());
@@ -32,26 +36,48 @@ class Parts {
 
   // Throws InvalidArgument for the first index that names no part.
   cpu::RowIndex checked() const {
-    const cpu::RowIndex index{index_.data(), index_.spec().dtype == DType::kInt64};
+    check();
+    const cpu::RowIndex index = numbers(index_.data());
     for (std::int64_t i = 0, position = 0; i < shape_.count; ++i) {
       std::int64_t part = 0;
       for (std::size_t axis = 0; axis < depth_; ++axis, ++position) {
-        const std::int64_t number = index[position];
-        require(number >= 0 && number < extents_[axis], who_, ": Index must be in [0, ",
-                extents_[axis], ") for dimension ", axis, " of X, got ", number, " at position ",
-                position);
-        part = part * extents_[axis] + number;
+        part = part * extents_[axis] + index[position];
       }
       parts()[i] = part;
     }
     return {parts(), true};
   }
 
+  // The same in two steps, for a kernel on a device.
+  bool fits_device() const { return depth_ <= cuda::PartNumbers::kMostAxes; }
+  Arg<const void> input() const { return index_; }
+  void check() const {
+    const cpu::RowIndex index = numbers(on_host_.data());
+    const auto depth = static_cast<std::int64_t>(depth_);
+    for (std::int64_t position = 0; position < shape_.count * depth; ++position) {
+      const std::int64_t extent = extents_[static_cast<std::size_t>(position % depth)];
+      const std::int64_t number = index[position];
+      require(number >= 0 && number < extent, who_, ": Index must be in [0, ", extent,
+              ") for dimension ", position % depth, " of X, got ", number, " at position ",
+              position);
+    }
+  }
+  cpu::RowIndex on(DeviceContext& device) const {
+    cuda::PartNumbers body{numbers(index_.data()), static_cast<int>(depth_), {}};
+    std::copy_n(extents_.begin(), depth_, body.extents);
+    cuda::for_each(device, shape_.count, body, parts());
+    return {parts(), true};
+  }
+
  private:
+  cpu::RowIndex numbers(const void* index) const {
+    return {index, index_.spec().dtype == DType::kInt64};
+  }
   std::int64_t* parts() const { return reinterpret_cast<std::int64_t*>(scratch_->data()); }
 
   std::string who_;
   Arg<const void> index_;
+  OnHost on_host_;
   ScratchPtr scratch_;
   Shape extents_;
   std::size_t depth_ = 0;
@@ -61,9 +87,19 @@ class Parts {
 Kernel gather_nd(const KernelContext& context) {
   const auto x = context.raw_input("X");
   const auto out = context.raw_output("Out");
-  return [=, parts = Parts(context, static_cast<std::int64_t>(size_of(x.spec().dtype)))] {
-    cpu::take_rows(parts.shape(), parts.checked(), x.data(), out.data());
-  };
+  const std::size_t element = size_of(x.spec().dtype);
+  const Parts parts(context, static_cast<std::int64_t>(element));
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      if (!parts.fits_device()) return Kernel();
+      return checked(
+          parts.input(), [=] { parts.check(); },
+          [=, &device = context.device()] {
+            cuda::take_rows(device, parts.shape(), parts.on(device), element, x.data(), out.data());
+          });
+    }
+  }
+  return [=] { cpu::take_rows(parts.shape(), parts.checked(), x.data(), out.data()); };
 }
 
 template <class T>
@@ -71,7 +107,19 @@ Kernel scatter_nd_add(const KernelContext& context) {
   const auto x = context.input<T>("X");
   const auto updates = context.input<T>("Updates");
   const auto out = context.output<T>("Out");
-  return [=, parts = Parts(context, 1)] {
+  const Parts parts(context, 1);
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      if (!parts.fits_device()) return Kernel();
+      return checked(
+          parts.input(), [=] { parts.check(); },
+          [=, &device = context.device(), bytes = byte_size(x.spec())] {
+            if (out.data() != x.data()) device.copy(out.data(), x.data(), bytes);
+            cuda::add_rows_to(device, parts.shape(), parts.on(device), updates.data(), out.data());
+          });
+    }
+  }
+  return [=] {
     cpu::add_rows<T>(parts.shape(), parts.checked(), parts.links(), updates.data(), x.data(),
                      out.data());
   };
@@ -137,7 +185,7 @@ void register_gather_nd_ops(OpRegistry& registry) {
           .input("Index", index_doc)
           .output("Out", "extents of Index but the last, then those of X after the first K")
           .infer([](InferContext& context) { context.set_output("Out", parts_spec(context)); })
-          .kernels(byte_kernels(gather_nd))
+          .kernels(byte_kernels_everywhere(gather_nd))
           .grad(gather_nd_grad)
           .checks_data());
   registry.add(
@@ -150,7 +198,7 @@ void register_gather_nd_ops(OpRegistry& registry) {
           .output("Out", "shape and dtype of X")
           .in_place("X", "Out")
           .infer(infer_scatter_nd_add)
-          .kernels(cpu_kernels<float, double, BFloat16, std::int32_t, std::int64_t>(
+          .kernels(kernels_everywhere<float, double, BFloat16, std::int32_t, std::int64_t>(
               [](auto tag) -> KernelFactory {
                 return scatter_nd_add<typename decltype(tag)::type>;
               }))

@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "fluidcore/kernels/cuda/sequences.h"
 #include "fluidcore/ops/axis.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/optional_output.h"
@@ -24,9 +25,16 @@ Kernel recurrence(const KernelContext& context) {
   const auto x = context.input<T>("X");
   const auto y = context.input<T>("Y");
   const auto out = context.output<T>("Out");
-  return [=, all = sequences(context, out.shape())] {
-    cpu::linear_recurrence(all, x.data(), y.data(), out.data());
-  };
+  const cpu::Sequences all = sequences(context, out.shape());
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return Kernel::enqueued([=, &device = context.device()] {
+        cuda::for_each(device, all.outer * all.inner, cuda::LinearRecurrence{all}, x.data(),
+                       y.data(), out.data());
+      });
+    }
+  }
+  return [=] { cpu::linear_recurrence(all, x.data(), y.data(), out.data()); };
 }
 
 template <class T>
@@ -36,7 +44,16 @@ Kernel recurrence_grad(const KernelContext& context) {
   const auto dout = context.input<T>("Out@GRAD");
   const auto dx = context.optional_output<T>("X@GRAD");
   const auto dy = context.optional_output<T>("Y@GRAD");
-  return [=, all = sequences(context, out.shape())] {
+  const cpu::Sequences all = sequences(context, out.shape());
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return Kernel::enqueued([=, &device = context.device()] {
+        cuda::for_each(device, all.outer * all.inner, cuda::LinearRecurrenceGrad{all}, x.data(),
+                       out.data(), dout.data(), data_or_null(dx), data_or_null(dy));
+      });
+    }
+  }
+  return [=] {
     cpu::linear_recurrence_grad(all, x.data(), out.data(), dout.data(), data_or_null(dx),
                                 data_or_null(dy));
   };
@@ -98,7 +115,7 @@ void register_linear_recurrence_ops(OpRegistry& registry) {
                    .infer(infer_recurrence)
                    .in_place("X", "Out")
                    .in_place("Y", "Out")
-                   .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+                   .kernels(kernels_everywhere<float, double>([](auto tag) -> KernelFactory {
                      return recurrence<typename decltype(tag)::type>;
                    }))
                    .grad(standard_grad(
@@ -113,7 +130,7 @@ void register_linear_recurrence_ops(OpRegistry& registry) {
           .output("X@GRAD", "gradient of X, shape of X")
           .output("Y@GRAD", "gradient of Y, shape of X")
           .infer(infer_recurrence_grad)
-          .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+          .kernels(kernels_everywhere<float, double>([](auto tag) -> KernelFactory {
             return recurrence_grad<typename decltype(tag)::type>;
           }))
           .decompose(decompose_recurrence_grad));

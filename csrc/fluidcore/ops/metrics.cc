@@ -1,12 +1,44 @@
 #include <algorithm>
 
+#include "fluidcore/kernels/cuda/launch.h"
 #include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/optional_output.h"
 #include "fluidcore/ops/register_ops.h"
 #include "fluidcore/ops/row_numbers.h"
 
 namespace fluidcore {
 
 namespace {
+
+FC_HOST_DEVICE float part_of(std::int32_t hits, std::int64_t samples) {
+  return samples == 0 ? 0.0F : static_cast<float>(hits) / static_cast<float>(samples);
+}
+
+// On a device, by one group.
+struct CountHits {
+  std::int64_t samples;
+  std::int64_t k;
+  cpu::RowIndex right;
+
+  FC_HOST_DEVICE void operator()(const cuda::Group& group,
+                                 std::int64_t /*i*/,
+                                 const std::int64_t* indices,
+                                 float* accuracy,
+                                 std::int32_t* correct,
+                                 std::int32_t* total) const {
+    std::int32_t hits = 0;
+    for (std::int64_t i = group.rank(); i < samples; i += group.size()) {
+      bool is_hit = false;
+      for (std::int64_t j = 0; j < k; ++j) is_hit = is_hit || indices[i * k + j] == right[i];
+      hits += is_hit ? 1 : 0;
+    }
+    hits = group.sum(hits);
+    if (group.rank() != 0) return;
+    if (accuracy != nullptr) *accuracy = part_of(hits, samples);
+    if (correct != nullptr) *correct = hits;
+    if (total != nullptr) *total = static_cast<std::int32_t>(samples);
+  }
+};
 
 Kernel accuracy(const KernelContext& context) {
   const auto indices = context.input<std::int64_t>("Indices");
@@ -17,6 +49,15 @@ Kernel accuracy(const KernelContext& context) {
   const auto total = context.optional_output<std::int32_t>("Total");
   const std::int64_t samples = indices.shape()[0];
   const std::int64_t k = indices.shape()[1];
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return Kernel::enqueued([=, &device = context.device()] {
+        cuda::for_each_group(device, 1, samples * k, CountHits{samples, k, {label.data(), is_wide}},
+                             indices.data(), data_or_null(accuracy), data_or_null(correct),
+                             data_or_null(total));
+      });
+    }
+  }
   return [=] {
     std::int32_t hits = 0;
     const cpu::RowIndex right{label.data(), is_wide};
@@ -24,10 +65,7 @@ Kernel accuracy(const KernelContext& context) {
       const std::int64_t* row = indices.data() + i * k;
       hits += std::find(row, row + k, right[i]) != row + k ? 1 : 0;
     }
-    if (accuracy) {
-      *accuracy.data() =
-          samples == 0 ? 0.0F : static_cast<float>(hits) / static_cast<float>(samples);
-    }
+    if (accuracy) *accuracy.data() = part_of(hits, samples);
     if (correct) *correct.data() = hits;
     if (total) *total.data() = static_cast<std::int32_t>(samples);
   };
@@ -65,7 +103,8 @@ void register_metrics_ops(OpRegistry& registry) {
           .output("Correct", "int32 [1]: how many samples are right", {.intermediate = true})
           .output("Total", "int32 [1]: how many samples there are", {.intermediate = true})
           .infer(infer_accuracy)
-          .kernels(floating_cpu_kernels([](auto /*tag*/) -> KernelFactory { return accuracy; }))
+          .kernels(
+              floating_kernels_everywhere([](auto /*tag*/) -> KernelFactory { return accuracy; }))
           .not_differentiable());
 }
 

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "fluidcore/base/threads.h"
+#include "fluidcore/kernels/cuda/launch.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/register_ops.h"
 #include "fluidcore/ops/row_numbers.h"
@@ -21,11 +22,35 @@ std::array<char, 8> one_as(DType dtype) {
   return bytes;
 }
 
+struct OneHot {
+  cpu::RowIndex numbers;
+  std::int64_t depth;
+
+  template <class Index, class T>
+  FC_HOST_DEVICE void operator()(Index i, T* out) const {
+    const std::int64_t row = i / depth;
+    out[i] = static_cast<T>(ComputeType<T>(i - row * depth == numbers[row] ? 1 : 0));
+  }
+};
+
 Kernel one_hot(const KernelContext& context) {
   const auto out = context.raw_output("Out");
   const std::int64_t depth = context.attr<std::int64_t>("depth");
   const RowNumbers numbers(context, "X", {depth});
   const std::size_t element = size_of(out.spec().dtype);
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return visit_dtype(out.spec().dtype, [&](auto tag) {
+        using T = typename decltype(tag)::type;
+        return checked(
+            numbers.input(), [=] { numbers.check(); },
+            [=, &device = context.device()] {
+              cuda::for_each(device, out.size(), OneHot{numbers.index(), depth},
+                             static_cast<T*>(out.data()));
+            });
+      });
+    }
+  }
   const std::int64_t row_bytes = depth * static_cast<std::int64_t>(element);
   return [=, one = one_as(out.spec().dtype)] {
     const cpu::RowIndex found = numbers.checked();
@@ -63,7 +88,7 @@ void register_one_hot_ops(OpRegistry& registry) {
           .required_attr("depth", std::int64_t{1}, "last extent of Out, at least 1")
           .attr("dtype", static_cast<std::int64_t>(DType::kFloat32), "number of Out's dtype")
           .infer(infer_one_hot)
-          .kernels(cpu_kernels<std::int32_t, std::int64_t>(
+          .kernels(kernels_everywhere<std::int32_t, std::int64_t>(
               [](auto /*tag*/) -> KernelFactory { return one_hot; }))
           .not_differentiable()
           .checks_data());

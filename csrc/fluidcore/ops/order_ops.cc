@@ -1,10 +1,12 @@
-#include "fluidcore/kernels/cpu/order.h"
-
+#include <functional>
 #include <string>
 #include <utility>
 
 #include "fluidcore/kernels/cpu/gather.h"
+#include "fluidcore/kernels/cpu/order.h"
 #include "fluidcore/kernels/cpu/sort.h"
+#include "fluidcore/kernels/cuda/gather.h"
+#include "fluidcore/kernels/cuda/sort.h"
 #include "fluidcore/ops/axis.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/optional_output.h"
@@ -34,6 +36,26 @@ void reserve_keys(const ScratchPtr& scratch, std::int64_t count) {
   scratch->reserve(static_cast<std::size_t>(count) * sizeof(cpu::OrderedKey));
 }
 
+// The first k elements along `dim`, and where they are in x, on a device.
+Kernel sorted_on_cuda(const KernelContext& context,
+                      const cpu::OrderedDim& dim,
+                      std::int64_t k,
+                      Arg<const void> x,
+                      Arg<void> out,
+                      const std::function<std::int64_t*()>& indices) {
+  const ScratchPtr& scratch = context.scratch();
+  reserve_keys(scratch, cuda::sort_keys(dim));
+  const cpu::IndexedRows elements{dim.outer, dim.count * dim.inner, k * dim.inner,
+                                  static_cast<std::int64_t>(size_of(x.spec().dtype)), true};
+  return Kernel::enqueued([=, &device = context.device(), scratch = scratch] {
+    const DType dtype = x.spec().dtype;
+    cuda::sort_indices(device, dim, k, dtype, x.data(), keys_in(scratch), indices());
+    if (!out) return;
+    const cpu::RowIndex index{indices(), true, -1, dim.inner};
+    cuda::take_rows(device, elements, index, size_of(dtype), x.data(), out.data());
+  });
+}
+
 Kernel top_k(const KernelContext& context) {
   const auto x = context.raw_input("X");
   const auto out = context.raw_output("Out");
@@ -42,6 +64,12 @@ Kernel top_k(const KernelContext& context) {
   const std::int64_t width = x.shape().rank() == 0 ? 1 : x.shape().back();
   const std::int64_t rows = out.shape().num_elements() / k;
   const ScratchPtr& scratch = context.scratch();
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return sorted_on_cuda(context, {rows, width, 1, true}, k, x, out,
+                            [=] { return indices.data(); });
+    }
+  }
   reserve_keys(scratch, cpu::top_keys(rows, k));
   const cpu::IndexedRows elements{rows, width, k,
                                   static_cast<std::int64_t>(size_of(x.spec().dtype)), true};
@@ -79,7 +107,7 @@ void add_top_k(OpRegistry& registry) {
           .attr("k", std::int64_t{1}, "how many, at most width")
           .row_dims(all_but_last_dim)
           .infer(infer_top_k)
-          .kernels(cpu_kernels<float, double, BFloat16, std::int32_t, std::int64_t>(
+          .kernels(kernels_everywhere<float, double, BFloat16, std::int32_t, std::int64_t>(
               [](auto /*tag*/) -> KernelFactory { return top_k; }))
           .grad([](GradContext& context) { return taken_grad(context, -1); }));
 }
@@ -100,9 +128,19 @@ template <bool greatest>
 Kernel find(const KernelContext& context) {
   const auto x = context.raw_input("X");
   const auto out = context.output<std::int64_t>("Out");
-  return [=, dim = ordered_dim(context, greatest), dtype = x.spec().dtype] {
-    cpu::find_first(dim, dtype, x.data(), out.data());
-  };
+  const cpu::OrderedDim dim = ordered_dim(context, greatest);
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return visit_dtype(x.spec().dtype, [&](auto tag) {
+        using T = typename decltype(tag)::type;
+        return Kernel::enqueued([=, &device = context.device()] {
+          cuda::for_each(device, out.size(), cuda::FindFirst{dim}, static_cast<const T*>(x.data()),
+                         out.data());
+        });
+      });
+    }
+  }
+  return [=, dtype = x.spec().dtype] { cpu::find_first(dim, dtype, x.data(), out.data()); };
 }
 
 void infer_find(InferContext& context) {
@@ -137,6 +175,11 @@ Kernel argsort(const KernelContext& context) {
   const auto out = optional_raw_output(context, "Out");
   const auto dim = ordered_dim(context, context.attr<bool>("descending"));
   const OutputOrScratch<std::int64_t> indices(context, "Indices", x.size());
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return sorted_on_cuda(context, dim, dim.count, x, out, [=] { return indices.data(); });
+    }
+  }
   const ScratchPtr& scratch = context.scratch();
   reserve_keys(scratch, cpu::sort_keys(dim));
   const cpu::IndexedRows elements{dim.outer, dim.count * dim.inner, dim.count * dim.inner,
@@ -165,7 +208,7 @@ void add_argsort(OpRegistry& registry) {
             context.set_output("Out", x);
             context.set_output("Indices", {x.shape, DType::kInt64});
           })
-          .kernels(byte_kernels(argsort))
+          .kernels(byte_kernels_everywhere(argsort))
           .grad([](GradContext& context) {
             return taken_grad(context, std::get<std::int64_t>(context.forward().attr("axis")));
           }));
@@ -178,9 +221,9 @@ void register_order_ops(OpRegistry& registry) {
   const std::string of_equal = "; of equal ones the first, and NaN before everything else.";
   add_find(registry, "argmax",
            ("Out = where the greatest element along axis is" + of_equal).c_str(),
-           byte_kernels(find<true>));
+           byte_kernels_everywhere(find<true>));
   add_find(registry, "argmin", ("Out = where the least element along axis is" + of_equal).c_str(),
-           byte_kernels(find<false>));
+           byte_kernels_everywhere(find<false>));
   add_argsort(registry);
 }
 

@@ -9,6 +9,7 @@
 
 #include "fluidcore/base/bytes.h"
 #include "fluidcore/kernels/cpu/elementwise.h"
+#include "fluidcore/kernels/cuda/copy.h"
 #include "fluidcore/kernels/functors.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/linear.h"
@@ -78,6 +79,19 @@ Kernel pad(const KernelContext& context) {
   if (!is_constant(context)) return inside;
   const auto out = context.raw_output("Out");
   const DType dtype = out.spec().dtype;
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return visit_dtype(dtype, [&](auto tag) {
+        using T = typename decltype(tag)::type;
+        const cuda::SetAll<T> fill{
+            static_cast<T>(convert<ComputeType<T>>(context.attr<double>("pad_value")))};
+        return Kernel::enqueued([=, &device = context.device()] {
+          cuda::for_each(device, out.size(), fill, static_cast<T*>(out.data()));
+          inside();
+        });
+      });
+    }
+  }
   const cpu::StridedPair all({{out.size(), 1, 0}}, 0, 0);
   return [=, inside = std::move(inside),
           value = element_of(context.attr<double>("pad_value"), dtype)] {
@@ -98,6 +112,28 @@ Kernel pad_grad(const KernelContext& context) {
   for (const cpu::StridedPair& pair :
        cpu::strided_pairs(dout.shape(), dx.shape(), padded(context, dx.shape(), dout.shape()))) {
     pairs->push_back(pair.reversed());
+  }
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      const std::vector<cuda::StridedAdd> parts(pairs->begin(), pairs->end());
+      const auto size = static_cast<std::size_t>(dx.size()) * sizeof(Total);
+      if constexpr (!std::is_same_v<Total, T>) context.scratch()->reserve(size);
+      return Kernel::enqueued([=, &device = context.device(), scratch = context.scratch()] {
+        Total* totals = nullptr;
+        if constexpr (std::is_same_v<Total, T>) {
+          totals = dx.data();
+        } else {
+          totals = reinterpret_cast<Total*>(scratch->data());
+        }
+        device.zero(totals, size);
+        for (const cuda::StridedAdd& part : parts) {
+          cuda::for_each(device, part.size(), part, totals, dout.data());
+        }
+        if constexpr (!std::is_same_v<Total, T>) {
+          cuda::map(device, Identity(), dx.size(), dx.data(), static_cast<const Total*>(totals));
+        }
+      });
+    }
   }
   const auto sum = [=](Total* totals) {
     zero_bytes(totals, dx.size() * static_cast<std::int64_t>(sizeof(Total)));
@@ -161,13 +197,13 @@ void register_pad_ops(OpRegistry& registry) {
                    .doc("Out = X with elements added around it.")
                    .input("X", "any shape")
                    .output("Out", "the extents of X and its paddings")
-                   .kernels(byte_kernels(pad))
+                   .kernels(byte_kernels_everywhere(pad))
                    .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
   const GradMaker adjoint = adjoint_grad({.type = "pad"});
   registry.add(
       with_pad_attrs(
           declare_adjoint("pad", "X@GRAD = the sum of Out@GRAD over the places of each element."))
-          .kernels(floating_cpu_kernels(
+          .kernels(floating_kernels_everywhere(
               [](auto tag) -> KernelFactory { return pad_grad<typename decltype(tag)::type>; }))
           .grad([adjoint](GradContext& context) {
             std::vector<OpDesc> ops = adjoint(context);

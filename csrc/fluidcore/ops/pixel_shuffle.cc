@@ -1,12 +1,9 @@
-#include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <vector>
 
-#include "fluidcore/kernels/cpu/transpose.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/linear.h"
 #include "fluidcore/ops/register_ops.h"
+#include "fluidcore/ops/strided_kernels.h"
 
 namespace fluidcore {
 
@@ -33,20 +30,11 @@ TensorSpec shuffled(const InferContext& context) {
   return {{x.shape[0], channels, times(x.shape[2]), times(x.shape[3])}, x.dtype};
 }
 
-Kernel permute(Arg<const void> from,
-               Arg<void> to,
-               const Shape& shape,
-               const std::vector<std::size_t>& axes) {
-  const auto permuted =
-      std::make_shared<const cpu::Transpose>(shape, axes, size_of(from.spec().dtype));
-  return [=] { permuted->run(to.data(), from.data()); };
-}
-
 Kernel pixel_shuffle(const KernelContext& context) {
   const auto x = context.raw_input("X");
   const auto out = context.raw_output("Out");
   const std::int64_t factor = context.attr<std::int64_t>("upscale_factor");
-  return permute(x, out,
+  return permute(context, x, out,
                  {out.shape()[0], out.shape()[1], factor, factor, x.shape()[2], x.shape()[3]},
                  {0, 1, 4, 2, 5, 3});
 }
@@ -56,7 +44,7 @@ Kernel pixel_shuffle_grad(const KernelContext& context) {
   const auto dout = context.raw_input("Out@GRAD");
   const auto dx = context.raw_output("X@GRAD");
   const std::int64_t factor = context.attr<std::int64_t>("upscale_factor");
-  return permute(dout, dx,
+  return permute(context, dout, dx,
                  {dout.shape()[0], dout.shape()[1], dx.shape()[2], factor, dx.shape()[3], factor},
                  {0, 1, 3, 5, 2, 4});
 }
@@ -76,13 +64,13 @@ void register_pixel_shuffle_ops(OpRegistry& registry) {
           .input("X", "[N, C r^2, H, W]")
           .output("Out", "[N, C, H r, W r], dtype of X")
           .infer(infer_as<shuffled>)
-          .kernels(byte_kernels(pixel_shuffle))
+          .kernels(byte_kernels_everywhere(pixel_shuffle))
           .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
   registry.add(
       with_pixel_shuffle_attrs(
           declare_adjoint("pixel_shuffle", "X@GRAD = the elements of Out@GRAD where X had them."))
           .infer(infer_as<shuffled>)
-          .kernels(byte_kernels(pixel_shuffle_grad)));
+          .kernels(byte_kernels_everywhere(pixel_shuffle_grad)));
 }
 
 }  // namespace fluidcore

@@ -7,6 +7,7 @@
 
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/elementwise.h"
+#include "fluidcore/kernels/cuda/launch.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/register_ops.h"
 
@@ -18,16 +19,43 @@ DType dtype_of_out(const InferContext& context) {
   return dtype_from_number(context.attr<std::int64_t>("dtype"));
 }
 
-// Fills Out with first + i step, and `last` at the end.
-template <class T>
-Kernel fill_steps(Arg<T> out, double first, double step, double last) {
-  return [=, size = out.size()] {
-    parallel_for(size, cpu::kGrain, [&](std::int64_t begin, std::int64_t end) {
-      using C = ComputeType<T>;
-      for (std::int64_t i = begin; i < end; ++i) {
-        const double value = i + 1 < size ? first + static_cast<double>(i) * step : last;
-        out.data()[i] = static_cast<T>(static_cast<C>(value));
-      }
+// Element i of `size`: first + i step, and `last` at the end.
+struct Steps {
+  double first;
+  double step;
+  double last;
+  std::int64_t size;
+
+  template <class Index, class T>
+  FC_HOST_DEVICE void operator()(Index i, T* out) const {
+    const double value = i + 1 < size ? first + static_cast<double>(i) * step : last;
+    out[i] = static_cast<T>(static_cast<ComputeType<T>>(value));
+  }
+};
+
+// 1 on the main diagonal, else 0.
+struct Diagonal {
+  std::int64_t width;
+
+  template <class Index, class T>
+  FC_HOST_DEVICE void operator()(Index i, T* out) const {
+    const std::int64_t row = i / width;
+    out[i] = static_cast<T>(ComputeType<T>(i - row * width == row ? 1 : 0));
+  }
+};
+
+template <class Body, class T>
+Kernel fill_each(const KernelContext& context, const Body& body, Arg<T> out) {
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return Kernel::enqueued([=, &device = context.device()] {
+        cuda::for_each(device, out.size(), body, out.data());
+      });
+    }
+  }
+  return [=] {
+    parallel_for(out.size(), cpu::kGrain, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) body(i, out.data());
     });
   };
 }
@@ -37,7 +65,8 @@ Kernel arange(const KernelContext& context) {
   const auto out = context.output<T>("Out");
   const double start = context.attr<double>("start");
   const double step = context.attr<double>("step");
-  return fill_steps(out, start, step, start + static_cast<double>(out.size() - 1) * step);
+  const double last = start + static_cast<double>(out.size() - 1) * step;
+  return fill_each(context, Steps{start, step, last, out.size()}, out);
 }
 
 // Checks that an integer dtype holds a number of the attribute `name`.
@@ -75,8 +104,9 @@ Kernel linspace(const KernelContext& context) {
   const double start = context.attr<double>("start");
   const double stop = context.attr<double>("stop");
   const std::int64_t num = out.size();
-  if (num == 1) return fill_steps(out, start, 0.0, start);
-  return fill_steps(out, start, (stop - start) / static_cast<double>(num - 1), stop);
+  if (num == 1) return fill_each(context, Steps{start, 0.0, start, num}, out);
+  const double step = (stop - start) / static_cast<double>(num - 1);
+  return fill_each(context, Steps{start, step, stop, num}, out);
 }
 
 void infer_linspace(InferContext& context) {
@@ -90,18 +120,7 @@ void infer_linspace(InferContext& context) {
 template <class T>
 Kernel eye(const KernelContext& context) {
   const auto out = context.output<T>("Out");
-  const std::int64_t width = out.shape()[1];
-  return [=, height = out.shape()[0]] {
-    parallel_for(height, cpu::kGrain / std::max<std::int64_t>(width, 1),
-                 [&](std::int64_t begin, std::int64_t end) {
-                   T* to = out.data();
-                   std::fill(to + begin * width, to + end * width,
-                             static_cast<T>(ComputeType<T>(0)));
-                   for (std::int64_t row = begin; row < std::min(end, width); ++row) {
-                     to[row * width + row] = static_cast<T>(ComputeType<T>(1));
-                   }
-                 });
-  };
+  return fill_each(context, Diagonal{out.shape()[1]}, out);
 }
 
 void infer_eye(InferContext& context) {
@@ -126,28 +145,28 @@ OpDef made_of_attrs(const char* type, const char* doc, const char* out_doc, Infe
 }  // namespace
 
 void register_ranges_ops(OpRegistry& registry) {
-  registry.add(made_of_attrs("arange", "Out[i] = start + i step, as long as that is before end.",
-                             "[count]", infer_arange)
-                   .attr("start", 0.0, "the first number; whole for an integer dtype, as step")
-                   .required_attr("end", 0.0, "where the numbers end, without it")
-                   .attr("step", 1.0, "from one number to the next, not 0")
-                   .kernels(cpu_kernels<std::int16_t, std::int32_t, std::int64_t, float, double,
-                                        Float16, BFloat16>([](auto tag) -> KernelFactory {
-                     return arange<typename decltype(tag)::type>;
-                   })));
+  registry.add(
+      made_of_attrs("arange", "Out[i] = start + i step, as long as that is before end.", "[count]",
+                    infer_arange)
+          .attr("start", 0.0, "the first number; whole for an integer dtype, as step")
+          .required_attr("end", 0.0, "where the numbers end, without it")
+          .attr("step", 1.0, "from one number to the next, not 0")
+          .kernels(kernels_everywhere<std::int16_t, std::int32_t, std::int64_t, float, double,
+                                      Float16, BFloat16>(
+              [](auto tag) -> KernelFactory { return arange<typename decltype(tag)::type>; })));
   registry.add(made_of_attrs("linspace", "Out = num numbers from start to stop, evenly spaced.",
                              "[num]", infer_linspace)
                    .required_attr("start", 0.0, "the first number")
                    .required_attr("stop", 0.0, "the last number, where there is more than one")
                    .required_attr("num", std::int64_t{0}, "how many")
-                   .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+                   .kernels(floating_kernels_everywhere([](auto tag) -> KernelFactory {
                      return linspace<typename decltype(tag)::type>;
                    })));
   registry.add(made_of_attrs("eye", "Out = 1 on the main diagonal, 0 elsewhere.",
                              "[num_rows, num_columns]", infer_eye)
                    .required_attr("num_rows", std::int64_t{0}, "how many rows")
                    .attr("num_columns", std::int64_t{-1}, "how many columns; -1: as many as rows")
-                   .kernels(all_cpu_kernels([](auto tag) -> KernelFactory {
+                   .kernels(all_kernels_everywhere([](auto tag) -> KernelFactory {
                      return eye<typename decltype(tag)::type>;
                    })));
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "fluidcore/kernels/cpu/reduce.h"
+#include "fluidcore/kernels/cuda/reduce.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/linear.h"
 #include "fluidcore/ops/register_ops.h"
@@ -48,7 +49,14 @@ Kernel repeat_grad(const KernelContext& context) {
     reduced.push_back(true);
     reduced.push_back(false);
   }
-  const auto sum = std::make_shared<cpu::Reduction<SumOf, T>>(Shape(std::move(extents)), reduced);
+  const Shape all(std::move(extents));
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      const cuda::Reduction<SumOf, T> sum(context.device(), context.scratch(), all, reduced);
+      return Kernel::enqueued([=] { sum.run(cuda::Elements<T>{dout.data()}, dx.data()); });
+    }
+  }
+  const auto sum = std::make_shared<cpu::Reduction<SumOf, T>>(all, reduced);
   return [=] { sum->run(dout.data(), dx.data()); };
 }
 
@@ -115,13 +123,13 @@ void add_repeat(OpRegistry& registry,
                    .output("Out", "X, repeated")
                    .required_attr(attr, Ints{}, attr_doc)
                    .infer(infer)
-                   .kernels(byte_kernels(take<repeats>))
+                   .kernels(byte_kernels_everywhere(take<repeats>))
                    .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
   registry.add(
       declare_adjoint(type, "X@GRAD = the sum of Out@GRAD over all that X was repeated to.")
           .required_attr(attr, Ints{}, attr_doc)
           .infer(infer)
-          .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+          .kernels(floating_kernels_everywhere([](auto tag) -> KernelFactory {
             return repeat_grad<typename decltype(tag)::type>;
           })));
 }

@@ -51,7 +51,7 @@ void add_flip(OpRegistry& registry) {
                      flipped_axes(context, context.input("X").shape.rank());
                      context.set_output("Out", context.input("X"));
                    })
-                   .kernels(byte_kernels(take<flipped>))
+                   .kernels(byte_kernels_everywhere(take<flipped>))
                    .grad(adjoint_grad({.from = "X", .to = "Out", .type = "flip"})));
 }
 
@@ -83,11 +83,7 @@ Kernel roll(const KernelContext& context) {
     const cpu::Segment all{.to = 0, .from = 0, .count = extent};
     cpu::add_periodic(segments[d], all, extent, -shifts[d], extent - shifts[d]);
   }
-  const auto pairs = std::make_shared<const std::vector<cpu::StridedPair>>(
-      cpu::strided_pairs(shape, shape, segments));
-  return [=, bytes = size_of(x.spec().dtype)] {
-    for (const cpu::StridedPair& pair : *pairs) pair.copy(out.data(), x.data(), bytes);
-  };
+  return copy_pairs(context, cpu::strided_pairs(shape, shape, segments), x, out);
 }
 
 void infer_roll(InferContext& context) {
@@ -119,7 +115,7 @@ void add_roll(OpRegistry& registry) {
                          "the dimensions, one perhaps several times, from the end if negative; "
                          "empty: of all elements in order")
                    .infer(infer_roll)
-                   .kernels(byte_kernels(roll))
+                   .kernels(byte_kernels_everywhere(roll))
                    .grad([adjoint](GradContext& context) {
                      std::vector<OpDesc> ops = adjoint(context);
                      for (OpDesc& op : ops) {

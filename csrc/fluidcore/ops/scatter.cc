@@ -3,6 +3,7 @@
 
 #include "fluidcore/base/bytes.h"
 #include "fluidcore/kernels/cpu/gather.h"
+#include "fluidcore/kernels/cuda/gather.h"
 #include "fluidcore/ops/bytes.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/linear.h"
@@ -28,6 +29,24 @@ class Overwritten {
   }
 
   const cpu::IndexedRows& shape() const { return shape_; }
+  const RowNumbers& numbers() const { return index_; }
+
+  // On a device: the rows become those of `updates`, zeros where that is null.
+  void replace(DeviceContext& device, DType dtype, const void* updates, void* rows) const {
+    visit_rows(dtype, [&](auto word, const cuda::LastRows& last) {
+      using Word = decltype(word);
+      cuda::for_each_group(device, shape_.count, last.shape.width, cuda::ReplaceRows{last},
+                           static_cast<const Word*>(updates), static_cast<Word*>(rows));
+    });
+  }
+  // There: the rows that stay in `rows`, zeros for updates that are overwritten.
+  void take(DeviceContext& device, DType dtype, const void* rows, void* updates) const {
+    visit_rows(dtype, [&](auto word, const cuda::LastRows& last) {
+      using Word = decltype(word);
+      cuda::for_each_group(device, shape_.count, last.shape.width, cuda::TakeLastRows{last},
+                           static_cast<const Word*>(rows), static_cast<Word*>(updates));
+    });
+  }
 
   // For each row of Ref the one of Updates that replaces it, -1 where it stays. Valid until the
   // kernel returns.
@@ -53,6 +72,15 @@ class Overwritten {
   }
 
  private:
+  // f(word, the last numbers), of rows of words.
+  template <class F>
+  void visit_rows(DType dtype, const F& f) const {
+    cpu::IndexedRows shape = shape_;
+    shape.width /= static_cast<std::int64_t>(size_of(dtype));
+    cuda::visit_word(size_of(dtype),
+                     [&](auto word) { f(word, cuda::LastRows{shape, index_.index()}); });
+  }
+
   std::int64_t* last() const { return reinterpret_cast<std::int64_t*>(scratch_->data()); }
   std::int64_t* moved() const { return last() + shape_.extent; }
 
@@ -65,7 +93,19 @@ Kernel scatter(const KernelContext& context) {
   const auto ref = context.raw_input("Ref");
   const auto updates = context.raw_input("Updates");
   const auto out = context.raw_output("Out");
-  return [=, rows = Overwritten(context), bytes = bytes_of(out.spec())] {
+  const Overwritten rows(context);
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return checked(
+          rows.numbers().input(), [=] { rows.numbers().check(); },
+          [=, &device = context.device()] {
+            if (out.data() != ref.data())
+              device.copy(out.data(), ref.data(), byte_size(out.spec()));
+            rows.replace(device, out.spec().dtype, updates.data(), out.data());
+          });
+    }
+  }
+  return [=, bytes = bytes_of(out.spec())] {
     const cpu::RowIndex found = rows.updates_of_rows();
     copy_bytes(out.data(), ref.data(), bytes);
     cpu::replace_rows(rows.shape(), found, updates.data(), out.data());
@@ -76,7 +116,21 @@ Kernel scatter_grad(const KernelContext& context) {
   const auto dout = context.raw_input("Out@GRAD");
   const auto dref = optional_raw_output(context, "Ref@GRAD");
   const auto dupdates = optional_raw_output(context, "Updates@GRAD");
-  return [=, rows = Overwritten(context)] {
+  const Overwritten rows(context);
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return checked(
+          rows.numbers().input(), [=] { rows.numbers().check(); },
+          [=, &device = context.device()] {
+            const DType dtype = dout.spec().dtype;
+            if (dupdates) rows.take(device, dtype, dout.data(), dupdates.data());
+            if (!dref) return;
+            device.copy(dref.data(), dout.data(), byte_size(dref.spec()));
+            rows.replace(device, dtype, nullptr, dref.data());
+          });
+    }
+  }
+  return [=] {
     rows.updates_of_rows();
     if (dupdates) {
       cpu::take_rows(rows.shape(), rows.rows_of_updates(), dout.data(), dupdates.data());
@@ -129,7 +183,7 @@ void register_scatter_ops(OpRegistry& registry) {
           .output("Out", "shape and dtype of Ref")
           .in_place("Ref", "Out")
           .infer([](InferContext& context) { context.set_output("Out", scattered(context)); })
-          .kernels(byte_kernels(scatter))
+          .kernels(byte_kernels_everywhere(scatter))
           .grad(standard_grad(
               {.inputs = {"Ref", "Index", "Updates"}, .differentiable = {"Ref", "Updates"}}))
           .checks_data());
@@ -146,7 +200,7 @@ void register_scatter_ops(OpRegistry& registry) {
                      require_spec(context, "Out@GRAD", scattered(context));
                      infer_grads_like_inputs(context);
                    })
-                   .kernels(byte_kernels(scatter_grad))
+                   .kernels(byte_kernels_everywhere(scatter_grad))
                    .grad(scatter_grad_grad)
                    .checks_data());
 }

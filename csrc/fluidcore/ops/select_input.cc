@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
-#include "fluidcore/base/bytes.h"
+#include "fluidcore/base/threads.h"
+#include "fluidcore/kernels/cuda/words.h"
 #include "fluidcore/ops/bytes.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/linear.h"
@@ -13,10 +15,6 @@
 namespace fluidcore {
 
 namespace {
-
-void set_zero(void* data, std::int64_t bytes) {
-  if (bytes > 0) std::memset(data, 0, static_cast<std::size_t>(bytes));
-}
 
 // Which one of `count` tensors the Mask chooses.
 std::size_t chosen(std::int64_t mask, std::size_t count, const char* who) {
@@ -32,11 +30,12 @@ Kernel select_input(const KernelContext& context) {
   for (std::size_t i = 0; i < count; ++i) choices.push_back(context.raw_input("X", i));
   const Index mask(context, "Mask");
   const auto out = context.raw_output("Out");
-  return [choices = std::move(choices), mask, out, bytes = bytes_of(out.spec())] {
+  return [choices = std::move(choices), mask, out, bytes = byte_size(out.spec()),
+          &device = context.device()] {
     const std::size_t i = chosen(mask.value(), choices.size(), "select_input");
     require(choices[i].is_set(), "select_input: X at position ", i,
             ", which Mask chooses, must be ", "written before, got a block that was not run");
-    copy_bytes(out.data(), choices[i].data(), bytes);
+    device.copy(out.data(), choices[i].data(), bytes);
   };
 }
 
@@ -49,14 +48,15 @@ Kernel select_input_grad(const KernelContext& context) {
     grads.push_back(optional_raw_output(context, "X@GRAD", i));
   }
   const Index mask(context, "Mask");
-  return [grads = std::move(grads), mask, dout, bytes = bytes_of(dout.spec())] {
+  return [grads = std::move(grads), mask, dout, bytes = byte_size(dout.spec()),
+          &device = context.device()] {
     const std::size_t wanted = chosen(mask.value(), grads.size(), "select_input_grad");
     for (std::size_t i = 0; i < grads.size(); ++i) {
       if (!grads[i]) continue;
       if (i == wanted) {
-        copy_bytes(grads[i].data(), dout.data(), bytes);
+        device.copy(grads[i].data(), dout.data(), bytes);
       } else {
-        set_zero(grads[i].data(), bytes);
+        device.zero(grads[i].data(), bytes);
       }
     }
   };
@@ -118,6 +118,36 @@ RowNumbers choices_of_rows(const KernelContext& context) {
   return {context, "Ids", {static_cast<std::int64_t>(context.input_count("X"))}};
 }
 
+// The rows that choose tensor `which`, on a device; zeros, if they are wanted, for the others.
+struct ChosenRows {
+  cpu::RowIndex chosen;
+  std::int64_t which;
+  std::int64_t width;
+  bool zeros;
+
+  template <class Index, class Word>
+  FC_HOST_DEVICE void operator()(Index i, const Word* from, Word* to) const {
+    const bool is_chosen = chosen[i / width] == which;
+    if (is_chosen || zeros) to[i] = is_chosen ? from[i] : Word(0);
+  }
+};
+
+[[maybe_unused]] void copy_chosen(DeviceContext& device,
+                                  const RowNumbers& ids,
+                                  std::size_t which,
+                                  const TensorSpec& spec,
+                                  const void* from,
+                                  void* to,
+                                  bool zeros) {
+  const std::int64_t size = spec.shape.num_elements();
+  const ChosenRows rows{ids.index(), static_cast<std::int64_t>(which),
+                        size / std::max<std::int64_t>(spec.shape[0], 1), zeros};
+  cuda::visit_word(size_of(spec.dtype), [&](auto word) {
+    using Word = decltype(word);
+    cuda::for_each(device, size, rows, static_cast<const Word*>(from), static_cast<Word*>(to));
+  });
+}
+
 Kernel multiplex(const KernelContext& context) {
   std::vector<Arg<const void>> choices;
   choices.reserve(context.input_count("X"));
@@ -125,7 +155,19 @@ Kernel multiplex(const KernelContext& context) {
     choices.push_back(context.raw_input("X", i));
   }
   const auto out = context.raw_output("Out");
-  return [=, ids = choices_of_rows(context), rows = RowsOf(out.spec())] {
+  const RowNumbers ids = choices_of_rows(context);
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return checked(
+          ids.input(), [=] { ids.check(); },
+          [=, &device = context.device()] {
+            for (std::size_t i = 0; i < choices.size(); ++i) {
+              copy_chosen(device, ids, i, out.spec(), choices[i].data(), out.data(), false);
+            }
+          });
+    }
+  }
+  return [=, rows = RowsOf(out.spec())] {
     const cpu::RowIndex chosen = ids.checked();
     rows.each([&](std::int64_t row, std::int64_t offset, std::size_t bytes) {
       const auto* from = static_cast<const char*>(choices[chosen[row]].data());
@@ -141,7 +183,20 @@ Kernel multiplex_grad(const KernelContext& context) {
   for (std::size_t i = 0; i < context.output_count("X@GRAD"); ++i) {
     grads.push_back(optional_raw_output(context, "X@GRAD", i));
   }
-  return [=, ids = choices_of_rows(context), rows = RowsOf(dout.spec())] {
+  const RowNumbers ids = choices_of_rows(context);
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return checked(
+          ids.input(), [=] { ids.check(); },
+          [=, &device = context.device()] {
+            for (std::size_t i = 0; i < grads.size(); ++i) {
+              if (!grads[i]) continue;
+              copy_chosen(device, ids, i, dout.spec(), dout.data(), grads[i].data(), true);
+            }
+          });
+    }
+  }
+  return [=, rows = RowsOf(dout.spec())] {
     const cpu::RowIndex chosen = ids.checked();
     rows.each([&](std::int64_t row, std::int64_t offset, std::size_t bytes) {
       for (std::size_t i = 0; i < grads.size(); ++i) {
@@ -177,7 +232,7 @@ void add_multiplex(OpRegistry& registry) {
           .input("X", "tensors [N, ...] of one shape and dtype", {.list = true})
           .output("Out", "shape and dtype of X")
           .infer([](InferContext& context) { context.set_output("Out", multiplexed(context)); })
-          .kernels(byte_kernels(multiplex))
+          .kernels(byte_kernels_everywhere(multiplex))
           .grad(standard_grad({.inputs = {"X", "Ids"}, .differentiable = {"X"}}))
           .checks_data());
   registry.add(OpDef("multiplex_grad")
@@ -190,7 +245,7 @@ void add_multiplex(OpRegistry& registry) {
                      require_spec(context, "Out@GRAD", multiplexed(context));
                      infer_grads_like_inputs(context);
                    })
-                   .kernels(byte_kernels(multiplex_grad))
+                   .kernels(byte_kernels_everywhere(multiplex_grad))
                    .grad(choose_among_grads("multiplex", "Ids"))
                    .checks_data());
 }
@@ -208,7 +263,7 @@ void register_select_ops(OpRegistry& registry) {
             require_index(context, "Mask");
             context.set_output("Out", common_spec(context));
           })
-          .kernels(byte_kernels(select_input))
+          .kernels(byte_kernels_everywhere(select_input))
           .grad(standard_grad({.inputs = {"X", "Mask"}, .differentiable = {"X"}}))
           .checks_data());
   registry.add(OpDef("select_input_grad")
@@ -222,7 +277,7 @@ void register_select_ops(OpRegistry& registry) {
                      require_spec(context, "Out@GRAD", common_spec(context));
                      infer_grads_like_inputs(context);
                    })
-                   .kernels(byte_kernels(select_input_grad))
+                   .kernels(byte_kernels_everywhere(select_input_grad))
                    .grad(choose_among_grads("select_input", "Mask"))
                    .checks_data());
   add_multiplex(registry);

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -9,9 +8,6 @@
 #include <vector>
 
 #include "fluidcore/kernels/cpu/gather.h"
-#include "fluidcore/kernels/cpu/strided.h"
-#include "fluidcore/kernels/cpu/transpose.h"
-#include "fluidcore/kernels/cuda/copy.h"
 #include "fluidcore/op/sub_block.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/linear.h"
@@ -19,6 +15,7 @@
 #include "fluidcore/ops/row_numbers.h"
 #include "fluidcore/ops/same_elements.h"
 #include "fluidcore/ops/shape_attr.h"
+#include "fluidcore/ops/strided_kernels.h"
 
 namespace fluidcore {
 
@@ -184,39 +181,10 @@ std::vector<std::size_t> permutation(const Context& context, std::size_t rank) {
   return axes;
 }
 
-// Dimension d of the result is dimension axes[d] of the other.
-[[maybe_unused]] cpu::StridedPair permuted_pair(const Shape& from,
-                                                const std::vector<std::size_t>& axes) {
-  std::vector<cpu::StridedAxis> dims(axes.size());
-  std::int64_t stride = 1;
-  for (std::size_t d = axes.size(); d-- > 0;) {
-    dims[d] = {from[axes[d]], stride, from.product(axes[d] + 1, from.rank())};
-    stride *= from[axes[d]];
-  }
-  return {dims, 0, 0};
-}
-
-Kernel permute(const KernelContext& context,
-               Arg<const void> from,
-               Arg<void> to,
-               const std::vector<std::size_t>& axes) {
-  if constexpr (kHasCuda) {
-    if (context.is_on_cuda()) {
-      return Kernel::enqueued([=, &device = context.device(),
-                               copy = cuda::StridedCopy(permuted_pair(from.shape(), axes)),
-                               bytes = size_of(from.spec().dtype)] {
-        cuda::copy_strided(device, copy, to.data(), from.data(), bytes);
-      });
-    }
-  }
-  const auto permuted =
-      std::make_shared<const cpu::Transpose>(from.shape(), axes, size_of(from.spec().dtype));
-  return [=] { permuted->run(to.data(), from.data()); };
-}
-
 Kernel transpose(const KernelContext& context) {
   const auto x = context.raw_input("X");
-  return permute(context, x, context.raw_output("Out"), permutation(context, x.shape().rank()));
+  return permute(context, x, context.raw_output("Out"), x.shape(),
+                 permutation(context, x.shape().rank()));
 }
 
 Kernel transpose_grad(const KernelContext& context) {
@@ -225,7 +193,7 @@ Kernel transpose_grad(const KernelContext& context) {
   const std::vector<std::size_t> axes = permutation(context, dout.shape().rank());
   std::vector<std::size_t> inverse(axes.size());
   for (std::size_t d = 0; d < axes.size(); ++d) inverse[axes[d]] = d;
-  return permute(context, dout, context.raw_output("X@GRAD"), inverse);
+  return permute(context, dout, context.raw_output("X@GRAD"), dout.shape(), inverse);
 }
 
 TensorSpec transposed(const InferContext& context) {
@@ -263,7 +231,8 @@ std::vector<std::size_t> last_two_exchanged(std::size_t rank) {
 
 Kernel matrix_transpose(const KernelContext& context) {
   const auto x = context.raw_input("X");
-  return permute(context, x, context.raw_output("Out"), last_two_exchanged(x.shape().rank()));
+  return permute(context, x, context.raw_output("Out"), x.shape(),
+                 last_two_exchanged(x.shape().rank()));
 }
 
 void add_matrix_transpose(OpRegistry& registry) {

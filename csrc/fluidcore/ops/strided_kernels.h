@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "fluidcore/kernels/cpu/strided.h"
@@ -16,6 +17,19 @@ using SegmentsOf = std::vector<cpu::Segments> (*)(const KernelContext&,
 
 // With extents of 1 added in front.
 Shape with_rank(const Shape& shape, std::size_t rank);
+
+// Copies elements of `from` to `to`, which do not overlap.
+Kernel copy_pairs(const KernelContext& context,
+                  const std::vector<cpu::StridedPair>& pairs,
+                  Arg<const void> from,
+                  Arg<void> to);
+
+// Dimension d of `to` is dimension axes[d] of `from`, which is seen as one of `shape`.
+Kernel permute(const KernelContext& context,
+               Arg<const void> from,
+               Arg<void> to,
+               const Shape& shape,
+               const std::vector<std::size_t>& axes);
 
 // Out takes all of its elements from X.
 Kernel take_segments(const KernelContext& context, SegmentsOf segments);

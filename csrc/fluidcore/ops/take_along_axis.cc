@@ -1,5 +1,6 @@
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -8,6 +9,7 @@
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/broadcast.h"
 #include "fluidcore/kernels/cpu/gather.h"
+#include "fluidcore/kernels/cuda/gather.h"
 #include "fluidcore/ops/axis.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/linear.h"
@@ -35,6 +37,11 @@ class Taken {
   const cpu::IndexedRows& shape() const { return shape_; }
   // While the kernel runs: the elements of X, as rows of `shape`.
   cpu::RowIndex find() const;
+
+  // For a kernel on a device: the same, after numbers().check().
+  const RowNumbers& numbers() const { return numbers_; }
+  bool is_repeated() const { return is_repeated_; }
+  std::function<cpu::RowIndex()> finder(const KernelContext& context) const;
 
  private:
   // The positions of the elements [begin, begin + size) of Out.
@@ -103,11 +110,32 @@ void Taken::locate(cpu::RowIndex index,
       });
 }
 
+std::function<cpu::RowIndex()> Taken::finder(const KernelContext& context) const {
+  if (!nest_) return [numbers = numbers_] { return numbers.index(); };
+  const cuda::BroadcastIndex<2> index(*nest_);
+  return [=, this, &device = context.device()]() -> cpu::RowIndex {
+    auto* const to = reinterpret_cast<std::int64_t*>(positions_->data());
+    cuda::for_each(device, shape_.count,
+                   cuda::PositionsAlong{index, numbers_.index(), extent_, inner_}, to);
+    return {to, true};
+  };
+}
+
 Kernel take_along_axis(const KernelContext& context) {
   const auto x = context.raw_input("X");
   const auto out = context.raw_output("Out");
-  const auto taken = std::make_shared<const Taken>(
-      context, static_cast<std::int64_t>(size_of(x.spec().dtype)), false);
+  const std::size_t element = size_of(x.spec().dtype);
+  const auto taken =
+      std::make_shared<const Taken>(context, static_cast<std::int64_t>(element), false);
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return checked(
+          taken->numbers().input(), [=] { taken->numbers().check(); },
+          [=, &device = context.device(), find = taken->finder(context)] {
+            cuda::take_rows(device, taken->shape(), find(), element, x.data(), out.data());
+          });
+    }
+  }
   return [=] { cpu::take_rows(taken->shape(), taken->find(), x.data(), out.data()); };
 }
 
@@ -117,6 +145,17 @@ Kernel take_along_axis_grad(const KernelContext& context) {
   if (!dx) return nothing_to_do();
   const auto dout = context.input<T>("Out@GRAD");
   const auto taken = std::make_shared<const Taken>(context, 1, true);
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      if (taken->is_repeated()) return Kernel();
+      return checked(
+          taken->numbers().input(), [=] { taken->numbers().check(); },
+          [=, &device = context.device()] {
+            cuda::add_rows(device, taken->shape(), taken->numbers().index(), dout.data(),
+                           dx.data());
+          });
+    }
+  }
   return [=, links = Links(context, taken->shape())] {
     cpu::add_rows<T>(taken->shape(), taken->find(), links.data(), dout.data(), nullptr, dx.data());
   };
@@ -171,7 +210,7 @@ void register_take_along_axis_ops(OpRegistry& registry) {
                  "each in [0, extent)")
           .output("Out", "the broadcast shape, with the extent of Index along axis; dtype of X")
           .infer([](InferContext& context) { context.set_output("Out", taken_spec(context)); })
-          .kernels(byte_kernels(take_along_axis))
+          .kernels(byte_kernels_everywhere(take_along_axis))
           .grad(standard_grad({.inputs = {"X", "Index"}, .differentiable = {"X"}})));
   registry.add(
       with_axis_attr(OpDef("take_along_axis_grad"))
@@ -184,7 +223,7 @@ void register_take_along_axis_ops(OpRegistry& registry) {
             require_spec(context, "Out@GRAD", taken_spec(context));
             infer_grads_like_inputs(context);
           })
-          .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+          .kernels(floating_kernels_everywhere([](auto tag) -> KernelFactory {
             return take_along_axis_grad<typename decltype(tag)::type>;
           }))
           .grad(adjoint_grad({.to = "X@GRAD", .type = "take_along_axis", .kept = {"Index"}})));

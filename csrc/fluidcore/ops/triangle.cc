@@ -3,6 +3,8 @@
 #include <string>
 
 #include "fluidcore/base/threads.h"
+#include "fluidcore/kernels/cuda/launch.h"
+#include "fluidcore/kernels/cuda/words.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/linear.h"
 #include "fluidcore/ops/register_ops.h"
@@ -10,6 +12,20 @@
 namespace fluidcore {
 
 namespace {
+
+struct OneSide {
+  std::int64_t height;
+  std::int64_t width;
+  std::int64_t diagonal;
+  bool is_lower;
+
+  template <class Index, class Word>
+  FC_HOST_DEVICE void operator()(Index i, const Word* x, Word* out) const {
+    const std::int64_t row = i / width;
+    const std::int64_t right = i - row * width - (row % height + diagonal);  // of the diagonal
+    out[i] = (is_lower ? right <= 0 : right >= 0) ? x[i] : Word(0);
+  }
+};
 
 // Keeps the elements of matrices on one side of a diagonal, the diagonal too.
 template <bool lower>
@@ -24,6 +40,17 @@ Kernel triangle(const KernelContext& context) {
   const std::int64_t diagonal =
       std::clamp(context.attr<std::int64_t>("diagonal"), -height - 1, width + 1);
   if (x.size() == 0) return nothing_to_do();
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return Kernel::enqueued([=, &device = context.device()] {
+        cuda::visit_word(static_cast<std::size_t>(size), [&](auto word) {
+          using Word = decltype(word);
+          cuda::for_each(device, x.size(), OneSide{height, width, diagonal, lower},
+                         static_cast<const Word*>(x.data()), static_cast<Word*>(out.data()));
+        });
+      });
+    }
+  }
   return [=, rows = x.size() / width] {
     constexpr std::int64_t kGrainBytes = std::int64_t{1} << 17;
     parallel_for(rows, kGrainBytes / (width * size), [&](std::int64_t begin, std::int64_t end) {
@@ -70,8 +97,8 @@ void add_triangle(OpRegistry& registry,
 }  // namespace
 
 void register_triangle_ops(OpRegistry& registry) {
-  add_triangle(registry, "tril", "above", byte_kernels(triangle<true>));
-  add_triangle(registry, "triu", "below", byte_kernels(triangle<false>));
+  add_triangle(registry, "tril", "above", byte_kernels_everywhere(triangle<true>));
+  add_triangle(registry, "triu", "below", byte_kernels_everywhere(triangle<false>));
 }
 
 }  // namespace fluidcore

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <type_traits>
 #include <utility>
 
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/elementwise.h"
+#include "fluidcore/kernels/ordered_key.h"
 
 namespace fluidcore::cpu {
 
@@ -36,30 +35,6 @@ void for_parts(std::int64_t rows, std::int64_t row_elements, const F& f) {
   });
 }
 
-template <std::size_t bytes>
-using Bits = std::conditional_t<
-    bytes == 8,
-    std::uint64_t,
-    std::conditional_t<bytes == 4,
-                       std::uint32_t,
-                       std::conditional_t<bytes == 2, std::uint16_t, std::uint8_t>>>;
-
-// A number of as many bytes, without a sign, that orders like x.
-template <class C>
-Bits<sizeof(C)> ordered(C x) {
-  using Key = Bits<sizeof(C)>;
-  constexpr Key kSign = Key{1} << (8 * sizeof(C) - 1);
-  if constexpr (std::is_same_v<C, bool>) {
-    return x ? 1 : 0;
-  } else if constexpr (std::is_integral_v<C>) {
-    return static_cast<Key>(static_cast<Key>(x) ^ kSign);
-  } else {
-    const auto bits = std::bit_cast<Key>(x + C(0));  // -0 is 0
-    const Key key = (bits & kSign) != 0 ? ~bits : bits | kSign;
-    return x == x ? key : ~Key{0};  // NOLINT(misc-redundant-expression)
-  }
-}
-
 // The keys of `count` <= kTile elements, `stride` apart, turned around if `descending`; how many
 // bytes of them count.
 std::size_t write_keys(DType dtype,
@@ -72,11 +47,11 @@ std::size_t write_keys(DType dtype,
   return visit_dtype(dtype, [=](auto tag) {
     using T = typename decltype(tag)::type;
     using C = ComputeType<T>;
-    using Key = Bits<sizeof(C)>;
+    using Key = KeyBits<sizeof(C)>;
     const T* const from = static_cast<const T*>(x) + first;
     const Key mask = descending ? static_cast<Key>(~Key{0}) : Key{0};
     const auto key = [=](T element) {
-      return static_cast<Key>(ordered(static_cast<C>(element)) ^ mask);
+      return static_cast<Key>(ordered_key(static_cast<C>(element)) ^ mask);
     };
     if (stride == 1) {
       run_on(cpu_isa(), [=] {

@@ -189,6 +189,7 @@ void StridedPair::add(Total* to, const T* from) const {
 
 template void StridedPair::add(float*, const float*) const;
 template void StridedPair::add(float*, const BFloat16*) const;
+template void StridedPair::add(float*, const Float16*) const;
 template void StridedPair::add(double*, const double*) const;
 
 void add_periodic(Segments& segments,

@@ -28,6 +28,8 @@ class StridedPair {
 
   // Those that move in `to`, outermost first, and where the views begin.
   const std::vector<StridedAxis>& axes() const { return axes_; }
+  // Those that stay in one place there.
+  const std::vector<StridedAxis>& summed() const { return summed_; }
   std::int64_t to() const { return to_; }
   std::int64_t from() const { return from_; }
 
