@@ -40,33 +40,29 @@ OpDef with_seed(OpDef&& def) {
   return std::move(def).attr("seed", std::int64_t{0}, kSeedDoc).not_differentiable().random();
 }
 
-// Calls write(out, i) for each element i of an output of int32 or int64.
-template <class Write>
-void write_numbers(Arg<void> out, std::int64_t begin, std::int64_t end, const Write& write) {
-  if (out.spec().dtype == DType::kInt64) {
-    for (std::int64_t i = begin; i < end; ++i) static_cast<std::int64_t*>(out.data())[i] = write(i);
-  } else {
-    for (std::int64_t i = begin; i < end; ++i) {
-      static_cast<std::int32_t*>(out.data())[i] = static_cast<std::int32_t>(write(i));
-    }
-  }
-}
-
 // randint
+
+struct DrawWhole {
+  std::uint64_t low;
+  std::uint64_t count;
+  FC_HOST_DEVICE std::int64_t operator()(const RandomSequence& numbers, std::uint64_t i) const {
+    return static_cast<std::int64_t>(low + draw_below(numbers, i, count));
+  }
+};
 
 Kernel randint(const KernelContext& context) {
   const auto out = context.raw_output("Out");
   const auto low = static_cast<std::uint64_t>(context.attr<std::int64_t>("low"));
   const auto count = static_cast<std::uint64_t>(context.attr<std::int64_t>("high")) - low;
   const RandomStream stream = context.random(context.attr<std::int64_t>("seed"));
-  return [=, size = out.size()] {
+  return [=, size = out.size(), &device = context.device()] {
     const RandomSequence numbers = sequence(stream);
-    parallel_for(size, cpu::kGrain, [&](std::int64_t begin, std::int64_t end) {
-      write_numbers(out, begin, end, [&](std::int64_t i) {
-        const std::uint64_t number = draw_below(numbers, static_cast<std::uint64_t>(i), count);
-        return static_cast<std::int64_t>(low + number);
-      });
-    });
+    const DrawWhole draw{low, count};
+    if (out.spec().dtype == DType::kInt64) {
+      draw_all(device, numbers, size, static_cast<std::int64_t*>(out.data()), draw);
+    } else {
+      draw_all(device, numbers, size, static_cast<std::int32_t*>(out.data()), draw);
+    }
   };
 }
 
@@ -194,9 +190,11 @@ void infer_randperm(InferContext& context) {
 }  // namespace
 
 void register_choice_ops(OpRegistry& registry) {
-  registry.add(randint_op("randint", kShapeDoc).kernels(index_kernels(randint)));
+  registry.add(randint_op("randint", kShapeDoc)
+                   .kernels(kernels_everywhere<std::int32_t, std::int64_t>(
+                       [](auto /*tag*/) -> KernelFactory { return randint; })));
   registry.add(with_batch_size_like(randint_op("randint_batch_size_like", kShapeLikeDoc))
-                   .kernels(byte_kernels(randint)));
+                   .kernels(byte_kernels_everywhere(randint)));
   registry.add(with_seed(OpDef("bernoulli"))
                    .doc("Out = 1 with the probability X, else 0, element by element.")
                    .input("X", "probabilities in [0, 1], any shape, floating")

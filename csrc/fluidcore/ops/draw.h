@@ -63,9 +63,9 @@ void draw_all(DeviceContext& device,
 }
 
 // Number i, a whole number in [0, limit): each is equally likely but for limit / 2^64.
-inline std::uint64_t draw_below(const RandomSequence& numbers,
-                                std::uint64_t i,
-                                std::uint64_t limit) {
+FC_HOST_DEVICE inline std::uint64_t draw_below(const RandomSequence& numbers,
+                                               std::uint64_t i,
+                                               std::uint64_t limit) {
   __extension__ using Wide = unsigned __int128;
   const Philox::Counter words = numbers.bits(i);
   const std::uint64_t word = (std::uint64_t{words[0]} << 32) | words[1];

@@ -60,8 +60,10 @@ Kernel assign_value(const KernelContext& context) {
   const Tensor values(out.spec());
   std::transform(given.begin(), given.end(), static_cast<T*>(values.raw()),
                  [](Given value) { return static_cast<T>(static_cast<ComputeType<T>>(value)); });
-  const auto bytes = static_cast<std::int64_t>(given.size() * sizeof(T));
-  return [=] { copy_bytes(out.data(), values.raw(), bytes); };
+  const Tensor there = values.to(context.device().device());
+  return work_kernel(context, [=, &device = context.device()] {
+    device.copy(out.data(), there.raw(), byte_size(there.spec()));
+  });
 }
 
 void infer_assign_value(InferContext& context) {
@@ -199,7 +201,7 @@ void register_fill_ops(OpRegistry& registry) {
                    .attr("int32_values", std::vector<std::int64_t>{},
                          "the values, for an integer dtype; 0 and 1 for bool")
                    .infer(infer_assign_value)
-                   .kernels(all_cpu_kernels([](auto tag) -> KernelFactory {
+                   .kernels(all_kernels_everywhere([](auto tag) -> KernelFactory {
                      return assign_value<typename decltype(tag)::type>;
                    }))
                    .not_differentiable());

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "fluidcore/kernels/cpu/rows.h"
+#include "fluidcore/kernels/cuda/row_loss.h"
 #include "fluidcore/ops/norm_form.h"
 #include "fluidcore/ops/register_ops.h"
 
@@ -118,7 +119,16 @@ Kernel group_mean(const KernelContext& context) {
   const auto out = context.output<T>("Out");
   const std::int64_t groups = groups_of(groups_attr(context), x.shape());
   const std::int64_t rows = x.shape()[0] * groups;
-  return [=, columns = x.size() / std::max<std::int64_t>(rows, 1)] {
+  const std::int64_t columns = x.size() / std::max<std::int64_t>(rows, 1);
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return Kernel::enqueued([=, &device = context.device()] {
+        cuda::for_each_group(device, rows, columns, cuda::MeanOfRows{columns}, x.data(),
+                             out.data());
+      });
+    }
+  }
+  return [=] {
     cpu::for_rows(rows, columns, [=](std::int64_t row) {
       const T* from = x.data() + row * columns;
       const double sum = cpu::sum_of_row(columns, [=](std::int64_t i) { return from[i]; });
@@ -168,7 +178,7 @@ void register_group_norm_ops(OpRegistry& registry) {
                    })
                    .row_dims(examples)
                    .in_place("X", "Out")
-                   .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+                   .kernels(kernels_everywhere<float, double>([](auto tag) -> KernelFactory {
                      return group_mean<typename decltype(tag)::type>;
                    }))
                    .grad(group_mean_grad));

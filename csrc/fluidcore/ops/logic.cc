@@ -1,6 +1,7 @@
 #include "fluidcore/kernels/functors.h"
 #include "fluidcore/kernels/piecewise_functors.h"
 #include "fluidcore/ops/binary.h"
+#include "fluidcore/ops/on_host.h"
 #include "fluidcore/ops/register_ops.h"
 
 namespace fluidcore {
@@ -40,7 +41,7 @@ OpDef number_test(const std::string& type, const std::string& question) {
 
 Kernel is_empty(const KernelContext& context) {
   const auto out = context.output<bool>("Out");
-  return [out, empty = context.raw_input("X").size() == 0] { *out.data() = empty; };
+  return [out, empty = context.raw_input("X").size() == 0] { write_element(out, empty); };
 }
 
 }  // namespace
@@ -68,7 +69,7 @@ void register_logic_ops(OpRegistry& registry) {
           .input("X", "any shape", {.shape_only = true})
           .output("Out", "bool [1]")
           .infer([](InferContext& context) { context.set_output("Out", {{1}, DType::kBool}); })
-          .kernels(byte_kernels(is_empty))
+          .kernels(byte_kernels_everywhere(is_empty))
           .not_differentiable());
 }
 

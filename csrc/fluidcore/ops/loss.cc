@@ -65,10 +65,9 @@ KernelTable table() {
       [](auto tag) -> KernelFactory { return Make<typename decltype(tag)::type>::kernel; });
 }
 
-// run(device, labels) with hard labels, which are checked first; there is nothing for soft ones.
+// run(device, labels) with hard labels, which are checked first.
 template <class Run>
 Kernel on_cuda(const KernelContext& context, const Samples& samples, const Run& run) {
-  if (context.attr<bool>("soft_label")) return {};
   const HardLabels labels(context, samples);
   return checked(
       labels.input(), [labels] { labels.check(); },
@@ -83,6 +82,13 @@ struct CrossEntropy {
     const Samples s(x.shape());
     if constexpr (kHasCuda) {
       if (context.is_on_cuda()) {
+        if (context.attr<bool>("soft_label")) {
+          return Kernel::enqueued([=, &device = context.device(),
+                                   label = context.input<T>("Label")] {
+            cuda::for_each_group(device, s.rows, s.classes, cuda::SoftCrossEntropyRows{s.classes},
+                                 x.data(), label.data(), loss.data());
+          });
+        }
         return on_cuda(context, s, [s, x, loss](DeviceContext& device, const cpu::RowIndex& label) {
           cuda::for_each(device, s.rows, cuda::CrossEntropy{s.classes, label}, x.data(),
                          loss.data());
@@ -109,7 +115,21 @@ struct CrossEntropyGrad {
     const Samples s(x.shape());
     if constexpr (kHasCuda) {
       if (context.is_on_cuda()) {
-        if (!dx && !context.attr<bool>("soft_label")) return nothing_to_do();
+        if (context.attr<bool>("soft_label")) {
+          return Kernel::enqueued([=, &device = context.device(), label = context.input<T>("Label"),
+                                   dlabel = context.optional_output<T>("Label@GRAD")] {
+            const std::int64_t size = s.rows * s.classes;
+            if (dlabel) {
+              cuda::for_each(device, size, cuda::SoftCrossEntropyLabelGrad{s.classes}, x.data(),
+                             dloss.data(), dlabel.data());
+            }
+            if (dx) {
+              cuda::for_each(device, size, cuda::SoftCrossEntropyGrad{s.classes}, x.data(),
+                             label.data(), dloss.data(), dx.data());
+            }
+          });
+        }
+        if (!dx) return nothing_to_do();
         return on_cuda(
             context, s, [s, x, dloss, dx](DeviceContext& device, const cpu::RowIndex& label) {
               cuda::for_each(device, s.rows * s.classes, cuda::CrossEntropyGrad{s.classes, label},
@@ -154,6 +174,14 @@ struct SoftmaxCrossEntropy {
     const Samples s(logits.shape());
     if constexpr (kHasCuda) {
       if (context.is_on_cuda()) {
+        if (context.attr<bool>("soft_label")) {
+          return Kernel::enqueued(
+              [=, &device = context.device(), label = context.input<T>("Label")] {
+                cuda::for_each_group(device, s.rows, s.classes,
+                                     cuda::SoftSoftmaxCrossEntropyRows{s.classes}, logits.data(),
+                                     label.data(), wanted ? wanted.data() : nullptr, loss.data());
+              });
+        }
         return on_cuda(
             context, s,
             [s, logits, wanted, loss](DeviceContext& device, const cpu::RowIndex& label) {
@@ -205,7 +233,23 @@ struct SoftmaxCrossEntropyGrad {
     const Samples s(softmax.shape());
     if constexpr (kHasCuda) {
       if (context.is_on_cuda()) {
-        if (!dlogits && !context.attr<bool>("soft_label")) return nothing_to_do();
+        if (context.attr<bool>("soft_label")) {
+          const auto dlabel = context.optional_output<T>("Label@GRAD");
+          return Kernel::enqueued([=, &device = context.device(), label = context.input<T>("Label"),
+                                   logits = dlabel ? context.input<T>("Logits") : Arg<const T>()] {
+            if (dlabel) {
+              cuda::for_each_group(device, s.rows, s.classes,
+                                   cuda::SoftSoftmaxLabelGradRows{s.classes}, logits.data(),
+                                   dloss.data(), dlabel.data());
+            }
+            if (dlogits) {
+              cuda::for_each_group(device, s.rows, s.classes,
+                                   cuda::SoftSoftmaxCrossEntropyGradRows{s.classes}, softmax.data(),
+                                   label.data(), dloss.data(), dlogits.data());
+            }
+          });
+        }
+        if (!dlogits) return nothing_to_do();
         return on_cuda(context, s, [=](DeviceContext& device, const cpu::RowIndex& label) {
           cuda::for_each(device, s.rows * s.classes,
                          cuda::SoftmaxCrossEntropyGrad{s.classes, label}, softmax.data(),

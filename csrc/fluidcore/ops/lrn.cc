@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "fluidcore/kernels/cpu/lrn.h"
+#include "fluidcore/kernels/cuda/lrn.h"
 #include "fluidcore/op/decomposition.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/infer_checks.h"
@@ -36,10 +37,17 @@ template <class T>
 Kernel lrn(const KernelContext& context) {
   const auto x = context.input<T>("X");
   const auto out = context.output<T>("Out");
-  return [=, problem = lrn_of(context, x.shape()),
-          mid = OutputOrScratch<T>(context, "MidOut", x.size())] {
-    cpu::lrn(problem, x.data(), mid.data(), out.data());
-  };
+  const cpu::Lrn problem = lrn_of(context, x.shape());
+  const OutputOrScratch<T> mid(context, "MidOut", x.size());
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return Kernel::enqueued([=, &device = context.device()] {
+        cuda::for_each(device, x.size(), cuda::LrnElements{problem}, x.data(), mid.data(),
+                       out.data());
+      });
+    }
+  }
+  return [=] { cpu::lrn(problem, x.data(), mid.data(), out.data()); };
 }
 
 template <class T>
@@ -48,8 +56,19 @@ Kernel lrn_grad(const KernelContext& context) {
   const auto dout = context.input<T>("Out@GRAD");
   const auto dx = context.optional_output<T>("X@GRAD");
   if (!dx) return nothing_to_do();
-  const Tensor scratch({{x.size()}, dtype_of<T>});
-  return [=, problem = lrn_of(context, x.shape())] {
+  const Tensor scratch({{x.size()}, dtype_of<T>}, context.device().device());
+  const cpu::Lrn problem = lrn_of(context, x.shape());
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return Kernel::enqueued([=, &device = context.device()] {
+        auto* const terms = static_cast<T*>(scratch.raw());
+        cuda::for_each(device, x.size(), cuda::LrnTerms{problem}, x.data(), dout.data(), terms);
+        cuda::for_each(device, x.size(), cuda::LrnGrad{problem}, x.data(), dout.data(),
+                       static_cast<const T*>(terms), dx.data());
+      });
+    }
+  }
+  return [=] {
     cpu::lrn_grad(problem, x.data(), dout.data(), static_cast<T*>(scratch.raw()), dx.data());
   };
 }
@@ -58,10 +77,16 @@ template <class T>
 Kernel channel_window_sum(const KernelContext& context) {
   const auto x = context.input<T>("X");
   const auto out = context.output<T>("Out");
-  return [=, windows = windows_of(x.shape(), context.attr<std::int64_t>("before"),
-                                  context.attr<std::int64_t>("after"))] {
-    cpu::window_sums(windows, x.data(), out.data());
-  };
+  const cpu::ChannelWindows windows = windows_of(x.shape(), context.attr<std::int64_t>("before"),
+                                                 context.attr<std::int64_t>("after"));
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return Kernel::enqueued([=, &device = context.device()] {
+        cuda::for_each(device, x.size(), cuda::WindowSums{windows}, x.data(), out.data());
+      });
+    }
+  }
+  return [=] { cpu::window_sums(windows, x.data(), out.data()); };
 }
 
 void check_lrn(const InferContext& context) {
@@ -127,7 +152,7 @@ void register_lrn_ops(OpRegistry& registry) {
             for (const char* slot : {"Out", "MidOut"}) context.set_output(slot, context.input("X"));
           })
           .row_dims([](const InferContext&, std::string_view) { return std::size_t{1}; })
-          .kernels(cpu_kernels<float, double>(
+          .kernels(kernels_everywhere<float, double>(
               [](auto tag) -> KernelFactory { return lrn<typename decltype(tag)::type>; }))
           .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
   registry.add(
@@ -143,7 +168,7 @@ void register_lrn_ops(OpRegistry& registry) {
             infer_grads_like_inputs(context);
           })
           .row_dims([](const InferContext&, std::string_view) { return std::size_t{1}; })
-          .kernels(cpu_kernels<float, double>(
+          .kernels(kernels_everywhere<float, double>(
               [](auto tag) -> KernelFactory { return lrn_grad<typename decltype(tag)::type>; }))
           .decompose(decompose_lrn_grad));
   registry.add(OpDef("channel_window_sum")
@@ -165,7 +190,7 @@ void register_lrn_ops(OpRegistry& registry) {
                      context.set_output("Out", x);
                    })
                    .row_dims([](const InferContext&, std::string_view) { return std::size_t{1}; })
-                   .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+                   .kernels(kernels_everywhere<float, double>([](auto tag) -> KernelFactory {
                      return channel_window_sum<typename decltype(tag)::type>;
                    }))
                    .grad(window_sum_grad()));

@@ -6,6 +6,7 @@
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/max_grad.h"
 #include "fluidcore/kernels/cpu/reduce.h"
+#include "fluidcore/kernels/cuda/reduce.h"
 #include "fluidcore/kernels/functors.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/linear.h"
@@ -27,6 +28,12 @@ Groups groups_of(const KernelContext& context, const Shape& x) {
   return {x[0] * (x[1] / count), count, x.product(2, x.rank())};
 }
 
+// For what takes dimensions.
+Shape shape_of(const Groups& groups) {
+  return {groups.outer, groups.count, groups.inner};
+}
+const std::vector<bool> kMiddle{false, true, false};
+
 // Where elements to choose from are side by side.
 template <class T>
 Kernel maxout_of_rows(const Groups& groups, Arg<const T> x, Arg<T> out) {
@@ -41,6 +48,13 @@ Kernel maxout(const KernelContext& context) {
   const auto out = context.output<T>("Out");
   if (out.size() == 0) return nothing_to_do();
   const Groups groups = groups_of(context, x.shape());
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      const cuda::Reduction<MaxOf, T> maximum(context.device(), context.scratch(), shape_of(groups),
+                                              kMiddle);
+      return Kernel::enqueued([=] { maximum.run(cuda::Elements<T>{x.data()}, out.data()); });
+    }
+  }
   if (groups.inner == 1) return maxout_of_rows(groups, x, out);
   return [=] {
     const std::int64_t inner = groups.inner;
@@ -67,7 +81,17 @@ Kernel maxout_grad(const KernelContext& context) {
   const auto dout = context.input<T>("Out@GRAD");
   const auto dx = context.optional_output<T>("X@GRAD");
   if (!dx || dx.size() == 0) return nothing_to_do();
-  return [=, groups = groups_of(context, x.shape())] {
+  const Groups groups = groups_of(context, x.shape());
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      const cuda::ReducedElements elements(shape_of(groups), kMiddle);
+      return Kernel::enqueued([=, &device = context.device()] {
+        cuda::for_each(device, elements.results, cuda::ExtremeGrad<false>{elements}, x.data(),
+                       out.data(), dout.data(), dx.data());
+      });
+    }
+  }
+  return [=] {
     cpu::max_grad(groups.outer, groups.count, groups.inner, x.data(), out.data(), dout.data(),
                   dx.data());
   };
@@ -79,7 +103,17 @@ Kernel maxout_grad_grad(const KernelContext& context) {
   const auto out = context.input<T>("Out");
   const auto ddx = context.input<T>("X@GRAD@GRAD");
   const auto ddout = context.output<T>("Out@GRAD@GRAD");
-  return [=, groups = groups_of(context, x.shape())] {
+  const Groups groups = groups_of(context, x.shape());
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      const cuda::ReducedElements elements(shape_of(groups), kMiddle);
+      return Kernel::enqueued([=, &device = context.device()] {
+        cuda::for_each(device, ddout.size(), cuda::PickMaximum{elements}, x.data(), out.data(),
+                       ddx.data(), ddout.data());
+      });
+    }
+  }
+  return [=] {
     for (std::int64_t place = 0; place < ddout.size(); ++place) {
       const std::int64_t begin =
           place / groups.inner * groups.count * groups.inner + place % groups.inner;
@@ -141,33 +175,34 @@ void register_maxout_ops(OpRegistry& registry) {
           .output("Out", "[N, C / groups, ...], dtype of X")
           .infer([](InferContext& context) { context.set_output("Out", maxout_spec(context)); })
           .row_dims([](const InferContext&, std::string_view) { return std::size_t{1}; })
-          .kernels(floating_cpu_kernels(
+          .kernels(kernels_everywhere<float, double, BFloat16>(
               [](auto tag) -> KernelFactory { return maxout<typename decltype(tag)::type>; }))
           .grad(standard_grad({.inputs = {"X"}, .outputs = {"Out"}, .differentiable = {"X"}})));
-  registry.add(with_maxima(OpDef("maxout_grad"))
-                   .doc("X@GRAD = Out@GRAD for the first channel equal to its maximum, else 0.")
-                   .input("Out@GRAD", "gradient of Out, shape of Out")
-                   .output("X@GRAD", "gradient of X, shape of X")
-                   .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
-                     return maxout_grad<typename decltype(tag)::type>;
-                   }))
-                   .grad(adjoint_grad({.type = "maxout_grad_grad",
-                                       .input = "X@GRAD@GRAD",
-                                       .output = "Out@GRAD@GRAD",
-                                       .kept = {"X", "Out"}})));
-  registry.add(with_maxima(OpDef("maxout_grad_grad"))
-                   .doc("Out@GRAD@GRAD = X@GRAD@GRAD of the first channel equal to its maximum.")
-                   .input("X@GRAD@GRAD", "gradient of X@GRAD, shape of X")
-                   .output("Out@GRAD@GRAD", "gradient of Out@GRAD, shape of Out")
-                   .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
-                     return maxout_grad_grad<typename decltype(tag)::type>;
-                   }))
-                   .grad(adjoint_grad({.from = "X@GRAD@GRAD",
-                                       .to = "Out@GRAD@GRAD",
-                                       .type = "maxout_grad",
-                                       .input = "Out@GRAD",
-                                       .output = "X@GRAD",
-                                       .kept = {"X", "Out"}})));
+  registry.add(
+      with_maxima(OpDef("maxout_grad"))
+          .doc("X@GRAD = Out@GRAD for the first channel equal to its maximum, else 0.")
+          .input("Out@GRAD", "gradient of Out, shape of Out")
+          .output("X@GRAD", "gradient of X, shape of X")
+          .kernels(kernels_everywhere<float, double, BFloat16>(
+              [](auto tag) -> KernelFactory { return maxout_grad<typename decltype(tag)::type>; }))
+          .grad(adjoint_grad({.type = "maxout_grad_grad",
+                              .input = "X@GRAD@GRAD",
+                              .output = "Out@GRAD@GRAD",
+                              .kept = {"X", "Out"}})));
+  registry.add(
+      with_maxima(OpDef("maxout_grad_grad"))
+          .doc("Out@GRAD@GRAD = X@GRAD@GRAD of the first channel equal to its maximum.")
+          .input("X@GRAD@GRAD", "gradient of X@GRAD, shape of X")
+          .output("Out@GRAD@GRAD", "gradient of Out@GRAD, shape of Out")
+          .kernels(kernels_everywhere<float, double, BFloat16>([](auto tag) -> KernelFactory {
+            return maxout_grad_grad<typename decltype(tag)::type>;
+          }))
+          .grad(adjoint_grad({.from = "X@GRAD@GRAD",
+                              .to = "Out@GRAD@GRAD",
+                              .type = "maxout_grad",
+                              .input = "Out@GRAD",
+                              .output = "X@GRAD",
+                              .kept = {"X", "Out"}})));
 }
 
 }  // namespace fluidcore

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "fluidcore/kernels/cpu/reduce.h"
+#include "fluidcore/kernels/cuda/reduce.h"
 #include "fluidcore/kernels/piecewise_functors.h"
 #include "fluidcore/op/decomposition.h"
 #include "fluidcore/ops/elementwise.h"
@@ -13,11 +14,40 @@ namespace fluidcore {
 
 namespace {
 
+template <class Formula>
+struct WithAlpha {
+  template <class Index, class T, class... In>
+  FC_HOST_DEVICE void operator()(Index i, const T* alpha, T* out, const In*... in) const {
+    using C = ComputeType<T>;
+    const Formula formula{static_cast<double>(static_cast<C>(*alpha))};
+    out[i] = static_cast<T>(formula(static_cast<C>(in[i])...));
+  }
+};
+
+// Element i of what Alpha@GRAD is the sum of.
+template <class T>
+struct AlphaTerms {
+  const T* x;
+  const T* dout;
+  FC_HOST_DEVICE auto operator()(std::int64_t i) const {
+    using C = ComputeType<T>;
+    return NegativePart()(static_cast<C>(x[i]), static_cast<C>(dout[i]));
+  }
+};
+
 // out = Formula{Alpha}(inputs...); Alpha is read in each run.
 template <class Formula, class T, class... In>
 Kernel with_alpha(Arg<const T> alpha, Arg<T> out, Arg<In>... inputs) {
   if (!out) return nothing_to_do();
   using C = ComputeType<T>;
+  if constexpr (kHasCuda) {
+    if (out.cell()->device != nullptr) {
+      return Kernel::enqueued([=, &device = *out.cell()->device] {
+        cuda::for_each(device, out.size(), WithAlpha<Formula>(), alpha.data(), out.data(),
+                       inputs.data()...);
+      });
+    }
+  }
   return [=, size = out.size()] {
     const Formula formula{static_cast<double>(static_cast<C>(*alpha.data()))};
     const std::array<const void*, sizeof...(In)> in{inputs.data()...};
@@ -34,9 +64,17 @@ Kernel prelu(const KernelContext& context) {
 
 // The sum of X Out@GRAD over all elements where X <= 0.
 template <class T>
-Kernel alpha_grad(Arg<const T> x, Arg<const T> dout, Arg<T> dalpha) {
+Kernel alpha_grad(const KernelContext& context, Arg<const T> x, Arg<const T> dout, Arg<T> dalpha) {
   if (!dalpha) return nothing_to_do();
   using C = ComputeType<T>;
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      const cuda::Reduction<SumOf, C, T> sum(context.device(), context.scratch(), {x.size()},
+                                             {true});
+      return Kernel::enqueued(
+          [=] { sum.run(AlphaTerms<T>{x.data(), dout.data()}, dalpha.data()); });
+    }
+  }
   const Tensor terms({x.shape(), dtype_of<C>});
   const auto sum = std::make_shared<cpu::Reduction<SumOf, C, T>>(
       x.shape(), std::vector<bool>(x.shape().rank(), true));
@@ -51,13 +89,13 @@ template <class T>
 Kernel prelu_grad(const KernelContext& context) {
   const auto x = context.input<T>("X");
   const auto dout = context.input<T>("Out@GRAD");
-  const Kernel first = alpha_grad<T>(x, dout, context.optional_output<T>("Alpha@GRAD"));
+  const Kernel first = alpha_grad<T>(context, x, dout, context.optional_output<T>("Alpha@GRAD"));
   const Kernel second = with_alpha<LeakyReluGrad>(context.input<T>("Alpha"),
                                                   context.optional_output<T>("X@GRAD"), x, dout);
-  return [first, second] {
-    first();
-    second();
-  };
+  return work_kernel(context, [first, second] {
+    if (!first.is_empty()) first();
+    if (!second.is_empty()) second();
+  });
 }
 
 void require_alpha(const InferContext& context) {
@@ -99,7 +137,7 @@ void register_prelu_ops(OpRegistry& registry) {
             return slot == "X" ? context.input("X").shape.rank() : 0;
           })
           .in_place("X", "Out")
-          .kernels(floating_cpu_kernels(
+          .kernels(floating_kernels_everywhere(
               [](auto tag) -> KernelFactory { return prelu<typename decltype(tag)::type>; }))
           .grad(standard_grad({.inputs = {"X", "Alpha"}, .differentiable = {"X", "Alpha"}})));
   registry.add(OpDef("prelu_grad")
@@ -115,7 +153,7 @@ void register_prelu_ops(OpRegistry& registry) {
                      require_spec(context, "Out@GRAD", context.input("X"));
                      infer_grads_like_inputs(context);
                    })
-                   .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+                   .kernels(floating_kernels_everywhere([](auto tag) -> KernelFactory {
                      return prelu_grad<typename decltype(tag)::type>;
                    }))
                    .decompose(decompose_prelu_grad));

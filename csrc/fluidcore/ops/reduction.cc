@@ -8,6 +8,7 @@
 #include "fluidcore/kernels/cpu/linear_recurrence.h"
 #include "fluidcore/kernels/cpu/max_grad.h"
 #include "fluidcore/kernels/cpu/transpose.h"
+#include "fluidcore/kernels/cuda/reduce.h"
 #include "fluidcore/kernels/functors.h"
 #include "fluidcore/op/decomposition.h"
 #include "fluidcore/ops/elementwise.h"
@@ -104,6 +105,15 @@ Kernel extreme_grad(const KernelContext& context) {
   if (!dx || dx.size() == 0) return nothing_to_do();
   const auto out = context.input<T>("Out");
   const auto dout = context.input<T>("Out@GRAD");
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      const cuda::ReducedElements elements(dx.shape(), reduced_axes(context, dx.shape().rank()));
+      return Kernel::enqueued([=, &device = context.device(), x = context.template input<T>("X")] {
+        cuda::for_each(device, elements.results, cuda::ExtremeGrad<of_minimum>{elements}, x.data(),
+                       out.data(), dout.data(), dx.data());
+      });
+    }
+  }
   return grad_of_sequences(
       context, dx,
       [=](std::int64_t outer, std::int64_t count, std::int64_t inner, const T* x, T* to) {
@@ -119,6 +129,16 @@ Kernel reduced_product_grad(const KernelContext& context) {
   const auto dout = context.input<T>("Out@GRAD");
   const ScratchPtr& scratch = context.scratch();
   scratch->reserve(static_cast<std::size_t>(dx.size()) * sizeof(double));
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      const cuda::ReducedElements elements(dx.shape(), reduced_axes(context, dx.shape().rank()));
+      return Kernel::enqueued(
+          [=, &device = context.device(), scratch = scratch, x = context.template input<T>("X")] {
+            cuda::for_each(device, elements.results, cuda::ProductGrad{elements}, x.data(),
+                           dout.data(), reinterpret_cast<double*>(scratch->data()), dx.data());
+          });
+    }
+  }
   return grad_of_sequences(context, dx,
                            [=, scratch = scratch](std::int64_t outer, std::int64_t count,
                                                   std::int64_t inner, const T* x, T* to) {
@@ -231,7 +251,7 @@ Decompose reduced_choice_grad(const std::string& type) {
 
 template <bool of_minimum>
 KernelTable extreme_grad_kernels() {
-  return floating_cpu_kernels([](auto tag) -> KernelFactory {
+  return kernels_everywhere<float, double, BFloat16>([](auto tag) -> KernelFactory {
     return extreme_grad<of_minimum, typename decltype(tag)::type>;
   });
 }
@@ -297,7 +317,7 @@ void add_reduce_prod(OpRegistry& registry) {
           .input("Out@GRAD", "gradient of Out, shape of Out")
           .output("X@GRAD", "gradient of X, shape of X")
           .in_place("X", "X@GRAD")
-          .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+          .kernels(kernels_everywhere<float, double>([](auto tag) -> KernelFactory {
             return reduced_product_grad<typename decltype(tag)::type>;
           }))
           .decompose(decompose_product_grad));

@@ -7,6 +7,7 @@
 
 #include "fluidcore/kernels/cpu/broadcast.h"
 #include "fluidcore/kernels/cpu/row_loss.h"
+#include "fluidcore/kernels/cuda/row_loss.h"
 #include "fluidcore/op/decomposition.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/infer_checks.h"
@@ -73,8 +74,20 @@ Kernel smooth_l1(const KernelContext& context) {
   const auto diff = context.optional_output<T>("Diff");
   const auto out = context.output<T>("Out");
   const double sigma = context.attr<double>("sigma");
-  return [=, pairs = row_pairs(x, y), inside = weight("InsideWeight"),
-          outside = weight("OutsideWeight")] {
+  const cpu::RowPairs pairs = row_pairs(x, y);
+  const auto inside = weight("InsideWeight");
+  const auto outside = weight("OutsideWeight");
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return Kernel::enqueued([=, &device = context.device()] {
+        cuda::for_each_group(device, pairs.rows, pairs.columns,
+                             cuda::SmoothL1Rows<T>{pairs, static_cast<T>(sigma * sigma)}, x.data(),
+                             y.data(), data_or_null(inside), data_or_null(outside),
+                             data_or_null(diff), out.data());
+      });
+    }
+  }
+  return [=] {
     cpu::smooth_l1(pairs, static_cast<T>(sigma * sigma), x.data(), y.data(), data_or_null(inside),
                    data_or_null(outside), data_or_null(diff), out.data());
   };
@@ -122,7 +135,7 @@ void add_smooth_l1(OpRegistry& registry) {
           .attr("sigma", 1.0, "where parabola and line meet: at 1 / sigma^2")
           .row_dims(row_dims)
           .infer(infer_smooth_l1)
-          .kernels(cpu_kernels<float, double>(
+          .kernels(kernels_everywhere<float, double>(
               [](auto tag) -> KernelFactory { return smooth_l1<typename decltype(tag)::type>; }))
           .decompose(decompose_smooth_l1));
 }
@@ -133,7 +146,16 @@ Kernel squared_l2_distance(const KernelContext& context) {
   const auto y = context.input<T>("Y");
   const auto difference = context.optional_output<T>("sub_result");
   const auto out = context.output<T>("Out");
-  return [=, pairs = row_pairs(x, y)] {
+  const cpu::RowPairs pairs = row_pairs(x, y);
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return Kernel::enqueued([=, &device = context.device()] {
+        cuda::for_each_group(device, pairs.rows, pairs.columns, cuda::SquaredDistanceRows{pairs},
+                             x.data(), y.data(), data_or_null(difference), out.data());
+      });
+    }
+  }
+  return [=] {
     cpu::squared_distance(pairs, x.data(), y.data(), data_or_null(difference), out.data());
   };
 }
@@ -161,7 +183,7 @@ void add_squared_l2_distance(OpRegistry& registry) {
                      context.set_output("sub_result", {flat, x.dtype});
                      context.set_output("Out", {out, x.dtype});
                    })
-                   .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+                   .kernels(kernels_everywhere<float, double>([](auto tag) -> KernelFactory {
                      return squared_l2_distance<typename decltype(tag)::type>;
                    }))
                    .decompose([](Decomposition& d) {
@@ -178,6 +200,18 @@ Kernel cos_sim(const KernelContext& context) {
   const auto pairs = row_pairs(x, y);
   const OutputOrScratch<T> x_norm(context, "XNorm", pairs.rows);
   const OutputOrScratch<T> y_norm(context, "YNorm", pairs.y_rows);
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return Kernel::enqueued([=, &device = context.device()] {
+        const cuda::NormOfRows norm{pairs.columns};
+        cuda::for_each_group(device, pairs.rows, pairs.columns, norm, x.data(), x_norm.data());
+        cuda::for_each_group(device, pairs.y_rows, pairs.columns, norm, y.data(), y_norm.data());
+        cuda::for_each_group(device, pairs.rows, pairs.columns, cuda::CosineOfRows{pairs}, x.data(),
+                             y.data(), static_cast<const T*>(x_norm.data()),
+                             static_cast<const T*>(y_norm.data()), out.data());
+      });
+    }
+  }
   return [=] {
     cpu::row_norms(pairs.rows, pairs.columns, x.data(), x_norm.data());
     cpu::row_norms(pairs.y_rows, pairs.columns, y.data(), y_norm.data());
@@ -204,7 +238,7 @@ void add_cos_sim(OpRegistry& registry) {
             context.set_output("XNorm", {out, dtype});
             context.set_output("YNorm", {{num_rows(context.input("Y").shape), 1}, dtype});
           })
-          .kernels(cpu_kernels<float, double>(
+          .kernels(kernels_everywhere<float, double>(
               [](auto tag) -> KernelFactory { return cos_sim<typename decltype(tag)::type>; }))
           .decompose([](Decomposition& d) {
             const Expr x = flat_rows(d.input("X"));

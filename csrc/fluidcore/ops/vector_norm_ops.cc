@@ -6,11 +6,13 @@
 #include <vector>
 
 #include "fluidcore/kernels/cpu/total.h"
+#include "fluidcore/kernels/cuda/reduce.h"
 #include "fluidcore/kernels/functors.h"
 #include "fluidcore/op/decomposition.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/infer_checks.h"
 #include "fluidcore/ops/register_ops.h"
+#include "fluidcore/tensor/scratch.h"
 #include "fluidcore/tensor/tensor.h"
 
 namespace fluidcore {
@@ -32,8 +34,58 @@ class Total {
   Tensor partial_;
 };
 
+// Element i of what a device adds up.
+template <class F, class T>
+struct TotalTerms {
+  const T* x;
+  FC_HOST_DEVICE auto operator()(std::int64_t i) const {
+    return F()(static_cast<ComputeType<T>>(x[i]));
+  }
+};
+
+struct ClipByNorm {
+  double limit;
+
+  template <class Index, class T>
+  FC_HOST_DEVICE void operator()(Index i, const T* x, const double* squares, T* out) const {
+    const double norm = std::sqrt(*squares);
+    const Scale scale{norm > limit ? limit / norm : 1.0};
+    out[i] = static_cast<T>(scale(static_cast<ComputeType<T>>(x[i])));
+  }
+};
+
+// norm of the pixel `i`, whose channels are `inner` apart.
+struct NormOfPixel {
+  std::int64_t channels;
+  std::int64_t inner;
+  double epsilon;
+
+  template <class Index, class T>
+  FC_HOST_DEVICE void operator()(Index i, const T* x, const T* scale, T* out) const {
+    const std::int64_t first = i / inner * channels * inner + i % inner;
+    double sum = epsilon;
+    for (std::int64_t c = 0; c < channels; ++c) {
+      const auto value = static_cast<double>(x[first + c * inner]);
+      sum += value * value;
+    }
+    const auto factor = static_cast<T>(1.0 / std::sqrt(sum));
+    for (std::int64_t c = 0; c < channels; ++c) {
+      const std::int64_t at = first + c * inner;
+      out[at] = x[at] * factor * scale[c];
+    }
+  }
+};
+
 template <class F, class T>
 Kernel total(const KernelContext& context) {
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      const auto x = context.input<T>("X");
+      const cuda::Reduction<SumOf, T> sum(context.device(), context.scratch(), {x.size()}, {true});
+      return Kernel::enqueued(
+          [=, out = context.output<T>("Out")] { sum.run(TotalTerms<F, T>{x.data()}, out.data()); });
+    }
+  }
   return [sum = Total<F, T>(context.input<T>("X")), out = context.output<T>("Out")] {
     *out.data() = static_cast<T>(sum.value());
   };
@@ -53,7 +105,7 @@ void add_total(OpRegistry& registry, const char* type, const char* doc, const ch
                    .infer([](InferContext& context) {
                      context.set_output("Out", {Shape{1}, context.input("X").dtype});
                    })
-                   .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+                   .kernels(floating_kernels_everywhere([](auto tag) -> KernelFactory {
                      return total<F, typename decltype(tag)::type>;
                    }))
                    .decompose([term = std::string(term)](Decomposition& d) {
@@ -65,6 +117,20 @@ template <class T>
 Kernel clip_by_norm(const KernelContext& context) {
   const auto x = context.input<T>("X");
   const auto out = context.output<T>("Out");
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      ScratchParts memory(context.scratch());
+      const std::size_t squares_at = memory.add(1, sizeof(double));
+      const cuda::Reduction<SumOf, double> sum(context.device(), memory.rest(), {x.size()}, {true});
+      return Kernel::enqueued(
+          [=, &device = context.device(), limit = context.attr<double>("max_norm")] {
+            auto* const squares = memory.at<double>(squares_at);
+            sum.run(TotalTerms<Square, T>{x.data()}, squares);
+            cuda::for_each(device, x.size(), ClipByNorm{limit}, x.data(),
+                           static_cast<const double*>(squares), out.data());
+          });
+    }
+  }
   return [x, out, sum = Total<Square, T>(x), limit = context.attr<double>("max_norm")] {
     const double norm = std::sqrt(sum.value());
     cpu::elementwise(Scale{norm > limit ? limit / norm : 1.0}, x.size(), out.data(), x.data());
@@ -96,7 +162,7 @@ void add_clip_by_norm(OpRegistry& registry) {
             require(limit > 0.0, context.type(), ": max_norm must be above 0, got ", limit);
             context.set_output("Out", context.input("X"));
           })
-          .kernels(floating_cpu_kernels(
+          .kernels(floating_kernels_everywhere(
               [](auto tag) -> KernelFactory { return clip_by_norm<typename decltype(tag)::type>; }))
           .decompose(decompose_clip_by_norm));
 }
@@ -151,6 +217,14 @@ Kernel norm(const KernelContext& context) {
   const double epsilon = context.attr<double>("epsilon");
   const std::int64_t channels = shape[1];
   const std::int64_t inner = shape.product(2, shape.rank());
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return Kernel::enqueued([=, &device = context.device(), images = shape[0]] {
+        cuda::for_each(device, images * inner, NormOfPixel{channels, inner, epsilon}, x.data(),
+                       scale.data(), out.data());
+      });
+    }
+  }
   if (inner == 1) {
     return [=, images = shape[0]] {
       cpu::for_rows(images, channels, [=](std::int64_t row) {
@@ -195,7 +269,7 @@ void add_norm(OpRegistry& registry) {
                      require_spec(context, "Scale", {Shape{x.shape[1]}, x.dtype});
                      context.set_output("Out", x);
                    })
-                   .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+                   .kernels(kernels_everywhere<float, double>([](auto tag) -> KernelFactory {
                      return norm<typename decltype(tag)::type>;
                    }))
                    .decompose(decompose_norm));

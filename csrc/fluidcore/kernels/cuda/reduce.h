@@ -52,6 +52,96 @@ struct Elements {
   }
 };
 
+// What a reduction of some dimensions is over: a result is made of `count` elements.
+struct ReducedElements {
+  ReducedElements(const Shape& in, const std::vector<bool>& reduced)
+      : ReducedElements(cpu::ReduceNest(in, reduced)) {}
+  explicit ReducedElements(const cpu::ReduceNest& nest)
+      : kept(nest.kept),
+        reduced(nest.reduced),
+        row(nest.row),
+        row_is_reduced(nest.row_is_reduced),
+        results(nest.kept_count * (nest.row_is_reduced ? 1 : nest.row)),
+        count(nest.reduced_count * (nest.row_is_reduced ? nest.row : 1)) {}
+
+  // Where element k of a result is.
+  FC_HOST_DEVICE std::int64_t at(std::int64_t result, std::int64_t k) const {
+    if (!row_is_reduced) return kept(result / row) + result % row + reduced(k);
+    const std::int64_t outer = k / row;
+    return kept(result) + reduced(outer) + (k - outer * row);
+  }
+
+  StridedIndex kept;
+  StridedIndex reduced;
+  std::int64_t row;
+  bool row_is_reduced;
+  std::int64_t results;
+  std::int64_t count;
+};
+
+// The gradient of a maximum, or minimum: that of the result for the first element that is it, 0 for
+// the others. `dx` may be x.
+template <bool of_minimum>
+struct ExtremeGrad {
+  ReducedElements elements;
+
+  template <class Index, class T>
+  FC_HOST_DEVICE void operator()(
+      Index result, const T* x, const T* out, const T* dout, T* dx) const {
+    using C = ComputeType<T>;
+    const C limit = static_cast<C>(out[result]);
+    bool is_found = false;
+    for (std::int64_t k = 0; k < elements.count; ++k) {
+      const std::int64_t at = elements.at(result, k);
+      const C value = static_cast<C>(x[at]);
+      const bool is_inside = of_minimum ? value > limit : value < limit;
+      dx[at] = is_found || is_inside ? static_cast<T>(C(0)) : dout[result];
+      is_found = is_found || !is_inside;
+    }
+  }
+};
+
+// What `values` have where x has the first maximum.
+struct PickMaximum {
+  ReducedElements elements;
+
+  template <class Index, class T>
+  FC_HOST_DEVICE void operator()(
+      Index result, const T* x, const T* out, const T* values, T* picked) const {
+    using C = ComputeType<T>;
+    std::int64_t k = 0;
+    while (k + 1 < elements.count &&
+           static_cast<C>(x[elements.at(result, k)]) < static_cast<C>(out[result])) {
+      ++k;
+    }
+    picked[result] = values[elements.at(result, k)];
+  }
+};
+
+// The gradient of a product: what all elements but one give together, in float64 and without
+// dividing. `before` is memory for as many numbers as x has; `dx` may be x.
+struct ProductGrad {
+  ReducedElements elements;
+
+  template <class Index, class T>
+  FC_HOST_DEVICE void operator()(
+      Index result, const T* x, const T* dout, double* before, T* dx) const {
+    double product = 1;
+    for (std::int64_t k = 0; k < elements.count; ++k) {
+      const std::int64_t at = elements.at(result, k);
+      before[at] = product;
+      product *= static_cast<double>(x[at]);
+    }
+    double behind = 1;
+    for (std::int64_t k = elements.count; k-- > 0;) {
+      const std::int64_t at = elements.at(result, k);
+      const auto value = static_cast<double>(x[at]);
+      dx[at] = static_cast<T>(before[at] * behind * static_cast<double>(dout[result]));
+      behind *= value;
+    }
+  }
+};
+
 // The sum, maximum, minimum or product of load(i) over some dimensions of a shape, or whether any
 // or all are true; see cpu::Reduction. The elements of one result are divided into parts of which
 // each thread combines every so-manieth element, in an order that depends on the shape alone: the
@@ -63,17 +153,14 @@ class Reduction {
             const ScratchPtr& scratch,
             const Shape& in,
             const std::vector<bool>& reduced)
-      : device_(device),
-        scratch_(scratch),
-        by_rows_(cpu::ReduceNest(in, reduced).row_is_reduced),
-        shape_(cpu::ReduceNest(in, reduced)) {
+      : device_(device), scratch_(scratch), shape_(in, reduced) {
     constexpr std::int64_t kLeastPart = 1024;    // elements of a result, by rows
     constexpr std::int64_t kGroups = 1024;       // that keep a device busy
     constexpr std::int64_t kLeastOfThread = 16;  // elements of a result, by columns
     constexpr std::int64_t kThreads = std::int64_t{128} * 1024;
-    const std::int64_t least = by_rows_ ? kLeastPart : kLeastOfThread;
+    const std::int64_t least = shape_.row_is_reduced ? kLeastPart : kLeastOfThread;
     const std::int64_t wanted =
-        (by_rows_ ? kGroups : kThreads) / std::max<std::int64_t>(shape_.results, 1);
+        (shape_.row_is_reduced ? kGroups : kThreads) / std::max<std::int64_t>(shape_.results, 1);
     parts_ = std::clamp<std::int64_t>(wanted, 1, std::max<std::int64_t>(shape_.count / least, 1));
     if (parts_ > 1) {
       scratch_->reserve(static_cast<std::size_t>(parts_ * shape_.results) * sizeof(Total));
@@ -84,7 +171,7 @@ class Reduction {
   void run(const Load& load, Out* out, double divisor = 1.0) const {
     auto* const partial = parts_ > 1 ? reinterpret_cast<Total*>(scratch_->data()) : nullptr;
     const std::int64_t tasks = shape_.results * parts_;
-    if (by_rows_) {
+    if (shape_.row_is_reduced) {
       for_each_group(device_, tasks, shape_.count / parts_ + 1, Rows<Load>{load, shape_, parts_},
                      partial, out, divisor);
     } else {
@@ -99,23 +186,6 @@ class Reduction {
   using Lane = typename Operation::template Lane<T>;
   using Total = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
 
-  // A result is made of `count` elements: those of the row, for each of the reduced dimensions, or
-  // one of each row.
-  struct Problem {
-    explicit Problem(const cpu::ReduceNest& nest)
-        : kept(nest.kept),
-          reduced(nest.reduced),
-          row(nest.row),
-          results(nest.kept_count * (nest.row_is_reduced ? 1 : nest.row)),
-          count(nest.reduced_count * (nest.row_is_reduced ? nest.row : 1)) {}
-
-    StridedIndex kept;
-    StridedIndex reduced;
-    std::int64_t row;
-    std::int64_t results;
-    std::int64_t count;
-  };
-
   FC_HOST_DEVICE static void store(
       Lane value, std::int64_t parts, std::int64_t task, Total* partial, Out* out, double divisor) {
     if (parts == 1) {
@@ -128,7 +198,7 @@ class Reduction {
   template <class Load>
   struct Rows {
     Load load;
-    Problem shape;
+    ReducedElements shape;
     std::int64_t parts;
 
     FC_HOST_DEVICE void operator()(
@@ -154,7 +224,7 @@ class Reduction {
   template <class Load>
   struct Columns {
     Load load;
-    Problem shape;
+    ReducedElements shape;
     std::int64_t parts;
 
     template <class Index>
@@ -192,8 +262,7 @@ class Reduction {
  private:
   DeviceContext& device_;
   ScratchPtr scratch_;
-  bool by_rows_;
-  Problem shape_;
+  ReducedElements shape_;
   std::int64_t parts_ = 1;
 };
 

@@ -123,6 +123,68 @@ struct SoftmaxCrossEntropyRows {
   }
 };
 
+// The same of a distribution over the classes.
+struct SoftSoftmaxCrossEntropyRows {
+  std::int64_t columns;
+
+  template <class T>
+  FC_HOST_DEVICE void operator()(const Group& group,
+                                 std::int64_t row,
+                                 const T* logits,
+                                 const T* label,
+                                 T* softmax,
+                                 T* loss) const {
+    const std::int64_t first = row * columns;
+    const T greatest = greatest_of_row(group, columns, logits + first);
+    const T sum = sum_of_exp(group, columns, logits + first, greatest);
+    const T normalizer = greatest + math::log(sum);
+    T total = 0;
+    for (std::int64_t i = first + group.rank(); i < first + columns; i += group.size()) {
+      total += label[i] == T(0) ? T(0) : label[i] * (normalizer - logits[i]);
+      if (softmax != nullptr) softmax[i] = math::exp(logits[i] - greatest) / sum;
+    }
+    total = group.sum(total);
+    if (group.rank() == 0) loss[row] = tolerable(total);
+  }
+};
+
+struct SoftSoftmaxCrossEntropyGradRows {
+  std::int64_t columns;
+
+  template <class T>
+  FC_HOST_DEVICE void operator()(const Group& group,
+                                 std::int64_t row,
+                                 const T* softmax,
+                                 const T* label,
+                                 const T* dloss,
+                                 T* dlogits) const {
+    const std::int64_t first = row * columns;
+    T total = 0;  // the labels of a row need not add up to 1
+    for (std::int64_t i = first + group.rank(); i < first + columns; i += group.size()) {
+      total += label[i];
+    }
+    total = group.sum(total);
+    for (std::int64_t i = first + group.rank(); i < first + columns; i += group.size()) {
+      dlogits[i] = (softmax[i] * total - label[i]) * dloss[row];
+    }
+  }
+};
+
+struct SoftSoftmaxLabelGradRows {
+  std::int64_t columns;
+
+  template <class T>
+  FC_HOST_DEVICE void operator()(
+      const Group& group, std::int64_t row, const T* logits, const T* dloss, T* dlabel) const {
+    const std::int64_t first = row * columns;
+    const T greatest = greatest_of_row(group, columns, logits + first);
+    const T normalizer = greatest + math::log(sum_of_exp(group, columns, logits + first, greatest));
+    for (std::int64_t i = first + group.rank(); i < first + columns; i += group.size()) {
+      dlabel[i] = dloss[row] * tolerable(normalizer - logits[i]);
+    }
+  }
+};
+
 // Of the loss, by element.
 struct SoftmaxCrossEntropyGrad {
   std::int64_t columns;
@@ -157,6 +219,41 @@ struct CrossEntropyGrad {
   FC_HOST_DEVICE void operator()(Index i, const T* x, const T* dloss, T* dx) const {
     const std::int64_t row = i / columns;
     dx[i] = i - row * columns == label[row] ? tolerable(-dloss[row] / x[i]) : T(0);
+  }
+};
+
+struct SoftCrossEntropyRows {
+  std::int64_t columns;
+
+  template <class T>
+  FC_HOST_DEVICE void operator()(
+      const Group& group, std::int64_t row, const T* x, const T* label, T* loss) const {
+    const std::int64_t first = row * columns;
+    T sum = 0;
+    for (std::int64_t i = first + group.rank(); i < first + columns; i += group.size()) {
+      sum += label[i] * tolerable(math::log(x[i]));
+    }
+    sum = group.sum(sum);
+    if (group.rank() == 0) loss[row] = -sum;
+  }
+};
+
+struct SoftCrossEntropyGrad {
+  std::int64_t columns;
+
+  template <class Index, class T>
+  FC_HOST_DEVICE void operator()(Index i, const T* x, const T* label, const T* dloss, T* dx) const {
+    // A class that cannot be has no part in the loss, also where its probability is 0.
+    dx[i] = label[i] == T(0) ? T(0) : tolerable(-dloss[i / columns] * label[i] / x[i]);
+  }
+};
+
+struct SoftCrossEntropyLabelGrad {
+  std::int64_t columns;
+
+  template <class Index, class T>
+  FC_HOST_DEVICE void operator()(Index i, const T* x, const T* dloss, T* dlabel) const {
+    dlabel[i] = -dloss[i / columns] * tolerable(math::log(x[i]));
   }
 };
 
