@@ -2,12 +2,14 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "fluidcore/kernels/cpu/resample.h"
+#include "fluidcore/kernels/cuda/resample.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/linear.h"
 #include "fluidcore/ops/register_ops.h"
@@ -83,13 +85,16 @@ TensorSpec interpolated(const InferContext& context) {
 }
 
 // What takes the elements of `from` to those of `to`, axis by axis.
-template <class T>
-Kernel resample(const KernelContext& context,
-                Arg<const T> from,
-                Arg<T> to,
-                const std::vector<cpu::AxisTable>& tables) {
+// One axis after the other: run(table, outer, inner, from, to) for each.
+template <class T, class Table, class Run>
+std::function<void()> resample_axes(const KernelContext& context,
+                                    Arg<const T> from,
+                                    Arg<T> to,
+                                    std::vector<Table> tables,
+                                    const std::vector<std::int64_t>& outputs,
+                                    const Run& run) {
   struct Step {
-    cpu::AxisTable table;
+    Table table;
     std::int64_t outer;
     std::int64_t inner;
   };
@@ -97,8 +102,9 @@ Kernel resample(const KernelContext& context,
   Shape shape = from.shape();
   std::int64_t most = 0;  // elements between two steps
   for (std::size_t i = 0; i < tables.size(); ++i) {
-    steps.push_back({tables[i], shape.product(0, i + 2), shape.product(i + 3, shape.rank())});
-    shape[i + 2] = tables[i].outputs();
+    steps.push_back(
+        {std::move(tables[i]), shape.product(0, i + 2), shape.product(i + 3, shape.rank())});
+    shape[i + 2] = outputs[i];
     if (i + 1 < tables.size()) most = std::max(most, shape.num_elements());
   }
   context.scratch()->reserve(2 * static_cast<std::size_t>(most) * sizeof(T));
@@ -108,10 +114,34 @@ Kernel resample(const KernelContext& context,
     for (std::size_t i = 0; i < steps.size(); ++i) {
       T* const next =
           i + 1 == steps.size() ? to.data() : memory + static_cast<std::int64_t>(i % 2) * most;
-      cpu::resample_axis(steps[i].table, steps[i].outer, steps[i].inner, values, next);
+      run(steps[i].table, steps[i].outer, steps[i].inner, values, next);
       values = next;
     }
   };
+}
+
+template <class T>
+Kernel resample(const KernelContext& context,
+                Arg<const T> from,
+                Arg<T> to,
+                const std::vector<cpu::AxisTable>& tables) {
+  std::vector<std::int64_t> outputs;
+  for (const cpu::AxisTable& table : tables) outputs.push_back(table.outputs());
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      std::vector<cuda::AxisTable> there;
+      for (const cpu::AxisTable& table : tables) {
+        there.emplace_back(table, context.device().device());
+      }
+      return Kernel::enqueued(resample_axes(
+          context, from, to, std::move(there), outputs,
+          [&device = context.device()](const cuda::AxisTable& table, std::int64_t outer,
+                                       std::int64_t inner, const T* values, T* result) {
+            table.resample(device, outer, inner, values, result);
+          }));
+    }
+  }
+  return resample_axes(context, from, to, tables, outputs, cpu::resample_axis<T>);
 }
 
 std::vector<cpu::AxisTable> tables_of(const KernelContext& context,
@@ -168,7 +198,7 @@ void register_interpolate_ops(OpRegistry& registry) {
                    .output("Out", "[N, C, the spatial extents], dtype of X")
                    .infer(infer_as<interpolated>)
                    .row_dims([](const InferContext&, std::string_view) { return std::size_t{2}; })
-                   .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+                   .kernels(kernels_everywhere<float, double>([](auto tag) -> KernelFactory {
                      return interpolate<typename decltype(tag)::type>;
                    }))
                    .grad(standard_grad({.inputs = {"X"}, .differentiable = {"X"}})));
@@ -177,7 +207,7 @@ void register_interpolate_ops(OpRegistry& registry) {
                                              "X@GRAD = the sum of Out@GRAD with the weights that "
                                              "each element of X had."))
           .infer(infer_as<interpolated>)
-          .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+          .kernels(kernels_everywhere<float, double>([](auto tag) -> KernelFactory {
             return interpolate_grad<typename decltype(tag)::type>;
           })));
 }
