@@ -6,14 +6,15 @@
 # `bench` PyTorch; nothing is fetched. All steps, or only these:
 #   build      into build/gpu; CMAKE_ARGS holds more options, such as where headers are
 #   operators  every row of the operator table, outputs and gradients, in every dtype
-#   devices    tensors, scopes, runs, what goes wrong
+#   devices    tensors, scopes, runs, random programs, training, what goes wrong
+#   gradients  every gradient against differences, its kernels on the GPU
 #   sanitizer  a part of the operator table under compute-sanitizer
 #   bench      single operators and training steps beside PyTorch's
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source tools/steps.sh
 
-all=(build operators devices sanitizer bench)
+all=(build operators devices gradients sanitizer bench)
 steps=("${@:-${all[@]}}")
 site=$PWD/build/gpu/site
 failed=()
@@ -39,6 +40,10 @@ run_operators() {
 run_devices() {
   run_pytest tests/python/cuda
 }
+# Every gradient against differences, its kernels on the GPU.
+run_gradients() {
+  PYTHONPATH=$site:$PWD python3 -m fluidcore gradcheck all --device cuda --quiet
+}
 run_sanitizer() {
   PYTHONPATH=$site:$PWD compute-sanitizer --tool memcheck --error-exitcode 9 --leak-check no \
     python3 -m pytest -q -p no:cacheprovider -p no:benchmark tests/python/ops/test_on_gpu.py \
@@ -52,7 +57,7 @@ run_bench() {
 for name in "${steps[@]}"; do
   case $name in
     build) attempt build/logs/gpu/build.log "build" build ;;
-    operators | devices | sanitizer | bench)
+    operators | devices | gradients | sanitizer | bench)
       attempt "build/logs/gpu/$name.log" "$name" "run_$name"
       ((status != 0)) || tail -n 25 "build/logs/gpu/$name.log"
       ;;

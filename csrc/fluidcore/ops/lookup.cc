@@ -50,7 +50,18 @@ Kernel lookup_table(const KernelContext& context) {
 Kernel lookup_table_rows(const KernelContext& context) {
   const auto dout = context.raw_input("Out@GRAD");
   const auto dw = context.raw_output("W@GRAD");
-  const Lookup lookup(context, static_cast<std::int64_t>(size_of(dout.spec().dtype)));
+  const std::size_t element = size_of(dout.spec().dtype);
+  const Lookup lookup(context, static_cast<std::int64_t>(element));
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return checked(
+          lookup.ids.input(), [ids = lookup.ids] { ids.check(); },
+          [=, &device = context.device()] {
+            cuda::select_rows(device, lookup.ids.index(), lookup.shape.count, row_width(dw.spec()),
+                              element, dout.data(), dw.data(), row_numbers(dw.spec(), dw.data()));
+          });
+    }
+  }
   return [=] {
     const cpu::RowIndex index = lookup.ids.checked();
     const std::int64_t width = lookup.shape.width;
@@ -68,7 +79,7 @@ template <class T>
 Kernel lookup_table_grad(const KernelContext& context) {
   const auto dw = context.optional_output<T>("W@GRAD");
   if (!dw) return nothing_to_do();
-  if (dw.has_rows()) return context.is_on_cuda() ? Kernel() : lookup_table_rows(context);
+  if (dw.has_rows()) return lookup_table_rows(context);
   const auto dout = context.input<T>("Out@GRAD");
   const Lookup lookup(context, 1);
   if constexpr (kHasCuda) {

@@ -1,16 +1,16 @@
 #include "fluidcore/ops/selected_rows.h"
-#include "fluidcore/ops/elementwise.h"
 
 #include <array>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "fluidcore/base/bytes.h"
 #include "fluidcore/kernels/cpu/gather.h"
 #include "fluidcore/kernels/cpu/merge_rows.h"
 #include "fluidcore/kernels/cpu/streams.h"
+#include "fluidcore/kernels/cuda/gather.h"
 #include "fluidcore/kernels/functors.h"
+#include "fluidcore/ops/elementwise.h"
 
 namespace fluidcore {
 
@@ -23,6 +23,29 @@ cpu::IndexedRows merged_shape(const TensorSpec& spec) {
 cpu::StreamFormula sum_of_two(DType dtype) {
   return dtype == DType::kFloat64 ? cpu::stream_formula<double, 2>(Add())
                                   : cpu::stream_formula<float, 2>(Add());
+}
+
+// What rows_added_to_out() is on a device: without merging the rows first.
+Kernel rows_added_on_cuda(const KernelContext& context) {
+  std::vector<Arg<const void>> inputs;
+  for (std::size_t i = 0; i < context.input_count("X"); ++i) {
+    if (context.raw_input("X", i).has_rows()) inputs.push_back(context.raw_input("X", i));
+  }
+  if (inputs.empty()) return nothing_to_do();
+  return Kernel::enqueued(
+      [inputs = std::move(inputs), out = context.raw_output("Out"), &device = context.device()] {
+        for (const Arg<const void>& x : inputs) {
+          const TensorSpec& spec = x.spec();
+          const cpu::IndexedRows shape{1, spec.shape[0], num_selected(spec), row_width(spec)};
+          visit_dtype(spec.dtype, [&](auto tag) {
+            using T = typename decltype(tag)::type;
+            if constexpr (!std::is_integral_v<T>) {
+              cuda::add_rows_to(device, shape, {row_numbers(spec, x.data()), true},
+                                static_cast<const T*>(x.data()), static_cast<T*>(out.data()));
+            }
+          });
+        }
+      });
 }
 
 }  // namespace
@@ -63,23 +86,27 @@ Kernel joined_rows(const KernelContext& context) {
   for (std::size_t i = 0; i < context.input_count("X"); ++i) {
     inputs.push_back(context.raw_input("X", i));
   }
-  return [inputs = std::move(inputs), out = context.raw_output("Out")] {
+  return work_kernel(context, [inputs = std::move(inputs), out = context.raw_output("Out"),
+                               &device = context.device()] {
     auto* values = static_cast<std::byte*>(out.data());
     std::int64_t* numbers = row_numbers(out.spec(), out.data());
     for (const Arg<const void>& x : inputs) {
       const TensorSpec& spec = x.spec();
-      const std::int64_t bytes =
-          num_selected(spec) * row_width(spec) * static_cast<std::int64_t>(size_of(spec.dtype));
-      copy_bytes(values, x.data(), bytes);
-      copy_bytes(numbers, row_numbers(spec, x.data()),
-                 num_selected(spec) * static_cast<std::int64_t>(sizeof(std::int64_t)));
+      const auto count = static_cast<std::size_t>(num_selected(spec));
+      const std::size_t bytes =
+          count * static_cast<std::size_t>(row_width(spec)) * size_of(spec.dtype);
+      device.copy(values, x.data(), bytes);
+      device.copy(numbers, row_numbers(spec, x.data()), count * sizeof(std::int64_t));
       values += bytes;
-      numbers += num_selected(spec);
+      numbers += count;
     }
-  };
+  });
 }
 
 Kernel rows_added_to_out(const KernelContext& context) {
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) return rows_added_on_cuda(context);
+  }
   std::vector<MergedRows> inputs;
   for (std::size_t i = 0; i < context.input_count("X"); ++i) {
     if (context.raw_input("X", i).has_rows()) inputs.emplace_back(context, "X", i);

@@ -5,6 +5,8 @@
 
 #include "fluidcore/base/bytes.h"
 #include "fluidcore/kernels/cpu/gather.h"
+#include "fluidcore/kernels/cuda/copy.h"
+#include "fluidcore/kernels/cuda/gather.h"
 #include "fluidcore/op/sub_block.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/register_ops.h"
@@ -22,7 +24,8 @@ std::int64_t held_bytes(const TensorSpec& spec) {
 }
 
 KernelTable floating_byte_kernels(const KernelFactory& factory) {
-  return cpu_kernels<float, double, Float16, BFloat16>([&](auto /*tag*/) { return factory; });
+  return kernels_everywhere<float, double, Float16, BFloat16>(
+      [&](auto /*tag*/) { return factory; });
 }
 
 // Of an operator whose Out stands for the same tensor as X.
@@ -51,7 +54,8 @@ void add_merge_of_rows(OpRegistry& registry) {
                    .input("X", "selected rows", kOnlyRows)
                    .output("Out", "selected rows, shape and dtype of X", kOnlyRows)
                    .infer(same_as("X"))
-                   .kernels(floating_byte_kernels(merge))
+                   .kernels(cpu_kernels<float, double, Float16, BFloat16>(
+                       [](auto /*tag*/) -> KernelFactory { return merge; }))
                    .grad(same_grad));
 }
 
@@ -61,6 +65,14 @@ Kernel to_dense_kernel(const KernelContext& context) {
   const auto out = context.output<T>("Out");
   const TensorSpec& spec = x.spec();
   const cpu::IndexedRows shape{1, spec.shape[0], num_selected(spec), row_width(spec)};
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return Kernel::enqueued([=, &device = context.device()] {
+        const cpu::RowIndex index{row_numbers(x.spec(), static_cast<const void*>(x.data())), true};
+        cuda::add_rows(device, shape, index, x.data(), out.data());
+      });
+    }
+  }
   context.scratch()->reserve(static_cast<std::size_t>(cpu::num_links(shape)) *
                              sizeof(std::int64_t));
   return [x, out, shape, scratch = context.scratch()] {
@@ -80,7 +92,7 @@ void add_to_dense(OpRegistry& registry) {
                      const TensorSpec& x = context.input("X");
                      context.set_output("Out", {x.shape, x.dtype});
                    })
-                   .kernels(floating_cpu_kernels([](auto tag) -> KernelFactory {
+                   .kernels(floating_kernels_everywhere([](auto tag) -> KernelFactory {
                      return to_dense_kernel<typename decltype(tag)::type>;
                    }))
                    .grad(same_grad));
@@ -89,7 +101,9 @@ void add_to_dense(OpRegistry& registry) {
 Kernel get_tensor(const KernelContext& context) {
   const auto x = context.raw_input("X");
   const auto out = context.raw_output("Out");
-  return [=] { copy_bytes(out.data(), x.data(), held_bytes(x.spec())); };
+  return work_kernel(context, [=, &device = context.device()] {
+    device.copy(out.data(), x.data(), static_cast<std::size_t>(held_bytes(x.spec())));
+  });
 }
 
 void add_get_tensor(OpRegistry& registry) {
@@ -113,6 +127,14 @@ Kernel lookup(const KernelContext& context) {
   const cpu::IndexedRows shape{
       1, spec.shape[0], num_selected(spec),
       row_width(spec) * static_cast<std::int64_t>(size_of(w.spec().dtype))};
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return Kernel::enqueued([=, &device = context.device(), element = size_of(w.spec().dtype)] {
+        const cpu::RowIndex index{row_numbers(rows.spec(), rows.data()), true};
+        cuda::take_rows(device, shape, index, element, w.data(), out.data());
+      });
+    }
+  }
   return [=] {
     cpu::take_rows(shape, {row_numbers(rows.spec(), rows.data()), true}, w.data(), out.data());
   };
@@ -138,6 +160,15 @@ Kernel pack(const KernelContext& context) {
   const auto out = context.raw_output("Out");
   const std::int64_t count = num_selected(out.spec());
   const std::int64_t bytes = count == 0 ? 0 : held_bytes(out.spec()) / count;
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return Kernel::enqueued([=, &device = context.device()] {
+        cuda::select_rows(device, {row_numbers(rows.spec(), rows.data()), true}, count,
+                          row_width(out.spec()), size_of(out.spec().dtype), values.data(),
+                          out.data(), row_numbers(out.spec(), out.data()));
+      });
+    }
+  }
   return [=] {
     const std::int64_t* from = row_numbers(rows.spec(), rows.data());
     std::int64_t* to = row_numbers(out.spec(), out.data());
@@ -203,13 +234,23 @@ std::int64_t room_for(std::int64_t count) {
   return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(count)));
 }
 
+void fill_with_no_row(DeviceContext& device, std::int64_t* numbers, std::int64_t count) {
+  if constexpr (kHasCuda) {
+    if (!device.device().is_cpu()) {
+      return cuda::for_each(device, count, cuda::SetAll<std::int64_t>{-1}, numbers);
+    }
+  }
+  std::fill_n(numbers, count, -1);
+}
+
 Kernel join(const KernelContext& context) {
   const TensorSpec& element = context.raw_input("X").spec();
   require(element.rows.has_value(), "join_selected_rows: the elements of X must be selected rows, ",
           "got ", element);
   const std::int64_t each = num_selected(element);
   const std::int64_t bytes = held_bytes(element);
-  return [=, out = context.raw_output("Out"), &array = context.array_input("X")] {
+  return [=, out = context.raw_output("Out"), &array = context.array_input("X"),
+          &device = context.device()] {
     const std::int64_t room = num_selected(out.spec());
     const std::int64_t count = array.size() * each;
     const bool is_far_too_much = room > 4 * room_for(std::max(count, each));
@@ -218,12 +259,13 @@ Kernel join(const KernelContext& context) {
     std::int64_t* numbers = row_numbers(out.spec(), out.data());
     for (std::int64_t i = 0; i < array.size(); ++i) {
       const void* rows = array.find(i);
-      copy_bytes(values + i * bytes, rows, bytes);
-      copy_bytes(numbers + i * each, row_numbers(element, rows),
-                 each * static_cast<std::int64_t>(sizeof(std::int64_t)));
+      device.copy(values + i * bytes, rows, static_cast<std::size_t>(bytes));
+      device.copy(numbers + i * each, row_numbers(element, rows),
+                  static_cast<std::size_t>(each) * sizeof(std::int64_t));
     }
-    std::fill(numbers + count, numbers + room, -1);
-    zero_bytes(values + array.size() * bytes, held_bytes(out.spec()) - array.size() * bytes);
+    fill_with_no_row(device, numbers + count, room - count);
+    device.zero(values + array.size() * bytes,
+                static_cast<std::size_t>(held_bytes(out.spec()) - array.size() * bytes));
   };
 }
 

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -75,9 +74,9 @@ void narrow_elements(const Cell& from, const Cell& to, std::int64_t size) {
 void copy_row_numbers(const Cell& from, const Cell& to) {
   const std::int64_t count = from.spec.rows.value_or(0);
   if (count == 0) return;
-  require(to.device == nullptr, "selected rows: must be on the cpu, got some on a CUDA device");
-  std::memcpy(static_cast<std::byte*>(to.data) + offset_of_rows(to.spec),
-              static_cast<const std::byte*>(from.data) + offset_of_rows(from.spec),
+  DeviceContext& device = to.device == nullptr ? device_context({}) : *to.device;
+  device.copy(row_numbers(to.spec, to.data),
+              row_numbers(from.spec, static_cast<const void*>(from.data)),
               static_cast<std::size_t>(count) * sizeof(std::int64_t));
 }
 

@@ -17,7 +17,7 @@ DeviceGraphs::DeviceGraphs(PreparedBlock& block, const std::deque<Cell>& cells)
     : block_(block), cells_(cells) {
   std::size_t first = 0;
   const auto end_at = [&](std::size_t last) {
-    if (last - first >= kLeastSteps) segments_.push_back({first, last});
+    if (last - first >= kLeastSteps) segments_.push_back({first, last, {}});
     first = last + 1;
   };
   for (std::size_t i = 0; i < block_.steps.size(); ++i) {
@@ -26,27 +26,26 @@ DeviceGraphs::DeviceGraphs(PreparedBlock& block, const std::deque<Cell>& cells)
   end_at(block_.steps.size());
 }
 
-std::vector<const void*> DeviceGraphs::addresses() const {
-  std::vector<const void*> all;
-  all.reserve(cells_.size());
-  for (const Cell& cell : cells_) all.push_back(cell.data);
-  return all;
-}
-
-DeviceGraphs::Recording* DeviceGraphs::recording() {
-  std::vector<const void*> now = addresses();
-  for (Recording& one : recordings_) {
+DeviceGraphs::Recording* DeviceGraphs::recording(Segment& segment) const {
+  std::vector<const void*> now;
+  now.reserve(cells_.size());
+  for (const Cell& cell : cells_) now.push_back(cell.data);
+  for (Recording& one : segment.recordings) {
     if (one.addresses == now) return &one;
   }
-  if (recordings_.size() == kMostRecordings) return nullptr;
-  Recording& made = recordings_.emplace_back(Recording{std::move(now), {}});
-  made.graphs.resize(segments_.size());
-  return &made;
+  if (segment.recordings.size() == kMostRecordings) return nullptr;
+  return &segment.recordings.emplace_back(Recording{std::move(now), nullptr});
 }
 
-void DeviceGraphs::run_segment(const Segment& segment, std::unique_ptr<DeviceGraph>& graph) {
+void DeviceGraphs::run(Segment& segment) {
+  // Nobody else does so where the steps are replayed.
+  for (std::size_t i = segment.first; i < segment.last; ++i) {
+    for (const View& view : block_.steps[i].views) view.point();
+  }
+  Recording* const found = recording(segment);
+  if (found == nullptr) return block_.run(segment.first, segment.last);
   for (std::size_t i = segment.first; i < segment.last; ++i) block_.check(i);
-  if (!graph) {
+  if (!found->graph) {
     DeviceContext& device = *block_.watch->device;
     device.begin_capture();
     try {
@@ -55,26 +54,23 @@ void DeviceGraphs::run_segment(const Segment& segment, std::unique_ptr<DeviceGra
       device.end_capture();
       throw;
     }
-    graph = device.end_capture();
+    found->graph = device.end_capture();
   }
-  graph->launch();
+  found->graph->launch();
   std::int64_t work = 0;
   for (std::size_t i = segment.first; i < segment.last; ++i) work += block_.steps[i].work;
   block_.watch->lookout.add(work);
 }
 
 void DeviceGraphs::run() {
-  Recording* const found =
-      std::exchange(is_first_, false) || segments_.empty() ? nullptr : recording();
-  if (found == nullptr) return block_.run();
+  if (std::exchange(is_first_, false)) return block_.run();
   std::size_t next = 0;
-  for (std::size_t s = 0; s < segments_.size(); ++s) {
-    block_.run(next, segments_[s].first);
-    run_segment(segments_[s], found->graphs[s]);
-    next = segments_[s].last;
+  for (Segment& segment : segments_) {
+    block_.run(next, segment.first);
+    run(segment);
+    next = segment.last;
   }
   block_.run(next, block_.steps.size());
-  ++replayed_;
 }
 
 }  // namespace fluidcore

@@ -22,30 +22,26 @@ class DeviceGraphs {
   // there.
   void run();
 
-  std::size_t replayed() const { return replayed_; }  // runs
-
  private:
+  struct Recording {
+    std::vector<const void*> addresses;  // of all variables, before the steps
+    std::unique_ptr<DeviceGraph> graph;
+  };
   struct Segment {  // of steps, [first, last)
     std::size_t first;
     std::size_t last;
-  };
-  struct Recording {
-    std::vector<const void*> addresses;                // of all variables
-    std::vector<std::unique_ptr<DeviceGraph>> graphs;  // of the segments
+    std::deque<Recording> recordings;
   };
 
-  std::vector<const void*> addresses() const;
   // That of the variables where they are now, which may have no graph yet; null: there have been
   // too many.
-  Recording* recording();
-  void run_segment(const Segment& segment, std::unique_ptr<DeviceGraph>& graph);
+  Recording* recording(Segment& segment) const;
+  void run(Segment& segment);
 
   PreparedBlock& block_;
   const std::deque<Cell>& cells_;
-  std::vector<Segment> segments_;
-  std::deque<Recording> recordings_;
+  std::deque<Segment> segments_;
   bool is_first_ = true;
-  std::size_t replayed_ = 0;
 };
 
 }  // namespace fluidcore

@@ -219,6 +219,7 @@ PreparedStep PlanBuilder::prepare(Frame& frame, const Step& step, const RunState
   const std::uint64_t stream = 2 * step.index + (step.outlives_run() ? 1 : 0);
   const DType dtype = step.def->kernel_dtype(infer);
   draft.prepared.runs_block = step.body != nullptr;
+  draft.prepared.views = draft.surroundings.views;
   if (draft.has_views && !draft.has_results) {
     draft.prepared.kernel = draft.surroundings.around(Kernel(), device());
     return std::move(draft.prepared);

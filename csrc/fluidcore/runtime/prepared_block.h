@@ -13,6 +13,17 @@ namespace fluidcore {
 
 class DeviceContext;
 
+// A variable in the memory of another one, which may be at another address in every run.
+struct View {
+  Cell* cell;
+  const Cell* of;
+
+  void point() const {
+    cell->data = static_cast<std::byte*>(of->data) + cell->offset;
+    cell->version = of->version;
+  }
+};
+
 // What one step does when the Plan runs.
 struct PreparedStep {
   struct Output {
@@ -31,6 +42,7 @@ struct PreparedStep {
   std::int64_t flops = 0;  // 0 where they are not known
   bool runs_block = false;
   std::vector<Output> outputs;
+  std::vector<View> views = {};  // which its kernel points, too
 };
 
 // What is seen to between the steps of a run, in all blocks of a Plan.

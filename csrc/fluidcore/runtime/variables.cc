@@ -60,10 +60,7 @@ Kernel Surroundings::around(Kernel kernel, DeviceContext& device) const {
                            removed.empty() && set.empty();
   std::function<void()> check = kernel.check();
   auto run = [kernel = std::move(kernel), *this, &device] {
-    for (const auto& [cell, of] : views) {
-      cell->data = static_cast<std::byte*>(of->data) + cell->offset;
-      cell->version = of->version;
-    }
+    for (const View& view : views) view.point();
     for (const auto& [cell, of] : constants) {
       cell->data = of->data;
       ++cell->version;

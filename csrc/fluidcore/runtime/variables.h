@@ -20,11 +20,6 @@ struct Surroundings {
     const Cell* to;
     std::size_t bytes;
   };
-  // A view of what may be at another address in every run.
-  struct View {
-    Cell* cell;
-    const Cell* of;
-  };
   std::vector<Copy> before;                   // starting values of what the step's block writes
   std::vector<View> views;                    // of what the step writes
   std::vector<View> constants;                // of what the step's block reads and never writes

@@ -121,6 +121,17 @@ class TestRun:
         value[:] = -1
         assert [np.asarray(result)[0, 0] for result in results] == [0, 2, 4, 6]
 
+    def test_a_view_follows_a_variable_of_the_scope_that_moves(self) -> None:
+        x = layers.data("x", [3], append_batch_size=False)
+        x.persistable = True
+        fetches = [layers.assign(x), layers.scale(x, 2.0)]
+        exe = fluid.Executor(GPU)
+        tensor = fluid.global_scope().var("x").get_tensor()
+        for step in range(8):
+            tensor.set(np.full(3, step, "float32"), GPU)
+            view, twice = exe.run(fetch_list=fetches)
+            assert (view[0], twice[0]) == (step, 2 * step)
+
     def test_a_loop_runs_there(self) -> None:
         total = layers.fill_constant([1], "float32", 0)
         i = layers.fill_constant([1], "int64", 0)

@@ -5,7 +5,8 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from fluidcore.gradcheck.config import GradCheckConfig
+from fluidcore import core
+from fluidcore.gradcheck import GradCheckConfig, GradientChecker, check
 
 
 def test_the_defaults_are_those_of_the_documentation() -> None:
@@ -46,6 +47,31 @@ def test_plain_settings_are_a_step_and_two_tolerances() -> None:
     for name in ("epsilon", "relative_tolerance", "absolute_tolerance"):
         assert GradCheckConfig(**{name: 0.5}).is_plain
     assert GradCheckConfig(absolute_tolerance=0.0).is_plain
+
+
+def test_a_device_is_the_cpu_or_a_gpu_with_or_without_a_number() -> None:
+    for value in ("cpu", "cuda", "cuda:1"):
+        assert GradCheckConfig(device=value).device == value
+    for value in ("gpu", "cuda:", "cuda:-1", "cpu:0", ""):
+        message = "GradCheckConfig: device must be 'cpu', 'cuda' or 'cuda:' and a number, got "
+        with pytest.raises(ValueError, match=f"{message}'{value}'"):
+            GradCheckConfig(device=value)
+    with pytest.raises(TypeError, match="GradCheckConfig: device must be a str, got 0"):
+        GradCheckConfig(device=0)
+
+
+def test_functions_of_arrays_have_no_device() -> None:
+    with pytest.raises(
+        core.InvalidArgument, match=r"square: device must be 'cpu', got 'cuda'; only operators"
+    ):
+        check(np.square, np.ones(2), vjp=lambda x, v: 2 * x * v, device="cuda")
+
+
+@pytest.mark.skipif(core.get_cuda_device_count() > 0, reason="there is a device")
+def test_a_device_that_is_not_there_is_an_error_that_says_so() -> None:
+    checker = GradientChecker(GradCheckConfig(device="cuda"))
+    with pytest.raises(core.InvalidArgument, match="cuda: the device must be"):
+        checker.check_op("tanh", {"X": np.ones(2)})
 
 
 @pytest.mark.parametrize("name", ["epsilon", "resolution", "budget_s"])

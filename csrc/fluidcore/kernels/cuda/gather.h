@@ -134,6 +134,41 @@ void add_rows(DeviceContext& device,
   add_rows_to(device, shape, index, rows, table);
 }
 
+// Selected rows: their values, zeros where the index names no row, and the numbers of the rows.
+struct SelectRows {
+  cpu::RowIndex index;
+  std::int64_t width;
+
+  template <class Index, class Word>
+  FC_HOST_DEVICE void operator()(Index i, const Word* from, Word* values) const {
+    values[i] = index[i / width] < 0 ? Word(0) : from[i];
+  }
+};
+struct NumberRows {
+  cpu::RowIndex index;
+
+  template <class Index>
+  FC_HOST_DEVICE void operator()(Index i, std::int64_t* numbers) const {
+    numbers[i] = index[i];
+  }
+};
+
+inline void select_rows(DeviceContext& device,
+                        const cpu::RowIndex& index,
+                        std::int64_t count,
+                        std::int64_t width,
+                        std::size_t element_bytes,
+                        const void* from,
+                        void* values,
+                        std::int64_t* numbers) {
+  visit_word(element_bytes, [&](auto word) {
+    using Word = decltype(word);
+    for_each(device, count * width, SelectRows{index, width}, static_cast<const Word*>(from),
+             static_cast<Word*>(values));
+  });
+  for_each(device, count, NumberRows{index}, numbers);
+}
+
 // Which part of a table each position of some axes names: the index has one number for each axis.
 struct PartNumbers {
   static constexpr std::size_t kMostAxes = 8;

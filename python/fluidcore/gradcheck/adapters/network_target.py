@@ -89,6 +89,7 @@ class NetworkTarget(Target):
     def move_to(self, device: str) -> None:
         """The gradient operators run there, as far as they have kernels."""
         self._gpu = core.CUDAPlace(int(device.partition(":")[2] or 0))
+        core.Executor(self._gpu)  # raises if there is none
         self.who = f"{self.who} on cuda:{self._gpu.id}"
         self.place = "gpu"
 
