@@ -44,7 +44,7 @@ Kernel sorted_on_cuda(const KernelContext& context,
                       Arg<void> out,
                       const std::function<std::int64_t*()>& indices) {
   const ScratchPtr& scratch = context.scratch();
-  reserve_keys(scratch, cuda::sort_keys(dim));
+  reserve_keys(scratch, cuda::keys_to_sort(dim));
   const cpu::IndexedRows elements{dim.outer, dim.count * dim.inner, k * dim.inner,
                                   static_cast<std::int64_t>(size_of(x.spec().dtype)), true};
   return Kernel::enqueued([=, &device = context.device(), scratch = scratch] {

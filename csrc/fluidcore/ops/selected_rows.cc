@@ -9,6 +9,7 @@
 #include "fluidcore/kernels/cpu/merge_rows.h"
 #include "fluidcore/kernels/cpu/streams.h"
 #include "fluidcore/kernels/cuda/gather.h"
+#include "fluidcore/kernels/cuda/merge_rows.h"
 #include "fluidcore/kernels/functors.h"
 #include "fluidcore/ops/elementwise.h"
 
@@ -18,6 +19,12 @@ namespace {
 
 cpu::IndexedRows merged_shape(const TensorSpec& spec) {
   return {1, num_selected(spec), num_selected(spec), row_width(spec)};
+}
+
+// On a device: behind the merged rows, in the scratch memory.
+std::size_t offset_of_keys(const TensorSpec& spec) {
+  constexpr std::size_t kAlignment = 64;
+  return (byte_size(spec) + kAlignment - 1) / kAlignment * kAlignment;
 }
 
 cpu::StreamFormula sum_of_two(DType dtype) {
@@ -50,12 +57,38 @@ Kernel rows_added_on_cuda(const KernelContext& context) {
 
 }  // namespace
 
-// The scratch memory: numbers and values as in a variable, places, links.
+// The scratch memory: numbers and values as in a variable, places, links; or keys on a device.
 MergedRows::MergedRows(const KernelContext& context, std::string_view slot, std::size_t index)
     : rows_(context.raw_input(slot, index)), scratch_(context.scratch()) {
   const TensorSpec& spec = rows_.spec();
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      const auto keys = static_cast<std::size_t>(cuda::merge_keys(num_selected(spec)));
+      scratch_->reserve(offset_of_keys(spec) + keys * sizeof(cpu::OrderedKey));
+      return;
+    }
+  }
   const std::int64_t numbers = num_selected(spec) + cpu::num_links(merged_shape(spec));
   scratch_->reserve(byte_size(spec) + static_cast<std::size_t>(numbers) * sizeof(std::int64_t));
+}
+
+MergedRows::Rows MergedRows::merge_on(DeviceContext& device) const {
+  std::byte* const memory = scratch_->data();
+  std::int64_t* const numbers = row_numbers(rows_.spec(), static_cast<void*>(memory));
+  merge_into_on(device, numbers, memory);
+  return {num_selected(rows_.spec()), numbers, memory};
+}
+
+void MergedRows::merge_into_on(DeviceContext& device, std::int64_t* numbers, void* values) const {
+  const TensorSpec& spec = rows_.spec();
+  auto* const keys = reinterpret_cast<cpu::OrderedKey*>(scratch_->data() + offset_of_keys(spec));
+  visit_dtype(spec.dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    if constexpr (!std::is_integral_v<T>) {
+      cuda::merge_rows(device, num_selected(spec), row_width(spec), row_numbers(spec, rows_.data()),
+                       static_cast<const T*>(rows_.data()), keys, numbers, static_cast<T*>(values));
+    }
+  });
 }
 
 MergedRows::Rows MergedRows::merge() const {

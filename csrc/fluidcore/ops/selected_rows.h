@@ -28,6 +28,9 @@ class MergedRows {
   Rows merge() const;
   // Into memory for as many rows as the input has.
   std::int64_t merge_into(std::int64_t* numbers, void* values) const;
+  // The same on a device, which does not know how many different ones there are: all count.
+  Rows merge_on(DeviceContext& device) const;
+  void merge_into_on(DeviceContext& device, std::int64_t* numbers, void* values) const;
 
  private:
   Arg<const void> rows_;

@@ -42,9 +42,16 @@ Kernel push(const KernelContext& context) {
 }
 
 Kernel merge(const KernelContext& context) {
-  return [rows = MergedRows(context, "X"), out = context.raw_output("Out")] {
-    rows.merge_into(row_numbers(out.spec(), out.data()), out.data());
-  };
+  const MergedRows rows(context, "X");
+  const auto out = context.raw_output("Out");
+  if constexpr (kHasCuda) {
+    if (context.is_on_cuda()) {
+      return Kernel::enqueued([=, &device = context.device()] {
+        rows.merge_into_on(device, row_numbers(out.spec(), out.data()), out.data());
+      });
+    }
+  }
+  return [=] { rows.merge_into(row_numbers(out.spec(), out.data()), out.data()); };
 }
 
 void add_merge_of_rows(OpRegistry& registry) {
@@ -54,8 +61,7 @@ void add_merge_of_rows(OpRegistry& registry) {
                    .input("X", "selected rows", kOnlyRows)
                    .output("Out", "selected rows, shape and dtype of X", kOnlyRows)
                    .infer(same_as("X"))
-                   .kernels(cpu_kernels<float, double, Float16, BFloat16>(
-                       [](auto /*tag*/) -> KernelFactory { return merge; }))
+                   .kernels(floating_byte_kernels(merge))
                    .grad(same_grad));
 }
 

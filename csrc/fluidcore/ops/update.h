@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "fluidcore/base/bytes.h"
 #include "fluidcore/kernels/cpu/update.h"
 #include "fluidcore/kernels/cuda/update.h"
 #include "fluidcore/ops/elementwise.h"
@@ -69,9 +68,9 @@ struct WithoutRate {
 
 // Rows that are not updated are there already where the update is in place.
 template <class T>
-void copy_not_updated(std::int64_t size, const cpu::Updated<T>& tensor) {
+void copy_not_updated(DeviceContext& device, std::int64_t size, const cpu::Updated<T>& tensor) {
   if (tensor.to == tensor.from) return;
-  copy_bytes(tensor.to, tensor.from, size * static_cast<std::int64_t>(sizeof(T)));
+  device.copy(tensor.to, tensor.from, static_cast<std::size_t>(size) * sizeof(T));
 }
 
 template <class Optimizer, class T>
@@ -106,22 +105,35 @@ Kernel update(const KernelContext& context) {
   const std::int64_t size = param.size();
   if constexpr (kHasCuda) {
     if (context.is_on_cuda()) {
-      if (grad.has_rows()) return {};
-      return Kernel::enqueued([=, &device = context.device()] {
-        const auto pointers = [&]<std::size_t... i>(std::index_sequence<i...>) {
+      const auto pointers_to_scalars = [=] {
+        return [&]<std::size_t... i>(std::index_sequence<i...>) {
           return std::make_tuple(scalars[i].data()...);
         }(std::make_index_sequence<kScalarCount>());
+      };
+      if (grad.has_rows()) {
+        return Kernel::enqueued(
+            [=, &device = context.device(), grads = MergedRows(context, "Grad")] {
+              const MergedRows::Rows rows = grads.merge_on(device);
+              on_tensors([&](auto... tensors) {
+                (copy_not_updated(device, size, tensors), ...);
+                cuda::update_rows(device, make, pointers_to_scalars(),
+                                  {rows.count, rows.numbers, grads.width()},
+                                  static_cast<const T*>(rows.values), tensors...);
+              });
+            });
+      }
+      return Kernel::enqueued([=, &device = context.device()] {
         on_tensors([&](auto... tensors) {
-          cuda::update(device, make, pointers, size, grad.data(), tensors...);
+          cuda::update(device, make, pointers_to_scalars(), size, grad.data(), tensors...);
         });
       });
     }
   }
   if (grad.has_rows()) {
-    return [=, grads = MergedRows(context, "Grad")] {
+    return [=, &device = context.device(), grads = MergedRows(context, "Grad")] {
       const MergedRows::Rows rows = grads.merge();
       on_tensors([&](auto... tensors) {
-        (copy_not_updated(size, tensors), ...);
+        (copy_not_updated(device, size, tensors), ...);
         cpu::update_rows(rule(), {rows.count, rows.numbers, grads.width()},
                          static_cast<const T*>(rows.values), tensors...);
       });

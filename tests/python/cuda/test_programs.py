@@ -85,6 +85,38 @@ def test_a_convolutional_network_trains_as_on_the_cpu(
     np.testing.assert_allclose(on_gpu, on_cpu, rtol=1e-5)
 
 
+@pytest.mark.parametrize(
+    "optimizer",
+    [
+        lambda: fluid.optimizer.SGD(0.1),
+        lambda: fluid.optimizer.Adam(0.05),
+        lambda: fluid.optimizer.Adagrad(0.1),
+    ],
+)
+def test_a_sparse_embedding_trains_as_on_the_cpu(
+    optimizer: Callable[[], fluid.optimizer.Optimizer],
+) -> None:
+    fluid.default_startup_program().random_seed = 3
+    ids = layers.data("ids", [4], dtype="int64")
+    embedded = layers.embedding(ids, [50, 6], is_sparse=True)
+    loss = layers.mean(layers.square(layers.reduce_sum(embedded, dim=1) - 1.0))
+    optimizer().minimize(loss)
+    feeds = [
+        {"ids": np.random.default_rng(seed).integers(0, 50 if seed else 5, size=(9, 4))}
+        for seed in range(4)
+    ]
+    tables = []
+    for place in (CPU, GPU):
+        scope = core.Scope()
+        fluid.Executor(CPU).run(fluid.default_startup_program(), scope=scope)
+        scope.to(place)
+        exe = fluid.Executor(place)
+        for feed in feeds * 2:
+            exe.run(feed=feed, fetch_list=[loss], scope=scope)
+        tables.append(np.array(scope.find_var("embedding_0.w_0").get_tensor()))
+    np.testing.assert_allclose(tables[1], tables[0], rtol=1e-5, atol=1e-6)
+
+
 def test_gradients_are_checked_on_the_device() -> None:
     from fluidcore.gradcheck import GradCheckConfig, GradientChecker
 

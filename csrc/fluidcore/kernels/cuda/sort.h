@@ -81,8 +81,22 @@ struct WritePlaces {
   }
 };
 
+// Sorts each `count` of `size` keys; gives the one of the two memories that has them then.
+inline cpu::OrderedKey* sort_keys(DeviceContext& device,
+                                  std::int64_t size,
+                                  std::int64_t count,
+                                  cpu::OrderedKey* keys,
+                                  cpu::OrderedKey* other) {
+  for (std::int64_t width = 1; width < count; width *= 2) {
+    for_each(device, size, MergeRuns{count, width}, static_cast<const cpu::OrderedKey*>(keys),
+             other);
+    std::swap(keys, other);
+  }
+  return keys;
+}
+
 // How many keys of memory sort_indices() needs.
-inline std::int64_t sort_keys(const cpu::OrderedDim& dim) {
+inline std::int64_t keys_to_sort(const cpu::OrderedDim& dim) {
   return 2 * dim.outer * dim.count * dim.inner;
 }
 
@@ -95,19 +109,13 @@ inline void sort_indices(DeviceContext& device,
                          cpu::OrderedKey* memory,
                          std::int64_t* indices) {
   const std::int64_t size = dim.outer * dim.count * dim.inner;
-  cpu::OrderedKey* keys = memory;
-  cpu::OrderedKey* other = memory + size;
   visit_dtype(dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    for_each(device, size, MakeKeys{dim}, static_cast<const T*>(x), keys);
+    for_each(device, size, MakeKeys{dim}, static_cast<const T*>(x), memory);
   });
-  for (std::int64_t width = 1; width < dim.count; width *= 2) {
-    for_each(device, size, MergeRuns{dim.count, width}, static_cast<const cpu::OrderedKey*>(keys),
-             other);
-    std::swap(keys, other);
-  }
-  for_each(device, dim.outer * k * dim.inner, WritePlaces{dim.count, k, dim.inner},
-           static_cast<const cpu::OrderedKey*>(keys), indices);
+  const cpu::OrderedKey* const sorted = sort_keys(device, size, dim.count, memory, memory + size);
+  for_each(device, dim.outer * k * dim.inner, WritePlaces{dim.count, k, dim.inner}, sorted,
+           indices);
 }
 
 // indices [outer, inner]: as cpu::find_first().
