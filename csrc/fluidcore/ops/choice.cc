@@ -6,8 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "fluidcore/base/threads.h"
-#include "fluidcore/kernels/cpu/elementwise.h"
 #include "fluidcore/kernels/cpu/multinomial.h"
 #include "fluidcore/ops/draw.h"
 #include "fluidcore/ops/elementwise.h"

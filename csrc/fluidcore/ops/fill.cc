@@ -7,10 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "fluidcore/base/bytes.h"
 #include "fluidcore/kernels/cuda/copy.h"
 #include "fluidcore/kernels/functors.h"
-#include "fluidcore/ops/bytes.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/register_ops.h"
 #include "fluidcore/ops/same_elements.h"

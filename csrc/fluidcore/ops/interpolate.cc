@@ -126,10 +126,12 @@ Kernel resample(const KernelContext& context,
                 Arg<T> to,
                 const std::vector<cpu::AxisTable>& tables) {
   std::vector<std::int64_t> outputs;
+  outputs.reserve(tables.size());
   for (const cpu::AxisTable& table : tables) outputs.push_back(table.outputs());
   if constexpr (kHasCuda) {
     if (context.is_on_cuda()) {
       std::vector<cuda::AxisTable> there;
+      there.reserve(tables.size());
       for (const cpu::AxisTable& table : tables) {
         there.emplace_back(table, context.device().device());
       }

@@ -28,11 +28,10 @@ Groups groups_of(const KernelContext& context, const Shape& x) {
   return {x[0] * (x[1] / count), count, x.product(2, x.rank())};
 }
 
-// For what takes dimensions.
-Shape shape_of(const Groups& groups) {
-  return {groups.outer, groups.count, groups.inner};
+// The same for what takes dimensions.
+[[maybe_unused]] cuda::ReducedElements elements_of(const Groups& groups) {
+  return {{groups.outer, groups.count, groups.inner}, {false, true, false}};
 }
-const std::vector<bool> kMiddle{false, true, false};
 
 // Where elements to choose from are side by side.
 template <class T>
@@ -50,8 +49,8 @@ Kernel maxout(const KernelContext& context) {
   const Groups groups = groups_of(context, x.shape());
   if constexpr (kHasCuda) {
     if (context.is_on_cuda()) {
-      const cuda::Reduction<MaxOf, T> maximum(context.device(), context.scratch(), shape_of(groups),
-                                              kMiddle);
+      const cuda::Reduction<MaxOf, T> maximum(context.device(), context.scratch(),
+                                              elements_of(groups));
       return Kernel::enqueued([=] { maximum.run(cuda::Elements<T>{x.data()}, out.data()); });
     }
   }
@@ -84,7 +83,7 @@ Kernel maxout_grad(const KernelContext& context) {
   const Groups groups = groups_of(context, x.shape());
   if constexpr (kHasCuda) {
     if (context.is_on_cuda()) {
-      const cuda::ReducedElements elements(shape_of(groups), kMiddle);
+      const cuda::ReducedElements elements = elements_of(groups);
       return Kernel::enqueued([=, &device = context.device()] {
         cuda::for_each(device, elements.results, cuda::ExtremeGrad<false>{elements}, x.data(),
                        out.data(), dout.data(), dx.data());
@@ -106,7 +105,7 @@ Kernel maxout_grad_grad(const KernelContext& context) {
   const Groups groups = groups_of(context, x.shape());
   if constexpr (kHasCuda) {
     if (context.is_on_cuda()) {
-      const cuda::ReducedElements elements(shape_of(groups), kMiddle);
+      const cuda::ReducedElements elements = elements_of(groups);
       return Kernel::enqueued([=, &device = context.device()] {
         cuda::for_each(device, ddout.size(), cuda::PickMaximum{elements}, x.data(), out.data(),
                        ddx.data(), ddout.data());

@@ -102,11 +102,10 @@ bool can_calculate_as(const KernelContext& context) {
   return context.raw_input("Scale").spec().dtype == dtype_of<T>;
 }
 
-// The elements of each channel, as the dimensions that cuda::Reduction takes.
-Shape channel_shape(const cpu::ChannelLayout& layout) {
-  return {layout.outer, layout.channels, layout.inner};
+// The elements of each channel, as what cuda::Reduction takes.
+[[maybe_unused]] cuda::ReducedElements elements_of_channels(const cpu::ChannelLayout& layout) {
+  return {{layout.outer, layout.channels, layout.inner}, {true, false, true}};
 }
-const std::vector<bool> kAllButChannels{true, false, true};
 
 template <class T, class Stored>
 Kernel batch_norm_on_cuda(const KernelContext& context) {
@@ -118,8 +117,7 @@ Kernel batch_norm_on_cuda(const KernelContext& context) {
                                        .momentum = static_cast<T>(context.attr<double>("momentum")),
                                        .epsilon = static_cast<T>(context.attr<double>("epsilon"))};
   DeviceContext& device = context.device();
-  const cuda::Reduction<SumOf, T> sum(device, context.scratch(), channel_shape(layout),
-                                      kAllButChannels);
+  const cuda::Reduction<SumOf, T> sum(device, context.scratch(), elements_of_channels(layout));
   return Kernel::enqueued([=, &device, y = context.output<Stored>("Y"),
                            scale = context.input<T>("Scale"), bias = context.input<T>("Bias"),
                            mean = context.input<T>("Mean"), variance = context.input<T>("Variance"),
@@ -148,8 +146,7 @@ Kernel batch_norm_grad_on_cuda(const KernelContext& context) {
   const bool of_batch = !context.attr<bool>("is_test") && layout.per_channel() > 0;
   const T share = of_batch ? T(1) / static_cast<T>(layout.per_channel()) : T(0);
   DeviceContext& device = context.device();
-  const cuda::Reduction<SumOf, T> sum(device, context.scratch(), channel_shape(layout),
-                                      kAllButChannels);
+  const cuda::Reduction<SumOf, T> sum(device, context.scratch(), elements_of_channels(layout));
   return Kernel::enqueued([=, &device, dy = context.input<Stored>("Y@GRAD"),
                            scale = context.input<T>("Scale"), mean = context.input<T>("SavedMean"),
                            inv_std = context.input<T>("SavedVariance"),

@@ -1,6 +1,5 @@
 #include "fluidcore/ops/norm_form.h"
 
-#include <memory>
 #include <utility>
 
 #include "fluidcore/base/strings.h"

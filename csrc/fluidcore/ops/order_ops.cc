@@ -37,12 +37,12 @@ void reserve_keys(const ScratchPtr& scratch, std::int64_t count) {
 }
 
 // The first k elements along `dim`, and where they are in x, on a device.
-Kernel sorted_on_cuda(const KernelContext& context,
-                      const cpu::OrderedDim& dim,
-                      std::int64_t k,
-                      Arg<const void> x,
-                      Arg<void> out,
-                      const std::function<std::int64_t*()>& indices) {
+[[maybe_unused]] Kernel sorted_on_cuda(const KernelContext& context,
+                                       const cpu::OrderedDim& dim,
+                                       std::int64_t k,
+                                       Arg<const void> x,
+                                       Arg<void> out,
+                                       const std::function<std::int64_t*()>& indices) {
   const ScratchPtr& scratch = context.scratch();
   reserve_keys(scratch, cuda::keys_to_sort(dim));
   const cpu::IndexedRows elements{dim.outer, dim.count * dim.inner, k * dim.inner,

@@ -120,7 +120,7 @@ PlaceOfMaximum* places_of_maxima(DeviceContext& device,
                  places);
   return places;
 }
-void reserve_places(const PoolProblem& problem, const ScratchPtr& scratch) {
+[[maybe_unused]] void reserve_places(const PoolProblem& problem, const ScratchPtr& scratch) {
   if (problem.pooling == Pooling::kAverage) return;
   scratch->reserve(static_cast<std::size_t>(problem.planes() * problem.out_plane()) *
                    sizeof(PlaceOfMaximum));

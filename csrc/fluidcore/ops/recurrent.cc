@@ -5,7 +5,6 @@
 #include <set>
 #include <utility>
 
-#include "fluidcore/base/bytes.h"
 #include "fluidcore/kernels/cuda/launch.h"
 #include "fluidcore/ops/bytes.h"
 #include "fluidcore/ops/elementwise.h"

@@ -108,7 +108,7 @@ Kernel extreme_grad(const KernelContext& context) {
   if constexpr (kHasCuda) {
     if (context.is_on_cuda()) {
       const cuda::ReducedElements elements(dx.shape(), reduced_axes(context, dx.shape().rank()));
-      return Kernel::enqueued([=, &device = context.device(), x = context.template input<T>("X")] {
+      return Kernel::enqueued([=, &device = context.device(), x = context.input<T>("X")] {
         cuda::for_each(device, elements.results, cuda::ExtremeGrad<of_minimum>{elements}, x.data(),
                        out.data(), dout.data(), dx.data());
       });
@@ -133,7 +133,7 @@ Kernel reduced_product_grad(const KernelContext& context) {
     if (context.is_on_cuda()) {
       const cuda::ReducedElements elements(dx.shape(), reduced_axes(context, dx.shape().rank()));
       return Kernel::enqueued(
-          [=, &device = context.device(), scratch = scratch, x = context.template input<T>("X")] {
+          [=, &device = context.device(), scratch = scratch, x = context.input<T>("X")] {
             cuda::for_each(device, elements.results, cuda::ProductGrad{elements}, x.data(),
                            dout.data(), reinterpret_cast<double*>(scratch->data()), dx.data());
           });

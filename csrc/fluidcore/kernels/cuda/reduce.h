@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "fluidcore/base/error.h"
@@ -153,7 +154,9 @@ class Reduction {
             const ScratchPtr& scratch,
             const Shape& in,
             const std::vector<bool>& reduced)
-      : device_(device), scratch_(scratch), shape_(in, reduced) {
+      : Reduction(device, scratch, ReducedElements(in, reduced)) {}
+  Reduction(DeviceContext& device, ScratchPtr scratch, const ReducedElements& elements)
+      : device_(device), scratch_(std::move(scratch)), shape_(elements) {
     constexpr std::int64_t kLeastPart = 1024;    // elements of a result, by rows
     constexpr std::int64_t kGroups = 1024;       // that keep a device busy
     constexpr std::int64_t kLeastOfThread = 16;  // elements of a result, by columns
