@@ -38,7 +38,7 @@ done
 kind=wheel
 ! $asan || kind=asan
 ! $tsan || kind=tsan
-[[ $cuda == OFF ]] || kind=gpu
+[[ $cuda == OFF ]] || kind=emulated-gpu
 variant=$kind$([[ $onednn == ON ]] || echo -no-onednn)
 build=build/$variant
 logs=build/logs/$variant

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -159,6 +160,24 @@ class TestRun:
         with fluid.profiler.profile() as profile:
             exe.run(feed={"x": np.ones([100, 1000], "float32")}, fetch_list=[y])
         assert {each.type for each in profile} == {"scale", "relu"}
+
+    def test_plans_in_two_threads_do_not_see_each_other(self) -> None:
+        loss = regression()
+        main, startup = fluid.default_main_program(), fluid.default_startup_program()
+        startup.random_seed = 7
+
+        def trained(seed: int) -> list[float]:
+            scope = core.Scope()
+            exe = fluid.Executor(GPU)
+            exe.run(startup, scope=scope)
+            fed = batch(seed)
+            return [
+                exe.run(main, feed=fed, fetch_list=[loss], scope=scope)[0].item() for _ in range(30)
+            ]
+
+        alone = [trained(seed) for seed in range(2)]
+        with ThreadPoolExecutor(2) as pool:
+            assert list(pool.map(trained, range(2))) == alone
 
 
 class TestFallback:
