@@ -14,8 +14,30 @@ from collections.abc import Callable
 import fluidcore as fluid
 from bench import with_fluidcore
 from bench.report import LOSS_TOLERANCE
-from bench.workloads import TRAINING
+from bench.workloads import ADAM, TRAINING, Workload, perceptron, transformer
 
+# What a CPU would take too long for.
+LARGE = {
+    "g": Workload(
+        "transformer of 10 M parameters, 5 layers of 400, 32 x 256 steps, Adam",
+        "transformer",
+        "adam",
+        ADAM,
+        32,
+        (256, 400),
+        transformer(5, 400, 1600),
+    ),
+    "h": Workload(
+        "MLP 10000-10000-10, 100 M parameters, batch 8, Adam",
+        "perceptron",
+        "adam",
+        ADAM,
+        8,
+        (10000,),
+        perceptron(10000, 10000, 10),
+    ),
+}
+WORKLOADS = TRAINING | LARGE
 SECONDS = 0.5  # of each measurement
 ROUNDS = 3
 
@@ -36,7 +58,7 @@ def step_time(step: Callable[[], float]) -> float:
 
 
 def _row(name: str, ways: list[str]) -> None:
-    workload = TRAINING[name]
+    workload = WORKLOADS[name]
     own = with_fluidcore.train_step(workload, fluid.CUDAPlace(0))
     losses = [own() for _ in range(3)]
     own_time = step_time(own)
@@ -61,7 +83,7 @@ def _row(name: str, ways: list[str]) -> None:
 def main() -> None:
     """Prints a line for each workload."""
     parser = argparse.ArgumentParser(prog="python -m bench.gpu", description=__doc__)
-    parser.add_argument("--workloads", default=",".join(TRAINING))
+    parser.add_argument("--workloads", default=",".join(WORKLOADS))
     parser.add_argument("--ways", default="eager,compile", help="of PyTorch; or none")
     arguments = parser.parse_args()
     ways = [{"eager": ""}.get(way, way) for way in arguments.ways.split(",") if way]

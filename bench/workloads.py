@@ -113,7 +113,7 @@ def transformer(depth: int, features: int, inner: int) -> tuple[Layer, ...]:
     return (*chain.from_iterable(layers), *end)
 
 
-_ADAM = {"lr": 1e-3, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8}
+ADAM = {"lr": 1e-3, "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8}
 _MOMENTUM = {"lr": 0.01, "momentum": 0.9}
 TRAINING = {
     "a": Workload(
@@ -129,7 +129,7 @@ TRAINING = {
         "MLP 784-1024-1024-10, batch 128, Adam",
         "perceptron",
         "adam",
-        _ADAM,
+        ADAM,
         128,
         (784,),
         perceptron(784, 1024, 1024, 10),
@@ -170,7 +170,7 @@ TRAINING = {
         "transformer, 2 layers of 128, 16 x 64 steps, Adam",
         "transformer",
         "adam",
-        _ADAM,
+        ADAM,
         16,
         (64, 128),
         transformer(2, 128, 512),
