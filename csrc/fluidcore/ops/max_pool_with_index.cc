@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -98,6 +99,7 @@ Kernel max_pool_grad(const KernelContext& context) {
       return checked(
           context.raw_input("Mask"), [=] { picked.check(); },
           [=, &device = context.device()] {
+            device.zero(dx.data(), static_cast<std::size_t>(dx.size()) * sizeof(T));
             cuda::for_each(device, picked.planes, cuda::AddIndexed{picked.in, picked.out},
                            dout.data(), picked.mask.data(), dx.data());
           });

@@ -169,8 +169,8 @@ struct PickIndexed {
   }
 };
 
-// A plane of the input's shape: each element the sum of those whose index names it, in their order.
-// An index need not lie in its window.
+// Adds the elements of a plane of the output, in their order, to those of the input that the index
+// names, which need not lie in its window.
 struct AddIndexed {
   std::int64_t in_plane;
   std::int64_t out_plane;
@@ -180,7 +180,6 @@ struct AddIndexed {
     using C = ComputeType<T>;
     const std::int64_t from = plane * out_plane;
     T* const to = sums + plane * in_plane;
-    for (std::int64_t i = 0; i < in_plane; ++i) to[i] = T(0.0F);
     for (std::int64_t i = 0; i < out_plane; ++i) {
       T& sum = to[index[from + i]];
       sum = static_cast<T>(static_cast<C>(sum) + static_cast<C>(values[from + i]));
