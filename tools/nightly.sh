@@ -80,6 +80,7 @@ run_cuda() {
   step "$logs/cuda_venv.log" "environment with headers" tools/venv.sh .venv-cuda test cuda
   PATH=$PWD/.venv-cuda/bin:$PATH try "kernels for CUDA" compile_cuda
   try "kernels for CUDA, emulated" tools/test.sh --gpu
+  try "kernels for CUDA, emulated, with AddressSanitizer" tools/test.sh --gpu --asan
 }
 run_analyzer() {
   step "$logs/lint_venv.log" "lint environment" tools/venv.sh .venv-lint lint

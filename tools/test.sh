@@ -7,6 +7,7 @@
 #                               and the installed C++ library
 #   tools/test.sh --no-onednn   the same without oneDNN
 #   tools/test.sh --gpu         the kernels for GPUs on an emulated one: what is done on devices in C++ and Python
+#   tools/test.sh --gpu --asan  the same in Python, with AddressSanitizer watching the memory of the device
 #   tools/test.sh --tsan        C++ tests of the runtime under ThreadSanitizer
 #   tools/test.sh --embed       the wheel, and the library for programs without Python: its size, and its
 #                               losses beside the wheel's
@@ -36,9 +37,9 @@ for argument in "$@"; do
 done
 
 kind=wheel
-! $asan || kind=asan
-! $tsan || kind=tsan
 [[ $cuda == OFF ]] || kind=emulated-gpu
+! $asan || kind=$([[ $cuda == OFF ]] || echo emulated-gpu-)asan
+! $tsan || kind=tsan
 variant=$kind$([[ $onednn == ON ]] || echo -no-onednn)
 build=build/$variant
 logs=build/logs/$variant
@@ -47,6 +48,24 @@ venv=$PWD/.venv-test
 build_asan() {
   cmake --preset asan -B "$build" -D FLUIDCORE_ONEDNN="$onednn" -D FLUIDCORE_INSTALL=ON
   cmake --build "$build"
+}
+gpu_tests=(tests/python/ops/test_on_gpu.py tests/python/cuda)
+build_gpu_asan() {
+  cmake -S . -B "$build" -G Ninja -D CMAKE_BUILD_TYPE=Release -D FLUIDCORE_CUDA=EMULATED \
+    -D CMAKE_CXX_FLAGS_RELEASE="-O1 -fsanitize=address -fno-omit-frame-pointer -g1" \
+    -D FLUIDCORE_ONEDNN=OFF -D FLUIDCORE_ISA=avx2 -D FLUIDCORE_PYTHON=ON -D FLUIDCORE_TESTS=OFF
+  cmake --build "$build"
+  rm -rf "$build/site"
+  cmake --install "$build" --prefix "$build/site"
+  cp -r python/fluidcore "$build/site"
+}
+# The sanitizer must be there before all else, and what it watches exceptions in.
+test_gpu_asan() {
+  local compiler=${CXX:-g++}
+  export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:detect_odr_violation=0
+  export PYTHONPATH=$PWD/$build/site
+  LD_PRELOAD="$("$compiler" -print-file-name=libasan.so) $("$compiler" -print-file-name=libstdc++.so.6)" \
+    python -m pytest -n 2 -q "${gpu_tests[@]}"
 }
 # What threads share; operators and their tests would take ten times as long.
 tsan_folders=(base tensor runtime)
@@ -79,6 +98,12 @@ if $tsan; then
   step "$logs/ctest.log" "C++ tests ($variant)" test_tsan
   exit
 fi
+if $asan && [[ $cuda != OFF ]]; then
+  step "$logs/build.log" "build ($variant)" build_gpu_asan
+  step "$logs/pytest.log" "Python tests ($variant)" test_gpu_asan
+  tail -n 2 "$logs/pytest.log"
+  exit
+fi
 if $asan; then
   step "$logs/build.log" "build ($variant)" build_asan
 else
@@ -94,7 +119,7 @@ if [[ $cuda != OFF ]]; then
   step "$logs/ctest.log" "C++ tests ($variant)" \
     ctest --test-dir "$build" --parallel 2 --output-on-failure --no-tests=error -R '^(tensor|runtime)\.'
   step "$logs/install.log" "install ($variant)" install_wheel "$build"
-  step "$logs/pytest.log" "Python tests ($variant)" pytest -n 2 -q tests/python/ops/test_on_gpu.py tests/python/cuda
+  step "$logs/pytest.log" "Python tests ($variant)" pytest -n 2 -q "${gpu_tests[@]}"
   tail -n 2 "$logs/pytest.log"
   exit
 fi
