@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
-#include "fluidcore/base/dtype.h"
 #include "fluidcore/kernels/conv_problem.h"
-#include "fluidcore/kernels/cuda/image.h"
+#include "fluidcore/kernels/cuda/direct_conv.h"
 #include "fluidcore/kernels/cuda/launch.h"
 #include "fluidcore/kernels/cuda/matmul.h"
+#include "fluidcore/kernels/cuda/windows.h"
 #include "fluidcore/kernels/prepared.h"
 #include "fluidcore/tensor/scratch.h"
 
@@ -18,180 +17,6 @@
 // their products are no work for a matrix unit, each element adds up what it needs.
 
 namespace fluidcore::cuda {
-
-FC_HOST_DEVICE inline ImageLayout input_layout(const ConvProblem& p) {
-  return {p.channels_last, p.channels, p.in_plane()};
-}
-FC_HOST_DEVICE inline ImageLayout output_layout(const ConvProblem& p) {
-  return {p.channels_last, p.filters, p.out_plane()};
-}
-
-// The position of the input that a tap meets for a position of the output; -1: in the padding.
-FC_HOST_DEVICE inline std::int64_t met_position(const ConvProblem& p,
-                                                std::int64_t out,
-                                                std::int64_t tap) {
-  std::int64_t position = 0;
-  std::int64_t step = 1;
-  for (std::size_t axis = p.in.size(); axis-- > 0;) {
-    const std::int64_t at =
-        out % p.out[axis] * p.stride[axis] + tap % p.kernel[axis] * p.dilation[axis] - p.pad[axis];
-    if (at < 0 || at >= p.in[axis]) return -1;
-    position += at * step;
-    step *= p.in[axis];
-    out /= p.out[axis];
-    tap /= p.kernel[axis];
-  }
-  return position;
-}
-
-// The position of the output for which a tap meets a position of the input; -1: there is none.
-FC_HOST_DEVICE inline std::int64_t meeting_position(const ConvProblem& p,
-                                                    std::int64_t in,
-                                                    std::int64_t tap) {
-  std::int64_t position = 0;
-  std::int64_t step = 1;
-  for (std::size_t axis = p.in.size(); axis-- > 0;) {
-    const std::int64_t distance =
-        in % p.in[axis] + p.pad[axis] - tap % p.kernel[axis] * p.dilation[axis];
-    const std::int64_t at = distance / p.stride[axis];
-    if (distance < 0 || at * p.stride[axis] != distance || at >= p.out[axis]) return -1;
-    position += at * step;
-    step *= p.out[axis];
-    in /= p.in[axis];
-    tap /= p.kernel[axis];
-  }
-  return position;
-}
-
-// The matrix of windows, [images * positions, channels * taps].
-struct Windows {
-  ConvProblem p;
-
-  template <class Index, class T>
-  FC_HOST_DEVICE void operator()(Index i, const T* input, T* windows) const {
-    const std::int64_t taps = product(p.kernel);
-    const std::int64_t row = i / (p.channels * taps);
-    const std::int64_t column = i - row * p.channels * taps;
-    const std::int64_t channel = column / taps;
-    const std::int64_t image = row / p.out_plane();
-    const std::int64_t at = met_position(p, row - image * p.out_plane(), column - channel * taps);
-    windows[i] = at < 0 ? T(0.0F) : input[input_layout(p).at(image, channel, at)];
-  }
-};
-
-// An element of the input: the sum of those of the windows that it is in.
-struct SumOfWindows {
-  ConvProblem p;
-
-  template <class Index, class T>
-  FC_HOST_DEVICE void operator()(Index i, const T* windows, T* input) const {
-    const std::int64_t taps = product(p.kernel);
-    const ImageElement to = input_layout(p).element(i);
-    ComputeType<T> sum = 0;
-    for (std::int64_t tap = 0; tap < taps; ++tap) {
-      const std::int64_t out = meeting_position(p, to.position, tap);
-      if (out < 0) continue;
-      const std::int64_t row = to.image * p.out_plane() + out;
-      sum += static_cast<ComputeType<T>>(windows[(row * p.channels + to.channel) * taps + tap]);
-    }
-    input[i] = static_cast<T>(sum);
-  }
-};
-
-// [images, positions, channels] of images that have the channels first.
-struct ChannelsToLast {
-  ImageLayout first;
-
-  template <class Index, class T>
-  FC_HOST_DEVICE void operator()(Index i, const T* from, T* to) const {
-    const ImageLayout last{true, first.channels, first.plane};
-    const ImageElement element = last.element(i);
-    to[i] = from[first.at(element.image, element.channel, element.position)];
-  }
-};
-
-struct AddTo {
-  template <class Index, class T>
-  FC_HOST_DEVICE void operator()(Index i, const T* terms, T* sums) const {
-    using C = ComputeType<T>;
-    sums[i] = static_cast<T>(static_cast<C>(sums[i]) + static_cast<C>(terms[i]));
-  }
-};
-
-// By element, for groups of few channels or filters.
-
-struct DirectConv {
-  ConvProblem p;
-
-  template <class Index, class T>
-  FC_HOST_DEVICE void operator()(Index i, const T* input, const T* filter, T* output) const {
-    using C = ComputeType<T>;
-    const std::int64_t taps = product(p.kernel);
-    const std::int64_t channels = p.channels / p.groups;
-    const ImageElement to = output_layout(p).element(i);
-    const std::int64_t first = to.channel / (p.filters / p.groups) * channels;
-    C sum = 0;
-    for (std::int64_t tap = 0; tap < taps; ++tap) {
-      const std::int64_t at = met_position(p, to.position, tap);
-      if (at < 0) continue;
-      for (std::int64_t c = 0; c < channels; ++c) {
-        sum += static_cast<C>(input[input_layout(p).at(to.image, first + c, at)]) *
-               static_cast<C>(filter[(to.channel * channels + c) * taps + tap]);
-      }
-    }
-    output[i] = static_cast<T>(sum);
-  }
-};
-
-struct DirectConvInputGrad {
-  ConvProblem p;
-
-  template <class Index, class T>
-  FC_HOST_DEVICE void operator()(Index i, const T* dout, const T* filter, T* dinput) const {
-    using C = ComputeType<T>;
-    const std::int64_t taps = product(p.kernel);
-    const std::int64_t channels = p.channels / p.groups;
-    const std::int64_t filters = p.filters / p.groups;
-    const ImageElement to = input_layout(p).element(i);
-    const std::int64_t group = to.channel / channels;
-    C sum = 0;
-    for (std::int64_t tap = 0; tap < taps; ++tap) {
-      const std::int64_t at = meeting_position(p, to.position, tap);
-      if (at < 0) continue;
-      for (std::int64_t f = group * filters; f < (group + 1) * filters; ++f) {
-        sum += static_cast<C>(dout[output_layout(p).at(to.image, f, at)]) *
-               static_cast<C>(filter[(f * channels + to.channel - group * channels) * taps + tap]);
-      }
-    }
-    dinput[i] = static_cast<T>(sum);
-  }
-};
-
-struct DirectConvFilterGrad {
-  ConvProblem p;
-
-  template <class T>
-  FC_HOST_DEVICE void operator()(
-      const Group& threads, std::int64_t i, const T* input, const T* dout, T* dfilter) const {
-    using C = ComputeType<T>;
-    const std::int64_t taps = product(p.kernel);
-    const std::int64_t channels = p.channels / p.groups;
-    const std::int64_t tap = i % taps;
-    const std::int64_t f = i / taps / channels;
-    const std::int64_t channel = f / (p.filters / p.groups) * channels + i / taps % channels;
-    C sum = 0;
-    for (std::int64_t row = threads.rank(); row < p.batch * p.out_plane(); row += threads.size()) {
-      const std::int64_t image = row / p.out_plane();
-      const std::int64_t out = row - image * p.out_plane();
-      const std::int64_t at = met_position(p, out, tap);
-      if (at < 0) continue;
-      sum += static_cast<C>(input[input_layout(p).at(image, channel, at)]) *
-             static_cast<C>(dout[output_layout(p).at(image, f, out)]);
-    }
-    sum = threads.sum(sum);
-    if (threads.rank() == 0) dfilter[i] = static_cast<T>(sum);
-  }
-};
 
 inline bool has_small_groups(const ConvProblem& p) {
   constexpr std::int64_t kSmall = 8;
