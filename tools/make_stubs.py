@@ -36,6 +36,10 @@ class NotFound(Error, LookupError):
     """
     A name that is unknown.
     """
+class RankFailed(Error, ConnectionError):
+    """
+    Another rank has ended, or was not heard of in time.
+    """
 class TimedOut(Error, TimeoutError):
     """
     The time of a run was over.

@@ -8,7 +8,7 @@ import numpy
 import numpy.typing
 import typing
 import typing_extensions
-__all__: list[str] = ['BlockDesc', 'BlockIndex', 'COMPILED_WITH_CUDA', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'CallableGradient', 'Definition', 'Derivatives', 'Deviation', 'Directional', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'ElementCheck', 'Error', 'Executor', 'Formula', 'Function', 'GRAD_VAR_SUFFIX', 'Gradient', 'InvalidArgument', 'Judgement', 'KernelCheck', 'KernelTest', 'NoiseLevel', 'NotFound', 'OpDef', 'OpDesc', 'OutOfTime', 'Profile', 'ProgramDesc', 'ProgramFunction', 'Proof', 'Repetition', 'Rules', 'Scope', 'SelectedRows', 'Tensor', 'TimeLimit', 'TimedOut', 'VarDesc', 'Variable', 'blind_spot', 'check_directions', 'check_infinite', 'cpu_isa', 'decomposition_of', 'define_op', 'deviation', 'difference', 'differentiate', 'differentiate_along', 'dtype_name', 'dtype_number', 'error_statistics', 'get_cuda_device_count', 'get_grad_op_desc', 'grad_var_name', 'is_fault', 'judge', 'load_op_library', 'may_be_infinite', 'measure_noise', 'narrowed_to', 'needed_ops', 'noise_floor', 'onednn_version', 'op_def', 'op_types', 'prove_jointly', 'round_direction', 'round_to', 'rounding_dither', 'same_bits', 'slope_along', 'unit_roundoff', 'version']
+__all__: list[str] = ['BlockDesc', 'BlockIndex', 'COMPILED_WITH_CUDA', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'CallableGradient', 'Communicator', 'Definition', 'Derivatives', 'Deviation', 'Directional', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'ElementCheck', 'Error', 'Executor', 'Formula', 'Function', 'GRAD_VAR_SUFFIX', 'Gradient', 'InvalidArgument', 'Judgement', 'KernelCheck', 'KernelTest', 'NoiseLevel', 'NotFound', 'OpDef', 'OpDesc', 'OutOfTime', 'Profile', 'ProgramDesc', 'ProgramFunction', 'Proof', 'RankFailed', 'Repetition', 'Rules', 'Scope', 'SelectedRows', 'Tensor', 'TimeLimit', 'TimedOut', 'VarDesc', 'Variable', 'blind_spot', 'check_directions', 'check_infinite', 'cpu_isa', 'decomposition_of', 'define_op', 'deviation', 'difference', 'differentiate', 'differentiate_along', 'dtype_name', 'dtype_number', 'error_statistics', 'get_cuda_device_count', 'get_grad_op_desc', 'grad_var_name', 'is_fault', 'judge', 'load_op_library', 'may_be_infinite', 'measure_noise', 'narrowed_to', 'needed_ops', 'noise_floor', 'onednn_version', 'op_def', 'op_types', 'prove_jointly', 'round_direction', 'round_to', 'rounding_dither', 'same_bits', 'slope_along', 'thread_group', 'unit_roundoff', 'version']
 class TimeLimit:
     """
     A context manager: ends what this thread calculates with OutOfTime.
@@ -543,6 +543,30 @@ class SelectedRows:
         """
         [n, ...]: their values.
         """
+class Communicator:
+    """
+    A member of a group of processes, or threads, that train together.
+    """
+    def __init__(self, rank: typing.SupportsInt | typing.SupportsIndex, size: typing.SupportsInt | typing.SupportsIndex) -> None:
+        ...
+    def fail(self, why: str) -> None:
+        """
+        Tells the other ranks that this one cannot go on.
+        """
+    def gather(self, own: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], label: str) -> numpy.typing.NDArray[numpy.int64]:
+        """
+        Whole numbers of every rank, int64 [size, len(own)]; all ranks give as many.
+        """
+    @property
+    def rank(self) -> int:
+        """
+        Which member this is, from 0.
+        """
+    @property
+    def size(self) -> int:
+        """
+        How many members there are.
+        """
 class CPUPlace:
     """
     The processor.
@@ -640,7 +664,7 @@ class Executor:
         """
         The seed and the number of the program's next run.
         """
-    def run(self, program: ProgramDesc, feed: dict[str, typing.Any], fetch_list: collections.abc.Sequence[str], scope: Scope, threads: typing.SupportsInt | typing.SupportsIndex = 1, check_nan: bool = False, return_numpy: bool = False, timeout: typing.SupportsFloat | typing.SupportsIndex | None = None, profile: Profile | None = None, skipped_passes: collections.abc.Sequence[str] = []) -> list[typing.Any]:
+    def run(self, program: ProgramDesc, feed: dict[str, typing.Any], fetch_list: collections.abc.Sequence[str], scope: Scope, threads: typing.SupportsInt | typing.SupportsIndex = 1, check_nan: bool = False, return_numpy: bool = False, timeout: typing.SupportsFloat | typing.SupportsIndex | None = None, profile: Profile | None = None, skipped_passes: collections.abc.Sequence[str] = [], communicator: Communicator | None = None) -> list[typing.Any]:
         """
         Runs block 0, for `timeout` seconds at most; returns copies of the fetched variables.
         """
@@ -1257,6 +1281,10 @@ def slope_along(function: Function, directions: collections.abc.Iterable[typing.
     """
     The derivative of <v, f> along one direction of all inputs, with an error bar of `wanted` in as few evaluations as it takes, fewer where it is `claimed`; it can prove a claim, but not refute it.
     """
+def thread_group(size: typing.SupportsInt | typing.SupportsIndex, timeout: typing.SupportsFloat | typing.SupportsIndex = 60.0) -> list[Communicator]:
+    """
+    Communicators for as many threads of this process, by rank.
+    """
 def unit_roundoff(dtype: str) -> float:
     """
     Half the distance from 1 to the next larger number.
@@ -1279,6 +1307,10 @@ class InvalidArgument(Error, ValueError):
 class NotFound(Error, LookupError):
     """
     A name that is unknown.
+    """
+class RankFailed(Error, ConnectionError):
+    """
+    Another rank has ended, or was not heard of in time.
     """
 class TimedOut(Error, TimeoutError):
     """

@@ -22,6 +22,7 @@ void bind_ops(pybind11::module_& m);
 void bind_python_op(pybind11::module_& m);
 void bind_tensor(pybind11::module_& m);
 void bind_selected_rows(pybind11::module_& m);
+void bind_communicator(pybind11::module_& m);
 void bind_runtime(pybind11::module_& m);
 void bind_gradcheck(pybind11::module_& m);
 void bind_gradient_audits(pybind11::module_& m);

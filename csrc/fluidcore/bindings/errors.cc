@@ -4,7 +4,9 @@
 
 #include "fluidcore/base/error.h"
 #include "fluidcore/bindings/bindings.h"
+#include "fluidcore/bindings/python_call.h"
 #include "fluidcore/bindings/time_limit.h"
+#include "fluidcore/op/communicator.h"
 #include "fluidcore/runtime/interruption.h"
 
 namespace py = pybind11;
@@ -52,11 +54,13 @@ void bind_errors(py::module_& m) {
   static py::handle error;
   static py::handle invalid_argument;
   static py::handle not_found;
+  static py::handle rank_failed;
   static py::handle timed_out;
   static py::handle out_of_time;
   const py::handle runtime_error(PyExc_RuntimeError);
   const py::handle value_error(PyExc_ValueError);
   const py::handle lookup_error(PyExc_LookupError);
+  const py::handle connection_error(PyExc_ConnectionError);
   const py::handle timeout_error(PyExc_TimeoutError);
   error = new_class(m, "Error", py::make_tuple(runtime_error), "Root of fluidcore's exceptions.")
               .release();
@@ -66,6 +70,9 @@ void bind_errors(py::module_& m) {
   not_found =
       new_class(m, "NotFound", py::make_tuple(error, lookup_error), "A name that is unknown.")
           .release();
+  rank_failed = new_class(m, "RankFailed", py::make_tuple(error, connection_error),
+                          "Another rank has ended, or was not heard of in time.")
+                    .release();
   timed_out =
       new_class(m, "TimedOut", py::make_tuple(error, timeout_error), "The time of a run was over.")
           .release();
@@ -77,6 +84,13 @@ void bind_errors(py::module_& m) {
       if (pointer) std::rethrow_exception(pointer);
     } catch (const InvalidArgument& e) {
       raise(py::reinterpret_borrow<py::object>(invalid_argument), e);
+    } catch (FailureInRun& failure) {
+      failure.restore();
+      py::error_already_set raised;
+      add_note(raised.value(), failure);
+      raised.restore();
+    } catch (const RankFailed& e) {
+      raise(py::reinterpret_borrow<py::object>(rank_failed), e);
     } catch (const NotFound& e) {
       raise(py::reinterpret_borrow<py::object>(not_found), e);
     } catch (const TimedOut& e) {

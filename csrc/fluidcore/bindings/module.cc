@@ -19,6 +19,7 @@ PYBIND11_MODULE(_core, m) {
   fluidcore::bindings::bind_ops(m);
   fluidcore::bindings::bind_tensor(m);
   fluidcore::bindings::bind_selected_rows(m);
+  fluidcore::bindings::bind_communicator(m);
   fluidcore::bindings::bind_runtime(m);
   fluidcore::bindings::bind_python_op(m);
   fluidcore::bindings::bind_gradcheck(m);

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cstdint>
-#include <exception>
 #include <map>
 #include <memory>
 #include <optional>
@@ -30,18 +29,6 @@ namespace {
 using Named = std::vector<std::pair<std::string, std::string>>;  // name, documentation
 using Names = std::vector<std::string>;
 
-// An exception that a formula raised; the Plan adds where the operator was added.
-class FormulaFailure : public Error {
- public:
-  explicit FormulaFailure(const PythonFailure& failure)
-      : Error(failure.what()), failure_(failure) {}
-
-  void restore() { failure_.restore(); }
-
- private:
-  PythonFailure failure_;
-};
-
 // Something of Python's that any thread may let go.
 template <class T>
 std::shared_ptr<const T> shared(T held) {
@@ -55,16 +42,6 @@ py::dict attrs_of(const AttributeMap& attrs) {
   py::dict values;
   for (const auto& [name, value] : attrs) values[py::str(name)] = attribute_to_python(value);
   return values;
-}
-
-// f(*arguments) with the GIL.
-template <class... Arguments>
-py::object call(const py::object& f, const Arguments&... arguments) {
-  try {
-    return f(arguments...);
-  } catch (const py::error_already_set& error) {
-    throw FormulaFailure(PythonFailure(error));
-  }
 }
 
 // A variable as a formula gets it.
@@ -117,7 +94,7 @@ void run_formula(const std::string& who, const py::object& f, const Arguments& a
     arrays.push_back(view.array());
     values[view.key] = arrays.back();
   }
-  call(f, values, arguments.attrs);
+  call_in_run(f, values, arguments.attrs);
   values.clear();
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     // What the formula kept would be memory that others write.
@@ -151,7 +128,7 @@ InferFn formula_infer(const py::object& formula, Names inputs, Names outputs) {
       if (context.has_input(slot)) specs[py::str(slot)] = described(context.input(slot));
     }
     using Specs = std::vector<std::pair<std::vector<std::int64_t>, std::string>>;
-    const auto results = call(*f, specs, attrs_of(context.attrs())).template cast<Specs>();
+    const auto results = call_in_run(*f, specs, attrs_of(context.attrs())).template cast<Specs>();
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const auto& [extents, dtype] = results.at(i);
       context.set_output(outputs[i], {Shape(extents), dtype_from_name(dtype)});
@@ -171,7 +148,7 @@ Decompose recorded_decomposition(const py::object& recorder, Names inputs) {
     using Steps = std::vector<std::pair<BlockDesc::OpPtr, bool>>;
     using Recorded = std::pair<Steps, std::map<std::string, std::string>>;
     auto [steps, results] =
-        call(*f, specs, attrs_of(decomposition.attrs())).template cast<Recorded>();
+        call_in_run(*f, specs, attrs_of(decomposition.attrs())).template cast<Recorded>();
     Decomposition::Recording recording{{}, std::move(results)};
     for (const auto& [op, is_constant] : steps) recording.steps.push_back({*op, is_constant});
     decomposition.add(recording);
@@ -305,16 +282,6 @@ std::unique_ptr<Definition> define_op(const Declaration& declaration,
 }  // namespace
 
 void bind_python_op(py::module_& m) {
-  py::register_exception_translator([](std::exception_ptr pointer) {
-    try {
-      if (pointer) std::rethrow_exception(pointer);
-    } catch (FormulaFailure& failure) {
-      failure.restore();
-      py::error_already_set raised;
-      add_note(raised.value(), failure);
-      raised.restore();
-    }
-  });
   py::class_<Definition>(m, "Definition", "Operators that were added.")
       .def_property_readonly("types", &Definition::types, "Their names, sorted.")
       .def("take_back", &Definition::take_back, "Puts back what there was before.");

@@ -16,6 +16,7 @@
 #include "fluidcore/bindings/calculation.h"
 #include "fluidcore/bindings/places.h"
 #include "fluidcore/bindings/selected_rows.h"
+#include "fluidcore/op/communicator.h"
 #include "fluidcore/runtime/executor.h"
 #include "fluidcore/runtime/plan.h"
 #include "fluidcore/runtime/profile.h"
@@ -87,7 +88,8 @@ py::list run(PlacedExecutor& executor,
              bool return_numpy,
              std::optional<double> timeout,
              std::optional<Profile*> profile,
-             const std::vector<std::string>& skipped_passes) {
+             const std::vector<std::string>& skipped_passes,
+             std::optional<Communicator*> communicator) {
   const NamedTensors feeds = feeds_of(feed);
   std::vector<Tensor> results;
   {
@@ -98,6 +100,7 @@ py::list run(PlacedExecutor& executor,
     options.skipped_passes = skipped_passes;
     options.interruption = &calculation.interruption();
     options.profile = profile.value_or(nullptr);
+    options.communicator = communicator.value_or(nullptr);
     results = executor.run(program, feeds, fetch_list, scope, options);
   }
   py::list list(results.size());
@@ -265,6 +268,7 @@ void bind_runtime(py::module_& m) {
            py::arg("scope").none(false), py::arg("threads") = 1, py::arg("check_nan") = false,
            py::arg("return_numpy") = false, py::arg("timeout") = py::none(),
            py::arg("profile") = py::none(), py::arg("skipped_passes") = std::vector<std::string>(),
+           py::arg("communicator") = py::none(),
            "Runs block 0, for `timeout` seconds at most; returns copies of the fetched variables.")
       .def("listing", &listing, py::arg("program"), py::arg("feed"), py::arg("fetch_list"),
            py::arg("scope").none(false), py::arg("skipped_passes") = std::vector<std::string>(),

@@ -222,6 +222,8 @@ class KernelContext : public SlotContext<const Cell*> {
   // Memory for one run of the kernel, shared with the other kernels of the Plan.
   const ScratchPtr& scratch() const { return scratch_; }
 
+  // What is known of the run when the kernel runs; valid as long as the kernel.
+  const RunState& run_state() const { return state_; }
   // The random numbers of this operator; `seed` is the operator's own attribute, 0 if it has none.
   RandomStream random(std::int64_t seed) const { return {&state_, stream_, seed}; }
 

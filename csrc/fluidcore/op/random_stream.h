@@ -4,12 +4,16 @@
 
 namespace fluidcore {
 
-// What random operators know of the run they are in.
+class Communicator;
+
+// What operators know of the run they are in.
 struct RunState {
   std::uint64_t seed = 0;  // of the program, or drawn by the Executor when the program has none
   std::uint64_t step = 0;  // how often the Executor has run the program
   // Names one run of one sub-block within the run of the program; 0 in block 0.
   std::uint64_t block_run = 0;
+  Communicator* communicator = nullptr;  // null: this process runs alone
+  std::uint64_t rank = 0;                // of the communicator: each draws other numbers
 };
 
 // Names a sequence of random numbers: every operator has its own in every run, and in every step of
@@ -22,7 +26,8 @@ class RandomStream {
 
   // An operator with a seed of its own gives the same numbers in every run of the program.
   std::uint64_t key() const {
-    const std::uint64_t seed = seed_ != 0 ? seed_ : state_->seed;
+    std::uint64_t seed = seed_ != 0 ? seed_ : state_->seed;
+    if (state_->rank != 0) seed = mix(seed + mix(state_->rank));
     return state_->block_run == 0 ? seed : mix(seed ^ mix(state_->block_run));
   }
   std::uint64_t offset() const {

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <random>
 
 #include "fluidcore/base/error.h"
+#include "fluidcore/op/communicator.h"
 #include "fluidcore/program/program_desc.h"
 #include "fluidcore/runtime/pace.h"
 #include "fluidcore/runtime/scope.h"
@@ -76,6 +78,9 @@ std::vector<Tensor> Executor::run(const ProgramDesc& program,
       if (!is_new) other.report_changing(met->second);
     } catch (const ScopeChanged&) {
       continue;
+    } catch (const std::exception& error) {
+      if (options.communicator != nullptr) options.communicator->fail(error.what());
+      throw;
     }
   }
 }
@@ -87,6 +92,10 @@ std::vector<Tensor> Executor::run_once(Call& call, std::optional<RunState>& stat
     const ProgramDesc& program = call.program;
     if (!plan) plan = std::make_unique<Plan>(ops_, program, entry->request, *call.scope);
     if (!state) state = draw(program);
+    if (Communicator* communicator = call.options.communicator) {
+      state->communicator = communicator;
+      state->rank = static_cast<std::uint64_t>(communicator->rank());
+    }
     const auto start = Pace::Clock::now();
     std::vector<Tensor> results =
         plan->run(call.scope, call.feeds, *state, call.options.interruption, call.options.profile);

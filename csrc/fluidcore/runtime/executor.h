@@ -41,6 +41,8 @@ class Executor {
     std::vector<std::string> skipped_passes = {};
     Interruption* interruption = nullptr;  // ends the run early
     Profile* profile = nullptr;            // is told what every operator took
+    // What collective operators use; an error of the run makes it fail.
+    Communicator* communicator = nullptr;
   };
 
   explicit Executor(const OpRegistry& ops);

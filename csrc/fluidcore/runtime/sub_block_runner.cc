@@ -23,8 +23,7 @@ auto& find(const Cells& cells, const std::string& name, std::int64_t block_idx) 
 
 void SubBlockRunner::run() {
   constexpr int kRunBits = 40;
-  state_.seed = plan_state_.seed;
-  state_.step = plan_state_.step;
+  state_ = plan_state_;
   state_.block_run = (static_cast<std::uint64_t>(block_idx_) << kRunBits) + ++runs_;
   // Of a block without operators, too.
   block_.watch->lookout.add(0);

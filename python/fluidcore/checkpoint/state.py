@@ -9,7 +9,6 @@ from typing import Any, NamedTuple, Protocol
 
 from fluidcore import core
 from fluidcore.base.checks import is_whole
-from fluidcore.checkpoint.difference import differences
 from fluidcore.checkpoint.folder import (
     STATE_FILE,
     Path,
@@ -19,11 +18,14 @@ from fluidcore.checkpoint.folder import (
     steps,
     written,
 )
+from fluidcore.checkpoint.ranks import written_by_one
 from fluidcore.executor import Executor, RandomState, Scope, global_scope, scope_guard
 from fluidcore.io import PARAMS_FILE, PROGRAM_FILE
 from fluidcore.io.array_file import read_arrays, write_arrays, write_file
 from fluidcore.io.persistables import checked, given_program, persistables, set_values, values
 from fluidcore.program import Program
+from fluidcore.program.collective import without_collectives
+from fluidcore.program.difference import differences
 
 
 class Reader(Protocol):
@@ -61,6 +63,10 @@ def save(
     of batch norms), the state of random numbers, and the position of a reader: after `load`, in
     another process too, training goes on bit for bit as if it had not been interrupted.
 
+    Where the executor has a communicator, all ranks call this, rank 0 writes, and the others wait
+    until that is done. All ranks load what was written; as many as before, or more, or fewer, or
+    one that runs the program as it was before it was made data parallel.
+
     Args:
         dirname: Folder of all checkpoints; made if there is none.
         step: At least 0. A checkpoint of the same step is replaced.
@@ -78,6 +84,7 @@ def save(
     Raises:
         core.NotFound: A variable that lives between runs has no value.
         core.InvalidArgument: An argument is not as above.
+        core.RankFailed: On the other ranks, where rank 0 cannot write it.
         OSError: It cannot be written, for example because the disk is full; nothing is left of it,
             and the checkpoints that were there are as before.
     """
@@ -113,11 +120,14 @@ def save(
         ) from None
     with scope_guard(scope or global_scope()):
         arrays = values(persistables(program))
-    with written(dirname, step) as folder:
-        write_file(os.path.join(folder, PROGRAM_FILE), program.serialize_to_string().encode())
-        write_arrays(os.path.join(folder, PARAMS_FILE), arrays, {})
-        write_file(os.path.join(folder, STATE_FILE), text.encode())
-    keep(dirname, keep_last, keep_best)
+    with written_by_one(executor.communicator) as is_writer:
+        if is_writer:
+            with written(dirname, step) as folder:
+                text_of_program = program.serialize_to_string().encode()
+                write_file(os.path.join(folder, PROGRAM_FILE), text_of_program)
+                write_arrays(os.path.join(folder, PARAMS_FILE), arrays, {})
+                write_file(os.path.join(folder, STATE_FILE), text.encode())
+            keep(dirname, keep_last, keep_best)
     return step_folder(dirname, step)
 
 
@@ -189,7 +199,8 @@ def _require_same_program(program: Program, path: str) -> None:
     except FileNotFoundError:
         raise core.NotFound(f"checkpoint.load: no file {path}") from None
     saved = Program.parse_from_string(text).serialize_to_string()
-    different = differences(program.serialize_to_string(), saved)
+    own = program.serialize_to_string()
+    different = differences(without_collectives(own), without_collectives(saved))
     if different:
         raise core.InvalidArgument(
             f"checkpoint.load: the program must be the saved one, {path}, which has "

@@ -11,6 +11,7 @@ import numpy as np
 from fluidcore import core
 from fluidcore.base.checks import check_whole
 from fluidcore.data_loader.fields import Names
+from fluidcore.data_loader.shard import Shard
 from fluidcore.data_loader.sources import Collate, Indices, source_of
 from fluidcore.program import Variable
 from fluidcore.reader.workers import worked
@@ -44,6 +45,11 @@ class DataLoader:
             wanted.
         collate: Makes a batch of a list of samples, in place of stacking their fields. Arrays give
             it samples that are dicts or tuples of their rows.
+        communicator: The ranks among which each batch is divided, as `fluid.parallel.world()`: all
+            go through the same batches, and each gets its part. The position is the same on all,
+            and for any number of ranks.
+        samples: A variable, or a name, int64 [2], that is in each batch: how many samples it has,
+            and those of all ranks. With it parts may differ: see `fluid.parallel.data_parallel`.
 
     Iterating gives dicts of arrays [samples, ...], or tuples where there are no names; or what
     `collate` returns, with `feed_list` as a dict.
@@ -51,7 +57,8 @@ class DataLoader:
     Raises:
         TypeError: An argument is of another type.
         core.InvalidArgument: A number is too small, the data set or an epoch empty, arrays differ
-            in their first extents, or their fields do not match the names. While iterating: a
+            in their first extents, or their fields do not match the names; batches do not divide
+            among the ranks, and samples is None. While iterating: a
             sample does not match the others, or the names; the error says which.
     """
 
@@ -66,6 +73,8 @@ class DataLoader:
         seed: int = 0,
         feed_list: Sequence[Variable | str] | None = None,
         collate: Collate | None = None,
+        communicator: core.Communicator | None = None,
+        samples: Variable | str | None = None,
     ) -> None:
         self._batch_size = check_whole("DataLoader: batch_size", batch_size, 1)
         self._num_workers = check_whole("DataLoader: num_workers", num_workers, 0)
@@ -76,6 +85,8 @@ class DataLoader:
         self._shuffle = bool(shuffle)
         self._drop_last = bool(drop_last)
         self._source = source_of(dataset, Names(feed_list), collate)
+        self._shard = Shard(communicator, samples)
+        self._shard.check(self._source, batch_size, self._drop_last)
         if not len(self):
             raise core.InvalidArgument(
                 f"DataLoader: an epoch must have a batch, got batch_size {batch_size} and "
@@ -104,9 +115,9 @@ class DataLoader:
         indices = self._indices(epoch, first)
         if self._num_workers:
             ahead = self._num_workers * self._prefetch
-            batches = worked(indices, self._source.batch, threads=self._num_workers, ahead=ahead)
+            batches = worked(indices, self._batch_of, threads=self._num_workers, ahead=ahead)
         else:
-            batches = (self._source.batch(each) for each in indices)
+            batches = (self._batch_of(each) for each in indices)
         with closing(batches):
             for number, batch in enumerate(batches, first + 1):
                 if self._iteration is iteration:
@@ -114,6 +125,9 @@ class DataLoader:
                 yield batch
         if self._iteration is iteration:
             self._epoch, self._batch, self._iteration = epoch + 1, 0, None
+
+    def _batch_of(self, indices: Indices) -> Any:
+        return self._shard.batch(self._source, indices)
 
     def _indices(self, epoch: int, first: int) -> Iterator[Indices]:
         """The samples of each batch of an epoch, from batch `first` on."""

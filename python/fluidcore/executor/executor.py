@@ -13,6 +13,7 @@ from fluidcore import core
 from fluidcore.base.checks import check_name, is_whole
 from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.executor import cuda_libraries, printing, profiling, threads
+from fluidcore.executor.agreement import Agreement
 from fluidcore.executor.fed_state import is_state, set_in_scope
 from fluidcore.executor.feeding import as_declared
 from fluidcore.executor.scopes import Scope, global_scope
@@ -96,6 +97,10 @@ class Executor:
             that a startup program of this Executor made are, or moved by `scope.to(place)`.
         allow_cpu_fallback: Whether operators that have no kernel for a GPU run on the CPU, with
             copies there and back, which `plan` shows; else they are an error.
+        communicator: The ranks that run the same programs side by side, as
+            `fluid.parallel.world()`, or None. Before the first run of a program with collective
+            operators they make sure that it is the same on all. Each rank draws other random
+            numbers. A run that fails ends those of the other ranks, with its error.
     """
 
     def __init__(
@@ -103,10 +108,18 @@ class Executor:
         place: core.CPUPlace | core.CUDAPlace | None = None,
         *,
         allow_cpu_fallback: bool = False,
+        communicator: core.Communicator | None = None,
     ) -> None:
         if place is not None and not isinstance(place, (core.CPUPlace, core.CUDAPlace)):
             raise TypeError(f"place must be CPUPlace() or CUDAPlace(i), got {place!r}")
+        if not (communicator is None or isinstance(communicator, core.Communicator)):
+            raise TypeError(
+                f"communicator must be a Communicator or None, got {communicator!r}; write "
+                "fluid.parallel.world()"
+            )
         self.place = core.CPUPlace() if place is None else place
+        self.communicator = communicator
+        self._agreement = None if communicator is None else Agreement(communicator)
         waits = os.environ.get("FLUIDCORE_CUDA_SYNC", "") not in ("", "0")
         if isinstance(self.place, core.CUDAPlace):
             cuda_libraries.load()
@@ -158,6 +171,8 @@ class Executor:
         Raises:
             core.Error: A value does not fit, with the operator and the user's line as a note. The
                 scope is as it was before the run.
+            core.RankFailed: Another rank of the communicator has failed, with its error, or was not
+                heard of in time; a ConnectionError, too. The scope is as it was before the run.
             core.TimedOut: The time was over, with the operator that would have come next; a
                 TimeoutError, too. The scope is as it was before the run.
         """
@@ -169,6 +184,8 @@ class Executor:
         arrays = self._arrays(program, feed, states) if feed else {}
         printed = printed_values(program.desc, program.prints) if program.prints else ()
         wanted = [*fetches, *(each.name for each in printed)] if printed else fetches
+        if self._agreement is not None:
+            self._agreement.check(program, wanted)
         if states:
             with set_in_scope(scope, states):
                 results = self._run(program, arrays, wanted, scope, return_numpy, timeout)
@@ -199,6 +216,7 @@ class Executor:
             timeout,
             profiling._profile,
             self._skipped_passes,
+            self.communicator,
         )
 
     def plan(

@@ -24,6 +24,7 @@ from fluidcore.layers.helper import (
     only_variable,
     restored_on_error,
 )
+from fluidcore.program.collective import is_collective
 
 _PYTHON_TYPES = {"list of bool": "list[bool]", "list of int": "list[int]"} | {
     "list of float": "list[float]",
@@ -116,10 +117,10 @@ def attrs_from(layer: Layer, given: Mapping[str, Any]) -> dict[str, Any]:
 def describe(op_type: str) -> Layer | None:
     """How the function of an operator looks; None if the operator has none.
 
-    Operators of gradients and optimizers, with lists of results, with a block, of tensor arrays, or
-    that choose between variables have none.
+    Operators of gradients and optimizers, of all ranks together, with lists of results, with a
+    block, of tensor arrays, or that choose between variables have none.
     """
-    if op_type.endswith("_grad"):
+    if op_type.endswith("_grad") or is_collective(op_type):
         return None
     definition = core.op_def(op_type)
     outputs = [slot for slot in definition.outputs if not slot.intermediate]

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "fluidcore/base/dtype.h"
+#include "fluidcore/base/error.h"
+
+namespace fluidcore {
+
+// Another rank has ended, or was not heard of in time. Python: ConnectionError.
+class RankFailed : public Error {
+ public:
+  using Error::Error;
+};
+
+// A member of a group of processes, or threads, that run the same programs side by side, each on
+// its part of the data. Members are called ranks, numbered from 0.
+//
+// Every rank begins the same operations in the same order. The memory of an operation is not to be
+// touched until it was waited for. `label` says in messages what it is for. All functions throw
+// RankFailed once a rank has failed, in every rank; nothing is written to memory after that.
+class Communicator {
+ public:
+  using Request = std::int64_t;  // names an operation that has begun
+
+  struct Elements {
+    void* data;
+    std::int64_t size;
+    DType dtype;
+  };
+
+  // Throws InvalidArgument unless 0 <= rank < size.
+  Communicator(int rank, int size) : rank_(rank), size_(size) {
+    require(size >= 1 && rank >= 0 && rank < size,
+            "communicator: rank must be at least 0 and less than size, got rank ", rank,
+            " and size ", size);
+  }
+  virtual ~Communicator() = default;
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+
+  // Every element becomes its sum over the ranks: float32, float64 or int64.
+  virtual Request iallreduce(const Elements& elements, const std::string& label) = 0;
+  // The elements become those of rank `root`.
+  virtual Request ibroadcast(const Elements& elements, int root, const std::string& label) = 0;
+  // `all`, which has size() times as many, becomes those of rank 0, then of rank 1, and so on.
+  virtual Request iallgather(const Elements& own, void* all, const std::string& label) = 0;
+  virtual void wait(Request request) = 0;
+  // Tells the other ranks that this one will begin nothing any more, and why. The first one counts.
+  virtual void fail(const std::string& why) noexcept = 0;
+
+ private:
+  int rank_;
+  int size_;
+};
+
+}  // namespace fluidcore

@@ -1,0 +1,126 @@
+#include "fluidcore/runtime/thread_group.h"
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "fluidcore/base/error.h"
+
+namespace fluidcore {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+Communicator::Elements elements(std::vector<double>& values) {
+  return {values.data(), static_cast<std::int64_t>(values.size()), DType::kFloat64};
+}
+
+// Calls f(communicator) on a thread for each rank; gives what each threw, "" for nothing.
+std::vector<std::string> on_ranks(int size,
+                                  const std::function<void(Communicator&)>& f,
+                                  double timeout = 60) {
+  const auto ranks = thread_group(size, std::chrono::duration<double>(timeout));
+  std::vector<std::string> errors(ranks.size());
+  std::vector<std::thread> threads;
+  threads.reserve(ranks.size());
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    threads.emplace_back([&, i] {
+      try {
+        f(*ranks[i]);
+      } catch (const Error& error) {
+        errors[i] = error.what();
+        ranks[i]->fail(error.what());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return errors;
+}
+
+TEST(ThreadGroupTest, AddsUpOverTheRanks) {
+  const auto errors = on_ranks(3, [](Communicator& ranks) {
+    std::vector<double> values{1.0 + ranks.rank(), 0.5};
+    ranks.wait(ranks.iallreduce(elements(values), "a sum"));
+    EXPECT_THAT(values, ElementsAre(6, 1.5));
+  });
+  EXPECT_THAT(errors, Each(""));
+}
+
+TEST(ThreadGroupTest, OperationsMayOverlapAndEndInAnyOrder) {
+  on_ranks(2, [](Communicator& ranks) {
+    std::vector<std::vector<double>> all(50, {1.0 * ranks.rank()});
+    std::vector<Communicator::Request> requests;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      all[i][0] += static_cast<double>(i);
+      requests.push_back(ranks.iallreduce(elements(all[i]), "a sum"));
+    }
+    for (std::size_t i = all.size(); i-- > 0;) {
+      ranks.wait(requests[i]);
+      EXPECT_EQ(all[i][0], 2.0 * static_cast<double>(i) + 1);
+    }
+  });
+}
+
+TEST(ThreadGroupTest, GivesAllRanksWhatOneHas) {
+  on_ranks(3, [](Communicator& ranks) {
+    std::vector<double> values{1.0 * ranks.rank()};
+    ranks.wait(ranks.ibroadcast(elements(values), 2, "a broadcast"));
+    EXPECT_THAT(values, ElementsAre(2));
+  });
+}
+
+TEST(ThreadGroupTest, GathersByRank) {
+  on_ranks(3, [](Communicator& ranks) {
+    std::vector<double> own{1.0 * ranks.rank(), -1};
+    std::vector<double> all(6);
+    ranks.wait(ranks.iallgather(elements(own), all.data(), "a gathering"));
+    EXPECT_THAT(all, ElementsAre(0, -1, 1, -1, 2, -1));
+  });
+}
+
+TEST(ThreadGroupTest, AFailureEndsTheOthersWithItsReason) {
+  const auto errors = on_ranks(3, [](Communicator& ranks) {
+    if (ranks.rank() == 1) throw InvalidArgument("relu: no");
+    std::vector<double> values{1};
+    ranks.wait(ranks.iallreduce(elements(values), "the sum of w"));
+  });
+  EXPECT_THAT(errors, ElementsAre("the sum of w: rank 1 has failed: relu: no", "relu: no",
+                                  "the sum of w: rank 1 has failed: relu: no"));
+}
+
+TEST(ThreadGroupTest, ARankThatDoesNotComeIsNamed) {
+  const auto errors = on_ranks(
+      3,
+      [](Communicator& ranks) {
+        if (ranks.rank() == 2) return;
+        std::vector<double> values{1};
+        ranks.wait(ranks.iallreduce(elements(values), "the sum of w"));
+      },
+      0.05);
+  EXPECT_THAT(errors[0], HasSubstr("the sum of w: rank 2 must begin it within 0.05 s"));
+  EXPECT_THAT(errors[1], HasSubstr("the sum of w: rank 2 must begin it within 0.05 s"));
+}
+
+TEST(ThreadGroupTest, DifferentOperationsAreRefusedOnAllRanks) {
+  const auto errors = on_ranks(2, [](Communicator& ranks) {
+    std::vector<double> values(ranks.rank() == 0 ? 3 : 4);
+    ranks.wait(ranks.iallreduce(elements(values), "the sum of w"));
+  });
+  EXPECT_THAT(errors, Each(HasSubstr("all ranks must begin the same operation")));
+}
+
+TEST(ThreadGroupTest, HasAtLeastOneRank) {
+  EXPECT_THAT([] { thread_group(0); },
+              ThrowsMessage<InvalidArgument>("thread_group: size must be at least 1, got 0"));
+}
+
+}  // namespace
+}  // namespace fluidcore
