@@ -127,7 +127,7 @@ PYTHON_LAYERS: dict[str, set[str]] = {
     "default_scope_funcs": {"core", "executor"},
     "optimizer": {*_LAYERS, "backward", "executor", "io", "regularizer", "clip"},
     "amp": {*_LAYERS, "optimizer"},
-    "parallel": {*_LAYERS, "executor", "optimizer", "unique_name"},
+    "parallel": {*_LAYERS, "executor", "gradcheck", "optimizer", "unique_name"},
     "metrics": _BASE,
     "onnx": {*_LAYERS, "executor", "io"},
     "listing": _PROGRAM,

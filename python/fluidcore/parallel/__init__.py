@@ -13,6 +13,7 @@ the gradients. It runs under MPI, as `mpiexec -n 4 python train.py`:
 from fluidcore.core import Communicator
 from fluidcore.parallel.averages import average
 from fluidcore.parallel.collectives import data_parallel
+from fluidcore.parallel.gradients import check_gradients
 from fluidcore.parallel.mpi import MpiCommunicator
 from fluidcore.parallel.optimizer import DistributedOptimizer
 from fluidcore.parallel.processes import world
@@ -23,6 +24,7 @@ __all__ = [
     "DistributedOptimizer",
     "MpiCommunicator",
     "average",
+    "check_gradients",
     "data_parallel",
     "run_in_threads",
     "world",

@@ -62,8 +62,8 @@ def data_parallel(
     Right after backward has made the gradients of a bucket, a c_allreduce_sum begins to add them
     up, and a c_wait ends that before anything uses one of them: clips, weight decay and updates see
     the sums, and the rest of backward overlaps with the communication. Selected rows are gathered
-    from all ranks. The startup program ends with a c_broadcast of each parameter from rank 0, so
-    that all ranks start alike. With one rank nothing is changed.
+    from all ranks. The startup program ends with a c_broadcast from rank 0 of each variable that it
+    draws at random, so that all ranks start alike. With one rank nothing is changed.
 
     Where the loss is a mean over the samples of a batch, and each rank is given its part of it, the
     result is the gradient of the whole batch: with equal parts, or with `samples`.
@@ -108,7 +108,7 @@ def data_parallel(
         return
     with changing(pairs[0][1], startup_program) as startup:
         _insert(pairs, communicator, bucket_mb * 2**20, samples)
-        _broadcast(startup, [param for param, _ in pairs])
+        _broadcast(startup)
 
 
 def _insert(
@@ -183,9 +183,17 @@ def _buckets(summands: Iterable[_Summand], most_bytes: float) -> Iterator[Bucket
         yield bucket
 
 
-def _broadcast(startup: Program, params: list[Parameter]) -> None:
+def _broadcast(startup: Program) -> None:
+    """Appends broadcasts of what the startup program draws, or makes of that."""
     block = startup.global_block()
-    sent = {name for op in block.ops if op.type == "c_broadcast" for name in op.output_arg_names}
-    for param in params:
-        if param.name not in sent and block.has_var(param.name):
-            block.append_op("c_broadcast", {"X": param.name}, {"Out": param.name}, {"root": 0})
+    drawn: list[str] = []
+    sent: set[str] = set()
+    for op in block.ops:
+        names = op.output_arg_names
+        if op.type == "c_broadcast":
+            sent.update(names)
+        elif core.op_def(op.type).is_random or any(name in drawn for name in op.input_arg_names):
+            drawn += [name for name in names if name not in drawn]
+    for name in drawn:
+        if name not in sent and block.var(name).persistable:
+            block.append_op("c_broadcast", {"X": name}, {"Out": name}, {"root": 0})

@@ -48,10 +48,19 @@ def test_the_text_of_the_program_shows_all():
         "  sgd(Grad=fc_0.b_0@GRAD, LearningRate=learning_rate_0, Param=fc_0.b_0) "
         "-> ParamOut=fc_0.b_0",
     ]
-    assert str(fluid.default_startup_program()).splitlines()[-2:] == [
-        "  c_broadcast(X=fc_0.w_0) -> Out=fc_0.w_0   # root=0",
-        "  c_broadcast(X=fc_0.b_0) -> Out=fc_0.b_0   # root=0",
-    ]
+    last = str(fluid.default_startup_program()).splitlines()[-1]
+    assert last == "  c_broadcast(X=fc_0.w_0) -> Out=fc_0.w_0   # root=0"
+
+
+def test_what_the_startup_program_draws_is_that_of_rank_0_though_nothing_learns_it():
+    x = layers.fc(layers.data("x", [3]), 4)
+    frozen = fluid.ParamAttr("frozen", trainable=False)
+    fluid.parallel.DistributedOptimizer(SGD(0.1), TWO).minimize(
+        layers.mean(layers.fc(x, 2, param_attr=frozen, bias_attr=False))
+    )
+    ops = fluid.default_startup_program().global_block().ops
+    sent = [op.input("X")[0] for op in ops if op.type == "c_broadcast"]
+    assert sent == ["fc_0.w_0", "frozen"]
 
 
 def test_a_bucket_begins_in_the_middle_of_backward_and_is_waited_for_before_its_first_use():
