@@ -38,10 +38,13 @@ def _set(scope: fluid.Scope, name: str, value: np.ndarray, place: Place) -> None
 
 
 def _loaded(
-    startup: fluid.Program, values: Weights, place: Place
+    startup: fluid.Program,
+    values: Weights,
+    place: Place,
+    communicator: fluid.core.Communicator | None = None,
 ) -> tuple[fluid.Executor, fluid.Scope]:
     scope = fluid.Scope()
-    executor = fluid.Executor(place)
+    executor = fluid.Executor(place, communicator=communicator)
     executor.run(startup, scope=scope)
     for name, value in values.items():
         _set(scope, name, value, place)
@@ -56,16 +59,29 @@ def _logits(workload: Workload, values: Weights) -> fluid.Variable:
     return network(x, values)
 
 
-def train_step(workload: Workload, place: Place = _CPU) -> Callable[[], float]:
-    """A function that makes one training step and returns the loss before it."""
+def train_step(
+    workload: Workload,
+    place: Place = _CPU,
+    communicator: fluid.core.Communicator | None = None,
+) -> Callable[[], float]:
+    """A function that makes one training step and returns the loss before it.
+
+    Args:
+        workload: What to train.
+        place: Where.
+        communicator: The ranks whose gradients are added up; None: this process trains alone.
+    """
     examples, labels = batch(workload)
     values = weights(workload)
     main, startup = fluid.Program(), fluid.Program()
     with fluid.program_guard(main, startup), fluid.unique_name.guard():
         y = layers.data("y", [1], dtype="int64")
         loss = layers.mean(layers.softmax_with_cross_entropy(_logits(workload, values), y))
-        _optimizer(workload).minimize(loss)
-    executor, scope = _loaded(startup, values, place)
+        optimizer = _optimizer(workload)
+        if communicator is not None:
+            optimizer = fluid.parallel.DistributedOptimizer(optimizer, communicator)
+        optimizer.minimize(loss)
+    executor, scope = _loaded(startup, values, place, communicator)
     feed = {"x": examples, "y": labels[:, None]}
 
     def step() -> float:

@@ -65,6 +65,40 @@ def train_step(workload: Workload, way: str = "", device: str = "cpu") -> Callab
     return step
 
 
+class _Network(torch.nn.Module):
+    """A network of the workloads as a module, whose parameters its wrappers find."""
+
+    def __init__(self, workload: Workload) -> None:
+        super().__init__()
+        self.network = getattr(networks_with_torch, workload.network)
+        self.values = tensors(workload)
+        for name, value in self.values.items():
+            if value.requires_grad:
+                held = torch.nn.Parameter(value.detach())
+                self.register_parameter(name.replace(".", "_"), held)
+                self.values[name] = held
+
+    def forward(self, examples: torch.Tensor) -> torch.Tensor:
+        logits: torch.Tensor = self.network(examples, self.values, True)
+        return logits
+
+
+def parallel_train_step(workload: Workload) -> Callable[[], float]:
+    """A training step as `train_step` makes it, of all processes of the process group."""
+    examples, labels = (torch.from_numpy(array) for array in batch(workload))
+    network = torch.nn.parallel.DistributedDataParallel(_Network(workload))
+    optimizer = _optimizer(workload, list(network.parameters()))
+
+    def step() -> float:
+        optimizer.zero_grad(set_to_none=True)
+        loss = functional.cross_entropy(network(examples), labels)
+        loss.backward()
+        optimizer.step()
+        return float(loss.item())
+
+    return step
+
+
 def chain() -> Callable[[], float]:
     """A function that does the 1,000 operations, without recording, as inference would."""
     first, factor, summand = map(torch.from_numpy, chain_inputs())

@@ -8,6 +8,7 @@
 #   mutants    changed lines of the gradient checker: do its tests notice them?
 #   bugs       planted in gradients: does the checker find them, beside those of PyTorch and JAX?
 #   torch      PyTorch's own operators at its own samples: does any fail without an explanation?
+#   damage     100,000 damaged ONNX files: each is read or refused, at once
 #   wheels     for other machines: built, installed where nothing else is, tested there
 #   cuda       the kernels compiled for CUDA, which needs nvcc, and tested on an emulated GPU
 #   analyzer   the checks of Clang's analyzer over csrc/
@@ -20,7 +21,7 @@ export DEBIAN_FRONTEND=noninteractive
 
 logs=build/logs/nightly
 failed=()
-all=(tests mutants bugs torch wheels cuda analyzer)
+all=(tests mutants bugs torch damage wheels cuda analyzer)
 chosen=("$@")
 (($# > 0)) || chosen=("${all[@]}")
 for name in "${chosen[@]}"; do
@@ -68,6 +69,11 @@ run_torch() {
   peers
   try "operators of PyTorch" python tools/check_torch_operators.py
   tail -n 1 "$logs/operators_of_PyTorch.log"
+}
+run_damage() {
+  peers
+  try "damaged files" python tools/damage_onnx.py --jobs 2
+  cat "$logs/damaged_files.log"
 }
 run_wheels() {
   try "wheels" tools/wheels.sh

@@ -60,8 +60,12 @@ class PythonCommunicator : public Communicator {
     if constexpr (!std::is_void_v<Result>) return result.cast<Result>();
   }
 
+  // Of the elements' own memory, which it keeps.
   static py::array array(const Elements& elements) {
-    return {array_dtype(elements.dtype), {elements.size}, elements.data, py::none()};
+    using Owner = std::shared_ptr<const void>;
+    const py::capsule owner(new Owner(elements.owner),
+                            [](void* held) { delete static_cast<Owner*>(held); });
+    return {array_dtype(elements.dtype), {elements.size}, elements.data, owner};
   }
   static py::array bytes(const Elements& elements, void* data) {
     const auto count = elements.size * static_cast<std::int64_t>(size_of(elements.dtype));

@@ -1,7 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "fluidcore/base/dtype.h"
 #include "fluidcore/base/error.h"
@@ -28,6 +31,8 @@ class Communicator {
     void* data;
     std::int64_t size;
     DType dtype;
+    // Keeps the memory until the operation has ended, however the run ends. Null: it is copied.
+    std::shared_ptr<const void> owner = nullptr;
   };
 
   // Throws InvalidArgument unless 0 <= rank < size.
@@ -50,12 +55,26 @@ class Communicator {
   // `all`, which has size() times as many, becomes those of rank 0, then of rank 1, and so on.
   virtual Request iallgather(const Elements& own, void* all, const std::string& label) = 0;
   virtual void wait(Request request) = 0;
+  // iallreduce(), and wait() for it, which gives the sums.
+  Request begin_sum(Elements elements, const std::string& label) {
+    const Request request = iallreduce(elements, label);
+    sums_.insert_or_assign(request, std::move(elements));
+    return request;
+  }
+  Elements end_sum(Request request) {
+    const auto sum = sums_.extract(request);
+    require(!sum.empty(), "communicator: there must be a sum that has begun, got request ",
+            request);
+    wait(request);
+    return sum.mapped();
+  }
   // Tells the other ranks that this one will begin nothing any more, and why. The first one counts.
   virtual void fail(const std::string& why) noexcept = 0;
 
  private:
   int rank_;
   int size_;
+  std::map<Request, Elements> sums_;  // that nobody has waited for
 };
 
 }  // namespace fluidcore

@@ -82,11 +82,32 @@ using SumType = std::conditional_t<std::is_integral_v<T>, T, ComputeType<T>>;
 
 template <class From, class To>
 void scale_into(const From* from, std::int64_t size, double factor, To* to) {
+  using Compute = std::conditional_t<std::is_same_v<To, SumType<To>>, To, From>;
   parallel_for(size, cpu::kGrain, [=](std::int64_t begin, std::int64_t end) {
-    const auto scale = static_cast<To>(factor);
-    for (std::int64_t i = begin; i < end; ++i) to[i] = static_cast<To>(from[i]) * scale;
+    const auto scale = static_cast<Compute>(factor);
+    for (std::int64_t i = begin; i < end; ++i) {
+      to[i] = static_cast<To>(static_cast<Compute>(from[i]) * scale);
+    }
   });
 }
+
+// Where a kernel adds up: the same memory in every run, unless an operation still has it.
+template <class Sum>
+class SumMemory {
+ public:
+  template <class T>
+  Communicator::Elements of(const std::vector<Arg<const T>>& parts) {
+    std::int64_t size = 0;
+    for (const auto& part : parts) size += part.size();
+    if (!held_ || held_.use_count() > 1) {
+      held_ = std::make_shared<std::vector<Sum>>(static_cast<std::size_t>(size));
+    }
+    return {held_->data(), size, dtype_of<Sum>, held_};
+  }
+
+ private:
+  std::shared_ptr<std::vector<Sum>> held_;
+};
 
 template <class T>
 Kernel allreduce_sum(const KernelContext& context) {
@@ -96,18 +117,17 @@ Kernel allreduce_sum(const KernelContext& context) {
   for (std::size_t i = 0; i < context.input_count("X"); ++i) {
     parts.push_back(context.input<T>("X", i));
   }
-  const auto out = context.output<Sum>("Out");
   const auto request = context.output<std::int64_t>("Request");
-  return [=, share = Share(context), ranks = Ranks(context)] {
+  return [=, share = Share(context), ranks = Ranks(context), memory = SumMemory<Sum>()]() mutable {
     ranks.with([&](Communicator& communicator) {
       const double factor = share.of(communicator, ranks.label());
-      Sum* to = out.data();
+      const Communicator::Elements sum = memory.of(parts);
+      auto* to = static_cast<Sum*>(sum.data);
       for (const auto& part : parts) {
         scale_into(part.data(), part.size(), factor, to);
         to += part.size();
       }
-      const Communicator::Elements elements{out.data(), out.size(), dtype_of<Sum>};
-      *request.data() = communicator.iallreduce(elements, ranks.label());
+      *request.data() = communicator.begin_sum(sum, ranks.label());
     });
   };
 }
@@ -116,13 +136,10 @@ void infer_allreduce_sum(InferContext& context) {
   require(context.input_count("X") > 0, context.type(),
           ": X must hold at least one variable, got none");
   const DType dtype = context.input("X").dtype;
-  std::int64_t total = 0;
   for (std::size_t i = 0; i < context.input_count("X"); ++i) {
     const TensorSpec& x = context.input("X", i);
     require(x.dtype == dtype, context.type(), ": all of X must have one dtype, got ",
             context.input("X"), " and, at position ", i, ", ", x);
-    const std::int64_t size = x.shape.num_elements();
-    total = total < 0 || size < 0 ? -1 : total + size;
   }
   if (context.has_input("Samples")) {
     const TensorSpec& samples = context.input("Samples");
@@ -131,52 +148,41 @@ void infer_allreduce_sum(InferContext& context) {
   }
   require(!context.attr<bool>("average") || is_floating(dtype), context.type(),
           ": X must be floating where average is true, got ", context.input("X"));
-  const bool is_narrow = dtype == DType::kFloat16 || dtype == DType::kBFloat16;
-  context.set_output("Out", {Shape({total}), is_narrow ? DType::kFloat32 : dtype});
   context.set_output("Request", {Shape({1}), DType::kInt64});
 }
 
 template <class T>
 Kernel wait_kernel(const KernelContext& context) {
-  const auto x = context.input<T>("X");
+  using Sum = SumType<T>;
   const auto request = context.input<std::int64_t>("Request");
-  std::vector<Arg<void>> parts;
+  std::vector<Arg<T>> parts;
   parts.reserve(context.output_count("Out"));
   for (std::size_t i = 0; i < context.output_count("Out"); ++i) {
-    parts.push_back(context.raw_output("Out", i));
+    parts.push_back(context.output<T>("Out", i));
   }
   return [=, ranks = Ranks(context)] {
-    ranks.with([&](Communicator& communicator) { communicator.wait(*request.data()); });
-    const T* from = x.data();
-    for (const auto& part : parts) {
-      visit_dtype(part.spec().dtype, [&](auto tag) {
-        using To = typename decltype(tag)::type;
-        if constexpr (std::is_same_v<To, T>) {
-          std::memcpy(part.data(), from, static_cast<std::size_t>(part.size()) * sizeof(T));
-        } else if constexpr (std::is_same_v<SumType<To>, T>) {
-          std::transform(from, from + part.size(), static_cast<To*>(part.data()),
-                         [](T value) { return static_cast<To>(value); });
-        }
-      });
-      from += part.size();
-    }
+    ranks.with([&](Communicator& communicator) {
+      const Communicator::Elements sum = communicator.end_sum(*request.data());
+      const auto* from = static_cast<const Sum*>(sum.data);
+      for (const auto& part : parts) {
+        scale_into(from, part.size(), 1, part.data());
+        from += part.size();
+      }
+    });
   };
 }
 
 void infer_wait(InferContext& context) {
-  std::int64_t total = 0;
   require(context.input_count("Like") == context.output_count("Out"), context.type(),
           ": Like must hold as many variables as Out, got ", context.input_count("Like"), " and ",
           context.output_count("Out"));
   for (std::size_t i = 0; i < context.input_count("Like"); ++i) {
     const TensorSpec& like = context.input("Like", i);
-    const std::int64_t size = like.shape.num_elements();
-    total = total < 0 || size < 0 ? -1 : total + size;
+    require(like.dtype == context.input("Like").dtype, context.type(),
+            ": all of Like must have one dtype, got ", context.input("Like"), " and, at position ",
+            i, ", ", like);
     context.set_output("Out", like, i);
   }
-  const TensorSpec& x = context.input("X");
-  require(x.shape.rank() == 1 && compatible(x.shape[0], total), context.type(),
-          ": X must have as many elements as all of Like, ", total, ", got ", x);
 }
 
 Kernel values_of_root(const KernelContext& context) {
@@ -253,9 +259,6 @@ void register_collective_ops(OpRegistry& registry) {
                    "and their sums, or means, after a c_wait. What runs between the two "
                    "overlaps with the communication.")
               .input("X", "any shapes, one dtype", {.list = true}))
-          .output("Out",
-                  "[elements of all X], dtype of X, float32 where that has 16 bits; not to "
-                  "be read before the c_wait")
           .output("Request", "int64 [1], what c_wait waits for")
           .infer(infer_allreduce_sum)
           .kernels(cpu_kernels<float, double, Float16, BFloat16, std::int64_t>(
@@ -263,19 +266,16 @@ void register_collective_ops(OpRegistry& registry) {
                 return allreduce_sum<typename decltype(tag)::type>;
               }))
           .checks_data());
-  registry.add(OpDef("c_wait")
-                   .doc("Waits until the operation of Request has ended, and gives each Out its "
-                        "part of X.")
-                   .input("X", "Out of a c_allreduce_sum")
-                   .input("Request", "int64 [1], Request of the same operator")
-                   .input("Like", "X of the same operator", {.list = true, .shape_only = true})
-                   .output("Out", "shapes and dtypes of Like", {.list = true})
-                   .infer(infer_wait)
-                   .kernels(cpu_kernels<float, double, std::int64_t>([](auto tag) -> KernelFactory {
-                     return wait_kernel<typename decltype(tag)::type>;
-                   }))
-                   .mixed_dtypes()
-                   .checks_data());
+  registry.add(
+      OpDef("c_wait")
+          .doc("Waits until the sum of Request has been made, and gives each Out its part.")
+          .input("Request", "int64 [1], of a c_allreduce_sum")
+          .input("Like", "X of the same operator", {.list = true, .shape_only = true})
+          .output("Out", "shapes and dtypes of Like", {.list = true})
+          .infer(infer_wait)
+          .kernels(cpu_kernels<float, double, Float16, BFloat16, std::int64_t>(
+              [](auto tag) -> KernelFactory { return wait_kernel<typename decltype(tag)::type>; }))
+          .checks_data());
   registry.add(OpDef("c_broadcast")
                    .doc("Out = X of rank root, on all ranks.")
                    .input("X", "any shape, the same on all ranks")

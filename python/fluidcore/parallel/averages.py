@@ -27,9 +27,8 @@ def average(
     if communicator.size == 1:
         return x
     block = x.block.program.current_block()
-    total, request = block.unique_name(f"{x.name}.sum"), block.unique_name(f"{x.name}.request")
-    mean = block.unique_name(f"{x.name}.mean")
+    request, mean = block.unique_name(f"{x.name}.request"), block.unique_name(f"{x.name}.mean")
     inputs = {"X": x} if samples is None else {"X": x, "Samples": samples}
-    block.append_op("c_allreduce_sum", inputs, {"Out": total, "Request": request})
-    block.append_op("c_wait", {"X": total, "Request": request, "Like": x}, {"Out": mean})
+    block.append_op("c_allreduce_sum", inputs, {"Request": request})
+    block.append_op("c_wait", {"Request": request, "Like": x}, {"Out": mean})
     return block.var(mean)

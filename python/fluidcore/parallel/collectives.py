@@ -137,11 +137,10 @@ def _steps(block: Block, bucket: Bucket, ranks: int, shares: Mapping[str, Variab
     attrs: dict[str, Any] = {"params": [each.param.name for each in bucket]}
     if bucket[0].is_rows:
         return [_Step("c_allgather_rows", inputs, {"Out": grads}, {**attrs, "ranks": ranks})]
-    total = block.unique_name("gradients.sum")
     request = block.unique_name("gradients.request")
     return [
-        _Step("c_allreduce_sum", inputs, {"Out": total, "Request": request}, attrs),
-        _Step("c_wait", {"X": total, "Request": request, "Like": grads}, {"Out": grads}, {}),
+        _Step("c_allreduce_sum", inputs, {"Request": request}, attrs),
+        _Step("c_wait", {"Request": request, "Like": grads}, {"Out": grads}, {}),
     ]
 
 

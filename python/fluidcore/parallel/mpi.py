@@ -59,11 +59,9 @@ class MpiCommunicator(core.Communicator):
                     elements[:] += part
 
             return self._begin(label, lambda: self._comm.Iallgather(elements, parts), add_up)
-        total = np.empty_like(elements)
+        # The array keeps its memory, so that MPI may write there after a run that has failed.
         return self._begin(
-            label,
-            lambda: self._comm.Iallreduce(elements, total, MPI.SUM),
-            lambda: np.copyto(elements, total),
+            label, lambda: self._comm.Iallreduce(MPI.IN_PLACE, elements, MPI.SUM), lambda: None
         )
 
     def ibroadcast(self, elements: NDArray[Any], root: int, label: str) -> int:

@@ -60,6 +60,7 @@ class Progress:
         self._left: set[int] = set()  # ranks that have come to their end
         self._where: dict[int, str] = {}  # the answers of ranks, while they are asked
         self._is_closed = False
+        self._is_awaited = False  # the processor has nothing else to do
         self.failure = ""  # why no operation ends any more
         self._thread = threading.Thread(target=self._run, name="fluidcore-mpi", daemon=True)
         self._thread.start()
@@ -76,9 +77,13 @@ class Progress:
         Raises:
             core.RankFailed: It will not.
         """
-        while not operation.done.wait(0.1):
-            if self.failure:
-                raise core.RankFailed(f"{operation.label}: {self.failure}")
+        self._is_awaited = True
+        try:
+            while not operation.done.wait(0.1):
+                if self.failure:
+                    raise core.RankFailed(f"{operation.label}: {self.failure}")
+        finally:
+            self._is_awaited = False
         if operation.request is None:
             raise core.RankFailed(f"{operation.label}: {self.failure}")
 
@@ -133,7 +138,7 @@ class Progress:
                 if self._begun and now > self._begun[0].deadline:
                     self._ask(self._begun[0])
             if polls > _POLLS_AT_ONCE:
-                time.sleep(_SLEEP)
+                time.sleep(0.0 if self._is_awaited else _SLEEP)
         self._tell("left", "")
 
     def _start(self, operation: Operation, now: float) -> None:

@@ -63,10 +63,8 @@ void add_up(ProgramRunner& runner,
             const std::vector<std::string>& samples = {}) {
   SlotMap inputs{{"X", names}};
   if (!samples.empty()) inputs["Samples"] = samples;
-  runner.add(
-      OpDesc("c_allreduce_sum", inputs, {{"Out", {"total"}}, {"Request", {"request"}}}, attrs));
-  runner.add(OpDesc("c_wait", {{"X", {"total"}}, {"Request", {"request"}}, {"Like", names}},
-                    {{"Out", names}}));
+  runner.add(OpDesc("c_allreduce_sum", inputs, {{"Request", {"request"}}}, attrs));
+  runner.add(OpDesc("c_wait", {{"Request", {"request"}}, {"Like", names}}, {{"Out", names}}));
 }
 
 TEST(CollectiveOpsTest, GradientsBecomeTheirMeansOverTheRanks) {
