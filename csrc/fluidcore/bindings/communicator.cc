@@ -1,7 +1,9 @@
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
+#include <type_traits>
 #include <vector>
 
 #include <pybind11/numpy.h>
@@ -25,9 +27,10 @@ class PythonCommunicator : public Communicator {
  public:
   using Communicator::Communicator;
 
-  Request iallreduce(const Elements& elements, const std::string& label) override {
-    return call<Request>(
-        "iallreduce", [&](const py::object& f) { return call_in_run(f, array(elements), label); });
+  Request iallreduce(const Elements& own, const Elements& sum, const std::string& label) override {
+    return call<Request>("iallreduce", [&](const py::object& f) {
+      return call_in_run(f, array(own), array(sum), label);
+    });
   }
   Request ibroadcast(const Elements& elements, int root, const std::string& label) override {
     return call<Request>("ibroadcast", [&](const py::object& f) {

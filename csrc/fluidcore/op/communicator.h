@@ -48,25 +48,28 @@ class Communicator {
   int rank() const { return rank_; }
   int size() const { return size_; }
 
-  // Every element becomes its sum over the ranks: float32, float64 or int64.
-  virtual Request iallreduce(const Elements& elements, const std::string& label) = 0;
+  // Every element of `sum` becomes the sum of those of `own` over the ranks: float32, float64 or
+  // int64.
+  virtual Request iallreduce(const Elements& own,
+                             const Elements& sum,
+                             const std::string& label) = 0;
   // The elements become those of rank `root`.
   virtual Request ibroadcast(const Elements& elements, int root, const std::string& label) = 0;
   // `all`, which has size() times as many, becomes those of rank 0, then of rank 1, and so on.
   virtual Request iallgather(const Elements& own, void* all, const std::string& label) = 0;
   virtual void wait(Request request) = 0;
   // iallreduce(), and wait() for it, which gives the sums.
-  Request begin_sum(Elements elements, const std::string& label) {
-    const Request request = iallreduce(elements, label);
-    sums_.insert_or_assign(request, std::move(elements));
+  Request begin_sum(const Elements& own, Elements sum, const std::string& label) {
+    const Request request = iallreduce(own, sum, label);
+    sums_.insert_or_assign(request, std::move(sum));
     return request;
   }
   Elements end_sum(Request request) {
-    const auto sum = sums_.extract(request);
-    require(!sum.empty(), "communicator: there must be a sum that has begun, got request ",
+    const auto begun = sums_.extract(request);
+    require(!begun.empty(), "communicator: there must be a sum that has begun, got request ",
             request);
     wait(request);
-    return sum.mapped();
+    return begun.mapped();
   }
   // Tells the other ranks that this one will begin nothing any more, and why. The first one counts.
   virtual void fail(const std::string& why) noexcept = 0;

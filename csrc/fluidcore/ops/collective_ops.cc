@@ -6,13 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "fluidcore/base/bytes.h"
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/elementwise.h"
 #include "fluidcore/op/communicator.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/register_ops.h"
-#include "fluidcore/ops/selected_rows.h"
+#include "fluidcore/tensor/selected_rows.h"
 
 namespace fluidcore {
 
@@ -91,18 +90,21 @@ void scale_into(const From* from, std::int64_t size, double factor, To* to) {
   });
 }
 
-// Where a kernel adds up: the same memory in every run, unless an operation still has it.
+// What a kernel adds up, and the sums: the same memory in every run, unless an operation has it.
 template <class Sum>
 class SumMemory {
  public:
-  template <class T>
-  Communicator::Elements of(const std::vector<Arg<const T>>& parts) {
-    std::int64_t size = 0;
-    for (const auto& part : parts) size += part.size();
+  struct Both {
+    Communicator::Elements own;
+    Communicator::Elements sum;
+  };
+
+  Both of(std::int64_t size) {
     if (!held_ || held_.use_count() > 1) {
-      held_ = std::make_shared<std::vector<Sum>>(static_cast<std::size_t>(size));
+      held_ = std::make_shared<std::vector<Sum>>(static_cast<std::size_t>(2 * size));
     }
-    return {held_->data(), size, dtype_of<Sum>, held_};
+    return {{held_->data(), size, dtype_of<Sum>, held_},
+            {held_->data() + size, size, dtype_of<Sum>, held_}};
   }
 
  private:
@@ -114,20 +116,22 @@ Kernel allreduce_sum(const KernelContext& context) {
   using Sum = SumType<T>;
   std::vector<Arg<const T>> parts;
   parts.reserve(context.input_count("X"));
+  std::int64_t size = 0;
   for (std::size_t i = 0; i < context.input_count("X"); ++i) {
     parts.push_back(context.input<T>("X", i));
+    size += parts.back().size();
   }
   const auto request = context.output<std::int64_t>("Request");
   return [=, share = Share(context), ranks = Ranks(context), memory = SumMemory<Sum>()]() mutable {
     ranks.with([&](Communicator& communicator) {
       const double factor = share.of(communicator, ranks.label());
-      const Communicator::Elements sum = memory.of(parts);
-      auto* to = static_cast<Sum*>(sum.data);
+      const auto [own, sum] = memory.of(size);
+      auto* to = static_cast<Sum*>(own.data);
       for (const auto& part : parts) {
         scale_into(part.data(), part.size(), factor, to);
         to += part.size();
       }
-      *request.data() = communicator.begin_sum(sum, ranks.label());
+      *request.data() = communicator.begin_sum(own, sum, ranks.label());
     });
   };
 }
@@ -234,7 +238,8 @@ void infer_allgather_rows(InferContext& context) {
   TensorSpec x = context.input("X");
   const std::int64_t ranks = context.attr<std::int64_t>("ranks");
   require(ranks >= 1, context.type(), ": ranks must be at least 1, got ", ranks);
-  if (*x.rows >= 0) x.rows = *x.rows * ranks;
+  const std::int64_t held = num_selected(x);
+  if (held >= 0) x.rows = held * ranks;
   context.set_output("Out", x);
 }
 

@@ -1,6 +1,5 @@
 #include "fluidcore/runtime/thread_group.h"
 
-#include <algorithm>
 #include <condition_variable>
 #include <cstddef>
 #include <cstring>
@@ -19,7 +18,7 @@ enum class Kind { kAllreduce, kBroadcast, kAllgather };
 // What one rank brings to an operation.
 struct Part {
   Communicator::Elements elements{};
-  void* all = nullptr;
+  void* result = nullptr;  // of a sum or a gathering
   bool is_there = false;
 };
 
@@ -42,7 +41,7 @@ void sum(const std::vector<Part>& parts, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) {
     T total{};
     for (const Part& part : parts) total += static_cast<const T*>(part.elements.data)[i];
-    for (const Part& part : parts) static_cast<T*>(part.elements.data)[i] = total;
+    for (const Part& part : parts) static_cast<T*>(part.result)[i] = total;
   }
 }
 
@@ -64,7 +63,7 @@ void finish(const Operation& operation) {
     }
     case Kind::kAllgather:
       for (const Part& to : parts) {
-        auto* all = static_cast<std::byte*>(to.all);
+        auto* all = static_cast<std::byte*>(to.result);
         for (const Part& from : parts) {
           std::memcpy(all, from.elements.data, operation.bytes());
           all += operation.bytes();
@@ -165,8 +164,8 @@ class ThreadCommunicator : public Communicator {
   ThreadCommunicator(int rank, int size, std::shared_ptr<Group> group)
       : Communicator(rank, size), group_(std::move(group)) {}
 
-  Request iallreduce(const Elements& elements, const std::string& label) override {
-    return begin(Kind::kAllreduce, {elements}, 0, label);
+  Request iallreduce(const Elements& own, const Elements& sum, const std::string& label) override {
+    return begin(Kind::kAllreduce, {own, sum.data}, 0, label);
   }
   Request ibroadcast(const Elements& elements, int root, const std::string& label) override {
     return begin(Kind::kBroadcast, {elements}, root, label);

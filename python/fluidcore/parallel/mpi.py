@@ -46,23 +46,23 @@ class MpiCommunicator(core.Communicator):
         self._awaited = -1
         self._processes: list[tuple[str, int]] = comm.allgather((socket.gethostname(), os.getpid()))
 
-    def iallreduce(self, elements: NDArray[Any], label: str) -> int:
-        """Begins a sum over the ranks, in the place of the elements."""
+    def iallreduce(self, own: NDArray[Any], sums: NDArray[Any], label: str) -> int:
+        """Begins a sum over the ranks.
+
+        The arrays keep their memory, so that MPI may write there after a run that has failed.
+        """
         from mpi4py import MPI
 
-        if self.deterministic:
-            parts = np.empty((self.size, elements.size), elements.dtype)
+        if not self.deterministic:
+            return self._begin(label, lambda: self._comm.Iallreduce(own, sums, MPI.SUM))
+        parts = np.empty((self.size, own.size), own.dtype)
 
-            def add_up() -> None:
-                elements[:] = parts[0]
-                for part in parts[1:]:
-                    elements[:] += part
+        def add_up() -> None:
+            np.copyto(sums, parts[0])
+            for part in parts[1:]:
+                np.add(sums, part, out=sums)
 
-            return self._begin(label, lambda: self._comm.Iallgather(elements, parts), add_up)
-        # The array keeps its memory, so that MPI may write there after a run that has failed.
-        return self._begin(
-            label, lambda: self._comm.Iallreduce(MPI.IN_PLACE, elements, MPI.SUM), lambda: None
-        )
+        return self._begin(label, lambda: self._comm.Iallgather(own, parts), add_up)
 
     def ibroadcast(self, elements: NDArray[Any], root: int, label: str) -> int:
         """Begins to give all ranks the bytes of one."""
@@ -106,7 +106,7 @@ class MpiCommunicator(core.Communicator):
         operation = self._open.get(self._awaited)
         return "" if operation is None else operation.label
 
-    def _begin(self, label: str, start: Any, finish: Any) -> int:
+    def _begin(self, label: str, start: Any, finish: Any = lambda: None) -> int:
         if self.progress.failure:
             raise core.RankFailed(f"{label}: {self.progress.failure}")
         operation = Operation(self._begun, label, start, finish)

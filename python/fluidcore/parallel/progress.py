@@ -10,7 +10,8 @@ from typing import Any
 
 from fluidcore import core
 
-_POLLS_AT_ONCE = 200  # before the thread sleeps between polls
+_TESTS = 64  # of one poll
+_POLLS_AT_ONCE = 4  # before the thread sleeps between polls
 _SLEEP = 50e-6  # seconds
 _LISTEN = 0.01  # seconds between looks for messages of other ranks
 _ANSWERS = 1.0  # seconds that a late rank has to say where it is
@@ -31,10 +32,11 @@ class Operation:
     ) -> None:
         self.number = number
         self.label = label
-        self.start = start
+        self.start: Callable[[], Any] | None = start
         self.finish = finish
         self.done = threading.Event()
-        self.request: Any = None
+        self.request: Any = None  # while it runs; it and `start` keep the memory
+        self.has_failed = False
         self.deadline = 0.0
 
 
@@ -58,6 +60,7 @@ class Progress:
         self._changed = threading.Condition()
         self._failed: set[int] = set()  # ranks that know of a failure
         self._left: set[int] = set()  # ranks that have come to their end
+        self._silent: set[int] = set()  # ranks that were asked in vain
         self._where: dict[int, str] = {}  # the answers of ranks, while they are asked
         self._is_closed = False
         self._is_awaited = False  # the processor has nothing else to do
@@ -84,7 +87,7 @@ class Progress:
                     raise core.RankFailed(f"{operation.label}: {self.failure}")
         finally:
             self._is_awaited = False
-        if operation.request is None:
+        if operation.has_failed:
             raise core.RankFailed(f"{operation.label}: {self.failure}")
 
     def fail(self, why: str) -> None:
@@ -101,7 +104,7 @@ class Progress:
             patience: Seconds to wait until all other ranks have heard of a failure.
         """
         deadline = time.monotonic() + patience
-        while self.failure and len(self._failed) < len(self._others):
+        while self.failure and set(self._others) - self._failed - self._left - self._silent:
             if time.monotonic() > deadline:
                 break
             time.sleep(_LISTEN)
@@ -142,6 +145,7 @@ class Progress:
         self._tell("left", "")
 
     def _start(self, operation: Operation, now: float) -> None:
+        assert operation.start is not None
         operation.deadline = now + (_ANSWERS if self._left else self._timeout)
         try:
             operation.request = operation.start()
@@ -153,19 +157,23 @@ class Progress:
         """Whether an operation has ended."""
         ended = False
         while self._begun and not self.failure:
+            test = self._begun[0].request.Test
             try:
-                if not self._begun[0].request.Test():
+                # Each call moves a small part of a large operation.
+                if not any(test() for _ in range(_TESTS)):
                     break
             except Exception as error:
                 self.fail(f"rank {self._rank} has lost the others: {error}")
                 break
-            self._begun.popleft().done.set()
+            done = self._begun.popleft()
+            done.start = done.request = test = None
+            done.done.set()
             ended = True
         return ended
 
     def _give_up(self, new: list[Operation]) -> None:
         for operation in (*self._begun, *new):
-            operation.request = None
+            operation.has_failed = True
             operation.done.set()
         self._begun.clear()
 
@@ -208,12 +216,12 @@ class Progress:
         if self.failure or late.request.Test():
             return
         left = sorted(self._left)
-        silent = [rank for rank in self._others if not self._where.get(rank)]
+        self._silent = {rank for rank in self._others if not self._where.get(rank)}
         others = [rank for rank in self._others if self._where.get(rank, late.label) != late.label]
         if left:
             why = f"rank {', '.join(map(str, left))} has come to its end and will not begin it"
-        elif silent:
-            ranks = ", ".join(map(str, silent))
+        elif self._silent:
+            ranks = ", ".join(map(str, sorted(self._silent)))
             why = f"rank {ranks} must begin it within {self._timeout:g} s, got nothing from it"
         elif others:
             places = ", ".join(f"rank {rank} waits for {self._where[rank]}" for rank in others)

@@ -48,7 +48,7 @@ std::vector<std::string> on_ranks(int size,
 TEST(ThreadGroupTest, AddsUpOverTheRanks) {
   const auto errors = on_ranks(3, [](Communicator& ranks) {
     std::vector<double> values{1.0 + ranks.rank(), 0.5};
-    ranks.wait(ranks.iallreduce(elements(values), "a sum"));
+    ranks.wait(ranks.iallreduce(elements(values), elements(values), "a sum"));
     EXPECT_THAT(values, ElementsAre(6, 1.5));
   });
   EXPECT_THAT(errors, Each(""));
@@ -60,7 +60,7 @@ TEST(ThreadGroupTest, OperationsMayOverlapAndEndInAnyOrder) {
     std::vector<Communicator::Request> requests;
     for (std::size_t i = 0; i < all.size(); ++i) {
       all[i][0] += static_cast<double>(i);
-      requests.push_back(ranks.iallreduce(elements(all[i]), "a sum"));
+      requests.push_back(ranks.iallreduce(elements(all[i]), elements(all[i]), "a sum"));
     }
     for (std::size_t i = all.size(); i-- > 0;) {
       ranks.wait(requests[i]);
@@ -90,7 +90,7 @@ TEST(ThreadGroupTest, AFailureEndsTheOthersWithItsReason) {
   const auto errors = on_ranks(3, [](Communicator& ranks) {
     if (ranks.rank() == 1) throw InvalidArgument("relu: no");
     std::vector<double> values{1};
-    ranks.wait(ranks.iallreduce(elements(values), "the sum of w"));
+    ranks.wait(ranks.iallreduce(elements(values), elements(values), "the sum of w"));
   });
   EXPECT_THAT(errors, ElementsAre("the sum of w: rank 1 has failed: relu: no", "relu: no",
                                   "the sum of w: rank 1 has failed: relu: no"));
@@ -102,7 +102,7 @@ TEST(ThreadGroupTest, ARankThatDoesNotComeIsNamed) {
       [](Communicator& ranks) {
         if (ranks.rank() == 2) return;
         std::vector<double> values{1};
-        ranks.wait(ranks.iallreduce(elements(values), "the sum of w"));
+        ranks.wait(ranks.iallreduce(elements(values), elements(values), "the sum of w"));
       },
       0.05);
   EXPECT_THAT(errors[0], HasSubstr("the sum of w: rank 2 must begin it within 0.05 s"));
@@ -112,7 +112,7 @@ TEST(ThreadGroupTest, ARankThatDoesNotComeIsNamed) {
 TEST(ThreadGroupTest, DifferentOperationsAreRefusedOnAllRanks) {
   const auto errors = on_ranks(2, [](Communicator& ranks) {
     std::vector<double> values(ranks.rank() == 0 ? 3 : 4);
-    ranks.wait(ranks.iallreduce(elements(values), "the sum of w"));
+    ranks.wait(ranks.iallreduce(elements(values), elements(values), "the sum of w"));
   });
   EXPECT_THAT(errors, Each(HasSubstr("all ranks must begin the same operation")));
 }
