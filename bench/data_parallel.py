@@ -22,6 +22,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from bench.peers import interpreter
 from bench.report import table
@@ -78,6 +79,21 @@ def work_with_torch(name: str, count: int, together: bool) -> list[float]:
     seconds = _steps(parallel_train_step(TRAINING[name]), count)
     torch.distributed.destroy_process_group()
     return seconds
+
+
+def run_together(module: str, size: int, arguments: Sequence[str]) -> list[Any]:
+    """What each of the processes of mpiexec prints, as JSON."""
+    launcher = str(Path(sys.executable).with_name("mpiexec"))
+    command = [launcher, "-n", str(size), sys.executable, "-m", module, *arguments]
+    run = subprocess.run(
+        command,
+        env=os.environ | _ENVIRONMENT,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return [json.loads(line) for line in run.stdout.splitlines()]
 
 
 def _worker(python: str, framework: str, name: str, count: int, together: bool) -> list[str]:

@@ -63,6 +63,8 @@ def train_step(
     workload: Workload,
     place: Place = _CPU,
     communicator: fluid.core.Communicator | None = None,
+    runs_with: fluid.core.Communicator | None = None,
+    bucket_mb: float = 25.0,
 ) -> Callable[[], float]:
     """A function that makes one training step and returns the loss before it.
 
@@ -70,6 +72,8 @@ def train_step(
         workload: What to train.
         place: Where.
         communicator: The ranks whose gradients are added up; None: this process trains alone.
+        runs_with: The ranks that do it, where they are others.
+        bucket_mb: Of gradients that are added up together.
     """
     examples, labels = batch(workload)
     values = weights(workload)
@@ -79,9 +83,11 @@ def train_step(
         loss = layers.mean(layers.softmax_with_cross_entropy(_logits(workload, values), y))
         optimizer = _optimizer(workload)
         if communicator is not None:
-            optimizer = fluid.parallel.DistributedOptimizer(optimizer, communicator)
+            optimizer = fluid.parallel.DistributedOptimizer(
+                optimizer, communicator, bucket_mb=bucket_mb
+            )
         optimizer.minimize(loss)
-    executor, scope = _loaded(startup, values, place, communicator)
+    executor, scope = _loaded(startup, values, place, runs_with or communicator)
     feed = {"x": examples, "y": labels[:, None]}
 
     def step() -> float:

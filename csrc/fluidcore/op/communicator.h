@@ -31,7 +31,8 @@ class Communicator {
     void* data;
     std::int64_t size;
     DType dtype;
-    // Keeps the memory until the operation has ended, however the run ends. Null: it is copied.
+    // Keeps the memory until the operation has ended, however the run ends. Null: it lives until
+    // wait() has returned or thrown.
     std::shared_ptr<const void> owner = nullptr;
   };
 

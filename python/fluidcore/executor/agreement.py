@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
@@ -47,6 +45,9 @@ class Agreement:
         self._made[program] = (revision, made)
 
     def _compare(self, program: Program, fetches: Sequence[str]) -> None:
+        import hashlib  # only now: they take a part of the time that importing fluidcore takes
+        import json
+
         _require_summed(program)
         text = program.serialize_to_string()
         both = json.dumps([text, list(fetches)])

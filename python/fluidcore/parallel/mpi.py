@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 from typing import Any
 
 import numpy as np
@@ -44,7 +43,7 @@ class MpiCommunicator(core.Communicator):
         self._open: dict[int, Operation] = {}
         self._begun = 0
         self._awaited = -1
-        self._processes: list[tuple[str, int]] = comm.allgather((socket.gethostname(), os.getpid()))
+        self._processes: list[tuple[str, int]] = comm.allgather((os.uname().nodename, os.getpid()))
 
     def iallreduce(self, own: NDArray[Any], sums: NDArray[Any], label: str) -> int:
         """Begins a sum over the ranks.
@@ -73,9 +72,9 @@ class MpiCommunicator(core.Communicator):
 
     def iallgather(self, own: NDArray[Any], all: NDArray[Any], label: str) -> int:
         """Begins to give all ranks the bytes of all, by rank."""
-        held = np.empty_like(all)
+        mine, held = own.copy(), np.empty_like(all)
         return self._begin(
-            label, lambda: self._comm.Iallgather(own, held), lambda: np.copyto(all, held)
+            label, lambda: self._comm.Iallgather(mine, held), lambda: np.copyto(all, held)
         )
 
     def wait(self, request: int) -> None:
@@ -94,7 +93,7 @@ class MpiCommunicator(core.Communicator):
 
     def ended(self) -> list[int]:
         """The ranks on this host whose processes are no more."""
-        host = socket.gethostname()
+        host = os.uname().nodename
         return [
             rank
             for rank, (other, process) in enumerate(self._processes)

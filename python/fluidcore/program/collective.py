@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from fluidcore.program.program import Program
@@ -24,6 +23,8 @@ def without_collectives(text: str) -> str:
     Args:
         text: From `Program.serialize_to_string`.
     """
+    import json  # only now: it takes a part of the time that importing fluidcore takes
+
     program = json.loads(text)
     ops = [op for block in program["blocks"] for op in block["ops"]]
     collectives = (_written(op) for op in ops if _is_removed(op))

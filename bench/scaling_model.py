@@ -1,0 +1,248 @@
+"""How far data parallel training scales: a measured step, replayed with a model of the network.
+
+    python -m bench.scaling_model                             network b, 8 to 4,096 ranks
+    python -m bench.scaling_model --workloads f --latency 2e-6 --bandwidth 12.5e9
+    python -m bench.scaling_model --validate 2,4              beside what this machine does
+
+A step is measured operator by operator, on as many processes side by side that know nothing of each
+other. It is replayed with the sums of the gradients: a bucket goes on its way when backward has
+made it and the one before it is through, and who needs it waits. The time of a sum of B bytes over
+n ranks, with a latency of `a` seconds a message, `b` seconds a byte on the wire and `c` a byte
+added up (Thakur, Rabenseifner and Gropp 2005, "Optimization of Collective Communication Operations
+in MPICH", sections 4.4 and 4.5):
+
+    ring    2 (n - 1) a + 2 (n - 1)/n B b + (n - 1)/n B c
+    tree    ceil(log2 n) (2 a + 2 B b + B c)                         reduce, then broadcast
+    halves  2 ceil(log2 n) a + 2 (n - 1)/n B b + (n - 1)/n B c       reduce-scatter, then allgather
+
+With --validate sums are timed here, and T = a + b B is fitted for each number of processes: that
+tries the replay, not the formulas above.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import statistics
+import sys
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from bench.data_parallel import run_together
+from bench.report import table
+from bench.workloads import TRAINING
+
+_STEPS = 40
+_SIZES = [250, 2_500, 25_000, 100_000, 400_000, 1_600_000]  # floats of the sums that are timed
+
+
+class Network(NamedTuple):
+    """What connects the ranks.
+
+    Attributes:
+        latency: Seconds of a message.
+        bandwidth: Bytes a second on the wire.
+        adding: Bytes a second that a rank adds up.
+    """
+
+    latency: float
+    bandwidth: float
+    adding: float
+
+
+Cost = Callable[[float], float]  # seconds of a sum of so many bytes
+
+
+def ring(ranks: int, net: Network) -> Cost:
+    """Reduce-scatter and allgather around a ring."""
+    share = (ranks - 1) / ranks
+    per_byte = share * (2 / net.bandwidth + 1 / net.adding)
+    return lambda size: 2 * (ranks - 1) * net.latency + size * per_byte
+
+
+def tree(ranks: int, net: Network) -> Cost:
+    """Reduce to one rank, then broadcast, along binomial trees."""
+    rounds = math.ceil(math.log2(ranks))
+    per_byte = 2 / net.bandwidth + 1 / net.adding
+    return lambda size: rounds * (2 * net.latency + size * per_byte)
+
+
+def halves(ranks: int, net: Network) -> Cost:
+    """Reduce-scatter by recursive halving, then allgather by recursive doubling."""
+    share = (ranks - 1) / ranks
+    per_byte = share * (2 / net.bandwidth + 1 / net.adding)
+    rounds = math.ceil(math.log2(ranks))
+    return lambda size: 2 * rounds * net.latency + size * per_byte
+
+
+ALGORITHMS = {"ring": ring, "tree": tree, "halves": halves}
+
+
+class Event(NamedTuple):
+    """An operator of a step.
+
+    Attributes:
+        type: Of the operator.
+        seconds: What it took, without waiting.
+        bytes: Of a c_allreduce_sum: what is added up.
+    """
+
+    type: str
+    seconds: float
+    bytes: float
+
+
+def replay(events: Sequence[Event], cost: Cost) -> float:
+    """Seconds of a step: its operators, and the waiting for sums.
+
+    A c_wait waits for the sums in the order in which they have begun, as the programs have them
+    with one bucket; with several, for the one that ends last of those before it.
+    """
+    now = free = 0.0
+    ends: list[float] = []
+    for event in events:
+        if event.type == "c_wait":
+            # Updates go through the parameters from the first on, whose gradients are made last.
+            now = max(now, ends.pop())
+        now += event.seconds
+        if event.type == "c_allreduce_sum":
+            free = max(now, free) + cost(event.bytes)
+            ends.append(free)
+    return now
+
+
+def work(name: str, bucket_mb: float, together: bool) -> dict[str, object]:
+    """Steps of this process: operator by operator alone, or as a whole with the others."""
+    import fluidcore as fluid
+    from bench.with_fluidcore import train_step
+
+    fluid.set_num_threads(1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        world = fluid.parallel.world()
+    if together:
+        step = train_step(TRAINING[name], communicator=world, bucket_mb=bucket_mb)
+        return {"step": _median_of(step), "sums": _sums(world)}
+    # The program for two ranks, whose sums are those of one.
+    (one,) = fluid.core.thread_group(1)
+    first, _ = fluid.core.thread_group(2)
+    step = train_step(TRAINING[name], communicator=first, runs_with=one, bucket_mb=bucket_mb)
+    seconds = _median_of(step)
+    with fluid.profiler.profile() as profile:
+        for _ in range(_STEPS):
+            step()
+    content = profile._core.content()
+    types = [op for op, _ in content["operators"]]
+    rows = sorted(content["events"], key=lambda event: event[2])
+    count = len(rows) // _STEPS
+    events = []
+    for index in range(count):
+        same = [rows[step * count + index] for step in range(_STEPS)]
+        events.append(
+            (types[same[0][0]], statistics.median(e[3] for e in same) / 1e9, same[0][5] - 8)
+        )
+    return {"step": seconds, "events": events}
+
+
+def _median_of(step: Callable[[], object]) -> float:
+    seconds = []
+    for _ in range(_STEPS + 5):
+        begin = time.perf_counter()
+        step()
+        seconds.append(time.perf_counter() - begin)
+    return statistics.median(seconds[5:])
+
+
+def _sums(world: object) -> list[tuple[int, float]]:
+    """Bytes and seconds of sums over the ranks."""
+    results = []
+    for size in _SIZES:
+        own, sums = np.ones(size, np.float32), np.empty(size, np.float32)
+        seconds = _median_of(lambda own=own, sums=sums: world.wait(world.iallreduce(own, sums, "")))
+        results.append((own.nbytes, seconds))
+    return results
+
+
+def fitted(sums: Sequence[tuple[int, float]]) -> Cost:
+    """T = a + b B, so that the relative errors have the least squares."""
+    sizes, seconds = (np.array(each, float) for each in zip(*sums, strict=True))
+    system = np.stack([1 / seconds, sizes / seconds], 1)
+    (start, per_byte), *_ = np.linalg.lstsq(system, np.ones(len(sizes)), rcond=None)
+    return lambda size: max(0.0, float(start)) + size * float(per_byte)
+
+
+def _measured(name: str, size: int, bucket_mb: float, together: bool) -> list[dict[str, object]]:
+    more = ["--bucket-mb", str(bucket_mb), *(["--together"] if together else [])]
+    return run_together("bench.scaling_model", size, ["--worker", name, *more])
+
+
+def _slowest(rows: Sequence[dict[str, object]]) -> dict[str, object]:
+    return max(rows, key=lambda row: row["step"])  # type: ignore[arg-type, return-value]
+
+
+def _events(row: dict[str, object]) -> tuple[list[Event], float]:
+    """The operators of a step, and what it takes beside them."""
+    events = [Event(*each) for each in row["events"]]  # type: ignore[attr-defined]
+    return events, max(0.0, float(row["step"]) - sum(e.seconds for e in events))  # type: ignore[arg-type]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the command; returns the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--workloads", default="b")
+    parser.add_argument("--latency", type=float, default=2e-6, help="seconds; default 2e-6")
+    parser.add_argument("--bandwidth", type=float, default=12.5e9, help="bytes/s; default 100 Gb/s")
+    parser.add_argument("--adding", type=float, default=8e9, help="bytes/s; default 8e9")
+    parser.add_argument("--bucket-mb", type=float, default=25.0)
+    parser.add_argument("--validate", default="", help="numbers of processes of this machine")
+    parser.add_argument("--worker", help=argparse.SUPPRESS)
+    parser.add_argument("--together", action="store_true", help=argparse.SUPPRESS)
+    given = parser.parse_args(argv)
+    if given.worker:
+        print(json.dumps(work(given.worker, given.bucket_mb, given.together)))
+        return 0
+    net = Network(given.latency, given.bandwidth, given.adding)
+    for name in given.workloads.split(","):
+        print(f"\n{TRAINING[name].title}, buckets of {given.bucket_mb:g} MB\n")
+        if given.validate:
+            sizes = [int(size) for size in given.validate.split(",")]
+            print(_validation(name, sizes, given.bucket_mb))
+            continue
+        row = _slowest(_measured(name, 1, given.bucket_mb, together=False))
+        print(_projection(*_events(row), net))
+    return 0
+
+
+def _validation(name: str, sizes: Sequence[int], bucket_mb: float) -> str:
+    lines = []
+    for size in sizes:
+        events, rest = _events(_slowest(_measured(name, size, bucket_mb, together=False)))
+        row = _slowest(_measured(name, size, bucket_mb, together=True))
+        predicted = rest + replay(events, fitted(row["sums"]))  # type: ignore[arg-type]
+        step = float(row["step"])  # type: ignore[arg-type]
+        figures = f"{predicted * 1e3:.2f}", f"{step * 1e3:.2f}", f"{predicted / step - 1:+.0%}"
+        lines.append([str(size), *figures])
+    return table(["processes", "predicted, ms", "measured, ms", "error"], lines)
+
+
+def _projection(events: Sequence[Event], rest: float, net: Network) -> str:
+    alone = rest + replay(events, lambda _: 0.0)
+    lines = []
+    for exponent in range(3, 13):
+        ranks = 2**exponent
+        cells = []
+        for algorithm in ALGORITHMS.values():
+            step = rest + replay(events, algorithm(ranks, net))
+            cells.append(f"{step * 1e3:.2f} ({alone / step:.0%})")
+        lines.append([str(ranks), *cells])
+    head = ["ranks", *(f"{name}, ms (efficiency)" for name in ALGORITHMS)]
+    return f"one process: {alone * 1e3:.2f} ms\n\n{table(head, lines)}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
