@@ -127,7 +127,6 @@ PYTHON_LAYERS: dict[str, set[str]] = {
     "default_scope_funcs": {"core", "executor"},
     "optimizer": {*_LAYERS, "backward", "executor", "io", "regularizer", "clip"},
     "amp": {*_LAYERS, "optimizer"},
-    "parallel": {*_LAYERS, "executor", "gradcheck", "optimizer", "unique_name"},
     "metrics": _BASE,
     "onnx": {*_LAYERS, "executor", "io"},
     "listing": _PROGRAM,
@@ -142,6 +141,7 @@ PYTHON_LAYERS: dict[str, set[str]] = {
     "data_loader": {*_PROGRAM, "executor", "reader"},
     "trainer": {*_PROGRAM, "executor", "checkpoint", "metrics", "data_feeder"},
     "gradcheck": {*_LAYERS, *_RUN, "clip", "io", "onnx"},
+    "parallel": {*_LAYERS, "executor", "gradcheck", "optimizer", "unique_name"},
     "custom": {*_LAYERS, "gradcheck"},
     "eager": {*_LAYERS, *_RUN, "gradcheck", "io"},
     "fluidcore": {
