@@ -29,12 +29,14 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+import fluidcore as fluid
 from bench.data_parallel import run_together
 from bench.report import table
+from bench.with_fluidcore import train_step
 from bench.workloads import TRAINING
 
 _STEPS = 40
@@ -90,37 +92,46 @@ class Event(NamedTuple):
         type: Of the operator.
         seconds: What it took, without waiting.
         bytes: Of a c_allreduce_sum: what is added up.
+        request: Of a c_allreduce_sum or c_wait: which sum it is.
     """
 
     type: str
     seconds: float
-    bytes: float
+    bytes: float = 0.0
+    request: str = ""
 
 
 def replay(events: Sequence[Event], cost: Cost) -> float:
-    """Seconds of a step: its operators, and the waiting for sums.
-
-    A c_wait waits for the sums in the order in which they have begun, as the programs have them
-    with one bucket; with several, for the one that ends last of those before it.
-    """
+    """Seconds of a step: its operators, and the waiting for sums, which are made in their order."""
     now = free = 0.0
-    ends: list[float] = []
+    ends: dict[str, float] = {}
     for event in events:
         if event.type == "c_wait":
-            # Updates go through the parameters from the first on, whose gradients are made last.
-            now = max(now, ends.pop())
+            now = max(now, ends[event.request])
         now += event.seconds
         if event.type == "c_allreduce_sum":
-            free = max(now, free) + cost(event.bytes)
-            ends.append(free)
+            free = ends[event.request] = max(now, free) + cost(event.bytes)
     return now
+
+
+class NoNetwork(fluid.core.Communicator):
+    """Rank 0 of two, whose operations take no time and change nothing."""
+
+    def iallreduce(self, own: Any, sums: Any, label: str) -> int:
+        """Nothing."""
+        return 0
+
+    def iallgather(self, own: Any, all: Any, label: str) -> int:
+        """Every rank has what this one has."""
+        all[:] = np.tile(own, self.size)
+        return 0
+
+    def wait(self, request: int) -> None:
+        """Nothing."""
 
 
 def work(name: str, bucket_mb: float, together: bool) -> dict[str, object]:
     """Steps of this process: operator by operator alone, or as a whole with the others."""
-    import fluidcore as fluid
-    from bench.with_fluidcore import train_step
-
     fluid.set_num_threads(1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -128,24 +139,29 @@ def work(name: str, bucket_mb: float, together: bool) -> dict[str, object]:
     if together:
         step = train_step(TRAINING[name], communicator=world, bucket_mb=bucket_mb)
         return {"step": _median_of(step), "sums": _sums(world)}
-    # The program for two ranks, whose sums are those of one.
-    (one,) = fluid.core.thread_group(1)
-    first, _ = fluid.core.thread_group(2)
-    step = train_step(TRAINING[name], communicator=first, runs_with=one, bucket_mb=bucket_mb)
+    step = train_step(TRAINING[name], communicator=NoNetwork(0, 2), bucket_mb=bucket_mb)
     seconds = _median_of(step)
+    ops = step.program.global_block().ops  # type: ignore[attr-defined]
+    sizes = {name: math.prod(var.shape) * 4 for name, var in ops[0].block.vars.items()}
     with fluid.profiler.profile() as profile:
         for _ in range(_STEPS):
             step()
     content = profile._core.content()
-    types = [op for op, _ in content["operators"]]
+    notes = content["operators"]
     rows = sorted(content["events"], key=lambda event: event[2])
     count = len(rows) // _STEPS
     events = []
     for index in range(count):
         same = [rows[step * count + index] for step in range(_STEPS)]
-        events.append(
-            (types[same[0][0]], statistics.median(e[3] for e in same) / 1e9, same[0][5] - 8)
-        )
+        op_type, note = notes[same[0][0]]
+        duration = statistics.median(each[3] for each in same) / 1e9
+        if op_type not in ("c_allreduce_sum", "c_wait"):
+            events.append(Event(op_type, duration))
+            continue
+        op = ops[int(note.split()[1])]  # "operator 3 of block 0 (c_wait), ..."
+        (request,) = (op.input if op_type == "c_wait" else op.output)("Request")
+        size = sum(sizes[name] for name in op.input("X")) if op_type != "c_wait" else 0
+        events.append(Event(op_type, duration, size, request))
     return {"step": seconds, "events": events}
 
 

@@ -63,16 +63,14 @@ def train_step(
     workload: Workload,
     place: Place = _CPU,
     communicator: fluid.core.Communicator | None = None,
-    runs_with: fluid.core.Communicator | None = None,
     bucket_mb: float = 25.0,
 ) -> Callable[[], float]:
-    """A function that makes one training step and returns the loss before it.
+    """A function that makes one training step and returns the loss before it; has its `program`.
 
     Args:
         workload: What to train.
         place: Where.
         communicator: The ranks whose gradients are added up; None: this process trains alone.
-        runs_with: The ranks that do it, where they are others.
         bucket_mb: Of gradients that are added up together.
     """
     examples, labels = batch(workload)
@@ -87,13 +85,14 @@ def train_step(
                 optimizer, communicator, bucket_mb=bucket_mb
             )
         optimizer.minimize(loss)
-    executor, scope = _loaded(startup, values, place, runs_with or communicator)
+    executor, scope = _loaded(startup, values, place, communicator)
     feed = {"x": examples, "y": labels[:, None]}
 
     def step() -> float:
         (value,) = executor.run(main, feed=feed, fetch_list=[loss], scope=scope)
         return float(value[0])
 
+    step.program = main  # type: ignore[attr-defined]
     return step
 
 

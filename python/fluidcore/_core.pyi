@@ -144,6 +144,8 @@ class OpDesc:
         """
         Slot -> names of variables.
         """
+    def remove_input(self, slot: str) -> None:
+        ...
     def rename_input(self, old: str, new: str) -> None:
         ...
     def rename_output(self, old: str, new: str) -> None:
@@ -640,9 +642,13 @@ class Profile:
     """
     def __init__(self) -> None:
         ...
+    def add_communication(self, label: str, seconds: typing.SupportsFloat | typing.SupportsIndex) -> None:
+        """
+        Tells of a communication that has ended now, and took so long.
+        """
     def content(self) -> dict[str, typing.Any]:
         """
-        `operators`: (type, note) of each; `events`: (operator, thread, begin, duration, inside, bytes, flops) in nanoseconds, where `inside` is the part of the duration that the operators of a block took; those of a block come before the operator that runs it.
+        `operators`: (type, note) of each; `events`: (operator, thread, begin, duration, inside, bytes, flops) in nanoseconds, where `inside` is the part of the duration that the operators of a block took; those of a block come before the operator that runs it; `communications`: (label, begin, duration).
         """
 class Executor:
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from fluidcore.base.checks import check_list, check_number
@@ -138,8 +138,13 @@ class GradientClipByGlobalNorm(BaseGradientClipAttr):
         """Appends the factor once for each group, and the product."""
         key = (self.group_name, "factor")
         if key not in context:
-            context[key] = _norm_factor(context[self.group_name][1], self.clip_norm)
+            grads = context[self.group_name][1]
+            context[key] = _norm_factor(grads, self.clip_norm, self.whole)
         return _append(grad.block, "elementwise_mul", {"X": grad, "Y": context[key]}, {}, grad)
+
+    def whole(self, squares: Variable) -> Variable:
+        """From the sum of squares that this program has to that of the whole group."""
+        return squares
 
 
 def _append(
@@ -148,7 +153,11 @@ def _append(
     return block.append_single(op_type, inputs, attrs, key=f"{grad.name}.clip")
 
 
-def _norm_factor(grads: list[Variable], clip_norm: float) -> Variable:
+def _norm_factor(
+    grads: list[Variable],
+    clip_norm: float,
+    whole: Callable[[Variable], Variable] = lambda squares: squares,
+) -> Variable:
     """clip_norm / max(clip_norm, norm of all gradients together), of shape [1]."""
     first = grads[0]
     block = first.block
@@ -158,7 +167,7 @@ def _norm_factor(grads: list[Variable], clip_norm: float) -> Variable:
         return _append(block, "reduce_sum", {"X": square}, {"reduce_all": True}, grad)
 
     total = _append(block, "sum", {"X": [square_sum(grad) for grad in grads]}, {}, first)
-    norm = _append(block, "sqrt", {"X": total}, {}, first)
+    norm = _append(block, "sqrt", {"X": whole(total)}, {}, first)
     constant = {"shape": [1], "value": clip_norm, "dtype": first.dtype}
     limit = _append(block, "fill_constant", {}, constant, first)
     bounded = _append(block, "elementwise_max", {"X": norm, "Y": limit}, {}, first)

@@ -6,14 +6,14 @@ from bench.scaling_model import ALGORITHMS, Event, Network, fitted, replay
 
 NET = Network(latency=1e-6, bandwidth=1e9, adding=4e9)
 STEP = [
-    Event("mul_grad", 1.0, 0),
-    Event("c_allreduce_sum", 0.0, 100),
-    Event("mul_grad", 2.0, 0),
-    Event("c_allreduce_sum", 0.0, 10),
-    Event("c_wait", 0.5, 0),
-    Event("sgd", 0.25, 0),
-    Event("c_wait", 0.5, 0),
-    Event("sgd", 0.25, 0),
+    Event("mul_grad", 1.0),
+    Event("c_allreduce_sum", 0.0, 100, "first"),
+    Event("mul_grad", 2.0),
+    Event("c_allreduce_sum", 0.0, 10, "second"),
+    Event("c_wait", 0.5, 0, "second"),
+    Event("sgd", 0.25),
+    Event("c_wait", 0.5, 0, "first"),
+    Event("sgd", 0.25),
 ]
 
 

@@ -32,6 +32,13 @@ class PythonCommunicator : public Communicator {
       return call_in_run(f, array(own), array(sum), label);
     });
   }
+  Request ireduce_scatter(const Elements& own,
+                          const Elements& part,
+                          const std::string& label) override {
+    return call<Request>("ireduce_scatter", [&](const py::object& f) {
+      return call_in_run(f, array(own), array(part), label);
+    });
+  }
   Request ibroadcast(const Elements& elements, int root, const std::string& label) override {
     return call<Request>("ibroadcast", [&](const py::object& f) {
       return call_in_run(f, bytes(elements, elements.data), root, label);

@@ -115,6 +115,7 @@ void bind_op_desc(py::module_& m) {
       .def("input", &OpDesc::input, py::arg("slot"))
       .def("output", &OpDesc::output, py::arg("slot"))
       .def("set_input", &OpDesc::set_input, py::arg("slot"), py::arg("names"))
+      .def("remove_input", &OpDesc::remove_input, py::arg("slot"))
       .def("set_output", &OpDesc::set_output, py::arg("slot"), py::arg("names"))
       .def("input_arg_names", &OpDesc::input_arg_names, "Names in all input slots.")
       .def("output_arg_names", &OpDesc::output_arg_names, "Names in all output slots.")

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -126,7 +127,12 @@ py::dict profile_content(const Profile& profile) {
     events.append(py::make_tuple(event.op, event.thread, event.begin, event.duration, event.inside,
                                  event.bytes, event.flops));
   }
+  py::list communications;
+  for (const Profile::Communication& each : content.communications) {
+    communications.append(py::make_tuple(each.label, each.begin, each.duration));
+  }
   py::dict result;
+  result["communications"] = std::move(communications);
   result["operators"] = std::move(operators);
   result["events"] = std::move(events);
   return result;
@@ -253,7 +259,16 @@ void bind_runtime(py::module_& m) {
            "`operators`: (type, note) of each; `events`: (operator, thread, begin, duration, "
            "inside, bytes, flops) in nanoseconds, where `inside` is the part of the duration that "
            "the operators of a block took; those of a block come before the operator that runs "
-           "it.");
+           "it; `communications`: (label, begin, duration).")
+      .def(
+          "add_communication",
+          [](Profile& profile, const std::string& label, double seconds) {
+            const auto taken = std::chrono::duration_cast<Profile::Clock::duration>(
+                std::chrono::duration<double>(seconds));
+            profile.add_communication(label, Profile::Clock::now() - taken, taken);
+          },
+          py::arg("label"), py::arg("seconds"),
+          "Tells of a communication that has ended now, and took so long.");
   py::class_<PlacedExecutor> executor(m, "Executor",
                                       "Finds or builds the plan of a program, and runs it.");
   refuse_pickling(executor,

@@ -54,14 +54,21 @@ class Communicator {
   virtual Request iallreduce(const Elements& own,
                              const Elements& sum,
                              const std::string& label) = 0;
+  // `part`, which has size() times fewer elements than `own`, becomes this rank's part of such
+  // sums: rank 0 has the first one.
+  virtual Request ireduce_scatter(const Elements& own,
+                                  const Elements& part,
+                                  const std::string& label) = 0;
   // The elements become those of rank `root`.
   virtual Request ibroadcast(const Elements& elements, int root, const std::string& label) = 0;
   // `all`, which has size() times as many, becomes those of rank 0, then of rank 1, and so on.
   virtual Request iallgather(const Elements& own, void* all, const std::string& label) = 0;
   virtual void wait(Request request) = 0;
-  // iallreduce(), and wait() for it, which gives the sums.
+  // iallreduce(), or ireduce_scatter() where `sum` is smaller; and wait() for it, which gives the
+  // sums.
   Request begin_sum(const Elements& own, Elements sum, const std::string& label) {
-    const Request request = iallreduce(own, sum, label);
+    const Request request =
+        sum.size == own.size ? iallreduce(own, sum, label) : ireduce_scatter(own, sum, label);
     sums_.insert_or_assign(request, std::move(sum));
     return request;
   }

@@ -13,6 +13,7 @@
 #include "fluidcore/kernels/cuda/batch_norm.h"
 #include "fluidcore/kernels/cuda/reduce.h"
 #include "fluidcore/op/decomposition.h"
+#include "fluidcore/ops/batch_statistics.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/infer_checks.h"
 #include "fluidcore/ops/optional_output.h"
@@ -79,10 +80,13 @@ template <class T>
 struct ChannelNumbers {
   explicit ChannelNumbers(const cpu::ChannelLayout& layout) : sums(layout) {
     const auto channels = static_cast<std::size_t>(layout.channels);
-    for (std::vector<T>* numbers : {&variance, &factor, &slope, &offset}) numbers->resize(channels);
+    for (std::vector<T>* numbers : {&mean, &variance, &factor, &slope, &offset}) {
+      numbers->resize(channels);
+    }
   }
 
   cpu::ChannelSums<T> sums;
+  std::vector<T> mean;
   std::vector<T> variance;
   std::vector<T> factor;
   std::vector<T> slope;
@@ -94,6 +98,16 @@ cpu::Elements elements(const RowSlice& slice, std::int64_t begin, DType dtype) {
 }
 cpu::Elements elements(const Arg<const void>& arg) {
   return {arg.data(), arg.spec().dtype};
+}
+
+// Whether the statistics are those of a batch, not the running ones: an empty batch has none, and
+// nothing is learned from it. Of all ranks none may be empty, as all communicate.
+template <class Batch>
+bool uses_batch(const KernelContext& context, const cpu::ChannelLayout& layout) {
+  if (context.attr<bool>("is_test")) return false;
+  require(layout.per_channel() > 0 || !Batch::kOfAllRanks, context.type(),
+          ": X must have elements on every rank, got ", context.raw_input("X").shape());
+  return layout.per_channel() > 0;
 }
 
 // Whether X has the dtype T of the statistics or, of 16 bits, statistics of float32.
@@ -112,7 +126,7 @@ Kernel batch_norm_on_cuda(const KernelContext& context) {
   const auto x = context.input<Stored>("X");
   const cpu::ChannelLayout layout = channel_layout(context, x.shape());
   const std::int64_t channels = layout.channels;
-  const bool of_batch = !context.attr<bool>("is_test") && layout.per_channel() > 0;
+  const bool of_batch = uses_batch<OwnBatch>(context, layout);
   const cuda::Statistics<T> statistics{.of_batch = of_batch,
                                        .momentum = static_cast<T>(context.attr<double>("momentum")),
                                        .epsilon = static_cast<T>(context.attr<double>("epsilon"))};
@@ -143,7 +157,7 @@ template <class T, class Stored>
 Kernel batch_norm_grad_on_cuda(const KernelContext& context) {
   const auto x = context.input<Stored>("X");
   const cpu::ChannelLayout layout = channel_layout(context, x.shape());
-  const bool of_batch = !context.attr<bool>("is_test") && layout.per_channel() > 0;
+  const bool of_batch = uses_batch<OwnBatch>(context, layout);
   const T share = of_batch ? T(1) / static_cast<T>(layout.per_channel()) : T(0);
   DeviceContext& device = context.device();
   const cuda::Reduction<SumOf, T> sum(device, context.scratch(), elements_of_channels(layout));
@@ -176,10 +190,11 @@ Kernel for_stored(const KernelContext& context, const Choose& choose) {
   return choose(TypeTag<T>());
 }
 
-template <class T>
+// Batch is OwnBatch or WholeBatch.
+template <class T, class Batch>
 Kernel batch_norm(const KernelContext& context) {
   if (!can_calculate_as<T>(context)) return through_float32(context);
-  if constexpr (kHasCuda) {
+  if constexpr (kHasCuda && !Batch::kOfAllRanks) {
     if (context.is_on_cuda()) {
       return for_stored<T>(context, [&](auto tag) {
         return batch_norm_on_cuda<T, typename decltype(tag)::type>(context);
@@ -200,13 +215,14 @@ Kernel batch_norm(const KernelContext& context) {
   const OutputOrScratch<T> inv_std(context, "SavedVariance", channels);
   const auto epsilon = static_cast<T>(context.attr<double>("epsilon"));
   const auto momentum = static_cast<T>(context.attr<double>("momentum"));
-  // An empty batch has no statistics; nothing is learned from it.
-  const bool of_batch = !context.attr<bool>("is_test") && layout.per_channel() > 0;
+  const bool of_batch = uses_batch<Batch>(context, layout);
   const auto numbers = std::make_shared<ChannelNumbers<T>>(layout);
-  const auto statistics = [=] {
+  const auto statistics = [=, batch = Batch(context)] {
     T* const now = numbers->variance.data();
     if (of_batch) {
-      numbers->sums.moments(elements(x), used_mean.data(), now);
+      numbers->sums.moments(elements(x), numbers->mean.data(), now);
+      batch.moments(numbers->mean, numbers->variance);
+      std::copy_n(numbers->mean.data(), channels, used_mean.data());
     } else {
       std::copy_n(mean.data(), channels, used_mean.data());
       std::copy_n(variance.data(), channels, now);
@@ -251,10 +267,10 @@ Kernel batch_norm(const KernelContext& context) {
   return {statistics, RowKernel(std::move(part))};
 }
 
-template <class T>
+template <class T, class Batch>
 Kernel batch_norm_grad(const KernelContext& context) {
   if (!can_calculate_as<T>(context)) return through_float32(context);
-  if constexpr (kHasCuda) {
+  if constexpr (kHasCuda && !Batch::kOfAllRanks) {
     if (context.is_on_cuda()) {
       return for_stored<T>(context, [&](auto tag) {
         return batch_norm_grad_on_cuda<T, typename decltype(tag)::type>(context);
@@ -270,18 +286,21 @@ Kernel batch_norm_grad(const KernelContext& context) {
   const cpu::ChannelLayout layout = channel_layout(context, x.shape());
   const OutputOrScratch<T> dscale(context, "Scale@GRAD", layout.channels);
   const OutputOrScratch<T> dbias(context, "Bias@GRAD", layout.channels);
-  const bool of_batch = !context.attr<bool>("is_test") && layout.per_channel() > 0;
+  const bool of_batch = uses_batch<Batch>(context, layout);
   const auto numbers = std::make_shared<ChannelNumbers<T>>(layout);
-  const auto sums = [=] {
+  const auto sums = [=, batch = Batch(context)] {
     numbers->sums.gradients(elements(x), mean.data(), inv_std.data(), elements(dy), dscale.data(),
                             dbias.data());
+    std::copy_n(dscale.data(), layout.channels, numbers->slope.data());
+    std::copy_n(dbias.data(), layout.channels, numbers->offset.data());
+    if (of_batch) batch.sums(numbers->slope, numbers->offset);
     const T share = of_batch ? T(1) / static_cast<T>(layout.per_channel()) : T(0);
     for (std::int64_t i = 0; i < layout.channels; ++i) {
       const auto at = static_cast<std::size_t>(i);
       const T factor = scale.data()[i] * inv_std.data()[i];
       numbers->factor[at] = factor;
-      numbers->slope[at] = -factor * inv_std.data()[i] * dscale.data()[i] * share;
-      numbers->offset[at] = -factor * dbias.data()[i] * share;
+      numbers->slope[at] *= -factor * inv_std.data()[i] * share;
+      numbers->offset[at] *= -factor * share;
     }
   };
   if (!dx) return sums;
@@ -358,77 +377,109 @@ OpDef with_batch_norm_attrs(OpDef def) {
             "'NCHW': channels are dimension 1; 'NHWC': the last one");
 }
 
+std::vector<OpDesc> batch_norm_grad_ops(GradContext& context) {
+  SlotMap inputs;
+  for (const char* slot : {"X", "Scale"}) inputs.emplace(slot, context.input(slot));
+  for (const char* slot : {"SavedMean", "SavedVariance"}) {
+    inputs.emplace(slot, context.output(slot));
+  }
+  if (const auto& samples = context.input("Samples"); !samples.empty()) {
+    inputs.emplace("Samples", samples);
+  }
+  inputs.emplace("Y@GRAD", context.output_grad("Y"));
+  SlotMap outputs;
+  for (const char* slot : {"X", "Scale", "Bias"}) {
+    outputs.emplace(grad_name(slot), context.input_grad(slot));
+  }
+  return {OpDesc(context.forward().type() + "_grad", std::move(inputs), std::move(outputs),
+                 context.forward().attrs())};
+}
+
+OpDef batch_norm_def(std::string type) {
+  return with_batch_norm_attrs(OpDef(std::move(type)))
+      .input("X", "[N, C, ...] or [N, ..., C], rank 2 to 5, floating")
+      .input("Scale", "[C], dtype of X, or float32 where X has 16 bits", {.may_be_float32 = true})
+      .input("Bias", "[C], dtype of Scale", {.may_be_float32 = true})
+      .input("Mean", "[C], the running mean, dtype of Scale",
+             {.no_gradient = true, .may_be_float32 = true})
+      .input("Variance", "[C], the running variance, dtype of Scale",
+             {.no_gradient = true, .may_be_float32 = true})
+      .output("Y", "shape and dtype of X")
+      .output("MeanOut", "[C], usually the same variable as Mean",
+              {.no_gradient = true, .may_be_float32 = true})
+      .output("VarianceOut", "[C], usually the same variable as Variance",
+              {.no_gradient = true, .may_be_float32 = true})
+      .output("SavedMean", "[C], the mean that was used",
+              {.intermediate = true, .no_gradient = true, .may_be_float32 = true})
+      .output("SavedVariance", "[C], 1 / sqrt(variance + epsilon) as it was used",
+              {.intermediate = true, .no_gradient = true, .may_be_float32 = true})
+      .images({"data_layout", "NHWC", {"X", "Y"}})
+      .infer(infer_batch_norm)
+      .in_place("X", "Y")
+      .in_place("Mean", "MeanOut")
+      .in_place("Variance", "VarianceOut")
+      .grad(batch_norm_grad_ops);
+}
+
+OpDef batch_norm_grad_def(std::string type) {
+  return with_batch_norm_attrs(OpDef(std::move(type)))
+      .input("X", "input of the forward operator")
+      .input("Scale", "input of the forward operator", {.may_be_float32 = true})
+      .input("SavedMean", "output of the forward operator",
+             {.needs_no_gradient = true, .may_be_float32 = true})
+      .input("SavedVariance", "output of the forward operator",
+             {.needs_no_gradient = true, .may_be_float32 = true})
+      .input("Y@GRAD", "gradient of Y, shape of Y")
+      .output("X@GRAD", "gradient of X, shape of X")
+      .output("Scale@GRAD", "gradient of Scale, [C]", {.may_be_float32 = true})
+      .output("Bias@GRAD", "gradient of Bias, [C]", {.may_be_float32 = true})
+      .images({"data_layout", "NHWC", {"X", "Y@GRAD", "X@GRAD"}})
+      .infer(infer_batch_norm_grad)
+      .in_place("Y@GRAD", "X@GRAD");
+}
+
 }  // namespace
 
 void register_norm_ops(OpRegistry& registry) {
-  registry.add(with_batch_norm_attrs(OpDef("batch_norm"))
+  registry.add(batch_norm_def("batch_norm")
                    .doc("Y = (X - mean) / sqrt(variance + epsilon) Scale + Bias, channel by "
-                        "channel, with the mean and the "
-                        "(biased) variance of the batch. MeanOut = Mean momentum + mean (1 - "
-                        "momentum), VarianceOut "
-                        "likewise.")
-                   .input("X", "[N, C, ...] or [N, ..., C], rank 2 to 5, floating")
-                   .input("Scale", "[C], dtype of X, or float32 where X has 16 bits",
-                          {.may_be_float32 = true})
-                   .input("Bias", "[C], dtype of Scale", {.may_be_float32 = true})
-                   .input("Mean", "[C], the running mean, dtype of Scale",
-                          {.no_gradient = true, .may_be_float32 = true})
-                   .input("Variance", "[C], the running variance, dtype of Scale",
-                          {.no_gradient = true, .may_be_float32 = true})
-                   .output("Y", "shape and dtype of X")
-                   .output("MeanOut", "[C], usually the same variable as Mean",
-                           {.no_gradient = true, .may_be_float32 = true})
-                   .output("VarianceOut", "[C], usually the same variable as Variance",
-                           {.no_gradient = true, .may_be_float32 = true})
-                   .output("SavedMean", "[C], the mean that was used",
-                           {.intermediate = true, .no_gradient = true, .may_be_float32 = true})
-                   .output("SavedVariance", "[C], 1 / sqrt(variance + epsilon) as it was used",
-                           {.intermediate = true, .no_gradient = true, .may_be_float32 = true})
-                   .images({"data_layout", "NHWC", {"X", "Y"}})
-                   .infer(infer_batch_norm)
-                   .in_place("X", "Y")
-                   .in_place("Mean", "MeanOut")
-                   .in_place("Variance", "VarianceOut")
+                        "channel, with the mean and the (biased) variance of the batch. MeanOut = "
+                        "Mean momentum + mean (1 - momentum), VarianceOut likewise.")
                    .kernels(floating_kernels_everywhere([](auto tag) -> KernelFactory {
-                     return batch_norm<ComputeType<typename decltype(tag)::type>>;
-                   }))
-                   .grad([](GradContext& context) {
-                     SlotMap inputs;
-                     for (const char* slot : {"X", "Scale"})
-                       inputs.emplace(slot, context.input(slot));
-                     for (const char* slot : {"SavedMean", "SavedVariance"})
-                       inputs.emplace(slot, context.output(slot));
-                     inputs.emplace("Y@GRAD", context.output_grad("Y"));
-                     SlotMap outputs;
-                     for (const char* slot : {"X", "Scale", "Bias"})
-                       outputs.emplace(grad_name(slot), context.input_grad(slot));
-                     return std::vector<OpDesc>{OpDesc("batch_norm_grad", std::move(inputs),
-                                                       std::move(outputs),
-                                                       context.forward().attrs())};
-                   }));
-  registry.add(with_batch_norm_attrs(OpDef("batch_norm_grad"))
+                     return batch_norm<ComputeType<typename decltype(tag)::type>, OwnBatch>;
+                   })));
+  registry.add(batch_norm_grad_def("batch_norm_grad")
                    .doc("The gradients of batch_norm: Bias@GRAD = sum of Y@GRAD, Scale@GRAD = sum "
-                        "of Y@GRAD xhat, "
-                        "X@GRAD = Scale / std (Y@GRAD - (Bias@GRAD + xhat Scale@GRAD) / count), "
-                        "where xhat is the "
-                        "normalized X; with is_test X@GRAD = Scale / std Y@GRAD.")
-                   .input("X", "input of the forward operator")
-                   .input("Scale", "input of the forward operator", {.may_be_float32 = true})
-                   .input("SavedMean", "output of the forward operator",
-                          {.needs_no_gradient = true, .may_be_float32 = true})
-                   .input("SavedVariance", "output of the forward operator",
-                          {.needs_no_gradient = true, .may_be_float32 = true})
-                   .input("Y@GRAD", "gradient of Y, shape of Y")
-                   .output("X@GRAD", "gradient of X, shape of X")
-                   .output("Scale@GRAD", "gradient of Scale, [C]", {.may_be_float32 = true})
-                   .output("Bias@GRAD", "gradient of Bias, [C]", {.may_be_float32 = true})
-                   .images({"data_layout", "NHWC", {"X", "Y@GRAD", "X@GRAD"}})
-                   .infer(infer_batch_norm_grad)
-                   .in_place("Y@GRAD", "X@GRAD")
+                        "of Y@GRAD xhat, X@GRAD = Scale / std (Y@GRAD - (Bias@GRAD + xhat "
+                        "Scale@GRAD) / count), where xhat is the normalized X; with is_test X@GRAD "
+                        "= Scale / std Y@GRAD.")
                    .kernels(floating_kernels_everywhere([](auto tag) -> KernelFactory {
-                     return batch_norm_grad<ComputeType<typename decltype(tag)::type>>;
+                     return batch_norm_grad<ComputeType<typename decltype(tag)::type>, OwnBatch>;
                    }))
                    .decompose(decompose_batch_norm_grad));
+  registry.add(
+      with_samples(batch_norm_def("c_batch_norm"))
+          .doc("batch_norm with the mean and the variance of the batches of all ranks.")
+          .infer([](InferContext& context) {
+            check_samples(context);
+            infer_batch_norm(context);
+          })
+          .kernels(cpu_kernels<float, double, Float16, BFloat16>([](auto tag) -> KernelFactory {
+            return batch_norm<ComputeType<typename decltype(tag)::type>, WholeBatch>;
+          }))
+          .checks_data());
+  registry.add(
+      with_samples(batch_norm_grad_def("c_batch_norm_grad"))
+          .doc("The gradients of c_batch_norm: as of batch_norm, Scale@GRAD and Bias@GRAD of this "
+               "rank, and X@GRAD with the means of both over the ranks.")
+          .infer([](InferContext& context) {
+            check_samples(context);
+            infer_batch_norm_grad(context);
+          })
+          .kernels(cpu_kernels<float, double, Float16, BFloat16>([](auto tag) -> KernelFactory {
+            return batch_norm_grad<ComputeType<typename decltype(tag)::type>, WholeBatch>;
+          }))
+          .checks_data());
 }
 
 }  // namespace fluidcore

@@ -23,7 +23,8 @@ const OpRegistry& builtin_ops() {
     register_cholesky_ops(registry);
     register_choice_ops(registry);
     register_attention_ops(registry);
-    register_collective_ops(registry);
+    register_collective_copies(registry);
+    register_collective_sums(registry);
     register_comparison_ops(registry);
     register_concat_ops(registry);
     register_control_flow_ops(registry);

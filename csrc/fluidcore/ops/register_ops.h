@@ -13,7 +13,8 @@ namespace fluidcore {
 [[gnu::cold]] void register_cholesky_ops(OpRegistry& registry);
 [[gnu::cold]] void register_choice_ops(OpRegistry& registry);
 [[gnu::cold]] void register_attention_ops(OpRegistry& registry);
-[[gnu::cold]] void register_collective_ops(OpRegistry& registry);
+[[gnu::cold]] void register_collective_copies(OpRegistry& registry);
+[[gnu::cold]] void register_collective_sums(OpRegistry& registry);
 [[gnu::cold]] void register_comparison_ops(OpRegistry& registry);
 [[gnu::cold]] void register_concat_ops(OpRegistry& registry);
 [[gnu::cold]] void register_control_flow_ops(OpRegistry& registry);

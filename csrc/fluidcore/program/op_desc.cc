@@ -71,6 +71,11 @@ void OpDesc::set_input(std::string_view slot, std::vector<std::string> names) {
   revision_.touch();
 }
 
+void OpDesc::remove_input(std::string_view slot) {
+  if (const auto it = inputs_.find(slot); it != inputs_.end()) inputs_.erase(it);
+  revision_.touch();
+}
+
 void OpDesc::set_output(std::string_view slot, std::vector<std::string> names) {
   outputs_.insert_or_assign(std::string(slot), std::move(names));
   revision_.touch();

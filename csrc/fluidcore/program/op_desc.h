@@ -36,6 +36,7 @@ class OpDesc {
   const std::vector<std::string>& output(std::string_view slot) const;
   void set_input(std::string_view slot, std::vector<std::string> names);
   void set_output(std::string_view slot, std::vector<std::string> names);
+  void remove_input(std::string_view slot);
 
   bool has_attr(std::string_view name) const { return attrs_.contains(name); }
   const Attribute& attr(std::string_view name) const;  // throws NotFound, naming the nearest

@@ -36,6 +36,12 @@ void Profile::add(const PreparedStep& step,
                              .flops = step.flops});
 }
 
+void Profile::add_communication(std::string label, Clock::time_point begin, Clock::duration taken) {
+  const std::lock_guard lock(mutex_);
+  content_.communications.push_back(
+      {std::move(label), nanoseconds(begin - start_), nanoseconds(taken)});
+}
+
 Profile::Content Profile::content() const {
   const std::lock_guard lock(mutex_);
   return content_;

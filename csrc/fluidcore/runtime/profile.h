@@ -35,15 +35,23 @@ class Profile {
     std::int64_t bytes = 0;   // read and written, those of its block not counted
     std::int64_t flops = 0;   // 0 where they are not known
   };
+  // What ran beside the operators, on behalf of one: a sum over ranks.
+  struct Communication {
+    std::string label;
+    std::int64_t begin = 0;
+    std::int64_t duration = 0;
+  };
   struct Content {
     std::vector<Operator> operators;
-    std::vector<Event> events;  // those of a block before the operator that runs it
+    std::vector<Event> events;                  // those of a block before the operator that runs it
+    std::vector<Communication> communications;  // as they ended
   };
 
   void add(const PreparedStep& step,
            Clock::time_point begin,
            Clock::duration taken,
            Clock::duration inside);
+  void add_communication(std::string label, Clock::time_point begin, Clock::duration taken);
   Content content() const;
 
  private:

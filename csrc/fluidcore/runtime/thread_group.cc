@@ -13,7 +13,7 @@ namespace fluidcore {
 
 namespace {
 
-enum class Kind { kAllreduce, kBroadcast, kAllgather };
+enum class Kind { kAllreduce, kReduceScatter, kBroadcast, kAllgather };
 
 // What one rank brings to an operation.
 struct Part {
@@ -37,21 +37,46 @@ struct Operation {
 };
 
 template <class T>
+T sum_at(const std::vector<Part>& parts, std::int64_t i) {
+  T total{};
+  for (const Part& part : parts) total += static_cast<const T*>(part.elements.data)[i];
+  return total;
+}
+
+template <class T>
 void sum(const std::vector<Part>& parts, std::int64_t size) {
   for (std::int64_t i = 0; i < size; ++i) {
-    T total{};
-    for (const Part& part : parts) total += static_cast<const T*>(part.elements.data)[i];
+    const T total = sum_at<T>(parts, i);
     for (const Part& part : parts) static_cast<T*>(part.result)[i] = total;
   }
+}
+
+template <class T>
+void sum_by_part(const std::vector<Part>& parts, std::int64_t size) {
+  std::int64_t i = 0;
+  const std::int64_t own = size / static_cast<std::int64_t>(parts.size());
+  for (const Part& part : parts) {
+    for (std::int64_t j = 0; j < own; ++j) static_cast<T*>(part.result)[j] = sum_at<T>(parts, i++);
+  }
+}
+
+// f(tag) of the element type of a sum.
+template <class F>
+void with_sum_type(DType dtype, const F& f) {
+  if (dtype == DType::kFloat32) return f(float{});
+  if (dtype == DType::kFloat64) return f(double{});
+  return f(std::int64_t{});
 }
 
 void finish(const Operation& operation) {
   const std::vector<Part>& parts = operation.parts;
   switch (operation.kind) {
     case Kind::kAllreduce:
-      if (operation.dtype == DType::kFloat32) return sum<float>(parts, operation.size);
-      if (operation.dtype == DType::kFloat64) return sum<double>(parts, operation.size);
-      return sum<std::int64_t>(parts, operation.size);
+      return with_sum_type(operation.dtype,
+                           [&](auto tag) { sum<decltype(tag)>(parts, operation.size); });
+    case Kind::kReduceScatter:
+      return with_sum_type(operation.dtype,
+                           [&](auto tag) { sum_by_part<decltype(tag)>(parts, operation.size); });
     case Kind::kBroadcast: {
       const void* from = parts[static_cast<std::size_t>(operation.root)].elements.data;
       for (const Part& part : parts) {
@@ -166,6 +191,11 @@ class ThreadCommunicator : public Communicator {
 
   Request iallreduce(const Elements& own, const Elements& sum, const std::string& label) override {
     return begin(Kind::kAllreduce, {own, sum.data}, 0, label);
+  }
+  Request ireduce_scatter(const Elements& own,
+                          const Elements& part,
+                          const std::string& label) override {
+    return begin(Kind::kReduceScatter, {own, part.data}, 0, label);
   }
   Request ibroadcast(const Elements& elements, int root, const std::string& label) override {
     return begin(Kind::kBroadcast, {elements}, root, label);

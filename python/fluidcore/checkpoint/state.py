@@ -18,6 +18,7 @@ from fluidcore.checkpoint.folder import (
     steps,
     written,
 )
+from fluidcore.checkpoint.parts import cut, joined
 from fluidcore.checkpoint.ranks import written_by_one
 from fluidcore.executor import Executor, RandomState, Scope, global_scope, scope_guard
 from fluidcore.io import PARAMS_FILE, PROGRAM_FILE
@@ -119,7 +120,7 @@ def save(
             f"checkpoint.save: state_dict() of the reader must be of what JSON can hold: {error}"
         ) from None
     with scope_guard(scope or global_scope()):
-        arrays = values(persistables(program))
+        arrays = joined(values(persistables(program)), program, executor)
     with written_by_one(executor.communicator) as is_writer:
         if is_writer:
             with written(dirname, step) as folder:
@@ -166,7 +167,7 @@ def load(
     state = read_state(folder)
     _require_same_program(program, os.path.join(folder, PROGRAM_FILE))
     path = os.path.join(folder, PARAMS_FILE)
-    arrays = checked(read_arrays(path)[0], persistables(program), path)
+    arrays = checked(cut(read_arrays(path)[0], program, executor), persistables(program), path)
     try:
         random = RandomState(state["random"]["seed"], state["random"]["runs"])
         metric, number, position = state["metric"], state["step"], state["reader"]

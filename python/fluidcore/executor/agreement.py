@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 
 from fluidcore import core
 from fluidcore.program import Program
-from fluidcore.program.collective import has_collectives, is_collective
+from fluidcore.program.collective import is_collective
 from fluidcore.program.difference import differences
 
 _LABEL = "the comparison of programs"
@@ -39,7 +39,7 @@ class Agreement:
             made = set()
         if tuple(fetches) in made:
             return
-        if has_collectives(program):
+        if any(is_collective(op.type) for block in program.blocks for op in block.ops):
             self._compare(program, fetches)
         made.add(tuple(fetches))
         self._made[program] = (revision, made)

@@ -36,6 +36,7 @@ class Optimizer(FluidMembers, Settings):
     """
 
     type = "optimizer"
+    is_elementwise = True  # whether each element is updated by its own gradient alone
     _reads_rate = True  # whether the updates read the learning rate
 
     def __init__(

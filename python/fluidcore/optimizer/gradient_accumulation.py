@@ -38,6 +38,7 @@ class GradientAccumulation(Optimizer):
     """
 
     type = "gradient_accumulation"
+    is_elementwise = False
 
     def __init__(self, optimizer: Optimizer, steps: int, average: bool = True) -> None:
         if not isinstance(optimizer, Optimizer):

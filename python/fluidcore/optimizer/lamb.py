@@ -30,6 +30,7 @@ class LambOptimizer(AdamOptimizer):
     """
 
     type = "lamb"
+    is_elementwise = False
 
     def __init__(
         self,

@@ -12,6 +12,7 @@ the gradients. It runs under MPI, as `mpiexec -n 4 python train.py`:
 
 from fluidcore.core import Communicator
 from fluidcore.parallel.averages import average
+from fluidcore.parallel.batch_norms import synchronize_batch_norms
 from fluidcore.parallel.collectives import data_parallel
 from fluidcore.parallel.gradients import check_gradients
 from fluidcore.parallel.mpi import MpiCommunicator
@@ -27,5 +28,6 @@ __all__ = [
     "check_gradients",
     "data_parallel",
     "run_in_threads",
+    "synchronize_batch_norms",
     "world",
 ]

@@ -11,7 +11,7 @@ def average(
 ) -> Variable:
     """The mean of a variable over the ranks, such as the loss of the whole batch.
 
-    No gradient passes. With one rank this is `x`.
+    Its gradient is the mean of theirs. With one rank this is `x`.
 
     Args:
         x: Floating, of one shape on all ranks.
@@ -27,8 +27,5 @@ def average(
     if communicator.size == 1:
         return x
     block = x.block.program.current_block()
-    request, mean = block.unique_name(f"{x.name}.request"), block.unique_name(f"{x.name}.mean")
     inputs = {"X": x} if samples is None else {"X": x, "Samples": samples}
-    block.append_op("c_allreduce_sum", inputs, {"Request": request})
-    block.append_op("c_wait", {"Request": request, "Like": x}, {"Out": mean})
-    return block.var(mean)
+    return block.append_single("c_average", inputs, {}, key=f"{x.name}.mean")

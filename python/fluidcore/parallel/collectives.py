@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from fluidcore import core
@@ -15,7 +16,7 @@ from fluidcore.program.collective import is_collective
 from fluidcore.program.variable import SELECTED_ROWS
 
 
-class _Summand(NamedTuple):
+class Summand(NamedTuple):
     """A gradient, and where it is made."""
 
     param: Parameter
@@ -25,18 +26,21 @@ class _Summand(NamedTuple):
 
     @property
     def is_rows(self) -> bool:
+        """Whether it has selected rows."""
         return self.grad.desc.type() == SELECTED_ROWS
 
     @property
+    def elements(self) -> int:
+        """How many it has."""
+        return math.prod(self.grad.shape)
+
+    @property
     def bytes(self) -> int:
-        extents = self.grad.shape
-        size = numpy_dtype(self.grad.dtype).itemsize
-        for extent in extents:
-            size *= extent
-        return size
+        """What they take."""
+        return self.elements * numpy_dtype(self.grad.dtype).itemsize
 
 
-Bucket = list[_Summand]
+Bucket = list[Summand]
 
 
 class _Step(NamedTuple):
@@ -108,7 +112,7 @@ def data_parallel(
         return
     with changing(pairs[0][1], startup_program) as startup:
         _insert(pairs, communicator, bucket_mb * 2**20, samples)
-        _broadcast(startup)
+        broadcast_what_is_drawn(startup)
 
 
 def _insert(
@@ -118,10 +122,10 @@ def _insert(
     samples: Variable | None,
 ) -> None:
     block = pairs[0][1].block
-    summands = [_summand(block, param, grad) for param, grad in pairs]
+    summands = [summand_of(block, param, grad) for param, grad in pairs]
     steps: list[tuple[int, int, _Step]] = []  # before which operator, as it is now, and the order
     shares = {} if samples is None else {"Samples": samples}
-    for bucket in _buckets(sorted(summands, key=lambda summand: summand.made), bucket_bytes):
+    for bucket in buckets(sorted(summands, key=lambda summand: summand.made), bucket_bytes):
         begin, *end = _steps(block, bucket, communicator.size, shares)
         steps.append((bucket[-1].made + 1, 0, begin))
         # At one place what begins comes before what waits.
@@ -144,7 +148,12 @@ def _steps(block: Block, bucket: Bucket, ranks: int, shares: Mapping[str, Variab
     ]
 
 
-def _summand(block: Block, param: Parameter, grad: Variable) -> _Summand:
+def summand_of(block: Block, param: Parameter, grad: Variable) -> Summand:
+    """A gradient of a block.
+
+    Raises:
+        core.InvalidArgument: It is made nowhere there, or is the sum of all ranks already.
+    """
     ops = block.ops
     mentions = [
         (index, grad.name in op.input_arg_names, grad.name in op.output_arg_names, op)
@@ -162,15 +171,26 @@ def _summand(block: Block, param: Parameter, grad: Variable) -> _Summand:
             f"data_parallel: the gradient of '{param.name}' must be that of one rank, got "
             f"{grad.name}, which is the sum of all ranks already"
         )
-    return _Summand(param, grad, made[-1], later[0][0] if later else len(ops))
+    return Summand(param, grad, made[-1], later[0][0] if later else len(ops))
 
 
-def _buckets(summands: Iterable[_Summand], most_bytes: float) -> Iterator[Bucket]:
-    """Gradients in the order in which they are made, those together that are added up together."""
+def buckets(
+    summands: Iterable[Summand],
+    most_bytes: float,
+    kind: Callable[[Parameter], object] = lambda param: None,
+) -> Iterator[Bucket]:
+    """Gradients in the order in which they are made, those together that are added up together.
+
+    Args:
+        summands: In this order.
+        most_bytes: Of those together, unless one has more.
+        kind: Of those together, all are of one.
+    """
     bucket: Bucket = []
     for summand in summands:
         if bucket and not (
             summand.grad.dtype == bucket[0].grad.dtype
+            and kind(summand.param) == kind(bucket[0].param)
             and not (summand.is_rows or bucket[0].is_rows)
             and summand.made < min(each.used for each in bucket)
             and sum(each.bytes for each in (*bucket, summand)) <= most_bytes
@@ -182,8 +202,8 @@ def _buckets(summands: Iterable[_Summand], most_bytes: float) -> Iterator[Bucket
         yield bucket
 
 
-def _broadcast(startup: Program) -> None:
-    """Appends broadcasts of what the startup program draws, or makes of that."""
+def broadcast_what_is_drawn(startup: Program) -> None:
+    """Appends broadcasts of what a startup program draws, or makes of that; but for those there."""
     block = startup.global_block()
     drawn: list[str] = []
     sent: set[str] = set()

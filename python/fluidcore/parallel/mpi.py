@@ -23,6 +23,13 @@ def _is_running(process: int) -> bool:
     return True
 
 
+def _add_up(parts: NDArray[Any], sums: NDArray[Any]) -> None:
+    """Sums = those of the rows, from the first one on."""
+    np.copyto(sums, parts[0])
+    for part in parts[1:]:
+        np.add(sums, part, out=sums)
+
+
 class MpiCommunicator(core.Communicator):
     """A Communicator over one of mpi4py, whose group it uses from then on; `world` makes one.
 
@@ -55,13 +62,20 @@ class MpiCommunicator(core.Communicator):
         if not self.deterministic:
             return self._begin(label, lambda: self._comm.Iallreduce(own, sums, MPI.SUM))
         parts = np.empty((self.size, own.size), own.dtype)
+        return self._begin(
+            label, lambda: self._comm.Iallgather(own, parts), lambda: _add_up(parts, sums)
+        )
 
-        def add_up() -> None:
-            np.copyto(sums, parts[0])
-            for part in parts[1:]:
-                np.add(sums, part, out=sums)
+    def ireduce_scatter(self, own: NDArray[Any], part: NDArray[Any], label: str) -> int:
+        """Begins a sum over the ranks, of which each gets its part; keeps the arrays likewise."""
+        from mpi4py import MPI
 
-        return self._begin(label, lambda: self._comm.Iallgather(own, parts), add_up)
+        if not self.deterministic:
+            return self._begin(label, lambda: self._comm.Ireduce_scatter_block(own, part, MPI.SUM))
+        parts = np.empty((self.size, part.size), own.dtype)
+        return self._begin(
+            label, lambda: self._comm.Ialltoall(own, parts), lambda: _add_up(parts, part)
+        )
 
     def ibroadcast(self, elements: NDArray[Any], root: int, label: str) -> int:
         """Begins to give all ranks the bytes of one."""

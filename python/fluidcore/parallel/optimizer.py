@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 
 from fluidcore import core
 from fluidcore.base.checks import check_number
 from fluidcore.optimizer.base import Optimizer, ParamsGrads
 from fluidcore.optimizer.changing import changing, some_gradient
+from fluidcore.parallel.batch_norms import synchronized
 from fluidcore.parallel.collectives import data_parallel
+from fluidcore.parallel.sharding import append_sharded_updates
 from fluidcore.program import Operator, Program, Variable
 
 
@@ -26,6 +29,12 @@ class DistributedOptimizer(Optimizer):
             optimizer alone.
         bucket_mb: As of `data_parallel`, and so is the other one.
         samples: Fed int64 [2].
+        sync_batch_norm: Whether batch norms use the statistics of all ranks: see
+            `synchronize_batch_norms`.
+        shard_state: Whether each rank has a part of the optimizer's state, and updates that part
+            of the parameters, which all then get: with n ranks the state takes 1 / n of the
+            memory. For updates element by element, clips by value or global norm, and `minimize`.
+            Then the program is transformed with one rank, too.
 
     Raises:
         TypeError: An argument is of another type.
@@ -47,6 +56,8 @@ class DistributedOptimizer(Optimizer):
         *,
         bucket_mb: float = 25.0,
         samples: Variable | None = None,
+        sync_batch_norm: bool = False,
+        shard_state: bool = False,
     ) -> None:
         if not isinstance(optimizer, Optimizer):
             raise TypeError(
@@ -72,6 +83,8 @@ class DistributedOptimizer(Optimizer):
         self.communicator = communicator
         self.bucket_mb = bucket_mb
         self.samples = samples
+        self.sync_batch_norm = bool(sync_batch_norm)
+        self.shard_state = bool(shard_state)
         self._summed: Program | None = None  # whose gradients are those of all ranks
 
     def minimize(
@@ -92,14 +105,24 @@ class DistributedOptimizer(Optimizer):
             checkpoints: Variables between which values are calculated again.
 
         Returns:
-            As Optimizer.minimize.
+            As Optimizer.minimize; with shard_state parts of parameters and of their gradients.
 
         Raises:
-            core.InvalidArgument: As Optimizer.minimize.
+            core.InvalidArgument: As Optimizer.minimize; or shard_state does not go with the
+                optimizer or a clip.
         """
-        with changing(loss, startup_program) as startup:
+        with changing(loss, startup_program) as startup, self._synchronized(loss):
             given = (parameter_list, no_grad_set, checkpoints)
             grads = self.optimizer.backward(loss, startup, *given)
+            if self.shard_state:
+                return append_sharded_updates(
+                    self.optimizer,
+                    grads,
+                    self.communicator,
+                    self.bucket_mb,
+                    self.samples,
+                    startup,
+                )
             with loss.block.program.inside(loss.block):
                 result = self.optimizer.apply_gradients(grads, startup)
             # Now that the updates are there, each bucket is waited for where it is used first.
@@ -127,9 +150,10 @@ class DistributedOptimizer(Optimizer):
             Each parameter with its gradient, None where the loss does not depend on it.
 
         Raises:
-            core.InvalidArgument: As `Optimizer.backward`.
+            core.InvalidArgument: As `Optimizer.backward`; or shard_state is set.
         """
-        with changing(loss, startup_program) as startup:
+        self._require_no_parts("backward")
+        with changing(loss, startup_program) as startup, self._synchronized(loss):
             given = (parameter_list, no_grad_set, checkpoints)
             grads = self.optimizer.backward(loss, startup, *given)
             self._add_up(grads, startup)
@@ -151,14 +175,26 @@ class DistributedOptimizer(Optimizer):
             As minimize.
 
         Raises:
-            core.InvalidArgument: No parameter has a gradient.
+            core.InvalidArgument: No parameter has a gradient; or shard_state is set.
         """
+        self._require_no_parts("apply_gradients")
         first = some_gradient(params_grads)
         with changing(first, startup_program) as startup:
             if self._summed is not first.block.program:
                 self._add_up(params_grads, startup)
             self._summed = None
             return self.optimizer.apply_gradients(params_grads, startup)
+
+    def _require_no_parts(self, called: str) -> None:
+        if self.shard_state:
+            raise core.InvalidArgument(
+                "distributed_optimizer: with shard_state minimize() must be called, got "
+                f"{called}(), as GradientAccumulation and an amp with a scaled loss do"
+            )
+
+    def _synchronized(self, loss: Variable) -> AbstractContextManager[None]:
+        program = loss.block.program
+        return synchronized(program, self.communicator, self.samples, self.sync_batch_norm)
 
     def _add_up(self, params_grads: ParamsGrads, startup: Program) -> None:
         data_parallel(

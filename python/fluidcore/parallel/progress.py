@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fluidcore import core
+from fluidcore.executor.profiling import current_profile
 
 _TESTS = 64  # of one poll
 _POLLS_AT_ONCE = 4  # before the thread sleeps between polls
@@ -38,6 +39,7 @@ class Operation:
         self.request: Any = None  # while it runs; it and `start` keep the memory
         self.has_failed = False
         self.deadline = 0.0
+        self.begun = 0.0  # when it was started, by time.monotonic()
 
 
 class Progress:
@@ -148,6 +150,7 @@ class Progress:
         assert operation.start is not None
         operation.deadline = now + (_ANSWERS if self._left else self._timeout)
         try:
+            operation.begun = time.monotonic()
             operation.request = operation.start()
         except Exception as error:
             self.fail(f"rank {self._rank} cannot begin it: {error}")
@@ -166,6 +169,8 @@ class Progress:
                 self.fail(f"rank {self._rank} has lost the others: {error}")
                 break
             done = self._begun.popleft()
+            if (profile := current_profile()) is not None:
+                profile.add_communication(done.label, time.monotonic() - done.begun)
             done.start = done.request = test = None
             done.done.set()
             ended = True

@@ -8,19 +8,25 @@ from typing import Any, TypeAlias
 
 # Operator, thread, begin, duration, inside, bytes, flops; times in nanoseconds.
 Event: TypeAlias = tuple[int, int, int, int, int, int, int]
+# Label, begin, duration.
+Communication: TypeAlias = tuple[str, int, int]
 
 
 def write(
     path: str | os.PathLike[str],
     operators: Sequence[tuple[str, str]],
     events: Sequence[Event],
+    communications: Sequence[Communication],
 ) -> None:
     """Writes the events, one lane for each thread; a file that is there stays until all is done.
+
+    Communications, which run beside threads and each other, have lanes of their own.
 
     Args:
         path: Of the file.
         operators: Type and note of each.
         events: What ran.
+        communications: With other processes.
     """
     import json  # only now: it takes a part of the time that importing fluidcore takes
 
@@ -48,6 +54,18 @@ def write(
                 "args": {"operator": note, "bytes": count} | ({"flops": flops} if flops else {}),
             }
         )
+    for number, (label, begin, duration) in enumerate(communications):
+        for phase, moment in (("b", begin), ("e", begin + duration)):
+            rows.append(
+                {
+                    "ph": phase,
+                    "cat": "communication",
+                    "id": number,
+                    "name": label,
+                    "pid": process,
+                    "ts": moment / 1e3,
+                }
+            )
     new = f"{os.fspath(path)}.new"
     with open(new, "w", encoding="utf-8") as file:
         json.dump({"traceEvents": rows, "displayTimeUnit": "ns"}, file)

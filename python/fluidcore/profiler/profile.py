@@ -10,6 +10,7 @@ from typing import NamedTuple
 from fluidcore import core
 from fluidcore.executor.profiling import set_profile
 from fluidcore.profiler import chrome
+from fluidcore.program.collective import is_collective
 
 
 class OperatorTime(NamedTuple):
@@ -42,6 +43,20 @@ class OperatorTime(NamedTuple):
         """Arithmetic per second where the operator is about that, else bytes per second."""
         amount, unit = (self.flops, "GFLOP/s") if self.flops else (self.bytes, "GB/s")
         return f"{amount / self.seconds / 1e9:.3g} {unit}" if self.seconds > 0 else ""
+
+
+class Communication(NamedTuple):
+    """A sum, or what else ranks do together.
+
+    Attributes:
+        label: The operator, and what it works on.
+        seconds: From its beginning to its end.
+        overlap: Seconds of these in which this process ran operators that are not collective.
+    """
+
+    label: str
+    seconds: float
+    overlap: float
 
 
 class Profile:
@@ -90,7 +105,22 @@ class Profile:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes a trace that chrome://tracing and Perfetto show."""
-        chrome.write(path, self._operators(), self._events())
+        content = self._core.content()
+        chrome.write(path, content["operators"], content["events"], content["communications"])
+
+    def communications(self) -> list[Communication]:
+        """What was exchanged with other processes, in the order of its end."""
+        content = self._core.content()
+        types = [op_type for op_type, _ in content["operators"]]
+        busy = [
+            (begin, begin + duration)
+            for op, _, begin, duration, *_ in content["events"]
+            if not is_collective(types[op])
+        ]
+        return [
+            Communication(label, duration / 1e9, _common(begin, begin + duration, busy) / 1e9)
+            for label, begin, duration in content["communications"]
+        ]
 
     def _operators(self) -> list[tuple[str, str]]:
         operators: list[tuple[str, str]] = self._core.content()["operators"]
@@ -147,6 +177,17 @@ def profile(path: str | os.PathLike[str] | None = None) -> Iterator[Profile]:
         set_profile(before)
         if path is not None:
             recorded.save(path)
+
+
+def _common(begin: int, end: int, others: Iterable[tuple[int, int]]) -> int:
+    """The length of what an interval has in common with any of others, which may be nested."""
+    common, reached = 0, begin
+    for first, last in sorted(others):
+        first, last = max(first, reached), min(last, end)
+        if last > first:
+            common += last - first
+            reached = last
+    return common
 
 
 def _place(note: str) -> str:

@@ -11,6 +11,7 @@ from fluidcore import core
 from fluidcore.base.checks import is_whole
 from fluidcore.program.arguments import variable_names
 from fluidcore.program.block import Block
+from fluidcore.program.collective import make_test
 from fluidcore.program.fluid_members import ProgramMembers
 from fluidcore.program.mark import Declaration, ProgramMark
 from fluidcore.program.pictures import Pictures
@@ -171,7 +172,7 @@ class Program(ProgramMembers, Pictures):
             for twin in copy.blocks:
                 for op in twin.desc.ops():
                     if op.has_attr("is_test"):
-                        op.set_attr("is_test", True)
+                        make_test(op)
         return copy
 
     def is_copy_of(self, other: Program) -> bool:

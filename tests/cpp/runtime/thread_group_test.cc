@@ -54,6 +54,16 @@ TEST(ThreadGroupTest, AddsUpOverTheRanks) {
   EXPECT_THAT(errors, Each(""));
 }
 
+TEST(ThreadGroupTest, GivesEachRankItsPartOfTheSums) {
+  const auto errors = on_ranks(2, [](Communicator& ranks) {
+    std::vector<double> values{1, 2, 3, 4.0 + ranks.rank()};
+    std::vector<double> part(2);
+    ranks.wait(ranks.ireduce_scatter(elements(values), elements(part), "a sum"));
+    EXPECT_EQ(part, ranks.rank() == 0 ? (std::vector<double>{2, 4}) : (std::vector<double>{6, 9}));
+  });
+  EXPECT_THAT(errors, Each(""));
+}
+
 TEST(ThreadGroupTest, OperationsMayOverlapAndEndInAnyOrder) {
   on_ranks(2, [](Communicator& ranks) {
     std::vector<std::vector<double>> all(50, {1.0 * ranks.rank()});

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,8 @@ def train(
     weighted: bool = True,
     sparse: bool = False,
     dropout: float = 0.0,
-    bucket_mb: float = 25.0,
+    batch_norm: bool = False,
+    distributed: Mapping[str, Any] = MappingProxyType({}),
     wrap: Callable[[Any], Any] = lambda optimizer: optimizer,
     before: Callable[[], None] = lambda: None,
 ) -> Result:
@@ -39,6 +41,7 @@ def train(
     words = layers.embedding(ids, size, is_sparse=sparse, dtype="float64", param_attr="table")
     h = layers.fc(x, 4, act="tanh", param_attr="w1", bias_attr="b1") + words
     h = layers.dropout(h, dropout) if dropout else h
+    h = layers.batch_norm(h, moving_mean_name="m", moving_variance_name="v") if batch_norm else h
     error = layers.square_error_cost(layers.fc(h, 1, param_attr="w2", bias_attr="b2"), y)
     loss = layers.mean(error)
     fluid.default_startup_program().random_seed = fluid.default_main_program().random_seed = 3
@@ -49,7 +52,7 @@ def train(
     if communicator is not None:
         shown = fluid.parallel.average(loss, communicator, counts)
         made = fluid.parallel.DistributedOptimizer(
-            made, communicator, bucket_mb=bucket_mb, samples=counts
+            made, communicator, samples=counts, **distributed
         )
     wrap(made).minimize(loss)
     exe = fluid.Executor(communicator=communicator)
@@ -68,7 +71,7 @@ def train(
         for batch in loader:
             losses.append(exe.run(feed=batch, fetch_list=[shown])[0].item())
     scope = fluid.global_scope()
-    names = ("w1", "b1", "w2", "b2", "table")
+    names = ("w1", "b1", "w2", "b2", "table", *(("m", "v") if batch_norm else ()))
     return losses, {name: np.array(scope.find_var(name).get_tensor()) for name in names}
 
 

@@ -16,13 +16,13 @@ X = RNG.normal(size=(24, 3))
 class Training:
     """A network with Adam, a loader and an executor."""
 
-    def __init__(self, communicator):
+    def __init__(self, communicator, **options):
         x = layers.data("x", [3], dtype="float64")
         loss = layers.mean(layers.square(layers.fc(layers.fc(x, 4, act="tanh"), 1) - 1.0))
         fluid.default_main_program().random_seed = 5
         fluid.default_startup_program().random_seed = 5
         self.shown = fluid.parallel.average(loss, communicator)
-        fluid.parallel.DistributedOptimizer(Adam(0.05), communicator).minimize(loss)
+        fluid.parallel.DistributedOptimizer(Adam(0.05), communicator, **options).minimize(loss)
         self.exe = fluid.Executor(communicator=communicator)
         self.exe.run(fluid.default_startup_program())
         self.loader = fluid.DataLoader(
@@ -45,15 +45,16 @@ class Training:
 
 @pytest.mark.parametrize("first", [1, 2, 4])
 @pytest.mark.parametrize("second", [1, 2])
-def test_another_number_of_ranks_goes_on_with_the_same_losses(tmp_path, first, second):
+@pytest.mark.parametrize("shard_state", [False, True])
+def test_another_number_of_ranks_goes_on_with_the_same_losses(tmp_path, first, second, shard_state):
     def begin(communicator):
-        training = Training(communicator)
+        training = Training(communicator, shard_state=shard_state)
         training.run()
         training.save(tmp_path, 1)
         return training.run()
 
     def go_on(communicator):
-        training = Training(communicator)
+        training = Training(communicator, shard_state=shard_state)
         assert training.load(tmp_path).step == 1
         return training.run()
 

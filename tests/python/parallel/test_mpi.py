@@ -48,6 +48,29 @@ for step in range(40):
 """
 
 
+PROFILE = """
+import numpy as np
+import fluidcore as fluid
+
+world = fluid.parallel.world()
+x = fluid.layers.data("x", [256])
+for _ in range(4):
+    x = fluid.layers.fc(x, 256, act="relu", bias_attr=False)
+optimizer = fluid.parallel.DistributedOptimizer(fluid.optimizer.SGD(0.1), world, bucket_mb=0.1)
+optimizer.minimize(fluid.layers.mean(x))
+exe = fluid.Executor(communicator=world)
+exe.run(fluid.default_startup_program())
+for run in range(10):
+    with fluid.profiler.profile() as profile:
+        exe.run(feed={"x": np.ones((64, 256), np.float32)})
+sums = profile.communications()
+if world.rank == 0:
+    print(*(each.label for each in sums), sep=chr(10))
+    assert all(0 <= each.overlap <= each.seconds for each in sums), sums
+    assert sum(each.overlap for each in sums) > 0, sums
+"""
+
+
 def result_of(run):
     assert run.returncode == 0, run.stderr
     losses, values = json.loads(run.stdout)
@@ -59,6 +82,14 @@ def test_processes_agree_with_one(size, arguments):
     is_sparse = "sparse" in arguments
     expected = alone(Adam, weighted=not is_sparse, sparse=is_sparse)
     assert_alike(result_of(mpiexec(size, TRAIN, *arguments)), expected)
+
+
+def test_a_profile_has_the_sums_and_what_ran_beside_them():
+    run = mpiexec(2, PROFILE)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.splitlines() == [
+        f"c_allreduce_sum of fc_{layer}.w_0@GRAD" for layer in (3, 2, 1, 0)
+    ]
 
 
 def test_the_example_trains_and_one_process_shows_it():

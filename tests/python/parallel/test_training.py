@@ -26,7 +26,7 @@ def test_more_ranks_than_samples_of_the_last_batch():
 @pytest.mark.parametrize("bucket_mb", [1e-6, 1e-4, 25.0])
 def test_buckets_change_nothing(bucket_mb):
     expected = alone(Adam)
-    for result in on_ranks(2, Adam, bucket_mb=bucket_mb):
+    for result in on_ranks(2, Adam, distributed={"bucket_mb": bucket_mb}):
         assert_alike(result, expected)
 
 

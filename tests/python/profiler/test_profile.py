@@ -133,6 +133,29 @@ def test_a_trace_holds_the_operators_of_each_thread(run: Any, tmp_path: Path) ->
     assert products[0]["args"]["operator"].startswith("operator 0 of block 0 (mul), added at ")
 
 
+def test_communications_stand_beside_the_operators_that_ran_meanwhile(
+    run: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "trace.json"
+    with profile(path) as recorded:
+        run()
+        recorded._core.add_communication("a sum", 100.0)
+        recorded._core.add_communication("another", 0.0)
+    first, second = recorded.communications()
+    assert (first.label, first.seconds) == ("a sum", 100.0)
+    assert first.overlap == pytest.approx(recorded.seconds)
+    assert (second.label, second.overlap) == ("another", 0.0)
+    events = json.loads(path.read_text())["traceEvents"]
+    spans = [event for event in events if event.get("cat") == "communication"]
+    assert [(span["ph"], span["id"], span["name"]) for span in spans] == [
+        ("b", 0, "a sum"),
+        ("e", 0, "a sum"),
+        ("b", 1, "another"),
+        ("e", 1, "another"),
+    ]
+    assert spans[1]["ts"] - spans[0]["ts"] == pytest.approx(100e6)
+
+
 def test_a_trace_that_cannot_be_written_is_an_error_before_anything_runs(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError), profile(tmp_path / "none" / "trace.json"):
         pytest.fail("the block has begun")

@@ -17,7 +17,7 @@ constexpr std::int64_t kBlockColumns = 1024;
 // Rows whose panels stay in the second-level cache while the panels of B pass by.
 constexpr std::int64_t kCachedRows = 128;
 // Below this many multiplications a second thread costs more than it saves.
-constexpr std::int64_t kParallelWork = 1 << 22;
+constexpr std::int64_t kParallelWork = 1 << 20;
 
 constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;

@@ -1,6 +1,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "fluidcore/kernels/onednn/layout.h"
 #include "fluidcore/kernels/onednn/onednn.h"
@@ -53,9 +54,11 @@ bool fits(const MatmulProblem& problem) {
   return !problem.is_empty() && !problem.adds_products() && problem.batch.size() <= kMaxBatchDims;
 }
 
-// The product of the first two external memories into the third; keeps the second as weights.
+// The product of the first two external memories into the third; `keeps` the second as weights.
+// False for oneDNN's gemm, which processors without AVX-512 get: threads share its results out
+// within its tiles, whose edges add in another order, so that their number is seen in the rounding.
 template <class T>
-void add_product(Pipeline& pipeline, const MatmulProblem& problem, bool keeps) {
+bool add_product(Pipeline& pipeline, const MatmulProblem& problem, bool keeps) {
   const Desc a = describe(problem, problem.a, problem.m, problem.k, kDataType<T>);
   const Desc b = describe(problem, problem.b, problem.k, problem.n, kDataType<T>);
   const Desc c = describe(problem, problem.c, problem.m, problem.n, kDataType<T>);
@@ -63,10 +66,12 @@ void add_product(Pipeline& pipeline, const MatmulProblem& problem, bool keeps) {
   const dnnl::memory first = first_operand(pipeline, problem, a);
   const dnnl::matmul::primitive_desc desc(pipeline.engine(), first.get_desc(), keeps ? any : b, c,
                                           with_scratchpad());
+  if (std::string_view(desc.impl_info_str()).starts_with("gemm")) return false;
   const dnnl::memory second = pipeline.kept(pipeline.external(b), desc.weights_desc());
   pipeline.add(
       dnnl::matmul(desc), desc.scratchpad_desc(),
       {{DNNL_ARG_SRC, first}, {DNNL_ARG_WEIGHTS, second}, {DNNL_ARG_DST, pipeline.external(c)}});
+  return true;
 }
 
 }  // namespace
@@ -79,7 +84,7 @@ Prepared2<T> prepare_matmul(const MatmulProblem& original, const ScratchPtr& scr
   if (!is_native<T>() || !fits(problem)) return {};
   return prepare("matmul", problem.flops(), [&]() -> Prepared2<T> {
     auto pipeline = std::make_shared<Pipeline>(scratch);
-    add_product<T>(*pipeline, problem, false);
+    if (!add_product<T>(*pipeline, problem, false)) return {};
     if (swapped) {
       return [pipeline](const T* x, const T* y, T* out) { pipeline->run({y, x, out}); };
     }
@@ -95,7 +100,7 @@ PreparedWeights<T> prepare_matmul_by_weights(const MatmulProblem& original,
   if (!is_native<T>() || !has_rows || !fits(problem)) return {};
   return prepare("matmul", problem.flops(), [&]() -> PreparedWeights<T> {
     auto pipeline = std::make_shared<Pipeline>(scratch);
-    add_product<T>(*pipeline, problem, true);
+    if (!add_product<T>(*pipeline, problem, true)) return {};
     return [pipeline](const T* x, const T* weights, std::uint64_t version, T* out) {
       pipeline->run({x, weights, out}, version);
     };

@@ -1,0 +1,206 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "fluidcore/op/communicator.h"
+#include "fluidcore/ops/collective.h"
+#include "fluidcore/ops/register_ops.h"
+#include "fluidcore/tensor/selected_rows.h"
+
+namespace fluidcore {
+
+namespace {
+
+std::int64_t checked_ranks(const InferContext& context) {
+  const auto ranks = context.attr<std::int64_t>("ranks");
+  require(ranks >= 1, context.type(), ": ranks must be at least 1, got ", ranks);
+  return ranks;
+}
+
+Kernel values_of_root(const KernelContext& context) {
+  const auto x = context.raw_input("X");
+  const auto out = context.raw_output("Out");
+  const auto root = static_cast<int>(context.attr<std::int64_t>("root"));
+  return [=, ranks = Ranks(context)] {
+    ranks.with([&](Communicator& communicator) {
+      require(root < communicator.size(), ranks.label(),
+              ": root must be less than the number of ranks, ", communicator.size(), ", got ",
+              root);
+      if (out.data() != x.data()) std::memcpy(out.data(), x.data(), byte_size(x.spec()));
+      const Communicator::Elements elements{out.data(), out.size(), out.spec().dtype};
+      communicator.wait(communicator.ibroadcast(elements, root, ranks.label()));
+    });
+  };
+}
+
+// The part of X, one after the other, that belongs to this rank.
+Kernel part_of_rank(const KernelContext& context) {
+  std::vector<Arg<const void>> whole;
+  for (std::size_t i = 0; i < context.input_count("X"); ++i)
+    whole.push_back(context.raw_input("X", i));
+  const auto out = context.raw_output("Out");
+  const auto count = context.attr<std::int64_t>("ranks");
+  return [=, ranks = Ranks(context)] {
+    ranks.with(count, [&](Communicator& communicator) {
+      const std::size_t size = byte_size(out.spec());
+      const std::size_t first = static_cast<std::size_t>(communicator.rank()) * size;
+      auto* to = static_cast<std::byte*>(out.data());
+      std::memset(to, 0, size);
+      std::size_t place = 0;  // of a variable, in all bytes
+      for (const auto& each : whole) {
+        const std::size_t bytes = byte_size(each.spec());
+        const std::size_t begin = std::max(place, first);
+        const std::size_t end = std::min(place + bytes, first + size);
+        if (begin < end) {
+          const auto* from = static_cast<const std::byte*>(each.data());
+          std::memcpy(to + (begin - first), from + (begin - place), end - begin);
+        }
+        place += bytes;
+      }
+    });
+  };
+}
+
+void infer_part(InferContext& context) {
+  const std::int64_t total = total_elements(context, "X");
+  const std::int64_t ranks = checked_ranks(context);
+  const std::int64_t size = total < 0 ? -1 : part_size(total, ranks);
+  context.set_output("Out", {Shape({size}), context.input("X").dtype});
+}
+
+// Parts of all ranks, one after the other, cut into variables.
+Kernel allgather(const KernelContext& context) {
+  const auto x = context.raw_input("X");
+  std::vector<Arg<void>> whole;
+  for (std::size_t i = 0; i < context.output_count("Out"); ++i)
+    whole.push_back(context.raw_output("Out", i));
+  const auto count = context.attr<std::int64_t>("ranks");
+  return [=, ranks = Ranks(context)] {
+    ranks.with(count, [&](Communicator& communicator) {
+      const std::size_t size = byte_size(x.spec());
+      std::vector<std::byte> all(size * static_cast<std::size_t>(count));
+      // Only read, as the interface has no elements that are.
+      const Communicator::Elements own{const_cast<void*>(x.data()), x.size(), x.spec().dtype};
+      communicator.wait(communicator.iallgather(own, all.data(), ranks.label()));
+      const std::byte* from = all.data();
+      for (const auto& each : whole) {
+        std::memcpy(each.data(), from, byte_size(each.spec()));
+        from += byte_size(each.spec());
+      }
+    });
+  };
+}
+
+void infer_allgather(InferContext& context) {
+  require(context.input_count("Like") == context.output_count("Out"), context.type(),
+          ": Like must hold as many variables as Out, got ", context.input_count("Like"), " and ",
+          context.output_count("Out"));
+  const std::int64_t total = total_elements(context, "Like");
+  const std::int64_t ranks = checked_ranks(context);
+  const TensorSpec& x = context.input("X");
+  require(x.dtype == context.input("Like").dtype &&
+              (total < 0 || compatible(x.shape.num_elements(), part_size(total, ranks))),
+          context.type(), ": X must be the part of one of ", ranks, " ranks, ",
+          context.input("Like").dtype, " [", part_size(total, ranks), "] of ", total,
+          " elements, got ", x);
+  for (std::size_t i = 0; i < context.input_count("Like"); ++i) {
+    context.set_output("Out", context.input("Like", i), i);
+  }
+}
+
+template <class T>
+Kernel allgather_rows(const KernelContext& context) {
+  const auto x = context.input<T>("X");
+  const auto out = context.output<T>("Out");
+  const std::int64_t count = context.attr<std::int64_t>("ranks");
+  return [=, share = Share(context, context.attr<bool>("average")), ranks = Ranks(context)] {
+    ranks.with(count, [&](Communicator& communicator) {
+      const std::int64_t rows = num_selected(x.spec());
+      const std::int64_t values = rows * row_width(x.spec());
+      std::vector<T> own(static_cast<std::size_t>(values));
+      scale_into(x.data(), values, share.of(communicator, ranks.label()), own.data());
+      // Rows that are not held must stay so: their numbers are gathered as they are.
+      std::vector<std::int64_t> numbers(static_cast<std::size_t>(rows));
+      const std::int64_t* held = row_numbers(x.spec(), static_cast<const void*>(x.data()));
+      std::copy(held, held + rows, numbers.begin());
+      const auto first =
+          communicator.iallgather({numbers.data(), rows, DType::kInt64},
+                                  row_numbers(out.spec(), static_cast<void*>(out.data())),
+                                  str_cat(ranks.label(), ", the numbers of rows"));
+      const auto second =
+          communicator.iallgather({own.data(), values, dtype_of<T>}, out.data(), ranks.label());
+      communicator.wait(first);
+      communicator.wait(second);
+    });
+  };
+}
+
+void infer_allgather_rows(InferContext& context) {
+  TensorSpec x = context.input("X");
+  const std::int64_t ranks = checked_ranks(context);
+  const std::int64_t held = num_selected(x);
+  if (held >= 0) x.rows = held * ranks;
+  context.set_output("Out", x);
+}
+
+constexpr const char* kRanksDoc = "how many there are";
+
+}  // namespace
+
+void register_collective_copies(OpRegistry& registry) {
+  registry.add(OpDef("c_broadcast")
+                   .doc("Out = X of rank root, on all ranks.")
+                   .input("X", "any shape, the same on all ranks")
+                   .output("Out", "shape and dtype of X")
+                   .attr("root", std::int64_t{0}, "the rank whose values all get")
+                   .infer([](InferContext& context) {
+                     const auto root = context.attr<std::int64_t>("root");
+                     require(root >= 0, context.type(), ": root must be at least 0, got ", root);
+                     context.set_output("Out", context.input("X"));
+                   })
+                   .kernels(byte_kernels(values_of_root))
+                   .in_place("X", "Out")
+                   .not_differentiable()
+                   .checks_data());
+  registry.add(OpDef("c_part")
+                   .doc("Out = this rank's part of X, one after the other. Parts have as many "
+                        "elements each, of the last ones some that are 0.")
+                   .input("X", "any shapes, one dtype", {.list = true})
+                   .output("Out", "[elements of X / ranks, rounded up], dtype of X")
+                   .required_attr("ranks", std::int64_t{2}, kRanksDoc)
+                   .infer(infer_part)
+                   .kernels(byte_kernels(part_of_rank))
+                   .not_differentiable()
+                   .checks_data());
+  registry.add(OpDef("c_allgather")
+                   .doc("Out = the parts of all ranks, one after the other, as c_part cuts them.")
+                   .input("X", "[elements of Out / ranks, rounded up]")
+                   .input("Like", "any shapes, one dtype", {.list = true, .shape_only = true})
+                   .output("Out", "shapes and dtypes of Like", {.list = true})
+                   .required_attr("ranks", std::int64_t{2}, kRanksDoc)
+                   .infer(infer_allgather)
+                   .kernels(byte_kernels(allgather))
+                   .not_differentiable()
+                   .checks_data());
+  registry.add(
+      with_samples(
+          OpDef("c_allgather_rows")
+              .doc("Out = the selected rows of all ranks, one after the other, which stand "
+                   "for the sum, or the mean, of their tensors. Each rank must hold as many.")
+              .input("X", "selected rows", {.only_rows = true}))
+          .output("Out", "selected rows, shape and dtype of X", {.only_rows = true})
+          .attr("average", true, "the mean of the ranks, not their sum")
+          .attr("params", std::vector<std::string>(),
+                "the parameters whose gradients X are, for readers")
+          .required_attr("ranks", std::int64_t{2}, kRanksDoc)
+          .infer(infer_allgather_rows)
+          .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+            return allgather_rows<typename decltype(tag)::type>;
+          }))
+          .checks_data());
+}
+
+}  // namespace fluidcore
