@@ -141,7 +141,7 @@ PYTHON_LAYERS: dict[str, set[str]] = {
     "data_loader": {*_PROGRAM, "executor", "reader"},
     "trainer": {*_PROGRAM, "executor", "checkpoint", "metrics", "data_feeder"},
     "gradcheck": {*_LAYERS, *_RUN, "clip", "io", "onnx"},
-    "parallel": {*_LAYERS, "executor", "gradcheck", "optimizer", "unique_name"},
+    "parallel": {*_LAYERS, "clip", "executor", "gradcheck", "optimizer", "unique_name"},
     "custom": {*_LAYERS, "gradcheck"},
     "eager": {*_LAYERS, *_RUN, "gradcheck", "io"},
     "fluidcore": {

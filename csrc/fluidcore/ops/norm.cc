@@ -320,8 +320,11 @@ Kernel batch_norm_grad(const KernelContext& context) {
 // channel.
 class Channels {
  public:
-  explicit Channels(Decomposition& d)
-      : d_(d), axis_(channels_last(d) ? -1 : 1), count_(sum(d.filled_like(d.input("X"), 1.0))) {}
+  Channels(Decomposition& d, bool of_all_ranks)
+      : d_(d),
+        of_all_ranks_(of_all_ranks),
+        axis_(channels_last(d) ? -1 : 1),
+        count_(sum(d.filled_like(d.input("X"), 1.0))) {}
 
   // The sum over all but the channels: the gradient of something that was added to each.
   Expr sum(const Expr& x) const {
@@ -329,7 +332,11 @@ class Channels {
                  {{"X", d_.input("X")}, {"Y", d_.input("Scale")}, {"Out@GRAD", x}},
                  {{"axis", axis_}}, "Y@GRAD");
   }
-  Expr mean(const Expr& x) const { return sum(x) / count_; }
+  // Over the batch.
+  Expr mean(const Expr& x) const { return over_ranks(sum(x) / count_); }
+  // What the gradient of a mean gives each element. Where ranks have unlike numbers of elements
+  // this is another number than the mean.
+  Expr share(const Expr& dy) const { return over_ranks(sum(dy)) / count_; }
   Expr subtract(const Expr& x, const Expr& value) const {
     return d_.op("elementwise_sub", {{"X", x}, {"Y", value}}, {{"axis", axis_}});
   }
@@ -338,15 +345,23 @@ class Channels {
   }
 
  private:
+  Expr over_ranks(const Expr& x) const {
+    if (!of_all_ranks_) return x;
+    Decomposition::Inputs inputs{{"X", x}};
+    if (d_.has_input("Samples")) inputs.emplace_back("Samples", d_.input("Samples"));
+    return d_.op("c_average", inputs);
+  }
+
   Decomposition& d_;
+  bool of_all_ranks_;
   std::int64_t axis_;
   Expr count_;
 };
 
 // With the statistics of the batch as functions of X; SavedMean and SavedVariance count as
 // constants, which with is_test they are.
-void decompose_batch_norm_grad(Decomposition& d) {
-  const Channels channels(d);
+void decompose_batch_norm_grad(Decomposition& d, bool of_all_ranks) {
+  const Channels channels(d, of_all_ranks);
   const bool is_test = d.attr<bool>("is_test");
   const Expr x = d.input("X");
   const Expr dy = d.input("Y@GRAD");
@@ -361,8 +376,8 @@ void decompose_batch_norm_grad(Decomposition& d) {
   d.set("Scale@GRAD", channels.sum(dy * normalized));
   // What of Y@GRAD would shift or stretch the whole batch is undone by its statistics.
   const auto without_shift_and_stretch = [&] {
-    const Expr stretch = channels.multiply(normalized, channels.mean(dy * normalized));
-    return channels.subtract(dy, channels.mean(dy)) - stretch;
+    const Expr stretch = channels.multiply(normalized, channels.share(dy * normalized));
+    return channels.subtract(dy, channels.share(dy)) - stretch;
   };
   const Expr passed = is_test ? dy : without_shift_and_stretch();
   d.set("X@GRAD", channels.multiply(passed, d.input("Scale") * inv_std));
@@ -456,7 +471,7 @@ void register_norm_ops(OpRegistry& registry) {
                    .kernels(floating_kernels_everywhere([](auto tag) -> KernelFactory {
                      return batch_norm_grad<ComputeType<typename decltype(tag)::type>, OwnBatch>;
                    }))
-                   .decompose(decompose_batch_norm_grad));
+                   .decompose([](Decomposition& d) { decompose_batch_norm_grad(d, false); }));
   registry.add(
       with_samples(batch_norm_def("c_batch_norm"))
           .doc("batch_norm with the mean and the variance of the batches of all ranks.")
@@ -479,6 +494,7 @@ void register_norm_ops(OpRegistry& registry) {
           .kernels(cpu_kernels<float, double, Float16, BFloat16>([](auto tag) -> KernelFactory {
             return batch_norm_grad<ComputeType<typename decltype(tag)::type>, WholeBatch>;
           }))
+          .decompose([](Decomposition& d) { decompose_batch_norm_grad(d, true); })
           .checks_data());
 }
 

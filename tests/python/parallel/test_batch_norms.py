@@ -42,13 +42,17 @@ def test_without_it_each_rank_has_its_own():
         assert not np.allclose(result[0], expected[0], rtol=1e-3)
 
 
-def test_their_gradients_are_proven():
+@pytest.mark.parametrize("order", [1, 2])
+def test_their_gradients_are_proven(order):
     def checked(communicator):
         loss = network("float64")
         samples = layers.data("samples", [2], dtype="int64", append_batch_size=False)
         fluid.default_startup_program().random_seed = 4
         program = loss.block.program
         fluid.parallel.synchronize_batch_norms(program, communicator, samples=samples)
+        if order == 2:
+            scale = program.global_block().var("batch_norm_0.w_0")
+            loss = layers.mean(layers.square(fluid.calc_gradient(loss, scale)))
         grads = fluid.append_backward(loss)
         fluid.parallel.data_parallel(program, grads, communicator, samples=samples)
         exe = fluid.Executor(communicator=communicator)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from mpi_run import mpiexec
 
 import fluidcore as fluid
 from fluidcore import layers
@@ -54,6 +55,18 @@ def test_a_sum_that_counts_a_rank_twice_is_found():
             assert fluid.parallel.check_gradients(loss, grads, feed, exe) is None
 
     fluid.parallel.run_in_threads(2, run)
+
+
+def test_so_are_those_of_two_processes():
+    program = """
+import fluidcore as fluid
+from test_gradients import checked
+
+report = checked(fluid.parallel.world())
+print("" if report is None else report.verdict.name, end="")
+"""
+    run = mpiexec(2, program)
+    assert (run.returncode, run.stdout) == (0, "PASS"), run.stderr
 
 
 def test_nothing_of_the_scope_changes():

@@ -31,6 +31,7 @@ from fluidcore.gradcheck.cases.gradients import SUFFIX, gradient_examples
 from fluidcore.gradcheck.cases.model import ProgramExample, example
 from fluidcore.gradcheck.cases.networks import NETWORKS
 from fluidcore.gradcheck.cases.table import Cases
+from fluidcore.program.collective import is_collective
 
 __all__ = [
     "DTYPES",
@@ -133,8 +134,14 @@ def dtypes_of(op_type: str) -> list[str]:
 
 
 def differentiable_types() -> list[str]:
-    """The operators that have a gradient, control flow left out."""
-    return [t for t in core.op_types() if core.op_def(t).has_grad and not is_control_flow(t)]
+    """The operators that have a gradient, without control flow and what several ranks run."""
+    return [
+        op_type
+        for op_type in core.op_types()
+        if core.op_def(op_type).has_grad
+        and not is_control_flow(op_type)
+        and not is_collective(op_type)
+    ]
 
 
 def is_control_flow(op_type: str) -> bool:

@@ -10,6 +10,7 @@ from fluidcore.onnx.writing.graph import Graph, Value
 from fluidcore.onnx.writing.operator import Body, Context, Op, Rule, Values, refusal
 from fluidcore.onnx.writing.rules import NO_FORM, RULES
 from fluidcore.program import Program
+from fluidcore.program.collective import is_collective
 
 
 def write_program(program: Program, given: Mapping[str, Value], fetches: Iterable[str]) -> Graph:
@@ -54,6 +55,8 @@ def _rule(desc: core.OpDesc) -> Rule:
     reason = NO_FORM.get(op_type, "it is one of your own")
     if op_type.endswith("_grad"):
         reason = "a gradient; save the program as it was before append_backward or minimize"
+    elif is_collective(op_type):
+        reason = "several processes run it together; clone and prune the program"
     elif is_update(op_type):
         reason = "it updates parameters; save the program for inference"
     raise refusal(desc, f"the operator must have an ONNX form, got one without: {reason}")
