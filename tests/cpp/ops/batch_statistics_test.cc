@@ -24,7 +24,13 @@ OpDesc batch_norm(const SlotMap& more, const AttributeMap& attrs = {}) {
                  {"Mean", {"zero"}},
                  {"Variance", {"one"}}};
   inputs.insert(more.begin(), more.end());
-  return {"c_batch_norm", inputs, {{"Y", {"y"}}, {"SavedMean", {"mean"}}}, attrs};
+  return {"c_batch_norm",
+          inputs,
+          {{"Y", {"y"}},
+           {"MeanOut", {"running_mean"}},
+           {"VarianceOut", {"running_variance"}},
+           {"SavedMean", {"mean"}}},
+          attrs};
 }
 
 void feed_statistics(ProgramRunner& runner) {
@@ -41,8 +47,8 @@ TEST(BatchStatisticsTest, AreThoseOfAllRanks) {
   });
   EXPECT_THAT(ranks.errors, Each(""));
   const double std = std::sqrt(5.0);
-  EXPECT_THAT(values_of(ranks.results[0]), Pointwise(DoubleNear(1e-6), {-3 / std, -1 / std}));
-  EXPECT_THAT(values_of(ranks.results[1]), Pointwise(DoubleNear(1e-6), {1 / std, 3 / std}));
+  EXPECT_THAT(values_of(ranks.results[0]), Pointwise(DoubleNear(1e-12), {-3 / std, -1 / std}));
+  EXPECT_THAT(values_of(ranks.results[1]), Pointwise(DoubleNear(1e-12), {1 / std, 3 / std}));
 }
 
 TEST(BatchStatisticsTest, CountEachRankBySamples) {
@@ -67,7 +73,7 @@ std::string add_gradient(ProgramRunner& runner, const std::string& type) {
                      {"SavedMean", {"mean"}},
                      {"SavedVariance", {"inv_std"}},
                      {"Y@GRAD", {"dy"}}},
-                    {{"X@GRAD", {"dx"}}}));
+                    {{"X@GRAD", {"dx"}}, {"Scale@GRAD", {"dscale"}}, {"Bias@GRAD", {"dbias"}}}));
   return "dx";
 }
 
@@ -82,8 +88,8 @@ TEST(BatchStatisticsTest, HaveTheGradientOfTheWholeBatch) {
     return add_gradient(runner, "c_batch_norm_grad");
   });
   EXPECT_THAT(ranks.errors, Each(""));
-  EXPECT_THAT(values_of(ranks.results[0]), Pointwise(DoubleNear(1e-6), {dx[0], dx[1]}));
-  EXPECT_THAT(values_of(ranks.results[1]), Pointwise(DoubleNear(1e-6), {dx[2], dx[3]}));
+  EXPECT_THAT(values_of(ranks.results[0]), Pointwise(DoubleNear(1e-12), {dx[0], dx[1]}));
+  EXPECT_THAT(values_of(ranks.results[1]), Pointwise(DoubleNear(1e-12), {dx[2], dx[3]}));
 }
 
 TEST(BatchStatisticsTest, NeedElementsOnEveryRank) {

@@ -78,7 +78,7 @@ TEST(CollectiveCopiesTest, APartThatDoesNotFitIsRefused) {
     return "b";
   });
   EXPECT_THAT(ranks.errors, Each(HasSubstr("c_allgather: X must be the part of one of 2 ranks, "
-                                           "float32 [2] of 3 elements, got float32 [3]")));
+                                           "float64 [2] of 3 elements, got float64 [3]")));
 }
 
 }  // namespace

@@ -136,7 +136,7 @@ TEST(CollectiveSumsTest, ASumIsNotReadAsMoreThanItIs) {
     return "x";
   });
   EXPECT_THAT(ranks.errors, Each(HasSubstr("c_wait: Like must have the elements of the sum, got "
-                                           "float32 [3] for a sum of float32 [2]")));
+                                           "float64 [3] for a sum of float64 [2]")));
 }
 
 TEST(CollectiveSumsTest, AMeanOverTheRanksHasAMeanForItsGradient) {
