@@ -138,7 +138,8 @@ def _begin(
 def _settings(param: Parameter) -> tuple[object, ...]:
     """What is alike in parameters that are updated together."""
     factor = param.optimize_attr.get("learning_rate", 1.0)
-    return factor, id(param.regularizer), id(param.gradient_clip_attr)
+    rate = id(factor) if isinstance(factor, Variable) else factor
+    return rate, id(param.regularizer), id(param.gradient_clip_attr)
 
 
 def _clip_over_ranks(
