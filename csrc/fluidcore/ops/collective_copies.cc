@@ -39,6 +39,7 @@ Kernel values_of_root(const KernelContext& context) {
 // The part of X, one after the other, that belongs to this rank.
 Kernel part_of_rank(const KernelContext& context) {
   std::vector<Arg<const void>> whole;
+  whole.reserve(context.input_count("X"));
   for (std::size_t i = 0; i < context.input_count("X"); ++i)
     whole.push_back(context.raw_input("X", i));
   const auto out = context.raw_output("Out");
@@ -75,6 +76,7 @@ void infer_part(InferContext& context) {
 Kernel allgather(const KernelContext& context) {
   const auto x = context.raw_input("X");
   std::vector<Arg<void>> whole;
+  whole.reserve(context.output_count("Out"));
   for (std::size_t i = 0; i < context.output_count("Out"); ++i)
     whole.push_back(context.raw_output("Out", i));
   const auto count = context.attr<std::int64_t>("ranks");

@@ -6,6 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from fluidcore import core
+from fluidcore.program.collective import is_collective
 
 _FILES = {
     "CMakeLists.txt": "CMakeLists.txt.in",
@@ -28,9 +29,11 @@ def new_op(name: str, folder: Path) -> str:
     Raises:
         core.InvalidArgument: The name is none, or taken, or a file exists; nothing is written.
     """
-    if not (name.isidentifier() and name.isascii()) or name.endswith("_grad"):
+    is_name = name.isidentifier() and name.isascii()
+    if not is_name or name.endswith("_grad") or is_collective(name):
         raise core.InvalidArgument(
-            f"new-op: the name must be letters, digits and _, and not end with _grad, got '{name}'"
+            "new-op: the name must be letters, digits and _, not begin with c_, as what several "
+            f"ranks run together does, and not end with _grad, got '{name}'"
         )
     if name in core.op_types():
         raise core.InvalidArgument(f"new-op: the name must be free, got the operator '{name}'")

@@ -25,6 +25,7 @@ from fluidcore.custom.formula import (
 from fluidcore.custom.recorded_layers import Spec
 from fluidcore.layers.generated import describe, make_layer
 from fluidcore.program.attributes import plain_attributes
+from fluidcore.program.collective import is_collective
 
 
 def custom_op(
@@ -124,9 +125,12 @@ class _Declaration:
         self._check_names()
 
     def _check_names(self) -> None:
-        if not self.type.isidentifier() or self.type.endswith("_grad"):
+        is_name = self.type.isidentifier()
+        if not is_name or self.type.endswith("_grad") or is_collective(self.type):
             raise core.InvalidArgument(
-                f"custom_op: type must be a name that does not end with _grad, got '{self.type}'"
+                "custom_op: type must be a name that does not end with _grad, and does not begin "
+                "with c_, as what several ranks run together does, "
+                f"got '{self.type}'"
             )
         if self.type in core.op_types() and self.type not in _defined:
             raise core.InvalidArgument(

@@ -323,6 +323,8 @@ class TestAMistake:
             fluid.custom_op(name, inputs=["X"], outputs=["x"])
         with pytest.raises(core.InvalidArgument, match="does not end with _grad"):
             fluid.custom_op("a_grad", inputs=["X"], outputs=["Out"])
+        with pytest.raises(core.InvalidArgument, match="does not begin with c_, as what several"):
+            fluid.custom_op("c_mine", inputs=["X"], outputs=["Out"])
         with pytest.raises(core.InvalidArgument, match=r'inputs must be a list of names, \["X"\]'):
             fluid.custom_op(name, inputs="X", outputs=["Out"])
 
