@@ -72,7 +72,7 @@ Kernel reduce_scatter(const KernelContext& context) {
   return begin_sum<T>(context, true);
 }
 
-void infer_sum(InferContext& context) {
+void infer_begun_sum(InferContext& context) {
   total_elements(context, "X");
   check_samples(context);
   require(!context.attr<bool>("average") || is_floating(context.input("X").dtype), context.type(),
@@ -148,7 +148,7 @@ OpDef with_sum_slots(OpDef def) {
       .attr("params", std::vector<std::string>(),
             "the parameters whose gradients X are, for readers")
       .output("Request", "int64 [1], what c_wait waits for")
-      .infer(infer_sum)
+      .infer(infer_begun_sum)
       .checks_data();
 }
 
