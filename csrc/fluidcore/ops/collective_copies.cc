@@ -141,6 +141,7 @@ Kernel allgather_rows(const KernelContext& context) {
 }
 
 void infer_allgather_rows(InferContext& context) {
+  check_samples(context);
   TensorSpec x = context.input("X");
   const std::int64_t ranks = checked_ranks(context);
   const std::int64_t held = num_selected(x);

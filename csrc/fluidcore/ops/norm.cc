@@ -294,8 +294,8 @@ Kernel batch_norm_grad(const KernelContext& context) {
       const auto at = static_cast<std::size_t>(i);
       const T factor = scale.data()[i] * inv_std.data()[i];
       numbers->factor[at] = factor;
-      numbers->slope[at] *= -factor * inv_std.data()[i] * share;
-      numbers->offset[at] *= -factor * share;
+      numbers->slope[at] = -factor * inv_std.data()[i] * numbers->slope[at] * share;
+      numbers->offset[at] = -factor * numbers->offset[at] * share;
     }
   };
   if (!dx) return sums;

@@ -42,6 +42,23 @@ TEST(CollectiveCopiesTest, SelectedRowsAreThoseOfAllRanks) {
   for (const Tensor& dense : ranks.results) EXPECT_THAT(values_of(dense), ElementsAre(4, 1, 1, 0));
 }
 
+TEST(CollectiveCopiesTest, SamplesOfSelectedRowsAreTwoNumbers) {
+  const RankRuns ranks(2, [](ProgramRunner& runner, int /*rank*/) {
+    runner.feed("w", tensor_of({4, 1}, {0, 0, 0, 0}));
+    runner.feed("ids", tensor_of({1}, {0}, DType::kInt64));
+    runner.feed("values", tensor_of({1, 1}, {2}));
+    runner.feed("n", tensor_of({1}, {1}, DType::kInt64));
+    runner.add(OpDesc("lookup_table_v2_grad",
+                      {{"W", {"w"}}, {"Ids", {"ids"}}, {"Out@GRAD", {"values"}}},
+                      {{"W@GRAD", {"g"}}}, {{"is_sparse", true}}));
+    runner.add(OpDesc("c_allgather_rows", {{"X", {"g"}}, {"Samples", {"n"}}}, {{"Out", {"g"}}},
+                      {{"ranks", std::int64_t{2}}}));
+    return "g";
+  });
+  EXPECT_THAT(ranks.errors,
+              Each(HasSubstr("c_allgather_rows: Samples must be int64 [2], got int64 [1]")));
+}
+
 TEST(CollectiveCopiesTest, PartsOfAllRanksMakeTheWhole) {
   const RankRuns ranks(3, [](ProgramRunner& runner, int /*rank*/) {
     runner.feed("a", tensor_of({2, 2}, {1, 2, 3, 4}));

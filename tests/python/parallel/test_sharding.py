@@ -32,6 +32,27 @@ def test_ranks_agree_with_one_process(size, optimizer):
         assert_alike(result, expected)
 
 
+@pytest.mark.parametrize(
+    "optimizer",
+    [
+        fluid.optimizer.Adagrad,
+        fluid.optimizer.DecayedAdagrad,
+        fluid.optimizer.Adadelta,
+        fluid.optimizer.RMSProp,
+        fluid.optimizer.Adamax,
+        fluid.optimizer.NAdam,
+        fluid.optimizer.Lion,
+        fluid.optimizer.Ftrl,
+        fluid.optimizer.ProximalGD,
+        fluid.optimizer.ProximalAdagrad,
+    ],
+)
+def test_all_that_update_element_by_element_agree_with_one_process(optimizer):
+    expected = alone(lambda: optimizer(learning_rate=0.01))
+    for result in on_ranks(2, lambda: optimizer(learning_rate=0.01), distributed=SHARDED):
+        assert_alike(result, expected)
+
+
 @pytest.mark.parametrize("bucket_mb", [1e-6, 1e-4])
 def test_buckets_change_nothing(bucket_mb):
     expected = alone(Adam)
