@@ -22,6 +22,11 @@ class GradContext {
               const std::set<std::string>& no_grad,
               std::vector<BlockIndex> grad_sub_blocks = {},
               SpecsByName specs = {});
+  // Both are only referred to.
+  GradContext(const OpDesc& forward,
+              std::set<std::string>&& no_grad,
+              std::vector<BlockIndex> grad_sub_blocks = {},
+              SpecsByName specs = {}) = delete;
 
   const OpDesc& forward() const { return forward_; }
   const std::vector<BlockIndex>& grad_sub_blocks() const { return grad_sub_blocks_; }

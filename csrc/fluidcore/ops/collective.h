@@ -104,11 +104,11 @@ void scale_into(const From* from, std::int64_t size, double factor, To* to) {
 
 // The elements of a rank's part of so many, the same for all ranks; the last ones have zeros.
 inline std::int64_t part_size(std::int64_t elements, std::int64_t ranks) {
-  return (elements + ranks - 1) / ranks;
+  return elements / ranks + (elements % ranks == 0 ? 0 : 1);
 }
 
 // The elements of all variables of an input slot together; -1 where one has no known number.
-// Throws InvalidArgument unless there is one, and all have one dtype.
+// Throws InvalidArgument unless there is one, all have one dtype, and an int64 can count them.
 inline std::int64_t total_elements(const InferContext& context, std::string_view slot) {
   require(context.input_count(slot) > 0, context.type(), ": ", slot,
           " must hold at least one variable, got none");
@@ -119,7 +119,12 @@ inline std::int64_t total_elements(const InferContext& context, std::string_view
     require(each.dtype == first.dtype, context.type(), ": all of ", slot,
             " must have one dtype, got ", first, " and, at position ", i, ", ", each);
     const std::int64_t size = each.shape.num_elements();
-    total = total < 0 || size < 0 ? -1 : total + size;
+    if (total < 0 || size < 0) {
+      total = -1;
+      continue;
+    }
+    require(!__builtin_add_overflow(total, size, &total), context.type(), ": ", slot,
+            " has more elements than an int64 can count");
   }
   return total;
 }

@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -16,14 +17,15 @@ namespace {
 
 std::int64_t checked_ranks(const InferContext& context) {
   const auto ranks = context.attr<std::int64_t>("ranks");
-  require(ranks >= 1, context.type(), ": ranks must be at least 1, got ", ranks);
+  require(ranks >= 1 && ranks <= std::numeric_limits<int>::max(), context.type(),
+          ": ranks must be at least 1 and less than 2^31, got ", ranks);
   return ranks;
 }
 
 Kernel values_of_root(const KernelContext& context) {
   const auto x = context.raw_input("X");
   const auto out = context.raw_output("Out");
-  const auto root = static_cast<int>(context.attr<std::int64_t>("root"));
+  const auto root = context.attr<std::int64_t>("root");
   return [=, ranks = Ranks(context)] {
     ranks.with([&](Communicator& communicator) {
       require(root < communicator.size(), ranks.label(),
@@ -31,7 +33,7 @@ Kernel values_of_root(const KernelContext& context) {
               root);
       if (out.data() != x.data()) std::memcpy(out.data(), x.data(), byte_size(x.spec()));
       const Communicator::Elements elements{out.data(), out.size(), out.spec().dtype};
-      communicator.wait(communicator.ibroadcast(elements, root, ranks.label()));
+      communicator.wait(communicator.ibroadcast(elements, static_cast<int>(root), ranks.label()));
     });
   };
 }
@@ -49,7 +51,7 @@ Kernel part_of_rank(const KernelContext& context) {
       const std::size_t size = byte_size(out.spec());
       const std::size_t first = static_cast<std::size_t>(communicator.rank()) * size;
       auto* to = static_cast<std::byte*>(out.data());
-      std::memset(to, 0, size);
+      std::fill_n(to, size, std::byte{0});
       std::size_t place = 0;  // of a variable, in all bytes
       for (const auto& each : whole) {
         const std::size_t bytes = byte_size(each.spec());
@@ -89,8 +91,9 @@ Kernel allgather(const KernelContext& context) {
       communicator.wait(communicator.iallgather(own, all.data(), ranks.label()));
       const std::byte* from = all.data();
       for (const auto& each : whole) {
-        std::memcpy(each.data(), from, byte_size(each.spec()));
-        from += byte_size(each.spec());
+        const std::size_t bytes = byte_size(each.spec());
+        std::copy_n(from, bytes, static_cast<std::byte*>(each.data()));
+        from += bytes;
       }
     });
   };
@@ -145,7 +148,12 @@ void infer_allgather_rows(InferContext& context) {
   TensorSpec x = context.input("X");
   const std::int64_t ranks = checked_ranks(context);
   const std::int64_t held = num_selected(x);
-  if (held >= 0) x.rows = held * ranks;
+  if (held >= 0) {
+    std::int64_t rows = 0;
+    require(!__builtin_mul_overflow(held, ranks, &rows), context.type(), ": X has ", held,
+            " selected rows, and ", ranks, " times as many are more than an int64 can count");
+    x.rows = rows;
+  }
   context.set_output("Out", x);
 }
 

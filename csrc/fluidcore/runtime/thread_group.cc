@@ -1,5 +1,6 @@
 #include "fluidcore/runtime/thread_group.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstddef>
 #include <cstring>
@@ -90,8 +91,9 @@ void finish(const Operation& operation) {
       for (const Part& to : parts) {
         auto* all = static_cast<std::byte*>(to.result);
         for (const Part& from : parts) {
-          std::memcpy(all, from.elements.data, operation.bytes());
-          all += operation.bytes();
+          // Of no bytes the pointers may be null, unlike memcpy's.
+          all = std::copy_n(static_cast<const std::byte*>(from.elements.data), operation.bytes(),
+                            all);
         }
       }
   }

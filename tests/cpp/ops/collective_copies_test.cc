@@ -25,6 +25,42 @@ TEST(CollectiveCopiesTest, ABroadcastGivesTheValuesOfItsRoot) {
   for (const Tensor& x : ranks.results) EXPECT_THAT(values_of(x), ElementsAre(1, -1));
 }
 
+TEST(CollectiveCopiesTest, ARootIsOneOfTheRanksHoweverLarge) {
+  const RankRuns ranks(1, [](ProgramRunner& runner, int /*rank*/) {
+    runner.feed("a", tensor_of({1}, {1}));
+    runner.add(
+        OpDesc("c_broadcast", {{"X", {"a"}}}, {{"Out", {"x"}}}, {{"root", std::int64_t{1} << 32}}));
+    return "x";
+  });
+  EXPECT_THAT(ranks.errors, Each(HasSubstr("root must be less than the number of ranks, 1, got "
+                                           "4294967296")));
+}
+
+TEST(CollectiveCopiesTest, RanksAreAsManyAsAnIntCanNumber) {
+  for (const std::int64_t count : {std::int64_t{0}, std::int64_t{1} << 31}) {
+    const RankRuns ranks(1, [count](ProgramRunner& runner, int /*rank*/) {
+      runner.feed("a", tensor_of({1}, {1}));
+      runner.add(OpDesc("c_part", {{"X", {"a"}}}, {{"Out", {"x"}}}, {{"ranks", count}}));
+      return "x";
+    });
+    EXPECT_THAT(ranks.errors,
+                Each(HasSubstr("c_part: ranks must be at least 1 and less than 2^31")));
+  }
+}
+
+TEST(CollectiveCopiesTest, PartsOfNothingAreNothing) {
+  const RankRuns ranks(2, [](ProgramRunner& runner, int /*rank*/) {
+    runner.feed("a", tensor_of({0, 3}, {}));
+    runner.add(OpDesc("c_part", {{"X", {"a"}}}, {{"Out", {"part"}}}, {{"ranks", std::int64_t{2}}}));
+    runner.add(OpDesc("c_allgather", {{"X", {"part"}}, {"Like", {"a"}}}, {{"Out", {"x"}}},
+                      {{"ranks", std::int64_t{2}}}));
+    runner.add(OpDesc("c_broadcast", {{"X", {"x"}}}, {{"Out", {"y"}}}));
+    return "y";
+  });
+  EXPECT_THAT(ranks.errors, Each(""));
+  for (const Tensor& y : ranks.results) EXPECT_THAT(values_of(y), testing::IsEmpty());
+}
+
 TEST(CollectiveCopiesTest, SelectedRowsAreThoseOfAllRanks) {
   const RankRuns ranks(2, [](ProgramRunner& runner, int rank) {
     runner.feed("w", tensor_of({4, 1}, {0, 0, 0, 0}));

@@ -1,4 +1,5 @@
 #include <cstdint>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -148,7 +149,8 @@ TEST(CollectiveSumsTest, AMeanOverTheRanksHasAMeanForItsGradient) {
   });
   for (const Tensor& y : ranks.results) EXPECT_THAT(values_of(y), ElementsAre(1.5));
   const OpDesc forward("c_average", {{"X", {"x"}}, {"Samples", {"n"}}}, {{"Out", {"y"}}});
-  GradContext context(forward, {});
+  const std::set<std::string> no_grad;
+  GradContext context(forward, no_grad);
   const std::vector<OpDesc> grads = builtin_ops().grad_ops(context);
   ASSERT_EQ(grads.size(), 1);
   EXPECT_EQ(grads[0].type(), "c_average");
