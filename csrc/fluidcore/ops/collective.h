@@ -102,9 +102,10 @@ void scale_into(const From* from, std::int64_t size, double factor, To* to) {
   });
 }
 
-// The elements of a rank's part of so many, the same for all ranks; the last ones have zeros.
+// The elements of a rank's part of so many, the same for all ranks; the last ones have zeros. Of
+// -1, which is not known, -1.
 inline std::int64_t part_size(std::int64_t elements, std::int64_t ranks) {
-  return elements / ranks + (elements % ranks == 0 ? 0 : 1);
+  return elements < 0 ? -1 : elements / ranks + (elements % ranks == 0 ? 0 : 1);
 }
 
 // The elements of all variables of an input slot together; -1 where one has no known number.

@@ -70,8 +70,7 @@ Kernel part_of_rank(const KernelContext& context) {
 void infer_part(InferContext& context) {
   const std::int64_t total = total_elements(context, "X");
   const std::int64_t ranks = checked_ranks(context);
-  const std::int64_t size = total < 0 ? -1 : part_size(total, ranks);
-  context.set_output("Out", {Shape({size}), context.input("X").dtype});
+  context.set_output("Out", {Shape({part_size(total, ranks)}), context.input("X").dtype});
 }
 
 // Parts of all ranks, one after the other, cut into variables.
@@ -107,7 +106,7 @@ void infer_allgather(InferContext& context) {
   const std::int64_t ranks = checked_ranks(context);
   const TensorSpec& x = context.input("X");
   require(x.dtype == context.input("Like").dtype &&
-              (total < 0 || compatible(x.shape.num_elements(), part_size(total, ranks))),
+              compatible(x.shape.num_elements(), part_size(total, ranks)),
           context.type(), ": X must be the part of one of ", ranks, " ranks, ",
           context.input("Like").dtype, " [", part_size(total, ranks), "] of ", total,
           " elements, got ", x);
