@@ -22,7 +22,7 @@ class GradContext {
               const std::set<std::string>& no_grad,
               std::vector<BlockIndex> grad_sub_blocks = {},
               SpecsByName specs = {});
-  // Both are only referred to.
+  // What is given is only referred to.
   GradContext(const OpDesc& forward,
               std::set<std::string>&& no_grad,
               std::vector<BlockIndex> grad_sub_blocks = {},
