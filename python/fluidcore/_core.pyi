@@ -1146,9 +1146,9 @@ class KernelTest:
         """
         The verdict on elements of the gradient by one input, `kernel`. `formula` is that in float64, `reference` what it was compared with; where it is `unsure`, [elements], nothing is known of kinks.
         """
-    def prove(self, input: typing.SupportsInt | typing.SupportsIndex, elements: typing.Any, formula: typing.Any, kernel: typing.Any, rules: Rules) -> tuple[float, float] | None:
+    def prove(self, input: typing.SupportsInt | typing.SupportsIndex, formula: typing.Annotated[numpy.typing.ArrayLike, numpy.float64], kernel: typing.Annotated[numpy.typing.ArrayLike, numpy.float64], rules: Rules) -> tuple[float, float] | None:
         """
-        The resolution and the error that is found in 99 % of cases, where all elements are proven for the one cotangent; else None.
+        The resolution and the error that is found in 99 % of cases, where all elements of one input are proven for the one cotangent; else None.
         """
     @property
     def evaluations(self) -> int:

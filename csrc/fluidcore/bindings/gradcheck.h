@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -32,6 +33,13 @@ std::vector<double> of_size(const pybind11::handle& source,
                             std::string_view what,
                             std::size_t size);
 std::optional<std::vector<std::int64_t>> indices(const pybind11::object& source);  // None: nullopt
+
+// The elements of an array, copied only where they are of another dtype or not one after the other.
+using Numbers = pybind11::array_t<double, pybind11::array::c_style | pybind11::array::forcecast>;
+
+inline std::span<const double> span_of(const Numbers& numbers) {
+  return {numbers.data(), static_cast<std::size_t>(numbers.size())};
+}
 
 std::vector<double> noise_or_none(const pybind11::object& noise);
 std::size_t number_of_input(std::int64_t input);

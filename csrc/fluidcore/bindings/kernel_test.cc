@@ -30,6 +30,7 @@ using gradcheck::KernelCheck;
 using gradcheck::KernelClaim;
 using gradcheck::KernelTest;
 using gradcheck::Rules;
+using gradcheck::WholeClaim;
 
 std::unique_ptr<KernelTest> kernel_test(Gradient& kernel,
                                         Gradient& formula,
@@ -65,6 +66,12 @@ void require_elements(const std::vector<std::int64_t>& elements, const Tensor& i
   }
 }
 
+const Tensor& input_of(const KernelTest& test, std::size_t k) {
+  const std::vector<Tensor>& inputs = test.pair().kernel.inputs();
+  require(k < inputs.size(), "KernelTest: input must be below ", inputs.size(), ", got ", k);
+  return inputs[k];
+}
+
 FormulaGradient formula_gradient(const KernelTest& test,
                                  std::int64_t input,
                                  const py::object& elements,
@@ -72,8 +79,7 @@ FormulaGradient formula_gradient(const KernelTest& test,
                                  const py::object& kernel,
                                  const Derivatives& reference) {
   const std::size_t k = number_of_input(input);
-  const std::vector<Tensor>& inputs = test.pair().kernel.inputs();
-  require(k < inputs.size(), "KernelTest: input must be below ", inputs.size(), ", got ", k);
+  const Tensor& x = input_of(test, k);
   const std::size_t rows = test.pair().cotangents.size();
   require(static_cast<std::size_t>(reference.cotangents) == rows,
           "KernelTest: the reference must be of ", rows, " cotangents, got ", reference.cotangents);
@@ -82,7 +88,7 @@ FormulaGradient formula_gradient(const KernelTest& test,
                           of_size(kernel, "kernel", size), reference};
   require(std::ssize(formula.elements) == reference.elements, "KernelTest: there must be ",
           reference.elements, " elements, got ", formula.elements.size());
-  require_elements(formula.elements, inputs[k]);
+  require_elements(formula.elements, x);
   return formula;
 }
 
@@ -108,10 +114,7 @@ KernelClaim claim_of(const KernelTest& test,
                      const py::object& formula,
                      const py::object& kernel) {
   KernelClaim claim{number_of_input(input), indices(elements).value()};
-  const std::vector<Tensor>& inputs = test.pair().kernel.inputs();
-  require(claim.input < inputs.size(), "KernelTest: input must be below ", inputs.size(), ", got ",
-          claim.input);
-  require_elements(claim.elements, inputs[claim.input]);
+  require_elements(claim.elements, input_of(test, claim.input));
   require(!claim.elements.empty(), "KernelTest: there must be an element, got none");
   const std::size_t size = claim.elements.size() * test.pair().cotangents.size();
   claim.formula = of_size(formula, "formula", size);
@@ -137,11 +140,16 @@ KernelCheck check(KernelTest& test,
 
 std::optional<std::pair<double, double>> prove(KernelTest& test,
                                                std::int64_t input,
-                                               const py::object& elements,
-                                               const py::object& formula,
-                                               const py::object& kernel,
+                                               const Numbers& formula,
+                                               const Numbers& kernel,
                                                const Rules& rules) {
-  const KernelClaim claim = claim_of(test, input, elements, formula, kernel);
+  const WholeClaim claim{number_of_input(input), span_of(formula), span_of(kernel)};
+  const Tensor& x = input_of(test, claim.input);
+  for (const std::size_t size : {claim.formula.size(), claim.kernel.size()}) {
+    require(std::cmp_equal(size, x.size()), "KernelTest: each gradient must have ", x.size(),
+            " elements, got ", size);
+  }
+  require(x.size() > 0, "KernelTest: there must be an element, got none");
   const auto found =
       calculate_with(test, [&] { return gradcheck::prove_kernel(test, claim, rules); });
   if (!found) return std::nullopt;
@@ -182,10 +190,10 @@ void bind_kernel_test(py::module_& m) {
            py::arg("kernel"), py::arg("rules"), py::arg("judged"),
            "The whole comparison by elements of one input; `judged` is what is known of the "
            "formula's, None where that was looked at along directions.")
-      .def("prove", &prove, py::arg("input"), py::arg("elements"), py::arg("formula"),
-           py::arg("kernel"), py::arg("rules"),
-           "The resolution and the error that is found in 99 % of cases, where all elements are "
-           "proven for the one cotangent; else None.")
+      .def("prove", &prove, py::arg("input"), py::arg("formula"), py::arg("kernel"),
+           py::arg("rules"),
+           "The resolution and the error that is found in 99 % of cases, where all elements of one "
+           "input are proven for the one cotangent; else None.")
       .def_property_readonly("evaluations", &KernelTest::evaluations, "How often f ran.");
   m.def(
       "narrowed_to",

@@ -20,11 +20,6 @@ namespace {
 
 using gradcheck::NoiseLevel;
 using gradcheck::Repetition;
-using Numbers = py::array_t<double, py::array::c_style | py::array::forcecast>;
-
-std::span<const double> span_of(const Numbers& numbers) {
-  return {numbers.data(), static_cast<std::size_t>(numbers.size())};
-}
 
 // measure_noise or noise_floor, and the runs it takes.
 template <NoiseLevel measure(gradcheck::Function&, std::uint64_t, std::int64_t*)>

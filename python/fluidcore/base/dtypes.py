@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -79,6 +80,12 @@ def quotient_dtype(dtype: str, other: str | None) -> str:
     if dtype in FLOATING:
         return dtype
     return other if other in FLOATING else DEFAULT_FLOATING
+
+
+@functools.cache
+def name_of(dtype: np.dtype[Any]) -> str:
+    """The name of a dtype of NumPy, which makes it anew each time."""
+    return dtype.name
 
 
 def dtype_number(dtype: DTypeLike) -> int:

@@ -97,13 +97,13 @@ struct ClaimedElements {
   KernelClaim claim;
   Derivatives reference;
 
-  ClaimedElements(const KernelClaim& whole,
+  ClaimedElements(const WholeClaim& whole,
                   const std::vector<std::size_t>& positions,
                   double least) {
     claim.input = whole.input;
     std::vector<double> scale;
     for (const std::size_t i : positions) {
-      claim.elements.push_back(whole.elements[i]);
+      claim.elements.push_back(static_cast<std::int64_t>(i));
       claim.formula.push_back(whole.formula[i]);
       claim.kernel.push_back(whole.kernel[i]);
       scale.push_back(2 * std::max(std::abs(whole.formula[i]), least));
@@ -162,7 +162,7 @@ KernelCheck check_kernel(KernelTest& test,
 }
 
 std::optional<ProvenKernel> prove_kernel(KernelTest& test,
-                                         const KernelClaim& claim,
+                                         const WholeClaim& claim,
                                          const Rules& rules) {
   if (test.pair().cotangents.size() != 1) return std::nullopt;
   double squares = 0;
@@ -176,8 +176,8 @@ std::optional<ProvenKernel> prove_kernel(KernelTest& test,
   std::optional<std::set<DType>> narrow;
   std::vector<std::size_t> rest;
   ProvenKernel proven;
-  for (std::size_t begin = 0; begin < claim.elements.size(); begin += kElementsAtOnce) {
-    std::vector<std::size_t> all(std::min(kElementsAtOnce, claim.elements.size() - begin));
+  for (std::size_t begin = 0; begin < claim.formula.size(); begin += kElementsAtOnce) {
+    std::vector<std::size_t> all(std::min(kElementsAtOnce, claim.formula.size() - begin));
     std::iota(all.begin(), all.end(), begin);
     const ClaimedElements block(claim, all, least);
     keep_common(block.claim.kernel, test.pair().dtype(), narrow);

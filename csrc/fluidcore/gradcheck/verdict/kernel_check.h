@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "fluidcore/gradcheck/difference/derivatives.h"
@@ -47,12 +48,19 @@ struct ProvenKernel {
   double detectable = 0;
 };
 
-// The same for one cotangent and many elements, without a judgement of each: nullopt where not all
-// are proven. The gradient at the point proves one block of elements after the other; the few that
-// it does not prove are looked at around the point, together. The largest element, which others are
-// compared with, is that of its block, and no larger: whatever is proven is proven.
+// The gradients by all elements of one input at the point, finite, for one cotangent.
+struct WholeClaim {
+  std::size_t input = 0;
+  std::span<const double> formula;
+  std::span<const double> kernel;
+};
+
+// The same of a whole input, without a judgement of each element: nullopt where not all are proven.
+// The gradient at the point proves one block of elements after the other; the few that it does not
+// prove are looked at around the point, together. The largest element, which others are compared
+// with, is that of its block, and no larger: whatever is proven is proven.
 std::optional<ProvenKernel> prove_kernel(KernelTest& test,
-                                         const KernelClaim& claim,
+                                         const WholeClaim& claim,
                                          const Rules& rules);
 
 }  // namespace fluidcore::gradcheck

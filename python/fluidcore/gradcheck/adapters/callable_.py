@@ -276,7 +276,7 @@ class CallableTarget(Target):
     def _first_runs(self) -> str:
         """Runs f once as it is, then in a wider dtype; returns why none is possible."""
         calls = Calls(self)
-        self.first_run = native = calls.forward(self.dtype)
+        native = calls.forward(self.dtype)
         self.first_changes = calls.changed
         count = len(self._args) + len(native)
         given = "the point, and a cotangent for each output"
@@ -285,6 +285,7 @@ class CallableTarget(Target):
         given = "the point, and a direction for each input"
         arguments.check_call(self.who, "jvp", self.claim.jvp, count, given)
         if self.dtype == SHADOW:
+            self.first_run = native
             return self._calculates_in_float32(native)
         reason = ""
         for self.shadow in ("float64", "float32"):
@@ -295,6 +296,7 @@ class CallableTarget(Target):
             if not why:
                 return ""
             reason = reason or why
+        self.first_run = native
         return reason
 
     def _calculates_in_float32(self, native: Sequence[Array]) -> str:

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import copy
-import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, NamedTuple, Self, TypeAlias, TypeVar
 
 import numpy as np
 
 from fluidcore import core
 from fluidcore.backward import gradients
 from fluidcore.base.definitions import remembered
-from fluidcore.base.dtypes import FLOATING, numpy_dtype
+from fluidcore.base.dtypes import FLOATING, name_of, numpy_dtype
 from fluidcore.gradcheck.program.network import Network
 from fluidcore.gradcheck.program.source import Source
 from fluidcore.gradcheck.target.gradient_target import NoSecondGradientError
 from fluidcore.gradcheck.target.target import SHADOW, Array, Input, Target
 from fluidcore.program import Program
 
+_T = TypeVar("_T")
 _Spec: TypeAlias = "tuple[tuple[int, ...], np.dtype[Any]]"  # of an array
 _Specs: TypeAlias = "tuple[_Spec, ...]"
 
@@ -81,10 +81,10 @@ class NetworkTarget(Target):
             self._round_inputs()
             self._as_declared = self.network(None, outputs)
         # One Network for each dtype: a Target is used by one thread at a time.
-        self._forward = functools.cache(self._make_forward)
-        self._backward = functools.cache(self._make_backward)
-        self._second = functools.cache(self._make_second)
-        self._function = functools.cache(self._make_function)
+        self._forward = _PerDtype(self._make_forward)
+        self._backward = _PerDtype(self._make_backward)
+        self._second = _PerDtype(self._make_second)
+        self._function = _PerDtype(self._make_function)
 
     def move_to(self, device: str) -> None:
         """The gradient operators run there, as far as they have kernels."""
@@ -95,14 +95,14 @@ class NetworkTarget(Target):
 
     def forward(self, xs: Sequence[Array], dtype: str) -> list[Array]:
         """The floating outputs at `xs`."""
-        found = self._forward(dtype).run_at(self._by_name(xs), self._outputs)
+        found = self._forward[dtype].run_at(self._by_name(xs), self._outputs)
         if dtype not in self._output_specs:
             self._output_specs[dtype] = _specs(found)
         return found
 
     def vjp(self, xs: Sequence[Array], vs: Sequence[Array], dtype: str) -> list[Array]:
         """What the gradient operators calculate from the cotangents `vs`."""
-        network, grads = self._backward(dtype)
+        network, grads = self._backward[dtype]
         found = network.run_at(self._by_name(xs) | self._cotangents(vs), grads)
         return self._rounded(found, dtype)
 
@@ -113,7 +113,7 @@ class NetworkTarget(Target):
 
         By the inputs, and by the cotangents where the gradient is not that of one number.
         """
-        network, grads = self._second(dtype)
+        network, grads = self._second[dtype]
         values = self._by_name(xs) | {n + SECOND: u for n, u in zip(self._names, us, strict=True)}
         if not self.fixed_cotangent:
             values |= self._cotangents(vs)
@@ -128,14 +128,14 @@ class NetworkTarget(Target):
 
     def gradient_function(self, vs: Sequence[Array], dtype: str) -> core.Function:
         """The gradients as a function of inputs and cotangents, for the native engine."""
-        network, grads = self._backward(dtype)
+        network, grads = self._backward[dtype]
         weights = self._cotangents(vs)
         names = [*self._names, *weights]
         return core.ProgramFunction(network.program, network.values() | weights, names, grads)
 
     def function(self, dtype: str) -> core.Function:
         """The outputs for the native engine, at the values of `inputs`."""
-        return self._function(dtype)
+        return self._function[dtype]
 
     def network(self, dtype: str | None, outputs: Sequence[str]) -> Network:
         """The operators that some variables need, calculating in `dtype`; None: as declared."""
@@ -174,8 +174,8 @@ class NetworkTarget(Target):
             network.program = change(network.program)
             return network, grads
 
-        changed._backward = functools.cache(backward)
-        changed._second = functools.cache(changed._make_second)
+        changed._backward = _PerDtype(backward)
+        changed._second = _PerDtype(changed._make_second)
         return changed
 
     def with_second(self, change: Callable[[core.ProgramDesc], core.ProgramDesc]) -> Self:
@@ -187,25 +187,25 @@ class NetworkTarget(Target):
             network.program = change(network.program)
             return network, grads
 
-        changed._second = functools.cache(second)
+        changed._second = _PerDtype(second)
         return changed
 
     def backward_program(self) -> core.ProgramDesc:
         """The operators, forward and gradient, in the dtype under test."""
-        return self._backward(self.dtype)[0].program
+        return self._backward[self.dtype][0].program
 
     def second_program(self) -> core.ProgramDesc:
         """The same, with the gradients of the gradients."""
-        return self._second(self.dtype)[0].program
+        return self._second[self.dtype][0].program
 
     def _make_forward(self, dtype: str) -> Network:
         return self._as_declared if self._is_declared(dtype) else self._as_declared.copy(dtype)
 
     def _make_function(self, dtype: str) -> core.Function:
-        return self._forward(dtype).function(self._names, self._outputs)
+        return self._forward[dtype].function(self._names, self._outputs)
 
     def _make_backward(self, dtype: str) -> tuple[Network, list[str]]:
-        forward = self._forward(dtype)
+        forward = self._forward[dtype]
         specs = self._output_specs.get(dtype) or _specs(forward.run(self._outputs))
         found = _appended(
             _Question(
@@ -226,7 +226,7 @@ class NetworkTarget(Target):
 
     def _make_second(self, dtype: str) -> tuple[Network, list[str | None]]:
         """None for a gradient that is 0: the first one does not depend on the variable."""
-        first, grads = self._backward(dtype)
+        first, grads = self._backward[dtype]
         network = first.copy()
         for name in self._names:
             network.add_input(name + SECOND, np.zeros_like(np.asarray(first.tensor(name))))
@@ -255,6 +255,18 @@ class NetworkTarget(Target):
 
 def _specs(outputs: Sequence[Array]) -> _Specs:
     return tuple((y.shape, y.dtype) for y in outputs)
+
+
+class _PerDtype(dict[str, _T]):
+    """What is made once for each dtype, when it is first asked for."""
+
+    def __init__(self, make: Callable[[str], _T]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, dtype: str) -> _T:
+        self[dtype] = made = self._make(dtype)
+        return made
 
 
 class _Appended(NamedTuple):
@@ -288,7 +300,7 @@ def _append_gradients(question: _Question) -> _Appended:
     for name, (shape, dtype) in question.outputs:
         cotangent = program.block(0).var(name + COTANGENT)
         cotangent.set_shape(list(shape))
-        cotangent.set_dtype(dtype.name)
+        cotangent.set_dtype(name_of(dtype))
     found = gradients(
         [block.var(name) for name, _ in question.outputs],
         [block.var(name) for name in question.names],
@@ -330,12 +342,12 @@ def common_dtype(who: str, inputs: Sequence[Input]) -> str:
     if not inputs:
         raise core.InvalidArgument(f"{who}: there must be an input to check, got none")
     for item in inputs:
-        if item.value.dtype.name not in FLOATING:
+        if name_of(item.value.dtype) not in FLOATING:
             raise core.InvalidArgument(
                 f"{who}: the input '{item.name}' must be floating to be differentiated, "
-                f"got {item.value.dtype.name}"
+                f"got {name_of(item.value.dtype)}"
             )
-    dtypes = sorted({item.value.dtype.name for item in inputs})
+    dtypes = sorted({name_of(item.value.dtype) for item in inputs})
     if len(dtypes) > 1:
         raise core.InvalidArgument(
             f"{who}: the inputs must have one dtype, got {', '.join(dtypes)}; check the inputs of "

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from fluidcore import core
-from fluidcore.base.dtypes import FLOATING
+from fluidcore.base.dtypes import FLOATING, name_of
 from fluidcore.gradcheck.adapters.network_target import NetworkTarget
 from fluidcore.gradcheck.program.network import Network
 from fluidcore.gradcheck.target.repro import Repro, array_text
@@ -71,7 +71,7 @@ def operator_target(
     all_outputs = [name for name in desc.output_arg_names() if name != core.EMPTY_VAR_NAME]
     network = Network(source, values, all_outputs)
     results = zip(all_outputs, network.run(all_outputs), strict=True)
-    floating = [name for name, y in results if y.dtype.name in FLOATING]
+    floating = [name for name, y in results if name_of(y.dtype) in FLOATING]
     readable, checkable = _differentiable(desc, constants, values)
     if outputs is None:
         wanted = [name for name in floating if name in readable]
@@ -81,7 +81,9 @@ def operator_target(
         checked = [
             name
             for name in values
-            if values[name].dtype.name in FLOATING and name in checkable and name not in constants
+            if name_of(values[name].dtype) in FLOATING
+            and name in checkable
+            and name not in constants
         ]
     else:
         checked = names.of("inputs_to_check", inputs_to_check)
@@ -135,7 +137,7 @@ def _arrays(op_type: str, inputs: Values) -> dict[str, Any]:
 
 def _array(op_type: str, key: str, value: Any) -> Array:
     array = np.asarray(value)
-    if not (array.dtype.name in FLOATING or array.dtype.kind in "bi"):
+    if not (name_of(array.dtype) in FLOATING or array.dtype.kind in "bi"):
         what = "None" if value is None else f"{array.dtype} {list(array.shape)}"
         raise core.InvalidArgument(
             f"{op_type}: input {key} must be an array of real numbers, got {what}"
@@ -246,7 +248,7 @@ def _differentiable(
         )
     if definition.runs_block:
         return set(desc.output_arg_names()), set(desc.input_arg_names())
-    specs = {name: (value.shape, value.dtype.name) for name, value in values.items()}
+    specs = {name: (value.shape, name_of(value.dtype)) for name, value in values.items()}
     ops, grad_to_var = core.get_grad_op_desc(desc, constants, [], specs)
     read = {name for op in ops for name in op.input_arg_names()}
     outputs = {name for name in desc.output_arg_names() if core.grad_var_name(name) in read}

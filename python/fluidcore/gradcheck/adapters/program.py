@@ -87,7 +87,7 @@ class ProgramTarget(NetworkTarget):
         """What the gradient operators calculate; error clips that are in their place do nothing."""
         if self.gradient_names is None:
             return super().vjp(xs, vs, dtype)
-        network, grads = self._backward(dtype)
+        network, grads = self._backward[dtype]
         return self._rounded(network.run_at(self._by_name(xs), grads), dtype)
 
     def append_gradients(self, program: Program) -> list[str]:
@@ -114,7 +114,7 @@ class ProgramTarget(NetworkTarget):
         """What localisation gives `vjp`: 1, or random numbers."""
         if self.fixed_cotangent:
             return [np.ones(1)]
-        values = self._forward(self.dtype).run(self.outputs)
+        values = self._forward[self.dtype].run(self.outputs)
         return [
             stream(0, name, "localise cotangent").standard_normal(value.shape).astype(value.dtype)
             for name, value in zip(self.outputs, values, strict=True)

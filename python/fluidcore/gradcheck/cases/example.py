@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from fluidcore.base.dtypes import FLOATING, numpy_dtype
+from fluidcore.base.dtypes import FLOATING, name_of, numpy_dtype
 from fluidcore.gradcheck.target.random_numbers import stream
 
 Array: TypeAlias = NDArray[Any]
@@ -47,7 +47,7 @@ class OpExample:
         return tuple(
             slot
             for slot, value in self.inputs.items()
-            if any(a.dtype.name in FLOATING for a in as_list(value))
+            if any(name_of(a.dtype) in FLOATING for a in as_list(value))
         )
 
     def __str__(self) -> str:

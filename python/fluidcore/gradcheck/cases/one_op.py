@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fluidcore import core
+from fluidcore.base.dtypes import name_of
 from fluidcore.gradcheck.cases.example import Array, OpExample, as_list
 from fluidcore.program.attributes import plain_attributes
 
@@ -51,7 +52,7 @@ def one_op(example: OpExample) -> OneOp:
                 values[name] = array
                 variable = block.var(name)
                 variable.set_shape(list(array.shape))
-                variable.set_dtype(array.dtype.name)
+                variable.set_dtype(name_of(array.dtype))
     outputs = {}
     for slot_def in core.op_def(example.type).outputs:
         slot = slot_def.name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import signal
 from collections.abc import Callable, Iterator, Sequence
@@ -41,3 +42,4 @@ def _begin(libraries: Sequence[str]) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent gets them
     for path in libraries:
         add_op_library(path)
+    gc.set_threshold(20_000, 50, 100)  # checks leave hardly a cycle to be found

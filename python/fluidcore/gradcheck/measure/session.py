@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fluidcore import core
-from fluidcore.base.dtypes import numpy_dtype
+from fluidcore.base.dtypes import name_of, numpy_dtype
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.target.calls import Calls, cast, flat
 from fluidcore.gradcheck.target.random_numbers import few_bits, stream
@@ -35,12 +35,20 @@ def configured(usual: core.Rules, config: GradCheckConfig) -> core.Rules:
 
 def added(v: Sequence[Array], w: Sequence[Array], dtype: str) -> list[Array]:
     """The sum of two cotangents, rounded once to `dtype`."""
-    return [cast(cast(a, SHADOW) + cast(b, SHADOW), dtype) for a, b in zip(v, w, strict=True)]
+    return [_rounded(np.add(a, b, dtype=SHADOW), dtype) for a, b in zip(v, w, strict=True)]
 
 
 def apart(v: Sequence[Array], w: Sequence[Array], dtype: str) -> list[Array]:
     """The difference of two cotangents, rounded once to `dtype`."""
-    return [cast(cast(a, SHADOW) - cast(b, SHADOW), dtype) for a, b in zip(v, w, strict=True)]
+    return [_rounded(np.subtract(a, b, dtype=SHADOW), dtype) for a, b in zip(v, w, strict=True)]
+
+
+def _rounded(values: Doubles, dtype: str) -> Array:
+    return np.asarray(values, order="C") if dtype == SHADOW else cast(values, dtype)
+
+
+def _is_scaled(once: Doubles, part: Doubles) -> bool:
+    return np.array_equal(_FACTOR * once, part)
 
 
 class Added(NamedTuple):
@@ -94,7 +102,7 @@ class Session:
         return self.calls.forward(self.dtype) if known is None else known
 
     def _shadow_is_real(self) -> bool:
-        names = {y.dtype.name for y in self.outputs}
+        names = {name_of(y.dtype) for y in self.outputs}
         if names <= {self.dtype}:
             if not np.isfinite(flat(self.outputs)).all():
                 return True
@@ -236,8 +244,7 @@ class Session:
             self._scales[dtype] = False
             with suppress(Exception):  # of user code, which the audits of each form show
                 found = self.calls.gradients(self._few(dtype, adds=adds), dtype)
-                pairs = zip(once, next(found), strict=True)
-                self._scales[dtype] = all(np.array_equal(_FACTOR * a, b) for a, b in pairs)
+                self._scales[dtype] = all(map(_is_scaled, once, next(found)))
                 if self._scales[dtype] and adds:
                     self.added = Added(*found)
         return self._scales[dtype]
@@ -251,7 +258,8 @@ class Session:
         if adds:
             second = self.second_cotangent(equal=self.has_forms)
             yield second
-            yield self.with_first(second)
+            second = self.with_first(second)
+            yield second
 
     @property
     def has_forms(self) -> bool:

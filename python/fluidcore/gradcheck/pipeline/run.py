@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from fluidcore import core
-from fluidcore.base.dtypes import FLOATING
+from fluidcore.base.dtypes import FLOATING, name_of
 from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.fixed_step.comparison import plain_results
 from fluidcore.gradcheck.localise.program_findings import localised
@@ -191,7 +191,7 @@ def _check_inputs(target: Target) -> None:
     if target.dtype not in FLOATING:
         raise core.InvalidArgument(f"{target.who}: dtype must be floating, got {target.dtype}")
     for part in target.inputs:
-        name = part.value.dtype.name
+        name = name_of(part.value.dtype)
         if name not in FLOATING:
             raise core.InvalidArgument(
                 f"{target.who}: the input '{part.name}' must be floating to be differentiated by, "

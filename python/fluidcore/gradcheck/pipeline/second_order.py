@@ -17,7 +17,7 @@ from fluidcore.gradcheck.measure.flags import has_kink
 from fluidcore.gradcheck.measure.session import Session
 from fluidcore.gradcheck.pipeline import assemble
 from fluidcore.gradcheck.report.result import GradCheckReport, GradCheckResult
-from fluidcore.gradcheck.target.calls import cast, flat, noted, size_of
+from fluidcore.gradcheck.target.calls import Noted, cast, flat, size_of
 from fluidcore.gradcheck.target.gradient_target import (
     GradientTarget,
     HasSecondOrder,
@@ -121,7 +121,7 @@ def _count_gradients(session: Session) -> int:
         raise NoSecondGradientError(f"{target.who} has no second gradient")
     xs = session.calls.point(dtype)
     vs = [cast(v, dtype) for v in session.cotangent(0)]
-    with noted(target.who, "the second gradient", target.inputs):
+    with Noted(target.who, "the second gradient", target.inputs):
         return len(target.second_vjp(xs, vs, [np.ones_like(x) for x in xs], dtype))
 
 

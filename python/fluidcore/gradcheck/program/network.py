@@ -13,7 +13,7 @@ import numpy as np
 
 from fluidcore import core
 from fluidcore.base.checks import check_name
-from fluidcore.base.dtypes import FLOATING, numpy_dtype
+from fluidcore.base.dtypes import FLOATING, name_of, numpy_dtype
 from fluidcore.gradcheck.program.cast_program import cast_program
 from fluidcore.gradcheck.program.source import Ops, Source
 from fluidcore.gradcheck.target.target import Array
@@ -107,7 +107,7 @@ class Network:
         twin._moved = None
         for name in self.inputs():
             value = np.asarray(self.tensor(name))
-            if dtype is not None and value.dtype.name in FLOATING:
+            if dtype is not None and name_of(value.dtype) in FLOATING:
                 value = value.astype(numpy_dtype(dtype), copy=False)
             twin.scope.var(name).get_tensor().set(value)
         if dtype is not None:
@@ -193,11 +193,11 @@ class Network:
             )
         else:
             return None
-        is_cast = self._dtype is not None and value.dtype.name in FLOATING
-        dtype = value.dtype.name if declared is None or is_cast else declared.dtype()
-        if name in values and value.dtype.name != dtype:
+        is_cast = self._dtype is not None and name_of(value.dtype) in FLOATING
+        dtype = name_of(value.dtype) if declared is None or is_cast else declared.dtype()
+        if name in values and name_of(value.dtype) != dtype:
             raise core.InvalidArgument(
-                f"{self.who}: '{name}' must be {dtype}, got {value.dtype.name}; "
+                f"{self.who}: '{name}' must be {dtype}, got {name_of(value.dtype)}; "
                 f"write {name}.astype('{dtype}')"
             )
         return value
@@ -205,8 +205,8 @@ class Network:
     def _declare(self, found: Ops, name: str, value: Array) -> None:
         """Gives a variable a value; it is of its old dtype until everything is cast."""
         declared = found.declared(name)
-        before = value.dtype.name if declared is None else declared.dtype()
-        if self._dtype is not None and value.dtype.name in FLOATING:
+        before = name_of(value.dtype) if declared is None else declared.dtype()
+        if self._dtype is not None and name_of(value.dtype) in FLOATING:
             value = value.astype(numpy_dtype(self._dtype), copy=False)
         self.add_input(name, value)
         if self._dtype is not None:

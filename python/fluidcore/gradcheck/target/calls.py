@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,7 +69,7 @@ class Calls:
     ) -> list[Array]:
         self.forwards += 1
         given = self._given(dtype, xs)
-        with noted(self.target.who, "f", self.target.inputs):
+        with Noted(self.target.who, "f", self.target.inputs):
             outputs = f(given, dtype)
         self._compare_point("f changes its input", given, dtype, xs)
         if not isinstance(outputs, (list, tuple)):
@@ -92,7 +91,7 @@ class Calls:
         self.backwards += 1
         weights = self._copied(vs)
         given = self._given(dtype, xs)
-        with noted(self.target.who, "the gradient", self.target.inputs):
+        with Noted(self.target.who, "the gradient", self.target.inputs):
             found: Any = self.target.vjp(given, weights, dtype)
         self._compare_point("the gradient changes the input", given, dtype, xs)
         self._compare("the gradient changes the cotangent of output", vs, weights)
@@ -105,9 +104,12 @@ class Calls:
         Each is asked for when its turn comes, so that one at a time needs memory.
         """
         given = self._given(dtype, None)
-        for found in self.target.vjps(given, self._lent(many), dtype):
+
+        def received(found: Any) -> list[Doubles]:
             self.backwards += 1
-            yield self._received(found, given, dtype)
+            return self._received(found, given, dtype)
+
+        yield from map(received, self.target.vjps(given, self._lent(many), dtype))
         self._compare_point("the gradient changes the input", given, dtype, None)
 
     def _lent(self, many: Iterable[Sequence[Array]]) -> Iterator[Sequence[Array | None]]:
@@ -115,6 +117,7 @@ class Calls:
             weights = self._copied(vs)
             yield weights
             self._compare("the gradient changes the cotangent of output", vs, weights)
+            del vs, weights  # as large as the outputs
 
     def _copied(self, vs: Sequence[Array | None]) -> Sequence[Array | None]:
         return vs if self._trusts else [None if v is None else same_strides(v) for v in vs]
@@ -180,17 +183,22 @@ class Calls:
                     self.changed.append(text)
 
 
-@contextmanager
-def noted(who: str, what: str, inputs: Sequence[Input]) -> Iterator[None]:
+class Noted:
     """Adds to an exception whose function raised it, and at which inputs."""
-    try:
-        yield
-    except Exception as error:
-        where = ", ".join(
-            f"{part.name} {part.value.dtype.name} {list(part.value.shape)}" for part in inputs
-        )
-        error.add_note(f"{who}: raised by {what} at the inputs {where}")
-        raise
+
+    def __init__(self, who: str, what: str, inputs: Sequence[Input]) -> None:
+        self._who, self._what, self._inputs = who, what, inputs
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: object, _traceback: object) -> None:
+        if isinstance(error, Exception):
+            where = ", ".join(
+                f"{part.name} {part.value.dtype.name} {list(part.value.shape)}"
+                for part in self._inputs
+            )
+            error.add_note(f"{self._who}: raised by {self._what} at the inputs {where}")
 
 
 def cast(value: Any, dtype: str) -> Array:
@@ -202,9 +210,9 @@ def cast(value: Any, dtype: str) -> Array:
 
 
 def flat(arrays: Sequence[Array]) -> Doubles:
-    """All elements of all arrays, one after the other, as float64."""
+    """All elements of all arrays, one after the other, as float64; not to be changed."""
     parts = [np.asarray(a).astype(np.float64, copy=False).reshape(-1) for a in arrays]
-    return np.concatenate(parts) if parts else np.zeros(0)
+    return joined(parts) if parts else np.zeros(0)
 
 
 def joined(arrays: Sequence[Array]) -> Array:

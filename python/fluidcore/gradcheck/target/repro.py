@@ -43,12 +43,11 @@ class Repro:
 
 def settings_text(config: GradCheckConfig) -> str:
     """Python text of settings that are not the defaults; "" if there are none."""
-    default = GradCheckConfig()
     given = [
         f"{field.name}={value!r}"
         for field in fields(config)
         if field.name not in _SAME_RESULT
-        and (value := getattr(config, field.name)) != getattr(default, field.name)
+        and (value := getattr(config, field.name)) != field.default
     ]
     return f"GradCheckConfig({', '.join(given)})" if given else ""
 

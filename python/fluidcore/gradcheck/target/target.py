@@ -72,7 +72,7 @@ class Target(ABC):
         repro: How the check is repeated, where that is known.
         rounding: Where the sizes of outputs and gradients do not tell it.
         smallest_batch: Elements from which on `batched` is faster than a run for each.
-        first_run: f at the point, in `dtype`, where it has run already.
+        first_run: f at the point, in `dtype`, where it has run already and is judged in that.
         first_changes: What that run wrote into its arguments, in words.
     """
 
