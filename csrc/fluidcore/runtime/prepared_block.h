@@ -41,7 +41,7 @@ struct PreparedStep {
   std::int64_t work = 0;   // see Lookout; that of its block not counted
   std::int64_t flops = 0;  // 0 where they are not known
   bool runs_block = false;
-  std::vector<Output> outputs;
+  std::vector<Output> outputs = {};
   std::vector<View> views = {};  // which its kernel points, too
 };
 
