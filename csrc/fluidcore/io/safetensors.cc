@@ -44,14 +44,14 @@ std::string_view name_of(DType dtype) {
   return std::ranges::find(kDTypes, dtype, [](const auto& entry) { return entry.second; })->first;
 }
 
-struct Place {
+struct StoredTensor {
   std::string name;
   TensorSpec spec;
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
 };
 
-Place place_of(const std::string& name, const JsonNode& node) {
+StoredTensor place_of(const std::string& name, const JsonNode& node) {
   node.check_fields({"dtype", "shape", "data_offsets"});
   std::vector<std::int64_t> shape;
   std::vector<std::uint64_t> offsets;
@@ -61,7 +61,7 @@ Place place_of(const std::string& name, const JsonNode& node) {
   node.field("data_offsets").for_each([&](const JsonNode& offset, std::size_t /*i*/) {
     offsets.push_back(offset.unsigned_integer());
   });
-  Place place{name, {Shape(std::move(shape)), dtype_named(node.field("dtype").string())}};
+  StoredTensor place{name, {Shape(std::move(shape)), dtype_named(node.field("dtype").string())}};
   require(offsets.size() == 2 && offsets[0] <= offsets[1] &&
               offsets[1] - offsets[0] == byte_size(place.spec),
           "data_offsets of '", excerpt(name), "' must be two that hold ", byte_size(place.spec),
@@ -72,19 +72,19 @@ Place place_of(const std::string& name, const JsonNode& node) {
 }
 
 // The tensors in the order of their bytes, of which each belongs to one.
-std::vector<Place> places_of(const Json& header, std::uint64_t data, TensorFile& file) {
-  std::vector<Place> places;
+std::vector<StoredTensor> places_of(const Json& header, std::uint64_t data, TensorFile& file) {
+  std::vector<StoredTensor> places;
   JsonNode(header).for_each_field([&](const std::string& name, const JsonNode& node) {
     if (name != kMetadata) return places.push_back(place_of(name, node));
     node.for_each_field([&](const std::string& key, const JsonNode& text) {
       file.metadata.emplace(key, text.string());
     });
   });
-  std::ranges::sort(places, [](const Place& a, const Place& b) {
+  std::ranges::sort(places, [](const StoredTensor& a, const StoredTensor& b) {
     return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
   });
   std::uint64_t end = 0;
-  for (const Place& place : places) {
+  for (const StoredTensor& place : places) {
     require(place.begin == end, "tensors must follow each other, got '", excerpt(place.name),
             "' at byte ", place.begin, " instead of ", end);
     end = place.end;
@@ -105,7 +105,7 @@ TensorFile read(std::ifstream& in, std::uint64_t size) {
   in.read(text.data(), static_cast<std::streamsize>(header_size));
   TensorFile file;
   const Json header = parse_json(text, kNesting);
-  for (const Place& place : places_of(header, size - kSizeBytes - header_size, file)) {
+  for (const StoredTensor& place : places_of(header, size - kSizeBytes - header_size, file)) {
     Tensor tensor(place.spec);
     in.read(static_cast<char*>(tensor.raw()), static_cast<std::streamsize>(tensor.bytes()));
     file.tensors.emplace(place.name, std::move(tensor));

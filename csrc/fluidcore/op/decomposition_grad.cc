@@ -13,7 +13,7 @@ namespace fluidcore {
 namespace {
 
 using NameSet = std::set<std::string>;
-using Steps = std::vector<Decomposition::Step>;
+using DecompositionSteps = std::vector<Decomposition::Step>;
 
 // The inputs whose elements a step reads.
 NameSet elements_read(const OpRegistry& registry, const OpDesc& step) {
@@ -38,7 +38,9 @@ bool any_in(const std::vector<std::string>& names, const NameSet& set) {
 }
 
 // The variables that depend on an input whose gradient is wanted.
-NameSet varying_names(const OpRegistry& registry, const GradContext& context, const Steps& steps) {
+NameSet varying_names(const OpRegistry& registry,
+                      const GradContext& context,
+                      const DecompositionSteps& steps) {
   NameSet varying;
   for (const std::string& name : context.forward().input_arg_names()) {
     if (context.wants(name)) varying.insert(name);
@@ -52,7 +54,8 @@ NameSet varying_names(const OpRegistry& registry, const GradContext& context, co
 }
 
 // The steps of which something is read by `readers`, or by another of these steps.
-std::vector<OpDesc> steps_read_by(const std::vector<OpDesc>& readers, const Steps& steps) {
+std::vector<OpDesc> steps_read_by(const std::vector<OpDesc>& readers,
+                                  const DecompositionSteps& steps) {
   NameSet read;
   std::vector<OpDesc> kept;
   const auto keep_inputs = [&read](const OpDesc& op) {
@@ -77,7 +80,7 @@ class Reverse {
         inputs_(inputs_of(context.forward())),
         varying_(varying_names(registry, context, decomposition.steps())) {
     start(decomposition);
-    const Steps& steps = decomposition.steps();
+    const DecompositionSteps& steps = decomposition.steps();
     for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
       if (any_in(step->op.output_arg_names(), reached_)) differentiate(step->op);
     }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "fluidcore/base/division.h"
 #include "fluidcore/kernels/cuda/attention.h"
 #include "fluidcore/kernels/cuda/matmul.h"
 #include "fluidcore/kernels/cuda/reduce.h"
@@ -114,7 +115,7 @@ struct Scores {
     constexpr std::size_t kAlignment = 256;
     const std::size_t bytes = static_cast<std::size_t>(matrices * size) * sizeof(T);
     whole->reserve(bytes);
-    rest = std::make_shared<Scratch>(whole, (bytes + kAlignment - 1) / kAlignment * kAlignment);
+    rest = std::make_shared<Scratch>(whole, round_up(bytes, kAlignment));
   }
   T* matrix(std::int64_t i) const { return reinterpret_cast<T*>(whole->data()) + i * size; }
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "fluidcore/base/division.h"
 #include "fluidcore/kernels/cpu/gather.h"
 #include "fluidcore/kernels/cpu/merge_rows.h"
 #include "fluidcore/kernels/cpu/streams.h"
@@ -24,7 +25,7 @@ cpu::IndexedRows merged_shape(const TensorSpec& spec) {
 // On a device: behind the merged rows, in the scratch memory.
 std::size_t offset_of_keys(const TensorSpec& spec) {
   constexpr std::size_t kAlignment = 64;
-  return (byte_size(spec) + kAlignment - 1) / kAlignment * kAlignment;
+  return round_up(byte_size(spec), kAlignment);
 }
 
 cpu::StreamFormula sum_of_two(DType dtype) {

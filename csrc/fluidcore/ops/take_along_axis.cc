@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "fluidcore/base/division.h"
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/broadcast.h"
 #include "fluidcore/kernels/cpu/gather.h"
@@ -77,7 +78,7 @@ Taken::Taken(const KernelContext& context, std::int64_t element, bool links)
   shape_ = {1, x.num_elements(), out.num_elements(), element};
   const std::int64_t before = links ? cpu::num_links(shape_) : 0;
   constexpr std::int64_t kLine = 64 / sizeof(std::int64_t);
-  const std::int64_t aligned = (before + kLine - 1) / kLine * kLine;
+  const std::int64_t aligned = round_up(before, kLine);
   positions_ = std::make_shared<Scratch>(context.scratch(), aligned * sizeof(std::int64_t));
   positions_->reserve(static_cast<std::size_t>(shape_.count) * sizeof(std::int64_t));
 }

@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "fluidcore/base/division.h"
 #include "fluidcore/kernels/cpu/elementwise.h"
 #include "fluidcore/kernels/cuda/map.h"
 #include "fluidcore/kernels/functors.h"
@@ -103,7 +104,7 @@ class Copies {
     for (Copy& copy : copies_) {
       copy.offset = end;
       if (!copy.is_read && !copy.is_written) continue;
-      end += (byte_size(copy.wide.spec) + kAlignment - 1) / kAlignment * kAlignment;
+      end += round_up(byte_size(copy.wide.spec), kAlignment);
     }
     scratch_->reserve(end);
     return std::make_shared<Scratch>(scratch_, end);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "fluidcore/base/division.h"
 #include "fluidcore/kernels/cpu/total.h"
 #include "fluidcore/kernels/cuda/reduce.h"
 #include "fluidcore/kernels/functors.h"
@@ -233,7 +234,7 @@ Kernel norm(const KernelContext& context) {
       });
     };
   }
-  const std::int64_t strips = (inner + kPixels - 1) / kPixels;
+  const std::int64_t strips = divide_up(inner, kPixels);
   return [=, images = shape[0]] {
     cpu::for_rows(images * strips, channels * std::min(inner, kPixels), [=](std::int64_t strip) {
       const std::int64_t pixel = strip % strips * kPixels;

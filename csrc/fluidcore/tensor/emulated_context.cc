@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "fluidcore/base/division.h"
 #include "fluidcore/base/error.h"
 #include "fluidcore/tensor/device_context.h"
 #include "fluidcore/tensor/tensor.h"
@@ -30,7 +31,7 @@ class DeviceMemory {
     return fluidcore::allocate(bytes);
 #else
     const std::lock_guard lock(mutex_);
-    const std::size_t size = (std::max<std::size_t>(bytes, 1) + kPage - 1) / kPage * kPage;
+    const std::size_t size = round_up(std::max<std::size_t>(bytes, 1), kPage);
     if (size > kCapacity) throw NoMemory(bytes);
     if (base_ == nullptr) base_ = reserve();
     std::size_t begin = 0;

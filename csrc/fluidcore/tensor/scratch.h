@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "fluidcore/base/division.h"
 #include "fluidcore/tensor/device_context.h"
 
 namespace fluidcore {
@@ -60,7 +61,7 @@ class ScratchParts {
     constexpr std::size_t kAlignment = 256;
     const std::size_t begin = bytes_;
     const std::size_t bytes = static_cast<std::size_t>(elements) * element_bytes;
-    bytes_ += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    bytes_ += round_up(bytes, kAlignment);
     scratch_->reserve(bytes_);
     return begin;
   }

@@ -1,4 +1,5 @@
 #include "fluidcore/tensor/selected_rows.h"
+#include "fluidcore/base/division.h"
 
 #include <algorithm>
 #include <cstring>
@@ -13,7 +14,7 @@ std::size_t offset_of_rows(const TensorSpec& spec) {
   constexpr std::size_t kAlignment = sizeof(std::int64_t);
   const auto values =
       static_cast<std::size_t>(num_selected(spec) * row_width(spec)) * size_of(spec.dtype);
-  return (values + kAlignment - 1) / kAlignment * kAlignment;
+  return round_up(values, kAlignment);
 }
 
 Tensor to_dense(const Tensor& tensor) {

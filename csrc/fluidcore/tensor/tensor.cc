@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "fluidcore/base/division.h"
 #include "fluidcore/tensor/device_context.h"
 #include "fluidcore/tensor/selected_rows.h"
 
@@ -29,8 +30,7 @@ bool fits(double value) {
 }  // namespace
 
 std::shared_ptr<void> allocate(std::size_t bytes) {
-  const std::size_t rounded =
-      (std::max<std::size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
+  const std::size_t rounded = round_up(std::max<std::size_t>(bytes, 1), kAlignment);
   void* memory = rounded < bytes ? nullptr : std::aligned_alloc(kAlignment, rounded);
   if (memory == nullptr) throw NoMemory(bytes);
   return {memory, std::free};

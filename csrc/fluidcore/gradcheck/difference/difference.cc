@@ -3,6 +3,7 @@
 #include <cmath>
 #include <memory>
 
+#include "fluidcore/base/division.h"
 #include "fluidcore/gradcheck/difference/differentiate.h"
 #include "fluidcore/gradcheck/function/outputs.h"
 #include "fluidcore/gradcheck/function/unrecoverable.h"
@@ -85,8 +86,7 @@ std::vector<double> quotients(Function& function,
             tensor.size(), "), got ", element);
   }
   const std::int64_t count = elements ? static_cast<std::int64_t>(elements->size()) : tensor.size();
-  const Workers threads(function, input, options.workers,
-                        (count + kElementsPerBlock - 1) / kElementsPerBlock);
+  const Workers threads(function, input, options.workers, divide_up(count, kElementsPerBlock));
   std::vector<std::unique_ptr<DifferenceWorker>> workers(threads.size());
   workers[0] = std::make_unique<DifferenceWorker>(threads.function(0), input);
   const Outputs& outputs = workers[0]->outputs;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "fluidcore/base/division.h"
 #include "fluidcore/gradcheck/difference/climb.h"
 #include "fluidcore/gradcheck/difference/element.h"
 #include "fluidcore/gradcheck/difference/projection.h"
@@ -94,7 +95,7 @@ void differentiate_input(Function& function,
   const Tensor& tensor = function.inputs()[input];
   const double rms = root_mean_square(tensor);
   const Workers threads(function, input, options.workers,
-                        (layout.moves + kElementsPerBlock - 1) / kElementsPerBlock);
+                        divide_up(layout.moves, kElementsPerBlock));
   std::vector<std::unique_ptr<ClimbWorker>> workers(threads.size());
   const auto prepare = [&](std::size_t index) {
     workers[index] = std::make_unique<ClimbWorker>(threads.function(index), input, rms,

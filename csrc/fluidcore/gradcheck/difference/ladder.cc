@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "fluidcore/base/division.h"
 #include "fluidcore/base/threads.h"
 #include "fluidcore/gradcheck/function/infinity.h"
 
@@ -37,7 +38,7 @@ void Ladder::reserve(std::int64_t slots) {
   if (slots <= slots_) return;
   // An odd number of cache lines: fields that lie a power of two apart evict each other.
   constexpr std::int64_t kLine = 8;
-  const std::int64_t stride = ((slots + kLine - 1) / kLine | 1) * kLine;
+  const std::int64_t stride = (divide_up(slots, kLine) | 1) * kLine;
   auto data = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(stride * kFields));
   for (int f = 0; f < kFields; ++f) std::copy_n(field(f), slots_, data.get() + f * stride);
   data_ = std::move(data);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "fluidcore/base/division.h"
 #include "fluidcore/kernels/cpu/attention_tiles.h"
 #include "fluidcore/kernels/cpu/isa.h"
 #include "fluidcore/kernels/math.h"
@@ -80,7 +81,7 @@ PreparedAttention<T> prepare_attention(const Attention& a, const ScratchPtr& scr
   const TileProduct<T> mix(a, [=](std::int64_t m, std::int64_t n) {
     return Gemm<T>(m, dv, n, {kTileKeys, 1}, {dv, 1}, {dv, 1});
   });
-  const std::int64_t tiles = tiles_of(a.queries, kTileQueries);
+  const std::int64_t tiles = divide_up(a.queries, kTileQueries);
   const Workspace<T> workspace(scratch, a.batch * a.heads * tiles, kTileQueries * (kTileKeys + 2),
                                std::max(score.scratch_bytes(), mix.scratch_bytes()));
   return [=](const AttentionValues<T>& in, T* out, T* logsumexp) {
@@ -95,7 +96,7 @@ PreparedAttention<T> prepare_attention(const Attention& a, const ScratchPtr& scr
       std::fill_n(sums, queries.count, T(0));
       std::fill_n(values, queries.count * dv, T(0));
       const T* const mask = mask_of(a, in.mask, head);
-      for (std::int64_t j = 0; j < tiles_of(a.keys, kTileKeys); ++j) {
+      for (std::int64_t j = 0; j < divide_up(a.keys, kTileKeys); ++j) {
         const Range keys = tile_of(a.keys, kTileKeys, j);
         if (seen(a, queries.last() - 1, keys) == 0) break;
         const std::int64_t key = head * a.keys + keys.first;

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "fluidcore/base/division.h"
 #include "fluidcore/kernels/cpu/attention.h"
 #include "fluidcore/kernels/cpu/attention_tiles.h"
 #include "fluidcore/kernels/cpu/isa.h"
@@ -108,10 +109,10 @@ PreparedAttentionGrad<T> prepare_attention_grad(const Attention& a, const Scratc
       if (v_grad != nullptr) std::fill_n(v_grad, a.keys * dv, T(0));
       const T* const mask = mask_of(a, in.mask, head);
       T* const mask_grad = mask_of(a, grads.mask_grad, head);
-      for (std::int64_t j = 0; j < tiles_of(a.keys, kTileKeys); ++j) {
+      for (std::int64_t j = 0; j < divide_up(a.keys, kTileKeys); ++j) {
         const Range keys = tile_of(a.keys, kTileKeys, j);
         const T* const k = in.k + (first_key + keys.first) * d;
-        for (std::int64_t i = 0; i < tiles_of(a.queries, kTileQueries); ++i) {
+        for (std::int64_t i = 0; i < divide_up(a.queries, kTileQueries); ++i) {
           const Range queries = tile_of(a.queries, kTileQueries, i);
           if (seen(a, queries.last() - 1, keys) == 0) continue;
           const std::int64_t row = first_query + queries.first;

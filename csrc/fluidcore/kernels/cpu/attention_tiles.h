@@ -30,10 +30,6 @@ inline Range tile_of(std::int64_t size, std::int64_t tile, std::int64_t i) {
   return {i * tile, std::min(tile, size - i * tile)};
 }
 
-inline std::int64_t tiles_of(std::int64_t size, std::int64_t tile) {
-  return (size + tile - 1) / tile;
-}
-
 // One product of tiles, also for the tiles at the ends: `make` is given queries and keys of a tile.
 template <class T>
 class TileProduct {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "fluidcore/base/division.h"
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/elementwise.h"
 
@@ -115,7 +116,7 @@ ChannelSums<T>::ChannelSums(const ChannelLayout& layout)
   constexpr std::int64_t kParts = 64;  // for threads to share
   constexpr std::int64_t kLeast = 16384;
   if (layout.size() == 0) return;
-  blocks_ = (layout.channels + width_ - 1) / width_;
+  blocks_ = divide_up(layout.channels, width_);
   parts_ = std::min({layout.outer, kParts / blocks_, layout.size() / blocks_ / kLeast});
   parts_ = std::max<std::int64_t>(parts_, 1);
   first_.resize(static_cast<std::size_t>(parts_ * layout.channels));

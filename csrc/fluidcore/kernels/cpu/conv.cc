@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 
+#include "fluidcore/base/division.h"
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/gemm.h"
 #include "fluidcore/tensor/tensor.h"
@@ -12,21 +13,15 @@ namespace fluidcore::cpu {
 
 namespace {
 
-// Work that is worth a thread.
-constexpr double kThreadWork = 1e6;
 // Columns of a product that pay for packing the filters.
-constexpr std::int64_t kColumns = 64;
-
-std::int64_t divide_up(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
+constexpr std::int64_t kPackedColumns = 64;
 
 // The outputs j of a row for which j * stride + offset lies in [0, extent).
-struct Range {
+struct Inside {
   std::int64_t first;
   std::int64_t last;
 };
-Range inside(std::int64_t offset, std::int64_t stride, std::int64_t extent, std::int64_t outputs) {
+Inside inside(std::int64_t offset, std::int64_t stride, std::int64_t extent, std::int64_t outputs) {
   const std::int64_t first = offset < 0 ? divide_up(-offset, stride) : 0;
   const std::int64_t last = extent > offset ? divide_up(extent - offset, stride) : 0;
   return {std::min(first, outputs), std::clamp(last, std::min(first, outputs), outputs)};
@@ -58,7 +53,7 @@ void for_window_lines(const ConvProblem& p, std::int64_t columns, const F& f) {
   for (std::int64_t channel = 0; channel < p.channels / p.groups; ++channel) {
     for (Spatial tap{}; tap[kDepth] < p.kernel[kDepth]; ++row, next(p.kernel, tap)) {
       const std::int64_t x = tap[kWidth] * p.dilation[kWidth] - p.pad[kWidth];
-      const Range range = inside(x, p.stride[kWidth], p.in[kWidth], p.out[kWidth]);
+      const Inside range = inside(x, p.stride[kWidth], p.in[kWidth], p.out[kWidth]);
       std::int64_t to = row * columns;
       for (std::int64_t plane = 0; plane < p.out[kDepth]; ++plane) {
         const std::int64_t z = position(p, kDepth, plane, tap);
@@ -66,7 +61,7 @@ void for_window_lines(const ConvProblem& p, std::int64_t columns, const F& f) {
           const std::int64_t y = position(p, kHeight, line, tap);
           const bool padding = z < 0 || z >= p.in[kDepth] || y < 0 || y >= p.in[kHeight];
           f(to, channel * p.in_plane() + (z * p.in[kHeight] + y) * p.in[kWidth] + x,
-            padding ? Range{0, 0} : range);
+            padding ? Inside{0, 0} : range);
         }
       }
     }
@@ -75,7 +70,7 @@ void for_window_lines(const ConvProblem& p, std::int64_t columns, const F& f) {
 
 template <class T>
 void windows_of(const ConvProblem& p, const T* input, T* windows, std::int64_t columns) {
-  for_window_lines(p, columns, [&](std::int64_t to, std::int64_t from, Range range) {
+  for_window_lines(p, columns, [&](std::int64_t to, std::int64_t from, Inside range) {
     T* line = windows + to;
     std::fill(line, line + range.first, T(0));
     if (p.stride[kWidth] == 1) {
@@ -90,7 +85,7 @@ void windows_of(const ConvProblem& p, const T* input, T* windows, std::int64_t c
 
 template <class T>
 void add_windows(const ConvProblem& p, const T* windows, T* input) {
-  for_window_lines(p, p.out_plane(), [&](std::int64_t from, std::int64_t to, Range range) {
+  for_window_lines(p, p.out_plane(), [&](std::int64_t from, std::int64_t to, Inside range) {
     const T* line = windows + from;
     for (std::int64_t j = range.first; j < range.last; ++j)
       input[to + j * p.stride[kWidth]] += line[j];
@@ -107,7 +102,8 @@ class Parts {
       : images_(p.batch),
         together_(together),
         count_(std::clamp<std::int64_t>(
-            std::min(p.batch, static_cast<std::int64_t>(std::min(p.flops() / kThreadWork, 1e6))),
+            std::min(p.batch,
+                     static_cast<std::int64_t>(std::min(p.flops() / kOperationsOfThread, 1e6))),
             1,
             limit)),
         window_bytes_(padded(byte_size(
@@ -180,7 +176,7 @@ Prepared2<T> prepare_conv(const ConvProblem& p) {
   // Images so small that their filters would be read for hardly any outputs are taken together.
   const std::int64_t share = divide_up(p.batch, num_threads());
   const std::int64_t together = std::clamp<std::int64_t>(
-      kColumns / std::max<std::int64_t>(plane, 1), 1, std::max<std::int64_t>(share, 1));
+      kPackedColumns / std::max<std::int64_t>(plane, 1), 1, std::max<std::int64_t>(share, 1));
   const std::int64_t columns = together * plane;
   const Gemm<T> gemm(size.filters, columns, p.taps(), {p.taps(), 1}, {columns, 1}, {columns, 1});
   const Parts<T> parts(p, gemm, num_threads(), together);

@@ -4,6 +4,7 @@
 #include <array>
 #include <type_traits>
 
+#include "fluidcore/base/division.h"
 #include "fluidcore/base/dtype.h"
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/elementwise.h"
@@ -13,7 +14,7 @@ namespace fluidcore::cpu {
 namespace {
 
 // Columns that are added together, so that the elements of a row are read one after the other.
-constexpr std::int64_t kColumns = 256;
+constexpr std::int64_t kAddedTogether = 256;
 
 template <class T>
 using Total = std::conditional_t<std::is_integral_v<T>, std::uint64_t, double>;
@@ -65,16 +66,16 @@ void accumulate(std::int64_t outer,
                 CumsumOrder order,
                 const T* x,
                 T* out) {
-  const std::int64_t width = std::min(inner, kColumns);
+  const std::int64_t width = std::min(inner, kAddedTogether);
   if (outer * count * inner == 0) return;
-  const std::int64_t strips = (inner + width - 1) / width;
+  const std::int64_t strips = divide_up(inner, width);
   const std::int64_t grain = std::max<std::int64_t>(1, kGrain / (count * width));
   parallel_for(outer * strips, grain, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t strip = begin; strip < end; ++strip) {
       const std::int64_t column = strip % strips * width;
       const std::int64_t offset = strip / strips * count * inner + column;
       const auto add =
-          width == 1 ? add_columns<Operation, 1, T> : add_columns<Operation, kColumns, T>;
+          width == 1 ? add_columns<Operation, 1, T> : add_columns<Operation, kAddedTogether, T>;
       add(count, inner, std::min(width, inner - column), order, x + offset, out + offset);
     }
   });

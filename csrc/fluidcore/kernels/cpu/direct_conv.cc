@@ -1,4 +1,5 @@
 #include "fluidcore/kernels/cpu/direct_conv.h"
+#include "fluidcore/base/division.h"
 
 #include <algorithm>
 #include <array>
@@ -14,10 +15,6 @@ namespace {
 constexpr std::int64_t kMostFilters = 6;  // whose sums stay in registers together
 constexpr std::int64_t kPatch = 16384;    // elements of the input that are copied together
 constexpr std::int64_t kMostLanes = 16;
-
-constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
 
 std::int64_t lanes_of(Isa isa) {
   return isa == Isa::kAvx512 ? 16 : isa == Isa::kAvx2 ? 8 : 4;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "fluidcore/base/division.h"
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/gemm_kernels.h"
 
@@ -18,10 +19,6 @@ constexpr std::int64_t kBlockColumns = 1024;
 constexpr std::int64_t kCachedRows = 128;
 // Below this many multiplications a second thread costs more than it saves.
 constexpr std::int64_t kParallelWork = 1 << 20;
-
-constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
 
 }  // namespace
 

@@ -6,6 +6,8 @@
 
 namespace fluidcore::cpu {
 
+inline constexpr double kOperationsOfThread = 1e6;  // that are worth one
+
 // Where the elements of a matrix are: element (i, j) at i * row + j * col.
 struct MatrixLayout {
   std::int64_t row = 0;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "fluidcore/base/division.h"
 #include "fluidcore/base/threads.h"
 
 namespace fluidcore::cpu {
@@ -124,7 +125,7 @@ struct Taps {
 // Calls f(image, first, last) for the points [first, last) of images, in parts that threads share.
 template <class F>
 void for_chunks(const GridSample& sample, const F& f) {
-  const std::int64_t chunks = (sample.points + kChunk - 1) / kChunk;
+  const std::int64_t chunks = divide_up(sample.points, kChunk);
   parallel_for(sample.images * chunks, 1 + 64 / std::max<std::int64_t>(sample.channels, 1),
                [&](std::int64_t begin, std::int64_t end) {
                  for (std::int64_t i = begin; i < end; ++i) {

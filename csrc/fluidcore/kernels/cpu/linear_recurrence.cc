@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "fluidcore/base/division.h"
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/elementwise.h"
 
@@ -11,7 +12,7 @@ namespace fluidcore::cpu {
 namespace {
 
 // Sequences that are walked together, so that elements side by side are read together.
-constexpr std::int64_t kColumns = 64;
+constexpr std::int64_t kWalkedTogether = 64;
 
 // One element each of sequences that are walked together.
 struct Step {
@@ -33,7 +34,7 @@ class Strip {
         column_(strip % count(s) * most),
         width_(most == 1 ? 1 : std::min(most, s.inner - column_)) {}
 
-  static std::int64_t count(const Sequences& s) { return (s.inner + most - 1) / most; }
+  static std::int64_t count(const Sequences& s) { return divide_up(s.inner, most); }
 
   // How many elements there are in strips in front of this one.
   std::int64_t elements_before() const { return s_.count * (outer_ * s_.inner + column_); }
@@ -77,7 +78,7 @@ template <class F>
 void for_strips(const Sequences& s, const F& f) {
   if (s.outer * s.count * s.inner == 0) return;
   if (s.inner == 1) return for_strips_of<1>(s, f);
-  for_strips_of<kColumns>(s, f);
+  for_strips_of<kWalkedTogether>(s, f);
 }
 
 template <class F>

@@ -15,7 +15,7 @@ namespace {
 // Calls f(row, first, last) for each channel of each image: the rows of its window are [first,
 // last).
 template <class F>
-void for_rows(const ChannelWindows& w, const F& f) {
+void for_window_rows(const ChannelWindows& w, const F& f) {
   constexpr std::int64_t kThreadWork = 1 << 15;
   const std::int64_t grain = kThreadWork / std::max<std::int64_t>(w.inner, 1) + 1;
   const Isa isa = cpu_isa();
@@ -59,7 +59,7 @@ void middle(const Lrn& p, const T* x, std::int64_t first, std::int64_t last, T* 
 
 template <class T>
 void window_sums(const ChannelWindows& windows, const T* x, T* out) {
-  for_rows(windows, [&](std::int64_t row, std::int64_t first, std::int64_t last) {
+  for_window_rows(windows, [&](std::int64_t row, std::int64_t first, std::int64_t last) {
     sum_rows(windows, x, first, last, out + row * windows.inner);
   });
 }
@@ -67,7 +67,7 @@ void window_sums(const ChannelWindows& windows, const T* x, T* out) {
 template <class T>
 void lrn(const Lrn& p, const T* x, T* mid, T* out) {
   const T power = static_cast<T>(-p.beta);
-  for_rows(p.windows, [&](std::int64_t row, std::int64_t first, std::int64_t last) {
+  for_window_rows(p.windows, [&](std::int64_t row, std::int64_t first, std::int64_t last) {
     const std::int64_t at = row * p.windows.inner;
     middle(p, x, first, last, mid + at);
 #pragma omp simd
@@ -81,7 +81,7 @@ template <class T>
 void lrn_grad(const Lrn& p, const T* x, const T* out_grad, T* scratch, T* x_grad) {
   const T power = static_cast<T>(-p.beta);
   // What each element adds to the gradients of its window: out_grad out / mid.
-  for_rows(p.windows, [&](std::int64_t row, std::int64_t first, std::int64_t last) {
+  for_window_rows(p.windows, [&](std::int64_t row, std::int64_t first, std::int64_t last) {
     const std::int64_t at = row * p.windows.inner;
     middle(p, x, first, last, scratch + at);
 #pragma omp simd
@@ -94,7 +94,7 @@ void lrn_grad(const Lrn& p, const T* x, const T* out_grad, T* scratch, T* x_grad
   ChannelWindows back = p.windows;
   std::swap(back.before, back.after);
   window_sums(back, scratch, x_grad);
-  for_rows(p.windows, [&](std::int64_t row, std::int64_t first, std::int64_t last) {
+  for_window_rows(p.windows, [&](std::int64_t row, std::int64_t first, std::int64_t last) {
     const std::int64_t at = row * p.windows.inner;
     middle(p, x, first, last, scratch + at);
 #pragma omp simd

@@ -13,8 +13,6 @@ namespace {
 
 // Products with fewer operations are spread over threads whole; larger ones are cut.
 constexpr double kLargeProduct = 2e6;
-// Work that is worth a thread.
-constexpr double kThreadWork = 1e6;
 
 // Where the matrices of one product start.
 struct Offsets {
@@ -60,7 +58,7 @@ Prepared2<T> prepare_matmul(const MatmulProblem& original, const ScratchPtr& scr
   const std::int64_t parts =
       whole ? std::clamp<std::int64_t>(
                   std::min<std::int64_t>(static_cast<std::int64_t>(outputs.size()),
-                                         static_cast<std::int64_t>(flops / kThreadWork)),
+                                         static_cast<std::int64_t>(flops / kOperationsOfThread)),
                   1, num_threads())
             : 1;
   const std::size_t stride = (gemm.scratch_bytes() + 63) / 64 * 64;

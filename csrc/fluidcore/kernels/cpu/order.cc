@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "fluidcore/base/division.h"
 #include "fluidcore/base/dtype.h"
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/elementwise.h"
@@ -12,7 +13,7 @@ namespace fluidcore::cpu {
 namespace {
 
 // Columns that are searched together, so that the elements of a row are read one after the other.
-constexpr std::int64_t kColumns = 256;
+constexpr std::int64_t kSearchedTogether = 256;
 
 template <class C>
 bool is_nan(C x) {
@@ -27,7 +28,7 @@ bool comes_before(C a, C b) {
 template <bool descending, class T>
 void find_in_columns(const OrderedDim& dim, std::int64_t width, const T* x, std::int64_t* indices) {
   using C = ComputeType<T>;
-  std::array<C, kColumns> best;
+  std::array<C, kSearchedTogether> best;
   std::fill_n(indices, width, 0);
   for (std::int64_t i = 0; i < width; ++i) best[i] = static_cast<C>(x[i]);
   for (std::int64_t row = 1; row < dim.count; ++row) {
@@ -44,8 +45,8 @@ void find_in_columns(const OrderedDim& dim, std::int64_t width, const T* x, std:
 template <class T>
 void find_typed(const OrderedDim& dim, const T* x, std::int64_t* indices) {
   if (dim.outer * dim.inner == 0) return;
-  const std::int64_t width = std::min(dim.inner, kColumns);
-  const std::int64_t strips = (dim.inner + width - 1) / width;
+  const std::int64_t width = std::min(dim.inner, kSearchedTogether);
+  const std::int64_t strips = divide_up(dim.inner, width);
   const auto find = dim.descending ? find_in_columns<true, T> : find_in_columns<false, T>;
   const std::int64_t grain = kGrain / (dim.count * width) + 1;
   parallel_for(dim.outer * strips, grain, [&](std::int64_t begin, std::int64_t end) {

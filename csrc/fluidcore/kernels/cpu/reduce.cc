@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "fluidcore/base/division.h"
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/elementwise.h"
 
@@ -151,10 +152,10 @@ Reduction<Operation, T, Out>::Reduction(const Shape& in, const std::vector<bool>
   std::int64_t results = nest_.kept_count;
   std::int64_t elements = nest_.reduced_count * nest_.row;
   if (!nest_.row_is_reduced) {
-    results *= (nest_.row + kColumns - 1) / kColumns;
+    results *= divide_up(nest_.row, kColumns);
     elements = nest_.reduced_count * std::min(nest_.row, kColumns);
   }
-  if (results < kFewResults) blocks_ = std::max<std::int64_t>(1, (elements + kBlock - 1) / kBlock);
+  if (results < kFewResults) blocks_ = std::max<std::int64_t>(1, divide_up(elements, kBlock));
   if (blocks_ > 1) {
     const std::int64_t outputs = nest_.kept_count * (nest_.row_is_reduced ? 1 : nest_.row);
     partial_.resize(static_cast<std::size_t>(outputs * blocks_));
@@ -179,7 +180,7 @@ void Reduction<Operation, T, Out>::reduce_rows(std::int64_t first,
                                                double divisor) const {
   run_on(isa_, [=, nest = &nest_, blocks = blocks_] {
     const std::int64_t elements = nest->reduced_count * nest->row;
-    const std::int64_t block = (elements + blocks - 1) / blocks;
+    const std::int64_t block = divide_up(elements, blocks);
     for (std::int64_t task = first; task < last; ++task) {
       const std::int64_t result = task / blocks;
       const T* base = in + offset(nest->kept, result);
@@ -238,8 +239,8 @@ void Reduction<Operation, T, Out>::run_columns(const T* in, Out* out, double div
   const Isa isa = isa_;
   const ReduceNest* nest = &nest_;
   const std::int64_t blocks = blocks_;
-  const std::int64_t chunks = (nest_.row + kColumns - 1) / kColumns;
-  const std::int64_t block = (nest_.reduced_count + blocks - 1) / blocks;  // in rows
+  const std::int64_t chunks = divide_up(nest_.row, kColumns);
+  const std::int64_t block = divide_up(nest_.reduced_count, blocks);  // in rows
   const std::int64_t outputs = nest_.kept_count * nest_.row;
   Total* partial = partial_.data();
   const std::int64_t grain =

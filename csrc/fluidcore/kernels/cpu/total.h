@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "fluidcore/base/division.h"
 #include "fluidcore/base/dtype.h"
 #include "fluidcore/kernels/cpu/rows.h"
 
@@ -12,7 +13,7 @@ namespace fluidcore::cpu {
 inline constexpr std::int64_t kTotalBlock = 16384;
 
 inline std::int64_t total_blocks(std::int64_t size) {
-  return (size + kTotalBlock - 1) / kTotalBlock;
+  return divide_up(size, kTotalBlock);
 }
 
 // The sum of f(i) over all i in [0, size); `partial` is memory for total_blocks(size) numbers.

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "fluidcore/base/division.h"
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/elementwise.h"
 #include "fluidcore/kernels/cpu/isa.h"
@@ -159,7 +160,7 @@ void Transpose::run_words(Word* to, const Word* from) const {
   const Dim b = to_inner_;
   if (b.from_stride == 1) return copy_lines(to, from);
   const bool interleaves = b.extent <= kShort && a.from_stride == 1 && a.to_stride == b.extent;
-  const std::int64_t a_blocks = (a.extent + kBlock - 1) / kBlock;
+  const std::int64_t a_blocks = divide_up(a.extent, kBlock);
   const std::int64_t tasks = size_ / (a.extent * b.extent) * a_blocks;
   const std::int64_t grain = kGrain / (std::min(a.extent, kBlock) * b.extent);
   parallel_for(tasks, grain, [&, isa = cpu_isa()](std::int64_t first, std::int64_t last) {

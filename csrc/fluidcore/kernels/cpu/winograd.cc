@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "fluidcore/base/division.h"
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/winograd_filter.h"
 #include "fluidcore/kernels/cpu/winograd_tiles.h"

@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "fluidcore/base/division.h"
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/winograd.h"
 #include "fluidcore/kernels/cpu/winograd_filter.h"

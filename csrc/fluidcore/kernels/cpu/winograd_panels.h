@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "fluidcore/base/division.h"
 #include "fluidcore/kernels/cpu/isa.h"
 
 namespace fluidcore::cpu::winograd {
@@ -12,13 +13,6 @@ namespace fluidcore::cpu::winograd {
 inline constexpr std::int64_t kLanes = 16;
 inline constexpr std::int64_t kSide = 4;
 inline constexpr std::int64_t kElements = kSide * kSide;
-
-constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) {
-  return (a + b - 1) / b;
-}
-constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) {
-  return divide_up(a, b) * b;
-}
 
 // How they lie in memory, counted in floats. The gaps keep what is written together from falling
 // into the same set of a cache.

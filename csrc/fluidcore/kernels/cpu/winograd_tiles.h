@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "fluidcore/base/division.h"
 #include "fluidcore/kernels/conv_problem.h"
 #include "fluidcore/kernels/cpu/winograd_transforms.h"
 

@@ -8,6 +8,7 @@
 #include <cuda_runtime.h>
 #endif
 
+#include "fluidcore/base/division.h"
 #include "fluidcore/base/host_device.h"
 #include "fluidcore/kernels/math.h"
 #include "fluidcore/tensor/device_context.h"
@@ -125,8 +126,7 @@ void for_each(DeviceContext& device, std::int64_t size, const Body& body, Args..
 #ifdef __CUDACC__
   constexpr std::int64_t kThreads = 256;
   constexpr std::int64_t kMostBlocks = std::int64_t{1} << 20;
-  const auto blocks =
-      static_cast<unsigned>(std::min((size + kThreads - 1) / kThreads, kMostBlocks));
+  const auto blocks = static_cast<unsigned>(std::min(divide_up(size, kThreads), kMostBlocks));
   if (size <= (std::int64_t{1} << 30)) {
     detail::run_each<<<blocks, kThreads, 0, detail::stream_of(device)>>>(static_cast<int>(size),
                                                                          body, args...);
@@ -154,8 +154,7 @@ void loop(DeviceContext& device, std::int64_t size, const Body& body, Args... ar
 #ifdef __CUDACC__
   constexpr std::int64_t kThreads = 256;
   constexpr std::int64_t kMostBlocks = 2048;
-  const auto blocks =
-      static_cast<unsigned>(std::min((size + kThreads - 1) / kThreads, kMostBlocks));
+  const auto blocks = static_cast<unsigned>(std::min(divide_up(size, kThreads), kMostBlocks));
   detail::run_loop<<<blocks, kThreads, 0, detail::stream_of(device)>>>(size, body, args...);
   device.check_launch();
 #else

@@ -25,8 +25,8 @@ using Tag = dnnl::memory::format_tag;
 // their channels last as they are, so that nothing is copied, others as oneDNN likes best. It
 // likes blocks of channels, too, where its kernels for channels that come last, which work on one
 // row of pixels at a time, would find short ones.
-struct Descs {
-  Descs(const ConvProblem& p, dnnl::memory::data_type type)
+struct ConvDescs {
+  ConvDescs(const ConvProblem& p, dnnl::memory::data_type type)
       : is_last(p.channels_last),
         stays(p.channels_last && p.out[kWidth] >= kShortRow),
         input(image(with_axes({p.batch, p.channels}, p.in, p.axes), type)),
@@ -65,12 +65,12 @@ struct Descs {
 
 constexpr auto kDirect = dnnl::algorithm::convolution_direct;
 
-dnnl::convolution_forward::primitive_desc forward(const Pipeline& pipeline, const Descs& d) {
+dnnl::convolution_forward::primitive_desc forward(const Pipeline& pipeline, const ConvDescs& d) {
   return {pipeline.engine(),
           dnnl::prop_kind::forward_training,
           kDirect,
           d.of_primitive(d.input),
-          Descs::any(d.filter),
+          ConvDescs::any(d.filter),
           d.of_primitive(d.output),
           d.strides,
           d.dilations,
@@ -102,7 +102,7 @@ Prepared2<T, Out> prepare_steps(const char* what, const ConvProblem& p, const Ma
   if (p.is_empty() || !is_native<T>()) return {};
   return prepare(what, p.flops(), [&]() -> Prepared2<T, Out> {
     auto pipeline = std::make_shared<Pipeline>();
-    make(*pipeline, Descs(p, kDataType<T>));
+    make(*pipeline, ConvDescs(p, kDataType<T>));
     return [pipeline](const T* first, const T* second, Out* out) {
       pipeline->run({first, second, out});
     };
@@ -160,22 +160,25 @@ std::vector<FilterGradPart> cut_filter_grad(const ConvProblem& p) {
 // Leaves float32, in which parts are added up.
 template <class T>
 Prepared2<T, float> prepare_filter_grad_part(const ConvProblem& problem, std::int64_t all_filters) {
-  return prepare_steps<T, float>("convolution gradient", problem, [&](Pipeline& pipeline, Descs d) {
-    dnnl::memory::dims all = d.output.get_dims();
-    all[1] = all_filters;
-    d.output = Desc(d.output.get_dims(), kDataType<T>, d.image(all, kDataType<T>).get_strides());
-    const Desc filter_grad = plain(d.filter.get_dims());
-    const dnnl::convolution_backward_weights::primitive_desc desc(
-        pipeline.engine(), kDirect, d.of_primitive(d.input), Descs::any(filter_grad),
-        d.of_primitive(d.output), d.strides, d.dilations, d.padding, d.padding,
-        forward(pipeline, d), with_scratchpad());
-    const dnnl::memory input = pipeline.converted(pipeline.external(d.input), desc.src_desc());
-    const dnnl::memory output_grad =
-        pipeline.converted(pipeline.external(d.output), desc.diff_dst_desc());
-    add_with_result(pipeline, dnnl::convolution_backward_weights(desc), desc, {DNNL_ARG_SRC, input},
-                    {DNNL_ARG_DIFF_DST, output_grad}, DNNL_ARG_DIFF_WEIGHTS,
-                    desc.diff_weights_desc(), pipeline.external(filter_grad));
-  });
+  return prepare_steps<T, float>(
+      "convolution gradient", problem, [&](Pipeline& pipeline, ConvDescs d) {
+        dnnl::memory::dims all = d.output.get_dims();
+        all[1] = all_filters;
+        d.output =
+            Desc(d.output.get_dims(), kDataType<T>, d.image(all, kDataType<T>).get_strides());
+        const Desc filter_grad = plain(d.filter.get_dims());
+        const dnnl::convolution_backward_weights::primitive_desc desc(
+            pipeline.engine(), kDirect, d.of_primitive(d.input), ConvDescs::any(filter_grad),
+            d.of_primitive(d.output), d.strides, d.dilations, d.padding, d.padding,
+            forward(pipeline, d), with_scratchpad());
+        const dnnl::memory input = pipeline.converted(pipeline.external(d.input), desc.src_desc());
+        const dnnl::memory output_grad =
+            pipeline.converted(pipeline.external(d.output), desc.diff_dst_desc());
+        add_with_result(pipeline, dnnl::convolution_backward_weights(desc), desc,
+                        {DNNL_ARG_SRC, input}, {DNNL_ARG_DIFF_DST, output_grad},
+                        DNNL_ARG_DIFF_WEIGHTS, desc.diff_weights_desc(),
+                        pipeline.external(filter_grad));
+      });
 }
 
 // The prepared parts, and where those that are added up, or rounded, leave their results.
@@ -243,7 +246,7 @@ PreparedWeights<T> prepare_conv(const ConvProblem& problem) {
   if (problem.is_empty() || !is_native<T>()) return {};
   return prepare("convolution", problem.flops(), [&]() -> PreparedWeights<T> {
     auto pipeline = std::make_shared<Pipeline>();
-    const Descs d(problem, kDataType<T>);
+    const ConvDescs d(problem, kDataType<T>);
     const auto desc = forward(*pipeline, d);
     const dnnl::memory input = pipeline->converted(pipeline->external(d.input), desc.src_desc());
     const dnnl::memory filter = pipeline->kept(pipeline->external(d.filter), desc.weights_desc());
@@ -264,19 +267,20 @@ Prepared2<T> prepare_conv_input_grad(const ConvProblem& problem) {
   // oneDNN works on blocks of channels: for an image of 1 or 3 the product of matrices is faster.
   constexpr std::int64_t kFewChannels = 3;
   if (problem.channels <= kFewChannels) return {};
-  return prepare_steps<T>("convolution gradient", problem, [](Pipeline& pipeline, const Descs& d) {
-    const dnnl::convolution_backward_data::primitive_desc desc(
-        pipeline.engine(), kDirect, d.of_primitive(d.input), Descs::any(d.filter),
-        d.of_primitive(d.output), d.strides, d.dilations, d.padding, d.padding,
-        forward(pipeline, d), with_scratchpad());
-    const dnnl::memory output_grad =
-        pipeline.converted(pipeline.external(d.output), desc.diff_dst_desc());
-    const dnnl::memory filter =
-        pipeline.converted(pipeline.external(d.filter), desc.weights_desc());
-    add_with_result(pipeline, dnnl::convolution_backward_data(desc), desc,
-                    {DNNL_ARG_DIFF_DST, output_grad}, {DNNL_ARG_WEIGHTS, filter}, DNNL_ARG_DIFF_SRC,
-                    desc.diff_src_desc(), pipeline.external(d.input));
-  });
+  return prepare_steps<T>(
+      "convolution gradient", problem, [](Pipeline& pipeline, const ConvDescs& d) {
+        const dnnl::convolution_backward_data::primitive_desc desc(
+            pipeline.engine(), kDirect, d.of_primitive(d.input), ConvDescs::any(d.filter),
+            d.of_primitive(d.output), d.strides, d.dilations, d.padding, d.padding,
+            forward(pipeline, d), with_scratchpad());
+        const dnnl::memory output_grad =
+            pipeline.converted(pipeline.external(d.output), desc.diff_dst_desc());
+        const dnnl::memory filter =
+            pipeline.converted(pipeline.external(d.filter), desc.weights_desc());
+        add_with_result(pipeline, dnnl::convolution_backward_data(desc), desc,
+                        {DNNL_ARG_DIFF_DST, output_grad}, {DNNL_ARG_WEIGHTS, filter},
+                        DNNL_ARG_DIFF_SRC, desc.diff_src_desc(), pipeline.external(d.input));
+      });
 }
 
 template Prepared2<float> prepare_conv_input_grad(const ConvProblem&);

@@ -1,4 +1,5 @@
 #include "fluidcore/kernels/onednn/pipeline.h"
+#include "fluidcore/base/division.h"
 
 #include <cstddef>
 #include <utility>
@@ -21,7 +22,7 @@ dnnl::memory Pipeline::external(const dnnl::memory::desc& desc) {
 dnnl::memory Pipeline::temporary(const dnnl::memory::desc& desc) {
   constexpr std::size_t kAlignment = 64;
   const std::size_t offset = end_;
-  end_ += (desc.get_size() + kAlignment - 1) / kAlignment * kAlignment;
+  end_ += round_up(desc.get_size(), kAlignment);
   return place(desc, offset);
 }
 

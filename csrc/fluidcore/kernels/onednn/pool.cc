@@ -12,8 +12,8 @@ namespace {
 
 using Desc = dnnl::memory::desc;
 
-struct Descs {
-  Descs(const PoolProblem& p, dnnl::memory::data_type type)
+struct PoolDescs {
+  PoolDescs(const PoolProblem& p, dnnl::memory::data_type type)
       : x(image(p, p.in, type)),
         out(image(p, p.out, type)),
         algorithm(p.pooling == Pooling::kMax ? dnnl::algorithm::pooling_max
@@ -54,7 +54,7 @@ double work(const PoolProblem& p) {
 }
 
 dnnl::pooling_forward::primitive_desc forward(const Pipeline& pipeline,
-                                              const Descs& d,
+                                              const PoolDescs& d,
                                               dnnl::prop_kind kind) {
   return {pipeline.engine(), kind,     d.algorithm, d.x,      d.out,
           d.strides,         d.kernel, d.dilations, d.before, d.after,
@@ -68,7 +68,7 @@ Prepared1<T> prepare_pool(const PoolProblem& p) {
   if (p.planes() == 0 || p.adaptive || !is_native<T>()) return {};
   return prepare("pooling", work(p), [&]() -> Prepared1<T> {
     auto pipeline = std::make_shared<Pipeline>();
-    const Descs d(p, kDataType<T>);
+    const PoolDescs d(p, kDataType<T>);
     const auto desc = forward(*pipeline, d, dnnl::prop_kind::forward_inference);
     const dnnl::memory x = pipeline->external(d.x);
     pipeline->add(dnnl::pooling_forward(desc), desc.scratchpad_desc(),
@@ -85,7 +85,7 @@ Prepared2<T> prepare_pool_grad(const PoolProblem& p) {
   if (p.planes() == 0 || p.adaptive || !is_native<T>()) return {};
   return prepare("pooling gradient", work(p), [&]() -> Prepared2<T> {
     auto pipeline = std::make_shared<Pipeline>();
-    const Descs d(p, kDataType<T>);
+    const PoolDescs d(p, kDataType<T>);
     const auto forward_desc = forward(*pipeline, d, dnnl::prop_kind::forward_training);
     const dnnl::pooling_backward::primitive_desc desc(pipeline->engine(), d.algorithm, d.x, d.out,
                                                       d.strides, d.kernel, d.dilations, d.before,

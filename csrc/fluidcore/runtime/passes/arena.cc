@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "fluidcore/base/division.h"
 #include "fluidcore/base/error.h"
 
 namespace fluidcore {
@@ -85,7 +86,7 @@ ArenaLayout lay_out(const std::vector<Lifetime>& lifetimes) {
   ArenaLayout layout;
   for (std::size_t i = 0; i < lifetimes.size(); ++i) {
     const auto size = [&](std::size_t which) {
-      return (lifetimes[which].bytes + kAlignment - 1) / kAlignment * kAlignment;
+      return round_up(lifetimes[which].bytes, kAlignment);
     };
     while (!alive.empty() && alive.top().first < lifetimes[i].first) {
       const std::size_t dead = alive.top().second;
