@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "fluidcore/kernels/cpu/direct_conv.h"
+#include "fluidcore/kernels/cpu/small_image_conv.h"
 #include "fluidcore/kernels/cpu/winograd.h"
 #include "fluidcore/kernels/onednn/onednn.h"
 #include "fluidcore/ops/bilinear.h"
@@ -87,9 +88,12 @@ Kernel conv(const KernelContext& context) {
     if (on_cpu && cpu::direct_conv_pays(problem)) {
       return direct_conv(problem, input, filter, output);
     }
+    if (on_cpu && cpu::small_image_conv_pays(problem)) {
+      return fused_conv(cpu::prepare_small_image_conv(problem, context.scratch()), input, filter,
+                        output);
+    }
     if (on_cpu && cpu::winograd_pays(problem)) {
-      return winograd_conv(cpu::prepare_winograd(problem, context.scratch()), input, filter,
-                           output);
+      return fused_conv(cpu::prepare_winograd(problem, context.scratch()), input, filter, output);
     }
   }
   const PreparedWeights<T> forward = prepare_conv<T>(context, problem);

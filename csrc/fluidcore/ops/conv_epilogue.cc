@@ -37,9 +37,7 @@ class Epilogue {
   }
 
   // Is called in each run, by one thread at a time.
-  Kernel with(const cpu::WinogradConv& conv,
-              Arg<const float> input,
-              Arg<const float> filter) const {
+  Kernel with(const cpu::FusedConv& conv, Arg<const float> input, Arg<const float> filter) const {
     const auto of_filters =
         std::make_shared<std::vector<float>>(factors_ ? 2 * static_cast<std::size_t>(filters_) : 0);
     return [*this, conv, input, filter, of_filters] {
@@ -96,10 +94,10 @@ class Epilogue {
 
 }  // namespace
 
-Kernel winograd_conv(const cpu::WinogradConv& conv,
-                     Arg<const float> input,
-                     Arg<const float> filter,
-                     Arg<float> output) {
+Kernel fused_conv(const cpu::FusedConv& conv,
+                  Arg<const float> input,
+                  Arg<const float> filter,
+                  Arg<float> output) {
   const auto with = [=](const std::vector<const RowPart*>& parts) {
     Epilogue epilogue(input.cell(), filter.cell(), output.cell());
     std::size_t count = 0;

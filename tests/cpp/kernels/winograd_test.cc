@@ -177,7 +177,7 @@ TEST(Winograd, MakesTheFilterAnewWhenItsVersionIsAnotherOne) {
   };
   const std::vector<float> of_filter = fresh(t.filter);
   const std::vector<float> of_other = fresh(other);
-  const WinogradConv conv = prepare_winograd(p, scratch);
+  const FusedConv conv = prepare_winograd(p, scratch);
   const auto run = [&](const std::vector<float>& filter, std::uint64_t version) {
     conv(t.input.data(), filter.data(), version, t.output.data(), {});
     // Another kernel uses the scratch memory.
@@ -201,7 +201,7 @@ TEST(Winograd, FinishesOutputsWithBiasResidualAndRelu) {
     residual[1] = NAN;
     for (const Isa isa : vector_isas()) {
       const auto scratch = std::make_shared<Scratch>();
-      const WinogradConv conv = prepare_winograd(p, scratch, isa);
+      const FusedConv conv = prepare_winograd(p, scratch, isa);
       const auto run = [&](const ConvEpilogue& epilogue) {
         conv(t.input.data(), t.filter.data(), 0, t.output.data(), epilogue);
         return t.output;
@@ -239,7 +239,7 @@ TEST(Winograd, ScalesOutputsBeforeTheBias) {
     const auto scale = numbers<float>(filters, 4);
     const auto bias = numbers<float>(filters, 5);
     for (const Isa isa : vector_isas()) {
-      const WinogradConv conv = prepare_winograd(p, std::make_shared<Scratch>(), isa);
+      const FusedConv conv = prepare_winograd(p, std::make_shared<Scratch>(), isa);
       const auto run = [&](const ConvEpilogue& epilogue) {
         conv(t.input.data(), t.filter.data(), 0, t.output.data(), epilogue);
         return t.output;

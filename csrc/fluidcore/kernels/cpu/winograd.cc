@@ -280,7 +280,7 @@ bool winograd_pays(const ConvProblem& p) {
   return p.flops() > 2 * kElements * tiles * channels * filters + kFlopsOfByte * bytes;
 }
 
-WinogradConv prepare_winograd(const ConvProblem& p, const ScratchPtr& scratch, Isa isa) {
+FusedConv prepare_winograd(const ConvProblem& p, const ScratchPtr& scratch, Isa isa) {
   auto forward = std::make_shared<Forward>(p, filter_matrix(p), scratch, isa);
   return [forward](const float* input, const float* filter, std::uint64_t version, float* output,
                    const ConvEpilogue& epilogue) {

@@ -1,9 +1,7 @@
 #pragma once
 
-#include <cstdint>
-#include <functional>
-
 #include "fluidcore/kernels/conv_problem.h"
+#include "fluidcore/kernels/cpu/fused_conv.h"
 #include "fluidcore/kernels/cpu/isa.h"
 #include "fluidcore/kernels/prepared.h"
 #include "fluidcore/tensor/scratch.h"
@@ -22,27 +20,11 @@ namespace fluidcore::cpu {
 // than the memory that the transforms move.
 bool winograd_pays(const ConvProblem& problem);
 
-// What is done to each output before it is stored: times the scale and + bias of its filter,
-// + residual, of the output's shape, and negative numbers become 0.
-struct ConvEpilogue {
-  const float* scale = nullptr;
-  const float* bias = nullptr;
-  const float* residual = nullptr;
-  bool relu = false;
-};
-
-// (input, filter, version of the filter, output, epilogue). The transformed filter is kept once a
-// version came twice, and made anew when the version is another one or 0.
-using WinogradConv = std::function<void(const float* input,
-                                        const float* filter,
-                                        std::uint64_t version,
-                                        float* output,
-                                        const ConvEpilogue&)>;
-
-// The problem must be one of those above, whether it pays or not.
-WinogradConv prepare_winograd(const ConvProblem& problem,
-                              const ScratchPtr& scratch,
-                              Isa isa = cpu_isa());
+// The problem must be one of those above, whether it pays or not. The transformed filter is kept
+// once a version came twice.
+FusedConv prepare_winograd(const ConvProblem& problem,
+                           const ScratchPtr& scratch,
+                           Isa isa = cpu_isa());
 // (output_grad, filter, input_grad)
 Prepared2<float> prepare_winograd_input_grad(const ConvProblem& problem,
                                              const ScratchPtr& scratch,
