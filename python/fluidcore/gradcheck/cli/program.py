@@ -12,6 +12,7 @@ import numpy as np
 from fluidcore import core
 from fluidcore.base.dtypes import FLOATING, numpy_dtype
 from fluidcore.gradcheck.cli import options
+from fluidcore.program.collective import is_collective
 
 if TYPE_CHECKING:
     from fluidcore.gradcheck.cli.options import Commands
@@ -84,6 +85,7 @@ def check_read(
     from fluidcore.gradcheck.pipeline.run import run_check
 
     config = options.config_of(chosen)
+    _check_ranks(program)
     loss = _loss(program, chosen.loss, fetches)
     if loss.shape not in ((), (1,)):
         program = program.clone().prune([loss.name])
@@ -117,6 +119,16 @@ def _load(path: str) -> tuple[Program, dict[str, Array], list[str]]:
     names = scope.local_var_names()
     values: dict[str, Array] = {n: np.array(scope.find_var(n).get_tensor()) for n in names}
     return program, values, [target.name for target in targets]
+
+
+def _check_ranks(program: Program) -> None:
+    shared = [op.type for block in program.blocks for op in block.ops if is_collective(op.type)]
+    if shared:
+        raise core.InvalidArgument(
+            "gradcheck program: the program must be one that a process runs alone, got "
+            f"{shared[0]}, which all ranks run together; call fluid.parallel.check_gradients in a "
+            "script for mpiexec"
+        )
 
 
 def _loss(program: Program, name: str | None, fetches: list[str]) -> Variable:

@@ -248,6 +248,21 @@ def test_a_program_file_needs_a_loss_and_takes_what_is_fed(
     assert "--feed must be NAME=FILE.npy, got 'x'" in capsys.readouterr().err
 
 
+def test_a_program_of_several_ranks_says_what_checks_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    x = layers.data("x", [3])
+    loss = layers.mean(layers.fc(x, 1))
+    block = loss.block
+    block.append_op("c_broadcast", {"X": block.var("fc_0.w_0")}, {"Out": block.var("fc_0.w_0")})
+    file = tmp_path / "program.json"
+    file.write_text(block.program.serialize_to_string(), encoding="utf-8")
+    assert command.main(["program", str(file), "--loss", loss.name]) == 3
+    said = capsys.readouterr().err
+    assert "got c_broadcast" in said
+    assert "check_gradients in a script for mpiexec" in said
+
+
 def test_the_gradient_operators_of_a_training_program_are_those_that_are_checked(
     tmp_path: Path,
 ) -> None:
