@@ -17,7 +17,7 @@ enum class Along { kDepth, kRows };
 // c(i, j) = sum over k of a(i, k) b(k, j), or += that. Along kDepth `a` has its columns in panels,
 // and `depth` is a multiple of kLanes; along kRows it is the transposed of a matrix of panels, and
 // `rows` is a multiple of kLanes.
-struct Product {
+struct PanelProduct {
   std::int64_t rows;  // a multiple of kTileRows
   std::int64_t depth;
   std::int64_t panels;  // of b and c
@@ -50,7 +50,7 @@ struct RegisterTile {
   // Steps along the depth before `a` goes on in another place.
   static constexpr std::int64_t kSteps = kAlong == Along::kDepth ? kLanes : 1;
 
-  [[gnu::always_inline]] static inline void run(const Product& p,
+  [[gnu::always_inline]] static inline void run(const PanelProduct& p,
                                                 const float* a,
                                                 const float* b,
                                                 float* c) {
@@ -91,7 +91,7 @@ struct RegisterTile {
 
 template <int kBytes, int kRows, int kPanels, Along kAlong>
 [[gnu::always_inline]] inline void multiply_panels(
-    const Product& p, std::int64_t panel, const float* a, const float* b, float* c) {
+    const PanelProduct& p, std::int64_t panel, const float* a, const float* b, float* c) {
   for (std::int64_t i = 0; i < p.rows; i += kRows) {
     const std::int64_t from =
         kAlong == Along::kDepth ? i * kLanes : i / kLanes * p.a_panel + i % kLanes;
@@ -101,7 +101,7 @@ template <int kBytes, int kRows, int kPanels, Along kAlong>
 }
 
 template <int kBytes, Along kAlong>
-[[gnu::always_inline]] inline void multiply(const Product& p,
+[[gnu::always_inline]] inline void multiply(const PanelProduct& p,
                                             const float* a,
                                             const float* b,
                                             float* c) {

@@ -135,10 +135,10 @@ class SmallImageConv {
     float* const results = windows + window_size();
     const std::int64_t count = std::min(kPanelsTogether, panels_ - panel);
     for (std::int64_t depth = 0; depth < depth_; depth += kDepthBlock) {
-      const Product block{rows_,          std::min(kDepthBlock, depth_ - depth),
-                          count,          rows_ * kLanes,
-                          filter_panel(), rows_ * kLanes,
-                          depth > 0};
+      const PanelProduct block{rows_,          std::min(kDepthBlock, depth_ - depth),
+                               count,          rows_ * kLanes,
+                               filter_panel(), rows_ * kLanes,
+                               depth > 0};
       multiply<kBytes, Along::kDepth>(block, windows + depth * rows_,
                                       filters + panel * filter_panel() + depth * kLanes, results);
     }

@@ -140,13 +140,13 @@ class Forward {
       } else if (!cuts_tiles_ || is_first) {
         transform_filter<kBytes>(matrix_, run.filter, panel, panel + count, filter_, own);
       }
-      const Product product{round_up(tiles, kTileRows),
-                            round_up(p_.channels, kLanes),
-                            count,
-                            input_.panel,
-                            filter_.panel,
-                            output_.panel,
-                            false};
+      const PanelProduct product{round_up(tiles, kTileRows),
+                                 round_up(p_.channels, kLanes),
+                                 count,
+                                 input_.panel,
+                                 filter_.panel,
+                                 output_.panel,
+                                 false};
       for (std::int64_t i = 0; i < kElements; ++i) {
         multiply<kBytes, Along::kDepth>(product, a + i * input_.matrix, b + i * filter_.matrix,
                                         c + i * output_.matrix);

@@ -107,13 +107,13 @@ class FilterGrad {
                                                  p_.filters, zeros, output_, row);
         row += kLanes;
       });
-      const Product product{round_up(last_channel - first_channel, kLanes),
-                            last - first,
-                            output_.count,
-                            input_.panel,
-                            output_.panel,
-                            result_.panel,
-                            first > begin};
+      const PanelProduct product{round_up(last_channel - first_channel, kLanes),
+                                 last - first,
+                                 output_.count,
+                                 input_.panel,
+                                 output_.panel,
+                                 result_.panel,
+                                 first > begin};
       for (std::int64_t i = 0; i < kElements; ++i) {
         multiply<kBytes, Along::kRows>(product, a + i * input_.matrix, b + i * output_.matrix,
                                        c + i * result_.matrix);
