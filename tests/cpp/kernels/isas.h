@@ -15,4 +15,11 @@ inline std::vector<Isa> available_isas() {
   return isas;
 }
 
+// Those of them that have vectors of floats that a loop may name: AVX2 and more.
+inline std::vector<Isa> vector_isas() {
+  std::vector<Isa> isas = available_isas();
+  std::erase(isas, Isa::kBaseline);
+  return isas;
+}
+
 }  // namespace fluidcore::cpu

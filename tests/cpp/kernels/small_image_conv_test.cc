@@ -16,12 +16,6 @@
 namespace fluidcore::cpu {
 namespace {
 
-std::vector<Isa> isas_with_vectors() {
-  std::vector<Isa> isas = available_isas();
-  std::erase(isas, Isa::kBaseline);
-  return isas;
-}
-
 struct Window {
   std::int64_t kernel = 3;
   std::int64_t stride = 1;
@@ -99,7 +93,7 @@ struct Example {
 void expect_right(const Example& example) {
   double largest = 0;
   for (const double value : example.expected) largest = std::max(largest, std::abs(value));
-  for (const Isa isa : isas_with_vectors()) {
+  for (const Isa isa : vector_isas()) {
     const std::vector<float> output = example.run(example.prepared(isa));
     for (std::size_t i = 0; i < output.size(); ++i) {
       ASSERT_NEAR(output[i], example.expected[i], 2e-6 * largest)
@@ -162,7 +156,7 @@ TEST(SmallImageConv, FinishesOutputsWithScaleBiasResidualAndRelu) {
     const auto bias = numbers<float>(filters, 5);
     auto residual = numbers<float>(std::ssize(example.expected), 6);
     residual[1] = NAN;
-    for (const Isa isa : isas_with_vectors()) {
+    for (const Isa isa : vector_isas()) {
       const FusedConv conv = example.prepared(isa);
       const std::vector<float> plain = example.run(conv);
       const std::vector<float> result = example.run(
@@ -182,7 +176,7 @@ TEST(SmallImageConv, FinishesOutputsWithScaleBiasResidualAndRelu) {
 }
 
 TEST(SmallImageConv, PaysForFewPixelsInShortRows) {
-  if (isas_with_vectors().empty()) GTEST_SKIP() << "no vectors";
+  if (vector_isas().empty()) GTEST_SKIP() << "no vectors";
   EXPECT_TRUE(small_image_conv_pays(of_window(1, 512, 512, 4, 4)));
   EXPECT_TRUE(small_image_conv_pays(of_window(4, 64, 64, 2, 2)));
   EXPECT_FALSE(small_image_conv_pays(of_window(1, 512, 512, 2, 8))) << "long rows";

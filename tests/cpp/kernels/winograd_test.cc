@@ -15,12 +15,6 @@
 namespace fluidcore::cpu {
 namespace {
 
-std::vector<Isa> vector_isas() {
-  std::vector<Isa> isas = available_isas();
-  std::erase(isas, Isa::kBaseline);
-  return isas;
-}
-
 // Images of height x width, with their channels last.
 ConvProblem problem(std::int64_t batch,
                     std::int64_t channels,
