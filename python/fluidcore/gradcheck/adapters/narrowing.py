@@ -63,8 +63,7 @@ def rounds_inside(
         return flat(forward([point.astype(dtype, copy=False) for point in moved], dtype))
 
     def slope_at(step: float) -> Doubles:
-        slope = at(step)
-        slope -= y
+        slope = at(step) - y  # an array of its own: that of f stays as it is
         slope /= step
         return slope
 

@@ -68,10 +68,10 @@ def statistics(analytical: Doubles, numerical: Doubles) -> Statistics:
     }
 
 
-def median(values: Doubles, *, in_place: bool = False) -> float:
+def median(values: Doubles) -> float:
     """Of some numbers, no NaN. That of NumPy loads numpy.ma, which takes longer than a check."""
     middle = [(values.size - 1) // 2, values.size // 2]
-    values = values.reshape(-1) if in_place else values.flatten()
+    values = values.flatten()
     values.partition(middle)
     low, high = values[middle]
     return float((low + high) / 2)
