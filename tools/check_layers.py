@@ -184,6 +184,7 @@ PYTHON_LAYERS: dict[str, set[str]] = {
         "gradcheck",
         "io",
         "onnx",
+        "parallel",
         "profiler",
     },
     "__main__": {"cli"},

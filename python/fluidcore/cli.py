@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from fluidcore import __version__, core
 
 if TYPE_CHECKING:
+    from fluidcore.gradcheck.cli.program import Ranks
     from fluidcore.program import Program
 
 
@@ -28,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if given[:1] == ["gradcheck"]:  # has exit codes of its own
         from fluidcore.gradcheck.cli.command import main as gradcheck
 
-        return gradcheck(given[1:])
+        return gradcheck(given[1:], ranks=_ranks)
     chosen = _parser().parse_args(given)
     try:
         return int(chosen.command(chosen))
@@ -43,6 +44,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for note in getattr(error, "__notes__", ()):
             print(f"  {note}", file=sys.stderr)
         return 1
+
+
+def _ranks() -> Ranks:
+    from fluidcore.parallel.saved_program import ranks
+
+    return ranks()
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -27,6 +27,7 @@ def check_gradients(
     scope: Scope | None = None,
     *,
     samples: Variable | None = None,
+    raise_exception: bool = True,
     **options: Any,
 ) -> GradCheckReport | None:
     """Checks that the gradients are those of the mean of the loss over all ranks.
@@ -43,14 +44,16 @@ def check_gradients(
         executor: Has the communicator.
         scope: Has the parameters; None for the global scope.
         samples: As of `data_parallel`.
-        **options: Fields of GradCheckConfig.
+        raise_exception: As of `gradcheck.check`.
+        **options: Fields of GradCheckConfig, or `config`.
 
     Returns:
         The report, on rank 0; None on the others.
 
     Raises:
         core.InvalidArgument: The executor has no communicator, or the program updates parameters.
-        gradcheck.GradientError: On rank 0, where the gradients are not proven.
+        gradcheck.GradientError: On rank 0, where the gradients are not proven and `raise_exception`
+            is set.
 
     Example:
         params_grads = fluid.append_backward(loss)
@@ -68,7 +71,7 @@ def check_gradients(
     try:
         report = check(
             ranks.value,
-            *ranks.point(),
+            ranks.point(),
             vjp=ranks.gradients,
             name="the mean of the loss over all ranks",
             raise_exception=False,
@@ -76,7 +79,8 @@ def check_gradients(
         )
     finally:
         ranks.end()
-    report.assert_ok()
+    if raise_exception:
+        report.assert_ok()
     return report
 
 
@@ -129,18 +133,18 @@ class _Ranks:
             )
             self._share.global_block().append_op("c_broadcast", {"X": shared}, {"Out": shared})
 
-    def point(self) -> list[Any]:
+    def point(self) -> dict[str, Any]:
         """The parameters as they are."""
-        return [np.array(self._scope.find_var(name).get_tensor()) for name in self._params]
+        return {n: np.array(self._scope.find_var(n).get_tensor()) for n in self._params}
 
-    def value(self, *params: Any) -> Any:
+    def value(self, params: dict[str, Any]) -> Any:
         """The mean of the loss."""
         return self._at(params)[0]
 
-    def gradients(self, *params_and_cotangent: Any) -> tuple[Any, ...]:
+    def gradients(self, params: dict[str, Any], cotangent: Any) -> dict[str, Any]:
         """The gradients, as the program has them, times the cotangent."""
-        *params, cotangent = params_and_cotangent
-        return tuple(grad * cotangent.item() for grad in self._at(params)[1:])
+        _, *grads = self._at(params)
+        return {n: grad * cotangent.item() for n, grad in zip(self._params, grads, strict=True)}
 
     def follow(self) -> None:
         """Runs the program as often as rank 0 does."""
@@ -151,8 +155,8 @@ class _Ranks:
         """Lets the other ranks go on."""
         self.communicator.gather([_END], "the checker's next point")
 
-    def _at(self, params: Any) -> list[Any]:
-        for name, value in zip(self._params, params, strict=True):
+    def _at(self, params: dict[str, Any]) -> list[Any]:
+        for name, value in params.items():
             self._scope.find_var(name).get_tensor().set(np.asarray(value))
         self.communicator.gather([_RUN], "the checker's next point")
         return self._run()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from fluidcore import core
 from fluidcore.base.checks import did_you_mean
@@ -13,7 +13,7 @@ from fluidcore.gradcheck.cli import options
 from fluidcore.gradcheck.cli.callable_ import add_callable
 from fluidcore.gradcheck.cli.onnx_model import add_onnx
 from fluidcore.gradcheck.cli.op import add_all, add_op
-from fluidcore.gradcheck.cli.program import add_program
+from fluidcore.gradcheck.cli.program import Ranks, add_program
 from fluidcore.gradcheck.cli.saved import add_compare, add_explain
 
 _DESCRIPTION = "Checks gradients against numerical differentiation."
@@ -30,13 +30,24 @@ examples:
 _SUBCOMMANDS = (add_op, add_all, add_program, add_onnx, add_callable, add_compare, add_explain)
 
 
-def main(arguments: Sequence[str] | None = None, prog: str = "fluidcore gradcheck") -> int:
-    """Runs the command; returns the exit code, or exits with 3 for wrong arguments."""
+def main(
+    arguments: Sequence[str] | None = None,
+    prog: str = "fluidcore gradcheck",
+    ranks: Callable[[], Ranks] | None = None,
+) -> int:
+    """Runs the command; returns the exit code, or exits with 3 for wrong arguments.
+
+    Args:
+        arguments: Those after `prog`; None for those of the process.
+        prog: What the user has called.
+        ranks: Gives the processes that run programs with collective operators; None: nobody does.
+    """
     parser = options.Parser(prog=prog, description=_DESCRIPTION, epilog=_EPILOG)
     commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=options.Parser)
     for add in _SUBCOMMANDS:
         add(commands)
     chosen = parser.parse_args(arguments)
+    chosen.ranks = ranks
     chosen.arguments = list(sys.argv[1:] if arguments is None else arguments)
     try:
         return int(chosen.run(chosen))

@@ -167,10 +167,10 @@ def repeatable(report: GradCheckReport, chosen: argparse.Namespace) -> GradCheck
             del kept[i : i + (1 if "=" in kept[i] else 2)]
     lines = [
         "import os",
-        "from fluidcore.gradcheck.cli.command import main",
+        "from fluidcore.cli import main",
         "",
         f"os.chdir({os.getcwd()!r})",
-        f"main({kept!r})",
+        f"main({['gradcheck', *kept]!r})",
     ]
     return replace(report, repro="\n".join(lines))
 

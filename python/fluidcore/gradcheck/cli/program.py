@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from fluidcore.program.collective import is_collective
 
 if TYPE_CHECKING:
     from fluidcore.gradcheck.cli.options import Commands
+    from fluidcore.gradcheck.config import GradCheckConfig
+    from fluidcore.gradcheck.report.result import GradCheckReport
     from fluidcore.gradcheck.target.target import Array
     from fluidcore.program import Program, Variable
 
@@ -23,13 +26,30 @@ _EPILOG = """\
 FILE is a program.json, or a folder of save_inference_model, whose parameters are read from
 params.safetensors. What is not given is drawn at random: floating data and parameters from the
 normal distribution, whole numbers from {0, 1}; an extent of -1 is taken as 3. If the program has
-gradient operators, these are checked. A loss of several numbers is squared and averaged.
+gradient operators, these are checked. A loss of several numbers is squared and averaged. A program
+with collective operators is checked by all processes of mpiexec, each with its part of the rows.
 
 examples:
   fluidcore gradcheck program model/
   fluidcore gradcheck program program.json --loss mean_0 --feed image=image.npy --report r.html
+  mpiexec -n 2 fluidcore gradcheck program program.json --loss mean_0
 """
 _UNKNOWN_EXTENT = 3
+
+
+class Ranks(NamedTuple):
+    """Processes that run a program together.
+
+    Attributes:
+        size: How many.
+        check: Of a program, its loss, the names to differentiate by, values of all data and
+            parameters, and a config, on all ranks; None on those that do not have the report.
+    """
+
+    size: int
+    check: Callable[
+        [Program, str, list[str] | None, dict[str, Array], GradCheckConfig], GradCheckReport | None
+    ]
 
 
 def add_program(commands: Commands) -> None:
@@ -79,29 +99,44 @@ def check_read(
         values: What is known of its parameters.
         fetches: What it is fetched for.
     """
-    from fluidcore.gradcheck.adapters.program import program_target
-    from fluidcore.gradcheck.cases import ProgramExample
     from fluidcore.gradcheck.cli import progress_table
-    from fluidcore.gradcheck.pipeline.run import run_check
 
     config = options.config_of(chosen)
-    _check_ranks(program)
+    ranks = _ranks(program, chosen.ranks)
     loss = _loss(program, chosen.loss, fetches)
-    if loss.shape not in ((), (1,)):
+    if ranks is None and loss.shape not in ((), (1,)):
         program = program.clone().prune([loss.name])
         loss = _mean_square(program, program.global_block().var(loss.name))
     values |= _fed(program, chosen.feed)
-    values |= _drawn(program, values, chosen.seed)
+    values |= _drawn(program, values, chosen.seed, _UNKNOWN_EXTENT * (ranks.size if ranks else 1))
     declared = program.global_block()
     values = {name: value for name, value in values.items() if declared.has_var(name)}
-    example = ProgramExample(chosen.file, program, values, loss.name)
     start = time.perf_counter()
-    target = program_target(
-        program, example.data(), loss.name, parameter_list=chosen.check, scope=example.scope()
-    )
-    report = run_check(target, config)
+    check = _check_alone if ranks is None else ranks.check
+    report = check(program, loss.name, chosen.check, values, config)
+    if report is None:
+        return options.PASSED  # the first rank says it
     name = os.path.basename(os.path.abspath(chosen.file))
-    return progress_table.conclude_one(chosen, "program", report, start, name, target.dtype)
+    dtype = report.results[0].dtype if report.results else loss.dtype
+    return progress_table.conclude_one(chosen, "program", report, start, name, dtype)
+
+
+def _check_alone(
+    program: Program,
+    loss: str,
+    names: list[str] | None,
+    values: dict[str, Array],
+    config: GradCheckConfig,
+) -> GradCheckReport:
+    from fluidcore.gradcheck.adapters.program import program_target
+    from fluidcore.gradcheck.cases import ProgramExample
+    from fluidcore.gradcheck.pipeline.run import run_check
+
+    example = ProgramExample("", program, values, loss)
+    target = program_target(
+        program, example.data(), loss, parameter_list=names, scope=example.scope()
+    )
+    return run_check(target, config)
 
 
 def _load(path: str) -> tuple[Program, dict[str, Array], list[str]]:
@@ -121,14 +156,19 @@ def _load(path: str) -> tuple[Program, dict[str, Array], list[str]]:
     return program, values, [target.name for target in targets]
 
 
-def _check_ranks(program: Program) -> None:
-    shared = [op.type for block in program.blocks for op in block.ops if is_collective(op.type)]
-    if shared:
+def _ranks(program: Program, started: Callable[[], Ranks] | None) -> Ranks | None:
+    """Those that run the program together; None where a process runs it alone."""
+    types = (op.type for block in program.blocks for op in block.ops)
+    shared = next(filter(is_collective, types), None)
+    if shared is None:
+        return None
+    if started is None:
         raise core.InvalidArgument(
             "gradcheck program: the program must be one that a process runs alone, got "
-            f"{shared[0]}, which all ranks run together; call fluid.parallel.check_gradients in a "
-            "script for mpiexec"
+            f"{shared}, which all ranks run together; write mpiexec -n 2 fluidcore gradcheck "
+            "program, or call fluid.parallel.check_gradients"
         )
+    return started()
 
 
 def _loss(program: Program, name: str | None, fetches: list[str]) -> Variable:
@@ -179,7 +219,9 @@ def _declared(program: Program, name: str) -> str:
     return dtype
 
 
-def _drawn(program: Program, values: dict[str, Array], seed: int) -> dict[str, Array]:
+def _drawn(
+    program: Program, values: dict[str, Array], seed: int, unknown_extent: int = _UNKNOWN_EXTENT
+) -> dict[str, Array]:
     """Values of the data and parameters that have none."""
     from fluidcore.gradcheck.target.random_numbers import stream
 
@@ -188,7 +230,7 @@ def _drawn(program: Program, values: dict[str, Array], seed: int) -> dict[str, A
         if variable.name in values or not (variable.desc.is_data() or variable.persistable):
             continue
         rng = stream(seed, variable.name, "feed")
-        shape = [_UNKNOWN_EXTENT if extent < 0 else extent for extent in variable.shape]
+        shape = [unknown_extent if extent < 0 else extent for extent in variable.shape]
         whole = variable.dtype not in FLOATING
         value: Array = rng.integers(0, 2, shape) if whole else rng.standard_normal(shape)
         drawn[variable.name] = value.astype(numpy_dtype(variable.dtype))

@@ -260,7 +260,7 @@ def test_a_program_of_several_ranks_says_what_checks_it(
     assert command.main(["program", str(file), "--loss", loss.name]) == 3
     said = capsys.readouterr().err
     assert "got c_broadcast" in said
-    assert "check_gradients in a script for mpiexec" in said
+    assert "write mpiexec -n 2 fluidcore gradcheck program" in said
 
 
 def test_the_gradient_operators_of_a_training_program_are_those_that_are_checked(
@@ -384,7 +384,7 @@ def test_the_check_of_a_command_is_repeated_by_that_command(
     capsys.readouterr()
     assert command.main(["explain", "r.json", "--repro"]) == 0
     text = capsys.readouterr().out
-    assert text.splitlines()[-1] == f"main({arguments!r})"
+    assert text.splitlines()[-1] == f"main({['gradcheck', *arguments]!r})"
     run = [sys.executable, "-c", text]
     again = subprocess.run(run, cwd="/", capture_output=True, text=True, check=True)
     assert "FAIL  square" in again.stdout
