@@ -22,8 +22,8 @@ logs=build/logs/tidy
 configure() {
   cmake -S . -B "$build" -G Ninja -D CMAKE_BUILD_TYPE=Release -D FLUIDCORE_PYTHON=ON \
     -D FLUIDCORE_TESTS=OFF -D CMAKE_DISABLE_PRECOMPILE_HEADERS=ON
-  # What Clang does not know.
-  sed -i 's/ -fvect-cost-model=[a-z-]*//g; s/ -funswitch-loops//g; s/ -fpeel-loops//g' "$build/compile_commands.json"
+  # How GCC is to work, which Clang does not know: all of -f but -fopenmp.
+  sed -i 's/ --param=[^ ]*//g; s/ -f[^o ][^ ]*//g' "$build/compile_commands.json"
 }
 tidy() {
   local compiler omp
