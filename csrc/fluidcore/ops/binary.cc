@@ -1,6 +1,8 @@
 #include "fluidcore/ops/binary.h"
 
+#include <memory>
 #include <utility>
+#include <vector>
 
 namespace fluidcore {
 
@@ -31,6 +33,16 @@ Aligned align_operands(const KernelContext& context, const Shape& x, const Shape
   aligned.y = axis >= 0 && y == Shape{1} ? Shape(std::vector<std::int64_t>(rank, 1))
                                          : align(y, axis, x.rank(), rank);
   return aligned;
+}
+
+Operands operands_of(const KernelContext& context, const Cell* x, const Cell* y, bool swapped) {
+  Aligned shapes = align_operands(context, x->spec.shape, y->spec.shape);
+  if (swapped) {
+    std::swap(x, y);
+    std::swap(shapes.x, shapes.y);
+  }
+  return {x, y,
+          std::make_shared<const cpu::BroadcastNest>(shapes.out, std::vector{shapes.x, shapes.y})};
 }
 
 std::vector<bool> repeated_axes(const Shape& out, const Shape& operand) {

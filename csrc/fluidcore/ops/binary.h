@@ -49,25 +49,21 @@ Expr with_axis(const std::string& type, const Expr& x, const Expr& y);
 // Of the decomposed `<type>_grad`: X@GRAD and Y@GRAD from what they are for each element of Out.
 void set_operand_grads(Decomposition& d, const Expr& x_terms, const Expr& y_terms);
 
-// Out = formula(X, Y) or, if swapped, formula(Y, X).
-template <class Formula, class T, class Out>
-Kernel binary_kernel(const KernelContext& context, bool swapped) {
-  auto x = context.input<T>("X");
-  auto y = context.input<T>("Y");
-  const auto out = context.output<Out>("Out");
-  Aligned shapes = align_operands(context, x.shape(), y.shape());
-  if (swapped) {
-    std::swap(x, y);
-    std::swap(shapes.x, shapes.y);
-  }
-  const auto nest =
-      std::make_shared<const cpu::BroadcastNest>(shapes.out, std::vector{shapes.x, shapes.y});
-  return broadcast_kernel(nest, Formula(), out, x, y);
-}
+// X and Y or, if swapped, Y and X.
+struct Operands {
+  const Cell* first;
+  const Cell* second;
+  std::shared_ptr<const cpu::BroadcastNest> nest;
+};
+Operands operands_of(const KernelContext& context, const Cell* x, const Cell* y, bool swapped);
 
+// Out = formula(X, Y) or, if swapped, formula(Y, X).
 template <class Formula, class T, class Out, bool swapped = false>
 Kernel binary(const KernelContext& context) {
-  return binary_kernel<Formula, T, Out>(context, swapped);
+  const Operands in =
+      operands_of(context, context.input<T>("X").cell(), context.input<T>("Y").cell(), swapped);
+  return broadcast_kernel(in.nest, Formula(), context.output<Out>("Out"), Arg<const T>(in.first),
+                          Arg<const T>(in.second));
 }
 
 // grad = formula(in...), for each element of `out`, summed over the dimensions in which `operand`

@@ -3,11 +3,19 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace fluidcore {
+
+KernelTable kernels_of(DeviceKind device,
+                       std::initializer_list<std::pair<DType, KernelFactory>> kernels) {
+  KernelTable table;
+  for (const auto& [dtype, factory] : kernels) table.emplace(KernelKey{device, dtype}, factory);
+  return table;
+}
 
 RowOperand by_element(const Cell* cell) {
   return {cell, cell->spec.shape.num_elements()};
@@ -15,6 +23,22 @@ RowOperand by_element(const Cell* cell) {
 
 std::byte* at_bytes(const RowSlice& slice, std::int64_t i, std::int64_t bytes) {
   return static_cast<std::byte*>(slice.data) + (i - slice.origin) * bytes;
+}
+
+RowPart broadcast_rows(const cpu::BroadcastNest& nest,
+                       const Cell* out,
+                       std::initializer_list<const Cell*> in) {
+  RowPart part{.out = by_element(out)};
+  part.in.reserve(in.size());
+  for (const Cell* cell : in) part.in.push_back({cell, nest.rows(part.in.size())});
+  return part;
+}
+
+RowForm form_of_sum(const cpu::BroadcastNest& nest, const Cell* second) {
+  // The second operand is full or, repeated along all dimensions but the last ones, a row.
+  const std::int64_t addends = nest.is_full(1) ? nest.size() : nest.row();
+  const bool begins_again = nest.streams(1) && second->spec.shape.num_elements() == addends;
+  return nest.is_full(0) && begins_again ? RowForm::kSum : RowForm::kOther;
 }
 
 Kernel stream_kernel(const KernelContext& context,

@@ -1,11 +1,10 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <string>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -22,10 +21,14 @@ namespace fluidcore {
 struct Add;  // of kernels/functors.h
 struct Relu;
 
+// One device's kernels, for each dtype.
+KernelTable kernels_of(DeviceKind device,
+                       std::initializer_list<std::pair<DType, KernelFactory>> kernels);
+
 // A table with one CPU kernel for each of the types T: choose(TypeTag<T>{}) is its factory.
 template <class... T, class Choose>
 KernelTable cpu_kernels(const Choose& choose) {
-  return {{{DeviceKind::kCpu, dtype_of<T>}, choose(TypeTag<T>{})}...};
+  return kernels_of(DeviceKind::kCpu, {{dtype_of<T>, choose(TypeTag<T>{})}...});
 }
 // float16, which the CPU only stores, is calculated through float32.
 template <class Choose>
@@ -44,7 +47,7 @@ template <class... T, class Choose>
 KernelTable kernels_everywhere(const Choose& choose) {
   KernelTable table = cpu_kernels<T...>(choose);
   if constexpr (kHasCuda) {
-    table.merge(KernelTable{{{DeviceKind::kCuda, dtype_of<T>}, choose(TypeTag<T>{})}...});
+    table.merge(kernels_of(DeviceKind::kCuda, {{dtype_of<T>, choose(TypeTag<T>{})}...}));
   }
   return table;
 }
@@ -166,22 +169,21 @@ RowPart::Launch launch_broadcast(const std::shared_ptr<const cpu::BroadcastNest>
   };
 }
 
+// What writes `out` from the operands of `nest`, still without anything that calculates.
+RowPart broadcast_rows(const cpu::BroadcastNest& nest,
+                       const Cell* out,
+                       std::initializer_list<const Cell*> in);
+// The form of the rows of a sum of two operands.
+RowForm form_of_sum(const cpu::BroadcastNest& nest, const Cell* second);
+
 // out[i] = formula(in[...]...), where `in` are the operands of `nest`.
 template <class Formula, class Out, class... In>
 Kernel broadcast_kernel(const std::shared_ptr<const cpu::BroadcastNest>& nest,
                         const Formula& formula,
                         Arg<Out> out,
                         Arg<In>... in) {
-  RowPart part{.out = by_element(out.cell())};
-  if constexpr (std::is_same_v<Formula, Add>) {
-    // The second operand is full or, repeated along all dimensions but the last ones, a row.
-    const std::int64_t addends = nest->is_full(1) ? nest->size() : nest->row();
-    const Cell* const second = std::get<1>(std::tie(in...)).cell();
-    const bool begins_again = nest->streams(1) && second->spec.shape.num_elements() == addends;
-    if (nest->is_full(0) && begins_again) part.form = RowForm::kSum;
-  }
-  const std::array<const Cell*, sizeof...(In)> cells{in.cell()...};
-  for (std::size_t k = 0; k < cells.size(); ++k) part.in.push_back({cells[k], nest->rows(k)});
+  RowPart part = broadcast_rows(*nest, out.cell(), {in.cell()...});
+  if constexpr (std::is_same_v<Formula, Add>) part.form = form_of_sum(*nest, part.in[1].cell);
   part.run = [=](std::int64_t begin, std::int64_t size, const RowSlice& to, const RowSlice* from) {
     [&]<std::size_t... k>(std::index_sequence<k...>) {
       cpu::broadcast_part(*nest, formula, begin, size, at<Out>(to, begin),
