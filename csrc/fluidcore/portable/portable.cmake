@@ -4,7 +4,11 @@ function(link_with_old_libraries module)
     message(FATAL_ERROR "FLUIDCORE_PORTABLE: must be on Linux and x86_64, "
                         "got ${CMAKE_SYSTEM_NAME} and ${CMAKE_SYSTEM_PROCESSOR}")
   endif()
-  target_sources(${module} PRIVATE "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/glibc_2_28.cc")
+  set(source "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/glibc_2_28.cc")
+  target_sources(${module} PRIVATE "${source}")
+  # It declares what headers of a new Linux declare otherwise.
+  set_source_files_properties("${source}" PROPERTIES SKIP_PRECOMPILE_HEADERS ON
+                                                     SKIP_UNITY_BUILD_INCLUSION ON)
   foreach(
     name
     exp
