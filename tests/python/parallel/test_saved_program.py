@@ -70,6 +70,13 @@ def test_ranks_may_have_different_rows_where_the_program_counts_them(size):
     assert checked(*trained(counts=True), size, ROWS)[0].verdict is Verdict.PASS
 
 
+@pytest.mark.parametrize("row", range(len(ROWS)))
+def test_every_row_is_that_of_a_rank(row):
+    rows = ROWS.copy()
+    rows[row] = np.nan
+    assert checked(*trained(counts=True), 2, rows)[0].verdict is Verdict.INCONCLUSIVE
+
+
 def test_a_sum_that_is_not_divided_is_found():
     program, loss = trained()
     for op in program.global_block().ops:

@@ -210,9 +210,11 @@ def cast(value: Any, dtype: str) -> Array:
 
 
 def flat(arrays: Sequence[Array]) -> Doubles:
-    """All elements of all arrays, one after the other, as float64; not to be changed."""
+    """All elements of all arrays, one after the other, as float64; read-only."""
     parts = [np.asarray(a).astype(np.float64, copy=False).reshape(-1) for a in arrays]
-    return joined(parts) if parts else np.zeros(0)
+    elements = joined(parts) if parts else np.zeros(0)
+    elements.flags.writeable = False
+    return elements
 
 
 def joined(arrays: Sequence[Array]) -> Array:

@@ -227,3 +227,11 @@ def test_a_cotangent_may_be_a_scalar_of_numpy() -> None:
     (found,) = calls.gradient([np.float64(0.5)], "float64")
     assert found == [3.0]
     assert not calls.changed
+
+
+def test_what_is_flat_is_not_written_to_as_it_may_be_the_users() -> None:
+    x = np.ones(3)
+    with pytest.raises(ValueError, match="read-only"):
+        flat([x])[0] = 2.0
+    x[0] = 3.0
+    assert flat([x]).tolist() == [3.0, 1.0, 1.0]
