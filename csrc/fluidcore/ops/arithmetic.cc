@@ -4,8 +4,8 @@
 #include <type_traits>
 
 #include "fluidcore/base/threads.h"
-#include "fluidcore/kernels/cpu/elementwise.h"
 #include "fluidcore/kernels/cpu/isa.h"
+#include "fluidcore/kernels/cpu/streams.h"
 #include "fluidcore/kernels/functors.h"
 #include "fluidcore/ops/elementwise.h"
 #include "fluidcore/ops/register_ops.h"
@@ -63,21 +63,20 @@ void add_scale(OpRegistry& registry) {
 template <class T, class Input>
 void add_up(std::int64_t size, T* out, std::size_t count, const Input& input) {
   using C = ComputeType<T>;
-  constexpr std::int64_t kTile = 1024;
+  constexpr std::int64_t kTotals = 1024;
   const cpu::Isa isa = cpu::cpu_isa();
-  if constexpr (std::is_same_v<T, C>) {
-    if (count == 2) {  // in one pass
-      return cpu::calculate_row(isa, Add(), size, out, cpu::Operand<T>{input(0)},
-                                cpu::Operand<T>{input(1)});
-    }
+  if (count == 2) {  // in one pass
+    const std::array<cpu::Stream, 2> both{{{input(0)}, {input(1)}}};
+    return cpu::calculate_row(isa, cpu::stream_formula<T, T, T>(Add()), size, out, both.data());
   }
-  alignas(64) std::array<C, kTile> total;
-  for (std::int64_t begin = 0; begin < size; begin += kTile) {
-    const std::int64_t part = std::min(kTile, size - begin);
+  const auto add = cpu::stream_formula<C, C, T>(Add());
+  alignas(64) std::array<C, kTotals> total;
+  for (std::int64_t begin = 0; begin < size; begin += kTotals) {
+    const std::int64_t part = std::min(kTotals, size - begin);
     cpu::convert_row(isa, part, total.data(), input(0) + begin);
     for (std::size_t k = 1; k < count; ++k) {
-      cpu::calculate_row(isa, Add(), part, total.data(), cpu::Operand<C>{total.data()},
-                         cpu::Operand<T>{input(k) + begin});
+      const std::array<cpu::Stream, 2> both{{{total.data()}, {input(k) + begin}}};
+      cpu::calculate_row(isa, add, part, total.data(), both.data());
     }
     cpu::convert_row(isa, part, out + begin, total.data());
   }

@@ -1,8 +1,13 @@
 #include "fluidcore/ops/binary.h"
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <utility>
 #include <vector>
+
+#include "fluidcore/kernels/cpu/reduce.h"
+#include "fluidcore/tensor/tensor.h"
 
 namespace fluidcore {
 
@@ -49,6 +54,31 @@ std::vector<bool> repeated_axes(const Shape& out, const Shape& operand) {
   std::vector<bool> repeated(out.rank());
   for (std::size_t i = 0; i < out.rank(); ++i) repeated[i] = operand[i] == 1 && out[i] != 1;
   return repeated;
+}
+
+Kernel sum_to_operand(const cpu::StreamFormula& formula,
+                      const std::shared_ptr<const cpu::BroadcastNest>& nest,
+                      const Shape& out,
+                      const Shape& operand,
+                      const Cell* grad,
+                      const std::vector<const Cell*>& in) {
+  const auto sum_in = [&](auto tag) -> Kernel {
+    using T = typename decltype(tag)::type;
+    using C = ComputeType<T>;
+    using Sum = cpu::Reduction<SumOf, C, T>;
+    const Tensor terms({out, dtype_of<C>});
+    return [=, sum = std::make_shared<Sum>(out, repeated_axes(out, operand))] {
+      std::array<const void*, cpu::kMostStreams> data{};
+      std::transform(in.begin(), in.end(), data.begin(), [](const Cell* x) { return x->data; });
+      cpu::run_broadcast(*nest, formula, terms.raw(), data.data());
+      sum->run(static_cast<const C*>(terms.raw()), static_cast<T*>(grad->data));
+    };
+  };
+  switch (grad->spec.dtype) {
+    case DType::kFloat64: return sum_in(TypeTag<double>());
+    case DType::kBFloat16: return sum_in(TypeTag<BFloat16>());
+    default: return sum_in(TypeTag<float>());
+  }
 }
 
 InferFn infer_binary(std::optional<DType> out_dtype) {

@@ -4,15 +4,13 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
+#include <type_traits>
 #include <vector>
 
 #include "fluidcore/kernels/cpu/broadcast.h"
-#include "fluidcore/kernels/cpu/reduce.h"
 #include "fluidcore/kernels/cuda/reduce.h"
 #include "fluidcore/op/decomposition.h"
 #include "fluidcore/ops/elementwise.h"
-#include "fluidcore/tensor/tensor.h"
 
 namespace fluidcore {
 
@@ -67,58 +65,54 @@ Kernel binary(const KernelContext& context) {
 }
 
 // grad = formula(in...), for each element of `out`, summed over the dimensions in which `operand`
-// was repeated. `in` are the operands of `nest`.
-template <class Formula, class T, class... In>
-Kernel sum_to_operand(const KernelContext& context,
-                      const Formula& formula,
+// was repeated. `in` are the operands of `nest`; `formula` gives the type to calculate in.
+Kernel sum_to_operand(const cpu::StreamFormula& formula,
                       const std::shared_ptr<const cpu::BroadcastNest>& nest,
                       const Shape& out,
                       const Shape& operand,
-                      Arg<T> grad,
-                      Arg<In>... in) {
+                      const Cell* grad,
+                      const std::vector<const Cell*>& in);
+
+// The gradient of one operand, on every device.
+template <class Formula, class T, class... In>
+Kernel operand_grad(const KernelContext& context,
+                    const Formula& formula,
+                    const std::shared_ptr<const cpu::BroadcastNest>& nest,
+                    const Shape& out,
+                    const Shape& operand,
+                    Arg<T> grad,
+                    Arg<In>... in) {
   using C = ComputeType<T>;
-  const std::vector<bool> repeated = repeated_axes(out, operand);
+  if (operand == out) return broadcast_kernel(nest, formula, grad, in...);
   if constexpr (kHasCuda) {
     if (context.is_on_cuda()) {
-      const cuda::Reduction<SumOf, C, T> sum(context.device(), context.scratch(), out, repeated);
+      const cuda::Reduction<SumOf, C, T> sum(context.device(), context.scratch(), out,
+                                             repeated_axes(out, operand));
       return Kernel::enqueued([=, index = cuda::BroadcastIndex<sizeof...(In)>(*nest)] {
         sum.run(cuda::broadcast_elements(formula, index, in.data()...), grad.data());
       });
     }
   }
-  const Tensor terms({out, dtype_of<C>});
-  const auto sum = std::make_shared<cpu::Reduction<SumOf, C, T>>(out, repeated);
-  return [=] {
-    auto* const all = static_cast<C*>(terms.raw());
-    cpu::broadcast_elementwise(*nest, formula, all, in.data()...);
-    sum->run(all, grad.data());
-  };
+  return sum_to_operand(cpu::stream_formula<C, std::remove_const_t<In>...>(formula), nest, out,
+                        operand, grad.cell(), {in.cell()...});
 }
 
-// The gradient of one operand: formula(X, Y, Out@GRAD), summed over the dimensions that the operand
-// was repeated in.
-template <class Formula, class T>
-Kernel operand_grad(const KernelContext& context,
-                    Arg<T> grad,
-                    const Shape& operand,
-                    const Aligned& shapes) {
-  if (!grad) return nothing_to_do();
+// The gradients of both: formula(X, Y, Out@GRAD), summed over the dimensions that the operand was
+// repeated in.
+template <class FormulaX, class FormulaY, class T>
+Kernel binary_grad(const KernelContext& context) {
   const auto x = context.input<T>("X");
   const auto y = context.input<T>("Y");
   const auto dout = context.input<T>("Out@GRAD");
+  const Aligned shapes = align_operands(context, x.shape(), y.shape());
   const auto nest = std::make_shared<const cpu::BroadcastNest>(
       shapes.out, std::vector{shapes.x, shapes.y, shapes.out});
-  if (operand == shapes.out) return broadcast_kernel(nest, Formula(), grad, x, y, dout);
-  return sum_to_operand(context, Formula(), nest, shapes.out, operand, grad, x, y, dout);
-}
-
-template <class FormulaX, class FormulaY, class T>
-Kernel binary_grad(const KernelContext& context) {
-  const Aligned shapes =
-      align_operands(context, context.input<T>("X").shape(), context.input<T>("Y").shape());
-  return both(
-      operand_grad<FormulaX, T>(context, context.optional_output<T>("X@GRAD"), shapes.x, shapes),
-      operand_grad<FormulaY, T>(context, context.optional_output<T>("Y@GRAD"), shapes.y, shapes));
+  const auto grad = [&](const auto& formula, const char* slot, const Shape& operand) {
+    const auto out = context.optional_output<T>(slot);
+    if (!out) return nothing_to_do();
+    return operand_grad(context, formula, nest, shapes.out, operand, out, x, y, dout);
+  };
+  return both(grad(FormulaX(), "X@GRAD", shapes.x), grad(FormulaY(), "Y@GRAD", shapes.y));
 }
 
 template <class Formula, class... T>

@@ -3,18 +3,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace fluidcore {
 
-KernelTable kernels_of(DeviceKind device,
-                       std::initializer_list<std::pair<DType, KernelFactory>> kernels) {
-  KernelTable table;
-  for (const auto& [dtype, factory] : kernels) table.emplace(KernelKey{device, dtype}, factory);
-  return table;
+void add_kernel(KernelTable& table, DeviceKind device, DType dtype, KernelFactory factory) {
+  table.emplace(KernelKey{device, dtype}, std::move(factory));
 }
 
 RowOperand by_element(const Cell* cell) {
@@ -25,15 +21,9 @@ std::byte* at_bytes(const RowSlice& slice, std::int64_t i, std::int64_t bytes) {
   return static_cast<std::byte*>(slice.data) + (i - slice.origin) * bytes;
 }
 
-RowPart broadcast_rows(const cpu::BroadcastNest& nest,
-                       const Cell* out,
-                       std::initializer_list<const Cell*> in) {
-  RowPart part{.out = by_element(out)};
-  part.in.reserve(in.size());
-  for (const Cell* cell : in) part.in.push_back({cell, nest.rows(part.in.size())});
-  return part;
-}
+namespace {
 
+// The form of the rows of a sum of two operands.
 RowForm form_of_sum(const cpu::BroadcastNest& nest, const Cell* second) {
   // The second operand is full or, repeated along all dimensions but the last ones, a row.
   const std::int64_t addends = nest.is_full(1) ? nest.size() : nest.row();
@@ -41,25 +31,57 @@ RowForm form_of_sum(const cpu::BroadcastNest& nest, const Cell* second) {
   return nest.is_full(0) && begins_again ? RowForm::kSum : RowForm::kOther;
 }
 
+}  // namespace
+
+Kernel broadcast_kernel(const std::shared_ptr<const cpu::BroadcastNest>& nest,
+                        const Streams& formula,
+                        const Cell* out,
+                        const std::vector<const Cell*>& in,
+                        bool is_sum) {
+  RowPart part{.out = by_element(out)};
+  for (const Cell* cell : in) part.in.push_back({cell, nest->rows(part.in.size())});
+  part.launch = formula.on_cuda;
+  if (is_sum) part.form = form_of_sum(*nest, in[1]);
+  part.run = [nest, formula = formula.on_cpu](std::int64_t begin, std::int64_t size,
+                                              const RowSlice& to, const RowSlice* from) {
+    std::array<cpu::BroadcastOperand, cpu::kMostStreams> operands{};
+    for (std::size_t k = 0; k < formula.arity; ++k) operands[k] = {from[k].data, from[k].origin};
+    cpu::broadcast_part(*nest, formula, begin, size, at_bytes(to, begin, formula.out->bytes),
+                        operands.data());
+  };
+  return RowKernel(std::move(part));
+}
+
+Kernel map_kernel(const Streams& formula,
+                  const Cell* out,
+                  const std::vector<const Cell*>& in,
+                  RowForm form) {
+  RowPart part{.out = by_element(out)};
+  for (const Cell* cell : in) part.in.push_back(by_element(cell));
+  part.launch = formula.on_cuda;
+  part.form = form;
+  part.run = [formula = formula.on_cpu](std::int64_t begin, std::int64_t size, const RowSlice& to,
+                                        const RowSlice* from) {
+    std::array<cpu::Stream, cpu::kMostStreams> streams{};
+    for (std::size_t k = 0; k < formula.arity; ++k) {
+      streams[k].data = at_bytes(from[k], begin, formula.in[k]->bytes);
+    }
+    cpu::calculate_row(cpu::cpu_isa(), formula, size, at_bytes(to, begin, formula.out->bytes),
+                       streams.data());
+  };
+  return RowKernel(std::move(part));
+}
+
 Kernel stream_kernel(const KernelContext& context,
-                     const Streams& streams,
+                     const Streams& formula,
                      const std::vector<std::string>& inputs,
                      const std::string& output,
                      RowForm form) {
   if (!context.has_output(output)) return nothing_to_do();
-  const auto bytes_of_element = static_cast<std::int64_t>(size_of(context.dtype()));
-  RowPart part{.out = by_element(context.raw_output(output).cell())};
-  part.form = form;
-  for (const std::string& slot : inputs)
-    part.in.push_back(by_element(context.raw_input(slot).cell()));
-  part.launch = streams.on_cuda;
-  part.run = [formula = streams.on_cpu, dtype = context.dtype(), bytes = bytes_of_element](
-                 std::int64_t begin, std::int64_t size, const RowSlice& out, const RowSlice* in) {
-    std::array<const void*, cpu::kMostStreams> data{};
-    for (std::size_t k = 0; k < formula.arity; ++k) data[k] = at_bytes(in[k], begin, bytes);
-    cpu::run_stream_part(formula, dtype, size, at_bytes(out, begin, bytes), data.data());
-  };
-  return RowKernel(std::move(part));
+  std::vector<const Cell*> in;
+  in.reserve(inputs.size());
+  for (const std::string& slot : inputs) in.push_back(context.raw_input(slot).cell());
+  return map_kernel(formula, context.raw_output(output).cell(), in, form);
 }
 
 Kernel both(Kernel first, Kernel second) {

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -10,7 +9,6 @@
 #include <vector>
 
 #include "fluidcore/kernels/cpu/broadcast.h"
-#include "fluidcore/kernels/cpu/elementwise.h"
 #include "fluidcore/kernels/cpu/streams.h"
 #include "fluidcore/kernels/cuda/map.h"
 #include "fluidcore/op/op_def.h"
@@ -21,14 +19,14 @@ namespace fluidcore {
 struct Add;  // of kernels/functors.h
 struct Relu;
 
-// One device's kernels, for each dtype.
-KernelTable kernels_of(DeviceKind device,
-                       std::initializer_list<std::pair<DType, KernelFactory>> kernels);
+void add_kernel(KernelTable& table, DeviceKind device, DType dtype, KernelFactory factory);
 
 // A table with one CPU kernel for each of the types T: choose(TypeTag<T>{}) is its factory.
 template <class... T, class Choose>
 KernelTable cpu_kernels(const Choose& choose) {
-  return kernels_of(DeviceKind::kCpu, {{dtype_of<T>, choose(TypeTag<T>{})}...});
+  KernelTable table;
+  (add_kernel(table, DeviceKind::kCpu, dtype_of<T>, choose(TypeTag<T>{})), ...);
+  return table;
 }
 // float16, which the CPU only stores, is calculated through float32.
 template <class Choose>
@@ -47,7 +45,7 @@ template <class... T, class Choose>
 KernelTable kernels_everywhere(const Choose& choose) {
   KernelTable table = cpu_kernels<T...>(choose);
   if constexpr (kHasCuda) {
-    table.merge(kernels_of(DeviceKind::kCuda, {{dtype_of<T>, choose(TypeTag<T>{})}...}));
+    (add_kernel(table, DeviceKind::kCuda, dtype_of<T>, choose(TypeTag<T>{})), ...);
   }
   return table;
 }
@@ -55,7 +53,7 @@ template <class Choose>
 KernelTable floating_kernels_everywhere(const Choose& choose) {
   KernelTable table = kernels_everywhere<float, double, BFloat16>(choose);
   if constexpr (kHasCuda) {
-    table.emplace(KernelKey{DeviceKind::kCuda, DType::kFloat16}, choose(TypeTag<Float16>{}));
+    add_kernel(table, DeviceKind::kCuda, DType::kFloat16, choose(TypeTag<Float16>{}));
   }
   return table;
 }
@@ -95,46 +93,11 @@ Formula without_attributes(const KernelContext& /*context*/) {
   return Formula();
 }
 
-// A formula of inputs and an output that have one dtype, on every device.
+// A formula on every device.
 struct Streams {
   cpu::StreamFormula on_cpu;
   RowPart::Launch on_cuda;
 };
-
-// For inputs and an output that hold Stored.
-template <class Stored, std::size_t arity, class Formula>
-RowPart::Launch launch_streams(const Formula& formula) {
-  return [formula](DeviceContext& device, std::int64_t size, void* out, const void* const* in) {
-    [&]<std::size_t... k>(std::index_sequence<k...>) {
-      cuda::map(device, formula, size, static_cast<Stored*>(out),
-                static_cast<const Stored*>(in[k])...);
-    }(std::make_index_sequence<arity>());
-  };
-}
-
-// T is the type to calculate in.
-template <class T, std::size_t arity, class Formula>
-Streams streams(const KernelContext& context, const Formula& formula) {
-  Streams made{cpu::stream_formula<T, arity>(formula), nullptr};
-  if constexpr (kHasCuda) {
-    made.on_cuda = launch_streams<T, arity>(formula);
-    if constexpr (std::is_same_v<T, float>) {
-      if (context.dtype() == DType::kFloat16)
-        made.on_cuda = launch_streams<Float16, arity>(formula);
-      if (context.dtype() == DType::kBFloat16) {
-        made.on_cuda = launch_streams<BFloat16, arity>(formula);
-      }
-    }
-  }
-  return made;
-}
-
-// output = formula(inputs...), all of the kernel's dtype and of one shape.
-Kernel stream_kernel(const KernelContext& context,
-                     const Streams& formula,
-                     const std::vector<std::string>& inputs,
-                     const std::string& output,
-                     RowForm form = RowForm::kOther);
 
 // What has a row for each element.
 RowOperand by_element(const Cell* cell);
@@ -169,49 +132,68 @@ RowPart::Launch launch_broadcast(const std::shared_ptr<const cpu::BroadcastNest>
   };
 }
 
-// What writes `out` from the operands of `nest`, still without anything that calculates.
-RowPart broadcast_rows(const cpu::BroadcastNest& nest,
-                       const Cell* out,
-                       std::initializer_list<const Cell*> in);
-// The form of the rows of a sum of two operands.
-RowForm form_of_sum(const cpu::BroadcastNest& nest, const Cell* second);
-
 // out[i] = formula(in[...]...), where `in` are the operands of `nest`.
+Kernel broadcast_kernel(const std::shared_ptr<const cpu::BroadcastNest>& nest,
+                        const Streams& formula,
+                        const Cell* out,
+                        const std::vector<const Cell*>& in,
+                        bool is_sum);
 template <class Formula, class Out, class... In>
 Kernel broadcast_kernel(const std::shared_ptr<const cpu::BroadcastNest>& nest,
                         const Formula& formula,
                         Arg<Out> out,
                         Arg<In>... in) {
-  RowPart part = broadcast_rows(*nest, out.cell(), {in.cell()...});
-  if constexpr (std::is_same_v<Formula, Add>) part.form = form_of_sum(*nest, part.in[1].cell);
-  part.run = [=](std::int64_t begin, std::int64_t size, const RowSlice& to, const RowSlice* from) {
-    [&]<std::size_t... k>(std::index_sequence<k...>) {
-      cpu::broadcast_part(*nest, formula, begin, size, at<Out>(to, begin),
-                          cpu::BroadcastOperand<std::remove_const_t<In>>{
-                              static_cast<In*>(from[k].data), from[k].origin}...);
-    }(std::index_sequence_for<In...>());
-  };
+  Streams streams{cpu::stream_formula<Out, std::remove_const_t<In>...>(formula), nullptr};
   if constexpr (kHasCuda) {
     if (out.cell()->device != nullptr)
-      part.launch = launch_broadcast<Formula, Out, In...>(nest, formula);
+      streams.on_cuda = launch_broadcast<Formula, Out, In...>(nest, formula);
   }
-  return RowKernel(std::move(part));
+  return broadcast_kernel(nest, streams, out.cell(), {in.cell()...}, std::is_same_v<Formula, Add>);
 }
 
 // out[i] = formula(in[i]...), all of one shape.
+Kernel map_kernel(const Streams& formula,
+                  const Cell* out,
+                  const std::vector<const Cell*>& in,
+                  RowForm form = RowForm::kOther);
 template <class Formula, class Out, class... In>
 Kernel map_kernel(const Formula& formula, Arg<Out> out, Arg<In>... in) {
-  RowPart part{.out = by_element(out.cell()), .in = {by_element(in.cell())...}};
-  part.run = [formula](std::int64_t begin, std::int64_t size, const RowSlice& to,
-                       const RowSlice* from) {
-    [&]<std::size_t... k>(std::index_sequence<k...>) {
-      cpu::calculate_row(cpu::cpu_isa(), formula, size, at<Out>(to, begin),
-                         cpu::Operand<std::remove_const_t<In>>{at<In>(from[k], begin)}...);
-    }(std::index_sequence_for<In...>());
-  };
-  if constexpr (kHasCuda) part.launch = launch_map<Formula, Out, In...>(formula);
-  return RowKernel(std::move(part));
+  Streams streams{cpu::stream_formula<Out, std::remove_const_t<In>...>(formula), nullptr};
+  if constexpr (kHasCuda) streams.on_cuda = launch_map<Formula, Out, In...>(formula);
+  return map_kernel(streams, out.cell(), {in.cell()...});
 }
+
+template <class T, std::size_t>
+using Same = T;
+
+template <class T, class Formula, std::size_t... k>
+Streams streams_of(DType dtype, const Formula& formula, std::index_sequence<k...> /*inputs*/) {
+  Streams made{cpu::stream_formula<T, Same<T, k>...>(formula).stored_as(dtype), nullptr};
+  if constexpr (kHasCuda) {
+    made.on_cuda = launch_map<Formula, T, Same<const T, k>...>(formula);
+    if constexpr (std::is_same_v<T, float>) {
+      if (dtype == DType::kFloat16)
+        made.on_cuda = launch_map<Formula, Float16, Same<const Float16, k>...>(formula);
+      if (dtype == DType::kBFloat16)
+        made.on_cuda = launch_map<Formula, BFloat16, Same<const BFloat16, k>...>(formula);
+    }
+  }
+  return made;
+}
+
+// `formula` for `arity` inputs and an output of the kernel's dtype; T is the type to calculate in.
+template <class T, std::size_t arity, class Formula>
+Streams streams(const KernelContext& context, const Formula& formula) {
+  return streams_of<T>(context.dtype(), formula, std::make_index_sequence<arity>());
+}
+
+// output = formula(inputs...), all of the kernel's dtype and of one shape; nothing where it is not
+// wanted.
+Kernel stream_kernel(const KernelContext& context,
+                     const Streams& formula,
+                     const std::vector<std::string>& inputs,
+                     const std::string& output,
+                     RowForm form = RowForm::kOther);
 
 // T is the type to calculate in.
 template <class Formula, class T, FormulaMaker<Formula> make>

@@ -113,10 +113,7 @@ Kernel factor_grad(const KernelContext& context,
   if (!grad) return nothing_to_do();
   const auto dout = context.input<T>("Out@GRAD");
   const auto nest = std::make_shared<const cpu::BroadcastNest>(out, std::vector{other_shape, out});
-  if (factor == out) {
-    return broadcast_kernel(nest, Mul(), grad, other, dout);
-  }
-  return sum_to_operand(context, Mul(), nest, out, factor, grad, other, dout);
+  return operand_grad(context, Mul(), nest, out, factor, grad, other, dout);
 }
 
 template <class T>

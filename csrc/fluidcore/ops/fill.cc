@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cuda/copy.h"
 #include "fluidcore/kernels/functors.h"
 #include "fluidcore/ops/elementwise.h"
@@ -119,23 +120,38 @@ struct ConvertTo {
 };
 
 template <class To, class From>
-Kernel cast_between(const KernelContext& context) {
-  RowPart part{.out = by_element(context.output<To>("Out").cell()),
-               .in = {by_element(context.input<From>("X").cell())}};
-  part.run = [](std::int64_t begin, std::int64_t size, const RowSlice& out, const RowSlice* in) {
-    const auto* from = at<const From>(in[0], begin);
-    auto* to = at<To>(out, begin);
-    using C = ComputeType<To>;
-    if constexpr (!std::is_integral_v<From> && !std::is_integral_v<To>) {
-      cpu::convert_row(cpu::cpu_isa(), size, to, from);
-    } else {
-      for (std::int64_t i = 0; i < size; ++i) {
-        to[i] = static_cast<To>(convert<C>(static_cast<ComputeType<From>>(from[i])));
-      }
+void convert_elements(std::int64_t size, void* out, const void* in) {
+  auto* const to = static_cast<To*>(out);
+  const auto* const from = static_cast<const From*>(in);
+  if constexpr (!std::is_integral_v<From> && !std::is_integral_v<To>) {
+    cpu::convert_row(cpu::cpu_isa(), size, to, from);
+  } else {
+    for (std::int64_t i = 0; i < size; ++i) {
+      to[i] = static_cast<To>(convert<ComputeType<To>>(static_cast<ComputeType<From>>(from[i])));
     }
+  }
+}
+
+Kernel cast_kernel(const KernelContext& context,
+                   void (*convert)(std::int64_t size, void* out, const void* in),
+                   RowPart::Launch launch) {
+  const auto x = context.raw_input("X");
+  const auto out = context.raw_output("Out");
+  RowPart part{.out = by_element(out.cell()), .in = {by_element(x.cell())}};
+  const auto bytes = static_cast<std::int64_t>(size_of(out.spec().dtype));
+  const auto x_bytes = static_cast<std::int64_t>(size_of(x.spec().dtype));
+  part.run = [=](std::int64_t begin, std::int64_t size, const RowSlice& to, const RowSlice* from) {
+    convert(size, at_bytes(to, begin, bytes), at_bytes(from[0], begin, x_bytes));
   };
-  if constexpr (kHasCuda) part.launch = launch_map<ConvertTo<To>, To, const From>({});
+  part.launch = std::move(launch);
   return RowKernel(std::move(part));
+}
+
+template <class To, class From>
+Kernel cast_between(const KernelContext& context) {
+  RowPart::Launch launch;
+  if constexpr (kHasCuda) launch = launch_map<ConvertTo<To>, To, const From>({});
+  return cast_kernel(context, convert_elements<To, From>, std::move(launch));
 }
 
 template <class From>

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <tuple>
 
+#include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/total.h"
 #include "fluidcore/kernels/cuda/reduce.h"
 #include "fluidcore/kernels/cuda/update.h"

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -6,6 +7,7 @@
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/max_grad.h"
 #include "fluidcore/kernels/cpu/reduce.h"
+#include "fluidcore/kernels/cpu/streams.h"
 #include "fluidcore/kernels/cuda/reduce.h"
 #include "fluidcore/kernels/functors.h"
 #include "fluidcore/ops/elementwise.h"
@@ -58,6 +60,7 @@ Kernel maxout(const KernelContext& context) {
   return [=] {
     const std::int64_t inner = groups.inner;
     const cpu::Isa isa = cpu::cpu_isa();
+    const auto greater = cpu::stream_formula<T, T, T>(Max());
     const std::int64_t grain = cpu::kGrain / (groups.count * inner) + 1;
     parallel_for(groups.outer, grain, [=](std::int64_t begin, std::int64_t end) {
       for (std::int64_t group = begin; group < end; ++group) {
@@ -65,8 +68,8 @@ Kernel maxout(const KernelContext& context) {
         T* const best = out.data() + group * inner;
         if (groups.count == 1) std::copy_n(first, inner, best);
         for (std::int64_t at = 1; at < groups.count; ++at) {
-          cpu::calculate_row(isa, Max(), inner, best, cpu::Operand<T>{at == 1 ? first : best},
-                             cpu::Operand<T>{first + at * inner});
+          const std::array<cpu::Stream, 2> both{{{at == 1 ? first : best}, {first + at * inner}}};
+          cpu::calculate_row(isa, greater, inner, best, both.data());
         }
       }
     });

@@ -50,9 +50,7 @@ Kernel with_alpha(Arg<const T> alpha, Arg<T> out, Arg<In>... inputs) {
   }
   return [=, size = out.size()] {
     const Formula formula{static_cast<double>(static_cast<C>(*alpha.data()))};
-    const std::array<const void*, sizeof...(In)> in{inputs.data()...};
-    cpu::run_streams(cpu::stream_formula<C, sizeof...(In)>(formula), dtype_of<T>, size, out.data(),
-                     in.data());
+    cpu::elementwise(formula, size, out.data(), inputs.data()...);
   };
 }
 

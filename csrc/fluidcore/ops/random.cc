@@ -2,7 +2,7 @@
 #include <cmath>
 #include <utility>
 
-#include "fluidcore/kernels/cpu/elementwise.h"
+#include "fluidcore/kernels/cpu/streams.h"
 #include "fluidcore/kernels/cuda/copy.h"
 #include "fluidcore/kernels/functors.h"
 #include "fluidcore/ops/draw.h"

@@ -29,8 +29,9 @@ std::size_t offset_of_keys(const TensorSpec& spec) {
 }
 
 cpu::StreamFormula sum_of_two(DType dtype) {
-  return dtype == DType::kFloat64 ? cpu::stream_formula<double, 2>(Add())
-                                  : cpu::stream_formula<float, 2>(Add());
+  return dtype == DType::kFloat64
+             ? cpu::stream_formula<double, double, double>(Add())
+             : cpu::stream_formula<float, float, float>(Add()).stored_as(dtype);
 }
 
 // What rows_added_to_out() is on a device: without merging the rows first.
@@ -146,17 +147,17 @@ Kernel rows_added_to_out(const KernelContext& context) {
     if (context.raw_input("X", i).has_rows()) inputs.emplace_back(context, "X", i);
   }
   if (inputs.empty()) return nothing_to_do();
-  return [inputs = std::move(inputs), out = context.raw_output("Out"), dtype = context.dtype(),
+  return [inputs = std::move(inputs), out = context.raw_output("Out"),
           formula = sum_of_two(context.dtype())] {
     for (const MergedRows& input : inputs) {
       const std::int64_t width = input.width();
-      const std::int64_t bytes = width * static_cast<std::int64_t>(size_of(dtype));
+      const std::int64_t bytes = width * formula.out->bytes;
       const MergedRows::Rows rows = input.merge();
       const auto* from = static_cast<const std::byte*>(rows.values);
       for (std::int64_t i = 0; i < rows.count; ++i, from += bytes) {
         std::byte* to = static_cast<std::byte*>(out.data()) + rows.numbers[i] * bytes;
         const std::array<const void*, 2> both{to, from};
-        cpu::run_streams(formula, dtype, width, to, both.data());
+        cpu::run_streams(formula, width, to, both.data());
       }
     }
   };

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "fluidcore/base/division.h"
+#include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/elementwise.h"
 #include "fluidcore/kernels/cuda/map.h"
 #include "fluidcore/kernels/functors.h"

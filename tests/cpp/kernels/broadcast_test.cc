@@ -1,5 +1,6 @@
 #include "fluidcore/kernels/cpu/broadcast.h"
 
+#include <array>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -97,8 +98,8 @@ TEST(CalculateRow, GivesTheSameOnEveryInstructionSet) {
   const float y = 1.5F;
   for (const Isa isa : available_isas()) {
     std::vector<float> out(kSize);
-    calculate_row(isa, Mul(), kSize, out.data(), Operand<Float16>{x.data()},
-                  Operand<float>{&y, false});
+    const std::array<Stream, 2> in{{{x.data()}, {&y, true}}};
+    calculate_row(isa, stream_formula<float, Float16, float>(Mul()), kSize, out.data(), in.data());
     for (std::int64_t i = 0; i < kSize; ++i) {
       ASSERT_EQ(out[i], static_cast<float>(x[i]) * y) << to_string(isa) << " at " << i;
     }

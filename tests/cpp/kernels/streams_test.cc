@@ -24,8 +24,8 @@ void expect_products_in_place(int threads) {
     y[i] = static_cast<T>(static_cast<ComputeType<T>>(i % 7 - 3));
   }
   const std::array<const void*, 2> in{x.data(), y.data()};
-  const StreamFormula product = stream_formula<ComputeType<T>, 2>(Mul());
-  run_streams(product, dtype_of<T>, size, y.data(), in.data());
+  const StreamFormula product = stream_formula<T, T, T>(Mul());
+  run_streams(product, size, y.data(), in.data());
   for (std::int64_t i = 0; i < size; ++i) {
     EXPECT_EQ(static_cast<double>(static_cast<ComputeType<T>>(y[i])),
               static_cast<double>(i % 13 * (i % 7 - 3)))
@@ -48,8 +48,7 @@ TEST(Streams, AFormulaKeepsItsMembers) {
   const std::vector<double> x{-3.0, 0.25, 3.0};
   std::vector<double> out(x.size());
   const std::array<const void*, 1> in{x.data()};
-  run_streams(stream_formula<double, 1>(Clip{-1.0, 2.0}), DType::kFloat64, 3, out.data(),
-              in.data());
+  run_streams(stream_formula<double, double>(Clip{-1.0, 2.0}), 3, out.data(), in.data());
   EXPECT_EQ(out, (std::vector<double>{-1.0, 0.25, 2.0}));
 }
 

@@ -1,6 +1,54 @@
 #include "fluidcore/kernels/cpu/broadcast.h"
 
+#include <cstring>
+
+#include "fluidcore/base/threads.h"
+
 namespace fluidcore::cpu {
+
+namespace {
+
+// One operand of a part of the output, for its elements from `begin` on.
+class Operand {
+ public:
+  Operand(const BroadcastNest& nest,
+          std::size_t index,
+          const BroadcastOperand& in,
+          const Storage& storage)
+      : nest_(nest), index_(index), in_(in), bytes_(storage.bytes) {}
+
+  bool is_full() const { return nest_.is_full(index_); }
+  bool streams() const { return nest_.streams(index_); }
+
+  const std::byte* at(std::int64_t element) const {
+    return static_cast<const std::byte*>(in_.data) + (element - in_.origin) * bytes_;
+  }
+  // What it is read from in a row of the output, from `column` on.
+  const std::byte* at(std::int64_t row, std::int64_t column) const {
+    return at(nest_.offset(index_, row) + (streams() ? column : 0));
+  }
+
+  // The elements for [begin, begin + size) of the output, one after the other.
+  void spread(std::int64_t begin, std::int64_t size, std::byte* to) const {
+    for_row_pieces(nest_, begin, size,
+                   [&](std::int64_t at, std::int64_t count, std::int64_t row, std::int64_t column) {
+                     if (streams()) {
+                       std::memcpy(to + at * bytes_, this->at(row, column),
+                                   static_cast<std::size_t>(count * bytes_));
+                     } else {
+                       repeat(this->at(row, column), bytes_, count, to + at * bytes_);
+                     }
+                   });
+  }
+
+ private:
+  const BroadcastNest& nest_;
+  std::size_t index_;
+  BroadcastOperand in_;
+  std::int64_t bytes_;
+};
+
+}  // namespace
 
 BroadcastNest::BroadcastNest(const Shape& out, const std::vector<Shape>& operands)
     : size_(out.num_elements()), strides_(operands.size()) {
@@ -46,6 +94,55 @@ std::int64_t BroadcastNest::offset(std::size_t operand, std::int64_t row) const 
     row = outer;
   }
   return offset + row * strides[0];
+}
+
+void broadcast_part(const BroadcastNest& nest,
+                    const StreamFormula& formula,
+                    std::int64_t begin,
+                    std::int64_t size,
+                    void* out,
+                    const BroadcastOperand* in) {
+  const Isa isa = cpu_isa();
+  std::array<Stream, kMostStreams> streams{};
+  const auto operand = [&](std::size_t k) { return Operand(nest, k, in[k], *formula.in[k]); };
+  const auto to = [&](std::int64_t at) {
+    return static_cast<std::byte*>(out) + at * formula.out->bytes;
+  };
+  if (nest.row() >= kTile) {
+    for_row_pieces(nest, begin, size,
+                   [&](std::int64_t at, std::int64_t count, std::int64_t row, std::int64_t column) {
+                     for (std::size_t k = 0; k < formula.arity; ++k) {
+                       const Operand from = operand(k);
+                       streams[k] = from.is_full() ? Stream{from.at(begin + at)}
+                                                   : Stream{from.at(row, column), !from.streams()};
+                     }
+                     calculate_row(isa, formula, count, to(at), streams.data());
+                   });
+    return;
+  }
+  // Many short rows at once, as many as a tile holds.
+  alignas(64) std::array<std::array<std::byte, kTile * sizeof(double)>, kMostStreams> tiles;
+  for (std::int64_t at = 0; at < size; at += kTile) {
+    const std::int64_t count = std::min(kTile, size - at);
+    for (std::size_t k = 0; k < formula.arity; ++k) {
+      const Operand from = operand(k);
+      if (!from.is_full()) from.spread(begin + at, count, tiles[k].data());
+      streams[k] = {from.is_full() ? from.at(begin + at) : tiles[k].data()};
+    }
+    calculate_row(isa, formula, count, to(at), streams.data());
+  }
+}
+
+void run_broadcast(const BroadcastNest& nest,
+                   const StreamFormula& formula,
+                   void* out,
+                   const void* const* in) {
+  std::array<BroadcastOperand, kMostStreams> operands{};
+  for (std::size_t k = 0; k < formula.arity; ++k) operands[k].data = in[k];
+  parallel_for(nest.size(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+    auto* const to = static_cast<std::byte*>(out) + begin * formula.out->bytes;
+    broadcast_part(nest, formula, begin, end - begin, to, operands.data());
+  });
 }
 
 }  // namespace fluidcore::cpu

@@ -4,12 +4,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
-#include <utility>
 #include <vector>
 
 #include "fluidcore/base/shape.h"
-#include "fluidcore/kernels/cpu/elementwise.h"
+#include "fluidcore/kernels/cpu/streams.h"
 
 namespace fluidcore::cpu {
 
@@ -57,87 +55,34 @@ void for_row_pieces(const BroadcastNest& nest, std::int64_t begin, std::int64_t 
   }
 }
 
-// An operand of a nest: its element i is at data + (i - origin).
-template <class T>
+// An operand of a nest: its element i is i - origin elements behind `data`.
 struct BroadcastOperand {
-  const T* data;
+  const void* data;
   std::int64_t origin = 0;
 };
 
-// The elements of an operand for [begin, begin + size) of the output, one after the other.
-template <class T>
-void spread(const BroadcastNest& nest,
-            std::size_t operand,
-            BroadcastOperand<T> in,
-            std::int64_t begin,
-            std::int64_t size,
-            T* to) {
-  const bool streams = nest.streams(operand);
-  for_row_pieces(nest, begin, size,
-                 [&](std::int64_t at, std::int64_t count, std::int64_t row, std::int64_t column) {
-                   const T* const from = in.data + (nest.offset(operand, row) - in.origin);
-                   if (streams) {
-                     std::copy_n(from + column, count, to + at);
-                   } else {
-                     std::fill_n(to + at, count, *from);
-                   }
-                 });
-}
-
 // out[i] = formula(in[...]...) for the elements [begin, begin + size) of the output; `in` are the
 // operands of `nest`. `out` points to element `begin`.
-template <class Formula, class Out, class... In>
 void broadcast_part(const BroadcastNest& nest,
-                    const Formula& formula,
+                    const StreamFormula& formula,
                     std::int64_t begin,
                     std::int64_t size,
-                    Out* out,
-                    BroadcastOperand<In>... in) {
-  const Isa isa = cpu_isa();
-  const std::index_sequence_for<In...> indices;
-  if (nest.row() >= kTile) {
-    for_row_pieces(nest, begin, size,
-                   [&](std::int64_t at, std::int64_t count, std::int64_t row, std::int64_t column) {
-                     const auto operand = [&]<class T>(std::size_t index,
-                                                       BroadcastOperand<T> of) -> Operand<T> {
-                       if (nest.is_full(index)) return {of.data + (begin + at - of.origin)};
-                       const bool streams = nest.streams(index);
-                       return {
-                           of.data + (nest.offset(index, row) + (streams ? column : 0) - of.origin),
-                           streams};
-                     };
-                     [&]<std::size_t... index>(std::index_sequence<index...>) {
-                       calculate_row(isa, formula, count, out + at, operand(index, in)...);
-                     }(indices);
-                   });
-    return;
-  }
-  // Many short rows at once, as many as a tile holds.
-  std::tuple<std::array<In, kTile>...> tiles;
-  for (std::int64_t at = 0; at < size; at += kTile) {
-    const std::int64_t count = std::min(kTile, size - at);
-    const auto operand = [&]<class T>(std::size_t index, BroadcastOperand<T> of,
-                                      T* tile) -> Operand<T> {
-      if (nest.is_full(index)) return {of.data + (begin + at - of.origin)};
-      spread(nest, index, of, begin + at, count, tile);
-      return {tile};
-    };
-    [&]<std::size_t... index>(std::index_sequence<index...>) {
-      calculate_row(isa, formula, count, out + at,
-                    operand(index, in, std::get<index>(tiles).data())...);
-    }(indices);
-  }
-}
+                    void* out,
+                    const BroadcastOperand* in);
 
 // All elements, on several threads if there is enough to do.
+void run_broadcast(const BroadcastNest& nest,
+                   const StreamFormula& formula,
+                   void* out,
+                   const void* const* in);
+
 template <class Formula, class Out, class... In>
 void broadcast_elementwise(const BroadcastNest& nest,
                            const Formula& formula,
                            Out* out,
                            const In*... in) {
-  parallel_for(nest.size(), kGrain, [&](std::int64_t begin, std::int64_t end) {
-    broadcast_part(nest, formula, begin, end - begin, out + begin, BroadcastOperand<In>{in}...);
-  });
+  const std::array<const void*, sizeof...(In)> data{in...};
+  run_broadcast(nest, stream_formula<Out, In...>(formula), out, data.data());
 }
 
 }  // namespace fluidcore::cpu

@@ -34,6 +34,8 @@ struct Covered {
       : begin(std::max<std::int64_t>(begin_of(p, axis, output), 0)),
         end(std::min(end_of(p, axis, output), p.in[axis])) {}
 
+  std::int64_t count() const { return std::max<std::int64_t>(end - begin, 0); }
+
   std::int64_t begin;
   std::int64_t end;
 };
@@ -91,68 +93,78 @@ void maxima(const PoolProblem& p, const Chunk& chunk, const T* plane, T* best) {
 
 // Where the first maximum of each window is.
 template <class T>
-void first_maxima(const PoolProblem& p, const Chunk& chunk, const T* plane, std::int64_t* index) {
-  T best[kChunk];
-  maxima(p, chunk, plane, best);
-  std::fill_n(index, kChunk, std::numeric_limits<std::int64_t>::max());
-  const std::int64_t stride = p.stride[kWidth];
-  for_taps(p, chunk, [&](std::int64_t offset, std::int64_t first, std::int64_t last) {
+void first_maxima(
+    Isa isa, const PoolProblem& p, const Chunk& chunk, const T* plane, std::int64_t* index) {
+  run_on(isa, [&] {
+    T best[kChunk];
+    maxima(p, chunk, plane, best);
+    std::fill_n(index, kChunk, std::numeric_limits<std::int64_t>::max());
+    const std::int64_t stride = p.stride[kWidth];
+    for_taps(p, chunk, [&](std::int64_t offset, std::int64_t first, std::int64_t last) {
 #pragma omp simd
-    for (std::int64_t j = first; j < last; ++j) {
-      const std::int64_t at = offset + j * stride;
-      const T value = plane[at];
-      const bool is_best = (value == best[j]) | (value != value);
-      index[j] = (is_best & (at < index[j])) ? at : index[j];
-    }
+      for (std::int64_t j = first; j < last; ++j) {
+        const std::int64_t at = offset + j * stride;
+        const T value = plane[at];
+        const bool is_best = (value == best[j]) | (value != value);
+        index[j] = (is_best & (at < index[j])) ? at : index[j];
+      }
+    });
   });
 }
 
 // How many elements each window has.
 template <class T>
 void sizes(const PoolProblem& p, const Chunk& chunk, T* size) {
-  std::fill_n(size, kChunk, T(0));
-  for_taps(p, chunk, [&](std::int64_t, std::int64_t first, std::int64_t last) {
+  const std::int64_t lines = chunk.layers.count() * chunk.rows.count();
+  for (std::int64_t j = 0; j < chunk.count; ++j) {
+    size[j] = static_cast<T>(lines * Covered(p, kWidth, chunk.x + j).count());
+  }
+}
+
+template <class T>
+void pool_chunk(Isa isa, const PoolProblem& p, const Chunk& chunk, const T* plane, T* out) {
+  T size[kChunk];
+  if (p.pooling != Pooling::kMax) sizes(p, chunk, size);
+  run_on(isa, [&] {
+    T result[kChunk];
+    if (p.pooling == Pooling::kMax) {
+      maxima(p, chunk, plane, result);
+    } else {
+      std::fill_n(result, kChunk, T(0));
+      const std::int64_t stride = p.stride[kWidth];
+      for_taps(p, chunk, [&](std::int64_t offset, std::int64_t first, std::int64_t last) {
 #pragma omp simd
-    for (std::int64_t j = first; j < last; ++j) size[j] += T(1);
+        for (std::int64_t j = first; j < last; ++j) result[j] += plane[offset + j * stride];
+      });
+#pragma omp simd
+      for (std::int64_t j = 0; j < chunk.count; ++j) result[j] /= size[j];
+    }
+    std::copy_n(result, chunk.count, out);
   });
 }
 
 template <class T>
-void pool_chunk(const PoolProblem& p, const Chunk& chunk, const T* plane, T* out) {
-  T result[kChunk];
-  if (p.pooling == Pooling::kMax) {
-    maxima(p, chunk, plane, result);
-  } else {
-    T size[kChunk];
-    sizes(p, chunk, size);
-    std::fill_n(result, kChunk, T(0));
-    const std::int64_t stride = p.stride[kWidth];
-    for_taps(p, chunk, [&](std::int64_t offset, std::int64_t first, std::int64_t last) {
-#pragma omp simd
-      for (std::int64_t j = first; j < last; ++j) result[j] += plane[offset + j * stride];
-    });
-#pragma omp simd
-    for (std::int64_t j = 0; j < chunk.count; ++j) result[j] /= size[j];
-  }
-  std::copy_n(result, chunk.count, out);
-}
-
-template <class T>
-void add_chunk_grad(
-    const PoolProblem& p, const Chunk& chunk, const T* plane, const T* out_grad, T* plane_grad) {
+void add_chunk_grad(Isa isa,
+                    const PoolProblem& p,
+                    const Chunk& chunk,
+                    const T* plane,
+                    const T* out_grad,
+                    T* plane_grad) {
   if (p.pooling == Pooling::kMax) {
     std::int64_t index[kChunk];
-    first_maxima(p, chunk, plane, index);
+    first_maxima(isa, p, chunk, plane, index);
     for (std::int64_t j = 0; j < chunk.count; ++j) plane_grad[index[j]] += out_grad[j];
     return;
   }
   T share[kChunk];
   sizes(p, chunk, share);
   for (std::int64_t j = 0; j < chunk.count; ++j) share[j] = out_grad[j] / share[j];
-  const std::int64_t stride = p.stride[kWidth];
-  for_taps(p, chunk, [&](std::int64_t offset, std::int64_t first, std::int64_t last) {
+  run_on(isa, [&] {
+    const std::int64_t stride = p.stride[kWidth];
+    for_taps(p, chunk, [&](std::int64_t offset, std::int64_t first, std::int64_t last) {
 #pragma omp simd
-    for (std::int64_t j = first; j < last; ++j) plane_grad[offset + j * stride] += share[j];
+      for (std::int64_t j = first; j < last; ++j) plane_grad[offset + j * stride] += share[j];
+    });
   });
 }
 
@@ -183,14 +195,12 @@ template <class T>
 Prepared1<T> prepare_pool(const PoolProblem& p) {
   return [p, isa = cpu_isa()](const T* x, T* out) {
     parallel_for(p.planes(), grain(p), [&](std::int64_t begin, std::int64_t end) {
-      run_on(isa, [&] {
-        for (std::int64_t plane = begin; plane < end; ++plane) {
-          const T* from = x + plane * p.in_plane();
-          for_chunks(p, plane, [&](const Chunk& chunk, std::int64_t i) {
-            pool_chunk(p, chunk, from, out + i);
-          });
-        }
-      });
+      for (std::int64_t plane = begin; plane < end; ++plane) {
+        const T* from = x + plane * p.in_plane();
+        for_chunks(p, plane, [&](const Chunk& chunk, std::int64_t i) {
+          pool_chunk(isa, p, chunk, from, out + i);
+        });
+      }
     });
   };
 }
@@ -201,54 +211,46 @@ Prepared2<T> prepare_pool_grad(const PoolProblem& p) {
     parallel_for(p.planes(), grain(p), [&](std::int64_t begin, std::int64_t end) {
       const std::int64_t size = p.in_plane();
       std::fill(x_grad + begin * size, x_grad + end * size, T(0));
-      run_on(isa, [&] {
-        for (std::int64_t plane = begin; plane < end; ++plane) {
-          for_chunks(p, plane, [&](const Chunk& chunk, std::int64_t i) {
-            add_chunk_grad(p, chunk, x + plane * size, out_grad + i, x_grad + plane * size);
-          });
-        }
-      });
+      for (std::int64_t plane = begin; plane < end; ++plane) {
+        for_chunks(p, plane, [&](const Chunk& chunk, std::int64_t i) {
+          add_chunk_grad(isa, p, chunk, x + plane * size, out_grad + i, x_grad + plane * size);
+        });
+      }
     });
   };
 }
 
+// Calls f(index of an output, index of its plane's first element, place of its first maximum in the
+// plane) for all outputs.
+template <class T, class F>
+void for_maxima(const PoolProblem& p, const T* x, const F& f) {
+  parallel_for(p.planes(), grain(p), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t plane = begin; plane < end; ++plane) {
+      const std::int64_t start = plane * p.in_plane();
+      for_chunks(p, plane, [&](const Chunk& chunk, std::int64_t i) {
+        std::int64_t index[kChunk];
+        first_maxima(cpu_isa(), p, chunk, x + start, index);
+        for (std::int64_t j = 0; j < chunk.count; ++j) f(i + j, start, index[j]);
+      });
+    }
+  });
+}
+
 template <class T>
 Prepared2<T> prepare_pool_pick(const PoolProblem& p) {
-  return [p, isa = cpu_isa()](const T* x, const T* values, T* out) {
-    parallel_for(p.planes(), grain(p), [&](std::int64_t begin, std::int64_t end) {
-      const std::int64_t size = p.in_plane();
-      run_on(isa, [&] {
-        for (std::int64_t plane = begin; plane < end; ++plane) {
-          for_chunks(p, plane, [&](const Chunk& chunk, std::int64_t i) {
-            std::int64_t index[kChunk];
-            first_maxima(p, chunk, x + plane * size, index);
-            for (std::int64_t j = 0; j < chunk.count; ++j) {
-              out[i + j] = values[plane * size + index[j]];
-            }
-          });
-        }
-      });
+  return [p](const T* x, const T* values, T* out) {
+    for_maxima(p, x, [=](std::int64_t i, std::int64_t plane, std::int64_t index) {
+      out[i] = values[plane + index];
     });
   };
 }
 
 template <class T>
 MaxPoolWithIndex<T> prepare_max_pool_with_index(const PoolProblem& p) {
-  return [p, isa = cpu_isa()](const T* x, T* out, std::int32_t* mask) {
-    parallel_for(p.planes(), grain(p), [&](std::int64_t begin, std::int64_t end) {
-      run_on(isa, [&] {
-        for (std::int64_t plane = begin; plane < end; ++plane) {
-          const T* from = x + plane * p.in_plane();
-          for_chunks(p, plane, [&](const Chunk& chunk, std::int64_t i) {
-            std::int64_t index[kChunk];
-            first_maxima(p, chunk, from, index);
-            for (std::int64_t j = 0; j < chunk.count; ++j) {
-              out[i + j] = from[index[j]];
-              mask[i + j] = static_cast<std::int32_t>(index[j]);
-            }
-          });
-        }
-      });
+  return [p](const T* x, T* out, std::int32_t* mask) {
+    for_maxima(p, x, [=](std::int64_t i, std::int64_t plane, std::int64_t index) {
+      out[i] = x[plane + index];
+      mask[i] = static_cast<std::int32_t>(index);
     });
   };
 }

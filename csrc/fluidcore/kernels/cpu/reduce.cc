@@ -18,9 +18,11 @@ constexpr std::int64_t kColumns = 256;   // columns that are reduced together
 constexpr std::int64_t kRows = 64;       // rows that are added before the totals are updated
 constexpr std::int64_t kAtOnce = 4;      // rows that are combined in one pass over the lanes
 constexpr std::int64_t kFewResults = 64;
+constexpr std::int64_t kResults = 64;  // rows that are reduced in one call
 
-// Where element `index` of the dimensions begins.
-std::int64_t offset(const std::vector<ReduceDim>& dims, std::int64_t index) {
+// Where element `index` of the dimensions begins. Not inline in every loop of every instruction
+// set.
+[[gnu::noinline]] std::int64_t offset(const std::vector<ReduceDim>& dims, std::int64_t index) {
   if (dims.empty()) return 0;
   std::int64_t sum = 0;
   for (std::size_t axis = dims.size() - 1; axis > 0; --axis) {
@@ -115,6 +117,80 @@ auto segment_total(const T* in, std::int64_t count) {
   }
 }
 
+// What becomes of the elements [at, end) of a result, the first of which is at `base`.
+template <class Operation, class T, class Total>
+Total row_total(const ReduceNest& nest, const T* base, std::int64_t at, std::int64_t end) {
+  Total total = identity<Operation, Total>();
+  while (at < end) {
+    const std::int64_t row = at / nest.row;
+    const std::int64_t column = at - row * nest.row;
+    const std::int64_t count = std::min({nest.row - column, end - at, segment_size<Operation>()});
+    const T* segment = base + offset(nest.reduced, row) + column;
+    total = combine<Operation>(total, static_cast<Total>(segment_total<Operation>(segment, count)));
+    at += count;
+  }
+  return total;
+}
+
+// Parts [first, last) of the results, each of which is made of `blocks`.
+template <class Operation, class T, class Total>
+void row_totals(Isa isa,
+                const ReduceNest& nest,
+                std::int64_t blocks,
+                std::int64_t first,
+                std::int64_t last,
+                const T* in,
+                Total* totals) {
+  run_on(isa, [=, &nest] {
+    const std::int64_t elements = nest.reduced_count * nest.row;
+    const std::int64_t block = divide_up(elements, blocks);
+    for (std::int64_t task = first; task < last; ++task) {
+      const std::int64_t result = task / blocks;
+      const std::int64_t at = (task - result * blocks) * block;
+      totals[task - first] = row_total<Operation, T, Total>(nest, in + offset(nest.kept, result),
+                                                            at, std::min(at + block, elements));
+    }
+  });
+}
+
+// The totals of `count` <= kColumns columns from `base` on, over rows [begin, end).
+template <class Operation, class T, class Total>
+void column_totals(Isa isa,
+                   const ReduceNest& nest,
+                   std::int64_t begin,
+                   std::int64_t end,
+                   std::int64_t count,
+                   const T* base,
+                   Total* totals) {
+  using Lane = typename Operation::template Lane<T>;
+  run_on(isa, [=, &nest] {
+    std::array<Lane, kColumns> lanes;
+    std::array<T, kColumns> nothing;
+    nothing.fill(neutral<Operation, T>());
+    for (std::int64_t i = 0; i < count; ++i) totals[i] = identity<Operation, Total>();
+    std::int64_t row = begin;
+    while (row < end) {
+      for (std::int64_t i = 0; i < count; ++i) lanes[i] = identity<Operation, Lane>();
+      // Several rows at once, so that lanes are read and written less often.
+      for (const std::int64_t stop = std::min(row + kRows, end); row < stop; row += kAtOnce) {
+        std::array<const T*, kAtOnce> lines;
+        for (std::int64_t k = 0; k < kAtOnce; ++k) {
+          lines[k] = row + k < stop ? base + offset(nest.reduced, row + k) : nothing.data();
+        }
+        const auto [a, b, c, d] = lines;
+        for (std::int64_t i = 0; i < count; ++i) {
+          const Lane left = combine<Operation>(static_cast<Lane>(a[i]), static_cast<Lane>(b[i]));
+          const Lane right = combine<Operation>(static_cast<Lane>(c[i]), static_cast<Lane>(d[i]));
+          lanes[i] = combine<Operation>(lanes[i], combine<Operation>(left, right));
+        }
+      }
+      for (std::int64_t i = 0; i < count; ++i) {
+        totals[i] = combine<Operation>(totals[i], static_cast<Total>(lanes[i]));
+      }
+    }
+  });
+}
+
 }  // namespace
 
 ReduceNest::ReduceNest(const Shape& in, const std::vector<bool>& is_reduced) {
@@ -178,32 +254,15 @@ void Reduction<Operation, T, Out>::reduce_rows(std::int64_t first,
                                                Total* partial,
                                                Out* out,
                                                double divisor) const {
-  run_on(isa_, [=, nest = &nest_, blocks = blocks_] {
-    const std::int64_t elements = nest->reduced_count * nest->row;
-    const std::int64_t block = divide_up(elements, blocks);
-    for (std::int64_t task = first; task < last; ++task) {
-      const std::int64_t result = task / blocks;
-      const T* base = in + offset(nest->kept, result);
-      Total total = identity<Operation, Total>();
-      std::int64_t at = (task - result * blocks) * block;
-      const std::int64_t end = std::min(at + block, elements);
-      while (at < end) {
-        const std::int64_t row = at / nest->row;
-        const std::int64_t column = at - row * nest->row;
-        const std::int64_t count =
-            std::min({nest->row - column, end - at, segment_size<Operation>()});
-        const T* segment = base + offset(nest->reduced, row) + column;
-        total =
-            combine<Operation>(total, static_cast<Total>(segment_total<Operation>(segment, count)));
-        at += count;
-      }
-      if (blocks == 1) {
-        out[result] = finish<Out>(total, divisor);
-      } else {
-        partial[task] = total;
-      }
-    }
-  });
+  if (blocks_ > 1) {
+    return row_totals<Operation>(isa_, nest_, blocks_, first, last, in, partial + first);
+  }
+  std::array<Total, kResults> totals;
+  for (; first < last; first += kResults) {
+    const std::int64_t count = std::min(kResults, last - first);
+    row_totals<Operation>(isa_, nest_, 1, first, first + count, in, totals.data());
+    for (std::int64_t i = 0; i < count; ++i) out[first + i] = finish<Out>(totals[i], divisor);
+  }
 }
 
 template <class Operation, class T, class Out>
@@ -235,9 +294,6 @@ void Reduction<Operation, T, Out>::run_part(std::int64_t count,
 
 template <class Operation, class T, class Out>
 void Reduction<Operation, T, Out>::run_columns(const T* in, Out* out, double divisor) {
-  using Lane = typename Operation::template Lane<T>;
-  const Isa isa = isa_;
-  const ReduceNest* nest = &nest_;
   const std::int64_t blocks = blocks_;
   const std::int64_t chunks = divide_up(nest_.row, kColumns);
   const std::int64_t block = divide_up(nest_.reduced_count, blocks);  // in rows
@@ -247,50 +303,21 @@ void Reduction<Operation, T, Out>::run_columns(const T* in, Out* out, double div
       kGrain / std::max<std::int64_t>(block * std::min(nest_.row, kColumns), 1);
   const std::int64_t tasks = nest_.kept_count * chunks * blocks;
   parallel_for(tasks, grain, [&](std::int64_t first, std::int64_t last) {
-    run_on(isa, [=] {
-      std::array<Total, kColumns> totals;
-      std::array<Lane, kColumns> lanes;
-      std::array<T, kColumns> nothing;
-      nothing.fill(neutral<Operation, T>());
-      for (std::int64_t task = first; task < last; ++task) {
-        const std::int64_t chunk = task / blocks;
-        const std::int64_t kept = chunk / chunks;
-        const std::int64_t column = (chunk - kept * chunks) * kColumns;
-        const std::int64_t count = std::min(kColumns, nest->row - column);
-        const T* base = in + offset(nest->kept, kept) + column;
-        for (std::int64_t i = 0; i < count; ++i) totals[i] = identity<Operation, Total>();
-        std::int64_t row = (task - chunk * blocks) * block;
-        const std::int64_t end = std::min(row + block, nest->reduced_count);
-        while (row < end) {
-          for (std::int64_t i = 0; i < count; ++i) lanes[i] = identity<Operation, Lane>();
-          // Several rows at once, so that lanes are read and written less often.
-          for (const std::int64_t stop = std::min(row + kRows, end); row < stop; row += kAtOnce) {
-            std::array<const T*, kAtOnce> lines;
-            for (std::int64_t k = 0; k < kAtOnce; ++k) {
-              lines[k] = row + k < stop ? base + offset(nest->reduced, row + k) : nothing.data();
-            }
-            const auto [a, b, c, d] = lines;
-            for (std::int64_t i = 0; i < count; ++i) {
-              const Lane left =
-                  combine<Operation>(static_cast<Lane>(a[i]), static_cast<Lane>(b[i]));
-              const Lane right =
-                  combine<Operation>(static_cast<Lane>(c[i]), static_cast<Lane>(d[i]));
-              lanes[i] = combine<Operation>(lanes[i], combine<Operation>(left, right));
-            }
-          }
-          for (std::int64_t i = 0; i < count; ++i) {
-            totals[i] = combine<Operation>(totals[i], static_cast<Total>(lanes[i]));
-          }
-        }
-        const std::int64_t to = kept * nest->row + column;
-        if (blocks == 1) {
-          for (std::int64_t i = 0; i < count; ++i) out[to + i] = finish<Out>(totals[i], divisor);
-        } else {
-          Total* sums = partial + (task - chunk * blocks) * outputs + to;
-          for (std::int64_t i = 0; i < count; ++i) sums[i] = totals[i];
-        }
-      }
-    });
+    std::array<Total, kColumns> totals;
+    for (std::int64_t task = first; task < last; ++task) {
+      const std::int64_t chunk = task / blocks;
+      const std::int64_t part = task - chunk * blocks;
+      const std::int64_t kept = chunk / chunks;
+      const std::int64_t column = (chunk - kept * chunks) * kColumns;
+      const std::int64_t count = std::min(kColumns, nest_.row - column);
+      const std::int64_t row = part * block;
+      const std::int64_t to = kept * nest_.row + column;
+      column_totals<Operation>(isa_, nest_, row, std::min(row + block, nest_.reduced_count), count,
+                               in + offset(nest_.kept, kept) + column,
+                               blocks == 1 ? totals.data() : partial + part * outputs + to);
+      if (blocks > 1) continue;
+      for (std::int64_t i = 0; i < count; ++i) out[to + i] = finish<Out>(totals[i], divisor);
+    }
   });
   if (blocks == 1) return;
   for (std::int64_t b = 1; b < blocks; ++b) {

@@ -15,41 +15,83 @@ namespace fluidcore::cpu {
 
 inline constexpr std::size_t kMostStreams = 4;
 
-// A formula without its type, so that what surrounds its loop is compiled once for all formulas.
+// How numbers are kept in memory: as they are calculated, or as 16-bit floats.
+struct Storage {
+  std::int64_t bytes;  // of one
+  void (*load)(Isa isa, std::int64_t size, float* to, const void* from) = nullptr;
+  void (*store)(Isa isa, std::int64_t size, void* to, const float* from) = nullptr;
+};
+const Storage& storage_of(DType dtype);
+
+template <class T>
+const Storage& storage_of() {
+  if constexpr (kIsHalf<T>) {
+    return storage_of(dtype_of<T>);
+  } else {
+    static constexpr Storage kStorage{sizeof(T)};
+    return kStorage;
+  }
+}
+
+// A formula without its types, so that what surrounds its loop is compiled once for all formulas.
 struct StreamFormula {
   using Loop =
       void (*)(Isa isa, const void* formula, std::int64_t size, void* out, const void* const* in);
 
-  Loop loop;                                     // out[i] = formula(in[0][i], ...)
-  std::size_t arity;                             // the number of inputs
-  alignas(8) std::array<std::byte, 16> formula;  // its members
+  // The same for inputs and results in memory that all have `dtype`, which is calculated in the
+  // types of the loop.
+  StreamFormula stored_as(DType dtype) const;
+
+  Loop loop;                                    // out[i] = formula(in[0][i], ...)
+  std::size_t arity;                            // the number of inputs
+  const Storage* out;                           // of the results
+  std::array<const Storage*, kMostStreams> in;  // of the inputs
+  alignas(8) std::array<std::byte, 16> members{};
 };
 
-// `formula` for inputs and a result of type T, and a T or 16-bit floats in memory.
-template <class T, std::size_t arity, class Formula>
+template <class Formula, class Out, class... In>
+void run_loop(Isa isa, const void* members, std::int64_t size, void* out, const void* const* in) {
+  Formula formula;
+  std::memcpy(&formula, members, sizeof formula);
+  [&]<std::size_t... i>(std::index_sequence<i...>) {
+    calculate(isa, formula, size, static_cast<Out*>(out), static_cast<const In*>(in[i])...);
+  }(std::index_sequence_for<In...>());
+}
+
+// `formula` for inputs in memory of the types In, and results of type Out.
+template <class Out, class... In, class Formula>
 StreamFormula stream_formula(const Formula& formula) {
-  static_assert(std::is_trivially_copyable_v<Formula> && arity <= kMostStreams);
-  StreamFormula made{
-      [](Isa isa, const void* members, std::int64_t size, void* out, const void* const* in) {
-        Formula own;
-        std::memcpy(&own, members, sizeof own);
-        [&]<std::size_t... i>(std::index_sequence<i...>) {
-          calculate(isa, own, size, static_cast<T*>(out), static_cast<const T*>(in[i])...);
-        }(std::make_index_sequence<arity>());
-      },
-      arity,
-      {}};
-  static_assert(sizeof formula <= sizeof made.formula);
-  std::memcpy(made.formula.data(), &formula, sizeof formula);
+  static_assert(std::is_trivially_copyable_v<Formula> && sizeof...(In) <= kMostStreams);
+  StreamFormula made{run_loop<Formula, ComputeType<Out>, ComputeType<In>...>,
+                     sizeof...(In),
+                     &storage_of<Out>(),
+                     {&storage_of<In>()...}};
+  static_assert(sizeof formula <= sizeof made.members);
+  std::memcpy(made.members.data(), &formula, sizeof formula);
   return made;
 }
 
-// out[i] = formula(in[0][i], ...) for i in [0, size), all of one dtype. 16-bit floats are
-// calculated in float. `out` may be one of the inputs.
-void run_stream_part(
-    const StreamFormula& formula, DType dtype, std::int64_t size, void* out, const void* const* in);
-// The same on several threads, if there is enough to do.
-void run_streams(
-    const StreamFormula& formula, DType dtype, std::int64_t size, void* out, const void* const* in);
+// `count` times the element of `bytes` bytes: 1, 2, 4 or 8.
+void repeat(const void* element, std::int64_t bytes, std::int64_t count, void* to);
+
+// What a row reads: one element for each index, or the same for all.
+struct Stream {
+  const void* data;
+  bool repeats = false;
+};
+
+// out[i] = formula(in[0][i], ...) for one row of `size` elements. `out` may be the memory of an
+// input that does not repeat.
+void calculate_row(
+    Isa isa, const StreamFormula& formula, std::int64_t size, void* out, const Stream* in);
+
+// The same for i in [0, size), on several threads if there is enough to do.
+void run_streams(const StreamFormula& formula, std::int64_t size, void* out, const void* const* in);
+
+template <class Formula, class Out, class... In>
+void elementwise(const Formula& formula, std::int64_t size, Out* out, const In*... in) {
+  const std::array<const void*, sizeof...(In)> data{in...};
+  run_streams(stream_formula<Out, In...>(formula), size, out, data.data());
+}
 
 }  // namespace fluidcore::cpu
