@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -7,8 +8,10 @@
 #include <vector>
 
 #include "fluidcore/op/communicator.h"
+#include "fluidcore/op/sub_block.h"
 #include "fluidcore/ops/collective.h"
 #include "fluidcore/ops/register_ops.h"
+#include "fluidcore/ops/selected_rows.h"
 #include "fluidcore/tensor/selected_rows.h"
 
 namespace fluidcore {
@@ -115,27 +118,49 @@ void infer_allgather(InferContext& context) {
   }
 }
 
+// Ranks that count their samples may hold different numbers of rows: then each one's are followed
+// by unused ones. Throws ExtentsChanged on all ranks if there is no room on one of them, or other
+// room than on others: all go back to the begin together.
+void agree_on_room(Communicator& communicator,
+                   std::int64_t rows,
+                   std::int64_t room,
+                   const std::string& label) {
+  std::array<std::int64_t, 2> own{rows, room};
+  std::vector<std::array<std::int64_t, 2>> all(static_cast<std::size_t>(communicator.size()));
+  communicator.wait(communicator.iallgather({own.data(), own.size(), DType::kInt64}, all.data(),
+                                            str_cat(label, ", how many rows")));
+  const std::int64_t most = std::max_element(all.begin(), all.end())->front();
+  const bool fits = most <= room && room <= kFarTooMuchRoom * room_for(most);
+  const auto is_alike = [&](const auto& each) { return each[1] == room; };
+  if (!fits || !std::all_of(all.begin(), all.end(), is_alike)) {
+    throw ExtentsChanged({communicator.size() * room_for(most)});
+  }
+}
+
 template <class T>
 Kernel allgather_rows(const KernelContext& context) {
   const auto x = context.input<T>("X");
   const auto out = context.output<T>("Out");
   const std::int64_t count = context.attr<std::int64_t>("ranks");
-  return [=, share = Share(context, context.attr<bool>("average")), ranks = Ranks(context)] {
+  return [=, share = Share(context, context.attr<bool>("average")), ranks = Ranks(context),
+          may_differ = context.has_input("Samples")] {
     ranks.with(count, [&](Communicator& communicator) {
       const std::int64_t rows = num_selected(x.spec());
-      const std::int64_t values = rows * row_width(x.spec());
-      std::vector<T> own(static_cast<std::size_t>(values));
-      scale_into(x.data(), values, share.of(communicator, ranks.label()), own.data());
+      const std::int64_t room = num_selected(out.spec()) / count;
+      if (may_differ) agree_on_room(communicator, rows, room, ranks.label());
+      const std::int64_t width = row_width(x.spec());
+      std::vector<T> own(static_cast<std::size_t>(room * width));
+      scale_into(x.data(), rows * width, share.of(communicator, ranks.label()), own.data());
       // Rows that are not held must stay so: their numbers are gathered as they are.
-      std::vector<std::int64_t> numbers(static_cast<std::size_t>(rows));
+      std::vector<std::int64_t> numbers(static_cast<std::size_t>(room), -1);
       const std::int64_t* held = row_numbers(x.spec(), static_cast<const void*>(x.data()));
       std::copy(held, held + rows, numbers.begin());
       const auto first =
-          communicator.iallgather({numbers.data(), rows, DType::kInt64},
+          communicator.iallgather({numbers.data(), room, DType::kInt64},
                                   row_numbers(out.spec(), static_cast<void*>(out.data())),
                                   str_cat(ranks.label(), ", the numbers of rows"));
-      const auto second =
-          communicator.iallgather({own.data(), values, dtype_of<T>}, out.data(), ranks.label());
+      const auto second = communicator.iallgather({own.data(), room * width, dtype_of<T>},
+                                                  out.data(), ranks.label());
       communicator.wait(first);
       communicator.wait(second);
     });
@@ -147,7 +172,9 @@ void infer_allgather_rows(InferContext& context) {
   TensorSpec x = context.input("X");
   const std::int64_t ranks = checked_ranks(context);
   const std::int64_t held = num_selected(x);
-  if (held >= 0) {
+  if (context.has_input("Samples")) {
+    x.rows = context.extents_from_data().value_or(Shape{-1})[0];
+  } else if (held >= 0) {
     std::int64_t rows = 0;
     require(!__builtin_mul_overflow(held, ranks, &rows), context.type(), ": X has ", held,
             " selected rows, and ", ranks, " times as many are more than an int64 can count");
@@ -199,7 +226,8 @@ void register_collective_copies(OpRegistry& registry) {
       with_samples(
           OpDef("c_allgather_rows")
               .doc("Out = the selected rows of all ranks, one after the other, which stand "
-                   "for the sum, or the mean, of their tensors. Each rank must hold as many.")
+                   "for the sum, or the mean, of their tensors. Without Samples each rank must "
+                   "hold as many; with them some of Out may be unused.")
               .input("X", "selected rows", {.only_rows = true}))
           .output("Out", "selected rows, shape and dtype of X", {.only_rows = true})
           .attr("average", true, "the mean of the ranks, not their sum")
@@ -210,6 +238,7 @@ void register_collective_copies(OpRegistry& registry) {
           .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
             return allgather_rows<typename decltype(tag)::type>;
           }))
+          .extents_from_data("Samples")
           .checks_data());
 }
 

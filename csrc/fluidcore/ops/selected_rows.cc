@@ -1,6 +1,7 @@
 #include "fluidcore/ops/selected_rows.h"
 
 #include <array>
+#include <bit>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -58,6 +59,10 @@ cpu::StreamFormula sum_of_two(DType dtype) {
 }
 
 }  // namespace
+
+std::int64_t room_for(std::int64_t count) {
+  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(count)));
+}
 
 // The scratch memory: numbers and values as in a variable, places, links; or keys on a device.
 MergedRows::MergedRows(const KernelContext& context, std::string_view slot, std::size_t index)

@@ -12,6 +12,12 @@ namespace fluidcore {
 
 // What kernels do with selected rows.
 
+// How many rows memory is made for where `count` depends on the data: at least so many, and so that
+// few plans serve all counts.
+std::int64_t room_for(std::int64_t count);
+// Memory for more than so many times that is made anew.
+inline constexpr std::int64_t kFarTooMuchRoom = 4;
+
 // Those of an input, merged: each row once, in rising order.
 class MergedRows {
  public:

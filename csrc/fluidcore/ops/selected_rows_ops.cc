@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <string>
 
@@ -235,11 +234,6 @@ void add_push(OpRegistry& registry) {
           .checks_data());  // there may be no memory
 }
 
-// At least `count`, and so that few plans serve all counts.
-std::int64_t room_for(std::int64_t count) {
-  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(count)));
-}
-
 void fill_with_no_row(DeviceContext& device, std::int64_t* numbers, std::int64_t count) {
   if constexpr (kHasCuda) {
     if (!device.device().is_cpu()) {
@@ -259,7 +253,7 @@ Kernel join(const KernelContext& context) {
           &device = context.device()] {
     const std::int64_t room = num_selected(out.spec());
     const std::int64_t count = array.size() * each;
-    const bool is_far_too_much = room > 4 * room_for(std::max(count, each));
+    const bool is_far_too_much = room > kFarTooMuchRoom * room_for(std::max(count, each));
     if (room < count || is_far_too_much) throw ExtentsChanged({room_for(count)});
     auto* values = static_cast<std::byte*>(out.data());
     std::int64_t* numbers = row_numbers(out.spec(), out.data());

@@ -78,6 +78,28 @@ TEST(CollectiveCopiesTest, SelectedRowsAreThoseOfAllRanks) {
   for (const Tensor& dense : ranks.results) EXPECT_THAT(values_of(dense), ElementsAre(4, 1, 1, 0));
 }
 
+TEST(CollectiveCopiesTest, RanksThatCountTheirSamplesMayHoldDifferentNumbersOfRows) {
+  const RankRuns ranks(3, [](ProgramRunner& runner, int rank) {
+    const std::vector<std::vector<double>> ids{{1, 0, 1, 3, 3}, {}, {2}};
+    const auto count = static_cast<std::int64_t>(ids[rank].size());
+    runner.feed("w", tensor_of({4, 1}, {0, 0, 0, 0}));
+    runner.feed("ids", tensor_of({count}, ids[rank], DType::kInt64));
+    runner.feed("values", tensor_of({count, 1}, std::vector<double>(ids[rank].size(), 6)));
+    runner.feed("n", tensor_of({2}, {1.0 * count, 6}, DType::kInt64));
+    runner.add(OpDesc("lookup_table_v2_grad",
+                      {{"W", {"w"}}, {"Ids", {"ids"}}, {"Out@GRAD", {"values"}}},
+                      {{"W@GRAD", {"g"}}}, {{"is_sparse", true}}));
+    runner.add(OpDesc("c_allgather_rows", {{"X", {"g"}}, {"Samples", {"n"}}}, {{"Out", {"g"}}},
+                      {{"ranks", std::int64_t{3}}}));
+    runner.add("selected_rows_to_dense", "g", "dense");
+    return "dense";
+  });
+  EXPECT_THAT(ranks.errors, Each(""));
+  for (const Tensor& dense : ranks.results) {
+    EXPECT_THAT(values_of(dense), ElementsAre(5, 10, 1, 10));
+  }
+}
+
 TEST(CollectiveCopiesTest, SamplesOfSelectedRowsAreTwoNumbers) {
   const RankRuns ranks(2, [](ProgramRunner& runner, int /*rank*/) {
     runner.feed("w", tensor_of({4, 1}, {0, 0, 0, 0}));

@@ -19,8 +19,7 @@ import fluidcore as fluid
 from ranked_training import train
 
 world = fluid.parallel.world(deterministic="deterministic" in sys.argv)
-losses, values = train(world, fluid.optimizer.Adam, sparse="sparse" in sys.argv,
-                       weighted="sparse" not in sys.argv)
+losses, values = train(world, fluid.optimizer.Adam, sparse="sparse" in sys.argv)
 if world.rank == world.size - 1:
     print(json.dumps([losses, {name: value.tolist() for name, value in values.items()}]))
 """
@@ -79,8 +78,7 @@ def result_of(run):
 
 @pytest.mark.parametrize(("size", "arguments"), [(2, []), (3, ["deterministic"]), (2, ["sparse"])])
 def test_processes_agree_with_one(size, arguments):
-    is_sparse = "sparse" in arguments
-    expected = alone(Adam, weighted=not is_sparse, sparse=is_sparse)
+    expected = alone(Adam, sparse="sparse" in arguments)
     assert_alike(result_of(mpiexec(size, TRAIN, *arguments)), expected)
 
 

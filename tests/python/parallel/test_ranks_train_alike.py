@@ -36,10 +36,14 @@ def test_equal_parts_need_no_samples():
         assert_alike(result, expected)
 
 
-def test_selected_rows_of_all_ranks():
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("size", [2, 3])
+def test_selected_rows_of_all_ranks(size, weighted):
     for optimizer in (lambda: SGD(0.1), Adam):
-        expected = alone(optimizer, weighted=False, sparse=True)
-        for result in on_ranks(2, optimizer, weighted=False, sparse=True):
+        batch_size = 6 if size == 3 else 8
+        options = {"weighted": weighted, "sparse": True, "batch_size": batch_size}
+        expected = alone(optimizer, **options)
+        for result in on_ranks(size, optimizer, **options):
             assert_alike(result, expected)
 
 
