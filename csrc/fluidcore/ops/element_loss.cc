@@ -26,17 +26,38 @@ TensorSpec common_spec(const InferContext& context, const LossSlots& inputs) {
   return spec;
 }
 
+Kernel kernels_of_slots(const KernelContext& context,
+                        const std::vector<std::string>& inputs,
+                        const std::vector<std::string>& outputs,
+                        const std::vector<Streams>& formulas) {
+  std::vector<const Cell*> in;
+  for (const std::string& slot : inputs) in.push_back(context.raw_input(slot).cell());
+  Kernel all = nothing_to_do();
+  for (std::size_t k = 0; k < formulas.size(); ++k) {
+    if (!context.has_output(outputs[k])) continue;
+    all = both(std::move(all), map_kernel(formulas[k], context.raw_output(outputs[k]).cell(), in));
+  }
+  return all;
+}
+
 }  // namespace
 
 Kernel loss_kernel(const KernelContext& context,
-                   const std::vector<std::string>& inputs,
-                   const std::vector<std::string>& outputs,
+                   const LossSlots& inputs,
+                   const LossSlots& outputs,
                    const std::vector<Streams>& formulas) {
-  Kernel all = nothing_to_do();
-  for (std::size_t k = 0; k < formulas.size(); ++k) {
-    all = both(std::move(all), stream_kernel(context, formulas[k], inputs, outputs[k]));
-  }
-  return all;
+  return kernels_of_slots(context, names_of(inputs), names_of(outputs), formulas);
+}
+
+Kernel loss_grad_kernel(const KernelContext& context,
+                        const LossSlots& inputs,
+                        const char* loss,
+                        const std::vector<Streams>& formulas) {
+  std::vector<std::string> read = names_of(inputs);
+  std::vector<std::string> grads;
+  for (const std::string& name : read) grads.push_back(grad_name(name));
+  read.push_back(grad_name(loss));
+  return kernels_of_slots(context, read, grads, formulas);
 }
 
 OpDef declare_loss(const LossText& text,

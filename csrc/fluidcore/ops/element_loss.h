@@ -49,53 +49,53 @@ struct LossWithoutAttributes {
   static void check(const InferContext& /*context*/) {}
 };
 
+using LossSlots = std::vector<SlotText>;
+
 // outputs[k] = formulas[k](inputs...), where that is wanted.
 Kernel loss_kernel(const KernelContext& context,
-                   const std::vector<std::string>& inputs,
-                   const std::vector<std::string>& outputs,
+                   const LossSlots& inputs,
+                   const LossSlots& outputs,
                    const std::vector<Streams>& formulas);
+// The gradient of inputs[k] = formulas[k](inputs..., the gradient of `loss`), likewise.
+Kernel loss_grad_kernel(const KernelContext& context,
+                        const LossSlots& inputs,
+                        const char* loss,
+                        const std::vector<Streams>& formulas);
 
 // T is the type to calculate in.
 template <class Loss, class T, std::size_t arity, class... Formula>
-Kernel calculate_losses(const KernelContext& context,
-                        const std::vector<std::string>& inputs,
-                        const std::vector<std::string>& outputs,
-                        Formulas<Formula...> /*formulas*/) {
+std::vector<Streams> loss_streams(const KernelContext& context, Formulas<Formula...> /*formulas*/) {
   const auto complete = [&](auto formula) {
     if constexpr (!std::is_empty_v<decltype(formula)>) {
       formula = {context.attr<double>(Loss::kAttr)};
     }
     return streams<T, arity>(context, formula);
   };
-  return loss_kernel(context, inputs, outputs, {complete(Formula{})...});
+  return {complete(Formula{})...};
+}
+
+template <class Loss>
+LossSlots loss_inputs() {
+  return {Loss::kInputs.begin(), Loss::kInputs.end()};
+}
+template <class Loss>
+LossSlots loss_outputs() {
+  return {Loss::kOutputs.begin(), Loss::kOutputs.end()};
 }
 
 template <class Loss, class T>
 Kernel element_loss(const KernelContext& context) {
-  std::vector<std::string> inputs;
-  std::vector<std::string> outputs;
-  inputs.reserve(Loss::kInputs.size());
-  outputs.reserve(Loss::kOutputs.size());
-  for (const SlotText& slot : Loss::kInputs) inputs.emplace_back(slot.name);
-  for (const SlotText& slot : Loss::kOutputs) outputs.emplace_back(slot.name);
-  return calculate_losses<Loss, T, Loss::kInputs.size()>(context, inputs, outputs,
-                                                         typename Loss::Values());
+  return loss_kernel(context, loss_inputs<Loss>(), loss_outputs<Loss>(),
+                     loss_streams<Loss, T, Loss::kInputs.size()>(context, typename Loss::Values()));
 }
 
 template <class Loss, class T>
 Kernel element_loss_grad(const KernelContext& context) {
-  std::vector<std::string> inputs;
-  std::vector<std::string> grads;
-  for (const SlotText& slot : Loss::kInputs) {
-    inputs.emplace_back(slot.name);
-    grads.push_back(grad_name(slot.name));
-  }
-  inputs.push_back(grad_name(Loss::kOutputs[0].name));
-  return calculate_losses<Loss, T, Loss::kInputs.size() + 1>(context, inputs, grads,
-                                                             typename Loss::Grads());
+  return loss_grad_kernel(
+      context, loss_inputs<Loss>(), Loss::kOutputs[0].name,
+      loss_streams<Loss, T, Loss::kInputs.size() + 1>(context, typename Loss::Grads()));
 }
 
-using LossSlots = std::vector<SlotText>;
 using LossCheck = void (*)(const InferContext&);
 
 // The declarations without attributes and kernels.
@@ -111,8 +111,8 @@ OpDef declare_loss_grad(const LossText& text,
 // Adds the operator and its gradient operator.
 template <class Loss>
 void add_element_loss(OpRegistry& registry) {
-  const LossSlots inputs(Loss::kInputs.begin(), Loss::kInputs.end());
-  const LossSlots outputs(Loss::kOutputs.begin(), Loss::kOutputs.end());
+  const LossSlots inputs = loss_inputs<Loss>();
+  const LossSlots outputs = loss_outputs<Loss>();
   registry.add(Loss::with_attrs(declare_loss(Loss::kText, inputs, outputs, Loss::check))
                    .kernels(floating_kernels_everywhere([](auto tag) -> KernelFactory {
                      return element_loss<Loss, ComputeType<typename decltype(tag)::type>>;

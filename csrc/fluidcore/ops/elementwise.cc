@@ -3,7 +3,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string>
+#include <initializer_list>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -74,13 +75,13 @@ Kernel map_kernel(const Streams& formula,
 
 Kernel stream_kernel(const KernelContext& context,
                      const Streams& formula,
-                     const std::vector<std::string>& inputs,
-                     const std::string& output,
+                     std::initializer_list<std::string_view> inputs,
+                     std::string_view output,
                      RowForm form) {
   if (!context.has_output(output)) return nothing_to_do();
   std::vector<const Cell*> in;
   in.reserve(inputs.size());
-  for (const std::string& slot : inputs) in.push_back(context.raw_input(slot).cell());
+  for (const std::string_view slot : inputs) in.push_back(context.raw_input(slot).cell());
   return map_kernel(formula, context.raw_output(output).cell(), in, form);
 }
 

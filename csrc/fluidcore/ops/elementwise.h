@@ -2,8 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -163,8 +165,13 @@ Kernel map_kernel(const Formula& formula, Arg<Out> out, Arg<In>... in) {
   return map_kernel(streams, out.cell(), {in.cell()...});
 }
 
+// T for each number. (Not an alias of T alone, which nvcc would take for a type without a pack.)
 template <class T, std::size_t>
-using Same = T;
+struct SameFor {
+  using Type = T;
+};
+template <class T, std::size_t k>
+using Same = typename SameFor<T, k>::Type;
 
 template <class T, class Formula, std::size_t... k>
 Streams streams_of(DType dtype, const Formula& formula, std::index_sequence<k...> /*inputs*/) {
@@ -191,8 +198,8 @@ Streams streams(const KernelContext& context, const Formula& formula) {
 // wanted.
 Kernel stream_kernel(const KernelContext& context,
                      const Streams& formula,
-                     const std::vector<std::string>& inputs,
-                     const std::string& output,
+                     std::initializer_list<std::string_view> inputs,
+                     std::string_view output,
                      RowForm form = RowForm::kOther);
 
 // T is the type to calculate in.
