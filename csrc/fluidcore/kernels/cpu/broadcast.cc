@@ -121,7 +121,7 @@ void broadcast_part(const BroadcastNest& nest,
     return;
   }
   // Many short rows at once, as many as a tile holds.
-  alignas(64) std::array<std::array<std::byte, kTile * sizeof(double)>, kMostStreams> tiles;
+  alignas(64) std::array<TileMemory, kMostStreams> tiles;
   for (std::int64_t at = 0; at < size; at += kTile) {
     const std::int64_t count = std::min(kTile, size - at);
     for (std::size_t k = 0; k < formula.arity; ++k) {

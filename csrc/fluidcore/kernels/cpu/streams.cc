@@ -8,8 +8,6 @@ namespace fluidcore::cpu {
 
 namespace {
 
-using LoopTile = std::array<double, kTile>;  // or of smaller numbers
-
 template <class T>
 const Storage& half_storage() {
   static constexpr Storage kStorage{sizeof(T),
@@ -36,7 +34,7 @@ const void* load(Isa isa,
                  const Stream& in,
                  std::int64_t begin,
                  std::int64_t size,
-                 LoopTile& tile) {
+                 TileMemory& tile) {
   if (!in.repeats) {
     const std::byte* from = advanced(in.data, begin * storage.bytes);
     if (storage.load == nullptr) return from;
@@ -93,7 +91,7 @@ void calculate_row(
     from[k] = in[k].data;
   }
   if (!in_tiles) return formula.loop(isa, formula.members.data(), size, out, from.data());
-  alignas(64) std::array<LoopTile, kMostStreams> tiles;
+  alignas(64) std::array<TileMemory, kMostStreams> tiles;
   alignas(64) std::array<float, kTile> results;
   for (std::int64_t begin = 0; begin < size; begin += kTile) {
     const std::int64_t count = std::min(kTile, size - begin);

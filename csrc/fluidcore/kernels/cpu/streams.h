@@ -15,6 +15,9 @@ namespace fluidcore::cpu {
 
 inline constexpr std::size_t kMostStreams = 4;
 
+// A tile of numbers of any type.
+using TileMemory = std::array<std::byte, kTile * sizeof(double)>;
+
 // How numbers are kept in memory: as they are calculated, or as 16-bit floats.
 struct Storage {
   std::int64_t bytes;  // of one
