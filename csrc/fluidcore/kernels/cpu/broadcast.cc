@@ -1,6 +1,8 @@
 #include "fluidcore/kernels/cpu/broadcast.h"
 
-#include <cstring>
+#include <algorithm>
+#include <array>
+#include <cstdint>
 
 #include "fluidcore/base/threads.h"
 
@@ -8,45 +10,56 @@ namespace fluidcore::cpu {
 
 namespace {
 
-// One operand of a part of the output, for its elements from `begin` on.
-class Operand {
- public:
-  Operand(const BroadcastNest& nest,
-          std::size_t index,
-          const BroadcastOperand& in,
-          const Storage& storage)
-      : nest_(nest), index_(index), in_(in), bytes_(storage.bytes) {}
-
-  bool is_full() const { return nest_.is_full(index_); }
-  bool streams() const { return nest_.streams(index_); }
-
-  const std::byte* at(std::int64_t element) const {
-    return static_cast<const std::byte*>(in_.data) + (element - in_.origin) * bytes_;
-  }
-  // What it is read from in a row of the output, from `column` on.
-  const std::byte* at(std::int64_t row, std::int64_t column) const {
-    return at(nest_.offset(index_, row) + (streams() ? column : 0));
+// One operand of a part of the output.
+struct Operand {
+  const std::byte* at(std::int64_t element) const { return data + (element - origin) * bytes; }
+  // What a row of the output is made of, from `column` on.
+  const std::byte* at(const BroadcastNest& nest, std::int64_t row, std::int64_t column) const {
+    return at(nest.offset(index, row) + (streams ? column : 0));
   }
 
-  // The elements for [begin, begin + size) of the output, one after the other.
-  void spread(std::int64_t begin, std::int64_t size, std::byte* to) const {
-    for_row_pieces(nest_, begin, size,
-                   [&](std::int64_t at, std::int64_t count, std::int64_t row, std::int64_t column) {
-                     if (streams()) {
-                       std::memcpy(to + at * bytes_, this->at(row, column),
-                                   static_cast<std::size_t>(count * bytes_));
-                     } else {
-                       repeat(this->at(row, column), bytes_, count, to + at * bytes_);
-                     }
-                   });
-  }
-
- private:
-  const BroadcastNest& nest_;
-  std::size_t index_;
-  BroadcastOperand in_;
-  std::int64_t bytes_;
+  std::size_t index = 0;
+  const std::byte* data = nullptr;
+  std::int64_t origin = 0;  // the element that is there
+  std::int64_t bytes = 0;   // of an element
+  bool is_full = false;
+  bool streams = false;
 };
+
+// The elements of an operand for [begin, begin + size) of the output, one after the other; they
+// have the size of a Word.
+template <class Word>
+void spread_words(const BroadcastNest& nest,
+                  const Operand& operand,
+                  std::int64_t begin,
+                  std::int64_t size,
+                  std::byte* to) {
+  const auto* const data = reinterpret_cast<const Word*>(operand.data);
+  auto* const words = reinterpret_cast<Word*>(to);
+  for_row_pieces(nest, begin, size,
+                 [&](std::int64_t at, std::int64_t count, std::int64_t row, std::int64_t column) {
+                   const Word* const from =
+                       data + (nest.offset(operand.index, row) - operand.origin);
+                   if (operand.streams) {
+                     std::copy_n(from + column, count, words + at);
+                   } else {
+                     std::fill_n(words + at, count, *from);
+                   }
+                 });
+}
+
+void spread(const BroadcastNest& nest,
+            const Operand& operand,
+            std::int64_t begin,
+            std::int64_t size,
+            std::byte* to) {
+  switch (operand.bytes) {
+    case 1: return spread_words<std::uint8_t>(nest, operand, begin, size, to);
+    case 2: return spread_words<std::uint16_t>(nest, operand, begin, size, to);
+    case 4: return spread_words<std::uint32_t>(nest, operand, begin, size, to);
+    default: return spread_words<std::uint64_t>(nest, operand, begin, size, to);
+  }
+}
 
 }  // namespace
 
@@ -103,8 +116,16 @@ void broadcast_part(const BroadcastNest& nest,
                     void* out,
                     const BroadcastOperand* in) {
   const Isa isa = cpu_isa();
+  std::array<Operand, kMostStreams> operands{};
+  for (std::size_t k = 0; k < formula.arity; ++k) {
+    operands[k] = {k,
+                   static_cast<const std::byte*>(in[k].data),
+                   in[k].origin,
+                   formula.in[k]->bytes,
+                   nest.is_full(k),
+                   nest.streams(k)};
+  }
   std::array<Stream, kMostStreams> streams{};
-  const auto operand = [&](std::size_t k) { return Operand(nest, k, in[k], *formula.in[k]); };
   const auto to = [&](std::int64_t at) {
     return static_cast<std::byte*>(out) + at * formula.out->bytes;
   };
@@ -112,9 +133,10 @@ void broadcast_part(const BroadcastNest& nest,
     for_row_pieces(nest, begin, size,
                    [&](std::int64_t at, std::int64_t count, std::int64_t row, std::int64_t column) {
                      for (std::size_t k = 0; k < formula.arity; ++k) {
-                       const Operand from = operand(k);
-                       streams[k] = from.is_full() ? Stream{from.at(begin + at)}
-                                                   : Stream{from.at(row, column), !from.streams()};
+                       const Operand& from = operands[k];
+                       streams[k] = from.is_full
+                                        ? Stream{from.at(begin + at)}
+                                        : Stream{from.at(nest, row, column), !from.streams};
                      }
                      calculate_row(isa, formula, count, to(at), streams.data());
                    });
@@ -125,9 +147,9 @@ void broadcast_part(const BroadcastNest& nest,
   for (std::int64_t at = 0; at < size; at += kTile) {
     const std::int64_t count = std::min(kTile, size - at);
     for (std::size_t k = 0; k < formula.arity; ++k) {
-      const Operand from = operand(k);
-      if (!from.is_full()) from.spread(begin + at, count, tiles[k].data());
-      streams[k] = {from.is_full() ? from.at(begin + at) : tiles[k].data()};
+      const Operand& from = operands[k];
+      if (!from.is_full) spread(nest, from, begin + at, count, tiles[k].data());
+      streams[k] = {from.is_full ? from.at(begin + at) : tiles[k].data()};
     }
     calculate_row(isa, formula, count, to(at), streams.data());
   }

@@ -27,6 +27,20 @@ std::byte* advanced(void* data, std::int64_t bytes) {
   return static_cast<std::byte*>(data) + bytes;
 }
 
+// `count` times the element of `bytes` bytes: 1, 2, 4 or 8.
+void repeat(const void* element, std::int64_t bytes, std::int64_t count, void* to) {
+  const auto fill = [=](auto word) {
+    std::memcpy(&word, element, sizeof word);
+    std::fill_n(static_cast<decltype(word)*>(to), count, word);
+  };
+  switch (bytes) {
+    case 1: return fill(std::uint8_t{});
+    case 2: return fill(std::uint16_t{});
+    case 4: return fill(std::uint32_t{});
+    default: return fill(std::uint64_t{});
+  }
+}
+
 // The elements [begin, begin + size) of an input as a stream of the type to calculate in. Rows are
 // loaded from their first tile on.
 const void* load(Isa isa,
@@ -67,19 +81,6 @@ StreamFormula StreamFormula::stored_as(DType dtype) const {
   made.out = &storage_of(dtype);
   made.in.fill(made.out);
   return made;
-}
-
-void repeat(const void* element, std::int64_t bytes, std::int64_t count, void* to) {
-  const auto fill = [=](auto word) {
-    std::memcpy(&word, element, sizeof word);
-    std::fill_n(static_cast<decltype(word)*>(to), count, word);
-  };
-  switch (bytes) {
-    case 1: return fill(std::uint8_t{});
-    case 2: return fill(std::uint16_t{});
-    case 4: return fill(std::uint32_t{});
-    default: return fill(std::uint64_t{});
-  }
 }
 
 void calculate_row(

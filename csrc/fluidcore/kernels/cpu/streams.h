@@ -74,9 +74,6 @@ StreamFormula stream_formula(const Formula& formula) {
   return made;
 }
 
-// `count` times the element of `bytes` bytes: 1, 2, 4 or 8.
-void repeat(const void* element, std::int64_t bytes, std::int64_t count, void* to);
-
 // What a row reads: one element for each index, or the same for all.
 struct Stream {
   const void* data;
