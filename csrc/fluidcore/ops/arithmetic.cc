@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <type_traits>
 
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/isa.h"

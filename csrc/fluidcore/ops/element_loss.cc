@@ -31,6 +31,7 @@ Kernel kernels_of_slots(const KernelContext& context,
                         const std::vector<std::string>& outputs,
                         const std::vector<Streams>& formulas) {
   std::vector<const Cell*> in;
+  in.reserve(inputs.size());
   for (const std::string& slot : inputs) in.push_back(context.raw_input(slot).cell());
   Kernel all = nothing_to_do();
   for (std::size_t k = 0; k < formulas.size(); ++k) {
@@ -55,6 +56,7 @@ Kernel loss_grad_kernel(const KernelContext& context,
                         const std::vector<Streams>& formulas) {
   std::vector<std::string> read = names_of(inputs);
   std::vector<std::string> grads;
+  grads.reserve(read.size());
   for (const std::string& name : read) grads.push_back(grad_name(name));
   read.push_back(grad_name(loss));
   return kernels_of_slots(context, read, grads, formulas);
