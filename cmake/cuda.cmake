@@ -15,3 +15,5 @@ if(Python_EXECUTABLE)
 endif()
 find_path(FLUIDCORE_CUBLAS_INCLUDE cublasLt.h HINTS ${CUDAToolkit_INCLUDE_DIRS} ${packages}/nvidia/cu13/include
                                                     ${packages}/nvidia/cublas/include REQUIRED)
+# Several GPUs need NCCL; without its headers they exchange through the host.
+find_path(FLUIDCORE_NCCL_INCLUDE nccl.h HINTS ${packages}/nvidia/nccl/include)

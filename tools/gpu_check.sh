@@ -39,6 +39,12 @@ run_operators() {
 }
 run_devices() {
   run_pytest tests/python/cuda
+  PYTHONPATH=$site:$PWD python3 -c "
+import fluidcore as fluid
+from fluidcore.executor import cuda_libraries
+cuda_libraries.load(cuda_libraries.NCCL)
+print('a rank by itself exchanges by', *fluid.parallel.run_in_threads(
+    1, lambda ranks: fluid.Executor(fluid.CUDAPlace(0), communicator=ranks).transport()))"
 }
 # Every gradient against differences, its kernels on the GPU.
 run_gradients() {

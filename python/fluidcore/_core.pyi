@@ -559,6 +559,10 @@ class Communicator:
         """
         Whole numbers of every rank, int64 [size, len(own)]; all ranks give as many.
         """
+    def transport(self, place: typing.Any) -> str:
+        """
+        How tensors of a device are exchanged, "nccl" or "host"; all ranks call it.
+        """
     @property
     def rank(self) -> int:
         """

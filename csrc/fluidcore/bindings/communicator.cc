@@ -12,9 +12,11 @@
 
 #include "fluidcore/base/error.h"
 #include "fluidcore/bindings/bindings.h"
+#include "fluidcore/bindings/places.h"
 #include "fluidcore/bindings/python_call.h"
 #include "fluidcore/op/communicator.h"
 #include "fluidcore/runtime/thread_group.h"
+#include "fluidcore/tensor/device_context.h"
 
 namespace py = pybind11;
 
@@ -53,6 +55,12 @@ class PythonCommunicator : public Communicator {
   void wait(Request request) override {
     call<void>("wait", [&](const py::object& f) { return call_in_run(f, request); });
   }
+  void check() override {
+    call<void>("check", [](const py::object& f) {
+      if (PyErr_CheckSignals() != 0) throw FailureInRun(PythonFailure(py::error_already_set()));
+      return call_in_run(f);
+    });
+  }
   void fail(const std::string& why) noexcept override {
     try {
       call<void>("fail", [&](const py::object& f) { return call_in_run(f, why); });
@@ -78,8 +86,7 @@ class PythonCommunicator : public Communicator {
     return {array_dtype(elements.dtype), {elements.size}, elements.data, owner};
   }
   static py::array bytes(const Elements& elements, void* data) {
-    const auto count = elements.size * static_cast<std::int64_t>(size_of(elements.dtype));
-    return {py::dtype::of<std::uint8_t>(), {count}, data, py::none()};
+    return {py::dtype::of<std::uint8_t>(), {elements.bytes()}, data, py::none()};
   }
 };
 
@@ -113,6 +120,15 @@ void bind_communicator(py::module_& m) {
       .def_property_readonly("size", &Communicator::size, "How many members there are.")
       .def("gather", &gather, py::arg("own"), py::arg("label"),
            "Whole numbers of every rank, int64 [size, len(own)]; all ranks give as many.")
+      .def(
+          "transport",
+          [](Communicator& self, const py::object& place) {
+            DeviceContext& device = device_context(device_of(place));
+            const py::gil_scoped_release release;
+            return self.on(device).transport();
+          },
+          py::arg("place"),
+          "How tensors of a device are exchanged, \"nccl\" or \"host\"; all ranks call it.")
       .def(
           "fail",
           [](Communicator& self, const std::string& why) {

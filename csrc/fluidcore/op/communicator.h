@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -10,6 +11,8 @@
 #include "fluidcore/base/error.h"
 
 namespace fluidcore {
+
+class DeviceContext;
 
 // Another rank has ended, or was not heard of in time. Python: ConnectionError.
 class RankFailed : public Error {
@@ -34,6 +37,10 @@ class Communicator {
     // Keeps the memory until the operation has ended, however the run ends. Null: it lives until
     // wait() has returned or thrown.
     std::shared_ptr<const void> owner = nullptr;
+    // Whose memory it is, and by what it is written before the operation; null: the host's.
+    DeviceContext* device = nullptr;
+
+    std::size_t bytes() const { return static_cast<std::size_t>(size) * size_of(dtype); }
   };
 
   // Throws InvalidArgument unless 0 <= rank < size.
@@ -64,6 +71,16 @@ class Communicator {
   // `all`, which has size() times as many, becomes those of rank 0, then of rank 1, and so on.
   virtual Request iallgather(const Elements& own, void* all, const std::string& label) = 0;
   virtual void wait(Request request) = 0;
+  // For whoever waits for something else that needs all ranks: throws RankFailed if one has failed.
+  virtual void check() = 0;
+
+  // The one of the same ranks for memory of `device`, this one for that of the CPU; it is made when
+  // it is first asked for, by all ranks at the same place in their programs. GPUs exchange by NCCL
+  // where all ranks have it, and a GPU of their own; else through the memory of the host.
+  Communicator& on(const DeviceContext& device);
+  // How it exchanges: "host", or "nccl".
+  virtual std::string transport() const { return "host"; }
+
   // iallreduce(), or ireduce_scatter() where `sum` is smaller; and wait() for it, which gives the
   // sums.
   Request begin_sum(const Elements& own, Elements sum, const std::string& label) {
@@ -86,6 +103,7 @@ class Communicator {
   int rank_;
   int size_;
   std::map<Request, Elements> sums_;  // that nobody has waited for
+  std::map<int, std::unique_ptr<Communicator>> on_devices_;
 };
 
 }  // namespace fluidcore

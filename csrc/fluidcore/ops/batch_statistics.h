@@ -11,6 +11,19 @@
 // The batch whose statistics a batch norm uses. T is float or double.
 namespace fluidcore {
 
+// f(first, second) on the host, of two times as many numbers in a device's memory.
+template <class T, class F>
+void on_host(DeviceContext& device, T* first, T* second, std::int64_t count, const F& f) {
+  std::vector<T> a(static_cast<std::size_t>(count));
+  std::vector<T> b(a.size());
+  const std::size_t bytes = a.size() * sizeof(T);
+  device.copy_out(a.data(), first, bytes);
+  device.copy_out(b.data(), second, bytes);
+  f(a, b);
+  device.copy_in(first, a.data(), bytes);
+  device.copy_in(second, b.data(), bytes);
+}
+
 // That of this process.
 struct OwnBatch {
   static constexpr bool kOfAllRanks = false;
@@ -36,43 +49,40 @@ class WholeBatch {
   template <class T>
   void moments(std::vector<T>& mean, std::vector<T>& variance) const {
     const std::size_t channels = mean.size();
-    ranks_.with([&](Communicator& communicator) {
-      std::vector<double> own{share_.of(communicator, ranks_.label())};
-      own.insert(own.end(), mean.begin(), mean.end());
-      own.insert(own.end(), variance.begin(), variance.end());
-      const std::vector<double> all = gathered(communicator, own);
-      const auto over_ranks = [&](const auto& f) {
-        double sum = 0;
-        for (const double* rank = all.data(); rank != all.data() + all.size(); rank += own.size()) {
-          sum += rank[0] * f(rank + 1);
-        }
-        return sum;
-      };
-      for (std::size_t i = 0; i < channels; ++i) {
-        const double center = over_ranks([&](const double* rank) { return rank[i]; });
-        mean[i] = static_cast<T>(center);
-        variance[i] = static_cast<T>(over_ranks([&](const double* rank) {
-          return rank[channels + i] + (rank[i] - center) * (rank[i] - center);
-        }));
+    std::vector<double> own{share_.of(ranks_.on_host(), ranks_.label())};
+    own.insert(own.end(), mean.begin(), mean.end());
+    own.insert(own.end(), variance.begin(), variance.end());
+    const std::vector<double> all = gathered(own);
+    const auto over_ranks = [&](const auto& f) {
+      double sum = 0;
+      for (const double* rank = all.data(); rank != all.data() + all.size(); rank += own.size()) {
+        sum += rank[0] * f(rank + 1);
       }
-    });
+      return sum;
+    };
+    for (std::size_t i = 0; i < channels; ++i) {
+      const double center = over_ranks([&](const double* rank) { return rank[i]; });
+      mean[i] = static_cast<T>(center);
+      variance[i] = static_cast<T>(over_ranks([&](const double* rank) {
+        return rank[channels + i] + (rank[i] - center) * (rank[i] - center);
+      }));
+    }
   }
 
   // From sums of cotangents over this rank's elements to their means over the ranks.
   template <class T>
   void sums(std::vector<T>& first, std::vector<T>& second) const {
-    ranks_.with([&](Communicator& communicator) {
-      const double share = share_.of(communicator, ranks_.label());
-      std::vector<double> own(first.begin(), first.end());
-      own.insert(own.end(), second.begin(), second.end());
-      for (double& each : own) each *= share;
-      std::vector<double> sum(own.size());
-      communicator.wait(communicator.iallreduce(elements(own), elements(sum), ranks_.label()));
-      for (std::size_t i = 0; i < first.size(); ++i) {
-        first[i] = static_cast<T>(sum[i]);
-        second[i] = static_cast<T>(sum[first.size() + i]);
-      }
-    });
+    Communicator& communicator = ranks_.on_host();
+    const double share = share_.of(communicator, ranks_.label());
+    std::vector<double> own(first.begin(), first.end());
+    own.insert(own.end(), second.begin(), second.end());
+    for (double& each : own) each *= share;
+    std::vector<double> sum(own.size());
+    communicator.wait(communicator.iallreduce(elements(own), elements(sum), ranks_.label()));
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      first[i] = static_cast<T>(sum[i]);
+      second[i] = static_cast<T>(sum[first.size() + i]);
+    }
   }
 
  private:
@@ -80,7 +90,8 @@ class WholeBatch {
     return {values.data(), static_cast<std::int64_t>(values.size()), DType::kFloat64};
   }
 
-  std::vector<double> gathered(Communicator& communicator, std::vector<double>& own) const {
+  std::vector<double> gathered(std::vector<double>& own) const {
+    Communicator& communicator = ranks_.on_host();
     std::vector<double> all(own.size() * static_cast<std::size_t>(communicator.size()));
     communicator.wait(communicator.iallgather(elements(own), all.data(), ranks_.label()));
     return all;

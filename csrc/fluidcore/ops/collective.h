@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -11,10 +13,13 @@
 #include "fluidcore/base/error.h"
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/elementwise.h"
+#include "fluidcore/kernels/cuda/map.h"
+#include "fluidcore/kernels/functors.h"
 #include "fluidcore/op/communicator.h"
 #include "fluidcore/op/contexts.h"
 #include "fluidcore/op/op_def.h"
 #include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/on_host.h"
 
 // What operators that all ranks run together share.
 namespace fluidcore {
@@ -23,18 +28,25 @@ namespace fluidcore {
 class Ranks {
  public:
   explicit Ranks(const KernelContext& context)
-      : type_(context.type()), label_(label_of(context)), state_(context.run_state()) {}
+      : type_(context.type()),
+        label_(label_of(context)),
+        state_(context.run_state()),
+        device_(context.device()) {}
 
   // "c_allreduce_sum of fc_0.w_0@GRAD, fc_0.b_0@GRAD and 3 more"
   const std::string& label() const { return label_; }
 
-  // f(communicator)
+  // f(communicator), of memory where the kernel works,
   template <class F>
   auto with(const F& f) const {
+    return f(on_host().on(device_));
+  }
+  // and that of the host's memory.
+  Communicator& on_host() const {
     require(state_.communicator != nullptr, type_,
             ": the Executor must have a communicator, got none; write "
             "Executor(communicator=fluid.parallel.world())");
-    return f(*state_.communicator);
+    return *state_.communicator;
   }
 
   // The same, of as many ranks as the program is for.
@@ -62,20 +74,31 @@ class Ranks {
   std::string type_;
   std::string label_;
   const RunState& state_;
+  DeviceContext& device_;
 };
+
+// Elements in memory where a kernel works.
+inline Communicator::Elements elements_at(DeviceContext& device,
+                                          void* data,
+                                          std::int64_t size,
+                                          DType dtype,
+                                          std::shared_ptr<const void> owner = nullptr) {
+  return {data, size, dtype, std::move(owner), device.device().is_cpu() ? nullptr : &device};
+}
 
 // What this rank's values count in a sum.
 class Share {
  public:
   explicit Share(const KernelContext& context, bool averages) : averages_(averages) {
-    if (context.has_input("Samples")) samples_ = context.input<std::int64_t>("Samples");
+    if (context.has_input("Samples")) samples_.emplace(context.raw_input("Samples"));
   }
 
   double of(const Communicator& communicator, const std::string& label) const {
     if (!averages_) return 1;
     if (!samples_) return 1.0 / communicator.size();
-    const std::int64_t own = samples_.data()[0];
-    const std::int64_t all = samples_.data()[1];
+    const auto* const counts = static_cast<const std::int64_t*>(samples_->data());
+    const std::int64_t own = counts[0];
+    const std::int64_t all = counts[1];
     require(own >= 0 && own <= all && all > 0, label,
             ": Samples must be the number of this rank's and the positive one of all ranks, got ",
             own, " and ", all);
@@ -84,20 +107,23 @@ class Share {
 
  private:
   bool averages_;
-  Arg<const std::int64_t> samples_;
+  std::optional<OnHost> samples_;
 };
 
 // 16 bits are added up in float32.
 template <class T>
 using SumType = std::conditional_t<std::is_integral_v<T>, T, ComputeType<T>>;
 
+// to[i] = from[i] * factor
 template <class From, class To>
-void scale_into(const From* from, std::int64_t size, double factor, To* to) {
-  using Compute = std::conditional_t<std::is_same_v<To, SumType<To>>, To, From>;
+void scale_into(DeviceContext& device, const From* from, std::int64_t size, double factor, To* to) {
+  if constexpr (kHasCuda) {
+    if (!device.device().is_cpu()) return cuda::map(device, Scale{factor}, size, to, from);
+  }
   parallel_for(size, cpu::kGrain, [=](std::int64_t begin, std::int64_t end) {
-    const auto scale = static_cast<Compute>(factor);
+    const Scale scale{factor};
     for (std::int64_t i = begin; i < end; ++i) {
-      to[i] = static_cast<To>(static_cast<Compute>(from[i]) * scale);
+      to[i] = static_cast<To>(scale(static_cast<ComputeType<From>>(from[i])));
     }
   });
 }

@@ -2,8 +2,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -29,13 +29,13 @@ Kernel values_of_root(const KernelContext& context) {
   const auto x = context.raw_input("X");
   const auto out = context.raw_output("Out");
   const auto root = context.attr<std::int64_t>("root");
-  return [=, ranks = Ranks(context)] {
+  return [=, ranks = Ranks(context), &device = context.device()] {
     ranks.with([&](Communicator& communicator) {
       require(root < communicator.size(), ranks.label(),
               ": root must be less than the number of ranks, ", communicator.size(), ", got ",
               root);
-      if (out.data() != x.data()) std::memcpy(out.data(), x.data(), byte_size(x.spec()));
-      const Communicator::Elements elements{out.data(), out.size(), out.spec().dtype};
+      if (out.data() != x.data()) device.copy(out.data(), x.data(), byte_size(x.spec()));
+      const auto elements = elements_at(device, out.data(), out.size(), out.spec().dtype);
       communicator.wait(communicator.ibroadcast(elements, static_cast<int>(root), ranks.label()));
     });
   };
@@ -49,12 +49,12 @@ Kernel part_of_rank(const KernelContext& context) {
     whole.push_back(context.raw_input("X", i));
   const auto out = context.raw_output("Out");
   const auto count = context.attr<std::int64_t>("ranks");
-  return [=, ranks = Ranks(context)] {
-    ranks.with(count, [&](Communicator& communicator) {
+  return [=, ranks = Ranks(context), &device = context.device()] {
+    ranks.with(count, [&](const Communicator& communicator) {
       const std::size_t size = byte_size(out.spec());
       const std::size_t first = static_cast<std::size_t>(communicator.rank()) * size;
       auto* to = static_cast<std::byte*>(out.data());
-      std::fill_n(to, size, std::byte{0});
+      device.zero(to, size);
       std::size_t place = 0;  // of a variable, in all bytes
       for (const auto& each : whole) {
         const std::size_t bytes = byte_size(each.spec());
@@ -62,7 +62,7 @@ Kernel part_of_rank(const KernelContext& context) {
         const std::size_t end = std::min(place + bytes, first + size);
         if (begin < end) {
           const auto* from = static_cast<const std::byte*>(each.data());
-          std::memcpy(to + (begin - first), from + (begin - place), end - begin);
+          device.copy(to + (begin - first), from + (begin - place), end - begin);
         }
         place += bytes;
       }
@@ -84,17 +84,17 @@ Kernel allgather(const KernelContext& context) {
   for (std::size_t i = 0; i < context.output_count("Out"); ++i)
     whole.push_back(context.raw_output("Out", i));
   const auto count = context.attr<std::int64_t>("ranks");
-  return [=, ranks = Ranks(context)] {
+  return [=, ranks = Ranks(context), &device = context.device()] {
     ranks.with(count, [&](Communicator& communicator) {
       const std::size_t size = byte_size(x.spec());
-      std::vector<std::byte> all(size * static_cast<std::size_t>(count));
+      const std::shared_ptr<void> all = device.allocate(size * static_cast<std::size_t>(count));
       // Only read, as the interface has no elements that are.
-      const Communicator::Elements own{const_cast<void*>(x.data()), x.size(), x.spec().dtype};
-      communicator.wait(communicator.iallgather(own, all.data(), ranks.label()));
-      const std::byte* from = all.data();
+      const auto own = elements_at(device, const_cast<void*>(x.data()), x.size(), x.spec().dtype);
+      communicator.wait(communicator.iallgather(own, all.get(), ranks.label()));
+      const auto* from = static_cast<const std::byte*>(all.get());
       for (const auto& each : whole) {
         const std::size_t bytes = byte_size(each.spec());
-        std::copy_n(from, bytes, static_cast<std::byte*>(each.data()));
+        device.copy(each.data(), from, bytes);
         from += bytes;
       }
     });
@@ -143,24 +143,31 @@ Kernel allgather_rows(const KernelContext& context) {
   const auto out = context.output<T>("Out");
   const std::int64_t count = context.attr<std::int64_t>("ranks");
   return [=, share = Share(context, context.attr<bool>("average")), ranks = Ranks(context),
-          may_differ = context.has_input("Samples")] {
+          may_differ = context.has_input("Samples"), &device = context.device()] {
     ranks.with(count, [&](Communicator& communicator) {
       const std::int64_t rows = num_selected(x.spec());
       const std::int64_t room = num_selected(out.spec()) / count;
-      if (may_differ) agree_on_room(communicator, rows, room, ranks.label());
+      if (may_differ) agree_on_room(ranks.on_host(), rows, room, ranks.label());
       const std::int64_t width = row_width(x.spec());
-      std::vector<T> own(static_cast<std::size_t>(room * width));
-      scale_into(x.data(), rows * width, share.of(communicator, ranks.label()), own.data());
+      const std::size_t bytes = static_cast<std::size_t>(room * width) * sizeof(T);
+      const std::shared_ptr<void> own = device.allocate(bytes);
+      device.zero(own.get(), bytes);
+      scale_into(device, x.data(), rows * width, share.of(communicator, ranks.label()),
+                 static_cast<T*>(own.get()));
       // Rows that are not held must stay so: their numbers are gathered as they are.
-      std::vector<std::int64_t> numbers(static_cast<std::size_t>(room), -1);
-      const std::int64_t* held = row_numbers(x.spec(), static_cast<const void*>(x.data()));
-      std::copy(held, held + rows, numbers.begin());
+      const std::vector<std::int64_t> unused(static_cast<std::size_t>(room), -1);
+      const std::size_t row_bytes = unused.size() * sizeof(std::int64_t);
+      const std::shared_ptr<void> numbers = device.allocate(row_bytes);
+      device.copy_in(numbers.get(), unused.data(), row_bytes);
+      device.copy(numbers.get(), row_numbers(x.spec(), static_cast<const void*>(x.data())),
+                  static_cast<std::size_t>(rows) * sizeof(std::int64_t));
       const auto first =
-          communicator.iallgather({numbers.data(), room, DType::kInt64},
+          communicator.iallgather(elements_at(device, numbers.get(), room, DType::kInt64, numbers),
                                   row_numbers(out.spec(), static_cast<void*>(out.data())),
                                   str_cat(ranks.label(), ", the numbers of rows"));
-      const auto second = communicator.iallgather({own.data(), room * width, dtype_of<T>},
-                                                  out.data(), ranks.label());
+      const auto second =
+          communicator.iallgather(elements_at(device, own.get(), room * width, dtype_of<T>, own),
+                                  out.data(), ranks.label());
       communicator.wait(first);
       communicator.wait(second);
     });
@@ -198,7 +205,7 @@ void register_collective_copies(OpRegistry& registry) {
                      require(root >= 0, context.type(), ": root must be at least 0, got ", root);
                      context.set_output("Out", context.input("X"));
                    })
-                   .kernels(byte_kernels(values_of_root))
+                   .kernels(byte_kernels_everywhere(values_of_root))
                    .in_place("X", "Out")
                    .not_differentiable()
                    .checks_data());
@@ -209,7 +216,7 @@ void register_collective_copies(OpRegistry& registry) {
                    .output("Out", "[elements of X / ranks, rounded up], dtype of X")
                    .required_attr("ranks", std::int64_t{2}, kRanksDoc)
                    .infer(infer_part)
-                   .kernels(byte_kernels(part_of_rank))
+                   .kernels(byte_kernels_everywhere(part_of_rank))
                    .not_differentiable()
                    .checks_data());
   registry.add(OpDef("c_allgather")
@@ -219,7 +226,7 @@ void register_collective_copies(OpRegistry& registry) {
                    .output("Out", "shapes and dtypes of Like", {.list = true})
                    .required_attr("ranks", std::int64_t{2}, kRanksDoc)
                    .infer(infer_allgather)
-                   .kernels(byte_kernels(allgather))
+                   .kernels(byte_kernels_everywhere(allgather))
                    .not_differentiable()
                    .checks_data());
   registry.add(
@@ -235,7 +242,7 @@ void register_collective_copies(OpRegistry& registry) {
                 "the parameters whose gradients X are, for readers")
           .required_attr("ranks", std::int64_t{2}, kRanksDoc)
           .infer(infer_allgather_rows)
-          .kernels(cpu_kernels<float, double>([](auto tag) -> KernelFactory {
+          .kernels(kernels_everywhere<float, double>([](auto tag) -> KernelFactory {
             return allgather_rows<typename decltype(tag)::type>;
           }))
           .extents_from_data("Samples")

@@ -20,16 +20,22 @@ class SumMemory {
     Communicator::Elements sum;
   };
 
+  explicit SumMemory(DeviceContext& device) : device_(&device) {}
+
   Both of(std::int64_t size, std::int64_t sums) {
     if (!held_ || held_.use_count() > 1) {
-      held_ = std::make_shared<std::vector<Sum>>(static_cast<std::size_t>(size + sums));
+      const std::size_t bytes = static_cast<std::size_t>(size + sums) * sizeof(Sum);
+      held_ = device_->allocate(bytes);
+      device_->zero(held_.get(), bytes);
     }
-    return {{held_->data(), size, dtype_of<Sum>, held_},
-            {held_->data() + size, sums, dtype_of<Sum>, held_}};
+    auto* const memory = static_cast<Sum*>(held_.get());
+    return {elements_at(*device_, memory, size, dtype_of<Sum>, held_),
+            elements_at(*device_, memory + size, sums, dtype_of<Sum>, held_)};
   }
 
  private:
-  std::shared_ptr<std::vector<Sum>> held_;
+  DeviceContext* device_;
+  std::shared_ptr<void> held_;
 };
 
 // Begins to add up X over the ranks, this rank's part of it or all.
@@ -45,7 +51,7 @@ Kernel begin_sum(const KernelContext& context, bool has_parts) {
   }
   const auto request = context.output<std::int64_t>("Request");
   return [=, share = Share(context, context.attr<bool>("average")), ranks = Ranks(context),
-          memory = SumMemory<Sum>()]() mutable {
+          &device = context.device(), memory = SumMemory<Sum>(context.device())]() mutable {
     ranks.with([&](Communicator& communicator) {
       const double factor = share.of(communicator, ranks.label());
       const std::int64_t count = has_parts ? communicator.size() : 1;
@@ -54,10 +60,10 @@ Kernel begin_sum(const KernelContext& context, bool has_parts) {
       const auto [own, sum] = memory.of(sums * count, sums);
       auto* to = static_cast<Sum*>(own.data);
       for (const auto& part : parts) {
-        scale_into(part.data(), part.size(), factor, to);
+        scale_into(device, part.data(), part.size(), factor, to);
         to += part.size();
       }
-      *request.data() = communicator.begin_sum(own, sum, ranks.label());
+      write_element(request, communicator.begin_sum(own, sum, ranks.label()));
     });
   };
 }
@@ -91,15 +97,15 @@ Kernel wait_kernel(const KernelContext& context) {
     parts.push_back(context.output<T>("Out", i));
     size += parts.back().size();
   }
-  return [=, type = context.type(), ranks = Ranks(context)] {
+  return [=, type = context.type(), ranks = Ranks(context), &device = context.device()] {
     ranks.with([&](Communicator& communicator) {
-      const Communicator::Elements sum = communicator.end_sum(*request.data());
+      const Communicator::Elements sum = communicator.end_sum(read_element(request));
       require(sum.size == size && sum.dtype == dtype_of<Sum>, type,
               ": Like must have the elements of the sum, got ", dtype_of<Sum>, " [", size,
               "] for a sum of ", sum.dtype, " [", sum.size, "]");
       const auto* from = static_cast<const Sum*>(sum.data);
       for (const auto& part : parts) {
-        scale_into(from, part.size(), 1, part.data());
+        scale_into(device, from, part.size(), 1, part.data());
         from += part.size();
       }
     });
@@ -121,14 +127,14 @@ Kernel average(const KernelContext& context) {
   using Sum = SumType<T>;
   const auto x = context.input<T>("X");
   const auto out = context.output<T>("Out");
-  return [=, share = Share(context, true), ranks = Ranks(context),
-          memory = SumMemory<Sum>()]() mutable {
+  return [=, share = Share(context, true), ranks = Ranks(context), &device = context.device(),
+          memory = SumMemory<Sum>(context.device())]() mutable {
     ranks.with([&](Communicator& communicator) {
       const auto [own, sum] = memory.of(x.size(), x.size());
-      scale_into(x.data(), x.size(), share.of(communicator, ranks.label()),
+      scale_into(device, x.data(), x.size(), share.of(communicator, ranks.label()),
                  static_cast<Sum*>(own.data));
       communicator.wait(communicator.iallreduce(own, sum, ranks.label()));
-      scale_into(static_cast<const Sum*>(sum.data), out.size(), 1, out.data());
+      scale_into(device, static_cast<const Sum*>(sum.data), out.size(), 1, out.data());
     });
   };
 }
@@ -158,7 +164,7 @@ void register_collective_sums(OpRegistry& registry) {
   registry.add(with_sum_slots(OpDef("c_allreduce_sum"))
                    .doc("Begins to add up X over all ranks: c_wait gives the sums, or means. What "
                         "runs between the two overlaps with the communication.")
-                   .kernels(cpu_kernels<float, double, Float16, BFloat16, std::int64_t>(
+                   .kernels(kernels_everywhere<float, double, Float16, BFloat16, std::int64_t>(
                        [](auto tag) -> KernelFactory {
                          return allreduce_sum<typename decltype(tag)::type>;
                        })));
@@ -166,7 +172,7 @@ void register_collective_sums(OpRegistry& registry) {
                    .doc("Begins to add up X, one after the other, over all ranks: c_wait gives "
                         "each rank its part of the sums, or means. Parts have as many elements "
                         "each, of the last ones some that are 0.")
-                   .kernels(cpu_kernels<float, double, Float16, BFloat16, std::int64_t>(
+                   .kernels(kernels_everywhere<float, double, Float16, BFloat16, std::int64_t>(
                        [](auto tag) -> KernelFactory {
                          return reduce_scatter<typename decltype(tag)::type>;
                        })));
@@ -177,7 +183,7 @@ void register_collective_sums(OpRegistry& registry) {
           .input("Like", "together as many elements as the sum", {.list = true, .shape_only = true})
           .output("Out", "shapes and dtypes of Like", {.list = true})
           .infer(infer_wait)
-          .kernels(cpu_kernels<float, double, Float16, BFloat16, std::int64_t>(
+          .kernels(kernels_everywhere<float, double, Float16, BFloat16, std::int64_t>(
               [](auto tag) -> KernelFactory { return wait_kernel<typename decltype(tag)::type>; }))
           .checks_data());
   registry.add(
@@ -190,7 +196,7 @@ void register_collective_sums(OpRegistry& registry) {
             check_samples(context);
             context.set_output("Out", context.input("X"));
           })
-          .kernels(cpu_kernels<float, double, Float16, BFloat16>(
+          .kernels(kernels_everywhere<float, double, Float16, BFloat16>(
               [](auto tag) -> KernelFactory { return average<typename decltype(tag)::type>; }))
           .grad(average_grad)
           .checks_data());

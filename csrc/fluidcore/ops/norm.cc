@@ -116,29 +116,40 @@ bool can_calculate_as(const KernelContext& context) {
   return {{layout.outer, layout.channels, layout.inner}, {true, false, true}};
 }
 
-template <class T, class Stored>
+// On a device: without the host, unless all ranks have a word.
+template <class Batch, class Work>
+Kernel batch_kernel(const Work& work) {
+  return Batch::kOfAllRanks ? Kernel(work) : Kernel::enqueued(work);
+}
+
+template <class T, class Stored, class Batch>
 Kernel batch_norm_on_cuda(const KernelContext& context) {
   const auto x = context.input<Stored>("X");
   const cpu::ChannelLayout layout = channel_layout(context, x.shape());
   const std::int64_t channels = layout.channels;
-  const bool of_batch = uses_batch<OwnBatch>(context, layout);
+  const bool of_batch = uses_batch<Batch>(context, layout);
   const cuda::Statistics<T> statistics{.of_batch = of_batch,
                                        .momentum = static_cast<T>(context.attr<double>("momentum")),
                                        .epsilon = static_cast<T>(context.attr<double>("epsilon"))};
   DeviceContext& device = context.device();
   const cuda::Reduction<SumOf, T> sum(device, context.scratch(), elements_of_channels(layout));
-  return Kernel::enqueued([=, &device, y = context.output<Stored>("Y"),
-                           scale = context.input<T>("Scale"), bias = context.input<T>("Bias"),
-                           mean = context.input<T>("Mean"), variance = context.input<T>("Variance"),
-                           mean_out = OutputOrScratch<T>(context, "MeanOut", channels),
-                           variance_out = OutputOrScratch<T>(context, "VarianceOut", channels),
-                           used_mean = OutputOrScratch<T>(context, "SavedMean", channels),
-                           inv_std = OutputOrScratch<T>(context, "SavedVariance", channels)] {
+  return batch_kernel<Batch>([=, &device, batch = Batch(context), y = context.output<Stored>("Y"),
+                              scale = context.input<T>("Scale"), bias = context.input<T>("Bias"),
+                              mean = context.input<T>("Mean"),
+                              variance = context.input<T>("Variance"),
+                              mean_out = OutputOrScratch<T>(context, "MeanOut", channels),
+                              variance_out = OutputOrScratch<T>(context, "VarianceOut", channels),
+                              used_mean = OutputOrScratch<T>(context, "SavedMean", channels),
+                              inv_std = OutputOrScratch<T>(context, "SavedVariance", channels)] {
     if (of_batch) {
       const auto count = static_cast<double>(layout.per_channel());
       sum.run(cuda::Elements<Stored>{x.data()}, used_mean.data(), count);
       sum.run(cuda::SquaredDistance<T, Stored>{layout, x.data(), used_mean.data()}, inv_std.data(),
               count);
+      if constexpr (Batch::kOfAllRanks) {
+        on_host(device, used_mean.data(), inv_std.data(), channels,
+                [&](auto& means, auto& variances) { batch.moments(means, variances); });
+      }
     }
     cuda::for_each(device, channels, statistics, mean.data(), variance.data(), mean_out.data(),
                    variance_out.data(), used_mean.data(), inv_std.data());
@@ -148,31 +159,46 @@ Kernel batch_norm_on_cuda(const KernelContext& context) {
   });
 }
 
-template <class T, class Stored>
+template <class T, class Stored, class Batch>
 Kernel batch_norm_grad_on_cuda(const KernelContext& context) {
   const auto x = context.input<Stored>("X");
   const cpu::ChannelLayout layout = channel_layout(context, x.shape());
-  const bool of_batch = uses_batch<OwnBatch>(context, layout);
+  const bool of_batch = uses_batch<Batch>(context, layout);
   const T share = of_batch ? T(1) / static_cast<T>(layout.per_channel()) : T(0);
   DeviceContext& device = context.device();
   const cuda::Reduction<SumOf, T> sum(device, context.scratch(), elements_of_channels(layout));
-  return Kernel::enqueued([=, &device, dy = context.input<Stored>("Y@GRAD"),
-                           scale = context.input<T>("Scale"), mean = context.input<T>("SavedMean"),
-                           inv_std = context.input<T>("SavedVariance"),
-                           dx = context.optional_output<Stored>("X@GRAD"),
-                           dscale = OutputOrScratch<T>(context, "Scale@GRAD", layout.channels),
-                           dbias = OutputOrScratch<T>(context, "Bias@GRAD", layout.channels)] {
-    sum.run(
-        cuda::NormalizedGrad<T, Stored>{layout, x.data(), dy.data(), mean.data(), inv_std.data()},
-        dscale.data());
-    sum.run(cuda::Elements<Stored>{dy.data()}, dbias.data());
-    if (!dx) return;
-    // Last: it may be where Y@GRAD is.
-    cuda::for_each(device, layout.size(), cuda::BatchNormInputGrad<T>{layout, share}, x.data(),
-                   dy.data(), mean.data(), inv_std.data(), scale.data(),
-                   static_cast<const T*>(dscale.data()), static_cast<const T*>(dbias.data()),
-                   dx.data());
-  });
+  return batch_kernel<Batch>(
+      [=, &device, batch = Batch(context), dy = context.input<Stored>("Y@GRAD"),
+       scale = context.input<T>("Scale"), mean = context.input<T>("SavedMean"),
+       inv_std = context.input<T>("SavedVariance"), dx = context.optional_output<Stored>("X@GRAD"),
+       dscale = OutputOrScratch<T>(context, "Scale@GRAD", layout.channels),
+       dbias = OutputOrScratch<T>(context, "Bias@GRAD", layout.channels)] {
+        sum.run(cuda::NormalizedGrad<T, Stored>{layout, x.data(), dy.data(), mean.data(),
+                                                inv_std.data()},
+                dscale.data());
+        sum.run(cuda::Elements<Stored>{dy.data()}, dbias.data());
+        const T* slope = dscale.data();
+        const T* offset = dbias.data();
+        std::shared_ptr<void> of_all;
+        if constexpr (Batch::kOfAllRanks) {
+          if (of_batch) {
+            const std::size_t bytes = static_cast<std::size_t>(layout.channels) * sizeof(T);
+            of_all = device.allocate(2 * bytes);
+            auto* const sums = static_cast<T*>(of_all.get());
+            device.copy(sums, slope, bytes);
+            device.copy(sums + layout.channels, offset, bytes);
+            on_host(device, sums, sums + layout.channels, layout.channels,
+                    [&](auto& slopes, auto& offsets) { batch.sums(slopes, offsets); });
+            slope = sums;
+            offset = sums + layout.channels;
+          }
+        }
+        if (!dx) return;
+        // Last: it may be where Y@GRAD is.
+        cuda::for_each(device, layout.size(), cuda::BatchNormInputGrad<T>{layout, share}, x.data(),
+                       dy.data(), mean.data(), inv_std.data(), scale.data(), slope, offset,
+                       dx.data());
+      });
 }
 
 // A kernel for elements that are stored as T or, where that is float, in 16 bits.
@@ -189,10 +215,10 @@ Kernel for_stored(const KernelContext& context, const Choose& choose) {
 template <class T, class Batch>
 Kernel batch_norm(const KernelContext& context) {
   if (!can_calculate_as<T>(context)) return through_float32(context);
-  if constexpr (kHasCuda && !Batch::kOfAllRanks) {
+  if constexpr (kHasCuda) {
     if (context.is_on_cuda()) {
       return for_stored<T>(context, [&](auto tag) {
-        return batch_norm_on_cuda<T, typename decltype(tag)::type>(context);
+        return batch_norm_on_cuda<T, typename decltype(tag)::type, Batch>(context);
       });
     }
   }
@@ -265,10 +291,10 @@ Kernel batch_norm(const KernelContext& context) {
 template <class T, class Batch>
 Kernel batch_norm_grad(const KernelContext& context) {
   if (!can_calculate_as<T>(context)) return through_float32(context);
-  if constexpr (kHasCuda && !Batch::kOfAllRanks) {
+  if constexpr (kHasCuda) {
     if (context.is_on_cuda()) {
       return for_stored<T>(context, [&](auto tag) {
-        return batch_norm_grad_on_cuda<T, typename decltype(tag)::type>(context);
+        return batch_norm_grad_on_cuda<T, typename decltype(tag)::type, Batch>(context);
       });
     }
   }
@@ -400,17 +426,17 @@ void register_norm_ops(OpRegistry& registry) {
                      return batch_norm_grad<ComputeType<typename decltype(tag)::type>, OwnBatch>;
                    }))
                    .decompose([](Decomposition& d) { decompose_batch_norm_grad(d, false); }));
-  registry.add(
-      with_samples(batch_norm_def("c_batch_norm"))
-          .doc("batch_norm with the mean and the variance of the batches of all ranks.")
-          .infer([](InferContext& context) {
-            check_samples(context);
-            infer_batch_norm(context);
-          })
-          .kernels(cpu_kernels<float, double, Float16, BFloat16>([](auto tag) -> KernelFactory {
-            return batch_norm<ComputeType<typename decltype(tag)::type>, WholeBatch>;
-          }))
-          .checks_data());
+  registry.add(with_samples(batch_norm_def("c_batch_norm"))
+                   .doc("batch_norm with the mean and the variance of the batches of all ranks.")
+                   .infer([](InferContext& context) {
+                     check_samples(context);
+                     infer_batch_norm(context);
+                   })
+                   .kernels(kernels_everywhere<float, double, Float16, BFloat16>(
+                       [](auto tag) -> KernelFactory {
+                         return batch_norm<ComputeType<typename decltype(tag)::type>, WholeBatch>;
+                       }))
+                   .checks_data());
   registry.add(
       with_samples(batch_norm_grad_def("c_batch_norm_grad"))
           .doc("The gradients of c_batch_norm: as of batch_norm, Scale@GRAD and Bias@GRAD of this "
@@ -419,9 +445,10 @@ void register_norm_ops(OpRegistry& registry) {
             check_samples(context);
             infer_batch_norm_grad(context);
           })
-          .kernels(cpu_kernels<float, double, Float16, BFloat16>([](auto tag) -> KernelFactory {
-            return batch_norm_grad<ComputeType<typename decltype(tag)::type>, WholeBatch>;
-          }))
+          .kernels(
+              kernels_everywhere<float, double, Float16, BFloat16>([](auto tag) -> KernelFactory {
+                return batch_norm_grad<ComputeType<typename decltype(tag)::type>, WholeBatch>;
+              }))
           .decompose([](Decomposition& d) { decompose_batch_norm_grad(d, true); })
           .checks_data());
 }

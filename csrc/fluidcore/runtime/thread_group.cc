@@ -155,6 +155,11 @@ class Group {
     set_failure(why);
   }
 
+  void check_failure(const std::string& label) {
+    const std::lock_guard lock(mutex_);
+    check(label);
+  }
+
  private:
   Operation& at(std::int64_t number) {
     return operations_[static_cast<std::size_t>(number - first_)];
@@ -206,6 +211,7 @@ class ThreadCommunicator : public Communicator {
     return begin(Kind::kAllgather, {own, all}, 0, label);
   }
   void wait(Request request) override { group_->wait(request); }
+  void check() override { group_->check_failure(str_cat("rank ", rank())); }
   void fail(const std::string& why) noexcept override {
     group_->fail(str_cat("rank ", rank(), " has failed: ", why));
   }

@@ -59,9 +59,18 @@ class Event {
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
 
+  void record(cudaStream_t stream) const {
+    check(cudaEventRecord(event_, stream), "recording an event");
+  }
   void order(cudaStream_t before, cudaStream_t after) const {
-    check(cudaEventRecord(event_, before), "recording an event");
+    record(before);
     check(cudaStreamWaitEvent(after, event_, 0), "waiting for an event");
+  }
+  bool is_over() const {
+    const cudaError_t status = cudaEventQuery(event_);
+    if (status == cudaErrorNotReady) return false;
+    check(status, "work on the device");
+    return true;
   }
 
  private:
@@ -160,6 +169,16 @@ class CudaContext : public DeviceContext {
   void wait_for_all() override {
     activate();
     check(cudaDeviceSynchronize(), "work on the device");
+  }
+  void follow(DeviceContext& other) override {
+    activate();
+    event_.order(static_cast<CudaContext&>(other).stream_, stream_);
+  }
+  std::function<bool()> mark() override {
+    activate();
+    const auto event = std::make_shared<const Event>();
+    event->record(stream_);
+    return [event] { return event->is_over(); };
   }
 
   void begin_capture() override {

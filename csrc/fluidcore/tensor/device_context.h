@@ -51,6 +51,12 @@ class DeviceContext {
   virtual void wait() = 0;
   virtual void wait_for_all() = 0;  // what anybody in this process was asked for, too
 
+  // What this is asked for later is done after what `other`, of the same device, was asked for.
+  virtual void follow(DeviceContext& other) = 0;
+  // Tells whether what this was asked for so far is done, without waiting; for as long as this
+  // lives.
+  virtual std::function<bool()> mark() = 0;
+
   // Nothing that waits or allocates may be asked for between the two.
   virtual void begin_capture() = 0;
   virtual std::unique_ptr<DeviceGraph> end_capture() = 0;

@@ -141,6 +141,13 @@ class EmulatedContext : public DeviceContext {
   }
 
   void wait_for_all() override { wait(); }
+  void follow(DeviceContext& other) override { static_cast<EmulatedContext&>(other).do_work(); }
+  std::function<bool()> mark() override {
+    return [this] {
+      do_work();
+      return true;
+    };
+  }
 
   void begin_capture() override { captured_ = std::make_shared<Work>(); }
   std::unique_ptr<DeviceGraph> end_capture() override {

@@ -1,6 +1,7 @@
-"""NVIDIA's cuBLASLt from its package on PyPI, where the system has none.
+"""NVIDIA's libraries from their packages on PyPI, where the system has none.
 
-The core opens it by its file name when a GPU first multiplies; what is loaded already, it finds.
+The core opens them by their file names when a GPU first needs them; what is loaded already, it
+finds.
 """
 
 from __future__ import annotations
@@ -11,13 +12,14 @@ import functools
 import sys
 from pathlib import Path
 
-_FILE = "libcublasLt.so.13"
+CUBLAS = "libcublasLt.so.13"  # for products
+NCCL = "libnccl.so.2"  # for ranks that exchange
 
 
 @functools.cache
-def load() -> None:
-    """Loads the library if one of the packages has it."""
+def load(file: str) -> None:
+    """Loads a library if one of the packages has it."""
     for folder in map(Path, sys.path):
-        for path in folder.glob(f"nvidia/*/lib/{_FILE}"):
+        for path in folder.glob(f"nvidia/*/lib/{file}"):
             with contextlib.suppress(OSError):  # the core says what is missing, and what to install
                 ctypes.CDLL(str(path), mode=ctypes.RTLD_GLOBAL)

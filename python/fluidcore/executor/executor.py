@@ -122,13 +122,29 @@ class Executor:
         self._agreement = None if communicator is None else Agreement(communicator)
         waits = os.environ.get("FLUIDCORE_CUDA_SYNC", "") not in ("", "0")
         if isinstance(self.place, core.CUDAPlace):
-            cuda_libraries.load()
+            cuda_libraries.load(cuda_libraries.CUBLAS)
+            if communicator is not None and communicator.size > 1:
+                cuda_libraries.load(cuda_libraries.NCCL)
         self._core = core.Executor(self.place, allow_cpu_fallback, waits)
         self._check_nan = os.environ.get("FLUIDCORE_CHECK_NAN", "") not in ("", "0")
         self._skipped_passes = _skipped_passes(os.environ.get("FLUIDCORE_PASSES", ""))
         # A program, its revision, and the fed variables then: in one tuple, as several threads may
         # run several programs.
         self._fed: tuple[Program | None, int, dict[str, _Declared]] = (None, -1, {})
+
+    def transport(self) -> str:
+        """How the ranks exchange what is on their devices: "nccl", or through the "host".
+
+        GPUs exchange by NCCL where every rank has a GPU of its own, a build with NCCL and the
+        library. All ranks call this, at the same place among their runs.
+
+        Raises:
+            core.InvalidArgument: There is no communicator.
+            core.RankFailed: Another rank has failed.
+        """
+        if self.communicator is None:
+            raise core.InvalidArgument("transport: the Executor must have a communicator, got none")
+        return self.communicator.transport(self.place)
 
     def run(
         self,

@@ -101,6 +101,15 @@ class MpiCommunicator(core.Communicator):
         self.progress.wait(self._open[request])
         self._open.pop(request).finish()
 
+    def check(self) -> None:
+        """Looks whether another rank has failed.
+
+        Raises:
+            core.RankFailed: One has.
+        """
+        if self.progress.failure:
+            raise core.RankFailed(self.progress.failure)
+
     def fail(self, why: str) -> None:
         """Tells the other ranks that this one cannot go on."""
         self.progress.fail(why)

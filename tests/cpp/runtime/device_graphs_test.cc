@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "fluidcore/base/error.h"
+#include "tensor/host_device.h"
 
 namespace fluidcore {
 namespace {
@@ -16,7 +17,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 // Writes down what it is asked for.
-class Recorded : public DeviceContext {
+class Recorded : public HostDevice {
  public:
   class Graph : public DeviceGraph {
    public:
@@ -29,25 +30,11 @@ class Recorded : public DeviceContext {
 
   std::vector<std::string> log;
 
-  Device device() const override { return {DeviceKind::kCuda, 0}; }
-  std::unique_ptr<DeviceContext> fork() override { return nullptr; }
-  void begin() override {}
-  void end() override {}
-  std::shared_ptr<void> allocate(std::size_t /*bytes*/) override { return nullptr; }
-  void copy_in(void* /*to*/, const void* /*from*/, std::size_t /*bytes*/) override {}
-  void copy_out(void* /*to*/, const void* /*from*/, std::size_t /*bytes*/) override {}
-  void copy(void* /*to*/, const void* /*from*/, std::size_t /*bytes*/) override {}
-  void zero(void* /*to*/, std::size_t /*bytes*/) override {}
-  void wait() override {}
-  void wait_for_all() override {}
   void begin_capture() override { log.emplace_back("begin"); }
   std::unique_ptr<DeviceGraph> end_capture() override {
     log.emplace_back("end");
     return std::make_unique<Graph>(log);
   }
-  void* stream() const override { return nullptr; }
-  void enqueue(std::function<void()> /*work*/) override {}
-  void check_launch() override {}
 };
 
 class DeviceGraphsTest : public ::testing::Test {

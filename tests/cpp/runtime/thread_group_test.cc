@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "fluidcore/base/error.h"
+#include "runtime/on_ranks.h"
 
 namespace fluidcore {
 namespace {
@@ -18,32 +19,6 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
-
-Communicator::Elements elements(std::vector<double>& values) {
-  return {values.data(), static_cast<std::int64_t>(values.size()), DType::kFloat64};
-}
-
-// Calls f(communicator) on a thread for each rank; gives what each threw, "" for nothing.
-std::vector<std::string> on_ranks(int size,
-                                  const std::function<void(Communicator&)>& f,
-                                  double timeout = 60) {
-  const auto ranks = thread_group(size, std::chrono::duration<double>(timeout));
-  std::vector<std::string> errors(ranks.size());
-  std::vector<std::thread> threads;
-  threads.reserve(ranks.size());
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    threads.emplace_back([&, i] {
-      try {
-        f(*ranks[i]);
-      } catch (const Error& error) {
-        errors[i] = error.what();
-        ranks[i]->fail(error.what());
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  return errors;
-}
 
 TEST(ThreadGroupTest, AddsUpOverTheRanks) {
   const auto errors = on_ranks(3, [](Communicator& ranks) {

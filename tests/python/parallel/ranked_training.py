@@ -32,6 +32,7 @@ def train(
     distributed: Mapping[str, Any] = MappingProxyType({}),
     wrap: Callable[[Any], Any] = lambda optimizer: optimizer,
     before: Callable[[], None] = lambda: None,
+    place: fluid.CPUPlace | fluid.CUDAPlace | None = None,
 ) -> Result:
     """The losses of the whole batches, and the parameters at the end."""
     x, y = layers.data("x", [3], dtype="float64"), layers.data("y", [1], dtype="float64")
@@ -55,7 +56,7 @@ def train(
             made, communicator, samples=counts, **distributed
         )
     wrap(made).minimize(loss)
-    exe = fluid.Executor(communicator=communicator)
+    exe = fluid.Executor(place, communicator=communicator)
     exe.run(fluid.default_startup_program())
     loader = fluid.DataLoader(
         (X, Y, IDS),
@@ -72,7 +73,7 @@ def train(
             losses.append(exe.run(feed=batch, fetch_list=[shown])[0].item())
     scope = fluid.global_scope()
     names = ("w1", "b1", "w2", "b2", "table", *(("m", "v") if batch_norm else ()))
-    return losses, {name: np.array(scope.find_var(name).get_tensor()) for name in names}
+    return losses, {name: scope.find_var(name).get_tensor().numpy() for name in names}
 
 
 def alone(optimizer: Callable[[], fluid.optimizer.Optimizer], **options: Any) -> Result:
