@@ -85,6 +85,36 @@ class Group {
 #endif
 };
 
+// A group of one thread.
+struct Alone {
+  FC_HOST_DEVICE static std::int64_t rank() { return 0; }
+  FC_HOST_DEVICE static std::int64_t size() { return 1; }
+  template <class T, class Combine>
+  FC_HOST_DEVICE static T all(T value, const Combine& /*combine*/) {
+    return value;
+  }
+};
+
+// combine(so_far, load(i)) for the i of [begin, end) that are this thread's, in their order.
+// Several loads are on their way at once: memory is far.
+template <class T, class Load, class Combine>
+FC_HOST_DEVICE T combined(T so_far,
+                          std::int64_t begin,
+                          std::int64_t end,
+                          std::int64_t step,
+                          const Load& load,
+                          const Combine& combine) {
+  constexpr int kAtOnce = 4;
+  std::int64_t i = begin;
+  for (; i + (kAtOnce - 1) * step < end; i += kAtOnce * step) {
+    T loaded[kAtOnce];
+    for (int k = 0; k < kAtOnce; ++k) loaded[k] = load(i + k * step);
+    for (int k = 0; k < kAtOnce; ++k) so_far = combine(so_far, loaded[k]);
+  }
+  for (; i < end; i += step) so_far = combine(so_far, load(i));
+  return so_far;
+}
+
 #ifdef __CUDACC__
 
 namespace detail {

@@ -181,13 +181,23 @@ class Reduction {
       for_each(device_, tasks, Columns<Load>{load, shape_, parts_}, partial, out, divisor);
     }
     if (parts_ == 1) return;
-    for_each(device_, shape_.results, Together{shape_.results, parts_},
-             static_cast<const Total*>(partial), out, divisor);
+    const Together together{shape_.results, parts_};
+    const Total* const made = partial;
+    if (shape_.results < parts_) {
+      for_each_group(device_, shape_.results, parts_, together, made, out, divisor);
+    } else {
+      for_each(device_, shape_.results, together, made, out, divisor);
+    }
   }
 
   // The bodies of kernels, which must be public.
   using Lane = typename Operation::template Lane<T>;
   using Total = std::conditional_t<std::is_integral_v<T>, std::int64_t, double>;
+
+  template <class Value>
+  struct Both {
+    FC_HOST_DEVICE Value operator()(Value a, Value b) const { return combine<Operation>(a, b); }
+  };
 
   FC_HOST_DEVICE static void store(
       Lane value, std::int64_t parts, std::int64_t task, Total* partial, Out* out, double divisor) {
@@ -211,15 +221,20 @@ class Reduction {
       const std::int64_t begin = shape.count * part / parts;
       const std::int64_t end = shape.count * (part + 1) / parts;
       const std::int64_t first = shape.kept(result);
-      Lane lane = identity<Operation, Lane>();
-      const bool is_one_row = !shape.reduced.has_dims();  // without divisions
-      for (std::int64_t i = begin + group.rank(); i < end; i += group.size()) {
-        const std::int64_t outer = is_one_row ? 0 : i / shape.row;
-        const std::int64_t in_row = i - outer * shape.row;
-        const std::int64_t at = first + in_row + (is_one_row ? 0 : shape.reduced(outer));
-        lane = combine<Operation>(lane, static_cast<Lane>(load(at)));
+      const auto of_threads = [&](const auto& loaded) {
+        return combined(identity<Operation, Lane>(), begin + group.rank(), end, group.size(),
+                        loaded, Both<Lane>());
+      };
+      Lane lane;
+      if (!shape.reduced.has_dims()) {  // one row: without divisions
+        lane = of_threads([&](std::int64_t i) { return static_cast<Lane>(load(first + i)); });
+      } else {
+        lane = of_threads([&](std::int64_t i) {
+          const std::int64_t outer = i / shape.row;
+          return static_cast<Lane>(load(first + shape.reduced(outer) + (i - outer * shape.row)));
+        });
       }
-      lane = group.all(lane, [](Lane a, Lane b) { return combine<Operation>(a, b); });
+      lane = group.all(lane, Both<Lane>());
       if (group.rank() == 0) store(lane, parts, task, partial, out, divisor);
     }
   };
@@ -239,26 +254,34 @@ class Reduction {
       const std::int64_t end = shape.count * (part + 1) / parts;
       const std::int64_t kept = result / shape.row;
       const std::int64_t first = shape.kept(kept) + (result - kept * shape.row);
-      Lane lane = identity<Operation, Lane>();
-      for (std::int64_t k = begin; k < end; ++k) {
-        lane = combine<Operation>(lane, static_cast<Lane>(load(first + shape.reduced(k))));
-      }
+      const Lane lane = combined(
+          identity<Operation, Lane>(), begin, end, 1,
+          [&](std::int64_t k) { return static_cast<Lane>(load(first + shape.reduced(k))); },
+          Both<Lane>());
       store(lane, parts, task, partial, out, divisor);
     }
   };
 
-  // The parts of each result.
+  // The parts of a result, by one thread or, of few results, by a group.
   struct Together {
     std::int64_t results;
     std::int64_t parts;
 
     template <class Index>
     FC_HOST_DEVICE void operator()(Index i, const Total* partial, Out* out, double divisor) const {
-      Total total = partial[i];
-      for (std::int64_t part = 1; part < parts; ++part) {
-        total = combine<Operation>(total, partial[part * results + i]);
-      }
-      out[i] = finish<Out>(total, divisor);
+      (*this)(Alone(), i, partial, out, divisor);
+    }
+    template <class Threads>
+    FC_HOST_DEVICE void operator()(const Threads& threads,
+                                   std::int64_t result,
+                                   const Total* partial,
+                                   Out* out,
+                                   double divisor) const {
+      Total total = combined(
+          identity<Operation, Total>(), threads.rank(), parts, threads.size(),
+          [&](std::int64_t part) { return partial[part * results + result]; }, Both<Total>());
+      total = threads.all(total, Both<Total>());
+      if (threads.rank() == 0) out[result] = finish<Out>(total, divisor);
     }
   };
 
