@@ -107,6 +107,21 @@ Kernel pool_pairs(const PoolProblem& problem, Arg<const float> x, Arg<float> out
   return RowKernel(std::move(part));
 }
 
+Kernel pool_pairs_grad(const PoolProblem& problem,
+                       Arg<const float> x,
+                       Arg<const float> dout,
+                       Arg<float> dx) {
+  const std::int64_t planes = problem.planes();
+  RowPart part{.out = {dx.cell(), planes}, .in = {{x.cell(), planes}, {dout.cell(), planes}}};
+  part.run = [in_plane = problem.in_plane(), out_plane = problem.out_plane(),
+              grad = cpu::prepare_pool_pairs_grad(problem)](
+                 std::int64_t begin, std::int64_t size, const RowSlice& to, const RowSlice* from) {
+    grad(size / in_plane, at<const float>(from[0], begin),
+         at<const float>(from[1], begin / in_plane * out_plane), at<float>(to, begin));
+  };
+  return RowKernel(std::move(part));
+}
+
 // Places of the maxima of all outputs, in the scratch of a plan on a CUDA device.
 using PlaceOfMaximum = std::int64_t;
 
@@ -163,6 +178,9 @@ Kernel pool_grad(const KernelContext& context) {
         cuda::for_each(device, dx.size(), cuda::PoolGrad{problem}, dout.data(), places, dx.data());
       });
     }
+  }
+  if constexpr (std::is_same_v<T, float>) {
+    if (cpu::has_pool_pairs_grad(problem)) return pool_pairs_grad(problem, x, dout, dx);
   }
   const Prepared2<T> grad = prepare_grad<T>(problem);
   if (!grad) return through_float32(context);

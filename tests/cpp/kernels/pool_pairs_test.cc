@@ -38,6 +38,8 @@ std::vector<PoolProblem> problems() {
       problem({1, 28, 28}, {1, 2, 2}, {1, 2, 2}, {0, 0, 0}),
       problem({1, 7, 11}, {1, 2, 2}, {1, 2, 2}, {0, 0, 0}),
       problem({1, 6, 5}, {1, 2, 2}, {1, 2, 2}, {0, 0, 0}),
+      problem({5, 9, 40}, {2, 3, 2}, {2, 3, 2}, {0, 0, 0}),
+      problem({1, 3, 20}, {1, 1, 2}, {1, 1, 2}, {0, 0, 0}),
       problem({1, 31, 33}, {1, 3, 2}, {1, 1, 2}, {0, 1, 0}),
       problem({4, 5, 50}, {2, 3, 2}, {2, 1, 2}, {1, 1, 0}),
   };
@@ -45,6 +47,59 @@ std::vector<PoolProblem> problems() {
   beyond.out[kHeight] = 4;
   all.push_back(beyond);
   return all;
+}
+
+// Some numbers of [-1, 1), of few different ones, so that windows have several greatest.
+std::vector<float> numbers(std::int64_t count, unsigned seed, float steps) {
+  std::vector<float> made(static_cast<std::size_t>(count));
+  for (float& value : made) {
+    seed = seed * 1664525U + 1013904223U;
+    value = std::floor((static_cast<float>(seed >> 16U) / 32768.0F - 1.0F) * steps) / steps;
+  }
+  return made;
+}
+
+TEST(PoolPairs, GradientsAreThoseOfTheDefinition) {
+  int checked = 0;
+  for (PoolProblem p : problems()) {
+    if (!has_pool_pairs_grad(p)) continue;
+    ++checked;
+    const std::vector<float> x = numbers(p.planes() * p.in_plane(), 1, 4);
+    const std::vector<float> out_grad = numbers(p.planes() * p.out_plane(), 2, 1e4);
+    const std::vector<double> precise(x.begin(), x.end());
+    const std::vector<double> precise_grad(out_grad.begin(), out_grad.end());
+    for (const Pooling pooling : {Pooling::kMax, Pooling::kAverage}) {
+      p.pooling = pooling;
+      std::vector<double> expected(x.size());
+      prepare_pool_grad<double>(p)(precise.data(), precise_grad.data(), expected.data());
+      for (const Isa isa : available_isas()) {
+        std::vector<float> x_grad(x.size(), 7);
+        prepare_pool_pairs_grad(p, isa)(p.planes(), x.data(), out_grad.data(), x_grad.data());
+        for (std::size_t i = 0; i < x.size(); ++i) {
+          ASSERT_NEAR(x_grad[i], expected[i], pooling == Pooling::kMax ? 0 : 1e-7)
+              << to_string(isa) << " " << i;
+        }
+      }
+    }
+  }
+  EXPECT_EQ(checked, 5);
+}
+
+TEST(PoolPairs, TheFirstNaNOfAWindowGetsItsGradient) {
+  PoolProblem p = problem({1, 2, 16}, {1, 2, 2}, {1, 2, 2}, {0, 0, 0});
+  p.batch = p.channels = 1;
+  std::vector<float> x(32, -std::numeric_limits<float>::infinity());
+  x[17] = x[1] = std::numeric_limits<float>::quiet_NaN();
+  x[0] = 3;
+  const std::vector<float> out_grad(8, 2);
+  for (const Isa isa : available_isas()) {
+    std::vector<float> x_grad(32, 7);
+    prepare_pool_pairs_grad(p, isa)(1, x.data(), out_grad.data(), x_grad.data());
+    for (std::size_t i = 0; i < 32; ++i) {
+      const bool is_first = i == 1 || (i > 0 && i < 16 && i % 2 == 0);
+      ASSERT_EQ(x_grad[i], is_first ? 2 : 0) << to_string(isa) << " " << i;
+    }
+  }
 }
 
 TEST(PoolPairs, AreThoseOfTheDefinition) {

@@ -18,4 +18,12 @@ bool has_pool_pairs(const PoolProblem& problem);
 using PoolPairs = std::function<void(std::int64_t planes, const float* x, float* out)>;
 PoolPairs prepare_pool_pairs(const PoolProblem& problem, Isa isa = cpu_isa());
 
+// The gradient, where windows have no element in common and no padding: that of a maximum goes to
+// the first one of the window.
+bool has_pool_pairs_grad(const PoolProblem& problem);
+// (number of planes, x, out_grad, x_grad), likewise.
+using PoolPairsGrad =
+    std::function<void(std::int64_t planes, const float* x, const float* out_grad, float* x_grad)>;
+PoolPairsGrad prepare_pool_pairs_grad(const PoolProblem& problem, Isa isa = cpu_isa());
+
 }  // namespace fluidcore::cpu
