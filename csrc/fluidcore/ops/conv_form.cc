@@ -7,6 +7,7 @@
 
 #include "fluidcore/kernels/cpu/conv.h"
 #include "fluidcore/kernels/cpu/elementwise.h"
+#include "fluidcore/kernels/cpu/interleaved_conv.h"
 #include "fluidcore/kernels/cpu/winograd.h"
 #include "fluidcore/kernels/cuda/conv.h"
 #include "fluidcore/kernels/onednn/onednn.h"
@@ -89,6 +90,12 @@ PreparedWeights<T> prepare_conv(const KernelContext& context, const ConvProblem&
         conv(input, filter, version, output, {});
       };
     }
+    if (cpu::interleaved_conv_pays(problem) && cpu::has_interleaved_conv(problem)) {
+      return [conv = cpu::prepare_interleaved_conv(problem)](const T* input, const T* filter,
+                                                             std::uint64_t /*version*/, T* output) {
+        conv(input, filter, output);
+      };
+    }
   }
   if constexpr (onednn::kEnabled && kHasOneDnnConv<T>) {
     if (PreparedWeights<T> prepared = onednn::prepare_conv<T>(problem)) return prepared;
@@ -113,6 +120,9 @@ Prepared2<T> prepare_conv_input_grad(const KernelContext& context, const ConvPro
     }
   }
   if constexpr (std::is_same_v<T, float>) {
+    if (cpu::interleaved_conv_pays(problem) && cpu::has_interleaved_input_grad(problem)) {
+      return cpu::prepare_interleaved_input_grad(problem);
+    }
     if (cpu::winograd_pays(problem))
       return cpu::prepare_winograd_input_grad(problem, context.scratch());
   }
@@ -139,6 +149,9 @@ Prepared2<T> prepare_conv_filter_grad(const KernelContext& context, const ConvPr
     }
   }
   if constexpr (std::is_same_v<T, float>) {
+    if (cpu::interleaved_conv_pays(problem) && cpu::has_interleaved_filter_grad(problem)) {
+      return cpu::prepare_interleaved_filter_grad(problem);
+    }
     if (cpu::winograd_pays(problem))
       return cpu::prepare_winograd_filter_grad(problem, context.scratch());
   }
