@@ -1,5 +1,4 @@
 #include "fluidcore/kernels/cpu/direct_conv.h"
-#include "fluidcore/base/division.h"
 
 #include <algorithm>
 #include <array>
@@ -8,6 +7,9 @@
 #include <memory>
 #include <vector>
 
+#include "fluidcore/base/division.h"
+#include "fluidcore/kernels/cpu/float_vectors.h"
+
 namespace fluidcore::cpu {
 
 namespace {
@@ -15,10 +17,6 @@ namespace {
 constexpr std::int64_t kMostFilters = 6;  // whose sums stay in registers together
 constexpr std::int64_t kPatch = 16384;    // elements of the input that are copied together
 constexpr std::int64_t kMostLanes = 16;
-
-std::int64_t lanes_of(Isa isa) {
-  return isa == Isa::kAvx512 ? 16 : isa == Isa::kAvx2 ? 8 : 4;
-}
 
 // Some lines of all channels of an image, zeros around them, as the inner loop reads it: the
 // columns that one tap meets, a stride apart in the image, are neighbours. So every line is cut
@@ -44,13 +42,6 @@ struct Patch {
   std::int64_t channel;  // elements of each channel
 };
 
-template <int kBytes>
-struct VectorOf {
-  using Float [[gnu::vector_size(kBytes)]] = float;
-  using Unaligned [[gnu::vector_size(kBytes), gnu::aligned(alignof(float)), gnu::may_alias]] =
-      float;
-};
-
 // Sums of kRows filters and kVectors vectors of outputs. Tap i of each filter, which are `taps`
 // apart, meets what is offsets[i] behind `from`.
 template <int kBytes, int kRows, int kVectors>
@@ -59,9 +50,9 @@ template <int kBytes, int kRows, int kVectors>
                                             const float* filter,
                                             const std::array<const float*, kVectors>& from,
                                             float* sums) {
-  using Vector = typename VectorOf<kBytes>::Float;
-  using Unaligned = typename VectorOf<kBytes>::Unaligned;
-  constexpr int kLanes = kBytes / static_cast<int>(sizeof(float));
+  using Vector = typename FloatVector<kBytes>::Type;
+  using Unaligned = typename FloatVector<kBytes>::Unaligned;
+  constexpr int kLanes = FloatVector<kBytes>::kLanes;
   Vector total[kRows][kVectors];
 #pragma GCC unroll 8
   for (int row = 0; row < kRows; ++row) {
@@ -172,14 +163,10 @@ class Convolution {
                 std::int64_t lines,
                 const float* filter,
                 float* output) const {
-    switch (isa_) {
-      case Isa::kAvx512:
-        return run_avx512([&] { multiply_rows<64, 4>(rows, patch, lines, filter, output); });
-      case Isa::kAvx2:
-        return run_avx2([&] { multiply_rows<32, 2>(rows, patch, lines, filter, output); });
-      case Isa::kBaseline:
-        return run_baseline([&] { multiply_rows<16, 2>(rows, patch, lines, filter, output); });
-    }
+    on_vectors(isa_, [&](auto bytes) {
+      constexpr int kVectors = bytes == 64 ? 4 : 2;  // of so many registers
+      multiply_rows<bytes, kVectors>(rows, patch, lines, filter, output);
+    });
   }
 
   template <int kBytes, int kVectors>
@@ -205,8 +192,8 @@ class Convolution {
                                              std::int64_t lines,
                                              const float* filter,
                                              float* output) const {
-    using Unaligned = typename VectorOf<kBytes>::Unaligned;
-    constexpr std::int64_t kLanes = kBytes / static_cast<std::int64_t>(sizeof(float));
+    using Unaligned = typename FloatVector<kBytes>::Unaligned;
+    constexpr std::int64_t kLanes = FloatVector<kBytes>::kLanes;
     const std::int64_t width = p_.out[kWidth];
     const std::int64_t of_line = divide_up(width, kLanes);
     const std::int64_t length = std::min(width, kLanes);

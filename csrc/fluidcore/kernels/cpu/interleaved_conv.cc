@@ -6,40 +6,22 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "fluidcore/base/division.h"
 #include "fluidcore/base/threads.h"
+#include "fluidcore/kernels/cpu/float_vectors.h"
 #include "fluidcore/kernels/cpu/square.h"
 
 namespace fluidcore::cpu {
 
 namespace {
 
-constexpr std::int64_t kBlock = 1 << 16;  // elements of a task, which stay in the second cache
-constexpr int kTaps = 5;                  // of a filter, whose sums stay in registers together
-constexpr int kPixels = 4;                // of a line of outputs, likewise
-
-std::int64_t lanes_of(Isa isa) {
-  return isa == Isa::kAvx512 ? 16 : isa == Isa::kAvx2 ? 8 : 4;
-}
-
-// f(constant), the bytes of a vector, compiled for the processor.
-template <class F>
-void on_vectors(Isa isa, const F& f) {
-  switch (isa) {
-    case Isa::kAvx512: return run_avx512([&] { f(std::integral_constant<int, 64>()); });
-    case Isa::kAvx2: return run_avx2([&] { f(std::integral_constant<int, 32>()); });
-    case Isa::kBaseline: return run_baseline([&] { f(std::integral_constant<int, 16>()); });
-  }
-}
-
-template <int kBytes>
-struct VectorOf {
-  using Float [[gnu::vector_size(kBytes), gnu::may_alias]] = float;
-  static constexpr int kLanes = kBytes / static_cast<int>(sizeof(float));
-};
+constexpr std::int64_t kOfTask = 1 << 16;  // elements of a task, which stay in the second cache
+constexpr int kTaps = 5;                   // of a filter, whose sums stay in registers together
+constexpr int kPixels = 4;                 // of a line of outputs, likewise
 
 // Reads a vector into a register, where it stays: GCC would read it from memory again wherever it
 // is used.
@@ -54,7 +36,7 @@ template <class Vector>
 template <int kBytes>
 [[gnu::always_inline]] inline void interleave(
     std::int64_t images, std::int64_t apart, std::int64_t count, const float* from, float* to) {
-  constexpr std::int64_t kLanes = VectorOf<kBytes>::kLanes;
+  constexpr std::int64_t kLanes = FloatVector<kBytes>::kLanes;
   if (images == kLanes && count >= kLanes) {
     for (std::int64_t begin = 0; begin < count; begin += kLanes) {
       const std::int64_t i = std::min(begin, count - kLanes);
@@ -72,7 +54,7 @@ template <int kBytes>
 template <int kBytes>
 [[gnu::always_inline]] inline void separate(
     std::int64_t images, std::int64_t apart, std::int64_t count, const float* from, float* to) {
-  constexpr std::int64_t kLanes = VectorOf<kBytes>::kLanes;
+  constexpr std::int64_t kLanes = FloatVector<kBytes>::kLanes;
   if (images == kLanes && count >= kLanes) {
     for (std::int64_t begin = 0; begin < count; begin += kLanes) {
       const std::int64_t i = std::min(begin, count - kLanes);
@@ -97,7 +79,7 @@ struct Cut {
     const std::int64_t of_line =
         (p.channels * p.stride[kHeight] * pitch + p.filters * line) * lanes;
     const std::int64_t of_first = p.channels * (reach - p.stride[kHeight]) * pitch * lanes;
-    lines = std::clamp<std::int64_t>((kBlock - of_first) / std::max<std::int64_t>(of_line, 1), 1,
+    lines = std::clamp<std::int64_t>((kOfTask - of_first) / std::max<std::int64_t>(of_line, 1), 1,
                                      std::max<std::int64_t>(p.out[kHeight], 1));
     of_group = divide_up(p.out[kHeight], lines);
     rows = (lines - 1) * p.stride[kHeight] + reach;
@@ -196,7 +178,7 @@ template <int kBytes>
                                               const float* input,
                                               float* patch,
                                               float* spare) {
-  constexpr std::int64_t kLanes = VectorOf<kBytes>::kLanes;
+  constexpr std::int64_t kLanes = FloatVector<kBytes>::kLanes;
   const std::int64_t width = p.in[kWidth] * kLanes;
   const std::int64_t pad = p.pad[kWidth] * kLanes;
   const std::int64_t pitch = cut.pitch * kLanes;
@@ -287,8 +269,8 @@ class FilterGrad {
   [[gnu::always_inline]] void add_up(std::int64_t begin,
                                      std::int64_t end,
                                      float* filter_grad) const {
-    using Vector = typename VectorOf<kBytes>::Float;
-    constexpr std::int64_t kLanes = VectorOf<kBytes>::kLanes;
+    using Vector = typename FloatVector<kBytes>::Type;
+    constexpr std::int64_t kLanes = FloatVector<kBytes>::kLanes;
     alignas(64) std::array<float, kLanes * kLanes> square;
     auto* const lines = reinterpret_cast<Vector*>(square.data());
     for (std::int64_t block = begin; block < end; ++block) {
@@ -315,7 +297,7 @@ class FilterGrad {
                                      float* patch,
                                      float* sums) const {
     constexpr int kMostRows = kBytes == 64 ? 5 : 2;  // of so many registers
-    constexpr std::int64_t kLanes = VectorOf<kBytes>::kLanes;
+    constexpr std::int64_t kLanes = FloatVector<kBytes>::kLanes;
     float* const grads = patch + cut_.patch(p_);
     copy_patch<kBytes>(p_, cut_, task, input, patch, grads + cut_.outputs(p_));
     const std::int64_t row = cut_.lines * cut_.line * kLanes;
@@ -344,8 +326,8 @@ class FilterGrad {
                                            std::int64_t row,
                                            std::int64_t tap,
                                            float* sums) const {
-    using Vector = typename VectorOf<kBytes>::Float;
-    constexpr std::int64_t kLanes = VectorOf<kBytes>::kLanes;
+    using Vector = typename FloatVector<kBytes>::Type;
+    constexpr std::int64_t kLanes = FloatVector<kBytes>::kLanes;
     const std::int64_t taps = p_.taps();
     const std::int64_t first = std::max<std::int64_t>(std::min(tap, taps - kTaps), 0);
     const std::int64_t step = p_.stride[kWidth] * kLanes;
@@ -398,9 +380,9 @@ class FilterGrad {
   std::vector<Aligned> parts_;  // of the sums, [filters, taps, lanes]
 };
 
-class Convolution {
+class Interleaved {
  public:
-  Convolution(const ConvProblem& p, Isa isa)
+  Interleaved(const ConvProblem& p, Isa isa)
       : p_(p),
         isa_(isa),
         cut_(p, lanes_of(isa)),
@@ -421,7 +403,7 @@ class Convolution {
                                        float* patch,
                                        float* output) const {
     constexpr int kMostRows = kBytes == 64 ? 6 : 2;  // of so many registers
-    constexpr std::int64_t kLanes = VectorOf<kBytes>::kLanes;
+    constexpr std::int64_t kLanes = FloatVector<kBytes>::kLanes;
     float* const results = patch + cut_.patch(p_);
     copy_patch<kBytes>(p_, cut_, task, input, patch, results + cut_.outputs(p_));
     const std::int64_t row = cut_.lines * cut_.line * kLanes;
@@ -468,8 +450,8 @@ class Convolution {
                                        const float* filter,
                                        float* results,
                                        std::int64_t row) const {
-    using Vector = typename VectorOf<kBytes>::Float;
-    constexpr std::int64_t kLanes = VectorOf<kBytes>::kLanes;
+    using Vector = typename FloatVector<kBytes>::Type;
+    constexpr std::int64_t kLanes = FloatVector<kBytes>::kLanes;
     const Met lines(p_, kHeight, y, 1);
     const Met columns(p_, kWidth, x, kPixels);
     const std::int64_t taps = p_.taps();
@@ -559,7 +541,7 @@ bool has_interleaved_conv(const ConvProblem& p) {
 }
 
 Prepared2<float> prepare_interleaved_conv(const ConvProblem& p, Isa isa) {
-  return [conv = std::make_shared<Convolution>(p, isa)](const float* input, const float* filter,
+  return [conv = std::make_shared<Interleaved>(p, isa)](const float* input, const float* filter,
                                                         float* output) {
     conv->run(input, filter, output);
   };

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "fluidcore/kernels/cpu/float_vectors.h"
 #include "fluidcore/kernels/cpu/isa.h"
 
 // Products of float32 matrices that lie in panels of kLanes columns: element (i, j) of a matrix is
@@ -28,17 +29,12 @@ struct PanelProduct {
 };
 inline constexpr std::int64_t kTileRows = 8;
 
-template <int kBytes>
-struct VectorOf {
-  using InRegister [[gnu::vector_size(kBytes)]] = float;
-  using Type [[gnu::vector_size(kBytes), gnu::aligned(4), gnu::may_alias]] = float;
-};
 // Loads and stores need no alignment.
 template <int kBytes>
-using Vector = typename VectorOf<kBytes>::Type;
+using Vector = typename FloatVector<kBytes>::Unaligned;
 // What is calculated with.
 template <int kBytes>
-using Register = typename VectorOf<kBytes>::InRegister;
+using Register = typename FloatVector<kBytes>::Type;
 
 // A part of c that stays in registers: kRows rows of kPanels panels.
 template <int kBytes, int kRows, int kPanels, Along kAlong>
