@@ -23,15 +23,6 @@ constexpr std::int64_t kOfTask = 1 << 16;  // elements of a task, which stay in 
 constexpr int kTaps = 5;                   // of a filter, whose sums stay in registers together
 constexpr int kPixels = 4;                 // of a line of outputs, likewise
 
-// Reads a vector into a register, where it stays: GCC would read it from memory again wherever it
-// is used.
-template <class Vector>
-[[gnu::always_inline]] inline void read(const float* from, Vector& to) {
-  Vector vector = *reinterpret_cast<const Vector*>(from);
-  asm("" : "+v"(vector));
-  to = vector;
-}
-
 // to[i kLanes + j] = element i of image j, for i < count; 0 of images that are not there.
 template <int kBytes>
 [[gnu::always_inline]] inline void interleave(
@@ -349,12 +340,12 @@ class FilterGrad {
         Vector of_rows[kRows];
 #pragma GCC unroll 8
         for (int r = 0; r < kRows; ++r) {
-          read(grad + r * row, of_rows[r]);
+          load(grad + r * row, of_rows[r]);
         }
 #pragma GCC unroll 8
         for (int k = 0; k < kTaps; ++k) {
           Vector met;
-          read(in[k] + x * step, met);
+          load(in[k] + x * step, met);
 #pragma GCC unroll 8
           for (int r = 0; r < kRows; ++r) total[r][k] += of_rows[r] * met;
         }
@@ -472,7 +463,7 @@ class Interleaved {
           const float* in = from + k * p_.dilation[kWidth] * kLanes;
           Vector met[kPixels];
 #pragma GCC unroll 4
-          for (int j = 0; j < kPixels; ++j) read(in + j * step, met[j]);
+          for (int j = 0; j < kPixels; ++j) load(in + j * step, met[j]);
 #pragma GCC unroll 8
           for (int r = 0; r < kRows; ++r) {
             const float factor = factors[r * taps + k];
