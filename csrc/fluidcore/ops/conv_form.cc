@@ -90,12 +90,6 @@ PreparedWeights<T> prepare_conv(const KernelContext& context, const ConvProblem&
         conv(input, filter, version, output, {});
       };
     }
-    if (cpu::interleaved_conv_pays(problem) && cpu::has_interleaved_conv(problem)) {
-      return [conv = cpu::prepare_interleaved_conv(problem)](const T* input, const T* filter,
-                                                             std::uint64_t /*version*/, T* output) {
-        conv(input, filter, output);
-      };
-    }
   }
   if constexpr (onednn::kEnabled && kHasOneDnnConv<T>) {
     if (PreparedWeights<T> prepared = onednn::prepare_conv<T>(problem)) return prepared;
