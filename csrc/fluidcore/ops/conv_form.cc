@@ -115,7 +115,7 @@ Prepared2<T> prepare_conv_input_grad(const KernelContext& context, const ConvPro
   }
   if constexpr (std::is_same_v<T, float>) {
     if (cpu::interleaved_conv_pays(problem) && cpu::has_interleaved_input_grad(problem)) {
-      return cpu::prepare_interleaved_input_grad(problem);
+      return cpu::prepare_interleaved_input_grad(problem, context.scratch());
     }
     if (cpu::winograd_pays(problem))
       return cpu::prepare_winograd_input_grad(problem, context.scratch());
@@ -144,7 +144,7 @@ Prepared2<T> prepare_conv_filter_grad(const KernelContext& context, const ConvPr
   }
   if constexpr (std::is_same_v<T, float>) {
     if (cpu::interleaved_conv_pays(problem) && cpu::has_interleaved_filter_grad(problem)) {
-      return cpu::prepare_interleaved_filter_grad(problem);
+      return cpu::prepare_interleaved_filter_grad(problem, context.scratch());
     }
     if (cpu::winograd_pays(problem))
       return cpu::prepare_winograd_filter_grad(problem, context.scratch());

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -85,8 +86,9 @@ TEST(InterleavedConv, IsTheConvolutionOfTheDefinition) {
     ASSERT_TRUE(has_interleaved_conv(p));
     for (const Isa isa : available_isas()) {
       SCOPED_TRACE(to_string(isa));
-      expect_equal(prepare_interleaved_conv(p, isa), prepare_conv<double>(p), input_size(p),
-                   p.filters * p.taps(), output_size(p), p.taps());
+      expect_equal(prepare_interleaved_conv(p, std::make_shared<Scratch>(), isa),
+                   prepare_conv<double>(p), input_size(p), p.filters * p.taps(), output_size(p),
+                   p.taps());
     }
   }
 }
@@ -98,9 +100,9 @@ TEST(InterleavedConv, TheGradientOfTheInputIsThatOfTheDefinition) {
     ++count;
     for (const Isa isa : available_isas()) {
       SCOPED_TRACE(to_string(isa));
-      expect_equal(prepare_interleaved_input_grad(p, isa), prepare_conv_input_grad<double>(p),
-                   output_size(p), p.filters * p.taps(), input_size(p),
-                   p.filters * product(p.kernel));
+      expect_equal(prepare_interleaved_input_grad(p, std::make_shared<Scratch>(), isa),
+                   prepare_conv_input_grad<double>(p), output_size(p), p.filters * p.taps(),
+                   input_size(p), p.filters * product(p.kernel));
     }
   }
   EXPECT_EQ(count, 6);
@@ -111,8 +113,9 @@ TEST(InterleavedConv, TheGradientOfTheFilterIsThatOfTheDefinition) {
     ASSERT_TRUE(has_interleaved_filter_grad(p));
     for (const Isa isa : available_isas()) {
       SCOPED_TRACE(to_string(isa));
-      expect_equal(prepare_interleaved_filter_grad(p, isa), prepare_conv_filter_grad<double>(p),
-                   input_size(p), output_size(p), p.filters * p.taps(), p.batch * p.out_plane());
+      expect_equal(prepare_interleaved_filter_grad(p, std::make_shared<Scratch>(), isa),
+                   prepare_conv_filter_grad<double>(p), input_size(p), output_size(p),
+                   p.filters * p.taps(), p.batch * p.out_plane());
     }
   }
 }
@@ -125,7 +128,8 @@ TEST(InterleavedConv, TheNumberOfThreadsChangesNoBit) {
   for (const int threads : {1, 2, 5}) {
     const ThreadCountScope scope(threads);
     std::vector<float> result(static_cast<std::size_t>(p.filters * p.taps()));
-    prepare_interleaved_filter_grad(p)(input.data(), grad.data(), result.data());
+    prepare_interleaved_filter_grad(p, std::make_shared<Scratch>())(input.data(), grad.data(),
+                                                                    result.data());
     results.push_back(result);
   }
   EXPECT_EQ(results[0], results[1]);
@@ -159,6 +163,12 @@ TEST(InterleavedConv, HasNoVolumesGroupsOrChannelsLast) {
   p = kProblems[0];
   p.batch = 0;
   EXPECT_FALSE(interleaved_conv_pays(p));
+}
+
+TEST(InterleavedConv, LeavesLinesThatAreTooLongToOthers) {
+  EXPECT_TRUE(interleaved_conv_pays(problem(16, 3, 8, {1, 224, 224}, {1, 3, 3}, 1, 1, 1)));
+  EXPECT_FALSE(interleaved_conv_pays(problem(16, 3, 8, {1, 8, 9000}, {1, 3, 3}, 1, 1, 1)));
+  EXPECT_FALSE(interleaved_conv_pays(problem(16, 3, 8, {1, 8, 8}, {1, 3, 3}, 1, 100'000, 1)));
 }
 
 }  // namespace

@@ -20,8 +20,10 @@ namespace fluidcore::cpu {
 namespace {
 
 constexpr std::int64_t kOfTask = 1 << 16;  // elements of a task, which stay in the second cache
-constexpr int kTaps = 5;                   // of a filter, whose sums stay in registers together
-constexpr int kPixels = 4;                 // of a line of outputs, likewise
+constexpr std::int64_t kMostOfTask = 4 * kOfTask;  // of one line of outputs
+constexpr std::int64_t kMostLanes = 16;
+constexpr int kTaps = 5;    // of a filter, whose sums stay in registers together
+constexpr int kPixels = 4;  // of a line of outputs, likewise
 
 // to[i kLanes + j] = element i of image j, for i < count; 0 of images that are not there.
 template <int kBytes>
@@ -79,6 +81,10 @@ struct Cut {
   std::int64_t tasks() const { return groups * of_group; }
   std::int64_t patch(const ConvProblem& p) const { return p.channels * rows * pitch * lanes; }
   std::int64_t outputs(const ConvProblem& p) const { return p.filters * lines * line * lanes; }
+  // Both, and the lines of a channel without the zeros.
+  std::int64_t elements(const ConvProblem& p) const {
+    return patch(p) + outputs(p) + rows * p.in[kWidth] * lanes;
+  }
 
   // Where the taps of a filter are in the patch, in their order in memory.
   std::vector<std::int64_t> offsets(const ConvProblem& p) const {
@@ -116,49 +122,29 @@ struct Task {
   std::int64_t lines;
 };
 
-// Numbers that vectors may be read from.
-class Aligned {
- public:
-  explicit Aligned(std::int64_t count = 0)
-      : lines_(static_cast<std::size_t>(divide_up(count, kOfLine))) {}
-
-  float* data() { return lines_.data()->floats.data(); }
-  const float* data() const { return lines_.data()->floats.data(); }
-  bool empty() const { return lines_.empty(); }
-
- private:
-  static constexpr std::int64_t kOfLine = 16;
-  struct alignas(64) Line {
-    std::array<float, kOfLine> floats;
-  };
-
-  std::vector<Line> lines_;
-};
-
-// The memory that each thread works with.
+// The threads, each with memory of its own.
 class Workers {
  public:
   explicit Workers(std::int64_t elements)
-      : elements_(elements), memory_(static_cast<std::size_t>(num_threads())) {}
+      : count_(num_threads()), elements_(divide_up(elements, kMostLanes) * kMostLanes) {}
 
-  // f(i, memory) for i of [0, count).
+  std::int64_t elements() const { return count_ * elements_; }
+
+  // f(i, memory) for i of [0, count), with memory of elements().
   template <class F>
-  void each(std::int64_t count, const F& f) {
-    const auto workers = static_cast<std::int64_t>(memory_.size());
-    parallel_for(workers, 1, [&](std::int64_t begin, std::int64_t end) {
+  void each(std::int64_t count, float* memory, const F& f) const {
+    parallel_for(count_, 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t w = begin; w < end; ++w) {
-        Aligned& own = memory_[static_cast<std::size_t>(w)];
-        if (own.empty()) own = Aligned(elements_);
-        for (std::int64_t i = count * w / workers; i < count * (w + 1) / workers; ++i) {
-          f(i, own.data());
+        for (std::int64_t i = count * w / count_; i < count * (w + 1) / count_; ++i) {
+          f(i, memory + w * elements_);
         }
       }
     });
   }
 
  private:
-  std::int64_t elements_;
-  std::vector<Aligned> memory_;
+  std::int64_t count_;
+  std::int64_t elements_;  // of each
 };
 
 // The patch of a task. `spare` is memory for the lines of one channel.
@@ -217,35 +203,37 @@ template <int kMost, class F>
 
 class FilterGrad {
  public:
-  FilterGrad(const ConvProblem& p, Isa isa)
+  FilterGrad(const ConvProblem& p, const ScratchPtr& scratch, Isa isa)
       : p_(p),
         isa_(isa),
         cut_(p, lanes_of(isa)),
         offsets_(cut_.offsets(p)),
-        workers_(cut_.patch(p) + cut_.outputs(p) + cut_.rows * p.in[kWidth] * cut_.lanes) {
-    constexpr std::int64_t kMostParts = 8;
-    parts_.resize(static_cast<std::size_t>(std::min(kMostParts, cut_.tasks())));
-    for (Aligned& sums : parts_) sums = Aligned(num_sums());
-  }
+        workers_(cut_.elements(p)),
+        parts_(std::min<std::int64_t>(cut_.tasks(), kMostParts)),
+        sums_(divide_up(p.filters * p.taps() * cut_.lanes, kMostLanes) * kMostLanes),
+        memory_(scratch),
+        of_workers_(memory_.add(workers_.elements(), sizeof(float))),
+        of_parts_(memory_.add(parts_ * sums_, sizeof(float))) {}
 
-  void run(const float* input, const float* output_grad, float* filter_grad) {
-    const auto parts = static_cast<std::int64_t>(parts_.size());
-    workers_.each(parts, [&](std::int64_t i, float* memory) {
-      float* const sums = parts_[static_cast<std::size_t>(i)].data();
-      std::fill_n(sums, num_sums(), 0.0F);
-      for (std::int64_t t = cut_.tasks() * i / parts; t < cut_.tasks() * (i + 1) / parts; ++t) {
-        add_task(Task(p_, cut_, t), input, output_grad, memory, sums);
+  void run(const float* input, const float* output_grad, float* filter_grad) const {
+    auto* const sums = memory_.at<float>(of_parts_);
+    workers_.each(parts_, memory_.at<float>(of_workers_), [&](std::int64_t i, float* memory) {
+      float* const own = sums + i * sums_;
+      std::fill_n(own, sums_, 0.0F);
+      for (std::int64_t t = cut_.tasks() * i / parts_; t < cut_.tasks() * (i + 1) / parts_; ++t) {
+        add_task(Task(p_, cut_, t), input, output_grad, memory, own);
       }
     });
     constexpr std::int64_t kGrain = 512;
     parallel_for(divide_up(p_.filters * p_.taps(), cut_.lanes), kGrain / cut_.lanes,
                  [&](std::int64_t begin, std::int64_t end) {
-                   on_vectors(isa_, [&](auto bytes) { add_up<bytes>(begin, end, filter_grad); });
+                   on_vectors(isa_,
+                              [&](auto bytes) { add_up<bytes>(begin, end, sums, filter_grad); });
                  });
   }
 
  private:
-  std::int64_t num_sums() const { return p_.filters * p_.taps() * cut_.lanes; }
+  static constexpr std::int64_t kMostParts = 8;
 
   void add_task(const Task& task,
                 const float* input,
@@ -259,6 +247,7 @@ class FilterGrad {
   template <int kBytes>
   [[gnu::always_inline]] void add_up(std::int64_t begin,
                                      std::int64_t end,
+                                     const float* sums,
                                      float* filter_grad) const {
     using Vector = typename FloatVector<kBytes>::Type;
     constexpr std::int64_t kLanes = FloatVector<kBytes>::kLanes;
@@ -270,8 +259,9 @@ class FilterGrad {
       for (std::int64_t i = 0; i < kLanes; ++i) {
         lines[i] = Vector{};
         if (i >= count) continue;
-        for (const Aligned& sums : parts_) {
-          lines[i] += *reinterpret_cast<const Vector*>(sums.data() + (first + i) * kLanes);
+        for (std::int64_t part = 0; part < parts_; ++part) {
+          const float* const own = sums + part * sums_ + (first + i) * kLanes;
+          lines[i] += *reinterpret_cast<const Vector*>(own);
         }
       }
       Square<float, kBytes>::turn(square.data(), kLanes, square.data(), kLanes);
@@ -368,19 +358,27 @@ class FilterGrad {
   Cut cut_;
   std::vector<std::int64_t> offsets_;
   Workers workers_;
-  std::vector<Aligned> parts_;  // of the sums, [filters, taps, lanes]
+  std::int64_t parts_;
+  std::int64_t sums_;  // of each part, [filters, taps, lanes]
+  ScratchParts memory_;
+  std::size_t of_workers_;
+  std::size_t of_parts_;
 };
 
 class Interleaved {
  public:
-  Interleaved(const ConvProblem& p, Isa isa)
+  Interleaved(const ConvProblem& p, ScratchPtr scratch, Isa isa)
       : p_(p),
         isa_(isa),
         cut_(p, lanes_of(isa)),
-        workers_(cut_.patch(p) + cut_.outputs(p) + cut_.rows * p.in[kWidth] * cut_.lanes) {}
+        workers_(cut_.elements(p)),
+        scratch_(std::move(scratch)) {
+    scratch_->reserve(static_cast<std::size_t>(workers_.elements()) * sizeof(float));
+  }
 
-  void run(const float* input, const float* filter, float* output) {
-    workers_.each(cut_.tasks(), [&](std::int64_t t, float* memory) {
+  void run(const float* input, const float* filter, float* output) const {
+    auto* const all = reinterpret_cast<float*>(scratch_->data());
+    workers_.each(cut_.tasks(), all, [&](std::int64_t t, float* memory) {
       const Task task(p_, cut_, t);
       on_vectors(isa_, [&](auto bytes) { run_task<bytes>(task, input, filter, memory, output); });
     });
@@ -486,6 +484,7 @@ class Interleaved {
   Isa isa_;
   Cut cut_;
   Workers workers_;
+  ScratchPtr scratch_;
 };
 
 // The convolution of the output's gradient that gives the input's.
@@ -524,17 +523,18 @@ bool interleaved_conv_pays(const ConvProblem& p, Isa isa) {
     return static_cast<double>(count) / static_cast<double>(divide_up(count, lanes) * lanes);
   };
   return is_flat(p) && used(p.batch) >= kLeast &&
-         used(p.batch) > used(p.channels) * used(p.filters);
+         used(p.batch) > used(p.channels) * used(p.filters) &&
+         Cut(p, lanes).elements(p) <= kMostOfTask;
 }
 
 bool has_interleaved_conv(const ConvProblem& p) {
   return is_flat(p) && p.out[kWidth] >= kPixels;
 }
 
-Prepared2<float> prepare_interleaved_conv(const ConvProblem& p, Isa isa) {
-  return [conv = std::make_shared<Interleaved>(p, isa)](const float* input, const float* filter,
-                                                        float* output) {
-    conv->run(input, filter, output);
+Prepared2<float> prepare_interleaved_conv(const ConvProblem& p, ScratchPtr scratch, Isa isa) {
+  return [conv = Interleaved(p, std::move(scratch), isa)](const float* input, const float* filter,
+                                                          float* output) {
+    conv.run(input, filter, output);
   };
 }
 
@@ -544,13 +544,15 @@ bool has_interleaved_input_grad(const ConvProblem& p) {
          *std::min_element(q.pad.begin(), q.pad.end()) >= 0;
 }
 
-Prepared2<float> prepare_interleaved_input_grad(const ConvProblem& p, Isa isa) {
-  const auto turned =
-      std::make_shared<std::vector<float>>(static_cast<std::size_t>(p.filters * p.taps()));
-  return [p, turned, conv = prepare_interleaved_conv(adjoint(p), isa)](
+Prepared2<float> prepare_interleaved_input_grad(const ConvProblem& p,
+                                                const ScratchPtr& scratch,
+                                                Isa isa) {
+  ScratchParts memory(scratch);
+  const std::size_t turned = memory.add(p.filters * p.taps(), sizeof(float));
+  return [p, memory, turned, conv = prepare_interleaved_conv(adjoint(p), memory.rest(), isa)](
              const float* output_grad, const float* filter, float* input_grad) {
-    turn_filter(p, filter, turned->data());
-    conv(output_grad, turned->data(), input_grad);
+    turn_filter(p, filter, memory.at<float>(turned));
+    conv(output_grad, memory.at<float>(turned), input_grad);
   };
 }
 
@@ -558,10 +560,12 @@ bool has_interleaved_filter_grad(const ConvProblem& p) {
   return is_flat(p);
 }
 
-Prepared2<float> prepare_interleaved_filter_grad(const ConvProblem& p, Isa isa) {
-  return [grad = std::make_shared<FilterGrad>(p, isa)](const float* input, const float* output_grad,
-                                                       float* filter_grad) {
-    grad->run(input, output_grad, filter_grad);
+Prepared2<float> prepare_interleaved_filter_grad(const ConvProblem& p,
+                                                 const ScratchPtr& scratch,
+                                                 Isa isa) {
+  return [grad = FilterGrad(p, scratch, isa)](const float* input, const float* output_grad,
+                                              float* filter_grad) {
+    grad.run(input, output_grad, filter_grad);
   };
 }
 
