@@ -1,15 +1,68 @@
 #include "fluidcore/kernels/cpu/softmax.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 
+#include "fluidcore/base/division.h"
 #include "fluidcore/kernels/cpu/rows.h"
 #include "fluidcore/kernels/math.h"
 
 namespace fluidcore::cpu {
 
+namespace {
+
+// Rows that would not fill a vector: there a vector has an element of each of some rows.
+constexpr std::int64_t kShort = 16;
+constexpr int kTogether = 16;
+
+// The softmax of `rows` <= kTogether short ones. What is calculated of a row is the same wherever
+// it is.
+template <class T>
+void softmax_of_short_rows(int rows, int columns, const T* x, T* out) {
+  int start[kTogether];
+  for (int r = 0; r < kTogether; ++r) start[r] = std::min(r, rows - 1) * columns;
+  T values[kShort][kTogether];
+  T greatest[kTogether];
+  std::fill_n(greatest, kTogether, -std::numeric_limits<T>::infinity());
+  for (int i = 0; i < columns; ++i) {
+#pragma omp simd
+    for (int r = 0; r < kTogether; ++r) {
+      const T value = x[start[r] + i];
+      values[i][r] = value;
+      greatest[r] = value > greatest[r] ? value : greatest[r];
+    }
+  }
+  T sum[kTogether] = {};
+  for (int i = 0; i < columns; ++i) {
+#pragma omp simd
+    for (int r = 0; r < kTogether; ++r) {
+      values[i][r] = math::exp(values[i][r] - greatest[r]);
+      sum[r] += values[i][r];
+    }
+  }
+  T factor[kTogether];
+#pragma omp simd
+  for (int r = 0; r < kTogether; ++r) factor[r] = T(1) / sum[r];
+  for (int r = 0; r < rows; ++r) {
+    for (int i = 0; i < columns; ++i) out[r * columns + i] = values[i][r] * factor[r];
+  }
+}
+
+}  // namespace
+
 template <class T>
 void softmax(std::int64_t rows, std::int64_t columns, const T* x, T* out) {
+  if (columns <= kShort) {
+    const std::int64_t tiles = divide_up(rows, std::int64_t{kTogether});
+    return for_rows(tiles, columns * kTogether, [=](std::int64_t tile) {
+      const std::int64_t first = tile * kTogether;
+      const auto count = static_cast<int>(std::min<std::int64_t>(rows - first, kTogether));
+      softmax_of_short_rows(count, static_cast<int>(columns), x + first * columns,
+                            out + first * columns);
+    });
+  }
   for_rows(rows, columns, [=](std::int64_t row) {
     const T* from = x + row * columns;
     T* to = out + row * columns;
