@@ -14,7 +14,7 @@ namespace fluidcore::cpu {
 namespace {
 
 // Rows that would not fill a vector: there a vector has an element of each of some rows.
-constexpr std::int64_t kShort = 16;
+constexpr std::int64_t kShortRow = 16;
 constexpr int kTogether = 16;
 
 // The softmax of `rows` <= kTogether short ones. What is calculated of a row is the same wherever
@@ -23,7 +23,7 @@ template <class T>
 void softmax_of_short_rows(int rows, int columns, const T* x, T* out) {
   int start[kTogether];
   for (int r = 0; r < kTogether; ++r) start[r] = std::min(r, rows - 1) * columns;
-  T values[kShort][kTogether];
+  T values[kShortRow][kTogether];
   T greatest[kTogether];
   std::fill_n(greatest, kTogether, -std::numeric_limits<T>::infinity());
   for (int i = 0; i < columns; ++i) {
@@ -54,7 +54,7 @@ void softmax_of_short_rows(int rows, int columns, const T* x, T* out) {
 
 template <class T>
 void softmax(std::int64_t rows, std::int64_t columns, const T* x, T* out) {
-  if (columns <= kShort) {
+  if (columns <= kShortRow) {
     const std::int64_t tiles = divide_up(rows, std::int64_t{kTogether});
     return for_rows(tiles, columns * kTogether, [=](std::int64_t tile) {
       const std::int64_t first = tile * kTogether;
