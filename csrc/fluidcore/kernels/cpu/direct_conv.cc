@@ -63,7 +63,7 @@ template <int kBytes, int kRows, int kVectors>
     Vector in[kVectors];
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
-      load(from[static_cast<std::size_t>(v)] + offsets[tap], in[v]);
+      load_once(from[static_cast<std::size_t>(v)] + offsets[tap], in[v]);
     }
 #pragma GCC unroll 8
     for (int row = 0; row < kRows; ++row) {

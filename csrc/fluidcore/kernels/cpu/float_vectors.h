@@ -19,7 +19,7 @@ struct FloatVector {
 // Reads a vector, from any place, into a register, where it stays: GCC would read it again from
 // memory wherever it is used, which for one across two cache lines takes twice as long as its use.
 template <class Vector>
-[[gnu::always_inline]] inline void load(const float* from, Vector& to) {
+[[gnu::always_inline]] inline void load_once(const float* from, Vector& to) {
   Vector vector =
       *reinterpret_cast<const typename FloatVector<static_cast<int>(sizeof(Vector))>::Unaligned*>(
           from);

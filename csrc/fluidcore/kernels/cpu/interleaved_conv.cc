@@ -329,12 +329,12 @@ class FilterGrad {
         Vector of_rows[kRows];
 #pragma GCC unroll 8
         for (int r = 0; r < kRows; ++r) {
-          load(grad + r * row, of_rows[r]);
+          load_once(grad + r * row, of_rows[r]);
         }
 #pragma GCC unroll 8
         for (int k = 0; k < kTaps; ++k) {
           Vector met;
-          load(in[k] + x * step, met);
+          load_once(in[k] + x * step, met);
 #pragma GCC unroll 8
           for (int r = 0; r < kRows; ++r) total[r][k] += of_rows[r] * met;
         }
@@ -460,7 +460,7 @@ class Interleaved {
           const float* in = from + k * p_.dilation[kWidth] * kLanes;
           Vector met[kPixels];
 #pragma GCC unroll 4
-          for (int j = 0; j < kPixels; ++j) load(in + j * step, met[j]);
+          for (int j = 0; j < kPixels; ++j) load_once(in + j * step, met[j]);
 #pragma GCC unroll 8
           for (int r = 0; r < kRows; ++r) {
             const float factor = factors[r * taps + k];
