@@ -157,9 +157,9 @@ class BetweenDevices : public Communicator {
     made->of_all.resize(static_cast<std::size_t>(size()));
     const Elements told{made->what.data(), static_cast<std::int64_t>(made->what.size()),
                         DType::kInt64};
-    made->request = host_.iallgather(told, made->of_all.data(), label);
     Operation& operation = *begun_.insert_or_assign(next_, std::move(made)).first->second;
     or_end_all([&] {
+      operation.request = host_.iallgather(told, operation.of_all.data(), label);
       stream_->follow(*own.device);
       ask();
       operation.is_done = stream_->mark();

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -199,13 +200,18 @@ TEST(DeviceCommunicatorTest, RanksThatBeginDifferentOperationsAreToldSo) {
 
 TEST(DeviceCommunicatorTest, ARankThatFailsEndsWhatTheDevicesOfOthersWaitFor) {
   std::atomic<int> ended = 0;
+  std::atomic<bool> has_begun = false;
   const auto errors = on_ranks(2, [&](Communicator& host) {
     StuckDevice device;
     IdleLibrary library(host.rank() + 1, {});
     const auto ranks = device_communicator(host, device, &library);
     std::vector<double> values(3);
     const auto request = ranks->iallreduce(on(device, values), on(device, values), "sum of w");
-    if (host.rank() == 1) throw Error("no memory");
+    if (host.rank() == 1) {
+      while (!has_begun) std::this_thread::yield();
+      throw Error("no memory");
+    }
+    has_begun = true;
     try {
       ranks->wait(request);
     } catch (...) {
