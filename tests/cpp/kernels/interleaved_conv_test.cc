@@ -9,34 +9,12 @@
 
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/conv.h"
+#include "kernels/flat_conv_problem.h"
 #include "kernels/isas.h"
 #include "kernels/numbers.h"
 
 namespace fluidcore::cpu {
 namespace {
-
-ConvProblem problem(std::int64_t batch,
-                    std::int64_t channels,
-                    std::int64_t filters,
-                    const Spatial& in,
-                    const Spatial& kernel,
-                    std::int64_t stride,
-                    std::int64_t pad,
-                    std::int64_t dilation) {
-  ConvProblem p{.axes = 2,
-                .batch = batch,
-                .channels = channels,
-                .filters = filters,
-                .in = in,
-                .kernel = kernel,
-                .stride = {1, stride, stride},
-                .pad = {0, pad, pad},
-                .dilation = {1, dilation, dilation}};
-  for (const std::size_t axis : {kHeight, kWidth}) {
-    p.out[axis] = (in[axis] + 2 * pad - dilation * (kernel[axis] - 1) - 1) / stride + 1;
-  }
-  return p;
-}
 
 // As many images as lanes, fewer, and some more; more filters than fit in registers; fewer taps
 // than are worked on together; lines in several tasks; strides, padding wider than the filter,
