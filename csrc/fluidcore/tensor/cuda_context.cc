@@ -68,7 +68,10 @@ class Event {
   }
   bool is_over() const {
     const cudaError_t status = cudaEventQuery(event_);
-    if (status == cudaErrorNotReady) return false;
+    if (status == cudaErrorNotReady) {
+      cudaGetLastError();  // else it is what became of the next kernel
+      return false;
+    }
     check(status, "work on the device");
     return true;
   }
