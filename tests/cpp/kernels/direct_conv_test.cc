@@ -18,12 +18,12 @@ namespace {
 // Lines longer, shorter and as long as a vector; more filters than fit in registers; an image that
 // is copied in parts; strides, padding wider than the filter, dilation.
 const std::vector<ConvProblem> kConvProblems{
-    problem(2, 1, 6, {1, 28, 28}, {1, 5, 5}, 1, 2, 1),
-    problem(1, 3, 13, {1, 65, 64}, {1, 7, 7}, 2, 3, 1),
-    problem(3, 2, 5, {1, 9, 10}, {1, 3, 2}, 1, 0, 2),
-    problem(2, 4, 1, {1, 20, 18}, {1, 3, 3}, 3, 5, 2),
-    problem(1, 3, 9, {1, 150, 130}, {1, 3, 3}, 1, 1, 1),
-    problem(2, 2, 7, {1, 40, 40}, {1, 1, 1}, 2, 0, 1),
+    conv_problem(2, 1, 6, {1, 28, 28}, {1, 5, 5}, 1, 2, 1),
+    conv_problem(1, 3, 13, {1, 65, 64}, {1, 7, 7}, 2, 3, 1),
+    conv_problem(3, 2, 5, {1, 9, 10}, {1, 3, 2}, 1, 0, 2),
+    conv_problem(2, 4, 1, {1, 20, 18}, {1, 3, 3}, 3, 5, 2),
+    conv_problem(1, 3, 9, {1, 150, 130}, {1, 3, 3}, 1, 1, 1),
+    conv_problem(2, 2, 7, {1, 40, 40}, {1, 1, 1}, 2, 0, 1),
 };
 
 std::vector<float> calculate(const ConvProblem& p, Isa isa, std::int64_t planes_together) {
@@ -67,7 +67,7 @@ TEST(DirectConv, GivesTheSameBitsHoweverItsPlanesAreCut) {
 
 TEST(DirectConv, PaysWhereLinesFillVectorsBetterThanFilters) {
   const auto pays = [](std::int64_t filters, std::int64_t width) {
-    return direct_conv_pays(problem(1, 1, filters, {1, 32, width}, {1, 1, 1}, 1, 0, 1),
+    return direct_conv_pays(conv_problem(1, 1, filters, {1, 32, width}, {1, 1, 1}, 1, 0, 1),
                             Isa::kAvx512);
   };
   EXPECT_TRUE(pays(6, 28));
@@ -89,7 +89,7 @@ TEST(DirectConv, IsForFlatImagesWithChannelsFirstOfOneGroup) {
   ConvProblem deep = kConvProblems[0];
   deep.in[kDepth] = 2;
   // Not one line of outputs finds what it needs in the memory that is copied to.
-  const ConvProblem wide = problem(1, 64, 6, {1, 4, 512}, {1, 1, 1}, 1, 0, 1);
+  const ConvProblem wide = conv_problem(1, 64, 6, {1, 4, 512}, {1, 1, 1}, 1, 0, 1);
   for (const ConvProblem& p : {last, grouped, deep, wide}) EXPECT_FALSE(has_direct_conv(p));
 }
 

@@ -8,14 +8,14 @@
 namespace fluidcore {
 
 // A convolution of images of two axes, with what its kernels derive of the extents.
-inline ConvProblem problem(std::int64_t batch,
-                           std::int64_t channels,
-                           std::int64_t filters,
-                           const Spatial& in,
-                           const Spatial& kernel,
-                           std::int64_t stride,
-                           std::int64_t pad,
-                           std::int64_t dilation) {
+inline ConvProblem conv_problem(std::int64_t batch,
+                                std::int64_t channels,
+                                std::int64_t filters,
+                                const Spatial& in,
+                                const Spatial& kernel,
+                                std::int64_t stride,
+                                std::int64_t pad,
+                                std::int64_t dilation) {
   ConvProblem p{.axes = 2,
                 .batch = batch,
                 .channels = channels,

@@ -35,7 +35,7 @@ std::vector<T> quarters(std::int64_t size, std::int64_t seed) {
 }
 
 template <class T>
-std::vector<T> product(const Problem& p, Isa isa, int threads, bool accumulate) {
+std::vector<T> blocked_product(const Problem& p, Isa isa, int threads, bool accumulate) {
   const ThreadCountScope scope(threads);
   const Gemm<T> gemm(p.m, p.n, p.k, p.a(), p.b(), p.c(), isa);
   const std::shared_ptr<void> scratch = allocate(gemm.scratch_bytes());
@@ -95,7 +95,7 @@ TYPED_TEST_SUITE(GemmTest, Types);
 TYPED_TEST(GemmTest, EqualsTheNaiveLoopOnEveryInstructionSet) {
   for (const Isa isa : available_isas()) {
     for (const Problem& p : kGemmProblems) {
-      EXPECT_EQ(product<TypeParam>(p, isa, 1, false), naive_product<TypeParam>(p, false))
+      EXPECT_EQ(blocked_product<TypeParam>(p, isa, 1, false), naive_product<TypeParam>(p, false))
           << to_string(isa) << " " << p.m << "x" << p.n << "x" << p.k;
     }
   }
@@ -103,7 +103,7 @@ TYPED_TEST(GemmTest, EqualsTheNaiveLoopOnEveryInstructionSet) {
 
 TYPED_TEST(GemmTest, AccumulatesOntoWhatIsThere) {
   for (const Problem& p : kGemmProblems) {
-    EXPECT_EQ(product<TypeParam>(p, cpu_isa(), 1, true), naive_product<TypeParam>(p, true))
+    EXPECT_EQ(blocked_product<TypeParam>(p, cpu_isa(), 1, true), naive_product<TypeParam>(p, true))
         << p.m << "x" << p.n << "x" << p.k;
   }
 }

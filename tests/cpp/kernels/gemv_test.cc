@@ -21,7 +21,7 @@ std::vector<float> thousandths(std::int64_t count, int seed) {
 }
 
 // [m, k] x [k, n], where B lies row by row or column by column.
-MatmulProblem problem(std::int64_t m, std::int64_t k, std::int64_t n, bool columns) {
+MatmulProblem gemv_problem(std::int64_t m, std::int64_t k, std::int64_t n, bool columns) {
   MatmulProblem product;
   product.m = m;
   product.n = n;
@@ -37,7 +37,7 @@ void expect_product(std::int64_t m, std::int64_t k, std::int64_t n, bool columns
   const std::vector<float> a = thousandths(m * k, 1);
   const std::vector<float> b = thousandths(k * n, 2);
   std::vector<float> c(static_cast<std::size_t>(m * n), NAN);
-  const Prepared2<float> product = prepare_gemv<float>(problem(m, k, n, columns));
+  const Prepared2<float> product = prepare_gemv<float>(gemv_problem(m, k, n, columns));
   ASSERT_TRUE(product);
   product(a.data(), b.data(), c.data());
   for (std::int64_t i = 0; i < m; ++i) {
@@ -69,9 +69,9 @@ TEST(Gemv, AddsUpThePartsOfALargeMatrix) {
 }
 
 TEST(Gemv, LeavesOtherProductsToOthers) {
-  EXPECT_FALSE(prepare_gemv<float>(problem(2, 3, 2, false)));
-  EXPECT_FALSE(prepare_gemv<float>(problem(1, 0, 2, false)));
-  MatmulProblem with_gaps = problem(1, 4, 4, false);
+  EXPECT_FALSE(prepare_gemv<float>(gemv_problem(2, 3, 2, false)));
+  EXPECT_FALSE(prepare_gemv<float>(gemv_problem(1, 0, 2, false)));
+  MatmulProblem with_gaps = gemv_problem(1, 4, 4, false);
   with_gaps.b.col = 2;
   EXPECT_FALSE(prepare_gemv<float>(with_gaps));
 }
@@ -84,7 +84,7 @@ TEST(Gemv, GivesTheSameBitsForAnyNumberOfThreads) {
     for (const int threads : {1, 2, 3}) {
       const ThreadCountScope scope(threads);
       std::vector<float> c(1003);
-      prepare_gemv<float>(problem(1, 1000, 1003, columns))(a.data(), b.data(), c.data());
+      prepare_gemv<float>(gemv_problem(1, 1000, 1003, columns))(a.data(), b.data(), c.data());
       results.push_back(c);
     }
     EXPECT_EQ(results[0], results[1]);

@@ -21,14 +21,14 @@ namespace {
 // than are worked on together; lines in several tasks; strides, padding wider than the filter,
 // dilation.
 const std::vector<ConvProblem> kProblems{
-    problem(16, 1, 6, {1, 28, 28}, {1, 5, 5}, 1, 2, 1),
-    problem(19, 6, 16, {1, 14, 14}, {1, 5, 5}, 1, 0, 1),
-    problem(5, 3, 13, {1, 65, 64}, {1, 7, 7}, 2, 3, 1),
-    problem(33, 2, 5, {1, 9, 10}, {1, 3, 2}, 1, 0, 2),
-    problem(16, 4, 1, {1, 20, 18}, {1, 3, 3}, 3, 5, 2),
-    problem(17, 3, 9, {1, 70, 60}, {1, 3, 3}, 1, 1, 1),
-    problem(8, 2, 7, {1, 10, 11}, {1, 1, 1}, 1, 0, 1),
-    problem(16, 1, 2, {1, 6, 5}, {1, 2, 2}, 1, 1, 1),
+    conv_problem(16, 1, 6, {1, 28, 28}, {1, 5, 5}, 1, 2, 1),
+    conv_problem(19, 6, 16, {1, 14, 14}, {1, 5, 5}, 1, 0, 1),
+    conv_problem(5, 3, 13, {1, 65, 64}, {1, 7, 7}, 2, 3, 1),
+    conv_problem(33, 2, 5, {1, 9, 10}, {1, 3, 2}, 1, 0, 2),
+    conv_problem(16, 4, 1, {1, 20, 18}, {1, 3, 3}, 3, 5, 2),
+    conv_problem(17, 3, 9, {1, 70, 60}, {1, 3, 3}, 1, 1, 1),
+    conv_problem(8, 2, 7, {1, 10, 11}, {1, 1, 1}, 1, 0, 1),
+    conv_problem(16, 1, 2, {1, 6, 5}, {1, 2, 2}, 1, 1, 1),
 };
 
 // Compares with the definition in float64. Rounding errors of a sum of `terms` numbers in [-1, 1)
@@ -117,8 +117,8 @@ TEST(InterleavedConv, TheNumberOfThreadsChangesNoBit) {
 
 TEST(InterleavedConv, PaysWhereBlocksOfChannelsAreEmptierThanThoseOfImages) {
   const auto pays = [](std::int64_t batch, std::int64_t channels, std::int64_t filters) {
-    return interleaved_conv_pays(problem(batch, channels, filters, {1, 14, 14}, {1, 5, 5}, 1, 0, 1),
-                                 Isa::kAvx512);
+    return interleaved_conv_pays(
+        conv_problem(batch, channels, filters, {1, 14, 14}, {1, 5, 5}, 1, 0, 1), Isa::kAvx512);
   };
   EXPECT_TRUE(pays(64, 6, 16));
   EXPECT_TRUE(pays(32, 15, 15));
@@ -145,9 +145,9 @@ TEST(InterleavedConv, HasNoVolumesGroupsOrChannelsLast) {
 }
 
 TEST(InterleavedConv, LeavesLinesThatAreTooLongToOthers) {
-  EXPECT_TRUE(interleaved_conv_pays(problem(16, 3, 8, {1, 224, 224}, {1, 3, 3}, 1, 1, 1)));
-  EXPECT_FALSE(interleaved_conv_pays(problem(16, 3, 8, {1, 8, 9000}, {1, 3, 3}, 1, 1, 1)));
-  EXPECT_FALSE(interleaved_conv_pays(problem(16, 3, 8, {1, 8, 8}, {1, 3, 3}, 1, 100'000, 1)));
+  EXPECT_TRUE(interleaved_conv_pays(conv_problem(16, 3, 8, {1, 224, 224}, {1, 3, 3}, 1, 1, 1)));
+  EXPECT_FALSE(interleaved_conv_pays(conv_problem(16, 3, 8, {1, 8, 9000}, {1, 3, 3}, 1, 1, 1)));
+  EXPECT_FALSE(interleaved_conv_pays(conv_problem(16, 3, 8, {1, 8, 8}, {1, 3, 3}, 1, 100'000, 1)));
 }
 
 }  // namespace

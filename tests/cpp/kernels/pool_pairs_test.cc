@@ -10,14 +10,15 @@
 
 #include "fluidcore/kernels/cpu/pool.h"
 #include "kernels/isas.h"
+#include "kernels/numbers.h"
 
 namespace fluidcore::cpu {
 namespace {
 
-PoolProblem problem(const Spatial& in,
-                    const Spatial& kernel,
-                    const Spatial& stride,
-                    const Spatial& pad) {
+PoolProblem pool_problem(const Spatial& in,
+                         const Spatial& kernel,
+                         const Spatial& stride,
+                         const Spatial& pad) {
   PoolProblem p{.axes = 3,
                 .batch = 2,
                 .channels = 3,
@@ -35,28 +36,25 @@ PoolProblem problem(const Spatial& in,
 // volumes, and a last window that reaches beyond the padding.
 std::vector<PoolProblem> problems() {
   std::vector<PoolProblem> all{
-      problem({1, 28, 28}, {1, 2, 2}, {1, 2, 2}, {0, 0, 0}),
-      problem({1, 7, 11}, {1, 2, 2}, {1, 2, 2}, {0, 0, 0}),
-      problem({1, 6, 5}, {1, 2, 2}, {1, 2, 2}, {0, 0, 0}),
-      problem({5, 9, 40}, {2, 3, 2}, {2, 3, 2}, {0, 0, 0}),
-      problem({1, 3, 20}, {1, 1, 2}, {1, 1, 2}, {0, 0, 0}),
-      problem({1, 31, 33}, {1, 3, 2}, {1, 1, 2}, {0, 1, 0}),
-      problem({4, 5, 50}, {2, 3, 2}, {2, 1, 2}, {1, 1, 0}),
+      pool_problem({1, 28, 28}, {1, 2, 2}, {1, 2, 2}, {0, 0, 0}),
+      pool_problem({1, 7, 11}, {1, 2, 2}, {1, 2, 2}, {0, 0, 0}),
+      pool_problem({1, 6, 5}, {1, 2, 2}, {1, 2, 2}, {0, 0, 0}),
+      pool_problem({5, 9, 40}, {2, 3, 2}, {2, 3, 2}, {0, 0, 0}),
+      pool_problem({1, 3, 20}, {1, 1, 2}, {1, 1, 2}, {0, 0, 0}),
+      pool_problem({1, 31, 33}, {1, 3, 2}, {1, 1, 2}, {0, 1, 0}),
+      pool_problem({4, 5, 50}, {2, 3, 2}, {2, 1, 2}, {1, 1, 0}),
   };
-  PoolProblem beyond = problem({1, 8, 16}, {1, 3, 2}, {1, 2, 2}, {0, 0, 0});
+  PoolProblem beyond = pool_problem({1, 8, 16}, {1, 3, 2}, {1, 2, 2}, {0, 0, 0});
   beyond.out[kHeight] = 4;
   all.push_back(beyond);
   return all;
 }
 
-// Some numbers of [-1, 1), of few different ones, so that windows have several greatest.
-std::vector<float> numbers(std::int64_t count, unsigned seed, float steps) {
-  std::vector<float> made(static_cast<std::size_t>(count));
-  for (float& value : made) {
-    seed = seed * 1664525U + 1013904223U;
-    value = std::floor((static_cast<float>(seed >> 16U) / 32768.0F - 1.0F) * steps) / steps;
-  }
-  return made;
+// Numbers of [-1, 1), of few different ones, so that windows have several greatest.
+std::vector<float> coarse_numbers(std::int64_t count, unsigned seed, float steps) {
+  std::vector<float> coarse = numbers<float>(count, seed);
+  for (float& value : coarse) value = std::floor(value * steps) / steps;
+  return coarse;
 }
 
 TEST(PoolPairs, GradientsAreThoseOfTheDefinition) {
@@ -64,8 +62,8 @@ TEST(PoolPairs, GradientsAreThoseOfTheDefinition) {
   for (PoolProblem p : problems()) {
     if (!has_pool_pairs_grad(p)) continue;
     ++checked;
-    const std::vector<float> x = numbers(p.planes() * p.in_plane(), 1, 4);
-    const std::vector<float> out_grad = numbers(p.planes() * p.out_plane(), 2, 1e4);
+    const std::vector<float> x = coarse_numbers(p.planes() * p.in_plane(), 1, 4);
+    const std::vector<float> out_grad = coarse_numbers(p.planes() * p.out_plane(), 2, 1e4);
     const std::vector<double> precise(x.begin(), x.end());
     const std::vector<double> precise_grad(out_grad.begin(), out_grad.end());
     for (const Pooling pooling : {Pooling::kMax, Pooling::kAverage}) {
@@ -86,7 +84,7 @@ TEST(PoolPairs, GradientsAreThoseOfTheDefinition) {
 }
 
 TEST(PoolPairs, TheFirstNaNOfAWindowGetsItsGradient) {
-  PoolProblem p = problem({1, 2, 16}, {1, 2, 2}, {1, 2, 2}, {0, 0, 0});
+  PoolProblem p = pool_problem({1, 2, 16}, {1, 2, 2}, {1, 2, 2}, {0, 0, 0});
   p.batch = p.channels = 1;
   std::vector<float> x(32, -std::numeric_limits<float>::infinity());
   x[17] = x[1] = std::numeric_limits<float>::quiet_NaN();
@@ -130,7 +128,7 @@ TEST(PoolPairs, AreThoseOfTheDefinition) {
 }
 
 TEST(PoolPairs, GiveTheNaNOfAWindowAndInfinitiesBelowAll) {
-  PoolProblem p = problem({1, 4, 40}, {1, 2, 2}, {1, 2, 2}, {0, 0, 0});
+  PoolProblem p = pool_problem({1, 4, 40}, {1, 2, 2}, {1, 2, 2}, {0, 0, 0});
   p.batch = p.channels = 1;
   std::vector<float> x(160, -std::numeric_limits<float>::infinity());
   x[43] = std::nanf("");
@@ -147,16 +145,16 @@ TEST(PoolPairs, GiveTheNaNOfAWindowAndInfinitiesBelowAll) {
 }
 
 TEST(PoolPairs, AreWholeAndDoNotOverlap) {
-  const PoolProblem p = problem({1, 4, 40}, {1, 2, 2}, {1, 2, 2}, {0, 0, 0});
+  const PoolProblem p = pool_problem({1, 4, 40}, {1, 2, 2}, {1, 2, 2}, {0, 0, 0});
   EXPECT_TRUE(has_pool_pairs(p));
   PoolProblem adaptive = p;
   adaptive.adaptive = true;
   PoolProblem last = p;
   last.channels_last = true;
-  PoolProblem cut = problem({1, 4, 41}, {1, 2, 2}, {1, 2, 2}, {0, 0, 0});
+  PoolProblem cut = pool_problem({1, 4, 41}, {1, 2, 2}, {1, 2, 2}, {0, 0, 0});
   cut.out[kWidth] = 21;
-  const PoolProblem overlapping = problem({1, 4, 40}, {1, 2, 3}, {1, 2, 2}, {0, 0, 0});
-  const PoolProblem padded = problem({1, 4, 40}, {1, 2, 2}, {1, 2, 2}, {0, 0, 1});
+  const PoolProblem overlapping = pool_problem({1, 4, 40}, {1, 2, 3}, {1, 2, 2}, {0, 0, 0});
+  const PoolProblem padded = pool_problem({1, 4, 40}, {1, 2, 2}, {1, 2, 2}, {0, 0, 1});
   for (const PoolProblem& other : {adaptive, last, cut, overlapping, padded}) {
     EXPECT_FALSE(has_pool_pairs(other));
   }

@@ -16,13 +16,13 @@ namespace fluidcore::cpu {
 namespace {
 
 // Images of height x width, with their channels last.
-ConvProblem problem(std::int64_t batch,
-                    std::int64_t channels,
-                    std::int64_t filters,
-                    std::int64_t height,
-                    std::int64_t width,
-                    std::int64_t pad_height,
-                    std::int64_t pad_width) {
+ConvProblem winograd_problem(std::int64_t batch,
+                             std::int64_t channels,
+                             std::int64_t filters,
+                             std::int64_t height,
+                             std::int64_t width,
+                             std::int64_t pad_height,
+                             std::int64_t pad_width) {
   return {.channels_last = true,
           .axes = 2,
           .batch = batch,
@@ -34,7 +34,7 @@ ConvProblem problem(std::int64_t batch,
           .pad = {0, pad_height, pad_width}};
 }
 ConvProblem square(std::int64_t batch, std::int64_t channels, std::int64_t side) {
-  return problem(batch, channels, channels, side, side, 1, 1);
+  return winograd_problem(batch, channels, channels, side, side, 1, 1);
 }
 
 template <class T>
@@ -120,32 +120,32 @@ void expect_right(const ConvProblem& p) {
 }
 
 TEST(Winograd, IsTheConvolutionAndItsGradientsForAnySizes) {
-  expect_right(problem(1, 16, 16, 4, 4, 1, 1));
-  expect_right(problem(2, 20, 33, 5, 7, 1, 1));  // odd; channels that do not fill a vector
-  expect_right(problem(3, 3, 70, 6, 3, 1, 1));
-  expect_right(problem(2, 70, 1, 9, 8, 1, 1));  // a second block of channels
-  expect_right(problem(5, 17, 48, 2, 11, 1, 1));
+  expect_right(winograd_problem(1, 16, 16, 4, 4, 1, 1));
+  expect_right(winograd_problem(2, 20, 33, 5, 7, 1, 1));  // odd; channels that do not fill a vector
+  expect_right(winograd_problem(3, 3, 70, 6, 3, 1, 1));
+  expect_right(winograd_problem(2, 70, 1, 9, 8, 1, 1));  // a second block of channels
+  expect_right(winograd_problem(5, 17, 48, 2, 11, 1, 1));
 }
 
 TEST(Winograd, TakesImagesThatAreSmallerThanATile) {
-  expect_right(problem(1, 16, 16, 1, 1, 1, 1));
-  expect_right(problem(2, 5, 18, 1, 2, 1, 1));
-  expect_right(problem(2, 16, 16, 3, 3, 0, 0));
+  expect_right(winograd_problem(1, 16, 16, 1, 1, 1, 1));
+  expect_right(winograd_problem(2, 5, 18, 1, 2, 1, 1));
+  expect_right(winograd_problem(2, 16, 16, 3, 3, 0, 0));
 }
 
 TEST(Winograd, TakesAnyPadding) {
-  expect_right(problem(2, 16, 20, 6, 5, 0, 0));
-  expect_right(problem(2, 16, 20, 6, 5, 2, 2));
-  expect_right(problem(2, 16, 20, 6, 5, 0, 2));
-  expect_right(problem(1, 16, 16, 2, 1, 3, 4));
+  expect_right(winograd_problem(2, 16, 20, 6, 5, 0, 0));
+  expect_right(winograd_problem(2, 16, 20, 6, 5, 2, 2));
+  expect_right(winograd_problem(2, 16, 20, 6, 5, 0, 2));
+  expect_right(winograd_problem(1, 16, 16, 2, 1, 3, 4));
 }
 
 TEST(Winograd, AddsUpTheTilesOfManyBlocks) {
-  expect_right(problem(2, 16, 16, 41, 40, 1, 1));
+  expect_right(winograd_problem(2, 16, 16, 41, 40, 1, 1));
 }
 
 TEST(Winograd, GivesTheSameBitsOnAnyNumberOfThreads) {
-  for (const ConvProblem& p : {problem(2, 70, 48, 41, 40, 1, 1), square(3, 144, 6)}) {
+  for (const ConvProblem& p : {winograd_problem(2, 70, 48, 41, 40, 1, 1), square(3, 144, 6)}) {
     std::vector<Tensors<float>> results;
     for (const int threads : {1, 2, 3}) {
       const ThreadCountScope scope(threads);
@@ -188,7 +188,7 @@ TEST(Winograd, MakesTheFilterAnewWhenItsVersionIsAnotherOne) {
 
 TEST(Winograd, FinishesOutputsWithBiasResidualAndRelu) {
   for (const std::int64_t filters : {32, 21}) {
-    const ConvProblem p = problem(2, 16, filters, 5, 6, 1, 1);
+    const ConvProblem p = winograd_problem(2, 16, filters, 5, 6, 1, 1);
     Tensors<float> t(p);
     const auto bias = numbers<float>(filters, 4);
     auto residual = numbers<float>(p.batch * filters * p.out_plane(), 5);
@@ -228,7 +228,7 @@ TEST(Winograd, FinishesOutputsWithBiasResidualAndRelu) {
 
 TEST(Winograd, ScalesOutputsBeforeTheBias) {
   for (const std::int64_t filters : {32, 21}) {
-    const ConvProblem p = problem(2, 16, filters, 5, 6, 1, 1);
+    const ConvProblem p = winograd_problem(2, 16, filters, 5, 6, 1, 1);
     Tensors<float> t(p);
     const auto scale = numbers<float>(filters, 4);
     const auto bias = numbers<float>(filters, 5);
@@ -269,7 +269,7 @@ TEST(Winograd, PaysForManyChannelsAndTiles) {
   EXPECT_TRUE(winograd_pays(square(1, 64, 32)));
   EXPECT_FALSE(winograd_pays(square(1, 512, 4))) << "filters larger than the images";
   EXPECT_FALSE(winograd_pays(square(32, 8, 32)));
-  EXPECT_FALSE(winograd_pays(problem(32, 3, 64, 32, 32, 1, 1)));
+  EXPECT_FALSE(winograd_pays(winograd_problem(32, 3, 64, 32, 32, 1, 1)));
   EXPECT_FALSE(winograd_pays(square(0, 64, 32)));
 }
 
