@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "fluidcore/op/permutation.h"
 #include "fluidcore/op/row_kernel.h"
 
 namespace fluidcore {
@@ -20,6 +21,14 @@ class Kernel {
   // reads what lies between. No part: the kernel can do none of them, and there is none.
   using Epilogue =
       std::function<std::pair<Kernel, std::size_t>(const std::vector<const RowPart*>& parts)>;
+
+  // A kernel that also does what `permutations` of the variables that it reads and of its result
+  // do, by strides. An empty one: it cannot.
+  struct Strided {
+    std::vector<const Cell*> reads;
+    const Cell* result = nullptr;
+    std::function<Kernel(const std::vector<Permutation>& permutations)> with;
+  };
 
   Kernel() = default;
   // NOLINTNEXTLINE(google-explicit-constructor): factories return a function
@@ -38,6 +47,12 @@ class Kernel {
         }) {}
   Kernel(std::function<void()> run, Epilogue epilogue)
       : epilogue_(std::make_shared<const Epilogue>(std::move(epilogue))), run_(std::move(run)) {}
+
+  Kernel(std::function<void()> run, Permutation permutation)
+      : permutation_(std::make_shared<const Permutation>(std::move(permutation))),
+        run_(std::move(run)) {}
+  Kernel(std::function<void()> run, Strided strided)
+      : strided_(std::make_shared<const Strided>(std::move(strided))), run_(std::move(run)) {}
 
   // One that only asks the device of its variables for work, the same in every run as long as their
   // addresses are the same; `check`, if any, does not, and comes before it in every run.
@@ -60,11 +75,15 @@ class Kernel {
   const RowKernel* rows() const { return rows_.get(); }                // null: it does not
   const std::function<void()>* first() const { return first_.get(); }  // null: there are only rows
   const Epilogue* epilogue() const { return epilogue_.get(); }         // null: it takes no part
+  const Permutation* permutation() const { return permutation_.get(); }  // null: it does more
+  const Strided* strided() const { return strided_.get(); }              // null: it takes none
 
  private:
   std::shared_ptr<const RowKernel> rows_;
   std::shared_ptr<const std::function<void()>> first_;
   std::shared_ptr<const Epilogue> epilogue_;
+  std::shared_ptr<const Permutation> permutation_;
+  std::shared_ptr<const Strided> strided_;
   std::function<void()> check_;
   std::function<void()> run_;
   bool is_enqueued_ = false;

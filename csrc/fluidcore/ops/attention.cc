@@ -3,7 +3,9 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -190,17 +192,76 @@ Kernel attention_grad_on_cuda(const KernelContext& context) {
       });
 }
 
+// Attention on the CPU, whose operands may be strided: all but the elements of a row.
+template <class T>
+class StridedAttention {
+ public:
+  explicit StridedAttention(const KernelContext& context)
+      : attention_(attention_of(context)),
+        scratch_(context.scratch()),
+        q_(context.input<T>("Q").cell()),
+        k_(context.input<T>("K").cell()),
+        v_(context.input<T>("V").cell()),
+        mask_(mask_input<T>(context).cell()),
+        out_(context.output<T>("Out").cell()),
+        logsumexp_(context.optional_output<T>("LogSumExp")) {}
+
+  Kernel kernel() const {
+    std::vector<const Cell*> reads = {q_, k_, v_};
+    if (mask_ != nullptr) reads.push_back(mask_);
+    const auto with = [*this](const std::vector<Permutation>& permutations) {
+      const std::function<void()> run = through(permutations);
+      return run ? Kernel(run) : Kernel();
+    };
+    return {through({}), Kernel::Strided{std::move(reads), out_, with}};
+  }
+
+ private:
+  // Empty where elements of a row would not follow each other.
+  std::function<void()> through(const std::vector<Permutation>& permutations) const {
+    const auto q = source_of(q_, permutations);
+    const auto k = source_of(k_, permutations);
+    const auto v = source_of(v_, permutations);
+    const auto out = target_of(out_, permutations);
+    if (!q || !k || !v || !out) return nullptr;
+    for (const StridedCell* operand : {&*q, &*k, &*v, &*out}) {
+      if (operand->strides[3] > 1) return nullptr;
+    }
+    const std::optional<StridedCell> mask =
+        mask_ == nullptr ? StridedCell() : source_of(mask_, permutations);
+    if (!mask) return nullptr;
+    cpu::Attention attention = attention_;
+    const std::size_t missing = 4 - mask->strides.size();
+    for (std::size_t d = missing; d < 4; ++d) {
+      if (attention.mask[d] != 0) attention.mask[d] = mask->strides[d - missing];
+    }
+    const auto strides = [](const StridedCell& cell) -> cpu::AttentionStrides {
+      return {cell.strides[0], cell.strides[1], cell.strides[2]};
+    };
+    return [run = cpu::prepare_attention<T>(
+                attention, {strides(*q), strides(*k), strides(*v), strides(*out)}, scratch_),
+            q = *q, k = *k, v = *v, mask = *mask, out = *out, logsumexp = logsumexp_] {
+      const T* const terms = mask.cell == nullptr ? nullptr : mask.data<T>();
+      run({q.data<T>(), k.data<T>(), v.data<T>(), terms}, out.data<T>(), data_or_null(logsumexp));
+    };
+  }
+
+  cpu::Attention attention_;
+  ScratchPtr scratch_;
+  const Cell* q_;
+  const Cell* k_;
+  const Cell* v_;
+  const Cell* mask_;  // null: none
+  const Cell* out_;
+  Arg<T> logsumexp_;
+};
+
 template <class T>
 Kernel attention(const KernelContext& context) {
   if constexpr (kHasCuda) {
     if (context.is_on_cuda()) return attention_on_cuda<T>(context);
   }
-  return [run = cpu::prepare_attention<T>(attention_of(context), context.scratch()),
-          q = context.input<T>("Q"), k = context.input<T>("K"), v = context.input<T>("V"),
-          mask = mask_input<T>(context), out = context.output<T>("Out"),
-          logsumexp = context.optional_output<T>("LogSumExp")] {
-    run({q.data(), k.data(), v.data(), data_or_null(mask)}, out.data(), data_or_null(logsumexp));
-  };
+  return StridedAttention<T>(context).kernel();
 }
 
 template <class T>

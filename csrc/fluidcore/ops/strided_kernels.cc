@@ -14,15 +14,15 @@ namespace fluidcore {
 namespace {
 
 // Dimension d of the result is dimension axes[d] of the other.
-[[maybe_unused]] cpu::StridedPair permuted_pair(const Shape& from,
-                                                const std::vector<std::size_t>& axes) {
+std::vector<cpu::StridedAxis> permuted_axes(const Shape& from,
+                                            const std::vector<std::size_t>& axes) {
   std::vector<cpu::StridedAxis> dims(axes.size());
   std::int64_t stride = 1;
   for (std::size_t d = axes.size(); d-- > 0;) {
     dims[d] = {from[axes[d]], stride, from.product(axes[d] + 1, from.rank())};
     stride *= from[axes[d]];
   }
-  return {dims, 0, 0};
+  return dims;
 }
 
 }  // namespace
@@ -86,7 +86,7 @@ Kernel permute(const KernelContext& context,
   if constexpr (kHasCuda) {
     if (context.is_on_cuda()) {
       return Kernel::enqueued([=, &device = context.device(),
-                               copy = cuda::StridedCopy(permuted_pair(shape, axes)),
+                               copy = cuda::StridedCopy({permuted_axes(shape, axes), 0, 0}),
                                bytes = size_of(from.spec().dtype)] {
         cuda::copy_strided(device, copy, to.data(), from.data(), bytes);
       });
@@ -94,7 +94,11 @@ Kernel permute(const KernelContext& context,
   }
   const auto permuted =
       std::make_shared<const cpu::Transpose>(shape, axes, size_of(from.spec().dtype));
-  return [=] { permuted->run(to.data(), from.data()); };
+  Permutation permutation{from.cell(), to.cell(), {}};
+  for (const cpu::StridedAxis& axis : permuted_axes(shape, axes)) {
+    permutation.dims.push_back({axis.extent, axis.from, axis.to});
+  }
+  return {[=] { permuted->run(to.data(), from.data()); }, std::move(permutation)};
 }
 
 }  // namespace fluidcore

@@ -53,6 +53,12 @@ void Frame::move(const Fused& fused) {
     lifetime.last = moved(fused.position, lifetime.last);
     if (fused.inner.contains(temporary.cell)) lifetime.bytes = 0;
   }
+  for (const auto& [cell, step] : fused.uses) {
+    const auto found = index_.find(cell);
+    if (found == index_.end()) continue;
+    Lifetime& lifetime = temporaries_[found->second].lifetime;
+    lifetime.last = std::max(lifetime.last, step);
+  }
 }
 
 void Frame::close() {

@@ -48,9 +48,9 @@ struct PlanRequest {
   friend bool operator==(const PlanRequest&, const PlanRequest&) = default;
 };
 
-// The passes that a Plan can do without: channels_last, epilogues and fuse_rows, see passes/, and
-// views, by which outputs are in the memory of inputs with the same elements. channels_last and
-// epilogues may change the rounding of results, the others change no bit.
+// The passes that a Plan can do without: channels_last, epilogues, fuse_rows and transposes, see
+// passes/, and views, by which outputs are in the memory of inputs with the same elements.
+// channels_last and epilogues may change the rounding of results, the others change no bit.
 const std::vector<std::string>& pass_names();
 
 // Thrown by Plan::run(), which then has changed nothing: the data asks for other extents than the

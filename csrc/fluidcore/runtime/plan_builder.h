@@ -21,6 +21,7 @@ class PlanBuilder {
   static constexpr const char* kChannelsLast = "channels_last";
   static constexpr const char* kEpilogues = "epilogues";
   static constexpr const char* kFuseRows = "fuse_rows";
+  static constexpr const char* kTransposes = "transposes";
   static constexpr const char* kViews = "views";
 
   PlanBuilder(const ProgramDesc& program,

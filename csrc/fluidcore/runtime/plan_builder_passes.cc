@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "fluidcore/runtime/passes/epilogues.h"
+#include "fluidcore/runtime/passes/transposes.h"
 #include "fluidcore/runtime/plan_builder.h"
 
 // The stage of a PlanBuilder in which steps become fewer.
@@ -14,7 +15,7 @@ namespace fluidcore {
 const std::vector<std::string>& pass_names() {
   static const std::vector<std::string> kNames = {PlanBuilder::kChannelsLast,
                                                   PlanBuilder::kEpilogues, PlanBuilder::kFuseRows,
-                                                  PlanBuilder::kViews};
+                                                  PlanBuilder::kTransposes, PlanBuilder::kViews};
   return kNames;
 }
 
@@ -33,6 +34,7 @@ void PlanBuilder::run_passes(Frame& frame) {
   const LivesWithin lives_within = [&](const Cell* cell, std::size_t first, std::size_t last) {
     return frame.lives_within(cell, first, last);
   };
+  if (!skips(kTransposes)) apply(frame, transposes(steps, lives_within));
   if (!skips(kEpilogues)) apply(frame, epilogues(steps, lives_within));
   if (!skips(kFuseRows)) apply(frame, fuse_rows(steps, lives_within));
 }

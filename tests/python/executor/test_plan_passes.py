@@ -197,8 +197,8 @@ def test_the_first_nan_is_traced_to_its_operator(monkeypatch: pytest.MonkeyPatch
         ("fuse_rows", "each pass must be switched off, as in \"-fuse_rows\", got 'fuse_rows'"),
         (
             "-fuse",
-            "a pass that is skipped must be one of channels_last, epilogues, fuse_rows, views, "
-            "got 'fuse'",
+            "a pass that is skipped must be one of channels_last, epilogues, fuse_rows, "
+            "transposes, views, got 'fuse'",
         ),
     ],
 )

@@ -23,7 +23,8 @@ void weigh(const Attention& a,
            T* scores,
            T* greatest,
            T* sums,
-           T* out) {
+           T* out,
+           std::int64_t out_row) {
   constexpr T kNothing = -std::numeric_limits<T>::infinity();
   for (std::int64_t r = 0; r < queries.count; ++r) {
     T* const row = scores + r * kTileKeys;
@@ -43,7 +44,7 @@ void weigh(const Attention& a,
     if (most != greatest[r]) {
       const T factor = greatest[r] == kNothing ? T(0) : math::exp(greatest[r] - base);
       sums[r] *= factor;
-      T* const values = out + r * a.value_depth;
+      T* const values = out + r * out_row;
 #pragma omp simd
       for (std::int64_t i = 0; i < a.value_depth; ++i) values[i] *= factor;
       greatest[r] = most;
@@ -53,11 +54,17 @@ void weigh(const Attention& a,
 }
 
 template <class T>
-void finish(const Attention& a, Range queries, const T* greatest, const T* sums, T* out, T* lse) {
+void finish(const Attention& a,
+            Range queries,
+            const T* greatest,
+            const T* sums,
+            T* out,
+            std::int64_t out_row,
+            T* lse) {
   for (std::int64_t r = 0; r < queries.count; ++r) {
     const bool any = sums[r] > T(0) || std::isnan(sums[r]);
     const T factor = any ? T(1) / sums[r] : T(0);
-    T* const values = out + r * a.value_depth;
+    T* const values = out + r * out_row;
 #pragma omp simd
     for (std::int64_t i = 0; i < a.value_depth; ++i) values[i] *= factor;
   }
@@ -72,14 +79,15 @@ void finish(const Attention& a, Range queries, const T* greatest, const T* sums,
 }  // namespace
 
 template <class T>
-PreparedAttention<T> prepare_attention(const Attention& a, const ScratchPtr& scratch) {
-  const std::int64_t d = a.depth;
+PreparedAttention<T> prepare_attention(const Attention& a,
+                                       const AttentionLayout& layout,
+                                       const ScratchPtr& scratch) {
   const std::int64_t dv = a.value_depth;
-  const TileProduct<T> score(a, [=](std::int64_t m, std::int64_t n) {
-    return Gemm<T>(m, n, d, {d, 1}, {1, d}, {kTileKeys, 1});
+  const TileProduct<T> score(a, [&](std::int64_t m, std::int64_t n) {
+    return Gemm<T>(m, n, a.depth, {layout.q.row, 1}, {1, layout.k.row}, {kTileKeys, 1});
   });
-  const TileProduct<T> mix(a, [=](std::int64_t m, std::int64_t n) {
-    return Gemm<T>(m, dv, n, {kTileKeys, 1}, {dv, 1}, {dv, 1});
+  const TileProduct<T> mix(a, [&](std::int64_t m, std::int64_t n) {
+    return Gemm<T>(m, dv, n, {kTileKeys, 1}, {layout.v.row, 1}, {layout.out.row, 1});
   });
   const std::int64_t tiles = divide_up(a.queries, kTileQueries);
   const Workspace<T> workspace(scratch, a.batch * a.heads * tiles, kTileQueries * (kTileKeys + 2),
@@ -88,29 +96,36 @@ PreparedAttention<T> prepare_attention(const Attention& a, const ScratchPtr& scr
     workspace.run([&](std::int64_t task, T* scores, T* memory) {
       const std::int64_t head = task / tiles;
       const Range queries = tile_of(a.queries, kTileQueries, task % tiles);
-      const std::int64_t row = head * a.queries + queries.first;
+      const std::int64_t out_row = layout.out.row;
+      const T* const q = in.q + layout.q.offset(head, a.heads) + queries.first * layout.q.row;
+      const T* const k = in.k + layout.k.offset(head, a.heads);
+      const T* const v = in.v + layout.v.offset(head, a.heads);
+      T* const values = out + layout.out.offset(head, a.heads) + queries.first * out_row;
       T* const greatest = scores + kTileQueries * kTileKeys;
       T* const sums = greatest + kTileQueries;
-      T* const values = out + row * dv;
       std::fill_n(greatest, queries.count, -std::numeric_limits<T>::infinity());
       std::fill_n(sums, queries.count, T(0));
-      std::fill_n(values, queries.count * dv, T(0));
+      for (std::int64_t r = 0; r < queries.count; ++r) std::fill_n(values + r * out_row, dv, T(0));
       const T* const mask = mask_of(a, in.mask, head);
       for (std::int64_t j = 0; j < divide_up(a.keys, kTileKeys); ++j) {
         const Range keys = tile_of(a.keys, kTileKeys, j);
         if (seen(a, queries.last() - 1, keys) == 0) break;
-        const std::int64_t key = head * a.keys + keys.first;
-        score(queries, keys, in.q + row * d, in.k + key * d, scores, false, memory);
-        run_on(cpu_isa(), [=] { weigh(a, queries, keys, mask, scores, greatest, sums, values); });
-        mix(queries, keys, scores, in.v + key * dv, values, true, memory);
+        score(queries, keys, q, k + keys.first * layout.k.row, scores, false, memory);
+        run_on(cpu_isa(),
+               [=] { weigh(a, queries, keys, mask, scores, greatest, sums, values, out_row); });
+        mix(queries, keys, scores, v + keys.first * layout.v.row, values, true, memory);
       }
-      T* const lse = logsumexp == nullptr ? nullptr : logsumexp + row;
-      run_on(cpu_isa(), [=] { finish(a, queries, greatest, sums, values, lse); });
+      T* const lse = logsumexp == nullptr ? nullptr : logsumexp + head * a.queries + queries.first;
+      run_on(cpu_isa(), [=] { finish(a, queries, greatest, sums, values, out_row, lse); });
     });
   };
 }
 
-template PreparedAttention<float> prepare_attention<float>(const Attention&, const ScratchPtr&);
-template PreparedAttention<double> prepare_attention<double>(const Attention&, const ScratchPtr&);
+template PreparedAttention<float> prepare_attention<float>(const Attention&,
+                                                           const AttentionLayout&,
+                                                           const ScratchPtr&);
+template PreparedAttention<double> prepare_attention<double>(const Attention&,
+                                                             const AttentionLayout&,
+                                                             const ScratchPtr&);
 
 }  // namespace fluidcore::cpu

@@ -22,6 +22,24 @@ struct Attention {
   std::array<std::int64_t, 4> mask = {};  // its strides; 0 where it is broadcast
 };
 
+// How far apart examples, heads and rows of an operand are, in elements. The elements of a row
+// follow each other.
+struct AttentionStrides {
+  std::int64_t batch = 0;
+  std::int64_t head = 0;
+  std::int64_t row = 0;
+
+  std::int64_t offset(std::int64_t head_of_all, std::int64_t heads) const {
+    return head_of_all / heads * batch + head_of_all % heads * head;
+  }
+};
+struct AttentionLayout {
+  AttentionStrides q;
+  AttentionStrides k;
+  AttentionStrides v;
+  AttentionStrides out;
+};
+
 template <class T>
 struct AttentionValues {
   const T* q;
@@ -38,7 +56,9 @@ using PreparedAttention = std::function<void(const AttentionValues<T>&, T* out, 
 // the scores is in memory for each thread (Milakov, Gimelshein 2018; Dao et al. 2022). For T float
 // or double; the result does not depend on the number of threads.
 template <class T>
-PreparedAttention<T> prepare_attention(const Attention& problem, const ScratchPtr& scratch);
+PreparedAttention<T> prepare_attention(const Attention& problem,
+                                       const AttentionLayout& layout,
+                                       const ScratchPtr& scratch);
 
 template <class T>
 struct AttentionGrads {
@@ -57,7 +77,7 @@ template <class T>
 using PreparedAttentionGrad =
     std::function<void(const AttentionValues<T>&, const AttentionGrads<T>&)>;
 
-// The scores are calculated again, tile by tile.
+// The scores are calculated again, tile by tile. All operands are dense.
 template <class T>
 PreparedAttentionGrad<T> prepare_attention_grad(const Attention& problem,
                                                 const ScratchPtr& scratch);

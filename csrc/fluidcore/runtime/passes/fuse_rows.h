@@ -4,6 +4,7 @@
 #include <functional>
 #include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "fluidcore/runtime/prepared_block.h"
@@ -15,6 +16,8 @@ struct Fused {
   std::vector<std::size_t> begins;    // of each step before: of the step that begins its work now,
   std::vector<std::size_t> position;  // and of the one that ends it
   std::set<const Cell*> inner;        // temporaries that need no memory any more
+  // What a step uses, in the new order, that only one before it did.
+  std::vector<std::pair<const Cell*, std::size_t>> uses = {};
 };
 
 // One step that does the work of several with `kernel`: its names, place, work and arithmetic.
