@@ -8,9 +8,9 @@
 #include "fluidcore/kernels/cpu/winograd.h"
 #include "fluidcore/kernels/onednn/onednn.h"
 #include "fluidcore/ops/bilinear.h"
-#include "fluidcore/ops/conv_epilogue.h"
 #include "fluidcore/ops/conv_form.h"
 #include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/epilogue.h"
 #include "fluidcore/ops/flops.h"
 #include "fluidcore/ops/infer_checks.h"
 #include "fluidcore/ops/register_ops.h"
@@ -75,6 +75,18 @@ Kernel direct_conv(const ConvProblem& problem,
          static_cast<const float*>(in[1].data), at<float>(out, begin));
   };
   return RowKernel(std::move(part));
+}
+
+// Of one that can do every epilogue.
+Kernel fused_conv(const FusedKernel& conv,
+                  Arg<const float> input,
+                  Arg<const float> filter,
+                  Arg<float> output) {
+  const auto plain = [=] {
+    conv(input.data(), filter.data(), filter.cell()->version, output.data(), {});
+  };
+  const auto make = [conv](const EpilogueParts& /*parts*/) { return conv; };
+  return fused_kernel(plain, make, input, filter, output, filter.shape()[0]);
 }
 
 template <class T>

@@ -12,6 +12,7 @@
 #include "fluidcore/kernels/onednn/onednn.h"
 #include "fluidcore/ops/bilinear.h"
 #include "fluidcore/ops/elementwise.h"
+#include "fluidcore/ops/epilogue.h"
 #include "fluidcore/ops/flops.h"
 #include "fluidcore/ops/infer_checks.h"
 #include "fluidcore/ops/register_ops.h"
@@ -63,6 +64,16 @@ Kernel matmul(const KernelContext& context) {
   const auto product = prepare_product<T>(context, problem, y.cell()->is_constant);
   if (!product) return through_float32(context);
   const auto run = [=] { product(x.data(), y.data(), y.cell()->version, out.data()); };
+  if constexpr (onednn::kEnabled && std::is_same_v<T, float>) {
+    // A vector has kernels of its own.
+    if (!context.is_on_cuda() && problem.m > 1 && problem.n > 1) {
+      const auto make = [=, keeps = y.cell()->is_constant,
+                         scratch = context.scratch()](const EpilogueParts& parts) {
+        return onednn::prepare_fused_matmul(problem, keeps, parts, scratch);
+      };
+      return fused_kernel(run, make, x, y, out, problem.n);
+    }
+  }
   return work_kernel(context, run);
 }
 

@@ -74,14 +74,14 @@ struct Example {
     }
   }
 
-  std::vector<float> run(const FusedConv& conv,
-                         const ConvEpilogue& epilogue = {},
+  std::vector<float> run(const FusedKernel& conv,
+                         const Epilogue& epilogue = {},
                          std::uint64_t version = 0) const {
     std::vector<float> output(expected.size(), NAN);
     conv(input.data(), filter.data(), version, output.data(), epilogue);
     return output;
   }
-  FusedConv prepared(Isa isa = cpu_isa()) const {
+  FusedKernel prepared(Isa isa = cpu_isa()) const {
     return prepare_small_image_conv(p, std::make_shared<Scratch>(), isa);
   }
 
@@ -138,7 +138,7 @@ TEST(SmallImageConv, TakesTheFilterAnewWhenItsVersionIsAnotherOneOrUnknown) {
   const Example example(of_window(1, 16, 20, 4, 4));
   Example other = example;
   for (float& weight : other.filter) weight = -weight;
-  const FusedConv conv = example.prepared();
+  const FusedKernel conv = example.prepared();
   const std::vector<float> of_example = example.run(example.prepared());
   const std::vector<float> of_other = other.run(other.prepared());
   EXPECT_EQ(example.run(conv, {}, 7), of_example);
@@ -157,7 +157,7 @@ TEST(SmallImageConv, FinishesOutputsWithScaleBiasResidualAndRelu) {
     auto residual = numbers<float>(std::ssize(example.expected), 6);
     residual[1] = NAN;
     for (const Isa isa : vector_isas()) {
-      const FusedConv conv = example.prepared(isa);
+      const FusedKernel conv = example.prepared(isa);
       const std::vector<float> plain = example.run(conv);
       const std::vector<float> result = example.run(
           conv,

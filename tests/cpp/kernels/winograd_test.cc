@@ -171,7 +171,7 @@ TEST(Winograd, MakesTheFilterAnewWhenItsVersionIsAnotherOne) {
   };
   const std::vector<float> of_filter = fresh(t.filter);
   const std::vector<float> of_other = fresh(other);
-  const FusedConv conv = prepare_winograd(p, scratch);
+  const FusedKernel conv = prepare_winograd(p, scratch);
   const auto run = [&](const std::vector<float>& filter, std::uint64_t version) {
     conv(t.input.data(), filter.data(), version, t.output.data(), {});
     // Another kernel uses the scratch memory.
@@ -195,8 +195,8 @@ TEST(Winograd, FinishesOutputsWithBiasResidualAndRelu) {
     residual[1] = NAN;
     for (const Isa isa : vector_isas()) {
       const auto scratch = std::make_shared<Scratch>();
-      const FusedConv conv = prepare_winograd(p, scratch, isa);
-      const auto run = [&](const ConvEpilogue& epilogue) {
+      const FusedKernel conv = prepare_winograd(p, scratch, isa);
+      const auto run = [&](const Epilogue& epilogue) {
         conv(t.input.data(), t.filter.data(), 0, t.output.data(), epilogue);
         return t.output;
       };
@@ -233,8 +233,8 @@ TEST(Winograd, ScalesOutputsBeforeTheBias) {
     const auto scale = numbers<float>(filters, 4);
     const auto bias = numbers<float>(filters, 5);
     for (const Isa isa : vector_isas()) {
-      const FusedConv conv = prepare_winograd(p, std::make_shared<Scratch>(), isa);
-      const auto run = [&](const ConvEpilogue& epilogue) {
+      const FusedKernel conv = prepare_winograd(p, std::make_shared<Scratch>(), isa);
+      const auto run = [&](const Epilogue& epilogue) {
         conv(t.input.data(), t.filter.data(), 0, t.output.data(), epilogue);
         return t.output;
       };

@@ -135,7 +135,7 @@ def test_images_are_transposed_at_the_borders_only(monkeypatch: pytest.MonkeyPat
     lines = text.splitlines()[1:-1]
     types = [line.split(":")[0].strip() for line in lines if not line.startswith("    ")]
     again = ["conv2d", "elementwise_add", "batch_norm", "relu"]
-    ends = ["transpose", "mul", "elementwise_add"]
+    ends = ["transpose", "mul + elementwise_add"]
     assert types == ["transpose", "conv2d", *again * 3, "pool2d", *ends]
     assert "@NHWC float32 [4, 7, 6, 32], at " in text
 

@@ -43,7 +43,7 @@ class SmallImageConv {
                              const float* filter,
                              std::uint64_t version,
                              float* output,
-                             const ConvEpilogue& epilogue) {
+                             const Epilogue& epilogue) {
     if (std::exchange(version_, version) != version || version == 0) pack(filter);
     const auto* const filters = reinterpret_cast<const float*>(filters_.data());
     auto* const memory = reinterpret_cast<float*>(scratch_->data());
@@ -131,7 +131,7 @@ class SmallImageConv {
                                              float* windows,
                                              const float* filters,
                                              float* output,
-                                             const ConvEpilogue& epilogue) const {
+                                             const Epilogue& epilogue) const {
     float* const results = windows + window_size();
     const std::int64_t count = std::min(kPanelsTogether, panels_ - panel);
     for (std::int64_t depth = 0; depth < depth_; depth += kDepthBlock) {
@@ -150,7 +150,7 @@ class SmallImageConv {
   [[gnu::always_inline]] void store(const float* from,
                                     std::int64_t first,
                                     float* output,
-                                    const ConvEpilogue& epilogue) const {
+                                    const Epilogue& epilogue) const {
     const std::int64_t count = std::min(kLanes, p_.filters - first);
     for (std::int64_t row = 0; row < p_.batch * p_.out_plane(); ++row, from += kLanes) {
       const std::int64_t at = row * p_.filters + first;
@@ -195,11 +195,10 @@ bool small_image_conv_pays(const ConvProblem& p) {
          kPadding * p.flops();
 }
 
-FusedConv prepare_small_image_conv(const ConvProblem& p, const ScratchPtr& scratch, Isa isa) {
+FusedKernel prepare_small_image_conv(const ConvProblem& p, const ScratchPtr& scratch, Isa isa) {
   auto conv = std::make_shared<SmallImageConv>(p, scratch, isa);
-  return
-      [conv](const float* input, const float* filter, std::uint64_t version, float* output,
-             const ConvEpilogue& epilogue) { conv->run(input, filter, version, output, epilogue); };
+  return [conv](const float* input, const float* filter, std::uint64_t version, float* output,
+                const Epilogue& epilogue) { conv->run(input, filter, version, output, epilogue); };
 }
 
 }  // namespace fluidcore::cpu

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "fluidcore/kernels/conv_problem.h"
-#include "fluidcore/kernels/cpu/fused_conv.h"
 #include "fluidcore/kernels/cpu/isa.h"
+#include "fluidcore/kernels/epilogue.h"
 #include "fluidcore/tensor/scratch.h"
 
 namespace fluidcore::cpu {
@@ -17,8 +17,8 @@ bool small_image_conv_pays(const ConvProblem& problem);
 
 // The problem must be one of those above, whether it pays or not. The filters, in their order in
 // the product, are kept.
-FusedConv prepare_small_image_conv(const ConvProblem& problem,
-                                   const ScratchPtr& scratch,
-                                   Isa isa = cpu_isa());
+FusedKernel prepare_small_image_conv(const ConvProblem& problem,
+                                     const ScratchPtr& scratch,
+                                     Isa isa = cpu_isa());
 
 }  // namespace fluidcore::cpu

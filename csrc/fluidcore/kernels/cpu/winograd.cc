@@ -62,7 +62,7 @@ class Forward {
                              const float* filter,
                              std::uint64_t version,
                              float* output,
-                             const ConvEpilogue& epilogue) {
+                             const Epilogue& epilogue) {
     auto* const zeros = reinterpret_cast<float*>(scratch_->data());
     std::fill_n(zeros, zeros_size(), 0.0F);
     const Run run{input, filter, zeros, output, epilogue, prepare_kept(filter, version)};
@@ -83,7 +83,7 @@ class Forward {
     const float* filter;
     const float* zeros;
     float* output;
-    const ConvEpilogue& epilogue;
+    const Epilogue& epilogue;
     const float* kept;  // the transformed filter, block by block, or null
   };
 
@@ -197,7 +197,7 @@ class Forward {
                                             const std::int64_t (&places)[2][2],
                                             std::int64_t channel,
                                             float* output,
-                                            const ConvEpilogue& epilogue) const {
+                                            const Epilogue& epilogue) const {
     using V = Vector<kBytes>;
     const std::int64_t count = std::min(kLanes, p_.filters - channel);
     float spare[2][2][kLanes];
@@ -280,10 +280,10 @@ bool winograd_pays(const ConvProblem& p) {
   return p.flops() > 2 * kElements * tiles * channels * filters + kFlopsOfByte * bytes;
 }
 
-FusedConv prepare_winograd(const ConvProblem& p, const ScratchPtr& scratch, Isa isa) {
+FusedKernel prepare_winograd(const ConvProblem& p, const ScratchPtr& scratch, Isa isa) {
   auto forward = std::make_shared<Forward>(p, filter_matrix(p), scratch, isa);
   return [forward](const float* input, const float* filter, std::uint64_t version, float* output,
-                   const ConvEpilogue& epilogue) {
+                   const Epilogue& epilogue) {
     forward->run(input, filter, version, output, epilogue);
   };
 }

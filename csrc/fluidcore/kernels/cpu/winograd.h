@@ -1,8 +1,8 @@
 #pragma once
 
 #include "fluidcore/kernels/conv_problem.h"
-#include "fluidcore/kernels/cpu/fused_conv.h"
 #include "fluidcore/kernels/cpu/isa.h"
+#include "fluidcore/kernels/epilogue.h"
 #include "fluidcore/kernels/prepared.h"
 #include "fluidcore/tensor/scratch.h"
 
@@ -22,9 +22,9 @@ bool winograd_pays(const ConvProblem& problem);
 
 // The problem must be one of those above, whether it pays or not. The transformed filter is kept
 // once a version came twice.
-FusedConv prepare_winograd(const ConvProblem& problem,
-                           const ScratchPtr& scratch,
-                           Isa isa = cpu_isa());
+FusedKernel prepare_winograd(const ConvProblem& problem,
+                             const ScratchPtr& scratch,
+                             Isa isa = cpu_isa());
 // (output_grad, filter, input_grad)
 Prepared2<float> prepare_winograd_input_grad(const ConvProblem& problem,
                                              const ScratchPtr& scratch,

@@ -2,6 +2,8 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "fluidcore/kernels/onednn/layout.h"
 #include "fluidcore/kernels/onednn/onednn.h"
@@ -54,23 +56,57 @@ bool fits(const MatmulProblem& problem) {
   return !problem.is_empty() && !problem.adds_products() && problem.batch.size() <= kMaxBatchDims;
 }
 
+using Arguments = std::vector<std::pair<int, dnnl::memory>>;
+
+// The parts of an epilogue, and their operands in order as external memories of the pipeline,
+// whether the part is there or not.
+dnnl::primitive_attr with_epilogue(Pipeline& pipeline,
+                                   const EpilogueParts& parts,
+                                   const Desc& out,
+                                   Arguments& arguments) {
+  const std::int64_t columns = out.get_dims().back();
+  const Desc of_columns = plain({1, columns});
+  dnnl::post_ops operations;
+  const auto add = [&](bool is_there, dnnl::algorithm algorithm, const Desc& desc) {
+    const dnnl::memory operand = pipeline.external(desc);
+    if (!is_there) return;
+    arguments.emplace_back(DNNL_ARG_ATTR_MULTIPLE_POST_OP(operations.len()) | DNNL_ARG_SRC_1,
+                           operand);
+    operations.append_binary(algorithm, desc);
+  };
+  add(parts.scale, dnnl::algorithm::binary_mul, of_columns);
+  add(parts.bias, dnnl::algorithm::binary_add, of_columns);
+  add(parts.residual, dnnl::algorithm::binary_add, out);
+  if (parts.relu) operations.append_eltwise(dnnl::algorithm::eltwise_relu, 0, 0);
+  dnnl::primitive_attr attr = with_scratchpad();
+  attr.set_post_ops(operations);
+  return attr;
+}
+
 // The product of the first two external memories into the third; `keeps` the second as weights.
 // False for oneDNN's gemm, which processors without AVX-512 get: threads share its results out
 // within its tiles, whose edges add in another order, so that their number is seen in the rounding.
 template <class T>
-bool add_product(Pipeline& pipeline, const MatmulProblem& problem, bool keeps) {
+bool add_product(Pipeline& pipeline,
+                 const MatmulProblem& problem,
+                 bool keeps,
+                 const EpilogueParts& parts = {}) {
   const Desc a = describe(problem, problem.a, problem.m, problem.k, kDataType<T>);
   const Desc b = describe(problem, problem.b, problem.k, problem.n, kDataType<T>);
   const Desc c = describe(problem, problem.c, problem.m, problem.n, kDataType<T>);
   const Desc any(b.get_dims(), b.get_data_type(), dnnl::memory::format_tag::any);
   const dnnl::memory first = first_operand(pipeline, problem, a);
+  const dnnl::memory weights = pipeline.external(b);
+  const dnnl::memory out = pipeline.external(c);
+  Arguments arguments;
+  const dnnl::primitive_attr attr = with_epilogue(pipeline, parts, c, arguments);
   const dnnl::matmul::primitive_desc desc(pipeline.engine(), first.get_desc(), keeps ? any : b, c,
-                                          with_scratchpad());
+                                          attr);
   if (std::string_view(desc.impl_info_str()).starts_with("gemm")) return false;
-  const dnnl::memory second = pipeline.kept(pipeline.external(b), desc.weights_desc());
-  pipeline.add(
-      dnnl::matmul(desc), desc.scratchpad_desc(),
-      {{DNNL_ARG_SRC, first}, {DNNL_ARG_WEIGHTS, second}, {DNNL_ARG_DST, pipeline.external(c)}});
+  arguments.emplace_back(DNNL_ARG_SRC, first);
+  arguments.emplace_back(DNNL_ARG_WEIGHTS, pipeline.kept(weights, desc.weights_desc()));
+  arguments.emplace_back(DNNL_ARG_DST, out);
+  pipeline.add(dnnl::matmul(desc), desc.scratchpad_desc(), arguments);
   return true;
 }
 
@@ -103,6 +139,23 @@ PreparedWeights<T> prepare_matmul_by_weights(const MatmulProblem& original,
     if (!add_product<T>(*pipeline, problem, true)) return {};
     return [pipeline](const T* x, const T* weights, std::uint64_t version, T* out) {
       pipeline->run({x, weights, out}, version);
+    };
+  });
+}
+
+FusedKernel prepare_fused_matmul(const MatmulProblem& original,
+                                 bool keeps_weights,
+                                 const EpilogueParts& parts,
+                                 const ScratchPtr& scratch) {
+  const MatmulProblem problem = simplified(original);
+  const bool is_dense = problem.c.col == 1 && problem.c.row == problem.n;
+  if (!problem.batch.empty() || !is_dense || !fits(problem)) return {};
+  return prepare("matmul", problem.flops(), [&]() -> FusedKernel {
+    auto pipeline = std::make_shared<Pipeline>(scratch);
+    if (!add_product<float>(*pipeline, problem, keeps_weights, parts)) return {};
+    return [pipeline](const float* x, const float* weights, std::uint64_t version, float* out,
+                      const Epilogue& epilogue) {
+      pipeline->run({x, weights, out, epilogue.scale, epilogue.bias, epilogue.residual}, version);
     };
   });
 }

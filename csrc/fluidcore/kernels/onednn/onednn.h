@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "fluidcore/kernels/conv_problem.h"
+#include "fluidcore/kernels/epilogue.h"
 #include "fluidcore/kernels/matmul_problem.h"
 #include "fluidcore/kernels/pool_problem.h"
 #include "fluidcore/kernels/prepared.h"
@@ -30,6 +31,11 @@ Prepared2<T> prepare_matmul(const MatmulProblem& problem, const ScratchPtr& scra
 template <class T>
 PreparedWeights<T> prepare_matmul_by_weights(const MatmulProblem& problem,
                                              const ScratchPtr& scratch);
+// Of matrices, with the parts of an epilogue; the second operand is kept likewise, or not.
+FusedKernel prepare_fused_matmul(const MatmulProblem& problem,
+                                 bool keeps_weights,
+                                 const EpilogueParts& parts,
+                                 const ScratchPtr& scratch);
 template <class T>
 PreparedWeights<T> prepare_conv(const ConvProblem& problem);
 template <class T>

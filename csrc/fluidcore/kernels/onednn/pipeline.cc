@@ -41,7 +41,7 @@ void Pipeline::point_to_scratch() {
 
 void Pipeline::add(const dnnl::primitive& primitive,
                    const dnnl::memory::desc& scratchpad,
-                   std::initializer_list<std::pair<int, dnnl::memory>> arguments) {
+                   const std::vector<std::pair<int, dnnl::memory>>& arguments) {
   Step step;
   step.primitive = primitive;
   const auto add_argument = [&](int index, const dnnl::memory& memory) {

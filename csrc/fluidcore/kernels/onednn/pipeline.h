@@ -37,7 +37,7 @@ class Pipeline {
 
   void add(const dnnl::primitive& primitive,
            const dnnl::memory::desc& scratchpad,
-           std::initializer_list<std::pair<int, dnnl::memory>> arguments);
+           const std::vector<std::pair<int, dnnl::memory>>& arguments);
 
   // `memory` in the layout `wanted`: itself if it has it, else a copy that the pipeline makes at
   // this point.
