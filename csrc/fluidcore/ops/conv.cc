@@ -77,18 +77,6 @@ Kernel direct_conv(const ConvProblem& problem,
   return RowKernel(std::move(part));
 }
 
-// Of one that can do every epilogue.
-Kernel fused_conv(const FusedKernel& conv,
-                  Arg<const float> input,
-                  Arg<const float> filter,
-                  Arg<float> output) {
-  const auto plain = [=] {
-    conv(input.data(), filter.data(), filter.cell()->version, output.data(), {});
-  };
-  const auto make = [conv](const EpilogueParts& /*parts*/) { return conv; };
-  return fused_kernel(plain, make, input, filter, output, filter.shape()[0]);
-}
-
 template <class T>
 Kernel conv(const KernelContext& context) {
   const auto input = context.input<T>("Input");
@@ -101,11 +89,12 @@ Kernel conv(const KernelContext& context) {
       return direct_conv(problem, input, filter, output);
     }
     if (on_cpu && cpu::small_image_conv_pays(problem)) {
-      return fused_conv(cpu::prepare_small_image_conv(problem, context.scratch()), input, filter,
-                        output);
+      return fused_kernel(cpu::prepare_small_image_conv(problem, context.scratch()), input, filter,
+                          output, problem.filters);
     }
     if (on_cpu && cpu::winograd_pays(problem)) {
-      return fused_conv(cpu::prepare_winograd(problem, context.scratch()), input, filter, output);
+      return fused_kernel(cpu::prepare_winograd(problem, context.scratch()), input, filter, output,
+                          problem.filters);
     }
   }
   const PreparedWeights<T> forward = prepare_conv<T>(context, problem);

@@ -22,16 +22,12 @@ class Besides {
   Besides(const Cell* input, const Cell* weights, const Cell* out, std::int64_t columns)
       : columns_(columns), out_(whole_of(out)), read_{owner_of(input), owner_of(weights)} {}
 
-  // Takes what comes next, if it can.
+  // Takes what comes next, if it can; else it may have changed.
   bool add(const RowPart& part) {
-    if (part.out.cell->spec.dtype != DType::kFloat32) return false;
-    Besides with = *this;
-    if (relu_ || !with.take(part)) return false;
+    if (part.out.cell->spec.dtype != DType::kFloat32 || relu_ || !take(part)) return false;
+    out_ = part.out.cell;
     // What is still read must not be overwritten.
-    with.out_ = part.out.cell;
-    if (std::ranges::find(with.read_, owner_of(with.out_)) != with.read_.end()) return false;
-    *this = std::move(with);
-    return true;
+    return std::ranges::find(read_, owner_of(out_)) == read_.end();
   }
 
   // Is called in each run, by one thread at a time. Empty if there is no such kernel.
@@ -102,15 +98,34 @@ Kernel fused_kernel(std::function<void()> plain,
                     Arg<const float> weights,
                     Arg<float> output,
                     std::int64_t columns) {
+  // As many parts as can be done together.
   const auto with = [=, make = std::move(make)](const std::vector<const RowPart*>& parts) {
-    Besides besides(input.cell(), weights.cell(), output.cell(), columns);
-    std::size_t count = 0;
-    while (count < parts.size() && besides.add(*parts[count])) ++count;
-    Kernel kernel = count == 0 ? Kernel() : besides.with(make, input, weights);
-    if (kernel.is_empty()) count = 0;
-    return std::pair(std::move(kernel), count);
+    std::vector<Besides> besides = {{input.cell(), weights.cell(), output.cell(), columns}};
+    for (const RowPart* part : parts) {
+      Besides more = besides.back();
+      if (!more.add(*part)) break;
+      besides.push_back(std::move(more));
+    }
+    Kernel kernel;
+    while (besides.size() > 1 && kernel.is_empty()) {
+      kernel = besides.back().with(make, input, weights);
+      if (kernel.is_empty()) besides.pop_back();
+    }
+    return std::pair(std::move(kernel), besides.size() - 1);
   };
   return {std::move(plain), with};
+}
+
+Kernel fused_kernel(const FusedKernel& kernel,
+                    Arg<const float> input,
+                    Arg<const float> weights,
+                    Arg<float> output,
+                    std::int64_t columns) {
+  const auto plain = [=] {
+    kernel(input.data(), weights.data(), weights.cell()->version, output.data(), {});
+  };
+  const auto make = [kernel](const EpilogueParts& /*parts*/) { return kernel; };
+  return fused_kernel(plain, make, input, weights, output, columns);
 }
 
 }  // namespace fluidcore

@@ -21,5 +21,11 @@ Kernel fused_kernel(std::function<void()> plain,
                     Arg<const float> weights,
                     Arg<float> output,
                     std::int64_t columns);
+// The same of a kernel that can do every epilogue.
+Kernel fused_kernel(const FusedKernel& kernel,
+                    Arg<const float> input,
+                    Arg<const float> weights,
+                    Arg<float> output,
+                    std::int64_t columns);
 
 }  // namespace fluidcore

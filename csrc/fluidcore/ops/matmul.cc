@@ -8,6 +8,7 @@
 
 #include "fluidcore/kernels/cpu/gemv.h"
 #include "fluidcore/kernels/cpu/matmul.h"
+#include "fluidcore/kernels/cpu/packed_gemv.h"
 #include "fluidcore/kernels/cuda/matmul.h"
 #include "fluidcore/kernels/onednn/onednn.h"
 #include "fluidcore/ops/bilinear.h"
@@ -61,6 +62,12 @@ Kernel matmul(const KernelContext& context) {
   const auto y = context.input<T>("Y");
   const auto out = context.output<T>("Out");
   const MatmulProblem problem = describe(context, x.shape(), y.shape());
+  if constexpr (std::is_same_v<T, float>) {
+    if (y.cell()->is_constant && !context.is_on_cuda()) {
+      const FusedKernel gemv = cpu::prepare_packed_gemv(problem);
+      if (gemv) return fused_kernel(gemv, x, y, out, problem.n);
+    }
+  }
   const auto product = prepare_product<T>(context, problem, y.cell()->is_constant);
   if (!product) return through_float32(context);
   const auto run = [=] { product(x.data(), y.data(), y.cell()->version, out.data()); };

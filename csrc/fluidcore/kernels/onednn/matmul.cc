@@ -77,7 +77,6 @@ dnnl::primitive_attr with_epilogue(Pipeline& pipeline,
   add(parts.scale, dnnl::algorithm::binary_mul, of_columns);
   add(parts.bias, dnnl::algorithm::binary_add, of_columns);
   add(parts.residual, dnnl::algorithm::binary_add, out);
-  if (parts.relu) operations.append_eltwise(dnnl::algorithm::eltwise_relu, 0, 0);
   dnnl::primitive_attr attr = with_scratchpad();
   attr.set_post_ops(operations);
   return attr;
@@ -149,7 +148,8 @@ FusedKernel prepare_fused_matmul(const MatmulProblem& original,
                                  const ScratchPtr& scratch) {
   const MatmulProblem problem = simplified(original);
   const bool is_dense = problem.c.col == 1 && problem.c.row == problem.n;
-  if (!problem.batch.empty() || !is_dense || !fits(problem)) return {};
+  // The relu of oneDNN makes 0 of NaN.
+  if (!problem.batch.empty() || !is_dense || !fits(problem) || parts.relu) return {};
   return prepare("matmul", problem.flops(), [&]() -> FusedKernel {
     auto pipeline = std::make_shared<Pipeline>(scratch);
     if (!add_product<float>(*pipeline, problem, keeps_weights, parts)) return {};

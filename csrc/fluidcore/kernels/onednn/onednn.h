@@ -31,7 +31,7 @@ Prepared2<T> prepare_matmul(const MatmulProblem& problem, const ScratchPtr& scra
 template <class T>
 PreparedWeights<T> prepare_matmul_by_weights(const MatmulProblem& problem,
                                              const ScratchPtr& scratch);
-// Of matrices, with the parts of an epilogue; the second operand is kept likewise, or not.
+// Of matrices, with the parts of an epilogue but relu; the second operand is kept likewise, or not.
 FusedKernel prepare_fused_matmul(const MatmulProblem& problem,
                                  bool keeps_weights,
                                  const EpilogueParts& parts,
