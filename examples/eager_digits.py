@@ -47,6 +47,5 @@ program, (name,), fetches = fluid.io.load_inference_model("digits_model", exe)
 (scores,) = exe.run(program, {name: data.test_images}, fetches)
 right = np.mean(scores.argmax(1) == data.test_labels.ravel())
 print(f"accuracy on {len(data.test_labels)} unseen digits: {right:.1%}")
-print(
-    "the program gives", "the same bits" * bool((scores == model(data.test_images).numpy()).all())
-)
+of_module = model(data.test_images).numpy()
+print(f"the program's scores are the module's within {np.abs(scores - of_module).max():.0e}")

@@ -22,7 +22,7 @@ EXPECTED = {
     ),
     "check_gradient.py": "the gradient operator of tanh is right",
     "data_parallel.py": "epoch 15: loss",
-    "eager_digits.py": "the program gives the same bits",
+    "eager_digits.py": "the program's scores are the module's within ",
     "error_clip.py": "clip(",
     "gan.py": "forged points in a cloud: ",
     "gpt.py": "written:\n",
@@ -74,6 +74,9 @@ def test_the_example_runs_from_any_folder(name: str, tmp_path: Path):
 def test_the_network_that_is_shipped_as_a_program_recognizes_digits(tmp_path: Path):
     printed = run_example("eager_digits.py", tmp_path)
     assert "accuracy on 599 unseen digits: 9" in printed
+    assert (
+        numbers_in(printed)[-1] < 5e-5
+    )  # of scores up to 20 or so: their long sums are rounded otherwise
     assert (tmp_path / "digits_model" / "program.json").exists()
 
 

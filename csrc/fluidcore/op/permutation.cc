@@ -97,6 +97,7 @@ std::optional<StridedCell> located(const Cell* cell,
     std::vector<Permutation::Dim> dims = permutation.dims;
     std::ranges::sort(dims, std::ranges::greater(), own_stride);
     std::vector<Line> lines;
+    lines.reserve(dims.size());
     for (const Permutation::Dim& dim : dims) lines.push_back({dim.extent, dim.*other_stride});
     const std::size_t before = (cell->offset - whole->offset) / size_of(cell->spec.dtype);
     return along(cell, std::move(lines), static_cast<std::int64_t>(before), permutation.*other);

@@ -8,7 +8,7 @@
 
 #include "fluidcore/kernels/cpu/gemv.h"
 #include "fluidcore/kernels/cpu/matmul.h"
-#include "fluidcore/kernels/cpu/packed_gemv.h"
+#include "fluidcore/kernels/cpu/packed_product.h"
 #include "fluidcore/kernels/cuda/matmul.h"
 #include "fluidcore/kernels/onednn/onednn.h"
 #include "fluidcore/ops/bilinear.h"
@@ -23,12 +23,26 @@ namespace fluidcore {
 
 namespace {
 
+// By a second operand that `is_constant`; empty for another, on a GPU, and for some layouts.
+FusedKernel packed_product(const KernelContext& context,
+                           const MatmulProblem& problem,
+                           bool is_constant) {
+  return is_constant && !context.is_on_cuda() ? cpu::prepare_packed_product(problem) : nullptr;
+}
+
 // The second operand, if it `is_constant`, may be kept in another layout. Empty for bfloat16 where
 // the processor has no products of it.
 template <class T>
 PreparedWeights<T> prepare_product(const KernelContext& context,
                                    const MatmulProblem& problem,
                                    bool is_constant) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (const FusedKernel packed = packed_product(context, problem, is_constant)) {
+      return [packed](const float* x, const float* y, std::uint64_t version, float* out) {
+        packed(x, y, version, out, {});
+      };
+    }
+  }
   const ScratchPtr& scratch = context.scratch();
   Prepared2<T> product;
   if constexpr (kHasCuda) {
@@ -38,8 +52,10 @@ PreparedWeights<T> prepare_product(const KernelContext& context,
     if (!product) product = cpu::prepare_gemv<T>(problem);
   }
   if constexpr (onednn::kEnabled && !std::is_same_v<T, double> && !std::is_same_v<T, Float16>) {
-    if (!product && is_constant) {
-      if (auto kept = onednn::prepare_matmul_by_weights<T>(problem, scratch)) return kept;
+    if constexpr (std::is_same_v<T, BFloat16>) {
+      if (!product && is_constant) {
+        if (auto kept = onednn::prepare_matmul_by_weights(problem, scratch)) return kept;
+      }
     }
     if (!product) product = onednn::prepare_matmul<T>(problem, scratch);
   }
@@ -63,10 +79,8 @@ Kernel matmul(const KernelContext& context) {
   const auto out = context.output<T>("Out");
   const MatmulProblem problem = describe(context, x.shape(), y.shape());
   if constexpr (std::is_same_v<T, float>) {
-    if (y.cell()->is_constant && !context.is_on_cuda()) {
-      const FusedKernel gemv = cpu::prepare_packed_gemv(problem);
-      if (gemv) return fused_kernel(gemv, x, y, out, problem.n);
-    }
+    const FusedKernel product = packed_product(context, problem, y.cell()->is_constant);
+    if (product) return fused_kernel(product, x, y, out, problem.n);
   }
   const auto product = prepare_product<T>(context, problem, y.cell()->is_constant);
   if (!product) return through_float32(context);
@@ -74,9 +88,8 @@ Kernel matmul(const KernelContext& context) {
   if constexpr (onednn::kEnabled && std::is_same_v<T, float>) {
     // A vector has kernels of its own.
     if (!context.is_on_cuda() && problem.m > 1 && problem.n > 1) {
-      const auto make = [=, keeps = y.cell()->is_constant,
-                         scratch = context.scratch()](const EpilogueParts& parts) {
-        return onednn::prepare_fused_matmul(problem, keeps, parts, scratch);
+      const auto make = [=, scratch = context.scratch()](const EpilogueParts& parts) {
+        return onednn::prepare_fused_matmul(problem, parts, scratch);
       };
       return fused_kernel(run, make, x, y, out, problem.n);
     }

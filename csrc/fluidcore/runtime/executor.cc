@@ -172,7 +172,7 @@ Executor::Entry Executor::find(const Call& call) {
 void Executor::give_back(Entry entry, std::unique_ptr<Plan> plan, double seconds) {
   const std::lock_guard lock(mutex_);
   entry->is_running = false;
-  if (seconds > 0) entry->pace.report(seconds, Pace::Clock::now());
+  if (seconds > 0) entry->pace.report(seconds, plan->work(), Pace::Clock::now());
   entry->plan = std::move(plan);
   if (!entry->plan) cache_.erase(entry);
   if (cache_.size() > kMaxPlans && !cache_.back().is_running) cache_.pop_back();

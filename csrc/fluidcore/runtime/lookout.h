@@ -16,11 +16,17 @@ class Lookout {
   // A run begins; null: nobody interrupts it.
   void begin(Interruption* interruption) {
     interruption_ = interruption;
+    work_ = 0;
     left_ = interruption != nullptr && interruption->is_urgent() ? 0 : kInterval;
   }
 
   // An operator is done that has read and written so many bytes.
-  void add(std::int64_t work) { left_ -= std::max(work, kLeastWork); }
+  void add(std::int64_t work) {
+    work = std::max(work, kLeastWork);
+    work_ += work;
+    left_ -= work;
+  }
+  std::int64_t work() const { return work_; }  // of this run so far
   bool is_due() const { return left_ <= 0; }
   // Throws what Interruption::check() throws.
   void look(std::string_view next) {
@@ -33,6 +39,7 @@ class Lookout {
   static constexpr std::int64_t kInterval = 1 << 14;
 
   Interruption* interruption_ = nullptr;
+  std::int64_t work_ = 0;
   std::int64_t left_ = kInterval;
 };
 

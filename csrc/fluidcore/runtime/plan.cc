@@ -401,6 +401,10 @@ std::size_t Plan::num_steps() const {
   return impl_->parts.main.steps.size();
 }
 
+double Plan::work() const {
+  return static_cast<double>(impl_->watch.lookout.work());
+}
+
 std::size_t Plan::arena_bytes() const {
   return impl_->parts.arena_bytes;
 }

@@ -135,6 +135,7 @@ class Plan {
   // one after the other; for people to read.
   std::string listing() const;
   std::size_t num_steps() const;  // of block 0
+  double work() const;            // of the last run, as Lookout counts it
   std::size_t arena_bytes() const;
   // Of the variables of the scope that every run saves first, because it may fail after it has
   // written them.

@@ -4,8 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <vector>
 
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/isa.h"
@@ -30,7 +28,8 @@ T* sums_in(std::byte* memory, const T* rows) {
   return reinterpret_cast<T*>(memory + (number + kPage / 2) % kPage);
 }
 
-// y[j] = sum over i of x[i] rows[i * stride + j], for the columns [begin, end).
+// y[j] = sum over i of x[i] rows[i * stride + j], for the columns [begin, end): the products in
+// order, as prepare_packed_product() and oneDNN add them.
 template <class T>
 void combine_rows(std::int64_t count,
                   std::int64_t stride,
@@ -54,8 +53,12 @@ void combine_rows(std::int64_t count,
       for (std::int64_t r = 0; r < kRows; ++r) factor[static_cast<std::size_t>(r)] = x[i + r];
 #pragma omp simd
       for (std::int64_t j = 0; j < size; ++j) {
-        sums[j] += (factor[0] * from[j] + factor[1] * from[stride + j]) +
-                   (factor[2] * from[2 * stride + j] + factor[3] * from[3 * stride + j]);
+        T sum = sums[j];
+        sum += factor[0] * from[j];
+        sum += factor[1] * from[stride + j];
+        sum += factor[2] * from[2 * stride + j];
+        sum += factor[3] * from[3 * stride + j];
+        sums[j] = sum;
       }
     }
     for (; i < count; ++i) {
@@ -125,33 +128,6 @@ void run_loop(std::int64_t count,
   run_on(cpu_isa(), [=] { loop(count, stride, x, matrix, begin, end, y); });
 }
 
-// Combines whole rows, which are read fastest from one end to the other: some of them in each part,
-// whose sums are added up in order. The sizes alone say how many parts there are.
-template <class T>
-Prepared2<T> combine_parts(std::int64_t count, std::int64_t columns, std::int64_t stride) {
-  constexpr std::int64_t kMost = 4;
-  const std::int64_t parts = std::clamp<std::int64_t>(count * columns / kThreadWork, 1, kMost);
-  const auto sums =
-      std::make_shared<std::vector<T>>(static_cast<std::size_t>((parts - 1) * columns));
-  return [=, isa = cpu_isa()](const T* x, const T* matrix, T* y) {
-    parallel_for(parts, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t part = begin; part < end; ++part) {
-        const std::int64_t row = count * part / parts;
-        const std::int64_t rows = count * (part + 1) / parts - row;
-        T* const to = part == 0 ? y : sums->data() + (part - 1) * columns;
-        run_loop<T, combine_rows<T>>(rows, stride, x + row, matrix + row * stride, 0, columns, to);
-      }
-    });
-    run_on(isa, [&] {
-      for (std::int64_t part = 1; part < parts; ++part) {
-        const T* const from = sums->data() + (part - 1) * columns;
-#pragma omp simd
-        for (std::int64_t j = 0; j < columns; ++j) y[j] += from[j];
-      }
-    });
-  };
-}
-
 }  // namespace
 
 template <class T>
@@ -173,7 +149,6 @@ Prepared2<T> prepare_gemv(const MatmulProblem& original) {
   if (!is_dense(problem.a.col, k) || !is_dense(problem.c.col, n)) return nullptr;
   if (!by_columns && !is_dense(problem.b.col, n)) return nullptr;
   const std::int64_t stride = by_columns ? problem.b.col : problem.b.row;
-  if (!by_columns && n <= kColumns<T>) return combine_parts<T>(k, n, stride);
   const Loop<T> loop = by_columns ? run_loop<T, dot_columns<T>> : run_loop<T, combine_rows<T>>;
   return [=](const T* x, const T* matrix, T* y) {
     parallel_for(n, kThreadWork / k + 1, [=](std::int64_t begin, std::int64_t end) {

@@ -44,7 +44,11 @@ class SmallImageConv {
                              std::uint64_t version,
                              float* output,
                              const Epilogue& epilogue) {
-    if (std::exchange(version_, version) != version || version == 0) pack(filter);
+    if (version == 0 || version_ != version) {
+      version_ = 0;  // until they are packed
+      pack(filter);
+      version_ = version;
+    }
     const auto* const filters = reinterpret_cast<const float*>(filters_.data());
     auto* const memory = reinterpret_cast<float*>(scratch_->data());
     parallel_for(slices_, 1, [&](std::int64_t begin, std::int64_t end) {

@@ -127,23 +127,20 @@ Prepared2<T> prepare_matmul(const MatmulProblem& original, const ScratchPtr& scr
   });
 }
 
-template <class T>
-PreparedWeights<T> prepare_matmul_by_weights(const MatmulProblem& original,
-                                             const ScratchPtr& scratch) {
+PreparedWeights<BFloat16> prepare_matmul_by_weights(const MatmulProblem& original,
+                                                    const ScratchPtr& scratch) {
   const MatmulProblem problem = simplified(original);
   const bool has_rows = problem.batch.empty() && problem.c.col == 1;
-  if (!is_native<T>() || !has_rows || !fits(problem)) return {};
-  return prepare("matmul", problem.flops(), [&]() -> PreparedWeights<T> {
+  if (!is_native<BFloat16>() || !has_rows || !fits(problem)) return {};
+  return prepare("matmul", problem.flops(), [&]() -> PreparedWeights<BFloat16> {
     auto pipeline = std::make_shared<Pipeline>(scratch);
-    if (!add_product<T>(*pipeline, problem, true)) return {};
-    return [pipeline](const T* x, const T* weights, std::uint64_t version, T* out) {
-      pipeline->run({x, weights, out}, version);
-    };
+    if (!add_product<BFloat16>(*pipeline, problem, true)) return {};
+    return [pipeline](const BFloat16* x, const BFloat16* weights, std::uint64_t version,
+                      BFloat16* out) { pipeline->run({x, weights, out}, version); };
   });
 }
 
 FusedKernel prepare_fused_matmul(const MatmulProblem& original,
-                                 bool keeps_weights,
                                  const EpilogueParts& parts,
                                  const ScratchPtr& scratch) {
   const MatmulProblem problem = simplified(original);
@@ -152,18 +149,15 @@ FusedKernel prepare_fused_matmul(const MatmulProblem& original,
   if (!problem.batch.empty() || !is_dense || !fits(problem) || parts.relu) return {};
   return prepare("matmul", problem.flops(), [&]() -> FusedKernel {
     auto pipeline = std::make_shared<Pipeline>(scratch);
-    if (!add_product<float>(*pipeline, problem, keeps_weights, parts)) return {};
-    return [pipeline](const float* x, const float* weights, std::uint64_t version, float* out,
+    if (!add_product<float>(*pipeline, problem, false, parts)) return {};
+    return [pipeline](const float* x, const float* y, std::uint64_t /*version*/, float* out,
                       const Epilogue& epilogue) {
-      pipeline->run({x, weights, out, epilogue.scale, epilogue.bias, epilogue.residual}, version);
+      pipeline->run({x, y, out, epilogue.scale, epilogue.bias, epilogue.residual});
     };
   });
 }
 
 template Prepared2<float> prepare_matmul(const MatmulProblem&, const ScratchPtr&);
 template Prepared2<BFloat16> prepare_matmul(const MatmulProblem&, const ScratchPtr&);
-template PreparedWeights<float> prepare_matmul_by_weights(const MatmulProblem&, const ScratchPtr&);
-template PreparedWeights<BFloat16> prepare_matmul_by_weights(const MatmulProblem&,
-                                                             const ScratchPtr&);
 
 }  // namespace fluidcore::onednn

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "fluidcore/base/float16.h"
 #include "fluidcore/kernels/conv_problem.h"
 #include "fluidcore/kernels/epilogue.h"
 #include "fluidcore/kernels/matmul_problem.h"
@@ -28,12 +29,10 @@ inline constexpr bool kEnabled = false;
 template <class T>
 Prepared2<T> prepare_matmul(const MatmulProblem& problem, const ScratchPtr& scratch);
 // Of a second operand without batch dimensions, kept in the layout that oneDNN likes best.
-template <class T>
-PreparedWeights<T> prepare_matmul_by_weights(const MatmulProblem& problem,
-                                             const ScratchPtr& scratch);
-// Of matrices, with the parts of an epilogue but relu; the second operand is kept likewise, or not.
+PreparedWeights<BFloat16> prepare_matmul_by_weights(const MatmulProblem& problem,
+                                                    const ScratchPtr& scratch);
+// Of matrices, with the parts of an epilogue but relu.
 FusedKernel prepare_fused_matmul(const MatmulProblem& problem,
-                                 bool keeps_weights,
                                  const EpilogueParts& parts,
                                  const ScratchPtr& scratch);
 template <class T>
