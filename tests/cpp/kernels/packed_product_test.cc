@@ -35,7 +35,7 @@ std::vector<float> multiplied(const MatmulProblem& p,
                               Isa isa = cpu_isa(),
                               const Epilogue& epilogue = {}) {
   std::vector<float> y(static_cast<std::size_t>(p.m * p.n), kNaN);
-  prepare_packed_product(p, isa)(x.data(), weights.data(), 0, y.data(), epilogue);
+  prepare_packed_product(p, isa)(x.data(), weights.data(), 1, y.data(), epilogue);
   return y;
 }
 
@@ -128,6 +128,21 @@ TEST(PackedProduct, ARowIsTheSameAloneAmongOthersAndOnAnyNumberOfThreads) {
     for (const std::int64_t m : {1, 2, 5, 12, 300}) {
       const std::vector<float> y = multiplied(packed_problem(m, k, n), x, weights);
       EXPECT_TRUE(std::equal(y.begin(), y.end(), expected.begin())) << threads << ", " << m;
+    }
+  }
+}
+
+TEST(PackedProduct, WeightsThatMayAlwaysHaveChangedGiveTheSameBits) {
+  for (const std::int64_t m : {1, 3}) {
+    for (const std::int64_t n : {70, 300}) {
+      const MatmulProblem p = packed_problem(m, 200, n);
+      const auto x = numbers<float>(m * 200, 1);
+      const auto weights = numbers<float>(200 * n, 2);
+      const auto bias = numbers<float>(n, 3);
+      const Epilogue epilogue{.bias = bias.data(), .relu = true};
+      std::vector<float> y(static_cast<std::size_t>(m * n));
+      prepare_packed_product(p)(x.data(), weights.data(), 0, y.data(), epilogue);
+      EXPECT_EQ(y, multiplied(p, x, weights, cpu_isa(), epilogue)) << m << ", " << n;
     }
   }
 }

@@ -11,6 +11,8 @@
 #include "fluidcore/kernels/cpu/float_vectors.h"
 #include "fluidcore/kernels/cpu/gemm.h"
 #include "fluidcore/kernels/cpu/gemm_kernels.h"
+#include "fluidcore/kernels/cpu/gemv.h"
+#include "fluidcore/kernels/prepared.h"
 #include "fluidcore/tensor/scratch.h"
 
 namespace fluidcore::cpu {
@@ -56,7 +58,8 @@ class PackedProduct {
         task_rows_(std::min(
             round_up(divide_up(p.m * parts_, kTasksOfThread * num_threads()), kMostTileRows),
             kMostTaskRows)),
-        blocks_(divide_up(p.m, task_rows_)) {
+        blocks_(divide_up(p.m, task_rows_)),
+        row_(p.m == 1 ? prepare_gemv<float>(p) : nullptr) {
     // The panels are only read for one row, and multiplied by many.
     const auto elements = static_cast<double>(p.k * std::min(p.n, kTaskColumns));
     const double operations = 2 * elements * static_cast<double>(std::min(p.m, task_rows_));
@@ -69,6 +72,10 @@ class PackedProduct {
            std::uint64_t version,
            float* out,
            const Epilogue& epilogue) {
+    if (version == 0 && row_) {
+      row_(x, weights, out);
+      return finish({x, nullptr, out, epilogue}, 0, {0, columns_}, out);
+    }
     if (version == 0 || version_ != version) {
       version_ = 0;  // until they are packed
       pack(weights);
@@ -279,7 +286,8 @@ class PackedProduct {
   std::int64_t task_rows_;
   std::int64_t blocks_;  // of rows
   std::int64_t grain_;
-  Scratch packed_;  // panel by panel, row by row
+  Prepared2<float> row_;  // one, by weights that are not kept: as long as packing them
+  Scratch packed_;        // panel by panel, row by row
   std::uint64_t version_ = 0;
 };
 
