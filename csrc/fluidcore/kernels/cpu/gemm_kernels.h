@@ -12,8 +12,7 @@
 namespace fluidcore::cpu::gemm {
 
 // The inner loop: an accumulator of kRows x kVectorCount vectors lives in registers. The rows of A
-// are packed side by side, or lie where the caller has them, `a_row` apart. Each element goes on
-// with the sum that is there, so that it is one sum however its products are cut into blocks.
+// are packed side by side, or lie where the caller has them, `a_row` apart.
 template <class T, int kVectorBytes, int kMaxRows, int kVectorCount = 2, bool kPacked = true>
 struct TileLoop {
   using Vector [[gnu::vector_size(kVectorBytes)]] = T;
@@ -33,26 +32,10 @@ struct TileLoop {
                                                 bool accumulate) {
     if (columns > kColumns) __builtin_unreachable();
     Vector sums[kRows][kVectors];
-    const bool is_whole = columns == kColumns && c_layout.col == 1;
-    if (accumulate && !is_whole) {
-      T tile[kRows][kColumns] = {};
-      for (int i = 0; i < kRows; ++i) {
-        for (std::int64_t j = 0; j < columns; ++j) {
-          tile[i][j] = c[i * c_layout.row + j * c_layout.col];
-        }
-      }
-      std::memcpy(sums, tile, sizeof(tile));
-    } else {
 #pragma GCC unroll 16
-      for (int i = 0; i < kRows; ++i) {
+    for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 2
-        for (int j = 0; j < kVectors; ++j) {
-          sums[i][j] = Vector{};
-          if (accumulate) {
-            sums[i][j] = *reinterpret_cast<const Unaligned*>(c + i * c_layout.row + j * kWidth);
-          }
-        }
-      }
+      for (int j = 0; j < kVectors; ++j) sums[i][j] = Vector{};
     }
     for (std::int64_t p = 0; p < k; ++p) {
       Vector row[kVectors];
@@ -67,12 +50,13 @@ struct TileLoop {
         for (int j = 0; j < kVectors; ++j) sums[i][j] += factor * row[j];
       }
     }
-    if (is_whole) {
+    if (columns == kColumns && c_layout.col == 1) {
 #pragma GCC unroll 16
       for (int i = 0; i < kRows; ++i) {
 #pragma GCC unroll 2
         for (int j = 0; j < kVectors; ++j) {
-          *reinterpret_cast<Unaligned*>(c + i * c_layout.row + j * kWidth) = sums[i][j];
+          auto* out = reinterpret_cast<Unaligned*>(c + i * c_layout.row + j * kWidth);
+          *out = accumulate ? *out + sums[i][j] : sums[i][j];
         }
       }
       return;
@@ -81,7 +65,8 @@ struct TileLoop {
     std::memcpy(tile, sums, sizeof(tile));
     for (int i = 0; i < kRows; ++i) {
       for (std::int64_t j = 0; j < columns; ++j) {
-        c[i * c_layout.row + j * c_layout.col] = tile[i][j];
+        T& out = c[i * c_layout.row + j * c_layout.col];
+        out = accumulate ? out + tile[i][j] : tile[i][j];
       }
     }
   }
