@@ -4,11 +4,14 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "fluidcore/base/threads.h"
+#include "fluidcore/kernels/cpu/gemv.h"
+#include "fluidcore/kernels/cpu/matmul.h"
 #include "kernels/isas.h"
 #include "kernels/numbers.h"
 
@@ -129,6 +132,48 @@ TEST(PackedProduct, ARowIsTheSameAloneAmongOthersAndOnAnyNumberOfThreads) {
       const std::vector<float> y = multiplied(packed_problem(m, k, n), x, weights);
       EXPECT_TRUE(std::equal(y.begin(), y.end(), expected.begin())) << threads << ", " << m;
     }
+  }
+}
+
+TEST(PackedProduct, HasTheBitsOfTheOtherProducts) {
+  for (const std::int64_t m : {1, 6}) {
+    for (const std::int64_t k : {200, 257, 784, 3000}) {
+      const MatmulProblem p = packed_problem(m, k, 70);
+      const auto x = numbers<float>(m * k, 1);
+      const auto weights = numbers<float>(k * 70, 2);
+      std::vector<float> y(static_cast<std::size_t>(m * 70));
+      if (m == 1) {
+        prepare_gemv<float>(p)(x.data(), weights.data(), y.data());
+        EXPECT_EQ(y, multiplied(p, x, weights)) << "gemv, k " << k;
+      }
+      prepare_matmul<float>(p, std::make_shared<Scratch>())(x.data(), weights.data(), y.data());
+      EXPECT_EQ(y, multiplied(p, x, weights)) << "matmul, m " << m << " k " << k;
+    }
+  }
+}
+
+// A sum of so many products one after the other is wrong by some 5e-6.
+TEST(PackedProduct, LongSumsAreAlmostAsExactAsShortOnes) {
+  const std::int64_t k = 100'000;
+  const std::int64_t n = 40;
+  for (const std::int64_t m : {1, 3}) {
+    const auto x = numbers<float>(m * k, 1);
+    const auto weights = numbers<float>(k * n, 2);
+    const std::vector<float> y = multiplied(packed_problem(m, k, n), x, weights);
+    double error = 0;
+    double size = 0;
+    for (std::int64_t i = 0; i < m; ++i) {
+      for (std::int64_t j = 0; j < n; ++j) {
+        double sum = 0;
+        for (std::int64_t q = 0; q < k; ++q) {
+          sum += static_cast<double>(x[static_cast<std::size_t>(i * k + q)]) *
+                 weights[static_cast<std::size_t>(q * n + j)];
+        }
+        error += std::pow(y[static_cast<std::size_t>(i * n + j)] - sum, 2);
+        size += sum * sum;
+      }
+    }
+    EXPECT_LT(std::sqrt(error / size), 1e-6) << m;
   }
 }
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
+from plans import draw_vectors, step_names
 
 import fluidcore as fluid
 from fluidcore import core, layers
@@ -72,11 +73,7 @@ def made(model: Callable[[Variable], list[Variable]]) -> tuple[fluid.Program, li
     fluid.default_startup_program().random_seed = 3
     results = model(layers.data("x", [64, 16, 14]))
     fluid.Executor().run(fluid.default_startup_program())
-    rng = np.random.default_rng(1)
-    for name in fluid.global_scope().local_var_names():
-        tensor = fluid.global_scope().find_var(name).get_tensor()
-        if np.array(tensor).ndim == 1:
-            tensor.set(rng.uniform(0.5, 2, np.array(tensor).shape).astype(np.float32))
+    draw_vectors()
     return fluid.default_main_program().clone(for_test=True), results
 
 
@@ -136,9 +133,7 @@ def test_a_part_of_a_variable_is_added(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def names(program: fluid.Program, results: list[Variable]) -> list[str]:
-    text = fluid.Executor().plan(program, {"x": IMAGES}, list(results))
-    steps = [line for line in text.splitlines()[1:-1] if not line.startswith("    ")]
-    return [step.strip().split(": ")[0] for step in steps]
+    return step_names(fluid.Executor().plan(program, {"x": IMAGES}, list(results)))
 
 
 def test_a_plan_names_what_a_convolution_does() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
+from plans import draw_vectors, step_names
 
 import fluidcore as fluid
 from fluidcore import core, layers
@@ -132,11 +133,7 @@ def made(model: Model) -> list[Variable]:
     fluid.default_startup_program().random_seed = 3
     results = model(layers.data("x", [ROWS, COLUMNS], append_batch_size=False))
     fluid.Executor().run(fluid.default_startup_program())
-    rng = np.random.default_rng(1)
-    for name in fluid.global_scope().local_var_names():
-        tensor = fluid.global_scope().find_var(name).get_tensor()
-        if np.array(tensor).ndim == 1:
-            tensor.set(rng.uniform(0.5, 2, np.array(tensor).shape).astype(np.float32))
+    draw_vectors()
     return results
 
 
@@ -192,9 +189,7 @@ WITH_ONEDNN = pytest.mark.skipif(
 def test_a_plan_names_what_a_product_does(model: Model, expected: list[str]) -> None:
     results = made(model)
     x = np.zeros((ROWS, COLUMNS), np.float32)
-    text = fluid.Executor().plan(feed={"x": x}, fetch_list=list(results))
-    steps = [line for line in text.splitlines()[1:-1] if not line.startswith("    ")]
-    names = [step.strip().split(": ")[0] for step in steps]
+    names = step_names(fluid.Executor().plan(feed={"x": x}, fetch_list=list(results)))
     assert [name for name in names if name in expected] == expected
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from plans import step_names
 
 import fluidcore as fluid
 from fluidcore import layers
@@ -126,9 +127,8 @@ def run(results: list[Variable]) -> list[np.ndarray]:
 
 
 def names(results: list[Variable]) -> list[str]:
-    text = fluid.Executor().plan(fluid.default_main_program(), feeds(), list(results))
-    steps = [line for line in text.splitlines()[1:-1] if not line.startswith("    ")]
-    return [line.strip().split(":")[0] for line in steps]
+    plan = fluid.Executor().plan(fluid.default_main_program(), feeds(), list(results))
+    return step_names(plan)
 
 
 MODELS = [

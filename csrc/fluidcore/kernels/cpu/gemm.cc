@@ -11,9 +11,8 @@ namespace fluidcore::cpu {
 
 namespace {
 
-// Extents of a packed block: A takes kBlockRows x kBlockDepth, B kBlockDepth x kBlockColumns.
+// Extents of a packed block: A takes kBlockRows x sum_piece(k), B sum_piece(k) x kBlockColumns.
 constexpr std::int64_t kBlockRows = 1024;
-constexpr std::int64_t kBlockDepth = 256;
 constexpr std::int64_t kBlockColumns = 1024;
 // Rows whose panels stay in the second-level cache while the panels of B pass by.
 constexpr std::int64_t kCachedRows = 128;
@@ -58,7 +57,7 @@ Gemm<T>::Gemm(std::int64_t m,
 
 template <class T>
 std::size_t Gemm<T>::scratch_bytes() const {
-  const std::int64_t depth = std::min(k_, kBlockDepth);
+  const std::int64_t depth = sum_piece(k_);
   const std::int64_t rows =
       packs_a_ ? divide_up(std::min(m_, kBlockRows), kernels_.rows) * kernels_.rows : 0;
   const std::int64_t columns =
@@ -151,15 +150,16 @@ void Gemm<T>::operator()(const T* a, const T* b, T* c, bool accumulate, T* scrat
     }
     return;
   }
+  const std::int64_t depths = sum_piece(k_);
   for (std::int64_t column = 0; column < n_; column += kBlockColumns) {
-    for (std::int64_t depth = 0; depth < k_; depth += kBlockDepth) {
+    for (std::int64_t depth = 0; depth < k_; depth += depths) {
       for (std::int64_t row = 0; row < m_; row += kBlockRows) {
         const Block block{row,
                           std::min(kBlockRows, m_ - row),
                           column,
                           std::min(kBlockColumns, n_ - column),
                           depth,
-                          std::min(kBlockDepth, k_ - depth),
+                          std::min(depths, k_ - depth),
                           accumulate || depth > 0};
         const std::int64_t a_panels = packs_a_ ? divide_up(block.rows, kernels_.rows) : 0;
         const std::int64_t b_panels = row == 0 ? divide_up(block.columns, kernels_.columns) : 0;

@@ -1,12 +1,22 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
+#include "fluidcore/base/division.h"
 #include "fluidcore/kernels/cpu/isa.h"
 
 namespace fluidcore::cpu {
 
 inline constexpr double kOperationsOfThread = 1e6;  // that are worth one
+
+// Of a sum of k products, how many are added up before the next ones are, whose sum is then added:
+// rounding errors grow with the roots of how many these are, and of how many such pieces there are.
+// One number for all products of float32 and float64, so that they have the same bits.
+inline std::int64_t sum_piece(std::int64_t k) {
+  constexpr std::int64_t kMost = 256;
+  return divide_up(k, std::max<std::int64_t>(divide_up(k, kMost), 1));
+}
 
 // Where the elements of a matrix are: element (i, j) at i * row + j * col.
 struct MatrixLayout {

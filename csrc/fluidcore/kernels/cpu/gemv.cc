@@ -4,8 +4,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
+#include "fluidcore/base/division.h"
 #include "fluidcore/base/threads.h"
+#include "fluidcore/kernels/cpu/gemm.h"
 #include "fluidcore/kernels/cpu/isa.h"
 
 namespace fluidcore::cpu {
@@ -13,6 +17,7 @@ namespace fluidcore::cpu {
 namespace {
 
 constexpr std::int64_t kThreadWork = std::int64_t{1} << 15;  // elements of the matrix
+constexpr std::int64_t kSlabUnit = 16;                       // columns
 
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kLine = 64;
@@ -29,7 +34,7 @@ T* sums_in(std::byte* memory, const T* rows) {
 }
 
 // y[j] = sum over i of x[i] rows[i * stride + j], for the columns [begin, end): the products in
-// order, as prepare_packed_product() and oneDNN add them.
+// order.
 template <class T>
 void combine_rows(std::int64_t count,
                   std::int64_t stride,
@@ -128,6 +133,43 @@ void run_loop(std::int64_t count,
   run_on(cpu_isa(), [=] { loop(count, stride, x, matrix, begin, end, y); });
 }
 
+// Combines whole rows, which are read fastest from one end to the other: a piece of each sum by
+// itself, of all columns where there are as many pieces as threads.
+template <class T>
+Prepared2<T> combine_pieces(std::int64_t count, std::int64_t columns, std::int64_t stride) {
+  const std::int64_t rows = sum_piece(count);
+  const std::int64_t pieces = divide_up(count, rows);
+  const std::int64_t threads =
+      std::clamp<std::int64_t>(count * columns / kThreadWork, 1, num_threads());
+  const std::int64_t slab = round_up(divide_up(columns, divide_up(threads, pieces)), kSlabUnit);
+  const std::int64_t slabs = divide_up(columns, slab);
+  const auto sums =
+      std::make_shared<std::vector<T>>(static_cast<std::size_t>((pieces - 1) * columns));
+  return [=, isa = cpu_isa()](const T* x, const T* matrix, T* y) {
+    const auto sums_of = [&](std::int64_t piece) {
+      return piece == 0 ? y : sums->data() + (piece - 1) * columns;
+    };
+    parallel_for(pieces * slabs, pieces * slabs / threads,
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t task = begin; task < end; ++task) {
+                     const std::int64_t piece = task / slabs;
+                     const std::int64_t row = piece * rows;
+                     const std::int64_t column = task % slabs * slab;
+                     run_loop<T, combine_rows<T>>(std::min(rows, count - row), stride, x + row,
+                                                  matrix + row * stride, column,
+                                                  std::min(column + slab, columns), sums_of(piece));
+                   }
+                 });
+    run_on(isa, [&] {
+      for (std::int64_t piece = 1; piece < pieces; ++piece) {
+        const T* const from = sums_of(piece);
+#pragma omp simd
+        for (std::int64_t j = 0; j < columns; ++j) y[j] += from[j];
+      }
+    });
+  };
+}
+
 }  // namespace
 
 template <class T>
@@ -149,10 +191,10 @@ Prepared2<T> prepare_gemv(const MatmulProblem& original) {
   if (!is_dense(problem.a.col, k) || !is_dense(problem.c.col, n)) return nullptr;
   if (!by_columns && !is_dense(problem.b.col, n)) return nullptr;
   const std::int64_t stride = by_columns ? problem.b.col : problem.b.row;
-  const Loop<T> loop = by_columns ? run_loop<T, dot_columns<T>> : run_loop<T, combine_rows<T>>;
+  if (!by_columns) return combine_pieces<T>(k, n, stride);
   return [=](const T* x, const T* matrix, T* y) {
     parallel_for(n, kThreadWork / k + 1, [=](std::int64_t begin, std::int64_t end) {
-      loop(k, stride, x, matrix, begin, end, y);
+      run_loop<T, dot_columns<T>>(k, stride, x, matrix, begin, end, y);
     });
   };
 }

@@ -48,6 +48,7 @@ class PackedProduct {
   PackedProduct(const MatmulProblem& p, Isa isa)
       : rows_(p.m),
         depth_(p.k),
+        piece_(sum_piece(p.k)),
         columns_(p.n),
         x_row_(p.a.row),
         out_row_(p.c.row),
@@ -199,29 +200,37 @@ class PackedProduct {
     using Vector = typename FloatVector<kBytes>::Type;
     constexpr std::int64_t kLanes = Tiles<kBytes>::kLanes;
     constexpr std::int64_t kOfPanel = Tiles<kBytes>::kOfPanel;
-    Vector sums[kRows][kVectors];
-#pragma GCC unroll 8
-    for (int i = 0; i < kRows; ++i) {
-#pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v) sums[i][v] = Vector{};
-    }
     const float* x = of.x + row * x_row_;
     const float* panel = of.packed + column / kPanelColumns * panel_size() + column % kPanelColumns;
     const std::int64_t to_next = panel_size();
-    for (std::int64_t k = 0; k < depth_; ++k, ++x, panel += kPanelColumns) {
-      Vector values[kVectors];
+    Vector totals[kRows][kVectors] = {};
+    for (std::int64_t left = depth_; left > 0; left -= piece_) {
+      Vector sums[kRows][kVectors];
 #pragma GCC unroll 8
-      for (int v = 0; v < kVectors; ++v) {
-        const float* const from = panel + v / kOfPanel * to_next + v % kOfPanel * kLanes;
-        if (v * kLanes % kLine == 0) __builtin_prefetch(from + kAhead);
-        load_once(from, values[v]);
+      for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 8
+        for (int v = 0; v < kVectors; ++v) sums[i][v] = Vector{};
+      }
+      for (std::int64_t k = std::min(piece_, left); k > 0; --k, ++x, panel += kPanelColumns) {
+        Vector values[kVectors];
+#pragma GCC unroll 8
+        for (int v = 0; v < kVectors; ++v) {
+          const float* const from = panel + v / kOfPanel * to_next + v % kOfPanel * kLanes;
+          if (v * kLanes % kLine == 0) __builtin_prefetch(from + kAhead);
+          load_once(from, values[v]);
+        }
+#pragma GCC unroll 8
+        for (int i = 0; i < kRows; ++i) {
+          Vector factor = x[i * x_row_] - Vector{};
+          asm("" : "+v"(factor));  // else it would be read again for each vector
+#pragma GCC unroll 8
+          for (int v = 0; v < kVectors; ++v) sums[i][v] += factor * values[v];
+        }
       }
 #pragma GCC unroll 8
       for (int i = 0; i < kRows; ++i) {
-        Vector factor = x[i * x_row_] - Vector{};
-        asm("" : "+v"(factor));  // else it would be read again for each vector
 #pragma GCC unroll 8
-        for (int v = 0; v < kVectors; ++v) sums[i][v] += factor * values[v];
+        for (int v = 0; v < kVectors; ++v) totals[i][v] += sums[i][v];
       }
     }
 #pragma GCC unroll 8
@@ -229,7 +238,7 @@ class PackedProduct {
 #pragma GCC unroll 8
       for (int v = 0; v < kVectors; ++v) {
         const std::int64_t offset = v * kLanes;
-        Vector value = sums[i][v];
+        Vector value = totals[i][v];
         Vector other;
         if (epilogue.scale != nullptr) {
           load_once(epilogue.scale + offset, other);
@@ -276,6 +285,7 @@ class PackedProduct {
 
   std::int64_t rows_;
   std::int64_t depth_;
+  std::int64_t piece_;
   std::int64_t columns_;
   std::int64_t x_row_;
   std::int64_t out_row_;

@@ -8,7 +8,7 @@ namespace fluidcore::cpu {
 
 // The product of a matrix and one of weights, float32, which are kept in panels of columns: each is
 // read as one stream, and multiplied by a few rows of the first matrix, which stay where they are,
-// in registers. Every element is one sum, from the first product to the last: neither the number of
+// in registers. Sums are cut into pieces as those of Gemm, see sum_piece(): neither the number of
 // threads nor the rows around it change a bit of a row.
 //
 // Empty for batches of matrices, for a vector times columns that each follow in memory, which

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <deque>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,19 +9,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/passes/pass_test.h"
+
 namespace fluidcore {
 namespace {
 
 using testing::ElementsAre;
 using testing::UnorderedElementsAre;
 
-class EpiloguesTest : public testing::Test {
+class EpiloguesTest : public PassTest {
  protected:
-  const Cell* variable(bool is_temporary = true) {
-    const Cell* cell = &cells_.emplace_back(Cell{{{100}, DType::kFloat32}});
-    if (is_temporary) temporaries_.insert(cell);
-    return cell;
-  }
+  const Cell* variable(bool is_temporary = true) { return add_variable({100}, is_temporary); }
   static RowPart part(const Cell* out, const std::vector<const Cell*>& in, RowForm form) {
     RowPart part{{out, 100}, {}, [](auto...) {}};
     for (const Cell* cell : in) part.in.push_back({cell, 100});
@@ -31,12 +27,7 @@ class EpiloguesTest : public testing::Test {
     return part;
   }
   void add(const std::string& type, const Cell* out, Kernel kernel) {
-    PreparedStep step;
-    step.kernel = std::move(kernel);
-    step.type = type;
-    step.note = type + " of train.py";
-    step.outputs = {{type, out}};
-    steps_.push_back(std::move(step));
+    add_step(type, std::move(kernel), out);
   }
   void add(const std::string& type,
            const Cell* out,
@@ -53,22 +44,7 @@ class EpiloguesTest : public testing::Test {
                  return std::pair(count == 0 ? Kernel() : Kernel([] {}), count);
                }));
   }
-  Fused run() {
-    return epilogues(steps_, [this](const Cell* cell, std::size_t, std::size_t) {
-      return temporaries_.contains(cell);
-    });
-  }
-  std::vector<std::string> names() const {
-    std::vector<std::string> names;
-    for (const PreparedStep& step : steps_) {
-      names.push_back(step.name.empty() ? step.type : step.name);
-    }
-    return names;
-  }
-
-  std::deque<Cell> cells_;
-  std::vector<PreparedStep> steps_;
-  std::set<const Cell*> temporaries_;
+  Fused run() { return epilogues(steps_, lives_within()); }
 };
 
 TEST_F(EpiloguesTest, LetsAStepDoWhatFollowsIt) {

@@ -1,7 +1,6 @@
 #include "fluidcore/runtime/passes/fuse_rows.h"
 
-#include <deque>
-#include <set>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,17 +8,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/passes/pass_test.h"
+
 namespace fluidcore {
 namespace {
 
 using testing::ElementsAre;
 using testing::UnorderedElementsAre;
 
-class FuseRowsTest : public testing::Test {
+class FuseRowsTest : public PassTest {
  protected:
-  const Cell* variable(std::int64_t size = 50'000) {
-    return &cells_.emplace_back(Cell{{{size}, DType::kFloat32}});
-  }
+  const Cell* variable(std::int64_t size = 50'000) { return add_variable({size}, false); }
   // A map of elements that calculates nothing.
   static RowPart map(const Cell* out, const std::vector<const Cell*>& in) {
     const auto by_element = [](const Cell* cell) {
@@ -32,30 +31,8 @@ class FuseRowsTest : public testing::Test {
   void add(const std::string& type, const Cell* out, const std::vector<const Cell*>& in) {
     add(type, RowKernel(map(out, in)));
   }
-  void add(const std::string& type, Kernel kernel) {
-    PreparedStep step;
-    step.kernel = std::move(kernel);
-    step.type = type;
-    step.note = type + " of train.py";
-    step.work = 1;
-    steps_.push_back(std::move(step));
-  }
-  Fused fuse() {
-    return fuse_rows(steps_, [this](const Cell* cell, std::size_t, std::size_t) {
-      return temporaries_.contains(cell);
-    });
-  }
-  std::vector<std::string> names() const {
-    std::vector<std::string> names;
-    for (const PreparedStep& step : steps_) {
-      names.push_back(step.name.empty() ? step.type : step.name);
-    }
-    return names;
-  }
-
-  std::deque<Cell> cells_;
-  std::vector<PreparedStep> steps_;
-  std::set<const Cell*> temporaries_;  // of one group
+  void add(const std::string& type, Kernel kernel) { add_step(type, std::move(kernel)); }
+  Fused fuse() { return fuse_rows(steps_, lives_within()); }
 };
 
 TEST_F(FuseRowsTest, MakesOneOfNeighbours) {

@@ -1,15 +1,14 @@
 #include "fluidcore/runtime/passes/transposes.h"
 
 #include <cstddef>
-#include <deque>
-#include <functional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "runtime/passes/pass_test.h"
 
 namespace fluidcore {
 namespace {
@@ -18,20 +17,17 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-class TransposesTest : public testing::Test {
+class TransposesTest : public PassTest {
  protected:
-  Cell* variable(bool is_temporary = true) {
-    Cell* cell = &cells_.emplace_back(Cell{{{6, 4}, DType::kFloat32}});
-    if (is_temporary) temporaries_.insert(cell);
+  const Cell* variable(bool is_temporary = true) { return add_variable({6, 4}, is_temporary); }
+  // All elements of another one.
+  const Cell* view(const Cell* of) {
+    const Cell* cell = variable();
+    cells_.back().viewed = of;
     return cell;
   }
   void add(const std::string& type, const Cell* out, Kernel kernel) {
-    PreparedStep step;
-    step.kernel = std::move(kernel);
-    step.type = type;
-    step.note = type + " of train.py";
-    step.outputs = {{type, out}};
-    steps_.push_back(std::move(step));
+    add_step(type, std::move(kernel), out);
   }
   void add(const std::string& type, const Cell* out) {
     add(type, out, Kernel([] {}));
@@ -48,22 +44,8 @@ class TransposesTest : public testing::Test {
     };
     add("attention", out, Kernel([] {}, Kernel::Strided{reads, out, with}));
   }
-  Fused run() {
-    return transposes(steps_, [this](const Cell* cell, std::size_t, std::size_t) {
-      return temporaries_.contains(cell);
-    });
-  }
-  std::vector<std::string> names() const {
-    std::vector<std::string> names;
-    for (const PreparedStep& step : steps_) {
-      names.push_back(step.name.empty() ? step.type : step.name);
-    }
-    return names;
-  }
+  Fused run() { return transposes(steps_, lives_within()); }
 
-  std::deque<Cell> cells_;
-  std::vector<PreparedStep> steps_;
-  std::set<const Cell*> temporaries_;
   std::vector<Permutation> seen_;
   const Cell* const x_ = variable(false);
   const Cell* const y_ = variable(false);
@@ -100,9 +82,8 @@ TEST_F(TransposesTest, WhatIsTransposedEarlierIsReadLater) {
 }
 
 TEST_F(TransposesTest, PartsOfWhatIsTransposedAreReadByOneStep) {
-  Cell* const first = variable();
-  Cell* const second = variable();
-  for (Cell* part : {first, second}) part->viewed = turned_;
+  const Cell* const first = view(turned_);
+  const Cell* const second = view(turned_);
   add_transpose(x_, turned_);
   add_striding({first, second}, result_);
   run();
