@@ -43,7 +43,7 @@ class Pace {
   static constexpr double kWait = 0.0005;
   static constexpr int kPatience = 2;
   static constexpr std::chrono::milliseconds kShortestBreak{5};
-  static constexpr std::chrono::milliseconds kLongestBreak{200};
+  static constexpr std::chrono::milliseconds kLongestBreak{1000};
 
   double best_ = std::numeric_limits<double>::infinity();
   double best_of_work_ = std::numeric_limits<double>::infinity();  // seconds for a unit of it

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "fluidcore/base/shared_tasks.h"
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/attention.h"
 #include "fluidcore/kernels/cpu/gemm.h"
@@ -63,38 +65,35 @@ inline std::size_t aligned(std::size_t bytes) {
   return (bytes + 63) / 64 * 64;
 }
 
-// Memory of one thread: numbers of its own, and that of a product.
+// Workers, each with memory: numbers of its own, and that of a product.
 template <class T>
 class Workspace {
  public:
   Workspace(ScratchPtr scratch, std::int64_t tasks, std::int64_t numbers, std::size_t product)
       : scratch_(std::move(scratch)),
-        parts_(std::clamp<std::int64_t>(tasks, 1, num_threads())),
+        workers_(std::clamp<std::int64_t>(tasks, 1, num_threads())),
         tasks_(tasks),
         numbers_bytes_(aligned(static_cast<std::size_t>(numbers) * sizeof(T))),
         stride_(numbers_bytes_ + aligned(product)) {
-    scratch_->reserve(stride_ * static_cast<std::size_t>(parts_));
+    scratch_->reserve(stride_ * static_cast<std::size_t>(workers_));
   }
 
   // f(task, numbers, memory of a product) for all tasks.
   template <class F>
   void run(const F& f) const {
     std::byte* const all = scratch_->data();
-    parallel_for(parts_, 1, [&](std::int64_t first, std::int64_t last) {
+    parallel_workers(workers_, tasks_, [&](std::int64_t worker, const auto& next_task) {
       const ThreadCountScope alone(1);
-      for (std::int64_t part = first; part < last; ++part) {
-        std::byte* const own = all + stride_ * static_cast<std::size_t>(part);
-        // In turn, because tasks of a causal problem differ in size.
-        for (std::int64_t task = part; task < tasks_; task += parts_) {
-          f(task, reinterpret_cast<T*>(own), reinterpret_cast<T*>(own + numbers_bytes_));
-        }
+      std::byte* const own = all + stride_ * static_cast<std::size_t>(worker);
+      while (const std::optional<std::int64_t> task = next_task()) {
+        f(*task, reinterpret_cast<T*>(own), reinterpret_cast<T*>(own + numbers_bytes_));
       }
     });
   }
 
  private:
   ScratchPtr scratch_;
-  std::int64_t parts_;
+  std::int64_t workers_;
   std::int64_t tasks_;
   std::size_t numbers_bytes_;
   std::size_t stride_;

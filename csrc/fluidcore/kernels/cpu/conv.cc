@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <optional>
 
 #include "fluidcore/base/division.h"
+#include "fluidcore/base/shared_tasks.h"
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/gemm.h"
 #include "fluidcore/tensor/tensor.h"
@@ -92,13 +94,12 @@ void add_windows(const ConvProblem& p, const T* windows, T* input) {
   });
 }
 
-// Scratch memory for each of the parts that the images are divided into: a matrix of windows and
-// what the product needs.
+// Workers that share the images, each with memory: a matrix of windows and what the product needs.
 template <class T>
-class Parts {
+class Workers {
  public:
   // `together` images share a matrix of windows, and as many output planes of their own.
-  Parts(const ConvProblem& p, const Gemm<T>& gemm, std::int64_t limit, std::int64_t together = 1)
+  Workers(const ConvProblem& p, const Gemm<T>& gemm, std::int64_t limit, std::int64_t together = 1)
       : images_(p.batch),
         together_(together),
         count_(std::clamp<std::int64_t>(
@@ -113,8 +114,8 @@ class Parts {
                           : padded(byte_size({{p.filters / p.groups, together, p.out[kDepth],
                                                p.out[kHeight], p.out[kWidth]},
                                               dtype_of<T>}))),
-        part_bytes_(window_bytes_ + output_bytes_ + padded(gemm.scratch_bytes())),
-        memory_(allocate(part_bytes_ * static_cast<std::size_t>(count_))) {}
+        bytes_of_worker_(window_bytes_ + output_bytes_ + padded(gemm.scratch_bytes())),
+        memory_(allocate(bytes_of_worker_ * static_cast<std::size_t>(count_))) {}
 
   struct Scratch {
     T* windows;
@@ -123,20 +124,19 @@ class Parts {
   };
 
   // Calls f(first, last, scratch) for images [first, last), at most `together` of them, until all
-  // had their turn; parts run on several threads.
+  // had their turn, on several threads.
   template <class F>
   void for_images(const F& f) const {
-    parallel_for(count_, 1, [&](std::int64_t first, std::int64_t last) {
-      for (std::int64_t part = first; part < last; ++part) {
-        auto* memory =
-            static_cast<std::byte*>(memory_.get()) + part_bytes_ * static_cast<std::size_t>(part);
-        const Scratch scratch{reinterpret_cast<T*>(memory),
-                              reinterpret_cast<T*>(memory + window_bytes_),
-                              reinterpret_cast<T*>(memory + window_bytes_ + output_bytes_)};
-        const std::int64_t end = images_ * (part + 1) / count_;
-        for (std::int64_t i = images_ * part / count_; i < end; i += together_) {
-          f(i, std::min(i + together_, end), scratch);
-        }
+    const std::int64_t tasks = divide_up(images_, together_);
+    parallel_workers(count_, tasks, [&](std::int64_t worker, const auto& next_task) {
+      auto* memory = static_cast<std::byte*>(memory_.get()) +
+                     bytes_of_worker_ * static_cast<std::size_t>(worker);
+      const Scratch scratch{reinterpret_cast<T*>(memory),
+                            reinterpret_cast<T*>(memory + window_bytes_),
+                            reinterpret_cast<T*>(memory + window_bytes_ + output_bytes_)};
+      while (const std::optional<std::int64_t> task = next_task()) {
+        const std::int64_t first = *task * together_;
+        f(first, std::min(first + together_, images_), scratch);
       }
     });
   }
@@ -149,7 +149,7 @@ class Parts {
   std::int64_t count_;
   std::size_t window_bytes_;
   std::size_t output_bytes_;
-  std::size_t part_bytes_;
+  std::size_t bytes_of_worker_;
   std::shared_ptr<void> memory_;
 };
 
@@ -179,9 +179,9 @@ Prepared2<T> prepare_conv(const ConvProblem& p) {
       kPackedColumns / std::max<std::int64_t>(plane, 1), 1, std::max<std::int64_t>(share, 1));
   const std::int64_t columns = together * plane;
   const Gemm<T> gemm(size.filters, columns, p.taps(), {p.taps(), 1}, {columns, 1}, {columns, 1});
-  const Parts<T> parts(p, gemm, num_threads(), together);
+  const Workers<T> workers(p, gemm, num_threads(), together);
   return [=](const T* input, const T* filter, T* output) {
-    parts.for_images([&](std::int64_t first, std::int64_t last, const auto& scratch) {
+    workers.for_images([&](std::int64_t first, std::int64_t last, const auto& scratch) {
       for (std::int64_t group = 0; group < p.groups; ++group) {
         for (std::int64_t i = first; i < last; ++i) {
           windows_of(p, input + (i * p.groups + group) * size.input,
@@ -208,9 +208,9 @@ Prepared2<T> prepare_conv_input_grad(const ConvProblem& p) {
   const GroupSizes size(p);
   const Gemm<T> gemm(p.taps(), p.out_plane(), size.filters, {1, p.taps()}, {p.out_plane(), 1},
                      {p.out_plane(), 1});
-  const Parts<T> parts(p, gemm, num_threads());
+  const Workers<T> workers(p, gemm, num_threads());
   return [=](const T* output_grad, const T* filter, T* input_grad) {
-    parts.for_images([&](std::int64_t image, std::int64_t /*end*/, const auto& scratch) {
+    workers.for_images([&](std::int64_t image, std::int64_t /*end*/, const auto& scratch) {
       for (std::int64_t group = 0; group < p.groups; ++group) {
         const std::int64_t index = image * p.groups + group;
         T* grad = input_grad + index * size.input;
@@ -228,11 +228,11 @@ Prepared2<T> prepare_conv_filter_grad(const ConvProblem& p) {
   const GroupSizes size(p);
   const Gemm<T> gemm(size.filters, p.taps(), p.out_plane(), {p.out_plane(), 1}, {1, p.out_plane()},
                      {p.taps(), 1});
-  // One part: all images add to the same gradient, in their order.
-  const Parts<T> parts(p, gemm, 1);
+  // One worker: all images add to the same gradient, in their order.
+  const Workers<T> workers(p, gemm, 1);
   return [=](const T* input, const T* output_grad, T* filter_grad) {
     if (p.batch == 0) std::fill_n(filter_grad, p.groups * size.filter, T(0));
-    parts.for_images([&](std::int64_t image, std::int64_t /*end*/, const auto& scratch) {
+    workers.for_images([&](std::int64_t image, std::int64_t /*end*/, const auto& scratch) {
       for (std::int64_t group = 0; group < p.groups; ++group) {
         const std::int64_t index = image * p.groups + group;
         windows_of(p, input + index * size.input, scratch.windows, p.out_plane());

@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
 #include "fluidcore/base/division.h"
+#include "fluidcore/base/shared_tasks.h"
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/conv_problem.h"
 #include "fluidcore/kernels/cpu/float_vectors.h"
@@ -135,12 +137,8 @@ class Workers {
   // f(i, memory) for i of [0, count), with memory of elements().
   template <class F>
   void each(std::int64_t count, float* memory, const F& f) const {
-    parallel_for(count_, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t w = begin; w < end; ++w) {
-        for (std::int64_t i = count * w / count_; i < count * (w + 1) / count_; ++i) {
-          f(i, memory + w * elements_);
-        }
-      }
+    parallel_workers(count_, count, [&](std::int64_t worker, const auto& next) {
+      while (const std::optional<std::int64_t> i = next()) f(*i, memory + worker * elements_);
     });
   }
 

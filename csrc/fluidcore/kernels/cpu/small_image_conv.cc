@@ -4,9 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "fluidcore/base/division.h"
+#include "fluidcore/base/shared_tasks.h"
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/panel_product.h"
 
@@ -35,8 +37,8 @@ class SmallImageConv {
         depth_(product(p.kernel) * channels_),
         panels_(divide_up(p.filters, kLanes)),
         blocks_(divide_up(panels_, kPanelsTogether)),
-        slices_(p.flops() < kOperations ? 1 : std::min<std::int64_t>(num_threads(), blocks_)) {
-    scratch_->reserve(sizeof(float) * static_cast<std::size_t>(slices_ * slice_size()));
+        workers_(p.flops() < kOperations ? 1 : std::min<std::int64_t>(num_threads(), blocks_)) {
+    scratch_->reserve(sizeof(float) * static_cast<std::size_t>(workers_ * worker_size()));
   }
 
   [[gnu::noinline]] void run(const float* input,
@@ -51,23 +53,22 @@ class SmallImageConv {
     }
     const auto* const filters = reinterpret_cast<const float*>(filters_.data());
     auto* const memory = reinterpret_cast<float*>(scratch_->data());
-    parallel_for(slices_, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t slice = begin; slice < end; ++slice) {
-        float* const windows = memory + slice * slice_size();
-        with_vectors(isa_, [&](auto bytes) {
-          write_windows(input, windows);
-          for (std::int64_t block = blocks_ * slice / slices_;
-               block < blocks_ * (slice + 1) / slices_; ++block) {
-            multiply_block<bytes()>(block * kPanelsTogether, windows, filters, output, epilogue);
-          }
-        });
-      }
+    parallel_workers(workers_, blocks_, [&](std::int64_t worker, const auto& next_block) {
+      float* const windows = memory + worker * worker_size();
+      std::optional<std::int64_t> block = next_block();
+      if (!block) return;
+      with_vectors(isa_, [&](auto bytes) {
+        write_windows(input, windows);
+        for (; block; block = next_block()) {
+          multiply_block<bytes()>(*block * kPanelsTogether, windows, filters, output, epilogue);
+        }
+      });
     });
   }
 
  private:
   std::int64_t window_size() const { return rows_ * depth_; }
-  std::int64_t slice_size() const { return window_size() + rows_ * kPanelsTogether * kLanes; }
+  std::int64_t worker_size() const { return window_size() + rows_ * kPanelsTogether * kLanes; }
   // From one panel of filters to the next: the gap keeps them from the same set of a cache.
   std::int64_t filter_panel() const { return (depth_ + 1) * kLanes; }
 
@@ -177,7 +178,7 @@ class SmallImageConv {
   std::int64_t depth_;     // of the product
   std::int64_t panels_;    // of filters
   std::int64_t blocks_;    // of panels
-  std::int64_t slices_;    // of the blocks, one for each thread
+  std::int64_t workers_;
   Scratch filters_;
   std::uint64_t version_ = 0;  // of the filter that is there
 };

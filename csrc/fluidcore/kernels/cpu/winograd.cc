@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "fluidcore/base/division.h"
+#include "fluidcore/base/shared_tasks.h"
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/winograd_filter.h"
 #include "fluidcore/kernels/cpu/winograd_tiles.h"
@@ -50,12 +52,12 @@ class Forward {
         panel_block_(cuts_tiles_ ? panels() : block_of(panels(), 1, kPanelBlock)),
         blocks_(cuts_tiles_ ? divide_up(tiles_.count, tile_block_)
                             : divide_up(panels(), panel_block_)),
-        slices_(std::min(threads_, blocks_)),
+        workers_(std::min(threads_, blocks_)),
         input_(tile_block_, p.channels),
         filter_(round_up(p.channels, kLanes), panel_block_ * kLanes),
         output_(tile_block_, panel_block_ * kLanes) {
     scratch_->reserve(sizeof(float) *
-                      static_cast<std::size_t>(zeros_size() + slices_ * slice_size()));
+                      static_cast<std::size_t>(zeros_size() + workers_ * worker_size()));
   }
 
   [[gnu::noinline]] void run(const float* input,
@@ -66,14 +68,9 @@ class Forward {
     auto* const zeros = reinterpret_cast<float*>(scratch_->data());
     std::fill_n(zeros, zeros_size(), 0.0F);
     const Run run{input, filter, zeros, output, epilogue, prepare_kept(filter, version)};
-    parallel_for(slices_, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t slice = begin; slice < end; ++slice) {
-        float* const matrices = zeros + zeros_size() + slice * slice_size();
-        with_vectors(isa_, [&](auto bytes) {
-          run_slice<bytes()>(run, blocks_ * slice / slices_, blocks_ * (slice + 1) / slices_,
-                             matrices);
-        });
-      }
+    parallel_workers(workers_, blocks_, [&](std::int64_t worker, const auto& next_block) {
+      float* const matrices = zeros + zeros_size() + worker * worker_size();
+      with_vectors(isa_, [&](auto bytes) { run_blocks<bytes()>(run, next_block, matrices); });
     });
   }
 
@@ -93,9 +90,9 @@ class Forward {
     return std::clamp(round_up(divide_up(count, threads_), unit), unit, most);
   }
   std::int64_t zeros_size() const { return round_up(p_.channels, kLanes); }
-  std::int64_t slice_size() const { return input_.size() + filter_.size() + output_.size(); }
+  std::int64_t worker_size() const { return input_.size() + filter_.size() + output_.size(); }
 
-  // The transformed filter if this version came before. Else null, and each slice makes its own.
+  // The transformed filter if this version came before. Else null, and each worker makes its own.
   const float* prepare_kept(const float* filter, std::uint64_t version) {
     const bool again = version != 0 && std::exchange(version_, version) == version;
     if (!again) {
@@ -119,20 +116,20 @@ class Forward {
     return kept;
   }
 
-  template <int kBytes>
-  [[gnu::always_inline]] void run_slice(const Run& run,
-                                        std::int64_t first_block,
-                                        std::int64_t last_block,
-                                        float* matrices) const {
+  template <int kBytes, class NextBlock>
+  [[gnu::always_inline]] void run_blocks(const Run& run,
+                                         const NextBlock& next_block,
+                                         float* matrices) const {
     float* const a = matrices;
     float* const own = a + input_.size();
     float* const c = own + filter_.size();
-    for (std::int64_t block = first_block; block < last_block; ++block) {
+    bool is_first = true;
+    while (const std::optional<std::int64_t> next = next_block()) {
+      const std::int64_t block = *next;
       const std::int64_t tile = cuts_tiles_ ? block * tile_block_ : 0;
       const std::int64_t tiles = std::min(tile_block_, tiles_.count - tile);
       const std::int64_t panel = cuts_tiles_ ? 0 : block * panel_block_;
       const std::int64_t count = std::min(panel_block_, panels() - panel);
-      const bool is_first = block == first_block;
       if (cuts_tiles_ || is_first) transform_input<kBytes>(run, tile, tile + tiles, a);
       const float* b = own;
       if (run.kept) {
@@ -152,6 +149,7 @@ class Forward {
                                         c + i * output_.matrix);
       }
       transform_output<kBytes>(run, tile, tile + tiles, panel, panel + count, c);
+      is_first = false;
     }
   }
 
@@ -254,8 +252,8 @@ class Forward {
   std::int64_t tile_block_;
   std::int64_t panel_block_;  // of filters
   std::int64_t blocks_;
-  std::int64_t slices_;  // of the blocks, one for each thread
-  Panels input_;         // of a block
+  std::int64_t workers_;
+  Panels input_;  // of a block
   Panels filter_;
   Panels output_;
   Scratch kept_;  // the transformed filter

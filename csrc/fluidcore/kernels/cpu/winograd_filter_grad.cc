@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "fluidcore/base/division.h"
+#include "fluidcore/base/shared_tasks.h"
 #include "fluidcore/base/threads.h"
 #include "fluidcore/kernels/cpu/winograd.h"
 #include "fluidcore/kernels/cpu/winograd_filter.h"
@@ -37,28 +39,26 @@ class FilterGrad {
         input_(kBlock, channels_),
         output_(kBlock, p.filters),
         result_(channels_, p.filters),
-        slices_(std::min<std::int64_t>(num_threads(), groups_ * parts_)) {
+        workers_(std::min<std::int64_t>(num_threads(), groups_ * parts_)) {
     scratch_->reserve(
         sizeof(float) *
-        static_cast<std::size_t>(zeros_size() + slices_ * slice_size() + (parts_ - 1) * size()));
+        static_cast<std::size_t>(zeros_size() + workers_ * worker_size() + (parts_ - 1) * size()));
   }
 
   void run(const float* input, const float* output_grad, float* filter_grad) {
     auto* const zeros = reinterpret_cast<float*>(scratch_->data());
     std::fill_n(zeros, zeros_size(), 0.0F);
     float* const matrices = zeros + zeros_size();
-    float* const partial = matrices + slices_ * slice_size();
+    float* const partial = matrices + workers_ * worker_size();
     const std::int64_t jobs = groups_ * parts_;
-    parallel_for(slices_, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t slice = begin; slice < end; ++slice) {
-        for (std::int64_t i = jobs * slice / slices_; i < jobs * (slice + 1) / slices_; ++i) {
-          const std::int64_t part = i / groups_;
-          float* const to = part == 0 ? filter_grad : partial + (part - 1) * size();
-          with_vectors(isa_, [&](auto bytes) {
-            run_job<bytes()>(part, i % groups_, input, output_grad, zeros,
-                             matrices + slice * slice_size(), to);
-          });
-        }
+    parallel_workers(workers_, jobs, [&](std::int64_t worker, const auto& next_job) {
+      while (const std::optional<std::int64_t> job = next_job()) {
+        const std::int64_t part = *job / groups_;
+        float* const to = part == 0 ? filter_grad : partial + (part - 1) * size();
+        with_vectors(isa_, [&](auto bytes) {
+          run_job<bytes()>(part, *job % groups_, input, output_grad, zeros,
+                           matrices + worker * worker_size(), to);
+        });
       }
     });
     if (parts_ == 1) return;
@@ -74,7 +74,7 @@ class FilterGrad {
 
  private:
   std::int64_t zeros_size() const { return round_up(std::max(p_.channels, p_.filters), kLanes); }
-  std::int64_t slice_size() const { return input_.size() + output_.size() + result_.size(); }
+  std::int64_t worker_size() const { return input_.size() + output_.size() + result_.size(); }
   std::int64_t size() const { return p_.filters * p_.taps(); }
 
   template <int kBytes>
@@ -133,7 +133,7 @@ class FilterGrad {
   Panels input_;
   Panels output_;
   Panels result_;
-  std::int64_t slices_;
+  std::int64_t workers_;
 };
 
 }  // namespace
