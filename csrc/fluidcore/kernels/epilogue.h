@@ -12,6 +12,22 @@ struct Epilogue {
   const float* bias = nullptr;
   const float* residual = nullptr;
   bool relu = false;
+
+  // That of the outputs from one on: number `output` of all, in this column.
+  Epilogue from(std::int64_t output, std::int64_t column) const {
+    const auto moved = [](const float* numbers, std::int64_t offset) {
+      return numbers == nullptr ? nullptr : numbers + offset;
+    };
+    return {moved(scale, column), moved(bias, column), moved(residual, output), relu};
+  }
+
+  // What becomes of a sum in column j of a row.
+  [[gnu::always_inline]] float finished(float sum, std::int64_t j) const {
+    if (scale != nullptr) sum *= scale[j];
+    if (bias != nullptr) sum += bias[j];
+    if (residual != nullptr) sum += residual[j];
+    return relu && sum < 0 ? 0 : sum;
+  }
 };
 
 // (input, weights, version of the weights, output, epilogue), for rows of outputs: images have

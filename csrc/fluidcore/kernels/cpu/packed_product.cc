@@ -170,7 +170,8 @@ class PackedProduct {
     for (; column + kColumns <= columns.end; column += kColumns) {
       for (std::int64_t row = rows.begin; row < rows.end; row += kRows) {
         multiply_tile<kBytes, kRows, kVectors>(of, row, column, of.out + row * out_row_ + column,
-                                               out_row_, moved(of.epilogue, row, column));
+                                               out_row_,
+                                               of.epilogue.from(row * columns_ + column, column));
       }
     }
     return column;
@@ -259,27 +260,12 @@ class PackedProduct {
     }
   }
 
-  // The epilogue of the outputs from one on.
-  Epilogue moved(const Epilogue& epilogue, std::int64_t row, std::int64_t column) const {
-    const auto at = [](const float* from, std::int64_t offset) {
-      return from == nullptr ? nullptr : from + offset;
-    };
-    return {.scale = at(epilogue.scale, column),
-            .bias = at(epilogue.bias, column),
-            .residual = at(epilogue.residual, row * columns_ + column),
-            .relu = epilogue.relu};
-  }
-
   // Stores the sums of a part of a row.
   void finish(const Operands& of, std::int64_t row, Range columns, const float* sums) const {
-    const Epilogue epilogue = moved(of.epilogue, row, columns.begin);
+    const Epilogue epilogue = of.epilogue.from(row * columns_ + columns.begin, columns.begin);
     float* const out = of.out + row * out_row_ + columns.begin;
     for (std::int64_t j = 0; j < columns.end - columns.begin; ++j) {
-      float value = sums[j];
-      if (epilogue.scale != nullptr) value *= epilogue.scale[j];
-      if (epilogue.bias != nullptr) value += epilogue.bias[j];
-      if (epilogue.residual != nullptr) value += epilogue.residual[j];
-      out[j] = epilogue.relu && value < 0 ? 0 : value;
+      out[j] = epilogue.finished(sums[j], j);
     }
   }
 

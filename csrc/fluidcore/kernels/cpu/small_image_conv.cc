@@ -159,13 +159,9 @@ class SmallImageConv {
     const std::int64_t count = std::min(kLanes, p_.filters - first);
     for (std::int64_t row = 0; row < p_.batch * p_.out_plane(); ++row, from += kLanes) {
       const std::int64_t at = row * p_.filters + first;
+      const Epilogue own = epilogue.from(at, first);
       for (std::int64_t lane = 0; lane < count; ++lane) {
-        float value = from[lane];
-        if (epilogue.scale) value *= epilogue.scale[first + lane];
-        if (epilogue.bias) value += epilogue.bias[first + lane];
-        if (epilogue.residual) value += epilogue.residual[at + lane];
-        if (epilogue.relu) value = value < 0 ? 0 : value;
-        output[at + lane] = value;
+        output[at + lane] = own.finished(from[lane], lane);
       }
     }
   }
