@@ -61,7 +61,7 @@ exe = fluid.Executor(communicator=world)
 exe.run(fluid.default_startup_program())
 with fluid.profiler.profile() as profile:
     for run in range(10):
-        exe.run(feed={"x": np.ones((64, 256), np.float32)})
+        exe.run(feed={"x": np.ones((2048, 256), np.float32)})
 sums = [each for each in profile.communications() if each.label.startswith("c_")]
 if world.rank == 0:
     print(*(each.label for each in sums), sep=chr(10))
