@@ -15,6 +15,7 @@
 #include "fluidcore/gradcheck/function/infinity.h"
 #include "fluidcore/gradcheck/function/outputs.h"
 #include "fluidcore/gradcheck/function/rounding.h"
+#include "fluidcore/gradcheck/function/sums.h"
 #include "fluidcore/gradcheck/function/unrecoverable.h"
 
 namespace fluidcore::gradcheck {
@@ -33,14 +34,10 @@ class Projected {
     require(outputs_.coarsest() == DType::kFloat64,
             "gradcheck: a slope is that of float64 outputs, got ", outputs_.coarsest());
     check_cotangent(weights, 0, outputs_.size());
-    double squares = 0;
-    for (std::size_t j = 0; j < weights_.size(); ++j) {
-      const double term = weights_[j] * outputs_.base()[j];
-      at_point_ += term;
-      squares += term * term;
-    }
+    const ProductSums terms = product_sums(weights_.data(), outputs_.base(), outputs_.size());
+    at_point_ = terms.sum;
     constexpr double kRoundings = 2;
-    rounding_ = kRoundings * unit_roundoff(DType::kFloat64) * std::sqrt(squares);
+    rounding_ = kRoundings * unit_roundoff(DType::kFloat64) * std::sqrt(terms.squares);
   }
 
   double at_point() const { return at_point_; }
@@ -50,9 +47,8 @@ class Projected {
     outputs_.run();
     double sum = 0;
     for (const Outputs::Part& part : outputs_.parts()) {
-      const double* const before = outputs_.base() + part.offset;
-      const double* const v = weights_.data() + part.offset;
-      for (std::int64_t j = 0; j < part.size; ++j) sum += v[j] * (part.values[j] - before[j]);
+      sum += weighted_change(weights_.data() + part.offset, part.values,
+                             outputs_.base() + part.offset, part.size);
     }
     return sum;
   }

@@ -5,6 +5,10 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <type_traits>
+
+#include "fluidcore/gradcheck/function/sums.h"
 
 namespace fluidcore::gradcheck {
 
@@ -39,6 +43,14 @@ double root_mean_square_of(std::int64_t size, const Get& get) {
   }
   return std::max(largest * std::sqrt(sum / static_cast<double>(count)),
                   std::numeric_limits<double>::denorm_min());
+}
+
+// Where no square was too large or too small to be added.
+std::optional<double> plain_root_mean_square(const double* values, std::int64_t size) {
+  constexpr double kNormal = 0x1p-900;
+  const double squares = sum_of_squares(values, size);
+  if (!(squares >= kNormal) || std::isinf(squares)) return std::nullopt;
+  return std::sqrt(squares / static_cast<double>(size));
 }
 
 [[noreturn]] void refuse(DType dtype) {
@@ -101,12 +113,14 @@ double root_mean_square(const Tensor& tensor) {
   return visit_dtype(tensor.dtype(), [&](auto tag) {
     using T = typename decltype(tag)::type;
     const auto* data = static_cast<const T*>(tensor.raw());
+    if constexpr (std::is_same_v<T, double>) return root_mean_square(data, tensor.size());
     return root_mean_square_of(tensor.size(),
                                [&](std::int64_t i) { return static_cast<double>(data[i]); });
   });
 }
 
 double root_mean_square(const double* values, std::int64_t size) {
+  if (const auto plain = plain_root_mean_square(values, size)) return *plain;
   return root_mean_square_of(size, [&](std::int64_t i) { return values[i]; });
 }
 

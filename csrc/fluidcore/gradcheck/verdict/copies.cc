@@ -13,7 +13,7 @@ namespace fluidcore::gradcheck {
 
 namespace {
 
-constexpr std::int64_t kNumbers = 1 << 20;  // in the copies and their outputs
+constexpr std::int64_t kNumbers = 1 << 12;  // that take f as long as a run takes beside them
 constexpr double kSameOutputs = 0x1p-40;    // of the largest: copies may be added in another order
 
 // The numbers of each output, once for every copy.
@@ -63,7 +63,8 @@ std::int64_t copies_at_once(const Formula& formula, std::size_t input, std::int6
                    formula.runs_on_copies && count >= formula.fewest_copies;
   if (!can) return 0;
   const auto numbers = formula.f.inputs()[input].size() + std::ssize(formula.outputs);
-  return kNumbers / std::max<std::int64_t>(numbers, 1);
+  const auto fewest = std::max<std::int64_t>(formula.fewest_copies, 1);
+  return numbers <= kNumbers ? fewest * kNumbers / std::max<std::int64_t>(numbers, 1) : 0;
 }
 
 std::optional<Derivatives> differentiate_copies(Formula& formula,

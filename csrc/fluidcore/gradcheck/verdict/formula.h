@@ -32,7 +32,7 @@ struct Formula {
   std::uint64_t seed = 0;
   std::int64_t workers = 1;  // threads; they change no result
   CopiesOf copies = {};
-  std::int64_t fewest_copies = 0;  // elements from which on copies are faster than runs
+  std::int64_t fewest_copies = 0;  // a run on copies takes as long as so many runs, beside f itself
   bool runs_on_copies = true;      // as far as it was tried
 
   std::int64_t evaluations = 0;  // of f, so far

@@ -305,13 +305,13 @@ class TorchTarget(CallableTarget):
     def _gradients(
         self, ys: list[Any], tensors: list[Any], cotangents: list[Any], **options: Any
     ) -> list[Any]:
-        """torch.autograd.grad, with None for everything that an output does not depend on."""
+        """None stands for everything that no output depends on."""
         pairs = [(y, v) for y, v in zip(ys, cotangents, strict=True) if y.requires_grad]
         if not pairs:
             return [None for _ in tensors]
         found, weights = zip(*pairs, strict=True)
         try:
-            grads = self._torch.autograd.grad(found, tensors, weights, allow_unused=True, **options)
+            return list(torch_state.gradients(found, tensors, weights, **options))
         except RuntimeError as error:
             if "returned an invalid gradient" not in str(error):
                 raise
@@ -319,7 +319,6 @@ class TorchTarget(CallableTarget):
                 f"{self.who}: backward must return gradients of the shapes of its inputs, got: "
                 f"{error}"
             ) from error
-        return list(grads)
 
     def _narrowing(self, native: Sequence[Array], xs: list[Array], dtype: str) -> str:
         with torch_state.narrowing_casts(dtype) as found:

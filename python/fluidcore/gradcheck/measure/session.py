@@ -19,7 +19,7 @@ from fluidcore.gradcheck.target.random_numbers import few_bits, stream
 from fluidcore.gradcheck.target.strides import with_gaps
 from fluidcore.gradcheck.target.target import SHADOW, Array, Doubles, Target
 
-_FACTOR = -(2.0**-6)  # of a cotangent: no number is rounded by it
+FACTOR = -(2.0**-6)  # of a cotangent: no number is rounded by it
 _LARGE = 32.0  # the size of a second cotangent: beyond the limits of what takes it for a value
 
 
@@ -48,7 +48,7 @@ def _rounded(values: Doubles, dtype: str) -> Array:
 
 
 def _is_scaled(once: Doubles, part: Doubles) -> bool:
-    return np.array_equal(_FACTOR * once, part)
+    return np.array_equal(FACTOR * once, part)
 
 
 class Added(NamedTuple):
@@ -56,6 +56,18 @@ class Added(NamedTuple):
 
     part: list[Doubles]
     whole: list[Doubles]
+
+
+class Scaled(NamedTuple):
+    """The gradients for −1/64 of the first cotangent.
+
+    Attributes:
+        is_exact: Whether they are −1/64 of the gradient, to the last bit.
+        gradients: Where they are not; None if there are none, as the code has raised.
+    """
+
+    is_exact: bool
+    gradients: list[Doubles] | None = None
 
 
 class Session:
@@ -70,7 +82,7 @@ class Session:
         outputs: f at the point, in `dtype`.
         formula: What the core judges, once it is made.
         note: Why the float64 form is not used, if it promised to work.
-        added: What `scales` has found of a second cotangent.
+        added: What `scaled` has found of a second cotangent.
     """
 
     def __init__(self, target: Target, config: GradCheckConfig) -> None:
@@ -84,7 +96,7 @@ class Session:
             self.note = f"judged in {target.dtype} alone: {target.native_reason}"
         self._started = time.monotonic()
         self._gradients: dict[tuple[int, str], list[Doubles]] = {}
-        self._scales: dict[str, bool] = {}
+        self._scaled: dict[str, Scaled] = {}
         self._vanishes: dict[str, bool] = {}
         self._cotangents: dict[int, list[Array]] = {}
         self._directions: dict[tuple[int, int], Doubles] = {}
@@ -93,7 +105,7 @@ class Session:
         self.outputs = self._at_point()
         if self.dtype != target.dtype and not self._shadow_is_real():
             self._gradients.clear()
-            self._scales.clear()
+            self._scaled.clear()
             self.dtype = target.dtype
             self.outputs = self._at_point()
 
@@ -233,26 +245,29 @@ class Session:
         """Whether the gradient beside the point is known to be 0 without a cotangent."""
         return self._vanishes.get(dtype, False)
 
-    def scales(self, dtype: str) -> bool:
-        """Whether −1/64 of the first cotangent has −1/64 of the gradient, to the last bit.
+    def scaled(self, dtype: str) -> Scaled:
+        """What −1/64 of the first cotangent has, in a run of its own.
 
         It is small: a gradient may take the cotangent for another value, and see that it is within
         limits. A framework gets it in a form that is not contiguous.
         """
-        if dtype not in self._scales:
+        if dtype not in self._scaled:
             once, adds = self.gradients(0, dtype), dtype == self.dtype == SHADOW
-            self._scales[dtype] = False
+            self._scaled[dtype] = Scaled(False)
             with suppress(Exception):  # of user code, which the audits of each form show
                 found = self.calls.gradients(self._few(dtype, adds=adds), dtype)
-                self._scales[dtype] = all(map(_is_scaled, once, next(found)))
-                if self._scales[dtype] and adds:
+                part = next(found)
+                is_exact = all(map(_is_scaled, once, part))
+                self._scaled[dtype] = Scaled(is_exact, None if is_exact else part)
+                del part  # as large as the inputs
+                if adds:
                     self.added = Added(*found)
-        return self._scales[dtype]
+        return self._scaled[dtype]
 
     def _few(self, dtype: str, *, adds: bool) -> Iterator[list[Array]]:
         """The scaled cotangent; if it adds, a second one and the sum with it, too."""
         kind = numpy_dtype(dtype)
-        scaled = [v.astype(kind) * kind.type(_FACTOR) for v in self.cotangent(0)]
+        scaled = [v.astype(kind) * kind.type(FACTOR) for v in self.cotangent(0)]
         yield [with_gaps(v) for v in scaled] if self.target.is_called_by_autograd else scaled
         del scaled
         if adds:

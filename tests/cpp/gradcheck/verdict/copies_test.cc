@@ -180,11 +180,11 @@ TEST(Copies, EveryRunIsCountedButTheOneThatShowsWhetherTheyAreTheSame) {
   EXPECT_EQ(one.batches, found.evaluations + 1);
 }
 
-// sin of one of 12 elements each; as many outputs that 5 copies go into one run.
+// sin of one of 12 elements each; as many outputs that 5 copies take as long as all else in a run.
 Copied wide() {
   return Copied(
       [](const std::vector<Tensor>& inputs) {
-        Tensor y({Shape{(1 << 20) / 5 - 12}, DType::kFloat64});
+        Tensor y({Shape{(1 << 12) / 5 - 12}, DType::kFloat64});
         const auto* x = static_cast<const double*>(inputs[0].raw());
         auto* const out = static_cast<double*>(y.raw());
         std::vector<double> sines;
@@ -217,7 +217,13 @@ TEST(Copies, OfLargeInputsOrOutputsAreCutIntoSeveralRuns) {
   for (std::size_t i = 0; i < 12; ++i) {
     EXPECT_NEAR(found.value[i], claimed[i], 1e-7 * std::abs(claimed[i]) + 1e-4) << i;
   }
-  one.formula.outputs.resize((1 << 20) - 11);
+}
+
+TEST(Copies, AreNoneWhereFTakesLongerForOneThanARunTakesBesideIt) {
+  Copied one = wide();
+  one.formula.outputs.resize((1 << 12) - 12);
+  EXPECT_EQ(copies_at_once(one.formula, 0, 12), 1);
+  one.formula.outputs.resize((1 << 12) - 11);
   EXPECT_EQ(copies_at_once(one.formula, 0, 12), 0);
 }
 

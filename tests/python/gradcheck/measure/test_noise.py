@@ -49,7 +49,7 @@ def test_a_run_that_is_audited_stands_for_the_second_one() -> None:
     assert not any(spread.any() for spread in noise.backward)
     first, second, *others = target.gradients
     np.testing.assert_array_equal(second, first / -64)
-    assert session.scales("float64")
+    assert session.scaled("float64").is_exact
     assert len(others) == 2  # of a second cotangent, and of the sum
 
 

@@ -34,7 +34,7 @@ def test_right_gradients_pass_all_audits(name: str, dtype: str) -> None:
     ("vjp", "name"),
     [
         (lambda x, v: v * 2 * x + 1e-3, "without a cotangent"),
-        (lambda x, v: v * v * 2 * x, "twice the gradient"),
+        (lambda x, v: v * v * 2 * x, "minus a 64th"),
         (lambda x, v: abs(v) * 2 * x, "of a sum"),
         (lambda x, v: 2 * x, "without a cotangent"),
     ],
@@ -136,10 +136,8 @@ def test_linearity_is_looked_at_in_both_dtypes() -> None:
         "shape and dtype",
         "repeatable",
         "no gradient without a cotangent, float64",
-        "twice the gradient for twice the cotangent, float64",
         "minus a 64th of the gradient for minus a 64th of the cotangent, float64",
         "no gradient without a cotangent, float32",
-        "twice the gradient for twice the cotangent, float32",
         "minus a 64th of the gradient for minus a 64th of the cotangent, float32",
         "the gradient of a sum is the sum, float64",
         "arguments unchanged",
@@ -224,7 +222,7 @@ def test_the_element_that_is_not_zero_is_named() -> None:
 
 
 def bent(part: float, dtype: str, x: np.ndarray = X) -> tuple[NumpyTarget, float]:
-    """A gradient that is off near ±2 times the cotangent, by a part of what rounding may do."""
+    """A gradient that is off near 1/64 of the cotangent, by a part of what rounding may do."""
 
     def f(x):
         return x * x + x.dtype.type(1)
@@ -232,12 +230,11 @@ def bent(part: float, dtype: str, x: np.ndarray = X) -> tuple[NumpyTarget, float
     session = Session(NumpyTarget(f, lambda x, v: v * 2 * x, [x], dtype), GradCheckConfig())
     (v,), (y,) = session.cotangent(0), session.outputs
     height = np.sum(np.abs(v.astype(float) * y)) / (np.sqrt(np.mean(x * x)) or 1.0)
-    off = part * ROUNDING[dtype] * (np.abs(4 * x * v).max() + height)
+    off = part * ROUNDING[dtype] * (np.abs(2 * x * v).max() / 64 + height)
 
     def vjp(x, w):
         a = 2 * x * w
-        near = any(np.allclose(abs(w), abs(c * v), rtol=1e-3, atol=0) for c in (2, 1 / 64))
-        if x.dtype.name == dtype and near:
+        if x.dtype.name == dtype and np.allclose(abs(w), abs(v / 64), rtol=1e-3, atol=0):
             a[1, 2] = a[1, 2].astype(float) + off
         return a
 
@@ -247,7 +244,7 @@ def bent(part: float, dtype: str, x: np.ndarray = X) -> tuple[NumpyTarget, float
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("x", [X, 0 * X], ids=["somewhere", "zero"])
 def test_a_bend_beyond_rounding_is_no_rounding(dtype: str, x: np.ndarray) -> None:
-    name = f"twice the gradient for twice the cotangent, {dtype}"
+    name = f"minus a 64th of the gradient for minus a 64th of the cotangent, {dtype}"
     for part, verdict in ((0.97, Verdict.PASS), (1.03, Verdict.FAIL)):
         audit = audits_of(bent(part, dtype, x)[0])[name]
         assert audit.verdict is verdict
@@ -276,7 +273,7 @@ def test_a_bend_beside_rounding_is_found() -> None:
 
 
 def test_what_varies_anyway_may_bend() -> None:
-    name = "twice the gradient for twice the cotangent, float64"
+    name = "minus a 64th of the gradient for minus a 64th of the cotangent, float64"
     target, off = bent(2.0, "float64")
     spread = np.zeros(12)
     for part, verdict in ((0.97, Verdict.FAIL), (1.03, Verdict.PASS)):
@@ -309,7 +306,7 @@ def test_the_sum_of_cotangents_is_one_that_the_dtype_holds() -> None:
         np.mean(v + w == total)
         for w in seen
         for total in seen
-        if w.any() and total.any() and not np.array_equal(w, v)  # 0 and 2 v are audited, too
+        if w.any() and total.any() and not np.array_equal(w, v)  # 0 is audited, too
     ]
     assert max(shares) > 0.6  # else the second cotangent is rounded
 
@@ -324,7 +321,10 @@ def test_elements_that_are_not_finite_are_left_to_others() -> None:
         return a
 
     found = audits_of(square(vjp))
-    assert found["twice the gradient for twice the cotangent, float64"].verdict is Verdict.PASS
+    assert (
+        found["minus a 64th of the gradient for minus a 64th of the cotangent, float64"].verdict
+        is Verdict.PASS
+    )
 
 
 def test_what_was_changed_is_told() -> None:
@@ -477,7 +477,7 @@ def test_without_a_cotangent_a_run_beside_the_point_is_enough() -> None:
 
         session = Session(square(vjp), GradCheckConfig())
         session.run_elsewhere("float64")
-        session.scales("float64")
+        session.scaled("float64")
         before = session.calls.backwards
         found = {audit.name: audit for audit in audits(session, QUIET)}
         assert found["no gradient without a cotangent, float64"].verdict is Verdict.PASS

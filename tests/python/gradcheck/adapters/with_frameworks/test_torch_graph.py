@@ -62,10 +62,11 @@ def test_a_wrong_gradient_is_seen_without_a_graph() -> None:
 
 
 class Counted(torch.autograd.Function):  # type: ignore[misc,name-defined]
-    """sin(x), whose graph is used so often; it may refuse to be used again."""
+    """sin(x), whose graph is used so often; it may refuse to be used again, or round."""
 
     uses: ClassVar[list[int]] = []
     most = 9
+    rounds = 0.0  # more, where the cotangent is not contiguous
 
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:
@@ -80,7 +81,8 @@ class Counted(torch.autograd.Function):  # type: ignore[misc,name-defined]
         Counted.uses[ctx.number] += 1
         if Counted.uses[ctx.number] > Counted.most:
             raise RuntimeError("the buffers are gone")
-        return v * torch.cos(ctx.saved_tensors[0])
+        factor = 1 if v.is_contiguous() else 1 + Counted.rounds
+        return v * torch.cos(ctx.saved_tensors[0]) * factor
 
 
 def test_gradients_for_several_cotangents_share_a_run_of_f(monkeypatch: Any) -> None:
@@ -88,6 +90,22 @@ def test_gradients_for_several_cotangents_share_a_run_of_f(monkeypatch: Any) -> 
     assert check(Counted, point(), mode="directional").results[0].num_forward == 3
     used = [count for count in Counted.uses if count]
     assert used == [1, 1, 3]  # beside the point, there, and for the audits of the cotangent
+
+
+@pytest.mark.parametrize(("rounds", "runs"), [(1e-14, [1, 1, 3, 1]), (1e-8, [])])
+def test_a_cotangent_in_another_form_may_round_in_another_way(
+    monkeypatch: Any, rounds: float, runs: list[int]
+) -> None:
+    monkeypatch.setattr(Counted, "uses", [])
+    monkeypatch.setattr(Counted, "rounds", rounds)
+    report = check(Counted, point(), mode="directional", raise_exception=False)
+    failed = [audit.name for audit in report.audits if audit.verdict is Verdict.FAIL]
+    if not runs:
+        assert "the same gradient for a cotangent that is not contiguous, float64" in failed
+        return
+    assert not failed
+    # One more run at the point: to the same bits, as the one for the audits has not shown that.
+    assert [count for count in Counted.uses if count] == runs
 
 
 def test_a_backward_that_runs_only_once_is_checked(monkeypatch: Any) -> None:
