@@ -33,16 +33,10 @@ _UNPOOLED = (
     "several indices of the sample name one output, the last of them is written and backward reads "
     "it for each; torch leaves it out of its own gradcheck for that"
 )
-_NARROWED = (
-    "the output is of a narrower dtype, to which backward rounds its cotangent: linear to that "
-    "dtype's rounding only; torch expects its own gradcheck to fail"
-)
 _DRAWN = "by definition no gradient passes to mean and std, though the numbers drawn move with them"
 EXPLANATIONS = {
     "as_strided_scatter": "backward passes the gradient of elements that src has overwritten to "
     "the input, too; torch expects its own gradcheck to fail",
-    "chalf": _NARROWED,
-    "half": _NARROWED,
     "native_group_norm": "backward drops the cotangents of mean and rstd when the first output has "
     "none; torch expects its own gradcheck to fail",
     "nn.functional.hardsigmoid": "the kernel of backward multiplies by 1/6 rounded to float32, "

@@ -8,7 +8,7 @@ import numpy
 import numpy.typing
 import typing
 import typing_extensions
-__all__: list[str] = ['BlockDesc', 'BlockIndex', 'COMPILED_WITH_CUDA', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'CallableGradient', 'Communicator', 'Definition', 'Derivatives', 'Deviation', 'Directional', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'ElementCheck', 'Error', 'Executor', 'Formula', 'Function', 'GRAD_VAR_SUFFIX', 'Gradient', 'InvalidArgument', 'Judgement', 'KernelCheck', 'KernelTest', 'NoiseLevel', 'NotFound', 'OpDef', 'OpDesc', 'OutOfTime', 'Profile', 'ProgramDesc', 'ProgramFunction', 'Proof', 'RankFailed', 'Repetition', 'Rules', 'Scope', 'SelectedRows', 'Tensor', 'TimeLimit', 'TimedOut', 'VarDesc', 'Variable', 'blind_spot', 'check_directions', 'check_infinite', 'cpu_isa', 'decomposition_of', 'define_op', 'deviation', 'difference', 'differentiate', 'differentiate_along', 'dtype_name', 'dtype_number', 'error_statistics', 'get_cuda_device_count', 'get_grad_op_desc', 'grad_var_name', 'is_fault', 'judge', 'load_op_library', 'may_be_infinite', 'measure_noise', 'narrowed_to', 'needed_ops', 'noise_floor', 'onednn_version', 'op_def', 'op_types', 'prove_jointly', 'round_direction', 'round_to', 'rounding_dither', 'same_bits', 'slope_along', 'thread_group', 'unit_roundoff', 'version']
+__all__: list[str] = ['BlockDesc', 'BlockIndex', 'COMPILED_WITH_CUDA', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'CallableGradient', 'Communicator', 'Definition', 'Derivatives', 'Deviation', 'Directional', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'ElementCheck', 'Error', 'Executor', 'Formula', 'Function', 'GRAD_VAR_SUFFIX', 'Gradient', 'InvalidArgument', 'Judgement', 'KernelCheck', 'KernelTest', 'NoiseLevel', 'NotFound', 'OpDef', 'OpDesc', 'OutOfTime', 'Profile', 'ProgramDesc', 'ProgramFunction', 'Proof', 'RankFailed', 'Repetition', 'Rules', 'Scope', 'SelectedRows', 'Tensor', 'TimeLimit', 'TimedOut', 'VarDesc', 'Variable', 'blind_spot', 'check_directions', 'check_infinite', 'copy_dither', 'cpu_isa', 'decomposition_of', 'define_op', 'deviation', 'difference', 'differentiate', 'differentiate_along', 'dtype_name', 'dtype_number', 'error_statistics', 'get_cuda_device_count', 'get_grad_op_desc', 'grad_var_name', 'is_fault', 'judge', 'load_op_library', 'may_be_infinite', 'measure_noise', 'narrowed_to', 'needed_ops', 'noise_floor', 'onednn_version', 'op_def', 'op_types', 'prove_jointly', 'round_direction', 'round_to', 'same_bits', 'slope_along', 'thread_group', 'unit_roundoff', 'version']
 class TimeLimit:
     """
     A context manager: ends what this thread calculates with OutOfTime.
@@ -1171,6 +1171,10 @@ def check_infinite(function: Function, input: typing.SupportsInt | typing.Suppor
     """
     [n]: where a gradient that is not finite may be infinite, None where it is wrong; and the evaluations of f.
     """
+def copy_dither(dtype: str, noise: NoiseLevel, outputs: typing.Any) -> float:
+    """
+    By which part of itself a cotangent is changed to be rounded in another way, inside of f, too.
+    """
 def cpu_isa() -> str:
     """
     The instruction set that kernels use: 'baseline', 'avx2' or 'avx512'.
@@ -1278,10 +1282,6 @@ def round_direction(direction: numpy.ndarray) -> numpy.ndarray:
 def round_to(dtype: str, value: typing.SupportsFloat | typing.SupportsIndex) -> float:
     """
     The value rounded once, to nearest, ties to even.
-    """
-def rounding_dither(dtype: str) -> float:
-    """
-    By which part of itself a number is changed to have another rounding error.
     """
 def same_bits(a: numpy.ndarray, b: numpy.ndarray) -> bool:
     """

@@ -134,10 +134,13 @@ void bind_gradient_audits(py::module_& m) {
       .def_readonly("may_be_rounding", &Deviation::may_be_rounding,
                     "Whether that is not certain before is_fault() says so.");
   m.def(
-      "rounding_dither",
-      [](const std::string& dtype) { return gradcheck::rounding_dither(dtype_from_name(dtype)); },
-      py::arg("dtype"),
-      "By which part of itself a number is changed to have another rounding error.");
+      "copy_dither",
+      [](const std::string& dtype, const gradcheck::NoiseLevel& noise, const py::object& outputs) {
+        return gradcheck::copy_dither(dtype_from_name(dtype), noise, doubles(outputs, "outputs"));
+      },
+      py::arg("dtype"), py::arg("noise"), py::arg("outputs"),
+      "By which part of itself a cotangent is changed to be rounded in another way, inside of f, "
+      "too.");
   m.def(
       "is_fault",
       [](const py::object& off, double limit) {

@@ -17,6 +17,7 @@
 #include "fluidcore/gradcheck/verdict/element_check.h"
 #include "fluidcore/gradcheck/verdict/infinite.h"
 #include "fluidcore/gradcheck/verdict/kernel_check.h"
+#include "fluidcore/gradcheck/verdict/linearity.h"
 #include "fluidcore/gradcheck/verdict/repetition.h"
 
 namespace fluidcore::gradcheck {
@@ -80,8 +81,8 @@ class Check {
     Tensors outputs;
     for (const Tensor& part : f_->run()) outputs.push_back(part.clone());
     judge_by(outputs);
-    claimed_ = audited(kernel_, cotangents_, outputs, options_.seed);
-    exact_ = formula_ ? audited(*formula_, cotangents_, outputs, options_.seed) : claimed_;
+    claimed_ = audit(kernel_, outputs);
+    exact_ = formula_ ? audit(*formula_, outputs) : claimed_;
     if (formula_) {
       kernel_test_ = std::make_unique<KernelTest>(
           GradientPair{kernel_, *formula_, *f_, cotangents_, options_.seed});
@@ -105,6 +106,12 @@ class Check {
     judged_->alone = alone_;
     judged_->seed = options_.seed;
     judged_->workers = options_.workers;
+  }
+
+  AuditedGradient audit(OperatorGradient& gradient, const Tensors& outputs) const {
+    const DType dtype = gradient.inputs().front().dtype();
+    const double dither = copy_dither(dtype, judged_->noise, judged_->outputs);
+    return audited(gradient, cotangents_, outputs, dither, options_.seed);
   }
 
   InputCheck check_input(std::size_t k) {

@@ -121,10 +121,16 @@ class Lines {
   std::vector<std::vector<bool>> signs_;
 };
 
-NoiseLevel noise_of(Function& function,
-                    Outputs& outputs,
-                    std::uint64_t seed,
-                    std::int64_t& evaluations) {
+struct Measured {
+  NoiseLevel noise;
+  std::vector<std::size_t>
+      still;  // outputs that stand still on the first line, and show none there
+};
+
+Measured noise_of(Function& function,
+                  Outputs& outputs,
+                  std::uint64_t seed,
+                  std::int64_t& evaluations) {
   Lines lines(function, seed, evaluations);
   const double unit = unit_roundoff(outputs.coarsest());
   const auto size = static_cast<std::size_t>(outputs.size());
@@ -147,6 +153,8 @@ NoiseLevel noise_of(Function& function,
       return !of_output.is_doubtful(unit);
     });
   }
+  Measured measured;
+  measured.still = still;
   const int widest = kWidestSpacing - std::ilogb(Lines::spacing(outputs.coarsest()));
   for (int wider = kWidening; wider <= widest && !still.empty(); wider += kWidening) {
     const auto found = lines.look(outputs, false, -wider);
@@ -168,12 +176,18 @@ NoiseLevel noise_of(Function& function,
     if (!std::isfinite(noise[j])) noise[j] = 0;
     far[j] = std::max(far[j], noise[j]);
   }
-  return {std::move(noise), std::move(far)};
+  measured.noise = {std::move(noise), std::move(far)};
+  return measured;
 }
 
 // Few differences may show too little of a noise: it counts as no less than the median of that of
-// the outputs of the same tensor that are nearest in size.
-void raise_to_the_usual(const Outputs& outputs, std::vector<double>& noise) {
+// the outputs of the same tensor that are nearest in size, and do not stand still.
+void raise_to_the_usual(const Outputs& outputs,
+                        const std::vector<std::size_t>& still,
+                        std::vector<double>& noise) {
+  const auto moves = [&](std::int64_t j) {
+    return !std::binary_search(still.begin(), still.end(), static_cast<std::size_t>(j));
+  };
   const auto size_of = [y = outputs.base()](std::int64_t j) {
     return std::isnan(y[j]) ? std::numeric_limits<double>::infinity() : std::abs(y[j]);
   };
@@ -187,18 +201,21 @@ void raise_to_the_usual(const Outputs& outputs, std::vector<double>& noise) {
       const auto begin = order.begin() + group * part.size / groups;
       const auto end = order.begin() + (group + 1) * part.size / groups;
       const auto of = [&](std::int64_t j) -> double& { return noise[static_cast<std::size_t>(j)]; };
-      const auto middle = begin + (end - begin) / 2;
-      if (middle == end) continue;
-      std::nth_element(begin, middle, end,
+      const auto moving = std::partition(begin, end, moves);
+      const auto middle = begin + (moving - begin) / 2;
+      if (middle == moving) continue;
+      std::nth_element(begin, middle, moving,
                        [&](std::int64_t a, std::int64_t b) { return of(a) < of(b); });
       const double usual = of(*middle);
-      std::for_each(begin, middle, [&](std::int64_t j) { of(j) = usual; });
+      std::for_each(begin, end, [&](std::int64_t j) { of(j) = std::max(of(j), usual); });
     }
   }
 }
 
 // What error bars must allow for; none where they allow for the noise of every output anyway.
-void make_floor(const Outputs& outputs, std::vector<double>& noise) {
+void make_floor(const Outputs& outputs,
+                const std::vector<std::size_t>& still,
+                std::vector<double>& noise) {
   const double unit = unit_roundoff(outputs.coarsest());
   const auto is_needed = [&](std::size_t j) {
     return !is_rounding(noise[j], std::abs(outputs.base()[j]), unit);
@@ -209,7 +226,7 @@ void make_floor(const Outputs& outputs, std::vector<double>& noise) {
     noise.clear();
     return;
   }
-  raise_to_the_usual(outputs, noise);
+  raise_to_the_usual(outputs, still, noise);
   for (std::size_t j = 0; j < noise.size(); ++j)
     noise[j] = is_needed(j) ? kDeviations * noise[j] : 0;
 }
@@ -232,7 +249,7 @@ NoiseLevel measure_noise(Function& function, std::uint64_t seed, std::int64_t* e
   std::int64_t count = 1;  // at the point itself
   NoiseLevel noise = with_plain_exceptions([&] {
     Outputs outputs(function);
-    return noise_of(function, outputs, seed, count);
+    return noise_of(function, outputs, seed, count).noise;
   });
   if (evaluations != nullptr) *evaluations += count;
   return noise;
@@ -248,10 +265,10 @@ NoiseLevel noise_floor(Function& function, std::uint64_t seed, std::int64_t* eva
   std::int64_t count = 1;  // at the point itself
   NoiseLevel floor = with_plain_exceptions([&] {
     Outputs outputs(function);
-    NoiseLevel noise = noise_of(function, outputs, seed, count);
-    make_floor(outputs, noise.near);
-    make_floor(outputs, noise.far);
-    return noise;
+    Measured found = noise_of(function, outputs, seed, count);
+    make_floor(outputs, found.still, found.noise.near);
+    make_floor(outputs, found.still, found.noise.far);
+    return found.noise;
   });
   if (floor.far == floor.near) floor.far.clear();
   if (evaluations != nullptr) *evaluations += count;

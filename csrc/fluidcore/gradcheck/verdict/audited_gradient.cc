@@ -88,8 +88,12 @@ struct Related {
 
 class Audit {
  public:
-  Audit(Gradient& gradient, const Tensors& outputs, std::uint64_t seed)
-      : gradient_(gradient), outputs_(outputs), seed_(seed), x_(gradient.inputs()) {
+  Audit(Gradient& gradient, const Tensors& outputs, double dither, std::uint64_t seed)
+      : gradient_(gradient),
+        outputs_(outputs),
+        dither_(dither),
+        seed_(seed),
+        x_(gradient.inputs()) {
     const double amplitude = std::sqrt(std::sqrt(unit_roundoff(dtype())));
     for (std::size_t i = 0; i < x_.size(); ++i) {
       const RandomSequence numbers = random_sequence(seed, str_cat("input ", i), "elsewhere");
@@ -199,7 +203,8 @@ class Audit {
         for (std::size_t j = 0; j < copies[c].size(); ++j) {
           const std::string purpose = str_cat("copy ", copy, " of cotangent ", c);
           Tensor& part = copies[c][j];
-          part = copy_of_cotangent(part, random_sequence(seed_, str_cat("output ", j), purpose));
+          const RandomSequence numbers = random_sequence(seed_, str_cat("output ", j), purpose);
+          part = copy_of_cotangent(part, dither_, numbers);
         }
       }
       const Related found = related(copies);
@@ -221,6 +226,7 @@ class Audit {
 
   Gradient& gradient_;
   const Tensors& outputs_;
+  double dither_;
   std::uint64_t seed_;
   const Tensors& x_;
   Tensors elsewhere_;
@@ -232,8 +238,9 @@ class Audit {
 AuditedGradient audited(Gradient& gradient,
                         const std::vector<Tensors>& cotangents,
                         const Tensors& outputs,
+                        double dither,
                         std::uint64_t seed) {
-  return Audit(gradient, outputs, seed).of(cotangents);
+  return Audit(gradient, outputs, dither, seed).of(cotangents);
 }
 
 void append(std::vector<double>& to, const Tensor& tensor) {

@@ -27,10 +27,11 @@ struct AuditedGradient {
 // For each of the cotangents, which are rounded to the dtype of the first input. Every one is run
 // again after a run elsewhere without a cotangent, for code that keeps values of an earlier run is
 // not right. Then -1/64 of it has -1/64 of the gradient, a sum of two has the sum, and none has
-// none. `outputs` are those of f at the point.
+// none. `outputs` are those of f at the point; `dither` is copy_dither() for it.
 AuditedGradient audited(Gradient& gradient,
                         const std::vector<Tensors>& cotangents,
                         const Tensors& outputs,
+                        double dither,
                         std::uint64_t seed);
 
 // Adds the elements of a floating tensor.

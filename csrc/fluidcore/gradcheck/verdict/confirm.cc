@@ -101,7 +101,7 @@ class Confirmation {
   bool look_at(const Columns& columns) {
     const Columns refuted = look_at_both_sides(evidence_, measure_, columns, is_coarse());
     // A direction that is refuted is searched for an element that is, which is looked at there.
-    if (!refuted.empty() && !elements_.empty()) {
+    if (!refuted.empty() && !elements_.empty() && options_.looks_near) {
       look_near(evidence_, refuted,
                 [this](const Columns& some, Ring ring) { return look_around(some, ring); });
     }

@@ -25,6 +25,7 @@ struct ConfirmOptions {
   std::uint64_t seed = 0;    // of the points near by
   // Of f's outputs on a wide line; empty: not known.
   std::vector<double> far_noise;
+  bool looks_near = true;  // at points near by, too: else a few of what is refuted may be right
 };
 
 // A second measurement of every element that `reference`, the first, does not prove: so that only

@@ -188,18 +188,20 @@ class DirectionalCheck {
     evaluations_ += found.evaluations;
     for (std::size_t j = 0; j < elements.size(); ++j) {
       Directional::Culprit one{elements[j], picked(found, {j}), {}};
-      if (is_confirmed(probe, one)) culprits.push_back(std::move(one));
+      // Once one is wrong for certain, others are shown beside it.
+      if (is_confirmed(probe, culprits.empty(), one)) culprits.push_back(std::move(one));
     }
   }
 
-  bool is_confirmed(std::size_t probe, Directional::Culprit& one) {
+  bool is_confirmed(std::size_t probe, bool looks_near, Directional::Culprit& one) {
     const double claimed = claim_.gradients[probe][static_cast<std::size_t>(one.element)];
     std::vector<double> allowed = tolerance(one.reference);
     one.judgement = judge(one.reference, {claimed}, allowed, rules_);
     if (one.judgement.verdict() != Verdict::kFail) return false;
-    evaluations_ += confirm(function_, {claim_.input, {claimed}, allowed}, {one.element}, 0,
-                            {{claim_.probes[probe].cotangent}, options_.noise.near}, rules_,
-                            {options_.workers, options_.seed, options_.noise.far}, one.reference);
+    evaluations_ +=
+        confirm(function_, {claim_.input, {claimed}, allowed}, {one.element}, 0,
+                {{claim_.probes[probe].cotangent}, options_.noise.near}, rules_,
+                {options_.workers, options_.seed, options_.noise.far, looks_near}, one.reference);
     allowed[0] = std::max(allowed[0], formula_tolerance(one.reference)[0]);
     one.judgement = judge(one.reference, {claimed}, allowed, rules_);
     return one.judgement.verdict() == Verdict::kFail;

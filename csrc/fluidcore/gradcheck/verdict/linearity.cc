@@ -5,6 +5,7 @@
 
 #include "fluidcore/gradcheck/function/random_values.h"
 #include "fluidcore/gradcheck/function/rounding.h"
+#include "fluidcore/gradcheck/function/sums.h"
 #include "fluidcore/gradcheck/verdict/judge.h"
 
 namespace fluidcore::gradcheck {
@@ -59,8 +60,17 @@ std::optional<Deviation> deviation(const LinearRelation& relation, const Slack& 
   return found;
 }
 
-Tensor copy_of_cotangent(const Tensor& cotangent, const RandomSequence& numbers) {
-  return dithered(cotangent, rounding_dither(cotangent.dtype()), numbers);
+Tensor copy_of_cotangent(const Tensor& cotangent, double dither, const RandomSequence& numbers) {
+  return dithered(cotangent, dither, numbers);
+}
+
+double copy_dither(DType dtype, const NoiseLevel& noise, const std::vector<double>& outputs) {
+  const std::vector<double>& rough = noise.widest();
+  const double own = rounding_dither(dtype);
+  if (rough.empty()) return own;
+  const double squares = sum_of_squares(rough.data(), std::ssize(rough));
+  const double size = sum_of_squares(outputs.data(), std::ssize(outputs));
+  return std::max(own, std::min(std::pow(squares / size, 0.25), 1.0));
 }
 
 bool is_fault(std::span<const double> off, double limit) {

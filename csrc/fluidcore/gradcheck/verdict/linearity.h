@@ -3,9 +3,11 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "fluidcore/base/dtype.h"
 #include "fluidcore/base/philox.h"
+#include "fluidcore/gradcheck/difference/noise.h"
 #include "fluidcore/tensor/tensor.h"
 
 namespace fluidcore::gradcheck {
@@ -58,10 +60,14 @@ std::optional<Deviation> deviation(const LinearRelation& relation, const Slack& 
 
 // Where terms cancel that are larger than any that are seen, as behind a softmax of equal numbers,
 // no limit is large enough for rounding. So what is wrong for one cotangent is measured again for
-// copies of it, each number changed by up to rounding_dither(): as the gradient is linear
-// in them, all that is left is rounding, another one for each copy; a fault is the same.
+// copies of it, each number changed by up to a part of itself: as the gradient is linear in them,
+// all that is left is rounding, another one for each copy; a fault is the same.
 inline constexpr int kCopiesOfCotangent = 8;
-Tensor copy_of_cotangent(const Tensor& cotangent, const RandomSequence& numbers);
+Tensor copy_of_cotangent(const Tensor& cotangent, double dither, const RandomSequence& numbers);
+
+// That part for gradient code of a dtype: rounding_dither(), or the root of what f is rounded by,
+// relative to its outputs, if it rounds to fewer digits inside. `noise` as of noise_floor().
+double copy_dither(DType dtype, const NoiseLevel& noise, const std::vector<double>& outputs);
 
 // Whether that is a fault. `off`: by how much the element is off for each copy.
 bool is_fault(std::span<const double> off, double limit);

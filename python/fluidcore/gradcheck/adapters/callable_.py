@@ -286,7 +286,7 @@ class CallableTarget(Target):
         arguments.check_call(self.who, "jvp", self.claim.jvp, count, given)
         if self.dtype == SHADOW:
             self.first_run = native
-            return self._calculates_in_float32(native)
+            return self._calculates_in_less(native)
         reason = ""
         for self.shadow in ("float64", "float32"):
             if numpy_dtype(self.shadow).itemsize <= numpy_dtype(self.dtype).itemsize:
@@ -297,20 +297,27 @@ class CallableTarget(Target):
                 return ""
             reason = reason or why
         self.first_run = native
-        return reason
+        return self._calculates_in_less(native) or reason
 
-    def _calculates_in_float32(self, native: Sequence[Array]) -> str:
-        """Takes f for float32 code if it returns float32 numbers and feels no smaller steps.
+    def _calculates_in_less(self, native: Sequence[Array]) -> str:
+        """Takes f for code of the smaller dtype that it calculates in, if there is one.
 
-        It is given what it was given before, float64 tensors, at the nearest float32 numbers.
+        It is given what it was given before, wider tensors, at the nearest numbers of that dtype.
         """
-        numbers = all(np.array_equal(y, cast(cast(y, "float32"), SHADOW)) for y in native)
-        xs = [put.value for put in self.inputs]
-        if not numbers or not rounds_inside(self.forward, native, xs, "float32"):
+        dtype = self._inner_dtype(native)
+        if not dtype:
             return ""
-        self._is_mixed, self.dtype, self.first_run = True, "float32", None
-        self.inputs = [replace(put, value=cast(put.value, self.dtype)) for put in self.inputs]
-        return "it calculates in float32, whatever it is given"
+        self._is_mixed, self.dtype, self.first_run = True, dtype, None
+        self.inputs = [replace(put, value=cast(put.value, dtype)) for put in self.inputs]
+        return f"it calculates in {dtype}, whatever it is given"
+
+    def _inner_dtype(self, native: Sequence[Array]) -> str:
+        """Float32 if f returns its numbers for float64, and feels no smaller steps."""
+        xs = [put.value for put in self.inputs]
+        is_less = self.dtype == SHADOW and all(
+            np.array_equal(y, cast(cast(y, "float32"), SHADOW)) for y in native
+        )
+        return "float32" if is_less and rounds_inside(self.forward, native, xs, "float32") else ""
 
     def _arrays(self, grads: Sequence[Any], xs: Sequence[Array]) -> list[Array]:
         """The gradients by xs; None stands for zeros."""

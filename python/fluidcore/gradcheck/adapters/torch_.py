@@ -324,8 +324,20 @@ class TorchTarget(CallableTarget):
         with torch_state.narrowing_casts(dtype) as found:
             self.vjp(xs, [np.ones_like(y) for y in self.forward(xs, dtype)], dtype)
         if found:
-            return f"{found[0]} makes less than {dtype} inside"
+            return f"{found[0].operator} makes less than {dtype} inside"
         return super()._narrowing(native, xs, dtype)
+
+    def _inner_dtype(self, native: Sequence[Array]) -> str:
+        """Also 16 bits, if an operator makes them of float32, as autocast does.
+
+        Their treads are as long as steps of differences: the noise of f does not show them all.
+        """
+        found = super()._inner_dtype(native)
+        if self.dtype == SHADOW and not found:
+            return ""
+        with torch_state.narrowing_casts("float32") as casts:
+            self.forward([put.value.copy() for put in self.inputs], self.dtype)
+        return casts[0].dtype if casts else found
 
     def _is_tensor(self, value: Any) -> bool:
         return isinstance(value, self._torch.Tensor)

@@ -8,7 +8,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -184,6 +184,19 @@ def _first_state() -> Any:
     return torch.Generator("cpu").manual_seed(_SEED).get_state()
 
 
+class Cast(NamedTuple):
+    """An operator that makes numbers of a smaller dtype."""
+
+    operator: str
+    dtype: str
+
+
+def _name(dtype: Any) -> str:
+    """Of a dtype, or of that of the parts of complex numbers."""
+    name = str(dtype.to_real() if dtype.is_complex else dtype)
+    return name.removeprefix("torch.")
+
+
 @functools.cache
 def _watch_class() -> type:
     from torch.utils._python_dispatch import TorchDispatchMode
@@ -201,7 +214,7 @@ def _watch_class() -> type:
     }
 
     class Watch(TorchDispatchMode):  # type: ignore[misc]
-        def __init__(self, dtype: str, found: list[str]) -> None:
+        def __init__(self, dtype: str, found: list[Cast]) -> None:
             super().__init__()
             self.wide = at_least[dtype]
             self.found = found
@@ -214,16 +227,16 @@ def _watch_class() -> type:
             self, function: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
             result = function(*args, **(kwargs or {}))
-            if dtypes((args, kwargs)) & self.wide and dtypes(result) - self.wide:
-                self.found.append(str(function))
+            less = dtypes(result) - self.wide if dtypes((args, kwargs)) & self.wide else ()
+            self.found += [Cast(str(function), _name(dtype)) for dtype in less]
             return result
 
     return Watch
 
 
 @contextlib.contextmanager
-def narrowing_casts(dtype: str) -> Iterator[list[str]]:
+def narrowing_casts(dtype: str) -> Iterator[list[Cast]]:
     """Collects the operators that make less than `dtype` from numbers of it."""
-    found: list[str] = []
+    found: list[Cast] = []
     with _watch_class()(dtype, found):
         yield found

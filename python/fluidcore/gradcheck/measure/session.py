@@ -179,6 +179,10 @@ class Session:
         """The rounding inside of f, and at least so much; `least`: [m]."""
         return self._inner_noise if least is None else self._inner_noise.at_least(least)
 
+    def copy_dither(self, dtype: str) -> float:
+        """By which part of itself a cotangent is changed to be rounded in another way."""
+        return core.copy_dither(dtype, self._inner_noise, flat(self.outputs))
+
     @property
     def engine_seed(self) -> int:
         """Of the random numbers of the engine."""
@@ -249,7 +253,7 @@ class Session:
         """What −1/64 of the first cotangent has, in a run of its own.
 
         It is small: a gradient may take the cotangent for another value, and see that it is within
-        limits. A framework gets it in a form that is not contiguous.
+        limits.
         """
         if dtype not in self._scaled:
             once, adds = self.gradients(0, dtype), dtype == self.dtype == SHADOW
@@ -265,16 +269,18 @@ class Session:
         return self._scaled[dtype]
 
     def _few(self, dtype: str, *, adds: bool) -> Iterator[list[Array]]:
-        """The scaled cotangent; if it adds, a second one and the sum with it, too."""
+        """The scaled cotangent; if it adds, a second one and the sum with it, too.
+
+        A framework gets one number for all of an output as the second, and a sum that is not
+        contiguous.
+        """
         kind = numpy_dtype(dtype)
-        scaled = [v.astype(kind) * kind.type(FACTOR) for v in self.cotangent(0)]
-        yield [with_gaps(v) for v in scaled] if self.target.is_called_by_autograd else scaled
-        del scaled
+        yield [v.astype(kind) * kind.type(FACTOR) for v in self.cotangent(0)]
         if adds:
             second = self.second_cotangent(equal=self.has_forms)
             yield second
             second = self.with_first(second)
-            yield second
+            yield [with_gaps(v) for v in second] if self.has_forms else second
 
     @property
     def has_forms(self) -> bool:

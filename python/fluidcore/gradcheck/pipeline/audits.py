@@ -9,13 +9,7 @@ import numpy as np
 from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck.measure.noise import Noise, ulps
 from fluidcore.gradcheck.measure.session import FACTOR, Added, Session, added, apart
-from fluidcore.gradcheck.pipeline.linearity import (
-    Cotangent,
-    Related,
-    Relation,
-    compare,
-    proof,
-)
+from fluidcore.gradcheck.pipeline.linearity import Cotangent, Related, Relation, compare
 from fluidcore.gradcheck.report.data import Audit
 from fluidcore.gradcheck.target.strides import with_gaps
 from fluidcore.gradcheck.target.target import Array, Doubles
@@ -35,10 +29,8 @@ def audits(session: Session, noise: Noise) -> tuple[Audit, ...]:
     )
     found.append(_repeats(session, noise))
     if finite and not noise.stochastic and not session.target.fixed_cotangent:
-        dtypes = dict.fromkeys((session.dtype, session.target.dtype))
-        scaled = {dtype: _scaled_run(session, noise, dtype) for dtype in dtypes}
-        found.extend(_linear(session, noise, scaled))
-        found.extend(_Forms(session, noise, scaled[session.dtype]).audits())
+        found.extend(_linear(session, noise))
+        found.extend(_Forms(session, noise).audits())
     found.append(unchanged(session))
     return tuple(found)
 
@@ -77,50 +69,43 @@ def _repeats(session: Session, noise: Noise) -> Audit:
     return Audit(name, verdict, reason, "; ".join(details))
 
 
-def _linear(session: Session, noise: Noise, scaled: dict[str, Audit | None]) -> Iterator[Audit]:
+def _linear(session: Session, noise: Noise) -> Iterator[Audit]:
     """A gradient is linear in its cotangent, whatever f is."""
-    for dtype, known in scaled.items():
+    for dtype in dict.fromkeys((session.dtype, session.target.dtype)):
         name = f"no gradient without a cotangent, {dtype}"
         if session.vanishes(dtype):
             yield Audit(name, Verdict.PASS)
         else:
-            yield _compared(session, noise, _scaling(session, name, dtype, 0.0))
-        yield known or _compared(session, noise, _times_factor(session, dtype))
+            yield _scaled(session, noise, name, dtype, 0.0)
+        name = f"minus a 64th of the gradient for minus a 64th of the cotangent, {dtype}"
+        known = session.scaled(dtype)
+        if known.is_exact:
+            yield Audit(name, Verdict.PASS)
+        else:
+            yield _scaled(session, noise, name, dtype, FACTOR, known.gradients)
 
 
-def _scaled_run(session: Session, noise: Noise, dtype: str) -> Audit | None:
-    """PASS if the run for −1/64 of the cotangent, in whatever form that is, gives that of the rest.
-
-    Rounding may differ: another form is summed up in another order. None: nothing is known yet.
-    """
-    relation, scaled = _times_factor(session, dtype), session.scaled(dtype)
-    if scaled.gradients is None:
-        return Audit(relation.name, Verdict.PASS) if scaled.is_exact else None
-    related = Related(scaled.gradients, session.gradients(0, dtype))
-    return proof(session, noise, relation, related)
-
-
-def _times_factor(session: Session, dtype: str) -> Relation:
-    name = f"minus a 64th of the gradient for minus a 64th of the cotangent, {dtype}"
-    return _scaling(session, name, dtype, FACTOR)
-
-
-def _scaling(session: Session, name: str, dtype: str, factor: float) -> Relation:
+def _scaled(
+    session: Session,
+    noise: Noise,
+    name: str,
+    dtype: str,
+    factor: float,
+    known: Sequence[Doubles] | None = None,
+) -> Audit:
     """`factor` is exact, and so is every product with it: no digit of linear code differs."""
+    v = session.cotangent(0)
+
+    def scaled(w: Cotangent) -> list[Doubles]:
+        return session.gradient_of([factor * x for x in w], dtype)
 
     def at(cotangents: Sequence[Cotangent]) -> Related:
         (w,) = cotangents
-        scaled = session.gradient_of([factor * x for x in w], dtype)
-        return Related(scaled, session.gradient_of(w, dtype))
+        return Related(scaled(w), session.gradient_of(w, dtype))
 
-    return Relation(name, dtype, lambda: [session.cotangent(0)], at, factor, rounds=False)
-
-
-def _compared(session: Session, noise: Noise, scaling: Relation) -> Audit:
-    (v,) = scaling.cotangents()
-    scaled = session.gradient_of([scaling.factor * x for x in v], scaling.dtype)
-    related = Related(scaled, session.gradients(0, scaling.dtype))
-    return compare(session, noise, scaling, related)
+    relation = Relation(name, dtype, lambda: [v], at, factor, rounds=False)
+    related = Related(known or scaled(v), session.gradients(0, dtype))
+    return compare(session, noise, relation, related)
 
 
 class _Forms:
@@ -129,10 +114,9 @@ class _Forms:
     One run may tell of a form and of a sum at once, if it is right.
     """
 
-    def __init__(self, session: Session, noise: Noise, scaled: Audit | None) -> None:
+    def __init__(self, session: Session, noise: Noise) -> None:
         self._session = session
         self._noise = noise
-        self._is_scaled = scaled is not None  # in a form that is not contiguous
         self._dtype = session.dtype
 
     @property
@@ -149,14 +133,12 @@ class _Forms:
         is_right = shared is not None and shared.verdict is Verdict.PASS
         yield shared if shared and is_right else self._adds_up()
         if session.has_forms:
-            if self._is_scaled:
+            if is_right:
                 yield Audit(self._named(_GAPS), Verdict.PASS)
+                yield Audit(self._named(_EXPANDED), Verdict.PASS)
             else:
                 first = session.gradients(0, self._dtype)
                 yield self._alike(_GAPS, self._v, lambda v: [with_gaps(part) for part in v], first)
-            if is_right:
-                yield Audit(self._named(_EXPANDED), Verdict.PASS)
-            else:
                 equal = session.second_cotangent(equal=True)
                 yield self._alike(_EXPANDED, equal, lambda v: v)
         if session.target.is_called_by_autograd and len(self._v) > 1:

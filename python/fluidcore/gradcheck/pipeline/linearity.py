@@ -57,11 +57,15 @@ def compare(session: Session, noise: Noise, relation: Relation, related: Related
     What one cotangent refutes is measured again for copies of it. It fails if they refute it, too,
     and is open else.
     """
-    proven = proof(session, noise, relation, related)
-    if proven is not None:
-        return proven
-    worst = _deviations(session, noise, relation, related)
+    worst = {
+        k: found
+        for k in range(len(session.target.inputs))
+        if (found := _deviation(session, noise, relation, related, k)) is not None
+    }
     wrong = {k: found for k, found in worst.items() if found.is_wrong}
+    if not wrong:
+        texts = [_text(session, k, found) for k, found in worst.items() if not relation.rounds]
+        return Audit(relation.name, Verdict.PASS, None, "; ".join(texts[:1]))
     open_ = {k: found for k, found in wrong.items() if found.may_be_rounding}
     off = _off_for_copies(session, relation, open_)
     for k, found in wrong.items():
@@ -70,26 +74,6 @@ def compare(session: Session, noise: Noise, relation: Relation, related: Related
             return Audit(relation.name, Verdict.FAIL, Reason.NOT_LINEAR, text)
     text = f"{_text(session, *next(iter(wrong.items())))}, which may be rounding"
     return Audit(relation.name, Verdict.INCONCLUSIVE, Reason.NOISE, text)
-
-
-def proof(session: Session, noise: Noise, relation: Relation, related: Related) -> Audit | None:
-    """PASS where gradients are related but for their rounding; else None."""
-    worst = _deviations(session, noise, relation, related)
-    if any(found.is_wrong for found in worst.values()):
-        return None
-    texts = [_text(session, k, found) for k, found in worst.items() if not relation.rounds]
-    return Audit(relation.name, Verdict.PASS, None, "; ".join(texts[:1]))
-
-
-def _deviations(
-    session: Session, noise: Noise, relation: Relation, related: Related
-) -> dict[int, core.Deviation]:
-    """By input; none of what is exact."""
-    found = {
-        k: _deviation(session, noise, relation, related, k)
-        for k in range(len(session.target.inputs))
-    }
-    return {k: one for k, one in found.items() if one is not None}
 
 
 def _deviation(
@@ -119,10 +103,16 @@ def _off_for_copies(
     """By input: how far the element that deviates the most is off for each of the copies."""
     off: dict[int, list[float]] = {k: [] for k in deviations}
     cotangents = relation.cotangents() if deviations else []
+    dither = session.copy_dither(relation.dtype) if deviations else 0.0
     for copy in range(_COPIES) if deviations else ():
         copies = [
             [
-                _near(v, relation.dtype, session.config.seed, f"output {j}", f"copy {copy} of {i}")
+                _near(
+                    v,
+                    relation.dtype,
+                    dither,
+                    stream(session.config.seed, f"output {j}", f"dither, copy {copy} of {i}"),
+                )
                 for j, v in enumerate(vs)
             ]
             for i, vs in enumerate(cotangents)
@@ -137,11 +127,11 @@ def _off_for_copies(
     return off
 
 
-def _near(v: Array, dtype: str, seed: int, name: str, purpose: str) -> Array:
-    """Each number that is stored changed by many rounding units of `dtype`, and of that dtype."""
+def _near(v: Array, dtype: str, dither: float, numbers: np.random.Generator) -> Array:
+    """Each number that is stored changed by up to a part of itself, and of `dtype`."""
     stored = v[tuple(slice(None if stride else 1) for stride in v.strides)]
-    noise = stream(seed, name, f"dither, {purpose}").uniform(-1.0, 1.0, stored.shape)
-    near = cast(cast(stored, SHADOW) * (1 + core.rounding_dither(dtype) * noise), dtype)
+    noise = numbers.uniform(-1.0, 1.0, stored.shape)
+    near = cast(cast(stored, SHADOW) * (1 + dither * noise), dtype)
     return near if near.shape == v.shape else np.broadcast_to(near, v.shape)
 
 

@@ -3,11 +3,13 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "fluidcore/gradcheck/function/rounding.h"
 #include "gradcheck/toy_gradient.h"
 
 namespace fluidcore::gradcheck {
@@ -19,14 +21,16 @@ const Numbers kPoint = {0.5, -1.5, 2};
 
 // What is seen of the gradient of x², calculated as v, x -> a.
 AuditedGradient audit_of(const std::function<Numbers(const Numbers&, const Numbers&)>& body,
-                         DType dtype = DType::kFloat64) {
+                         DType dtype = DType::kFloat64,
+                         std::optional<double> dither = std::nullopt) {
   ToyGradient gradient(
       {tensor_of(kPoint, dtype)}, [&](const std::vector<Tensor>& x, const std::vector<Tensor>& v) {
         return std::vector<Tensor>{tensor_of(body(values_of(v[0]), values_of(x[0])), x[0].dtype())};
       });
   Numbers outputs = kPoint;
   for (double& y : outputs) y *= y;
-  return audited(gradient, {{tensor_of({1.25, -0.75, 0.3})}}, {tensor_of(outputs)}, 0);
+  return audited(gradient, {{tensor_of({1.25, -0.75, 0.3})}}, {tensor_of(outputs)},
+                 dither.value_or(rounding_dither(dtype)), 0);
 }
 
 Numbers right(const Numbers& v, const Numbers& x) {
@@ -139,6 +143,26 @@ TEST(AuditedGradient, RunsThatDifferByRoundingAreNoFault) {
   EXPECT_NEAR(found.deviations[0][2], 1.2 * std::sqrt(6.0) * 1e-12, 1e-15);  // of 1 to 8
 }
 
+TEST(AuditedGradient, RoundingToFewerDigitsIsOpenWhereFDoesThatToo) {
+  const auto rounded = [](const Numbers& v, const Numbers& x) {
+    Numbers a = right(v, x);
+    for (double& one : a) one = round_to(DType::kBFloat16, one);
+    return a;
+  };
+  EXPECT_EQ(audit_of(rounded, DType::kFloat32).linear[0], Linear::kNo);
+  const double of_bfloat16 = std::sqrt(unit_roundoff(DType::kBFloat16));
+  EXPECT_EQ(audit_of(rounded, DType::kFloat32, of_bfloat16).linear[0], Linear::kOpen);
+}
+
+TEST(AuditedGradient, AFaultIsOneWhateverTheCopies) {
+  const auto bent = [](const Numbers& v, const Numbers& x) {
+    Numbers a = right(v, x);
+    for (std::size_t i = 0; i < a.size(); ++i) a[i] += 0.1 * std::abs(v[i]);
+    return a;
+  };
+  EXPECT_EQ(audit_of(bent, DType::kFloat32, 0.06).linear[0], Linear::kNo);
+}
+
 TEST(AuditedGradient, RunsThatDifferByMoreAreAFault) {
   EXPECT_EQ(audit_of_growing(1e-8).faults[0], "not-repeatable");
 }
@@ -151,7 +175,7 @@ TEST(AuditedGradient, OneOfAnotherShapeIsAFaultAndNotANumber) {
   ToyGradient gradient({tensor_of(kPoint)}, [](const auto& /*x*/, const auto& /*v*/) {
     return std::vector<Tensor>{tensor_of({1, 2})};
   });
-  const AuditedGradient found = audited(gradient, {{tensor_of({1})}}, {tensor_of({1})}, 0);
+  const AuditedGradient found = audited(gradient, {{tensor_of({1})}}, {tensor_of({1})}, 0, 0);
   EXPECT_EQ(found.faults[0], "wrong-shape");
   ASSERT_EQ(found.values[0].size(), 3);
   EXPECT_TRUE(std::isnan(found.values[0][1]));
