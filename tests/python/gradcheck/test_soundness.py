@@ -132,6 +132,10 @@ def test_what_passes_is_right_and_what_fails_is_wrong(regime: str) -> None:
     assert not complaints(regime, range(QUICK), LARGEST)
 
 
+def test_a_tread_of_a_staircase_that_finer_steps_see_refutes_nothing() -> None:
+    assert not complaint("grid rounding", 1213)
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("first", range(QUICK, QUICK + CASES // len(REGIMES), CHUNK))

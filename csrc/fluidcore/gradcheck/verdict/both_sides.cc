@@ -84,13 +84,6 @@ class BothSides {
   bool adopt_central(const Derivatives& central, std::size_t j, std::size_t column) {
     if (!is_smooth(central, j)) return false;
     Derivatives found = picked(central, {j});
-    if ((reference_.flags[column] & kJump) != 0) {
-      // Only now is a size known that errors are compared with.
-      for (std::size_t row = 0; row < evidence_.rows(); ++row) {
-        double& visible = evidence_.visible(evidence_.at(row, column));
-        visible = std::max(visible, evidence_.resolution() * std::abs(found.value[row]));
-      }
-    }
     if (is_smooth(reference_, column)) {
       for (std::size_t row = 0; row < evidence_.rows(); ++row) {
         const std::size_t i = evidence_.at(row, column);

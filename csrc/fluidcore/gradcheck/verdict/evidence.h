@@ -43,7 +43,6 @@ class Evidence {
   double resolution() const { return rules_.resolution; }
   // An error that a PASS must see.
   double visible(std::size_t i) const { return visible_[i]; }
-  double& visible(std::size_t i) { return visible_[i]; }
   // The right derivative minus the left one, where both were measured.
   double bend(std::size_t i) const { return bend_[i]; }
   double& bend(std::size_t i) { return bend_[i]; }
