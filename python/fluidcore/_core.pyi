@@ -882,8 +882,12 @@ class Rules:
         """
         Those of the float64 form of gradient code of a dtype.
         """
-    def __init__(self, *, bars: typing.SupportsFloat | typing.SupportsIndex = 3.0, resolution: typing.SupportsFloat | typing.SupportsIndex = 1e-05, allow_open: typing.SupportsFloat | typing.SupportsIndex = 0.0, on_kink: str = 'subgradient') -> None:
+    def __init__(self, *, bars: typing.SupportsFloat | typing.SupportsIndex = 3.0, resolution: typing.SupportsFloat | typing.SupportsIndex = 1e-05, allow_open: typing.SupportsFloat | typing.SupportsIndex = 0.0, on_kink: str = 'subgradient', tolerance: typing.SupportsFloat | typing.SupportsIndex = 0.0) -> None:
         ...
+    def with_tolerance(self, part: typing.SupportsFloat | typing.SupportsIndex) -> Rules:
+        """
+        The same for gradients that are right to a relative error.
+        """
     @property
     def allow_open(self) -> float:
         """
@@ -898,6 +902,11 @@ class Rules:
     def resolution(self) -> float:
         """
         The relative error that a PASS must be able to see.
+        """
+    @property
+    def tolerance(self) -> float:
+        """
+        A relative error that is right.
         """
 class Judgement:
     """
@@ -1187,7 +1196,7 @@ def define_op(type: str, doc: str, inputs: collections.abc.Sequence[tuple[str, s
     """
     Defines an operator, in the place of one of its name, whose formulas are Python functions: forward({slot: array}, attrs) and backward likewise write into the arrays of the outputs, infer({slot: (shape, dtype)}, attrs) gives a (shape, dtype) for each output; decompose likewise gives the operators that this one stands for, each with whether gradients stop there, and {slot: variable} of the outputs.
     """
-def deviation(gradient: typing.Annotated[numpy.typing.ArrayLike, numpy.float64], first: typing.Annotated[numpy.typing.ArrayLike, numpy.float64], factor: typing.SupportsFloat | typing.SupportsIndex, second: typing.Annotated[numpy.typing.ArrayLike, numpy.float64] | None, *, dtype: str, point: typing.Any, weight: typing.SupportsFloat | typing.SupportsIndex = 0.0, spread: typing.SupportsFloat | typing.SupportsIndex = 0.0) -> Deviation | None:
+def deviation(gradient: typing.Annotated[numpy.typing.ArrayLike, numpy.float64], first: typing.Annotated[numpy.typing.ArrayLike, numpy.float64], factor: typing.SupportsFloat | typing.SupportsIndex, second: typing.Annotated[numpy.typing.ArrayLike, numpy.float64] | None, *, dtype: str, point: typing.Any, weight: typing.SupportsFloat | typing.SupportsIndex = 0.0, spread: typing.SupportsFloat | typing.SupportsIndex = 0.0, tolerance: typing.SupportsFloat | typing.SupportsIndex = 0.0) -> Deviation | None:
     """
     Where a gradient in `dtype` is off factor * first + second the most, if anywhere. `weight` is the sum of |v y|.
     """

@@ -40,14 +40,15 @@ std::optional<Deviation> deviation(const Array& gradient,
                                    const std::string& dtype,
                                    const py::object& point,
                                    double weight,
-                                   double spread) {
+                                   double spread,
+                                   double tolerance) {
   require(first.size() == gradient.size() && (!second || second->size() == gradient.size()),
           "gradcheck: gradients to be compared must be of one size, got ", gradient.size(),
           " elements beside ", first.size());
   const gradcheck::LinearRelation relation{gradient.data(), first.data(),
                                            factor,          second ? second->data() : nullptr,
                                            gradient.size(), dtype_from_name(dtype)};
-  gradcheck::Slack slack{weight, 1, spread};
+  gradcheck::Slack slack{weight, 1, spread, tolerance};
   if (weight > 0) {
     slack.size_of_point = gradcheck::root_mean_square(tensor_from_array(point, "gradcheck: point"));
   }
@@ -152,7 +153,7 @@ void bind_gradient_audits(py::module_& m) {
   m.def(
       "deviation", &deviation, py::arg("gradient"), py::arg("first"), py::arg("factor"),
       py::arg("second"), py::kw_only(), py::arg("dtype"), py::arg("point"), py::arg("weight") = 0.0,
-      py::arg("spread") = 0.0,
+      py::arg("spread") = 0.0, py::arg("tolerance") = 0.0,
       "Where a gradient in `dtype` is off factor * first + second the most, if anywhere. `weight` "
       "is the sum of |v y|.");
   m.def(

@@ -132,12 +132,13 @@ auto numbers(std::vector<double> Judgement::* member) {
 
 void bind_judge(py::module_& m) {
   py::class_<Rules>(m, "Rules", "When a difference is an error.")
-      .def(py::init(
-               [](double bars, double resolution, double allow_open, const std::string& on_kink) {
-                 return Rules{bars, resolution, allow_open, on_kink_from(on_kink)};
-               }),
+      .def(py::init([](double bars, double resolution, double allow_open,
+                       const std::string& on_kink, double tolerance) {
+             return Rules{bars, resolution, allow_open, on_kink_from(on_kink), tolerance};
+           }),
            py::kw_only(), py::arg("bars") = 3.0, py::arg("resolution") = 1e-5,
-           py::arg("allow_open") = 0.0, py::arg("on_kink") = "subgradient")
+           py::arg("allow_open") = 0.0, py::arg("on_kink") = "subgradient",
+           py::arg("tolerance") = 0.0)
       .def_static(
           "of",
           [](const std::string& dtype, bool alone) {
@@ -149,9 +150,12 @@ void bind_judge(py::module_& m) {
           "of_formula",
           [](const std::string& dtype) { return Rules::of_formula(dtype_from_name(dtype)); },
           py::arg("dtype"), "Those of the float64 form of gradient code of a dtype.")
+      .def("with_tolerance", &Rules::with_tolerance, py::arg("part"),
+           "The same for gradients that are right to a relative error.")
       .def_readonly("bars", &Rules::bars, "How many error bars the truth may be off.")
       .def_readonly("resolution", &Rules::resolution,
                     "The relative error that a PASS must be able to see.")
+      .def_readonly("tolerance", &Rules::tolerance, "A relative error that is right.")
       .def_readonly("allow_open", &Rules::allow_open,
                     "The part of the gradient that need not be proven for a PASS.");
   py::class_<Judgement>(m, "Judgement", "The verdict on each element: [cotangents, elements].")

@@ -64,6 +64,8 @@ class Check {
     alone_ = !formula_ && dtype_ != DType::kFloat64;
     rules_ = formula_ ? Rules::of_formula(dtype_) : Rules::of(dtype_, alone_);
     kernel_rules_ = Rules::of(dtype_, alone_);
+    rules_ = rules_.with_tolerance(options.tolerance);
+    kernel_rules_ = kernel_rules_.with_tolerance(options.tolerance);
     if (options.resolution > 0) {
       rules_.resolution = kernel_rules_.resolution = options.resolution;
     }
@@ -111,7 +113,7 @@ class Check {
   AuditedGradient audit(OperatorGradient& gradient, const Tensors& outputs) const {
     const DType dtype = gradient.inputs().front().dtype();
     const double dither = copy_dither(dtype, judged_->noise, judged_->outputs);
-    return audited(gradient, cotangents_, outputs, dither, options_.seed);
+    return audited(gradient, cotangents_, outputs, {dither, options_.tolerance, options_.seed});
   }
 
   InputCheck check_input(std::size_t k) {

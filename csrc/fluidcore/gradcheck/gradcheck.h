@@ -29,6 +29,7 @@ struct CheckOptions {
   std::uint64_t seed = 0;    // of cotangents, and of operators that draw random numbers
   std::int64_t workers = 1;  // threads; they change no result
   double resolution = 0;     // relative error that a PASS must be able to see; 0: of the dtype
+  double tolerance = 0;      // relative error that is right, as of a solver that stops there
 };
 
 // The gradient by one input.

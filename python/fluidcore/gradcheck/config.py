@@ -30,6 +30,8 @@ class GradCheckConfig:
         mode: "full" looks at every element, "coloured" at elements of different rows at once,
             "directional" at random directions; "auto" chooses by size.
         resolution: The relative error that a PASS must be able to see; None: by dtype.
+        tolerance: A relative error that is right, beside the error bars: of a gradient that a
+            solver calculates to that. A PASS then sees twice as much.
         n_full: The largest number of elements that "auto" checks one by one.
         probes: Random directions of "directional".
         cotangents: Random cotangents of "full" and "coloured".
@@ -62,6 +64,7 @@ class GradCheckConfig:
     levels: bool = False
     mode: Literal["auto", "full", "coloured", "directional"] = "auto"
     resolution: float | None = None
+    tolerance: float | None = None
     n_full: int = 2000
     probes: int = 4
     cotangents: int = 2
@@ -128,7 +131,7 @@ def _number(config: GradCheckConfig, name: str) -> float | None:
 
 
 def _check(config: GradCheckConfig) -> None:
-    for name in ("epsilon", "resolution", "budget_s"):
+    for name in ("epsilon", "resolution", "tolerance", "budget_s"):
         value = _number(config, name)
         if value is not None and not 0 < value < float("inf"):
             raise ValueError(f"GradCheckConfig: {name} must be positive, got {value}")
@@ -139,6 +142,11 @@ def _check(config: GradCheckConfig) -> None:
         value = _number(config, name)
         if value is not None and not 0 <= value < float("inf"):
             raise ValueError(f"GradCheckConfig: {name} must be 0 or more, got {value}")
+    if config.tolerance is not None and config.is_plain:
+        raise ValueError(
+            f"GradCheckConfig: tolerance must be None beside a fixed step, got {config.tolerance}; "
+            "give relative_tolerance"
+        )
     for name in _FLAGS:
         value = getattr(config, name)
         if not isinstance(value, bool):

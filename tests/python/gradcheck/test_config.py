@@ -18,6 +18,7 @@ def test_the_defaults_are_those_of_the_documentation() -> None:
         "verbose": False,
         "mode": "auto",
         "resolution": None,
+        "tolerance": None,
         "n_full": 2000,
         "probes": 4,
         "cotangents": 2,
@@ -74,7 +75,7 @@ def test_a_device_that_is_not_there_is_an_error_that_says_so() -> None:
         checker.check_op("tanh", {"X": np.ones(2)})
 
 
-@pytest.mark.parametrize("name", ["epsilon", "resolution", "budget_s"])
+@pytest.mark.parametrize("name", ["epsilon", "resolution", "tolerance", "budget_s"])
 def test_steps_and_times_are_positive(name: str) -> None:
     assert getattr(GradCheckConfig(**{name: 1e-300}), name) == 1e-300
     for value in (0, -1.0, float("inf"), float("nan")):

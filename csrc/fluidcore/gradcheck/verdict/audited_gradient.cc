@@ -88,15 +88,15 @@ struct Related {
 
 class Audit {
  public:
-  Audit(Gradient& gradient, const Tensors& outputs, double dither, std::uint64_t seed)
+  Audit(Gradient& gradient, const Tensors& outputs, const AuditOptions& options)
       : gradient_(gradient),
         outputs_(outputs),
-        dither_(dither),
-        seed_(seed),
+        options_(options),
+        seed_(options.seed),
         x_(gradient.inputs()) {
     const double amplitude = std::sqrt(std::sqrt(unit_roundoff(dtype())));
     for (std::size_t i = 0; i < x_.size(); ++i) {
-      const RandomSequence numbers = random_sequence(seed, str_cat("input ", i), "elsewhere");
+      const RandomSequence numbers = random_sequence(seed_, str_cat("input ", i), "elsewhere");
       elsewhere_.push_back(dithered(x_[i], amplitude, numbers));
     }
     result_.values.resize(x_.size());
@@ -180,7 +180,8 @@ class Audit {
     for (std::size_t k = 0; k < x_.size(); ++k) {
       const std::vector<double>& all = result_.deviations[k];
       const double spread = all.empty() ? 0 : *std::max_element(all.begin(), all.end());
-      const auto one = deviation(found.of(k, dtype()), {weight, root_mean_square(x_[k]), spread});
+      const auto one = deviation(found.of(k, dtype()),
+                                 {weight, root_mean_square(x_[k]), spread, options_.tolerance});
       if (one && one->is_wrong) off.emplace(k, *one);
     }
     const bool may_be_rounding = std::any_of(
@@ -204,7 +205,7 @@ class Audit {
           const std::string purpose = str_cat("copy ", copy, " of cotangent ", c);
           Tensor& part = copies[c][j];
           const RandomSequence numbers = random_sequence(seed_, str_cat("output ", j), purpose);
-          part = copy_of_cotangent(part, dither_, numbers);
+          part = copy_of_cotangent(part, options_.dither, numbers);
         }
       }
       const Related found = related(copies);
@@ -226,7 +227,7 @@ class Audit {
 
   Gradient& gradient_;
   const Tensors& outputs_;
-  double dither_;
+  const AuditOptions& options_;
   std::uint64_t seed_;
   const Tensors& x_;
   Tensors elsewhere_;
@@ -238,9 +239,8 @@ class Audit {
 AuditedGradient audited(Gradient& gradient,
                         const std::vector<Tensors>& cotangents,
                         const Tensors& outputs,
-                        double dither,
-                        std::uint64_t seed) {
-  return Audit(gradient, outputs, dither, seed).of(cotangents);
+                        const AuditOptions& options) {
+  return Audit(gradient, outputs, options).of(cotangents);
 }
 
 void append(std::vector<double>& to, const Tensor& tensor) {

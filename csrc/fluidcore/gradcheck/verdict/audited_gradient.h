@@ -24,15 +24,20 @@ struct AuditedGradient {
   std::vector<Linear> linear;       // by input
 };
 
+struct AuditOptions {
+  double dither = 0;     // of copies of cotangents, as copy_dither()
+  double tolerance = 0;  // a relative error that is right
+  std::uint64_t seed = 0;
+};
+
 // For each of the cotangents, which are rounded to the dtype of the first input. Every one is run
 // again after a run elsewhere without a cotangent, for code that keeps values of an earlier run is
 // not right. Then -1/64 of it has -1/64 of the gradient, a sum of two has the sum, and none has
-// none. `outputs` are those of f at the point; `dither` is copy_dither() for it.
+// none. `outputs` are those of f at the point.
 AuditedGradient audited(Gradient& gradient,
                         const std::vector<Tensors>& cotangents,
                         const Tensors& outputs,
-                        double dither,
-                        std::uint64_t seed);
+                        const AuditOptions& options);
 
 // Adds the elements of a floating tensor.
 void append(std::vector<double>& to, const Tensor& tensor);

@@ -33,6 +33,8 @@ Evidence::Evidence(const Claim& claim, const Rules& rules, Derivatives& referenc
   std::sort(ranked.begin(), ranked.end());
   in_doubt_.reserve(ranked.size());
   for (const auto& [rank, column] : ranked) in_doubt_.push_back(column);
+  allowed_ = first.measure;
+  for (double& value : allowed_) value *= rules_.tolerance;
   visible_ = std::move(first.measure);
   for (double& value : visible_) value *= rules_.resolution;
   first_limit_ = std::move(first.limit);

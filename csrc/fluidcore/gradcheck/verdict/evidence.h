@@ -48,7 +48,7 @@ class Evidence {
   double& bend(std::size_t i) { return bend_[i]; }
 
   double limit(std::size_t i, double error) const {
-    return rules_.bars * error + claim_.tolerance[i];
+    return rules_.bars * error + claim_.tolerance[i] + allowed_[i];
   }
   bool holds(std::size_t i, const Interval& found) const;
   bool is_sharp(std::size_t i, double error) const { return limit(i, error) <= visible_[i]; }
@@ -73,6 +73,7 @@ class Evidence {
   std::size_t columns_;
   Columns in_doubt_;
   std::vector<double> visible_;  // [cotangents, elements], as those that follow
+  std::vector<double> allowed_;  // relative errors that are right
   std::vector<double> first_limit_;
   std::vector<double> bend_;
 };

@@ -84,6 +84,13 @@ std::vector<double> measures(const Derivatives& reference) {
   return size;
 }
 
+Rules Rules::with_tolerance(double part) const {
+  Rules rules = *this;
+  rules.tolerance = part;
+  rules.resolution = std::max(resolution, 2 * part);
+  return rules;
+}
+
 Judgement judge(const Derivatives& reference,
                 std::vector<double> analytical,
                 const std::vector<double>& tolerance,
@@ -108,7 +115,7 @@ Judgement judge(const Derivatives& reference,
     const double low = reference.low[i];
     const double high = reference.high[i];
     const double claimed = found.analytical[i];
-    const double limit = rules.bars * error + tolerance[i];
+    const double limit = rules.bars * error + tolerance[i] + rules.tolerance * found.measure[i];
     const double seen = rules.resolution * found.measure[i];
     const double distance = std::max({low - claimed, claimed - high, 0.0});
     found.nearest[i] = claimed < low ? low : claimed > high ? high : claimed;

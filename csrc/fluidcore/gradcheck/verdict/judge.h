@@ -28,6 +28,10 @@ struct Rules {
   double resolution = 1e-5;  // the relative error that a PASS must be able to see
   double allow_open = 0;     // the part of the gradient that need not be proven for a PASS
   OnKink on_kink = OnKink::kSubgradient;
+  double tolerance = 0;  // a relative error that is right, as of a solver that stops there
+
+  // The same for gradients that are right to a tolerance: a PASS need not see less than twice that.
+  Rules with_tolerance(double part) const;
 
   // Those of a dtype; `alone` where there is no float64 form to compare with.
   static Rules of(DType dtype, bool alone);

@@ -52,7 +52,8 @@ std::optional<Deviation> deviation(const LinearRelation& relation, const Slack& 
   if (worst == 0) return std::nullopt;
   const double rounding = rounding_of_sums(relation.dtype);
   if (!relation.is_zero()) {
-    found.limit = rounding * (largest + slack.weight / slack.size_of_point) + kRuns * slack.spread +
+    found.limit = rounding * (largest + slack.weight / slack.size_of_point) +
+                  slack.tolerance * largest + kRuns * slack.spread +
                   smallest_normal(relation.dtype);
   }
   found.is_wrong = worst > found.limit;

@@ -44,6 +44,7 @@ struct Slack {
   double weight = 0;
   double size_of_point = 1;  // root mean square of x
   double spread = 0;         // deviation of runs that should be the same
+  double tolerance = 0;      // a relative error that is right
 };
 
 // The element that is off the most, of those where both are finite: what overflows is left to

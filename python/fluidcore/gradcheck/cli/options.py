@@ -71,6 +71,7 @@ def add_check_options(parser: argparse.ArgumentParser) -> None:
     add = how.add_argument
     add("--seed", type=int, default=0, help="of everything random: 0, 1, ...; default 0")
     add("--resolution", type=float, help="relative error that a pass must be able to see")
+    add("--tolerance", type=float, help="relative error that is right, as of a solver")
     add("--mode", choices=["auto", "full", "coloured", "directional"], default="auto")
     add("--n-full", type=int, default=2000, help="elements that 'auto' checks one by one")
     add("--probes", type=int, default=4, help="random directions of 'directional'")

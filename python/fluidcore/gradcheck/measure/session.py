@@ -25,11 +25,13 @@ _LARGE = 32.0  # the size of a second cotangent: beyond the limits of what takes
 
 def configured(usual: core.Rules, config: GradCheckConfig) -> core.Rules:
     """The usual rules of a dtype, but for what the user has set."""
+    usual = usual.with_tolerance(config.tolerance or 0.0)
     return core.Rules(
         bars=usual.bars,
         resolution=config.resolution or usual.resolution,
         allow_open=usual.allow_open if config.allow_open is None else config.allow_open,
         on_kink=config.on_kink,
+        tolerance=usual.tolerance,
     )
 
 

@@ -89,6 +89,7 @@ def _deviation(
             point=session.target.inputs[k].value,
             weight=weight,
             spread=0.0 if noise.repeats else float(np.max(noise.backward[k], initial=0.0)),
+            tolerance=session.config.tolerance or 0.0,
         )
 
     worst = off()

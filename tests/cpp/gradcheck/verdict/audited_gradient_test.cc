@@ -30,7 +30,7 @@ AuditedGradient audit_of(const std::function<Numbers(const Numbers&, const Numbe
   Numbers outputs = kPoint;
   for (double& y : outputs) y *= y;
   return audited(gradient, {{tensor_of({1.25, -0.75, 0.3})}}, {tensor_of(outputs)},
-                 dither.value_or(rounding_dither(dtype)), 0);
+                 {dither.value_or(rounding_dither(dtype))});
 }
 
 Numbers right(const Numbers& v, const Numbers& x) {
@@ -175,7 +175,7 @@ TEST(AuditedGradient, OneOfAnotherShapeIsAFaultAndNotANumber) {
   ToyGradient gradient({tensor_of(kPoint)}, [](const auto& /*x*/, const auto& /*v*/) {
     return std::vector<Tensor>{tensor_of({1, 2})};
   });
-  const AuditedGradient found = audited(gradient, {{tensor_of({1})}}, {tensor_of({1})}, 0, 0);
+  const AuditedGradient found = audited(gradient, {{tensor_of({1})}}, {tensor_of({1})}, {});
   EXPECT_EQ(found.faults[0], "wrong-shape");
   ASSERT_EQ(found.values[0].size(), 3);
   EXPECT_TRUE(std::isnan(found.values[0][1]));

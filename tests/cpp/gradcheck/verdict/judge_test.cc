@@ -172,5 +172,16 @@ TEST(JudgeTest, DtypesWithFewerDigitsSeeLess) {
   EXPECT_EQ(to_string(Verdict::kInconclusive), "INCONCLUSIVE");
 }
 
+TEST(Judge, ARelativeErrorThatIsAllowedIsRightAndNoneThatIsLarger) {
+  const Derivatives reference = known_derivatives({4, -2}, 1e-9);
+  const Rules rules = Rules().with_tolerance(1e-3);
+  EXPECT_EQ(rules.resolution, 2e-3);
+  EXPECT_EQ(Rules().with_tolerance(1e-9).resolution, Rules().resolution);
+  EXPECT_EQ(judge(reference, {4 + 3.9e-3, -2 - 1.9e-3}, {0, 0}, rules).verdict(), Verdict::kPass);
+  const Judgement found = judge(reference, {4 + 3.9e-3, -2 - 2.1e-3}, {0, 0}, rules);
+  EXPECT_EQ(found.verdict(), Verdict::kFail);
+  EXPECT_EQ(found.wrong, (std::vector<std::uint8_t>{0, 1}));
+}
+
 }  // namespace
 }  // namespace fluidcore::gradcheck
