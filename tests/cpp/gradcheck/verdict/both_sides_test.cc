@@ -10,7 +10,7 @@ namespace fluidcore::gradcheck {
 namespace {
 
 // What a measurement finds of the one derivative.
-struct Measured {
+struct Finding {
   double low;
   double high;
   double error = 1e-12;
@@ -28,25 +28,25 @@ struct Measured {
   }
 };
 
-Measured smooth(double value, double error = 1e-12) {
+Finding smooth_at(double value, double error = 1e-12) {
   return {value, value, error};
 }
-Measured kink(double low, double high) {
+Finding kink_of(double low, double high) {
   return {low, high, 1e-12, kKink};
 }
 
 // The measurements, in the order in which they are taken.
-struct Measurements {
-  Measured first;
-  Measured central;
-  Measured right;
-  Measured left;
+struct Findings {
+  Finding first;
+  Finding central;
+  Finding right;
+  Finding left;
 };
 
 enum class Fate { kProven, kRefuted, kOpen };
 
 // What becomes of a claim.
-Fate claim(double value, const Measurements& measured) {
+Fate fate_of(double value, const Findings& measured) {
   Derivatives reference = measured.first.derivatives();
   const Claim claim{0, {value}, {1e-9}};
   const Rules rules;
@@ -66,44 +66,47 @@ Fate claim(double value, const Measurements& measured) {
 }
 
 TEST(BothSides, RefuteWhatTheFirstMeasurementRefutes) {
-  const Measurements alike = {smooth(2), smooth(2), smooth(2), smooth(2)};
-  EXPECT_EQ(claim(1, alike), Fate::kRefuted);
-  EXPECT_EQ(claim(2, alike), Fate::kProven);
+  const Findings alike = {smooth_at(2), smooth_at(2), smooth_at(2), smooth_at(2)};
+  EXPECT_EQ(fate_of(1, alike), Fate::kRefuted);
+  EXPECT_EQ(fate_of(2, alike), Fate::kProven);
 }
 
 TEST(BothSides, OfTwoSmoothMeasurementsThatDifferNeitherIsTrusted) {
-  EXPECT_EQ(claim(1, {smooth(2), smooth(1), smooth(1), smooth(1)}), Fate::kOpen);
+  EXPECT_EQ(fate_of(1, {smooth_at(2), smooth_at(1), smooth_at(1), smooth_at(1)}), Fate::kOpen);
 }
 
 TEST(BothSides, MeasurementsThatAgreeKeepTheirErrorBars) {
-  EXPECT_EQ(claim(2 + 2.5e-6, {smooth(2, 2e-7), smooth(2 + 1e-7, 1e-6), smooth(2), smooth(2)}),
+  EXPECT_EQ(fate_of(2 + 2.5e-6,
+                    {smooth_at(2, 2e-7), smooth_at(2 + 1e-7, 1e-6), smooth_at(2), smooth_at(2)}),
             Fate::kProven);
 }
 
 TEST(BothSides, WhatLiesBetweenThemIsRight) {
-  const Measurements bent = {kink(1, 3), kink(1, 3), smooth(3), smooth(1)};
-  EXPECT_EQ(claim(2.5, bent), Fate::kProven);
-  EXPECT_EQ(claim(3.5, bent), Fate::kRefuted);
+  const Findings bent = {kink_of(1, 3), kink_of(1, 3), smooth_at(3), smooth_at(1)};
+  EXPECT_EQ(fate_of(2.5, bent), Fate::kProven);
+  EXPECT_EQ(fate_of(3.5, bent), Fate::kRefuted);
 }
 
 TEST(BothSides, ThatTheFirstMeasurementHasNotFoundAreChance) {
-  EXPECT_EQ(claim(3.5, {kink(1, 2), kink(1, 3), smooth(3), smooth(2.5)}), Fate::kOpen);
-  EXPECT_EQ(claim(3.5, {kink(1, 3), kink(1, 2), smooth(3), smooth(2.5)}), Fate::kOpen);
+  EXPECT_EQ(fate_of(3.5, {kink_of(1, 2), kink_of(1, 3), smooth_at(3), smooth_at(2.5)}),
+            Fate::kOpen);
+  EXPECT_EQ(fate_of(3.5, {kink_of(1, 3), kink_of(1, 2), smooth_at(3), smooth_at(2.5)}),
+            Fate::kOpen);
 }
 
 TEST(BothSides, RefuteNothingAcrossAJump) {
-  const Measured jump{1, 3, 1e-12, kJump};
-  EXPECT_EQ(claim(3.5, {kink(1, 3), jump, smooth(3), smooth(1)}), Fate::kOpen);
+  const Finding jump{1, 3, 1e-12, kJump};
+  EXPECT_EQ(fate_of(3.5, {kink_of(1, 3), jump, smooth_at(3), smooth_at(1)}), Fate::kOpen);
 }
 
 TEST(BothSides, ThatAreAlikeAreNoKinkThatCentralDifferencesMayHaveSeen) {
-  EXPECT_EQ(claim(2.5, {kink(1, 3), kink(1, 3), smooth(2), smooth(2)}), Fate::kOpen);
+  EXPECT_EQ(fate_of(2.5, {kink_of(1, 3), kink_of(1, 3), smooth_at(2), smooth_at(2)}), Fate::kOpen);
 }
 
 TEST(BothSides, ShowWhereTheErrorBarOfCentralDifferencesIsTooShort) {
-  const Measured sides = smooth(2 + 4e-6, 1e-6);
-  EXPECT_EQ(claim(2 + 4e-6, {smooth(2), smooth(2), sides, sides}), Fate::kProven);
-  EXPECT_EQ(claim(2 + 2e-5, {smooth(2), smooth(2), sides, sides}), Fate::kRefuted);
+  const Finding sides = smooth_at(2 + 4e-6, 1e-6);
+  EXPECT_EQ(fate_of(2 + 4e-6, {smooth_at(2), smooth_at(2), sides, sides}), Fate::kProven);
+  EXPECT_EQ(fate_of(2 + 2e-5, {smooth_at(2), smooth_at(2), sides, sides}), Fate::kRefuted);
 }
 
 }  // namespace
