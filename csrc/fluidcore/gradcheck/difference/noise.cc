@@ -121,10 +121,10 @@ class Lines {
   std::vector<std::vector<bool>> signs_;
 };
 
+// The noise, and the outputs that stand still on the first line: they show none there.
 struct Measured {
   NoiseLevel noise;
-  std::vector<std::size_t>
-      still;  // outputs that stand still on the first line, and show none there
+  std::vector<std::size_t> still;
 };
 
 Measured noise_of(Function& function,

@@ -205,7 +205,7 @@ class Audit {
           const std::string purpose = str_cat("copy ", copy, " of cotangent ", c);
           Tensor& part = copies[c][j];
           const RandomSequence numbers = random_sequence(seed_, str_cat("output ", j), purpose);
-          part = copy_of_cotangent(part, options_.dither, numbers);
+          part = dithered(part, options_.dither, numbers);
         }
       }
       const Related found = related(copies);

@@ -31,7 +31,7 @@ constexpr double kShortest = 0.5;     // element of a direction
 // and hardly any two are equal, so opposite errors do not cancel.
 double element(std::uint32_t bits) {
   const double size = (512 + static_cast<double>(bits & 1023)) / 1024;
-  return size * (1 - 2 * static_cast<double>((bits >> 10) & 1));  // no branch that none foresees
+  return size * (1 - 2 * static_cast<double>((bits >> 10) & 1));  // a branch would go astray
 }
 
 std::vector<double> direction_of(std::int64_t size, double length, const RandomSequence& numbers) {

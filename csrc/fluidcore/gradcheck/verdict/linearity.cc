@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "fluidcore/gradcheck/function/random_values.h"
 #include "fluidcore/gradcheck/function/rounding.h"
 #include "fluidcore/gradcheck/function/sums.h"
 #include "fluidcore/gradcheck/verdict/judge.h"
@@ -59,10 +58,6 @@ std::optional<Deviation> deviation(const LinearRelation& relation, const Slack& 
   found.is_wrong = worst > found.limit;
   found.may_be_rounding = found.is_wrong && !relation.is_zero();
   return found;
-}
-
-Tensor copy_of_cotangent(const Tensor& cotangent, double dither, const RandomSequence& numbers) {
-  return dithered(cotangent, dither, numbers);
 }
 
 double copy_dither(DType dtype, const NoiseLevel& noise, const std::vector<double>& outputs) {

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "fluidcore/base/dtype.h"
-#include "fluidcore/base/philox.h"
 #include "fluidcore/gradcheck/difference/noise.h"
 #include "fluidcore/tensor/tensor.h"
 
@@ -64,7 +63,6 @@ std::optional<Deviation> deviation(const LinearRelation& relation, const Slack& 
 // copies of it, each number changed by up to a part of itself: as the gradient is linear in them,
 // all that is left is rounding, another one for each copy; a fault is the same.
 inline constexpr int kCopiesOfCotangent = 8;
-Tensor copy_of_cotangent(const Tensor& cotangent, double dither, const RandomSequence& numbers);
 
 // That part for gradient code of a dtype: rounding_dither(), or the root of what f is rounded by,
 // relative to its outputs, if it rounds to fewer digits inside. `noise` as of noise_floor().

@@ -83,8 +83,8 @@ TEST(Linearity, WhatNeedsNoCotangentIsNoRounding) {
 TEST(Linearity, ACopyOfACotangentDiffersByManyRoundingUnits) {
   for (const DType dtype : {DType::kFloat64, DType::kFloat32, DType::kFloat16}) {
     const Tensor v = tensor_of({0.1, -3, 0}, dtype);
-    const double dither = copy_dither(dtype, {}, {});
-    const Tensor near = copy_of_cotangent(v, dither, random_sequence(0, "output 0", "copy 0"));
+    const Tensor near =
+        dithered(v, copy_dither(dtype, {}, {}), random_sequence(0, "output 0", "copy 0"));
     EXPECT_EQ(near.dtype(), dtype);
     EXPECT_NE(near.get_float_element(1), -3);
     EXPECT_NEAR(near.get_float_element(1), -3, 3.1 * rounding_dither(dtype));
