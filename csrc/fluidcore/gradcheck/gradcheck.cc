@@ -310,6 +310,8 @@ GradCheck check_gradients(const OpRegistry& ops,
                           const CheckOptions& options) {
   require(options.cotangents >= 1, "check_gradients: cotangents must be at least 1, got 0");
   require(options.probes >= 1, "check_gradients: probes must be at least 1, got 0");
+  require(options.tolerance >= 0 && std::isfinite(options.tolerance),
+          "check_gradients: tolerance must be 0 or more, got ", options.tolerance);
   const OperatorCase given{type, inputs, attrs, options.no_grad, options.num_outputs, options.seed};
   GradCheck result;
   result.inputs = Check(ops, options.dtype ? case_in(given, *options.dtype) : given, options).run();

@@ -323,6 +323,9 @@ TEST(GradcheckTest, SaysWhatItCannotCheck) {
       ThrowsMessage<InvalidArgument>("check_gradients: cotangents must be at least 1, got 0"));
   EXPECT_THAT([&] { check_gradients(ops, "tanh", {{"X", {x}}}, {}, {.probes = 0}); },
               ThrowsMessage<InvalidArgument>("check_gradients: probes must be at least 1, got 0"));
+  EXPECT_THAT(
+      [&] { check_gradients(ops, "tanh", {{"X", {x}}}, {}, {.tolerance = -1}); },
+      ThrowsMessage<InvalidArgument>("check_gradients: tolerance must be 0 or more, got -1.0"));
 }
 
 }  // namespace

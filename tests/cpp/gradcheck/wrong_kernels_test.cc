@@ -483,5 +483,18 @@ TEST(WrongKernelsTest, RightKernelsPass) {
   }
 }
 
+TEST(WrongKernelsTest, AreRightToATolerance) {
+  for (const DType dtype : kBoth) {
+    const OpRegistry registry = toy_registry<Cubic, Changed<SlightlyLarge>>();
+    const auto verdict = [&](double tolerance) {
+      return check_gradients(registry, "toy", {{"X", {random_tensor({4, 4}, dtype, 1)}}}, {},
+                             {.tolerance = tolerance})
+          .verdict;
+    };
+    EXPECT_EQ(verdict(2e-5), Verdict::kPass);
+    EXPECT_EQ(verdict(2e-6), Verdict::kFail);
+  }
+}
+
 }  // namespace
 }  // namespace fluidcore::gradcheck

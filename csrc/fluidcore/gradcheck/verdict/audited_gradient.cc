@@ -89,14 +89,11 @@ struct Related {
 class Audit {
  public:
   Audit(Gradient& gradient, const Tensors& outputs, const AuditOptions& options)
-      : gradient_(gradient),
-        outputs_(outputs),
-        options_(options),
-        seed_(options.seed),
-        x_(gradient.inputs()) {
+      : gradient_(gradient), outputs_(outputs), options_(options), x_(gradient.inputs()) {
     const double amplitude = std::sqrt(std::sqrt(unit_roundoff(dtype())));
     for (std::size_t i = 0; i < x_.size(); ++i) {
-      const RandomSequence numbers = random_sequence(seed_, str_cat("input ", i), "elsewhere");
+      const RandomSequence numbers =
+          random_sequence(options_.seed, str_cat("input ", i), "elsewhere");
       elsewhere_.push_back(dithered(x_[i], amplitude, numbers));
     }
     result_.values.resize(x_.size());
@@ -166,7 +163,8 @@ class Audit {
   Tensors another(const Tensors& v) const {
     Tensors result;
     for (std::size_t j = 0; j < v.size(); ++j) {
-      const RandomSequence numbers = random_sequence(seed_, str_cat("output ", j), "second");
+      const RandomSequence numbers =
+          random_sequence(options_.seed, str_cat("output ", j), "second");
       result.push_back(gaussian(v[j].spec(), numbers));
     }
     return apart(sum_of(v, result), v);
@@ -204,7 +202,8 @@ class Audit {
         for (std::size_t j = 0; j < copies[c].size(); ++j) {
           const std::string purpose = str_cat("copy ", copy, " of cotangent ", c);
           Tensor& part = copies[c][j];
-          const RandomSequence numbers = random_sequence(seed_, str_cat("output ", j), purpose);
+          const RandomSequence numbers =
+              random_sequence(options_.seed, str_cat("output ", j), purpose);
           part = dithered(part, options_.dither, numbers);
         }
       }
@@ -228,7 +227,6 @@ class Audit {
   Gradient& gradient_;
   const Tensors& outputs_;
   const AuditOptions& options_;
-  std::uint64_t seed_;
   const Tensors& x_;
   Tensors elsewhere_;
   AuditedGradient result_;
