@@ -21,7 +21,12 @@ from fluidcore.gradcheck.adapters.claim import Claim, matched
 from fluidcore.gradcheck.adapters.narrowing import rounds_inside, why_no_shadow
 from fluidcore.gradcheck.target.calls import Calls, cast
 from fluidcore.gradcheck.target.gradient_target import NoSecondGradientError
-from fluidcore.gradcheck.target.random_numbers import random_states_kept
+from fluidcore.gradcheck.target.precision import UNIT
+from fluidcore.gradcheck.target.random_numbers import (
+    are_drawn,
+    draw_same_numbers,
+    random_states_kept,
+)
 from fluidcore.gradcheck.target.repro import Repro, array_text
 from fluidcore.gradcheck.target.target import SHADOW, Array, Input, Run, Target
 
@@ -41,7 +46,8 @@ class CallableTarget(Target):
 
     Floating tensors are differentiated by; all else is constant. The user's tensors are copied.
     Where their dtypes differ, the narrowest is under test: f gets each in its own dtype, rounded to
-    the narrowest, and so are the gradients.
+    the narrowest, and so are the gradients. f may draw from `np.random` and `random`: it gets the
+    same numbers in every run.
     """
 
     framework: ClassVar[str]
@@ -54,6 +60,7 @@ class CallableTarget(Target):
         self.claim = claim
         self.who = name or self._name()
         self._is_running = False
+        self._draws = True  # from those two, as far as is known; if not, runs are cheaper
         self._args = tuple(args)
         arguments.check_call(self.who, "f", f, len(self._args), "the point")
         named = [
@@ -223,6 +230,8 @@ class CallableTarget(Target):
 
     def _session(self, dtype: str) -> contextlib.AbstractContextManager[None]:
         """Around every run: same random numbers in it."""
+        if self._draws:
+            draw_same_numbers()
         return _NOTHING
 
     def _run_first(self, xs: Sequence[Array], dtype: str) -> list[Array]:
@@ -277,6 +286,7 @@ class CallableTarget(Target):
         """Runs f once as it is, then in a wider dtype; returns why none is possible."""
         calls = Calls(self)
         native = calls.forward(self.dtype)
+        self._draws = are_drawn()
         self.first_changes = calls.changed
         count = len(self._args) + len(native)
         given = "the point, and a cotangent for each output"
@@ -284,6 +294,10 @@ class CallableTarget(Target):
         count = len(self._args) + len(self.inputs)
         given = "the point, and a direction for each input"
         arguments.check_call(self.who, "jvp", self.claim.jvp, count, given)
+        own, returned = self.dtype, max((y.dtype.name for y in native), key=UNIT.__getitem__)
+        if UNIT[returned] > UNIT[own]:
+            self._take_for(returned)
+            return f"it returns {returned} for {own} arguments"
         if self.dtype == SHADOW:
             self.first_run = native
             return self._calculates_in_less(native)
@@ -300,16 +314,20 @@ class CallableTarget(Target):
         return self._calculates_in_less(native) or reason
 
     def _calculates_in_less(self, native: Sequence[Array]) -> str:
-        """Takes f for code of the smaller dtype that it calculates in, if there is one.
-
-        It is given what it was given before, wider tensors, at the nearest numbers of that dtype.
-        """
+        """Takes f for code of the smaller dtype that it calculates in, if there is one."""
         dtype = self._inner_dtype(native)
         if not dtype:
             return ""
+        self._take_for(dtype)
+        return f"it calculates in {dtype}, whatever it is given"
+
+    def _take_for(self, dtype: str) -> None:
+        """Takes f for code of a smaller dtype.
+
+        It is given what it was given before, wider tensors, at the nearest numbers of that dtype.
+        """
         self._is_mixed, self.dtype, self.first_run = True, dtype, None
         self.inputs = [replace(put, value=cast(put.value, dtype)) for put in self.inputs]
-        return f"it calculates in {dtype}, whatever it is given"
 
     def _inner_dtype(self, native: Sequence[Array]) -> str:
         """Float32 if f returns its numbers for float64, and feels no smaller steps."""

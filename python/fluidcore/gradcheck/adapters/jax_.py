@@ -71,7 +71,8 @@ class JaxTarget(CallableTarget):
         return run
 
     def _session(self, dtype: str) -> contextlib.AbstractContextManager[None]:
-        return self._enable_x64(True) if dtype == SHADOW else super()._session(dtype)
+        usual = super()._session(dtype)
+        return self._enable_x64(True) if dtype == SHADOW else usual
 
     def _points(self, xs: Sequence[Array], dtype: str) -> list[Any]:
         is_traced = self._is_traced

@@ -30,7 +30,6 @@ class Trace:
         from jax.extend.core import jaxpr_as_fun  # type: ignore[import-not-found]
 
         self._jax: Any = sys.modules["jax"]
-        self._f = f
         self.jaxpr = traced(f, points)
         self._replay: Program = jaxpr_as_fun(self.jaxpr)
         self._count = len(points)
@@ -69,11 +68,11 @@ class Trace:
     def copies(self, k: int, points: Sequence[Array]) -> list[Any]:
         """The outputs [b, ...] at copies [b, ...] of argument `k`, with the other arguments."""
         axes = [0 if i == k else None for i in range(self._count)]
-        many = self._jax.vmap(self._f, in_axes=axes, out_axes=0)
+        many = self._jax.vmap(self._replay, in_axes=axes, out_axes=0)
         return self._run(("copies", k, len(points[k])), many, points)
 
     def _gradients(self, *arrays: Any) -> list[Any]:
-        _, pull = self._jax.vjp(self._f, *arrays[: self._count])
+        _, pull = self._jax.vjp(self._replay, *arrays[: self._count])
         return list(pull(list(arrays[self._count :])))
 
     def _both(self, *arrays: Any) -> list[Any]:

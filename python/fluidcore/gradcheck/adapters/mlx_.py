@@ -42,9 +42,10 @@ class MlxTarget(CallableTarget):
             random.seed(high << 32 | low)  # a key is the two halves of its seed
 
     def _session(self, dtype: str) -> contextlib.AbstractContextManager[None]:
+        usual = super()._session(dtype)
         self._mx.random.seed(_SEED)
         on_cpu: contextlib.AbstractContextManager[None] = self._mx.stream(self._mx.cpu)
-        return on_cpu if dtype == SHADOW else super()._session(dtype)
+        return on_cpu if dtype == SHADOW else usual
 
     def _pull(self, tensors: list[Any], vs: Sequence[Any], dtype: str) -> list[Any]:
         f = self._differentiable(dtype)

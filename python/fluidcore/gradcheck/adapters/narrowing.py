@@ -45,6 +45,8 @@ def rounds_inside(
     is another one for a smaller step. Both may come from terms of `dtype` that cancel, too. But
     these leave less rounding than the same terms do in a smaller dtype, by the ratio of the two
     units. At the points, which are numbers of the smaller dtype, rounding hides every small step.
+    A staircase like `floor` hides one, too; but its treads are no rounding's: they are longer than
+    the step that something moves for, and what moves does not move as far for the opposite step.
 
     Args:
         forward: f(xs, dtype).
@@ -79,6 +81,11 @@ def rounds_inside(
         most = max(np.linalg.norm(slope), np.linalg.norm(steep))
         if not unmoved and not apart > 0.2 * most:
             return False
+        opposite = slope_at(-coarser) if is_seen else slope_at(-coarse)
+        opposite -= slope if is_seen else steep
+        if np.linalg.norm(opposite) > 0.5 * most:
+            return False
+        del opposite
         slope -= slope_at(_PART * coarser) if is_seen else steep
         rounding = coarser * np.linalg.norm(slope)
         unit = core.unit_roundoff(own)

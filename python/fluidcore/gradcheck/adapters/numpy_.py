@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import random
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
@@ -14,15 +13,11 @@ from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck.adapters.callable_ import CallableTarget, name_of_dtype
 from fluidcore.gradcheck.adapters.claim import Claim
 from fluidcore.gradcheck.adapters.origin import name_of
-from fluidcore.gradcheck.target.random_numbers import draw_same_numbers
 from fluidcore.gradcheck.target.target import Array
 
 
 class NumpyTarget(CallableTarget):
-    """y = f(*args) over NumPy arrays; NumPy scalars count as arrays, Python numbers do not.
-
-    f may draw from `np.random` and `random`: it gets the same numbers in every run.
-    """
+    """y = f(*args) over NumPy arrays; NumPy scalars count as arrays, Python numbers do not."""
 
     framework: ClassVar[str] = "NumPy"
     tensor: ClassVar[str] = "array"
@@ -34,7 +29,6 @@ class NumpyTarget(CallableTarget):
                 f"{name or name_of(f)}: a function of NumPy arrays must come with its gradient, "
                 "got none; give vjp=, or value_and_grad=True if it returns (value, gradient)"
             )
-        self._draws = True
         super().__init__(f, args, claim, name)
 
     @contextlib.contextmanager
@@ -45,28 +39,6 @@ class NumpyTarget(CallableTarget):
     def _one_run(self) -> contextlib.AbstractContextManager[Any]:
         is_free = not (self._draws or self._is_running)
         return np.errstate(all="ignore") if is_free else super()._one_run()
-
-    def _session(self, dtype: str) -> contextlib.AbstractContextManager[None]:
-        if self._draws:
-            draw_same_numbers()
-        return super()._session(dtype)
-
-    def _first_runs(self) -> str:
-        reason = super()._first_runs()
-        self._draws = self._draws_numbers()
-        return reason
-
-    def _draws_numbers(self) -> bool:
-        """Whether f or its gradient uses the global generators; if not, runs are cheaper."""
-        draw_same_numbers()
-        untouched = _next_numbers()
-        draw_same_numbers()
-        self._draws = False
-        xs = [put.value.copy() for put in self.inputs]
-        ys = self.forward(xs, self.dtype)
-        with contextlib.suppress(Exception):  # the check itself will meet it again
-            self.vjp(xs, [np.ones_like(y) for y in ys], self.dtype)
-        return untouched != _next_numbers()
 
     def _is_tensor(self, value: Any) -> bool:
         return isinstance(value, (np.ndarray, np.generic))
@@ -90,7 +62,3 @@ class NumpyTarget(CallableTarget):
         if isinstance(leaf, (int, float, complex)):
             return np.asarray(leaf)
         return super()._number(leaf)
-
-
-def _next_numbers() -> tuple[bytes, int]:
-    return np.random.bytes(8), random.getrandbits(64)

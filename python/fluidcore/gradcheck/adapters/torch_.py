@@ -129,6 +129,7 @@ class TorchTarget(CallableTarget):
 
     def _session(self, dtype: str) -> contextlib.AbstractContextManager[None]:
         torch = self._torch
+        usual = super()._session(dtype)
         torch_state.seed(self._devices)
         default = torch.float64 if dtype == SHADOW and self._wide else self._own_dtype
         if torch.get_default_dtype() is not default:
@@ -137,7 +138,7 @@ class TorchTarget(CallableTarget):
             torch.set_num_threads(1)
         if self._buffered:
             return torch_state.kept_buffers(self._buffered)
-        return super()._session(dtype)
+        return usual
 
     def forward(self, xs: Sequence[Array], dtype: str) -> list[Array]:
         """As of CallableTarget."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import zlib
 from collections.abc import Iterator
@@ -64,6 +65,21 @@ def draw_same_numbers() -> None:
     """The global generators start anew, from a fixed seed."""
     np.random.seed(_SEED)
     random.seed(_SEED)
+
+
+def are_drawn() -> bool:
+    """Whether numbers were drawn since then; draws some itself."""
+    return _next_numbers() != _first_numbers()
+
+
+@functools.cache
+def _first_numbers() -> tuple[bytes, int]:
+    draw_same_numbers()
+    return _next_numbers()
+
+
+def _next_numbers() -> tuple[bytes, int]:
+    return np.random.bytes(8), random.getrandbits(64)
 
 
 def few_bits(values: NDArray[np.float64]) -> NDArray[np.float64]:

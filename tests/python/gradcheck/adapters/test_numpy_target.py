@@ -280,6 +280,41 @@ def test_a_function_that_rounds_inside_has_no_float64_form() -> None:
     ).has_shadow
 
 
+@pytest.mark.parametrize("size", [40, 4000])
+@pytest.mark.parametrize("f", [np.floor, np.ceil, lambda x: x * np.floor(3 * x)])
+def test_a_staircase_is_not_taken_for_rounding(f: Any, size: int) -> None:
+    x = 3 * np.random.default_rng(0).standard_normal(size)
+    for dtype in ("float64", "float32"):
+        target = callable_target(f, [x.astype(dtype)], vjp=cube_vjp)
+        assert (target.dtype, target.native_reason) == (dtype, "")
+
+
+@pytest.mark.parametrize(
+    ("dtype", "returned"),
+    [("float64", "float32"), ("float64", "float16"), ("float32", "bfloat16")],
+)
+@pytest.mark.parametrize("size", [7, 4000])
+def test_code_that_returns_fewer_digits_is_that_of_their_dtype(
+    dtype: str, returned: str, size: int
+) -> None:
+    def f(x: Any) -> Any:
+        return x * x, (2 * x).astype(numpy_dtype(returned))
+
+    def vjp(x: Any, v: Any, w: Any) -> Any:
+        return (2 * x * v + 2 * w.astype(x.dtype)).astype(x.dtype)
+
+    x = np.linspace(0.5, 1.5, size).astype(dtype)
+    target = callable_target(f, [x], vjp=vjp)
+    assert (target.dtype, target.has_shadow) == (returned, False)
+    assert target.native_reason == f"it returns {returned} for {dtype} arguments"
+    wrong = check(f, x, vjp=lambda x, v, w: vjp(x, v, -w))
+    right = check(f, x, vjp=vjp)
+    verdicts = Verdict.PASS, Verdict.FAIL
+    if (size, returned) == (4000, "bfloat16"):  # so many terms may round as much as that
+        verdicts = Verdict.INCONCLUSIVE, Verdict.INCONCLUSIVE
+    assert (right.verdict, wrong.verdict) == verdicts
+
+
 @pytest.mark.parametrize(
     ("f", "slope", "dtype", "size"),
     [

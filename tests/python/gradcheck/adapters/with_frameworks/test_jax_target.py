@@ -136,7 +136,7 @@ def test_a_gradient_that_jax_cannot_differentiate_says_so() -> None:
     assert "Pure callbacks do not support" in absent.detail
 
 
-def test_a_function_is_traced_a_few_times_however_many_elements_it_has() -> None:
+def test_a_function_is_traced_once_in_each_dtype_however_many_elements_it_has() -> None:
     runs = 0
 
     def f(x: Any) -> Any:
@@ -145,7 +145,20 @@ def test_a_function_is_traced_a_few_times_however_many_elements_it_has() -> None
         return jnp.sin(x) * x
 
     assert check(f, jnp.linspace(0.1, 1.0, 30))
-    assert runs == 4  # in float32 and float64, alone and differentiated
+    assert runs == 2  # in float32 and float64
+
+
+@pytest.mark.parametrize("size", [6, 3000])
+def test_numbers_that_each_trace_draws_anew_are_those_of_its_gradient_too(size: int) -> None:
+    numbers = np.random.default_rng()
+
+    def f(x: Any) -> Any:
+        return x * (1 + numbers.random())
+
+    report = check(f, jnp.linspace(0.5, 1.5, size, dtype=jnp.float32))
+    assert report
+    (result,) = report.results
+    assert "it is another function in float64" in result.detail
 
 
 def compilations(caplog: pytest.LogCaptureFixture, f: Any, x: Any, **options: Any) -> int:

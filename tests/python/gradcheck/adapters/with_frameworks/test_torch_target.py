@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import random
 import subprocess
 import sys
 from functools import partial
@@ -170,6 +171,14 @@ def test_dropout_repeats_and_random_numbers_stay_as_they_were() -> None:
         check(failing, tensor(3))
     assert torch.equal(torch.get_rng_state(), state)
     assert torch.get_default_dtype() is torch.float32
+
+
+def test_numbers_of_numpy_and_python_repeat_too() -> None:
+    np.random.seed(5)
+    expected = np.random.random_sample()
+    np.random.seed(5)
+    assert check(lambda x: x**2 * np.random.random_sample() * random.random(), tensor(4, 5))
+    assert np.random.random_sample() == expected
 
 
 def test_random_numbers_of_float32_are_the_same_in_float64() -> None:
