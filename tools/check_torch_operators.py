@@ -8,25 +8,18 @@ gradient does not pass, and how many do. Exits with 1 if a gradient fails withou
 below, or the checker raises.
 """
 
-import argparse
 import itertools
 import re
 import sys
-import time
-import warnings
-from collections import Counter
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
+from operator_outcomes import Sample, check_all
 from torch.testing._internal.common_methods_invocations import op_db
 
-from fluidcore import core
 from fluidcore.gradcheck.adapters import callable_target
-from fluidcore.gradcheck.config import GradCheckConfig
-from fluidcore.gradcheck.pipeline.run import run_check
-
-BUDGET_S = 60.0
+from fluidcore.gradcheck.target.target import Target
 
 # Why a gradient of PyTorch fails; each for somebody who maintains the operator.
 _UNPOOLED = (
@@ -48,23 +41,6 @@ EXPLANATIONS = {
     "round (decimals_3)": "a staircase of treads of 1e-3, shorter than a step of differences in "
     "float32: backward gives the slope between its steps, 0; torch leaves it out of its gradcheck",
 }
-
-
-class Outcome(NamedTuple):
-    """What a check of one operator has found.
-
-    Attributes:
-        operator: Its name, with that of its variant.
-        dtype: Of the sample.
-        verdict: "pass", "fail" or "inconclusive"; "refused" where it cannot be checked, "crash"
-            where the checker raises.
-        why: Reasons, or what was raised.
-    """
-
-    operator: str
-    dtype: str
-    verdict: str
-    why: str
 
 
 def operators(only: str) -> Iterator[Any]:
@@ -93,78 +69,26 @@ def _has_gradient(sample: Any) -> bool:
     return any(isinstance(leaf, torch.Tensor) and leaf.requires_grad for leaf in leaves)
 
 
-def outcome_of(op: Any, sample: Any, dtype: str) -> Outcome:
-    """Checks an operator at a sample."""
+def sample_of(op: Any, sample: Any) -> Sample:
+    """An operator at one of its samples."""
 
     def f(input: Any, args: Any, kwargs: Any) -> Any:
         result = op.gradcheck_wrapper(op.get_op(), input, *args, **kwargs)
         return sample.output_process_fn_grad(result)
 
-    config = GradCheckConfig(budget_s=BUDGET_S, explain=False)
-    name = name_of(op)
-    try:
+    def target() -> Target:
         args = (sample.input, tuple(sample.args), dict(sample.kwargs))
-        report = run_check(callable_target(f, args, name=name), config)
-    except core.InvalidArgument as error:
-        return Outcome(name, dtype, "refused", _line(error))
-    except Exception as error:
-        return Outcome(name, dtype, "crash", f"{type(error).__name__}: {_line(error)}")
-    unproven = [one for one in (*report.results, *report.audits) if not one.verdict]
-    return Outcome(name, dtype, report.verdict.value, "; ".join(map(_why, unproven)))
+        return callable_target(f, args, name=name_of(op))
+
+    return Sample(name_of(op), target)
 
 
-def _line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0][:160]
-
-
-def _why(part: Any) -> str:
-    reasons = part.reasons if hasattr(part, "reasons") else (part.reason,)
-    shown = ", ".join(reason.value for reason in reasons if reason)
-    return f"{part.name}: {shown}" + (f" ({part.detail})" if part.detail else "")
-
-
-def explained(outcome: Outcome) -> str:
-    """Why it fails; "" if nobody knows."""
-    return EXPLANATIONS.get(outcome.operator, "")
-
-
-def is_wrong(outcome: Outcome) -> bool:
-    """Whether somebody must look at it."""
-    return outcome.verdict == "crash" or (outcome.verdict == "fail" and not explained(outcome))
-
-
-def print_unproven(outcome: Outcome) -> None:
-    """A line for a gradient that does not pass."""
-    if outcome.verdict == "pass":
-        return
-    note = explained(outcome) if outcome.verdict == "fail" else ""
-    why = f"{note or 'not explained'} [{outcome.why}]" if outcome.verdict == "fail" else outcome.why
-    print(f"{outcome.verdict:12} {outcome.dtype} {outcome.operator}: {why}", flush=True)
-
-
-def main() -> int:
-    """Checks what the command line asks for."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--only", default="", help="a regular expression for names")
-    parser.add_argument("--samples", type=int, default=1, help="of each operator")
-    parser.add_argument("--dtypes", default="float64,float32")
-    options = parser.parse_args()
-    warnings.simplefilter("ignore")
-    outcomes = []
-    for dtype in options.dtypes.split(","):
-        begun = time.monotonic()
-        found = []
-        for op in operators(options.only):
-            for sample in samples_of(op, getattr(torch, dtype), options.samples):
-                found.append(outcome_of(op, sample, dtype))
-                print_unproven(found[-1])
-        outcomes += found
-        counts = Counter(one.verdict for one in found)
-        shown = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
-        seconds = time.monotonic() - begun
-        print(f"{dtype}: {len(found)} samples, {shown}, {seconds:.0f} s", flush=True)
-    return int(any(map(is_wrong, outcomes)))
+def all_samples(only: str, dtype: str, count: int) -> Iterator[Sample]:
+    """Of all operators."""
+    for op in operators(only):
+        for sample in samples_of(op, getattr(torch, dtype), count):
+            yield sample_of(op, sample)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(check_all(__doc__.partition("\n")[0], all_samples, EXPLANATIONS))

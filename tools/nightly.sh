@@ -2,12 +2,12 @@
 # What takes too long for every change, on Debian 12 with Python 3.11 and g++ 12:
 #
 #   tools/nightly.sh            all of it
-#   tools/nightly.sh STEP...    only these: tests, mutants, bugs, torch, wheels, cuda, analyzer
+#   tools/nightly.sh STEP...    only these: tests, mutants, bugs, operators, wheels, cuda, analyzer
 #
 #   tests      every Python test, slow ones and those of other frameworks included
 #   mutants    changed lines of the gradient checker: do its tests notice them?
 #   bugs       planted in gradients: does the checker find them, beside those of PyTorch and JAX?
-#   torch      PyTorch's own operators at its own samples: does any fail without an explanation?
+#   operators  those of PyTorch and JAX at their own samples: does any fail without an explanation?
 #   damage     100,000 damaged ONNX files: each is read or refused, at once
 #   wheels     for other machines: built, installed where nothing else is, tested there
 #   cuda       the kernels compiled for CUDA, which needs nvcc, and tested on an emulated GPU
@@ -21,7 +21,7 @@ export DEBIAN_FRONTEND=noninteractive
 
 logs=build/logs/nightly
 failed=()
-all=(tests mutants bugs torch damage wheels cuda analyzer)
+all=(tests mutants bugs operators damage wheels cuda analyzer)
 chosen=("$@")
 (($# > 0)) || chosen=("${all[@]}")
 for name in "${chosen[@]}"; do
@@ -65,10 +65,12 @@ run_bugs() {
   try "bugs judged without float64" python -m tests.power --jobs 2 --native
   try "bugs in programs" python -m tests.power --jobs 2 --programs
 }
-run_torch() {
+run_operators() {
   peers
   try "operators of PyTorch" python tools/check_torch_operators.py
   tail -n 1 "$logs/operators_of_PyTorch.log"
+  try "operators of JAX" python tools/check_jax_operators.py --samples 2
+  tail -n 1 "$logs/operators_of_JAX.log"
 }
 run_damage() {
   peers
