@@ -1,22 +1,25 @@
-"""Checks the gradients of PyTorch's own operators, at the samples that PyTorch tests them with.
+"""Checks the gradients of PyTorch's operators and modules at the samples of PyTorch's own tests.
 
     python tools/check_torch_operators.py [--only REGEX] [--samples 1] [--dtypes float64,float32]
 
 The operators are those of torch.testing._internal.common_methods_invocations.op_db that can be
-differentiated on the CPU, each with its `gradcheck_wrapper`. Prints a line for every one whose
-gradient does not pass, and how many do. Exits with 1 if a gradient fails without an explanation
-below, or the checker raises.
+differentiated on the CPU, each with its `gradcheck_wrapper`, and the modules of
+torch.testing._internal.common_modules.module_db, by their parameters, too. Prints a line for every
+one whose gradient does not pass, and how many do. Exits with 1 if a gradient fails without an
+explanation below, or the checker raises.
 """
 
 import itertools
 import re
 import sys
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import torch
 from operator_outcomes import Sample, check_all
 from torch.testing._internal.common_methods_invocations import op_db
+from torch.testing._internal.common_modules import module_db
 
 from fluidcore.gradcheck.adapters import callable_target
 from fluidcore.gradcheck.target.target import Target
@@ -32,6 +35,8 @@ EXPLANATIONS = {
     "the input, too; torch expects its own gradcheck to fail",
     "native_group_norm": "backward drops the cotangents of mean and rstd when the first output has "
     "none; torch expects its own gradcheck to fail",
+    "nn.CTCLoss": "the gradient is that of log_probs behind a log_softmax; torch leaves it out of "
+    "its own gradcheck",
     "nn.functional.hardsigmoid": "the kernel of backward multiplies by 1/6 rounded to float32, "
     "3e-8 off in float64",
     "nn.functional.max_unpool2d": _UNPOOLED,
@@ -83,11 +88,40 @@ def sample_of(op: Any, sample: Any) -> Sample:
     return Sample(name_of(op), target)
 
 
+class Called(torch.nn.Module):
+    """A module of its arguments and of those that have names."""
+
+    def __init__(self, module: torch.nn.Module) -> None:
+        super().__init__()
+        self.module = module
+
+    def forward(self, args: Any, kwargs: Any) -> Any:
+        """Calls it."""
+        return self.module(*args, **kwargs)
+
+
+def module_samples(info: Any, dtype: Any, count: int) -> Iterator[Sample]:
+    """A module at its first samples, in training and else, if that is something else."""
+    for is_training in (True, False)[: 1 + info.train_and_eval_differ]:
+        torch.manual_seed(0)
+        options = {"device": "cpu", "dtype": dtype, "requires_grad": True, "training": is_training}
+        found = info.module_inputs_func(info, **options)
+        for sample in itertools.islice((one for one in found if one.forward_input), count):
+            made, given = sample.constructor_input, sample.forward_input
+            module = info.module_cls(*made.args, **made.kwargs).to(dtype).train(is_training)
+            args = (tuple(given.args), dict(given.kwargs))
+            target = partial(callable_target, Called(module), args, name=info.name)
+            yield Sample(info.name, target)
+
+
 def all_samples(only: str, dtype: str, count: int) -> Iterator[Sample]:
-    """Of all operators."""
+    """Of all operators, and of all modules."""
     for op in operators(only):
         for sample in samples_of(op, getattr(torch, dtype), count):
             yield sample_of(op, sample)
+    for info in module_db:
+        if re.search(only, info.name):
+            yield from module_samples(info, getattr(torch, dtype), count)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,13 @@ class Module:
     def __init__(self, module: Any, who: str) -> None:
         self.forward = module.forward
         self.module = module
+        is_lazy = sys.modules["torch"].nn.parameter.is_lazy
+        for name, parameter in module.named_parameters():
+            if is_lazy(parameter):
+                raise core.InvalidArgument(
+                    f"{who}: all parameters must have values, got {name!r} without a shape; run "
+                    "the module once before"
+                )
         try:
             self._copies = {"": copy.deepcopy(module)}
         except Exception as error:  # whatever the parts of the module raise

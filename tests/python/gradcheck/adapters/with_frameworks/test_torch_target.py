@@ -159,6 +159,21 @@ def test_the_buffers_of_a_module_in_a_closure_stay_as_they_were() -> None:
     assert norm.num_batches_tracked == 0
 
 
+def test_the_end_of_a_domain_beside_the_point_is_not_taken_for_a_lack_of_digits() -> None:
+    x = torch.tensor([0.25, 0.5, 1 - 2.0**-12], requires_grad=True)
+    report = check(torch.nn.BCELoss(), x, torch.ones(3))
+    assert report
+    assert [(one.dtype, one.detail) for one in report.results] == [("float64", ""), ("float32", "")]
+
+
+def test_parameters_without_a_shape_are_refused() -> None:
+    module = torch.nn.LazyLinear(3)
+    with pytest.raises(core.InvalidArgument, match="LazyLinear: all parameters must have values, "):
+        check(module, tensor(4, 5))
+    module(torch.ones(4, 5))
+    assert check(module, tensor(4, 5))
+
+
 def test_dropout_repeats_and_random_numbers_stay_as_they_were() -> None:
     def failing(x: Any) -> Any:
         torch.rand(3)
