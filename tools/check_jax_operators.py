@@ -1,6 +1,7 @@
 """Checks the gradients of JAX's own operators, at the points that JAX tests them at.
 
     python tools/check_jax_operators.py [--only REGEX] [--samples 2] [--dtypes float64,float32]
+        [--second-order]
 
 The operators are those of jax._src.internal_test_util, `lax_test_util.lax_ops` and
 `test_harnesses.all_harnesses`, that jax.vjp differentiates and that are finite at their points.

@@ -1,6 +1,7 @@
 """Checks the gradients of PyTorch's operators and modules at the samples of PyTorch's own tests.
 
     python tools/check_torch_operators.py [--only REGEX] [--samples 1] [--dtypes float64,float32]
+        [--second-order]
 
 The operators are those of torch.testing._internal.common_methods_invocations.op_db that can be
 differentiated on the CPU, each with its `gradcheck_wrapper`, and the modules of
@@ -33,12 +34,16 @@ _DRAWN = "by definition no gradient passes to mean and std, though the numbers d
 EXPLANATIONS = {
     "as_strided_scatter": "backward passes the gradient of elements that src has overwritten to "
     "the input, too; torch expects its own gradcheck to fail",
+    "linalg.norm (subgradients_at_zero)": "second order: at 0 the gradient jumps, and that of it "
+    "is NaN",
     "native_group_norm": "backward drops the cotangents of mean and rstd when the first output has "
     "none; torch expects its own gradcheck to fail",
     "nn.CTCLoss": "the gradient is that of log_probs behind a log_softmax; torch leaves it out of "
     "its own gradcheck",
     "nn.functional.hardsigmoid": "the kernel of backward multiplies by 1/6 rounded to float32, "
     "3e-8 off in float64",
+    "nn.functional.linear_cross_entropy (chunked)": "second order: backward returns what forward "
+    "has calculated without a graph, so that the gradient of the gradient is 0",
     "nn.functional.max_unpool2d": _UNPOOLED,
     "nn.functional.max_unpool3d": _UNPOOLED,
     "normal": _DRAWN,

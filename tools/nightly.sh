@@ -71,6 +71,11 @@ run_operators() {
   tail -n 1 "$logs/operators_of_PyTorch.log"
   try "operators of JAX" python tools/check_jax_operators.py --samples 2
   tail -n 1 "$logs/operators_of_JAX.log"
+  local twice=(--second-order --dtypes float64)
+  try "second order of PyTorch" python tools/check_torch_operators.py "${twice[@]}"
+  tail -n 1 "$logs/second_order_of_PyTorch.log"
+  try "second order of JAX" python tools/check_jax_operators.py "${twice[@]}"
+  tail -n 1 "$logs/second_order_of_JAX.log"
 }
 run_damage() {
   peers

@@ -46,9 +46,9 @@ class Sample(NamedTuple):
     target: Callable[[], Target]
 
 
-def outcome_of(sample: Sample, dtype: str) -> Outcome:
-    """Checks an operator at a sample."""
-    config = GradCheckConfig(budget_s=BUDGET_S, explain=False)
+def outcome_of(sample: Sample, dtype: str, second_order: bool) -> Outcome:
+    """Checks an operator at a sample, if asked for the gradient of its gradient, too."""
+    config = GradCheckConfig(budget_s=BUDGET_S, explain=False, second_order=second_order)
     try:
         report = run_check(sample.target(), config)
     except core.InvalidArgument as error:
@@ -99,6 +99,7 @@ def check_all(
     parser.add_argument("--only", default="", help="a regular expression for names")
     parser.add_argument("--samples", type=int, default=1, help="of each operator")
     parser.add_argument("--dtypes", default="float64,float32")
+    parser.add_argument("--second-order", action="store_true", help="gradients of gradients, too")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
 
@@ -108,7 +109,7 @@ def check_all(
 
     def outcomes(dtype: str) -> Iterator[Outcome]:
         for sample in samples_of(options.only, dtype, options.samples):
-            outcome = outcome_of(sample, dtype)
+            outcome = outcome_of(sample, dtype, options.second_order)
             print_unproven(outcome, explanations.get(outcome.operator, ""))
             yield outcome
 

@@ -224,14 +224,15 @@ class TorchTarget(CallableTarget):
         ys = self._run(tensors, dtype)
         leaves = [self._tensor(v, y).requires_grad_() for y, v in zip(ys, vs, strict=True)]
         cotangents = [leaf.to(y.dtype) for leaf, y in zip(leaves, ys, strict=True)]
-        grads = self._gradients(ys, tensors, cotangents, create_graph=True)
-        found = [(g, self._tensor(u, g)) for g, u in zip(grads, us, strict=True) if g is not None]
-        once = [grad for grad, _ in found]
-        if torch_state.is_differentiable_once(once):
-            why = "backward is marked once_differentiable: PyTorch refuses to differentiate it"
-            raise NoSecondGradientError(why, is_promised=True)
-        self.second_note = torch_state.detached(once)
         try:
+            grads = self._gradients(ys, tensors, cotangents, create_graph=True)
+            pairs = zip(grads, us, strict=True)
+            found = [(g, self._tensor(u, g)) for g, u in pairs if g is not None]
+            once = [grad for grad, _ in found]
+            if torch_state.is_differentiable_once(once):
+                why = "backward is marked once_differentiable: PyTorch refuses to differentiate it"
+                raise NoSecondGradientError(why, is_promised=True)
+            self.second_note = torch_state.detached(once)
             return self._gradients(once, [*tensors, *leaves], [u for _, u in found])
         except RuntimeError as error:
             why = str(error).strip().partition("\n")[0]
@@ -373,6 +374,8 @@ class TorchTarget(CallableTarget):
             tensor = self._torch.from_numpy(shared.view(np.int16)).view(self._torch.bfloat16)
         else:
             tensor = self._torch.from_numpy(shared)
+        if not shared.size:  # NumPy gives it strides of 0
+            tensor = tensor.new_empty(tensor.shape)
         if not like.is_cpu:
             tensor = tensor.to(like.device)
         if self._lent is not None:

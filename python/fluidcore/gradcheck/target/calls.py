@@ -224,9 +224,9 @@ def joined(arrays: Sequence[Array]) -> Array:
 
 
 def size_of(value: Array) -> float:
-    """The root mean square of the elements; 1 where all are 0."""
+    """The root mean square of the elements; 1 where all are 0, or there are none."""
     x = np.asarray(value).astype(np.float64, copy=False)
-    return math.sqrt(float(np.sum(x * x)) / x.size) or 1.0
+    return math.sqrt(float(np.sum(x * x)) / max(x.size, 1)) or 1.0
 
 
 def _kind(value: object) -> str:

@@ -171,6 +171,12 @@ def test_a_gradient_that_is_zero_at_one_point_only_is_differentiated() -> None:
         assert checked(target, second_order=True).verdict is verdict
 
 
+def test_an_input_without_elements_has_no_wrong_second_gradient() -> None:
+    for shape in ((0,), (3, 0)):
+        report = checked(operator_target("tanh", {"X": np.zeros(shape)}), second_order=True)
+        assert report.verdict is Verdict.PASS, str(report)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_an_input_without_influence_takes_nothing_from_the_others(dtype: str) -> None:
     a, b = (x.astype(numpy_dtype(dtype)) for x in (X, Y))

@@ -166,6 +166,12 @@ def test_the_end_of_a_domain_beside_the_point_is_not_taken_for_a_lack_of_digits(
     assert [(one.dtype, one.detail) for one in report.results] == [("float64", ""), ("float32", "")]
 
 
+def test_complex_outputs_may_have_no_elements() -> None:
+    report = check(torch.linalg.eigvals, torch.zeros(0, 3, 3, dtype=torch.float64))
+    assert report
+    assert report.results[0].detail == "there are no elements"
+
+
 def test_parameters_without_a_shape_are_refused() -> None:
     module = torch.nn.LazyLinear(3)
     with pytest.raises(core.InvalidArgument, match="LazyLinear: all parameters must have values, "):
@@ -440,6 +446,19 @@ def test_what_is_differentiable_once_only_says_so(monkeypatch: pytest.MonkeyPatc
         assert (absent.name, absent.reasons) == ("second order", (Reason.NO_SECOND,))
         assert "marked once_differentiable" in absent.detail
         assert "only the symmetry was checked" in report.results[-1].detail
+
+
+def test_a_backward_that_raises_where_it_is_to_be_differentiated_has_no_second_gradient() -> None:
+    class Into(Square):
+        @staticmethod
+        def backward(ctx: Any, v: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return torch.mul(2 * x, v, out=torch.empty_like(v))
+
+    report = twice(Into, tensor(4, dtype=torch.float64))
+    assert report.results[0]
+    assert report.results[1].reasons == (Reason.NO_SECOND,)
+    assert "out=... arguments don't support" in report.results[1].detail
 
 
 def test_at_a_jump_of_the_gradient_nothing_is_said() -> None:
