@@ -60,15 +60,7 @@ def cases() -> list[Case]:
     def normal(*shape: int) -> torch.Tensor:
         return torch.randn(*shape, dtype=torch.float64, requires_grad=True)
 
-    lstm = torch.nn.LSTM(4, 8).double()
-    names, parameters = zip(*lstm.named_parameters(), strict=True)
     w = normal(256, 256).detach() / 16
-
-    def unrolled(x: torch.Tensor, *weights: torch.Tensor) -> torch.Tensor:
-        found: torch.Tensor = torch.func.functional_call(
-            lstm, dict(zip(names, weights, strict=True)), (x,)
-        )[0]
-        return found
 
     return [
         Case("sin, 10 elements", torch.sin, (normal(10),)),
@@ -78,11 +70,30 @@ def cases() -> list[Case]:
             functional.conv2d,
             (normal(1, 2, 5, 5), normal(4, 2, 3, 3), normal(4)),
         ),
-        Case("nn.LSTM(4, 8), 3 steps of 2", unrolled, (normal(3, 2, 4), *parameters)),
+        of_module("nn.LSTM(4, 8), 3 steps of 2", torch.nn.LSTM(4, 8), normal(3, 2, 4), "slow"),
         Case("sin, 4,000 elements", torch.sin, (normal(4_000),), "fast"),
         Case("softmax 64x64", lambda x: torch.softmax(x, -1), (normal(64, 64),), "fast"),
         Case("tanh(x @ w), 256x256", lambda x: torch.tanh(x @ w), (normal(256, 256),), "fast"),
+        of_module("nn.Linear(512, 512), 64 rows", torch.nn.Linear(512, 512), normal(64, 512)),
+        of_module(
+            "nn.TransformerEncoderLayer(64, 4, 128)",
+            torch.nn.TransformerEncoderLayer(64, 4, 128, dropout=0.0, batch_first=True),
+            normal(4, 16, 64),
+        ),
     ]
+
+
+def of_module(name: str, module: torch.nn.Module, x: torch.Tensor, peer: str = "fast") -> Case:
+    """The first output of a module, as a function of its argument and of its parameters."""
+    names, parameters = zip(*module.double().named_parameters(), strict=True)
+
+    def f(x: torch.Tensor, *values: torch.Tensor) -> torch.Tensor:
+        given = dict(zip(names, values, strict=True))
+        found = torch.func.functional_call(module, given, (x,))
+        first: torch.Tensor = found[0] if isinstance(found, tuple) else found
+        return first
+
+    return Case(name, f, (x, *parameters), peer)
 
 
 def seconds(run: Callable[[], Any]) -> float:

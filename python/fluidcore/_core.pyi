@@ -1280,9 +1280,9 @@ def op_types() -> list[str]:
     """
     The names of all operators, sorted.
     """
-def prove_jointly(function: Function, inputs: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], gradients: collections.abc.Iterable[typing.Any], cotangent: typing.Any, rules: Rules, *, probes: typing.SupportsInt | typing.SupportsIndex, seed: typing.SupportsInt | typing.SupportsIndex = 0, levels: bool = False) -> tuple[dict[int, Proof], int]:
+def prove_jointly(function: Function, inputs: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], gradients: collections.abc.Iterable[typing.Any], cotangent: typing.Any, rules: Rules, *, by_element: collections.abc.Set[typing.SupportsInt | typing.SupportsIndex], probes: typing.SupportsInt | typing.SupportsIndex, seed: typing.SupportsInt | typing.SupportsIndex = 0, levels: bool = False) -> tuple[dict[int, Proof], int]:
     """
-    {input: Proof} of the gradients by some inputs that directions of several of them prove; and the evaluations of f.
+    {input: Proof} of the gradients by some inputs that directions of several of them prove; and the evaluations of f. `by_element`: those of which an error of any one element must have been seen that a look at each sees.
     """
 def round_direction(direction: numpy.ndarray) -> numpy.ndarray:
     """

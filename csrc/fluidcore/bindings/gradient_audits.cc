@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -80,10 +81,12 @@ std::pair<std::map<std::size_t, Proof>, std::int64_t> prove_jointly(
     const py::iterable& gradients,
     const py::object& cotangent,
     const gradcheck::Rules& rules,
+    const std::set<std::size_t>& by_element,
     std::size_t probes,
     std::uint64_t seed,
     bool levels) {
   gradcheck::JointClaim claim;
+  claim.by_element = by_element;
   claim.cotangent = doubles(cotangent, "cotangent");
   for (const std::int64_t input : inputs) claim.inputs.push_back(number_of_input(input));
   for (const py::handle gradient : gradients) {
@@ -188,9 +191,10 @@ void bind_gradient_audits(py::module_& m) {
                              "(h, difference, noise, remainder) of each step along all inputs.");
   m.def("prove_jointly", &prove_jointly, py::arg("function"), py::arg("inputs"),
         py::arg("gradients"), py::arg("cotangent"), py::arg("rules"), py::kw_only(),
-        py::arg("probes"), py::arg("seed") = 0, py::arg("levels") = false,
+        py::arg("by_element"), py::arg("probes"), py::arg("seed") = 0, py::arg("levels") = false,
         "{input: Proof} of the gradients by some inputs that directions of several of them prove; "
-        "and the evaluations of f.");
+        "and the evaluations of f. `by_element`: those of which an error of any one element must "
+        "have been seen that a look at each sees.");
 }
 
 }  // namespace fluidcore::bindings

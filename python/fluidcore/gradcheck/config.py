@@ -32,7 +32,8 @@ class GradCheckConfig:
         resolution: The relative error that a PASS must be able to see; None: by dtype.
         tolerance: A relative error that is right, beside the error bars: of a gradient that a
             solver calculates to that. A PASS then sees twice as much.
-        n_full: The largest number of elements that "auto" checks one by one.
+        n_full: The largest number of elements that "auto" checks one by one, unless a direction of
+            larger inputs proves them.
         probes: Random directions of "directional".
         cotangents: Random cotangents of "full" and "coloured".
         subset: Check this many elements of each input, drawn at random; None: all.

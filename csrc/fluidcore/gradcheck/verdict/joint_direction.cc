@@ -20,6 +20,7 @@ namespace fluidcore::gradcheck {
 namespace {
 
 constexpr double kTolerance = 1e-9;  // of the terms: a float64 formula is then as good as any other
+constexpr double kFine = 1e-10;      // of them, where single elements are to be seen
 constexpr double kAlone = 2 * kTolerance;  // of a look at one input: its error bar is no longer
 constexpr double kSumDeviations = 5;       // of a sum of errors with random signs
 constexpr double kBar = 0.25;              // of the tolerance: an error bar that is short enough
@@ -27,11 +28,13 @@ constexpr double kLengthen = 16;           // at most, what moves f little
 constexpr double kDetectable = 1e-4;  // of the root mean square, an error of one element to be seen
 constexpr double kShortest = 0.5;     // element of a direction
 
-// Of either sign, from 1/2 to 3/2, of few bits. None is nearly zero, so no wrong element can hide;
+// Of either sign, from 1/2 to 3/2, of 16 bits. None is nearly zero, so no wrong element can hide;
 // and hardly any two are equal, so opposite errors do not cancel.
 double element(std::uint32_t bits) {
-  const double size = (512 + static_cast<double>(bits & 1023)) / 1024;
-  return size * (1 - 2 * static_cast<double>((bits >> 10) & 1));  // a branch would go astray
+  constexpr unsigned kDigits = 15;
+  constexpr unsigned kOne = 1U << kDigits;
+  const double size = 0.5 + static_cast<double>(bits & (kOne - 1)) / kOne;
+  return size * (1 - 2 * static_cast<double>((bits >> kDigits) & 1));  // a branch would go astray
 }
 
 std::vector<double> direction_of(std::int64_t size, double length, const RandomSequence& numbers) {
@@ -55,7 +58,8 @@ struct DirectedInput {
   double claimed = 0;
   double absolute = 0;
   double norm = 0;
-  double size = 0;  // root mean square of A
+  double size = 0;      // root mean square of A
+  double greatest = 0;  // element of A
 
   void scale(double factor) {
     if (factor == 1) return;
@@ -74,6 +78,7 @@ DirectedInput part_of(std::size_t index, const Tensor& gradient, std::vector<dou
   part.absolute = terms.absolute;
   part.norm = std::sqrt(terms.squares);
   part.size = std::sqrt(sum_of_squares(a, size) / static_cast<double>(size));
+  for (std::int64_t i = 0; i < size; ++i) part.greatest = std::max(part.greatest, std::abs(a[i]));
   part.direction = std::move(direction);
   return part;
 }
@@ -151,7 +156,10 @@ class Search {
       claimed += part.claimed;
       directions[claim_.inputs[part.claim]] = std::move(part.direction);
     }
-    const double tolerance = kTolerance * std::min(absolute, kSumDeviations * norm);
+    const bool is_fine = std::all_of(
+        moved.begin(), moved.end(), [&](const DirectedInput& part) { return is_by_element(part); });
+    const double tolerance =
+        (is_fine ? kFine : kTolerance) * std::min(absolute, kSumDeviations * norm);
     const Derivatives along =
         slope_along(function_, std::move(directions), claim_.cotangent, kBar * tolerance,
                     options_.levels ? std::nullopt : std::optional(claimed));
@@ -162,14 +170,25 @@ class Search {
     for (const DirectedInput& part : moved) {
       Proof proof = proof_of(part, limit, off);
       // Else it is looked at alone.
-      const double alone = detectable_alone(part);
       if (proof.resolution > rules_.resolution) continue;
-      if (proof.min_detectable_99 > std::max(kDetectable, alone)) continue;
+      if (proof.min_detectable_99 > detectable(part)) continue;
       proof.error = along.error[0];
       proof.claimed = claimed;
       proof.levels = along.levels;
       found_.of.emplace(claim_.inputs[part.claim], std::move(proof));
     }
+  }
+
+  bool is_by_element(const DirectedInput& part) const {
+    return claim_.by_element.count(claim_.inputs[part.claim]) > 0;
+  }
+
+  // What must have been reported.
+  double detectable(const DirectedInput& part) const {
+    if (is_by_element(part)) {
+      return rules_.resolution * kSmallElement * part.greatest / part.size;
+    }
+    return std::max(kDetectable, detectable_alone(part));
   }
 
   // What is not proven is looked at alone, which must see it, too.
@@ -184,8 +203,10 @@ class Search {
     proof.numerical = part.claimed + off;
     proof.resolution = std::max(seen, kAlone * part.absolute) /
                        std::max(std::abs(part.claimed), kSmallElement * part.absolute);
-    proof.min_detectable_99 =
-        std::max(seen / (kShortest * part.length * part.size), detectable_alone(part));
+    proof.min_detectable_99 = seen / (kShortest * part.length * part.size);
+    if (!is_by_element(part)) {
+      proof.min_detectable_99 = std::max(proof.min_detectable_99, detectable_alone(part));
+    }
     return proof;
   }
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "fluidcore/gradcheck/difference/derivatives.h"
@@ -16,7 +17,10 @@ namespace fluidcore::gradcheck {
 struct JointClaim {
   std::vector<std::size_t> inputs;  // of the Function
   std::vector<Tensor> gradients;    // by each of these, finite, float64, of its size
-  std::vector<double> cotangent;    // v, [outputs]
+  // Of these the ones that may be looked at element by element: they are proven only where an error
+  // of any one element would have been reported that such a look reports.
+  std::set<std::size_t> by_element = {};
+  std::vector<double> cotangent;  // v, [outputs]
 };
 
 struct JointOptions {

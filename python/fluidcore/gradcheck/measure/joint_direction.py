@@ -11,7 +11,9 @@ from fluidcore.gradcheck.target.calls import joined
 from fluidcore.gradcheck.target.target import SHADOW
 
 
-def prove(session: Session, inputs: Sequence[int], noise: Noise) -> dict[int, core.Proof]:
+def prove(
+    session: Session, inputs: Sequence[int], noise: Noise, by_element: Sequence[int] = ()
+) -> dict[int, core.Proof]:
     """The inputs whose gradients are right, as directions of several of them show.
 
     Nothing is proven where f is not differentiated in float64, does not repeat itself, or may have
@@ -19,8 +21,11 @@ def prove(session: Session, inputs: Sequence[int], noise: Noise) -> dict[int, co
 
     Args:
         session: The check; all gradients are finite.
-        inputs: Their indices.
+        inputs: The indices of those that are looked at along directions; if there are none, nothing
+            is proven.
         noise: What was measured.
+        by_element: Of those that are looked at element by element, unless they are proven: with no
+            greater error of any element that would not have been seen.
     """
     kinks = session.config.on_kink
     if session.dtype != SHADOW or noise.forward is not None or kinks != "subgradient":
@@ -28,12 +33,14 @@ def prove(session: Session, inputs: Sequence[int], noise: Noise) -> dict[int, co
     if not inputs:
         return {}
     gradients = session.gradients(0, session.dtype)
+    together = [*inputs, *by_element]
     found, evaluations = core.prove_jointly(
         session.function,
-        list(inputs),
-        [gradients[k] for k in inputs],
+        together,
+        [gradients[k] for k in together],
         joined(session.cotangent(0)),
         session.rules,
+        by_element=set(by_element),
         probes=session.config.probes,
         seed=session.engine_seed,
         levels=session.config.levels,

@@ -20,7 +20,7 @@ from fluidcore.gradcheck.pipeline.assemble import place
 from fluidcore.gradcheck.pipeline.audits import audits, unchanged
 from fluidcore.gradcheck.pipeline.environment import environment
 from fluidcore.gradcheck.pipeline.formula import Formula, check_formula
-from fluidcore.gradcheck.pipeline.kernel import check_kernel, kernel_test
+from fluidcore.gradcheck.pipeline.kernel import KernelTests, check_kernel
 from fluidcore.gradcheck.pipeline.second_order import check_second_order
 from fluidcore.gradcheck.report.data import Audit
 from fluidcore.gradcheck.report.result import GradCheckReport, GradCheckResult
@@ -106,9 +106,12 @@ def _judged(session: Session) -> tuple[tuple[GradCheckResult, ...], tuple[Audit,
     if noise.stochastic:
         return _all_undecided(session, Reason.STOCHASTIC, noise.detail), found
     cost = _Cost(session)
-    wide = [k for k in range(len(target.inputs)) if _is_wide(session, k)]
-    proofs = prove(session, wide, noise)
-    kernel = kernel_test(session) if session.has_kernel_test else None
+    wide = _looked_at(session, "directional")
+    # Beside large inputs small ones cost nothing, unless a table of their elements is wanted.
+    is_short = session.config.mode == "auto" and not session.config.verbose
+    beside = _looked_at(session, "full") if is_short else ()
+    proofs = prove(session, wide, noise, beside)
+    kernel = KernelTests(session) if session.has_kernel_test else None
     results: list[GradCheckResult] = []
     for k in range(len(target.inputs)):
         proof = proofs.get(k)
@@ -129,21 +132,24 @@ def _formula(session: Session, k: int, noise: Noise) -> Formula:
         return Formula(_late(session.target, k, session.dtype))
 
 
-def _kernel(session: Session, k: int, kernel: core.KernelTest, formula: Formula) -> GradCheckResult:
+def _kernel(session: Session, k: int, kernel: KernelTests, formula: Formula) -> GradCheckResult:
     try:
         return check_kernel(session, k, kernel, formula)
     except core.OutOfTime:
         return _late(session.target, k, session.target.dtype)
 
 
-def _is_wide(session: Session, k: int) -> bool:
-    """Whether directions are what input `k` is looked at by, with a gradient to compare."""
-    return (
-        session.target.inputs[k].value.size > 0
-        and choose(session, k) == "directional"
+def _looked_at(session: Session, mode: str) -> list[int]:
+    """The inputs that are looked at in that mode, with a gradient to compare."""
+    gradients = session.gradients(0, session.dtype)
+    return [
+        k
+        for k, part in enumerate(session.target.inputs)
+        if part.value.size > 0
+        and choose(session, k) == mode
         and (k, session.dtype) not in session.calls.faults
-        and bool(np.isfinite(session.gradients(0, session.dtype)[k]).all())
-    )
+        and np.isfinite(gradients[k]).all()
+    ]
 
 
 class _Cost:

@@ -1,7 +1,9 @@
 #include "fluidcore/gradcheck/verdict/joint_direction.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -14,7 +16,9 @@
 namespace fluidcore::gradcheck {
 namespace {
 
+using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::SizeIs;
 using testing::ThrowsMessage;
 
 // y = sin(x0) + sin(x1) + sin(x2), of different sizes: sums of them.
@@ -49,9 +53,9 @@ void spoil(JointClaim& claim, std::size_t k, std::int64_t element, double error)
   gradient.set_float_element(element, gradient.get_float_element(element) + error);
 }
 
-std::vector<std::size_t> proven(Function& f, const JointClaim& claim) {
+std::vector<std::size_t> proven(Function& f, const JointClaim& claim, const Rules& rules = {}) {
   std::vector<std::size_t> inputs;
-  for (const auto& [k, proof] : prove_jointly(f, claim, Rules{}).of) inputs.push_back(k);
+  for (const auto& [k, proof] : prove_jointly(f, claim, rules).of) inputs.push_back(k);
   return inputs;
 }
 
@@ -84,6 +88,26 @@ TEST(JointDirection, OppositeErrorsDoNotCancel) {
   spoil(claim, 0, 3, 1e-3);
   spoil(claim, 0, 4, -1e-3);
   EXPECT_EQ(proven(f, claim), (std::vector<std::size_t>{1, 2}));
+}
+
+TEST(JointDirection, OfAnInputByElementNoErrorEscapesThatALookAtEachSees) {
+  ToyFunction f = sines();
+  const Rules rules{.resolution = 3e-6};
+  JointClaim claim = claim_of(f);
+  double greatest = 0;
+  for (const double a : values_of(claim.gradients[2])) greatest = std::max(greatest, std::abs(a));
+  const double error = 1.01 * rules.resolution * kSmallElement * greatest;
+  for (const std::int64_t element : {0, 20, 49}) {
+    JointClaim wrong = claim_of(f);
+    spoil(wrong, 2, element, error);
+    EXPECT_THAT(proven(f, wrong, rules), ElementsAre(0, 1, 2));
+    wrong.by_element = {2};
+    EXPECT_THAT(proven(f, wrong, rules), ElementsAre(0, 1));
+  }
+  claim.by_element = {1, 2};
+  const Proofs right = prove_jointly(f, claim, rules);
+  EXPECT_THAT(right.of, SizeIs(3));
+  EXPECT_LE(right.evaluations, 20);
 }
 
 TEST(JointDirection, AGradientOfZeroIsNotProvenByOthers) {

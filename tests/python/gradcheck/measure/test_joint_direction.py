@@ -117,6 +117,39 @@ def test_opposite_errors_do_not_cancel() -> None:
         assert 1 not in proofs(layer(pair), seed=seed)
 
 
+def beside(faults=(), dtype: str = "float64", **settings) -> tuple[GradCheckResult, ...]:
+    """The layer with a larger weight: what is above `n_full` is looked at along directions."""
+    return checked(layer(faults, dtype), n_full=100, **settings).results
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+def test_a_small_input_beside_large_ones_is_proven_by_their_direction(dtype: str) -> None:
+    found = beside(dtype=dtype)
+    assert {result.verdict for result in found} == {Verdict.PASS}
+    assert {result.mode for result in found} == {"directional"}
+    assert sum(result.num_forward for result in found) < 20
+    (bias,) = (one for one in found if one.name == found[-1].name and one.dtype == "float64")
+    assert bias.min_detectable_99 < 1e-6
+
+
+def test_a_small_input_is_looked_at_element_by_element_where_that_is_wanted() -> None:
+    assert beside(mode="full")[2].mode == "full"
+    found = beside(verbose=True)[2]
+    assert (found.mode, found.num_elements) == ("full", B.size)
+    assert found.element_errors is not None
+
+
+def test_errors_of_a_small_input_are_found_beside_large_ones() -> None:
+    for seed in range(30):
+        index = seed % B.size
+        found = beside([(2, index, 1e-4)], seed=seed)[2]
+        assert (found.mode, found.verdict) == ("full", Verdict.FAIL)
+        assert found.element_errors is not None
+        assert [error.index for error in found.element_errors] == [index]
+        pair = [(2, index, 1e-3), (2, (index + 1) % B.size, -1e-3)]
+        assert beside(pair, seed=seed)[2].verdict is Verdict.FAIL
+
+
 def test_what_hardly_moves_f_is_looked_at_without_the_others() -> None:
     """A direction of both would hide the second behind the tolerance of the first."""
     x, y = X[0], X[1]

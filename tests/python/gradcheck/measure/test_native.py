@@ -9,7 +9,7 @@ from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.measure.native import native_formula
 from fluidcore.gradcheck.measure.noise import Noise
 from fluidcore.gradcheck.measure.session import Session
-from fluidcore.gradcheck.pipeline.kernel import kernel_test
+from fluidcore.gradcheck.pipeline.kernel import KernelTests
 
 
 def session_of(dtype: str = "float64") -> Session:
@@ -40,12 +40,12 @@ def test_a_function_has_an_input() -> None:
 
 
 def test_a_kernel_has_elements() -> None:
-    test, nothing = kernel_test(session_of("float32")), np.zeros(0)
+    test, nothing = KernelTests(session_of("float32")).of(1), np.zeros(0)
     with pytest.raises(core.InvalidArgument, match="there must be an element"):
         test.check(0, nothing.astype(np.int64), nothing, nothing, core.Rules(), None)
 
 
 def test_a_kernel_is_proven_as_a_whole() -> None:
-    test = kernel_test(session_of("float32"))
+    test = KernelTests(session_of("float32")).of(1)
     with pytest.raises(core.InvalidArgument, match=r"must have \d+ elements, got 0"):
         test.prove(0, np.zeros(0), np.zeros(0), core.Rules())

@@ -10,7 +10,7 @@ from fluidcore.gradcheck.config import GradCheckConfig
 from fluidcore.gradcheck.measure.noise import measure
 from fluidcore.gradcheck.measure.session import Session
 from fluidcore.gradcheck.pipeline.formula import check_formula
-from fluidcore.gradcheck.pipeline.kernel import check_kernel, kernel_test
+from fluidcore.gradcheck.pipeline.kernel import KernelTests, check_kernel
 from fluidcore.gradcheck.report.result import GradCheckResult
 from fluidcore.gradcheck.target.precision import UNIT
 from fluidcore.gradcheck.verdict import Reason, Verdict
@@ -48,8 +48,9 @@ def off_by(error, dtype: str = "float32", **options) -> NumpyTarget:
 def test_what_would_be_found_follows_from_spread_and_scale(mode) -> None:
     session = Session(target_of("tanh", "float32"), GradCheckConfig(mode=mode))
     formula = check_formula(session, 0, measure(session))
-    test = kernel_test(session)
-    found = check_kernel(session, 0, test, formula)
+    tests = KernelTests(session)
+    found = check_kernel(session, 0, tests, formula)
+    test = tests.of(1 if mode == "directional" else session.num_cotangents)
     claimed = session.analytical(0, "float64", 1 if mode == "directional" else None)
     if mode == "full":
         assert formula.native is not None
@@ -79,9 +80,10 @@ def test_the_terms_of_a_large_gradient_are_measured_with_random_signs() -> None:
     target = NumpyTarget(lambda x: x @ w.astype(x.dtype), vjp, [X], "float32")
     session = Session(target, GradCheckConfig(mode="directional", verbose=True))
     formula = check_formula(session, 0, measure(session))
-    test = kernel_test(session)
+    tests = KernelTests(session)
+    test = tests.of(1)
     seen.clear()
-    found = check_kernel(session, 0, test, formula)
+    found = check_kernel(session, 0, tests, formula)
     cotangents = [session.weights(0).reshape(9, 4)]
     sizes = []
     for v, claimed in zip(cotangents, session.analytical(0, "float64", 1), strict=True):
@@ -164,9 +166,10 @@ def test_what_rounding_may_make_too_large_is_an_overflow_too(first: float, verdi
 def test_the_runs_of_f_that_a_kernel_takes_are_counted() -> None:
     session = Session(off_by(lambda v: 1e-3 * v), GradCheckConfig())  # are they lost digits?
     formula = check_formula(session, 0, measure(session))
-    test = kernel_test(session)
+    tests = KernelTests(session)
+    test = tests.of(session.num_cotangents)
     forwards, runs = session.calls.forwards, test.evaluations
-    check_kernel(session, 0, test, formula)
+    check_kernel(session, 0, tests, formula)
     assert session.calls.forwards - forwards == test.evaluations - runs > 0
 
 
