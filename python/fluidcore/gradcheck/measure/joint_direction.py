@@ -24,8 +24,8 @@ def prove(
         inputs: The indices of those that are looked at along directions; if there are none, nothing
             is proven.
         noise: What was measured.
-        by_element: Of those that are looked at element by element, unless they are proven: with no
-            greater error of any element that would not have been seen.
+        by_element: Of those that are else looked at element by element: they are proven only where
+            no error of an element escapes that such a look reports.
     """
     kinks = session.config.on_kink
     if session.dtype != SHADOW or noise.forward is not None or kinks != "subgradient":

@@ -53,7 +53,7 @@ def check_kernel(session: Session, k: int, tests: KernelTests, formula: Formula)
     """Judges the gradient by input `k` in the target's dtype against that in a wider one."""
     dtype, target = session.target.dtype, session.target
     base = assemble.blank(session.target, k, dtype, formula.result.mode)
-    # For one cotangent small gradients are open, or as good as others; of many elements a few.
+    # One cotangent hides what it makes small: of few elements, all that may be wrong.
     rows = 1 if choose(session, k) == "directional" else session.num_cotangents
     for index in range(rows):
         session.gradients(index, dtype)
