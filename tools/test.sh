@@ -5,8 +5,7 @@
 #   tools/test.sh               the wheel; C++ tests; Python tests against the installed wheel
 #   tools/test.sh --asan        C++ tests under AddressSanitizer and UndefinedBehaviorSanitizer,
 #                               and the installed C++ library
-#   tools/test.sh --no-onednn   the wheel and its tests without oneDNN, but for the checker's own, which are of functions
-#                               in Python for the most part; it still checks every operator
+#   tools/test.sh --no-onednn   the same without oneDNN
 #   tools/test.sh --gpu         the kernels for GPUs on an emulated one: what is done on devices in C++ and Python
 #   tools/test.sh --gpu --asan  the same in Python, with AddressSanitizer watching the memory of the device
 #   tools/test.sh --tsan        C++ tests of the runtime under ThreadSanitizer
@@ -131,10 +130,8 @@ if $asan; then
   step "$logs/library.log" "C++ library ($variant)" use_library
 else
   step "$logs/install.log" "install ($variant)" install_wheel "$build"
-  left_to_the_wheel=()
-  [[ $onednn == ON ]] || left_to_the_wheel=(tests/python/gradcheck/*/)
   # From the root of the repository, where python/ is not on the path: the wheel is what is tested.
   step "$logs/pytest.log" "Python tests ($variant)" \
-    pytest -n 2 -q -m "not slow" --left-out="$logs/left_out.txt" "${left_to_the_wheel[@]/#/--ignore=}"
+    pytest -n 2 -q -m "not slow" --left-out="$logs/left_out.txt"
   tail -n 2 "$logs/pytest.log"
 fi
