@@ -41,7 +41,7 @@ kind=wheel
 ! $asan || kind=$([[ $cuda == OFF ]] || echo emulated-gpu-)asan
 ! $tsan || kind=tsan
 variant=$kind$([[ $onednn == ON ]] || echo -no-onednn)
-build=build/$variant
+build=build/$kind  # with oneDNN and without: few files differ
 logs=build/logs/$variant
 venv=$PWD/.venv-test
 

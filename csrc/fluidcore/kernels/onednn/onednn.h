@@ -9,16 +9,13 @@
 #include "fluidcore/kernels/pool_problem.h"
 #include "fluidcore/kernels/prepared.h"
 #include "fluidcore/tensor/scratch.h"
+#include "fluidcore/version.h"
 
 namespace fluidcore::onednn {
 
 // Whether the build has oneDNN. Without it only this constant may be used:
 //   if constexpr (onednn::kEnabled) ...
-#ifdef FLUIDCORE_WITH_ONEDNN
-inline constexpr bool kEnabled = true;
-#else
-inline constexpr bool kEnabled = false;
-#endif
+inline constexpr bool kEnabled = !kOnednnVersion.empty();
 
 // Prepared kernels, of float32 but where T says more, the same mathematics as those of the same
 // names in kernels/cpu. Each is an empty function where oneDNN has nothing for the problem (or
