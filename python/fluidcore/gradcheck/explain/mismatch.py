@@ -83,6 +83,12 @@ class Mismatch:
         )
         return [np.asarray(grad).astype(np.float64) for grad in found]
 
+    def outputs(self, xs: Sequence[Doubles]) -> list[Doubles]:
+        """What the function gives elsewhere."""
+        dtype = numpy_dtype(self.dtype)
+        found = self.target.forward([x.astype(dtype) for x in xs], self.dtype)
+        return [np.asarray(y).astype(np.float64) for y in found]
+
     def guess(self, text: str, value: Doubles, gain: float = 1.0, most: float = 1.0) -> Guess:
         """A guess whose value is G, or something made of it, with errors `gain` times as large."""
         limit = self.limit * max(1.0, abs(gain)) + _ROUNDING * np.abs(value)

@@ -14,6 +14,7 @@ from fluidcore.gradcheck.target.target import Doubles
 
 _ELEMENTS = 128  # of the input, for which the derivatives of the parts are calculated
 _PARTS = 24
+_SAME = 1e-3  # relative: the increments of a linear function are, in every dtype but the narrowest
 
 
 class Part(NamedTuple):
@@ -77,9 +78,24 @@ def frozen(mismatch: Mismatch) -> Iterator[Guess]:
     """A is the same at another point, where G is not: x is not what it is made of."""
     moved = [x * 1.125 + 0.0625 for x in mismatch.xs]
     there = mismatch.claims(moved, mismatch.vs)[mismatch.k]
-    if np.any(mismatch.a) and np.array_equal(there, mismatch.claimed[mismatch.k]):
+    if not np.any(mismatch.a) or not np.array_equal(there, mismatch.claimed[mismatch.k]):
+        return
+    step = moved[mismatch.k] - mismatch.xs[mismatch.k]
+    here, elsewhere = (_increments(mismatch, xs, step) for xs in (mismatch.xs, moved))
+    if not all(map(_same, here, elsewhere)):
         text = "A does not change with x: it is made of values of another point"
         yield mismatch.guess(text, mismatch.a, most=0.8)
+
+
+def _same(a: Doubles, b: Doubles) -> bool:
+    return close(a, b, _SAME * float(np.max(np.abs(a), initial=0.0)))
+
+
+def _increments(mismatch: Mismatch, xs: Sequence[Doubles], step: Doubles) -> list[Doubles]:
+    """Of the outputs, times their cotangents, where the input makes a step."""
+    beyond = [x + step if i == mismatch.k else x for i, x in enumerate(xs)]
+    before, after = mismatch.outputs(xs), mismatch.outputs(beyond)
+    return [v * (b - a) for v, a, b in zip(mismatch.vs, before, after, strict=True)]
 
 
 def _parts(vs: Sequence[Doubles]) -> Iterator[Part]:

@@ -12,7 +12,13 @@ G = V * np.cos(X)
 
 
 def wrong(claims, **options):
-    settings = {"xs": [X], "vs": [V], "claims": lambda xs, vs: [claims(xs[0], vs[0])], **options}
+    settings = {
+        "xs": [X],
+        "vs": [V],
+        "f": lambda x: [np.sin(x)],
+        "claims": lambda xs, vs: [claims(xs[0], vs[0])],
+        **options,
+    }
     return mismatch(claims(X, V), G, **settings)
 
 
@@ -145,10 +151,17 @@ def test_values_of_another_point_do_not_change() -> None:
     assert texts(frozen, wrong(lambda x, v: 0 * x)) == []
 
 
+def test_the_gradient_of_a_linear_function_need_not_change() -> None:
+    found = wrong(lambda x, v: 3 * v, f=lambda x: [2 * x + 1])
+    assert texts(frozen, found) == []
+    product = {"xs": [X, 1 + X], "claims": lambda xs, vs: [3 * V, X], "f": lambda x, y: [x * y]}
+    assert len(texts(frozen, mismatch(3 * V, V * (1 + X), vs=[V], **product))) == 1
+
+
 def test_a_gradient_with_a_zero_may_be_of_another_point() -> None:
     a = X.copy()
     a[0, 0] = 0.0
-    found = mismatch(a, G, xs=[X], vs=[V], claims=lambda xs, vs: [a])
+    found = mismatch(a, G, xs=[X], vs=[V], claims=lambda xs, vs: [a], f=lambda x: [np.sin(x)])
     assert len(texts(frozen, found)) == 1
     assert texts(frozen, mismatch(0 * a, G, xs=[X], vs=[V], claims=lambda xs, vs: [0 * a])) == []
 
