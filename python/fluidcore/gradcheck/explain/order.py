@@ -38,7 +38,7 @@ def moved(mismatch: Mismatch) -> Iterator[Guess]:
 
 
 def summed(mismatch: Mismatch) -> Iterator[Guess]:
-    """The same along an axis: a reduction over it, where there must be none."""
+    """The same along an axis, or in both triangles: a sum where there must be none."""
     reductions: dict[str, Callable[[Doubles, int], Doubles]] = {
         "the first of G": lambda x, axis: np.take(x, [0], axis),
         "the last of G": lambda x, axis: np.take(x, [-1], axis),
@@ -49,6 +49,9 @@ def summed(mismatch: Mismatch) -> Iterator[Guess]:
         for what, reduce in reductions.items() if extent > 1 else ():
             text = f"A is {what} along axis {axis}, everywhere"
             yield _made(mismatch, text, _spread, reduce, axis)
+    if mismatch.g.ndim > 1 and mismatch.g.shape[-1] == mismatch.g.shape[-2] > 1:
+        text = "A = (G + Gᵀ) / 2: x is taken for symmetric, but f reads its triangles differently"
+        yield _made(mismatch, text, _symmetrized)
 
 
 def _made(mismatch: Mismatch, text: str, move: Callable[..., Doubles], *arguments: Any) -> Guess:
@@ -63,6 +66,10 @@ def _transposed(x: Doubles, axes: tuple[int, ...]) -> Doubles:
 
 def _spread(x: Doubles, reduce: Callable[[Doubles, int], Doubles], axis: int) -> Doubles:
     return np.broadcast_to(reduce(x, axis), x.shape)
+
+
+def _symmetrized(x: Doubles) -> Doubles:
+    return (x + np.swapaxes(x, -1, -2)) / 2
 
 
 def _along(axis: int, shape: tuple[int, ...]) -> str:

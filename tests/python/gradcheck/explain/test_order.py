@@ -138,6 +138,14 @@ def test_an_axis_of_one_element_has_no_reduction() -> None:
     assert all("along axis 1" in text for text in told)
 
 
+@pytest.mark.parametrize("g", [np.tril(SQUARE), np.stack([SQUARE, SQUARE.T @ SQUARE + SQUARE])])
+def test_a_gradient_of_symmetric_matrices_is_recognized(g) -> None:
+    both = (g + np.swapaxes(g, -1, -2)) / 2
+    (text,) = explaining(summed, mismatch(both, g))
+    assert text.startswith("A = (G + Gᵀ) / 2: x is taken for symmetric")
+    assert explaining(summed, mismatch(2 * both, g)) == []
+
+
 def test_errors_move_with_the_elements() -> None:
     limit = np.zeros(6)
     limit[0] = 0.5
