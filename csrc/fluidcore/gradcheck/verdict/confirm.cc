@@ -48,9 +48,12 @@ class Confirmation {
   bool run() {
     const Columns& columns = evidence_.in_doubt();
     auto begin = columns.begin();
-    for (std::ptrdiff_t count = kFirstColumns; begin != columns.end(); count *= kGrowth) {
+    const bool are_directions = elements_.empty();
+    for (std::ptrdiff_t count = are_directions ? 1 : kFirstColumns; begin != columns.end();
+         count *= kGrowth) {
       const auto end = begin + std::min(count, columns.end() - begin);
       if (look_at(Columns(begin, end))) {
+        if (are_directions) return false;  // elements are searched for in one of them
         const auto shown = end + std::min(kShown, columns.end() - end);
         look_at_both_sides(evidence_, measure_, Columns(end, shown), is_coarse());
         return false;

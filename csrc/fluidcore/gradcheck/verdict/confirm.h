@@ -57,7 +57,8 @@ std::int64_t confirm(Function& function,
                      const ConfirmOptions& options,
                      Derivatives& reference);
 
-// The same for derivatives along directions, a column of the reference for each probe. Across
+// The same for derivatives along directions, a column of the reference for each probe; one that is
+// refuted is enough, for elements are searched for in it, and the others are not looked at. Across
 // several kinks nothing is proven by a derivative that lies between two, and a right gradient may
 // be refuted: no element need be wrong.
 std::int64_t confirm_probes(Function& function,
