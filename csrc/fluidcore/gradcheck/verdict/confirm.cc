@@ -20,9 +20,8 @@ namespace fluidcore::gradcheck {
 
 namespace {
 
-constexpr std::ptrdiff_t kFirstColumns = 4;  // that are looked at before the others
-constexpr std::ptrdiff_t kGrowth = 4;        // of their number, as long as none of them is refuted
-constexpr std::ptrdiff_t kShown = 64;        // columns that are looked at after one is refuted
+constexpr std::ptrdiff_t kGrowth = 4;  // of the columns looked at, as long as none is refuted
+constexpr std::ptrdiff_t kShown = 64;  // columns that are looked at after one is refuted
 
 class Confirmation {
  public:
@@ -48,12 +47,10 @@ class Confirmation {
   bool run() {
     const Columns& columns = evidence_.in_doubt();
     auto begin = columns.begin();
-    const bool are_directions = elements_.empty();
-    for (std::ptrdiff_t count = are_directions ? 1 : kFirstColumns; begin != columns.end();
-         count *= kGrowth) {
+    for (std::ptrdiff_t count = 1; begin != columns.end(); count *= kGrowth) {
       const auto end = begin + std::min(count, columns.end() - begin);
       if (look_at(Columns(begin, end))) {
-        if (are_directions) return false;  // elements are searched for in one of them
+        if (elements_.empty()) return false;  // one direction is searched for elements
         const auto shown = end + std::min(kShown, columns.end() - end);
         look_at_both_sides(evidence_, measure_, Columns(end, shown), is_coarse());
         return false;
