@@ -1,6 +1,9 @@
 # shellcheck shell=bash
 # Sourced by the scripts of this project: one line per step, with its seconds.
 
+# Else each of the many processes of the tests compiles every module again.
+unset PYTHONDONTWRITEBYTECODE
+
 # attempt LOG NAME COMMAND...: runs the command with its output in LOG; shows the end of it when the
 # command fails. Leaves how that went in `status`.
 attempt() {

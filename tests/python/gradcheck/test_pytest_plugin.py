@@ -54,7 +54,9 @@ def test_pass(gradcheck):
 
 @pytest.fixture(autouse=True)
 def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytester.makeini("[pytest]\naddopts = --strict-markers -p no:cacheprovider\n")
+    # Hypothesis takes a second to be imported, which its plugin does at the end of every run.
+    options = "--strict-markers -p no:cacheprovider -p no:hypothesispytest"
+    pytester.makeini(f"[pytest]\naddopts = {options}\n")
     monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
 
 

@@ -24,18 +24,20 @@ def pairs(case: OpCase) -> list[tuple[str, str]]:
     ]
 
 
-CASES_AND_PAIRS = [
-    (case, slot, out) for case in every_case() if not case.in_place for slot, out in pairs(case)
-]
+PAIRS_OF_CASES: dict[str, list[tuple[OpCase, str, str]]] = {}  # by operator
+for one_case in every_case():
+    if not one_case.in_place and (found := pairs(one_case)):
+        PAIRS_OF_CASES.setdefault(one_case.type, []).extend((one_case, *pair) for pair in found)
 
 
 @pytest.mark.parametrize("persistable", [True, False], ids=["in the scope", "in the arena"])
-@pytest.mark.parametrize(
-    ("case", "slot", "out"),
-    CASES_AND_PAIRS,
-    ids=[f"{case} {slot} is {out}" for case, slot, out in CASES_AND_PAIRS],
-)
-def test_in_place(case: OpCase, slot: str, out: str, persistable: bool) -> None:
+@pytest.mark.parametrize("op_type", PAIRS_OF_CASES)
+def test_in_place(op_type: str, persistable: bool) -> None:
+    for case, slot, out in PAIRS_OF_CASES[op_type]:
+        check_in_place(case, slot, out, persistable)
+
+
+def check_in_place(case: OpCase, slot: str, out: str, persistable: bool) -> None:
     one, expected = case.build(case.dtypes_to_test()[-1])
     outputs = {name: one.op.output(name) for name in expected}
     plain = one.run([args[0] for args in outputs.values()])
@@ -53,4 +55,5 @@ def test_in_place(case: OpCase, slot: str, out: str, persistable: bool) -> None:
     again.op = again.block.add_op(one.op.type(), inputs, results, one.op.attrs())
     got = again.run([results[name][0] for name in outputs])
     for name, want, actual in zip(outputs, plain, got, strict=True):
-        np.testing.assert_array_equal(actual, want, err_msg=name)
+        message = f"{case}, {slot} is {out}: {name}"
+        np.testing.assert_array_equal(actual, want, err_msg=message)
