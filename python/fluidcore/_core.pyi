@@ -1174,7 +1174,7 @@ def blind_spot(probes: typing.SupportsInt | typing.SupportsIndex) -> float:
     """
 def check_directions(function: Function, input: typing.SupportsInt | typing.SupportsIndex, directions: collections.abc.Iterable[typing.Any], cotangents: collections.abc.Iterable[typing.Any], gradients: collections.abc.Iterable[typing.Any], rules: Rules, *, alone: str | None = None, gradient: Gradient | None = None, noise: NoiseLevel = ..., seed: typing.SupportsInt | typing.SupportsIndex = 0, workers: typing.SupportsInt | typing.SupportsIndex = 1) -> Directional:
     """
-    Compares gradients by one input, one for each cotangent, with derivatives along as many directions, and looks for wrong elements by halves; `alone`: their dtype, where there is no float64 form; `gradient`: the code, which tells what its own rounding is.
+    Compares gradients by one input, one for each cotangent, with derivatives along as many directions, and looks for wrong elements by halves; `alone`: their dtype, where there is no float64 form; `gradient`: the code, which tells what its own rounding is, and of which branches of the function it is the gradient.
     """
 def check_infinite(function: Function, input: typing.SupportsInt | typing.SupportsIndex, gradient: typing.Any, cotangent: typing.Any, *, bars: typing.SupportsFloat | typing.SupportsIndex, noise: typing.Any = None) -> tuple[numpy.typing.NDArray[numpy.bool] | None, int]:
     """

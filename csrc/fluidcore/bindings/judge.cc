@@ -226,7 +226,8 @@ void bind_judge(py::module_& m) {
         py::arg("noise") = gradcheck::NoiseLevel{}, py::arg("seed") = 0, py::arg("workers") = 1,
         "Compares gradients by one input, one for each cotangent, with derivatives along as many "
         "directions, and looks for wrong elements by halves; `alone`: their dtype, where there is "
-        "no float64 form; `gradient`: the code, which tells what its own rounding is.");
+        "no float64 form; `gradient`: the code, which tells what its own rounding is, and of "
+        "which branches of the function it is the gradient.");
 }
 
 }  // namespace fluidcore::bindings

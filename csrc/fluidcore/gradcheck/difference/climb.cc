@@ -97,6 +97,11 @@ double Climb::step_size(const Row& row, int level) const {
   return std::ldexp(row.first_step, -level);
 }
 
+Ladder::Sides Climb::sides_of(const Row& row) const {
+  if (row.side == 0) return Ladder::Sides::kBoth;
+  return row.side == approach_.side ? Ladder::Sides::kOne : Ladder::Sides::kEdge;
+}
+
 Ladder::Steps Climb::steps_of(std::int64_t r, int level) const {
   const Row& row = rows_[static_cast<std::size_t>(r)];
   const double h = step_size(row, level);
@@ -181,7 +186,7 @@ void Climb::join(std::int64_t r, std::int64_t begin, std::int64_t end) {
       progress = ladder_.drop(begin, end, progress);
     } else {
       progress = ladder_.advance(begin, end, progress, steps_of(r, level),
-                                 coordinates_->argument(r), joined.side != 0);
+                                 coordinates_->argument(r), sides_of(joined));
     }
   }
 }
@@ -300,7 +305,7 @@ void Climb::finish_level(std::int64_t r) {
   const std::int64_t end = moved_.end(r);
   if (now.finite) {
     now.progress = ladder_.advance(begin, end, now.progress, steps_of(r, now.level),
-                                   coordinates_->argument(r), now.side != 0);
+                                   coordinates_->argument(r), sides_of(now));
   } else {
     now.dropped |= 1u << now.level;
     now.progress = ladder_.drop(begin, end, now.progress);

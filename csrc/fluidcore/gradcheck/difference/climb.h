@@ -73,6 +73,7 @@ class Climb {
 
   Row& row(std::int64_t r) { return rows_[static_cast<std::size_t>(r)]; }
   double step_size(const Row& row, int level) const;
+  Ladder::Sides sides_of(const Row& row) const;
   Ladder::Steps steps_of(std::int64_t r, int level) const;
   bool can_step(std::int64_t r, int level) const;
 

@@ -70,7 +70,8 @@ void Ladder::advance_columns(std::int64_t begin,
                              std::int64_t end,
                              const Progress& progress,
                              const Steps& steps,
-                             double argument) {
+                             double argument,
+                             double flat) {
   const double* const middle = field(kMiddle);
   const double* const plus = field(kPlus);
   const double* const minus = field(kMinus);
@@ -92,8 +93,6 @@ void Ladder::advance_columns(std::int64_t begin,
   const double h_plus = steps.plus;
   const double h_minus = steps.minus;
   const double width = kOneSided ? std::abs(h_plus) : h_plus + h_minus;
-  // At the edge of a domain roots are usual, and they hide behind a large linear part.
-  const double flat = kOneSided ? 0 : kFlat;
   const double has_before = progress.levels > 0 ? 1 : 0;
   constexpr bool kCanBend = kCount > 1;  // there is a level before this one
   // One-sided quotients are compared as the two sides are: that is enough.
@@ -181,14 +180,17 @@ Ladder::Progress Ladder::advance(std::int64_t begin,
                                  const Progress& progress,
                                  const Steps& steps,
                                  double argument,
-                                 bool one_sided) {
+                                 Sides sides) {
+  // At the edge of a domain roots are usual, and they hide behind a large linear part.
+  const double flat = sides == Sides::kEdge ? 0 : kFlat;
   const auto with = [&](auto columns) {
     constexpr int kCount = decltype(columns)::value;
     parallel_for(end - begin, kSlotsPerThread, [&](std::int64_t first, std::int64_t last) {
-      if (one_sided) {
-        advance_columns<true, kCount>(begin + first, begin + last, progress, steps, argument);
+      if (sides == Sides::kBoth) {
+        advance_columns<false, kCount>(begin + first, begin + last, progress, steps, argument,
+                                       flat);
       } else {
-        advance_columns<false, kCount>(begin + first, begin + last, progress, steps, argument);
+        advance_columns<true, kCount>(begin + first, begin + last, progress, steps, argument, flat);
       }
     });
   };

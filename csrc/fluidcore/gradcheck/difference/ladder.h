@@ -80,13 +80,17 @@ class Ladder {
   // Makes slots with kMiddle and kFloor ready for their first level, with nothing moved so far.
   void clear(std::int64_t begin, std::int64_t end);
 
-  // Takes a level in; `argument` is |x|. `one_sided`: only kPlus is there.
+  // Whether there are two sides, only kPlus because nobody asked for the other, or because f has a
+  // domain that ends.
+  enum class Sides { kBoth, kOne, kEdge };
+
+  // Takes a level in; `argument` is |x|.
   Progress advance(std::int64_t begin,
                    std::int64_t end,
                    const Progress& progress,
                    const Steps& steps,
                    double argument,
-                   bool one_sided);
+                   Sides sides);
   // A level at which f is not finite: what follows does not build on what was before.
   Progress drop(std::int64_t begin, std::int64_t end, const Progress& progress);
 
@@ -114,7 +118,8 @@ class Ladder {
                        std::int64_t end,
                        const Progress& progress,
                        const Steps& steps,
-                       double argument);
+                       double argument,
+                       double flat);
 
   // What standing() is made from.
   struct Extremes;

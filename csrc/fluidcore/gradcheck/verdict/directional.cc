@@ -10,7 +10,9 @@
 #include "fluidcore/base/error.h"
 #include "fluidcore/gradcheck/difference/along.h"
 #include "fluidcore/gradcheck/difference/differentiate.h"
+#include "fluidcore/gradcheck/function/unrecoverable.h"
 #include "fluidcore/gradcheck/verdict/audited_gradient.h"
+#include "fluidcore/gradcheck/verdict/branch_direction.h"
 #include "fluidcore/gradcheck/verdict/confirm.h"
 #include "fluidcore/gradcheck/verdict/own_rounding.h"
 
@@ -54,13 +56,8 @@ class DirectionalCheck {
  private:
   Directional look() {
     Directional found;
-    found.reference = measured();
-    std::vector<double> claimed;
-    claimed.reserve(claim_.probes.size());
-    for (std::size_t q = 0; q < claim_.probes.size(); ++q) {
-      claimed.push_back(sum_of_terms(claim_.gradients[q], claim_.probes[q].direction));
-    }
-    judge_twice(std::move(claimed), found);
+    found.reference = measured(claim_.probes);
+    judge_twice(claimed_along(claim_.probes), found);
     settle_rounding(found.judgement);
     found.min_detectable_99 = detectable(found.judgement);
     if (found.judgement.verdict() == Verdict::kFail) {
@@ -72,14 +69,25 @@ class DirectionalCheck {
     return found;
   }
 
+  const std::vector<Probe>& probes() const { return probes_.empty() ? claim_.probes : probes_; }
+
   bool is_late() const {
     const Interruption* const interruption = function_.interruption();
     return interruption != nullptr && interruption->is_over();
   }
 
-  Derivatives measured() {
-    const auto found = differentiate_probes(function_, claim_.input, claim_.probes,
-                                            {options_.noise.widest(), options_.workers});
+  std::vector<double> claimed_along(const std::vector<Probe>& probes) const {
+    std::vector<double> claimed;
+    claimed.reserve(probes.size());
+    for (std::size_t q = 0; q < probes.size(); ++q) {
+      claimed.push_back(sum_of_terms(claim_.gradients[q], probes[q].direction));
+    }
+    return claimed;
+  }
+
+  Derivatives measured(const std::vector<Probe>& probes, Approach approach = {}) {
+    const auto found = differentiate_probes(function_, claim_.input, probes,
+                                            {options_.noise.widest(), options_.workers, approach});
     Derivatives all(1, std::ssize(found));
     for (std::size_t q = 0; q < found.size(); ++q) {
       copy_column(found[q], 0, all, q);
@@ -87,14 +95,14 @@ class DirectionalCheck {
       if (!all.failure) all.failure = found[q].failure;
     }
     if (!found.empty()) all.levels = found.front().levels;
-    weigh(all);
+    weigh(probes, all);
     return all;
   }
 
   // What the terms of <A, d> add up to.
-  void weigh(Derivatives& reference) const {
-    for (std::size_t q = 0; q < claim_.probes.size(); ++q) {
-      reference.scale[q] = sum_of_sizes(claim_.gradients[q], claim_.probes[q].direction);
+  void weigh(const std::vector<Probe>& probes, Derivatives& reference) const {
+    for (std::size_t q = 0; q < probes.size(); ++q) {
+      reference.scale[q] = sum_of_sizes(claim_.gradients[q], probes[q].direction);
     }
   }
 
@@ -105,12 +113,46 @@ class DirectionalCheck {
   void judge_twice(std::vector<double> claimed, Directional& found) {
     const std::vector<double> allowed = tolerance(found.reference);
     found.judgement = judge(found.reference, claimed, allowed, rules_);
-    if (found.judgement.verdict() == Verdict::kPass || is_late()) return;
+    if (found.judgement.verdict() == Verdict::kPass || is_late() || settle_branches(found)) return;
     evaluations_ += confirm_probes(
         function_, {claim_.input, claimed, allowed}, claim_.probes, options_.noise.near, rules_,
         {options_.workers, options_.seed, options_.noise.far}, found.reference);
-    weigh(found.reference);
+    weigh(claim_.probes, found.reference);
     found.judgement = judge(found.reference, std::move(claimed), allowed, rules_);
+  }
+
+  // Directions that cross ties or kinks tell nothing. Those that reach the branch whose gradient is
+  // claimed do, from the side where f takes that branch.
+  bool settle_branches(Directional& found) {
+    if (claim_.gradient == nullptr || rules_.on_kink != OnKink::kSubgradient) return false;
+    const auto& flags = found.reference.flags;
+    bool has_branches = std::any_of(flags.begin(), flags.end(),
+                                    [](std::uint8_t flag) { return (flag & kKink) != 0; });
+    bool is_whole = true;
+    std::vector<Probe> probes;
+    for (std::size_t q = 0; q < claim_.probes.size(); ++q) {
+      const Probe& probe = claim_.probes[q];
+      auto found_direction =
+          branch_direction(*claim_.gradient, claim_.input, like_outputs(function_, probe.cotangent),
+                           claim_.gradients[q], probe.direction, options_.seed);
+      ++evaluations_;
+      if (!found_direction) return false;
+      has_branches |= found_direction->direction != probe.direction;
+      is_whole &= found_direction->is_whole;
+      probes.push_back({std::move(found_direction->direction), probe.cotangent});
+    }
+    if (!has_branches) return false;
+    const Approach from_one_side = {1};
+    Derivatives reference = measured(probes, from_one_side);
+    Judgement judgement = judge(reference, claimed_along(probes), tolerance(reference), rules_);
+    const Verdict verdict = judgement.verdict();
+    if (verdict == Verdict::kInconclusive || (verdict == Verdict::kPass && !is_whole)) return false;
+    probes_ = std::move(probes);
+    approach_ = from_one_side;
+    reference.levels = std::move(found.reference.levels);
+    found.reference = std::move(reference);
+    found.judgement = std::move(judgement);
+    return true;
   }
 
   // Of the numbers <A(v), d> that seem wrong.
@@ -119,7 +161,7 @@ class DirectionalCheck {
     std::vector<double> rounding(found.wrong.size());
     for (std::size_t q = 0; q < rounding.size(); ++q) {
       if (!found.wrong[q]) continue;
-      const Probe& probe = claim_.probes[q];
+      const Probe& probe = probes()[q];
       const OfGradients along = [&](const std::vector<Tensor>& gradients) -> std::vector<double> {
         std::vector<double> a;
         append(a, gradients[claim_.input]);
@@ -160,16 +202,15 @@ class DirectionalCheck {
   }
 
   bool is_wrong(std::size_t probe, Range range) {
-    const Probe& at = claim_.probes[probe];
-    std::vector<double> part(at.direction.size());
-    std::copy(at.direction.begin() + range.begin, at.direction.begin() + range.end,
-              part.begin() + range.begin);
+    const std::vector<double>& whole = probes()[probe].direction;
+    std::vector<double> part(whole.size());
+    std::copy(whole.begin() + range.begin, whole.begin() + range.end, part.begin() + range.begin);
     const double claimed = sum_of_terms(claim_.gradients[probe], part);
     const double size = sum_of_sizes(claim_.gradients[probe], part);
     Directions directions(function_.inputs().size());
     directions[claim_.input] = std::move(part);
-    Derivatives found =
-        differentiate_along(function_, directions, asked(probe), false, options_.workers);
+    Derivatives found = differentiate_along(function_, directions, asked(probe), false,
+                                            options_.workers, approach_);
     evaluations_ += found.evaluations;
     found.scale[0] = size;
     return judge(found, {claimed}, tolerance(found), rules_).verdict() == Verdict::kFail;
@@ -220,6 +261,8 @@ class DirectionalCheck {
   const DirectionalClaim& claim_;
   const Rules& rules_;
   const DirectionalOptions& options_;
+  std::vector<Probe> probes_;  // of other directions, approached from one side; else of the claim
+  Approach approach_;
   std::int64_t evaluations_ = 0;
 };
 
@@ -237,7 +280,8 @@ Directional check_directions(Function& function,
             q, " must have the ", claim.probes[q].direction.size(),
             " elements of its direction, got ", claim.gradients[q].size());
   }
-  return DirectionalCheck(function, claim, rules, options).run();
+  return with_plain_exceptions(
+      [&] { return DirectionalCheck(function, claim, rules, options).run(); });
 }
 
 double blind_spot(std::size_t probes) {

@@ -51,11 +51,11 @@ struct Directional {
 
 // For an input with too many elements to look at each: compares <A(v), d> with differences along
 // all directions, and again what these do not prove; by how much A is off through its own rounding,
-// where it seems wrong. In the direction that is off the most, wrong
-// elements are searched by halves. Where none is found the judgement stays open, as a kink: of
-// several elements at kinks each may have a slope of its own choice, and their sum need not lie
-// between the slopes along a direction. When the time of the Function is over, only what was looked
-// at until then is known.
+// where it seems wrong; at ties and kinks from one side, along directions that reach the branch of
+// f whose gradient A is. In the direction that is off the most, wrong elements are searched by
+// halves. Where none is found the judgement stays open, as a kink: of several elements at kinks
+// each may have a slope of its own choice, and their sum need not lie between the slopes along a
+// direction. When the time of the Function is over, only what was looked at until then is known.
 //
 // Throws as differentiate_probes().
 Directional check_directions(Function& function,

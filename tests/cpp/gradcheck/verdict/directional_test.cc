@@ -10,6 +10,7 @@
 
 #include "fluidcore/gradcheck/difference/direction.h"
 #include "gradcheck/toy_function.h"
+#include "gradcheck/toy_gradient.h"
 #include "gradcheck/toy_numbers.h"
 
 namespace fluidcore::gradcheck {
@@ -79,6 +80,45 @@ TEST(Directional, KinksAlongADirectionAreNoError) {
   const Directional found = check_directions(f, claim_of(x, [](double) { return 0.9; }), Rules{});
   EXPECT_EQ(found.judgement.verdict(), Verdict::kInconclusive);
   EXPECT_THAT(found.culprits, IsEmpty());
+}
+
+// Of relu, at kinks by every second element; one is 9.
+Directional check_relu(double (*derivative)(double)) {
+  std::vector<double> x = normal(1, kDirectionalSize);
+  for (std::size_t i = 0; i < x.size(); i += 2) x[i] = 0;
+  x[1] = 9;
+  ToyFunction f = ToyFunction::elementwise(tensor_of(x), [](double t) { return t > 0 ? t : 0; });
+  ToyGradient gradient = ToyGradient::elementwise(tensor_of(x), derivative);
+  DirectionalClaim claim = claim_of(x, derivative);
+  claim.gradient = &gradient;
+  return check_directions(f, claim, Rules{});
+}
+
+TEST(Directional, TheGradientOfABranchIsProvenAlongDirectionsThatReachIt) {
+  const Directional below = check_relu([](double t) { return t > 0 ? 1.0 : 0.0; });
+  EXPECT_EQ(below.judgement.verdict(), Verdict::kPass);
+  EXPECT_LT(below.min_detectable_99, 1e-5);
+  const Directional above = check_relu([](double t) { return t >= 0 ? 1.0 : 0.0; });
+  EXPECT_EQ(above.judgement.verdict(), Verdict::kPass);
+}
+
+TEST(Directional, KinksHideNoErrorOfOtherElements) {
+  for (const auto& derivative : {+[](double t) { return t > 8   ? 1.5
+                                                        : t > 0 ? 1.0
+                                                                : 0.0; },
+                                 +[](double t) {
+                                   return t > 8 ? 1.5 : t > 0 ? 1.0 : t == 0 ? 0.25 : 0.0;
+                                 }}) {
+    const Directional found = check_relu(derivative);
+    EXPECT_EQ(found.judgement.verdict(), Verdict::kFail);
+    ASSERT_THAT(found.culprits, SizeIs(1));
+    EXPECT_EQ(found.culprits[0].element, 1);
+  }
+}
+
+TEST(Directional, WhatIsTheGradientOfNoBranchIsOpen) {
+  const Directional found = check_relu([](double t) { return t > 0 ? 1.0 : t == 0 ? 0.25 : 0.0; });
+  EXPECT_EQ(found.judgement.verdict(), Verdict::kInconclusive);
 }
 
 TEST(Directional, WithoutAGradientNoErrorIsRelativeToIt) {

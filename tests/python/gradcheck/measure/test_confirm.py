@@ -1,6 +1,7 @@
 """A second measurement of what the first does not prove."""
 
 from collections.abc import Callable
+from itertools import product
 
 import numpy as np
 import pytest
@@ -236,11 +237,9 @@ def test_directions_across_several_kinks_decide_nothing() -> None:
 
 
 @pytest.mark.parametrize("at", [0, 38])
-def test_kinks_of_other_elements_hide_no_error_in_a_pass(at: int) -> None:
-    for seed in range(4):
-        (result,) = checked(kinked({at: 1.1}), seed=seed, mode="directional").results
-        assert (result.verdict, result.reasons) == (Verdict.INCONCLUSIVE, (Reason.KINK,))
-        (result,) = checked(kinked({at: 1.1}), seed=seed, mode="full").results
+def test_kinks_of_other_elements_hide_no_error(at: int) -> None:
+    for seed, mode in product(range(4), ("directional", "full")):
+        (result,) = checked(kinked({at: 1.1}), seed=seed, mode=mode).results
         assert (result.verdict, result.reasons) == (Verdict.FAIL, (Reason.MISMATCH,))
         assert [error.index for error in result.element_errors or ()] == [at]
 

@@ -220,3 +220,55 @@ def test_groups_are_halved_until_there_are_eight(size: int, leaf: int) -> None:
     found = check_directions(session_of(target), 0, None)
     assert [index for index, _ in found.culprits] == [3]
     assert alone == set(range(leaf))
+
+
+def largest_of_pairs(faults=None, tied: float = 0.0) -> NumpyTarget:
+    """Half of the pairs are tied; the gradient of the second of these is `tied` times v."""
+    x = np.random.default_rng(7).standard_normal((1500, 2))
+    x[::2, 1] = x[::2, 0]
+
+    def vjp(x, v):
+        a = np.zeros_like(x)
+        a[np.arange(len(x)), x.argmax(axis=1)] = v
+        is_tied = x[:, 0] == x[:, 1]
+        a[is_tied, 1] = tied * v[is_tied]
+        for index, wrong in (faults or {}).items():
+            a.reshape(-1)[index] *= wrong
+        return a
+
+    return NumpyTarget(lambda x: x.max(axis=1), vjp, [x])
+
+
+def test_ties_without_number_are_proven_along_directions_that_keep_the_branch() -> None:
+    for seed in range(4):
+        (result,) = checked(largest_of_pairs(), seed=seed).results
+        assert (result.verdict, result.mode) == (Verdict.PASS, "directional")
+        assert result.min_detectable_99 < 1e-4
+        assert result.num_forward < 400
+
+
+@pytest.mark.parametrize("index", [0, int(2 + largest_of_pairs().inputs[0].value[1].argmax())])
+def test_an_error_at_a_tie_or_beside_ties_is_found(index: int) -> None:
+    (result,) = checked(largest_of_pairs({index: 1.5})).results
+    assert result.verdict is Verdict.FAIL
+    assert [error.index for error in result.element_errors or ()] == [index]
+
+
+def test_one_for_each_of_all_that_are_tied_is_no_gradient_of_a_branch() -> None:
+    for seed in range(4):
+        (result,) = checked(largest_of_pairs(tied=1.0), seed=seed).results
+        assert (result.verdict, result.reasons) == (Verdict.INCONCLUSIVE, (Reason.KINK,))
+
+
+def test_equal_values_have_a_median_that_directions_prove() -> None:
+    x = np.repeat(np.random.default_rng(8).standard_normal(1000), 3)
+
+    def vjp(x, v):
+        a = np.zeros((1000, 3))
+        a[np.arange(1000), np.argsort(x.reshape(-1, 3), kind="stable")[:, 1]] = v
+        return a.reshape(-1)
+
+    (result,) = checked(
+        NumpyTarget(lambda x: np.median(x.reshape(-1, 3), axis=1), vjp, [x])
+    ).results
+    assert (result.verdict, result.mode) == (Verdict.PASS, "directional")

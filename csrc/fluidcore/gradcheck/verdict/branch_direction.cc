@@ -1,0 +1,73 @@
+#include "fluidcore/gradcheck/verdict/branch_direction.h"
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+
+#include "fluidcore/base/strings.h"
+#include "fluidcore/gradcheck/difference/direction.h"
+#include "fluidcore/gradcheck/function/random_values.h"
+#include "fluidcore/gradcheck/function/rounding.h"
+#include "fluidcore/gradcheck/function/unrecoverable.h"
+
+namespace fluidcore::gradcheck {
+
+namespace {
+
+constexpr int kDraws = 32;            // each leaves half of the ties of two: enough for millions
+constexpr double kSmoothChange = 64;  // of A beside its size, for a change of x beside its own
+
+// The elements by which the gradient at x + εd is not A.
+std::vector<std::size_t> changed(Gradient& gradient,
+                                 std::size_t input,
+                                 const std::vector<Tensor>& v,
+                                 const std::vector<double>& a,
+                                 const std::vector<double>& direction) {
+  std::vector<Tensor> x = gradient.inputs();
+  const DType dtype = x[input].dtype();
+  const double change = std::sqrt(unit_roundoff(dtype));
+  const double step = change * root_mean_square(x[input]);
+  x[input] = x[input].clone();
+  for (std::int64_t i = 0; i < x[input].size(); ++i) {
+    const double moved =
+        x[input].get_float_element(i) + step * direction[static_cast<std::size_t>(i)];
+    x[input].set_float_element(i, round_to(dtype, moved));
+  }
+  const std::vector<Tensor>& there = interruptible(
+      gradient.interruption(), [&]() -> const std::vector<Tensor>& { return gradient.at(x, v); });
+  const double size = root_mean_square(a.data(), std::ssize(a));
+  std::vector<std::size_t> elements;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double off =
+        std::abs(there[input].get_float_element(static_cast<std::int64_t>(i)) - a[i]);
+    const bool is_same = off <= kSmoothChange * change * std::max(size, std::abs(a[i]));
+    if (!is_same) elements.push_back(i);  // NaN, too
+  }
+  return elements;
+}
+
+}  // namespace
+
+std::optional<BranchDirection> branch_direction(Gradient& gradient,
+                                                std::size_t input,
+                                                const std::vector<Tensor>& v,
+                                                const std::vector<double>& a,
+                                                std::vector<double> direction,
+                                                std::uint64_t seed) {
+  try {
+    for (int draw = 0; draw <= kDraws; ++draw) {
+      const std::vector<std::size_t> others = changed(gradient, input, v, a, direction);
+      if (others.empty()) return BranchDirection{std::move(direction), draw < kDraws};
+      const RandomSequence numbers =
+          random_sequence(seed, str_cat("input ", input), str_cat("branch ", draw));
+      const bool is_last = draw == kDraws - 1;
+      for (const std::size_t i : others) direction[i] = is_last ? 0 : numbers.normal<double>(i);
+      direction = round_direction(std::move(direction));
+    }
+    return std::nullopt;
+  } catch (const std::exception&) {  // an edge of the domain
+    return std::nullopt;
+  }
+}
+
+}  // namespace fluidcore::gradcheck
