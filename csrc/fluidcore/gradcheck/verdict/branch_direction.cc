@@ -14,7 +14,9 @@ namespace fluidcore::gradcheck {
 
 namespace {
 
-constexpr int kDraws = 32;            // each leaves half of the ties of two: enough for millions
+constexpr int kDraws = 32;        // each leaves half of the ties of two: enough for millions
+constexpr int kDrawsOfFew = 128;  // elements, which may have one branch of many
+constexpr std::ptrdiff_t kFew = 64;
 constexpr double kSmoothChange = 64;  // of A beside its size, for a change of x beside its own
 
 // The elements by which the gradient at x + εd is not A.
@@ -53,16 +55,24 @@ std::optional<BranchDirection> branch_direction(Gradient& gradient,
                                                 const std::vector<Tensor>& v,
                                                 const std::vector<double>& a,
                                                 std::vector<double> direction,
-                                                std::uint64_t seed) {
+                                                std::uint64_t seed,
+                                                std::string_view name) {
   try {
-    for (int draw = 0; draw <= kDraws; ++draw) {
+    for (int draw = 0;; ++draw) {
       const std::vector<std::size_t> others = changed(gradient, input, v, a, direction);
-      if (others.empty()) return BranchDirection{std::move(direction), draw < kDraws};
+      if (others.empty()) return BranchDirection{std::move(direction)};
+      const bool are_few = std::ssize(others) <= kFew;
+      if (draw >= (are_few ? kDrawsOfFew : kDraws)) {
+        for (const std::size_t i : others) direction[i] = 0;
+        break;
+      }
       const RandomSequence numbers =
-          random_sequence(seed, str_cat("input ", input), str_cat("branch ", draw));
-      const bool is_last = draw == kDraws - 1;
-      for (const std::size_t i : others) direction[i] = is_last ? 0 : numbers.normal<double>(i);
+          random_sequence(seed, str_cat("input ", input), str_cat(name, " ", draw));
+      for (const std::size_t i : others) direction[i] = numbers.normal<double>(i);
       direction = round_direction(std::move(direction));
+    }
+    if (changed(gradient, input, v, a, direction).empty()) {
+      return BranchDirection{std::move(direction), false};
     }
     return std::nullopt;
   } catch (const std::exception&) {  // an edge of the domain

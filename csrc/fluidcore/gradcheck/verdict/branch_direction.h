@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "fluidcore/gradcheck/function/gradient.h"
@@ -20,14 +21,15 @@ struct BranchDirection {
 };
 
 // Such a direction for gradients by input number `input`, of which A are those for v at x, close to
-// `direction`: with other random numbers for the elements by which the gradient at x + εd, as the
-// code calculates it, is not A. nullopt if none was found, or where the code throws. Throws
-// Unrecoverable when the Gradient is interrupted.
+// `direction`: with other random numbers, those of `name`, for the elements by which the gradient
+// at x + εd, as the code calculates it, is not A. nullopt if none was found, or where the code
+// throws. Throws Unrecoverable when the Gradient is interrupted.
 std::optional<BranchDirection> branch_direction(Gradient& gradient,
                                                 std::size_t input,
                                                 const std::vector<Tensor>& v,
                                                 const std::vector<double>& a,
                                                 std::vector<double> direction,
-                                                std::uint64_t seed);
+                                                std::uint64_t seed,
+                                                std::string_view name);
 
 }  // namespace fluidcore::gradcheck

@@ -10,6 +10,7 @@ namespace fluidcore::gradcheck {
 
 namespace {
 
+constexpr double kCurvature = 0x1p-8;  // of all derivatives near by, in one branch
 constexpr double kSameDistance = 0.5;  // of a smooth f, what is nearer is apart by an eighth
 
 class NearX {
@@ -30,12 +31,17 @@ class NearX {
         evidence_.leave_open(columns[j], kKink);
       } else if (evidence_.is_open(columns[j])) {
         adopt_branches(columns[j], far.columns[j], near.columns[j]);
-      } else if (has_branches(columns[j], far.columns[j], near.columns[j])) {
-        if (!holds_with(columns[j], near.columns[j], Branches::kAll)) {
-          widen(columns[j], near.columns[j]);
-        } else {
+      } else {
+        const bool has_more = has_branches(columns[j], far.columns[j], near.columns[j]);
+        if (has_more && holds_with(columns[j], near.columns[j], Branches::kAll)) {
           branching.push_back(columns[j]);
           places.push_back(j);
+          continue;
+        }
+        if (has_more) widen(columns[j], near.columns[j]);
+        const bool is_kink = (reference_.flags[columns[j]] & kKink) != 0;
+        if (is_kink && !all_met_again(columns[j], near.columns[j])) {
+          evidence_.leave_open(columns[j], kKink);  // there may be more than were met
         }
       }
     }
@@ -60,12 +66,24 @@ class NearX {
 
   // What is between [low, high] and derivatives near by.
   Evidence::Interval with_branches(std::size_t i, const Nearby& nearby, Branches which) const {
-    const Hull hull =
-        which == Branches::kAll
-            ? nearby.hull()
-            : nearby.repeated(evidence_.limit(i, nearby.error) + evidence_.visible(i));
+    const Hull hull = which == Branches::kAll ? nearby.hull() : hull_of(met_again(i, nearby));
     return {std::min(reference_.low[i], hull.low), std::max(reference_.high[i], hull.high),
             std::max(reference_.error[i], nearby.error)};
+  }
+
+  std::vector<double> met_again(std::size_t i, const Nearby& nearby) const {
+    return nearby.met_again(evidence_.limit(i, nearby.error) + evidence_.visible(i));
+  }
+
+  bool all_met_again(std::size_t column, const std::vector<Nearby>& by_row) const {
+    for (std::size_t row = 0; row < evidence_.rows(); ++row) {
+      const Nearby& nearby = by_row[row];
+      const std::size_t i = evidence_.at(row, column);
+      const double curved = kCurvature * (nearby.hull().high - nearby.hull().low);
+      const double same = evidence_.limit(i, nearby.error) + evidence_.visible(i) + curved;
+      if (nearby.met_again(same).size() < nearby.values.size()) return false;
+    }
+    return true;
   }
 
   bool holds_with(std::size_t column, const std::vector<Nearby>& by_row, Branches which) const {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "fluidcore/base/error.h"
+#include "fluidcore/base/strings.h"
 #include "fluidcore/gradcheck/difference/along.h"
 #include "fluidcore/gradcheck/difference/differentiate.h"
 #include "fluidcore/gradcheck/function/unrecoverable.h"
@@ -132,9 +133,9 @@ class DirectionalCheck {
     std::vector<Probe> probes;
     for (std::size_t q = 0; q < claim_.probes.size(); ++q) {
       const Probe& probe = claim_.probes[q];
-      auto found_direction =
-          branch_direction(*claim_.gradient, claim_.input, like_outputs(function_, probe.cotangent),
-                           claim_.gradients[q], probe.direction, options_.seed);
+      auto found_direction = branch_direction(
+          *claim_.gradient, claim_.input, like_outputs(function_, probe.cotangent),
+          claim_.gradients[q], probe.direction, options_.seed, str_cat("branch of probe ", q));
       ++evaluations_;
       if (!found_direction) return false;
       has_branches |= found_direction->direction != probe.direction;

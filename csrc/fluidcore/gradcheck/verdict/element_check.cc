@@ -7,6 +7,7 @@
 
 #include "fluidcore/gradcheck/function/rounding.h"
 #include "fluidcore/gradcheck/function/unrecoverable.h"
+#include "fluidcore/gradcheck/verdict/along_branches.h"
 #include "fluidcore/gradcheck/verdict/cancellation.h"
 #include "fluidcore/gradcheck/verdict/comparison.h"
 #include "fluidcore/gradcheck/verdict/confirm.h"
@@ -60,7 +61,11 @@ Judgement measured_again(Formula& formula,
   leave_overflows_open(claim, reference);
   const std::vector<double> least = formula_tolerance(reference);
   for (std::size_t i = 0; i < least.size(); ++i) tolerance[i] = std::max(tolerance[i], least[i]);
-  return judge(reference, claim.value, tolerance, formula.rules);
+  Judgement found = judge(reference, claim.value, tolerance, formula.rules);
+  if (!found.is_proven() && prove_along_branches(formula, look, found, reference)) {
+    found = judge(reference, claim.value, tolerance, formula.rules);
+  }
+  return found;
 }
 
 // As long as there is no second measurement, nothing is wrong.

@@ -34,22 +34,22 @@ void take_in(const Derivatives& found, Surroundings& all) {
 
 }  // namespace
 
-Hull Nearby::hull() const {
+Hull hull_of(const std::vector<double>& values) {
   Hull hull;
   for (const double value : values) hull.add(value);
   return hull;
 }
 
-Hull Nearby::repeated(double same) const {
+std::vector<double> Nearby::met_again(double same) const {
   std::vector<double> sorted = values;
   std::sort(sorted.begin(), sorted.end());
-  Hull hull;
-  for (std::size_t i = 1; i < sorted.size(); ++i) {
-    if (sorted[i] - sorted[i - 1] > same) continue;
-    hull.add(sorted[i - 1]);
-    hull.add(sorted[i]);
+  std::vector<double> met;
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    const bool is_met = (i > 0 && sorted[i] - sorted[i - 1] <= same) ||
+                        (i + 1 < sorted.size() && sorted[i + 1] - sorted[i] <= same);
+    if (is_met) met.push_back(sorted[i]);
   }
-  return hull;
+  return met;
 }
 
 Surroundings look_around(Function& function,

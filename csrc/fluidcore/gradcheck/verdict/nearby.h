@@ -16,16 +16,18 @@ namespace fluidcore::gradcheck {
 // is not.
 enum class Ring { kFar, kNear, kNearest };
 
+Hull hull_of(const std::vector<double>& values);
+
 // The derivatives of a column by one cotangent at the points of a ring where f has one and does not
 // stand still: it may have absorbed the steps.
 struct Nearby {
   std::vector<double> values;
   double error = 0;  // the longest of their error bars
 
-  Hull hull() const;
-  // Of those that were found at another point, too, up to `same`: branches are met again, and
+  Hull hull() const { return hull_of(values); }
+  // Those that were found at another point, too, up to `same`: branches are met again, and
   // roundings are not.
-  Hull repeated(double same) const;
+  std::vector<double> met_again(double same) const;
 };
 
 struct Surroundings {

@@ -30,13 +30,13 @@ std::vector<double> any_direction() {
 }
 
 // For gradients of a function of each element, whose derivative at x is g(x).
-std::optional<BranchDirection> direction_of(double (*g)(double)) {
+std::optional<BranchDirection> direction_of(double (*g)(double), const char* name = "one") {
   const std::vector<double> x = point_at_kinks();
   const std::vector<double> v = normal(2, kBranchSize);
   ToyGradient gradient = ToyGradient::elementwise(tensor_of(x), g);
   std::vector<double> a = v;
   for (std::size_t i = 0; i < a.size(); ++i) a[i] *= g(x[i]);
-  return branch_direction(gradient, 0, {tensor_of(v)}, a, any_direction(), 7);
+  return branch_direction(gradient, 0, {tensor_of(v)}, a, any_direction(), 7, name);
 }
 
 TEST(BranchDirection, LeavesKinksOnTheSideOfTheClaim) {
@@ -62,6 +62,14 @@ TEST(BranchDirection, WhereThereIsOneBranchIsAnyDirection) {
   EXPECT_EQ(found->direction, any_direction());
 }
 
+TEST(BranchDirection, OfAnotherNameIsAnother) {
+  const auto relu = [](double t) { return t > 0 ? 1.0 : 0.0; };
+  const std::vector<double> one = direction_of(relu)->direction;
+  const std::vector<double> other = direction_of(relu, "other")->direction;
+  const std::vector<double> before = any_direction();
+  for (std::size_t i = 0; i < one.size(); ++i) EXPECT_EQ(one[i] == other[i], one[i] == before[i]);
+}
+
 TEST(BranchDirection, MovesNoElementWhoseClaimIsOfNoBranch) {
   const std::vector<double> x = point_at_kinks();
   const auto found = direction_of([](double t) { return t == 0 ? 0.5 : t > 0 ? 1.0 : 0.0; });
@@ -83,7 +91,7 @@ TEST(BranchDirection, IsNoneWhereTheCodeThrows) {
   ToyGradient gradient({x}, [](const auto&, const auto&) -> std::vector<Tensor> {
     throw InvalidArgument("out of the domain");
   });
-  EXPECT_FALSE(branch_direction(gradient, 0, {x}, {1, 2}, {1, -1}, 7));
+  EXPECT_FALSE(branch_direction(gradient, 0, {x}, {1, 2}, {1, -1}, 7, "one"));
 }
 
 TEST(BranchDirection, EndsWithWhatTheUserInterrupts) {
@@ -95,9 +103,9 @@ TEST(BranchDirection, EndsWithWhatTheUserInterrupts) {
     return v;
   });
   gradient.set_interruption(&interruption);
-  EXPECT_THROW(
-      with_plain_exceptions([&] { return branch_direction(gradient, 0, {x}, {1, 2}, {1, -1}, 7); }),
-      Interrupted);
+  EXPECT_THROW(with_plain_exceptions(
+                   [&] { return branch_direction(gradient, 0, {x}, {1, 2}, {1, -1}, 7, "one"); }),
+               Interrupted);
 }
 
 }  // namespace

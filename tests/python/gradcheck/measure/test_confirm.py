@@ -356,3 +356,32 @@ def test_in_16_bits_runs_alone_tell_the_noise(dtype: str) -> None:
     given = np.linspace(0, 1, 5)
     np.testing.assert_array_equal(session.noise_floor(given).near, given)
     assert target.count == ran
+
+
+def hidden_layer(seed: int, width: int, off: float = 0.0) -> NumpyTarget:
+    """Two rows of zeros, as of padding: there all units of a hidden layer are at kinks."""
+    random = np.random.default_rng(seed)
+    x = random.standard_normal((4, 5))
+    x[::2] = 0
+    inner, outer = random.standard_normal((5, width)), random.standard_normal((width, 3))
+
+    def vjp(x, v):
+        a = ((v @ outer.T) * (x @ inner > 0)) @ inner.T
+        a[0, 0] += off * v[0, 0]
+        return a
+
+    return NumpyTarget(lambda x: relu(x @ inner) @ outer, vjp, [x])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_branch_that_few_points_near_by_meet_is_proven(seed: int) -> None:
+    (result,) = checked(hidden_layer(seed, 2), mode="full").results
+    assert result.verdict is Verdict.PASS
+    (result,) = checked(hidden_layer(seed, 2, off=0.01), mode="full").results
+    assert result.verdict is not Verdict.PASS
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_where_there_are_more_branches_than_were_met_nobody_is_accused(seed: int) -> None:
+    (result,) = checked(hidden_layer(seed, 20), mode="full").results
+    assert (result.verdict, result.reasons) == (Verdict.INCONCLUSIVE, (Reason.KINK,))
