@@ -121,6 +121,22 @@ TEST(Directional, WhatIsTheGradientOfNoBranchIsOpen) {
   EXPECT_EQ(found.judgement.verdict(), Verdict::kInconclusive);
 }
 
+TEST(Directional, EndsWithWhatTheUserInterrupts) {
+  const std::vector<double> x = normal(1, kDirectionalSize);
+  ToyFunction f = ToyFunction::elementwise(tensor_of(x), sine);
+  DirectionalClaim claim = claim_of(x, sine);
+  Interruption interruption;
+  ToyGradient gradient({tensor_of(x)}, [&](const auto&, const auto& v) {
+    interruption.request();
+    interruption.check("gradient");
+    return v;
+  });
+  f.set_interruption(&interruption);
+  gradient.set_interruption(&interruption);
+  claim.gradient = &gradient;
+  EXPECT_THROW(check_directions(f, claim, Rules{}), Interrupted);
+}
+
 TEST(Directional, WithoutAGradientNoErrorIsRelativeToIt) {
   const std::vector<double> x = normal(1, kDirectionalSize);
   ToyFunction f = ToyFunction::elementwise(tensor_of(x), [](double) { return 1.0; });
