@@ -35,19 +35,19 @@ ToyGradient gradient_of_six(const Tensor& x, double off) {
   });
 }
 
-struct Proof {
+struct ProofOfSix {
   bool is_proven = false;
   Derivatives reference{1, 2};
 };
 
 // `low`: of what differences know of both elements; the claim is refuted where that is above it.
-Proof prove(double off, std::uint8_t flags, double low) {
+ProofOfSix prove_six(double off, std::uint8_t flags, double low) {
   const Tensor x = tensor_of({0, 0});
   ToyFunction f({x}, six_branches);
   ToyGradient gradient = gradient_of_six(x, off);
   Formula formula = formula_of(f);
   formula.gradient = &gradient;
-  Proof proof;
+  ProofOfSix proof;
   Derivatives& reference = proof.reference;
   std::fill(reference.flags.begin(), reference.flags.end(), flags);
   const std::vector<double> a = values_of(gradient.at({x}, {tensor_of({1})})[0]);
@@ -61,7 +61,7 @@ Proof prove(double off, std::uint8_t flags, double low) {
 }
 
 TEST(AlongBranches, TheGradientOfABranchIsProven) {
-  const Proof proof = prove(0, kKink, 0.5);
+  const ProofOfSix proof = prove_six(0, kKink, 0.5);
   EXPECT_TRUE(proof.is_proven);
   EXPECT_THAT(proof.reference.value, ElementsAre(-3.5, -1));
   EXPECT_THAT(proof.reference.flags, ElementsAre(kKink | kSubgradient, kKink | kSubgradient));
@@ -69,15 +69,15 @@ TEST(AlongBranches, TheGradientOfABranchIsProven) {
 }
 
 TEST(AlongBranches, AnotherOneIsNot) {
-  EXPECT_FALSE(prove(0.01, kKink, 0.5).is_proven);
+  EXPECT_FALSE(prove_six(0.01, kKink, 0.5).is_proven);
 }
 
 TEST(AlongBranches, WhereThereIsNoKinkNobodyLooks) {
-  EXPECT_FALSE(prove(0, 0, 0.5).is_proven);
+  EXPECT_FALSE(prove_six(0, 0, 0.5).is_proven);
 }
 
 TEST(AlongBranches, WhatDifferencesRefuteByLessThanDirectionsSeeStaysRefuted) {
-  EXPECT_FALSE(prove(0, kKink, 1e-10).is_proven);
+  EXPECT_FALSE(prove_six(0, kKink, 1e-10).is_proven);
 }
 
 }  // namespace
