@@ -51,9 +51,8 @@ bool prove_along_branches(Formula& formula,
   const auto is_kink = [&](std::size_t i) {
     return (reference.flags[i % look.elements.size()] & kKink) != 0;
   };
-  bool has_kinks = false;
-  for (std::size_t column = 0; column < look.elements.size(); ++column)
-    has_kinks |= is_kink(column);
+  const bool has_kinks = std::any_of(reference.flags.begin(), reference.flags.end(),
+                                     [](std::uint8_t flags) { return (flags & kKink) != 0; });
   const bool is_whole = std::ssize(look.elements) == size;
   if (formula.gradient == nullptr || !has_kinks || !is_whole || formula.is_late()) return false;
   const Directional proof =

@@ -272,3 +272,15 @@ def test_equal_values_have_a_median_that_directions_prove() -> None:
         NumpyTarget(lambda x: np.median(x.reshape(-1, 3), axis=1), vjp, [x])
     ).results
     assert (result.verdict, result.mode) == (Verdict.PASS, "directional")
+
+
+def test_rounding_on_the_side_of_the_branch_is_no_kink() -> None:
+    random = np.random.default_rng(3)
+    x = random.standard_normal(6000)
+    x[random.random(6000) < 0.3] = 0
+
+    def vjp(x, v):
+        return v * np.where(x > 0, np.cos(x) - x * np.sin(x), 0)
+
+    (result,) = checked(NumpyTarget(lambda x: np.maximum(x, 0) * np.cos(x), vjp, [x])).results
+    assert (result.verdict, result.mode) == (Verdict.PASS, "directional")
