@@ -26,6 +26,16 @@ class Gradient : public Interruptible {
                                         const std::vector<Tensor>& v) = 0;
 };
 
+// A cotangent as tensors like the outputs of f, which runs once, in the dtype of its inputs. Throws
+// what ends that run.
+std::vector<Tensor> like_outputs(Function& f, const std::vector<double>& cotangent);
+
+// gradient.at(x, v); nullptr where the code throws, as at an edge of its domain. Throws
+// Unrecoverable when an Interruption has ended it.
+const std::vector<Tensor>* gradients_at(Gradient& gradient,
+                                        const std::vector<Tensor>& x,
+                                        const std::vector<Tensor>& v);
+
 // Gradient code under test, the kernel, beside the same in a wider dtype, the formula.
 struct GradientPair {
   Gradient& kernel;

@@ -40,8 +40,8 @@ class NearX {
         }
         if (has_more) widen(columns[j], near.columns[j]);
         const bool is_kink = (reference_.flags[columns[j]] & kKink) != 0;
-        if (is_kink && !all_met_again(columns[j], near.columns[j])) {
-          evidence_.leave_open(columns[j], kKink);  // there may be more than were met
+        if (is_kink && may_be_another(columns[j], near.columns[j])) {
+          evidence_.leave_open(columns[j], kKink);
         }
       }
     }
@@ -75,15 +75,26 @@ class NearX {
     return nearby.met_again(evidence_.limit(i, nearby.error) + evidence_.visible(i));
   }
 
-  bool all_met_again(std::size_t column, const std::vector<Nearby>& by_row) const {
+  // Whether more than two branches meet, so that there may be others, and the gradient under test
+  // is right at most points: then it may be that of a branch which none of them met.
+  bool may_be_another(std::size_t column, const std::vector<Nearby>& by_row) const {
+    bool is_crossing = false;
     for (std::size_t row = 0; row < evidence_.rows(); ++row) {
-      const Nearby& nearby = by_row[row];
       const std::size_t i = evidence_.at(row, column);
-      const double curved = kCurvature * (nearby.hull().high - nearby.hull().low);
-      const double same = evidence_.limit(i, nearby.error) + evidence_.visible(i) + curved;
-      if (nearby.met_again(same).size() < nearby.values.size()) return false;
+      const Nearby& nearby = by_row[row];
+      const double limit = evidence_.limit(i, nearby.error) + evidence_.visible(i);
+      const Evidence::Interval met = with_branches(i, nearby, Branches::kAll);
+      const double same = limit + kCurvature * (met.high - met.low);
+      std::size_t wrong = 0;
+      for (std::size_t point = 0; point < nearby.values.size(); ++point) {
+        const double value = nearby.values[point];
+        is_crossing |= value - met.low > same && met.high - value > same;
+        const bool is_known = !nearby.claimed.empty();
+        if (is_known && !(std::abs(nearby.claimed[point] - value) <= limit)) ++wrong;
+      }
+      if (2 * wrong > nearby.values.size()) return false;
     }
-    return true;
+    return is_crossing;
   }
 
   bool holds_with(std::size_t column, const std::vector<Nearby>& by_row, Branches which) const {

@@ -30,15 +30,17 @@ class Confirmation {
                Remeasure::Differences differences,
                const Claim& claim,
                std::vector<std::int64_t> elements,
-               const std::vector<double>& noise,
+               const Question& question,
                const Rules& rules,
                const ConfirmOptions& options,
                Derivatives& reference)
       : function_(function),
-        measure_(std::move(differences), !options.far_noise.empty() && options.far_noise != noise),
+        measure_(std::move(differences),
+                 !options.far_noise.empty() && options.far_noise != question.noise),
         evidence_(claim, rules, reference),
         input_(claim.input),
         elements_(std::move(elements)),
+        question_(question),
         rules_(rules),
         options_(options),
         reference_(reference) {}
@@ -61,7 +63,7 @@ class Confirmation {
   }
 
   // Leaves elements at kinks open that are right one by one, but not together.
-  void settle_kinks(const Question& question) {
+  void settle_kinks() {
     Columns kinks;
     for (std::size_t column = 0; column < evidence_.columns(); ++column) {
       constexpr unsigned kBoth = kKink | kSubgradient;
@@ -82,7 +84,7 @@ class Confirmation {
       }
       for (const std::size_t column : kinks)
         seen = std::min(seen, evidence_.visible(evidence_.at(row, column)));
-      const Question one{{question.cotangents[row]}, question.noise};
+      const Question one{{question_.cotangents[row]}, question_.noise};
       const std::optional<double> unseen = subgradient_error(function_, together, one, rules_.bars,
                                                              options_.seed, measure_.evaluations);
       if (!unseen) {
@@ -113,11 +115,32 @@ class Confirmation {
     std::vector<std::int64_t> held;
     held.reserve(columns.size());
     for (const std::size_t column : columns) held.push_back(elements_[column]);
-    const auto here = [&] { return measure_(columns, kNearBy, measure_.worst_noise()); };
+    const auto here = [&] {
+      AtPoint found = {measure_(columns, kNearBy, measure_.worst_noise())};
+      if (ring == Ring::kNear && options_.gradient != nullptr)
+        found.claimed = claimed_here(columns);
+      return found;
+    };
     Surroundings around =
         gradcheck::look_around(function_, input_, ring, held, options_.seed, here);
     measure_.evaluations += around.runs;
     return around;
+  }
+
+  // By the gradient under test where the inputs of f are now, [cotangents, columns]; NaN where it
+  // throws.
+  std::vector<double> claimed_here(const Columns& columns) {
+    std::vector<double> claimed;
+    for (const std::vector<double>& v : question_.cotangents) {
+      const std::vector<Tensor>* const found =
+          gradients_at(*options_.gradient, function_.inputs(), like_outputs(function_, v));
+      ++measure_.evaluations;
+      for (const std::size_t column : columns) {
+        claimed.push_back(found == nullptr ? std::numeric_limits<double>::quiet_NaN()
+                                           : (*found)[input_].get_float_element(elements_[column]));
+      }
+    }
+    return claimed;
   }
 
   bool is_coarse() const {
@@ -130,6 +153,7 @@ class Confirmation {
   Evidence evidence_;
   std::size_t input_;
   std::vector<std::int64_t> elements_;
+  const Question& question_;
   const Rules& rules_;
   const ConfirmOptions& options_;
   Derivatives& reference_;
@@ -171,9 +195,9 @@ std::int64_t confirm(Function& function,
     return differentiate(function, claim.input, asked, how);
   };
   return with_plain_exceptions([&] {
-    Confirmation confirmation(function, measure, claim, elements, question.noise, rules, options,
+    Confirmation confirmation(function, measure, claim, elements, question, rules, options,
                               reference);
-    if (confirmation.run()) confirmation.settle_kinks(question);
+    if (confirmation.run()) confirmation.settle_kinks();
     return confirmation.evaluations();
   });
 }
@@ -206,7 +230,8 @@ std::int64_t confirm_probes(Function& function,
     return all;
   };
   return with_plain_exceptions([&] {
-    Confirmation confirmation(function, measure, claim, {}, noise, rules, options, reference);
+    const Question question{{}, noise};
+    Confirmation confirmation(function, measure, claim, {}, question, rules, options, reference);
     confirmation.run();
     // What lies between the sums of many slopes is not proven by that.
     for (std::uint8_t& flags : reference.flags) flags &= ~unsigned{kSubgradient};

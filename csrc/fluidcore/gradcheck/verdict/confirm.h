@@ -8,6 +8,7 @@
 #include "fluidcore/gradcheck/difference/probes.h"
 #include "fluidcore/gradcheck/difference/question.h"
 #include "fluidcore/gradcheck/function/function.h"
+#include "fluidcore/gradcheck/function/gradient.h"
 #include "fluidcore/gradcheck/verdict/judge.h"
 
 namespace fluidcore::gradcheck {
@@ -26,6 +27,7 @@ struct ConfirmOptions {
   // Of f's outputs on a wide line; empty: not known.
   std::vector<double> far_noise;
   bool looks_near = true;  // at points near by, too: else a few of what is refuted may be right
+  Gradient* gradient = nullptr;  // under test; nullptr: nothing is known but what is claimed
 };
 
 // A second measurement of every element that `reference`, the first, does not prove: so that only

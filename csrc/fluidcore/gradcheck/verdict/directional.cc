@@ -243,7 +243,8 @@ class DirectionalCheck {
     evaluations_ +=
         confirm(function_, {claim_.input, {claimed}, allowed}, {one.element}, 0,
                 {{claim_.probes[probe].cotangent}, options_.noise.near}, rules_,
-                {options_.workers, options_.seed, options_.noise.far, looks_near}, one.reference);
+                {options_.workers, options_.seed, options_.noise.far, looks_near, claim_.gradient},
+                one.reference);
     allowed[0] = std::max(allowed[0], formula_tolerance(one.reference)[0]);
     one.judgement = judge(one.reference, {claimed}, allowed, rules_);
     return one.judgement.verdict() == Verdict::kFail;

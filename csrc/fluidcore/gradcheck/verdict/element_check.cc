@@ -54,9 +54,10 @@ Judgement measured_again(Formula& formula,
                          const ElementClaim& claim,
                          std::vector<double> tolerance,
                          Derivatives& reference) {
-  const std::int64_t runs = confirm(formula.f, {look.input, claim.value, tolerance}, look.elements,
-                                    look.rows, {formula.weights, formula.noise.near}, formula.rules,
-                                    {formula.workers, formula.seed, formula.noise.far}, reference);
+  const std::int64_t runs = confirm(
+      formula.f, {look.input, claim.value, tolerance}, look.elements, look.rows,
+      {formula.weights, formula.noise.near}, formula.rules,
+      {formula.workers, formula.seed, formula.noise.far, true, formula.gradient}, reference);
   formula.evaluations += runs;
   leave_overflows_open(claim, reference);
   const std::vector<double> least = formula_tolerance(reference);

@@ -13,7 +13,8 @@ constexpr int kFewPoints = 8;  // of the far ring, which only tells how f change
 constexpr int kRingPoints = 32;
 constexpr int kNearer = -3;  // log2 of the distance of a ring beside that of the one before
 
-void take_in(const Derivatives& found, Surroundings& all) {
+void take_in(const AtPoint& point, Surroundings& all) {
+  const Derivatives& found = point.derivatives;
   const auto columns = static_cast<std::size_t>(found.elements);
   if (all.columns.empty()) {
     all.columns.assign(columns, std::vector<Nearby>(static_cast<std::size_t>(found.cotangents)));
@@ -27,6 +28,7 @@ void take_in(const Derivatives& found, Surroundings& all) {
       if (found.scale[i] == 0) continue;
       Nearby& nearby = all.columns[j][row];
       nearby.values.push_back(found.value[i]);
+      if (!point.claimed.empty()) nearby.claimed.push_back(point.claimed[i]);
       nearby.error = std::max(nearby.error, found.error[i]);
     }
   }
@@ -57,9 +59,10 @@ Surroundings look_around(Function& function,
                          Ring ring,
                          const std::vector<std::int64_t>& held,
                          std::uint64_t seed,
-                         const std::function<Derivatives()>& measure) {
+                         const std::function<AtPoint()>& measure) {
   const int number = static_cast<int>(ring);
   Surroundings all;
+  const std::vector<std::int64_t> none;
   all.points = ring == Ring::kFar ? kFewPoints : kRingPoints;
   for (int i = 0; i < all.points; ++i) {
     NearPoint point;
@@ -69,7 +72,7 @@ Surroundings look_around(Function& function,
     point.up = (i + 0.5) / all.points;
     for (const bool wide : {true, false}) {
       point.wide = wide;
-      const MovedPoint moved(function, input, point, held, seed);
+      const MovedPoint moved(function, input, point, i % 2 == 0 ? held : none, seed);
       ++all.runs;
       if (!moved.is_in_domain()) continue;
       take_in(measure(), all);

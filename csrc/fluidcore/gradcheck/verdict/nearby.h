@@ -22,12 +22,19 @@ Hull hull_of(const std::vector<double>& values);
 // stand still: it may have absorbed the steps.
 struct Nearby {
   std::vector<double> values;
-  double error = 0;  // the longest of their error bars
+  std::vector<double> claimed;  // by the gradient under test at these points; empty: not asked
+  double error = 0;             // the longest of their error bars
 
   Hull hull() const { return hull_of(values); }
   // Those that were found at another point, too, up to `same`: branches are met again, and
   // roundings are not.
   std::vector<double> met_again(double same) const;
+};
+
+// What is found at a point.
+struct AtPoint {
+  Derivatives derivatives;
+  std::vector<double> claimed = {};  // as the derivatives; empty: not asked
 };
 
 struct Surroundings {
@@ -37,14 +44,14 @@ struct Surroundings {
   std::int64_t runs = 0;  // of f, to see whether a point is in its domain
 };
 
-// Calls measure(), which differentiates some columns, at the points of a ring. Elements that are
-// `held` move less than the others, so that at some of the points each lies between others that
-// have the same value at x, in every rank.
+// Calls measure(), of some columns, at the points of a ring. At every
+// other one elements that are `held` move less than the others, so that each lies between others
+// that have the same value at x, in every rank.
 Surroundings look_around(Function& function,
                          std::size_t input,
                          Ring ring,
                          const std::vector<std::int64_t>& held,
                          std::uint64_t seed,
-                         const std::function<Derivatives()>& measure);
+                         const std::function<AtPoint()>& measure);
 
 }  // namespace fluidcore::gradcheck

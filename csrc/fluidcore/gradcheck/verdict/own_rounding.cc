@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <exception>
 #include <string_view>
 #include <utility>
 
 #include "fluidcore/base/strings.h"
 #include "fluidcore/gradcheck/function/random_values.h"
 #include "fluidcore/gradcheck/function/rounding.h"
-#include "fluidcore/gradcheck/function/unrecoverable.h"
 
 namespace fluidcore::gradcheck {
 
@@ -48,28 +46,11 @@ std::vector<double> at(Gradient& gradient,
                        const std::vector<Tensor>& v,
                        const OfGradients& numbers,
                        std::size_t count) {
-  try {
-    return numbers(interruptible(gradient.interruption(), [&]() -> const std::vector<Tensor>& {
-      return gradient.at(x, v);
-    }));
-  } catch (const std::exception&) {  // an edge of the domain
-    return std::vector<double>(count, std::nan(""));
-  }
+  const std::vector<Tensor>* const found = gradients_at(gradient, x, v);
+  return found == nullptr ? std::vector<double>(count, std::nan("")) : numbers(*found);
 }
 
 }  // namespace
-
-std::vector<Tensor> like_outputs(Function& f, const std::vector<double>& cotangent) {
-  std::vector<Tensor> parts;
-  auto value = cotangent.begin();
-  const auto& outputs =
-      interruptible(f.interruption(), [&]() -> const std::vector<Tensor>& { return f.run(); });
-  for (const Tensor& output : outputs) {
-    Tensor& part = parts.emplace_back(converted(output, f.inputs().front().dtype()));
-    for (std::int64_t i = 0; i < part.size(); ++i) part.set_float_element(i, *value++);
-  }
-  return parts;
-}
 
 std::vector<double> own_rounding(Gradient& gradient,
                                  const std::vector<Tensor>& v,

@@ -16,10 +16,6 @@ namespace fluidcore::gradcheck {
 // of f do not show them. The gradients at x + d for v + e and at x - d for v - e, averaged, are
 // that at x for v but for rounding: rounding errors differ from copy to copy, and a bug does not.
 
-// A cotangent as tensors like the outputs of f, which runs once, in the dtype of its inputs. Throws
-// what ends that run.
-std::vector<Tensor> like_outputs(Function& f, const std::vector<double>& cotangent);
-
 // A number that gradients by all inputs make, or several.
 using OfGradients = std::function<std::vector<double>(const std::vector<Tensor>& gradients)>;
 

@@ -10,6 +10,7 @@
 #include "fluidcore/gradcheck/difference/differentiate.h"
 #include "fluidcore/gradcheck/difference/noise.h"
 #include "gradcheck/toy_function.h"
+#include "gradcheck/toy_gradient.h"
 
 namespace fluidcore::gradcheck {
 namespace {
@@ -26,14 +27,15 @@ ToyFunction scalar(const std::vector<double>& x, const Body& f) {
 }
 
 // The judgement on a claim after two measurements.
-Judgement judged(Function& f, const std::vector<double>& claimed) {
+Judgement judged(Function& f, const std::vector<double>& claimed, Gradient* gradient = nullptr) {
   const NoiseLevel noise = noise_floor(f);
   const Question question{{{1}}, noise.near};
   Derivatives reference = differentiate(f, 0, question);
   const std::vector<double> tolerance = formula_tolerance(reference);
   std::vector<std::int64_t> elements(claimed.size());
   std::iota(elements.begin(), elements.end(), 0);
-  confirm(f, {0, claimed, tolerance}, elements, 0, question, Rules(), {1, 0, noise.far}, reference);
+  confirm(f, {0, claimed, tolerance}, elements, 0, question, Rules(),
+          {1, 0, noise.far, true, gradient}, reference);
   return judge(reference, claimed, tolerance, Rules());
 }
 
@@ -102,6 +104,32 @@ TEST(Confirm, AtATieOfThreeTheMiddleBranchIsProven) {
 }
 
 // Convex and concave kinks side by side: each element may choose its own slope.
+// |x| + 2 |x + y| + |y|, at 0, where six branches meet.
+double sum_of_three(const std::vector<double>& x) {
+  return std::abs(x[0]) + 2 * std::abs(x[0] + x[1]) + std::abs(x[1]);
+}
+
+// On a claim of (4, 4) at 0, of no branch, by code whose gradient elsewhere is off by `off`.
+Verdict verdict_on_code_at_a_crossing(double off) {
+  const Tensor x = tensor_of({0, 0});
+  ToyFunction f = scalar({0, 0}, sum_of_three);
+  ToyGradient gradient({x}, [off](const std::vector<Tensor>& inputs, const auto&) {
+    const std::vector<double> at = values_of(inputs[0]);
+    const double both = 2 * std::copysign(1.0, at[0] + at[1]);
+    return std::vector<Tensor>{tensor_of(
+        {std::copysign(1.0, at[0]) + both + off, both + std::copysign(1.0, at[1]) + off})};
+  });
+  return judged(f, {4, 4}, &gradient).verdict();
+}
+
+TEST(Confirm, WhereMoreThanTwoBranchesMeetCodeThatIsRightBesideThemIsNotAccused) {
+  EXPECT_EQ(verdict_on_code_at_a_crossing(0), Verdict::kInconclusive);
+}
+
+TEST(Confirm, CodeThatIsWrongBesideThemIsAccused) {
+  EXPECT_EQ(verdict_on_code_at_a_crossing(1), Verdict::kFail);
+}
+
 TEST(Confirm, IndependentKinksMayChooseForThemselves) {
   const Body f = [](const std::vector<double>& v) {
     return std::abs(v[0]) - std::abs(v[1]) + 2 * std::max(v[2], 0.0) + v[3];
