@@ -8,7 +8,7 @@ import numpy
 import numpy.typing
 import typing
 import typing_extensions
-__all__: list[str] = ['BlockDesc', 'BlockIndex', 'COMPILED_WITH_CUDA', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'CallableGradient', 'Communicator', 'Definition', 'Derivatives', 'Deviation', 'Directional', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'ElementCheck', 'Error', 'Executor', 'Formula', 'Function', 'GRAD_VAR_SUFFIX', 'Gradient', 'InvalidArgument', 'Judgement', 'KernelCheck', 'KernelTest', 'NoiseLevel', 'NotFound', 'OpDef', 'OpDesc', 'OutOfTime', 'Profile', 'ProgramDesc', 'ProgramFunction', 'Proof', 'RankFailed', 'Repetition', 'Rules', 'Scope', 'SelectedRows', 'Tensor', 'TimeLimit', 'TimedOut', 'VarDesc', 'Variable', 'blind_spot', 'check_directions', 'check_infinite', 'copy_dither', 'cpu_isa', 'decomposition_of', 'define_op', 'deviation', 'difference', 'differentiate', 'differentiate_along', 'dtype_name', 'dtype_number', 'error_statistics', 'get_cuda_device_count', 'get_grad_op_desc', 'grad_var_name', 'is_fault', 'judge', 'load_op_library', 'may_be_infinite', 'measure_noise', 'narrowed_to', 'needed_ops', 'noise_floor', 'onednn_version', 'op_def', 'op_types', 'prove_jointly', 'round_direction', 'round_to', 'same_bits', 'slope_along', 'thread_group', 'unit_roundoff', 'version']
+__all__: list[str] = ['BlockDesc', 'BlockIndex', 'COMPILED_WITH_CUDA', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'CallableGradient', 'Communicator', 'Definition', 'Derivatives', 'Deviation', 'Directional', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'ElementCheck', 'Error', 'Executor', 'Formula', 'Function', 'GRAD_VAR_SUFFIX', 'Gradient', 'InvalidArgument', 'Judgement', 'KernelCheck', 'KernelTest', 'NoiseLevel', 'NotFound', 'OpDef', 'OpDesc', 'OutOfTime', 'Profile', 'ProgramDesc', 'ProgramFunction', 'Proof', 'RankFailed', 'Repetition', 'Rules', 'Scope', 'SelectedRows', 'Tensor', 'TimeLimit', 'TimedOut', 'VarDesc', 'Variable', 'blind_spot', 'check_directions', 'check_infinite', 'check_linear', 'copy_dither', 'cpu_isa', 'decomposition_of', 'define_op', 'difference', 'differentiate', 'differentiate_along', 'dtype_name', 'dtype_number', 'error_statistics', 'get_cuda_device_count', 'get_grad_op_desc', 'grad_var_name', 'judge', 'load_op_library', 'may_be_infinite', 'measure_noise', 'narrowed_to', 'needed_ops', 'noise_floor', 'onednn_version', 'op_def', 'op_types', 'prove_jointly', 'round_direction', 'round_to', 'same_bits', 'slope_along', 'thread_group', 'unit_roundoff', 'version']
 class TimeLimit:
     """
     A context manager: ends what this thread calculates with OutOfTime.
@@ -1073,19 +1073,9 @@ class Deviation:
     def found(self) -> float:
         ...
     @property
-    def is_wrong(self) -> bool:
+    def verdict(self) -> str:
         """
-        Whether they are farther apart.
-        """
-    @property
-    def limit(self) -> float:
-        """
-        How far rounding and slack may set them apart.
-        """
-    @property
-    def may_be_rounding(self) -> bool:
-        """
-        Whether that is not certain before is_fault() says so.
+        Whether that is no more than rounding allows for; INCONCLUSIVE where it is, and scatters as much for other cotangents.
         """
 class Proof:
     """
@@ -1180,6 +1170,10 @@ def check_infinite(function: Function, input: typing.SupportsInt | typing.Suppor
     """
     [n]: where a gradient that is not finite may be infinite, None where it is wrong; and the evaluations of f.
     """
+def check_linear(gradients: typing.Any, factor: typing.SupportsFloat | typing.SupportsIndex, *, dtype: str, points: list[typing.Any], spreads: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex], tolerance: typing.SupportsFloat | typing.SupportsIndex, weight: typing.Any, cotangents: typing.Any, at: typing.Any, dither: typing.Any, seed: typing.SupportsInt | typing.SupportsIndex) -> list[Deviation | None]:
+    """
+    By input: where found is off factor * first + second the most, if anywhere. `gradients`, and what at(cotangents) returns, are (found, first, second or None), in `dtype`. The functions are called only where something seems wrong: weight(), the sum of |v y|, cotangents(), of first and second, and dither().
+    """
 def copy_dither(dtype: str, noise: NoiseLevel, outputs: typing.Any) -> float:
     """
     By which part of itself a cotangent is changed to be rounded in another way, inside of f, too.
@@ -1195,10 +1189,6 @@ def decomposition_of(op_desc: OpDesc, specs: collections.abc.Mapping[str, tuple[
 def define_op(type: str, doc: str, inputs: collections.abc.Sequence[tuple[str, str]], outputs: collections.abc.Sequence[tuple[str, str]], attrs: dict[str, typing.Any], infer: typing.Any, forward: typing.Any, backward: typing.Any, reads: collections.abc.Sequence[str], cotangents: collections.abc.Sequence[str], differentiable: collections.abc.Sequence[str], decompose: typing.Any = None, is_its_decomposition: bool = False) -> Definition:
     """
     Defines an operator, in the place of one of its name, whose formulas are Python functions: forward({slot: array}, attrs) and backward likewise write into the arrays of the outputs, infer({slot: (shape, dtype)}, attrs) gives a (shape, dtype) for each output; decompose likewise gives the operators that this one stands for, each with whether gradients stop there, and {slot: variable} of the outputs.
-    """
-def deviation(gradient: typing.Annotated[numpy.typing.ArrayLike, numpy.float64], first: typing.Annotated[numpy.typing.ArrayLike, numpy.float64], factor: typing.SupportsFloat | typing.SupportsIndex, second: typing.Annotated[numpy.typing.ArrayLike, numpy.float64] | None, *, dtype: str, point: typing.Any, weight: typing.SupportsFloat | typing.SupportsIndex = 0.0, spread: typing.SupportsFloat | typing.SupportsIndex = 0.0, tolerance: typing.SupportsFloat | typing.SupportsIndex = 0.0) -> Deviation | None:
-    """
-    Where a gradient in `dtype` is off factor * first + second the most, if anywhere. `weight` is the sum of |v y|.
     """
 def difference(function: Function, input: typing.SupportsInt | typing.SupportsIndex, delta: typing.SupportsFloat | typing.SupportsIndex, *, weights: typing.Any = None, forward: bool = False, elements: typing.Any = None, workers: typing.SupportsInt | typing.SupportsIndex = 1) -> numpy.typing.NDArray[numpy.float64]:
     """
@@ -1235,10 +1225,6 @@ def get_grad_op_desc(op_desc: OpDesc, no_grad_set: collections.abc.Set[str] = se
 def grad_var_name(name: str) -> str:
     """
     'x' -> 'x@GRAD'
-    """
-def is_fault(off: typing.Any, limit: typing.SupportsFloat | typing.SupportsIndex) -> bool:
-    """
-    Whether an element is off by more than rounding, which differs for copies of the cotangent. `off`: [copies], by how much.
     """
 def judge(reference: Derivatives, analytical: typing.Any, tolerance: typing.Any, rules: Rules) -> Judgement:
     """

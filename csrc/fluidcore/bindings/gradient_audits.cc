@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -17,6 +18,7 @@
 
 #include "fluidcore/bindings/bindings.h"
 #include "fluidcore/bindings/gradcheck.h"
+#include "fluidcore/gradcheck/function/random_values.h"
 #include "fluidcore/gradcheck/function/rounding.h"
 #include "fluidcore/gradcheck/verdict/error_statistics.h"
 #include "fluidcore/gradcheck/verdict/infinite.h"
@@ -34,26 +36,66 @@ using gradcheck::Deviation;
 using gradcheck::Function;
 using gradcheck::Proof;
 
-std::optional<Deviation> deviation(const Array& gradient,
-                                   const Array& first,
-                                   double factor,
-                                   const std::optional<Array>& second,
-                                   const std::string& dtype,
-                                   const py::object& point,
-                                   double weight,
-                                   double spread,
-                                   double tolerance) {
-  require(first.size() == gradient.size() && (!second || second->size() == gradient.size()),
-          "gradcheck: gradients to be compared must be of one size, got ", gradient.size(),
-          " elements beside ", first.size());
-  const gradcheck::LinearRelation relation{gradient.data(), first.data(),
-                                           factor,          second ? second->data() : nullptr,
-                                           gradient.size(), dtype_from_name(dtype)};
-  gradcheck::Slack slack{weight, 1, spread, tolerance};
-  if (weight > 0) {
-    slack.size_of_point = gradcheck::root_mean_square(tensor_from_array(point, "gradcheck: point"));
+// Of a triple of lists of arrays: found, first, and second or None.
+gradcheck::Related related(const py::object& triple, double factor) {
+  const auto arrays = std::make_shared<std::vector<Numbers>>();
+  const auto spans = [&](const py::handle& gradients) {
+    gradcheck::Related::Values values;
+    if (gradients.is_none()) return values;
+    for (const py::handle gradient : py::cast<py::iterable>(gradients)) {
+      arrays->push_back(py::cast<Numbers>(gradient));
+      values.push_back(span_of(arrays->back()));
+    }
+    return values;
+  };
+  const auto parts = py::cast<py::sequence>(triple);
+  return {spans(parts[0]), spans(parts[1]), factor, spans(parts[2]), arrays};
+}
+
+std::vector<Tensor> cotangent_of(const py::handle& arrays, DType dtype) {
+  std::vector<Tensor> v;
+  for (const py::handle array : py::cast<py::iterable>(arrays)) {
+    v.push_back(gradcheck::converted(tensor_from_array(array, "gradcheck: cotangent"), dtype));
   }
-  return gradcheck::deviation(relation, slack);
+  return v;
+}
+
+std::vector<std::optional<Deviation>> check_linear(const py::object& gradients,
+                                                   double factor,
+                                                   const std::string& dtype,
+                                                   const py::list& points,
+                                                   const std::vector<double>& spreads,
+                                                   double tolerance,
+                                                   const py::object& weight,
+                                                   const py::object& cotangents,
+                                                   const py::object& at,
+                                                   const py::object& dither,
+                                                   std::uint64_t seed) {
+  gradcheck::Relation relation{dtype_from_name(dtype)};
+  for (const double spread : spreads) relation.slack.push_back({0, spread, tolerance});
+  relation.terms = [&](std::size_t k) {
+    const Tensor point = tensor_from_array(points[k], "gradcheck: point");
+    return py::cast<double>(weight()) / gradcheck::root_mean_square(point);
+  };
+  relation.cotangents = [&] {
+    std::vector<std::vector<Tensor>> all;
+    for (const py::handle v : py::cast<py::iterable>(cotangents())) {
+      all.push_back(cotangent_of(v, relation.dtype));
+    }
+    return all;
+  };
+  relation.at = [&](const std::vector<std::vector<Tensor>>& copies) {
+    py::list all;
+    for (const std::vector<Tensor>& v : copies) {
+      py::list arrays;
+      for (const Tensor& part : v) arrays.append(tensor_to_array(part));
+      all.append(std::move(arrays));
+    }
+    return related(at(all), factor);
+  };
+  relation.dither = [&] { return py::cast<double>(dither()); };
+  relation.seed = seed;
+  return gradcheck::check_linear(related(gradients, factor), relation);
 }
 
 std::array<double, 6> error_statistics(const Array& analytical,
@@ -133,10 +175,14 @@ void bind_gradient_audits(py::module_& m) {
       .def_readonly("element", &Deviation::element)
       .def_readonly("found", &Deviation::found)
       .def_readonly("expected", &Deviation::expected)
-      .def_readonly("limit", &Deviation::limit, "How far rounding and slack may set them apart.")
-      .def_readonly("is_wrong", &Deviation::is_wrong, "Whether they are farther apart.")
-      .def_readonly("may_be_rounding", &Deviation::may_be_rounding,
-                    "Whether that is not certain before is_fault() says so.");
+      .def_property_readonly(
+          "verdict",
+          [](const Deviation& self) {
+            return std::array{"pass", "inconclusive",
+                              "fail"}[static_cast<std::size_t>(self.linear)];
+          },
+          "Whether that is no more than rounding allows for; INCONCLUSIVE where it is, and "
+          "scatters as much for other cotangents.");
   m.def(
       "copy_dither",
       [](const std::string& dtype, const gradcheck::NoiseLevel& noise, const py::object& outputs) {
@@ -145,20 +191,13 @@ void bind_gradient_audits(py::module_& m) {
       py::arg("dtype"), py::arg("noise"), py::arg("outputs"),
       "By which part of itself a cotangent is changed to be rounded in another way, inside of f, "
       "too.");
-  m.def(
-      "is_fault",
-      [](const py::object& off, double limit) {
-        return gradcheck::is_fault(doubles(off, "deviations"), limit);
-      },
-      py::arg("off"), py::arg("limit"),
-      "Whether an element is off by more than rounding, which differs for copies of the cotangent. "
-      "`off`: [copies], by how much.");
-  m.def(
-      "deviation", &deviation, py::arg("gradient"), py::arg("first"), py::arg("factor"),
-      py::arg("second"), py::kw_only(), py::arg("dtype"), py::arg("point"), py::arg("weight") = 0.0,
-      py::arg("spread") = 0.0, py::arg("tolerance") = 0.0,
-      "Where a gradient in `dtype` is off factor * first + second the most, if anywhere. `weight` "
-      "is the sum of |v y|.");
+  m.def("check_linear", &check_linear, py::arg("gradients"), py::arg("factor"), py::kw_only(),
+        py::arg("dtype"), py::arg("points"), py::arg("spreads"), py::arg("tolerance"),
+        py::arg("weight"), py::arg("cotangents"), py::arg("at"), py::arg("dither"), py::arg("seed"),
+        "By input: where found is off factor * first + second the most, if anywhere. `gradients`, "
+        "and what at(cotangents) returns, are (found, first, second or None), in `dtype`. The "
+        "functions are called only where something seems wrong: weight(), the sum of |v y|, "
+        "cotangents(), of first and second, and dither().");
   m.def(
       "same_bits", &same_bits, py::arg("a"), py::arg("b"),
       "Whether two arrays of one shape and dtype hold the same bits, signs of zeros and NaNs too.");

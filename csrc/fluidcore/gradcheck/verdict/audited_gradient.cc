@@ -3,14 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <map>
-#include <string>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "fluidcore/base/strings.h"
 #include "fluidcore/gradcheck/function/random_values.h"
 #include "fluidcore/gradcheck/function/rounding.h"
-#include "fluidcore/gradcheck/verdict/linearity.h"
 #include "fluidcore/gradcheck/verdict/repetition.h"
 
 namespace fluidcore::gradcheck {
@@ -69,22 +68,18 @@ Tensors scaled(Tensors cotangent) {
   return cotangent;
 }
 
-// Gradients by all inputs, of which linearity makes found = factor * first + second.
-struct Related {
-  Values found;
-  Values first;
-  double factor;
-  Values second = {};
+Related::Values spans(const Values& values) {
+  return {values.begin(), values.end()};
+}
 
-  LinearRelation of(std::size_t k, DType dtype) const {
-    return {found[k].data(),
-            first[k].data(),
-            factor,
-            second.empty() ? nullptr : second[k].data(),
-            std::ssize(first[k]),
-            dtype};
-  }
-};
+Related owned(Values found, Values first, double factor, Values second = {}) {
+  struct Owner {
+    Values found, first, second;
+  };
+  const auto owner =
+      std::make_shared<Owner>(Owner{std::move(found), std::move(first), std::move(second)});
+  return {spans(owner->found), spans(owner->first), factor, spans(owner->second), owner};
+}
 
 class Audit {
  public:
@@ -135,10 +130,10 @@ class Audit {
       result_.values[k].insert(result_.values[k].end(), first[k].begin(), first[k].end());
     }
     run_again(v, first);
-    if (!has_none) compare({values_at(zeros), first, 0}, {});
-    compare({values_at(scaled(v)), first, kExactFactor}, {v});
+    if (!has_none) compare(owned(values_at(zeros), first, 0), {});
+    compare(owned(values_at(scaled(v)), first, kExactFactor), {v});
     const Tensors w = another(v);
-    compare({values_at(sum_of(v, w)), first, 1, values_at(w)}, {v, w});
+    compare(owned(values_at(sum_of(v, w)), first, 1, values_at(w)), {v, w});
   }
 
   void run_again(const Tensors& v, const Values& first) {
@@ -172,56 +167,33 @@ class Audit {
 
   // What linearity makes of the gradients for v, or for v and w.
   void compare(const Related& found, const std::vector<Tensors>& cotangents) {
-    double weight = 0;
-    for (const Tensors& v : cotangents) weight += weight_of(v, outputs_);
-    std::map<std::size_t, Deviation> off;
+    Relation relation{dtype()};
     for (std::size_t k = 0; k < x_.size(); ++k) {
       const std::vector<double>& all = result_.deviations[k];
       const double spread = all.empty() ? 0 : *std::max_element(all.begin(), all.end());
-      const auto one = deviation(found.of(k, dtype()),
-                                 {weight, root_mean_square(x_[k]), spread, options_.tolerance});
-      if (one && one->is_wrong) off.emplace(k, *one);
+      relation.slack.push_back({0, spread, options_.tolerance});
     }
-    const bool may_be_rounding = std::any_of(
-        off.begin(), off.end(), [](const auto& one) { return one.second.may_be_rounding; });
-    std::map<std::size_t, std::vector<double>> copies;
-    if (may_be_rounding) copies = at_copies(off, cotangents);
-    for (const auto& [k, one] : off) {
-      const bool is_certain = !one.may_be_rounding || is_fault(copies[k], one.limit);
-      result_.linear[k] = std::max(result_.linear[k], is_certain ? Linear::kNo : Linear::kOpen);
+    relation.terms = [&](std::size_t k) {
+      double weight = 0;
+      for (const Tensors& v : cotangents) weight += weight_of(v, outputs_);
+      return weight / root_mean_square(x_[k]);
+    };
+    relation.cotangents = [&] { return cotangents; };
+    relation.at = [this](const std::vector<Tensors>& copies) { return related(copies); };
+    relation.dither = [this] { return options_.dither; };
+    relation.seed = options_.seed;
+    const std::vector<std::optional<Deviation>> worst = check_linear(found, relation);
+    for (std::size_t k = 0; k < worst.size(); ++k) {
+      const std::optional<Deviation>& one = worst[k];
+      if (one) result_.linear[k] = std::max(result_.linear[k], one->linear);
     }
-  }
-
-  // By input: how far the element of its deviation is off for each copy of the cotangents.
-  std::map<std::size_t, std::vector<double>> at_copies(const std::map<std::size_t, Deviation>& off,
-                                                       const std::vector<Tensors>& cotangents) {
-    std::map<std::size_t, std::vector<double>> result;
-    for (int copy = 0; copy < kCopiesOfCotangent; ++copy) {
-      std::vector<Tensors> copies = cotangents;
-      for (std::size_t c = 0; c < copies.size(); ++c) {
-        for (std::size_t j = 0; j < copies[c].size(); ++j) {
-          const std::string purpose = str_cat("copy ", copy, " of cotangent ", c);
-          Tensor& part = copies[c][j];
-          const RandomSequence numbers =
-              random_sequence(options_.seed, str_cat("output ", j), purpose);
-          part = dithered(part, options_.dither, numbers);
-        }
-      }
-      const Related found = related(copies);
-      for (const auto& [k, one] : off) {
-        const LinearRelation relation = found.of(k, dtype());
-        const std::int64_t i = one.element;
-        result[k].push_back(relation.gradient[i] - relation.expected_at(i));
-      }
-    }
-    return result;
   }
 
   Related related(const std::vector<Tensors>& cotangents) {
     const Tensors& v = cotangents[0];
-    if (cotangents.size() == 1) return {values_at(scaled(v)), values_at(v), kExactFactor};
+    if (cotangents.size() == 1) return owned(values_at(scaled(v)), values_at(v), kExactFactor);
     const Tensors sum = sum_of(v, cotangents[1]);
-    return {values_at(sum), values_at(v), 1, values_at(apart(sum, v))};
+    return owned(values_at(sum), values_at(v), 1, values_at(apart(sum, v)));
   }
 
   Gradient& gradient_;

@@ -5,15 +5,12 @@
 #include <vector>
 
 #include "fluidcore/gradcheck/function/gradient.h"
+#include "fluidcore/gradcheck/verdict/linearity.h"
 #include "fluidcore/tensor/tensor.h"
 
 namespace fluidcore::gradcheck {
 
 using Tensors = std::vector<Tensor>;  // one for each input, or for each output
-
-// Whether a gradient is linear in its cotangent: open where it is not, but by what looks like
-// rounding, or cannot be told from that.
-enum class Linear : std::uint8_t { kYes, kOpen, kNo };
 
 // What gradient code calculates at its point, and what can be seen of it without differences.
 struct AuditedGradient {

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 
+#include "fluidcore/base/error.h"
+#include "fluidcore/base/strings.h"
+#include "fluidcore/gradcheck/function/random_values.h"
 #include "fluidcore/gradcheck/function/rounding.h"
 #include "fluidcore/gradcheck/function/sums.h"
 #include "fluidcore/gradcheck/verdict/judge.h"
@@ -12,7 +16,58 @@ namespace fluidcore::gradcheck {
 namespace {
 
 constexpr double kRuns = 8;             // deviations that two runs may be apart
+constexpr int kCopies = 8;              // of a cotangent
 constexpr double kSpreadsOfCopies = 4;  // that their mean is off for certain
+
+// What copies may refute; nullptr: nothing.
+const Deviation* open_in(const std::optional<Deviation>& worst) {
+  return worst && worst->linear == Linear::kOpen ? &*worst : nullptr;
+}
+
+void check_sizes(const Related& related, std::size_t inputs) {
+  const auto is_like_found = [&](const Related::Values& values) {
+    return std::equal(values.begin(), values.end(), related.found.begin(), related.found.end(),
+                      [](auto a, auto b) { return a.size() == b.size(); });
+  };
+  require(related.found.size() == inputs && is_like_found(related.first) &&
+              (related.second.empty() || is_like_found(related.second)),
+          "gradcheck: gradients to be compared must be of the same sizes, one for each of ", inputs,
+          " inputs");
+}
+
+std::vector<std::vector<Tensor>> dithered_copies(std::vector<std::vector<Tensor>> cotangents,
+                                                 double dither,
+                                                 std::uint64_t seed,
+                                                 int copy) {
+  for (std::size_t c = 0; c < cotangents.size(); ++c) {
+    for (std::size_t j = 0; j < cotangents[c].size(); ++j) {
+      const std::string purpose = str_cat("copy ", copy, " of cotangent ", c);
+      const RandomSequence numbers = random_sequence(seed, str_cat("output ", j), purpose);
+      cotangents[c][j] = dithered(cotangents[c][j], dither, numbers);
+    }
+  }
+  return cotangents;
+}
+
+// How far the elements of those deviations are off for each copy.
+std::vector<std::vector<double>> off_for_copies(const std::vector<std::optional<Deviation>>& worst,
+                                                const Relation& relation) {
+  std::vector<std::vector<double>> off(worst.size());
+  const std::vector<std::vector<Tensor>> cotangents = relation.cotangents();
+  const double dither = relation.dither();
+  for (int copy = 0; copy < kCopies; ++copy) {
+    const Related found = relation.at(dithered_copies(cotangents, dither, relation.seed, copy));
+    check_sizes(found, worst.size());
+    for (std::size_t k = 0; k < worst.size(); ++k) {
+      const Deviation* const open = open_in(worst[k]);
+      if (open == nullptr) continue;
+      const std::size_t i = open->element;
+      require(i < found.found[k].size(), "gradcheck: a gradient must keep its size");
+      off[k].push_back(found.found[k][i] - found.expected_at(k, i));
+    }
+  }
+  return off;
+}
 
 }  // namespace
 
@@ -33,30 +88,31 @@ Tensor scaled_exactly(const Tensor& cotangent) {
   return result;
 }
 
-std::optional<Deviation> deviation(const LinearRelation& relation, const Slack& slack) {
+std::optional<Deviation> deviation(const Related& related,
+                                   std::size_t input,
+                                   DType dtype,
+                                   const Slack& slack) {
   Deviation found;
   double worst = 0;
   double largest = 0;
-  for (std::int64_t i = 0; i < relation.size; ++i) {
-    const double expected = relation.expected_at(i);
+  for (std::size_t i = 0; i < related.found[input].size(); ++i) {
+    const double expected = related.expected_at(input, i);
     if (!std::isfinite(expected)) continue;
     largest = std::max(largest, std::abs(expected));
-    const double value = relation.gradient[i];
-    if (std::isnan(value)) return Deviation{i, value, expected, 0, true};
+    const double value = related.found[input][i];
+    if (std::isnan(value)) return Deviation{i, value, expected, 0, Linear::kNo};
     const double apart = std::abs(value - expected);
     if (!(apart > worst) || std::isinf(value)) continue;
     worst = apart;
     found = {i, value, expected};
   }
   if (worst == 0) return std::nullopt;
-  const double rounding = rounding_of_sums(relation.dtype);
-  if (!relation.is_zero()) {
-    found.limit = rounding * (largest + slack.weight / slack.size_of_point) +
-                  slack.tolerance * largest + kRuns * slack.spread +
-                  smallest_normal(relation.dtype);
+  const double rounding = rounding_of_sums(dtype);
+  if (!related.is_zero()) {
+    found.limit = rounding * (largest + slack.terms) + slack.tolerance * largest +
+                  kRuns * slack.spread + smallest_normal(dtype);
   }
-  found.is_wrong = worst > found.limit;
-  found.may_be_rounding = found.is_wrong && !relation.is_zero();
+  if (worst > found.limit) found.linear = related.is_zero() ? Linear::kNo : Linear::kOpen;
   return found;
 }
 
@@ -76,6 +132,26 @@ bool is_fault(std::span<const double> off, double limit) {
   double squares = 0;
   for (const double one : off) squares += (one - mean) * (one - mean);
   return std::abs(mean) > kSpreadsOfCopies * std::sqrt(squares / (count - 1)) + limit;
+}
+
+std::vector<std::optional<Deviation>> check_linear(const Related& related,
+                                                   const Relation& relation) {
+  check_sizes(related, relation.slack.size());
+  std::vector<std::optional<Deviation>> worst;
+  for (std::size_t k = 0; k < related.found.size(); ++k) {
+    Slack slack = relation.slack[k];
+    worst.push_back(deviation(related, k, relation.dtype, slack));
+    if (open_in(worst.back()) == nullptr) continue;
+    slack.terms = relation.terms(k);
+    worst.back() = deviation(related, k, relation.dtype, slack);
+  }
+  if (std::none_of(worst.begin(), worst.end(), open_in)) return worst;
+  const std::vector<std::vector<double>> off = off_for_copies(worst, relation);
+  for (std::size_t k = 0; k < worst.size(); ++k) {
+    std::optional<Deviation>& one = worst[k];
+    if (one && !off[k].empty() && is_fault(off[k], one->limit)) one->linear = Linear::kNo;
+  }
+  return worst;
 }
 
 }  // namespace fluidcore::gradcheck

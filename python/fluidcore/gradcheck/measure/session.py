@@ -280,7 +280,7 @@ class Session:
         yield [v.astype(kind) * kind.type(FACTOR) for v in self.cotangent(0)]
         if adds:
             second = self.second_cotangent(equal=self.has_forms)
-            yield second
+            yield self.expanded(second)
             second = self.with_first(second)
             yield [with_gaps(v) for v in second] if self.has_forms else second
 
@@ -293,8 +293,8 @@ class Session:
         """Another cotangent in `dtype`, large if that can hold it.
 
         Args:
-            equal: Whether each output has one number for all its elements, stored once. Else the
-                sum with the first is one that the dtype holds.
+            equal: Whether each output has one number, which stands for all. Else the sum with the
+                first is one that the dtype holds.
         """
         size, first = _LARGE if self.dtype == SHADOW else 1.0, self.cotangent(0)
         shapes = [(1,) * v.ndim if equal else v.shape for v in first]
@@ -304,9 +304,15 @@ class Session:
             for k, shape in enumerate(shapes)
         ]
         if equal:
-            pairs = zip(second, first, strict=True)
-            return [np.broadcast_to(cast(w, self.dtype), v.shape) for w, v in pairs]
+            return [cast(w, self.dtype) for w in second]
         return apart(self.with_first(second), first, self.dtype)
+
+    def expanded(self, cotangent: Sequence[Array]) -> list[Array]:
+        """A cotangent of the outputs' shapes, of which one number is stored where one is given."""
+        return [
+            np.broadcast_to(w, v.shape) if w.shape != v.shape else w
+            for w, v in zip(cotangent, self.cotangent(0), strict=True)
+        ]
 
     def with_first(self, second: Sequence[Array]) -> list[Array]:
         """The sum with the first cotangent, in `dtype`."""

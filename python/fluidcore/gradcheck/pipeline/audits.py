@@ -175,11 +175,13 @@ class _Forms:
 
         def at(cotangents: Sequence[Cotangent]) -> Related:
             (w,) = cotangents
+            w = self._session.expanded(w)
             return Related(self._gradient(form(w)), as_arrays(w))
 
-        plain = as_arrays(v) if plain is None else plain
+        expanded = self._session.expanded(v)
+        plain = as_arrays(expanded) if plain is None else plain
         try:
-            related = Related(self._gradient(form(v)), plain)
+            related = Related(self._gradient(form(expanded)), plain)
         except Exception as error:
             text = f"it raises {type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
             return Audit(named, Verdict.FAIL, Reason.COTANGENT, text)
