@@ -112,17 +112,13 @@ class Confirmation {
   }
 
   Surroundings look_around(const Columns& columns, Ring ring) {
-    std::vector<std::int64_t> held;
-    held.reserve(columns.size());
-    for (const std::size_t column : columns) held.push_back(elements_[column]);
     const auto here = [&] {
       AtPoint found = {measure_(columns, kNearBy, measure_.worst_noise())};
       if (ring == Ring::kNear && options_.gradient != nullptr)
         found.claimed = claimed_here(columns);
       return found;
     };
-    Surroundings around =
-        gradcheck::look_around(function_, input_, ring, held, options_.seed, here);
+    Surroundings around = gradcheck::look_around(function_, input_, ring, options_.seed, here);
     measure_.evaluations += around.runs;
     return around;
   }

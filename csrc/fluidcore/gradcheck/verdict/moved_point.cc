@@ -15,25 +15,19 @@ namespace fluidcore::gradcheck {
 MovedPoint::MovedPoint(Function& function,
                        std::size_t input,
                        const NearPoint& near,
-                       const std::vector<std::int64_t>& held,
                        std::uint64_t seed)
     : function_(function), input_(function.inputs()[input]), original_(input_.clone()) {
-  constexpr double kHeld = 0x1p-4;
   const RandomSequence random =
       random_sequence(seed, str_cat("input ", input), str_cat("near by ", near.number));
   const auto size = static_cast<std::uint64_t>(input_.size());
   const double rms = root_mean_square(original_);
-  const auto move = [&](std::int64_t i, double by) {
+  for (std::uint64_t k = 0; k < size; ++k) {
+    const auto i = static_cast<std::int64_t>(k);
     const double x = original_.get_float_element(i);
     const double unit = x == 0 || near.wide ? std::max(std::abs(x), rms) : std::abs(x);
+    const double sign = random.uniform<double>(size + k) < near.up ? 1 : -1;
+    const double by = sign * (1 + random.uniform<double>(k)) / 2;
     input_.set_float_element(i, round_to(input_.dtype(), x + by * near.part * unit));
-  };
-  for (std::uint64_t i = 0; i < size; ++i) {
-    const double sign = random.uniform<double>(size + i) < near.up ? 1 : -1;
-    move(static_cast<std::int64_t>(i), sign * (1 + random.uniform<double>(i)) / 2);
-  }
-  for (const std::int64_t i : held) {
-    move(i, kHeld * (2 * random.uniform<double>(static_cast<std::uint64_t>(i)) - 1));
   }
 }
 

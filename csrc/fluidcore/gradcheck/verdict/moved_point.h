@@ -20,13 +20,7 @@ struct NearPoint {
 // While it lives, an input of a Function is another point near by.
 class MovedPoint {
  public:
-  // Elements that are `held` move less, so that they come to lie between others which had the same
-  // value.
-  MovedPoint(Function& function,
-             std::size_t input,
-             const NearPoint& near,
-             const std::vector<std::int64_t>& held,
-             std::uint64_t seed);
+  MovedPoint(Function& function, std::size_t input, const NearPoint& near, std::uint64_t seed);
   // By `offsets`, one for each of `elements`.
   MovedPoint(Function& function,
              std::size_t input,

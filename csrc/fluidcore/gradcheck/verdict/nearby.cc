@@ -36,33 +36,19 @@ void take_in(const AtPoint& point, Surroundings& all) {
 
 }  // namespace
 
-Hull hull_of(const std::vector<double>& values) {
+Hull Nearby::hull() const {
   Hull hull;
   for (const double value : values) hull.add(value);
   return hull;
 }
 
-std::vector<double> Nearby::met_again(double same) const {
-  std::vector<double> sorted = values;
-  std::sort(sorted.begin(), sorted.end());
-  std::vector<double> met;
-  for (std::size_t i = 0; i < sorted.size(); ++i) {
-    const bool is_met = (i > 0 && sorted[i] - sorted[i - 1] <= same) ||
-                        (i + 1 < sorted.size() && sorted[i + 1] - sorted[i] <= same);
-    if (is_met) met.push_back(sorted[i]);
-  }
-  return met;
-}
-
 Surroundings look_around(Function& function,
                          std::size_t input,
                          Ring ring,
-                         const std::vector<std::int64_t>& held,
                          std::uint64_t seed,
                          const std::function<AtPoint()>& measure) {
   const int number = static_cast<int>(ring);
   Surroundings all;
-  const std::vector<std::int64_t> none;
   all.points = ring == Ring::kFar ? kFewPoints : kRingPoints;
   for (int i = 0; i < all.points; ++i) {
     NearPoint point;
@@ -72,7 +58,7 @@ Surroundings look_around(Function& function,
     point.up = (i + 0.5) / all.points;
     for (const bool wide : {true, false}) {
       point.wide = wide;
-      const MovedPoint moved(function, input, point, i % 2 == 0 ? held : none, seed);
+      const MovedPoint moved(function, input, point, seed);
       ++all.runs;
       if (!moved.is_in_domain()) continue;
       take_in(measure(), all);

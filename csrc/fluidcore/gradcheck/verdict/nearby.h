@@ -11,12 +11,9 @@
 
 namespace fluidcore::gradcheck {
 
-// Points that are all about as far from x: those of each ring an eighth as far as those of the one
-// before. What is found at them in every ring is a branch of f at x; what f does between two rings
-// is not.
-enum class Ring { kFar, kNear, kNearest };
-
-Hull hull_of(const std::vector<double>& values);
+// Points that are all about as far from x, the near ones an eighth as far as the others. What is
+// found at both is a branch of f at x; what f does between the rings is not.
+enum class Ring { kFar, kNear };
 
 // The derivatives of a column by one cotangent at the points of a ring where f has one and does not
 // stand still: it may have absorbed the steps.
@@ -25,10 +22,7 @@ struct Nearby {
   std::vector<double> claimed;  // by the gradient under test at these points; empty: not asked
   double error = 0;             // the longest of their error bars
 
-  Hull hull() const { return hull_of(values); }
-  // Those that were found at another point, too, up to `same`: branches are met again, and
-  // roundings are not.
-  std::vector<double> met_again(double same) const;
+  Hull hull() const;
 };
 
 // What is found at a point.
@@ -44,13 +38,10 @@ struct Surroundings {
   std::int64_t runs = 0;  // of f, to see whether a point is in its domain
 };
 
-// Calls measure(), of some columns, at the points of a ring. At every
-// other one elements that are `held` move less than the others, so that each lies between others
-// that have the same value at x, in every rank.
+// Calls measure(), of some columns, at the points of a ring.
 Surroundings look_around(Function& function,
                          std::size_t input,
                          Ring ring,
-                         const std::vector<std::int64_t>& held,
                          std::uint64_t seed,
                          const std::function<AtPoint()>& measure);
 

@@ -56,7 +56,7 @@ class Together {
     if (low_ > high_ && part < nearness()) look_on_both_sides(up, part = nearness(), d);
     for (int point = 0; point < kRandomPoints && !is_between(claimed); ++point) {
       const NearPoint near{part, (point + 0.5) / kRandomPoints, point};
-      const auto found = derivative_at(MovedPoint(function_, at_.input, near, {}, seed_), d);
+      const auto found = derivative_at(MovedPoint(function_, at_.input, near, seed_), d);
       if (found) take_in(*found);
     }
     return is_between(claimed);
