@@ -25,14 +25,18 @@ const Deviation* open_in(const std::optional<Deviation>& worst) {
 }
 
 void check_sizes(const Related& related, std::size_t inputs) {
-  const auto is_like_found = [&](const Related::Values& values) {
-    return std::equal(values.begin(), values.end(), related.found.begin(), related.found.end(),
-                      [](auto a, auto b) { return a.size() == b.size(); });
+  const auto are_for_each = [&](const Related::Values& values) {
+    require(values.size() == inputs, "gradcheck: gradients to be compared must be by all ", inputs,
+            " inputs, got ", values.size());
+    for (std::size_t k = 0; k < inputs; ++k) {
+      require(values[k].size() == related.found[k].size(),
+              "gradcheck: gradients to be compared must be of one size, got ", values[k].size(),
+              " elements beside ", related.found[k].size());
+    }
   };
-  require(related.found.size() == inputs && is_like_found(related.first) &&
-              (related.second.empty() || is_like_found(related.second)),
-          "gradcheck: gradients to be compared must be of the same sizes, one for each of ", inputs,
-          " inputs");
+  are_for_each(related.found);
+  are_for_each(related.first);
+  if (!related.second.empty()) are_for_each(related.second);
 }
 
 std::vector<std::vector<Tensor>> dithered_copies(std::vector<std::vector<Tensor>> cotangents,
@@ -62,7 +66,8 @@ std::vector<std::vector<double>> off_for_copies(const std::vector<std::optional<
       const Deviation* const open = open_in(worst[k]);
       if (open == nullptr) continue;
       const std::size_t i = open->element;
-      require(i < found.found[k].size(), "gradcheck: a gradient must keep its size");
+      const std::size_t size = found.found[k].size();
+      require(i < size, "gradcheck: a gradient must keep its size, got ", size, " elements");
       off[k].push_back(found.found[k][i] - found.expected_at(k, i));
     }
   }
