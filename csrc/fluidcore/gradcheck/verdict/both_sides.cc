@@ -47,8 +47,8 @@ class BothSides {
         adopt_second(central, places[j], doubtful[j]);
       }
       const bool is_refutable = evidence_.is_refuted(doubtful[j]);
-      const bool is_only_suspect = (is_refutable && is_vague[doubtful[j]] != 0) ||
-                                   (is_coarse_ && evidence_.is_only_vaguer(doubtful[j]));
+      const bool is_only_suspect =
+          (is_refutable && is_vague[doubtful[j]] != 0) || evidence_.is_only_vaguer(doubtful[j]);
       if (is_only_suspect) {
         evidence_.leave_open(doubtful[j], kSuspect);
         continue;
@@ -101,7 +101,7 @@ class BothSides {
     for (std::size_t row = 0; row < evidence_.rows(); ++row) {
       const std::size_t i = evidence_.at(row, column);
       const double distance = std::abs(found.value[row] - evidence_.claimed(i));
-      is_proven &= !is_coarse_ || distance <= evidence_.first_limit(i);
+      is_proven &= distance <= evidence_.first_limit(i);
       is_proven &= evidence_.is_sharp(i, found.error[row]) &&
                    evidence_.holds(i, {found.low[row], found.high[row], found.error[row]});
     }

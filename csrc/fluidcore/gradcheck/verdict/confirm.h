@@ -47,9 +47,10 @@ struct ConfirmOptions {
 //     every tied element of a maximum), and they stay open.
 //
 // The worst are looked at first, and few more once some of them are refuted: what was not looked at
-// keeps its first measurement. `elements` are those of the columns, in the flattened
-// input; where `rows` is not 0, as in DifferentiateOptions, they are all. Returns the evaluations
-// of f; throws as differentiate().
+// keeps its first measurement. What the first refutes is never proven by longer error bars alone:
+// it is open. `elements` are those of the columns, in the flattened input; where `rows` is not 0,
+// as in DifferentiateOptions, they are all. Returns the evaluations of f; throws as
+// differentiate().
 std::int64_t confirm(Function& function,
                      const Claim& claim,
                      const std::vector<std::int64_t>& elements,
