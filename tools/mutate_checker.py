@@ -28,18 +28,10 @@ from checker_mutants.edits import Mutant, mutants_of  # noqa: E402
 from checker_mutants.laboratory import Laboratory, digest, module_paths  # noqa: E402
 
 TESTS = ROOT / "tests" / "python" / "gradcheck"
-CORE = (
-    *("checker", "config", "verdict", "report.data", "report.errors", "report.result"),
-    *("fixed_step.comparison", "fixed_step.numerical", "fixed_step.operator_gradients"),
-    *("pipeline.absorption", "pipeline.array_gradient", "pipeline.assemble", "pipeline.audits"),
-    *("pipeline.formula", "pipeline.independence", "pipeline.kernel", "pipeline.overflow"),
-    *("pipeline.own_rounding", "pipeline.run", "pipeline.second_order"),
-    *("program.error_clips", "program.places", "program.recording"),
-    *("target.calls", "target.gradient_target", "target.precision", "target.random_numbers"),
-)
-FOLDERS = ("explain", "localise", "measure")
+CORE = ("checker", "config", "verdict", "report.data", "report.errors", "report.result")
+FOLDERS = ("explain", "fixed_step", "localise", "measure", "pipeline", "program", "target")
 # They run other processes, all operators, or the engine alone: of no more use than the others.
-LEFT_OUT = (*("all_ops", "cases", "command", "engine", "grad_table", "pytest_plugin"),)
+LEFT_OUT = ("all_ops", "cases", "command", "engine", "pytest_plugin")
 FOLDERS_LEFT_OUT = ("report", "with_frameworks")
 ENOUGH = 0.9
 

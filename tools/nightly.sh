@@ -2,13 +2,14 @@
 # What takes too long for every change, on Debian 12 with Python 3.11 and g++ 12:
 #
 #   tools/nightly.sh            all of it
-#   tools/nightly.sh STEP...    only these: tests, mutants, bugs, operators, wheels, cuda, analyzer
+#   tools/nightly.sh STEP...    only these: tests, mutants, bugs, operators, damage, wheels, cuda, analyzer
 #
 #   tests      every Python test, slow ones and those of other frameworks included
 #   mutants    changed lines of the gradient checker: do its tests notice them?
 #   bugs       planted in gradients: does the checker find them, beside those of PyTorch and JAX?
 #   operators  those of PyTorch and JAX at their own samples: does any fail without an explanation?
-#   damage     100,000 damaged ONNX files: each is read or refused, at once
+#   damage     100,000 damaged ONNX files: each is read or refused, at once; 3,000 random forms of every
+#              operator, under AddressSanitizer: each runs or says why not
 #   wheels     for other machines: built, installed where nothing else is, tested there
 #   cuda       the kernels compiled for CUDA, which needs nvcc, and tested on an emulated GPU
 #   analyzer   the checks of Clang's analyzer over csrc/
@@ -81,6 +82,7 @@ run_damage() {
   peers
   try "damaged files" python tools/damage_onnx.py --jobs 2
   cat "$logs/damaged_files.log"
+  FLUIDCORE_FUZZ_TRIALS=3000 try "random operators" tools/test.sh --asan
 }
 run_wheels() {
   try "wheels" tools/wheels.sh

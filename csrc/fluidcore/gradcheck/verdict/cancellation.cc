@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstddef>
 
+#include "fluidcore/base/strings.h"
 #include "fluidcore/gradcheck/function/infinity.h"
-#include "fluidcore/gradcheck/function/random_values.h"
 #include "fluidcore/gradcheck/function/rounding.h"
 #include "fluidcore/gradcheck/verdict/elsewhere.h"
 
@@ -43,19 +43,10 @@ Grid grid_of(Formula& formula) {
     grid.most.push_back(std::abs(value));
     grid.last.push_back(last_digit(value));
   }
-  const auto run = [&](const char* purpose, int number, const auto& moved) {
-    std::vector<RandomSequence> random;
-    random.reserve(formula.f.inputs().size());
-    for (std::size_t k = 0; k < formula.f.inputs().size(); ++k) {
-      random.push_back(
-          random_sequence(formula.seed, str_cat("input ", k), str_cat(purpose, " ", number)));
-    }
+  const auto run = [&](const char* purpose, int number, double (*move)(double, double)) {
     ++formula.evaluations;
     auto found = outputs_elsewhere(
-        formula.f,
-        [&](std::size_t k, std::int64_t i, double x) {
-          return moved(x, random[k].template uniform<double>(static_cast<std::uint64_t>(i)));
-        },
+        formula.f, at_random(formula.f, formula.seed, str_cat(purpose, " ", number), move),
         y.size());
     if (!found) return std::vector<double>();
     for (double& value : *found) value = std::isfinite(value) ? value : 0;
@@ -72,8 +63,7 @@ Grid grid_of(Formula& formula) {
   }
   grid.terms = grid.most;
   for (int sign = 0; sign < kGridSigns; ++sign) {
-    const auto values =
-        run("signs", sign, [](double x, double random) { return random < 0.5 ? -x : x; });
+    const auto values = run("signs", sign, with_random_sign);
     for (std::size_t j = 0; j < values.size(); ++j) {
       grid.terms[j] = std::max(grid.terms[j], std::abs(values[j]));
     }

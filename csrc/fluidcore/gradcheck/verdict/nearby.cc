@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "fluidcore/gradcheck/verdict/moved_point.h"
+#include "fluidcore/gradcheck/verdict/near_point.h"
 
 namespace fluidcore::gradcheck {
 
@@ -53,14 +53,13 @@ Surroundings look_around(Function& function,
   for (int i = 0; i < all.points; ++i) {
     NearPoint point;
     point.number = number * kRingPoints + i;
-    point.part =
-        std::ldexp(MovedPoint::nearness(function.inputs()[input].dtype()), (number - 1) * kNearer);
+    point.part = std::ldexp(nearness(function.inputs()[input].dtype()), (number - 1) * kNearer);
     point.up = (i + 0.5) / all.points;
     for (const bool wide : {true, false}) {
       point.wide = wide;
-      const MovedPoint moved(function, input, point, seed);
+      const MovedInputs moved(function, input, move_to(point, function, input, seed));
       ++all.runs;
-      if (!moved.is_in_domain()) continue;
+      if (!is_in_domain(function)) continue;
       take_in(measure(), all);
       break;
     }

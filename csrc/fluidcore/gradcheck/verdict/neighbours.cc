@@ -4,13 +4,13 @@
 #include <cmath>
 #include <exception>
 #include <set>
-#include <string>
 #include <utility>
 
 #include "fluidcore/base/strings.h"
 #include "fluidcore/gradcheck/function/infinity.h"
 #include "fluidcore/gradcheck/function/random_values.h"
 #include "fluidcore/gradcheck/function/rounding.h"
+#include "fluidcore/gradcheck/verdict/moved_inputs.h"
 
 namespace fluidcore::gradcheck {
 
@@ -32,58 +32,13 @@ double largest_of(const double* values, std::int64_t size) {
   return most;
 }
 
-// While it lives, random elements of tensors have the other sign.
-class OtherSigns {
- public:
-  OtherSigns(const std::vector<Tensor>& x, std::uint64_t seed, std::string purpose)
-      : x_(x), seed_(seed), purpose_(std::move(purpose)) {
-    flip();
-  }
-  ~OtherSigns() { flip(); }
-  OtherSigns(const OtherSigns&) = delete;
-  OtherSigns& operator=(const OtherSigns&) = delete;
-
- private:
-  void flip() const {
-    for (std::size_t k = 0; k < x_.size(); ++k) {
-      Tensor moved = x_[k];
-      const RandomSequence numbers = random_sequence(seed_, str_cat("input ", k), purpose_);
-      for (std::int64_t i = 0; i < moved.size(); ++i) {
-        const bool flips = numbers.uniform<double>(static_cast<std::uint64_t>(i)) < 0.5;
-        if (flips) moved.set_float_element(i, -moved.get_float_element(i));
-      }
-    }
-  }
-
-  const std::vector<Tensor>& x_;
-  std::uint64_t seed_;
-  std::string purpose_;
-};
-
-// While it lives, an element of a tensor has another value.
-class OtherValue {
- public:
-  OtherValue(Tensor x, std::int64_t element, double value)
-      : x_(std::move(x)), element_(element), before_(x_.get_float_element(element)) {
-    x_.set_float_element(element, value);
-  }
-  ~OtherValue() { x_.set_float_element(element_, before_); }
-  OtherValue(const OtherValue&) = delete;
-  OtherValue& operator=(const OtherValue&) = delete;
-
- private:
-  Tensor x_;
-  std::int64_t element_;
-  double before_;
-};
-
 }  // namespace
 
 Neighbourhood::Neighbourhood(Function& f, DType dtype, std::uint64_t seed)
     : f_(f), dtype_(dtype), seed_(seed), outputs_(f) {
   double size = largest_of(outputs_.base(), outputs_.size());
   for (int q = 0; q < kOtherSigns; ++q) {
-    const OtherSigns signs(f_.inputs(), seed, str_cat("signs ", q));
+    const MovedInputs moved(f_, at_random(f_, seed, str_cat("signs ", q), with_random_sign));
     if (!run()) continue;
     for (const Outputs::Part& part : outputs_.parts()) {
       size = std::max(size, largest_of(part.values, part.size));
@@ -165,7 +120,8 @@ bool Neighbourhood::run() {
 }
 
 double Neighbourhood::change(std::size_t k, std::int64_t element, double value) {
-  const OtherValue moved(f_.inputs()[k], element, value);
+  const MovedInputs moved(
+      f_, k, [=](std::size_t /*k*/, std::int64_t i, double x) { return i == element ? value : x; });
   if (!run()) return kInfinity;
   double most = 0;
   for (const Outputs::Part& part : outputs_.parts()) {

@@ -10,7 +10,7 @@
 #include "fluidcore/gradcheck/difference/direction.h"
 #include "fluidcore/gradcheck/function/random_values.h"
 #include "fluidcore/gradcheck/function/rounding.h"
-#include "fluidcore/gradcheck/verdict/moved_point.h"
+#include "fluidcore/gradcheck/verdict/near_point.h"
 
 namespace fluidcore::gradcheck {
 
@@ -56,7 +56,7 @@ class Together {
     if (low_ > high_ && part < nearness()) look_on_both_sides(up, part = nearness(), d);
     for (int point = 0; point < kRandomPoints && !is_between(claimed); ++point) {
       const NearPoint near{part, (point + 0.5) / kRandomPoints, point};
-      const auto found = derivative_at(MovedPoint(function_, at_.input, near, seed_), d);
+      const auto found = derivative_at(move_to(near, function_, at_.input, seed_), d);
       if (found) take_in(*found);
     }
     return is_between(claimed);
@@ -68,7 +68,7 @@ class Together {
   }
 
  private:
-  double nearness() const { return MovedPoint::nearness(input().dtype()); }
+  double nearness() const { return gradcheck::nearness(input().dtype()); }
   const Tensor& input() const { return function_.inputs()[at_.input]; }
   bool is_between(double claimed) const {
     return low_ - allowed_ <= claimed && claimed <= high_ + allowed_;
@@ -103,9 +103,13 @@ class Together {
     constexpr double kNearer = 8;
     for (const double side : {part, -part}) {
       const auto at = [&](double distance) {
-        std::vector<double> offsets = up;
-        for (double& offset : offsets) offset *= distance;
-        return derivative_at(MovedPoint(function_, at_.input, at_.elements, offsets), d);
+        std::vector<double> offsets(static_cast<std::size_t>(input().size()));
+        for (std::size_t j = 0; j < up.size(); ++j)
+          offsets[static_cast<std::size_t>(at_.elements[j])] = distance * up[j];
+        const auto move = [&](std::size_t /*k*/, std::int64_t i, double x) {
+          return x + offsets[static_cast<std::size_t>(i)];
+        };
+        return derivative_at(move, d);
       };
       const std::optional<Slope> far = at(side);
       if (!far) continue;
@@ -121,10 +125,11 @@ class Together {
     double error;
   };
 
-  // Along d, at the point where the input is.
-  std::optional<Slope> derivative_at(const MovedPoint& moved, const std::vector<double>& d) {
+  // Along d, where the input is moved to.
+  std::optional<Slope> derivative_at(const Move& move, const std::vector<double>& d) {
+    const MovedInputs moved(function_, at_.input, move);
     ++evaluations_;
-    if (!moved.is_in_domain()) return std::nullopt;
+    if (!is_in_domain(function_)) return std::nullopt;
     Directions along(function_.inputs().size());
     auto& whole = along[at_.input].emplace(static_cast<std::size_t>(input().size()));
     for (std::size_t j = 0; j < d.size(); ++j) {

@@ -25,20 +25,6 @@ ToyFunction throwing(std::function<void()> f) {
   });
 }
 
-TEST(MovedInputs, AreRoundedToTheirDtypesAndLeaveThePointAlone) {
-  ToyFunction f({tensor_of({1, 2}, DType::kFloat16), tensor_of({3}, DType::kFloat32)}, nullptr);
-  const std::vector<Tensor> moved = moved_inputs(f, [](std::size_t k, std::int64_t i, double x) {
-    return x * (1 + 0.1 * static_cast<double>(k) + 0.01 * static_cast<double>(i));
-  });
-  ASSERT_EQ(moved.size(), 2U);
-  EXPECT_EQ(moved[0].dtype(), DType::kFloat16);
-  EXPECT_THAT(values_of(moved[0]), ElementsAre(1, 2.01953125));
-  EXPECT_EQ(moved[1].dtype(), DType::kFloat32);
-  EXPECT_THAT(values_of(moved[1]), ElementsAre(static_cast<double>(3.3F)));
-  EXPECT_THAT(values_of(f.inputs()[0]), ElementsAre(1, 2));
-  EXPECT_THAT(values_of(f.inputs()[1]), ElementsAre(3));
-}
-
 TEST(OutputsElsewhere, AreThoseOfAllOutputsThereAndThePointStaysWhereItIs) {
   ToyFunction f({tensor_of(kHere), tensor_of({2})}, [](const std::vector<Tensor>& inputs) {
     return std::vector<Tensor>{inputs[0].clone(), inputs[1].clone()};
