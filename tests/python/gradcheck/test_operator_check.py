@@ -92,6 +92,34 @@ def test_a_tolerance_accepts_what_is_within_it(monkeypatch: pytest.MonkeyPatch) 
         check_grad(MUL, values("float32"), ["x"], "out", config=GradCheckConfig())
 
 
+@pytest.mark.parametrize(("dtype", "unit"), [("float16", 2.0**-11), ("bfloat16", 2.0**-8)])
+def test_in_16_bits_a_tolerance_is_16_units_of_the_largest_element(
+    dtype: str, unit: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    op = core.OpDesc("scale", {"X": ["x"]}, {"Out": ["y"]}, {"scale": 0.5})
+    at = {"x": np.ones(8).astype(numpy_dtype(dtype))}
+    units = 15.0
+
+    def off(gradient: Any) -> Any:
+        changed = gradient.astype(np.float64)
+        changed[np.argmin(np.abs(changed))] += units * unit * np.max(np.abs(changed))
+        return changed.astype(gradient.dtype)
+
+    plant(monkeypatch, off)
+    report = check_grad(op, at, ["x"], "y", max_relative_error=1e-6)
+    assert report.results[0].resolution == 16 * unit
+    units = 18.0
+    with pytest.raises(GradientError, match=f"within {16 * unit:g} .*; 1 of 8 elements are wrong"):
+        check_grad(op, at, ["x"], "y", max_relative_error=1e-6)
+
+
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+def test_the_step_suits_the_size_of_the_values(size: float) -> None:
+    log = core.OpDesc("log", {"X": ["x"]}, {"Out": ["y"]}, {})
+    at = {"x": size * np.array([0.5, 1.0, 2.0])}
+    assert check_grad(log, at, ["x"], "y", max_relative_error=1e-8).verdict is Verdict.PASS
+
+
 def test_a_correct_negative_gradient_passes() -> None:
     op = core.OpDesc("scale", {"X": ["x"]}, {"Out": ["y"]}, {"scale": -3.0})
     assert check_grad(op, {"x": X}, ["x"], "y", max_relative_error=0.005)

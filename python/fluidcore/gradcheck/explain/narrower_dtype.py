@@ -8,9 +8,8 @@ import numpy as np
 
 from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck.explain.mismatch import Guess, Mismatch
+from fluidcore.gradcheck.target.precision import UNIT
 
-_UNIT = {"bfloat16": 2.0**-8, "float16": 2.0**-11, "float32": 2.0**-24, "float64": 2.0**-53}
-_SMALLER = tuple(_UNIT.items())[:-1]
 _WIDER = 16  # the error of a rounded intermediate value may be this much larger, or smaller
 _SCATTER = 0.25  # of rounding errors: their deviation, at least, relative to their size
 
@@ -20,8 +19,8 @@ def rounded(mismatch: Mismatch) -> Iterator[Guess]:
     if not np.any(mismatch.a) or not np.all(np.isfinite(mismatch.a)):
         return
     largest = np.max(np.abs(mismatch.g), initial=0.0)
-    smaller = [pair for pair in _SMALLER if pair[1] > _UNIT[mismatch.dtype]]
-    for name, unit in smaller:
+    larger_units = [pair for pair in UNIT.items() if pair[1] > UNIT[mismatch.dtype]]
+    for name, unit in reversed(larger_units):
         with np.errstate(over="ignore"):
             back = mismatch.a.astype(numpy_dtype(name)).astype(np.float64)
             value = mismatch.g.astype(numpy_dtype(name)).astype(np.float64)
@@ -31,7 +30,7 @@ def rounded(mismatch: Mismatch) -> Iterator[Guess]:
             yield mismatch.guess(f"A is rounded to {name}", mismatch.a)
             continue
         yield mismatch.guess(f"A is rounded to {name}", value)
-    for name, unit in reversed(smaller):
+    for name, unit in larger_units:
         apart = np.abs(mismatch.a - mismatch.g)
         if np.all(apart <= _WIDER * unit * np.abs(mismatch.g) + mismatch.limit):
             if _are_like_rounding(mismatch, unit):

@@ -8,14 +8,15 @@ import time
 import numpy as np
 
 from fluidcore import core
+from fluidcore.base.dtypes import numpy_dtype
 from fluidcore.gradcheck.adapters.network_target import NetworkTarget
 from fluidcore.gradcheck.report.errors import with_statistics
 from fluidcore.gradcheck.report.result import GradCheckReport, GradCheckResult, GradientError
 from fluidcore.gradcheck.target.calls import Calls
+from fluidcore.gradcheck.target.precision import UNIT
 from fluidcore.gradcheck.target.target import SHADOW, Array, Doubles
 from fluidcore.gradcheck.verdict import Verdict
 
-_ROUNDING = {"float16": 2.0**-11, "bfloat16": 2.0**-8}
 _STEP = 2.0**-17  # near the cube root of float64's rounding error
 _SMALL_GRADIENT = 1e-3  # below it, an absolute error counts in place of a relative one
 
@@ -23,7 +24,13 @@ _SMALL_GRADIENT = 1e-3  # below it, an absolute error counts in place of a relat
 def compared(
     target: NetworkTarget, output_name: str, limit: float, delta: float | None, seed: int
 ) -> GradCheckReport:
-    """The report of a comparison that found nothing; raises GradientError otherwise."""
+    """The report of a comparison that found nothing; raises GradientError otherwise.
+
+    In 16 bits elements are compared with the largest, and 16 units of rounding are allowed.
+    """
+    is_coarse = numpy_dtype(target.dtype).itemsize == 2
+    if is_coarse:
+        limit = max(limit, 16 * UNIT[target.dtype])
     calls = Calls(target)
     (output,) = calls.forward(target.dtype)
     weights = np.random.default_rng([seed, 0x9D5C]).standard_normal(output.shape)
@@ -37,7 +44,7 @@ def compared(
         step = _step(part.value) if delta is None else delta
         factors = weights.astype(np.float64).reshape(-1)
         numerical = np.asarray(core.difference(function, k, step, weights=factors))
-        refusal = _refusal(numerical, operator, part.value, limit, target.dtype)
+        refusal = _refusal(numerical, operator, part.value, limit, is_coarse)
         if refusal:
             raise GradientError(
                 f"{target.who}: the gradient of '{output_name}' with respect to '{part.name}' "
@@ -62,15 +69,10 @@ def compared(
     return GradCheckReport(target.who, tuple(results), source=target.source or "", seed=seed)
 
 
-def _refusal(numerical: Doubles, operator: Array, at: Array, limit: float, dtype: str) -> str:
-    """What must hold and does not: "" if each |numerical - operator| / |numerical| is in its limit.
-
-    In 16 bits elements are compared with the largest, and 16 units of rounding are allowed.
-    """
-    rounding = _ROUNDING.get(dtype, 0.0)
-    limit = max(limit, 16 * rounding)
+def _refusal(numerical: Doubles, operator: Array, at: Array, limit: float, by_largest: bool) -> str:
+    """What must hold and does not: "" if each |numerical - operator| / |numerical| is in it."""
     scale = np.abs(numerical)
-    if rounding:
+    if by_largest:
         scale = np.maximum(scale, np.max(scale, initial=0.0))
     scale = np.where(scale < _SMALL_GRADIENT, 1.0, scale)
     with np.errstate(invalid="ignore", over="ignore"):
@@ -83,7 +85,7 @@ def _refusal(numerical: Doubles, operator: Array, at: Array, limit: float, dtype
     index = [int(i) for i in np.unravel_index(worst, at.shape)]
     return (
         f"within {limit:g} of the numerical one, got a relative error of {errors[worst]:.3g} at "
-        f"{index} of {dtype} {list(at.shape)}: numerical {numerical[worst]:.6g}, operator "
+        f"{index} of {at.dtype.name} {list(at.shape)}: numerical {numerical[worst]:.6g}, operator "
         f"{float(operator[worst]):.6g}; {wrong} of {errors.size} elements are wrong"
     )
 

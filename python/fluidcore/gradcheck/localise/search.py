@@ -88,16 +88,22 @@ class Search:
                 return blame_for_edit(self._pair, self._aligned, name, op, twin, differing[0])
         if wrong:
             slot = min(wrong)
-            return self._blame_for_wrong(name, op, twin, run, slot, numeric[slot][1])
+            grad = self._gradients_of(twin)[slot]
+            found = next((s for s, names in op.outputs().items() if grad in names), "")
+            detail = f"'{grad}' is {numeric[slot][1]}"
+            return Blame(name, op.type(), found, grad, Reason.MISMATCH, detail)
         return None
 
     def _found_right(
         self, twin: core.OpDesc, numeric: Mapping[Slot, tuple[Found, str]]
     ) -> set[str]:
         """The gradients that differences of the forward operator confirm."""
-        forward = self._forward_op(twin)
-        slots = {} if forward is None else _gradient_slots(forward, twin)
+        slots = self._gradients_of(twin)
         return {slots[slot] for slot, (found, _) in numeric.items() if found is Found.RIGHT}
+
+    def _gradients_of(self, twin: core.OpDesc) -> dict[Slot, str]:
+        forward = self._forward_op(twin)
+        return {} if forward is None else _gradient_slots(forward, twin)
 
     def _written(self, name: str, op: core.OpDesc, run: int) -> dict[str, Array]:
         found = {v: self._seen.at(name, v, run, after=True) for v in op.output_arg_names()}
@@ -181,29 +187,6 @@ class Search:
     def _undone(self, forward: core.OpDesc, name: str, run: int) -> int:
         """The run of a forward operator that a run of its gradient operator undoes."""
         return self._seen.runs(forward.call_site()) - 1 - run if self._seen.is_inner(name) else 0
-
-    def _blame_for_wrong(
-        self, name: str, op: core.OpDesc, twin: core.OpDesc, run: int, slot: Slot, detail: str
-    ) -> Blame:
-        """Not the formula, if the operator was given another value than its forward operator."""
-        forward = self._forward_op(twin)
-        assert forward is not None
-        values = self._values_of(forward, name, run) or {}
-        grad = _gradient_slots(forward, twin)[slot]
-        for variable in op.input_arg_names():
-            source = variable.split("@", 1)[0] if "@GRAD" not in variable else variable
-            given = self._seen.at(name, variable, run)
-            if source in values and given is not None and differ(as_double(given), values[source]):
-                return Blame(
-                    name,
-                    op.type(),
-                    "",
-                    variable,
-                    Reason.STALE,
-                    f"'{variable}' is not what '{forward.type()}' read",
-                )
-        found = next((s for s, names in op.outputs().items() if grad in names), "")
-        return Blame(name, op.type(), found, grad, Reason.MISMATCH, f"'{grad}' is {detail}")
 
 
 def same(op: core.OpDesc, twin: core.OpDesc) -> bool:

@@ -348,25 +348,16 @@ class Session:
         """The derivative along the first direction of an input, with its levels, is known."""
         self._first = k, found
 
-    def traced(self, k: int, probe: int, noise: Doubles | None) -> core.Derivatives:
-        """The derivative along one direction of an input, with its levels."""
-        if probe == 0 and self._first is not None and self._first[0] == k:
-            return self._first[1]
-        return self._differentiated(k, probe, noise, trace=True)
-
-    def _differentiated(
-        self, k: int, probe: int, noise: Doubles | None, *, trace: bool
-    ) -> core.Derivatives:
-        found = core.differentiate_along(
-            self.function,
-            self.along(k, self.direction(k, probe)),
-            [self.weights(probe)],
-            noise=noise,
-            trace=trace,
-            workers=self.workers,
-        )
-        self.calls.forwards += found.evaluations
-        return found
+    def traced(self, k: int, noise: Doubles | None) -> core.Derivatives:
+        """The derivative along the first direction of an input, with its levels."""
+        if self._first is None or self._first[0] != k:
+            along, weights = self.along(k, self.direction(k, 0)), [self.weights(0)]
+            found = core.differentiate_along(
+                self.function, along, weights, noise=noise, trace=True, workers=self.workers
+            )
+            self.calls.forwards += found.evaluations
+            self._first = k, found
+        return self._first[1]
 
     def along(self, k: int, d: Doubles) -> list[Doubles | None]:
         """A direction that moves one input only, as the engine takes it; d: [n]."""

@@ -11,10 +11,10 @@ from fluidcore.gradcheck.report.data import Level
 from fluidcore.gradcheck.target.target import Doubles
 
 
-def trace(session: Session, k: int, probe: int, noise: Doubles | None) -> tuple[Level, ...]:
+def trace(session: Session, k: int, noise: Doubles | None) -> tuple[Level, ...]:
     """The levels along a random direction of input `k`."""
-    found = session.traced(k, probe, noise)
-    claimed = float(session.gradients(probe, session.dtype)[k] @ session.direction(k, probe))
+    found = session.traced(k, noise)
+    claimed = float(session.gradients(0, session.dtype)[k] @ session.direction(k, 0))
     return tuple(
         Level(h, slope, spread, abs(plus - start - h * claimed))
         for h, slope, spread, plus, _, start in found.levels

@@ -142,9 +142,7 @@ def _with_levels(
     is_wanted = session.config.levels or result.verdict is not Verdict.PASS
     if session.late or not is_wanted:
         return result
-    return replace(
-        result, levels=taylor.trace(session, k, 0, session.noise_floor(noise.forward).near)
-    )
+    return replace(result, levels=taylor.trace(session, k, session.noise_floor(noise.forward).near))
 
 
 def _explained(session: Session, k: int, found: core.ElementCheck) -> tuple[Hypothesis, ...]:

@@ -174,7 +174,7 @@ class Calls:
         self, what: str, before: Sequence[Array | None], after: Sequence[Array | None]
     ) -> None:
         for k, (old, new) in enumerate(zip(before, after, strict=True)):
-            if old is None or new is None or old is new:
+            if old is new:  # or none is given
                 continue
             if not core.same_bits(np.asarray(old), np.asarray(new)):  # NumPy has scalars, too
                 name = f"'{self.target.inputs[k].name}'" if "input" in what else str(k)

@@ -54,8 +54,8 @@ class Alone(Session):
 
 def test_levels_are_those_of_the_function_along_the_direction() -> None:
     session = Alone(np.sin, lambda x, v: v * np.cos(x))
-    found = trace(session, 0, 1, None)
-    d, v = session.direction(0, 1), session.weights(1)
+    found = trace(session, 0, None)
+    d, v = session.direction(0, 0), session.weights(0)
     exact = float(np.sum(v * np.cos(X.ravel()) * d))
 
     def phi(h: float) -> float:
@@ -77,5 +77,15 @@ def test_evaluations_of_levels_are_counted() -> None:
 
     session = Alone(f, lambda x, v: v * np.cos(x))
     before, counted = count[0], session.calls.forwards
-    trace(session, 0, 0, None)
+    trace(session, 0, None)
     assert session.calls.forwards - counted == count[0] - before > 0
+
+
+def test_levels_are_measured_once_for_each_input() -> None:
+    target = NumpyTarget(lambda x, y: x * y, lambda x, y, v: (v * y, v * x), [X, 2 * X])
+    session = Session(target, GradCheckConfig(cotangents=1))
+    first = trace(session, 0, None)
+    counted = session.calls.forwards
+    assert trace(session, 0, None) == first
+    assert session.calls.forwards == counted
+    assert trace(session, 1, None) != first

@@ -7,7 +7,7 @@ from looped_models import FEED
 
 import fluidcore as fluid
 from fluidcore import core
-from fluidcore.gradcheck.program.network import Network
+from fluidcore.gradcheck.program.network import Network, forget_nothing
 
 LOG = core.OpDesc("log", {"X": ["x"]}, {"Out": ["y"]}, {})
 LOOKUP = core.OpDesc("lookup_table", {"W": ["w"], "Ids": ["ids"]}, {"Out": ["out"]}, {})
@@ -102,6 +102,25 @@ def test_a_result_may_be_given_in_place_of_being_calculated() -> None:
     np.testing.assert_array_equal(network.run([y.name])[0], [1.0, 1.0])
 
 
+@pytest.mark.parametrize("copies", [False, True])
+def test_one_of_two_results_may_be_given(copies: bool) -> None:
+    x = fluid.layers.data("x", [4], append_batch_size=False)
+    first, second = fluid.layers.split(x, 2)
+    y = first * second
+    values = {"x": np.arange(4, dtype=np.float32), first.name: np.full(2, 5, np.float32)}
+    network = Network(fluid.default_main_program(), values, [y.name], copies=copies)
+    np.testing.assert_array_equal(network.run([y.name])[0], [10.0, 15.0])
+
+
+def test_of_what_a_block_calculates_all_is_given_or_nothing() -> None:
+    loss = looped_models.loop()
+    (loop,) = (op for op in loss.block.ops if op.type == "while")
+    counter = next(name for name in loop.output("Out") if loss.block.var(name).dtype == "int64")
+    given = {**FEED, counter: np.array([3])}
+    with pytest.raises(core.InvalidArgument, match=f"runs no block, got '{counter}' of 'while'"):
+        Network(fluid.default_main_program(), given, [loss.name])
+
+
 def test_random_operators_draw_the_same_numbers_in_every_run_and_dtype() -> None:
     x = fluid.layers.data("x", [200], append_batch_size=False)
     y = fluid.layers.dropout(x, 0.4)
@@ -126,3 +145,19 @@ def test_nothing_is_persistable() -> None:
         program = fluid.default_main_program()
         network = Network(program, values, ["total"], copies=copies)
         assert [network.run(["total"])[0].item() for _ in range(2)] == [1.0, 1.0]
+
+
+def test_what_outlives_a_step_of_a_block_moves_to_the_outermost_one() -> None:
+    program = core.ProgramDesc()
+    inner = program.append_block(program.block(0))
+    for block, name in ((program.block(0), "kept"), (inner, "total"), (inner, "own")):
+        var = block.var(name)
+        var.set_shape([3])
+        var.set_dtype("float64")
+        var.set_persistable(name != "own")
+    forget_nothing(program)
+    outermost = {var.name(): var for var in program.block(0).all_vars()}
+    assert sorted(outermost) == ["kept", "total"]
+    assert (outermost["total"].shape(), outermost["total"].dtype()) == ([3], "float64")
+    assert [var.name() for var in inner.all_vars()] == ["own"]
+    assert not any(var.persistable() for var in outermost.values())
