@@ -45,8 +45,8 @@ def with_overflow(
     if not overflow.any() or result.verdict is Verdict.FAIL:
         return result
     detail = "the gradient is infinite, as the derivative may be,"
-    if values is not None and np.isfinite(values).any():
-        known = values[np.isfinite(values)]
+    known = np.zeros(0) if values is None else values[np.isfinite(values)]
+    if known.size:
         example = known[np.argmax(np.abs(known))]
         detail = f"overflow: the gradient, {example:.6g}, is larger than any {result.dtype}"
     count = f"{np.count_nonzero(overflow)} of {overflow.size} elements"

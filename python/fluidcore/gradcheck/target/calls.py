@@ -174,9 +174,7 @@ class Calls:
         self, what: str, before: Sequence[Array | None], after: Sequence[Array | None]
     ) -> None:
         for k, (old, new) in enumerate(zip(before, after, strict=True)):
-            if old is new:  # or none is given
-                continue
-            if not core.same_bits(np.asarray(old), np.asarray(new)):  # NumPy has scalars, too
+            if old is not new and not core.same_bits(np.asarray(old), np.asarray(new)):
                 name = f"'{self.target.inputs[k].name}'" if "input" in what else str(k)
                 text = f"{what} {name}"
                 if text not in self.changed:
