@@ -68,7 +68,7 @@ class NearX {
         if (!evidence_.holds(i, {hull.low, hull.high, nearby.error})) return false;
         continue;
       }
-      const double limit = evidence_.limit(i, nearby.error) + evidence_.visible(i);
+      const double limit = evidence_.limit(i, nearby.error);
       std::size_t right = 0;
       for (std::size_t point = 0; point < nearby.values.size(); ++point) {
         if (std::abs(nearby.claimed[point] - nearby.values[point]) <= limit) ++right;
