@@ -8,7 +8,7 @@
 #   mutants    changed lines of the gradient checker: do its tests notice them?
 #   bugs       planted in gradients: does the checker find them, beside those of PyTorch and JAX?
 #   operators  those of PyTorch and JAX at their own samples: does any fail without an explanation?
-#   damage     100,000 damaged ONNX files: each is read or refused, at once; 3,000 random forms of every
+#   damage     100,000 damaged ONNX files: each is read or refused, at once; 2,000 random forms of every
 #              operator, under AddressSanitizer: each runs or says why not
 #   wheels     for other machines: built, installed where nothing else is, tested there
 #   cuda       the kernels compiled for CUDA, which needs nvcc, and tested on an emulated GPU
@@ -82,7 +82,7 @@ run_damage() {
   peers
   try "damaged files" python tools/damage_onnx.py --jobs 2
   cat "$logs/damaged_files.log"
-  FLUIDCORE_FUZZ_TRIALS=3000 try "random operators" tools/test.sh --asan
+  FLUIDCORE_FUZZ_TRIALS=2000 try "random operators" tools/test.sh --asan
 }
 run_wheels() {
   try "wheels" tools/wheels.sh

@@ -56,4 +56,24 @@ void MovedInputs::exchange() noexcept {
   }
 }
 
+MovedElements::MovedElements(const Function& function,
+                             std::size_t input,
+                             const std::vector<std::int64_t>& elements,
+                             std::vector<double> values)
+    : input_(function.inputs()[input]), elements_(elements), others_(std::move(values)) {
+  for (double& value : others_) value = round_to(input_.dtype(), value);
+  exchange();
+}
+
+MovedElements::~MovedElements() {
+  exchange();
+}
+
+void MovedElements::exchange() {
+  for (std::size_t j = 0; j < elements_.size(); ++j) {
+    const double before = input_.get_float_element(elements_[j]);
+    input_.set_float_element(elements_[j], std::exchange(others_[j], before));
+  }
+}
+
 }  // namespace fluidcore::gradcheck

@@ -38,4 +38,23 @@ class MovedInputs {
   std::vector<Tensor> others_;  // what they are to hold, or held before
 };
 
+// The same of a few elements of one input, in time that does not grow with it.
+class MovedElements {
+ public:
+  MovedElements(const Function& function,
+                std::size_t input,
+                const std::vector<std::int64_t>& elements,
+                std::vector<double> values);
+  ~MovedElements();
+  MovedElements(const MovedElements&) = delete;
+  MovedElements& operator=(const MovedElements&) = delete;
+
+ private:
+  void exchange();
+
+  Tensor input_;
+  std::vector<std::int64_t> elements_;
+  std::vector<double> others_;
+};
+
 }  // namespace fluidcore::gradcheck

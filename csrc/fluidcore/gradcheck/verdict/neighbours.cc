@@ -120,8 +120,7 @@ bool Neighbourhood::run() {
 }
 
 double Neighbourhood::change(std::size_t k, std::int64_t element, double value) {
-  const MovedInputs moved(
-      f_, k, [=](std::size_t /*k*/, std::int64_t i, double x) { return i == element ? value : x; });
+  const MovedElements moved(f_, k, {element}, {value});
   if (!run()) return kInfinity;
   double most = 0;
   for (const Outputs::Part& part : outputs_.parts()) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "fluidcore/base/strings.h"
 #include "fluidcore/gradcheck/difference/along.h"
@@ -56,8 +57,8 @@ class Together {
     if (low_ > high_ && part < nearness()) look_on_both_sides(up, part = nearness(), d);
     for (int point = 0; point < kRandomPoints && !is_between(claimed); ++point) {
       const NearPoint near{part, (point + 0.5) / kRandomPoints, point};
-      const auto found = derivative_at(move_to(near, function_, at_.input, seed_), d);
-      if (found) take_in(*found);
+      const MovedInputs moved(function_, at_.input, move_to(near, function_, at_.input, seed_));
+      if (const auto found = derivative_here(d)) take_in(*found);
     }
     return is_between(claimed);
   }
@@ -103,13 +104,12 @@ class Together {
     constexpr double kNearer = 8;
     for (const double side : {part, -part}) {
       const auto at = [&](double distance) {
-        std::vector<double> offsets(static_cast<std::size_t>(input().size()));
+        std::vector<double> there;
+        there.reserve(up.size());
         for (std::size_t j = 0; j < up.size(); ++j)
-          offsets[static_cast<std::size_t>(at_.elements[j])] = distance * up[j];
-        const auto move = [&](std::size_t /*k*/, std::int64_t i, double x) {
-          return x + offsets[static_cast<std::size_t>(i)];
-        };
-        return derivative_at(move, d);
+          there.push_back(input().get_float_element(at_.elements[j]) + distance * up[j]);
+        const MovedElements moved(function_, at_.input, at_.elements, std::move(there));
+        return derivative_here(d);
       };
       const std::optional<Slope> far = at(side);
       if (!far) continue;
@@ -125,9 +125,8 @@ class Together {
     double error;
   };
 
-  // Along d, where the input is moved to.
-  std::optional<Slope> derivative_at(const Move& move, const std::vector<double>& d) {
-    const MovedInputs moved(function_, at_.input, move);
+  // Along d, where the input is.
+  std::optional<Slope> derivative_here(const std::vector<double>& d) {
     ++evaluations_;
     if (!is_in_domain(function_)) return std::nullopt;
     Directions along(function_.inputs().size());

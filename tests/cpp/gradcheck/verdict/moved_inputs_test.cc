@@ -48,5 +48,14 @@ TEST(MovedInputs, StayWhereTheyAreIfAMoveThrows) {
   EXPECT_THAT(values_of(f.inputs()[0]), ElementsAre(1, 2));
 }
 
+TEST(MovedElements, AreRoundedAndPutBackAndTheOthersStay) {
+  const ToyFunction f = of_two_dtypes();
+  {
+    const MovedElements moved(f, 0, {1}, {2.02});
+    EXPECT_THAT(values_of(f.inputs()[0]), ElementsAre(1, 2.01953125));
+  }
+  EXPECT_THAT(values_of(f.inputs()[0]), ElementsAre(1, 2));
+}
+
 }  // namespace
 }  // namespace fluidcore::gradcheck
