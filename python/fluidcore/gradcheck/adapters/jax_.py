@@ -14,6 +14,7 @@ from fluidcore.base.dtypes import FLOATING, numpy_dtype
 from fluidcore.gradcheck.adapters.callable_ import CallableTarget, name_of_dtype
 from fluidcore.gradcheck.adapters.claim import Claim
 from fluidcore.gradcheck.adapters.jax_trace import Trace, equations
+from fluidcore.gradcheck.adapters.narrowing import another
 from fluidcore.gradcheck.target.calls import cast
 from fluidcore.gradcheck.target.gradient_target import NoSecondGradientError
 from fluidcore.gradcheck.target.target import SHADOW, Array, Doubles, Run
@@ -161,7 +162,10 @@ class JaxTarget(CallableTarget):
 
     def _narrowing(self, native: Sequence[Array], xs: list[Array], dtype: str) -> str:
         with self._session(dtype):
-            trace = self._trace(self._points(xs, dtype), dtype)
+            points = self._points(xs, dtype)
+            trace = self._trace(points, dtype)
+            if trace and not trace.repeats(self._differentiable(dtype), points):
+                return another(dtype)
         for equation in equations(trace.jaxpr.jaxpr) if trace else ():
             if equation.primitive.name == "convert_element_type":
                 before = equation.invars[0].aval.dtype.name

@@ -19,6 +19,11 @@ _UNITS = 4.0  # what numbers of about 1 that cancel may leave
 _NEAR = {"float32": 0.01, "float16": 0.1, "bfloat16": 0.3}  # how near y must be, relative to |y|
 
 
+def another(dtype: str) -> str:
+    """What is said of a function that is not the same one in `dtype`."""
+    return f"it is another function in {dtype}, perhaps with other random numbers"
+
+
 def another_function(native: Sequence[Array], wide: Sequence[Array], dtype: str) -> bool:
     """Whether outputs in `dtype` and in a wider one are further apart than rounding allows."""
     if [y.shape for y in native] != [y.shape for y in wide]:
@@ -129,5 +134,5 @@ def why_no_shadow(
         if wrong := sorted(names - {dtype}):
             return f"{what} {wrong[0]} for {dtype} arguments"
     if another_function(native, ys, target.dtype):
-        return f"it is another function in {dtype}, perhaps with other random numbers"
+        return another(dtype)
     return narrow

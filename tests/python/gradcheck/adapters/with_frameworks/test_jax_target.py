@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -136,7 +137,7 @@ def test_a_gradient_that_jax_cannot_differentiate_says_so() -> None:
     assert "Pure callbacks do not support" in absent.detail
 
 
-def test_a_function_is_traced_once_in_each_dtype_however_many_elements_it_has() -> None:
+def test_a_function_is_traced_three_times_however_many_elements_it_has() -> None:
     runs = 0
 
     def f(x: Any) -> Any:
@@ -145,15 +146,15 @@ def test_a_function_is_traced_once_in_each_dtype_however_many_elements_it_has() 
         return jnp.sin(x) * x
 
     assert check(f, jnp.linspace(0.1, 1.0, 30))
-    assert runs == 2  # in float32 and float64
+    assert runs == 3  # in float32, and twice in float64: does it draw numbers anew?
 
 
 @pytest.mark.parametrize("size", [6, 3000])
 def test_numbers_that_each_trace_draws_anew_are_those_of_its_gradient_too(size: int) -> None:
-    numbers = np.random.default_rng()
+    factors = itertools.count(1.8, 0.003)  # nearer than some kernels are to the formula
 
     def f(x: Any) -> Any:
-        return x * (1 + numbers.random())
+        return x * next(factors)
 
     report = check(f, jnp.linspace(0.5, 1.5, size, dtype=jnp.float32))
     assert report
