@@ -12,7 +12,7 @@
 #              operator, under AddressSanitizer: each runs or says why not
 #   wheels     for other machines: built, installed where nothing else is, tested there
 #   cuda       the kernels compiled for CUDA, which needs nvcc, and tested on an emulated GPU
-#   analyzer   the checks of Clang's analyzer over csrc/
+#   analyzer   clang-tidy over each file of csrc/ by itself, and the checks of Clang's analyzer
 #
 # A step that fails does not keep the next from running; the exit status is 1 if one did.
 set -euo pipefail
@@ -99,6 +99,7 @@ run_cuda() {
 }
 run_analyzer() {
   step "$logs/lint_venv.log" "lint environment" tools/venv.sh .venv-lint lint
+  PATH=$PWD/.venv-lint/bin:$PATH try "clang-tidy, file by file" tools/tidy.sh csrc/
   PATH=$PWD/.venv-lint/bin:$PATH try "Clang's analyzer" tools/tidy.sh --analyze
 }
 

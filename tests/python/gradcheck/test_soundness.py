@@ -136,6 +136,10 @@ def test_a_tread_of_a_staircase_that_finer_steps_see_refutes_nothing() -> None:
     assert not complaint("grid rounding", 1213)
 
 
+def test_a_tread_of_one_element_that_the_others_hide_refutes_nothing() -> None:
+    assert not complaint("grid rounding", 46618)
+
+
 def test_longer_error_bars_of_a_second_measurement_prove_nothing_that_the_first_refutes() -> None:
     assert not complaint("grid rounding", 43181)
 

@@ -20,7 +20,7 @@ constexpr int kFiner = 8;
 constexpr std::int64_t kOutputsPerThread = 4096;  // of rows; fewer are not worth one
 
 // Levels beside the usual ones: a pole at 0, as that of 1/x, may be as near as |x|, and steps that
-// reach across it say nothing. In float64 the usual ones are fine enough.
+// reach across it say nothing. In float64 the usual ones are fine enough for most.
 int finer_levels(const LadderRule& rule, double scale, double argument) {
   if (!rule.absorbs || argument == 0 || argument >= scale) return 0;
   return std::min(kFiner, std::ilogb(scale / argument));

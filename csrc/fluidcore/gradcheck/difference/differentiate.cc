@@ -1,6 +1,7 @@
 #include "fluidcore/gradcheck/difference/differentiate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "fluidcore/base/division.h"
@@ -53,9 +54,61 @@ struct ClimbWorker {
         element(function.inputs()[input], rows, rms, stretch),
         positions(static_cast<std::size_t>(rows)) {}
 
+  // The derivatives by a column of elements, to `positions`.
+  void work(std::int64_t column, const Approach& approach, Derivatives& to) {
+    element.choose(column);
+    climb.differentiate(element, positions, to, approach);
+    if (!approach.once && !climb.rule().absorbs && leave_small(to)) look_closer(approach, to);
+  }
+
   Climb climb;
   Element element;
   std::vector<std::int64_t> positions;
+
+ private:
+  // Leaves those positions whose element has no derivative, and is so small that the first step
+  // reaches across 0. Whether there are any.
+  bool leave_small(const Derivatives& found) {
+    bool any = false;
+    for (std::int64_t row = 0; row < element.rows(); ++row) {
+      std::int64_t& position = positions[static_cast<std::size_t>(row)];
+      const double x = element.argument(row);
+      const bool is_small = x > 0 && x < std::ldexp(element.scale(row), -climb.rule().first);
+      if (position < 0 || !is_small || is_smooth(found, static_cast<std::size_t>(position)))
+        position = -1;
+      any |= position >= 0;
+    }
+    return any;
+  }
+
+  // Measures again with steps that are small beside x alone: a pole at 0, as that of 1 / x, is as
+  // near as |x|. Where they move nothing they may be hidden on a tread of f.
+  void look_closer(const Approach& approach, Derivatives& to) {
+    std::vector<std::size_t> columns;
+    for (const std::int64_t position : positions) {
+      if (position >= 0) columns.push_back(static_cast<std::size_t>(position));
+    }
+    const Derivatives before = picked(to, columns);
+    element.measure_by_x(true);
+    climb.differentiate(element, positions, to, approach);
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      if (!is_better(to, columns[i], before, i)) copy_column(before, i, to, columns[i]);
+    }
+  }
+
+  static bool is_better(const Derivatives& closer,
+                        std::size_t j,
+                        const Derivatives& before,
+                        std::size_t i) {
+    if (!is_smooth(closer, j)) return false;
+    for (std::int64_t row = 0; row < closer.cotangents; ++row) {
+      const std::size_t there = static_cast<std::size_t>(row * closer.elements) + j;
+      const std::size_t here = static_cast<std::size_t>(row * before.elements) + i;
+      const double width = before.high[here] - before.low[here] + before.error[here];
+      if (closer.scale[there] == 0 || !(closer.error[there] < width)) return false;
+    }
+    return true;
+  }
 };
 
 // Numbers that tell nothing of who did the work.
@@ -123,9 +176,9 @@ void differentiate_input(Function& function,
         last = std::max(last, column);
       }
       if (last < 0) continue;
-      worker.element.choose(options.elements ? (*options.elements)[static_cast<std::size_t>(move)]
-                                             : move);
-      worker.climb.differentiate(worker.element, worker.positions, derivatives, options.approach);
+      const std::int64_t column =
+          options.elements ? (*options.elements)[static_cast<std::size_t>(move)] : move;
+      worker.work(column, options.approach, derivatives);
     }
   };
   threads.run(layout.moves, kElementsPerBlock, work);

@@ -21,6 +21,7 @@ Element::Element(Tensor input, std::int64_t rows, double rms, double stretch)
 
 void Element::choose(std::int64_t column) {
   column_ = column;
+  by_x_ = false;
   for (std::int64_t row = 0; row < rows_; ++row) {
     x_[static_cast<std::size_t>(row)] =
         doubles_ != nullptr ? doubles_[index(row)] : input_.get_float_element(index(row));
@@ -28,7 +29,9 @@ void Element::choose(std::int64_t column) {
 }
 
 double Element::scale(std::int64_t row) const {
-  return std::isfinite(at(row)) ? std::max(std::abs(at(row)), rms_) : 0;
+  const double size = std::abs(at(row));
+  if (!std::isfinite(size)) return 0;
+  return by_x_ ? size : std::max(size, rms_);
 }
 
 double Element::argument(std::int64_t row) const {

@@ -11,11 +11,13 @@ namespace fluidcore::gradcheck {
 // One element in each row of an input, seen as [rows, width].
 class Element : public Coordinates {
  public:
-  // `rms` is the root mean square of the input: no step is small against it. A move goes `stretch`
-  // times as far as it is asked for.
+  // `rms` is the root mean square of the input: no step is small against it, unless told so. A move
+  // goes `stretch` times as far as it is asked for.
   Element(Tensor input, std::int64_t rows, double rms, double stretch = 1);
 
   void choose(std::int64_t column);  // in [0, width)
+  // Whether steps are measured by x alone from now on, until choose().
+  void measure_by_x(bool alone) { by_x_ = alone; }
   std::int64_t index(std::int64_t row) const { return row * width_ + column_; }
 
   std::int64_t rows() const override { return rows_; }
@@ -34,6 +36,7 @@ class Element : public Coordinates {
   std::int64_t width_;
   double rms_;
   double stretch_;
+  bool by_x_ = false;
   std::int64_t column_ = 0;
   double* doubles_;                  // the elements of a float64 input; null for other dtypes
   std::vector<double> x_;            // of each row

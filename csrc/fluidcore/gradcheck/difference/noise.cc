@@ -1,6 +1,7 @@
 #include "fluidcore/gradcheck/difference/noise.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <exception>
@@ -22,34 +23,33 @@ namespace fluidcore::gradcheck {
 namespace {
 
 constexpr int kLines = 11;
-constexpr int kNarrowing = 3;  // log2 of how much shorter each narrow line is than the last one
-constexpr int kWidening = 6;   // and longer, where an output stands still
-constexpr int kWidestSpacing = -6;     // log2 of the distance of two points, beside x
-constexpr int kUnevenBits = 12;        // of a place on the wide line: the points stay exact
+constexpr int kNarrowing = 3;  // log2 of how much shorter each line is than the one before
+// log2 of the distance of two points on long lines, beside x.
+constexpr std::array kLong = {-6, -14, -10, -8, -4};
+constexpr int kApart = 4;              // log2 of how much longer one line is than another, at least
+constexpr double kSameNoise = 3;       // the ratio of two measurements of it
+constexpr int kUnevenBits = 12;        // of a place on a line: the points stay exact
 constexpr std::ptrdiff_t kAlike = 16;  // outputs of about one size
 
 // Plus or minus a power of two for every element, about `part` times its size: few multiples of it
-// change any other digit. The size is |x|, and that of the whole tensor where that is larger, or
-// where x is 0.
+// change any other digit. The size is |x|, and that of the whole tensor where x is 0.
 std::vector<double> line_through(const Tensor& input,
-                                 const std::vector<bool>& signs,
-                                 bool is_wide,
+                                 const std::vector<double>& signs,
                                  double part) {
   const double rms = root_mean_square(input);
   std::vector<double> line(static_cast<std::size_t>(input.size()));
   for (std::size_t i = 0; i < line.size(); ++i) {
     const double x = std::abs(input.get_float_element(static_cast<std::int64_t>(i)));
     if (!std::isfinite(x)) continue;
-    const double size = x == 0 || (is_wide && x < rms) ? rms : x;
-    const double step = power_of_two_below(size * part);
-    line[i] = signs[i] ? step : -step;
+    const double size = x == 0 ? rms : x;
+    line[i] = signs[i] * power_of_two_below(size * part);
   }
   return line;
 }
 
-std::vector<bool> random_signs(std::int64_t size, std::mt19937_64& random) {
-  std::vector<bool> signs(static_cast<std::size_t>(size));
-  for (std::size_t i = 0; i < signs.size(); ++i) signs[i] = (random() >> 63) != 0;
+std::vector<double> random_signs(std::int64_t size, std::mt19937_64& random) {
+  std::vector<double> signs(static_cast<std::size_t>(size));
+  for (double& sign : signs) sign = (random() >> 63) != 0 ? 1 : -1;
   return signs;
 }
 
@@ -80,7 +80,7 @@ std::vector<DividedDifferences> differences_on(Function& function,
   return differences;
 }
 
-// log2 of how much shorter a line is than the first of the narrow ones.
+// log2 of how much shorter a line is than the first.
 int narrowing(int line) {
   return std::max(line - 1, 0) * kNarrowing;
 }
@@ -96,15 +96,24 @@ class Lines {
     }
   }
 
+  // Nothing but these elements moves from now on.
+  void move_only(std::size_t input, const std::vector<std::int64_t>& elements) {
+    std::vector<double> signs(signs_[input].size());
+    for (const std::int64_t i : elements)
+      signs[static_cast<std::size_t>(i)] = signs_[input][static_cast<std::size_t>(i)];
+    for (std::vector<double>& others : signs_) others.clear();
+    signs_[input] = std::move(signs);
+  }
+
   // Every output on a line that is `narrower` than u^(3/8), as log2; none where f throws.
-  std::vector<DividedDifferences> look(Outputs& outputs, bool is_wide, int narrower) {
+  std::vector<DividedDifferences> look(Outputs& outputs, int narrower) {
     Directions lines;
     for (std::size_t k = 0; k < function_.inputs().size(); ++k) {
       const Tensor& input = function_.inputs()[k];
       lines.emplace_back();
-      if (!is_floating(input.dtype())) continue;
+      if (signs_[k].empty()) continue;
       const double part = std::ldexp(spacing(input.dtype()), -narrower);
-      lines.back() = line_through(input, signs_[k], is_wide, part);
+      lines.back() = line_through(input, signs_[k], part);
     }
     // The shorter the line, the less room there is between its points.
     const int bits = std::max(kUnevenBits - narrower, 0);
@@ -118,8 +127,41 @@ class Lines {
   Function& function_;
   std::mt19937_64 random_;
   std::int64_t& evaluations_;
-  std::vector<std::vector<bool>> signs_;
+  std::vector<std::vector<double>> signs_;  // 1 or -1 for each element that moves; none for others
 };
+
+// The noise of every output on some lines, and the outputs that show none because they stand still.
+struct OnLines {
+  std::vector<double> noise;
+  std::vector<std::size_t> still;
+};
+
+// On lines that are much longer. Only noise is the same on two of them; 0 where it is not.
+OnLines on_long_lines(Lines& lines, Outputs& outputs) {
+  const DType coarsest = outputs.coarsest();
+  const int usual = std::ilogb(Lines::spacing(coarsest));
+  OnLines all{std::vector<double>(static_cast<std::size_t>(outputs.size())), {}};
+  std::vector<std::pair<int, std::vector<double>>> known;
+  bool is_noisy = false;
+  for (const int spacing : kLong) {
+    if (spacing <= usual) continue;
+    const auto found = lines.look(outputs, usual - spacing);
+    std::vector<double> noise(found.size());
+    for (std::size_t j = 0; j < found.size(); ++j) {
+      if (found[j].is_level()) noise[j] = found[j].noise(unit_roundoff(coarsest));
+      if (known.empty() && found[j].is_still()) all.still.push_back(j);
+      for (const auto& [other, before] : known) {
+        if (std::abs(other - spacing) < kApart || before.empty()) continue;
+        const auto [less, more] = std::minmax(noise[j], before[j]);
+        if (more <= kSameNoise * less) all.noise[j] = std::max(all.noise[j], more);
+      }
+    }
+    is_noisy |= std::any_of(noise.begin(), noise.end(), [](double n) { return n > 0; });
+    known.emplace_back(spacing, std::move(noise));
+    if (known.size() == 2 && !is_noisy) break;
+  }
+  return all;
+}
 
 // The noise, and the outputs that stand still on the first line: they show none there.
 struct Measured {
@@ -140,7 +182,7 @@ Measured noise_of(Function& function,
   std::vector<std::size_t> doubtful(size);
   std::iota(doubtful.begin(), doubtful.end(), std::size_t{0});
   for (int line = 0; line < kLines && !doubtful.empty(); ++line) {
-    const auto found = lines.look(outputs, line == 0, narrowing(line));
+    const auto found = lines.look(outputs, narrowing(line));
     if (found.empty()) continue;
     for (std::size_t j = 0; narrowing(line) == 0 && j < size; ++j) {
       if (found[j].is_level()) far[j] = std::max(far[j], found[j].noise(unit));
@@ -153,31 +195,15 @@ Measured noise_of(Function& function,
       return !of_output.is_doubtful(unit);
     });
   }
-  Measured measured;
-  measured.still = still;
-  const int widest = kWidestSpacing - std::ilogb(Lines::spacing(outputs.coarsest()));
-  for (int wider = kWidening; wider <= widest && !still.empty(); wider += kWidening) {
-    const auto found = lines.look(outputs, false, -wider);
-    if (found.empty()) break;
-    const auto is_rough = [&](std::size_t j) {
-      return found[j].is_level() && found[j].noise(unit) > far[j];
-    };
-    if (std::any_of(still.begin(), still.end(), is_rough)) {
-      // So far from x f itself may seem level: only noise is the same on lines of two lengths.
-      const auto again = lines.look(outputs, false, -wider + 1);
-      for (const std::size_t j : still) {
-        if (!again.empty() && is_rough(j) && again[j].is_level())
-          far[j] = std::max(far[j], std::min(found[j].noise(unit), again[j].noise(unit)));
-      }
-    }
-    std::erase_if(still, [&](std::size_t j) { return !found[j].is_still(); });
+  if (!still.empty()) {
+    const std::vector<double> longer = on_long_lines(lines, outputs).noise;
+    for (const std::size_t j : still) far[j] = std::max(far[j], longer[j]);
   }
   for (std::size_t j = 0; j < size; ++j) {
     if (!std::isfinite(noise[j])) noise[j] = 0;
     far[j] = std::max(far[j], noise[j]);
   }
-  measured.noise = {std::move(noise), std::move(far)};
-  return measured;
+  return {{std::move(noise), std::move(far)}, std::move(still)};
 }
 
 // Few differences may show too little of a noise: it counts as no less than the median of that of
@@ -253,6 +279,22 @@ NoiseLevel measure_noise(Function& function, std::uint64_t seed, std::int64_t* e
   });
   if (evaluations != nullptr) *evaluations += count;
   return noise;
+}
+
+std::vector<double> noise_of_treads(Function& function,
+                                    std::size_t input,
+                                    const std::vector<std::int64_t>& elements,
+                                    std::uint64_t seed,
+                                    std::int64_t& evaluations) {
+  return with_plain_exceptions([&] {
+    Outputs outputs(function);
+    ++evaluations;
+    Lines lines(function, seed, evaluations);
+    lines.move_only(input, elements);
+    OnLines found = on_long_lines(lines, outputs);
+    make_floor(outputs, found.still, found.noise);
+    return found.noise;
+  });
 }
 
 NoiseLevel noise_floor(Function& function, std::uint64_t seed, std::int64_t* evaluations) {

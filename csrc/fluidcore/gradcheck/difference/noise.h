@@ -22,18 +22,17 @@ struct NoiseLevel {
 };
 
 // From sixth divided differences of f along a random line of 14 exactly representable points around
-// x. The points are about u^(3/8) of the size of the input apart: near enough that f itself leaves
-// no sixth difference, and far enough that the roundings inside of f have nothing in common; but
-// not evenly, so that they are in step with no grid that f rounds to. Meant for float32: in 16 bits
-// the line is too long.
+// x. The points are about u^(3/8) of each element apart: near enough that f itself leaves no sixth
+// difference, and far enough that the roundings inside of f have nothing in common; but not evenly,
+// so that they are in step with no grid that f rounds to. Meant for float32: in 16 bits the line is
+// too long.
 //
-// Where elements are of very different sizes, or f is steep, the line may lead past a pole of f or
-// out of its domain, or bend. An output whose noise would take half of its digits, that is not
-// finite on the line, or that is not level there, is therefore measured on others, shorter and
-// shorter: their points are u^(3/8) of each element apart, then an eighth of that, and so on. As
-// long as the output moves there, the least noise counts as the near one. The far one is that of
-// the first two lines, or of longer ones where most values are the one before, if it is level. Else
-// both are the same.
+// Where f is steep, the line may lead past a pole of f or out of its domain, or bend. An output
+// whose noise would take half of its digits, that is not finite on the line, or that is not level
+// there, is therefore measured on another as long, and then on others, each an eighth as long as
+// the one before. As long as the output moves there, the least noise counts as the near one. The
+// far one is that of the first two lines, or of longer ones where most values are the one before,
+// if it is level. Else both are the same.
 //
 // 0 for an output that is finite on no line, and for all of them when f throws on each. f's
 // exceptions at the point itself go through. The inputs are put back always.
@@ -50,5 +49,16 @@ NoiseLevel measure_noise(Function& function,
 NoiseLevel noise_floor(Function& function,
                        std::uint64_t seed = 0,
                        std::int64_t* evaluations = nullptr);
+
+// The same where nothing moves but these elements of an input, on lines whose points are 2^-14 to
+// 2^-4 of each element apart: an f that rounds to few digits inside, or whose other elements hide
+// that it does, is in treads that are wider than the lines of measure_noise(). Only noise is the
+// same on two lines, one sixteen times as long as the other: at a kink differences grow with the
+// distance of the points, and f's own by a power of it.
+std::vector<double> noise_of_treads(Function& function,
+                                    std::size_t input,
+                                    const std::vector<std::int64_t>& elements,
+                                    std::uint64_t seed,
+                                    std::int64_t& evaluations);
 
 }  // namespace fluidcore::gradcheck

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "fluidcore/gradcheck/difference/differentiate.h"
+#include "fluidcore/gradcheck/difference/noise.h"
 #include "fluidcore/gradcheck/function/rounding.h"
 #include "fluidcore/gradcheck/function/unrecoverable.h"
 #include "fluidcore/gradcheck/verdict/both_sides.h"
@@ -35,8 +36,8 @@ class Confirmation {
                const ConfirmOptions& options,
                Derivatives& reference)
       : function_(function),
-        measure_(std::move(differences),
-                 !options.far_noise.empty() && options.far_noise != question.noise),
+        rough_{question.cotangents, options.far_noise},
+        measure_(std::move(differences), question, rough_),
         evidence_(claim, rules, reference),
         input_(claim.input),
         elements_(std::move(elements)),
@@ -107,8 +108,37 @@ class Confirmation {
       look_near(evidence_, refuted,
                 [this](const Columns& some, Ring ring) { return look_around(some, ring); });
     }
+    if (!elements_.empty()) leave_treads_open(refuted);
     return std::any_of(refuted.begin(), refuted.end(),
                        [&](std::size_t column) { return evidence_.is_refuted(column); });
+  }
+
+  // What both measurements refute may stand on one tread of f all the same. Then steps that are
+  // much wider than it know no better than that the claim holds.
+  void leave_treads_open(const Columns& columns) {
+    Columns refuted;
+    std::vector<std::int64_t> elements;
+    for (const std::size_t column : columns) {
+      if (!evidence_.is_refuted(column)) continue;
+      refuted.push_back(column);
+      elements.push_back(elements_[column]);
+    }
+    if (refuted.empty() || is_coarse()) return;
+    Question asked{question_.cotangents, noise_of_treads(function_, input_, elements, options_.seed,
+                                                         measure_.evaluations)};
+    if (asked.noise.empty()) return;
+    for (std::size_t j = 0; j < question_.noise.size(); ++j)
+      asked.noise[j] = std::max(asked.noise[j], question_.noise[j]);
+    const Derivatives wide = measure_(refuted, kCentral, asked);
+    for (std::size_t j = 0; j < refuted.size(); ++j) {
+      bool holds = true;
+      for (std::size_t row = 0; row < evidence_.rows(); ++row) {
+        const std::size_t k = row * refuted.size() + j;
+        holds &= evidence_.holds(evidence_.at(row, refuted[j]),
+                                 {wide.low[k], wide.high[k], wide.error[k]});
+      }
+      if (holds) evidence_.leave_open(refuted[j], kSuspect);
+    }
   }
 
   Surroundings look_around(const Columns& columns, Ring ring) {
@@ -145,6 +175,7 @@ class Confirmation {
   }
 
   Function& function_;
+  Question rough_;
   Remeasure measure_;
   Evidence evidence_;
   std::size_t input_;
@@ -174,9 +205,7 @@ std::int64_t confirm(Function& function,
                      const ConfirmOptions& options,
                      Derivatives& reference) {
   check_sizes(claim, elements.size(), reference);
-  const Question rough{question.cotangents, options.far_noise};
-  const auto measure = [&](const Columns& columns, const Steps& steps, Noise noise) {
-    const Question& asked = noise == Noise::kFar ? rough : question;
+  const auto measure = [&](const Columns& columns, const Steps& steps, const Question& asked) {
     DifferentiateOptions how;
     how.workers = options.workers;
     how.stretch = steps.stretch;
@@ -206,15 +235,14 @@ std::int64_t confirm_probes(Function& function,
                             const ConfirmOptions& options,
                             Derivatives& reference) {
   check_sizes(claim, probes.size(), reference);
-  const auto measure = [&](const Columns& columns, const Steps& steps, Noise how_rough) {
-    const std::vector<double>& floor = how_rough == Noise::kFar ? options.far_noise : noise;
+  const auto measure = [&](const Columns& columns, const Steps& steps, const Question& asked) {
     std::vector<Probe> chosen;
     for (const std::size_t column : columns) {
       chosen.push_back(probes[column]);
       for (double& d : chosen.back().direction) d *= steps.stretch;
     }
     const auto found = differentiate_probes(function, claim.input, chosen,
-                                            {floor, options.workers, steps.approach});
+                                            {asked.noise, options.workers, steps.approach});
     Derivatives all(1, std::ssize(columns));
     for (std::size_t j = 0; j < found.size(); ++j) {
       copy_column(found[j], 0, all, j);

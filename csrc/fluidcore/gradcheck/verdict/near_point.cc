@@ -22,7 +22,7 @@ Move move_to(const NearPoint& near,
   const auto size = static_cast<std::uint64_t>(here.size());
   return [=](std::size_t /*k*/, std::int64_t i, double x) {
     const auto place = static_cast<std::uint64_t>(i);
-    const double unit = x == 0 || near.wide ? std::max(std::abs(x), rms) : std::abs(x);
+    const double unit = x == 0 ? rms : std::abs(x);
     const double sign = random.uniform<double>(size + place) < near.up ? 1 : -1;
     const double by = sign * (1 + random.uniform<double>(place)) / 2;
     return x + by * near.part * unit;

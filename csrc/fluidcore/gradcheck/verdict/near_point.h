@@ -10,10 +10,9 @@ namespace fluidcore::gradcheck {
 
 // A random point near by.
 struct NearPoint {
-  double part = 0;   // of an element, that it moves at most
-  double up = 0.5;   // the probability that an element goes up, not down
-  int number = 0;    // of its random numbers
-  bool wide = true;  // small elements move by a part of the root mean square of all
+  double part = 0;  // of an element, that it moves at most; of the root mean square where it is 0
+  double up = 0.5;  // the probability that an element goes up, not down
+  int number = 0;   // of its random numbers
 };
 
 // Leads an input there, from where it is.

@@ -55,14 +55,9 @@ Surroundings look_around(Function& function,
     point.number = number * kRingPoints + i;
     point.part = std::ldexp(nearness(function.inputs()[input].dtype()), (number - 1) * kNearer);
     point.up = (i + 0.5) / all.points;
-    for (const bool wide : {true, false}) {
-      point.wide = wide;
-      const MovedInputs moved(function, input, move_to(point, function, input, seed));
-      ++all.runs;
-      if (!is_in_domain(function)) continue;
-      take_in(measure(), all);
-      break;
-    }
+    const MovedInputs moved(function, input, move_to(point, function, input, seed));
+    ++all.runs;
+    if (is_in_domain(function)) take_in(measure(), all);
   }
   return all;
 }

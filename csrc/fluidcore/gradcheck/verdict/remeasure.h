@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "fluidcore/gradcheck/difference/derivatives.h"
+#include "fluidcore/gradcheck/difference/question.h"
 #include "fluidcore/gradcheck/verdict/evidence.h"
 
 namespace fluidcore::gradcheck {
@@ -26,18 +27,26 @@ enum class Noise { kNear, kFar };
 class Remeasure {
  public:
   using Differences =
-      std::function<Derivatives(const Columns& columns, const Steps& steps, Noise noise)>;
+      std::function<Derivatives(const Columns& columns, const Steps& steps, const Question& asked)>;
 
-  // `is_rough`: whether f is noisier on wide lines.
-  Remeasure(Differences differences, bool is_rough)
-      : differences_(std::move(differences)), is_rough_(is_rough) {}
+  // The same question, with either noise; where the far one is not known it is the near one. Both
+  // outlive this.
+  Remeasure(Differences differences, const Question& near, const Question& far)
+      : differences_(std::move(differences)),
+        near_(near),
+        far_(far),
+        is_rough_(!far.noise.empty() && far.noise != near.noise) {}
 
   Derivatives operator()(const Columns& columns, const Steps& steps, Noise noise = Noise::kNear) {
-    Derivatives found = differences_(columns, steps, noise);
+    return (*this)(columns, steps, noise == Noise::kFar ? far_ : near_);
+  }
+  Derivatives operator()(const Columns& columns, const Steps& steps, const Question& asked) {
+    Derivatives found = differences_(columns, steps, asked);
     evaluations += found.evaluations;
     return found;
   }
 
+  // Whether f is noisier on wide lines.
   bool is_rough() const { return is_rough_; }
   // Where f is rough, sides that differ by no more than that are no kink, and points near by no
   // branches.
@@ -47,6 +56,8 @@ class Remeasure {
 
  private:
   Differences differences_;
+  const Question& near_;
+  const Question& far_;
   bool is_rough_;
 };
 

@@ -8,11 +8,17 @@ from contextlib import suppress
 import numpy as np
 
 from fluidcore import core
+from fluidcore.base.dtypes import HALF
 from fluidcore.gradcheck.target.calls import flat
 from fluidcore.gradcheck.target.target import SHADOW, Array, Doubles, Target
 
-# Relative steps below the rounding of the next smaller dtype, above it, and far above it.
-_STEPS = {"float64": (2.0**-30, 2.0**-18, 2.0**-6), "float32": (2.0**-16, 2.0**-5, 2.0**-4)}
+# Relative steps below the rounding of a dtype, above it, and far above it.
+_OF_16_BITS = (2.0**-16, 2.0**-5, 2.0**-4)
+_STEPS = {
+    "float32": (2.0**-30, 2.0**-18, 2.0**-6),
+    "float16": _OF_16_BITS,
+    "bfloat16": _OF_16_BITS,
+}
 _SMALLER = {"float64": "float32", "float32": "float16"}
 _PART = 2.0**0.5 - 1  # of a step: no two moved points are numbers of a smaller dtype
 _UNITS = 4.0  # what numbers of about 1 that cancel may leave
@@ -44,6 +50,7 @@ def rounds_inside(
     xs: list[Array],
     own: str,
     dtype: str = SHADOW,
+    smaller: str = "",
 ) -> bool:
     """Whether an argument of f is rounded to a smaller dtype inside.
 
@@ -61,8 +68,10 @@ def rounds_inside(
         xs: The point, of `dtype`.
         own: The dtype of f.
         dtype: "float64" or "float32".
+        smaller: What it is rounded to; the next one if not given.
     """
-    finer, coarser, coarse = _STEPS[dtype]
+    smaller = smaller or _SMALLER[dtype]
+    finer, coarser, coarse = _STEPS[smaller]
     is_up = [np.random.default_rng(i).integers(0, 2, x.shape, bool) for i, x in enumerate(xs)]
 
     def at(step: float) -> Doubles:
@@ -80,6 +89,8 @@ def rounds_inside(
         y = at(0.0)
         finest, slope = slope_at(finer), slope_at(coarser)
         is_seen = np.any(slope)  # else rounding has hidden a whole step
+        if not is_seen and smaller in HALF:
+            return False
         unmoved = not np.any(finest)
         apart = np.linalg.norm(np.subtract(slope, finest, out=finest))
         del finest  # as large as y
@@ -97,7 +108,7 @@ def rounds_inside(
         rounding = coarser * np.linalg.norm(slope)
         unit = core.unit_roundoff(own)
         least = max(np.linalg.norm(flat(native) - y), unit / 2 * np.linalg.norm(y))
-        ratio = core.unit_roundoff(_SMALLER[dtype]) / unit
+        ratio = core.unit_roundoff(smaller) / unit
         return bool(rounding > 2.0**-8 * ratio * least)
     return False
 

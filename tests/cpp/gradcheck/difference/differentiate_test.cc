@@ -62,6 +62,25 @@ TEST(Differentiate, GivesTheSameBitsForRowsAsForOneElementAfterTheOther) {
   }
 }
 
+TEST(Differentiate, TakesStepsThatSuitAnElementMuchSmallerThanTheOthers) {
+  for (const double x : {1e-3, 1e-6, 1e-9, 1e-12, 1e-20}) {
+    ToyFunction f({tensor_of({1, x})}, [&](const std::vector<Tensor>& in) {
+      return std::vector{tensor_of({values_of(in[0])[0] / values_of(in[0])[1]})};
+    });
+    const Derivatives found = differentiate(f, 0, {{{1}}, {}});
+    EXPECT_EQ(found.flags[1], 0) << x;
+    EXPECT_NEAR(found.value[1] * x * x, -1, 1e-9) << x;
+  }
+}
+
+TEST(Differentiate, OfAnElementThatIsAsGoodAsZeroBelievesNoTread) {
+  ToyFunction f({tensor_of({1, 1e-9})}, [&](const std::vector<Tensor>& in) {
+    return std::vector{tensor_of({std::floor(1e6 * values_of(in[0])[1]) / 1e6})};
+  });
+  const Derivatives found = differentiate(f, 0, {{{1}}, {}});
+  EXPECT_LE(std::abs(found.value[1] - 1), 3 * found.error[1]);
+}
+
 TEST(Differentiate, CountsNoAbsorptionByOutputsOfOtherRows) {
   for (const DType dtype : {DType::kFloat32, DType::kFloat16, DType::kBFloat16}) {
     ToyFunction function = row_function(12, 5, dtype);

@@ -134,11 +134,34 @@ TEST(MeasureNoise, TheLineGetsLongerUntilTheFunctionMoves) {
   EXPECT_LT(noise.far[0], 1e-5);
 }
 
-TEST(MeasureNoise, WhatAFunctionDoesItselfOnAWideLineIsNoNoise) {
-  ToyFunction f =
-      ToyFunction::elementwise(tensor_of({1.5, 1e-3}), [](double x) { return std::sin(2e4 * x); });
-  const NoiseLevel noise = measure_noise(f);
-  EXPECT_EQ(noise.far, noise.near);
+TEST(NoiseOfTreads, IsThatOfTheElementsThatMove) {
+  const auto f = [](double x) { return std::nearbyint(1e6 * std::sin(x)) / 1e6; };
+  ToyFunction function = ToyFunction::elementwise(tensor_of({0.05, 0.07}), f);
+  std::int64_t evaluations = 0;
+  const std::vector<double> noise = noise_of_treads(function, 0, {0}, 0, evaluations);
+  EXPECT_GT(noise[0], 1e-7);
+  EXPECT_LT(noise[0], 1e-5);
+  EXPECT_EQ(noise.size(), 2);
+  EXPECT_EQ(evaluations, 1 + 5 * 14);
+}
+
+TEST(NoiseOfTreads, IsSeenThoughOtherElementsMoveTheOutput) {
+  ToyFunction f({tensor_of({0.7, 1.1})}, [](const std::vector<Tensor>& in) {
+    const std::vector<double> x = values_of(in[0]);
+    return std::vector{tensor_of({std::nearbyint(256 * x[0]) / 256 + std::sin(x[1])})};
+  });
+  std::int64_t evaluations = 0;
+  EXPECT_GT(noise_of_treads(f, 0, {0}, 0, evaluations)[0], 1e-3);
+  EXPECT_TRUE(noise_of_treads(f, 0, {1}, 0, evaluations).empty());
+}
+
+TEST(NoiseOfTreads, IsNotWhatAFunctionDoesItself) {
+  for (const double kink : {1.2, 1.4, 1.49, 1.499, 1.5, 1.51, 1.6}) {
+    ToyFunction f = ToyFunction::elementwise(
+        tensor_of({1.5}), [&](double x) { return std::sin(3 * x) + std::abs(x - kink); });
+    std::int64_t evaluations = 0;
+    EXPECT_TRUE(noise_of_treads(f, 0, {0}, 0, evaluations).empty()) << kink;
+  }
 }
 
 TEST(NoiseFloor, IsEmptyWhereRoundingExplainsAll) {

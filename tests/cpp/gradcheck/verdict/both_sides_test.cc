@@ -51,15 +51,16 @@ Fate fate_of(double value, const Findings& measured) {
   const Claim claim{0, {value}, {1e-9}};
   const Rules rules;
   Evidence evidence(claim, rules, reference);
+  const Question question;
   Remeasure measure(
-      [&](const Columns& /*columns*/, const Steps& steps, Noise /*noise*/) {
+      [&](const Columns& /*columns*/, const Steps& steps, const Question& /*asked*/) {
         const int side = steps.approach.side;
         return (side == 0  ? measured.central
                 : side > 0 ? measured.right
                            : measured.left)
             .derivatives();
       },
-      false);
+      question, question);
   look_at_both_sides(evidence, measure, {0}, false);
   if (evidence.is_open(0)) return Fate::kOpen;
   return evidence.is_refuted(0) ? Fate::kRefuted : Fate::kProven;

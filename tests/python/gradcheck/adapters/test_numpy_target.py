@@ -57,6 +57,55 @@ def test_what_calculates_in_float32_is_judged_as_float32_code_whatever_it_is_giv
     assert check(product_in_float32, x, vjp=wrong).verdict is Verdict.FAIL
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_what_calculates_in_16_bits_is_judged_as_code_of_these(dtype: str) -> None:
+    kind = ml_dtypes.bfloat16 if dtype == "bfloat16" else np.float16
+
+    def tanh(x: Any) -> Any:
+        return np.tanh(x.astype(kind)).astype(x.dtype)
+
+    def vjp(x: Any, v: Any) -> Any:
+        return (v.astype(kind) * (1 - np.tanh(x.astype(kind)) ** 2)).astype(x.dtype)
+
+    x = X + 1 / 3
+    report = check(tanh, x, vjp=vjp)
+    assert (report.verdict, report.results[0].dtype) == (Verdict.PASS, dtype)
+    assert f"judged in {dtype} alone: it calculates in {dtype}, whatever" in str(report)
+    assert check(tanh, x, vjp=lambda x, v: -vjp(x, v)).verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_what_calculates_in_16_bits_in_part_stands_on_treads_that_refute_nothing(
+    dtype: str,
+) -> None:
+    kind = ml_dtypes.bfloat16 if dtype == "bfloat16" else np.float16
+
+    def f(x: Any) -> Any:
+        return x + np.tanh(x.astype(kind)).astype(x.dtype)
+
+    def vjp(x: Any, v: Any) -> Any:
+        return v * (2 - np.tanh(x) ** 2)
+
+    for seed in range(20):
+        x = np.random.default_rng(seed).standard_normal((3, 6))
+        assert check(f, x, vjp=vjp).verdict is Verdict.INCONCLUSIVE
+        assert check(f, x, vjp=lambda x, v: -vjp(x, v)).verdict is Verdict.FAIL
+
+
+def test_elements_of_very_different_sizes_are_measured_by_steps_of_their_own() -> None:
+    x = np.array([2e30, 6e24, 1.5e11])  # two masses and their distance
+
+    def force(x: Any) -> Any:
+        return 6.67e-11 * x[0] * x[1] / x[2] ** 2
+
+    def vjp(x: Any, v: Any) -> Any:
+        return v * force(x) * np.array([1, 1, -2]) / x
+
+    assert check(force, x, vjp=vjp).verdict is Verdict.PASS
+    wrong = [1, 1, 1.001]
+    assert check(force, x, vjp=lambda x, v: vjp(x, v) * wrong).verdict is Verdict.FAIL
+
+
 def test_a_float64_function_whose_values_are_short_is_judged_in_float64() -> None:
     for f in (lambda x: 2 * x, np.sign, lambda x: np.round(x * 8) / 8, lambda x: x[:, :0]):
         target = callable_target(f, [X], vjp=lambda x, v: 2 * x)

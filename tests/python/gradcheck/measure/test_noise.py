@@ -158,8 +158,8 @@ def test_outputs_of_another_size_are_random() -> None:
 
 
 def test_rounding_inside_of_a_float32_function_counts_though_it_repeats_itself() -> None:
-    session = Session(Noisy(dtype="float32"), GradCheckConfig(shadow="off", seed=2**32 + 70))
-    inner = core.noise_floor(session.function, seed=70)[0].near
+    session = Session(Noisy(dtype="float32"), GradCheckConfig(shadow="off", seed=2**32 + 69))
+    inner = core.noise_floor(session.function, seed=69)[0].near
     assert inner.any()
     forward = measure(session).forward
     assert forward is None
