@@ -16,8 +16,9 @@ namespace {
 
 constexpr std::int64_t kSlotsPerThread = 8192;  // fewer are not worth one
 constexpr double kFlat = 1e-3;                  // one-sided quotients that differ by less are equal
-constexpr double kHalving = 0.6;  // of a smooth function their difference halves with the step
-constexpr double kCalming = 0.5;  // and what a level changes falls to a quarter
+// Of a smooth function their difference halves with the step, and what a level changes falls to a
+// quarter; to a half where f curves otherwise on one side, as elu at 0.
+constexpr double kHalving = 0.6;
 
 // Of numbers, where std::max would be a branch on memory.
 double larger(double a, double b) {
@@ -132,7 +133,7 @@ void Ladder::advance_columns(std::int64_t begin,
 
     const double change = has_before * std::abs(value - value_before);
     const bool is_wild =
-        kCanBeWild & (change > kCalming * last_change) & (change > noise + noise_before);
+        kCanBeWild & (change > kHalving * last_change) & (change > noise + noise_before);
     const double calm_now = is_wild ? 0 : calm[s] + 1;
     const double usable = smaller(clean_now, calm_now);
     values[s] = value;

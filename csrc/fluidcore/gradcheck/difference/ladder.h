@@ -18,7 +18,7 @@ namespace fluidcore::gradcheck {
 //   - extrapolates after Neville, and keeps the entry with the smallest error, for each slot;
 //   - calls a level rough when the two one-sided quotients do not approach each other as those of a
 //     smooth function do, and then starts afresh: a kink that is nearer than the step does that;
-//   - calls a level wild when it changes the quotient by more than half of what the one before did,
+//   - calls a level wild when it changes the quotient by more than 0.6 of what the one before did,
 //     where that of a smooth function changes by a quarter: such steps are too large, and what
 //     follows does not build on them. Near a pole they may agree by chance;
 //   - lets finer levels widen an error bar that two of them in succession contradict, until an

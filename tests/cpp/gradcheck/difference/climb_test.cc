@@ -126,6 +126,20 @@ TEST(Climb, KnowsBothSidesOfAKink) {
   EXPECT_NEAR(found.scale[0], 1, 1e-12);
 }
 
+TEST(Climb, KnowsTheDerivativeWhereOnlyTheCurvatureJumps) {
+  const auto elu = [](double x) { return x > 0 ? x : std::expm1(x); };
+  const auto huber = [](double x) { return x > 1 ? 2 * x - 1 : x * x; };
+  for (const double scale : {1.0, 30.0}) {
+    const Derivatives of_elu = derivatives_of(elu, {0, scale, -scale});
+    const Derivatives of_huber = derivatives_of(huber, {1, scale, -scale});
+    EXPECT_EQ(of_elu.flags[0], 0);
+    EXPECT_EQ(of_huber.flags[0], 0);
+    EXPECT_NEAR(of_elu.value[0], 1, 3 * of_elu.error[0]);
+    EXPECT_NEAR(of_huber.value[0], 2, 3 * of_huber.error[0]);
+    EXPECT_LT(std::max(of_elu.error[0], of_huber.error[0]), 0.01);
+  }
+}
+
 TEST(Climb, IsNeverWrongNearAKink) {
   for (const double slope : {0.0, 0.1}) {
     const auto f = [&](double x) { return x > 0 ? x : slope * x; };
