@@ -102,8 +102,7 @@ ElementCheck judged(Formula& formula,
   }
   settle_own_rounding(formula, look, reference, found);
   settle_cancellation(formula, look, found);
-  std::optional<std::vector<double>> heights;
-  if (settle_zero(formula, look, reference, found)) heights = formula.heights(look.input);
+  std::optional<std::vector<double>> heights = settle_zero(formula, look, reference, found);
   return {std::move(reference), std::move(found), std::move(heights), std::move(numerical.along)};
 }
 

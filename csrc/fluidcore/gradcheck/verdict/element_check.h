@@ -26,7 +26,7 @@ struct ElementClaim {
 struct ElementCheck {
   Derivatives reference;
   Judgement judgement;
-  // f over x, for each cotangent, where the gradient is 0 as far as f tells: it is judged by that.
+  // Where the gradient is 0 as far as f tells: what it is judged by, as of settle_zero().
   std::optional<std::vector<double>> heights = std::nullopt;
   std::optional<Derivatives> along = std::nullopt;  // as in Numerical
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <optional>
 
 #include "fluidcore/gradcheck/function/infinity.h"
 #include "fluidcore/gradcheck/function/rounding.h"
@@ -29,11 +30,13 @@ class ZeroGradient {
         unit_(unit_roundoff(formula.dtype())),
         heights_(formula.heights(look.input)) {}
 
-  bool settle() {
+  // What the gradient is judged by then.
+  std::optional<std::vector<double>> settle() {
     const bool holds = bars_hold_0();
     const bool is_level = is_flat();
-    if (!holds && !is_level) return false;
+    if (!holds && !is_level) return std::nullopt;
     const FarAway far = far_away(formula_, look_.input);
+    raise_heights(far);
     std::vector<double> limit =
         is_level ? limits_of_slopes(far) : std::vector(found_.limit.size(), kInfinity);
     std::vector<double> hiding = found_.limit;  // error bars that hold 0 hide no more than that
@@ -41,7 +44,10 @@ class ZeroGradient {
       if (!holds) hiding[i] = std::max(hiding[i], limit[i]);
       if (holds) limit[i] = std::min(limit[i], found_.limit[i]);
     }
-    if (far.is_hidden_by(hiding, look_.elements)) return leave_open();
+    if (far.is_hidden_by(hiding, look_.elements)) {
+      leave_open();
+      return std::nullopt;
+    }
     for (std::size_t i = 0; i < limit.size() && far.still > 0; ++i) {
       const double height = heights_[i / elements_];
       limit[i] = std::min(limit[i], 2 * formula_.rules.bars * unit_ * height / far.still);
@@ -49,17 +55,30 @@ class ZeroGradient {
     bool is_seen = false;
     for (std::size_t i = 0; i < limit.size(); ++i) {
       const double height = heights_[i / elements_];
-      if (limit[i] > formula_.rules.resolution * kNegligible * height) return false;
+      const bool is_negligible = limit[i] <= formula_.rules.resolution * kNegligible * height;
+      if (!(height > 0) || !is_negligible) return std::nullopt;
       is_seen |= std::abs(found_.analytical[i]) > limit[i] + kOwnRoundings * unit_ * height;
     }
-    if (is_seen) return leave_open();  // more than rounding, and f is too flat to tell
+    if (is_seen) {  // more than rounding, and f is too flat to tell
+      leave_open();
+      return std::nullopt;
+    }
     std::fill(found_.wrong.begin(), found_.wrong.end(), 0);
     std::fill(found_.unsure.begin(), found_.unsure.end(), 0);
     found_.limit = std::move(limit);
-    return true;
+    return heights_;
   }
 
  private:
+  // Where f itself is 0, as a square at its minimum, its steepness farther away counts.
+  void raise_heights(const FarAway& far) {
+    for (std::size_t row = 0; row < heights_.size(); ++row) {
+      const double steepness = far.steepness[row];
+      if (std::isfinite(steepness) && heights_[row] <= kRoundings * unit_ * steepness)
+        heights_[row] = steepness;
+    }
+  }
+
   // [cotangents, elements]: how steep f can be, as steps of all elements show.
   std::vector<double> limits_of_slopes(const FarAway& far) {
     const std::vector<double> slopes = largest_slopes(formula_, look_.input, look_.direction());
@@ -83,7 +102,7 @@ class ZeroGradient {
       const bool is_zero =
           std::abs(reference_.value[i]) <= limit && std::abs(found_.analytical[i]) <= limit;
       const unsigned others = reference_.flags[i % elements_] & ~unsigned{kAbsorbed};
-      if (!is_zero || !(heights_[i / elements_] > 0) || others != 0) return false;
+      if (!is_zero || others != 0) return false;
     }
     return any;
   }
@@ -105,14 +124,13 @@ class ZeroGradient {
     return true;
   }
 
-  bool leave_open() {
+  void leave_open() {
     for (std::size_t i = 0; i < found_.wrong.size(); ++i) {
       if (!found_.wrong[i] && !found_.unsure[i]) continue;
       found_.wrong[i] = 0;
       found_.unsure[i] = 1;
       reference_.flags[i % elements_] |= kAbsorbed;
     }
-    return false;
   }
 
   Formula& formula_;
@@ -158,8 +176,11 @@ void flag_absorbed(Formula& formula,
   }
 }
 
-bool settle_zero(Formula& formula, const Look& look, Derivatives& reference, Judgement& found) {
-  if (found.is_proven() || formula.is_late()) return false;
+std::optional<std::vector<double>> settle_zero(Formula& formula,
+                                               const Look& look,
+                                               Derivatives& reference,
+                                               Judgement& found) {
+  if (found.is_proven() || formula.is_late()) return std::nullopt;
   return ZeroGradient(formula, look, reference, found).settle();
 }
 

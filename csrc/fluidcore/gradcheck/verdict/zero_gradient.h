@@ -11,7 +11,7 @@ namespace fluidcore::gradcheck {
 
 // Gradients of 0 that rounding forbids to see exactly. So it is with a constant that is added
 // before a normalization: f does not depend on it, and what the differences show is rounding. Such
-// a gradient is judged by f over x.
+// a gradient is judged by f over x, or, where f is 0, by how steep it is farther away.
 
 // Flags elements that never moved f, where f is so large that it could not show a move.
 //
@@ -22,9 +22,12 @@ void flag_absorbed(Formula& formula,
                    const std::vector<double>& claimed,
                    Derivatives& reference);
 
-// Whether the gradient is 0 as far as f tells: then everything is right, within one limit for each
-// cotangent. Not where f moves once the steps are much larger, in a way that is no rounding: f does
-// depend on the input then, and has absorbed the smaller steps.
-bool settle_zero(Formula& formula, const Look& look, Derivatives& reference, Judgement& found);
+// What the gradient is judged by, for each cotangent, if it is 0 as far as f tells: then everything
+// is right, within one limit. nullopt if not, as where f moves once the steps are much larger, in a
+// way that is no rounding: f does depend on the input then, and has absorbed the smaller steps.
+std::optional<std::vector<double>> settle_zero(Formula& formula,
+                                               const Look& look,
+                                               Derivatives& reference,
+                                               Judgement& found);
 
 }  // namespace fluidcore::gradcheck

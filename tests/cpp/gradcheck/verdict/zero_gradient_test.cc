@@ -135,7 +135,7 @@ struct Settled {
         judge(reference, std::vector<double>(8, claimed), std::vector<double>(8), formula.rules);
     std::fill(judgement.wrong.begin(), judgement.wrong.end(), 0);
     std::fill(judgement.unsure.begin(), judgement.unsure.end(), 1);
-    const bool found = settle_zero(formula, look_at(4), reference, judgement);
+    const bool found = settle_zero(formula, look_at(4), reference, judgement).has_value();
     EXPECT_EQ(judgement.is_proven(), found);
     return found;
   }
@@ -258,7 +258,7 @@ bool is_held(double (*f)(double), double error, Derivatives& reference) {
   std::fill(reference.error.begin(), reference.error.end(), error);
   Judgement judgement =
       judge(reference, std::vector<double>(4), std::vector<double>(4), formula.rules);
-  return settle_zero(formula, look_at(4), reference, judgement);
+  return settle_zero(formula, look_at(4), reference, judgement).has_value();
 }
 
 TEST(ZeroGradient, ThatErrorBarsHoldMustNotHideASlopeFarAway) {
@@ -274,6 +274,13 @@ TEST(ZeroGradient, ThatErrorBarsHoldTooVaguelyIsSettledByWhatLargeStepsSee) {
   Derivatives reference;
   EXPECT_TRUE(is_held([](double x) { return (x + 3) - x; }, 1e-7, reference));
   EXPECT_FALSE(is_held([](double x) { return x + 3; }, 1e-7, reference));
+}
+
+TEST(ZeroGradient, OfAnFOf0IsJudgedByTheSlopeFarAway) {
+  Derivatives reference;
+  EXPECT_TRUE(is_held([](double x) { return x * x - 1; }, 1e-12, reference));
+  EXPECT_FALSE(is_held([](double x) { return x * x - 1; }, 1e-6, reference));
+  EXPECT_FALSE(is_held([](double /*x*/) { return 0.0; }, 1e-12, reference));
 }
 
 }  // namespace
