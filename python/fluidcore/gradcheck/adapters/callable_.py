@@ -336,8 +336,10 @@ class CallableTarget(Target):
 
     def _inner_dtype(self, native: Sequence[Array]) -> str:
         """The smallest dtype whose numbers f returns for float64, if it feels no smaller steps."""
+        if self.dtype != SHADOW or not _are_numbers_of("float32", native):
+            return ""
         xs = [put.value for put in self.inputs]
-        for dtype in ("bfloat16", "float16", "float32") if self.dtype == SHADOW else ():
+        for dtype in ("bfloat16", "float16", "float32"):
             if not _are_numbers_of(dtype, native):
                 continue
             if not rounds_inside(self.forward, native, xs, dtype, smaller=dtype):
