@@ -2,7 +2,7 @@
 # tools/tidy.sh [--analyze] [REGEX...]
 #
 # Runs clang-tidy over csrc/ with the checks of .clang-tidy; changes nothing. All files of each part of the library
-# are read as one, which takes a fifth of the time, and so, without these checks, are those of each folder of C++
+# are read as one, which takes a seventh of the time, and so, without these checks, are those of each folder of C++
 # tests: names in anonymous namespaces must differ, and hide none of a header, whichever files a build without ccache
 # takes together. With a REGEX each file that matches is read by itself: only then clang-tidy knows what it includes
 # and does not use. The checks of Clang's analyzer, which take ten times as long as all others together, are left
