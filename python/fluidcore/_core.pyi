@@ -8,7 +8,7 @@ import numpy
 import numpy.typing
 import typing
 import typing_extensions
-__all__: list[str] = ['BlockDesc', 'BlockIndex', 'COMPILED_WITH_CUDA', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'CallableGradient', 'Communicator', 'Definition', 'Derivatives', 'Deviation', 'Directional', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'ElementCheck', 'Error', 'Executor', 'Formula', 'Function', 'GRAD_VAR_SUFFIX', 'Gradient', 'InvalidArgument', 'Judgement', 'KernelCheck', 'KernelTest', 'NoiseLevel', 'NotFound', 'OpDef', 'OpDesc', 'OutOfTime', 'Profile', 'ProgramDesc', 'ProgramFunction', 'Proof', 'RankFailed', 'Repetition', 'Rules', 'Scope', 'SelectedRows', 'Tensor', 'TimeLimit', 'TimedOut', 'VarDesc', 'Variable', 'blind_spot', 'check_directions', 'check_infinite', 'check_linear', 'copy_dither', 'cpu_isa', 'decomposition_of', 'define_op', 'difference', 'differentiate', 'differentiate_along', 'dtype_name', 'dtype_number', 'error_statistics', 'get_cuda_device_count', 'get_grad_op_desc', 'grad_var_name', 'judge', 'load_op_library', 'may_be_infinite', 'measure_noise', 'narrowed_to', 'needed_ops', 'noise_floor', 'onednn_version', 'op_def', 'op_types', 'prove_jointly', 'round_direction', 'round_to', 'same_bits', 'slope_along', 'thread_group', 'unit_roundoff', 'version']
+__all__: list[str] = ['BlockDesc', 'BlockIndex', 'COMPILED_WITH_CUDA', 'CPUPlace', 'CUDAPlace', 'CallableFunction', 'CallableGradient', 'Communicator', 'Definition', 'Derivatives', 'Deviation', 'Directional', 'EMPTY_VAR_NAME', 'EffectsOfBlocks', 'ElementCheck', 'Error', 'Executor', 'Formula', 'Function', 'GRAD_VAR_SUFFIX', 'Gradient', 'InvalidArgument', 'Judgement', 'KernelCheck', 'KernelTest', 'NoiseLevel', 'NotFound', 'OpDef', 'OpDesc', 'OutOfTime', 'Profile', 'ProgramDesc', 'ProgramFunction', 'Proof', 'RankFailed', 'Repetition', 'Rules', 'Scope', 'SelectedRows', 'Tensor', 'TimeLimit', 'TimedOut', 'VarDesc', 'Variable', 'blind_spot', 'check_directions', 'check_infinite', 'check_linear', 'cpu_isa', 'decomposition_of', 'define_op', 'difference', 'differentiate', 'differentiate_along', 'dtype_name', 'dtype_number', 'error_statistics', 'get_cuda_device_count', 'get_grad_op_desc', 'grad_var_name', 'judge', 'load_op_library', 'may_be_infinite', 'measure_noise', 'narrowed_to', 'needed_ops', 'noise_floor', 'onednn_version', 'op_def', 'op_types', 'prove_jointly', 'round_direction', 'round_to', 'same_bits', 'slope_along', 'thread_group', 'unit_roundoff', 'version']
 class TimeLimit:
     """
     A context manager: ends what this thread calculates with OutOfTime.
@@ -1170,13 +1170,9 @@ def check_infinite(function: Function, input: typing.SupportsInt | typing.Suppor
     """
     [n]: where a gradient that is not finite may be infinite, None where it is wrong; and the evaluations of f.
     """
-def check_linear(gradients: typing.Any, factor: typing.SupportsFloat | typing.SupportsIndex, *, dtype: str, points: list[typing.Any], spreads: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex], tolerance: typing.SupportsFloat | typing.SupportsIndex, weight: typing.Any, cotangents: typing.Any, at: typing.Any, dither: typing.Any, seed: typing.SupportsInt | typing.SupportsIndex) -> list[Deviation | None]:
+def check_linear(gradients: typing.Any, factor: typing.SupportsFloat | typing.SupportsIndex, *, dtype: str, points: list[typing.Any], spreads: collections.abc.Sequence[typing.SupportsFloat | typing.SupportsIndex], tolerance: typing.SupportsFloat | typing.SupportsIndex, weight: typing.Any, cotangents: typing.Any, at: typing.Any, seed: typing.SupportsInt | typing.SupportsIndex) -> list[Deviation | None]:
     """
-    By input: where found is off factor * first + second the most, if anywhere. `gradients`, and what at(cotangents) returns, are (found, first, second or None), in `dtype`. The functions are called only where something seems wrong: weight(), the sum of |v y|, cotangents(), of first and second, and dither().
-    """
-def copy_dither(dtype: str, noise: NoiseLevel, outputs: typing.Any) -> float:
-    """
-    By which part of itself a cotangent is changed to be rounded in another way, inside of f, too.
+    By input: where found is off factor * first + second the most, if anywhere. `gradients`, and what at(cotangents) returns, are (found, first, second or None), in `dtype`. The functions are called only where something seems wrong: weight(), the sum of |v y|, and cotangents(), of first and second.
     """
 def cpu_isa() -> str:
     """

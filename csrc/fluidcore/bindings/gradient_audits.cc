@@ -69,7 +69,6 @@ std::vector<std::optional<Deviation>> check_linear(const py::object& gradients,
                                                    const py::object& weight,
                                                    const py::object& cotangents,
                                                    const py::object& at,
-                                                   const py::object& dither,
                                                    std::uint64_t seed) {
   gradcheck::Relation relation{dtype_from_name(dtype)};
   for (const double spread : spreads) relation.slack.push_back({0, spread, tolerance});
@@ -93,7 +92,6 @@ std::vector<std::optional<Deviation>> check_linear(const py::object& gradients,
     }
     return related(at(all), factor);
   };
-  relation.dither = [&] { return py::cast<double>(dither()); };
   relation.seed = seed;
   return gradcheck::check_linear(related(gradients, factor), relation);
 }
@@ -183,21 +181,13 @@ void bind_gradient_audits(py::module_& m) {
           },
           "Whether that is no more than rounding allows for; INCONCLUSIVE where it is, and "
           "scatters as much for other cotangents.");
-  m.def(
-      "copy_dither",
-      [](const std::string& dtype, const gradcheck::NoiseLevel& noise, const py::object& outputs) {
-        return gradcheck::copy_dither(dtype_from_name(dtype), noise, doubles(outputs, "outputs"));
-      },
-      py::arg("dtype"), py::arg("noise"), py::arg("outputs"),
-      "By which part of itself a cotangent is changed to be rounded in another way, inside of f, "
-      "too.");
   m.def("check_linear", &check_linear, py::arg("gradients"), py::arg("factor"), py::kw_only(),
         py::arg("dtype"), py::arg("points"), py::arg("spreads"), py::arg("tolerance"),
-        py::arg("weight"), py::arg("cotangents"), py::arg("at"), py::arg("dither"), py::arg("seed"),
+        py::arg("weight"), py::arg("cotangents"), py::arg("at"), py::arg("seed"),
         "By input: where found is off factor * first + second the most, if anywhere. `gradients`, "
         "and what at(cotangents) returns, are (found, first, second or None), in `dtype`. The "
         "functions are called only where something seems wrong: weight(), the sum of |v y|, "
-        "cotangents(), of first and second, and dither().");
+        "and cotangents(), of first and second.");
   m.def(
       "same_bits", &same_bits, py::arg("a"), py::arg("b"),
       "Whether two arrays of one shape and dtype hold the same bits, signs of zeros and NaNs too.");

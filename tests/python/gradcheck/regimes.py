@@ -255,6 +255,52 @@ def _tiny(random: np.random.Generator, n: int) -> Part:
     return _elementwise(x, steep, lambda x: slope(x / small) / small, must_be_alone=True)
 
 
+def _sizes(random: np.random.Generator, n: int) -> Part:
+    """Elements of very different sizes, each of which f changes with on a scale of its own."""
+    size = 10.0 ** random.uniform(-12, 12, n) * random.choice([-1, 1], n)
+    functions: tuple[tuple[Slope, Slope], ...] = (
+        (lambda u: 3 * u + np.sin(u), lambda u: 3 + np.cos(u)),
+        (lambda u: u + np.tanh(u), lambda u: 1 + 1 / np.cosh(u) ** 2),
+        (lambda u: 1 / u, lambda u: -1 / u**2),
+        (lambda u: u / np.sqrt(1 + u * u), lambda u: (1 + u * u) ** -1.5),
+    )
+    f, slope = functions[random.integers(len(functions))]
+    x = size * random.uniform(0.5, 2, n)
+    # Of one size, the derivatives are all to be seen.
+    return _elementwise(x, lambda x: size * f(x / size), lambda x: slope(x / size), must_pass=False)
+
+
+def _curvature(random: np.random.Generator, n: int) -> Part:
+    """Only the second derivative jumps."""
+    at, slope = random.choice([0.0, random.normal()]), random.normal()
+    left, right = random.choice([0.0, -1.0, 2.0, 0.3]), random.choice([0.0, 1.0, -3.0])
+
+    def f(x: Array) -> Array:
+        return slope * (x - at) + np.where(x < at, left, right) * (x - at) ** 2 / 2
+
+    return _elementwise(
+        np.full(n, at), f, lambda x: slope + np.where(x < at, left, right) * (x - at)
+    )
+
+
+def _few_digits(random: np.random.Generator, n: int) -> Part:
+    """A part of the function, and of its gradient, is calculated in float32 or float16."""
+    narrow = random.choice(["float32", "float16"])
+    exact, rough = random.choice([0.0, 1.0, 3.0]), random.choice([0.5, -2.0, 100.0])
+
+    def rounded(values: Array) -> Array:
+        return np.asarray(values.astype(narrow).astype(np.float64))
+
+    def f(x: Array) -> Array:
+        return exact * x + rough * rounded(x)
+
+    def vjp(x: Array, v: Array) -> Array:
+        return np.asarray(exact * v + rounded(rough * v))
+
+    none = np.zeros(n)
+    return Part(random.uniform(-2, 2, n), f, vjp, none, none, must_pass=False)
+
+
 def _edge(random: np.random.Generator, n: int) -> Part:
     x = 10.0 ** random.uniform(-30, -2, n)
     kinds: list[tuple[Array, Slope, Slope]] = [
@@ -298,6 +344,9 @@ REGIMES: dict[str, Callable[[np.random.Generator, int], Part]] = {
     "tiny scale": _tiny,
     "domain edge": _edge,
     "grid rounding": _grid,
+    "sizes": _sizes,
+    "curvature jump": _curvature,
+    "few digits inside": _few_digits,
 }
 
 

@@ -201,8 +201,15 @@ void Climb::probe_for_absorption() {
   failure_ = failure;
 }
 
-// What a small step does not move must not be moved by the first one of a climb either.
+// What a small step does not move must not be moved by the first one of a climb either. One that
+// reaches across 0 is not small.
 void Climb::look_once() {
+  for_each_row([&](std::int64_t r) {
+    const double x = coordinates_->argument(r);
+    Row& begun = row(r);
+    if (x > 0 && x < step_size(begun, kBalancedLevel)) begun.climbing = false;
+    begun.lost = !begun.climbing;
+  });
   for (const int level : {kBalancedLevel, 0}) {
     const bool any = select([&](Row& row, std::int64_t r) {
       return row.climbing && moved_.count(r) == 0 && can_step(r, level);

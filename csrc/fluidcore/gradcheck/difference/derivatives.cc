@@ -16,16 +16,6 @@ void copy_column(const Derivatives& from, std::size_t i, Derivatives& to, std::s
   to.flags[j] = from.flags[i];
 }
 
-void copy_unless_sharper(const Derivatives& from, std::size_t i, Derivatives& to, std::size_t j) {
-  bool is_sharper = from.flags[i] == 0 && to.flags[j] == 0;
-  for (std::size_t row = 0; row < static_cast<std::size_t>(from.cotangents); ++row) {
-    const auto n = static_cast<std::size_t>(from.elements);
-    const auto m = static_cast<std::size_t>(to.elements);
-    is_sharper &= to.error[row * m + j] < from.error[row * n + i];
-  }
-  if (!is_sharper) copy_column(from, i, to, j);
-}
-
 Derivatives picked(const Derivatives& from, const std::vector<std::size_t>& columns) {
   Derivatives to(from.cotangents, std::ssize(columns));
   for (std::size_t j = 0; j < columns.size(); ++j) copy_column(from, columns[j], to, j);

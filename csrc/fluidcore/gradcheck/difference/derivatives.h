@@ -41,8 +41,10 @@ struct Approach {
   bool to_the_end = false;
   // One central difference of a small step, not extrapolated: the error bar is that of rounding
   // alone, [low, high] holds the one-sided differences. kDomain also where a large step moves what
-  // the small one does not, and below float64.
+  // the small one does not, where that reaches across 0, and below float64.
   bool once = false;
+  // With steps that are small beside the element itself, however large others are.
+  bool by_x = false;
 };
 
 // One step size along a direction, projected on the first cotangent v.
@@ -81,9 +83,6 @@ struct Derivatives {
 
 // Makes column j of `to` what column i of `from` is; both are of as many cotangents.
 void copy_column(const Derivatives& from, std::size_t i, Derivatives& to, std::size_t j);
-
-// The same, unless column j is sharper: both are smooth, and all of its error bars are shorter.
-void copy_unless_sharper(const Derivatives& from, std::size_t i, Derivatives& to, std::size_t j);
 
 // These columns, one after the other.
 Derivatives picked(const Derivatives& from, const std::vector<std::size_t>& columns);

@@ -57,8 +57,10 @@ struct ClimbWorker {
   // The derivatives by a column of elements, to `positions`.
   void work(std::int64_t column, const Approach& approach, Derivatives& to) {
     element.choose(column);
+    element.measure_by_x(approach.by_x);
     climb.differentiate(element, positions, to, approach);
-    if (!approach.once && !climb.rule().absorbs && leave_small(to)) look_closer(approach, to);
+    if (approach.once || approach.by_x || climb.rule().absorbs) return;
+    if (leave_small(to)) look_closer(approach, to);
   }
 
   Climb climb;
@@ -66,23 +68,34 @@ struct ClimbWorker {
   std::vector<std::int64_t> positions;
 
  private:
-  // Leaves those positions whose element has no derivative, and is so small that the first step
-  // reaches across 0. Whether there are any.
+  // Leaves the positions of elements so small that every step reaches across 0, or the first did
+  // and the derivative is not known well. Whether there are any.
   bool leave_small(const Derivatives& found) {
     bool any = false;
+    const LadderRule& rule = climb.rule();
     for (std::int64_t row = 0; row < element.rows(); ++row) {
       std::int64_t& position = positions[static_cast<std::size_t>(row)];
+      if (position < 0) continue;
+      const int level = is_known(found, static_cast<std::size_t>(position)) ? rule.most : 0;
+      const double step = std::ldexp(element.scale(row), -rule.first - level);
       const double x = element.argument(row);
-      const bool is_small = x > 0 && x < std::ldexp(element.scale(row), -climb.rule().first);
-      if (position < 0 || !is_small || is_smooth(found, static_cast<std::size_t>(position)))
-        position = -1;
+      if (!(0 < x && x < step)) position = -1;
       any |= position >= 0;
     }
     return any;
   }
 
-  // Measures again with steps that are small beside x alone: a pole at 0, as that of 1 / x, is as
-  // near as |x|. Where they move nothing they may be hidden on a tread of f.
+  // To more digits than what f does on the scale of x would leave of it.
+  static bool is_known(const Derivatives& found, std::size_t j) {
+    constexpr double kDigits = 0x1p-30;
+    bool is_known = is_smooth(found, j);
+    for (std::size_t i = j; i < found.error.size(); i += static_cast<std::size_t>(found.elements))
+      is_known &= found.error[i] <= kDigits * found.scale[i];
+    return is_known;
+  }
+
+  // Measures again with steps that are small beside x alone: a pole at 0, as that of 1 / x, or what
+  // else f does there, is as near as |x|.
   void look_closer(const Approach& approach, Derivatives& to) {
     std::vector<std::size_t> columns;
     for (const std::int64_t position : positions) {
@@ -96,18 +109,25 @@ struct ClimbWorker {
     }
   }
 
+  // Whether shorter steps know a derivative better than longer ones, or another: it is their limit.
+  // Where they move nothing they may be hidden on a tread of f.
   static bool is_better(const Derivatives& closer,
                         std::size_t j,
                         const Derivatives& before,
                         std::size_t i) {
+    constexpr double kBars = 3;
     if (!is_smooth(closer, j)) return false;
+    bool is_better = true;
+    bool is_another = false;
     for (std::int64_t row = 0; row < closer.cotangents; ++row) {
       const std::size_t there = static_cast<std::size_t>(row * closer.elements) + j;
       const std::size_t here = static_cast<std::size_t>(row * before.elements) + i;
-      const double width = before.high[here] - before.low[here] + before.error[here];
-      if (closer.scale[there] == 0 || !(closer.error[there] < width)) return false;
+      if (closer.scale[there] == 0) return false;
+      const double error = closer.error[there] + before.error[here];
+      is_better &= closer.error[there] < before.high[here] - before.low[here] + before.error[here];
+      is_another |= std::abs(closer.value[there] - before.value[here]) > kBars * error;
     }
-    return true;
+    return is_better || is_another;
   }
 };
 
@@ -221,18 +241,9 @@ void differentiate_again(Function& function,
           derivatives.cotangents, ", ", derivatives.elements, "]");
   require(std::ssize(where) == layout.columns, "gradcheck: where must have ", layout.columns,
           " elements, got ", where.size());
-  std::vector<std::size_t> columns;
-  for (std::size_t j = 0; j < where.size(); ++j) {
-    if (where[j] != 0) columns.push_back(j);
-  }
-  Derivatives before = picked(derivatives, columns);
   with_plain_exceptions([&] {
     differentiate_input(function, input, question, options, layout, {&where}, derivatives);
   });
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    copy_unless_sharper(derivatives, columns[i], before, i);
-    copy_column(before, i, derivatives, columns[i]);
-  }
 }
 
 }  // namespace fluidcore::gradcheck

@@ -31,7 +31,7 @@ void Element::choose(std::int64_t column) {
 double Element::scale(std::int64_t row) const {
   const double size = std::abs(at(row));
   if (!std::isfinite(size)) return 0;
-  return by_x_ ? size : std::max(size, rms_);
+  return by_x_ && size > 0 ? size : std::max(size, rms_);
 }
 
 double Element::argument(std::int64_t row) const {

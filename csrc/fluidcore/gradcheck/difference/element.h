@@ -16,7 +16,7 @@ class Element : public Coordinates {
   Element(Tensor input, std::int64_t rows, double rms, double stretch = 1);
 
   void choose(std::int64_t column);  // in [0, width)
-  // Whether steps are measured by x alone from now on, until choose().
+  // Whether steps are measured by x alone from now on, unless it is 0, until choose().
   void measure_by_x(bool alone) { by_x_ = alone; }
   std::int64_t index(std::int64_t row) const { return row * width_ + column_; }
 

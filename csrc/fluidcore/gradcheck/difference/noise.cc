@@ -29,7 +29,8 @@ constexpr std::array kLong = {-6, -14, -10, -8, -4};
 constexpr int kApart = 4;              // log2 of how much longer one line is than another, at least
 constexpr double kSameNoise = 3;       // the ratio of two measurements of it
 constexpr int kUnevenBits = 12;        // of a place on a line: the points stay exact
-constexpr std::ptrdiff_t kAlike = 16;  // outputs of about one size
+constexpr std::ptrdiff_t kAlike = 16;  // outputs of about one size,
+constexpr double kAlikeSizes = 1024;   // the largest beside the smallest
 
 // Plus or minus a power of two for every element, about `part` times its size: few multiples of it
 // change any other digit. The size is |x|, and that of the whole tensor where x is 0.
@@ -222,10 +223,13 @@ void raise_to_the_usual(const Outputs& outputs,
     std::iota(order.begin(), order.end(), part.offset);
     std::sort(order.begin(), order.end(),
               [&](std::int64_t a, std::int64_t b) { return size_of(a) < size_of(b); });
-    const std::ptrdiff_t groups = std::max<std::ptrdiff_t>(part.size / kAlike, 1);
-    for (std::ptrdiff_t group = 0; group < groups; ++group) {
-      const auto begin = order.begin() + group * part.size / groups;
-      const auto end = order.begin() + (group + 1) * part.size / groups;
+    auto end = order.begin();
+    while (end != order.end()) {
+      const auto begin = end;
+      const std::ptrdiff_t left = order.end() - begin;
+      end = begin + (left < 2 * kAlike ? left : kAlike);
+      end = std::upper_bound(begin, end, kAlikeSizes * size_of(*begin),
+                             [&](double size, std::int64_t j) { return size < size_of(j); });
       const auto of = [&](std::int64_t j) -> double& { return noise[static_cast<std::size_t>(j)]; };
       const auto moving = std::partition(begin, end, moves);
       const auto middle = begin + (moving - begin) / 2;

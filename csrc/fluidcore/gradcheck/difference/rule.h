@@ -20,6 +20,10 @@ struct LadderRule {
   bool absorbs = false;
 };
 
+// In float64 a change of f, for a change of x as large as x, may be hidden if it is less than so
+// many unit roundoffs of f: the longest step is a 16th of x, and two outputs are rounded.
+constexpr double kHidden = 32;
+
 // Throws InvalidArgument unless `dtype` is floating.
 LadderRule rule_of(DType dtype);
 

@@ -52,9 +52,7 @@ std::vector<std::uint8_t> agreement(Derivatives& once, const std::vector<double>
     if (agrees[i % elements] && size[i] > 0) most = std::max(most, apart(i) / size[i]);
   }
   for (std::size_t i = 0; i < claimed.size(); ++i) {
-    const double bend = once.high[i] - once.low[i];
-    const double truncation = bend / size[i] * bend + kAgreement * size[i];
-    if (!stands_still(i)) once.error[i] += agrees[i % elements] ? most * size[i] : truncation;
+    if (!stands_still(i)) once.error[i] += most * size[i];
     once.low[i] = once.high[i] = once.value[i];
   }
   return agrees;

@@ -180,7 +180,6 @@ class Audit {
     };
     relation.cotangents = [&] { return cotangents; };
     relation.at = [this](const std::vector<Tensors>& copies) { return related(copies); };
-    relation.dither = [this] { return options_.dither; };
     relation.seed = options_.seed;
     const std::vector<std::optional<Deviation>> worst = check_linear(found, relation);
     for (std::size_t k = 0; k < worst.size(); ++k) {

@@ -22,7 +22,6 @@ struct AuditedGradient {
 };
 
 struct AuditOptions {
-  double dither = 0;     // of copies of cotangents, as copy_dither()
   double tolerance = 0;  // a relative error that is right
   std::uint64_t seed = 0;
 };

@@ -175,12 +175,18 @@ class BothSides {
       evidence_.leave_open(column, kKink);
       return;
     }
-    // Where the sides are alike, central differences tell more than each of them.
+    // Where the sides are alike, central differences tell more than each of them, unless f curves
+    // otherwise on one side.
     const Derivatives sides = picked(reference_, {column});
     copy_column(central, place, reference_, column);
     for (std::size_t row = 0; row < evidence_.rows(); ++row) {
       const std::size_t i = evidence_.at(row, column);
       double& error = reference_.error[i];
+      if (sides.error[row] < error) {
+        reference_.value[i] = reference_.low[i] = reference_.high[i] = sides.value[row];
+        error = sides.error[row] + (sides.high[row] - sides.low[row]) / 2;
+        continue;
+      }
       const double value = reference_.value[i];
       const double apart = std::max(value - sides.low[row], sides.high[row] - value);
       if (apart > evidence_.bars() * (error + sides.error[row])) error = std::max(error, apart);

@@ -56,7 +56,7 @@ class Comparison {
     }
     const Derivatives later = by_element(rest, false);
     for (std::size_t j = 0, i = 0; j < where.size(); ++j) {
-      if (where[j]) copy_unless_sharper(later, i++, found, j);
+      if (where[j]) copy_column(later, i++, found, j);
     }
     found.evaluations += later.evaluations;
     found.failure = later.failure;

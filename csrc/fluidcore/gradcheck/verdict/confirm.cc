@@ -1,13 +1,17 @@
 #include "fluidcore/gradcheck/verdict/confirm.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <utility>
 
 #include "fluidcore/gradcheck/difference/differentiate.h"
 #include "fluidcore/gradcheck/difference/noise.h"
+#include "fluidcore/gradcheck/difference/rule.h"
+#include "fluidcore/gradcheck/function/outputs.h"
 #include "fluidcore/gradcheck/function/rounding.h"
 #include "fluidcore/gradcheck/function/unrecoverable.h"
 #include "fluidcore/gradcheck/verdict/both_sides.h"
@@ -108,36 +112,82 @@ class Confirmation {
       look_near(evidence_, refuted,
                 [this](const Columns& some, Ring ring) { return look_around(some, ring); });
     }
-    if (!elements_.empty()) leave_treads_open(refuted);
+    if (!elements_.empty()) {
+      leave_small_open(refuted);
+      leave_treads_open(refuted);
+    }
     return std::any_of(refuted.begin(), refuted.end(),
                        [&](std::size_t column) { return evidence_.is_refuted(column); });
+  }
+
+  // Of elements that are nothing beside the others, what both measurements refute may be right on
+  // the scale of the element, where f may have vanished in its rounding.
+  void leave_small_open(const Columns& columns) {
+    const Tensor& x = function_.inputs()[input_];
+    const double unit = unit_roundoff(x.dtype());
+    const double small = std::ldexp(root_mean_square(x), -rule_of(x.dtype()).first);
+    const auto size_of = [&](std::size_t column) {
+      return std::abs(x.get_float_element(elements_[column]));
+    };
+    const Columns refuted = still_refuted(columns, [&](std::size_t column) {
+      return 0 < size_of(column) && size_of(column) < small;
+    });
+    if (refuted.empty() || is_coarse()) return;
+    Derivatives closer = measure_(refuted, kByX);
+    const std::vector<double> terms = sums_of_terms();
+    for (std::size_t k = 0; k < closer.error.size(); ++k) {
+      const double size = size_of(refuted[k % refuted.size()]);
+      const double hidden = kHidden * unit * terms[k / refuted.size()] / size;
+      if (closer.scale[k] == 0) closer.error[k] = std::max(closer.error[k], hidden);
+    }
+    leave_open_what_holds(refuted, closer);
+  }
+
+  // Σ |v y| for each cotangent.
+  std::vector<double> sums_of_terms() {
+    const Outputs outputs(function_);
+    ++measure_.evaluations;
+    std::vector<double> sums;
+    for (const std::vector<double>& v : question_.cotangents) {
+      double& sum = sums.emplace_back();
+      for (std::size_t j = 0; j < v.size(); ++j) sum += std::abs(v[j] * outputs.base()[j]);
+    }
+    return sums;
   }
 
   // What both measurements refute may stand on one tread of f all the same. Then steps that are
   // much wider than it know no better than that the claim holds.
   void leave_treads_open(const Columns& columns) {
-    Columns refuted;
-    std::vector<std::int64_t> elements;
-    for (const std::size_t column : columns) {
-      if (!evidence_.is_refuted(column)) continue;
-      refuted.push_back(column);
-      elements.push_back(elements_[column]);
-    }
+    const Columns refuted = still_refuted(columns, [](std::size_t) { return true; });
     if (refuted.empty() || is_coarse()) return;
+    std::vector<std::int64_t> elements;
+    for (const std::size_t column : refuted) elements.push_back(elements_[column]);
     Question asked{question_.cotangents, noise_of_treads(function_, input_, elements, options_.seed,
                                                          measure_.evaluations)};
     if (asked.noise.empty()) return;
     for (std::size_t j = 0; j < question_.noise.size(); ++j)
       asked.noise[j] = std::max(asked.noise[j], question_.noise[j]);
-    const Derivatives wide = measure_(refuted, kCentral, asked);
-    for (std::size_t j = 0; j < refuted.size(); ++j) {
+    leave_open_what_holds(refuted, measure_(refuted, kCentral, asked));
+  }
+
+  template <class Is>
+  Columns still_refuted(const Columns& columns, const Is& is) const {
+    Columns refuted;
+    std::copy_if(columns.begin(), columns.end(), std::back_inserter(refuted),
+                 [&](std::size_t column) { return evidence_.is_refuted(column) && is(column); });
+    return refuted;
+  }
+
+  // Of these columns those whose claims lie in what was found of them.
+  void leave_open_what_holds(const Columns& columns, const Derivatives& found) {
+    for (std::size_t j = 0; j < columns.size(); ++j) {
       bool holds = true;
       for (std::size_t row = 0; row < evidence_.rows(); ++row) {
-        const std::size_t k = row * refuted.size() + j;
-        holds &= evidence_.holds(evidence_.at(row, refuted[j]),
-                                 {wide.low[k], wide.high[k], wide.error[k]});
+        const std::size_t k = row * columns.size() + j;
+        holds &= evidence_.holds(evidence_.at(row, columns[j]),
+                                 {found.low[k], found.high[k], found.error[k]});
       }
-      if (holds) evidence_.leave_open(refuted[j], kSuspect);
+      if (holds) evidence_.leave_open(columns[j], kSuspect);
     }
   }
 

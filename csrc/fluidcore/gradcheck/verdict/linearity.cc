@@ -40,14 +40,13 @@ void check_sizes(const Related& related, std::size_t inputs) {
 }
 
 std::vector<std::vector<Tensor>> dithered_copies(std::vector<std::vector<Tensor>> cotangents,
-                                                 double dither,
                                                  std::uint64_t seed,
                                                  int copy) {
   for (std::size_t c = 0; c < cotangents.size(); ++c) {
     for (std::size_t j = 0; j < cotangents[c].size(); ++j) {
       const std::string purpose = str_cat("copy ", copy, " of cotangent ", c);
       const RandomSequence numbers = random_sequence(seed, str_cat("output ", j), purpose);
-      cotangents[c][j] = dithered(cotangents[c][j], dither, numbers);
+      cotangents[c][j] = dithered(cotangents[c][j], kCopyDither, numbers);
     }
   }
   return cotangents;
@@ -58,9 +57,8 @@ std::vector<std::vector<double>> off_for_copies(const std::vector<std::optional<
                                                 const Relation& relation) {
   std::vector<std::vector<double>> off(worst.size());
   const std::vector<std::vector<Tensor>> cotangents = relation.cotangents();
-  const double dither = relation.dither();
   for (int copy = 0; copy < kCopies; ++copy) {
-    const Related found = relation.at(dithered_copies(cotangents, dither, relation.seed, copy));
+    const Related found = relation.at(dithered_copies(cotangents, relation.seed, copy));
     check_sizes(found, worst.size());
     for (std::size_t k = 0; k < worst.size(); ++k) {
       const Deviation* const open = open_in(worst[k]);
@@ -119,15 +117,6 @@ std::optional<Deviation> deviation(const Related& related,
   }
   if (worst > found.limit) found.linear = related.is_zero() ? Linear::kNo : Linear::kOpen;
   return found;
-}
-
-double copy_dither(DType dtype, const NoiseLevel& noise, const std::vector<double>& outputs) {
-  const std::vector<double>& rough = noise.widest();
-  const double own = rounding_dither(dtype);
-  if (rough.empty()) return own;
-  const double squares = sum_of_squares(rough.data(), std::ssize(rough));
-  const double size = sum_of_squares(outputs.data(), std::ssize(outputs));
-  return std::max(own, std::min(std::pow(squares / size, 0.25), 1.0));
 }
 
 bool is_fault(std::span<const double> off, double limit) {

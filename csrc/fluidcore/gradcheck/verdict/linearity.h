@@ -69,9 +69,8 @@ std::optional<Deviation> deviation(const Related& related,
 // copies of it, each number changed by up to a part of itself: as the gradient is linear in them,
 // all that is left is rounding, another one for each copy; a fault is the same.
 //
-// That part for gradient code of a dtype: rounding_dither(), or the root of what f is rounded by,
-// relative to its outputs, if it rounds to fewer digits inside. `noise` as of noise_floor().
-double copy_dither(DType dtype, const NoiseLevel& noise, const std::vector<double>& outputs);
+// That part is many rounding units of every dtype, for code may round to fewer digits inside.
+constexpr double kCopyDither = 0x1p-4;
 
 // Whether that is a fault. `off`: by how much the element is off for each copy.
 bool is_fault(std::span<const double> off, double limit);
@@ -85,7 +84,6 @@ struct Relation {
   // The cotangents of `first`, and of `second`; and the gradients for others in their place.
   std::function<std::vector<std::vector<Tensor>>()> cotangents{};
   std::function<Related(const std::vector<std::vector<Tensor>>&)> at{};
-  std::function<double()> dither{};  // of copies, as copy_dither()
   std::uint64_t seed = 0;
 };
 

@@ -19,6 +19,7 @@ constexpr Steps kCentral = {101.0 / 128, {0, true}};
 constexpr Steps kRight = {79.0 / 128, {1, true}};
 constexpr Steps kLeft = {165.0 / 128, {-1, true}};
 constexpr Steps kNearBy = {};
+constexpr Steps kByX = {101.0 / 128, {0, true, false, true}};
 
 // Of f's outputs on short lines, or on wide ones.
 enum class Noise { kNear, kFar };

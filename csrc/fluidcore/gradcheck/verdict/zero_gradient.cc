@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include "fluidcore/gradcheck/difference/rule.h"
 #include "fluidcore/gradcheck/function/infinity.h"
 #include "fluidcore/gradcheck/function/rounding.h"
 #include "fluidcore/gradcheck/verdict/far_away.h"
@@ -152,12 +153,22 @@ void flag_absorbed(Formula& formula,
   const std::size_t elements = look.elements.size();
   const std::vector<double> heights = formula.heights(look.input);
   const double unit = unit_roundoff(DType::kFloat64);
+  const Tensor& x = formula.f.inputs()[look.input];
+  const double rms = root_mean_square(x);
+  const std::vector<double> measure = measures(reference);
+  const auto is_lost = [&](std::size_t i) {
+    const double rounding = unit * heights[i / elements];
+    const double claim = std::abs(claimed[i]);
+    if (claim == 0) return rounding > 1;
+    const double size = std::abs(x.get_float_element(look.elements[i % elements]));
+    const bool is_seen = claim * (size == 0 ? rms : size) > kHidden * rounding * rms;
+    return !is_seen && claim > formula.rules.resolution * measure[i];
+  };
   std::vector<std::uint8_t> still(claimed.size());
   bool any = false;
   bool is_claimed = false;
   for (std::size_t i = 0; i < claimed.size(); ++i) {
-    still[i] =
-        reference.scale[i] == 0 && reference.error[i] == 0 && heights[i / elements] * unit > 1;
+    still[i] = reference.scale[i] == 0 && reference.error[i] == 0 && is_lost(i);
     any |= still[i] != 0;
     is_claimed |= still[i] && claimed[i] != 0;
   }

@@ -181,10 +181,6 @@ class Session:
         """The rounding inside of f, and at least so much; `least`: [m]."""
         return self._inner_noise if least is None else self._inner_noise.at_least(least)
 
-    def copy_dither(self, dtype: str) -> float:
-        """By which part of itself a cotangent is changed to be rounded in another way."""
-        return core.copy_dither(dtype, self._inner_noise, flat(self.outputs))
-
     @property
     def engine_seed(self) -> int:
         """Of the random numbers of the engine."""

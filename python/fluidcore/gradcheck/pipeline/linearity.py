@@ -65,7 +65,6 @@ def compare(session: Session, noise: Noise, relation: Relation, related: Related
         weight=lambda: sum(_weight(session, v) for v in relation.cotangents()),
         cotangents=relation.cotangents,
         at=relation.at,
-        dither=lambda: session.copy_dither(relation.dtype),
         seed=session.engine_seed,
     )
     texts: dict[Verdict, str] = {}

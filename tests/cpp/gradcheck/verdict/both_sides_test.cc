@@ -77,8 +77,8 @@ TEST(BothSides, OfTwoSmoothMeasurementsThatDifferNeitherIsTrusted) {
 }
 
 TEST(BothSides, LongerErrorBarsProveNothingThatTheFirstMeasurementRefutes) {
-  const Findings vaguer = {smooth_at(2, 2e-7), smooth_at(2 + 1e-7, 1e-6), smooth_at(2),
-                           smooth_at(2)};
+  const Findings vaguer = {smooth_at(2, 2e-7), smooth_at(2 + 1e-7, 1e-6), smooth_at(2, 1e-6),
+                           smooth_at(2, 1e-6)};
   EXPECT_EQ(fate_of(2 + 5e-7, vaguer), Fate::kProven);
   EXPECT_EQ(fate_of(2 + 2.5e-6, vaguer), Fate::kOpen);
   EXPECT_EQ(fate_of(2 + 2e-5, vaguer), Fate::kRefuted);
@@ -104,6 +104,12 @@ TEST(BothSides, RefuteNothingAcrossAJump) {
 
 TEST(BothSides, ThatAreAlikeAreNoKinkThatCentralDifferencesMayHaveSeen) {
   EXPECT_EQ(fate_of(2.5, {kink_of(1, 3), kink_of(1, 3), smooth_at(2), smooth_at(2)}), Fate::kOpen);
+}
+
+TEST(BothSides, ThatAreAlikeMayKnowMoreThanCentralDifferences) {
+  const Findings vague = {smooth_at(2, 1e-5), smooth_at(2, 1e-5), smooth_at(2), smooth_at(2)};
+  EXPECT_EQ(fate_of(2, vague), Fate::kProven);
+  EXPECT_EQ(fate_of(2 + 1e-6, vague), Fate::kRefuted);
 }
 
 TEST(BothSides, ShowWhereTheErrorBarOfCentralDifferencesIsTooShort) {

@@ -178,6 +178,24 @@ TEST(Confirm, WhatASmoothFunctionDoesFurtherAwayIsNoBranch) {
 }
 
 // Beside kinks a curved element bends the derivatives near by; at x it does not.
+TEST(Confirm, OfAnElementThatIsNothingBesideOthersFarStepsRefuteNothing) {
+  // What f does on the scale of x[1], the rounding of x[0] hides, or not.
+  const Body f = [](const std::vector<double>& x) {
+    const double u = 0.77e7 * x[1];
+    return x[0] + (3 * u + std::sin(u)) / 0.77e7;
+  };
+  const double slope = 3 + std::cos(0.77);
+  EXPECT_EQ(verdict({1e12, 1e-7}, f, {1, slope}), Verdict::kInconclusive);
+  EXPECT_EQ(verdict({1, 1e-7}, f, {1, slope}), Verdict::kPass);
+  EXPECT_EQ(verdict({1, 1e-7}, f, {1, 3}), Verdict::kFail);
+}
+
+TEST(Confirm, AnElementThatMovesNothingMayStillBeRefuted) {
+  const Body f = [](const std::vector<double>& x) { return x[0] + 0 * x[1]; };
+  EXPECT_EQ(verdict({1, 1e-7}, f, {1, 0}), Verdict::kPass);
+  EXPECT_EQ(verdict({1, 1e-7}, f, {1, 1}), Verdict::kFail);
+}
+
 TEST(Confirm, ACurvedElementDoesNotHideASlopeAtTheEndOfItsInterval) {
   const Body f = [](const std::vector<double>& v) {
     return 2 * std::sin(3 * v[0]) + std::abs(v[1]) + 0.1 * std::abs(v[2]) + 0.6 * std::abs(v[3]);

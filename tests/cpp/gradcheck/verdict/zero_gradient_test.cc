@@ -83,14 +83,26 @@ TEST(Absorption, IsNotOfWhatMovedOrIsUncertain) {
   EXPECT_THAT(flags_after(moved(), still({0, 0, 0, 0}, 0, 1e-300), claimed), Each(0));
 }
 
-TEST(Absorption, NeedsAnFThatIsLargerThanAllDigitsOfX) {
-  for (const double height : {0x1p53, 0x1p53 * 1.001}) {
+TEST(Absorption, HidesMoreOfASmallerElement) {
+  for (const double x : {1e-9, 1.0}) {
+    const std::vector<int> flags = flags_after(fixed(1e9, tensor_of({1e9, x, 1e9, 1e9})),
+                                               still({1, 0, 1, 1}), twice({1, 1, 1, 1}));
+    EXPECT_THAT(flags, ElementsAre(0, x < 1 ? kAbsorbed : 0, 0, 0));
+  }
+}
+
+TEST(Absorption, IsNotOfAClaimThatIsNothingBesideOthers) {
+  EXPECT_THAT(flags_after(fixed(), still({0, 1, 1, 1}), twice({1e-9, 1, 1, 1})), Each(0));
+}
+
+TEST(Absorption, IsOfAClaimThatMovesFByLessThanTheLongestStepShows) {
+  for (const double height : {0x1p48 * 0.999, 0x1p48 * 1.001}) {
     ToyFunction f({tensor_of({1, -1, 1, 1})},
                   [](const auto&) { return std::vector<Tensor>{tensor_of({1})}; });
     Formula formula = formula_of(f, {{height}, {1}});
     Derivatives reference = still({0, 0, 0, 0});
     flag_absorbed(formula, look_at(4), std::vector<double>(8, 1), reference);
-    const bool is_absorbed = height > 0x1p53;
+    const bool is_absorbed = height > 0x1p48;
     EXPECT_THAT(reference.flags, Each(is_absorbed ? kAbsorbed : 0));
     for (std::size_t i = 0; i < 8; ++i) {
       EXPECT_EQ(std::isinf(reference.error[i]), is_absorbed && i < 4) << i;
